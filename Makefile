@@ -140,7 +140,7 @@ $(BUILD)/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
 	-DPROFC_FLAGS=$(call c_string,$(SAID_FLAGS))
 
 # What the compiler cannot know: the assembler includes these.
-$(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/*.css)
+$(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/page/*)
 
 # Our code in other processes: no data, no library, no vector registers, none of the flags above.
 # A gate looks at what has come of it.

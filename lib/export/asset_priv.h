@@ -12,6 +12,7 @@ struct asset {
 
 struct asset asset_flamegraph_js(void);
 struct asset asset_page_css(void);
+struct asset asset_page_html(void);
 struct asset asset_page_js(void);
 
 #endif

@@ -46,8 +46,8 @@ static const struct format_row rows[EXPORT_KIND_COUNT] = {
 		{"flamegraph", ".svg", false, false},
 		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_flamegraph},
 	[EXPORT_HTML] = {
-		{"html", ".html", false, false},
-		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_html},
+		{"html", ".html", false, true},
+		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_FRAMES, write_html},
 };
 /* clang-format on */
 

@@ -16,6 +16,7 @@ import unittest
 import xml.etree.ElementTree
 
 from made import MadeCase
+from page import Page
 from paths import PROFC
 from profc import Recording, profc
 from targets import need
@@ -448,31 +449,27 @@ class Tables(Exported):
 
 
 class Pictures(Exported):
-    def test_html_tree_is_the_reports(self):
-        page = self.export("--html").stdout
-        data = json.loads(
-            re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
-        )
-        nr = len(data["depth"])
-        total, open_nodes = list(data["self"]), []
+    def assert_page(self, metric, *columns):
+        page = Page(self.export("--html", "-m", metric).stdout)
         own, all_ = collections.Counter(), collections.Counter()
-        parents = []
-        for node, depth in enumerate(data["depth"]):
-            del open_nodes[depth:]
-            parents.append(open_nodes[-1] if open_nodes else None)
-            open_nodes.append(node)
-        for node in range(nr - 1, 0, -1):
-            total[parents[node]] += total[node]
-        for node, label in enumerate(data["label"]):
-            short_name, _, _, _, is_no_function, *full = data["functions"][label]
-            (name,) = full or [short_name]
-            above = parents[node]
-            while above is not None and data["label"][above] != label:
-                above = parents[above]
-            own[name] += data["self"][node]
-            all_[name] += total[node] if above is None and not is_no_function else 0
-        self.assertSameSums(self.named(own), self.named(self.own_time()))
-        self.assertSameSums(self.named(all_), self.named(self.total_time()))
+        for path, weight in page.samples(*columns):
+            own[page.full_name(path[-1])] += weight
+            for function in set(path):
+                all_[page.full_name(function)] += weight
+        self.assertSameSums(self.named(own), self.named(self.own_time("-m", metric)))
+        self.assertSameSums(self.named(all_), self.named(self.total_time("-m", metric)))
+
+    def test_html_samples_are_the_reports(self):
+        self.assert_page("cpu", "sampleCpu")
+        self.assert_page("wall", "sampleCpu", "sampleRunq", "sampleBlocked")
+
+    def test_html_samples_are_in_time_order(self):
+        page = Page(self.export("--html").stdout)
+        self.assertEqual(sum(page.columns["threadSamples"]), len(page.columns["sampleEnd"]))
+        self.assertLessEqual(max(page.columns["sampleThread"]), len(page.tables["threads"]))
+        # No time is covered twice: each begins where the one before ends, or later.
+        for gap, end in zip(page.columns["sampleGap"], page.columns["sampleEnd"]):
+            self.assertGreaterEqual(end, gap)
 
     def test_flamegraph_is_xml(self):
         svg = xml.etree.ElementTree.fromstring(self.export("--flamegraph").stdout)
@@ -616,22 +613,20 @@ class ExactCalls(Readers):
              for count in self.second.counts if count["kind"] == 1])
 
     def test_html_has_the_calls_of_each_function(self):
-        page = self.export("--html", "--names", "full").stdout
-        data = json.loads(
-            re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
-        )
+        page = Page(self.export("--html", "--names", "full").stdout)
+        tables = page.tables
         total, checked = self.total_time(), 0
         found = collections.Counter()
-        for row, calls, per_call in zip(data["functions"], data["calls"], data["perCall"]):
+        for row, calls, per_call in zip(tables["functions"], tables["calls"],
+                                        tables["perCall"]["cpu"]):
             found[row[0]] += calls or 0
-            if calls and per_call:
+            if calls and per_call and per_call[0]:
                 # Less than the total by what was before the first count, and in inlined copies.
-                self.assertAlmostEqual(per_call, total[row[0]] / calls,
-                                       delta=1 + 0.01 * per_call)
+                self.assertAlmostEqual(per_call[0], total[row[0]] / calls,
+                                       delta=1 + 0.01 * per_call[0])
                 checked += 1
         self.assertSameSums(found, self.entered)
         self.assertGreater(checked, 50)
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -7,14 +7,302 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
+#include "export/extract_priv.h"
+#include "export/page_data_priv.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+
+/* The data of a page as it is before it is packed; sink_release() it. */
+static struct sink data_of(const struct profile *profile, const struct export_options *options)
+{
+	const struct filter everything = {.from_ns = 0};
+	struct export_options chosen = options ? *options : (struct export_options){0};
+	struct sink sink = SINK_MEMORY;
+	struct extract *extract;
+	struct page_data data;
+
+	if (!chosen.filter)
+		chosen.filter = &everything;
+	if (chosen.names == EXPORT_NAMES_DEFAULT)
+		chosen.names = EXPORT_NAMES_SHORT;
+	assert_int_equal(extract_new(profile, &chosen, PATH_FRAMES, &extract, NULL), 0);
+	page_data_init(&data, extract);
+	page_data_write(&data, &sink);
+	page_data_release(&data);
+	extract_free(extract);
+	return sink;
+}
+
+/* Of a line of JSON: from its key to the next one of the same object. */
+static void assert_member(struct sink *sink, const char *expected)
+{
+	const char *json = buf_str(&sink->pending);
+	const char *end = strchr(json, '\n');
+
+	if (!memmem(json, (size_t)(end - json), expected, strlen(expected)))
+		fail_msg("no %s in %.*s", expected, (int)(end - json), json);
+}
+
+/* Skips to the numbers of a column: how many there are, and a cursor that stands on them. */
+static size_t find_column(struct sink *sink, const char *name, struct cursor *cursor)
+{
+	const char *json = buf_str(&sink->pending);
+	const char *end = strchr(json, '\n');
+	const char *at = strstr(json, "\"columns\":[");
+	char found[64];
+	size_t nr;
+
+	assert_non_null(at);
+	at += strlen("\"columns\":[");
+	*cursor = cursor_over(end + 1, sink->pending.nr_bytes - (size_t)(end + 1 - json));
+	while (sscanf(at, "[\"%63[^\"]\",%zu]", found, &nr) == 2) {
+		if (strcmp(found, name) == 0)
+			return nr;
+		for (size_t i = 0; i < nr; i++)
+			(void)cursor_uleb(cursor);
+		at = strchr(at, ']') + 2;
+	}
+	fail_msg("no column %s", name);
+	return 0;
+}
+
+static void assert_column(struct sink *sink, const char *name, const char *expected)
+{
+	struct cursor cursor;
+	struct buf text = {0};
+	size_t nr = find_column(sink, name, &cursor);
+
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&text, i ? " %llu" : "%llu", (unsigned long long)cursor_uleb(&cursor));
+	assert_false(cursor.failed);
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+}
+
+static void test_html__stacks_and_samples_are_columns(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main@m.c:7;light@l.c:3", 1);
+	made_sample(&made, "main@m.c:7;libm.so!heavy+light@l.c:4", 3);
+	made_sample(&made, "main@m.c:9", 2)->nr = 4;
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_member(&sink, "\"functions\":[[\"main\",0,1,0,1],[\"light\",1,1,0,1],"
+			     "[\"heavy\",-1,0,1,1],[\"light\",1,1,1,1]]");
+	assert_member(&sink, "\"files\":[\"m.c\",\"l.c\"]");
+	assert_member(&sink,
+		      "\"modules\":[[\"prog\",\"/bin/prog\"],[\"libm.so\",\"/bin/libm.so\"]]");
+	assert_column(&sink, "frameFunction", "0 1 2 3 0");
+	assert_column(&sink, "frameLine", "7 3 0 4 9");
+	assert_column(&sink, "frameInlined", "0 0 0 1 0");
+	/* Rows: main, light below it, heavy below main, light below that, main; zigzag. */
+	assert_column(&sink, "stackFrame", "0 2 2 2 2");
+	assert_column(&sink, "stackPrefix", "0 1 2 1 0");
+	assert_column(&sink, "threadSamples", "3");
+	assert_column(&sink, "sampleStack", "1 3 4");
+	assert_column(&sink, "sampleGap", "0 0 0");
+	assert_column(&sink, "sampleEnd", "1000000 3000000 2000000");
+	assert_column(&sink, "sampleCpu", "1000000 3000000 2000000");
+	assert_column(&sink, "sampleRunq", "0 0 0");
+	assert_column(&sink, "sampleNr", "1 1 4");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Whatever the metric that the page begins with. */
+static void test_html__has_all_metrics_of_time(void **state)
+{
+	struct export_options blocked = {.metric = METRIC_BLOCKED};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sample *sample;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	sample = made_sample(&made, "main;read", 0);
+	sample->kind = SAMPLE_BLOCKED;
+	sample->blocked_ns = 5000;
+	sample->runq_ns = 20;
+	sample->time_ns += 5020;
+	profile = made_end(&made);
+	sink = data_of(profile, &blocked);
+	assert_member(&sink, "\"metric\":\"blocked\"");
+	assert_column(&sink, "sampleCpu", "1000000 0");
+	assert_column(&sink, "sampleRunq", "0 20");
+	assert_column(&sink, "sampleBlocked", "0 5000");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_html__threads_follow_each_other(void **state)
+{
+	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "work", 1);
+	made.thread = first;
+	made_sample(&made, "main", 2);
+	profile = made_end(&made);
+	sink = data_of(profile, &split);
+	assert_member(&sink, "\"group\":\"thread\"");
+	assert_member(&sink, "\"threads\":[[0,\"prog\",100],[0,\"worker\",101]]");
+	assert_member(&sink, "\"processes\":[[\"prog\",100]]");
+	assert_column(&sink, "sampleThread", "0 1");
+	assert_column(&sink, "threadSamples", "2 1");
+	assert_column(&sink, "sampleStack", "0 0 1");
+	/* The second thread is first seen when it ran for 1 ms. */
+	assert_column(&sink, "sampleGap", "0 0 1000000");
+	assert_column(&sink, "sampleEnd", "1000000 3000000 2000000");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Filters leave gaps, in which the thread did something else. */
+static void test_html__what_filters_leave_out_is_a_gap(void **state)
+{
+	static const char *const wanted[] = {"work"};
+	struct filter filter = {.functions = {.texts = wanted, .nr = 1}};
+	struct export_options options = {.filter = &filter};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main;work", 1);
+	made_sample(&made, "main;rest", 2);
+	made_sample(&made, "main;work", 4);
+	profile = made_end(&made);
+	sink = data_of(profile, &options);
+	assert_member(&sink, "\"filtered\":true");
+	assert_column(&sink, "sampleGap", "0 2000000");
+	assert_column(&sink, "sampleEnd", "1000000 6000000");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Of many samples times are rounded, and sums are still right. */
+static void test_html__rounds_times_of_many_samples(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct cursor cursor;
+	struct sink sink;
+	uint64_t sum = 0;
+	size_t nr;
+
+	(void)state;
+	for (int i = 0; i <= PAGE_SAMPLES_EXACT; i++)
+		made_sample(&made, "main", 1);
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_member(&sink, "\"grainNs\":4096");
+	nr = find_column(&sink, "sampleCpu", &cursor);
+	assert_int_equal(nr, PAGE_SAMPLES_EXACT + 1);
+	for (size_t i = 0; i < nr; i++)
+		sum += cursor_uleb(&cursor);
+	assert_int_equal(sum, (PAGE_SAMPLES_EXACT + 1) * UINT64_C(1000000) / PAGE_GRAIN_NS);
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_html__names_are_short_and_full(void **state)
+{
+	struct export_options full = {.names = EXPORT_NAMES_FULL};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "std::vector<int>::push(int)", 1);
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_member(&sink, "[\"std::vector::push\",-1,0,0,1,"
+			     "\"std::vector\\u003cint>::push(int)\"]");
+	sink_release(&sink);
+	sink = data_of(profile, &full);
+	assert_member(&sink, "[[\"std::vector\\u003cint>::push(int)\",-1,0,0,1]]");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_html__blocks_have_their_metrics(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	made.time_ns = 0;
+	made_block(&made, "main;keep", 100, 0, 1);
+	made_block(&made, "main;use", 50, 0, 1);
+	profile = made.profile;
+	profile_free_allocation(profile, 1, 5 * SAMPLE_TIME_GRAIN_NS, made.thread);
+	profile->meta.duration_ns = 1000000;
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_column(&sink, "blockTime", "2 2"); /* zigzag */
+	assert_column(&sink, "blockBytes", "100 50");
+	assert_column(&sink, "blockBlocks", "1 1");
+	assert_column(&sink, "blockKnown", "100 50");
+	assert_column(&sink, "blockError", "0 0");
+	assert_column(&sink, "blockLife", "0 4");
+	/* Live 1, leaked 2, temporary 4, peak 8. */
+	assert_column(&sink, "blockFlags", "11 12");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_html__exact_calls(void **state)
+{
+	struct profile *profile = made_counted();
+	struct sink sink = data_of(profile, NULL);
+
+	(void)state;
+	assert_member(&sink, "\"functions\":[[\"main\",0,1,0,1],[\"work\",1,1,0,1],"
+			     "[\"rare\",2,1,0,1]]");
+	assert_member(&sink, "\"calls\":[null,10,2]");
+	assert_member(&sink, "\"callEdges\":[[0,1,6],[0,-1,3]]");
+	assert_member(&sink, "\"perCall\":{\"cpu\":[null,[500000,");
+	sink_release(&sink);
+	profile->probes.nr_counts = 0;
+	sink = data_of(profile, NULL);
+	assert_null(strstr(buf_str(&sink.pending), "\"calls\":"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+static void test_html__bytes_are_packed(void **state)
+{
+	struct sink one = SINK_MEMORY, other = SINK_MEMORY;
+
+	(void)state;
+	page_write_packed(&one, "aaaaaaaa", 8);
+	page_write_packed(&other, "aaaaaaab", 8);
+	/* The header of gzip in base64, and whole groups of four. */
+	assert_memory_equal(buf_str(&one.pending), "H4sI", 4);
+	assert_int_equal(one.pending.nr_bytes % 4, 0);
+	assert_string_not_equal(buf_str(&one.pending), buf_str(&other.pending));
+	sink_release(&one);
+	sink_release(&other);
+}
 
 /* What stands between two texts of the page; the copy is the caller's. */
 static char *between(struct sink *sink, const char *from, const char *to)
 {
-	const char *page = buf_str(&sink->pending);
-	const char *start = strstr(page, from);
+	const char *start = strstr(buf_str(&sink->pending), from);
 	const char *end;
 
 	assert_non_null(start);
@@ -22,81 +310,6 @@ static char *between(struct sink *sink, const char *from, const char *to)
 	end = strstr(start, to);
 	assert_non_null(end);
 	return strndup(start, (size_t)(end - start));
-}
-
-static void assert_data(const struct profile *profile, const struct export_options *options,
-			const char *expected)
-{
-	struct sink sink = export_made(EXPORT_HTML, profile, options);
-	char *data = between(&sink, "<script id=\"data\" type=\"application/json\">", "</script>");
-
-	assert_string_equal(data, expected);
-	free(data);
-	sink_release(&sink);
-}
-
-static void test_html__tree_in_drawing_order(void **state)
-{
-	struct made made = made_begin();
-	struct profile *profile;
-
-	(void)state;
-	made_sample(&made, "main@m.c:7;light", 1);
-	made_sample(&made, "main@m.c:7;libm.so!heavy;light", 3);
-	made_sample(&made, "main@m.c:9", 2);
-	profile = made_end(&made);
-	assert_data(profile, NULL,
-		    "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":["
-		    "[\"prog\",null,0,-1,1],[\"main\",\"m.c\",1,0,0],[\"heavy\",null,0,1,0],"
-		    "[\"light\",null,0,0,0]],\"modules\":[\"prog\",\"libm.so\"],"
-		    "\"depth\":[0,1,2,3,2],\"label\":[0,1,2,3,3],"
-		    "\"self\":[0,2000000,0,3000000,1000000]}\n");
-	profile_free(profile);
-}
-
-static void test_html__several_threads_have_a_root(void **state)
-{
-	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_SAMPLES};
-	struct made made = made_begin();
-	struct profile *profile;
-
-	(void)state;
-	made_sample(&made, "main", 1);
-	made_thread(&made, 100, 101, "worker");
-	made_sample(&made, "main", 1)->nr = 3;
-	profile = made_end(&made);
-	assert_data(profile, &split,
-		    "{\"metric\":\"samples\",\"unit\":\"samples\",\"functions\":["
-		    "[\"all\",null,0,-1,1],[\"prog/worker (pid 100, tid 101)\",null,0,-1,1],"
-		    "[\"main\",null,0,0,0],[\"prog (pid 100, tid 100)\",null,0,-1,1]],"
-		    "\"modules\":[\"prog\"],"
-		    "\"depth\":[0,1,2,1,2],\"label\":[0,1,2,3,2],\"self\":[0,0,3,0,1]}\n");
-	profile_free(profile);
-}
-
-static void test_html__names_are_short_unless_asked(void **state)
-{
-	static const char rest[] = "],\"modules\":[\"prog\"],\"depth\":[0,1],\"label\":[0,1],"
-				   "\"self\":[0,1000000]}\n";
-	struct export_options full = {.names = EXPORT_NAMES_FULL};
-	struct made made = made_begin();
-	struct profile *profile;
-	char expected[400];
-
-	(void)state;
-	made_sample(&made, "std::vector<int>::push(int)", 1);
-	profile = made_end(&made);
-	snprintf(expected, sizeof(expected),
-		 "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":[[\"prog\",null,0,-1,1],"
-		 "[\"std::vector::push\",null,0,0,0,\"std::vector\\u003cint>::push(int)\"]%s",
-		 rest);
-	assert_data(profile, NULL, expected);
-	snprintf(expected, sizeof(expected),
-		 "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":[[\"prog\",null,0,-1,1],"
-		 "[\"std::vector\\u003cint>::push(int)\",null,0,0,0]%s",
-		 rest);
-	assert_data(profile, &full, expected);
-	profile_free(profile);
 }
 
 static void test_html__hostile_names_stay_text(void **state)
@@ -138,42 +351,20 @@ static void test_html__loads_nothing(void **state)
 	profile_free(profile);
 }
 
-static void test_html__exact_calls(void **state)
-{
-	struct export_options samples = {.metric = METRIC_SAMPLES};
-	struct profile *profile = made_counted();
-	struct sink sink;
-
-	(void)state;
-	assert_data(profile, NULL,
-		    "{\"metric\":\"cpu\",\"unit\":\"ns\",\"functions\":["
-		    "[\"prog\",null,0,-1,1],[\"main\",\"m.c\",1,0,0],[\"work\",\"w.c\",1,0,0],"
-		    "[\"rare\",\"r.c\",1,0,0]],\"modules\":[\"prog\"],"
-		    "\"calls\":[null,null,10,2],\"perCall\":[null,null,500000,0],"
-		    "\"depth\":[0,1,2],\"label\":[0,1,2],\"self\":[0,0,5000000]}\n");
-	sink = export_made(EXPORT_HTML, profile, NULL);
-	assert_non_null(strstr(buf_str(&sink.pending), "data-key=\"calls\">calls</th>"));
-	sink_release(&sink);
-	sink = export_made(EXPORT_HTML, profile, &samples);
-	assert_non_null(strstr(buf_str(&sink.pending), "\"perCall\":[null,null,null,null],"));
-	sink_release(&sink);
-	profile->probes.nr_counts = 0;
-	sink = export_made(EXPORT_HTML, profile, NULL);
-	assert_null(strstr(buf_str(&sink.pending), "\"calls\":"));
-	assert_null(strstr(buf_str(&sink.pending), "data-key=\"calls\""));
-	sink_release(&sink);
-	profile_free(profile);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_html__tree_in_drawing_order),
-		cmocka_unit_test(test_html__several_threads_have_a_root),
-		cmocka_unit_test(test_html__names_are_short_unless_asked),
+		cmocka_unit_test(test_html__stacks_and_samples_are_columns),
+		cmocka_unit_test(test_html__has_all_metrics_of_time),
+		cmocka_unit_test(test_html__threads_follow_each_other),
+		cmocka_unit_test(test_html__what_filters_leave_out_is_a_gap),
+		cmocka_unit_test(test_html__rounds_times_of_many_samples),
+		cmocka_unit_test(test_html__names_are_short_and_full),
+		cmocka_unit_test(test_html__blocks_have_their_metrics),
+		cmocka_unit_test(test_html__exact_calls),
+		cmocka_unit_test(test_html__bytes_are_packed),
 		cmocka_unit_test(test_html__hostile_names_stay_text),
 		cmocka_unit_test(test_html__loads_nothing),
-		cmocka_unit_test(test_html__exact_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One thread in time order: its stacks side by side. At each pixel stands the sample that was
+// taken of that moment; what was blocked is pale.
+class TimeChart extends Sheet {
+	constructor(host) {
+		super(host, "Time order");
+		this.side = sides[0];
+		this.view = {from: 0, to: 1};
+		this.boxes = [];
+		this.hovered = null;
+		listenToPointer(this, {
+			begin: () => { this.dragFrom = {...this.view}; },
+			drag: (dx) => {
+				const by = -dx * (this.dragFrom.to - this.dragFrom.from) / this.width;
+				this.setView(this.dragFrom.from + by, this.dragFrom.to + by);
+			},
+			end: () => this.keepView(), hover: (event) => this.hover(event),
+			leave: () => { this.hovered = null; hideTip(); this.redraw(); },
+			click: (event) => this.click(event), zoom: (by, part) => this.zoomBy(by, part),
+			pan: (part) => this.panBy(part),
+			menu: (event) => {
+				this.click(event);
+				if (state.function >= 0)
+					showMenu(event.clientX, event.clientY);
+			},
+		});
+		this.canvas.addEventListener("keydown", (event) => this.key(event));
+		this.canvas.addEventListener("dblclick", () => {
+			if (this.hovered)
+				this.zoomTo(this.hovered.from, this.hovered.to);
+		});
+	}
+
+	bounds() {
+		return rangeOf() || {from: this.side.data.fromNs, to: this.side.data.toNs};
+	}
+
+	update() {
+		const bounds = this.bounds(), key = keyOf("from", "to", "thread", "left", "right");
+		this.thread = chosenThread();
+		this.run = this.side.runs[this.side.runOfThread[this.thread]];
+		this.hidden = hiddenFunctions();
+		this.paths = new Map();
+		if (key !== this.shown) {
+			const size = bounds.to - bounds.from;
+			this.shown = key;
+			if (state.left === null)
+				this.setView(bounds.from, bounds.to);
+			else
+				this.setView(bounds.from + state.left * size, bounds.from + state.right * size);
+		}
+		this.setContentHeight((this.deepest() + 2) * FRAME_PX);
+		this.redraw();
+	}
+
+	// Functions of a stack, root first.
+	pathOf(stack) {
+		let path = this.paths.get(stack);
+		if (path)
+			return path;
+		path = [];
+		for (let at = stack; at >= 0; at = this.side.stackPrefix[at]) {
+			const label = this.side.stackFunction[at];
+			if (!this.hidden[label] && !(state.collapse && path[path.length - 1] === label))
+				path.push(label);
+		}
+		path.reverse();
+		this.paths.set(stack, path);
+		return path;
+	}
+
+	deepest() {
+		const depths = remember("depths", "", () => {
+			const depth = new Uint16Array(this.side.nrStacks);
+			for (let i = 0; i < depth.length; i++)
+				depth[i] = this.side.stackPrefix[i] < 0 ? 1 : depth[this.side.stackPrefix[i]] + 1;
+			return depth;
+		});
+		let deepest = 0;
+		for (let i = this.run ? this.run.first : 0; this.run && i < this.run.last; i++)
+			deepest = Math.max(deepest, depths[this.side.samples.stack[i]]);
+		return deepest;
+	}
+
+	setView(from, to) {
+		const bounds = this.bounds(), all = bounds.to - bounds.from || 1;
+		const size = Math.max(Math.min(to - from, all), 1000);
+		const start = Math.max(bounds.from, Math.min(from, bounds.to - size));
+		this.view = {from: start, to: start + size};
+		this.redraw();
+	}
+
+	keepView() {
+		clearTimeout(this.keeping);
+		this.keeping = setTimeout(() => {
+			const bounds = this.bounds(), all = bounds.to - bounds.from;
+			setState({left: (this.view.from - bounds.from) / all,
+				right: (this.view.to - bounds.from) / all}, true);
+		}, 200);
+	}
+
+	zoomBy(by, part) {
+		const at = this.view.from + (this.view.to - this.view.from) * part;
+		this.setView(at - (at - this.view.from) * by, at + (this.view.to - at) * by);
+		this.keepView();
+	}
+
+	panBy(part) {
+		const by = (this.view.to - this.view.from) * part;
+		this.setView(this.view.from + by, this.view.to + by);
+		this.keepView();
+	}
+
+	zoomTo(from, to) {
+		this.setView(from, to);
+		this.keepView();
+	}
+
+	// The first sample that ends at or after a moment.
+	sampleAt(time) {
+		const end = this.side.samples.end;
+		let low = this.run.first, high = this.run.last;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (end[middle] < time)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		return low;
+	}
+
+	isBlocked(i) {
+		const samples = this.side.samples;
+		return samples.blocked[i] > samples.cpu[i] + samples.runq[i];
+	}
+
+	// Boxes [label, depth, x, width, from, to, blocked]: neighbours with equal callers are one.
+	layOut() {
+		const open = [], per = (this.view.to - this.view.from) / this.width;
+		this.boxes = [];
+		const close = (depth, x, time) => {
+			while (open.length > depth) {
+				const box = open.pop();
+				box.width = x - box.x;
+				box.to = time;
+				this.boxes.push(box);
+			}
+		};
+		for (let x = 0; x < this.width; x++) {
+			const time = this.view.from + (x + 0.5) * per, i = this.sampleAt(time);
+			if (i >= this.run.last || this.side.samples.start[i] > time) {
+				close(0, x, time);
+				continue;
+			}
+			const path = this.pathOf(this.side.samples.stack[i]), blocked = this.isBlocked(i);
+			let same = 0;
+			while (same < path.length && same < open.length && open[same].label === path[same] &&
+					open[same].blocked === blocked)
+				same++;
+			close(same, x, time);
+			for (let depth = same; depth < path.length; depth++)
+				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked});
+		}
+		close(0, this.width, this.view.to);
+	}
+
+	paint(context) {
+		this.boxes = [];
+		if (!this.run)
+			return;
+		this.layOut();
+		const top = FRAME_PX - this.host.scrollTop, look = frameLook();
+		for (const box of this.boxes) {
+			const y = top + box.depth * FRAME_PX;
+			if (y > -FRAME_PX && y < this.height)
+				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked ? 0.45 : 1);
+		}
+		this.paintAxis(context);
+	}
+
+	paintAxis(context) {
+		const size = this.view.to - this.view.from, step = niceStep(size / Math.max(2, this.width / 110));
+		context.globalAlpha = 1;
+		context.clearRect(0, 0, this.width, FRAME_PX - 1);
+		context.fillStyle = dark() ? "#bbb" : "#555";
+		for (let t = Math.ceil(this.view.from / step) * step; t < this.view.to; t += step) {
+			const x = (t - this.view.from) / size * this.width;
+			context.fillRect(x, 0, 1, 5);
+			context.fillText(axisText(t, step), x + 3, 12);
+		}
+	}
+
+	boxAt(at) {
+		const depth = Math.floor((at.y + this.host.scrollTop - FRAME_PX) / FRAME_PX);
+		return at.y < FRAME_PX ? null : this.boxes.find((box) =>
+			box.depth === depth && at.x >= box.x && at.x < box.x + box.width) || null;
+	}
+
+	hover(event) {
+		const box = this.boxAt(this.at(event));
+		this.hovered = box;
+		if (box)
+			showTip(this.describe(box), event.clientX, event.clientY);
+		else
+			hideTip();
+	}
+
+	describe(box) {
+		const row = functions[box.label];
+		return [
+			[timeText(box.to - box.from) + "   at " + secondsText(Math.round(box.from / 1000) * 1000) + " s" +
+				(box.blocked ? "   blocked" : ""), "numbers"],
+			[row.name, "name"], ...(row.full !== row.name ? [[row.full, "full"]] : []),
+			[[row.module, locationOf(row)].filter(Boolean).join("   "), "dim"],
+		];
+	}
+
+	click(event) {
+		const box = this.boxAt(this.at(event));
+		this.canvas.focus({preventScroll: true});
+		if (box)
+			setState({function: box.label});
+	}
+
+	key(event) {
+		if (event.ctrlKey || event.altKey || event.metaKey)
+			return;
+		if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+			this.panBy(event.key === "ArrowLeft" ? -0.1 : 0.1);
+		else if (event.key === "ArrowUp" || event.key === "ArrowDown")
+			this.host.scrollTop += event.key === "ArrowUp" ? -FRAME_PX : FRAME_PX;
+		else if (event.key === "+" || event.key === "=" || event.key === "-")
+			this.zoomBy(event.key === "-" ? 1.5 : 1 / 1.5, 0.5);
+		else if (event.key === "Enter" && this.hovered)
+			this.zoomTo(this.hovered.from, this.hovered.to);
+		else
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	hasMatch(i) {
+		return this.pathOf(this.side.samples.stack[i]).some(isMatch);
+	}
+
+	// The next stretch with a match: one of samples that all have one.
+	find(step) {
+		const starts = [];
+		for (let i = this.run ? this.run.first : 0, was = false; this.run && i < this.run.last; i++) {
+			const is = this.hasMatch(i);
+			if (is && !was)
+				starts.push(i);
+			was = is;
+		}
+		if (!starts.length)
+			return null;
+		const middle = (this.view.from + this.view.to) / 2, end = this.side.samples.end;
+		const size = this.view.to - this.view.from, slack = size * 1e-6 + 1;
+		let next = step > 0 ? starts.findIndex((i) => end[i] > middle + slack) :
+			starts.filter((i) => end[i] < middle - slack).length - 1;
+		if (next < 0)
+			next = step > 0 ? 0 : starts.length - 1;
+		this.setView(end[starts[next]] - size / 2, end[starts[next]] + size / 2);
+		this.keepView();
+		return {at: next + 1, of: starts.length};
+	}
+}
+
+function niceStep(least) {
+	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
+}
+
+function axisText(ns, step) {
+	const digits = Math.max(0, Math.min(6, Math.ceil(9 - Math.log10(step))));
+	return (ns / 1e9).toFixed(digits) + " s";
+}
+
+// The thread of the time order: the one that was chosen, or the one with most samples of those
+// that are selected.
+function chosenThread() {
+	const side = sides[0], chosen = state.threads;
+	if (state.thread in side.threads && side.runOfThread[state.thread] >= 0)
+		return state.thread;
+	let best = -1, most = -1;
+	for (const run of side.runs) {
+		if ((!chosen || chosen.includes(run.thread)) && run.last - run.first > most) {
+			best = run.thread;
+			most = run.last - run.first;
+		}
+	}
+	return best;
+}
+
+function makeChartView(host) {
+	const chart = new TimeChart(host.querySelector(".chart")), choice = byId("thread");
+	for (const run of sides[0].runs)
+		choice.append(new Option(threadName(sides[0], run.thread), run.thread));
+	choice.addEventListener("change", () => setState({thread: Number(choice.value)}));
+	return {
+		update: () => { chart.update(); choice.value = String(chart.thread); },
+		redraw: () => chart.redraw(), find: (step) => chart.find(step),
+		focus: () => chart.canvas.focus(), key: (event) => chart.key(event),
+	};
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Colours of frames: by module, by heat (self time), by change; and their legend.
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+let isPrinting = false;
+
+function dark() {
+	return isDark.matches && !isPrinting;
+}
+
+function hashOf(text) {
+	let hash = 0;
+	for (let i = 0; i < text.length; i++)
+		hash = (Math.imul(hash, 31) + text.charCodeAt(i)) >>> 0;
+	return hash;
+}
+
+// One hue for a module, neighbours far apart, one shade for a function.
+const moduleHues = new Map();
+
+function hueOf(module) {
+	if (!moduleHues.has(module))
+		moduleHues.set(module, (moduleHues.size * 137.508 + 28) % 360);
+	return moduleHues.get(module);
+}
+
+function hsl(hue, saturation, light, lightInDark) {
+	return "hsl(" + hue.toFixed(0) + " " + saturation + "% " + (dark() ? lightInDark : light) + "%)";
+}
+
+function grey() {
+	return hsl(0, 0, 78, 32);
+}
+
+function moduleColor(id) {
+	if (!functions[id].module)
+		return grey();
+	const shade = hashOf(functions[id].name) % 11 - 5;
+	return hsl(hueOf(functions[id].module), 52, 74 + shade, 33 + shade);
+}
+
+// Of a share of self time from 0 to 1; small ones differ, too.
+function heatColor(share) {
+	const heat = Math.sqrt(Math.min(1, share * 2.5));
+	return hsl(54 - 50 * heat, 45 + 45 * heat, 88 - 30 * heat, 24 + 24 * heat);
+}
+
+// Of a change in percent: more is red, less is blue, grey what may be chance.
+function changeColor(changed) {
+	if (!changed.isSure)
+		return grey();
+	const size = Math.min(1, Math.sqrt(Math.abs(changed.change) / 20));
+	return hsl(changed.change > 0 ? 4 : 214, 75, 82 - 26 * size, 30 + 18 * size);
+}
+
+// By function, of the current selection.
+function functionColors() {
+	return remember("colors", keyOf(...TREE, "colors") + dark(), () => {
+		const sums = sumFunctions(), whole = selectedTotal();
+		return functions.map((row, id) => {
+			if (state.colors === "heat")
+				return heatColor(whole.weight ? sums[0].self.weight[id] / whole.weight : 0);
+			if (state.colors === "change" && sides[1])
+				return changeColor(changeOf(tallyAt(sums[0].self, id), whole,
+					tallyAt(sums[1].self, id), selectedTotal(1)));
+			return moduleColor(id);
+		});
+	});
+}
+
+function legendItem(color, text, title) {
+	const item = element("span", "key");
+	const swatch = element("i");
+	swatch.style.background = color;
+	item.append(swatch, text);
+	item.title = title || "";
+	return item;
+}
+
+function moduleShares() {
+	const sums = sumFunctions()[0].self.weight, shares = new Map();
+	functions.forEach((row, id) => {
+		if (row.module && sums[id])
+			shares.set(row.module, (shares.get(row.module) || 0) + sums[id]);
+	});
+	return [...shares].sort((a, b) => b[1] - a[1]);
+}
+
+const LEGEND_MODULES = 10;
+
+function showLegend() {
+	const legend = byId("legend"), items = [], whole = selectedTotal().weight;
+	if (state.colors === "heat") {
+		for (const percent of [0.1, 1, 5, 20, 40])
+			items.push(legendItem(heatColor(percent / 100), percent + "% self"));
+	} else if (state.colors === "change") {
+		for (const change of [-20, -5, -1])
+			items.push(legendItem(changeColor({change: change, isSure: true}), change + "%"));
+		items.push(legendItem(grey(), "within chance"));
+		for (const change of [1, 5, 20])
+			items.push(legendItem(changeColor({change: change, isSure: true}), "+" + change + "%"));
+	} else {
+		const shares = moduleShares();
+		for (const [module, weight] of shares.slice(0, LEGEND_MODULES))
+			items.push(legendItem(hsl(hueOf(module), 52, 74, 33), module,
+				(100 * weight / whole).toFixed(1) + "% self"));
+		if (shares.length > LEGEND_MODULES)
+			items.push(legendItem("transparent", "and " + (shares.length - LEGEND_MODULES) + " more"));
+		items.push(legendItem(grey(), "no module"));
+	}
+	legend.replaceChildren(...items);
+}

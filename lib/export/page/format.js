@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of `profc export --html`. Its files are one script, in the order of asset.c:
+//
+//	format.js   numbers as text
+//	data.js     reads what the page holds
+//	state.js    what is shown, as it stands in the address
+//	tally.js    sums, shares and their intervals
+//	select.js   from samples to the weights of stacks that are selected
+//	trees.js    from stacks to trees of functions and sums of functions and lines
+//	colors.js, tip.js, search.js, rows.js   parts that views share
+//	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js   the views
+//	time.js     tracks of threads, where a range of time is chosen
+//	header.js   what the recording is, the tool bar and the bar of the chosen function
+//	main.js     puts them together
+const byId = (id) => document.getElementById(id);
+
+function element(tag, className, text) {
+	const made = document.createElement(tag);
+	if (className)
+		made.className = className;
+	if (text !== undefined)
+		made.textContent = text;
+	return made;
+}
+
+function bytesText(value) {
+	const size = Math.abs(value);
+	if (size >= 2 ** 30)
+		return (value / 2 ** 30).toFixed(2) + " GiB";
+	if (size >= 2 ** 20)
+		return (value / 2 ** 20).toFixed(1) + " MiB";
+	if (size >= 2 ** 10)
+		return (value / 2 ** 10).toFixed(1) + " KiB";
+	return Math.round(value) + " B";
+}
+
+function timeText(ns) {
+	const size = Math.abs(ns);
+	if (size >= 1e9)
+		return (ns / 1e9).toFixed(3) + " s";
+	if (size >= 1e6)
+		return (ns / 1e6).toFixed(2) + " ms";
+	if (size >= 1e3)
+		return (ns / 1e3).toFixed(2) + " \u00b5s";
+	return (size && size < 100 ? ns.toFixed(1) : Math.round(ns)) + " ns";
+}
+
+function countText(value) {
+	return Math.round(value).toLocaleString("en");
+}
+
+const UNITS = {
+	cpu: "ns", wall: "ns", runq: "ns", blocked: "ns", samples: "samples", calls: "calls",
+	alloc: "bytes", allocs: "blocks", live: "bytes", peak: "bytes", leaked: "bytes",
+	temporary: "bytes", freed: "bytes",
+};
+
+function amountText(metric, value) {
+	if (UNITS[metric] === "ns")
+		return timeText(value);
+	return UNITS[metric] === "bytes" ? bytesText(value) : countText(value);
+}
+
+function percentText(percent) {
+	return percent.toFixed(percent >= 99.995 ? 1 : 2);
+}
+
+function intervalText(half) {
+	return half === 0 ? "\u00b10" : "\u00b1" + (half < 9.95 ? half.toFixed(1) : half.toFixed(0));
+}
+
+function secondsText(ns) {
+	return (ns / 1e9).toFixed(6).replace(/\.?0+$/, "");
+}
+
+function baseName(path) {
+	return path.slice(path.lastIndexOf("/") + 1);
+}

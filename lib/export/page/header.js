@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the recording is; the tool bar; the bar of the chosen function and what can be done with it.
+function dateText(ms) {
+	return ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 16) + " UTC" : "";
+}
+
+function samplesText(side) {
+	const seen = side.samples.seen.reduce((sum, nr) => sum + nr, 0);
+	return countText(seen) + (seen === 1 ? " sample" : " samples") +
+		(side.data.frequency ? " at " + side.data.frequency + " Hz" : "");
+}
+
+function aboutSide(side) {
+	const data = side.data;
+	return [
+		data.host, dateText(data.startMs), timeText(data.durationNs) + (data.attached ? ", attached" : ""),
+		samplesText(side), side.blocks ? countText(side.blocks.nr) + " recorded blocks" : "",
+		data.within ? "within " + data.within : "", data.filtered ? "filtered" : "",
+		data.complete ? "" : "the recording did not finish",
+	].filter(Boolean).join("  \u00b7  ");
+}
+
+function showHeader() {
+	byId("title").textContent = sides[0].data.title;
+	byId("title").title = sides[0].data.title;
+	byId("about").textContent = (sides[1] ? "new: " : "") + aboutSide(sides[0]);
+	byId("about").title = [sides[0].data.cpu, sides[0].data.kernel].filter(Boolean).join(", ");
+	if (sides[1])
+		byId("about-old").textContent = "old: " + sides[1].data.title + "  \u00b7  " + aboutSide(sides[1]);
+	byId("about-old").hidden = !sides[1];
+}
+
+function showSum() {
+	const total = selectedTotal(), all = selection().all[0], metric = state.metric, parts = [];
+	parts.push(metric + " " + amountText(metric, total.weight));
+	if (metric === "calls" && !isAllSelected())
+		parts.push("calls are those of the whole recording");
+	else if (!isAllSelected())
+		parts.push(shareText(total, all) + "% of " + amountText(metric, all.weight));
+	if (sides[1])
+		parts.push("old " + amountText(metric, selectedTotal(1).weight));
+	if (total.weight && metric !== "calls" && !isExact(total))
+		parts.push(countText(total.seen) + (isMemory(metric) ? " blocks" : " samples"));
+	if (!total.weight)
+		parts.push("nothing is selected");
+	byId("sum").textContent = parts.join("   ");
+}
+
+// --- the tool bar ---
+
+function fillChoices() {
+	for (const metric of metrics)
+		byId("metric").append(new Option(metric, metric));
+	for (const [value, text] of [["process", "by process"], ["thread", "by thread"],
+		["pattern", "by pattern"], ["none", "together"]])
+		byId("group").append(new Option(text, value));
+	for (const [value, text] of [["module", "colours: module"], ["heat", "colours: self"],
+		...(sides[1] ? [["change", "colours: change"]] : [])])
+		byId("colors").append(new Option(text, value));
+}
+
+function listenToTools() {
+	for (const id of ["metric", "group", "colors"])
+		byId(id).addEventListener("change", () => setState({[id]: byId(id).value, zoom: [], left: null, right: null}));
+	byId("pattern").addEventListener("input", () => setState({pattern: byId("pattern").value}, true));
+	for (const id of ["invert", "collapse"])
+		byId(id).addEventListener("change", () => setState({[id]: byId(id).checked, zoom: [], left: null, right: null}));
+	for (const tab of document.querySelectorAll("#views [role=tab]"))
+		tab.addEventListener("click", () => showView(tab.dataset.view));
+	byId("views").addEventListener("keydown", (event) => {
+		const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+		if (!step)
+			return;
+		const next = VIEWS[(VIEWS.indexOf(state.view) + step + VIEWS.length) % VIEWS.length];
+		showView(next);
+		byId("tab-" + next).focus();
+		event.stopPropagation();
+	});
+	search.addEventListener("input", () => setState({search: search.value}, true));
+	search.addEventListener("keydown", (event) => {
+		if (event.key === "Enter") {
+			event.preventDefault();
+			goToMatch(event.shiftKey ? -1 : 1);
+		}
+	});
+	byId("next").addEventListener("click", () => goToMatch(1));
+	byId("previous").addEventListener("click", () => goToMatch(-1));
+	byId("reset").addEventListener("click", resetAll);
+	byId("show-help").addEventListener("click", () => byId("help").showModal());
+}
+
+function showView(view) {
+	setState({view: view, left: null, right: null});
+}
+
+function resetAll() {
+	setState({...defaults, view: state.view, metric: state.metric, sort: state.sort});
+}
+
+function goToMatch(step) {
+	const found = matches() && views[state.view].find(step);
+	byId("place").textContent = found ? found.at + " of " + found.of : matches() ? "none here" : "";
+}
+
+// What is left out of stacks, or kept alone, each with a button that undoes it.
+function showTransforms() {
+	const chips = [], add = (text, title, patch) => {
+		const chip = element("button", "chip", text + " \u00d7");
+		chip.title = title;
+		chip.addEventListener("click", () => setState(patch));
+		chips.push(chip);
+	};
+	if (state.focus >= 0)
+		add("only stacks with " + functions[state.focus].name, "show all again", {focus: -1});
+	for (const id of state.hide)
+		add("hidden: " + functions[id].name, "show it again", {hide: state.hide.filter((other) => other !== id)});
+	for (const module of state.hideModules)
+		add("hidden: all of " + module, "show it again",
+			{hideModules: state.hideModules.filter((other) => other !== module)});
+	byId("transforms").replaceChildren(...chips);
+}
+
+function showTools() {
+	for (const id of ["metric", "group", "colors"])
+		byId(id).value = state[id];
+	if (document.activeElement !== byId("pattern"))
+		byId("pattern").value = state.pattern;
+	byId("pattern").hidden = state.group !== "pattern";
+	byId("pattern").setAttribute("aria-invalid", String(!isPattern(state.pattern)));
+	byId("invert").checked = state.invert;
+	byId("collapse").checked = state.collapse;
+	if (search.value !== state.search)
+		search.value = state.search;
+	for (const tab of document.querySelectorAll("#views [role=tab]")) {
+		const is = tab.dataset.view === state.view;
+		tab.setAttribute("aria-selected", String(is));
+		tab.tabIndex = is ? 0 : -1;
+	}
+	showTransforms();
+}
+
+function isPattern(text) {
+	try {
+		return Boolean(new RegExp(text));
+	} catch (error) {
+		return false;
+	}
+}
+
+// --- what can be done with a function ---
+
+const ACTIONS = [
+	{key: "f", text: "Focus", title: "only stacks that have it", patch: (id) => ({focus: id})},
+	{key: "h", text: "Hide", title: "leave it out of stacks: its time goes to its caller",
+		patch: (id) => ({hide: [...new Set([...state.hide, id])]})},
+	{key: "m", text: "Hide module", title: "leave all functions of its module out of stacks",
+		patch: (id) => functions[id].module ?
+			{hideModules: [...new Set([...state.hideModules, functions[id].module])]} : {}},
+	{key: "c", text: "Callers", title: "who calls it, and what it calls", patch: () => ({view: "sandwich"})},
+	{key: "s", text: "Source", title: "its lines", patch: () => ({view: "source", file: "", line: 0})},
+	{key: "t", text: "In table", title: "its row in the table of functions", patch: () => ({view: "table"})},
+];
+
+function act(action) {
+	const isTransform = action.key === "f" || action.key === "h" || action.key === "m";
+	if (state.function >= 0)
+		setState({...action.patch(state.function), ...(isTransform ? {zoom: []} : {}), left: null, right: null});
+}
+
+function actionButtons(after) {
+	return ACTIONS.map((action) => {
+		const button = element("button", "", action.text);
+		button.title = action.title + " (" + action.key + ")";
+		button.dataset.action = action.key;
+		button.addEventListener("click", () => { act(action); after(); });
+		return button;
+	});
+}
+
+function showChosen() {
+	const bar = byId("chosen-function"), id = state.function;
+	bar.hidden = id < 0;
+	if (id < 0)
+		return;
+	const sums = sumFunctions()[0], self = tallyAt(sums.self, id), total = tallyAt(sums.total, id);
+	const whole = selectedTotal(), row = functions[id], text = byId("chosen-text");
+	const numbers = amountText(state.metric, total.weight) + " " + shareText(total, whole) + "%, self " +
+		amountText(state.metric, self.weight) + " " + shareText(self, whole) + "%" +
+		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "");
+	text.replaceChildren(element("b", "", numbers), " ", element("span", "name", row.name), " ",
+		element("span", "dim", [row.module, locationOf(row)].filter(Boolean).join("  ")));
+	text.title = row.full;
+}
+
+const menu = byId("menu");
+
+function showMenu(x, y) {
+	menu.replaceChildren(element("div", "name", functions[state.function].name), ...actionButtons(hideMenu));
+	menu.hidden = false;
+	hideTip();
+	const box = menu.getBoundingClientRect(), room = document.documentElement;
+	menu.style.left = Math.max(0, Math.min(x, room.clientWidth - box.width)) + "px";
+	menu.style.top = Math.max(0, Math.min(y, room.clientHeight - box.height)) + "px";
+	menu.querySelector("button").focus();
+}
+
+function hideMenu() {
+	menu.hidden = true;
+}
+
+function listenToMenu() {
+	addEventListener("pointerdown", (event) => {
+		if (!menu.hidden && !menu.contains(event.target))
+			hideMenu();
+	});
+	menu.addEventListener("keydown", (event) => {
+		const step = {ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling"}[event.key];
+		const next = step && document.activeElement[step];
+		if (next && next.tagName === "BUTTON")
+			next.focus();
+		if (step)
+			event.preventDefault();
+	});
+	byId("actions").append(...actionButtons(() => {}));
+	byId("no-function").addEventListener("click", () => setState({function: -1}));
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads the data, makes the views, and shows what the address says.
+const views = {};
+const MAKERS = {flame: makeFlameView, chart: makeChartView, sandwich: makeSandwichView, tree: makeTreeView,
+	table: makeTableView, source: makeSourceView};
+let tracks = null;
+
+function viewOf(name) {
+	views[name] = views[name] || MAKERS[name](byId("view-" + name));
+	return views[name];
+}
+
+// Parts of the state that a view shows; what only marks a function needs no more than drawing.
+function showAll(before) {
+	const isOtherView = !before || before.view !== state.view;
+	for (const name of VIEWS)
+		byId("view-" + name).hidden = name !== state.view;
+	showTools();
+	showMatches();
+	if (before && before.search !== state.search)
+		byId("place").textContent = "";
+	showSum();
+	showLegend();
+	showChosen();
+	byId("legend").hidden = ["table", "tree", "source"].includes(state.view);
+	tracks.update();
+	viewOf(state.view).update();
+	if (isOtherView && views[state.view].hasPicked)
+		views[state.view].hasPicked();
+}
+
+function redrawAll() {
+	for (const name of Object.keys(views))
+		views[name].redraw();
+	if (tracks)
+		tracks.draw();
+	showLegend();
+	showTrackLegend();
+}
+
+// The last of what was done: menu, search, choice of a part of the graph, of functions, of time.
+function escape() {
+	if (!menu.hidden)
+		hideMenu();
+	else if (state.search)
+		setState({search: ""});
+	else if (state.zoom.length || state.left !== null)
+		setState({zoom: [], left: null, right: null});
+	else if (state.function >= 0)
+		setState({function: -1});
+	else if (state.focus >= 0 || state.hide.length || state.hideModules.length)
+		setState({focus: -1, hide: [], hideModules: []});
+	else if (state.from !== null)
+		setState({from: null, to: null});
+}
+
+function isTyping(target) {
+	return target.matches("input:not([type=checkbox]), select, textarea");
+}
+
+// What nothing else has taken is for the view, wherever the focus is; buttons keep theirs.
+function forward(event) {
+	const isButton = event.target.matches("button, input, label") && ["Enter", " "].includes(event.key);
+	if (!isButton && views[state.view].key)
+		views[state.view].key(event);
+}
+
+function onKey(event) {
+	if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open)
+		return;
+	if (event.key === "Escape") {
+		if (document.activeElement === search)
+			search.blur();
+		escape();
+	} else if (isTyping(event.target)) {
+		return;
+	} else if (event.key === "/") {
+		search.focus();
+		search.select();
+	} else if (event.key === "?") {
+		byId("help").showModal();
+	} else if (event.key === "n" || event.key === "N") {
+		goToMatch(event.key === "n" ? 1 : -1);
+	} else if (event.key >= "1" && event.key <= String(VIEWS.length)) {
+		showView(VIEWS[Number(event.key) - 1]);
+		views[state.view].focus();
+	} else if (event.key === "i") {
+		byId("invert").click();
+	} else {
+		const action = ACTIONS.find((row) => row.key === event.key);
+		if (!action) {
+			forward(event);
+			return;
+		}
+		hideMenu();
+		act(action);
+	}
+	event.preventDefault();
+}
+
+function printing(is) {
+	isPrinting = is;
+	document.body.classList.toggle("printing", is);
+	if (state.view in views) {
+		views[state.view].update();
+		views[state.view].redraw();
+	}
+	showLegend();
+}
+
+function widestDefault(data) {
+	return metrics.includes(data.metric) ? data.metric : metrics[0];
+}
+
+async function readSides() {
+	const data = await readData(byId("data").textContent);
+	const old = byId("old-data");
+	sides = [decodeSide(data)];
+	if (old) {
+		const oldData = await readData(old.textContent);
+		diffMode = oldData.diffMode;
+		sides.push(decodeSide(oldData));
+	}
+	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));
+	if (data.countSamples)
+		UNITS[data.metric] = "samples";
+	defaults = {...DEFAULTS, metric: widestDefault(data), group: data.group,
+		colors: sides[1] ? "change" : "module", sort: sides[1] ? "-change" : "-self"};
+}
+
+async function start() {
+	await readSides();
+	fillChoices();
+	showHeader();
+	listenToTools();
+	listenToMenu();
+	state = decodeState(location.hash);
+	tracks = makeTracks();
+	listeners.push(showAll);
+	showAll(null);
+	document.addEventListener("keydown", onKey);
+	isDark.addEventListener("change", redrawAll);
+	addEventListener("beforeprint", () => printing(true));
+	addEventListener("afterprint", () => printing(false));
+	addEventListener("blur", hideTip);
+	document.body.classList.remove("loading");
+	document.body.dataset.ready = "1";
+	performance.mark("ready");
+}
+
+start().catch((error) => {
+	byId("loading").textContent = typeof DecompressionStream === "undefined" ?
+		"This browser is too old for the page: it needs DecompressionStream (2023)." :
+		"The page cannot be shown: " + error.message;
+	throw error;
+});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which functions match what is searched for.
+const search = byId("search");
+
+function searchPattern() {
+	try {
+		return state.search ? new RegExp(state.search, "i") : null;
+	} catch (error) {
+		return undefined; // not a regular expression
+	}
+}
+
+// By function, or null: nothing is searched for.
+function matches() {
+	return remember("matches", state.search, () => {
+		const pattern = searchPattern();
+		return pattern ? functions.map((row) => pattern.test(row.full)) : null;
+	});
+}
+
+function isMatch(label) {
+	const found = matches();
+	return Boolean(found && label >= 0 && found[label]);
+}
+
+// Of the stacks that have a match, each counted once.
+function sumMatches() {
+	const tree = mergedTree(), sum = newTally();
+	for (let i = 0; i < tree.nr;) {
+		const found = isMatch(tree.label[i]);
+		if (found)
+			addTally(sum, tallyAt(tree.total[0], i));
+		i = found ? tree.end[i] : i + 1;
+	}
+	return sum;
+}
+
+function showMatches() {
+	const found = matches(), text = byId("found");
+	const isWrong = searchPattern() === undefined;
+	search.setAttribute("aria-invalid", String(isWrong));
+	byId("next").disabled = byId("previous").disabled = !found;
+	text.className = isWrong ? "wrong" : "";
+	if (isWrong) {
+		text.textContent = "not a regular expression";
+	} else if (!found) {
+		text.textContent = "";
+	} else {
+		const nr = found.filter(Boolean).length, sum = sumMatches();
+		text.textContent = nr + (nr === 1 ? " function, " : " functions, ") +
+			amountText(state.metric, sum.weight) + ", " + shareText(sum, selectedTotal()) + "%";
+	}
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The selected samples, or blocks of memory, added up by group of threads and stack.
+let sides = [];	    // the profile; of a comparison the new one and the old one
+let metrics = [];   // those that any side has
+let diffMode = "";  // "amounts" or "shares" of a comparison
+
+const FLAG_OF = {live: 1, leaked: 2, temporary: 4, peak: 8};
+
+function isMemory(metric) {
+	return UNITS[metric] === "bytes" || UNITS[metric] === "blocks";
+}
+
+function hasAny(column) {
+	return column.some((value) => value > 0);
+}
+
+function findMetrics(side) {
+	const samples = side.samples, found = [];
+	const has = {
+		cpu: () => hasAny(samples.cpu), wall: () => hasAny(samples.cpu) || hasAny(samples.blocked),
+		runq: () => hasAny(samples.runq), blocked: () => hasAny(samples.blocked),
+		samples: () => hasAny(samples.seen), calls: () => side.calls.length > 0,
+		alloc: () => side.blocks, allocs: () => side.blocks,
+		freed: () => side.freed && side.freed.nr,
+	};
+	for (const metric of Object.keys(UNITS)) {
+		const flag = FLAG_OF[metric];
+		const test = flag ? () => side.blocks && side.blocks.flags.some((flags) => flags & flag)
+			: has[metric];
+		if (test())
+			found.push(metric);
+	}
+	return found;
+}
+
+// --- groups of threads ---
+
+function groupName(side, thread, kind, pattern) {
+	const [process, name] = side.threads[thread];
+	if (kind === "thread")
+		return threadName(side, thread);
+	if (kind === "process")
+		return side.processes[process][0];
+	return kind === "pattern" ? (name || side.processes[process][0]).replace(pattern, "*") : "all";
+}
+
+// A pattern that is none groups by whole names, and its field says so.
+function patternOf(text) {
+	try {
+		return new RegExp(text || "$^", "g");
+	} catch (error) {
+		return /$^/g;
+	}
+}
+
+// Of all groups ever made; a node of a tree has -2 - its index as function.
+const groupNames = [], groupIds = new Map();
+
+function groupId(name) {
+	if (!groupIds.has(name))
+		groupIds.set(name, groupNames.push(name) - 1);
+	return groupIds.get(name);
+}
+
+function labelName(label) {
+	if (label >= 0)
+		return functions[label].name;
+	return label === -1 ? "all" : groupNames[-2 - label];
+}
+
+function labelFullName(label) {
+	return label >= 0 ? functions[label].full : labelName(label);
+}
+
+function groupsOf(side) {
+	const pattern = patternOf(state.pattern), groups = new Map();
+	const chosen = state.threads && side === sides[0] ? new Set(state.threads) : null;
+	for (let thread = 0; thread < side.threads.length; thread++) {
+		if (chosen && !chosen.has(thread))
+			continue;
+		const name = groupName(side, thread, state.group, pattern);
+		if (!groups.has(name))
+			groups.set(name, []);
+		groups.get(name).push(thread);
+	}
+	return groups;
+}
+
+// --- weights ---
+
+const SUMS = ["weight", "seen", "square", "known"];
+
+function larger(column, room) {
+	const grown = new column.constructor(room);
+	grown.set(column);
+	return grown;
+}
+
+// Rows of (group, stack) with their sums.
+class StackRows {
+	constructor(room) {
+		this.nr = 0;
+		this.group = new Int32Array(room);
+		this.stack = new Int32Array(room);
+		for (const key of SUMS)
+			this[key] = new Float64Array(room);
+	}
+
+	add(group, stack, weight, seen, square, known) {
+		const row = this.nr++;
+		if (row === this.stack.length) {
+			for (const key of ["group", "stack", ...SUMS])
+				this[key] = larger(this[key], row * 2);
+		}
+		this.group[row] = group;
+		this.stack[row] = stack;
+		this.weight[row] = weight;
+		this.seen[row] = seen;
+		this.square[row] = square;
+		this.known[row] = known;
+	}
+}
+
+// Sums by stack of one group after the other.
+class StackSums {
+	constructor(nr) {
+		this.rows = new StackRows(1024);
+		this.rowOf = new Int32Array(nr).fill(-1);
+		this.first = 0; // row of the group
+		this.group = 0;
+	}
+
+	begin(group) {
+		this.group = group;
+		this.first = this.rows.nr;
+	}
+
+	add(stack, weight, seen, square, known) {
+		const rows = this.rows, row = this.rowOf[stack];
+		if (row < this.first) {
+			this.rowOf[stack] = rows.nr;
+			rows.add(this.group, stack, weight, seen, square, known);
+			return;
+		}
+		rows.weight[row] += weight;
+		rows.seen[row] += seen;
+		rows.square[row] += square;
+		rows.known[row] += known;
+	}
+}
+
+// Part of a sample, [start, end) of its thread, that is in the range.
+function partIn(range, start, end) {
+	if (!range)
+		return 1;
+	if (end <= start)
+		return end >= range.from && end <= range.to ? 1 : 0;
+	const inside = Math.min(end, range.to) - Math.max(start, range.from);
+	return inside <= 0 ? 0 : inside / (end - start);
+}
+
+function weightAt(samples, i, metric) {
+	switch (metric) {
+	case "cpu": return samples.cpu[i];
+	case "runq": return samples.runq[i];
+	case "blocked": return samples.blocked[i];
+	case "wall": return samples.cpu[i] + samples.runq[i] + samples.blocked[i];
+	}
+	return samples.seen[i];
+}
+
+// A thread that stays blocked is known to be there: only one period of it is an estimate.
+function knownOf(samples, i, metric, period) {
+	const once = samples.seen[i] * period;
+	return (metric === "blocked" || metric === "wall") && once && samples.blocked[i] > once ?
+		samples.blocked[i] - once : 0;
+}
+
+function addSamples(side, sums, run, metric, range) {
+	const samples = side.samples, period = side.data.periodNs, counts = side.data.countSamples;
+	for (let i = run.first; i < run.last; i++) {
+		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
+		if (!part)
+			continue;
+		let weight = weightAt(samples, i, metric) * (metric === "samples" ? 1 : part);
+		if (!weight)
+			continue;
+		const known = counts ? 0 : Math.min(weight, knownOf(samples, i, metric, period) * part);
+		if (counts)
+			weight = seen;
+		const estimated = weight - known;
+		if (weight)
+			sums.add(samples.stack[i], weight, seen, seen ? estimated * estimated / seen : 0, known);
+	}
+}
+
+function addBlocks(side, sums, isChosen, metric, range) {
+	const blocks = metric === "freed" ? side.freed : side.blocks, flag = FLAG_OF[metric];
+	for (let i = 0; blocks && i < blocks.nr; i++) {
+		const time = blocks.time[i];
+		if ((flag && !(blocks.flags[i] & flag)) || !isChosen[blocks.thread[i]] ||
+		    (range && (time < range.from || time > range.to)))
+			continue;
+		const inBlocks = metric === "allocs", bytes = blocks.bytes[i];
+		const weight = inBlocks ? blocks.blocks[i] : bytes;
+		const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1;
+		const error = blocks.error[i] * scale;
+		sums.add(blocks.stack[i], weight, 1, error * error, error ? blocks.known[i] * scale : weight);
+	}
+}
+
+// Calls are known by function, not by thread or time: the caller is all there is of their stack.
+function addCalls(side, add) {
+	for (const [caller, callee, calls] of side.data.callEdges || [])
+		add(side.functionOf[caller], callee < 0 ? -1 : side.functionOf[callee], calls);
+}
+
+function rangeOf() {
+	return state.from === null ? null : {from: state.from, to: state.to};
+}
+
+// What of one side is selected, before functions are looked at.
+function weigh(side, groups, metric, range) {
+	const sums = new StackSums(side.nrStacks);
+	for (const [name, threads] of groups) {
+		sums.begin(groupId(name));
+		if (isMemory(metric)) {
+			const isChosen = new Uint8Array(side.threads.length);
+			threads.forEach((thread) => { isChosen[thread] = 1; });
+			addBlocks(side, sums, isChosen, metric, range);
+		} else if (metric !== "calls") {
+			for (const thread of threads) {
+				if (side.runOfThread[thread] >= 0)
+					addSamples(side, sums, side.runs[side.runOfThread[thread]], metric, range);
+			}
+		}
+	}
+	return sums.rows;
+}
+
+function sumOf(rows) {
+	const tally = newTally();
+	for (let i = 0; i < rows.nr; i++) {
+		tally.weight += rows.weight[i];
+		tally.seen += rows.seen[i];
+		tally.square += rows.square[i];
+		tally.known += rows.known[i];
+	}
+	return tally;
+}
+
+// By stack: is the function anywhere in it?
+function stacksWith(side, id) {
+	const has = new Uint8Array(side.nrStacks);
+	for (let i = 0; i < side.nrStacks; i++)
+		has[i] = side.stackFunction[i] === id || (side.stackPrefix[i] >= 0 && has[side.stackPrefix[i]]);
+	return has;
+}
+
+function keepStacks(rows, has) {
+	const kept = new StackRows(1024);
+	for (let i = 0; i < rows.nr; i++) {
+		if (has[rows.stack[i]])
+			kept.add(rows.group[i], rows.stack[i], ...SUMS.map((key) => rows[key][i]));
+	}
+	return kept;
+}
+
+// By function: is it left out of stacks?
+function hiddenFunctions() {
+	const modules = new Set(state.hideModules), hidden = new Uint8Array(functions.length);
+	for (const id of state.hide)
+		hidden[id] = 1;
+	for (let id = 0; modules.size && id < functions.length; id++)
+		hidden[id] |= modules.has(functions[id].module) ? 1 : 0;
+	return hidden;
+}
+
+// One slot each: what is asked for again is what was asked for last.
+const remembered = {};
+
+function remember(what, key, make) {
+	if (!remembered[what] || remembered[what].key !== key)
+		remembered[what] = {key: key, value: make()};
+	return remembered[what].value;
+}
+
+function keyOf(...names) {
+	return JSON.stringify(names.map((name) => state[name]));
+}
+
+const SELECTION = ["metric", "from", "to", "threads", "focus", "group", "pattern"];
+
+// {rows: by side, total: by side, all: by side}
+function selection() {
+	return remember("selection", keyOf(...SELECTION), () => {
+		const rows = sides.map((side) => {
+			const found = weigh(side, groupsOf(side), state.metric, side === sides[0] ? rangeOf() : null);
+			return state.focus < 0 ? found : keepStacks(found, stacksWith(side, state.focus));
+		});
+		const total = rows.map(sumOf);
+		return {rows: rows, total: total, all: isAllSelected() ? total : sumsOfAll(state.metric)};
+	});
+}
+
+function sumsOfAll(metric) {
+	return remember("all " + metric, metric, () => sides.map((side) =>
+		sumOf(weigh(side, [["all", side.threads.map((row, i) => i)]], metric, null))));
+}
+
+function isAllSelected() {
+	return state.from === null && !state.threads && state.focus < 0;
+}

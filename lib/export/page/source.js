@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A source file with what its lines cost.
+class SourceView {
+	constructor(host) {
+		const side = sides[0];
+		this.host = host.querySelector(".lines");
+		this.note = host.querySelector(".note");
+		this.choice = byId("file");
+		this.texts = new Map((side.data.sources || []).map((source) => [source.file, source]));
+		this.counts = this.countLines(side);
+		this.hasCounts = this.counts.size > 0;
+		this.fillChoice(side);
+		this.table = new RowTable(this.host, {
+			label: "Source", columns: () => this.columns(), cells: (i) => this.cells(i), pick: () => {},
+		});
+		this.choice.addEventListener("change", () => setState({file: this.choice.value, line: 0}));
+	}
+
+	// "file line" → exact calls.
+	countLines(side) {
+		const counts = new Map();
+		for (const [file, line, calls] of side.data.callLines || [])
+			counts.set(file + " " + line, calls);
+		return counts;
+	}
+
+	// Files with lines that were met, by self time of all.
+	fillChoice(side) {
+		const used = new Map(), rows = weigh(side, [["all", side.threads.map((row, i) => i)]],
+			isMemory(state.metric) || state.metric !== "calls" ? state.metric : "wall", null);
+		for (let i = 0; i < side.frameFile.length; i++) {
+			if (side.frameFile[i] && side.frameLine[i])
+				used.set(side.frameFile[i] - 1, 0);
+		}
+		for (let i = 0; i < rows.nr; i++) {
+			const file = side.frameFile[side.stackFrame[rows.stack[i]]] - 1;
+			if (used.has(file))
+				used.set(file, used.get(file) + rows.weight[i]);
+		}
+		this.files = [...used].sort((a, b) => b[1] - a[1]).map(([file]) => file);
+		for (const file of this.files)
+			this.choice.append(new Option(side.files[file], side.files[file]));
+	}
+
+	chosenFile() {
+		const side = sides[0], byName = side.files.indexOf(state.file);
+		if (state.file && this.files.includes(byName))
+			return byName;
+		const ofFunction = state.function >= 0 ? side.files.indexOf(functions[state.function].file) : -1;
+		if (this.files.includes(ofFunction))
+			return ofFunction;
+		return state.function < 0 && this.files.length ? this.files[0] : -1;
+	}
+
+	update() {
+		const file = this.chosenFile(), side = sides[0];
+		this.file = file;
+		this.source = this.texts.get(file);
+		this.text = this.source && this.source.text !== undefined ? this.source.text.split("\n") : null;
+		this.costs = file < 0 ? new Map() : sumLines(side, selection().rows[0], file);
+		this.numbers = this.text ? this.text.map((line, i) => i + 1) : [...this.costs.keys()].sort((a, b) => a - b);
+		this.choice.value = file < 0 ? "" : side.files[file];
+		this.sayNote();
+		this.table.setRows(this.numbers.length, this.numbers.indexOf(this.wantedLine()));
+		if (this.shown !== file + " " + this.wantedLine()) {
+			this.shown = file + " " + this.wantedLine();
+			this.host.scrollTop = Math.max(0, (this.numbers.indexOf(this.wantedLine()) - 3) * ROW_PX);
+		}
+	}
+
+	// Where the chosen function begins, or else the line that costs most.
+	wantedLine() {
+		if (state.line)
+			return state.line;
+		const row = state.function >= 0 ? functions[state.function] : null;
+		if (row && row.line && row.file === sides[0].files[this.file])
+			return row.line;
+		let best = 0, most = 0;
+		for (const [line, cost] of this.costs) {
+			if (cost.self.weight > most) {
+				most = cost.self.weight;
+				best = line;
+			}
+		}
+		return best;
+	}
+
+	sayNote() {
+		const parts = [];
+		if (this.file < 0)
+			parts.push(state.function >= 0 ?
+				"The source lines of " + functions[state.function].name + " are not known: its module has no " +
+				"line numbers." : "No line numbers were recorded.");
+		else if (!this.source)
+			parts.push("The file was not found when the page was written: lines without text.");
+		else if (!this.text)
+			parts.push("The file is too large for the page: lines without text.");
+		if (this.source && this.source.warning)
+			parts.push(this.source.warning);
+		parts.push("Instructions are not in the page: profc annotate --asm FUNCTION shows them.");
+		this.note.textContent = parts.join(" ");
+	}
+
+	columns() {
+		const isWide = this.isWide = this.host.clientWidth > 640;
+		return [
+			{title: "self", width: "84px", number: true}, {title: "%", width: "104px", number: true},
+			...(isWide ? [{title: "total", width: "84px", number: true},
+				{title: "%", width: "104px", number: true}] : []),
+			...(this.hasCounts ? [{title: "calls", width: "92px", number: true},
+				...(isWide ? [{title: "per call", width: "84px", number: true}] : [])] : []),
+			{title: "line", width: "56px", number: true}, {title: "source", width: "minmax(" + this.widest() + "ch, 1fr)"},
+		];
+	}
+
+	// A tab is eight columns wide.
+	widest() {
+		const lines = (this.text || []).map((line) => line.length + 7 * (line.split("\t").length - 1));
+		return Math.min(400, lines.reduce((most, nr) => Math.max(most, nr), 20)) + 2;
+	}
+
+	cells(i) {
+		const line = this.numbers[i], cost = this.costs.get(line), whole = selection().total[0];
+		const isWide = this.isWide, calls = this.counts.get(this.file + " " + line);
+		const of = (tally) => !tally || !tally.weight ? [{text: ""}, {text: ""}] :
+			[{text: amountText(state.metric, tally.weight)},
+				{text: shareText(tally, whole), bar: tally.weight / whole.weight}];
+		return [
+			...of(cost && cost.self), ...(isWide ? of(cost && cost.total) : []),
+			...(this.hasCounts ? [{text: calls >= 0 ? countText(calls) : ""},
+				...(isWide ? [{text: this.perCall(cost, calls)}] : [])] : []),
+			{text: String(line), className: "dim"},
+			{text: this.text ? this.text[line - 1] : "", className: "code"},
+		];
+	}
+
+	// Only where both are of the whole recording.
+	perCall(cost, calls) {
+		return cost && calls > 0 && isAllSelected() && UNITS[state.metric] === "ns" ?
+			timeText(cost.total.weight / calls) : "";
+	}
+}
+
+function makeSourceView(host) {
+	const view = new SourceView(host);
+	return {
+		update: () => view.update(), redraw: () => view.table.render(), find: () => null,
+		focus: () => view.host.focus(), key: (event) => view.table.key(event, true),
+	};
+}

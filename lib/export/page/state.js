@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is shown. All of it stands in the address behind #, so that a link shows the same and Back
+// undoes what was done. Functions stand there by number, which is theirs in this page alone.
+const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source"];
+const DEFAULTS = {
+	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, hide: [],
+	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", colors: "module", thread: -1, line: 0,
+	file: "",
+};
+const NUMBERS = ["from", "to", "left", "right"]; // or null
+let state = {...DEFAULTS};
+let defaults = {...DEFAULTS};
+const listeners = [];
+
+function encodeValue(value) {
+	if (Array.isArray(value))
+		return value.map((part) => encodeURIComponent(part)).join(",");
+	return encodeURIComponent(value === true ? "1" : value === false ? "0" : String(value));
+}
+
+function encodeState(what) {
+	const parts = [];
+	for (const key of Object.keys(DEFAULTS)) {
+		const text = encodeValue(what[key]);
+		if (what[key] !== null && text !== encodeValue(defaults[key]))
+			parts.push(key + "=" + text);
+	}
+	return parts.join("&");
+}
+
+function isNumberText(text) {
+	return text !== "" && Number.isFinite(Number(text));
+}
+
+function decodeList(key, text) {
+	const words = text === "" ? [] : text.split(",").map(decodeURIComponent);
+	return key === "hideModules" || key === "zoom" ? words : words.filter(isNumberText).map(Number);
+}
+
+function decodeValue(key, text) {
+	if (Array.isArray(DEFAULTS[key]) || key === "threads")
+		return decodeList(key, text);
+	const word = decodeURIComponent(text);
+	if (typeof DEFAULTS[key] === "boolean")
+		return word === "1";
+	if (typeof DEFAULTS[key] === "number" || NUMBERS.includes(key))
+		return isNumberText(word) ? Number(word) : defaults[key];
+	return word;
+}
+
+// What makes no sense in an address, as one of another page, is as if it was not there.
+function decodeState(hash) {
+	const read = {...defaults};
+	for (const part of hash.replace(/^#/, "").split("&")) {
+		const [key, text] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)];
+		try {
+			if (key in DEFAULTS)
+				read[key] = decodeValue(key, text);
+		} catch (error) {
+			if (!(error instanceof URIError))
+				throw error;
+		}
+	}
+	return checkState(read);
+}
+
+function checkState(read) {
+	const isFunction = (id) => Number.isInteger(id) && id >= 0 && id < functions.length;
+	if (!VIEWS.includes(read.view))
+		read.view = defaults.view;
+	for (const key of ["focus", "function"])
+		read[key] = isFunction(read[key]) ? read[key] : -1;
+	read.hide = read.hide.filter(isFunction);
+	if (!metrics.includes(read.metric))
+		read.metric = defaults.metric;
+	if (read.threads)
+		read.threads = read.threads.filter((id) => Number.isInteger(id) && id in sides[0].threads);
+	if (read.from === null || read.to === null || !(read.from < read.to))
+		read.from = read.to = null;
+	if (read.left === null || read.right === null || !(read.left < read.right))
+		read.left = read.right = null;
+	return read;
+}
+
+function apply(next) {
+	const before = state;
+	state = next;
+	for (const listener of listeners)
+		listener(before);
+}
+
+// A step that Back undoes; with `quietly`, as while one types, the last step is changed.
+function setState(patch, quietly) {
+	const next = {...state, ...patch}, hash = "#" + encodeState(next);
+	const changed = hash !== "#" + encodeState(state);
+	apply(next);
+	if (!changed)
+		return;
+	if (quietly)
+		history.replaceState(null, "", hash);
+	else
+		history.pushState(null, "", hash);
+}
+
+addEventListener("popstate", () => apply(decodeState(location.hash)));

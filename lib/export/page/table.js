@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// All functions of the selection, one row each.
+
+// The time of a call, [ns, half the width of its interval], of the whole recording; or undefined.
+function perCallOf(side) {
+	return remember("per call " + sides.indexOf(side), state.metric, () => {
+		const found = [], rows = (side.data.perCall || {})[state.metric] || [];
+		rows.forEach((row, i) => {
+			if (row)
+				found[side.functionOf[i]] = row;
+		});
+		return found;
+	});
+}
+
+const COLUMNS = {
+	self: {title: "self", width: "84px", value: (id, sums) => sums[0].self.weight[id],
+		cell: (id, sums) => ({text: amountText(state.metric, sums[0].self.weight[id])}),
+		hint: "in the function's own code"},
+	selfShare: {title: "%", width: "104px", sort: "self", hint: "self, of the selection, \u00b1 with 95% confidence",
+		cell: (id, sums) => shareCell(sums[0].self, id, selectedTotal())},
+	selfOfAll: {title: "% of all", width: "104px", sort: "self", hint: "self, of the whole recording",
+		cell: (id, sums) => shareCell(sums[0].self, id, selection().all[0])},
+	oldSelf: {title: "old self", width: "84px", value: (id, sums) => sums[1].self.weight[id],
+		cell: (id, sums) => ({text: amountText(state.metric, sums[1].self.weight[id])})},
+	change: {title: "change of self", width: "124px", hint: "of self; grey: within chance",
+		value: (id, sums) => Math.abs(selfChange(id, sums).change) + (selfChange(id, sums).isSure ? 1e6 : 0),
+		cell: (id, sums) => changeCell(selfChange(id, sums))},
+	total: {title: "total", width: "84px", value: (id, sums) => sums[0].total.weight[id],
+		cell: (id, sums) => ({text: amountText(state.metric, sums[0].total.weight[id])}),
+		hint: "with all that it calls"},
+	totalShare: {title: "%", width: "104px", sort: "total", hint: "total, of the selection",
+		cell: (id, sums) => shareCell(sums[0].total, id, selectedTotal())},
+	totalOfAll: {title: "% of all", width: "104px", sort: "total", hint: "total, of the whole recording",
+		cell: (id, sums) => shareCell(sums[0].total, id, selection().all[0])},
+	oldTotal: {title: "old total", width: "84px", value: (id, sums) => sums[1].total.weight[id],
+		cell: (id, sums) => ({text: amountText(state.metric, sums[1].total.weight[id])})},
+	calls: {title: "calls", width: "92px", hint: "exact, of the whole recording",
+		value: (id) => known(sides[0].calls[id]),
+		cell: (id) => ({text: sides[0].calls[id] === undefined ? "" : countText(sides[0].calls[id])})},
+	oldCalls: {title: "old calls", width: "92px", value: (id) => known(sides[1].calls[id]),
+		cell: (id) => ({text: sides[1].calls[id] === undefined ? "" : countText(sides[1].calls[id])})},
+	perCall: {title: "per call", width: "120px", hint: "of the whole recording",
+		value: (id) => known((perCallOf(sides[0])[id] || [])[0]),
+		cell: (id) => ({text: perCallText(perCallOf(sides[0])[id])})},
+	name: {title: "function", width: "minmax(160px, 3fr)", isText: true, value: (id) => functions[id].name,
+		cell: (id) => ({text: functions[id].name, title: functions[id].full, className: "name"})},
+	module: {title: "module", width: "minmax(60px, 1fr)", isText: true, value: (id) => functions[id].module,
+		cell: (id) => ({text: functions[id].module, className: "dim"})},
+	file: {title: "location", width: "minmax(60px, 1fr)", isText: true, value: (id) => locationOf(functions[id]),
+		cell: (id) => ({text: baseName(locationOf(functions[id])), title: locationOf(functions[id]),
+			className: "dim"})},
+};
+
+// What is not known is less than nothing.
+function known(value) {
+	return value === undefined ? -1 : value;
+}
+
+function perCallText(row) {
+	return row ? timeText(row[0]) + " \u00b1" + timeText(row[1]) : "";
+}
+
+function shareCell(sums, id, whole) {
+	const tally = tallyAt(sums, id);
+	return {text: shareText(tally, whole), bar: whole.weight ? tally.weight / whole.weight : 0};
+}
+
+function selfChange(id, sums) {
+	return changeOf(tallyAt(sums[0].self, id), selectedTotal(), tallyAt(sums[1].self, id), selectedTotal(1));
+}
+
+function columnNames(width) {
+	const isTwo = Boolean(sides[1]), isCounted = sides[0].calls.length > 0;
+	const hasPart = !isAllSelected() && state.metric !== "calls";
+	return ["self", "selfShare", ...(hasPart && width > 1100 ? ["selfOfAll"] : []),
+		...(isTwo ? ["oldSelf", "change"] : []),
+		...(width > 560 ? ["total"] : []), ...(width > 760 ? ["totalShare"] : []),
+		...(hasPart && width > 1100 ? ["totalOfAll"] : []), ...(isTwo && width > 900 ? ["oldTotal"] : []),
+		...(isCounted && width > 640 ? ["calls"] : []), ...(isCounted && isTwo && width > 1000 ? ["oldCalls"] : []),
+		...(isCounted && UNITS[state.metric] === "ns" && width > 840 ? ["perCall"] : []),
+		"name", ...(width > 940 ? ["module"] : []), ...(width > 1080 ? ["file"] : [])];
+}
+
+class FunctionTable {
+	constructor(host) {
+		this.rows = [];
+		this.host = host;
+		this.table = new RowTable(host, {
+			label: "Functions", columns: () => this.columns(), cells: (i) => this.cells(i),
+			pick: (i) => this.pick(i), open: () => setState({view: "sandwich", left: null, right: null}),
+			sortBy: (key) => this.sortBy(key),
+		});
+	}
+
+	columns() {
+		this.names = columnNames(this.host.clientWidth || innerWidth);
+		return this.names.map((name) => ({
+			title: COLUMNS[name].title, width: COLUMNS[name].width, number: !COLUMNS[name].isText,
+			hint: COLUMNS[name].hint, sort: COLUMNS[name].sort || name,
+			follows: Boolean(COLUMNS[name].sort),
+		}));
+	}
+
+	cells(i) {
+		const sums = sumFunctions();
+		return this.names.map((name) => COLUMNS[name].cell(this.rows[i], sums));
+	}
+
+	pick(i) {
+		const id = this.rows[i], sums = sumFunctions();
+		setState({function: id}, true);
+		say(describeSums(id, tallyAt(sums[0].total, id), tallyAt(sums[0].self, id), selectedTotal())
+			.map((line) => line[0]).join(", "));
+	}
+
+	sortBy(key) {
+		const isText = COLUMNS[key].isText, down = "-" + key;
+		setState({sort: state.sort === down ? key : state.sort === key ? down : isText ? key : down});
+	}
+
+	// Called functions need not have been sampled.
+	isThere(id, sums) {
+		return sums.some((sum) => sum.total.weight[id] > 0) ||
+			(isAllSelected() && functions[id].isFunction && sides.some((side) => side.calls[id] > 0));
+	}
+
+	update() {
+		const sums = sumFunctions(), found = matches();
+		this.rows = remember("table", keyOf(...TREE, "search", "sort"), () => {
+			const rows = [];
+			for (let id = 0; id < functions.length; id++) {
+				if (this.isThere(id, sums) && (!found || found[id]))
+					rows.push(id);
+			}
+			return this.sorted(rows, sums);
+		});
+		this.table.setRows(this.rows.length, this.rows.indexOf(state.function));
+	}
+
+	sorted(rows, sums) {
+		const key = state.sort.replace(/^-/, ""), column = COLUMNS[key] || COLUMNS.self;
+		const sign = state.sort[0] === "-" ? -1 : 1;
+		const values = new Map(rows.map((id) => [id, column.value ? column.value(id, sums) : 0]));
+		const less = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+		return rows.sort((a, b) => sign * less(values.get(a), values.get(b)) ||
+			less(sums[0].total.weight[b], sums[0].total.weight[a]) ||
+			less(functions[a].name, functions[b].name));
+	}
+
+	find(step) {
+		if (!this.rows.length || !matches())
+			return null;
+		const next = (this.table.cursor + (this.table.cursor < 0 && step < 0 ? 0 : step) + this.rows.length) %
+			this.rows.length;
+		this.table.moveTo(next, true);
+		return {at: next + 1, of: this.rows.length};
+	}
+}
+
+function makeTableView(host) {
+	const view = new FunctionTable(host.querySelector(".list"));
+	return {
+		update: () => view.update(), redraw: () => view.table.setRows(view.rows.length),
+		find: (step) => view.find(step), focus: () => view.host.focus(), key: (event) => view.table.key(event, true),
+		hasPicked: () => view.table.reveal(view.table.cursor),
+	};
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Sums and the 95% confidence intervals of shares, as lib/calltree/tally.h defines them.
+const Z = 1.959964, LEAST_PERCENT = 0.1;
+
+function newTally() {
+	return {weight: 0, seen: 0, square: 0, known: 0};
+}
+
+function addTally(sum, tally) {
+	sum.weight += tally.weight;
+	sum.seen += tally.seen;
+	sum.square += tally.square;
+	sum.known += tally.known;
+}
+
+function percentOf(part, whole) {
+	return whole.weight ? 100 * part.weight / whole.weight : 0;
+}
+
+function isExact(tally) {
+	return tally.known === tally.weight && tally.square === 0;
+}
+
+// Half the width, in percentage points.
+function intervalOf(part, whole) {
+	if (!whole.weight || !whole.seen)
+		return 100;
+	if (isExact(whole))
+		return 0;
+	const total = whole.weight, share = part.weight / total, rest = 1 - share;
+	const outside = Math.max(whole.square - part.square, 0);
+	const estimated = (total - whole.known) / total;
+	const once = Math.max(whole.square / (total * total), estimated * estimated / whole.seen);
+	const variance = Math.max(
+		(rest * rest * part.square + share * share * outside) / (total * total),
+		share * rest * whole.square / (total * total));
+	const half = 100 * Z * Math.sqrt(Math.max(variance, 0) + Z * Z * once * once / 4) /
+		(1 + Z * Z * once);
+	return Math.max(half, LEAST_PERCENT);
+}
+
+// "12.34 ±0.5" of a whole.
+function shareText(part, whole) {
+	if (!whole.weight)
+		return "";
+	return percentText(percentOf(part, whole)) + " " + intervalText(intervalOf(part, whole));
+}
+
+// The change from one side to the other in percent of the old total, or in percentage points.
+function changeOf(part, whole, oldPart, oldWhole) {
+	const grown = diffMode === "amounts" && oldWhole.weight ? whole.weight / oldWhole.weight : 1;
+	const change = percentOf(part, whole) * grown - percentOf(oldPart, oldWhole);
+	const half = Math.hypot(intervalOf(oldPart, oldWhole), intervalOf(part, whole) * grown);
+	return {change: change, half: half, isSure: Math.abs(change) > half};
+}
+
+function changeText(changed) {
+	const sign = changed.change > 0 ? "+" : "\u2212";
+	return (changed.change ? sign : "") + Math.abs(changed.change).toFixed(2) + " " +
+		intervalText(changed.half);
+}

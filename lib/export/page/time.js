@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tracks: where in time CPU, waits for one and sleep were, thread by thread; memory, if recorded.
+// Dragging in them selects a range, boxes select threads.
+const TRACK_PX = 20, ALL_PX = 34;
+
+function trackColors() {
+	return {cpu: hsl(140, 45, 45, 48), runq: hsl(32, 85, 55, 50), blocked: hsl(220, 15, 84, 27),
+		memory: hsl(265, 45, 60, 60), mark: hsl(330, 80, 45, 65)};
+}
+
+class Tracks {
+	constructor() {
+		this.side = sides[0];
+		this.from = this.side.data.fromNs;
+		this.to = Math.max(this.side.data.toNs, this.from + 1);
+		this.host = byId("tracks");
+		this.range = byId("range");
+		this.rows = [];
+		this.addRow("all threads", ALL_PX, (width) => this.sumAll(width), -1);
+		if (this.side.blocks)
+			this.addRow("memory (alive)", ALL_PX, (width) => this.liveBytes(width), -2);
+		this.list = byId("threads");
+		this.fillThreads();
+		this.listen(byId("summary"));
+		this.listen(this.list);
+		new ResizeObserver(() => this.draw()).observe(byId("time"));
+		this.list.addEventListener("scroll", () => this.draw());
+	}
+
+	addRow(name, height, sums, thread) {
+		const row = {name: name, height: height, sums: sums, thread: thread, canvas: element("canvas")};
+		const line = element("div", "track"), label = element("div", "track-name", name);
+		row.canvas.setAttribute("role", "img");
+		row.canvas.setAttribute("aria-label", name + " over time");
+		line.append(label, row.canvas);
+		line.style.height = height + "px";
+		byId("summary").append(line);
+		this.rows.push(row);
+	}
+
+	// Most of the wall time first would put sleepers on top: it is CPU time, then samples.
+	fillThreads() {
+		const side = this.side, sum = (run, column) => {
+			let all = 0;
+			for (let i = run.first; i < run.last; i++)
+				all += column[i];
+			return all;
+		};
+		this.threads = side.runs.map((run) => ({
+			thread: run.thread, run: run, cpu: sum(run, side.samples.cpu), name: threadName(side, run.thread),
+		})).sort((a, b) => b.cpu - a.cpu || (b.run.last - b.run.first) - (a.run.last - a.run.first));
+		this.body = element("div", "body");
+		this.list.append(this.body);
+		this.list.hidden = this.threads.length < 2;
+		this.body.style.height = this.threads.length * TRACK_PX + "px";
+		this.list.addEventListener("click", (event) => {
+			if (event.target.tagName === "INPUT")
+				this.toggle(Number(event.target.value), event.altKey || event.shiftKey);
+		});
+		this.lines = new Map();
+	}
+
+	isChosen(thread) {
+		return !state.threads || state.threads.includes(thread);
+	}
+
+	// One more or less; or that one alone.
+	toggle(thread, isAlone) {
+		if (isAlone) {
+			setState({threads: [thread], thread: -1});
+			return;
+		}
+		const all = this.threads.map((row) => row.thread);
+		const chosen = new Set(state.threads || all);
+		if (chosen.has(thread))
+			chosen.delete(thread);
+		else
+			chosen.add(thread);
+		setState({threads: chosen.size === all.length || !chosen.size ? null : [...chosen], thread: -1});
+	}
+
+	// --- what is drawn ---
+
+	// By pixel: cpu, runq, blocked in ns.
+	bucketsOf(run, width, into) {
+		const samples = this.side.samples, per = (this.to - this.from) / width;
+		for (let i = run.first; i < run.last; i++) {
+			const end = samples.end[i], start = samples.start[i];
+			const wall = samples.cpu[i] + samples.runq[i] + samples.blocked[i];
+			// Views share CPU time among neighbours: how the time of this one passed is in proportion.
+			const scale = wall ? Math.min(wall, end - start) / wall : 0;
+			const first = Math.max(0, Math.floor((start - this.from) / per));
+			const last = Math.min(width - 1, Math.floor((end - this.from) / per));
+			for (let x = first; x <= last; x++) {
+				const part = end > start ? Math.max(0, Math.min(end, this.from + (x + 1) * per) -
+					Math.max(start, this.from + x * per)) / (end - start) * scale : 0;
+				into.cpu[x] += samples.cpu[i] * part;
+				into.runq[x] += samples.runq[i] * part;
+				into.blocked[x] += samples.blocked[i] * part;
+			}
+		}
+	}
+
+	newBuckets(width) {
+		return {cpu: new Float64Array(width), runq: new Float64Array(width), blocked: new Float64Array(width),
+			most: (this.to - this.from) / width};
+	}
+
+	sumThread(row, width) {
+		const buckets = this.newBuckets(width);
+		this.bucketsOf(row.run, width, buckets);
+		return buckets;
+	}
+
+	sumAll(width) {
+		const buckets = this.newBuckets(width);
+		for (const row of this.threads)
+			this.bucketsOf(row.run, width, buckets);
+		// Sleepers would leave no room for what runs.
+		let most = 0;
+		for (let x = 0; x < width; x++)
+			most = Math.max(most, buckets.cpu[x] + buckets.runq[x]);
+		buckets.blocked.fill(0);
+		buckets.most = most || 1;
+		return buckets;
+	}
+
+	liveBytes(width) {
+		const blocks = this.side.blocks, change = new Float64Array(width + 1);
+		const at = (time) => Math.max(0, Math.min(width, Math.ceil((time - this.from) / (this.to - this.from) * width)));
+		for (let i = 0; i < blocks.nr; i++) {
+			change[at(blocks.time[i])] += blocks.bytes[i];
+			if (blocks.life[i])
+				change[at(blocks.time[i] + (blocks.life[i] - 1) * blocks.lifeGrain)] -= blocks.bytes[i];
+		}
+		const memory = new Float64Array(width);
+		let alive = 0, most = 1;
+		for (let x = 0; x < width; x++) {
+			memory[x] = alive += change[x];
+			most = Math.max(most, alive);
+		}
+		return {memory: memory, most: most};
+	}
+
+	drawRow(row, height, sums) {
+		const canvas = row.canvas, width = canvas.clientWidth, scale = devicePixelRatio || 1;
+		if (!width)
+			return;
+		const key = width + " " + scale + dark();
+		if (row.drawn === key)
+			return;
+		row.drawn = key;
+		row.sumsAt = row.sumsAt && row.sumsAt.width === width ? row.sumsAt : {width: width, sums: sums(width)};
+		canvas.width = Math.round(width * scale);
+		canvas.height = Math.round(height * scale);
+		const context = canvas.getContext("2d"), colors = trackColors();
+		context.scale(scale, scale);
+		this.paint(context, row.sumsAt.sums, width, height - 2, colors);
+	}
+
+	paint(context, sums, width, height, colors) {
+		for (let x = 0; x < width; x++) {
+			let y = height;
+			for (const kind of ["cpu", "runq", "blocked", "memory"]) {
+				const tall = sums[kind] ? Math.min(y, sums[kind][x] / sums.most * height) : 0;
+				if (!tall)
+					continue;
+				context.fillStyle = colors[kind];
+				context.fillRect(x, y - tall, 1, tall);
+				y -= tall;
+			}
+		}
+		context.fillStyle = colors.mark;
+		for (const [time] of this.side.data.marks)
+			context.fillRect((time - this.from) / (this.to - this.from) * width, 0, 1, height + 2);
+	}
+
+	draw() {
+		for (const row of this.rows)
+			this.drawRow(row, row.height, row.sums);
+		this.drawThreads();
+		this.placeRange();
+	}
+
+	drawThreads() {
+		if (this.list.hidden || !this.list.clientHeight)
+			return;
+		const first = Math.max(0, Math.floor(this.list.scrollTop / TRACK_PX) - 2);
+		const last = Math.min(this.threads.length, first + Math.ceil(this.list.clientHeight / TRACK_PX) + 4);
+		const rows = [];
+		for (let i = first; i < last; i++) {
+			const row = this.threads[i];
+			row.line = row.line || this.threadLine(row, i);
+			row.line.querySelector("input").checked = this.isChosen(row.thread);
+			row.line.classList.toggle("off", !this.isChosen(row.thread));
+			rows.push(row.line);
+		}
+		if (rows.some((line) => line.parentNode !== this.body) || rows.length !== this.body.children.length)
+			this.body.replaceChildren(...rows);
+		for (let i = first; i < last; i++)
+			this.drawRow(this.threads[i], TRACK_PX, (width) => this.sumThread(this.threads[i], width));
+	}
+
+	threadLine(row, i) {
+		const line = element("div", "track"), label = element("label", "track-name"), box = element("input");
+		box.type = "checkbox";
+		box.value = row.thread;
+		label.append(box, row.name);
+		label.title = row.name + ", CPU " + timeText(row.cpu) + "; with Shift: this one alone";
+		row.canvas = element("canvas");
+		row.canvas.setAttribute("role", "img");
+		row.canvas.setAttribute("aria-label", row.name + " over time: CPU " + timeText(row.cpu));
+		row.canvas.dataset.thread = row.thread;
+		line.append(label, row.canvas);
+		line.style.top = i * TRACK_PX + "px";
+		return line;
+	}
+
+	// --- the range ---
+
+	canvasBox() {
+		return this.rows[0].canvas.getBoundingClientRect();
+	}
+
+	timeAt(clientX) {
+		const box = this.canvasBox(), part = Math.max(0, Math.min(1, (clientX - box.left) / box.width));
+		return this.from + part * (this.to - this.from);
+	}
+
+	listen(host) {
+		let start = null;
+		host.addEventListener("pointerdown", (event) => {
+			if (event.button !== 0 || event.target.tagName !== "CANVAS")
+				return;
+			start = {x: event.clientX, time: this.timeAt(event.clientX), moved: false};
+			event.target.setPointerCapture(event.pointerId);
+			event.preventDefault();
+		});
+		host.addEventListener("pointermove", (event) => {
+			if (event.target.tagName === "CANVAS")
+				this.hover(event);
+			if (!start)
+				return;
+			start.moved = start.moved || Math.abs(event.clientX - start.x) > DRAG_PX;
+			if (start.moved)
+				this.showRange(...this.sorted(start.time, this.timeAt(event.clientX)));
+		});
+		host.addEventListener("pointerup", (event) => {
+			const was = start;
+			start = null;
+			if (was && was.moved)
+				this.choose(...this.sorted(was.time, this.timeAt(event.clientX)));
+			else if (was)
+				this.clicked(event);
+		});
+		host.addEventListener("pointercancel", () => { start = null; this.placeRange(); });
+		host.addEventListener("pointerleave", hideTip);
+	}
+
+	sorted(a, b) {
+		return a < b ? [a, b] : [b, a];
+	}
+
+	clicked(event) {
+		const thread = event.target.dataset.thread;
+		if (state.from !== null)
+			this.choose(null, null);
+		else if (thread !== undefined)
+			setState({thread: Number(thread), view: "chart", left: null, right: null});
+	}
+
+	choose(from, to) {
+		setState({from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to),
+			left: null, right: null});
+	}
+
+	hover(event) {
+		const time = this.timeAt(event.clientX), lines = [[secondsText(Math.round(time / 1000) * 1000) + " s", "numbers"]];
+		const near = (this.to - this.from) / this.canvasBox().width * 4;
+		for (const [at, text] of this.side.data.marks) {
+			if (Math.abs(at - time) < near)
+				lines.push(["mark: " + text, ""]);
+		}
+		showTip(lines, event.clientX, event.clientY);
+	}
+
+	showRange(from, to) {
+		const box = this.canvasBox(), outer = this.host.getBoundingClientRect(), all = this.to - this.from;
+		this.range.hidden = from === null;
+		if (from === null)
+			return;
+		this.range.style.left = box.left - outer.left + (from - this.from) / all * box.width + "px";
+		this.range.style.width = Math.max(1, (to - from) / all * box.width) + "px";
+	}
+
+	placeRange() {
+		this.showRange(state.from, state.to);
+	}
+
+	update() {
+		this.draw();
+		byId("from").value = state.from === null ? "" : secondsText(state.from);
+		byId("to").value = state.to === null ? "" : secondsText(state.to);
+		byId("all-time").hidden = state.from === null;
+		byId("all-threads").hidden = !state.threads;
+		byId("chosen").textContent = state.threads ?
+			state.threads.length + " of " + this.threads.length + " threads" : "";
+	}
+}
+
+function showTrackLegend() {
+	const colors = trackColors(), legend = byId("track-legend");
+	legend.replaceChildren(legendItem(colors.cpu, "on a CPU"), legendItem(colors.runq, "waiting for a CPU"),
+		legendItem(colors.blocked, "blocked"), ...(sides[0].blocks ? [legendItem(colors.memory, "memory")] : []),
+		...(sides[0].data.marks.length ? [legendItem(colors.mark, "mark")] : []));
+}
+
+function makeTracks() {
+	const tracks = new Tracks();
+	const typed = () => {
+		const [from, to] = ["from", "to"].map((id) => byId(id).value.trim());
+		const start = from === "" ? tracks.from : Number(from) * 1e9, end = to === "" ? tracks.to : Number(to) * 1e9;
+		const isRange = start < end;
+		byId("from").setAttribute("aria-invalid", String(!isRange));
+		byId("to").setAttribute("aria-invalid", String(!isRange));
+		if (isRange)
+			tracks.choose(...(from === "" && to === "" ? [null, null] : [start, end]));
+	};
+	byId("from").addEventListener("change", typed);
+	byId("to").addEventListener("change", typed);
+	byId("all-time").addEventListener("click", () => tracks.choose(null, null));
+	byId("all-threads").addEventListener("click", () => setState({threads: null}));
+	showTrackLegend();
+	return tracks;
+}

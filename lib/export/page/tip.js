@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is said of a frame: the tooltip at the cursor, and the same in words for screen readers.
+const tip = byId("tip");
+
+// "12.3% of ..." of each whole that there is: what was zoomed to, the selection, all.
+function sharesText(total, whole, zoomed) {
+	const all = selection().all[0], parts = [];
+	if (zoomed)
+		parts.push(shareText(total, zoomed) + "% of the zoomed frame");
+	parts.push(shareText(total, whole) + "%" + (zoomed || !isAllSelected() ? " of the selection" : ""));
+	if (!isAllSelected() && state.metric !== "calls")
+		parts.push(shareText(total, all) + "% of all");
+	return parts.join(", ");
+}
+
+// [text, class] of each line: numbers first, then the short name, then the full one.
+function describeSums(label, total, self, whole, zoomed) {
+	const metric = state.metric;
+	const lines = [[amountText(metric, total.weight) + "   " + sharesText(total, whole, zoomed), "numbers"]];
+	if (self)
+		lines.push(["self " + amountText(metric, self.weight) + "   " + shareText(self, whole) + "%", ""]);
+	lines.push([labelName(label), "name"]);
+	if (labelFullName(label) !== labelName(label))
+		lines.push([labelFullName(label), "full"]);
+	if (label >= 0) {
+		const row = functions[label];
+		if (row.module || row.file)
+			lines.push([[row.module, locationOf(row)].filter(Boolean).join("   "), "dim"]);
+	}
+	return lines;
+}
+
+function describeChange(total, whole, oldTotal, oldWhole) {
+	const metric = state.metric, changed = changeOf(total, whole, oldTotal, oldWhole);
+	return [["old " + amountText(metric, oldTotal.weight) + "   new " + amountText(metric, total.weight) +
+		"   " + changeText(changed) + (diffMode === "amounts" ? "% of the old total" : " points") +
+		(changed.isSure ? "" : ", within chance"), "numbers"]];
+}
+
+function describeNode(tree, node, root) {
+	const total = tallyAt(tree.total[0], node), zoomed = root > 0 ? tallyAt(tree.total[0], root) : null;
+	const lines = describeSums(tree.label[node], total, tallyAt(tree.self[0], node), selectedTotal(), zoomed);
+	if (!sides[1])
+		return lines;
+	return describeChange(total, selectedTotal(), tallyAt(tree.total[1], node), selectedTotal(1)).concat(lines);
+}
+
+function showTip(lines, x, y) {
+	tip.replaceChildren(...lines.map(([text, className]) => element("div", className, text)));
+	tip.hidden = false;
+	const box = tip.getBoundingClientRect(), room = document.documentElement;
+	tip.style.left = Math.max(4, x + 14 + box.width > room.clientWidth ? x - box.width - 10 : x + 14) + "px";
+	tip.style.top = Math.max(4, y + 16 + box.height > room.clientHeight ? y - box.height - 10 : y + 16) + "px";
+}
+
+function hideTip() {
+	tip.hidden = true;
+}
+
+function say(text) {
+	byId("said").textContent = text;
+}

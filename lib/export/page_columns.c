@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Columns of numbers for the page, and how bytes come into a page. */
+#include "export/page_columns_priv.h"
+
+#include <assert.h>
+
+#include "base/json.h"
+#include "base/sink.h"
+#include "export/gzip_priv.h"
+
+void page_columns_release(struct page_columns *columns)
+{
+	buf_release(&columns->bytes);
+	*columns = (struct page_columns){.nr = 0};
+}
+
+void page_columns_begin(struct page_columns *columns, const char *name)
+{
+	assert(columns->nr < PAGE_COLUMNS_MAX);
+	columns->columns[columns->nr++] = (struct page_column){.name = name};
+}
+
+void page_columns_add(struct page_columns *columns, uint64_t value)
+{
+	columns->columns[columns->nr - 1].nr++;
+	buf_append_uleb(&columns->bytes, value);
+}
+
+void page_columns_add_signed(struct page_columns *columns, int64_t value)
+{
+	columns->columns[columns->nr - 1].nr++;
+	buf_append_sleb_zigzag(&columns->bytes, value);
+}
+
+void page_columns_write_names(const struct page_columns *columns, struct json *json)
+{
+	json_key_array_begin(json, "columns");
+	for (size_t i = 0; i < columns->nr; i++) {
+		json_array_begin(json);
+		json_str(json, columns->columns[i].name);
+		json_u64(json, columns->columns[i].nr);
+		json_array_end(json);
+	}
+	json_array_end(json);
+}
+
+static void append_base64(struct buf *out, const uint8_t *bytes, size_t nr_bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < nr_bytes; i += 3) {
+		size_t left = nr_bytes - i;
+		uint32_t three = (uint32_t)bytes[i] << 16 |
+				 (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+				 (left > 2 ? bytes[i + 2] : 0);
+
+		buf_append_byte(out, (uint8_t)digits[three >> 18]);
+		buf_append_byte(out, (uint8_t)digits[three >> 12 & 63]);
+		buf_append_byte(out, (uint8_t)(left > 1 ? digits[three >> 6 & 63] : '='));
+		buf_append_byte(out, (uint8_t)(left > 2 ? digits[three & 63] : '='));
+	}
+}
+
+void page_write_packed(struct sink *sink, const void *bytes, size_t nr_bytes)
+{
+	struct sink packed = SINK_MEMORY;
+	struct buf text = {0};
+
+	gzip_write(&packed, bytes, nr_bytes);
+	append_base64(&text, packed.pending.bytes, packed.pending.nr_bytes);
+	sink_write(sink, text.bytes, text.nr_bytes);
+	buf_release(&text);
+	sink_release(&packed);
+}

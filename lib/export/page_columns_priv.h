@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Columns of numbers, one after the other, as the page of --html reads them. */
+#ifndef PROFC_EXPORT_PAGE_COLUMNS_PRIV_H
+#define PROFC_EXPORT_PAGE_COLUMNS_PRIV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct json;
+struct sink;
+
+#define PAGE_COLUMNS_MAX 64
+
+struct page_column {
+	const char *name; /* borrowed */
+	size_t nr;
+};
+
+/* Zero-initialised is empty. Numbers are LEB128; zigzag where a column has signed ones. */
+struct page_columns {
+	struct buf bytes; /* owned */
+	struct page_column columns[PAGE_COLUMNS_MAX];
+	size_t nr;
+};
+
+void page_columns_release(struct page_columns *columns);
+/* The numbers that follow are those of a new column. The name lives as long as the columns. */
+void page_columns_begin(struct page_columns *columns, const char *name);
+void page_columns_add(struct page_columns *columns, uint64_t value);
+void page_columns_add_signed(struct page_columns *columns, int64_t value);
+/* Member "columns" of the open object: [name, how many numbers] of each, in their order. */
+void page_columns_write_names(const struct page_columns *columns, struct json *json);
+
+/* What a text block of a page may hold: the bytes, compressed (gzip), in base64. */
+void page_write_packed(struct sink *sink, const void *bytes, size_t nr_bytes);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_EXPORT_PAGE_DATA_PRIV_H
+#define PROFC_EXPORT_PAGE_DATA_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export/numbering_priv.h"
+#include "export/page_columns_priv.h"
+#include "export/rows_priv.h"
+
+struct extract;
+struct json;
+struct path_maker;
+struct sink;
+
+/*
+ * The data of the page of --html: a text of JSON with all that is few and has names, a newline,
+ * and columns of numbers. lib/export/page/data.js reads it and says what the columns are.
+ */
+struct page_data {
+	const struct extract *extract; /* borrowed, of PATH_FRAMES */
+	struct rows rows;	       /* of all stacks of all metrics */
+	struct path_maker *paths;
+	struct numbering functions; /* of labels */
+	struct numbering modules, files, threads, processes;
+	struct page_columns columns;
+	uint64_t grain_ns; /* times of samples and of what they weigh are multiples of it */
+};
+
+/* Recordings of more samples have times in multiples of this: a page is to be sent around. */
+#define PAGE_SAMPLES_EXACT 200000
+#define PAGE_GRAIN_NS	   UINT64_C(4096)
+/* Those of blocks, as the file has them. */
+#define PAGE_BLOCK_GRAIN_NS UINT64_C(1024)
+
+void page_data_init(struct page_data *data, const struct extract *extract);
+/* To memory: a page has it packed. Once. */
+void page_data_write(struct page_data *data, struct sink *sink);
+void page_data_release(struct page_data *data);
+
+/* Its parts. First all stacks are met, then the columns of samples and of blocks are written. */
+void page_samples_meet(struct page_data *data);
+void page_samples_write(struct page_data *data);
+void page_blocks_meet(struct page_data *data);
+void page_blocks_write(struct page_data *data);
+/* Members of the open object. */
+void page_calls_write(struct page_data *data, struct json *json);
+void page_sources_write(struct page_data *data, struct json *json);
+
+#endif

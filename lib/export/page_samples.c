@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The samples of the page: thread by thread, with all that each weighs in time. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "calltree/filter.h"
+#include "export/extract_priv.h"
+#include "export/page_data_priv.h"
+#include "profile/profile.h"
+
+void page_samples_meet(struct page_data *data)
+{
+	struct selection_walk walk;
+	struct sample sample;
+
+	selection_walk_init(&walk, data->extract->selection);
+	while (selection_walk_next(&walk, &sample))
+		(void)path_of(data->paths, &sample);
+	selection_walk_release(&walk);
+}
+
+/* A selected sample, and since when it covers the time of its thread. */
+struct covered {
+	struct sample sample;
+	uint64_t start_ns;
+};
+
+/* Selected samples as a walk meets them, each with the moment of the one before, selected or not.
+ */
+struct covered_walk {
+	struct selection_walk walk;
+	size_t next;	   /* of all samples of the profile */
+	uint64_t *last_ns; /* by thread and 1, so that 0 is none */
+};
+
+static void covered_walk_init(struct covered_walk *walk, const struct page_data *data)
+{
+	*walk = (struct covered_walk){
+		.last_ns = xcalloc(data->extract->profile->nr_threads, sizeof(*walk->last_ns))};
+	selection_walk_init(&walk->walk, data->extract->selection);
+}
+
+static void covered_walk_release(struct covered_walk *walk)
+{
+	selection_walk_release(&walk->walk);
+	free(walk->last_ns);
+}
+
+static bool covered_walk_next(struct covered_walk *walk, const struct page_data *data,
+			      struct covered *covered)
+{
+	const struct sample *all = data->extract->profile->samples;
+	struct sample *sample = &covered->sample;
+	uint64_t *last_ns, wall_ns;
+
+	if (!selection_walk_next(&walk->walk, sample))
+		return false;
+	for (; walk->next + 1 < walk->walk.next; walk->next++)
+		walk->last_ns[all[walk->next].thread.v] = all[walk->next].time_ns + 1;
+	last_ns = &walk->last_ns[sample->thread.v];
+	wall_ns = sample_weight(sample, METRIC_WALL);
+	covered->start_ns =
+		*last_ns ? *last_ns - 1 : sample->time_ns - min_u64(wall_ns, sample->time_ns);
+	return true;
+}
+
+/* All selected samples, thread by thread; the caller frees them. */
+static struct covered *samples_by_thread(const struct page_data *data, size_t *nr)
+{
+	const struct profile *profile = data->extract->profile;
+	cleanup_free size_t *at = xcalloc(profile->nr_threads + 1, sizeof(*at));
+	struct covered *samples = xcalloc(profile->nr_samples, sizeof(*samples));
+	struct selection_walk walk;
+	struct covered_walk covered_walk;
+	struct covered covered;
+
+	selection_walk_init(&walk, data->extract->selection);
+	while (selection_walk_next(&walk, &covered.sample))
+		at[covered.sample.thread.v + 1]++;
+	selection_walk_release(&walk);
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		at[i + 1] += at[i];
+	*nr = at[profile->nr_threads];
+	covered_walk_init(&covered_walk, data);
+	while (covered_walk_next(&covered_walk, data, &covered))
+		samples[at[covered.sample.thread.v]++] = covered;
+	covered_walk_release(&covered_walk);
+	return samples;
+}
+
+static bool is_first(const struct covered *samples, size_t i)
+{
+	return i == 0 || samples[i - 1].sample.thread.v != samples[i].sample.thread.v;
+}
+
+static void write_threads(struct page_data *data, const struct covered *samples, size_t nr)
+{
+	page_columns_begin(&data->columns, "sampleThread");
+	for (size_t i = 0; i < nr; i++)
+		if (is_first(samples, i))
+			page_columns_add(&data->columns,
+					 numbering_of(&data->threads, samples[i].sample.thread.v));
+	page_columns_begin(&data->columns, "threadSamples");
+	for (size_t i = 0, first = 0; i < nr; i++) {
+		if (i + 1 < nr && !is_first(samples, i + 1))
+			continue;
+		page_columns_add(&data->columns, i + 1 - first);
+		first = i + 1;
+	}
+}
+
+/* From the end of the sample before, or from 0: to the start, then to the end. */
+static void write_times(struct page_data *data, const struct covered *samples, size_t nr)
+{
+	uint64_t before = 0;
+
+	page_columns_begin(&data->columns, "sampleGap");
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t start = samples[i].start_ns / data->grain_ns;
+
+		if (is_first(samples, i))
+			before = 0;
+		page_columns_add(&data->columns, start > before ? start - before : 0);
+		before = samples[i].sample.time_ns / data->grain_ns;
+	}
+	page_columns_begin(&data->columns, "sampleEnd");
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t end = samples[i].sample.time_ns / data->grain_ns;
+
+		if (is_first(samples, i))
+			before = 0;
+		page_columns_add(&data->columns, end > before ? end - before : 0);
+		before = end;
+	}
+}
+
+/* What is rounded off of one weight goes to the next one of the thread, so that sums are right. */
+static void write_weights(struct page_data *data, enum metric metric, const char *name,
+			  const struct covered *samples, size_t nr)
+{
+	uint64_t rest_ns = 0;
+
+	page_columns_begin(&data->columns, name);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t sum;
+
+		if (is_first(samples, i))
+			rest_ns = 0;
+		sum = sample_weight(&samples[i].sample, metric) + rest_ns;
+		rest_ns = sum % data->grain_ns;
+		page_columns_add(&data->columns, sum / data->grain_ns);
+	}
+}
+
+void page_samples_write(struct page_data *data)
+{
+	size_t nr;
+	struct covered *samples = samples_by_thread(data, &nr);
+
+	write_threads(data, samples, nr);
+	write_times(data, samples, nr);
+	page_columns_begin(&data->columns, "sampleStack");
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t path = path_of(data->paths, &samples[i].sample).v;
+
+		page_columns_add(&data->columns, data->rows.stack_of_path[path]);
+	}
+	write_weights(data, METRIC_CPU, "sampleCpu", samples, nr);
+	write_weights(data, METRIC_RUNQ, "sampleRunq", samples, nr);
+	write_weights(data, METRIC_BLOCKED, "sampleBlocked", samples, nr);
+	page_columns_begin(&data->columns, "sampleNr");
+	for (size_t i = 0; i < nr; i++)
+		page_columns_add(&data->columns, samples[i].sample.nr);
+	free(samples);
+}

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of profc export --html, as its users meet it: in a browser, by mouse and keys."""
+
+import os
+import re
+import unittest
+
+import browser
+from made import MadeCase
+from profc import Recording, profc
+
+VIEWS = ("flame", "chart", "sandwich", "tree", "table", "source")
+
+
+class InBrowser(MadeCase):
+    """`page` is the browser, open on the page anew for each test."""
+
+    @classmethod
+    def setUpClass(cls):
+        browser.program()
+        super().setUpClass()
+        cls.html = os.path.join(cls.directory, "made.html")
+        cls.write_page()
+        cls.page = browser.Browser()
+        cls.addClassCleanup(cls.page.close)
+
+    @classmethod
+    def write_page(cls):
+        profc("export", "-i", cls.data, "--html", "-o", cls.html)
+
+    def setUp(self):
+        self.page.events.clear()
+        self.page.resize(1280, 800)
+        self.page.theme("light")
+        self.page.open(self.html)
+
+    def tearDown(self):
+        self.assertEqual(self.page.problems(), [])
+
+    # --- words of the tests ---
+
+    def state(self):
+        """What the address says."""
+        parts = [part.partition("=") for part in self.page.hash().lstrip("#").split("&")]
+        return {key: value for key, _, value in parts if key}
+
+    def canvas(self, view="flame"):
+        return self.page.box(f"#view-{view} canvas")
+
+    def click_frame(self, part, depth, button="left"):
+        left, top, width, _ = self.canvas()
+        self.page.click_at(left + width * part, top + 18 * depth + 9, button)
+
+    def cells(self, view="table"):
+        """The text of all rows in the document, cell by cell."""
+        return self.page.run(
+            f"[...document.querySelectorAll('#view-{view} .body .row')].map("
+            "(row) => [...row.children].map((cell) => cell.innerText))")
+
+    def choose(self, selector, value):
+        self.page.run(f"(() => {{ const at = document.querySelector('{selector}'); "
+                      f"at.value = '{value}'; at.dispatchEvent(new Event('change')); }})()")
+        self.page.settle()
+
+    def drag_range(self, start, end):
+        left, top, width, height = self.page.box("#summary canvas")
+        self.page.drag(left + width * start, top + height / 2, left + width * end,
+                       top + height / 2)
+
+    def text(self, selector):
+        return self.page.text(selector)
+
+
+class Views(InBrowser):
+    SIZE = (4000, 300, 4, 100, 500)
+
+    def test_begins_with_all_of_the_recording(self):
+        report = Recording(self.data).report()
+        self.assertIn("madeup", self.text("#title"))
+        self.assertIn("4,000 samples", self.text("#about"))
+        self.assertIn(f"cpu {report['total_ns'] / 1e9:.3f} s", self.text("#sum"))
+        self.assertEqual(self.page.hash(), "")
+
+    def test_table_is_the_report(self):
+        rows = Recording(self.data).report("-n", "10", "--names", "short")["rows"]
+        self.page.click("#tab-table")
+        for expected, row in zip(rows, self.cells()):
+            self.assertEqual(row[1].split()[0], f"{expected['self_pct']:.2f}")
+            self.assertEqual(row[3].split()[0], f"{expected['total_pct']:.2f}")
+            self.assertAlmostEqual(float(row[1].split("±")[1]), expected["ci_pct"], delta=0.06)
+
+    def test_table_has_all_rows_and_few_elements(self):
+        self.page.click("#tab-table")
+        nr = int(self.page.run("document.querySelector('#view-table .rows').ariaRowCount")) - 1
+        self.assertGreater(nr, 300)
+        self.assertLess(len(self.cells()), 100)
+        self.page.run("document.querySelector('#view-table .rows').focus()")
+        self.page.key("End")
+        self.assertEqual(
+            self.page.run("document.querySelector('#view-table .row.picked').ariaRowIndex"),
+            str(nr + 1))
+
+    def test_every_column_sorts(self):
+        self.page.click("#tab-table")
+        for name in ("self", "total", "calls", "perCall", "name", "module", "file"):
+            selector = f"#view-table .head button[data-sort={name}]"
+            self.page.click(selector)
+            first = self.cells()[0]
+            self.page.click(selector)
+            self.assertNotEqual(self.cells()[0], first, name)
+
+    def test_click_zooms_and_back_undoes(self):
+        self.click_frame(0.2, 6)
+        path = self.state()["zoom"]
+        self.assertEqual(len(path.split(",")), 6)
+        self.click_frame(0.2, 9)
+        self.assertEqual(len(self.state()["zoom"].split(",")), 9)
+        self.page.back()
+        self.assertEqual(self.state()["zoom"], path)
+        self.page.back()
+        self.assertEqual(self.page.hash(), "")
+
+    def test_a_link_shows_the_same(self):
+        self.click_frame(0.2, 6)
+        self.drag_range(0.25, 0.5)
+        self.choose("#metric", "wall")
+        self.page.click("#invert")
+        self.page.click("#tab-tree")
+        anchor, rows, total = self.page.run("location.hash"), self.cells("tree"), self.text("#sum")
+        self.assertIn("of the selection", " ".join(rows[0]) + " of the selection")
+        self.page.open(self.html, anchor)
+        self.assertEqual(self.cells("tree"), rows)
+        self.assertEqual(self.text("#sum"), total)
+
+    def test_range_is_followed_by_all_views(self):
+        whole = self.text("#sum")
+        self.drag_range(0.25, 0.5)
+        start, end = int(self.state()["from"]), int(self.state()["to"])
+        report = Recording(self.data).report("--time", f"{start}ns..{end}ns")
+        total = report["total_ns"]
+        shown = float(re.search(r"cpu ([0-9.]+) s", self.text("#sum"))[1]) * 1e9
+        self.assertAlmostEqual(shown, total, delta=total * 0.001 + 1e6)
+        for view in VIEWS:
+            self.page.click(f"#tab-{view}")
+            self.assertNotEqual(self.text("#sum"), whole)
+        self.page.click("#tab-table")
+        rows = report["rows"]
+        self.assertAlmostEqual(float(self.cells()[0][1].split()[0]), rows[0]["self_pct"], delta=0.02)
+        # Of all, too: less than of the selection.
+        self.assertLess(float(self.cells()[0][2].split()[0]), float(self.cells()[0][1].split()[0]))
+        self.page.click("#all-time")
+        self.assertEqual(self.text("#sum"), whole)
+
+    def test_threads_are_chosen_by_their_boxes(self):
+        whole = self.text("#sum")
+        self.page.click("#threads input")
+        self.assertEqual(len(self.state()["threads"].split(",")), 3)
+        self.assertIn("3 of 4 threads", self.text("#chosen"))
+        self.assertNotEqual(self.text("#sum"), whole)
+        self.page.click("#all-threads")
+        self.assertEqual(self.text("#sum"), whole)
+
+    def test_threads_are_merged_by_a_pattern(self):
+        self.choose("#group", "thread")
+        self.click_frame(0.2, 1)
+        self.assertIn("tid", self.state()["zoom"])
+        self.choose("#group", "pattern")
+        self.click_frame(0.2, 1)
+        self.assertEqual(self.state()["zoom"], "=worker-*")
+        self.page.run("document.querySelector('#pattern').select()")
+        self.page.run("document.querySelector('#pattern').focus()")
+        self.page.type("w(")
+        self.assertEqual(self.page.run("document.querySelector('#pattern').ariaInvalid"), "true")
+
+    def test_click_in_a_track_shows_that_thread_in_time_order(self):
+        self.page.click("#threads canvas")
+        self.assertEqual(self.state()["view"], "chart")
+        thread = self.page.run("document.querySelector('#threads canvas').dataset.thread")
+        self.assertEqual(self.page.run("document.querySelector('#thread').value"), thread)
+        left, top, width, _ = self.canvas("chart")
+        self.page.click_at(left + width / 2, top + 18 * 2 + 9)
+        self.assertIn("function", self.state())
+
+    def test_metrics_of_the_file_can_be_switched(self):
+        metrics = self.page.run("[...document.querySelector('#metric').options].map((o) => o.value)")
+        for metric in ("cpu", "wall", "blocked", "samples", "calls", "alloc", "allocs", "live",
+                       "leaked"):
+            self.assertIn(metric, metrics)
+        for metric in ("wall", "alloc", "leaked"):
+            self.choose("#metric", metric)
+            report = Recording(self.data).report("-m", metric)
+            total = report.get("total_ns", report.get("total_bytes"))
+            text = self.text("#sum")
+            value, unit = re.search(rf"{metric} ([0-9.]+) (\w+)", text).groups()
+            scale = {"s": 1e9, "ms": 1e6, "B": 1, "KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}
+            self.assertAlmostEqual(float(value) * scale[unit], total, delta=total * 0.01, msg=text)
+
+    def test_focus_hide_and_their_undoing(self):
+        whole = self.text("#sum")
+        self.click_frame(0.2, 8)
+        self.page.key("f")
+        self.assertIn("only stacks with", self.text("#transforms"))
+        self.assertNotEqual(self.text("#sum"), whole)
+        self.page.click("#transforms .chip")
+        self.assertEqual(self.text("#sum"), whole)
+        self.page.key("h")
+        self.assertIn("hidden:", self.text("#transforms"))
+        self.assertEqual(self.text("#sum"), whole)
+        hidden = self.state()["function"]
+        self.page.click("#tab-table")
+        name = self.page.run("document.querySelector('#chosen-text .name').innerText")
+        self.assertEqual(self.state()["hide"], hidden)
+        self.assertNotIn(name, [row[-3] for row in self.cells()])
+        self.page.key("m")
+        self.assertIn("hidden: all of lib", self.text("#transforms"))
+
+    def test_menu_at_the_right_button(self):
+        self.click_frame(0.2, 8, "right")
+        self.assertEqual(self.page.run("document.activeElement.innerText"), "Focus")
+        self.page.key("ArrowDown")
+        self.assertEqual(self.page.run("document.activeElement.innerText"), "Hide")
+        self.page.key("Escape")
+        self.assertTrue(self.page.run("document.querySelector('#menu').hidden"))
+
+    def test_callers_and_callees_add_up(self):
+        self.click_frame(0.2, 8)
+        self.page.key("c")
+        self.assertEqual(self.state()["view"], "sandwich")
+        self.assertTrue(self.cells("sandwich"))
+        callers = self.page.run("[...document.querySelectorAll('.caller-list .row')].map("
+                                "(row) => parseFloat(row.children[1].innerText))")
+        self.assertAlmostEqual(sum(callers), 100, delta=0.5)
+
+    def test_counted_calls_have_callers_too(self):
+        self.choose("#metric", "calls")
+        self.page.click("#tab-table")
+        self.page.click("#view-table .body .row")
+        calls = self.cells()[0][0]
+        self.assertRegex(calls, r"^[0-9,]+$")
+        self.page.key("c")
+        below = self.page.run("[...document.querySelectorAll('.caller-list .row, .callee-list .row')]"
+                              ".map((row) => row.children[0].innerText)")
+        self.assertTrue(below)
+        self.assertRegex(self.text("#chosen-text"), rf"^{calls} [0-9.]+ ±0%")
+
+    def test_tree_opens_and_closes(self):
+        self.page.click("#tab-tree")
+        self.page.run("document.querySelector('#view-tree .rows').focus()")
+        nr = len(self.cells("tree"))
+        self.page.key("Home")
+        self.page.key("ArrowLeft")
+        self.assertEqual(len(self.cells("tree")), 1)
+        self.page.key("ArrowRight")
+        self.assertGreater(len(self.cells("tree")), 1)
+        self.assertGreater(nr, 1)
+        self.assertEqual(self.page.run(
+            "document.querySelector('#view-tree .row').getAttribute('aria-expanded')"), "true")
+
+    def test_search_counts_and_goes_from_match_to_match(self):
+        self.page.key("/")
+        self.page.type("function_1.*")
+        found = re.match(r"(\d+) functions, .*%", self.text("#found"))
+        self.assertGreater(int(found[1]), 1)
+        self.page.key("Enter")
+        self.page.key("Enter")
+        self.assertRegex(self.text("#place"), r"^2 of \d+$")
+        self.assertRegex(self.text("#said"), "function_1")
+        self.page.key("Escape")
+        self.assertNotIn("search", self.state())
+
+    def test_a_wrong_pattern_is_marked(self):
+        self.page.key("/")
+        self.page.type("function_(")
+        self.assertEqual(self.text("#found"), "not a regular expression")
+        self.assertEqual(self.page.run("document.querySelector('#search').ariaInvalid"), "true")
+        self.page.type(")")
+        self.assertNotEqual(self.text("#found"), "not a regular expression")
+
+    def test_keys_walk_the_graph(self):
+        self.page.run("document.querySelector('#view-flame canvas').focus()")
+        for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft"):
+            self.page.key(key)
+        self.assertRegex(self.text("#said"), r"^[0-9.]+ m?s .*madeup::layer")
+        self.page.key("Enter")
+        self.assertIn("zoom", self.state())
+        self.page.key("Escape")
+        self.assertNotIn("zoom", self.state())
+        self.page.click("#reset")
+        self.page.key("+")
+        self.page.wait("location.hash.includes('left=')")
+        self.page.key("?")
+        self.assertTrue(self.page.run("document.querySelector('#help').open"))
+        self.page.key("Escape")
+        self.assertFalse(self.page.run("document.querySelector('#help').open"))
+
+    def test_wheel_and_drag(self):
+        left, top, width, _ = self.canvas()
+        self.page.wheel(left + width / 4, top + 100, -300, control=True)
+        self.page.wait("location.hash.includes('right=')")
+        zoomed = self.state()
+        self.assertLess(float(zoomed["right"]) - float(zoomed["left"]), 0.5)
+        self.page.drag(left + 600, top + 100, left + 300, top + 60)
+        self.page.wait(f"!location.hash.includes('left={zoomed['left']}')")
+        self.assertGreater(float(self.state()["left"]), float(zoomed["left"]))
+        self.assertNotIn("zoom", self.state())  # it was no click
+        self.assertGreater(
+            self.page.run("document.querySelector('#view-flame .graph').scrollTop"), 0)
+
+    def test_tooltip_stands_at_the_cursor_with_numbers_first(self):
+        left, top, width, _ = self.canvas()
+        self.page.move(left + width * 0.2, top + 18 * 8 + 9)
+        tip = self.page.box("#tip")
+        self.assertLess(abs(tip[0] - (left + width * 0.2)), 40)
+        self.assertRegex(self.text("#tip"), r"^[0-9.]+ m?s +[0-9.]+ ±[0-9.]+%")
+        self.page.move(left + width * 0.2, top - 60)
+
+    def test_frames_and_rows_have_names(self):
+        for view in VIEWS:
+            self.page.click(f"#tab-{view}")
+        tree = self.page.call("Accessibility.getFullAXTree")["nodes"]
+        nameless = [node["role"]["value"] for node in tree if not node.get("ignored") and
+                    node.get("role", {}).get("value") in ("button", "textbox", "searchbox",
+                    "combobox", "checkbox", "tab", "grid", "treegrid", "application", "row")
+                    and not node.get("name", {}).get("value")]
+        self.assertEqual(nameless, [])
+
+    def test_all_widths_and_both_themes(self):
+        for width in (320, 700, 1280, 2560):
+            for theme in ("light", "dark"):
+                self.page.resize(width, 800)
+                self.page.theme(theme)
+                for view in VIEWS:
+                    wide = self.page.run(f"document.querySelector('#tab-{view}').click(), "
+                                         "document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, view)
+                self.page.settle()
+                back = self.page.run("getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(back == "rgb(255, 255, 255)", theme == "light")
+
+    def test_prints_light_and_without_tools(self):
+        self.page.theme("dark")
+        self.page.click("#tab-table")
+        self.page.run("dispatchEvent(new Event('beforeprint'))")
+        self.page.call("Emulation.setEmulatedMedia", media="print", features=[])
+        self.assertEqual(self.page.run("getComputedStyle(document.querySelector('#tools')).display"),
+                         "none")
+        self.assertEqual(len(self.cells()), 200)
+        self.page.call("Emulation.setEmulatedMedia", media="", features=[])
+        self.page.run("dispatchEvent(new Event('afterprint'))")
+        self.assertLess(len(self.cells()), 100)
+
+    def test_addresses_of_other_pages_do_no_harm(self):
+        for anchor in ("#view=nowhere&function=99999999&zoom=7,x,=y&from=5&to=1&hide=1e9,-1",
+                       "#%%%=%E0%A4&search=%E0%A4%A&metric=joules&sort=-nothing&view=table",
+                       "#threads=99&view=chart&thread=77", "#threads=&left=2&right=1"):
+            self.page.open(self.html, anchor)
+            self.assertEqual(self.page.problems(), [], anchor)
+
+
+class Sources(InBrowser):
+    """Source lines: those of a program of the tests, and its text."""
+
+    SIZE = (3000, 100, 1)
+
+    def test_lines_without_their_text_say_so(self):
+        self.page.click("#tab-source")
+        self.assertIn("not found", self.text("#view-source .note"))
+        self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main()
