@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/output_file.h"
+#include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
@@ -14,6 +16,7 @@
 #include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
+#include "export/export.h"
 #include "view/diff_text.h"
 
 #define LIMIT_DEFAULT	20
@@ -30,7 +33,8 @@ struct diff_args {
 	int metric, compare; /* indexes of the choices below */
 	uint64_t limit;
 	double fail_above; /* or NOT_GIVEN */
-	bool all, json, no_inline;
+	bool all, json, html, no_inline;
+	const char *output;
 	struct option_list renames;
 	struct filter_options filter;
 	struct view_options view;
@@ -76,6 +80,16 @@ static const struct option_row rows[] = {
 	 .help = "rows to show, 0 for all (default: 20; all with --json)"},
 	NO_INLINE_OPTION_ROW(struct diff_args, no_inline),
 	JSON_OPTION_ROW(struct diff_args, json),
+	{.type = OPTION_FLAG,
+	 .name = "html",
+	 .offset = AT(html),
+	 .help = "write a page for any browser with both profiles: see profc-export(1)"},
+	{.type = OPTION_FILE,
+	 .short_name = 'o',
+	 .name = "output",
+	 .argument = "OUT",
+	 .offset = AT(output),
+	 .help = "with --html, write to OUT; - is standard output (default)"},
 	FILTER_OPTION_ROWS(struct diff_args, filter),
 	VIEW_OPTION_ROWS(struct diff_args, view),
 	UNIT_OPTION_ROW(struct diff_args, view),
@@ -115,6 +129,33 @@ static int print_diff(const struct diff_args *args, const struct diff *diff)
 	return pager_end(&pager);
 }
 
+/* In the form in which the output comes there in whole or not at all. */
+static int write_page(const struct diff_args *args, const struct export_diff *both,
+		      const struct filter *filter)
+{
+	const struct export_options options = {.metric = (enum metric)args->metric,
+					       .fold_inlines = args->no_inline,
+					       .filter = filter};
+	bool to_stdout = !args->output || strcmp(args->output, "-") == 0;
+	struct err err = ERR_INIT;
+	struct output_file file = {0};
+	struct sink sink;
+	int status;
+
+	if (!to_stdout && output_file_open(&file, args->output, &err))
+		return fail_or_usage_error(&command_diff, &err);
+	sink_init_fd(&sink, STDOUT_FILENO);
+	status = export_write_diff(both, &options, to_stdout ? &sink : &file.sink, &err);
+	if (status == 0 && to_stdout)
+		return flush_stdout(&sink);
+	sink_release(&sink);
+	if (status && !to_stdout)
+		output_file_discard(&file);
+	else if (status == 0)
+		status = output_file_finish(&file, &err);
+	return status ? fail_or_usage_error(&command_diff, &err) : EXIT_DONE;
+}
+
 static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -123,15 +164,21 @@ static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 				      renames[i].old_name);
 }
 
-static int compare(const struct diff_args *args, const struct weighed *before,
-		   const struct weighed *after, struct diff_rename *renames)
+static int compare(const struct diff_args *args, const struct filter *filter,
+		   const struct weighed *before, const struct weighed *after,
+		   struct diff_rename *renames)
 {
+	const struct export_diff both = {.old_profile = before->profile,
+					 .new_profile = after->profile,
+					 .mode = mode_of(args, before, after),
+					 .renames = renames,
+					 .nr_renames = args->renames.nr};
 	struct diff *diff = diff_new(before->weights, after->weights, mode_of(args, before, after),
 				     renames, args->renames.nr);
 	int status;
 
 	warn_about_renames(renames, args->renames.nr);
-	status = print_diff(args, diff);
+	status = args->html ? write_page(args, &both, filter) : print_diff(args, diff);
 	if (status == EXIT_DONE && args->fail_above >= 0 && diff_exceeds(diff, args->fail_above))
 		status = EXIT_EXCEEDED;
 	diff_free(diff);
@@ -174,7 +221,7 @@ static int open_both(const struct command *self, const struct diff_args *args,
 	if (status == EXIT_DONE)
 		status = weighed_open(&after, self, &request);
 	if (status == EXIT_DONE)
-		status = compare(args, &before, &after, renames);
+		status = compare(args, filter, &before, &after, renames);
 	weighed_close(&after);
 	weighed_close(&before);
 	return status;
@@ -187,6 +234,15 @@ static int check_words(int nr_words, struct err *err)
 	err_set(err, ERR_INVALID, "two profiles are required, the old and the new one");
 	err_hint(err, "for example: profc diff profc.data.old profc.data");
 	return ERR_INVALID;
+}
+
+static int check_output(const struct diff_args *args, struct err *err)
+{
+	if (args->html && args->json)
+		return err_set(err, ERR_INVALID, "--html cannot be combined with --json");
+	if (args->output && !args->html)
+		return err_set(err, ERR_INVALID, "-o needs --html");
+	return 0;
 }
 
 static int check_renames(const struct option_list *renames, struct err *err)
@@ -210,8 +266,8 @@ static int run_diff(const struct command *self, int argc, char **argv)
 	int first_word, status;
 
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    check_words(argc - first_word, &err) || check_renames(&args.renames, &err) ||
-	    filter_options_apply(&args.filter, &filter, &err))
+	    check_words(argc - first_word, &err) || check_output(&args, &err) ||
+	    check_renames(&args.renames, &err) || filter_options_apply(&args.filter, &filter, &err))
 		status = usage_error(self, &err);
 	else
 		status = open_both(self, &args, &filter, argv + first_word);

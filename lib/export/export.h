@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "calltree/diff.h"
 #include "export/export_options.h"
 
 struct err;
@@ -48,5 +49,17 @@ const struct export_format *export_format(enum export_kind kind);
  */
 int export_write(enum export_kind kind, const struct profile *profile,
 		 const struct export_options *options, struct sink *sink, struct err *err);
+
+/* Two profiles that are to be compared. All is borrowed. */
+struct export_diff {
+	const struct profile *old_profile, *new_profile;
+	enum diff_mode mode;
+	struct diff_rename *renames;
+	size_t nr_renames;
+};
+
+/* The page of EXPORT_HTML with both of them; as export_write(), of whichever is empty. */
+int export_write_diff(const struct export_diff *diff, const struct export_options *options,
+		      struct sink *sink, struct err *err);
 
 #endif

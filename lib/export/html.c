@@ -10,6 +10,7 @@
 #include "base/sink.h"
 #include "export/asset_priv.h"
 #include "export/extract_priv.h"
+#include "export/html_priv.h"
 #include "export/markup_priv.h"
 #include "export/page_data_priv.h"
 
@@ -21,7 +22,7 @@ static void write_asset(struct sink *sink, const char *before, struct asset asse
 	sink_str(sink, after);
 }
 
-static void write_title(const struct extract *extract, struct sink *sink)
+static void write_title(const struct extract *extract, const char *before, struct sink *sink)
 {
 	struct buf raw = {0}, plain = {0}, title = {0};
 
@@ -29,6 +30,7 @@ static void write_title(const struct extract *extract, struct sink *sink)
 	escape_terminal(&plain, buf_str(&raw));
 	escape_markup(&title, buf_str(&plain));
 	sink_str(sink, "<title>");
+	sink_str(sink, before);
 	sink_str(sink, buf_str(&title));
 	sink_str(sink, "</title>\n");
 	buf_release(&raw);
@@ -36,7 +38,7 @@ static void write_title(const struct extract *extract, struct sink *sink)
 	buf_release(&title);
 }
 
-static void write_head(const struct extract *extract, struct sink *sink)
+void html_write_begin(const struct extract *extract, const char *before, struct sink *sink)
 {
 	sink_str(sink, "<!DOCTYPE html>\n"
 		       "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -44,29 +46,35 @@ static void write_head(const struct extract *extract, struct sink *sink)
 		       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 		       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		       "<meta name=\"generator\" content=\"profc " PROFC_VERSION "\">\n");
-	write_title(extract, sink);
+	write_title(extract, before, sink);
 	write_asset(sink, "<style>\n", asset_page_css(), "</style>\n</head>\n<body>\n");
+	write_asset(sink, "", asset_page_html(), "");
 }
 
-static void write_data(const struct extract *extract, struct sink *sink, const char *id)
+void html_write_data(struct page_data *data, const char *id, struct sink *sink)
 {
 	struct sink text = SINK_MEMORY;
-	struct page_data data;
 
-	page_data_init(&data, extract);
-	page_data_write(&data, &text);
-	page_data_release(&data);
+	page_data_write(data, &text);
 	sink_printf(sink, "<script id=\"%s\" type=\"text/plain\">", id);
 	page_write_packed(sink, text.pending.bytes, text.pending.nr_bytes);
 	sink_str(sink, "</script>\n");
 	sink_release(&text);
 }
 
-void write_html(const struct extract *extract, struct sink *sink)
+void html_write_end(struct sink *sink)
 {
-	write_head(extract, sink);
-	write_asset(sink, "", asset_page_html(), "");
-	write_data(extract, sink, "data");
 	write_asset(sink, "<script type=\"module\">\n", asset_page_js(),
 		    "</script>\n</body>\n</html>\n");
+}
+
+void write_html(const struct extract *extract, struct sink *sink)
+{
+	struct page_data data;
+
+	page_data_init(&data, extract);
+	html_write_begin(extract, "", sink);
+	html_write_data(&data, "data", sink);
+	html_write_end(sink);
+	page_data_release(&data);
 }

@@ -131,6 +131,17 @@ static void write_function(struct page_data *data, struct json *json, uint32_t l
 	buf_release(&full);
 }
 
+static void write_match(struct page_data *data, struct json *json)
+{
+	if (!data->match)
+		return;
+	json_key_str(json, "diffMode", data->match->mode);
+	json_key_array_begin(json, "sameAs");
+	for (uint32_t i = 0; i < data->functions.nr; i++)
+		json_i64(json, data->match->functions[data->functions.ids[i]]);
+	json_array_end(json);
+}
+
 static void write_names(struct page_data *data, struct json *json)
 {
 	const struct profile *profile = data->extract->profile;
@@ -266,6 +277,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_sources_write(data, &json);
 	write_threads(data, &json);
 	write_names(data, &json);
+	write_match(data, &json);
 	page_columns_write_names(&data->columns, &json);
 	json_object_end(&json);
 	json_finish(&json);

@@ -15,6 +15,15 @@ struct json;
 struct path_maker;
 struct sink;
 
+#define PAGE_NO_FUNCTION (-1)
+
+/* Which functions of an old profile are in the data of the new one. */
+struct page_match {
+	const int64_t *functions; /* by label of the old one: number in the data of the new one, or
+				     PAGE_NO_FUNCTION */
+	const char *mode;	  /* "amounts" or "shares" */
+};
+
 /*
  * The data of the page of --html: a text of JSON with all that is few and has names, a newline,
  * and columns of numbers. lib/export/page/data.js reads it and says what the columns are.
@@ -26,6 +35,8 @@ struct page_data {
 	struct numbering functions; /* of labels */
 	struct numbering modules, files, threads, processes;
 	struct page_columns columns;
+	/* Of the old side of a comparison, borrowed; else NULL. */
+	const struct page_match *match;
 	uint64_t grain_ns; /* times of samples and of what they weigh are multiples of it */
 };
 

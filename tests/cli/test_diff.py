@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from made import make_profile
+from page import Page
 from profc import profc
 from targets import build
 
@@ -51,6 +52,32 @@ class Diff(unittest.TestCase):
         self.assertAlmostEqual(diff["total_change_pct"], 50, delta=5)
         for row in diff["rows"]:
             self.assertEqual(row["sure"], abs(row["change_pct"]) > row["ci_pct"])
+
+    def test_page_has_both_sides_and_what_is_the_same(self):
+        html = self.diff("--html").stdout
+        new, old = Page(html), Page(html, "old-data")
+        self.assertEqual(old.tables["diffMode"], "amounts")
+        # Of one program the names say which functions are the same.
+        expected = {(old.full_name(i), old.tables["modules"][row[3]][0])
+                    for i, row in enumerate(old.tables["functions"]) if row[3] >= 0}
+        numbers = {(new.full_name(i), new.tables["modules"][row[3]][0]): i
+                   for i, row in enumerate(new.tables["functions"]) if row[3] >= 0}
+        found = set()
+        for i, same in enumerate(old.tables["sameAs"]):
+            if same >= 0 and old.tables["functions"][i][3] >= 0:
+                key = (old.full_name(i), old.tables["modules"][old.tables["functions"][i][3]][0])
+                self.assertEqual(new.full_name(same), key[0])
+                found.add(key)
+        self.assertEqual(found, expected & set(numbers))
+        self.assertGreater(len(found), 100)
+
+    def test_page_is_written_to_a_file_and_alone(self):
+        out = os.path.join(self.directory, "diff.html")
+        self.assertEqual(self.diff("--html", "-o", out).stdout, "")
+        with open(out, encoding="utf-8") as file:
+            self.assertIn("<title>diff: madeup", file.read())
+        self.assertIn("--json", self.diff("--html", "--json", status=2).stderr)
+        self.assertIn("--html", self.diff("-o", out, status=2).stderr)
 
     def test_shares_that_some_win_others_lose(self):
         diff = json.loads(self.diff("--json", "--compare", "shares").stdout)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page of profc export --html, as its users meet it: in a browser, by mouse and keys."""
 
+import json
 import os
 import re
 import unittest
 
 import browser
-from made import MadeCase
+from made import MadeCase, make_profile
 from profc import Recording, profc
 
 VIEWS = ("flame", "chart", "sandwich", "tree", "table", "source")
@@ -366,6 +367,55 @@ class Sources(InBrowser):
         self.page.click("#tab-source")
         self.assertIn("not found", self.text("#view-source .note"))
         self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
+
+
+class Comparison(InBrowser):
+    """profc diff --html of two recordings of one program."""
+
+    SIZE = (6000, 300, 2)
+
+    @classmethod
+    def write_page(cls):
+        cls.old = make_profile(os.path.join(cls.directory, "old.data"), 4000, 300, 2)
+        profc("diff", "--html", "-o", cls.html, cls.old, cls.data)
+
+    def test_table_is_that_of_diff(self):
+        rows = json.loads(profc("diff", "--json", "-n", "8", self.old, self.data).stdout)["rows"]
+        self.page.click("#tab-table")
+        for row, cells in zip(rows, self.cells()):
+            change, half = cells[3].replace("\u2212", "-").split(" \u00b1")
+            self.assertAlmostEqual(float(change), row["change_pct"], delta=0.006)
+            self.assertAlmostEqual(float(half), row["ci_pct"], delta=0.06)
+            self.assertTrue(row["sure"])
+
+    def test_only_sure_changes_have_a_colour(self):
+        self.page.click("#tab-table")
+        self.page.run("document.querySelector('#view-table .rows').focus()")
+        colours = set()
+        for _ in range(3):
+            colours |= {tuple(pair) for pair in self.page.run(
+                "[...document.querySelectorAll('#view-table .body .row')].map((row) => "
+                "[row.children[3].className.replace('number ', ''), row.children[3].innerText])")}
+            self.page.key("PageDown")
+        for name, text in colours:
+            change, half = text.replace("\u2212", "-").split(" \u00b1")
+            if abs(abs(float(change)) - float(half)) > 0.06:
+                is_sure = abs(float(change)) > float(half)
+                self.assertEqual(name, "dim" if not is_sure else
+                                 "more" if float(change) > 0 else "less", text)
+        self.assertGreater(len({name for name, _ in colours}), 1)
+
+    def test_tooltip_has_old_and_new_side_by_side(self):
+        left, top, width, _ = self.canvas()
+        self.page.move(left + width * 0.3, top + 18 * 4 + 9)
+        self.assertRegex(self.text("#tip"), r"^old [0-9.]+ m?s +new [0-9.]+ m?s +[+\u2212]?[0-9.]+ ±")
+        self.page.move(left + width * 0.3, top - 30)
+
+    def test_parts_of_one_side_are_not_compared(self):
+        self.assertTrue(self.page.run("document.querySelector('#time').hidden"))
+        whole = self.text("#sum")
+        self.page.open(self.html, "#from=0&to=5000000&threads=0")
+        self.assertEqual(self.text("#sum"), whole)
 
 
 if __name__ == "__main__":

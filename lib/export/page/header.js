@@ -32,13 +32,14 @@ function showHeader() {
 
 function showSum() {
 	const total = selectedTotal(), all = selection().all[0], metric = state.metric, parts = [];
-	parts.push(metric + " " + amountText(metric, total.weight));
+	parts.push(metric + (sides[1] ? " new " : " ") + amountText(metric, total.weight));
 	if (metric === "calls" && !isAllSelected())
 		parts.push("calls are those of the whole recording");
 	else if (!isAllSelected())
 		parts.push(shareText(total, all) + "% of " + amountText(metric, all.weight));
 	if (sides[1])
-		parts.push("old " + amountText(metric, selectedTotal(1).weight));
+		parts.push("old " + amountText(metric, selectedTotal(1).weight) + (diffMode === "shares" ?
+			"   shares are compared" : ""));
 	if (total.weight && metric !== "calls" && !isExact(total))
 		parts.push(countText(total.seen) + (isMemory(metric) ? " blocks" : " samples"));
 	if (!total.weight)
@@ -184,9 +185,10 @@ function showChosen() {
 		return;
 	const sums = sumFunctions()[0], self = tallyAt(sums.self, id), total = tallyAt(sums.total, id);
 	const whole = selectedTotal(), row = functions[id], text = byId("chosen-text");
+	const changed = sides[1] ? ", change of self " + changeText(selfChange(id, sumFunctions())) : "";
 	const numbers = amountText(state.metric, total.weight) + " " + shareText(total, whole) + "%, self " +
 		amountText(state.metric, self.weight) + " " + shareText(self, whole) + "%" +
-		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "");
+		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "") + changed;
 	text.replaceChildren(element("b", "", numbers), " ", element("span", "name", row.name), " ",
 		element("span", "dim", [row.module, locationOf(row)].filter(Boolean).join("  ")));
 	text.title = row.full;

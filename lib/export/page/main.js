@@ -124,7 +124,7 @@ async function readSides() {
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));
 	if (data.countSamples)
 		UNITS[data.metric] = "samples";
-	defaults = {...DEFAULTS, metric: widestDefault(data), group: data.group,
+	defaults = {...DEFAULTS, metric: widestDefault(data), group: sides[1] ? "none" : data.group,
 		colors: sides[1] ? "change" : "module", sort: sides[1] ? "-change" : "-self"};
 }
 
@@ -132,6 +132,9 @@ async function start() {
 	await readSides();
 	fillChoices();
 	showHeader();
+	byId("time").hidden = Boolean(sides[1]);
+	if (sides[1])
+		byId("tab-chart").textContent = "Time order (new)";
 	listenToTools();
 	listenToMenu();
 	state = decodeState(location.hash);

@@ -3,7 +3,8 @@
 function directOf(tree) {
 	const rows = [];
 	for (let node = 2; tree.nr > 1 && node < tree.end[1]; node = tree.end[node])
-		rows.push({label: tree.label[node], total: tallyAt(tree.total[0], node)});
+		rows.push({label: tree.label[node], total: tallyAt(tree.total[0], node),
+			old: sides[1] ? tallyAt(tree.total[1], node) : null});
 	return rows;
 }
 
@@ -24,8 +25,9 @@ function makeNeighbours(host, label, find, edge) {
 	const table = new RowTable(host, {
 		label: label,
 		columns: () => [
-			{title: amountTitle(), width: "84px", number: true},
+			{title: state.metric, width: "84px", number: true},
 			{title: "% of it", width: "100px", number: true},
+			...(sides[1] ? [{title: "old", width: "84px", number: true}] : []),
 			...(sides[0].calls.length ? [{title: "calls", width: "80px", number: true}] : []),
 			{title: label, width: "minmax(120px, 1fr)"},
 		],
@@ -33,6 +35,7 @@ function makeNeighbours(host, label, find, edge) {
 			const row = rows[i], calls = callsBetween().get(edge(row.label));
 			return [
 				{text: amountText(state.metric, row.total.weight)}, {text: shareText(row.total, whole)},
+				...(row.old ? [{text: amountText(state.metric, row.old.weight)}] : []),
 				...(sides[0].calls.length ? [{text: calls === undefined ? "" : countText(calls)}] : []),
 				{text: labelName(row.label), title: labelFullName(row.label), className: "name"},
 			];
@@ -49,10 +52,6 @@ function makeNeighbours(host, label, find, edge) {
 		},
 		redraw: () => table.render(),
 	};
-}
-
-function amountTitle() {
-	return state.metric;
 }
 
 const EMPTY_TREE = {nr: 0, deepest: 0, width: [0], start: [0], label: [], depth: [], end: [], parent: [],

@@ -37,8 +37,8 @@ function findMetrics(side) {
 
 function groupName(side, thread, kind, pattern) {
 	const [process, name] = side.threads[thread];
-	if (kind === "thread")
-		return threadName(side, thread);
+	if (kind === "thread") // of two recordings no two ids are the same
+		return sides[1] ? name || side.processes[process][0] : threadName(side, thread);
 	if (kind === "process")
 		return side.processes[process][0];
 	return kind === "pattern" ? (name || side.processes[process][0]).replace(pattern, "*") : "all";
@@ -74,7 +74,7 @@ function labelFullName(label) {
 
 function groupsOf(side) {
 	const pattern = patternOf(state.pattern), groups = new Map();
-	const chosen = state.threads && side === sides[0] ? new Set(state.threads) : null;
+	const chosen = state.threads ? new Set(state.threads) : null;
 	for (let thread = 0; thread < side.threads.length; thread++) {
 		if (chosen && !chosen.has(thread))
 			continue;
@@ -295,7 +295,7 @@ const SELECTION = ["metric", "from", "to", "threads", "focus", "group", "pattern
 function selection() {
 	return remember("selection", keyOf(...SELECTION), () => {
 		const rows = sides.map((side) => {
-			const found = weigh(side, groupsOf(side), state.metric, side === sides[0] ? rangeOf() : null);
+			const found = weigh(side, groupsOf(side), state.metric, rangeOf());
 			return state.focus < 0 ? found : keepStacks(found, stacksWith(side, state.focus));
 		});
 		const total = rows.map(sumOf);

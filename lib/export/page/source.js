@@ -97,6 +97,8 @@ class SourceView {
 			parts.push("The file is too large for the page: lines without text.");
 		if (this.source && this.source.warning)
 			parts.push(this.source.warning);
+		if (sides[1])
+			parts.push("Lines are those of the new profile.");
 		parts.push("Instructions are not in the page: profc annotate --asm FUNCTION shows them.");
 		this.note.textContent = parts.join(" ");
 	}

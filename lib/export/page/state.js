@@ -76,6 +76,8 @@ function checkState(read) {
 		read.metric = defaults.metric;
 	if (read.threads)
 		read.threads = read.threads.filter((id) => Number.isInteger(id) && id in sides[0].threads);
+	if (sides[1]) // a part of one side cannot be compared with the whole of the other
+		read.threads = read.from = null;
 	if (read.from === null || read.to === null || !(read.from < read.to))
 		read.from = read.to = null;
 	if (read.left === null || read.right === null || !(read.left < read.right))

@@ -70,16 +70,31 @@ function selfChange(id, sums) {
 	return changeOf(tallyAt(sums[0].self, id), selectedTotal(), tallyAt(sums[1].self, id), selectedTotal(1));
 }
 
-function columnNames(width) {
-	const isTwo = Boolean(sides[1]), isCounted = sides[0].calls.length > 0;
+// In the order in which they stand.
+const ORDER = ["self", "selfShare", "selfOfAll", "oldSelf", "change", "total", "totalShare", "totalOfAll", "oldTotal",
+	"calls", "oldCalls", "perCall", "name", "module", "file"];
+const NAME_PX = 250, TEXT_COLUMN_PX = 110;
+
+// Those that there is something in, the most important first.
+function usefulColumns() {
+	const isTwo = Boolean(sides[1]), isCounted = sides.some((side) => side.calls.length > 0);
 	const hasPart = !isAllSelected() && state.metric !== "calls";
-	return ["self", "selfShare", ...(hasPart && width > 1100 ? ["selfOfAll"] : []),
-		...(isTwo ? ["oldSelf", "change"] : []),
-		...(width > 560 ? ["total"] : []), ...(width > 760 ? ["totalShare"] : []),
-		...(hasPart && width > 1100 ? ["totalOfAll"] : []), ...(isTwo && width > 900 ? ["oldTotal"] : []),
-		...(isCounted && width > 640 ? ["calls"] : []), ...(isCounted && isTwo && width > 1000 ? ["oldCalls"] : []),
-		...(isCounted && UNITS[state.metric] === "ns" && width > 840 ? ["perCall"] : []),
-		"name", ...(width > 940 ? ["module"] : []), ...(width > 1080 ? ["file"] : [])];
+	return ["self", "selfShare", ...(isTwo ? ["oldSelf", "change"] : []), "total", "totalShare",
+		...(hasPart ? ["selfOfAll", "totalOfAll"] : []), ...(isTwo ? ["oldTotal"] : []),
+		...(isCounted ? ["calls"] : []), ...(isCounted && UNITS[state.metric] === "ns" ? ["perCall"] : []),
+		"module", "file", ...(isCounted && isTwo ? ["oldCalls"] : [])];
+}
+
+// As many as there is room for beside the name, but two (or those of a comparison) always.
+function columnNames(width) {
+	const chosen = new Set(["name"]), least = sides[1] ? 4 : 2;
+	let room = width - NAME_PX;
+	for (const name of usefulColumns()) {
+		room -= (parseInt(COLUMNS[name].width, 10) || TEXT_COLUMN_PX) + 6;
+		if (room >= 0 || chosen.size <= least)
+			chosen.add(name);
+	}
+	return ORDER.filter((name) => chosen.has(name));
 }
 
 class FunctionTable {
