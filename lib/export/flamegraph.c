@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A flame graph as one SVG file, which needs nothing else: widths in proportion to the
- * weight, names cut to their boxes, the full name as a tooltip. The root is at the top:
+ * weight, names cut to their boxes, the full name as a tooltip. Its script makes it as wide as
+ * the window; without it, as in a page's image, it is as drawn. The root is at the top:
  * one deep recursion makes the picture high, and what matters would be out of sight.
  * Frames narrower than a tenth of a pixel are left out.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,38 +84,54 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 		   60 + (unsigned int)(shade / 32 % 14));
 }
 
-/* As much of a name as fits, in whole characters: escaped names are UTF-8. */
-static void append_cut_name(struct buf *out, const char *name, double box_px)
+/* As much of a name as fits, in whole characters: escaped names are UTF-8. Is that all of it? */
+static bool append_cut_name(struct buf *out, const char *name, double box_px)
 {
 	size_t room = box_px < 6 ? 0 : (size_t)((box_px - 6) / CHAR_PX);
 	size_t length = strlen(name);
 
 	if (room < NARROWEST_CHARS)
-		return;
+		return false;
 	if (length <= room) {
 		escape_markup(out, name);
-		return;
+		return true;
 	}
 	length = room - 2;
 	while (length && ((unsigned char)name[length] & 0xc0) == 0x80)
 		length--;
 	escape_markup_n(out, name, length);
 	buf_append_str(out, "..");
+	return false;
 }
 
-static void append_title(struct flamegraph *out, const struct flame *node)
+/* The name that all of a title begins with. */
+static void append_full_name(struct buf *out, const struct flamegraph *graph, uint32_t label)
+{
+	struct buf raw = {0};
+
+	flame_append_full_name(&raw, graph->extract, label);
+	escape_terminal(out, buf_str(&raw));
+	buf_release(&raw);
+}
+
+static void append_title(struct flamegraph *out, const struct flame *node, const char *full_name)
 {
 	uint64_t all = out->tree.nodes[0].total;
-	struct buf raw = {0}, name = {0};
 
-	flame_append_full_name(&raw, out->extract, node->label);
-	escape_terminal(&name, buf_str(&raw));
-	escape_markup(&out->text, buf_str(&name));
-	buf_release(&raw);
-	buf_release(&name);
+	escape_markup(&out->text, full_name);
 	buf_append_str(&out->text, ", ");
 	markup_weight(&out->text, out->extract, node->total);
 	buf_printf(&out->text, ", %.2f%%", 100.0 * (double)node->total / (double)all);
+}
+
+/* What a frame is called when there is more room for it: its title has the full name. */
+static void append_name_attribute(struct buf *out, const char *name, const char *full_name)
+{
+	if (strcmp(name, full_name) == 0)
+		return;
+	buf_append_str(out, " data-name=\"");
+	escape_markup(out, name);
+	buf_append_byte(out, '"');
 }
 
 static void write_frame(struct flamegraph *out, const struct flame *node, uint64_t start)
@@ -121,21 +139,27 @@ static void write_frame(struct flamegraph *out, const struct flame *node, uint64
 	double x = MARGIN_PX + width_px(out, start);
 	double w = width_px(out, node->total);
 	unsigned int y = HEAD_PX + node->depth * ROW_PX;
-	struct buf raw = {0};
+	struct buf raw = {0}, shown = {0}, full = {0};
 
 	flame_append_name(&raw, out->extract, node->label);
+	append_full_name(&full, out, node->label);
 	buf_clear(&out->name);
 	escape_terminal(&out->name, buf_str(&raw));
 	buf_clear(&out->text);
 	buf_append_str(&out->text, "<g class=\"f\"><title>");
-	append_title(out, node);
+	append_title(out, node, buf_str(&full));
 	buf_printf(&out->text, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" fill=\"", x, y, w);
 	append_color(&out->text, out, node->label);
-	buf_printf(&out->text, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
-	append_cut_name(&out->text, buf_str(&out->name), w);
+	buf_printf(&out->text, "\"/><text x=\"%.2f\" y=\"%u\"", x + 3, y + 12);
+	if (!append_cut_name(&shown, buf_str(&out->name), w))
+		append_name_attribute(&out->text, buf_str(&out->name), buf_str(&full));
+	buf_append_byte(&out->text, '>');
+	buf_append(&out->text, shown.bytes, shown.nr_bytes);
 	buf_append_str(&out->text, "</text></g>\n");
 	sink_write(out->sink, out->text.bytes, out->text.nr_bytes);
 	buf_release(&raw);
+	buf_release(&shown);
+	buf_release(&full);
 }
 
 /* The nodes that are wide enough, one by one; those of a narrow one are narrower still. */
@@ -177,20 +201,26 @@ static void write_head(struct flamegraph *out, unsigned int height)
 	extract_append_title(&title, out->extract);
 	escape_terminal(&out->name, buf_str(&title));
 	buf_clear(text);
-	buf_printf(text,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
-		   "viewBox=\"0 0 %d %u\">\n"
-		   "<style>\n"
-		   "text { font: 12px monospace; }\n"
-		   ".f rect { height: 15px; stroke: #fff; stroke-width: 0.5px; }\n"
-		   ".f { cursor: pointer; } .f text { pointer-events: none; }\n"
-		   ".f:hover rect { stroke: #000; } .button { cursor: pointer; fill: #00c; }\n"
-		   "</style>\n"
-		   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fafafa\"/>\n"
-		   "<text x=\"%d\" y=\"22\" style=\"font-size: 15px\">",
-		   WIDTH_PX, height, WIDTH_PX, height, MARGIN_PX);
-	append_cut_name(text, buf_str(&out->name), WIDTH_PX - 300);
+	buf_printf(
+		text,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+		"viewBox=\"0 0 %d %u\">\n"
+		"<style>\n"
+		"text { font: 12px monospace; }\n"
+		"#back { fill: #fafafa; }\n"
+		".f rect { height: 15px; stroke: #fafafa; stroke-width: 0.5px; }\n"
+		".f { cursor: pointer; } .f text { pointer-events: none; }\n"
+		".f:hover rect { stroke: #000; } .button { cursor: pointer; fill: #00c; }\n"
+		"@media (prefers-color-scheme: dark) {\n"
+		"#back { fill: #18191b; } text { fill: #eee; } .button { fill: #8ab4f8; }\n"
+		".f rect { fill-opacity: 0.5; stroke: #18191b; } .f:hover rect { stroke: #fff; }\n"
+		"}\n"
+		"</style>\n"
+		"<rect id=\"back\" width=\"100%%\" height=\"100%%\"/>\n"
+		"<text x=\"%d\" y=\"22\" style=\"font-size: 15px\">",
+		WIDTH_PX, height, WIDTH_PX, height, MARGIN_PX);
+	(void)append_cut_name(text, buf_str(&out->name), WIDTH_PX - 300);
 	buf_printf(text, "</text>\n<text x=\"%d\" y=\"42\">%s: ", MARGIN_PX,
 		   extract_weight_name(out->extract));
 	markup_weight(text, out->extract, out->tree.nodes[0].total);

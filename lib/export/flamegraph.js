@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Zoom and search of the flame graph; without it the picture is still whole.
+// Zoom and search of the flame graph, and its width; without it the picture is still whole.
 (function () {
 	"use strict";
-	const width = 1200, margin = 10, charWidth = 7.0;
+	const drawn = 1200, margin = 10, charWidth = 7.3, least = 300;
 	const root = document.documentElement;
+	let width = drawn, zoomed = null;
 	const details = document.getElementById("details");
 	const matched = document.getElementById("matched");
+
+	// Titles are "full name, weight, share"; a shorter name stands with the text where it was cut.
+	function nameOf(text, title) {
+		const full = title.slice(0, title.lastIndexOf(", ", title.lastIndexOf(", ") - 1));
+		return text.getAttribute("data-name") || (text.textContent.endsWith("..") ? full :
+			text.textContent || full);
+	}
+
 	const frames = Array.from(document.querySelectorAll("g.f"), function (group) {
 		const rect = group.querySelector("rect");
 		const title = group.querySelector("title").textContent;
 		return {
 			group: group, rect: rect, text: group.querySelector("text"),
-			title: title, name: title.slice(0, title.lastIndexOf(", ", title.lastIndexOf(", ") - 1)),
+			title: title, name: nameOf(group.querySelector("text"), title),
 			x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width")),
 			y: parseFloat(rect.getAttribute("y")), fill: rect.getAttribute("fill"),
 		};
@@ -28,6 +37,7 @@
 
 	function zoom(to) {
 		const scale = (width - 2 * margin) / to.w, epsilon = 0.01;
+		zoomed = to;
 		for (const frame of frames) {
 			const above = frame.y < to.y && frame.x <= to.x + epsilon &&
 				frame.x + frame.w >= to.x + to.w - epsilon;
@@ -66,7 +76,17 @@
 			}
 		}
 		matched.textContent = pattern ?
-			"matched: " + (100 * sum / (width - 2 * margin)).toFixed(1) + "%" : "";
+			"matched: " + (100 * sum / (drawn - 2 * margin)).toFixed(1) + "%" : "";
+	}
+
+	// What is drawn for one width is placed anew for that of the window.
+	function fill() {
+		width = Math.max(least, root.clientWidth || drawn);
+		root.setAttribute("viewBox", "0 0 " + width + " " + root.getAttribute("height"));
+		document.getElementById("reset").setAttribute("x", width - 140);
+		document.getElementById("search").setAttribute("x", width - 70);
+		matched.setAttribute("x", width - 180);
+		zoom(zoomed || frames[0]);
 	}
 
 	for (const frame of frames) {
@@ -84,6 +104,9 @@
 		if (text !== null)
 			search(text);
 	});
+	root.setAttribute("width", "100%");
+	window.addEventListener("resize", fill);
+	fill();
 	root.addEventListener("keydown", function (event) {
 		if (event.key === "Escape")
 			zoom(frames[0]);

@@ -369,6 +369,50 @@ class Sources(InBrowser):
         self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
 
 
+class Picture(InBrowser):
+    """The SVG of profc export --flamegraph."""
+
+    SIZE = (4000, 300, 2)
+
+    @classmethod
+    def write_page(cls):
+        cls.html = os.path.join(cls.directory, "made.svg")
+        profc("export", "-i", cls.data, "--flamegraph", "-o", cls.html)
+
+    def setUp(self):
+        self.page.events.clear()
+        self.page.resize(1000, 800)
+        self.page.theme("light")
+        self.page.open(self.html, is_ready="document.querySelectorAll('g.f').length > 3")
+
+    def frames(self):
+        """[x, width, text, title] of those that are shown."""
+        return self.page.run(
+            "[...document.querySelectorAll('g.f')].filter((g) => g.style.display !== 'none').map((g) => "
+            "[...['x', 'width'].map((name) => Number(g.querySelector('rect').getAttribute(name))), "
+            "g.querySelector('text').textContent, g.querySelector('title').textContent])")
+
+    def test_fills_the_window(self):
+        for width in (1000, 500, 2000):
+            self.page.resize(width, 800)
+            self.page.settle()
+            self.assertAlmostEqual(self.frames()[0][1], width - 20, delta=1)
+
+    def test_names_are_short_after_zoom_too(self):
+        narrow = next(i for i, frame in enumerate(self.frames()) if frame[1] < 20 and
+                      "std::vector" in frame[3])
+        self.page.run(f"document.querySelectorAll('g.f')[{narrow}].dispatchEvent(new Event('click'))")
+        shown = [frame for frame in self.frames() if frame[1] > 900]
+        self.assertGreater(len(shown), 3)
+        self.assertNotIn("std::vector", " ".join(frame[2] for frame in shown))
+
+    def test_has_a_dark_theme(self):
+        colour = "getComputedStyle(document.querySelector('#back')).fill"
+        light = self.page.run(colour)
+        self.page.theme("dark")
+        self.assertNotEqual(self.page.run(colour), light)
+
+
 class Comparison(InBrowser):
     """profc diff --html of two recordings of one program."""
 

@@ -121,10 +121,11 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": name},
                             {"name": "prefers-reduced-motion", "value": "reduce"}])
 
-    def open(self, path, anchor=""):
+    def open(self, path, anchor="",
+             is_ready="document.body && document.body.dataset.ready === '1'"):
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=f"file://{os.path.abspath(path)}{anchor}")
-        self.wait("document.body && document.body.dataset.ready === '1'")
+        self.wait(is_ready)
 
     def run(self, expression):
         """The value of an expression of JavaScript."""
