@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Row 13: the page of a large recording in Chromium: size, first sight, and frames of a zoom."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import bench
+import browser
+from made import make_profile
+from paths import PROFC
+
+SAMPLES, STACKS, THREADS = 1_000_000, 100_000, 16
+
+# Zooms in and out with the wheel, and waits for each frame: ms from event to frame.
+ZOOM = """(async () => {
+	const canvas = document.querySelector("#view-flame canvas"), took = [];
+	for (let i = 0; i < 60; i++) {
+		const began = performance.now();
+		canvas.dispatchEvent(new WheelEvent("wheel", {deltaY: i < 30 ? -60 : 60, ctrlKey: true,
+			clientX: 500, clientY: 500, cancelable: true, bubbles: true}));
+		await new Promise((done) => requestAnimationFrame(done));
+		took.push(performance.now() - began);
+	}
+	return took.sort((a, b) => a - b)[took.length >> 1];
+})()"""
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="profc-bench-") as directory:
+        data = make_profile(os.path.join(directory, "large.data"), SAMPLES, STACKS, THREADS)
+        html = os.path.join(directory, "large.html")
+        subprocess.run([PROFC, "export", "-i", data, "--html", "-o", html], check=True)
+        bench.show(13, "page of 1 M samples, 100,000 stacks",
+                   MB=f"{os.path.getsize(html) / 1e6:.1f}")
+        try:
+            browser.program()
+        except unittest.SkipTest as skip:
+            bench.show(13, "in a browser", skipped=str(skip))
+            return
+        ready, frames = [], []
+        for _ in range(bench.ROUNDS):
+            with browser.Browser() as page:
+                page.open(html)
+                ready.append(page.run("performance.getEntriesByName('ready')[0].startTime"))
+                frames.append(page.run(ZOOM))
+        bench.show(13, "from opening it to all of it drawn", ms=f"{bench.median(ready):.0f}")
+        bench.show(13, "a frame of a zoom, 60 a second being 16.7", ms=f"{bench.median(frames):.1f}")
+
+
+if __name__ == "__main__":
+    main()
