@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profc annotate --asm: instructions interleaved with source lines. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -17,10 +14,10 @@
 #include "calltree/weights.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
+#include "cmd/machine_code.h"
 #include "cmd/objdump.h"
 #include "cmd/pager.h"
 #include "mapping/module.h"
-#include "mapping/module_file.h"
 #include "symbol/symbol.h"
 #include "view/asm_lines.h"
 #include "view/asm_text.h"
@@ -79,89 +76,20 @@ static const char *source_line(void *context, const char *path, uint32_t line)
 	return assembler->source.lines[line - 1];
 }
 
-/* Only the file that was recorded has the instructions that were executed. */
-static bool is_recorded_file(const struct module *module)
-{
-	cleanup_close int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	cleanup_free char *difference = NULL;
-	struct stat status;
-
-	if (module->kind != MODULE_KIND_FILE || module->image_offset || fd < 0 ||
-	    fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return false;
-	difference = module_file_difference(module, fd, fd);
-	return !difference;
-}
-
-/* The file whose symbols give the bounds of functions of a module; NULL with a note. */
-static struct symbol_file *open_module(const struct module *module)
-{
-	const struct symbol_options options = {0};
-	const struct symbol_request request = {.path = module->path,
-					       .fd = -1,
-					       .build_id = module->build_id,
-					       .nr_build_id_bytes = module->nr_build_id_bytes,
-					       .recorded = module};
-	struct symbol_file *file;
-	struct err err = ERR_INIT;
-
-	if (module->kind != MODULE_KIND_FILE) {
-		print_note("%s is not a file: showing addresses only", module->path);
-		return NULL;
-	}
-	if (!is_recorded_file(module)) {
-		print_note(
-			"%s is missing or differs from the recorded file: showing addresses only",
-			module->path);
-		return NULL;
-	}
-	if (symbol_file_open(&options, &request, &file, &err) < 0) {
-		print_note("%s: showing addresses only", err.what);
-		return NULL;
-	}
-	if (symbol_file_mismatch(file)) {
-		print_note("%s: showing addresses only", symbol_file_mismatch(file));
-		symbol_file_close(file);
-		return NULL;
-	}
-	return file;
-}
-
-/* Bytes to show from the sampled instruction on if the function's bounds are unknown. */
-#define NAMELESS_BYTES 64
-
-/* Its parts one after the other: a function may be in several, as gcc's .cold ones. */
-static void disassemble_parts(struct assembler *assembler, const struct codes *codes,
-			      const struct code *code, struct symbol_file *file, const char *path)
-{
-	const struct code_cost *costs = codes->costs + code->first_cost;
-	uint64_t done = 0; /* everything below is disassembled */
-
-	for (uint32_t i = 0; i < code->nr_costs; i++) {
-		uint64_t start, end;
-
-		if (i > 0 && costs[i].address < done)
-			continue;
-		if (!symbol_file_find_function(file, costs[i].address, &start, &end)) {
-			start = costs[i].address;
-			end = start + NAMELESS_BYTES;
-		}
-		objdump_run(path, start > done ? start : done, end, &assembler->disassembly.output);
-		done = end;
-	}
-}
-
 static void disassemble_code(struct assembler *assembler, const struct codes *codes,
 			     const struct code *code)
 {
 	const struct module *module = label_module(assembler->expansion, code->label);
-	struct symbol_file *file = open_module(module);
+	struct err err = ERR_INIT;
+	struct symbol_file *file = code_file_open(module, &err);
 
 	assembler->module = module;
-	if (!file)
+	if (!file) {
+		print_note("%s: showing addresses only", err.what);
 		return;
+	}
 	if (objdump_exists()) {
-		disassemble_parts(assembler, codes, code, file, module->path);
+		code_file_disassemble(file, codes, code, true, &assembler->disassembly.output);
 		disassembly_parse(&assembler->disassembly);
 		if (disassembly_has_instructions(&assembler->disassembly))
 			asm_lines_append(&assembler->lines, &assembler->disassembly, source_line,

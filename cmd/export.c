@@ -7,17 +7,27 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "calltree/code.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/weights.h"
 #include "cmd/command.h"
 #include "cmd/export_values.h"
 #include "cmd/long_task.h"
+#include "cmd/machine_code.h"
+#include "cmd/objdump.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
+#include "symbol/symbol.h"
+#include "view/disassembly.h"
+#include "view/source_file.h"
 
 struct export_args {
 	const char *input, *output;
 	bool formats[EXPORT_KIND_COUNT];
 	struct export_values values;
-	bool idle;
+	struct option_list source_paths;
+	bool idle, instructions;
 };
 
 #define AT(member) offsetof(struct export_args, member)
@@ -57,6 +67,15 @@ static const struct option_row rows[] = {
 	 .offset = AT(idle),
 	 .help = "speedscope: show the time between samples as gaps, so that the time lines of "
 		 "threads are aligned"},
+	{.type = OPTION_LIST,
+	 .name = "source-path",
+	 .argument = "OLD=NEW",
+	 .offset = AT(source_paths),
+	 .help = "html: look for sources recorded under OLD under NEW; repeatable"},
+	{.type = OPTION_FLAG,
+	 .name = "asm",
+	 .offset = AT(instructions),
+	 .help = "html: with the instructions of the hottest functions (needs objdump)"},
 	FILTER_OPTION_ROWS(struct export_args, values.filter),
 	OPTIONS_END,
 };
@@ -93,6 +112,23 @@ static int refuse_terminal(const struct export_format *format, struct err *err)
 	return ERR_INVALID;
 }
 
+static int check_sources(const struct export_args *args, enum export_kind kind, struct err *err)
+{
+	for (size_t i = 0; i < args->source_paths.nr; i++)
+		if (!strchr(args->source_paths.values[i], '='))
+			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
+				       args->source_paths.values[i]);
+	if (args->source_paths.nr && kind != EXPORT_HTML)
+		return err_set(err, ERR_INVALID, "--source-path needs --html");
+	if (!args->instructions)
+		return 0;
+	if (kind != EXPORT_HTML)
+		return err_set(err, ERR_INVALID, "--asm needs --html");
+	if (!objdump_exists())
+		return err_set(err, ERR_INVALID, "--asm needs objdump (of binutils)");
+	return 0;
+}
+
 /* The command line, checked: ERR_INVALID when it makes no sense. */
 static int parse(struct export_args *args, int argc, char **argv, enum export_kind *kind,
 		 struct filter *filter, struct err *err)
@@ -110,6 +146,9 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 		return ERR_INVALID;
 	}
 	status = choose_format(args, kind, err);
+	if (status)
+		return status;
+	status = check_sources(args, *kind, err);
 	if (status)
 		return status;
 	format = export_format(*kind);
@@ -155,9 +194,26 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	return EXIT_DONE;
 }
 
+static bool disassemble(const struct codes *codes, const struct code *code,
+			struct disassembly *disassembly)
+{
+	const struct expansion *expansion = codes->weights->selection->expansion;
+	struct err err = ERR_INIT;
+	struct symbol_file *file = code_file_open(label_module(expansion, code->label), &err);
+
+	if (!file)
+		return false;
+	code_file_disassemble(file, codes, code, false, &disassembly->output);
+	symbol_file_close(file);
+	disassembly_parse(disassembly);
+	return disassembly_has_instructions(disassembly);
+}
+
 static int write_profile(const struct export_args *args, enum export_kind kind,
 			 const struct filter *filter)
 {
+	const struct source_maps maps = {.texts = args->source_paths.values,
+					 .nr = args->source_paths.nr};
 	struct export_options options = export_values_apply(&args->values, filter);
 	struct profile *profile;
 	struct long_task task;
@@ -167,6 +223,8 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 	if (status)
 		return status;
 	options.idle = args->idle;
+	options.source_maps = &maps;
+	options.disassemble = args->instructions ? disassemble : NULL;
 	options.progress = &task.progress;
 	if (to_stdout(args))
 		status = write_stdout(kind, profile, &options, &task);

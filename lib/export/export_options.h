@@ -6,7 +6,11 @@
 
 #include "profile/profile.h"
 
+struct code;
+struct codes;
+struct disassembly;
 struct filter;
+struct source_maps;
 struct progress;
 
 /* One time line of the output for each … */
@@ -37,7 +41,14 @@ struct export_options {
 	enum export_names names;
 	bool idle;		     /* speedscope: keep the time between samples as gaps */
 	const struct filter *filter; /* borrowed */
-	struct progress *progress;   /* how far it has come; borrowed, or NULL */
+	const struct source_maps *source_maps; /* html: borrowed; NULL: none */
+	/*
+	 * html: the instructions of a function, taken apart; false where there are none. NULL: the
+	 * page has no instructions. It runs a program, which is not a library's business.
+	 */
+	bool (*disassemble)(const struct codes *codes, const struct code *code,
+			    struct disassembly *disassembly);
+	struct progress *progress; /* how far it has come; borrowed, or NULL */
 };
 
 #endif

@@ -264,6 +264,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	struct json json;
 
 	write_frames(data);
+	page_addresses_write(data);
 	write_stacks(data);
 	page_samples_write(data);
 	page_blocks_write(data);
@@ -275,6 +276,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	write_marks(data, &json);
 	page_calls_write(data, &json);
 	page_sources_write(data, &json);
+	page_code_write(data, &json);
 	write_threads(data, &json);
 	write_names(data, &json);
 	write_match(data, &json);

@@ -59,5 +59,8 @@ void page_blocks_write(struct page_data *data);
 /* Members of the open object. */
 void page_calls_write(struct page_data *data, struct json *json);
 void page_sources_write(struct page_data *data, struct json *json);
+/* Only where there is someone to disassemble: the columns, and then the member. */
+void page_addresses_write(struct page_data *data);
+void page_code_write(struct page_data *data, struct json *json);
 
 #endif

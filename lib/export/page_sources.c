@@ -60,11 +60,12 @@ static void write_doubts(struct page_data *data, struct json *json, struct str_i
 static size_t write_file(struct page_data *data, struct json *json, struct str_id file,
 			 size_t left_bytes)
 {
-	const struct source_maps none = {0};
+	const struct source_maps none = {0}, *maps = data->extract->options->source_maps;
 	struct source_file_text text = {0};
 	bool fits = true;
 
-	if (!source_file_read(profile_str(data->extract->profile, file), NULL, &none, &text))
+	if (!source_file_read(profile_str(data->extract->profile, file), NULL, maps ? maps : &none,
+			      &text))
 		return 0;
 	fits = text.nr_bytes <= FILE_MAX_BYTES && text.nr_bytes <= left_bytes;
 	json_object_begin(json);

@@ -8,7 +8,8 @@ import unittest
 
 import browser
 from made import MadeCase, make_profile
-from profc import Recording, profc
+from profc import Recording, profc, record
+from targets import build, need, source_path
 
 VIEWS = ("flame", "chart", "sandwich", "tree", "table", "source")
 
@@ -359,7 +360,60 @@ class Views(InBrowser):
 
 
 class Sources(InBrowser):
-    """Source lines: those of a program of the tests, and its text."""
+    """A program of the tests, with its source and its instructions."""
+
+    @classmethod
+    def write_page(cls):
+        need("objdump")
+        cls.recording = record(cls.directory, [build("four_functions"), "300"])
+        profc("export", "-i", cls.recording.path, "--html", "--asm", "-o", cls.html)
+
+    def choose_function(self, name):
+        self.page.key("/")
+        self.page.type(f"^{name}$")
+        self.page.click("#tab-table")
+        self.page.click("#view-table .body .row")
+        self.page.key("s")
+
+    def scroll_all(self):
+        """The rows of the whole source, as one scrolls over it."""
+        rows = {}
+        for top in range(0, 20000, 400):
+            self.page.run(f"document.querySelector('#view-source .rows').scrollTop = {top}")
+            self.page.settle()
+            for row in self.page.run("[...document.querySelectorAll('#view-source .body .row')].map("
+                                     "(row) => [Number(row.dataset.row), "
+                                     "...[...row.children].map((cell) => cell.innerText)])"):
+                rows[row[0]] = row[1:]
+            if top > self.page.run("document.querySelector('#view-source .rows').scrollTop"):
+                break
+        return [rows[i] for i in sorted(rows)]
+
+    def test_lines_have_their_text_and_cost(self):
+        self.choose_function("four_integer")
+        with open(source_path("four_functions"), encoding="utf-8") as file:
+            text = file.read().expandtabs(8).splitlines()
+        rows = self.scroll_all()
+        self.assertEqual(len(rows), len(text))
+        self.assertEqual([row[-1].strip() for row in rows], [line.strip() for line in text])
+        own = sum(float(row[1].split()[0]) for row in rows if row[1])
+        listing = self.recording.annotate("four_functions.c")
+        expected = sum(line["self_ns"] for line in listing["lines"]) / listing["total_ns"] * 100
+        self.assertAlmostEqual(own, expected, delta=0.3)
+
+    def test_instructions_have_the_cost_of_their_function(self):
+        self.choose_function("four_float")
+        self.page.click("#asm")
+        self.assertEqual(self.state()["asm"], "1")
+        self.assertIn("Instructions of four_float", self.text("#view-source .note"))
+        rows = self.scroll_all()
+        own = sum(float(row[1].split()[0]) for row in rows if row[1])
+        self.assertAlmostEqual(own, self.recording.self_pct("four_float"), delta=0.3)
+        self.assertRegex(" ".join(row[-1] for row in rows), r"\bret")
+
+
+class NoSources(InBrowser):
+    """Of a program that is not on this machine."""
 
     SIZE = (3000, 100, 1)
 
@@ -367,6 +421,22 @@ class Sources(InBrowser):
         self.page.click("#tab-source")
         self.assertIn("not found", self.text("#view-source .note"))
         self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
+
+    def test_text_is_looked_for_elsewhere(self):
+        self.page.click("#tab-source")
+        file = self.page.run("document.querySelector('#file').value")
+        moved = os.path.join(self.directory, "moved")
+        copy = file.replace("/usr/src", moved)
+        os.makedirs(os.path.dirname(copy))
+        with open(copy, "w", encoding="utf-8") as source:
+            source.writelines(f"\tline({number});\n" for number in range(1, 1201))
+        html = os.path.join(self.directory, "moved.html")
+        profc("export", "-i", self.data, "--html", "--source-path", f"/usr/src={moved}", "-o", html)
+        self.page.open(html, "#view=source")
+        self.assertIn("line(", self.cells("source")[0][-1])
+        for options in (("--asm", "--folded"), ("--source-path", "x", "--html"),
+                        ("--source-path", "x=y", "--json")):
+            profc("export", "-i", self.data, *options, status=2)
 
 
 class Picture(InBrowser):

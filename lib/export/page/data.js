@@ -3,6 +3,7 @@
 // page_data.c, page_samples.c, page_blocks.c. Columns, of which `columns` has name and length:
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
+//	frameAddress (delta)   where the page has instructions
 //	stackFrame (delta), stackPrefix (how many rows before; 0: none)
 //	sampleThread, threadSamples   runs of samples of a thread, in time order
 //	sampleGap, sampleEnd (from the end before in the thread), sampleStack, sampleCpu, sampleRunq,
@@ -37,7 +38,7 @@ function readNumbers(bytes, from, into) {
 }
 
 // Ids take half the room of times.
-const IS_ID = /^(frame|stack|sampleThread|threadSamples|sampleStack|sampleNr|blockThread|blockStack|blockFlags|freedThread|freedStack)/;
+const IS_ID = /^(frame[FLI]|stack|sampleThread|threadSamples|sampleStack|sampleNr|blockThread|blockStack|blockFlags|freedThread|freedStack)/;
 
 // Zigzag, and each number what is to be added to the one before.
 function undoDeltas(column) {
@@ -79,6 +80,10 @@ function decodeStacks(side, columns) {
 	side.frameFile = columns.frameFile;
 	side.frameLine = columns.frameLine;
 	side.frameInlined = columns.frameInlined;
+	side.frameFunction = columns.frameFunction;
+	side.frameAddress = columns.frameAddress || null;
+	if (side.frameAddress)
+		undoDeltas(side.frameAddress);
 }
 
 function scaled(column, grain) {

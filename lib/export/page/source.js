@@ -13,7 +13,13 @@ class SourceView {
 		this.table = new RowTable(this.host, {
 			label: "Source", columns: () => this.columns(), cells: (i) => this.cells(i), pick: () => {},
 		});
-		this.choice.addEventListener("change", () => setState({file: this.choice.value, line: 0}));
+		this.choice.addEventListener("change", () => setState({file: this.choice.value, line: 0, asm: false}));
+		this.asm = byId("asm");
+		this.asm.addEventListener("change", () => setState({asm: this.asm.checked}));
+		this.codes = (side.data.code || []).map(([id, lines]) => ({
+			id: side.functionOf[id], module: side.data.functions[id][3], lines: lines,
+			first: lines[0][0], last: lines[lines.length - 1][0],
+		}));
 	}
 
 	// "file line" → exact calls.
@@ -53,6 +59,17 @@ class SourceView {
 	}
 
 	update() {
+		this.code = this.chosenCode();
+		byId("asm-label").hidden = !this.code;
+		this.asm.checked = Boolean(state.asm && this.code);
+		this.isAsm = this.asm.checked;
+		if (this.isAsm)
+			this.updateCode();
+		else
+			this.updateLines();
+	}
+
+	updateLines() {
 		const file = this.chosenFile(), side = sides[0];
 		this.file = file;
 		this.source = this.texts.get(file);
@@ -61,12 +78,88 @@ class SourceView {
 		this.numbers = this.text ? this.text.map((line, i) => i + 1) : [...this.costs.keys()].sort((a, b) => a - b);
 		this.choice.value = file < 0 ? "" : side.files[file];
 		this.sayNote();
-		this.table.setRows(this.numbers.length, this.numbers.indexOf(this.wantedLine()));
-		if (this.shown !== file + " " + this.wantedLine()) {
-			this.shown = file + " " + this.wantedLine();
-			this.host.scrollTop = Math.max(0, (this.numbers.indexOf(this.wantedLine()) - 3) * ROW_PX);
-		}
+		this.show(file + " " + this.wantedLine(), this.numbers.indexOf(this.wantedLine()));
 	}
+
+	show(what, row) {
+		this.table.setRows(this.numbers.length, row);
+		if (this.shown !== what)
+			this.host.scrollTop = Math.max(0, (row - 3) * ROW_PX);
+		this.shown = what;
+	}
+
+	// --- instructions ---
+
+	// The code of the chosen function, or else that in which most of its inlined copies' time is.
+	chosenCode() {
+		const id = state.function, own = this.codes.find((code) => code.id === id);
+		if (own || id < 0 || !this.codes.length)
+			return own;
+		let best, most = 0;
+		for (const code of this.codes) {
+			const sum = [...this.costsOf(code).values()].reduce((all, cost) =>
+				all + (cost.id === id ? cost.self.weight : 0), 0);
+			if (sum > most) {
+				most = sum;
+				best = code;
+			}
+		}
+		return best;
+	}
+
+	// By address: {self, line, id of the function that is written there}.
+	costsOf(code) {
+		const side = sides[0], rows = selection().rows[0], costs = new Map();
+		for (let i = 0; i < rows.nr; i++) {
+			const frame = side.stackFrame[rows.stack[i]], address = side.frameAddress[frame];
+			if (address < code.first || address > code.last ||
+					side.data.functions[side.frameFunction[frame]][3] !== code.module)
+				continue;
+			if (!costs.has(address))
+				costs.set(address, {self: newTally(), line: side.frameLine[frame],
+					file: side.frameFile[frame] - 1, id: side.functionOf[side.frameFunction[frame]]});
+			addTally(costs.get(address).self, tallyAt(rows, i));
+		}
+		return costs;
+	}
+
+	updateCode() {
+		this.costs = this.costsOf(this.code);
+		this.numbers = this.code.lines.map(([address]) => address);
+		this.note.textContent = "Instructions of " + functions[this.code.id].name + ", as objdump prints them" +
+			(this.code.id === state.function ? "." : ": most of the function's own is inlined there.");
+		let hottest = -1, most = 0;
+		this.numbers.forEach((address, i) => {
+			const cost = this.costs.get(address);
+			if (cost && cost.self.weight > most) {
+				most = cost.self.weight;
+				hottest = i;
+			}
+		});
+		this.show("code " + this.code.id, hottest);
+	}
+
+	codeColumns() {
+		return [
+			{title: "self", width: "84px", number: true}, {title: "%", width: "104px", number: true},
+			{title: "address", width: "110px", number: true}, {title: "line", width: "150px"},
+			{title: "instruction", width: "minmax(260px, 1fr)"},
+		];
+	}
+
+	codeCells(i) {
+		const [address, text] = this.code.lines[i], cost = this.costs.get(address);
+		const whole = selection().total[0];
+		const where = cost && cost.line ? baseName(sides[0].files[cost.file] || "") + ":" + cost.line : "";
+		return [
+			{text: cost ? amountText(state.metric, cost.self.weight) : ""},
+			cost ? {text: shareText(cost.self, whole), bar: cost.self.weight / whole.weight} : {text: ""},
+			{text: address.toString(16), className: "dim"}, {text: where, className: "dim"},
+			{text: text.replace(/\s+/g, " "), className: "code"},
+		];
+	}
+
+	// --- lines ---
 
 	// Where the chosen function begins, or else the line that costs most.
 	wantedLine() {
@@ -99,11 +192,15 @@ class SourceView {
 			parts.push(this.source.warning);
 		if (sides[1])
 			parts.push("Lines are those of the new profile.");
-		parts.push("Instructions are not in the page: profc annotate --asm FUNCTION shows them.");
+		if (!this.code)
+			parts.push(sides[0].data.code ? "Instructions are in the page of the hottest functions only." :
+				"Instructions are in a page that is written with --asm.");
 		this.note.textContent = parts.join(" ");
 	}
 
 	columns() {
+		if (this.isAsm)
+			return this.codeColumns();
 		const isWide = this.isWide = this.host.clientWidth > 640;
 		return [
 			{title: "self", width: "84px", number: true}, {title: "%", width: "104px", number: true},
@@ -122,6 +219,8 @@ class SourceView {
 	}
 
 	cells(i) {
+		if (this.isAsm)
+			return this.codeCells(i);
 		const line = this.numbers[i], cost = this.costs.get(line), whole = selection().total[0];
 		const isWide = this.isWide, calls = this.counts.get(this.file + " " + line);
 		const of = (tally) => !tally || !tally.weight ? [{text: ""}, {text: ""}] :

@@ -5,7 +5,7 @@ const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source"];
 const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, hide: [],
 	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
-	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", colors: "module", thread: -1, line: 0,
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", colors: "module", thread: -1, line: 0, asm: false,
 	file: "",
 };
 const NUMBERS = ["from", "to", "left", "right"]; // or null
