@@ -41,7 +41,7 @@ function showSum() {
 		parts.push("old " + amountText(metric, selectedTotal(1).weight) + (diffMode === "shares" ?
 			"   shares are compared" : ""));
 	if (total.weight && metric !== "calls" && !isExact(total))
-		parts.push(countText(total.seen) + (isMemory(metric) ? " blocks" : " samples"));
+		parts.push(countText(total.seen) + (isMemory(metric) ? " recorded blocks" : " samples"));
 	if (!total.weight)
 		parts.push("nothing is selected");
 	byId("sum").textContent = parts.join("   ");
