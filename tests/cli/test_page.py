@@ -111,6 +111,21 @@ class Views(InBrowser):
             self.page.run("document.querySelector('#view-table .row.picked').ariaRowIndex"),
             str(nr + 1))
 
+    def test_address_is_that_of_the_end_of_a_held_key(self):
+        self.page.click("#tab-table")
+        nr = self.page.run(
+            "(() => { const rows = document.querySelector('#view-table .rows'); rows.focus(); let nr = 0;"
+            "const replace = history.replaceState.bind(history);"
+            "history.replaceState = (...all) => { nr++; replace(...all); };"
+            "for (let i = 0; i < 300; i++) rows.dispatchEvent("
+            "new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true})); return nr; })()")
+        self.assertLess(nr, 200)
+        shown = self.text("#chosen-text")
+        # A timer that is set later, and for longer, ends after that of the page.
+        self.page.run("new Promise((done) => setTimeout(done, 1000))")
+        self.page.open(self.html, self.page.run("location.hash"))
+        self.assertEqual(self.text("#chosen-text"), shown)
+
     def test_every_column_sorts(self):
         self.page.click("#tab-table")
         for name in ("self", "total", "calls", "perCall", "name", "module", "file"):

@@ -92,6 +92,24 @@ function apply(next) {
 		listener(before);
 }
 
+// Browsers refuse, or ignore, more than some changes of the address a second, as of an arrow key that
+// is held: what is too much is put together.
+const CHANGES_MAX = 30, CHANGE_MS = 300;
+let nrChanges = 0, lastChange = 0, waiting = 0;
+
+function replaceAddress() {
+	const now = performance.now();
+	nrChanges = Math.max(0, nrChanges - (now - lastChange) / CHANGE_MS);
+	lastChange = now;
+	clearTimeout(waiting);
+	if (nrChanges >= CHANGES_MAX) {
+		waiting = setTimeout(replaceAddress, 2 * CHANGE_MS);
+		return;
+	}
+	nrChanges++;
+	history.replaceState(null, "", "#" + encodeState(state));
+}
+
 // A step that Back undoes; with `quietly`, as while one types, the last step is changed.
 function setState(patch, quietly) {
 	const next = {...state, ...patch}, hash = "#" + encodeState(next);
@@ -99,10 +117,12 @@ function setState(patch, quietly) {
 	apply(next);
 	if (!changed)
 		return;
-	if (quietly)
-		history.replaceState(null, "", hash);
-	else
-		history.pushState(null, "", hash);
+	if (quietly) {
+		replaceAddress();
+		return;
+	}
+	clearTimeout(waiting);
+	history.pushState(null, "", hash);
 }
 
 addEventListener("popstate", () => apply(decodeState(location.hash)));
