@@ -93,10 +93,12 @@ static struct pattern_list patterns(const struct option_list *list)
 int filter_options_apply(const struct filter_options *options, struct filter *filter,
 			 struct err *err)
 {
-	*filter = (struct filter){.threads = patterns(&options->threads),
-				  .processes = patterns(&options->processes),
-				  .modules = patterns(&options->modules),
-				  .functions = patterns(&options->functions)};
+	*filter = (struct filter){
+		.threads = patterns(&options->threads),
+		.processes = patterns(&options->processes),
+		.modules = patterns(&options->modules),
+		.functions = patterns(&options->functions),
+		.shape = {.focus = patterns(&options->focus), .hide = patterns(&options->hide)}};
 	filter->heap.temporary_ns = options->temporary_ns;
 	if (options->at && parse_moment(options->at, &filter->heap, err))
 		return ERR_INVALID;

@@ -15,7 +15,7 @@ struct err;
  * FILTER_OPTION_ROWS(struct its_options, its_member) in its table.
  */
 struct filter_options {
-	struct option_list threads, processes, modules, functions;
+	struct option_list threads, processes, modules, functions, focus, hide;
 	const char *time;      /* "A..B", or NULL */
 	const char *at;	       /* of memory: a time, "peak" or "mark:TEXT", or NULL */
 	uint64_t temporary_ns; /* 0: not given */
@@ -38,6 +38,10 @@ struct filter_options {
 		"samples in code of a matching program or library"),                               \
 	FILTER_OPTION_ROW(OPTION_LIST, "function", "REGEX", offsetof(values, member.functions),    \
 		"samples with a matching function anywhere in the stack"),                               \
+	FILTER_OPTION_ROW(OPTION_LIST, "focus", "REGEX", offsetof(values, member.focus),           \
+		"stacks with a matching function, from the outermost of these on"),                \
+	FILTER_OPTION_ROW(OPTION_LIST, "hide", "REGEX", offsetof(values, member.hide),             \
+		"leave matching functions out of stacks: their time goes to their callers"),       \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
 		"mark:TEXT..mark:TEXT"),                                                           \

@@ -34,6 +34,7 @@ enum label_kind {
 	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
 	LABEL_INDIRECT,	    /* what counted calls lead to whose callee is unknown */
 	LABEL_UNSAMPLED,    /* stands above what was counted and is in no sample */
+	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
 };
 
 /*
@@ -77,7 +78,7 @@ struct expansion {
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct frame_levels *frames; /* by frame_id */
-	struct level unattributed, no_stack, indirect, unsampled;
+	struct level unattributed, no_stack, indirect, unsampled, hidden;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
 };
 

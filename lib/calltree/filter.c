@@ -2,98 +2,16 @@
 /* Selects the samples that pass the filters of a view. */
 #include "calltree/filter.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "calltree/expand.h"
+#include "calltree/patterns_priv.h"
+#include "calltree/reshape_priv.h"
 #include "profile/heap_estimate.h"
-
-/* One compiled pattern: an id, or an expression. */
-struct pattern {
-	bool is_id;
-	long id;
-	regex_t regex;
-};
-
-struct patterns {
-	struct pattern *patterns; /* owned */
-	size_t nr;
-};
-
-static void patterns_release(struct patterns *patterns)
-{
-	for (size_t i = 0; i < patterns->nr; i++)
-		if (!patterns->patterns[i].is_id)
-			regfree(&patterns->patterns[i].regex);
-	free(patterns->patterns);
-	*patterns = (struct patterns){0};
-}
-
-static bool parse_id(const char *text, long *id)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*id = strtol(text, &end, 10);
-	return errno == 0 && *end == '\0';
-}
-
-static int compile_pattern(struct pattern *pattern, const char *text, bool ids, struct err *err)
-{
-	char why[128];
-	int status;
-
-	pattern->is_id = ids && parse_id(text, &pattern->id);
-	if (pattern->is_id)
-		return 0;
-	status = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
-	if (status == 0)
-		return 0;
-	regerror(status, &pattern->regex, why, sizeof(why));
-	return err_set(err, ERR_INVALID, "invalid regular expression '%s': %s", text, why);
-}
-
-static int compile_patterns(struct patterns *out, const struct pattern_list *list, bool ids,
-			    struct err *err)
-{
-	out->patterns = xcalloc(list->nr, sizeof(*out->patterns));
-	for (size_t i = 0; i < list->nr; i++) {
-		int status = compile_pattern(&out->patterns[i], list->texts[i], ids, err);
-
-		if (status < 0)
-			return status;
-		out->nr = i + 1;
-	}
-	return 0;
-}
-
-static bool matches_text(const struct patterns *patterns, const char *text)
-{
-	for (size_t i = 0; i < patterns->nr; i++) {
-		const struct pattern *pattern = &patterns->patterns[i];
-
-		if (!pattern->is_id && regexec(&pattern->regex, text, 0, NULL, 0) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool matches_id(const struct patterns *patterns, long id)
-{
-	for (size_t i = 0; i < patterns->nr; i++)
-		if (patterns->patterns[i].is_id && patterns->patterns[i].id == id)
-			return true;
-	return false;
-}
 
 /* All four lists, compiled. */
 struct compiled_filter {
@@ -108,26 +26,31 @@ static void compiled_filter_release(struct compiled_filter *compiled)
 	patterns_release(&compiled->functions);
 }
 
+static int compile(struct patterns *out, const struct pattern_list *list, bool ids, struct err *err)
+{
+	return patterns_compile(out, list->texts, list->nr, ids, err);
+}
+
 static int compile_filter(struct compiled_filter *compiled, const struct filter *filter,
 			  struct err *err)
 {
-	int status = compile_patterns(&compiled->threads, &filter->threads, true, err);
+	int status = compile(&compiled->threads, &filter->threads, true, err);
 
 	if (status == 0)
-		status = compile_patterns(&compiled->processes, &filter->processes, true, err);
+		status = compile(&compiled->processes, &filter->processes, true, err);
 	if (status == 0)
-		status = compile_patterns(&compiled->modules, &filter->modules, false, err);
+		status = compile(&compiled->modules, &filter->modules, false, err);
 	if (status == 0)
-		status = compile_patterns(&compiled->functions, &filter->functions, false, err);
+		status = compile(&compiled->functions, &filter->functions, false, err);
 	return status;
 }
 
 static bool process_passes(const struct profile *profile, const struct patterns *patterns,
 			   const struct profile_process *process)
 {
-	return patterns->nr == 0 || matches_id(patterns, process->pid) ||
-	       matches_text(patterns, profile_str(profile, process->name)) ||
-	       matches_text(patterns, profile_str(profile, process->command));
+	return patterns->nr == 0 || patterns_match_id(patterns, process->pid) ||
+	       patterns_match_text(patterns, profile_str(profile, process->name)) ||
+	       patterns_match_text(patterns, profile_str(profile, process->command));
 }
 
 static bool *select_processes(const struct profile *profile, const struct compiled_filter *compiled)
@@ -149,39 +72,11 @@ static bool *select_threads(const struct profile *profile, const struct compiled
 		const struct profile_thread *thread = &profile->threads[i];
 		const struct patterns *patterns = &compiled->threads;
 
-		threads[i] = (patterns->nr == 0 || matches_id(patterns, thread->tid) ||
-			      matches_text(patterns, profile_str(profile, thread->name))) &&
+		threads[i] = (patterns->nr == 0 || patterns_match_id(patterns, thread->tid) ||
+			      patterns_match_text(patterns, profile_str(profile, thread->name))) &&
 			     processes[thread->process];
 	}
 	return threads;
-}
-
-/* Is a label, in full, shortened or by its other name, one of the functions asked for? */
-static bool label_passes(const struct expansion *expansion, const struct patterns *patterns,
-			 uint32_t label, struct buf *name)
-{
-	const char *other = label_other_name(expansion, label);
-
-	if (other && matches_text(patterns, other))
-		return true;
-	buf_clear(name);
-	label_append_name(name, expansion, label, NAME_FULL);
-	if (matches_text(patterns, buf_str(name)))
-		return true;
-	buf_clear(name);
-	label_append_name(name, expansion, label, NAME_SHORT);
-	return matches_text(patterns, buf_str(name));
-}
-
-static bool *match_labels(const struct expansion *expansion, const struct patterns *patterns)
-{
-	bool *labels = xcalloc(expansion->nr_labels, sizeof(*labels));
-	struct buf name = {0};
-
-	for (uint32_t i = 0; i < expansion->nr_labels; i++)
-		labels[i] = label_passes(expansion, patterns, i, &name);
-	buf_release(&name);
-	return labels;
 }
 
 /* Keep the stacks that have one of the functions in them: parents come first. */
@@ -191,7 +86,7 @@ static void select_by_function(struct selection *selection, const struct pattern
 	const struct stack_trie *trie = expansion->profile->stacks;
 	const bool *labels;
 
-	selection->functions = match_labels(expansion, patterns);
+	selection->functions = patterns_match_labels(patterns, expansion);
 	labels = selection->functions;
 	selection->stacks[STACK_EMPTY.v] = false;
 	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
@@ -215,7 +110,8 @@ static void select_by_module(struct selection *selection, const struct patterns 
 	for (uint32_t i = 0; i < nr_modules; i++) {
 		struct module_id id = {i};
 
-		modules[i] = matches_text(patterns, module_table_get(profile->modules, id)->path);
+		modules[i] =
+			patterns_match_text(patterns, module_table_get(profile->modules, id)->path);
 	}
 	selection->stacks[STACK_EMPTY.v] = false;
 	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
@@ -321,34 +217,84 @@ static int find_moment(const struct profile *profile, const struct heap_filter *
 	return status;
 }
 
+/* By label; NULL where there are no patterns. */
+static int match_shape(const struct expansion *expansion, const struct pattern_list *list,
+		       bool **labels, struct err *err)
+{
+	struct patterns patterns = {0};
+	int status = compile(&patterns, list, false, err);
+
+	if (status == 0)
+		*labels = list->nr ? patterns_match_labels(&patterns, expansion) : NULL;
+	patterns_release(&patterns);
+	return status;
+}
+
+static bool is_any(const bool *labels, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (labels[i])
+			return true;
+	return false;
+}
+
+/* Have the selection be of stacks as the filter leaves them. */
+static int reshape(struct selection *selection, const struct shape_filter *filter, struct err *err)
+{
+	const struct expansion *from = selection->expansion;
+	cleanup_free bool *focus = NULL, *hide = NULL;
+	int status = match_shape(from, &filter->focus, &focus, err);
+
+	if (status == 0)
+		status = match_shape(from, &filter->hide, &hide, err);
+	if (status || (!focus && !hide))
+		return status;
+	selection->reshaped = reshaped_new(from, focus, hide);
+	selection->expansion = &selection->reshaped->expansion;
+	selection->hides_nothing = hide && !is_any(hide, from->nr_labels);
+	return 0;
+}
+
+static void select_all(struct selection *out, const struct compiled_filter *compiled,
+		       const struct filter *filter)
+{
+	const struct profile *profile = out->expansion->profile;
+
+	out->processes = select_processes(profile, compiled);
+	out->threads = select_threads(profile, compiled, out->processes);
+	select_stacks(out, compiled);
+	if (filter->shape.focus.nr)
+		out->stacks[STACK_EMPTY.v] = false;
+	out->whole_lives =
+		filter->modules.nr == 0 && filter->functions.nr == 0 && filter->shape.focus.nr == 0;
+	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0;
+	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 && !out->reshaped;
+}
+
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err)
 {
 	struct compiled_filter compiled = {0};
-	struct selection *out;
+	struct selection *out = xcalloc(1, sizeof(*out));
 	struct range range;
-	struct selected_heap heap;
 	int status = find_range(expansion->profile, filter, &range, err);
 
+	out->expansion = expansion;
 	if (status == 0)
-		status = find_moment(expansion->profile, &filter->heap, &heap, err);
+		status = find_moment(expansion->profile, &filter->heap, &out->heap, err);
 	if (status == 0)
 		status = compile_filter(&compiled, filter, err);
+	if (status == 0)
+		status = reshape(out, &filter->shape, err);
 	if (status == 0) {
-		out = xcalloc(1, sizeof(*out));
-		out->expansion = expansion;
-		out->processes = select_processes(expansion->profile, &compiled);
-		out->threads = select_threads(expansion->profile, &compiled, out->processes);
-		select_stacks(out, &compiled);
-		out->heap = heap;
+		select_all(out, &compiled, filter);
 		out->from_ns = range.from_ns;
 		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
-		out->whole_lives = filter->modules.nr == 0 && filter->functions.nr == 0 &&
-				   range.from_ns == 0 && range.to_ns == 0;
-		out->everything =
-			out->whole_lives && filter->threads.nr == 0 && filter->processes.nr == 0;
-		out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0;
+		out->whole_lives = out->whole_lives && range.from_ns == 0 && range.to_ns == 0;
+		out->everything = out->everything && out->whole_lives;
 		*selection = out;
+	} else {
+		selection_free(out);
 	}
 	compiled_filter_release(&compiled);
 	return status;
@@ -362,6 +308,7 @@ void selection_free(struct selection *selection)
 	free(selection->processes);
 	free(selection->functions);
 	free(selection->stacks);
+	reshaped_free(selection->reshaped);
 	free(selection);
 }
 

@@ -10,6 +10,7 @@
 
 struct err;
 struct expansion;
+struct reshaped;
 
 /*
  * Which samples a view or an export is about. Every pattern list is an "any of";
@@ -45,11 +46,18 @@ struct heap_filter {
 	uint64_t temporary_ns; /* 0: the default */
 };
 
+/* Functions by name: what stacks begin with, and what is left out of them. */
+struct shape_filter {
+	struct pattern_list focus; /* stacks with such a function, from the outermost one on */
+	struct pattern_list hide;  /* its time is that of its caller */
+};
+
 struct filter {
 	struct pattern_list threads;   /* tid, or name of the thread */
 	struct pattern_list processes; /* pid, or name or command of the process */
 	struct pattern_list modules;   /* path of the module the sample's own code is in */
 	struct pattern_list functions; /* name of a function anywhere in the stack */
+	struct shape_filter shape;     /* those see stacks as it leaves them */
 	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
 	/* In place of those: the first mark of that text, and the first of its text after that. */
 	struct mark_name from_mark, to_mark;
@@ -65,13 +73,19 @@ struct selected_heap {
 
 /* The filter applied to a profile: tables by id, so that asking is cheap. */
 struct selection {
-	const struct expansion *expansion; /* borrowed */
-	bool *threads;			   /* by thread_id */
-	bool *processes;		   /* by row of profile.processes */
-	bool *stacks;	  /* by stack_id; the empty stack stands for samples without one */
-	bool everything;  /* no filter was given */
+	/*
+	 * Whose stacks samples have: borrowed, or with a focus or hidden functions that of
+	 * `reshaped`, which is owned. Labels and places are the same in both.
+	 */
+	const struct expansion *expansion;
+	struct reshaped *reshaped;
+	bool hides_nothing; /* no function is called as the hidden ones are to be */
+	bool *threads;	    /* by thread_id */
+	bool *processes;    /* by row of profile.processes */
+	bool *stacks;	    /* by stack_id; the empty stack stands for samples without one */
+	bool everything;    /* no filter was given */
 	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
-	bool whole_processes;	 /* none but of processes, functions and times */
+	bool whole_processes;	 /* none but of processes, functions and times; no other stacks */
 	bool *functions;	 /* by label: those of a filter of functions; NULL: there is none */
 	uint64_t from_ns, to_ns; /* of blocks: when they were allocated */
 	struct selected_heap heap;

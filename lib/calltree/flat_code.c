@@ -105,6 +105,7 @@ static uint32_t row_of(struct builder *builder, const struct place *place)
 	case LABEL_UNKNOWN:
 	case LABEL_UNATTRIBUTED:
 	case LABEL_NO_STACK:
+	case LABEL_HIDDEN:
 		key.label = place->label;
 		if (builder->flat->dimension == BY_SOURCE_LINE ||
 		    builder->flat->dimension == BY_INLINE_SITE)

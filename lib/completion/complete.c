@@ -216,7 +216,8 @@ static bool is_any(const char *word, const char *const *words)
 static bool is_name(const struct line *line, const struct completion_option *row,
 		    enum name_kind *kind)
 {
-	static const char *const functions[] = {"function", "callers", "callees", NULL};
+	static const char *const functions[] = {"function", "callers", "callees",
+						"focus",    "hide",    NULL};
 	static const char *const kinds[] = {"module", "thread", "process", NULL};
 
 	*kind = NAME_KIND_FUNCTION;

@@ -337,7 +337,7 @@ static void write_part(struct callgrind *out, uint64_t weight)
 {
 	sink_printf(out->sink, "summary: %llu\n", (unsigned long long)weight);
 	qsort_r(out->costs, out->nr_costs, sizeof(*out->costs), by_function,
-		out->extract->expansion);
+		(void *)(uintptr_t)out->extract->expansion);
 	write_costs(out);
 	sink_printf(out->sink, "\ntotals: %llu\n", (unsigned long long)weight);
 	index_set_release(&out->index);

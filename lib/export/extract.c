@@ -246,11 +246,13 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 	int status;
 
 	*extract = (struct extract){.profile = profile, .options = options};
-	extract->expansion = expansion_new(profile, options->fold_inlines);
+	extract->names_of = expansion_new(profile, options->fold_inlines);
 	extract->paths = stack_trie_new();
-	status = selection_new(extract->expansion, options->filter, &extract->selection, err);
+	status = selection_new(extract->names_of, options->filter, &extract->selection, err);
 	if (status)
 		goto fail;
+	extract->expansion = extract->selection->expansion;
+	extract->profile = extract->expansion->profile;
 	extract->counts = counts_new(extract->selection);
 	lane_of_thread = make_lanes(extract);
 	count_points(extract, lane_of_thread);
@@ -278,7 +280,7 @@ void extract_free(struct extract *extract)
 		return;
 	counts_free(extract->counts);
 	selection_free(extract->selection);
-	expansion_free(extract->expansion);
+	expansion_free(extract->names_of);
 	stack_trie_free(extract->paths);
 	free(extract->lanes);
 	free(extract->points);

@@ -46,9 +46,10 @@ struct point {
 };
 
 struct extract {
-	const struct profile *profile;	      /* borrowed */
+	const struct profile *profile;	      /* borrowed, of the expansion */
 	const struct export_options *options; /* borrowed */
-	struct expansion *expansion;
+	struct expansion *names_of;	      /* owned; of all frames and labels */
+	const struct expansion *expansion;    /* of the selection, whose stacks may be others */
 	struct selection *selection;
 	struct counts *counts;	  /* exact ones, of the selection */
 	struct stack_trie *paths; /* distinct; parents precede children */

@@ -625,6 +625,12 @@ static void note_filtered_counts(const struct weights *weights, struct buf *note
 				     "of what these filters select they are unknown");
 }
 
+static void note_hides_nothing(const struct weights *weights, struct buf *note)
+{
+	if (weights->selection->hides_nothing)
+		buf_append_str(note, "no function has a name that --hide matches");
+}
+
 static void note_refusals(const struct weights *weights, struct buf *note)
 {
 	uint64_t nr = counted_of(profile_of(weights)).refused;
@@ -704,10 +710,10 @@ static void note_lost_blocks(const struct weights *weights, struct buf *note)
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_within,	  note_missed,		note_unattributed, note_no_stack,
-		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
-		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
-		note_unknown,	  note_lost_blocks,
+		note_within,	  note_missed,		note_unattributed,  note_no_stack,
+		note_truncated,	  note_elided,		note_nameless,	    note_interpreter,
+		note_few_samples, note_filtered_counts, note_late_counts,   note_refusals,
+		note_unknown,	  note_lost_blocks,	note_hides_nothing,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc report: the tables against each other, the options, what it says when there is nothing."""
 
+import collections
 import csv
 import io
 import json
@@ -227,6 +228,32 @@ class Filters(Made):
         report = self.report("--function", f"^{pattern}$")
         self.assertEqual(report["total_ns"], row["total_ns"])
 
+    def folded(self, *options):
+        lines = profc("export", "-i", self.data, "--folded", *options).stdout.splitlines()
+        sums = collections.Counter()
+        for stack, weight in (line.rsplit(" ", 1) for line in lines):
+            sums[tuple(stack.split(";"))] += int(weight)
+        return sums
+
+    def test_hidden_functions_leave_their_time_to_callers(self):
+        expected = collections.Counter()
+        for (process, *frames), weight in self.folded().items():
+            is_stack = not frames[0].startswith("[unattributed]")
+            kept = [frame for frame in frames if not is_stack or "7" not in frame]
+            expected[(process, *(kept or ["[hidden]"]))] += weight
+        self.assertEqual(self.folded("--hide", "7"), expected)
+
+    def test_focus_is_the_root(self):
+        name = self.report("--sort", "total")["rows"][0]["function"].split("(")[0]
+        expected = collections.Counter()
+        for (process, *frames), weight in self.folded().items():
+            roots = [i for i, frame in enumerate(frames) if frame.startswith(name)]
+            if roots:
+                expected[(process, *frames[roots[0]:])] += weight
+        focus = ["--focus", "^" + "".join(c if c.isalnum() else "." for c in name)]
+        self.assertEqual(self.folded(*focus), expected)
+        self.assertEqual(self.report(*focus)["total_ns"], sum(expected.values()))
+
     def test_modules_are_those_of_the_innermost_code(self):
         row = self.report("--by", "module")["rows"][0]
         report = self.report("--module", row["module"].replace(".", r"\.") + "$")
@@ -234,7 +261,7 @@ class Filters(Made):
 
     def test_nothing_left_is_no_success(self):
         for options in (["--thread", "nobody"], ["--function", "nowhere_at_all"],
-                        ["--time", "1000000s.."]):
+                        ["--focus", "nowhere_at_all"], ["--time", "1000000s.."]):
             done = profc("report", "-i", self.data, "--json", *options, status=1)
             self.assertTrue(done.stderr.startswith("profc: no samples"), done.stderr)
             self.assertEqual(done.stdout, "")

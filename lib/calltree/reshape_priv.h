@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks as --focus and --hide leave them. */
+#ifndef PROFC_CALLTREE_RESHAPE_PRIV_H
+#define PROFC_CALLTREE_RESHAPE_PRIV_H
+
+#include <stdbool.h>
+
+#include "calltree/expand.h"
+#include "profile/profile.h"
+
+/*
+ * An expansion of a profile in which samples and blocks have other stacks. Labels, places and all
+ * that is not named here are those of the original, which must outlive it.
+ */
+struct reshaped {
+	struct expansion expansion; /* its levels and frames are its own */
+	struct profile profile;	    /* so are its frames, stacks, samples and allocations */
+};
+
+/*
+ * `focus` and `hide` are by label, or NULL. With a focus stacks begin with the outermost level that
+ * is in it, and those without any are empty, as those are that were not taken. Hidden levels are
+ * left out of what remains; where nothing else does, there is LABEL_HIDDEN.
+ */
+struct reshaped *reshaped_new(const struct expansion *from, const bool *focus, const bool *hide);
+void reshaped_free(struct reshaped *reshaped);
+
+#endif
