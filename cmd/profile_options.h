@@ -44,9 +44,17 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 
 #define DIMENSION_OPTION_ROW(values, member)                                                       \
 	{.type = OPTION_CHOICE, .name = "by", .argument = "WHAT",                                  \
-	 .offset = offsetof(values, member), .choices = dimension_names,                           \
-	 .help = "one row per function, line, file, module, thread, process, state or syscall; " \
-		 "of memory lifetime (default: function)"}
+	 .offset = offsetof(values, member), .choices = dimension_names_live,                      \
+	 .help = DIMENSION_HELP " or, of memory, lifetime (default: function)"}
+/* The same by two of them: a text for flat_keys_parse(). */
+#define KEYS_OPTION_ROW(values, member)                                                            \
+	{.type = OPTION_STRING, .name = "by", .argument = "WHAT[,WHAT]",                           \
+	 .offset = offsetof(values, member),                                                       \
+	 .help = DIMENSION_HELP ", mark or, of memory, lifetime; or, as in thread,function, by "    \
+		 "both in groups by the first (default: function)"}
+#define DIMENSION_HELP                                                                             \
+	"one row per function, line, file, module, thread, process (all of one name), pid, state, " \
+	"syscall"
 
 #define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
 	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \

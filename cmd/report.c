@@ -35,14 +35,16 @@
 #include "view/tree_text.h"
 
 #define LIMIT_DEFAULT	20
+#define LIMIT_OF_GROUP	5
 #define LIMIT_NOT_GIVEN UINT64_MAX
 #define NOT_GIVEN	(-1)
 /* Smaller nodes of a tree are not worth showing as text. */
 #define MIN_PERCENT_DEFAULT 0.5
 
 struct report_args {
-	const char *input, *sort, *callers, *callees;
-	int metric, by; /* indexes of the choices below, or NOT_GIVEN */
+	const char *input, *by, *sort, *callers, *callees;
+	int metric;	       /* index of the choices below, or NOT_GIVEN */
+	struct flat_keys keys; /* what `by` says */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
 	bool tree, counts, leaks, reachable, json, csv, no_inline;
@@ -69,13 +71,15 @@ static const struct option_row rows[] = {
 	 .help = METRIC_HELP
 	 "; or calls, which sorts by them (default: cpu; wall with --by "
 	 "state, blocked with --by syscall, alloc with --by lifetime, live with --at)"},
-	DIMENSION_OPTION_ROW(struct report_args, by),
+	KEYS_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
 	 .argument = "N",
 	 .offset = AT(limit),
-	 .help = "rows to show, 0 for all (default: 20; all with --json and --csv)"},
+	 .help = "rows to show, 0 for all (default: 20; 5 of each group with two keys of --by; all "
+		 "with "
+		 "--json and --csv)"},
 	{.type = OPTION_STRING,
 	 .name = "sort",
 	 .argument = "KEY[,KEY]",
@@ -141,9 +145,15 @@ static const struct option_row rows[] = {
 	OPTIONS_END,
 };
 
-static enum dimension dimension_of(const struct report_args *args)
+static bool has_key(const struct report_args *args, enum dimension dimension)
 {
-	return args->by == NOT_GIVEN ? BY_FUNCTION : (enum dimension)args->by;
+	return args->keys.first == dimension || args->keys.second == dimension;
+}
+
+/* Of one key. */
+static bool is_by(const struct report_args *args, enum dimension dimension)
+{
+	return args->keys.first == dimension && args->keys.second == dimension;
 }
 
 /* CPU time, except for tables in which it would have a single row. */
@@ -155,30 +165,28 @@ static enum metric metric_of(const struct report_args *args)
 		return METRIC_ALLOC;
 	if (args->filter.at && args->metric == NOT_GIVEN)
 		return METRIC_LIVE;
-	if (dimension_of(args) == BY_LIFETIME && args->metric == NOT_GIVEN)
+	if (has_key(args, BY_LIFETIME) && args->metric == NOT_GIVEN)
 		return METRIC_ALLOC;
-	if (dimension_of(args) == BY_STATE)
+	if (has_key(args, BY_STATE))
 		return METRIC_WALL;
-	return dimension_of(args) == BY_SYSCALL ? METRIC_BLOCKED : METRIC_CPU;
+	return has_key(args, BY_SYSCALL) ? METRIC_BLOCKED : METRIC_CPU;
 }
 
 static int check_memory(const struct report_args *args, struct err *err)
 {
-	if (!metric_is_memory(metric_of(args)))
-		return dimension_of(args) == BY_LIFETIME
-			       ? err_set(err, ERR_INVALID, "--by lifetime needs a metric of memory")
-			       : 0;
-	if (dimension_of(args) == BY_STATE || dimension_of(args) == BY_SYSCALL)
-		return err_set(err, ERR_INVALID, "memory cannot be divided by %s",
-			       dimension_names[args->by]);
-	if (args->counts)
+	int status = flat_keys_check(&args->keys, metric_of(args), err);
+
+	if (status)
+		return status;
+	if (args->counts && metric_is_memory(metric_of(args)))
 		return err_set(err, ERR_INVALID, "--counts cannot be combined with memory");
 	return 0;
 }
 
 static int check_leaks(const struct report_args *args, struct err *err)
 {
-	bool is_table = args->by != NOT_GIVEN && args->by != BY_PROCESS && args->by != BY_THREAD;
+	bool is_table = args->by && !is_by(args, BY_PROCESS) && !is_by(args, BY_PID) &&
+			!is_by(args, BY_THREAD);
 
 	if (args->tree || args->callers || args->callees || args->csv || args->sort || is_table ||
 	    args->metric != NOT_GIVEN)
@@ -199,7 +207,7 @@ static int check_combination(const struct report_args *args, struct err *err)
 	if (nr_trees > 1)
 		return err_set(err, ERR_INVALID,
 			       "--tree, --callers and --callees cannot be combined");
-	if (nr_trees && (args->by != NOT_GIVEN || args->sort || args->csv))
+	if (nr_trees && (args->by || args->sort || args->csv))
 		return err_set(err, ERR_INVALID, "--%s cannot be combined with a tree",
 			       args->csv    ? "csv"
 			       : args->sort ? "sort"
@@ -222,7 +230,10 @@ static int parse(struct report_args *args, int argc, char **argv, struct filter 
 		status = profile_options_word(&args->input, argc, argv, first_word, err);
 	if (status)
 		return status;
-	status = check_combination(args, err);
+	if (args->by)
+		status = flat_keys_parse(args->by, &args->keys, err);
+	if (status == 0)
+		status = check_combination(args, err);
 	if (status)
 		return status;
 	return filter_options_apply(&args->filter, filter, err);
@@ -255,7 +266,9 @@ static size_t limit_of(const struct report_args *args)
 {
 	if (args->limit != LIMIT_NOT_GIVEN)
 		return args->limit;
-	return args->json || args->csv ? 0 : LIMIT_DEFAULT;
+	if (args->json || args->csv)
+		return 0;
+	return args->keys.first == args->keys.second ? LIMIT_DEFAULT : LIMIT_OF_GROUP;
 }
 
 /* Print a table or a tree, the other being NULL, between its heading and notes. */
@@ -302,7 +315,7 @@ static int print_flat(const struct report_args *args, const struct flat *flat)
 static int report_flat(const struct command *self, const struct report_args *args,
 		       const struct weights *weights)
 {
-	struct flat *flat = flat_new(weights, dimension_of(args));
+	struct flat *flat = flat_new_by(weights, &args->keys);
 	const char *keys = args->metric == METRIC_CALLS && !args->sort ? "calls" : args->sort;
 	struct err err = ERR_INIT;
 	int status;
@@ -379,10 +392,11 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 
 static int report_leaks(const struct report_args *args, const struct selection *selection)
 {
-	const struct leaks_request request = {
-		.by = dimension_of(args) == BY_THREAD ? LEAKS_BY_THREAD : LEAKS_BY_PROCESS,
-		.min_age_ns = args->min_age_ns,
-		.depth = args->max_depth};
+	const struct leaks_request request = {.by = is_by(args, BY_THREAD)    ? LEAKS_BY_THREAD
+						    : is_by(args, BY_PROCESS) ? LEAKS_BY_PROGRAM
+									      : LEAKS_BY_PROCESS,
+					      .min_age_ns = args->min_age_ns,
+					      .depth = args->max_depth};
 	struct view view = view_options_resolve(&args->view);
 	struct leaks *leaks = leaks_new(selection, &request);
 	struct pager pager;
@@ -398,7 +412,8 @@ static int report_leaks(const struct report_args *args, const struct selection *
 /* What has no end that a user asked for is browsed, on a terminal. */
 static bool is_for_browser(const struct report_args *args)
 {
-	bool is_text = args->json || args->csv || args->leaks || is_tree_of_counts(args);
+	bool is_text = args->json || args->csv || args->leaks || is_tree_of_counts(args) ||
+		       args->keys.first != args->keys.second;
 
 	return !is_text && !args->view.no_pager && args->limit == LIMIT_NOT_GIVEN &&
 	       browser_is_possible();
@@ -419,7 +434,8 @@ static int report_text(const struct command *self, const struct report_args *arg
 static int check_sort(const struct report_args *args, const struct weights *weights,
 		      struct err *err)
 {
-	struct flat none = {.weights = weights, .dimension = dimension_of(args)};
+	struct flat none = {
+		.weights = weights, .dimension = args->keys.first, .second = args->keys.second};
 
 	return args->sort ? flat_sort(&none, args->sort, err) : 0;
 }
@@ -448,7 +464,8 @@ static int browse(const struct command *self, const struct report_args *args,
 	const struct browse_options options = {
 		.wishes = {.metric = weighed->weights->metric,
 			   .metrics = browse_metrics_of(weighed->profile),
-			   .by = dimension_of(args),
+			   .has_marks = weighed->profile->nr_marks > 0,
+			   .by = args->keys.first,
 			   .sort = args->sort ? args->sort : standard},
 		.filter = filter,
 		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},
@@ -490,12 +507,15 @@ static int report(const struct command *self, const struct report_args *args,
 					      .metric = metric_of(args),
 					      .fold_inlines = args->no_inline,
 					      .of_leaks = args->leaks,
-					      .or_counts = dimension_of(args) == BY_FUNCTION,
+					      .or_counts = is_by(args, BY_FUNCTION),
 					      .or_cpu = args->metric == NOT_GIVEN &&
-							dimension_of(args) == BY_SYSCALL};
+							has_key(args, BY_SYSCALL)};
 	struct weighed weighed;
+	struct err err = ERR_INIT;
 	int status = weighed_open(&weighed, self, &request);
 
+	if (status == EXIT_DONE && flat_keys_find(&args->keys, weighed.profile, &err))
+		status = fail_with(&err);
 	if (status == EXIT_DONE)
 		status = is_for_browser(args) ? browse(self, args, filter, &weighed)
 					      : report_text(self, args, &weighed);
@@ -506,7 +526,6 @@ static int report(const struct command *self, const struct report_args *args,
 static int run_report(const struct command *self, int argc, char **argv)
 {
 	struct report_args args = {.metric = NOT_GIVEN,
-				   .by = NOT_GIVEN,
 				   .limit = LIMIT_NOT_GIVEN,
 				   .min_percent = NOT_GIVEN,
 				   .view = VIEW_OPTIONS_INIT};
@@ -536,6 +555,7 @@ const struct command command_report = {
 		"  profc report --tree --min-percent 2\n"
 		"  profc report --callers malloc\n"
 		"  profc report --metric blocked --by syscall\n"
+		"  profc report --by process,function --hide '^std::'\n"
 		"  profc report --tree --counts --unit us\n"
 		"  profc report --leaks --min-age 1s\n",
 	.options = rows,

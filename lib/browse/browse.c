@@ -306,6 +306,17 @@ static void choose_process(struct browse *browse, uint32_t process)
 	filter_functions(browse, &wishes);
 }
 
+/* All processes of that name. */
+static void choose_program(struct browse *browse, uint32_t process)
+{
+	const struct profile *profile = browse->matter.weighing.input.profile;
+	struct browse_wishes wishes = browse->matter.wishes;
+
+	set_text(wishes.process, sizeof(wishes.process),
+		 profile_str(profile, profile->processes[process].name));
+	filter_functions(browse, &wishes);
+}
+
 static void choose_module(struct browse *browse, uint32_t module)
 {
 	const struct profile *profile = browse->matter.weighing.input.profile;
@@ -349,6 +360,9 @@ static void enter_row(struct browse *browse, const struct flat_row *row)
 		choose_thread(browse, row->thread);
 		break;
 	case BY_PROCESS:
+		choose_program(browse, row->process);
+		break;
+	case BY_PID:
 		choose_process(browse, row->process);
 		break;
 	default: /* of the others, and of those to come, no more is known than the row says */

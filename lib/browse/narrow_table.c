@@ -69,7 +69,7 @@ static void append_id(struct buf *out, const struct flat *flat, const struct fla
 
 	if (flat->dimension == BY_THREAD)
 		buf_printf(out, "%d ", (int)profile->threads[row->thread].tid);
-	else if (flat->dimension == BY_PROCESS)
+	else if (flat->dimension == BY_PID)
 		buf_printf(out, "%d ", (int)profile->processes[row->process].pid);
 	else if (flat->dimension == BY_LINE)
 		append_place(out, flat, row);

@@ -130,7 +130,8 @@ static void make_table(struct page *page, const struct page_matter *matter)
 {
 	page->flat = flat_new(matter->weighing.weights, matter->wishes.by);
 	/* Self is the standard order, in which it stays where it cannot be sorted so, too. */
-	if (matter->wishes.by != BY_LIFETIME && strcmp(matter->wishes.sort, "self") != 0)
+	if (matter->wishes.by != BY_LIFETIME && matter->wishes.by != BY_MARK &&
+	    strcmp(matter->wishes.sort, "self") != 0)
 		flat_sort(page->flat, matter->wishes.sort, NULL);
 	if (matter->options.limit && page->flat->nr > matter->options.limit)
 		page->flat->nr = matter->options.limit;

@@ -45,7 +45,7 @@ void browse_weighing_begin(struct browse_weighing *weighing, const struct browse
 	browse_weighing_release(weighing);
 	weighing->input = *input;
 	if (input->weights) {
-		weighing->expansion = input->weights->selection->expansion;
+		weighing->expansion = input->weights->selection->original;
 		return;
 	}
 	weighing->own_expansion = expansion_new(input->profile, fold_inlines);
@@ -72,8 +72,8 @@ static const struct count_moment *moment_of(const struct browse_input *input)
 		       : NULL;
 }
 
-/* An expression that matches a path, and nothing else. */
-static void append_path_pattern(struct buf *out, const char *path)
+/* An expression that matches a path or a name, and nothing else. */
+static void append_exact_pattern(struct buf *out, const char *path)
 {
 	buf_append_byte(out, '^');
 	for (; *path; path++) {
@@ -90,22 +90,26 @@ static int make_selection(const struct browse_weighing *weighing,
 			  struct selection **selection, struct err *err)
 {
 	const char *function = wishes->function, *thread = wishes->thread;
-	const char *process = wishes->process, *module;
-	struct buf path = {0};
+	bool is_id = !wishes->process[strspn(wishes->process, "0123456789")];
+	const char *process, *module;
+	struct buf path = {0}, name = {0};
 	int status;
 
-	append_path_pattern(&path, wishes->module);
+	append_exact_pattern(&path, wishes->module);
+	append_exact_pattern(&name, wishes->process);
 	module = buf_str(&path);
+	process = is_id ? wishes->process : buf_str(&name);
 	if (*function)
 		wanted.functions = (struct pattern_list){.texts = &function, .nr = 1};
 	if (*thread)
 		wanted.threads = (struct pattern_list){.texts = &thread, .nr = 1};
-	if (*process)
+	if (*wishes->process)
 		wanted.processes = (struct pattern_list){.texts = &process, .nr = 1};
 	if (*wishes->module)
 		wanted.modules = (struct pattern_list){.texts = &module, .nr = 1};
 	status = selection_new(weighing->expansion, &wanted, selection, err);
 	buf_release(&path);
+	buf_release(&name);
 	return status;
 }
 

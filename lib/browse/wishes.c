@@ -42,7 +42,8 @@ void browse_wishes_next_dimension(struct browse_wishes *wishes)
 	do
 		wishes->by = dimension_names[wishes->by + 1] ? (enum dimension)(wishes->by + 1)
 							     : BY_FUNCTION;
-	while (!dimension_divides(wishes->by, wishes->metric));
+	while (!dimension_divides(wishes->by, wishes->metric) ||
+	       (wishes->by == BY_MARK && !wishes->has_marks));
 	if (wishes->by != BY_FUNCTION && strcmp(wishes->sort, "calls") == 0)
 		wishes->sort = "self"; /* calls are those of functions */
 }
@@ -108,6 +109,8 @@ void browse_wishes_append(struct buf *out, const struct browse_wishes *wishes)
 	buf_printf(out, "by %s, ", dimension_names[wishes->by]);
 	if (wishes->by == BY_LIFETIME)
 		buf_append_str(out, "shortest first");
+	else if (wishes->by == BY_MARK)
+		buf_append_str(out, "in the order of time");
 	else if (sort < ARRAY_SIZE(sorts))
 		buf_append_str(out, sorts[sort].words);
 	else

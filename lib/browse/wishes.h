@@ -15,9 +15,13 @@ struct buf;
 struct browse_wishes {
 	enum metric metric;
 	uint32_t metrics; /* a bit for each that there is */
+	bool has_marks;	  /* so that there are phases between them */
 	enum dimension by;
 	const char *sort; /* keys of flat_sort(), borrowed */
-	/* Filters: a regular expression, ids, and the path of a module; "": none of these. */
+	/*
+	 * Filters: a regular expression, ids, of a process perhaps its name, and the path of a
+	 * module; "": none of these.
+	 */
 	char function[BROWSE_INPUT_MAX], thread[16], process[16], module[256];
 };
 

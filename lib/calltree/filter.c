@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/patterns_priv.h"
 #include "calltree/reshape_priv.h"
@@ -279,7 +280,7 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 	struct range range;
 	int status = find_range(expansion->profile, filter, &range, err);
 
-	out->expansion = expansion;
+	out->expansion = out->original = expansion;
 	if (status == 0)
 		status = find_moment(expansion->profile, &filter->heap, &out->heap, err);
 	if (status == 0)
@@ -319,10 +320,16 @@ static bool has_time_range(const struct selection *selection)
 
 void selection_walk_init(struct selection_walk *walk, const struct selection *selection)
 {
-	const struct profile *profile = selection->expansion->profile;
-
 	*walk = (struct selection_walk){.selection = selection};
-	if (!has_time_range(selection))
+	if (has_time_range(selection))
+		selection_walk_tell_begins(walk);
+}
+
+void selection_walk_tell_begins(struct selection_walk *walk)
+{
+	const struct profile *profile = walk->selection->expansion->profile;
+
+	if (walk->previous_ns)
 		return;
 	walk->previous_ns = xcalloc(profile->nr_threads, sizeof(*walk->previous_ns));
 	for (size_t i = 0; i < profile->nr_threads; i++)
@@ -374,6 +381,7 @@ static bool in_time(struct selection_walk *walk, struct sample *sample)
 	previous_ns = &walk->previous_ns[sample->thread.v];
 	begin_ns = *previous_ns < sample->time_ns ? *previous_ns : sample->time_ns;
 	*previous_ns = sample->time_ns;
+	walk->begin_ns = max_u64(begin_ns, walk->selection->from_ns);
 	return cut_sample(walk->selection, begin_ns, sample);
 }
 

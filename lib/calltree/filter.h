@@ -78,6 +78,7 @@ struct selection {
 	 * `reshaped`, which is owned. Labels and places are the same in both.
 	 */
 	const struct expansion *expansion;
+	const struct expansion *original; /* borrowed: what the selection was made of */
 	struct reshaped *reshaped;
 	bool hides_nothing; /* no function is called as the hidden ones are to be */
 	bool *threads;	    /* by thread_id */
@@ -109,10 +110,13 @@ void selection_free(struct selection *selection);
 struct selection_walk {
 	const struct selection *selection; /* borrowed */
 	size_t next;
-	uint64_t *previous_ns; /* by thread_id, owned; NULL without a time range */
+	uint64_t *previous_ns; /* by thread_id, owned; NULL where begins are of no use */
+	uint64_t begin_ns;     /* of what the sample covers that came last, as cut; if told */
 };
 
 void selection_walk_init(struct selection_walk *walk, const struct selection *selection);
+/* Before the first sample: have begin_ns told. */
+void selection_walk_tell_begins(struct selection_walk *walk);
 void selection_walk_release(struct selection_walk *walk);
 /* The next selected sample, as cut; false at the end. */
 bool selection_walk_next(struct selection_walk *walk, struct sample *sample);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
+#include "calltree/phases.h"
 #include "calltree/weights.h"
 
 static void drop_weightless_rows(struct flat *flat)
@@ -15,29 +16,10 @@ static void drop_weightless_rows(struct flat *flat)
 
 	for (size_t i = 0; i < flat->nr; i++)
 		if (flat->rows[i].total.weight > 0 || flat->rows[i].cpu.weight > 0 ||
-		    flat->rows[i].counted)
+		    flat->rows[i].counted || flat->rows[i].runq_ns > 0 ||
+		    flat->rows[i].blocked_ns > 0)
 			flat->rows[kept++] = flat->rows[i];
 	flat->nr = kept;
-}
-
-static bool is_code(enum dimension dimension)
-{
-	switch (dimension) {
-	case BY_FUNCTION:
-	case BY_LINE:
-	case BY_FILE:
-	case BY_MODULE:
-	case BY_SOURCE_LINE:
-	case BY_INLINE_SITE:
-		return true;
-	case BY_THREAD:
-	case BY_PROCESS:
-	case BY_STATE:
-	case BY_SYSCALL:
-	case BY_LIFETIME:
-		break;
-	}
-	return false;
 }
 
 bool dimension_divides(enum dimension dimension, enum metric metric)
@@ -49,13 +31,20 @@ bool dimension_divides(enum dimension dimension, enum metric metric)
 	return dimension != BY_LIFETIME || is_memory;
 }
 
-struct flat *flat_new(const struct weights *weights, enum dimension dimension)
+struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *keys)
 {
 	struct flat *flat = xcalloc(1, sizeof(*flat));
 
 	flat->weights = weights;
-	flat->dimension = dimension;
-	if (is_code(dimension))
+	flat->dimension = keys->first;
+	flat->second = keys->second;
+	if (flat_has_key(flat, BY_MARK))
+		flat->phases = phases_new(flat_expansion(flat)->profile);
+	if (flat_has_two_keys(flat))
+		flat->groups = flat_new(weights, flat->dimension);
+	if (flat->groups || flat->phases)
+		flat_count_parts(flat);
+	else if (flat_is_code(flat->dimension))
 		flat_count_code(flat);
 	else
 		flat_count_samples(flat);
@@ -64,15 +53,42 @@ struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 	return flat;
 }
 
+struct flat *flat_new(const struct weights *weights, enum dimension dimension)
+{
+	const struct flat_keys keys = {dimension, dimension};
+
+	return flat_new_by(weights, &keys);
+}
+
+const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row)
+{
+	return &flat->phases->phases[row->phase];
+}
+
+/* Of all processes of a program that are selected. */
+static struct cpu_split split_of_program(const struct flat *flat, uint32_t process)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+	struct cpu_split split = {0};
+
+	for (size_t i = process; i < profile->nr_processes; i++)
+		if (profile->processes[i].name.v == profile->processes[process].name.v &&
+		    flat->weights->selection->processes[i])
+			cpu_split_add(&split, &profile->processes[i].split);
+	return split;
+}
+
 bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
 
-	if (!flat->weights->selection->whole_lives)
+	if (!flat->weights->selection->whole_lives || flat_has_two_keys(flat))
 		return false;
 	if (flat->dimension == BY_THREAD)
 		*split = profile->threads[row->thread].split;
 	else if (flat->dimension == BY_PROCESS)
+		*split = split_of_program(flat, row->process);
+	else if (flat->dimension == BY_PID)
 		*split = profile->processes[row->process].split;
 	else
 		return false;
@@ -83,6 +99,8 @@ void flat_free(struct flat *flat)
 {
 	if (!flat)
 		return;
+	flat_free(flat->groups);
+	phases_free(flat->phases);
 	free(flat->rows);
 	free(flat);
 }

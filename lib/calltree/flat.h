@@ -14,6 +14,8 @@
 struct buf;
 struct err;
 struct per_call;
+struct phase;
+struct phases;
 struct weights;
 
 /* What a row of a flat table stands for. */
@@ -23,10 +25,12 @@ enum dimension {
 	BY_FILE,     /* a source file; code without one is grouped by module */
 	BY_MODULE,
 	BY_THREAD,
-	BY_PROCESS,
+	BY_PROCESS,	/* a program: all processes of one name */
+	BY_PID,		/* a process */
 	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
 	BY_SYSCALL,	/* the system call it was blocked in, or that the kernel worked on */
 	BY_LIFETIME,	/* of memory: how long blocks lived */
+	BY_MARK,	/* a phase: from one mark of the recording to the next */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
@@ -34,9 +38,29 @@ enum dimension {
 /* Their names, NULL-ended and in their order, but for the last ones, which are for annotate alone.
  */
 extern const char *const dimension_names[];
+/* The same of what is watched while it runs, and has no marks: the first ones. */
+extern const char *const dimension_names_live[];
 
 /* Can a metric be divided by it? Memory has no state and no system call, time no lifetime. */
 bool dimension_divides(enum dimension dimension, enum metric metric);
+
+/*
+ * What the rows of a table are: of one dimension, or of what two have in common, as functions of a
+ * thread. With one both are equal.
+ */
+struct flat_keys {
+	enum dimension first, second;
+};
+
+/*
+ * "thread", or "thread,function". ERR_INVALID where there is no such dimension, or where the first
+ * says all that the second would.
+ */
+int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err);
+/* ERR_INVALID if the metric cannot be divided so. */
+int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err);
+/* ERR_NOT_FOUND if the profile does not have what they are about: marks. */
+int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err);
 
 enum flat_state {
 	STATE_RUNNING,
@@ -52,6 +76,13 @@ const char *flat_state_name(enum flat_state state);
 
 #define FLAT_SYSCALL_UNATTRIBUTED (-2)
 #define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not have the system call */
+
+/* The processes of a row of BY_PROCESS that have some weight. */
+struct flat_program {
+	uint32_t nr;
+	uint32_t heaviest; /* one of them */
+	bool one_command;  /* all of them have this one's */
+};
 
 /*
  * One row. Of the identifying members those of the table's dimension are set;
@@ -69,6 +100,7 @@ struct flat_row {
 	uint32_t module, thread, process; /* ids */
 	uint32_t state;			  /* enum flat_state */
 	uint32_t lifetime;		  /* enum lifetime */
+	uint32_t phase;			  /* of flat.phases */
 	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	/*
@@ -78,26 +110,43 @@ struct flat_row {
 	uint32_t wait_function;
 	uint32_t nr_other_waits;
 	struct tally self, total;
-	struct tally cpu;    /* BY_SYSCALL: whatever the metric */
-	bool counted;	     /* BY_FUNCTION: its calls were */
-	uint64_t calls;	     /* of those; 0 is a fact, too */
-	struct tally called; /* of the total, what is below its counted calls */
+	struct tally cpu;	      /* BY_SYSCALL, BY_MARK: whatever the metric */
+	uint64_t runq_ns, blocked_ns; /* BY_MARK */
+	struct flat_program program;  /* BY_PROCESS */
+	uint32_t group;		      /* with two keys: its row of flat.groups */
+	bool counted;		      /* BY_FUNCTION: its calls were */
+	uint64_t calls;		      /* of those; 0 is a fact, too */
+	struct tally called;	      /* of the total, what is below its counted calls */
 };
 
 struct flat {
-	const struct weights *weights; /* borrowed */
-	enum dimension dimension;
+	const struct weights *weights;	  /* borrowed */
+	enum dimension dimension, second; /* equal: there is one key */
 	struct flat_row *rows; /* owned; only those with some weight, CPU time or a count */
 	size_t nr, cap;
-	bool by_self; /* so sorted: rows without any self are behind all that have some */
+	bool by_self;	       /* so sorted: rows without any self are behind all that have some */
+	struct phases *phases; /* owned; NULL if no key is BY_MARK */
+	/*
+	 * With two keys the table by the first one, whose rows are groups of these: they stand here
+	 * in the order of their groups. NULL with one.
+	 */
+	struct flat *groups;
 };
 
-/* The rows, sorted by self, then total, then name; lifetimes from the shortest on. */
+/* The rows, sorted by self, then total, then name; lifetimes and phases from the first on. */
 struct flat *flat_new(const struct weights *weights, enum dimension dimension);
+/* The same by one key or two, which were checked. */
+struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *keys);
 void flat_free(struct flat *flat);
 
 /* The expansion the rows' labels belong to. Borrowed. */
 const struct expansion *flat_expansion(const struct flat *flat);
+
+bool flat_has_two_keys(const struct flat *flat);
+bool flat_has_key(const struct flat *flat, enum dimension dimension);
+
+/* The phase of a row. Borrowed. */
+const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row);
 
 /*
  * Where the CPU time of a thread's or a process' row went; false where that is not known, or not
@@ -113,9 +162,12 @@ bool flat_has_waits(const struct flat *flat);
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);
 
-/* Append the row's name: function, file:line, path, thread … Raw target text. */
+/* Append the row's name: function, file:line, path, thread … Raw target text. Of its last key. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		      enum name_style style);
+/* The same of one of its keys. */
+void flat_append_key(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		     enum dimension dimension, enum name_style style);
 /* Append "file:line", as much as is known, of the row's code; nothing if nothing is. */
 void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row);
 

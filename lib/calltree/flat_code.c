@@ -12,14 +12,6 @@
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 
-/* What identifies a row of code: the members of struct flat_row that the dimension sets. */
-struct flat_key {
-	uint32_t label;
-	struct str_id file;
-	uint32_t line;
-	uint32_t module;
-};
-
 /*
  * A table in the making: the rows by key, and which row each level of the expansion
  * counts for (FLAT_NONE: for none).
@@ -31,100 +23,28 @@ struct builder {
 	uint32_t *row_of_level;
 };
 
-static bool row_equal(const void *owner, uint32_t index, const void *wanted)
+static uint32_t intern_row(struct builder *builder, const struct flat_row *key)
 {
-	const struct flat_row *row = &((const struct flat *)owner)->rows[index];
-	const struct flat_key *key = wanted;
+	struct flat_row row = *key;
 
-	return row->label == key->label && row->file.v == key->file.v && row->line == key->line &&
-	       row->module == key->module;
-}
-
-static uint32_t intern_row(struct builder *builder, const struct flat_key *key)
-{
-	uint64_t hash = hash_mix(hash_mix((uint64_t)key->label << 32 | key->file.v, key->line),
-				 key->module);
-	uint32_t found = index_set_find(&builder->rows, hash, row_equal, builder->flat, key);
-	struct flat_row row = flat_no_row;
-
-	if (found != INDEX_NONE)
-		return found;
-	row.label = key->label;
-	row.file = key->file;
-	row.line = key->line;
-	row.module = key->module;
 	row.inlined = true; /* until a copy that is not inlined is found */
-	found = flat_append_row(builder->flat, &row);
-	index_set_add(&builder->rows, hash, found);
-	return found;
-}
-
-/* The key of a place of real code, named or not. */
-static bool code_key(const struct builder *builder, const struct place *place, struct flat_key *key)
-{
-	switch (builder->flat->dimension) {
-	case BY_FUNCTION:
-		key->label = place->label;
-		return true;
-	case BY_LINE:
-		key->label = place->label;
-		key->file = place->file;
-		key->line = place->line;
-		return true;
-	case BY_SOURCE_LINE:
-		key->file = place->file;
-		key->line = place->line;
-		return place->line != 0;
-	case BY_FILE:
-		key->file = place->file;
-		if (place->file.v != STR_EMPTY.v)
-			return true;
-		break;
-	case BY_MODULE:
-		break;
-	case BY_INLINE_SITE: /* row_of_inlined() */
-	case BY_THREAD:
-	case BY_PROCESS:
-	case BY_STATE:
-	case BY_SYSCALL:
-	case BY_LIFETIME:
-		return false;
-	}
-	key->module = builder->expansion->labels[place->label].module.v;
-	return true;
+	return flat_intern_row(builder->flat, &builder->rows, &row);
 }
 
 static uint32_t row_of(struct builder *builder, const struct place *place)
 {
-	struct flat_key key = {.label = FLAT_NONE, .module = FLAT_NONE};
+	struct flat_row key = flat_no_row;
 
-	switch (builder->expansion->labels[place->label].kind) {
-	case LABEL_FUNCTION:
-	case LABEL_ADDRESS:
-		return code_key(builder, place, &key) ? intern_row(builder, &key) : FLAT_NONE;
-	case LABEL_UNKNOWN:
-	case LABEL_UNATTRIBUTED:
-	case LABEL_NO_STACK:
-	case LABEL_HIDDEN:
-		key.label = place->label;
-		if (builder->flat->dimension == BY_SOURCE_LINE ||
-		    builder->flat->dimension == BY_INLINE_SITE)
-			break;
-		return intern_row(builder, &key);
-	case LABEL_ELIDED:
-	case LABEL_TRUNCATED:
-	case LABEL_INDIRECT:
-	case LABEL_UNSAMPLED:
-		break; /* marks in a stack, not places where time is spent */
-	}
-	return FLAT_NONE;
+	return flat_code_key(builder->expansion, builder->flat->dimension, place, &key)
+		       ? intern_row(builder, &key)
+		       : FLAT_NONE;
 }
 
 /* The inlined label, and where it is inlined: at the level before it in the chain. */
 static uint32_t row_of_inlined(struct builder *builder, size_t level)
 {
 	const struct expansion *expansion = builder->expansion;
-	struct flat_key key = {.label = FLAT_NONE, .module = FLAT_NONE};
+	struct flat_row key = flat_no_row;
 	const struct place *site;
 
 	if (!expansion->levels[level].inlined || level == 0)

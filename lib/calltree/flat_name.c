@@ -6,14 +6,18 @@
 #include "base/syscall_name.h"
 #include "calltree/expand.h"
 #include "calltree/lifetime.h"
+#include "calltree/phases.h"
 
-const char *const dimension_names[] = {
-	[BY_FUNCTION] = "function", [BY_LINE] = "line",
-	[BY_FILE] = "file",	    [BY_MODULE] = "module",
-	[BY_THREAD] = "thread",	    [BY_PROCESS] = "process",
-	[BY_STATE] = "state",	    [BY_SYSCALL] = "syscall",
-	[BY_LIFETIME] = "lifetime", NULL,
-};
+/* clang-format off */
+#define LIVE_NAMES                                                                                 \
+	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",                        \
+	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process",                  \
+	[BY_PID] = "pid", [BY_STATE] = "state", [BY_SYSCALL] = "syscall",                          \
+	[BY_LIFETIME] = "lifetime"
+/* clang-format on */
+
+const char *const dimension_names[] = {LIVE_NAMES, [BY_MARK] = "mark", NULL};
+const char *const dimension_names_live[] = {LIVE_NAMES, NULL};
 
 const char *flat_state_name(enum flat_state state)
 {
@@ -50,7 +54,9 @@ void flat_append_location(struct buf *out, const struct flat *flat, const struct
 	const struct function *function =
 		row->label == FLAT_NONE ? NULL : label_function(expansion, row->label);
 
-	if (row->file.v != STR_EMPTY.v)
+	if (flat_has_key(flat, BY_FUNCTION) && !flat_has_key(flat, BY_LINE) && function)
+		append_file_line(out, expansion->profile, function->file, function->line);
+	else if (row->file.v != STR_EMPTY.v)
 		append_file_line(out, expansion->profile, row->file, row->line);
 	else if (function)
 		append_file_line(out, expansion->profile, function->file, function->line);
@@ -72,39 +78,53 @@ static void append_syscall(struct buf *out, const struct profile *profile, int32
 		buf_printf(out, "system call %d", nr);
 }
 
+/* The row may have a label and a module, too, by another key. */
 static void append_code_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
-			     enum name_style style)
+			     enum dimension dimension, enum name_style style)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
+	bool is_file = dimension == BY_FILE || dimension == BY_SOURCE_LINE;
+	bool is_place = is_file || dimension == BY_MODULE;
 
-	if (row->label != FLAT_NONE)
-		label_append_name(out, flat_expansion(flat), row->label, style);
-	else if (row->module != FLAT_NONE)
+	if (is_file && row->file.v != STR_EMPTY.v)
+		append_file_line(out, profile, row->file, dimension == BY_FILE ? 0 : row->line);
+	else if (is_place && row->module != FLAT_NONE)
 		buf_append_str(
 			out,
 			module_table_get(profile->modules, (struct module_id){row->module})->path);
-	else
-		append_file_line(out, profile, row->file, row->line);
+	else if (row->label != FLAT_NONE)
+		label_append_name(out, flat_expansion(flat), row->label, style);
 }
 
-void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
-		      enum name_style style)
+static void append_phase(struct buf *out, const struct flat *flat, const struct flat_row *row)
+{
+	struct str_id text = flat_row_phase(flat, row)->text;
+
+	if (row->phase == 0)
+		buf_append_str(out, "[before the first mark]");
+	else
+		buf_append_str(out, profile_str(flat_expansion(flat)->profile, text));
+}
+
+void flat_append_key(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		     enum dimension dimension, enum name_style style)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
 
-	switch (flat->dimension) {
+	switch (dimension) {
 	case BY_FUNCTION:
 	case BY_LINE:
 	case BY_FILE:
 	case BY_MODULE:
 	case BY_SOURCE_LINE:
 	case BY_INLINE_SITE:
-		append_code_name(out, flat, row, style);
+		append_code_name(out, flat, row, dimension, style);
 		break;
 	case BY_THREAD:
 		buf_append_str(out, profile_str(profile, profile->threads[row->thread].name));
 		break;
 	case BY_PROCESS:
+	case BY_PID:
 		buf_append_str(out, profile_str(profile, profile->processes[row->process].name));
 		break;
 	case BY_STATE:
@@ -116,5 +136,14 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 	case BY_LIFETIME:
 		buf_append_str(out, lifetime_name((enum lifetime)row->lifetime));
 		break;
+	case BY_MARK:
+		append_phase(out, flat, row);
+		break;
 	}
+}
+
+void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style)
+{
+	flat_append_key(out, flat, row, flat->second, style);
 }

@@ -5,15 +5,46 @@
 
 #include "calltree/flat.h"
 
+struct index_set;
+
 /* A row that stands for nothing yet. */
 extern const struct flat_row flat_no_row;
 
 uint32_t flat_append_row(struct flat *flat, const struct flat_row *row);
+/* The row with the same identifying members, which is made of the key if there is none. */
+uint32_t flat_intern_row(struct flat *flat, struct index_set *rows, const struct flat_row *key);
+/* What stands for both; where both say something, what b says. */
+struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *b);
+/* Are its rows levels of stacks? Those of others are facts of the samples themselves. */
+bool flat_is_code(enum dimension dimension);
+
+/*
+ * Set what identifies the row that a place of code counts for, in a dimension of code. False for
+ * what is no place where time is spent.
+ */
+bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
+		   const struct place *place, struct flat_row *key);
 
 /* Fill a table of a dimension of code: rows are levels of stacks. */
 void flat_count_code(struct flat *flat);
 /* Fill a table of the others: rows are facts of the samples themselves. */
 void flat_count_samples(struct flat *flat);
+/* Fill one by two keys, or by phase. */
+void flat_count_parts(struct flat *flat);
+
+/*
+ * Number the groups of a table as `keys` does, whose rows have the same identifying members, and
+ * drop those that it does not have.
+ */
+void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *key_set);
+
+/* By process, the first one of its program. The caller frees it. */
+uint32_t *flat_programs(const struct profile *profile);
+/* The system call of a sample, as rows have it. */
+int32_t flat_syscall_of(const struct profile *profile, const struct sample *sample);
+/* What of a sample belongs to which state, and whether anything does; by enum flat_state. */
+void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
+			  bool *has);
 
 /* The self weight of the rows of a table that has wait functions, by these. */
 struct wait_sums;

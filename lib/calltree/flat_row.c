@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows of a flat table, for the files that fill it, and what is known of them. */
-#include "base/alloc.h"
+/* What is known of the rows of a flat table. */
 #include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 
-const struct flat_row flat_no_row = {.label = FLAT_NONE,
-				     .module = FLAT_NONE,
-				     .thread = FLAT_NONE,
-				     .process = FLAT_NONE,
-				     .state = FLAT_NONE,
-				     .lifetime = FLAT_NONE,
-				     .wait_function = FLAT_NONE,
-				     .syscall_nr = -1};
-
-uint32_t flat_append_row(struct flat *flat, const struct flat_row *row)
-{
-	ARRAY_GROW(flat->rows, flat->nr, flat->cap);
-	flat->rows[flat->nr] = *row;
-	return (uint32_t)flat->nr++;
-}
-
 const struct expansion *flat_expansion(const struct flat *flat)
 {
 	return flat->weights->selection->expansion;
 }
 
+bool flat_has_two_keys(const struct flat *flat)
+{
+	return flat->second != flat->dimension;
+}
+
+bool flat_has_key(const struct flat *flat, enum dimension dimension)
+{
+	return flat->dimension == dimension || flat->second == dimension;
+}
+
 bool flat_has_counts(const struct flat *flat)
 {
-	return flat->dimension == BY_FUNCTION && flat->weights->counts->state == COUNTS_KNOWN;
+	return !flat_has_two_keys(flat) && flat->dimension == BY_FUNCTION &&
+	       flat->weights->counts->state == COUNTS_KNOWN;
 }
 
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,

@@ -9,7 +9,8 @@
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 
-/* Rows that are known beforehand: row i stands for the thread, process, state or lifetime i. */
+/* Rows that are known beforehand: row i stands for the thread, process, program, state or lifetime
+ * i. */
 static void append_numbered_rows(struct flat *flat, size_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -17,7 +18,7 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 
 		if (flat->dimension == BY_THREAD)
 			row.thread = i;
-		else if (flat->dimension == BY_PROCESS)
+		else if (flat->dimension == BY_PROCESS || flat->dimension == BY_PID)
 			row.process = i;
 		else if (flat->dimension == BY_LIFETIME)
 			row.lifetime = i;
@@ -34,19 +35,18 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 #define FIRST_SYSCALL_SLOT (-FLAT_SYSCALL_NOT_KNOWN)
 #define NR_SYSCALL_SLOTS   (INT16_MAX + 1 + FIRST_SYSCALL_SLOT)
 
-static int32_t syscall_of(const struct flat *flat, const struct sample *sample)
+int32_t flat_syscall_of(const struct profile *profile, const struct sample *sample)
 {
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
 		return FLAT_SYSCALL_UNATTRIBUTED;
-	if (sample->kind == SAMPLE_RUNNING && sample->syscall_nr < 0 &&
-	    !flat_expansion(flat)->profile->meta.knows_calls)
+	if (sample->kind == SAMPLE_RUNNING && sample->syscall_nr < 0 && !profile->meta.knows_calls)
 		return FLAT_SYSCALL_NOT_KNOWN;
 	return sample->syscall_nr < 0 ? -1 : sample->syscall_nr;
 }
 
 static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
-	int32_t syscall_nr = syscall_of(flat, sample);
+	int32_t syscall_nr = flat_syscall_of(flat_expansion(flat)->profile, sample);
 	int32_t slot = syscall_nr + FIRST_SYSCALL_SLOT;
 
 	if (row_of_slot[slot] == FLAT_NONE) {
@@ -66,23 +66,85 @@ static void add_part(struct flat *flat, enum flat_state state, const struct samp
 			 profile_period_ns(profile));
 }
 
-/* Split a sample by what its time was; each part is a sample of that time alone. */
+void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
+			  bool *has)
+{
+	bool is_attributed = sample->kind != SAMPLE_UNATTRIBUTED;
+	bool is_blocked = sample->kind == SAMPLE_BLOCKED;
+
+	for (int state = 0; state < STATE_COUNT; state++) {
+		parts[state] = *sample;
+		has[state] = is_attributed;
+	}
+	has[STATE_UNATTRIBUTED] = !is_attributed;
+	if (metric == METRIC_SAMPLES) {
+		has[STATE_RUNNING] = is_attributed && !is_blocked;
+		has[STATE_RUNNABLE] = false;
+		has[STATE_BLOCKED] = is_attributed && is_blocked;
+		return;
+	}
+	parts[STATE_RUNNING].runq_ns = parts[STATE_RUNNING].blocked_ns = 0;
+	parts[STATE_RUNNABLE].cpu_ns = parts[STATE_RUNNABLE].blocked_ns = 0;
+	parts[STATE_BLOCKED].cpu_ns = parts[STATE_BLOCKED].runq_ns = 0;
+}
+
+/* Each part is a sample of that time alone. */
 static void add_states(struct flat *flat, const struct sample *sample)
 {
-	struct sample running = *sample, runnable = *sample, blocked = *sample;
+	struct sample parts[STATE_COUNT];
+	bool has[STATE_COUNT];
 
-	if (sample->kind == SAMPLE_UNATTRIBUTED) {
-		add_part(flat, STATE_UNATTRIBUTED, sample);
-	} else if (flat->weights->metric == METRIC_SAMPLES) {
-		add_part(flat, sample->kind == SAMPLE_BLOCKED ? STATE_BLOCKED : STATE_RUNNING,
-			 sample);
-	} else {
-		running.runq_ns = running.blocked_ns = 0;
-		runnable.cpu_ns = runnable.blocked_ns = 0;
-		blocked.cpu_ns = blocked.runq_ns = 0;
-		add_part(flat, STATE_RUNNING, &running);
-		add_part(flat, STATE_RUNNABLE, &runnable);
-		add_part(flat, STATE_BLOCKED, &blocked);
+	flat_divide_by_state(sample, flat->weights->metric, parts, has);
+	for (int state = 0; state < STATE_COUNT; state++)
+		if (has[state])
+			add_part(flat, (enum flat_state)state, &parts[state]);
+}
+
+uint32_t *flat_programs(const struct profile *profile)
+{
+	uint32_t *programs = xcalloc(profile->nr_processes, sizeof(*programs));
+	cleanup_free uint32_t *first_of_name =
+		xcalloc(strtab_nr(profile->strings), sizeof(*first_of_name));
+
+	for (uint32_t i = (uint32_t)profile->nr_processes; i-- > 0;)
+		first_of_name[profile->processes[i].name.v] = i;
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
+		programs[i] = first_of_name[profile->processes[i].name.v];
+	return programs;
+}
+
+static bool is_heavier(const struct flat *flat, uint32_t process, uint32_t than)
+{
+	return flat->rows[process].self.weight > flat->rows[than].self.weight;
+}
+
+static void add_to_program(struct flat *flat, struct flat_program *program, uint32_t process)
+{
+	const struct profile_process *processes = flat_expansion(flat)->profile->processes;
+
+	if (program->nr++ == 0) {
+		*program = (struct flat_program){1, process, true};
+		return;
+	}
+	if (processes[process].command.v != processes[program->heaviest].command.v)
+		program->one_command = false;
+	if (is_heavier(flat, process, program->heaviest))
+		program->heaviest = process;
+}
+
+/* Put the rows of processes together to those of their programs. */
+static void join_programs(struct flat *flat)
+{
+	cleanup_free uint32_t *programs = flat_programs(flat_expansion(flat)->profile);
+
+	for (uint32_t i = 0; i < flat->nr; i++)
+		if (flat->rows[i].self.weight > 0)
+			add_to_program(flat, &flat->rows[programs[i]].program, i);
+	for (uint32_t i = 0; i < flat->nr; i++) {
+		if (programs[i] == i)
+			continue;
+		tally_add(&flat->rows[programs[i]].self, &flat->rows[i].self);
+		flat->rows[i].self = (struct tally){0};
 	}
 }
 
@@ -97,7 +159,7 @@ static uint32_t row_of_sample(struct flat *flat, uint32_t *row_of_slot, const st
 {
 	if (flat->dimension == BY_SYSCALL)
 		return syscall_row(flat, row_of_slot, sample);
-	if (flat->dimension == BY_PROCESS)
+	if (flat->dimension == BY_PROCESS || flat->dimension == BY_PID)
 		return flat_expansion(flat)->profile->threads[sample->thread.v].process;
 	return sample->thread.v;
 }
@@ -141,13 +203,15 @@ void flat_count_samples(struct flat *flat)
 		row_of_slot[i] = FLAT_NONE;
 	if (flat->dimension == BY_THREAD)
 		append_numbered_rows(flat, profile->nr_threads);
-	else if (flat->dimension == BY_PROCESS)
+	else if (flat->dimension == BY_PROCESS || flat->dimension == BY_PID)
 		append_numbered_rows(flat, profile->nr_processes);
 	else if (flat->dimension == BY_STATE)
 		append_numbered_rows(flat, STATE_COUNT);
 	else if (flat->dimension == BY_LIFETIME)
 		append_numbered_rows(flat, LIFETIME_COUNT);
 	count(flat, row_of_slot);
+	if (flat->dimension == BY_PROCESS)
+		join_programs(flat);
 	/* These are no part of a stack: nothing is inside anything else. */
 	for (size_t i = 0; i < flat->nr; i++)
 		flat->rows[i].total = flat->rows[i].self;

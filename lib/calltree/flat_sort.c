@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -117,13 +118,25 @@ static int by_name(const struct flat *flat, const struct flat_row *a, const stru
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
 
-	if (flat->dimension == BY_THREAD)
+	if (flat->second == BY_THREAD)
 		return compare_texts(flat, profile->threads[a->thread].name,
 				     profile->threads[b->thread].name);
-	if (flat->dimension == BY_PROCESS)
+	if (flat->second == BY_PROCESS || flat->second == BY_PID)
 		return compare_texts(flat, profile->processes[a->process].name,
 				     profile->processes[b->process].name);
 	return by_function(flat, a, b);
+}
+
+/* With two keys: whatever the order is, it is one of groups, and of the rows in each. */
+static int by_group(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	return flat->groups ? compare_u64(a->group, b->group) : 0;
+}
+
+static int by_phase(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+{
+	(void)flat;
+	return compare_u64(a->phase, b->phase);
 }
 
 /* A histogram is in the order of its classes. */
@@ -155,15 +168,15 @@ static const char *const key_names[] = {"self", "total",    "samples", "calls",	
 static const compare_fn key_compares[] = {by_self, by_total,	by_samples, by_calls, by_per_call,
 					  by_name, by_function, by_line,    by_module};
 /* Behind the keys asked for. */
-static const compare_fn standard[] = {by_lifetime, by_self, by_total, by_cpu,
-				      by_calls,	   by_name, by_line,  by_id};
+static const compare_fn standard[] = {by_lifetime, by_phase, by_self, by_total, by_cpu,
+				      by_calls,	   by_name,  by_line, by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
 /* Each key once: a second time it could not distinguish rows any more. */
 struct order {
 	const struct flat *flat;
-	compare_fn compares[ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard)];
+	compare_fn compares[1 + ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard)];
 	size_t nr;
 };
 
@@ -185,21 +198,50 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return result;
 }
 
-static void sort_rows(struct flat *flat, struct order *order)
+static void sort_in_order(struct flat *flat, struct order *order)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
 		add_compare(order, standard[i]);
 	order->flat = flat;
 	flat->by_self = order->compares[0] == by_self ||
-			(order->compares[0] == by_lifetime && order->compares[1] == by_self);
+			(order->compares[0] == by_lifetime && order->compares[2] == by_self);
 	if (flat->nr > 0)
 		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
+}
+
+/* The groups in the same order: it is theirs that rows have the numbers of from now on. */
+static void sort_groups(struct flat *flat, const struct order *order)
+{
+	struct flat *groups = flat->groups;
+	cleanup_free uint32_t *ranks = NULL;
+	struct order same = *order;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < groups->nr; i++)
+		last = max_u64(last, groups->rows[i].group);
+	ranks = xcalloc(last + 1, sizeof(*ranks));
+	sort_in_order(groups, &same);
+	for (uint32_t i = 0; i < groups->nr; i++) {
+		ranks[groups->rows[i].group] = i;
+		groups->rows[i].group = i;
+	}
+	for (size_t i = 0; i < flat->nr; i++)
+		flat->rows[i].group = ranks[flat->rows[i].group];
+}
+
+static void sort_rows(struct flat *flat, struct order *order)
+{
+	if (flat->groups)
+		sort_groups(flat, order);
+	sort_in_order(flat, order);
 }
 
 void flat_sort_standard(struct flat *flat)
 {
 	struct order order = {0};
 
+	if (flat->groups)
+		add_compare(&order, by_group);
 	sort_rows(flat, &order);
 }
 
@@ -234,6 +276,8 @@ int flat_sort(struct flat *flat, const char *keys, struct err *err)
 {
 	struct order order = {0};
 
+	if (flat->groups)
+		add_compare(&order, by_group);
 	for (const char *at = keys; *at;) {
 		size_t length = strcspn(at, ",");
 		compare_fn compare = find_key(at, length);

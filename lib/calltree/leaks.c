@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/flat_priv.h"
 #include "calltree/observe.h"
 #include "profile/block_search.h"
 
@@ -73,19 +74,19 @@ static bool is_of(const void *owner, uint32_t index, const void *key)
 	       have->owner.thread.v == want->owner.thread.v;
 }
 
-static struct leak_owner owner_of(const struct profile *profile, const struct sample *sample,
-				  enum leaks_by by)
+static struct leak_owner owner_of(const struct leaks *leaks, const struct sample *sample)
 {
-	const struct profile_thread *thread = &profile->threads[sample->thread.v];
+	const struct profile_thread *thread = &profile_of(leaks)->threads[sample->thread.v];
+	uint32_t process = thread->process;
 
-	return (struct leak_owner){.process = thread->process,
-				   .thread = by == LEAKS_BY_THREAD ? thread->name : STR_EMPTY};
+	return (struct leak_owner){.process = leaks->programs ? leaks->programs[process] : process,
+				   .thread =
+					   leaks->by == LEAKS_BY_THREAD ? thread->name : STR_EMPTY};
 }
 
 static struct leak *row_of(struct leaks *leaks, struct index_set *set, const struct sample *sample)
 {
-	const struct leak leak = {.owner = owner_of(profile_of(leaks), sample, leaks->by),
-				  .sample = *sample};
+	const struct leak leak = {.owner = owner_of(leaks, sample), .sample = *sample};
 	uint64_t hash = hash_mix(hash_mix(hash_u64(sample->stack.v), sample->end),
 				 (uint64_t)leak.owner.process << 32 | leak.owner.thread.v);
 	uint32_t row = index_set_find(set, hash, is_of, leaks, &leak);
@@ -271,6 +272,7 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 
 	leaks->selection = selection;
 	leaks->by = request->by;
+	leaks->programs = leaks->by == LEAKS_BY_PROGRAM ? flat_programs(profile_of(leaks)) : NULL;
 	leaks->min_age_ns = request->min_age_ns;
 	leaks->depth = request->depth;
 	observation_walk_init(&walk, selection, is_at_end(selection) ? METRIC_LEAKED : METRIC_LIVE);
@@ -310,6 +312,7 @@ void leaks_free(struct leaks *leaks)
 {
 	if (!leaks)
 		return;
+	free(leaks->programs);
 	free(leaks->rows);
 	free(leaks);
 }

@@ -14,12 +14,13 @@ struct selection;
 /* Whose leaks are told apart. */
 enum leaks_by {
 	LEAKS_BY_PROCESS,
-	LEAKS_BY_THREAD, /* its threads of one name together */
+	LEAKS_BY_PROGRAM, /* processes of one name together */
+	LEAKS_BY_THREAD,  /* its threads of one name together */
 };
 
 /* Who allocated: a process, or threads of it. */
 struct leak_owner {
-	uint32_t process;     /* row of profile.processes */
+	uint32_t process;     /* row of profile.processes; by program the first of that name */
 	struct str_id thread; /* the name; STR_EMPTY by process */
 };
 
@@ -47,6 +48,7 @@ struct leaks {
 	const struct selection *selection; /* borrowed */
 	uint64_t at_ns;			   /* the moment; or HEAP_AT_END */
 	enum leaks_by by;
+	uint32_t *programs; /* owned; by process the first of its name; NULL but by program */
 	uint64_t min_age_ns;
 	uint64_t depth; /* levels of a stack to show, from the leaf on; 0: all */
 	bool tells_lost;

@@ -15,6 +15,7 @@
 #include "calltree/flat.h"
 #include "calltree/lifetime.h"
 #include "calltree/per_call.h"
+#include "calltree/phases.h"
 #include "calltree/weights.h"
 #include "profile/heap_estimate.h"
 
@@ -54,8 +55,11 @@ struct flat_field {
 };
 
 #define BIT(dimension) (1u << (dimension))
-#define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
-#define ALL	       (~0u)
+/* Beside those bits: of tables by one key, or by two, alone. */
+#define OF_ONE_KEY  (1u << 30)
+#define OF_TWO_KEYS (1u << 31)
+#define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
+#define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
 
 static struct field_value text_value(const char *text)
 {
@@ -85,26 +89,75 @@ static struct field_value get_name(const struct flat *flat, const struct flat_ro
 	return text_value(buf_str(scratch));
 }
 
+static struct field_value key_value(const struct flat *flat, const struct flat_row *row,
+				    enum dimension dimension, struct buf *scratch)
+{
+	flat_append_key(scratch, flat, row, dimension, NAME_FULL);
+	return text_value(buf_str(scratch));
+}
+
+static struct field_value get_function(const struct flat *flat, const struct flat_row *row,
+				       struct buf *scratch)
+{
+	return key_value(flat, row, BY_FUNCTION, scratch);
+}
+
+static struct field_value get_thread(const struct flat *flat, const struct flat_row *row,
+				     struct buf *scratch)
+{
+	return key_value(flat, row, BY_THREAD, scratch);
+}
+
+static struct field_value get_state(const struct flat *flat, const struct flat_row *row,
+				    struct buf *scratch)
+{
+	return key_value(flat, row, BY_STATE, scratch);
+}
+
+static struct field_value get_syscall(const struct flat *flat, const struct flat_row *row,
+				      struct buf *scratch)
+{
+	return key_value(flat, row, BY_SYSCALL, scratch);
+}
+
+static struct field_value get_lifetime(const struct flat *flat, const struct flat_row *row,
+				       struct buf *scratch)
+{
+	return key_value(flat, row, BY_LIFETIME, scratch);
+}
+
+static struct field_value get_mark(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	return row->phase == 0 ? text_value(NULL) : key_value(flat, row, BY_MARK, scratch);
+}
+
+/* The function whose place in the source a row has; of other rows it is that of their line or file.
+ */
+static const struct function *function_of(const struct flat *flat, const struct flat_row *row)
+{
+	if (!flat_has_key(flat, BY_FUNCTION) || flat_has_key(flat, BY_LINE) ||
+	    flat_has_key(flat, BY_FILE))
+		return NULL;
+	return label_function(flat_expansion(flat), row->label);
+}
+
 static struct field_value get_file(const struct flat *flat, const struct flat_row *row,
 				   struct buf *scratch)
 {
-	const struct function *function = NULL;
+	const struct function *function = function_of(flat, row);
 
 	(void)scratch;
-	if (flat->dimension == BY_FUNCTION)
-		function = label_function(flat_expansion(flat), row->label);
 	return text_value(known_text(flat, function ? function->file : row->file));
 }
 
 static struct field_value get_line(const struct flat *flat, const struct flat_row *row,
 				   struct buf *scratch)
 {
-	const struct function *function = NULL;
+	const struct function *function = function_of(flat, row);
 	uint32_t line;
 
 	(void)scratch;
-	if (flat->dimension == BY_FUNCTION)
-		function = label_function(flat_expansion(flat), row->label);
 	line = function ? function->line : row->line;
 	if (line == 0)
 		return (struct field_value){.type = FIELD_ABSENT};
@@ -138,15 +191,17 @@ static const struct profile_process *process_of(const struct flat *flat, const s
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
 
-	if (flat->dimension == BY_THREAD)
+	if (flat_has_key(flat, BY_THREAD))
 		return &profile->processes[profile->threads[row->thread].process];
-	return &profile->processes[row->process];
+	return &profile->processes[row->program.nr ? row->program.heaviest : row->process];
 }
 
 static struct field_value get_pid(const struct flat *flat, const struct flat_row *row,
 				  struct buf *scratch)
 {
 	(void)scratch;
+	if (row->program.nr > 1)
+		return (struct field_value){.type = FIELD_ABSENT};
 	return integer_value((uint64_t)process_of(flat, row)->pid);
 }
 
@@ -168,7 +223,17 @@ static struct field_value get_command(const struct flat *flat, const struct flat
 				      struct buf *scratch)
 {
 	(void)scratch;
+	if (row->program.nr > 1 && !row->program.one_command)
+		return text_value(NULL);
 	return text_value(known_text(flat, process_of(flat, row)->command));
+}
+
+static struct field_value get_processes(const struct flat *flat, const struct flat_row *row,
+					struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->program.nr);
 }
 
 static struct field_value get_syscall_nr(const struct flat *flat, const struct flat_row *row,
@@ -203,6 +268,24 @@ static struct field_value get_to(const struct flat *flat, const struct flat_row 
 	if (!lifetime_to_ns((enum lifetime)row->lifetime, &ns))
 		return (struct field_value){.type = FIELD_ABSENT};
 	return integer_value(ns);
+}
+
+static struct field_value get_begin(const struct flat *flat, const struct flat_row *row,
+				    struct buf *scratch)
+{
+	(void)scratch;
+	return integer_value(flat_row_phase(flat, row)->from_ns);
+}
+
+static struct field_value get_end(const struct flat *flat, const struct flat_row *row,
+				  struct buf *scratch)
+{
+	uint64_t end_ns = flat_row_phase(flat, row)->to_ns;
+
+	(void)scratch;
+	if (end_ns == UINT64_MAX)
+		end_ns = flat_expansion(flat)->profile->meta.duration_ns;
+	return integer_value(end_ns);
 }
 
 static struct field_value get_self(const struct flat *flat, const struct flat_row *row,
@@ -290,6 +373,22 @@ static struct field_value get_cpu(const struct flat *flat, const struct flat_row
 	return integer_value(row->cpu.weight);
 }
 
+static struct field_value get_runq(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->runq_ns);
+}
+
+static struct field_value get_blocked(const struct flat *flat, const struct flat_row *row,
+				      struct buf *scratch)
+{
+	(void)flat;
+	(void)scratch;
+	return integer_value(row->blocked_ns);
+}
+
 static struct field_value get_user(const struct flat *flat, const struct flat_row *row,
 				   struct buf *scratch)
 {
@@ -362,19 +461,30 @@ static struct field_value get_wait_functions(const struct flat *flat, const stru
 }
 
 static const struct flat_field fields[] = {
-	{"function", FUNCTIONS, IN_ANY, get_name},
+	{"function", FUNCTIONS, IN_ANY, get_function},
 	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), IN_ANY, get_file},
 	{"line", FUNCTIONS | BIT(BY_SOURCE_LINE), IN_ANY, get_line},
 	{"module", FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE), IN_ANY, get_module},
 	{"inlined", FUNCTIONS, IN_ANY, get_inlined},
-	{"pid", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_ANY, get_pid},
+	{"pid", BIT(BY_THREAD) | BIT(BY_PID), IN_ANY, get_pid},
+	{"pid", BIT(BY_PROCESS) | OF_ONE_KEY, IN_ANY, get_pid},
 	{"tid", BIT(BY_THREAD), IN_ANY, get_tid},
-	{"name", ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE), IN_ANY, get_name},
-	{"process", BIT(BY_THREAD), IN_ANY, get_process_name},
-	{"command", BIT(BY_PROCESS), IN_ANY, get_command},
+	{"name", (ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE)) | OF_ONE_KEY, IN_ANY, get_name},
+	{"thread", BIT(BY_THREAD) | OF_TWO_KEYS, IN_ANY, get_thread},
+	{"process", BIT(BY_THREAD) | OF_ONE_KEY, IN_ANY, get_process_name},
+	{"process", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_TWO_KEYS, IN_ANY,
+	 get_process_name},
+	{"processes", BIT(BY_PROCESS) | OF_ONE_KEY, IN_ANY, get_processes},
+	{"command", BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_ANY, get_command},
+	{"state", BIT(BY_STATE) | OF_TWO_KEYS, IN_ANY, get_state},
+	{"syscall", BIT(BY_SYSCALL) | OF_TWO_KEYS, IN_ANY, get_syscall},
 	{"syscall_nr", BIT(BY_SYSCALL), IN_ANY, get_syscall_nr},
+	{"lifetime", BIT(BY_LIFETIME) | OF_TWO_KEYS, IN_ANY, get_lifetime},
 	{"from_ns", BIT(BY_LIFETIME), IN_ANY, get_from},
 	{"to_ns", BIT(BY_LIFETIME), IN_ANY, get_to},
+	{"mark", BIT(BY_MARK), IN_ANY, get_mark},
+	{"begin_ns", BIT(BY_MARK), IN_ANY, get_begin},
+	{"end_ns", BIT(BY_MARK), IN_ANY, get_end},
 	{"self_ns", ALL, IN_NS, get_self},
 	{"total_ns", ALL, IN_NS, get_total},
 	{"self_bytes", ALL, IN_BYTES, get_self},
@@ -387,9 +497,12 @@ static const struct flat_field fields[] = {
 	{"self_pct", ALL, IN_ANY, get_self_percent},
 	{"total_pct", ALL, IN_ANY, get_total_percent},
 	{"ci_pct", ALL, IN_ANY, get_interval},
-	{"cpu_ns", BIT(BY_SYSCALL), IN_NS, get_cpu},
-	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_NS, get_user},
-	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS), IN_NS, get_system},
+	{"cpu_ns", BIT(BY_SYSCALL) | BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_cpu},
+	{"runq_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_runq},
+	{"blocked_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_blocked},
+	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS, get_user},
+	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS,
+	 get_system},
 	{"calls", ALL, IN_ANY, get_calls},
 	{"per_call_ns", ALL, IN_NS, get_per_call},
 	{"per_call_ci_ns", ALL, IN_NS, get_per_call_interval},
@@ -416,7 +529,11 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 
 static bool has_field(const struct flat *flat, const struct flat_field *field)
 {
-	return (field->dimensions & BIT(flat->dimension)) &&
+	unsigned int keys = field->dimensions & (OF_ONE_KEY | OF_TWO_KEYS);
+
+	if (keys && !(keys & (flat_has_two_keys(flat) ? OF_TWO_KEYS : OF_ONE_KEY)))
+		return false;
+	return (field->dimensions & (BIT(flat->dimension) | BIT(flat->second))) &&
 	       is_measured(field->measure, flat->weights->metric);
 }
 
@@ -505,9 +622,12 @@ static void json_row(struct json *json, const struct flat *flat, const struct fl
 	json_object_end(json);
 }
 
-static size_t nr_shown(const struct flat *flat, size_t limit)
+/* With two keys a limit is one of the rows of each group. */
+static bool is_shown(const struct flat *flat, size_t row, size_t limit)
 {
-	return limit && limit < flat->nr ? limit : flat->nr;
+	if (!limit || row < limit)
+		return true;
+	return flat->groups && flat->rows[row - limit].group != flat->rows[row].group;
 }
 
 void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
@@ -518,8 +638,9 @@ void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
 	json_init(&json, sink);
 	json_begin_view(&json, flat->weights);
 	json_key_array_begin(&json, "rows");
-	for (size_t i = 0; i < nr_shown(flat, limit); i++)
-		json_row(&json, flat, &flat->rows[i], &scratch);
+	for (size_t i = 0; i < flat->nr; i++)
+		if (is_shown(flat, i, limit))
+			json_row(&json, flat, &flat->rows[i], &scratch);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_finish(&json);
@@ -593,7 +714,8 @@ void flat_print_csv(const struct flat *flat, size_t limit, struct sink *sink)
 	struct buf scratch = {0};
 
 	csv_line(flat, NULL, &scratch, sink);
-	for (size_t i = 0; i < nr_shown(flat, limit); i++)
-		csv_line(flat, &flat->rows[i], &scratch, sink);
+	for (size_t i = 0; i < flat->nr; i++)
+		if (is_shown(flat, i, limit))
+			csv_line(flat, &flat->rows[i], &scratch, sink);
 	buf_release(&scratch);
 }

@@ -12,6 +12,7 @@
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
+#include "calltree/phases.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/line.h"
@@ -27,6 +28,7 @@ struct cells {
 	struct unit unit, cpu_unit;
 	bool has_calls; /* is any of its rows counted? */
 	bool has_waits; /* has any of them a wait function? */
+	bool of_group;	/* with two keys: the row is one of flat.groups, or else it is below one */
 };
 
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
@@ -41,8 +43,10 @@ struct flat_column {
 #define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
 #define NOT_CODE                                                                                   \
-	(BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_STATE) | BIT(BY_SYSCALL) | BIT(BY_LIFETIME))
-#define ALL (CODE | NOT_CODE)
+	(BIT(BY_THREAD) | PROCESSES | BIT(BY_STATE) | BIT(BY_SYSCALL) | BIT(BY_LIFETIME) |         \
+	 BIT(BY_MARK))
+#define PROCESSES (BIT(BY_PROCESS) | BIT(BY_PID))
+#define ALL	  (CODE | NOT_CODE)
 
 static const struct profile *profile_of(const struct cells *cells)
 {
@@ -111,12 +115,34 @@ static enum style samples_cell(struct buf *out, const struct cells *cells,
 	return STYLE_DIM;
 }
 
+/* Behind the name of a group: what tells it from others of that name. */
+static void append_members(struct buf *out, const struct flat *flat, const struct flat_row *row)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (flat->dimension == BY_THREAD)
+		buf_printf(out, " (tid %d)", (int)profile->threads[row->thread].tid);
+	else if (flat->dimension == BY_PID)
+		buf_printf(out, " (pid %d)", (int)profile->processes[row->process].pid);
+	else if (row->program.nr > 1)
+		buf_printf(out, " (%u processes)", row->program.nr);
+}
+
 static enum style name_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
-	size_t start = out->nr_bytes;
+	const struct flat *flat = cells->flat;
+	size_t start;
 
-	flat_append_name(out, cells->flat, row, cells->view->names);
-	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
+	if (flat->groups && !cells->of_group)
+		buf_append_str(out, "  ");
+	start = out->nr_bytes;
+	flat_append_key(out, flat, row, cells->of_group ? flat->dimension : flat->second,
+			cells->view->names);
+	if (cells->of_group)
+		append_members(out, flat, row);
+	return cells->of_group		    ? STYLE_HEADING
+	       : buf_str(out)[start] == '[' ? STYLE_SPECIAL
+					    : STYLE_PLAIN;
 }
 
 /* "read_request +2": and two others. Nothing where the row is that of the function itself. */
@@ -165,6 +191,8 @@ static const struct profile_process *process_of(const struct cells *cells,
 {
 	const struct profile *profile = profile_of(cells);
 
+	if (row->program.nr)
+		return &profile->processes[row->program.heaviest];
 	if (row->process != FLAT_NONE)
 		return &profile->processes[row->process];
 	return &profile->processes[profile->threads[row->thread].process];
@@ -186,8 +214,47 @@ static enum style process_name_cell(struct buf *out, const struct cells *cells,
 static enum style command_cell(struct buf *out, const struct cells *cells,
 			       const struct flat_row *row)
 {
-	buf_append_str(out, profile_str(profile_of(cells), process_of(cells, row)->command));
+	if (row->program.nr <= 1 || row->program.one_command)
+		buf_append_str(out,
+			       profile_str(profile_of(cells), process_of(cells, row)->command));
 	return STYLE_DIM;
+}
+
+static enum style processes_cell(struct buf *out, const struct cells *cells,
+				 const struct flat_row *row)
+{
+	(void)cells;
+	append_count(out, row->program.nr);
+	return STYLE_DIM;
+}
+
+static enum style begin_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	append_weight(out, METRIC_WALL, flat_row_phase(cells->flat, row)->from_ns);
+	return STYLE_DIM;
+}
+
+static enum style length_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
+{
+	const struct phase *phase = flat_row_phase(cells->flat, row);
+	uint64_t end_ns = min_u64(phase->to_ns, profile_of(cells)->meta.duration_ns);
+
+	append_weight(out, METRIC_WALL, end_ns > phase->from_ns ? end_ns - phase->from_ns : 0);
+	return STYLE_DIM;
+}
+
+static enum style runq_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+{
+	append_in_unit(out, row->runq_ns, &cells->cpu_unit);
+	return STYLE_PLAIN;
+}
+
+static enum style blocked_cell(struct buf *out, const struct cells *cells,
+			       const struct flat_row *row)
+{
+	append_in_unit(out, row->blocked_ns, &cells->cpu_unit);
+	return STYLE_PLAIN;
 }
 
 static enum style cpu_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
@@ -288,11 +355,16 @@ static const struct flat_column columns[] = {
 	{BIT(BY_FUNCTION), NUMBER("per call"), per_call_cell},
 	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), per_call_interval_cell},
 	{NOT_CODE, SPARE_NUMBER("samples", 2), samples_cell},
-	{BIT(BY_SYSCALL), SPARE_NUMBER("cpu", 3), cpu_cell},
-	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("user", 1), user_cell},
-	{BIT(BY_THREAD) | BIT(BY_PROCESS), SPARE_NUMBER("system", 1), system_cell},
+	{BIT(BY_SYSCALL) | BIT(BY_MARK), SPARE_NUMBER("cpu", 3), cpu_cell},
+	{BIT(BY_MARK), SPARE_NUMBER("runq", 3), runq_cell},
+	{BIT(BY_MARK), SPARE_NUMBER("blocked", 3), blocked_cell},
+	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("user", 1), user_cell},
+	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("system", 1), system_cell},
 	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
-	{BIT(BY_PROCESS), NUMBER("pid"), pid_cell},
+	{BIT(BY_PID), NUMBER("pid"), pid_cell},
+	{BIT(BY_PROCESS), NUMBER("processes"), processes_cell},
+	{BIT(BY_MARK), NUMBER("begins"), begin_cell},
+	{BIT(BY_MARK), NUMBER("lasts"), length_cell},
 	{BIT(BY_FUNCTION), KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), name_cell},
 	{BIT(BY_LINE), KEPT_NAME("function", CUT_MIDDLE, 16, 4, 24), name_cell},
 	{FUNCTIONS, KEPT_NAME("wait function", CUT_MIDDLE, 12, 4, 20), wait_cell},
@@ -305,19 +377,20 @@ static const struct flat_column columns[] = {
 	{BIT(BY_THREAD), NAME("thread", CUT_END, 12, 1), name_cell},
 	{BIT(BY_THREAD), SPARE_NUMBER("pid", 3), pid_cell},
 	{BIT(BY_THREAD), SPARE_NAME("process", CUT_END, 12, 1, 4), process_name_cell},
-	{BIT(BY_PROCESS), NAME("process", CUT_END, 12, 1), name_cell},
-	{BIT(BY_PROCESS), SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
+	{PROCESSES, NAME("process", CUT_END, 12, 1), name_cell},
+	{PROCESSES, SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), wait_cell},
 	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
+	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), name_cell},
 };
 
 /* The columns of one table, chosen from those above, with the unit in their headers. */
 struct chosen {
 	const struct flat_column *from[ARRAY_SIZE(columns)];
 	struct table_column columns[ARRAY_SIZE(columns)];
-	char headers[ARRAY_SIZE(columns)][24];
+	char headers[ARRAY_SIZE(columns)][32];
 	size_t nr;
 };
 
@@ -356,7 +429,7 @@ static bool has_any_split(const struct flat *flat)
 /* The unit of what a column's cells hold. */
 static const char *unit_of(const struct flat_column *column, const struct cells *cells)
 {
-	if (column->cell == cpu_cell)
+	if (column->cell == cpu_cell || column->cell == runq_cell || column->cell == blocked_cell)
 		return cells->cpu_unit.name;
 	if (column->cell == calls_cell)
 		return cells->view->rate_ns ? "/s" : "";
@@ -371,11 +444,20 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 static bool is_shown(const struct flat_column *column, const struct cells *cells, bool has_splits)
 {
 	enum metric metric = cells->flat->weights->metric;
+	bool is_grouped = cells->flat->groups != NULL;
 
 	if (is_split(column))
 		return has_splits;
 	if (column->cell == cpu_cell)
-		return metric != METRIC_CPU && !metric_is_memory(metric);
+		return metric != METRIC_CPU && !is_grouped && !metric_is_memory(metric);
+	if (column->cell == runq_cell)
+		return metric != METRIC_RUNQ && !is_grouped && !metric_is_memory(metric);
+	if (column->cell == blocked_cell)
+		return metric != METRIC_BLOCKED && !is_grouped && !metric_is_memory(metric);
+	if (column->cell == processes_cell)
+		return !is_grouped;
+	if (column->cell == command_cell)
+		return !is_grouped || cells->flat->second == BY_PID;
 	if (column->cell == wait_cell)
 		return cells->has_waits;
 	if (column->cell == calls_cell)
@@ -387,6 +469,30 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	return true;
 }
 
+/* With two keys columns are of the second; but there is a total if the first one is of code. */
+static bool is_of_table(const struct flat_column *column, const struct flat *flat)
+{
+	unsigned int keys = BIT(flat->second);
+
+	if (column->cell == total_cell || column->cell == total_percent_cell)
+		keys |= BIT(flat->dimension);
+	return (column->dimensions & keys) != 0;
+}
+
+/* "thread, function" above the names of both. */
+static void head_names(struct chosen *chosen, const struct flat *flat)
+{
+	const char *first = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		if (columns[i].cell == name_cell && columns[i].dimensions & BIT(flat->dimension))
+			first = columns[i].column.header;
+	for (size_t i = 0; i < chosen->nr; i++)
+		if (chosen->from[i]->cell == name_cell)
+			snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s, %s", first,
+				 chosen->from[i]->column.header);
+}
+
 static void choose_columns(struct chosen *chosen, const struct cells *cells)
 {
 	const struct flat *flat = cells->flat;
@@ -396,16 +502,26 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		const struct flat_column *column = &columns[i];
 
-		if ((column->dimensions & BIT(flat->dimension)) &&
-		    is_shown(column, cells, has_splits))
+		if (is_of_table(column, flat) && is_shown(column, cells, has_splits))
 			choose_column(chosen, column, unit_of(column, cells));
 	}
+	if (flat->groups)
+		head_names(chosen, flat);
 	for (size_t i = 0; i < chosen->nr && cells->has_calls; i++) {
 		if (chosen->from[i]->cell == total_percent_cell)
 			chosen->columns[i].drop = 2;
 		else if (chosen->from[i]->cell == total_cell)
 			chosen->columns[i].drop = 1;
 	}
+}
+
+/* The others say more of a row by its second key. */
+static bool is_of_groups(const struct flat_column *column)
+{
+	return column->cell == self_cell || column->cell == self_percent_cell ||
+	       column->cell == interval_cell || column->cell == total_cell ||
+	       column->cell == total_percent_cell || column->cell == blocks_cell ||
+	       column->cell == samples_cell || column->cell == name_cell;
 }
 
 static void add_row(struct table *table, const struct chosen *chosen, const struct cells *cells,
@@ -417,6 +533,10 @@ static void add_row(struct table *table, const struct chosen *chosen, const stru
 		enum style style;
 
 		buf_clear(&text);
+		if (cells->of_group && !is_of_groups(chosen->from[i])) {
+			table_add(table, STYLE_PLAIN, "");
+			continue;
+		}
 		style = chosen->from[i]->cell(&text, cells, row);
 		table_add(table, style, buf_str(&text));
 	}
@@ -443,7 +563,8 @@ static const struct flat_row **choose_rows(const struct flat *flat, size_t limit
 
 	*nr = 0;
 	for (size_t i = 0; i < flat->nr && (!limit || *nr < limit); i++) {
-		if (!limit || !flat->by_self || is_worth_a_row(flat, &flat->rows[i]))
+		if (!limit || !flat->by_self || flat->phases ||
+		    is_worth_a_row(flat, &flat->rows[i]))
 			rows[(*nr)++] = &flat->rows[i];
 	}
 	return rows;
@@ -481,6 +602,50 @@ static void print_left_out(const struct flat *flat, const struct view *view,
 	buf_release(&line);
 }
 
+#define GROUPS_SHOWN 20
+
+/* Each with at most `limit` rows below it; the number of rows that are not shown. */
+static size_t add_groups(struct table *table, const struct chosen *chosen, struct cells *cells,
+			 size_t limit)
+{
+	const struct flat *flat = cells->flat;
+	size_t nr_groups = limit ? min_u64(GROUPS_SHOWN, flat->groups->nr) : flat->groups->nr;
+	size_t next = 0, nr_shown = 0;
+
+	for (size_t group = 0; group < nr_groups; group++) {
+		cells->of_group = true;
+		add_row(table, chosen, cells, &flat->groups->rows[group]);
+		cells->of_group = false;
+		for (size_t nr = 0; next < flat->nr && flat->rows[next].group == group; next++) {
+			if (limit && nr++ >= limit)
+				continue;
+			add_row(table, chosen, cells, &flat->rows[next]);
+			nr_shown++;
+		}
+	}
+	return flat->nr - nr_shown;
+}
+
+static void print_groups_left_out(const struct flat *flat, const struct view *view, size_t nr_rows,
+				  struct sink *sink)
+{
+	struct buf text = {0};
+
+	if (nr_rows == 0)
+		return;
+	buf_append_str(&text, "and ");
+	append_count(&text, nr_rows);
+	buf_append_str(&text, " more");
+	if (flat->groups->nr > GROUPS_SHOWN) {
+		buf_append_str(&text, ", with ");
+		append_count(&text, flat->groups->nr - GROUPS_SHOWN);
+		buf_append_str(&text, " more groups");
+	}
+	buf_append_str(&text, " (-n 0 shows all)");
+	line_print(sink, view, STYLE_DIM, buf_str(&text));
+	buf_release(&text);
+}
+
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink)
 {
@@ -488,25 +653,37 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 	size_t shown;
 	cleanup_free const struct flat_row **rows = choose_rows(flat, limit, &shown);
 	uint64_t largest = 0, largest_cpu = 0;
+	size_t nr_left_out = 0;
 	struct chosen chosen;
 	struct table *table;
 
 	for (size_t i = 0; i < shown; i++) {
 		largest = max_u64(largest, rows[i]->total.weight);
 		largest_cpu = max_u64(largest_cpu, rows[i]->cpu.weight);
+		largest_cpu = max_u64(largest_cpu, rows[i]->runq_ns);
+		largest_cpu = max_u64(largest_cpu, rows[i]->blocked_ns);
 		cells.has_calls = cells.has_calls || rows[i]->counted;
 		cells.has_waits = cells.has_waits || (rows[i]->wait_function != FLAT_NONE &&
 						      rows[i]->wait_function != rows[i]->label);
 	}
+	for (size_t i = 0; flat->groups && i < flat->groups->nr; i++)
+		largest = max_u64(largest, flat->groups->rows[i].total.weight);
 	cells.unit = unit_chosen(view->unit, flat->weights->metric, largest);
 	cells.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu);
 	choose_columns(&chosen, &cells);
 	table = table_new(chosen.columns, chosen.nr);
-	for (size_t i = 0; i < shown; i++)
-		add_row(table, &chosen, &cells, rows[i]);
+	if (flat->groups) {
+		nr_left_out = add_groups(table, &chosen, &cells, limit);
+	} else {
+		for (size_t i = 0; i < shown; i++)
+			add_row(table, &chosen, &cells, rows[i]);
+	}
 	table_print(table, view, sink);
 	table_free(table);
-	print_left_out(flat, view, rows, shown, cells.has_calls, sink);
+	if (flat->groups)
+		print_groups_left_out(flat, view, nr_left_out, sink);
+	else
+		print_left_out(flat, view, rows, shown, cells.has_calls, sink);
 }
 
 /* C++ asks for memory by this one, whoever wants it. */

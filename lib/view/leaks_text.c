@@ -28,7 +28,8 @@ static const struct expansion *expansion_of(const struct leaks *leaks)
 	return leaks->selection->expansion;
 }
 
-/* "worker (1234)", or "thread pool-1" and of which process, where `names_process`. */
+/* "worker (1234)", or all of that name, "worker", or "thread pool-1" and of which process, where
+ * `names_process`. */
 static void append_owner(struct buf *out, const struct leaks *leaks, const struct leak_owner *owner,
 			 bool names_process)
 {
@@ -43,7 +44,8 @@ static void append_owner(struct buf *out, const struct leaks *leaks, const struc
 	if (!names_process)
 		return;
 	escape_terminal(out, profile_str(profile, process->name));
-	buf_printf(out, " (%d)", (int)process->pid);
+	if (leaks->by != LEAKS_BY_PROGRAM)
+		buf_printf(out, " (%d)", (int)process->pid);
 }
 
 /* Who leaks, in all. */
@@ -125,11 +127,13 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 		}
 	}
 	if (owners->nr > 1) {
-		bool is_by_thread = leaks->by == LEAKS_BY_THREAD;
+		static const char *const kinds[] = {[LEAKS_BY_PROCESS] = " processes",
+						    [LEAKS_BY_PROGRAM] = " programs",
+						    [LEAKS_BY_THREAD] = " names"};
 
-		buf_append_str(&text, is_by_thread ? ", by threads of " : ", by ");
+		buf_append_str(&text, leaks->by == LEAKS_BY_THREAD ? ", by threads of " : ", by ");
 		append_count(&text, owners->nr);
-		buf_append_str(&text, is_by_thread ? " names" : " processes");
+		buf_append_str(&text, kinds[leaks->by]);
 	} else if (leaks->nr) {
 		append_stacks(&text, leaks->nr);
 	}
@@ -296,7 +300,11 @@ static void write_owner(struct json *json, const struct leaks *leaks,
 	const struct profile *profile = expansion_of(leaks)->profile;
 	const struct profile_process *process = &profile->processes[owner->process];
 
-	json_key_u64(json, "pid", (uint64_t)process->pid);
+	json_key(json, "pid");
+	if (leaks->by == LEAKS_BY_PROGRAM)
+		json_null(json);
+	else
+		json_u64(json, (uint64_t)process->pid);
 	json_key_str(json, "process", profile_str(profile, process->name));
 	if (leaks->by == LEAKS_BY_THREAD)
 		json_key_str(json, "thread", profile_str(profile, owner->thread));

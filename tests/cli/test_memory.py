@@ -106,7 +106,7 @@ class Memory(MadeCase):
             self.assertEqual(len(own), owner["stacks"])
         text = profc("report", "-i", self.data, "--leaks", "--by", "thread").stdout
         self.assertIn(f" by thread {leaks['owners'][0]['thread']}", text)
-        self.assertEqual(self.json("--leaks", "--by", "process"), self.json("--leaks"))
+        self.assertEqual(self.json("--leaks", "--by", "pid"), self.json("--leaks"))
 
     def test_lines_of_leaks_are_places(self):
         text = profc("report", "-i", self.data, "--leaks", "-n", "1").stdout.splitlines()

@@ -35,6 +35,41 @@ class Tables(Made):
                     report = self.report("--metric", metric, "--by", by)
                     self.assertEqual(sum(row[weight] for row in report["rows"]), report[total])
 
+    def test_rows_of_two_keys_are_those_of_a_selection(self):
+        """Tables of each thread alone, however they are made; and these by the second key first."""
+        for by, key in (("function", "function"), ("line", "function"), ("module", "module"),
+                        ("state", "state")):
+            def values(rows, name):
+                return sorted((str(row[name]), row.get("line"), row.get("file"),
+                               row.get("module"), row["self_ns"], row["total_ns"])
+                              for row in rows)
+
+            pairs = self.report("-m", "wall", "--by", f"thread,{by}")["rows"]
+            other = self.report("-m", "wall", "--by", f"{by},thread")["rows"]
+            self.assertEqual(values(pairs, key), values(other, key))
+            for tid in {row["tid"] for row in pairs}:
+                with self.subTest(by=by, tid=tid):
+                    alone = self.report("-m", "wall", "--by", by, "--thread", str(tid))["rows"]
+                    mine = [row for row in pairs if row["tid"] == tid]
+                    name = "name" if by == "state" else key
+                    self.assertEqual(values(mine, key), values(alone, name))
+
+    def test_two_keys_are_groups(self):
+        lines = self.text("--by", "thread,function", "-n", "2", "--width", "80").splitlines()
+        self.assertIn("thread, function", lines[2])
+        groups = [line for line in lines[3:] if "(tid " in line]
+        self.assertEqual(len(groups), 3)
+        self.assertEqual([i for i, line in enumerate(lines) if "(tid " in line], [3, 6, 9])
+        self.assertRegex(lines[12], r"^and [0-9,]+ more \(-n 0 shows all\)$")
+        rows = self.report("--by", "thread,function", "-n", "2")["rows"]
+        self.assertEqual(len(rows), 6)
+        done = profc("report", "-i", self.data, "--by", "thread,pid", status=2)
+        self.assertIn("hint: --by pid,thread divides the other way round", done.stderr)
+
+    def test_no_marks(self):
+        done = profc("report", "-i", self.data, "--by", "mark", status=1)
+        self.assertTrue(done.stderr.startswith("profc: no marks in the recording"), done.stderr)
+
     def test_states_add_up_to_wall_time(self):
         report = self.report("--by", "state")
         self.assertEqual(report["metric"], "wall")

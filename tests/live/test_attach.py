@@ -56,7 +56,7 @@ class Attach(LiveCase):
             two.wait_ready()
             for options in ((f"{one.pid},{two.pid}",), (one.pid, "-p", two.pid)):
                 recording = attach(self.directory, *options, "-d", "500ms")
-                pids = {row["pid"] for row in recording.rows("--by", "process")}
+                pids = {row["pid"] for row in recording.rows("--by", "pid")}
                 self.assertEqual(pids, {one.pid, two.pid})
             self.assertUntouched(one.pid)
             self.assertUntouched(two.pid)

@@ -12,10 +12,7 @@ from targets import build, run
 class ChildCase(LiveCase):
     def times(self, recording):
         """CPU time by process name."""
-        times = {}
-        for row in recording.rows("--by", "process"):
-            times[row["name"]] = times.get(row["name"], 0) + row["self_ns"]
-        return times
+        return {row["name"]: row["self_ns"] for row in recording.rows("--by", "process")}
 
     def assertWorksIn(self, recording, process, function):
         """Nearly all of a process's time is below one function. (Commands name others, too.)"""

@@ -73,7 +73,7 @@ class JitNames(LiveCase):
             recording = self.record("forked", "one", "two", cpu_ms=150)
             names = {row["function"] for row in recording.rows() if row["module"] == "[jit]"}
             self.assertEqual(names, {"one", "two"})
-            of_both = [row for row in recording.rows("--by", "process") if row["pid"]]
+            of_both = [row for row in recording.rows("--by", "pid") if row["pid"]]
             self.assertEqual(len(of_both), 2, of_both)
 
     def test_a_map_that_its_program_removes(self):

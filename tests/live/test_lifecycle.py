@@ -268,7 +268,7 @@ class Processes(LiveCase):
             self.assertEqual(said["reads"], said["fed"], said)
             self.assertEqual(said["failed"], 0, said)
         for one in (recording, attached):
-            main = one.rows("--by", "process")[0]["pid"]
+            main = one.rows("--by", "pid")[0]["pid"]
             self.assertMostlyIn(one, "work_beside_workers", 0.8, options=("--thread", str(main)))
 
     def test_orphans_live_on_after_the_command(self):

@@ -13,6 +13,7 @@
 #include "browse/browse.h"
 #include "browse/key.h"
 #include "calltree/filter.h"
+#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "view/style.h"
 
@@ -355,8 +356,11 @@ static void test_browse__modules_and_processes_lead_to_their_functions(void **un
 	press(&session, "\r");
 	expect_within(&session, "by function, most self first, module a+b(1).so ");
 	expect_within(&session, "150 ms (60.0% of 250 ms) of CPU time");
-	press(&session, "bbbbbj\r");
+	press(&session, "bbbbbbj\r");
 	expect_within(&session, "by function, most self first, process 200, module a+b(1).so ");
+	expect_within(&session, "50.0 ms (20.0% of 250 ms) of CPU time");
+	press(&session, "bbbbb\r");
+	expect_within(&session, "by function, most self first, process other, module a+b(1).so ");
 	expect_within(&session, "50.0 ms (20.0% of 250 ms) of CPU time");
 	press(&session, "\033");
 	expect_within(&session, "by function, most self first   h: keys");
@@ -632,10 +636,53 @@ static void test_browse__any_keys_on_any_screen(void **unused)
 	end(&session);
 }
 
+/* What the command line leaves out of stacks stays so with the filters of keys. */
+static void test_browse__stacks_begin_and_end_as_asked_for(void **unused)
+{
+	static const char *const run = "^run$", *const hidden = "^(run|leaf)$";
+	const struct filter shaped = {.shape = {.focus = {&run, 1}, .hide = {&hidden, 1}}};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct browse_options options;
+	struct browse_input input;
+	struct expansion *expansion;
+	struct selection *selection;
+	struct weights *weights;
+	struct session session;
+
+	(void)unused;
+	made_sample(&made, "main;run;work;leaf", 100);
+	made_sample(&made, "main;run", 50);
+	made_sample(&made, "main;other", 25);
+	profile = made_end(&made);
+	expansion = expansion_new(profile, false);
+	assert_int_equal(selection_new(expansion, &shaped, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_CPU);
+	options = options_of(profile);
+	options.filter = &shaped;
+	session = (struct session){.profile = profile,
+				   .browse = browse_new(&options),
+				   .view = {.columns = 80, .names = NAME_SHORT},
+				   .nr_lines = 12};
+	input = (struct browse_input){.profile = profile, .weights = weights};
+	assert_int_equal(browse_show(session.browse, &input, NULL), 0);
+	expect_within(&session, "100.0 66.7 ");
+	expect_within(&session, " [hidden]");
+	press(&session, "m");
+	expect_within(&session, "150 ms (85.7% of 175 ms) of wall time");
+	expect_within(&session, " [hidden]");
+	browse_free(session.browse);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
 static void test_browse__metrics_of_memory_go_on_and_divide(void **unused)
 {
 	struct browse_wishes wishes = {.metric = METRIC_LIVE, .sort = "self"};
-	const int rows[] = {BY_LINE, BY_FILE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_LIFETIME};
+	const int rows[] = {BY_LINE,	BY_FILE, BY_MODULE,  BY_THREAD,
+			    BY_PROCESS, BY_PID,	 BY_LIFETIME};
 
 	(void)unused;
 	wishes.metrics = 1U << METRIC_CPU | 1U << METRIC_LIVE | 1U << METRIC_LEAKED;
@@ -643,6 +690,10 @@ static void test_browse__metrics_of_memory_go_on_and_divide(void **unused)
 		browse_wishes_next_dimension(&wishes);
 		assert_int_equal(wishes.by, rows[i]);
 	}
+	wishes.has_marks = true;
+	browse_wishes_next_dimension(&wishes);
+	assert_int_equal(wishes.by, BY_MARK);
+	wishes.by = BY_LIFETIME;
 	browse_wishes_next_metric(&wishes);
 	assert_int_equal(wishes.metric, METRIC_LEAKED);
 	assert_int_equal(wishes.by, BY_LIFETIME);
@@ -753,6 +804,7 @@ int main(void)
 		cmocka_unit_test(test_browse__keys_are_listed_and_left),
 		cmocka_unit_test(test_browse__far_away_pages_are_forgotten),
 		cmocka_unit_test(test_browse__any_keys_on_any_screen),
+		cmocka_unit_test(test_browse__stacks_begin_and_end_as_asked_for),
 		cmocka_unit_test(test_browse__metrics_of_memory_go_on_and_divide),
 		cmocka_unit_test(test_browse__calls_are_an_order_where_they_are_counted),
 		cmocka_unit_test(test_browse__input_is_bounded),

@@ -450,6 +450,169 @@ static void test_flat__cannot_sort_by_counts_that_are_not_there(void **state)
 	profile_free(profile);
 }
 
+/* "first, second self total\n" a row; weights in ms. */
+static void expect_pairs(const struct profile *profile, enum metric metric, const char *by,
+			 const char *expected)
+{
+	struct bench bench = bench_begin(profile, metric, BY_FUNCTION);
+	struct flat_keys keys;
+	struct flat *flat;
+
+	assert_int_equal(flat_keys_parse(by, &keys, NULL), 0);
+	flat = flat_new_by(bench.weights, &keys);
+	for (size_t i = 0; i < flat->nr; i++) {
+		const struct flat_row *row = &flat->rows[i];
+
+		flat_append_key(&bench.text, flat, &flat->groups->rows[row->group], keys.first,
+				NAME_SHORT);
+		buf_append_str(&bench.text, ", ");
+		flat_append_name(&bench.text, flat, row, NAME_SHORT);
+		buf_printf(&bench.text, " %lu %lu%s\n", (unsigned long)(row->self.weight / 1000000),
+			   (unsigned long)(row->total.weight / 1000000),
+			   row->inlined ? " inlined" : "");
+	}
+	assert_string_equal(buf_str(&bench.text), expected);
+	flat_free(flat);
+	bench_end(&bench);
+}
+
+static void test_flat__two_keys_are_groups_of_rows(void **state)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+	struct sample *sample;
+
+	(void)state;
+	made_sample(&made, "main@m.c:1;work@a.c:2+inner@b.h:3;libz!leaf@l.c:4", 1);
+	made_sample(&made, "main@m.c:1;work@a.c:2;main@m.c:1;work@a.c:2", 2);
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "main@m.c:1;work@a.c:2+inner@b.h:3", 20);
+	made.thread = first;
+	sample = made_sample(&made, "main@m.c:1", 4);
+	sample->blocked_ns = 40000000;
+	sample->cpu_ns = 0;
+	made_sample(&made, "", 8)->kind = SAMPLE_UNATTRIBUTED;
+	made_end(&made);
+	expect_pairs(made.profile, METRIC_CPU, "thread,function",
+		     "worker, inner 20 20 inlined\n"
+		     "worker, main 0 20\n"
+		     "worker, work 0 20\n"
+		     "prog, [unattributed] 8 8\n"
+		     "prog, work 2 3\n"
+		     "prog, leaf 1 1\n"
+		     "prog, main 0 3\n"
+		     "prog, inner 0 1 inlined\n");
+	/* The first key alone decides the order of groups. */
+	expect_pairs(made.profile, METRIC_CPU, "module,thread",
+		     "/bin/prog, worker 20 20\n"
+		     "/bin/prog, prog 2 3\n"
+		     "[unattributed], prog 8 8\n"
+		     "/bin/libz, prog 1 1\n");
+	expect_pairs(made.profile, METRIC_WALL, "state,thread",
+		     "blocked, prog 40 40\n"
+		     "running, worker 20 20\n"
+		     "running, prog 3 3\n"
+		     "[unattributed], prog 8 8\n");
+	expect_pairs(made.profile, METRIC_CPU, "module,file",
+		     "/bin/prog, b.h 20 21 inlined\n"
+		     "/bin/prog, a.c 2 23\n"
+		     "/bin/prog, m.c 0 23\n"
+		     "[unattributed], [unattributed] 8 8\n"
+		     "/bin/libz, l.c 1 1\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__phases_between_marks(void **state)
+{
+	struct made made = made_begin();
+	struct bench bench;
+	struct sample *sample;
+
+	(void)state;
+	made_sample(&made, "main", 10); /* 0 … 10 ms */
+	sample = made_sample(&made, "eval", 20);
+	sample->blocked_ns = 40000000;	/* and 20 ms of CPU, in 10 … 30 ms */
+	made_sample(&made, "main", 10); /* … 40 ms */
+	made_end(&made);
+	/* As of recordings that were merged: in no order of their times. */
+	profile_add_mark(made.profile, 15000000, "b");
+	profile_add_mark(made.profile, 10000000, "a");
+	profile_add_mark(made.profile, 50000000, "later");
+	expect_table(made.profile, METRIC_CPU, BY_MARK,
+		     "10 10 1 [before the first mark]\n"
+		     "5 5 0 a\n"
+		     "25 25 2 b\n");
+	bench = bench_begin(made.profile, METRIC_WALL, BY_MARK);
+	assert_int_equal(bench.flat->rows[1].blocked_ns, 10000000);
+	assert_int_equal(bench.flat->rows[1].cpu.weight, 5000000);
+	assert_int_equal(bench.flat->rows[2].blocked_ns, 30000000);
+	bench_end(&bench);
+	expect_pairs(made.profile, METRIC_CPU, "mark,function",
+		     "[before the first mark], main 10 10\n"
+		     "a, eval 5 5\n"
+		     "b, eval 15 15\n"
+		     "b, main 10 10\n");
+	expect_pairs(made.profile, METRIC_CPU, "function,mark",
+		     "eval, a 5 5\n"
+		     "eval, b 15 15\n"
+		     "main, [before the first mark] 10 10\n"
+		     "main, b 10 10\n");
+	profile_free(made.profile);
+}
+
+static void test_flat__processes_of_one_name_are_a_program(void **state)
+{
+	struct made made = made_begin();
+	struct bench bench;
+	const struct flat_row *row;
+
+	(void)state;
+	made_thread(&made, 200, 200, "cc");
+	made_thread(&made, 201, 201, "cc");
+	made_sample(&made, "main", 1);
+	made_thread(&made, 202, 202, "cc");
+	made_sample(&made, "main", 2);
+	made_thread(&made, 300, 300, "ld");
+	made_sample(&made, "main", 4);
+	made_end(&made);
+	made.profile->processes[2].command = profile_intern(made.profile, "cc -c a.c");
+	expect_table(made.profile, METRIC_CPU, BY_PROCESS, "4 4 1 ld\n3 3 2 cc\n");
+	expect_table(made.profile, METRIC_CPU, BY_PID, "4 4 1 ld\n2 2 1 cc\n1 1 1 cc\n");
+	bench = bench_begin(made.profile, METRIC_CPU, BY_PROCESS);
+	row = &bench.flat->rows[1];
+	/* The first one has no time. */
+	assert_int_equal(row->program.nr, 2);
+	assert_int_equal(made.profile->processes[row->program.heaviest].pid, 202);
+	assert_false(row->program.one_command);
+	assert_true(bench.flat->rows[0].program.one_command);
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
+static void test_flat__keys_that_make_no_sense(void **state)
+{
+	const char *const wrong[] = {"",
+				     "nothing",
+				     "thread,",
+				     "thread,thread",
+				     "thread,process",
+				     "function,module",
+				     "pid,process",
+				     "thread,function,line"};
+	struct err err = ERR_INIT;
+	struct flat_keys keys;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(flat_keys_parse(wrong[i], &keys, &err), ERR_INVALID);
+	assert_int_equal(flat_keys_parse("function,line", &keys, &err), 0);
+	assert_int_equal(flat_keys_check(&keys, METRIC_ALLOC, &err), 0);
+	assert_int_equal(flat_keys_parse("function,state", &keys, &err), 0);
+	assert_int_equal(flat_keys_check(&keys, METRIC_ALLOC, &err), ERR_INVALID);
+	assert_int_equal(flat_keys_parse("lifetime,function", &keys, &err), 0);
+	assert_int_equal(flat_keys_check(&keys, METRIC_CPU, &err), ERR_INVALID);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +631,10 @@ int main(void)
 		cmocka_unit_test(test_flat__per_call_leaves_out_processes_that_were_not_counted),
 		cmocka_unit_test(test_flat__per_call_leaves_out_functions_not_counted_in_a_process),
 		cmocka_unit_test(test_flat__cannot_sort_by_counts_that_are_not_there),
+		cmocka_unit_test(test_flat__two_keys_are_groups_of_rows),
+		cmocka_unit_test(test_flat__phases_between_marks),
+		cmocka_unit_test(test_flat__processes_of_one_name_are_a_program),
+		cmocka_unit_test(test_flat__keys_that_make_no_sense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -574,6 +574,30 @@ static void test_memory__leaks_of_several_processes(void **state)
 			"2 more (-n 0 shows all)\n");
 }
 
+static void test_memory__leaks_of_processes_of_one_name(void **state)
+{
+	static const char stack[] = "main@/src/m.c:5;cache@/src/c.c:20";
+	struct made made = made_begin();
+
+	(void)state;
+	made_block(&made, stack, KIB, 0, 0);
+	for (int pid = 200; pid < 203; pid++) {
+		made_thread(&made, pid, pid, "cc");
+		made_block(&made, stack, KIB, 0, 1);
+	}
+	expect_leaks_of(
+		made_end(&made), 0, LEAKS_BY_PROGRAM, &(struct leaks_limits){.depth = 1}, false,
+		"4.00 KiB in 4 blocks not freed, by 2 programs, in 3.07 µs: prog\n"
+		"    3.00 KiB in 3 blocks, of one stack, by cc\n"
+		"    1.00 KiB in 1 block, of one stack, by prog\n"
+		"\n"
+		"3.00 KiB in 3 blocks by cc, the oldest for 2.05 µs, growing by 1.24 GiB/s\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"1.00 KiB in 1 block by prog, for 3.07 µs, none of it in the second half\n"
+		"    /src/c.c:20: cache\n");
+}
+
 static void test_memory__leaks_of_several_threads(void **state)
 {
 	(void)state;
@@ -1036,6 +1060,7 @@ int main(void)
 		cmocka_unit_test(test_memory__json),
 		cmocka_unit_test(test_memory__leaks),
 		cmocka_unit_test(test_memory__leaks_of_several_processes),
+		cmocka_unit_test(test_memory__leaks_of_processes_of_one_name),
 		cmocka_unit_test(test_memory__leaks_of_several_threads),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
 		cmocka_unit_test(test_memory__leaks_of_mappings_are_marked),

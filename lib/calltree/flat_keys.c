@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What tables are by: one dimension, or two. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/nearest.h"
+#include "calltree/flat.h"
+#include "profile/profile.h"
+
+#define BIT(dimension) (1u << (dimension))
+
+/* What a row of a dimension says of others: rows of these could not divide it. */
+static unsigned int told_by(enum dimension dimension)
+{
+	switch (dimension) {
+	case BY_LINE:
+	case BY_INLINE_SITE:
+		return BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE);
+	case BY_FUNCTION:
+		return BIT(BY_MODULE);
+	case BY_SOURCE_LINE:
+		return BIT(BY_FILE);
+	case BY_THREAD:
+		return BIT(BY_PROCESS) | BIT(BY_PID);
+	case BY_PID:
+		return BIT(BY_PROCESS);
+	case BY_FILE:
+	case BY_MODULE:
+	case BY_PROCESS:
+	case BY_STATE:
+	case BY_SYSCALL:
+	case BY_LIFETIME:
+	case BY_MARK:
+		break;
+	}
+	return 0;
+}
+
+static int parse_one(const char *text, size_t length, enum dimension *dimension, struct err *err)
+{
+	struct buf word = {0}, all = {0};
+	const char *nearest;
+	size_t nr = 0;
+
+	buf_append(&word, text, length);
+	for (; dimension_names[nr]; nr++) {
+		if (strcmp(dimension_names[nr], buf_str(&word)) == 0)
+			break;
+		buf_printf(&all, "%s%s", nr ? ", " : "", dimension_names[nr]);
+	}
+	if (dimension_names[nr]) {
+		*dimension = (enum dimension)nr;
+	} else {
+		nearest = nearest_word(buf_str(&word), dimension_names, nr);
+		err_set(err, ERR_INVALID, "invalid value '%s' for --by: must be one of %s",
+			buf_str(&word), buf_str(&all));
+		if (nearest)
+			err_hint(err, "did you mean '%s'?", nearest);
+	}
+	nr = dimension_names[nr] ? 0 : 1;
+	buf_release(&word);
+	buf_release(&all);
+	return nr ? ERR_INVALID : 0;
+}
+
+int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
+{
+	size_t length = strcspn(text, ",");
+	struct flat_keys parsed;
+	int status = parse_one(text, length, &parsed.first, err);
+
+	parsed.second = parsed.first;
+	if (status == 0 && text[length])
+		status = parse_one(text + length + 1, strlen(text + length + 1), &parsed.second,
+				   err);
+	if (status)
+		return status;
+	if (text[length] &&
+	    (parsed.first == parsed.second || (told_by(parsed.first) & BIT(parsed.second)))) {
+		err_set(err, ERR_INVALID, "--by %s: a row of one %s has one %s alone", text,
+			dimension_names[parsed.first], dimension_names[parsed.second]);
+		if (parsed.first != parsed.second)
+			err_hint(err, "--by %s,%s divides the other way round",
+				 dimension_names[parsed.second], dimension_names[parsed.first]);
+		return ERR_INVALID;
+	}
+	*keys = parsed;
+	return 0;
+}
+
+int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err)
+{
+	enum dimension wrong = dimension_divides(keys->first, metric) ? keys->second : keys->first;
+
+	if (dimension_divides(wrong, metric))
+		return 0;
+	if (wrong == BY_LIFETIME)
+		return err_set(err, ERR_INVALID, "--by lifetime needs a metric of memory");
+	return err_set(err, ERR_INVALID, "memory cannot be divided by %s", dimension_names[wrong]);
+}
+
+int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err)
+{
+	if ((keys->first != BY_MARK && keys->second != BY_MARK) || profile->nr_marks > 0)
+		return 0;
+	err_set(err, ERR_NOT_FOUND, "no marks in the recording");
+	err_hint(err, "'profc record --control fifo:PATH' sets one at each line 'mark TEXT'");
+	return ERR_NOT_FOUND;
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Flat tables by two keys, and by phase: samples are divided, and put together by what they share.
+ */
+#include "calltree/flat_priv.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/index_set.h"
+#include "base/minmax.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/lifetime.h"
+#include "calltree/observe.h"
+#include "calltree/phases.h"
+#include "calltree/weights.h"
+
+/* What one stack weighs, of the samples with one key. */
+struct pair {
+	uint32_t key;	/* row of builder.keys */
+	uint32_t stack; /* or one of these */
+	struct tally tally;
+};
+
+#define PAIR_NO_STACK	  0
+#define PAIR_UNATTRIBUTED UINT32_MAX
+
+struct builder {
+	struct flat *flat;
+	const struct expansion *expansion;
+	enum dimension dimensions[2];
+	size_t nr_dimensions;
+	uint64_t period_ns;
+	uint32_t *programs; /* by process */
+	struct observation_walk walk;
+	/* The keys that samples have, and those of code, as tables: theirs is which group of rows.
+	 */
+	struct flat keys, codes, groups;
+	struct index_set key_set, code_set, group_set;
+	struct pair *pairs;
+	size_t nr_pairs, cap_pairs;
+	struct index_set pair_set;
+	/* Of the rows of one key, by row of `codes`; and by row the last pair that it was met in.
+	 */
+	uint32_t *row_of_code;
+	size_t *met;
+	size_t cap_met;
+};
+
+static bool pair_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct pair *have = &((const struct builder *)owner)->pairs[index], *want = key;
+
+	return have->key == want->key && have->stack == want->stack;
+}
+
+static void add_pair(struct builder *builder, uint32_t key, const struct observation *observation)
+{
+	const struct sample *sample = &observation->sample;
+	struct pair pair = {.key = key, .stack = sample->stack.v};
+	uint64_t hash;
+	uint32_t found;
+
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		pair.stack = PAIR_UNATTRIBUTED;
+	hash = hash_u64((uint64_t)pair.key << 32 | pair.stack);
+	found = index_set_find(&builder->pair_set, hash, pair_equal, builder, &pair);
+	if (found == INDEX_NONE) {
+		found = (uint32_t)builder->nr_pairs;
+		ARRAY_GROW(builder->pairs, builder->nr_pairs, builder->cap_pairs);
+		builder->pairs[builder->nr_pairs++] = pair;
+		index_set_add(&builder->pair_set, hash, found);
+	}
+	tally_add_observation(&builder->pairs[found].tally, observation);
+}
+
+static bool has_code(const struct builder *builder)
+{
+	return flat_is_code(builder->dimensions[0]) ||
+	       flat_is_code(builder->dimensions[builder->nr_dimensions - 1]);
+}
+
+/* A part of an observation that belongs to one key. */
+static void add_part(struct builder *builder, const struct observation *part,
+		     const struct flat_row *key)
+{
+	const struct sample *sample = &part->sample;
+	struct flat_row *row;
+	uint32_t index;
+
+	if (has_code(builder)) {
+		if (part->weight)
+			add_pair(builder, flat_intern_row(&builder->keys, &builder->key_set, key),
+				 part);
+		return;
+	}
+	index = flat_intern_row(builder->flat, &builder->key_set, key);
+	row = &builder->flat->rows[index];
+	tally_add_observation(&row->self, part);
+	if (metric_is_memory(builder->flat->weights->metric))
+		return;
+	tally_add_sample(&row->cpu, sample, METRIC_CPU, builder->period_ns);
+	row->runq_ns += sample->runq_ns;
+	row->blocked_ns += sample->blocked_ns;
+}
+
+static void divide(struct builder *builder, size_t next, const struct observation *observation,
+		   const struct flat_row *key);
+
+static void divide_sample(struct builder *builder, size_t next, const struct sample *part,
+			  const struct flat_row *key)
+{
+	struct observation observation;
+
+	observe_sample(&observation, part, builder->flat->weights->metric, builder->period_ns);
+	divide(builder, next, &observation, key);
+}
+
+/* By what its time was; each part is a sample of that time alone. */
+static void divide_by_state(struct builder *builder, size_t next,
+			    const struct observation *observation, struct flat_row *key)
+{
+	struct sample parts[STATE_COUNT];
+	bool has[STATE_COUNT];
+
+	flat_divide_by_state(&observation->sample, builder->flat->weights->metric, parts, has);
+	for (uint32_t state = 0; state < STATE_COUNT; state++) {
+		if (!has[state])
+			continue;
+		key->state = state;
+		divide_sample(builder, next, &parts[state], key);
+	}
+}
+
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
+{
+	return (uint64_t)((long double)value * (long double)part / (long double)whole);
+}
+
+/* What of a value belongs to from … to of a whole: such parts add up to it, whatever is rounded. */
+static uint64_t part_of(uint64_t value, uint64_t from, uint64_t to, uint64_t whole)
+{
+	return scale(value, to, whole) - scale(value, from, whole);
+}
+
+static struct sample cut(const struct sample *sample, uint64_t begin_ns, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	uint64_t from = from_ns - begin_ns, to = to_ns - begin_ns;
+	uint64_t whole = sample->time_ns - begin_ns;
+	struct sample part = *sample;
+
+	part.time_ns = to_ns;
+	part.cpu_ns = part_of(sample->cpu_ns, from, to, whole);
+	part.runq_ns = part_of(sample->runq_ns, from, to, whole);
+	part.blocked_ns = part_of(sample->blocked_ns, from, to, whole);
+	part.nr = (uint32_t)part_of(sample->nr, from, to, whole);
+	return part;
+}
+
+/* A sample covers the time since the one before it of its thread, a block one moment. */
+static void divide_by_phase(struct builder *builder, size_t next,
+			    const struct observation *observation, struct flat_row *key)
+{
+	const struct phases *phases = builder->flat->phases;
+	const struct sample *sample = &observation->sample;
+	uint64_t begin_ns = builder->walk.samples.begin_ns;
+	size_t last = phases_find(phases, sample->time_ns);
+
+	if (metric_is_memory(builder->flat->weights->metric) || begin_ns >= sample->time_ns ||
+	    phases->phases[last].from_ns <= begin_ns) {
+		key->phase = (uint32_t)last;
+		divide(builder, next, observation, key);
+		return;
+	}
+	for (size_t i = phases_find(phases, begin_ns); i <= last; i++) {
+		uint64_t from_ns = max_u64(begin_ns, phases->phases[i].from_ns);
+		uint64_t to_ns = min_u64(sample->time_ns, phases->phases[i].to_ns);
+		struct sample part;
+
+		if (to_ns <= from_ns)
+			continue;
+		part = cut(sample, begin_ns, from_ns, to_ns);
+		key->phase = (uint32_t)i;
+		divide_sample(builder, next, &part, key);
+	}
+}
+
+static uint32_t lifetime_of_block(struct builder *builder, const struct observation *observation)
+{
+	struct heap_life life =
+		heap_life_of(observation_walk_lives(&builder->walk), observation->row);
+
+	return (uint32_t)lifetime_of(&life);
+}
+
+/*
+ * Divide an observation by the dimensions from number `next` on, those of code excepted: `key` has
+ * what the parts before it stand for. What the first dimension says alone is a group.
+ */
+static void divide(struct builder *builder, size_t next, const struct observation *observation,
+		   const struct flat_row *key)
+{
+	const struct profile *profile = builder->expansion->profile;
+	const struct sample *sample = &observation->sample;
+	struct flat_row own = *key;
+
+	if (next == 1 && !flat_is_code(builder->dimensions[0]))
+		own.group = flat_intern_row(&builder->groups, &builder->group_set, key);
+	if (next == builder->nr_dimensions) {
+		add_part(builder, observation, &own);
+		return;
+	}
+	switch (builder->dimensions[next]) {
+	case BY_THREAD:
+		own.thread = sample->thread.v;
+		break;
+	case BY_PROCESS:
+		own.process = builder->programs[profile->threads[sample->thread.v].process];
+		break;
+	case BY_PID:
+		own.process = profile->threads[sample->thread.v].process;
+		break;
+	case BY_STATE:
+		divide_by_state(builder, next + 1, observation, &own);
+		return;
+	case BY_SYSCALL:
+		own.syscall_nr = flat_syscall_of(profile, sample);
+		break;
+	case BY_LIFETIME:
+		own.lifetime = lifetime_of_block(builder, observation);
+		break;
+	case BY_MARK:
+		divide_by_phase(builder, next + 1, observation, &own);
+		return;
+	case BY_FUNCTION:
+	case BY_LINE:
+	case BY_FILE:
+	case BY_MODULE:
+	case BY_SOURCE_LINE:
+	case BY_INLINE_SITE:
+		break;
+	}
+	divide(builder, next + 1, observation, &own);
+}
+
+static void divide_all(struct builder *builder)
+{
+	const struct weights *weights = builder->flat->weights;
+	struct observation observation;
+
+	observation_walk_init(&builder->walk, weights->selection, weights->metric);
+	if (!metric_is_memory(weights->metric))
+		selection_walk_tell_begins(&builder->walk.samples);
+	while (observation_walk_next(&builder->walk, &observation))
+		divide(builder, 0, &observation, &flat_no_row);
+	observation_walk_release(&builder->walk);
+}
+
+/* Which code a level is, of the dimensions of code; FLAT_NONE: none. */
+static uint32_t intern_code(struct builder *builder, const struct level *level)
+{
+	const struct place *place = &builder->expansion->places[level->place];
+	struct flat_row key = flat_no_row;
+
+	for (size_t i = 0; i < builder->nr_dimensions; i++) {
+		struct flat_row own = flat_no_row;
+
+		if (!flat_is_code(builder->dimensions[i]))
+			continue;
+		if (!flat_code_key(builder->expansion, builder->dimensions[i], place, &own))
+			return FLAT_NONE;
+		if (i == 0)
+			own.group = flat_intern_row(&builder->groups, &builder->group_set, &own);
+		own = flat_join_keys(&key, &own);
+		own.group = i == 0 ? own.group : key.group;
+		key = own;
+	}
+	return flat_intern_row(&builder->codes, &builder->code_set, &key);
+}
+
+static uint32_t row_of(struct builder *builder, uint32_t key, uint32_t code)
+{
+	const struct flat_row *a = &builder->keys.rows[key], *b = &builder->codes.rows[code];
+	uint32_t *row = &builder->row_of_code[code];
+	struct flat_row joined;
+
+	if (*row != FLAT_NONE)
+		return *row;
+	joined = flat_join_keys(a, b);
+	joined.group = flat_is_code(builder->dimensions[0]) ? b->group : a->group;
+	joined.inlined = true; /* until a copy that is not inlined is found */
+	*row = flat_append_row(builder->flat, &joined);
+	ARRAY_RESERVE(builder->met, builder->flat->nr, builder->cap_met);
+	builder->met[*row] = SIZE_MAX;
+	return *row;
+}
+
+/* A level of the stack of a pair: its total counts once, however often the row is met. */
+static void count_level(struct builder *builder, size_t pair, uint32_t code, bool inlined,
+			bool is_leaf)
+{
+	const struct pair *from = &builder->pairs[pair];
+	struct flat_row *row;
+	uint32_t index;
+
+	if (code == FLAT_NONE)
+		return;
+	index = row_of(builder, from->key, code);
+	row = &builder->flat->rows[index];
+	row->inlined = row->inlined && inlined;
+	if (builder->met[index] != pair)
+		tally_add(&row->total, &from->tally);
+	builder->met[index] = pair;
+	if (is_leaf)
+		tally_add(&row->self, &from->tally);
+}
+
+static void count_pair(struct builder *builder, size_t pair, const uint32_t *code_of_level)
+{
+	const struct expansion *expansion = builder->expansion;
+	const struct stack_trie *trie = expansion->profile->stacks;
+	uint32_t stack = builder->pairs[pair].stack;
+	const struct level *stand_in = stack == PAIR_UNATTRIBUTED ? &expansion->unattributed
+				       : stack == PAIR_NO_STACK	  ? &expansion->no_stack
+								  : NULL;
+	bool is_leaf = true;
+
+	if (stand_in) {
+		count_level(
+			builder, pair,
+			code_of_level[expansion->nr_levels + (stand_in == &expansion->no_stack)],
+			false, true);
+		return;
+	}
+	for (struct stack_id at = {stack}; at.v != STACK_EMPTY.v;
+	     at = stack_trie_parent(trie, at)) {
+		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, at).v];
+
+		for (uint32_t i = frame.first + frame.nr; i-- > frame.first; is_leaf = false)
+			count_level(builder, pair, code_of_level[i], expansion->levels[i].inlined,
+				    is_leaf);
+	}
+}
+
+static int pair_by_key(const void *left, const void *right)
+{
+	const struct pair *a = left;
+	const struct pair *b = right;
+
+	if (a->key != b->key)
+		return a->key > b->key ? 1 : -1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static void count_pairs(struct builder *builder)
+{
+	const struct expansion *expansion = builder->expansion;
+	size_t nr_levels = expansion->nr_levels;
+	cleanup_free uint32_t *code_of_level = xmalloc((nr_levels + 2) * sizeof(*code_of_level));
+
+	for (size_t i = 0; i < nr_levels; i++)
+		code_of_level[i] = intern_code(builder, &expansion->levels[i]);
+	code_of_level[nr_levels] = intern_code(builder, &expansion->unattributed);
+	code_of_level[nr_levels + 1] = intern_code(builder, &expansion->no_stack);
+	builder->row_of_code = xmalloc((builder->codes.nr + 1) * sizeof(*builder->row_of_code));
+	if (builder->nr_pairs)
+		qsort(builder->pairs, builder->nr_pairs, sizeof(*builder->pairs), pair_by_key);
+	for (size_t i = 0; i < builder->nr_pairs; i++) {
+		if (i == 0 || builder->pairs[i].key != builder->pairs[i - 1].key)
+			for (size_t code = 0; code < builder->codes.nr; code++)
+				builder->row_of_code[code] = FLAT_NONE;
+		count_pair(builder, i, code_of_level);
+	}
+	free(builder->row_of_code);
+	free(builder->met);
+}
+
+void flat_count_parts(struct flat *flat)
+{
+	struct builder builder = {
+		.flat = flat,
+		.expansion = flat_expansion(flat),
+		.dimensions = {flat->dimension, flat->second},
+		.nr_dimensions = flat_has_two_keys(flat) ? 2 : 1,
+		.period_ns = profile_period_ns(flat_expansion(flat)->profile),
+		.programs = flat_programs(flat_expansion(flat)->profile),
+	};
+
+	divide_all(&builder);
+	if (has_code(&builder))
+		count_pairs(&builder);
+	for (size_t i = 0; i < flat->nr && !has_code(&builder); i++)
+		flat->rows[i].total = flat->rows[i].self;
+	if (flat->groups)
+		flat_find_groups(flat->groups, &builder.groups, &builder.group_set);
+	index_set_release(&builder.key_set);
+	index_set_release(&builder.code_set);
+	index_set_release(&builder.group_set);
+	index_set_release(&builder.pair_set);
+	free(builder.keys.rows);
+	free(builder.codes.rows);
+	free(builder.groups.rows);
+	free(builder.pairs);
+	free(builder.programs);
+}
