@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* profc diff: what changed between two profiles. */
+/* profc diff: what changed between two profiles, or between several runs and several others. */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "base/output_file.h"
 #include "base/sink.h"
 #include "calltree/diff.h"
+#include "calltree/diff_tree.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
 #include "cmd/filter_options.h"
@@ -18,6 +19,7 @@
 #include "cmd/weighed.h"
 #include "export/export.h"
 #include "view/diff_text.h"
+#include "view/diff_tree_text.h"
 
 #define LIMIT_DEFAULT	20
 #define LIMIT_NOT_GIVEN UINT64_MAX
@@ -33,8 +35,9 @@ struct diff_args {
 	int metric, compare; /* indexes of the choices below */
 	uint64_t limit;
 	double fail_above; /* or NOT_GIVEN */
-	bool all, json, html, no_inline;
-	const char *output;
+	bool all, json, html, no_inline, tree;
+	const char *output, *by;
+	struct flat_keys keys; /* what `by` says: one */
 	struct option_list renames;
 	struct filter_options filter;
 	struct view_options view;
@@ -56,6 +59,16 @@ static const struct option_row rows[] = {
 	 .help = "amounts: absolute times, for two runs of the same work; shares: percentages of "
 		 "the total, for samples of a long-running process (default: amounts; shares if "
 		 "either profile was attached)"},
+	{.type = OPTION_STRING,
+	 .name = "by",
+	 .argument = "WHAT",
+	 .offset = AT(by),
+	 .help = "one row per function, line, file, module, thread (all of one name), process, "
+		 "state, syscall, lifetime or mark (default: function)"},
+	{.type = OPTION_FLAG,
+	 .name = "tree",
+	 .offset = AT(tree),
+	 .help = "call tree, from the roots down: where functions changed"},
 	{.type = OPTION_LIST,
 	 .name = "map",
 	 .argument = "OLD=NEW",
@@ -96,13 +109,21 @@ static const struct option_row rows[] = {
 	OPTIONS_END,
 };
 
-static enum diff_mode mode_of(const struct diff_args *args, const struct weighed *before,
-			      const struct weighed *after)
+/* The profiles of both sides, and what becomes of them. */
+struct comparison {
+	size_t nr_old, nr; /* the old ones come first */
+	struct weighed *runs;
+	const struct weights **weights;
+};
+
+static enum diff_mode mode_of(const struct diff_args *args, const struct comparison *comparison)
 {
+	bool attached = false;
+
+	for (size_t i = 0; i < comparison->nr; i++)
+		attached = attached || comparison->runs[i].profile->meta.attached;
 	if (args->compare == COMPARE_AUTO)
-		return before->profile->meta.attached || after->profile->meta.attached
-			       ? DIFF_SHARES
-			       : DIFF_AMOUNTS;
+		return attached ? DIFF_SHARES : DIFF_AMOUNTS;
 	return args->compare == COMPARE_SHARES ? DIFF_SHARES : DIFF_AMOUNTS;
 }
 
@@ -119,13 +140,19 @@ static int print_diff(const struct diff_args *args, const struct diff *diff)
 {
 	const struct diff_limits limits = limits_of(args);
 	struct view view = view_options_resolve(&args->view);
+	struct diff_tree *tree = args->tree ? diff_tree_new(diff) : NULL;
 	struct pager pager;
 
 	pager_begin(&pager, !args->view.no_pager && !args->json);
-	if (args->json)
+	if (tree && args->json)
+		diff_tree_print_json(tree, &limits, &pager.sink);
+	else if (tree)
+		diff_tree_print_text(tree, &view, &limits, &pager.sink);
+	else if (args->json)
 		diff_print_json(diff, &limits, &pager.sink);
 	else
 		diff_print_text(diff, &view, &limits, &pager.sink);
+	diff_tree_free(tree);
 	return pager_end(&pager);
 }
 
@@ -165,16 +192,24 @@ static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 }
 
 static int compare(const struct diff_args *args, const struct filter *filter,
-		   const struct weighed *before, const struct weighed *after,
-		   struct diff_rename *renames)
+		   const struct comparison *comparison, struct diff_rename *renames)
 {
-	const struct export_diff both = {.old_profile = before->profile,
-					 .new_profile = after->profile,
-					 .mode = mode_of(args, before, after),
+	const struct diff_request request = {.old_runs = comparison->weights,
+					     .nr_old = comparison->nr_old,
+					     .new_runs = comparison->weights + comparison->nr_old,
+					     .nr_new = comparison->nr - comparison->nr_old,
+					     .mode = mode_of(args, comparison),
+					     .by = args->keys.first,
+					     .renames = renames,
+					     .nr_renames = args->renames.nr};
+	/* A page is of one run on either side: check_output(). */
+	const struct export_diff both = {.old_profile = comparison->runs[0].profile,
+					 .new_profile =
+						 comparison->runs[comparison->nr - 1].profile,
+					 .mode = request.mode,
 					 .renames = renames,
 					 .nr_renames = args->renames.nr};
-	struct diff *diff = diff_new(before->weights, after->weights, mode_of(args, before, after),
-				     renames, args->renames.nr);
+	struct diff *diff = diff_new(&request);
 	int status;
 
 	warn_about_renames(renames, args->renames.nr);
@@ -205,41 +240,100 @@ static struct diff_rename *split_renames(const struct option_list *list)
 	return renames;
 }
 
-static int open_both(const struct command *self, const struct diff_args *args,
-		     const struct filter *filter, char *const *paths)
+static int open_run(const struct command *self, const struct diff_args *args,
+		    const struct filter *filter, const char *path, struct weighed *run)
 {
-	struct weigh_request request = {.input = paths[0],
+	struct weigh_request request = {.input = path,
 					.filter = filter,
 					.metric = (enum metric)args->metric,
 					.fold_inlines = args->no_inline,
-					.or_counts = true};
-	cleanup_free struct diff_rename *renames = split_renames(&args->renames);
-	struct weighed before, after = {0};
-	int status = weighed_open(&before, self, &request);
+					.or_counts = args->keys.first == BY_FUNCTION};
+	struct err err = ERR_INIT;
+	int status = weighed_open(run, self, &request);
 
-	request.input = paths[1];
+	if (status != EXIT_DONE || !flat_keys_find(&args->keys, run->profile, &err))
+		return status;
+	err_prefix(&err, "%s", path);
+	return fail_with(&err);
+}
+
+static int open_all(const struct command *self, const struct diff_args *args,
+		    const struct filter *filter, char *const *paths, size_t nr, size_t nr_old)
+{
+	cleanup_free struct diff_rename *renames = split_renames(&args->renames);
+	struct comparison comparison = {.nr_old = nr_old};
+	int status = EXIT_DONE;
+
+	comparison.runs = xcalloc(nr, sizeof(*comparison.runs));
+	comparison.weights = xcalloc(nr, sizeof(struct weights *));
+	while (status == EXIT_DONE && comparison.nr < nr) {
+		struct weighed *run = &comparison.runs[comparison.nr];
+
+		status = open_run(self, args, filter, paths[comparison.nr], run);
+		comparison.weights[comparison.nr++] = run->weights;
+	}
 	if (status == EXIT_DONE)
-		status = weighed_open(&after, self, &request);
-	if (status == EXIT_DONE)
-		status = compare(args, filter, &before, &after, renames);
-	weighed_close(&after);
-	weighed_close(&before);
+		status = compare(args, filter, &comparison, renames);
+	for (size_t i = 0; i < comparison.nr; i++)
+		weighed_close(&comparison.runs[i]);
+	free(comparison.runs);
+	free(comparison.weights);
 	return status;
 }
 
-static int check_words(int nr_words, struct err *err)
+/* How many words stand behind a "--", which parts old runs from new ones; -1: there is none. */
+static int nr_behind_dashes(int argc, char *const *argv)
 {
-	if (nr_words == 2)
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return argc - i - 1;
+	return -1;
+}
+
+/* The number of old ones. */
+static int check_words(int nr_words, int nr_behind, size_t *nr_old, struct err *err)
+{
+	if (nr_behind > 0 && nr_words > nr_behind) {
+		*nr_old = (size_t)(nr_words - nr_behind);
+		return 0;
+	}
+	*nr_old = 1;
+	if (nr_words == 2 && nr_behind != 0)
 		return 0;
 	err_set(err, ERR_INVALID, "two profiles are required, the old and the new one");
-	err_hint(err, "for example: profc diff profc.data.old profc.data");
+	err_hint(err, nr_words > 2 ? "several runs are compared so: profc diff OLD... -- NEW..."
+				   : "for example: profc diff profc.data.old profc.data");
 	return ERR_INVALID;
 }
 
-static int check_output(const struct diff_args *args, struct err *err)
+static int check_keys(struct diff_args *args, struct err *err)
+{
+	int status = args->by ? flat_keys_parse(args->by, &args->keys, err) : 0;
+
+	if (status)
+		return status;
+	if (args->keys.first != args->keys.second)
+		return err_set(err, ERR_INVALID, "diff has one key: --by %s",
+			       dimension_names[args->keys.second]);
+	if (args->keys.first == BY_PID) {
+		err_set(err, ERR_INVALID, "processes of two recordings do not have the same IDs");
+		err_hint(err, "--by process compares them by name");
+		return ERR_INVALID;
+	}
+	if (args->tree && args->keys.first != BY_FUNCTION)
+		return err_set(err, ERR_INVALID, "--by cannot be combined with a tree");
+	return flat_keys_check(&args->keys, (enum metric)args->metric, err);
+}
+
+static int check_output(const struct diff_args *args, int nr_words, struct err *err)
 {
 	if (args->html && args->json)
 		return err_set(err, ERR_INVALID, "--html cannot be combined with --json");
+	if (args->html && (args->tree || args->by))
+		return err_set(err, ERR_INVALID, "--html cannot be combined with --%s",
+			       args->tree ? "tree" : "by");
+	if (args->html && nr_words > 2)
+		return err_set(err, ERR_INVALID, "--html is of two profiles, not of several runs");
 	if (args->output && !args->html)
 		return err_set(err, ERR_INVALID, "-o needs --html");
 	return 0;
@@ -261,33 +355,38 @@ static int run_diff(const struct command *self, int argc, char **argv)
 {
 	struct diff_args args = {
 		.limit = LIMIT_NOT_GIVEN, .fail_above = NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
+	int nr_behind = nr_behind_dashes(argc, argv), first_word, status;
 	struct filter filter;
 	struct err err = ERR_INIT;
-	int first_word, status;
+	size_t nr_old;
 
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    check_words(argc - first_word, &err) || check_output(&args, &err) ||
-	    check_renames(&args.renames, &err) || filter_options_apply(&args.filter, &filter, &err))
+	    check_words(argc - first_word, nr_behind, &nr_old, &err) || check_keys(&args, &err) ||
+	    check_output(&args, argc - first_word, &err) || check_renames(&args.renames, &err) ||
+	    filter_options_apply(&args.filter, &filter, &err))
 		status = usage_error(self, &err);
 	else
-		status = open_both(self, &args, &filter, argv + first_word);
+		status = open_all(self, &args, &filter, argv + first_word,
+				  (size_t)(argc - first_word), nr_old);
 	options_release(rows, &args);
 	return status;
 }
 
 const struct command command_diff = {
 	.name = "diff",
-	.synopsis = "[OPTIONS] OLD NEW",
+	.synopsis = "[OPTIONS] OLD NEW | [OPTIONS] OLD... -- NEW...",
 	.summary = "show what changed between two profiles",
 	.help = "Compares the self time of functions in two profiles, in percent of the old\n"
 		"total, with the half-width of the 95% confidence interval of each change.\n"
 		"Changes within their interval are sampling noise and not shown. Where both have\n"
 		"exact counts, these and times per call are compared, too. Builds of one\n"
-		"program are matched whatever the names of their files.\n"
+		"program are matched whatever the names of their files. With several runs on a\n"
+		"side, intervals are those of what differs between them.\n"
 		"\n"
 		"Examples:\n"
 		"  profc diff profc.data.old profc.data\n"
-		"  profc diff --fail-above 5 main.data branch.data\n",
+		"  profc diff --fail-above 5 main.data branch.data\n"
+		"  profc diff --tree main-?.data -- branch-?.data\n",
 	.options = rows,
 	.run = run_diff,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Compares the functions of two profiles. */
+/* Compares two profiles, or several runs with several others. */
 #include "calltree/diff.h"
 
 #include <math.h>
@@ -7,50 +7,46 @@
 
 #include "base/alloc.h"
 #include "calltree/diff_priv.h"
-#include "calltree/flat.h"
 #include "calltree/weights.h"
 
-/* Each function of a side in a row of its own. */
-static void add_side(struct diff *diff, const struct weights *weights, bool is_new)
+static const struct diff_at nowhere = {.row = DIFF_NONE, .label = DIFF_NONE};
+
+/* Each row of a run by itself. */
+static void add_run(struct diff *diff, uint32_t run)
 {
-	struct flat *flat = flat_new(weights, BY_FUNCTION);
+	const struct flat *flat = diff->flats[run];
+	bool is_old = run < diff->old_side.nr;
 
-	for (size_t i = 0; i < flat->nr; i++) {
+	for (uint32_t i = 0; i < flat->nr; i++) {
 		const struct flat_row *from = &flat->rows[i];
-		struct diff_row row = {.old_label = DIFF_NO_LABEL, .new_label = DIFF_NO_LABEL};
-
+		struct diff_at at = {.run = run, .row = i, .label = from->label};
 		struct diff_calls calls = {
 			.counted = from->counted, .calls = from->calls, .called = from->called};
+		struct diff_row row = {.old_at = nowhere, .new_at = nowhere};
 
-		if (is_new) {
-			row.new_label = from->label;
-			row.new_self = from->self;
-			row.new_calls = calls;
-		} else {
-			row.old_label = from->label;
-			row.old_self = from->self;
-			row.old_calls = calls;
-		}
+		row.values = (uint32_t)diff->nr;
+		*(is_old ? &row.old_at : &row.new_at) = at;
+		*(is_old ? &row.old_self : &row.new_self) = from->self;
+		*(is_old ? &row.old_calls : &row.new_calls) = calls;
 		ARRAY_GROW(diff->rows, diff->nr, diff->cap);
 		diff->rows[diff->nr++] = row;
 	}
-	flat_free(flat);
 }
 
-/* Both shares are in percent of their own totals; amounts are put in percent of the old one. */
-static void compare(const struct diff *diff, struct diff_row *row)
+static void add_values(struct diff *diff)
 {
-	const struct tally *old_all = &diff->old_weights->total;
-	const struct tally *new_all = &diff->new_weights->total;
-	double grown = diff->mode == DIFF_AMOUNTS && old_all->weight > 0
-			       ? (double)new_all->weight / (double)old_all->weight
-			       : 1;
-	double old_half = tally_interval(&row->old_self, old_all);
-	double new_half = tally_interval(&row->new_self, new_all) * grown;
+	diff->nr_parts = diff->nr;
+	diff->values = xcalloc(diff->nr * diff->nr_runs, sizeof(*diff->values));
+	diff->parts = xcalloc(diff->nr, sizeof(*diff->parts));
+	for (uint32_t i = 0; i < diff->nr; i++) {
+		const struct diff_row *row = &diff->rows[i];
+		bool is_old = row->old_at.row != DIFF_NONE;
+		uint32_t run = is_old ? row->old_at.run : row->new_at.run;
 
-	row->change = tally_percent(&row->new_self, new_all) * grown -
-		      tally_percent(&row->old_self, old_all);
-	row->half = hypot(old_half, new_half);
+		diff->parts[i] = i;
+		diff->values[i * diff->nr_runs + run] =
+			(double)(is_old ? &row->old_self : &row->new_self)->weight;
+	}
 }
 
 bool diff_row_is_sure(const struct diff_row *row)
@@ -58,34 +54,75 @@ bool diff_row_is_sure(const struct diff_row *row)
 	return fabs(row->change) > row->half;
 }
 
+static int compare_at(const struct diff_at *a, const struct diff_at *b)
+{
+	if (a->row == DIFF_NONE || b->row == DIFF_NONE)
+		return (a->row == DIFF_NONE) - (b->row == DIFF_NONE);
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	if (a->label != b->label)
+		return a->label < b->label ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
 static int surest_first(const void *a, const void *b)
 {
 	const struct diff_row *left = a, *right = b;
 	bool left_sure = diff_row_is_sure(left), right_sure = diff_row_is_sure(right);
 	double left_size = fabs(left->change), right_size = fabs(right->change);
+	int order;
 
 	if (left_sure != right_sure)
 		return left_sure ? -1 : 1;
 	if (left_size != right_size)
 		return left_size > right_size ? -1 : 1;
-	if (left->new_label != right->new_label)
-		return left->new_label < right->new_label ? -1 : 1;
-	return left->old_label < right->old_label ? -1 : left->old_label > right->old_label;
+	order = compare_at(&left->new_at, &right->new_at);
+	return order ? order : compare_at(&left->old_at, &right->old_at);
 }
 
-struct diff *diff_new(const struct weights *old_weights, const struct weights *new_weights,
-		      enum diff_mode mode, struct diff_rename *renames, size_t nr_renames)
+static struct diff_side side_of(const struct weights *const *runs, size_t nr)
+{
+	struct diff_side side = {.runs = runs, .nr = nr};
+
+	for (size_t i = 0; i < nr; i++)
+		tally_add(&side.total, &runs[i]->total);
+	return side;
+}
+
+static void compare_rows(struct diff *diff)
+{
+	for (size_t i = 0; i < diff->nr; i++) {
+		struct diff_row *row = &diff->rows[i];
+		const struct diff_parts parts = {.old_part = &row->old_self,
+						 .new_part = &row->new_self,
+						 .values = diff->values +
+							   (size_t)row->values * diff->nr_runs};
+
+		diff_compare(diff, &parts, &row->change, &row->half);
+	}
+}
+
+struct diff *diff_new(const struct diff_request *request)
 {
 	struct diff *diff = xcalloc(1, sizeof(*diff));
 
-	diff->old_weights = old_weights;
-	diff->new_weights = new_weights;
-	diff->mode = mode;
-	add_side(diff, old_weights, false);
-	add_side(diff, new_weights, true);
-	diff_match_rows(diff, renames, nr_renames);
-	for (size_t i = 0; i < diff->nr; i++)
-		compare(diff, &diff->rows[i]);
+	diff->old_side = side_of(request->old_runs, request->nr_old);
+	diff->new_side = side_of(request->new_runs, request->nr_new);
+	diff->nr_runs = request->nr_old + request->nr_new;
+	diff->mode = request->mode;
+	diff->by = request->by;
+	diff->flats = xcalloc(diff->nr_runs, sizeof(struct flat *));
+	for (uint32_t run = 0; run < diff->nr_runs; run++) {
+		const struct weights *weights = run < request->nr_old
+							? request->old_runs[run]
+							: request->new_runs[run - request->nr_old];
+
+		diff->flats[run] = flat_new(weights, diff->by);
+		add_run(diff, run);
+	}
+	add_values(diff);
+	diff_match_rows(diff, request->renames, request->nr_renames);
+	compare_rows(diff);
 	if (diff->nr > 0)
 		qsort(diff->rows, diff->nr, sizeof(*diff->rows), surest_first);
 	return diff;
@@ -95,21 +132,34 @@ void diff_free(struct diff *diff)
 {
 	if (!diff)
 		return;
+	for (size_t i = 0; i < diff->nr_runs; i++)
+		flat_free(diff->flats[i]);
+	free(diff->flats);
+	free(diff->values);
+	free(diff->parts);
 	free(diff->rows);
 	free(diff);
 }
 
-double diff_total_change(const struct diff *diff)
+const struct weights *diff_weights(const struct diff *diff, const struct diff_at *at)
 {
-	double old_total = (double)diff->old_weights->total.weight;
+	return diff->flats[at->run]->weights;
+}
 
-	if (old_total <= 0)
-		return 0;
-	return 100 * ((double)diff->new_weights->total.weight - old_total) / old_total;
+const struct diff_at *diff_known_at(const struct diff_row *row)
+{
+	return row->new_at.row != DIFF_NONE ? &row->new_at : &row->old_at;
+}
+
+uint64_t diff_mean(const struct diff_side *side, const struct tally *tally)
+{
+	return (tally->weight + side->nr / 2) / side->nr;
 }
 
 bool diff_is_none(const struct diff *diff)
 {
+	if (diff_has_runs(diff))
+		return false;
 	for (size_t i = 0; i < diff->nr; i++)
 		if (diff->rows[i].old_self.weight != diff->rows[i].new_self.weight ||
 		    diff->rows[i].old_self.samples != diff->rows[i].new_self.samples ||
@@ -121,7 +171,7 @@ bool diff_is_none(const struct diff *diff)
 
 bool diff_exceeds(const struct diff *diff, double percent)
 {
-	if (diff->mode == DIFF_AMOUNTS && diff_total_change(diff) > percent)
+	if (diff->mode == DIFF_AMOUNTS && diff_total_change(diff) - diff_total_half(diff) > percent)
 		return true;
 	for (size_t i = 0; i < diff->nr; i++)
 		if (diff->rows[i].change - diff->rows[i].half > percent)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares the functions of two profiles. */
+/* Compares two profiles, or several runs with several others. */
 #ifndef PROFC_CALLTREE_DIFF_H
 #define PROFC_CALLTREE_DIFF_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calltree/flat.h"
 #include "calltree/tally.h"
 
 struct per_call;
@@ -21,9 +22,18 @@ enum diff_mode {
 /* The exact count of a function on one side, and the time that belongs to it. */
 struct diff_calls {
 	bool counted;
-	uint64_t calls;
+	uint64_t calls; /* of all runs */
 	struct tally called;
 };
+
+/* Where a row is on one side: in the table of one of its runs. */
+struct diff_at {
+	uint32_t run;	/* of diff.flats */
+	uint32_t row;	/* or DIFF_NONE: it is not there */
+	uint32_t label; /* of that row; DIFF_NONE: it is not there, or has none */
+};
+
+#define DIFF_NONE UINT32_MAX
 
 /*
  * A function in two profiles. It is the same function when its full name and its module are,
@@ -32,25 +42,42 @@ struct diff_calls {
  * whose file names are, or differ by a hash or a version only ("bench-4e5f6a7b"), and so are
  * the programs that used most of the time, whatever they are called. Addresses, lines and
  * directories change from build to build.
+ *
+ * Lines are the same where all this and their numbers are, files and modules as those of functions;
+ * all else, as threads, where its name is: then it is one row, however often it is there.
  */
 struct diff_row {
-	uint32_t old_label, new_label; /* of either expansion; DIFF_NO_LABEL: not there */
-	struct tally old_self, new_self;
+	struct diff_at old_at, new_at;
+	struct tally old_self, new_self; /* of all runs */
 	struct diff_calls old_calls, new_calls;
 	/*
 	 * The change and half the width of its 95% confidence interval: in percent of
-	 * the old total (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES).
+	 * the old total (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). Of several runs it
+	 * is that of their means.
 	 */
 	double change, half;
+	uint32_t values; /* of diff.values, times the number of runs */
 };
 
-#define DIFF_NO_LABEL UINT32_MAX
+/* The runs of one side. */
+struct diff_side {
+	const struct weights *const *runs; /* borrowed */
+	size_t nr;
+	struct tally total; /* of all of them */
+};
 
 struct diff {
-	const struct weights *old_weights, *new_weights; /* borrowed; of the same metric */
+	struct diff_side old_side, new_side; /* of the same metric */
 	enum diff_mode mode;
+	enum dimension by;
 	struct diff_row *rows; /* owned; the surest and largest changes first */
 	size_t nr, cap;
+	struct flat **flats; /* owned; of all runs, the old ones first */
+	size_t nr_runs;	     /* on both sides */
+	double *values;	     /* owned; by row, then run: the weight of self */
+	/* By the number that each row had by itself: that of the one that it became a part of. */
+	uint32_t *parts; /* owned */
+	size_t nr_parts;
 };
 
 /* What has this name in the old profile, a module, function or source file, has that in the new. */
@@ -59,22 +86,45 @@ struct diff_rename {
 	bool used;			 /* set if anything has the old name */
 };
 
-struct diff *diff_new(const struct weights *old_weights, const struct weights *new_weights,
-		      enum diff_mode mode, struct diff_rename *renames, size_t nr_renames);
+struct diff_request {
+	const struct weights *const *old_runs, *const *new_runs; /* borrowed by the result */
+	size_t nr_old, nr_new;
+	enum diff_mode mode;
+	enum dimension by; /* not BY_PID: of two runs no two are the same */
+	struct diff_rename *renames;
+	size_t nr_renames;
+};
+
+struct diff *diff_new(const struct diff_request *request);
 void diff_free(struct diff *diff);
 
-/* Is the change larger than what the samples' chance explains? */
+/* The weights of the run that something is in. */
+const struct weights *diff_weights(const struct diff *diff, const struct diff_at *at);
+/* Where a row is in the new profile, or else in the old one. */
+const struct diff_at *diff_known_at(const struct diff_row *row);
+/* The mean weight of a run of a side. */
+uint64_t diff_mean(const struct diff_side *side, const struct tally *tally);
+/* Is there more than one run on a side? Then intervals are those of their spread, too. */
+bool diff_has_runs(const struct diff *diff);
+
+/* Is the change larger than what the samples' chance explains, and what differs between runs? */
 bool diff_row_is_sure(const struct diff_row *row);
-/* By how many percent the total grew. Totals come from the kernel's clocks: no interval. */
+/*
+ * By how many percent the total grew. Totals come from the kernel's clocks: they have an interval
+ * where there are several runs, else it is 0.
+ */
 double diff_total_change(const struct diff *diff);
-/* Are all functions the same in both to the last nanosecond, as in a profile and its copy? */
+double diff_total_half(const struct diff *diff);
+/* Is everything the same in both to the last nanosecond, as in a profile and its copy? */
 bool diff_is_none(const struct diff *diff);
 /*
- * Is there growth of more than `percent`: of a function, surely, or with
+ * Is there growth of more than `percent`: of a row, surely, or with
  * DIFF_AMOUNTS of the total?
  */
 bool diff_exceeds(const struct diff *diff, double percent);
 
+/* How often it was called, in the mean of the runs. */
+uint64_t diff_mean_calls(const struct diff_side *side, const struct diff_calls *calls);
 /* The time of a call on one side; false where there is none. */
 bool diff_old_per_call(const struct diff *diff, const struct diff_row *row,
 		       struct per_call *per_call);

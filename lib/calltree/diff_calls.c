@@ -7,21 +7,28 @@
 
 #include "base/alloc.h"
 #include "calltree/per_call.h"
+#include "calltree/weights.h"
 
-static bool per_call(const struct weights *weights, const struct diff_calls *calls,
+static bool per_call(const struct diff_side *side, const struct diff_calls *calls,
 		     struct per_call *result)
 {
-	return calls->counted && per_call_of(weights, &calls->called, calls->calls, result);
+	return calls->counted && per_call_of_total(side->runs[0]->metric, &side->total,
+						   &calls->called, calls->calls, result);
+}
+
+uint64_t diff_mean_calls(const struct diff_side *side, const struct diff_calls *calls)
+{
+	return (calls->calls + side->nr / 2) / side->nr;
 }
 
 bool diff_old_per_call(const struct diff *diff, const struct diff_row *row, struct per_call *result)
 {
-	return per_call(diff->old_weights, &row->old_calls, result);
+	return per_call(&diff->old_side, &row->old_calls, result);
 }
 
 bool diff_new_per_call(const struct diff *diff, const struct diff_row *row, struct per_call *result)
 {
-	return per_call(diff->new_weights, &row->new_calls, result);
+	return per_call(&diff->new_side, &row->new_calls, result);
 }
 
 /* The error of a ratio of two independent estimates, each with its own. */
@@ -46,15 +53,17 @@ bool diff_calls_changed(const struct diff *diff, const struct diff_row *row)
 
 	if (!row->old_calls.counted || !row->new_calls.counted)
 		return false;
-	if (row->old_calls.calls != row->new_calls.calls)
+	if (diff_mean_calls(&diff->old_side, &row->old_calls) !=
+	    diff_mean_calls(&diff->new_side, &row->new_calls))
 		return true;
 	return diff_per_call_change(diff, row, &percent, &half) && fabs(percent) > half;
 }
 
 /* By which factor it is more or less often called: 1 if as often. */
-static double factor_of_calls(const struct diff_row *row)
+static double factor_of_calls(const struct diff *diff, const struct diff_row *row)
 {
-	uint64_t before = row->old_calls.calls, after = row->new_calls.calls;
+	uint64_t before = diff_mean_calls(&diff->old_side, &row->old_calls);
+	uint64_t after = diff_mean_calls(&diff->new_side, &row->new_calls);
 
 	if (before == after)
 		return 1;
@@ -77,8 +86,8 @@ static int most_changed_first(const void *a, const void *b, void *context)
 {
 	const struct diff *diff = context;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	double left_size = factor_of_calls(&diff->rows[left]);
-	double right_size = factor_of_calls(&diff->rows[right]);
+	double left_size = factor_of_calls(diff, &diff->rows[left]);
+	double right_size = factor_of_calls(diff, &diff->rows[right]);
 
 	if (left_size != right_size)
 		return left_size > right_size ? -1 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Matches the functions of two profiles. */
+/* Matches the rows of two profiles, or of several runs: functions, lines and the like. */
 #include "calltree/diff_priv.h"
 
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/flat.h"
 #include "calltree/weights.h"
 
 /* By what rows are the same function; each is tried on what those before it have left. */
@@ -47,8 +48,40 @@ enum {
 
 static uint32_t sides_of(const struct diff_row *row)
 {
-	return (row->old_label == DIFF_NO_LABEL ? 0 : OLD_SIDE) |
-	       (row->new_label == DIFF_NO_LABEL ? 0 : NEW_SIDE);
+	return (row->old_at.row == DIFF_NONE ? 0 : OLD_SIDE) |
+	       (row->new_at.row == DIFF_NONE ? 0 : NEW_SIDE);
+}
+
+/* Where a row of one side is. */
+struct found {
+	bool is_old;
+	const struct flat *flat;
+	const struct flat_row *row;
+	const struct expansion *expansion;
+	const struct diff_modules *modules, *others;
+	uint32_t first_module; /* of modules->keys: those of its run */
+};
+
+static struct found find_row(const struct matcher *matcher, const struct diff_row *row)
+{
+	bool is_old = row->old_at.row != DIFF_NONE;
+	const struct diff_at *at = is_old ? &row->old_at : &row->new_at;
+	const struct flat *flat = matcher->diff->flats[at->run];
+	const struct diff_modules *modules = &matcher->sides[is_old ? 0 : 1];
+	size_t run = is_old ? at->run : at->run - matcher->diff->old_side.nr;
+
+	return (struct found){.is_old = is_old,
+			      .flat = flat,
+			      .row = &flat->rows[at->row],
+			      .expansion = flat_expansion(flat),
+			      .modules = modules,
+			      .others = &matcher->sides[is_old ? 1 : 0],
+			      .first_module = modules->first[run]};
+}
+
+static struct str_id module_key(const struct found *found, uint32_t module)
+{
+	return found->modules->keys[found->first_module + module];
 }
 
 static const char *renamed(const struct matcher *matcher, bool is_old, const char *name)
@@ -116,39 +149,136 @@ static bool has_partner(const struct diff_modules *others, struct str_id key)
 	return false;
 }
 
-/* The key of a row of one side; false where the criterion does not apply to it. */
-static bool make_key(struct buf *key, const struct matcher *matcher, const struct diff_row *row,
-		     enum criterion criterion)
+/* Of functions and lines: the source file that tells those of one name apart. */
+static const char *path_of(const struct found *found, enum dimension by)
 {
-	bool is_old = row->old_label != DIFF_NO_LABEL;
-	const struct diff_modules *modules = &matcher->sides[is_old ? 0 : 1];
-	const struct expansion *expansion = modules->weights->selection->expansion;
-	uint32_t label = is_old ? row->old_label : row->new_label;
-	const struct function *function = label_function(expansion, label);
-	const char *path = function ? profile_str(expansion->profile, function->file) : "";
-	struct str_id module = modules->keys[expansion->labels[label].module.v];
+	const struct profile *profile = found->expansion->profile;
+	const struct function *function = label_function(found->expansion, found->row->label);
 
-	buf_clear(key);
+	if (by == BY_LINE)
+		return profile_str(profile, found->row->file);
+	return function ? profile_str(profile, function->file) : "";
+}
+
+static bool make_code_key(struct buf *key, const struct matcher *matcher, const struct found *found,
+			  enum criterion criterion)
+{
+	enum dimension by = matcher->diff->by;
+	const struct expansion *expansion = found->expansion;
+	uint32_t label = found->row->label;
+	const char *path = path_of(found, by);
+	struct str_id module = module_key(found, expansion->labels[label].module.v);
+
 	if (criterion == OTHER_MODULE && (!*path || label_is_nameless(expansion, label)))
 		return false;
-	append_name(key, matcher, is_old, expansion, label);
+	append_name(key, matcher, found->is_old, expansion, label);
 	buf_append_byte(key, '\n'); /* in no name by any compiler's doing */
 	if (criterion != OTHER_MODULE)
 		buf_printf(key, "%" PRIu32, module.v);
 	buf_append_byte(key, '\n');
-	append_file(key, matcher, is_old, path, criterion);
+	append_file(key, matcher, found->is_old, path, criterion);
+	if (by == BY_LINE)
+		buf_printf(key, "\n%" PRIu32, found->row->line);
 	return true;
+}
+
+/* Code without a file is told by its module, and what is neither by what it is called. */
+static bool make_place_key(struct buf *key, const struct matcher *matcher,
+			   const struct found *found, enum criterion criterion)
+{
+	const struct flat_row *row = found->row;
+
+	if (row->file.v != STR_EMPTY.v && criterion < SAME_NAME) {
+		append_file(key, matcher, found->is_old,
+			    profile_str(found->expansion->profile, row->file), criterion);
+		return true;
+	}
+	if (criterion != SAME_FILE)
+		return false;
+	if (row->module != FLAT_NONE)
+		buf_printf(key, "\n%" PRIu32, module_key(found, row->module).v);
+	else
+		append_name(key, matcher, found->is_old, found->expansion, row->label);
+	return true;
+}
+
+#define COMM_BYTES 15 /* of the name of a process or thread, as the kernel keeps it */
+
+/* What a process or thread is called that may have its name from the main program. */
+static void append_task_name(struct buf *key, const struct matcher *matcher, bool is_old,
+			     const char *name)
+{
+	const struct diff_modules *old_modules = &matcher->sides[0];
+	const struct profile *profile = old_modules->side->runs[0]->selection->expansion->profile;
+	const struct module *main =
+		module_table_get(profile->modules, (struct module_id){old_modules->main});
+	const char *now = renamed(matcher, is_old, name);
+
+	if (is_old && now == name && old_modules->main &&
+	    strncmp(name, module_short_name(main), COMM_BYTES) == 0)
+		now = strtab_get(matcher->names, old_modules->keys[old_modules->main]);
+	buf_append(key, now, strnlen(now, COMM_BYTES));
+}
+
+/* Threads of one name are the same in programs of one name. */
+static bool make_name_key(struct buf *key, const struct matcher *matcher, const struct found *found,
+			  enum criterion criterion)
+{
+	const struct profile *profile = found->expansion->profile;
+	struct buf name = {0};
+	uint32_t process;
+
+	if (criterion != SAME_FILE)
+		return false;
+	flat_append_name(&name, found->flat, found->row, NAME_FULL);
+	if (matcher->diff->by == BY_THREAD || matcher->diff->by == BY_PROCESS)
+		append_task_name(key, matcher, found->is_old, buf_str(&name));
+	else
+		buf_append_str(key, renamed(matcher, found->is_old, buf_str(&name)));
+	buf_release(&name);
+	if (matcher->diff->by != BY_THREAD)
+		return true;
+	process = profile->threads[found->row->thread].process;
+	buf_append_byte(key, '\n');
+	append_task_name(key, matcher, found->is_old,
+			 profile_str(profile, profile->processes[process].name));
+	return true;
+}
+
+/* The key of a row of one side; false where the criterion does not apply to it. */
+static bool make_key(struct buf *key, const struct matcher *matcher, const struct diff_row *row,
+		     enum criterion criterion)
+{
+	struct found found = find_row(matcher, row);
+
+	buf_clear(key);
+	switch (matcher->diff->by) {
+	case BY_FUNCTION:
+	case BY_LINE:
+	case BY_INLINE_SITE:
+		return make_code_key(key, matcher, &found, criterion);
+	case BY_FILE:
+	case BY_MODULE:
+	case BY_SOURCE_LINE:
+		return make_place_key(key, matcher, &found, criterion);
+	case BY_THREAD:
+	case BY_PROCESS:
+	case BY_PID:
+	case BY_STATE:
+	case BY_SYSCALL:
+	case BY_LIFETIME:
+	case BY_MARK:
+		break;
+	}
+	return make_name_key(key, matcher, &found, criterion);
 }
 
 static bool lacks_partner(const struct matcher *matcher, const struct diff_row *row)
 {
-	bool is_old = row->old_label != DIFF_NO_LABEL;
-	const struct diff_modules *modules = &matcher->sides[is_old ? 0 : 1];
-	const struct expansion *expansion = modules->weights->selection->expansion;
-	uint32_t label = is_old ? row->old_label : row->new_label;
+	struct found found = find_row(matcher, row);
+	uint32_t module = found.expansion->labels[found.row->label].module.v;
 
-	return !has_partner(&matcher->sides[is_old ? 1 : 0],
-			    modules->keys[expansion->labels[label].module.v]);
+	return !has_partner(found.others, module_key(&found, module));
 }
 
 #define NO_GROUP UINT32_MAX
@@ -172,20 +302,31 @@ static void merge_calls(struct diff_calls *into, const struct diff_calls *from)
 	tally_add(&into->called, &from->called);
 }
 
-static void merge_row(struct diff_row *into, const struct diff_row *from)
+/* The heavier one is shown. */
+static void merge_at(struct diff_at *into, const struct diff_at *from, uint64_t have, uint64_t more)
 {
-	if (from->old_label != DIFF_NO_LABEL && from->old_self.weight >= into->old_self.weight)
-		into->old_label = from->old_label;
-	if (from->new_label != DIFF_NO_LABEL && from->new_self.weight >= into->new_self.weight)
-		into->new_label = from->new_label;
+	if (from->row != DIFF_NONE && (into->row == DIFF_NONE || more >= have))
+		*into = *from;
+}
+
+static void merge_row(struct diff *diff, struct diff_row *into, const struct diff_row *from)
+{
+	double *values = diff->values + (size_t)into->values * diff->nr_runs;
+	const double *others = diff->values + (size_t)from->values * diff->nr_runs;
+
+	merge_at(&into->old_at, &from->old_at, into->old_self.weight, from->old_self.weight);
+	merge_at(&into->new_at, &from->new_at, into->new_self.weight, from->new_self.weight);
 	tally_add(&into->old_self, &from->old_self);
 	tally_add(&into->new_self, &from->new_self);
 	merge_calls(&into->old_calls, &from->old_calls);
 	merge_calls(&into->new_calls, &from->new_calls);
+	for (size_t run = 0; run < diff->nr_runs; run++)
+		values[run] += others[run];
+	diff->parts[from->values] = into->values;
 }
 
 /* The group of each row that has no partner yet; the caller frees it. */
-static uint32_t *group_rows(struct matcher *matcher, enum criterion criterion)
+static uint32_t *group_rows(struct matcher *matcher, uint32_t of_sides, enum criterion criterion)
 {
 	const struct diff *diff = matcher->diff;
 	uint32_t *groups = xmalloc((diff->nr + 1) * sizeof(*groups));
@@ -195,7 +336,8 @@ static uint32_t *group_rows(struct matcher *matcher, enum criterion criterion)
 		uint32_t sides = sides_of(&diff->rows[i]);
 
 		groups[i] = NO_GROUP;
-		if (sides == BOTH_SIDES || !make_key(&key, matcher, &diff->rows[i], criterion))
+		if (!(sides & of_sides) || sides == BOTH_SIDES ||
+		    !make_key(&key, matcher, &diff->rows[i], criterion))
 			continue;
 		groups[i] = group_of(matcher, buf_str(&key));
 		matcher->groups[groups[i]].has |= sides;
@@ -207,7 +349,8 @@ static uint32_t *group_rows(struct matcher *matcher, enum criterion criterion)
 	return groups;
 }
 
-static void merge_groups(struct matcher *matcher, const uint32_t *groups)
+/* Those that are on all sides that it takes. */
+static void merge_groups(struct matcher *matcher, const uint32_t *groups, uint32_t all_it_takes)
 {
 	struct diff *diff = matcher->diff;
 	size_t kept = 0;
@@ -215,8 +358,8 @@ static void merge_groups(struct matcher *matcher, const uint32_t *groups)
 	for (size_t i = 0; i < diff->nr; i++) {
 		struct group *group = groups[i] == NO_GROUP ? NULL : &matcher->groups[groups[i]];
 
-		if (group && group->has == ALL_IT_TAKES && group->row != NO_ROW) {
-			merge_row(&diff->rows[group->row], &diff->rows[i]);
+		if (group && (group->has & all_it_takes) == all_it_takes && group->row != NO_ROW) {
+			merge_row(diff, &diff->rows[group->row], &diff->rows[i]);
 			continue;
 		}
 		if (group)
@@ -226,31 +369,41 @@ static void merge_groups(struct matcher *matcher, const uint32_t *groups)
 	diff->nr = kept;
 }
 
-static void match_by(struct matcher *matcher, enum criterion criterion)
+static void match_by(struct matcher *matcher, uint32_t of_sides, uint32_t all_it_takes,
+		     enum criterion criterion)
 {
 	uint32_t *groups;
 
 	matcher->keys = strtab_new();
 	matcher->nr_groups = 0;
-	groups = group_rows(matcher, criterion);
-	merge_groups(matcher, groups);
+	groups = group_rows(matcher, of_sides, criterion);
+	merge_groups(matcher, groups, all_it_takes);
 	free(groups);
 	strtab_free(matcher->keys);
 }
 
+/* Are rows with equal keys one even if there is nothing like them on the other side? */
+static bool joins_sides(const struct diff *diff)
+{
+	return diff_has_runs(diff) || (diff->by != BY_FUNCTION && diff->by != BY_LINE);
+}
+
 void diff_match_rows(struct diff *diff, struct diff_rename *renames, size_t nr_renames)
 {
-	struct matcher matcher = {
-		.diff = diff,
-		.sides = {{.weights = diff->old_weights}, {.weights = diff->new_weights}},
-		.names = strtab_new(),
-		.renames = renames,
-		.nr_renames = nr_renames};
+	struct matcher matcher = {.diff = diff,
+				  .sides = {{.side = &diff->old_side}, {.side = &diff->new_side}},
+				  .names = strtab_new(),
+				  .renames = renames,
+				  .nr_renames = nr_renames};
 
 	diff_match_modules(&matcher.sides[0], &matcher.sides[1], matcher.names, renames,
 			   nr_renames);
+	if (joins_sides(diff)) {
+		match_by(&matcher, OLD_SIDE, OLD_SIDE, SAME_FILE);
+		match_by(&matcher, NEW_SIDE, NEW_SIDE, SAME_FILE);
+	}
 	for (int criterion = 0; criterion < CRITERION_COUNT; criterion++)
-		match_by(&matcher, (enum criterion)criterion);
+		match_by(&matcher, BOTH_SIDES, ALL_IT_TAKES, (enum criterion)criterion);
 	diff_modules_release(&matcher.sides[0]);
 	diff_modules_release(&matcher.sides[1]);
 	strtab_free(matcher.names);

@@ -16,9 +16,9 @@
 /* Shorter ones may be words; git abbreviates to seven, cargo has sixteen. */
 #define HASH_MIN_DIGITS 7
 
-static const struct profile *profile_of(const struct diff_modules *modules)
+static const struct profile *profile_of(const struct diff_side *side, size_t run)
 {
-	return modules->weights->selection->expansion->profile;
+	return side->runs[run]->selection->expansion->profile;
 }
 
 const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames)
@@ -35,21 +35,32 @@ const char *diff_renamed(const char *name, struct diff_rename *renames, size_t n
 static void name_modules(struct diff_modules *modules, struct strtab *names,
 			 struct diff_rename *renames, size_t nr_renames)
 {
-	const struct module_table *table = profile_of(modules)->modules;
+	size_t nr_runs = modules->side->nr;
 
-	modules->nr = module_table_nr(table);
+	modules->first = xcalloc(nr_runs, sizeof(*modules->first));
+	for (size_t run = 0; run < nr_runs; run++) {
+		modules->first[run] = modules->nr;
+		modules->nr += module_table_nr(profile_of(modules->side, run)->modules);
+	}
 	modules->keys = xcalloc(modules->nr, sizeof(*modules->keys));
-	for (uint32_t i = 0; i < modules->nr; i++) {
-		const struct module *module = module_table_get(table, (struct module_id){i});
-		const char *name = module_short_name(module);
+	for (size_t run = 0; run < nr_runs; run++) {
+		const struct module_table *table = profile_of(modules->side, run)->modules;
+		struct str_id *keys = modules->keys + modules->first[run];
 
-		modules->keys[i] = strtab_intern(names, diff_renamed(name, renames, nr_renames));
+		for (uint32_t i = 0; i < module_table_nr(table); i++) {
+			const struct module *module =
+				module_table_get(table, (struct module_id){i});
+			const char *name = module_short_name(module);
+
+			keys[i] = strtab_intern(names, diff_renamed(name, renames, nr_renames));
+		}
 	}
 }
 
 void diff_modules_release(struct diff_modules *modules)
 {
 	free(modules->keys);
+	free(modules->first);
 	*modules = (struct diff_modules){0};
 }
 
@@ -174,15 +185,16 @@ static uint64_t *weigh_processes(const struct weights *weights)
 
 static void find_main(struct diff_modules *modules)
 {
-	const struct profile *profile = profile_of(modules);
-	cleanup_free uint64_t *by_process = weigh_processes(modules->weights);
-	cleanup_free uint64_t *by_module = xcalloc(modules->nr, sizeof(*by_module));
+	const struct profile *profile = profile_of(modules->side, 0);
+	uint32_t nr = module_table_nr(profile->modules);
+	cleanup_free uint64_t *by_process = weigh_processes(modules->side->runs[0]);
+	cleanup_free uint64_t *by_module = xcalloc(nr, sizeof(*by_module));
 
 	for (uint32_t i = 0; i < profile->nr_processes; i++)
 		if (by_process[i])
 			by_module[module_of_process(profile, i)] += by_process[i];
 	modules->main = 0;
-	for (uint32_t i = 1; i < modules->nr; i++)
+	for (uint32_t i = 1; i < nr; i++)
 		if (by_module[i] > (modules->main ? by_module[modules->main] : 0))
 			modules->main = i;
 }

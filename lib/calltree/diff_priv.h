@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The steps of a comparison: matching modules, then functions. */
+/* The steps of a comparison: matching modules, then rows, then comparing their values. */
 #ifndef PROFC_CALLTREE_DIFF_PRIV_H
 #define PROFC_CALLTREE_DIFF_PRIV_H
 
@@ -11,10 +11,12 @@
 
 /* The modules of one side: what each is called in the comparison. */
 struct diff_modules {
-	const struct weights *weights; /* borrowed */
-	struct str_id *keys;	       /* by module_id; owned */
+	const struct diff_side *side; /* borrowed */
+	struct str_id *keys;	      /* run after run, each by module_id; owned */
+	uint32_t *first;	      /* by run: where its own begin; owned */
 	uint32_t nr;
-	uint32_t main; /* of the program that used most of the time; 0: not known */
+	uint32_t
+		main; /* of the program that used most of the time in the first run; 0: not known */
 };
 
 /*
@@ -29,9 +31,19 @@ void diff_modules_release(struct diff_modules *modules);
 const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames);
 
 /*
- * diff_match.c: each row of `diff` is of one side; have those become one that are the same
- * function.
+ * diff_match.c: each row of `diff` is of one side, and of one run; have those become one that are
+ * the same.
  */
 void diff_match_rows(struct diff *diff, struct diff_rename *renames, size_t nr_renames);
+
+/* What is compared: the parts of the totals of both sides, of all runs, and of each. */
+struct diff_parts {
+	const struct tally *old_part, *new_part;
+	const double *values;
+};
+
+/* diff_change.c: the change, and half the width of its interval. */
+void diff_compare(const struct diff *diff, const struct diff_parts *parts, double *change,
+		  double *half);
 
 #endif

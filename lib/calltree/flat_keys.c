@@ -37,46 +37,49 @@ static unsigned int told_by(enum dimension dimension)
 	return 0;
 }
 
-static int parse_one(const char *text, size_t length, enum dimension *dimension, struct err *err)
+static int refuse(const char *word, struct err *err)
 {
-	struct buf word = {0}, all = {0};
+	struct buf all = {0};
 	const char *nearest;
 	size_t nr = 0;
 
-	buf_append(&word, text, length);
-	for (; dimension_names[nr]; nr++) {
-		if (strcmp(dimension_names[nr], buf_str(&word)) == 0)
-			break;
+	for (; dimension_names[nr]; nr++)
 		buf_printf(&all, "%s%s", nr ? ", " : "", dimension_names[nr]);
-	}
-	if (dimension_names[nr]) {
-		*dimension = (enum dimension)nr;
-	} else {
-		nearest = nearest_word(buf_str(&word), dimension_names, nr);
-		err_set(err, ERR_INVALID, "invalid value '%s' for --by: must be one of %s",
-			buf_str(&word), buf_str(&all));
-		if (nearest)
-			err_hint(err, "did you mean '%s'?", nearest);
-	}
-	nr = dimension_names[nr] ? 0 : 1;
-	buf_release(&word);
+	err_set(err, ERR_INVALID, "invalid value '%s' for --by: must be one of %s", word,
+		buf_str(&all));
+	nearest = nearest_word(word, dimension_names, nr);
+	if (nearest)
+		err_hint(err, "did you mean '%s'?", nearest);
 	buf_release(&all);
-	return nr ? ERR_INVALID : 0;
+	return ERR_INVALID;
+}
+
+static int parse_one(const char *word, enum dimension *dimension, struct err *err)
+{
+	for (size_t i = 0; dimension_names[i]; i++) {
+		if (strcmp(dimension_names[i], word) == 0) {
+			*dimension = (enum dimension)i;
+			return 0;
+		}
+	}
+	return refuse(word, err);
 }
 
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 {
-	size_t length = strcspn(text, ",");
-	struct flat_keys parsed;
-	int status = parse_one(text, length, &parsed.first, err);
+	const char *comma = strchr(text, ',');
+	struct flat_keys parsed = {BY_FUNCTION, BY_FUNCTION};
+	struct buf first = {0};
+	int status;
 
-	parsed.second = parsed.first;
-	if (status == 0 && text[length])
-		status = parse_one(text + length + 1, strlen(text + length + 1), &parsed.second,
-				   err);
+	buf_append(&first, text, comma ? (size_t)(comma - text) : strlen(text));
+	status = parse_one(buf_str(&first), &parsed.first, err);
+	buf_release(&first);
+	if (status == 0)
+		status = parse_one(comma ? comma + 1 : text, &parsed.second, err);
 	if (status)
 		return status;
-	if (text[length] &&
+	if (comma &&
 	    (parsed.first == parsed.second || (told_by(parsed.first) & BIT(parsed.second)))) {
 		err_set(err, ERR_INVALID, "--by %s: a row of one %s has one %s alone", text,
 			dimension_names[parsed.first], dimension_names[parsed.second]);

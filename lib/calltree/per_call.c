@@ -11,16 +11,22 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 
+bool per_call_of_total(enum metric metric, const struct tally *total, const struct tally *called,
+		       uint64_t calls, struct per_call *per_call)
+{
+	double half = tally_interval(called, total) / 100;
+
+	if (calls == 0 || total->samples == 0 || !metric_is_time(metric))
+		return false;
+	per_call->ns = (double)called->weight / (double)calls;
+	per_call->ci_ns = half * (double)total->weight / (double)calls;
+	return true;
+}
+
 bool per_call_of(const struct weights *weights, const struct tally *called, uint64_t calls,
 		 struct per_call *per_call)
 {
-	double half = tally_interval(called, &weights->total) / 100;
-
-	if (calls == 0 || weights->total.samples == 0 || !metric_is_time(weights->metric))
-		return false;
-	per_call->ns = (double)called->weight / (double)calls;
-	per_call->ci_ns = half * (double)weights->total.weight / (double)calls;
-	return true;
+	return per_call_of_total(weights->metric, &weights->total, called, calls, per_call);
 }
 
 #define NO_KEY UINT32_MAX

@@ -20,6 +20,9 @@ struct per_call {
 /* False where there is none: no call was counted, nothing sampled, or the metric is not a time. */
 bool per_call_of(const struct weights *weights, const struct tally *called, uint64_t calls,
 		 struct per_call *per_call);
+/* The same of another total, as that of several runs. */
+bool per_call_of_total(enum metric metric, const struct tally *total, const struct tally *called,
+		       uint64_t calls, struct per_call *per_call);
 
 /*
  * By key of struct counts, a label or that of a line: of the time in which the function is in the

@@ -22,14 +22,21 @@ static void match_in(struct both *both, enum metric metric)
 {
 	struct weights *old_weights = weights_new(both->old_extract->selection, metric);
 	struct weights *new_weights = weights_new(both->new_extract->selection, metric);
-	struct diff *diff = diff_new(old_weights, new_weights, both->diff->mode,
-				     both->diff->renames, both->diff->nr_renames);
+	const struct diff_request request = {
+		.old_runs = (const struct weights *const *)&old_weights,
+		.new_runs = (const struct weights *const *)&new_weights,
+		.nr_old = 1,
+		.nr_new = 1,
+		.mode = both->diff->mode,
+		.renames = both->diff->renames,
+		.nr_renames = both->diff->nr_renames};
+	struct diff *diff = diff_new(&request);
 
 	for (size_t i = 0; i < diff->nr; i++) {
 		const struct diff_row *row = &diff->rows[i];
 
-		if (row->old_label != DIFF_NO_LABEL && row->new_label != DIFF_NO_LABEL)
-			both->match[row->old_label] = row->new_label;
+		if (row->old_at.label != DIFF_NONE && row->new_at.label != DIFF_NONE)
+			both->match[row->old_at.label] = row->new_at.label;
 	}
 	diff_free(diff);
 	weights_free(old_weights);

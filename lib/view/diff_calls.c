@@ -42,9 +42,8 @@ static void add_count(struct table *table, uint64_t calls)
 	buf_release(&text);
 }
 
-static void add_change(struct table *table, const struct diff_row *row)
+static void add_change(struct table *table, uint64_t before, uint64_t after)
 {
-	uint64_t before = row->old_calls.calls, after = row->new_calls.calls;
 	struct buf text = {0};
 
 	if (before != after) {
@@ -92,17 +91,20 @@ static void add_change_of_time(struct table *table, const struct diff *diff,
 static void add_row(struct table *table, const struct diff *diff, const struct view *view,
 		    const struct diff_row *row)
 {
-	const struct expansion *expansion = diff->new_weights->selection->expansion;
+	const struct diff_at *at = &row->new_at;
+	const struct expansion *expansion = diff_weights(diff, at)->selection->expansion;
+	uint64_t old_calls = diff_mean_calls(&diff->old_side, &row->old_calls);
+	uint64_t new_calls = diff_mean_calls(&diff->new_side, &row->new_calls);
 	struct per_call before, after;
 	struct buf name = {0};
 
-	add_count(table, row->old_calls.calls);
-	add_count(table, row->new_calls.calls);
-	add_change(table, row);
+	add_count(table, old_calls);
+	add_count(table, new_calls);
+	add_change(table, old_calls, new_calls);
 	add_per_call(table, view, diff_old_per_call(diff, row, &before), &before);
 	add_per_call(table, view, diff_new_per_call(diff, row, &after), &after);
 	add_change_of_time(table, diff, row);
-	label_append_name(&name, expansion, row->new_label, view->names);
+	label_append_name(&name, expansion, at->label, view->names);
 	table_add(table, STYLE_PLAIN, buf_str(&name));
 	buf_release(&name);
 }
@@ -154,7 +156,7 @@ void diff_print_calls(const struct diff *diff, const struct view *view, size_t l
 	char texts[2][24];
 	struct table *table;
 
-	if (nr == 0)
+	if (nr == 0 || diff->by != BY_FUNCTION)
 		return;
 	head_columns(view, headed, texts);
 	table = table_new(headed, ARRAY_SIZE(columns));

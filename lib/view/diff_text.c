@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
+#include "base/minmax.h"
 #include "calltree/diff.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -20,19 +21,9 @@
 #include "view/summary.h"
 #include "view/table.h"
 
-/* The profile that has a row's function: the new one if both have it. */
-struct known {
-	const struct expansion *expansion;
-	uint32_t label;
-};
-
-static struct known known_side(const struct diff *diff, const struct diff_row *row)
+static enum metric metric_of(const struct diff *diff)
 {
-	bool is_new = row->new_label != DIFF_NO_LABEL;
-	const struct weights *weights = is_new ? diff->new_weights : diff->old_weights;
-
-	return (struct known){.expansion = weights->selection->expansion,
-			      .label = is_new ? row->new_label : row->old_label};
+	return diff->old_side.runs[0]->metric;
 }
 
 static bool is_shown(const struct diff_row *row, const struct diff_limits *limits)
@@ -42,12 +33,10 @@ static bool is_shown(const struct diff_row *row, const struct diff_limits *limit
 
 /* ", 988 samples", ", 77 blocks recorded"; where those are all, many may be in one row of the file.
  */
-static void append_observed(struct buf *out, const struct weights *weights)
+static void append_observed(struct buf *out, enum metric metric, const struct tally *total)
 {
-	const struct tally *total = &weights->total;
-
 	buf_append_str(out, ", ");
-	if (!metric_is_memory(weights->metric)) {
+	if (!metric_is_memory(metric)) {
 		append_weight(out, METRIC_SAMPLES, total->samples);
 		return;
 	}
@@ -56,19 +45,24 @@ static void append_observed(struct buf *out, const struct weights *weights)
 	buf_append_str(out, " recorded");
 }
 
-static void print_side(const struct weights *weights, const struct view *view, const char *name,
+/* Of several runs the mean; what was observed is all that is known of them. */
+static void print_side(const struct diff_side *side, const struct view *view, const char *name,
 		       struct sink *sink)
 {
-	const struct profile *profile = weights->selection->expansion->profile;
+	const struct weights *first = side->runs[0];
 	struct buf title = {0}, text = {0}, shown = {0};
 
 	buf_printf(&text, "%s: ", name);
-	append_weight(&text, weights->metric, weights->total.weight);
-	buf_append_str(&text, summary_metric_words(weights->metric));
-	if (weights->metric != METRIC_SAMPLES)
-		append_observed(&text, weights);
+	if (side->nr > 1)
+		buf_printf(&text, "%zu runs of ", side->nr);
+	append_weight(&text, first->metric, diff_mean(side, &side->total));
+	buf_append_str(&text, summary_metric_words(first->metric));
+	if (side->nr > 1)
+		buf_append_str(&text, " in the mean");
+	if (first->metric != METRIC_SAMPLES)
+		append_observed(&text, first->metric, &side->total);
 	buf_append_str(&text, ": ");
-	profile_append_title(&title, profile);
+	profile_append_title(&title, first->selection->expansion->profile);
 	escape_terminal(&text, buf_str(&title));
 	buf_release(&title);
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
@@ -79,13 +73,13 @@ static void print_side(const struct weights *weights, const struct view *view, c
 
 static void print_total(const struct diff *diff, const struct view *view, struct sink *sink)
 {
-	uint64_t before = diff->old_weights->total.weight;
-	uint64_t after = diff->new_weights->total.weight;
+	uint64_t before = diff_mean(&diff->old_side, &diff->old_side.total);
+	uint64_t after = diff_mean(&diff->new_side, &diff->new_side.total);
 	struct buf text = {0};
 
 	if (diff->mode == DIFF_SHARES) {
 		line_print(sink, view, STYLE_HEADING,
-			   metric_is_memory(diff->old_weights->metric)
+			   metric_is_memory(metric_of(diff))
 				   ? "comparing shares of the memory, in percentage points"
 				   : "comparing shares of the time, in percentage points");
 		return;
@@ -94,15 +88,20 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 		buf_append_str(&text, "total: unchanged");
 	} else {
 		buf_append_str(&text, after < before ? "total: -" : "total: +");
-		append_weight(&text, diff->old_weights->metric,
+		append_weight(&text, metric_of(diff),
 			      after < before ? before - after : after - before);
-		buf_printf(&text, " (%+.1f%%)", diff_total_change(diff));
+		buf_printf(&text, " (%+.1f%%", diff_total_change(diff));
+		if (diff_has_runs(diff))
+			buf_printf(&text, " \xc2\xb1 %.1f", diff_total_half(diff));
+		buf_append_str(&text, ")");
 	}
 	line_print(sink, view, STYLE_HEADING, buf_str(&text));
 	buf_release(&text);
 }
 
-#define NR_COLUMNS 7
+#define NR_COLUMNS	7
+#define FIRST_OF_SIDES	2
+#define LAST_OF_NUMBERS 4
 
 static const struct table_column columns[NR_COLUMNS] = {
 	{.header = "change %", .right = true},
@@ -118,6 +117,28 @@ static const struct table_column columns[NR_COLUMNS] = {
 	 .kept_columns = 32},
 	{.header = "module", .flexible = true, .cut = CUT_END, .min_columns = 6, .share = 1},
 };
+
+/* Of lines the last column says where they are; of what is no code there is none. */
+static size_t nr_columns(const struct diff *diff)
+{
+	return diff->by == BY_FUNCTION || diff->by == BY_LINE ? NR_COLUMNS : NR_COLUMNS - 1;
+}
+
+static void head_names(const struct diff *diff, struct table_column *headed)
+{
+	struct table_column *name = &headed[LAST_OF_NUMBERS + 1], *more = name + 1;
+
+	if (diff->by == BY_LINE) {
+		more->header = "location";
+		more->cut = CUT_START;
+		more->share = 2;
+		return;
+	}
+	if (diff->by == BY_FUNCTION)
+		return;
+	name->header = dimension_names[diff->by];
+	name->cut = diff->by == BY_FILE || diff->by == BY_MODULE ? CUT_START : CUT_END;
+}
 
 static enum style style_of_change(const struct diff_row *row)
 {
@@ -135,45 +156,62 @@ static void add_number(struct table *table, enum style style, bool with_sign, do
 }
 
 /* A side in the unit of the table, or as a share where shares are compared. */
-static void add_amount(struct table *table, const struct diff *diff, const struct tally *tally,
-		       const struct tally *all, const struct unit *unit)
+static void add_amount(struct table *table, const struct diff *diff, const struct diff_side *side,
+		       const struct tally *tally, const struct unit *unit)
 {
 	struct buf text = {0};
 
 	if (diff->mode == DIFF_SHARES)
-		append_percent(&text, tally_percent(tally, all));
+		append_percent(&text, tally_percent(tally, &side->total));
 	else
-		append_in_unit(&text, tally->weight, unit);
+		append_in_unit(&text, diff_mean(side, tally), unit);
 	table_add(table, STYLE_PLAIN, buf_str(&text));
 	buf_release(&text);
 }
 
-/* The word for code that is in one of the two profiles only. */
-static const char *presence_word(const struct diff_row *row, const struct module *module)
+/* The word for what is in one of the two profiles only; time without code is no such thing. */
+static const char *presence_word(const struct diff *diff, const struct diff_row *row)
 {
-	if (!module)
+	const struct diff_at *at = diff_known_at(row);
+	const struct expansion *expansion = diff_weights(diff, at)->selection->expansion;
+
+	if (at->label != DIFF_NONE && !label_module(expansion, at->label))
 		return "";
-	if (row->old_label == DIFF_NO_LABEL)
+	if (row->old_at.row == DIFF_NONE)
 		return "new";
-	return row->new_label == DIFF_NO_LABEL ? "gone" : "";
+	return row->new_at.row == DIFF_NONE ? "gone" : "";
+}
+
+static void add_names(struct table *table, const struct diff *diff, const struct view *view,
+		      const struct diff_at *at)
+{
+	const struct flat *flat = diff->flats[at->run];
+	const struct flat_row *row = &flat->rows[at->row];
+	const struct module *module = NULL;
+	struct buf name = {0}, location = {0};
+
+	flat_append_name(&name, flat, row, view->names);
+	table_add(table, STYLE_PLAIN, buf_str(&name));
+	if (diff->by == BY_LINE) {
+		flat_append_location(&location, flat, row);
+		table_add(table, STYLE_DIM, cut_directories(buf_str(&location)));
+	} else if (diff->by == BY_FUNCTION) {
+		module = label_module(flat_expansion(flat), at->label);
+		table_add(table, STYLE_DIM, module ? module_short_name(module) : "");
+	}
+	buf_release(&name);
+	buf_release(&location);
 }
 
 static void add_row(struct table *table, const struct diff *diff, const struct view *view,
 		    const struct unit *unit, const struct diff_row *row)
 {
-	struct known known = known_side(diff, row);
-	const struct module *module = label_module(known.expansion, known.label);
-	struct buf name = {0};
-
 	add_number(table, style_of_change(row), true, row->change);
 	add_number(table, STYLE_DIM, false, row->half);
-	add_amount(table, diff, &row->old_self, &diff->old_weights->total, unit);
-	add_amount(table, diff, &row->new_self, &diff->new_weights->total, unit);
-	table_add(table, STYLE_SPECIAL, presence_word(row, module));
-	label_append_name(&name, known.expansion, known.label, view->names);
-	table_add(table, STYLE_PLAIN, buf_str(&name));
-	table_add(table, STYLE_DIM, module ? module_short_name(module) : "");
-	buf_release(&name);
+	add_amount(table, diff, &diff->old_side, &row->old_self, unit);
+	add_amount(table, diff, &diff->new_side, &row->new_self, unit);
+	table_add(table, STYLE_SPECIAL, presence_word(diff, row));
+	add_names(table, diff, view, diff_known_at(row));
 }
 
 static struct unit unit_of(const struct diff *diff, const struct view *view)
@@ -183,12 +221,10 @@ static struct unit unit_of(const struct diff *diff, const struct view *view)
 	for (size_t i = 0; i < diff->nr; i++) {
 		const struct diff_row *row = &diff->rows[i];
 
-		if (row->old_self.weight > largest)
-			largest = row->old_self.weight;
-		if (row->new_self.weight > largest)
-			largest = row->new_self.weight;
+		largest = max_u64(largest, diff_mean(&diff->old_side, &row->old_self));
+		largest = max_u64(largest, diff_mean(&diff->new_side, &row->new_self));
 	}
-	return unit_chosen(view->unit, diff->old_weights->metric, largest);
+	return unit_chosen(view->unit, metric_of(diff), largest);
 }
 
 /* The headers of the two sides say their unit. */
@@ -199,15 +235,25 @@ static void head_columns(const struct diff *diff, const struct unit *unit,
 
 	memcpy(headed, columns, sizeof(columns));
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "%s%s%s", columns[2 + i].header,
+		snprintf(texts[i], sizeof(texts[i]), "%s%s%s", columns[FIRST_OF_SIDES + i].header,
 			 *name ? " " : "", name);
-		headed[2 + i].header = texts[i];
+		headed[FIRST_OF_SIDES + i].header = texts[i];
 	}
+	head_names(diff, headed);
 }
 
-static void print_left_out(const struct view *view, size_t nr_more, size_t nr_unsure,
-			   struct sink *sink)
+static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
 {
+	if (diff->by == BY_FUNCTION)
+		buf_append_str(out, nr == 1 ? " function" : " functions");
+	else
+		buf_append_str(out, nr == 1 ? " row" : " rows");
+}
+
+static void print_left_out(const struct diff *diff, const struct view *view, size_t nr_more,
+			   size_t nr_unsure, struct sink *sink)
+{
+	const char *noise = diff_has_runs(diff) ? "as runs differ" : "within sampling noise";
 	struct buf text = {0};
 
 	if (nr_more > 0) {
@@ -219,8 +265,8 @@ static void print_left_out(const struct view *view, size_t nr_more, size_t nr_un
 	}
 	if (nr_unsure > 0) {
 		append_count(&text, nr_unsure);
-		buf_append_str(&text, nr_unsure == 1 ? " function" : " functions");
-		buf_append_str(&text, " changed within sampling noise (--all shows them)");
+		append_kind(&text, diff, nr_unsure);
+		buf_printf(&text, " changed %s (--all shows them)", noise);
 	}
 	if (text.nr_bytes > 0)
 		paragraph_print(view, "", buf_str(&text), sink);
@@ -237,7 +283,7 @@ static void print_rows(const struct diff *diff, const struct view *view,
 	struct table *table;
 
 	head_columns(diff, &unit, headed, texts);
-	table = table_new(headed, NR_COLUMNS);
+	table = table_new(headed, nr_columns(diff));
 	for (size_t i = 0; i < diff->nr; i++) {
 		if (!is_shown(&diff->rows[i], limits)) {
 			nr_unsure += diff->rows[i].change != 0;
@@ -250,22 +296,27 @@ static void print_rows(const struct diff *diff, const struct view *view,
 	}
 	if (nr_shown > 0)
 		table_print(table, view, sink);
-	print_left_out(view, nr_more, nr_unsure, sink);
+	print_left_out(diff, view, nr_more, nr_unsure, sink);
 	table_free(table);
+}
+
+bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink)
+{
+	print_side(&diff->old_side, view, "old", sink);
+	print_side(&diff->new_side, view, "new", sink);
+	if (diff_is_none(diff)) {
+		line_print(sink, view, STYLE_HEADING, "no change");
+		return false;
+	}
+	print_total(diff, view, sink);
+	return true;
 }
 
 void diff_print_text(const struct diff *diff, const struct view *view,
 		     const struct diff_limits *limits, struct sink *sink)
 {
-	print_side(diff->old_weights, view, "old", sink);
-	print_side(diff->new_weights, view, "new", sink);
-	if (diff_is_none(diff)) {
-		line_print(sink, view, STYLE_HEADING, "no change");
-		if (!limits->unsure)
-			return;
-	} else {
-		print_total(diff, view, sink);
-	}
+	if (!diff_print_heading(diff, view, sink) && !limits->unsure)
+		return;
 	line_print(sink, view, STYLE_PLAIN, "");
 	print_rows(diff, view, limits, sink);
 	diff_print_calls(diff, view, limits->rows, limits->unsure, sink);

@@ -9,6 +9,7 @@
 #include "view/style.h"
 
 struct diff;
+struct diff_tree;
 struct sink;
 
 /* How much of a comparison is shown. */
@@ -17,8 +18,11 @@ struct diff_limits {
 	bool unsure; /* changes within sampling noise, too */
 };
 
+/* Both sides in a line each, and the change of the total; false if there is no change at all. */
+bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink);
+
 /*
- * Both sides in a line each, the change of the total, then a row for each function; and where
+ * That heading, then a row for each function, or whatever is compared; and where
  * both have counts, a table of those.
  */
 void diff_print_text(const struct diff *diff, const struct view *view,
@@ -26,5 +30,8 @@ void diff_print_text(const struct diff *diff, const struct view *view,
 
 /* All rows as JSON; "sure" marks those whose change exceeds sampling noise. */
 void diff_print_json(const struct diff *diff, const struct diff_limits *limits, struct sink *sink);
+/* All nodes of a tree that are in the limits, parents first. */
+void diff_tree_print_json(const struct diff_tree *tree, const struct diff_limits *limits,
+			  struct sink *sink);
 
 #endif

@@ -108,7 +108,85 @@ class Diff(unittest.TestCase):
             for line in self.diff("--width", "80", *options).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_other_rows_have_the_time_of_the_report(self):
+        for by in ("line", "file", "module", "thread", "process", "state", "syscall"):
+            diff = json.loads(self.diff("--json", "-m", "wall", "--by", by).stdout)
+            for name in ("old", "new"):
+                with self.subTest(by=by, name=name):
+                    done = profc("report", "--json", "-m", "wall", "--by", by, "-i",
+                                 self.paths[name])
+                    report = json.loads(done.stdout)["rows"]
+                    mine = [row[f"{name}_self_ns"] for row in diff["rows"]]
+                    self.assertEqual(sorted(filter(None, mine)),
+                                     sorted(filter(None, (row["self_ns"] for row in report))))
+        self.assertLessEqual({"file", "line"}, set(json.loads(
+            self.diff("--json", "--by", "line").stdout)["rows"][0]))
+
+    def test_memory_has_the_same_keys(self):
+        paths = [make_profile(os.path.join(self.directory, f"{n}.mem"), 1000, 100, 2, 0, n)
+                 for n in (1000, 2000)]
+        for options in (["--by", "thread"], ["--by", "lifetime"], ["--by", "module"], ["--tree"]):
+            diff = json.loads(profc("diff", "--json", "-m", "alloc", *options, *paths).stdout)
+            self.assertEqual(diff["unit"], "bytes")
+            self.assertTrue(diff.get("rows") or diff.get("nodes"))
+        done = profc("diff", "-m", "alloc", "--by", "state", *paths, status=2)
+        self.assertIn("memory cannot be divided by state", done.stderr)
+
+    def test_tree_has_the_time_of_those_of_the_report(self):
+        diff = json.loads(self.diff("--json", "--tree").stdout)
+        nodes = diff["nodes"]
+        for i, node in enumerate(nodes):
+            self.assertTrue(node["parent"] is None or node["parent"] < i)
+        for name in ("old", "new"):
+            done = profc("report", "--json", "--tree", "-i", self.paths[name])
+            theirs = json.loads(done.stdout)["nodes"]
+            self.assertEqual(self.paths_of(nodes, f"{name}_total_ns"),
+                             self.paths_of(theirs, "total_ns"))
+        text = self.diff("--tree", "--width", "80").stdout.splitlines()
+        self.assertRegex(text[4], r"^change % +± +old m?s +new m?s +function$")
+        self.assertTrue(all(len(line) <= 80 for line in text), text)
+
+    @staticmethod
+    def paths_of(nodes, member):
+        """{path of functions and modules: total}"""
+        paths, sums = [], {}
+        for node in nodes:
+            before = () if node["parent"] is None else paths[node["parent"]]
+            paths.append((*before, (node["function"], node["module"])))
+            if node[member]:
+                sums[paths[-1]] = sums.get(paths[-1], 0) + node[member]
+        return sums
+
+    def test_several_runs(self):
+        old, new = self.paths["old"], self.paths["new"]
+        one = json.loads(self.diff("--json").stdout)
+        done = profc("diff", "--json", old, old, "--", new, new, new)
+        runs = json.loads(done.stdout)
+        self.assertEqual((runs["old"]["runs"], runs["new"]["runs"]), (2, 3))
+        self.assertEqual(runs["old"]["total_ns"], one["old"]["total_ns"])
+        self.assertEqual(runs["new"]["samples"], 3 * one["new"]["samples"])
+        self.assertEqual(runs["total_ci_pct"], 0)
+        mine = {(row["function"], row["module"]): row for row in runs["rows"]}
+        for row in one["rows"]:
+            other = mine[row["function"], row["module"]]
+            self.assertEqual(other["new_self_ns"], row["new_self_ns"])
+            self.assertAlmostEqual(other["change_pct"], row["change_pct"], delta=0.01)
+            # The same run again has no spread: there are more samples, and that is all.
+            self.assertLessEqual(other["ci_pct"], row["ci_pct"])
+        text = profc("diff", "--width", "80", old, new, "--", new, new).stdout.splitlines()
+        self.assertTrue(text[0].startswith("old: 2 runs of "), text)
+        self.assertRegex(text[2], r"^total: .*%\ ± [0-9.]+\)$")
+
     def test_wrong_usage(self):
+        for words in (["--by", "pid", old := self.paths["old"], old],
+                      ["--by", "thread,function", old, old], ["--by", "nothing", old, old],
+                      ["--by", "thread", "--tree", old, old], [old, old, "--"], ["--", old]):
+            profc("diff", *words, status=2)
+        done = profc("diff", *[self.paths["old"]] * 3, status=2)
+        self.assertIn("profc diff OLD... -- NEW...", done.stderr)
+        profc("diff", "--by", "mark", self.paths["old"], self.paths["old"], status=1)
+        for words in (["--html", "--tree", old, old], ["--html", old, "--", old, old]):
+            self.assertIn("--html", profc("diff", *words, status=2).stderr)
         for words in ([], [self.paths["old"]], [self.paths["old"]] * 3):
             self.assertIn("two profiles", profc("diff", *words, status=2).stderr)
         missing = os.path.join(self.directory, "missing.data")

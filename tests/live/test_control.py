@@ -188,6 +188,17 @@ class Control(LiveCase):
                 profc(*command, "-i", whole.path, "--time", f"{times[0]}..{times[1]}").stdout,
             )
         profc("diff", whole.path, whole.path, *between)
+        phases = whole.rows("--by", "mark", "-m", "wall")
+        self.assertEqual([row["mark"] for row in phases], [None, "begin", "the end", "the end"])
+        self.assertEqual(sum(row["self_ns"] for row in phases),
+                         whole.report("-m", "wall")["total_ns"])
+        # A cut sample is rounded down on either side.
+        self.assertAlmostEqual(phases[1]["self_ns"],
+                               whole.report("-m", "wall", *between)["total_ns"], delta=2)
+        self.assertEqual(phases[1]["begin_ns"], phases[0]["end_ns"])
+        compared = json.loads(
+            profc("diff", "--json", "--by", "mark", whole.path, whole.path).stdout)
+        self.assertEqual(len(compared["rows"]), 3, "phases of one mark are one")
         for command in (["report"], ["export", "--folded"], ["annotate"]):
             done = profc(*command, "-i", whole.path, "--time", "mark:middle..", status=1)
             self.assertIn("no mark 'middle' in the recording", done.stderr)

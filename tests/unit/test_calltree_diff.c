@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "calltree/diff.h"
+#include "calltree/diff_tree.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
@@ -66,6 +67,21 @@ static void side_release(struct side *side)
 	profile_free(side->profile);
 }
 
+static struct diff *diff_of(const struct side *before, const struct side *after,
+			    enum diff_mode mode, struct diff_rename *renames, size_t nr_renames)
+{
+	const struct diff_request request = {
+		.old_runs = (const struct weights *const *)&before->weights,
+		.new_runs = (const struct weights *const *)&after->weights,
+		.nr_old = 1,
+		.nr_new = 1,
+		.mode = mode,
+		.renames = renames,
+		.nr_renames = nr_renames};
+
+	return diff_new(&request);
+}
+
 /* "change ±half name" a row, the sure ones marked. */
 static void expect_rows(const struct diff *diff, const struct side *old_side,
 			const struct side *new_side, const char *expected)
@@ -74,11 +90,11 @@ static void expect_rows(const struct diff *diff, const struct side *old_side,
 
 	for (size_t i = 0; i < diff->nr; i++) {
 		const struct diff_row *row = &diff->rows[i];
-		bool is_new = row->new_label != DIFF_NO_LABEL;
+		bool is_new = row->new_at.label != DIFF_NONE;
 
 		buf_printf(&text, "%+.1f ±%.1f ", row->change, row->half);
 		label_append_name(&text, is_new ? new_side->expansion : old_side->expansion,
-				  is_new ? row->new_label : row->old_label, NAME_FULL);
+				  is_new ? row->new_at.label : row->old_at.label, NAME_FULL);
 		buf_append_str(&text, diff_row_is_sure(row) ? " sure\n" : "\n");
 	}
 	assert_string_equal(buf_str(&text), expected);
@@ -88,7 +104,7 @@ static void expect_rows(const struct diff *diff, const struct side *old_side,
 static void test_diff__amounts_in_percent_of_the_old_total(void **state)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(510, 800, 0);
-	struct diff *diff = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *diff = diff_of(&before, &after, DIFF_AMOUNTS, NULL, 0);
 
 	(void)state;
 	expect_rows(diff, &before, &after,
@@ -105,7 +121,7 @@ static void test_diff__amounts_in_percent_of_the_old_total(void **state)
 static void test_diff__shares_do_not_mind_the_length_of_a_look(void **state)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(1000, 800, 200);
-	struct diff *diff = diff_new(before.weights, after.weights, DIFF_SHARES, NULL, 0);
+	struct diff *diff = diff_of(&before, &after, DIFF_SHARES, NULL, 0);
 
 	(void)state;
 	for (size_t i = 0; i < diff->nr; i++) {
@@ -122,9 +138,9 @@ static void test_diff__limit_is_exceeded_only_surely(void **state)
 {
 	struct side before = side_of(500, 500, 0), after = side_of(500, 500, 60);
 	struct side noisy = side_of(505, 490, 5), shifted = side_of(500, 440, 60);
-	struct diff *grown = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
-	struct diff *same = diff_new(before.weights, noisy.weights, DIFF_AMOUNTS, NULL, 0);
-	struct diff *moved = diff_new(before.weights, shifted.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *grown = diff_of(&before, &after, DIFF_AMOUNTS, NULL, 0);
+	struct diff *same = diff_of(&before, &noisy, DIFF_AMOUNTS, NULL, 0);
+	struct diff *moved = diff_of(&before, &shifted, DIFF_AMOUNTS, NULL, 0);
 
 	(void)state;
 	assert_true(diff_exceeds(grown, 5)); /* the total by 6 % */
@@ -146,13 +162,13 @@ static void append_row(struct buf *out, const struct diff_row *row, const struct
 		       const struct side *after)
 {
 	const struct side *sides[] = {before, after};
-	const uint32_t labels[] = {row->old_label, row->new_label};
-	bool both = row->old_label != DIFF_NO_LABEL && row->new_label != DIFF_NO_LABEL;
+	const uint32_t labels[] = {row->old_at.label, row->new_at.label};
+	bool both = row->old_at.label != DIFF_NONE && row->new_at.label != DIFF_NONE;
 
 	if (!both)
-		buf_append_str(out, row->old_label == DIFF_NO_LABEL ? "new: " : "gone: ");
+		buf_append_str(out, row->old_at.label == DIFF_NONE ? "new: " : "gone: ");
 	for (size_t i = 0; i < 2; i++) {
-		if (labels[i] == DIFF_NO_LABEL)
+		if (labels[i] == DIFF_NONE)
 			continue;
 		buf_append_str(out, i && both ? " = " : "");
 		buf_append_str(out,
@@ -168,8 +184,7 @@ static void expect_partners(const char *const *old_stacks, const char *const *ne
 {
 	struct side before = side_with("/bin/prog-main", old_stacks);
 	struct side after = side_with("/bin/prog-branch", new_stacks);
-	struct diff *diff =
-		diff_new(before.weights, after.weights, DIFF_SHARES, renames, nr_renames);
+	struct diff *diff = diff_of(&before, &after, DIFF_SHARES, renames, nr_renames);
 	struct buf text = {0};
 
 	for (size_t i = 0; i < diff->nr; i++)
@@ -250,8 +265,8 @@ static void test_diff__names_can_be_mapped(void **state)
 static void test_diff__a_profile_and_its_copy_have_no_change(void **state)
 {
 	struct side before = side_of(5, 4, 1), same = side_of(5, 4, 1), other = side_of(5, 5, 1);
-	struct diff *none = diff_new(before.weights, same.weights, DIFF_AMOUNTS, NULL, 0);
-	struct diff *some = diff_new(before.weights, other.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *none = diff_of(&before, &same, DIFF_AMOUNTS, NULL, 0);
+	struct diff *some = diff_of(&before, &other, DIFF_AMOUNTS, NULL, 0);
 
 	(void)state;
 	assert_true(diff_is_none(none));
@@ -300,7 +315,7 @@ static void expect_calls(const struct diff *diff, const char *expected)
 
 static void expect_change(struct side before, struct side after, const char *expected)
 {
-	struct diff *diff = diff_new(before.weights, after.weights, DIFF_AMOUNTS, NULL, 0);
+	struct diff *diff = diff_of(&before, &after, DIFF_AMOUNTS, NULL, 0);
 
 	expect_calls(diff, expected);
 	diff_free(diff);
@@ -336,6 +351,223 @@ static void test_diff__without_samples_counts_alone(void **state)
 	expect_change(end_side(&before), end_side(&after), "10 11 changed\n");
 }
 
+/* Of several runs on either side. */
+struct runs {
+	struct side sides[4];
+	const struct weights *weights[4];
+	size_t nr;
+};
+
+static void add_run(struct runs *runs, struct side side)
+{
+	runs->sides[runs->nr] = side;
+	runs->weights[runs->nr++] = side.weights;
+}
+
+static struct diff *diff_of_runs(const struct runs *before, const struct runs *after,
+				 enum diff_mode mode, enum dimension by)
+{
+	const struct diff_request request = {.old_runs = before->weights,
+					     .new_runs = after->weights,
+					     .nr_old = before->nr,
+					     .nr_new = after->nr,
+					     .mode = mode,
+					     .by = by};
+
+	return diff_new(&request);
+}
+
+static void runs_release(struct runs *runs)
+{
+	for (size_t i = 0; i < runs->nr; i++)
+		side_release(&runs->sides[i]);
+}
+
+static const struct diff_row *find_row(const struct diff *diff, const char *wanted)
+{
+	struct buf name = {0};
+	const struct diff_row *found = NULL;
+
+	for (size_t i = 0; i < diff->nr; i++) {
+		const struct diff_at *at = diff_known_at(&diff->rows[i]);
+		const struct flat *flat = diff->flats[at->run];
+
+		buf_clear(&name);
+		flat_append_name(&name, flat, &flat->rows[at->row], NAME_FULL);
+		if (strcmp(buf_str(&name), wanted) == 0) {
+			assert_null(found);
+			found = &diff->rows[i];
+		}
+	}
+	buf_release(&name);
+	assert_non_null(found);
+	return found;
+}
+
+static void test_diff__runs_have_the_interval_of_their_spread(void **state)
+{
+	struct runs before = {0}, after = {0}, one = {0};
+	const struct diff_row *row;
+	struct diff *diff;
+
+	(void)state;
+	/* Of 1000 ms each: 40, 50 and 60 % before, 50, 60 and 70 % after. */
+	add_run(&before, side_of(400, 600, 0));
+	add_run(&before, side_of(500, 500, 0));
+	add_run(&before, side_of(600, 400, 0));
+	add_run(&after, side_of(500, 500, 0));
+	add_run(&after, side_of(600, 400, 0));
+	add_run(&after, side_of(700, 300, 0));
+	add_run(&one, side_of(600, 400, 0));
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_FUNCTION);
+	row = find_row(diff, "parse");
+	/* t of four degrees of freedom is 2.776, the error 10 * sqrt(2 / 3); samples say 2.5. */
+	assert_float_equal(row->change, 10, 0.001);
+	assert_float_equal(row->half, 22.666, 0.01);
+	assert_false(diff_row_is_sure(row));
+	assert_float_equal(diff_total_change(diff), 0, 0.001);
+	assert_float_equal(diff_total_half(diff), 0, 0.001);
+	assert_int_equal(diff_mean(&diff->old_side, &row->old_self) / 1000000, 500);
+	assert_false(diff_exceeds(diff, 0));
+	diff_free(diff);
+	/* A single run may be any of those that spread so: 10 * sqrt(1 + 1 / 3), of two degrees. */
+	diff = diff_of_runs(&before, &one, DIFF_SHARES, BY_FUNCTION);
+	row = find_row(diff, "parse");
+	assert_float_equal(row->change, 10, 0.001);
+	assert_float_equal(row->half, 49.687, 0.01);
+	diff_free(diff);
+	runs_release(&before);
+	runs_release(&after);
+	runs_release(&one);
+}
+
+static void test_diff__runs_that_agree_are_no_surer_than_samples(void **state)
+{
+	struct runs before = {0}, after = {0};
+	const struct diff_row *row;
+	struct diff *diff;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		add_run(&before, side_of(50, 50, 0));
+		add_run(&after, side_of(50, 45, 5));
+	}
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_FUNCTION);
+	row = find_row(diff, "eval");
+	assert_float_equal(row->change, -5, 0.001);
+	assert_true(row->half > 9 && row->half < 10); /* 95 of 200, and 100 of 200 */
+	row = find_row(diff, "print");
+	assert_int_equal(row->old_at.row, DIFF_NONE);
+	assert_int_equal(row->new_self.samples, 10);
+	diff_free(diff);
+	runs_release(&before);
+	runs_release(&after);
+}
+
+static void test_diff__other_rows_are_the_same_by_name(void **state)
+{
+	struct runs before = {0}, after = {0};
+	struct made made = made_begin();
+	const struct diff_row *row;
+	struct diff *diff;
+
+	(void)state;
+	made_thread(&made, 100, 101, "worker");
+	made_sample(&made, "main@m.c:1;libz.so.1!f@/old/z.c:5", 1000);
+	made_thread(&made, 100, 102, "worker");
+	made_sample(&made, "main@m.c:1;libz.so.1!f@/old/z.c:6", 2000);
+	add_run(&before, end_side(&made));
+	made = made_begin();
+	made_thread(&made, 100, 900, "worker");
+	made_sample(&made, "main@m.c:1;libz.so.2!f@/new/z.c:5", 4000);
+	made_thread(&made, 100, 901, "writer");
+	made_sample(&made, "main@m.c:1;libz.so.2!f@/new/z.c:7", 8000);
+	add_run(&after, end_side(&made));
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_THREAD);
+	row = find_row(diff, "worker");
+	assert_int_equal(row->old_self.weight / 1000000, 3000);
+	assert_int_equal(row->new_self.weight / 1000000, 4000);
+	assert_int_equal(find_row(diff, "writer")->old_at.row, DIFF_NONE);
+	diff_free(diff);
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_MODULE);
+	row = find_row(diff, "/bin/libz.so.2");
+	assert_int_equal(row->old_self.weight / 1000000, 3000);
+	assert_int_equal(row->new_self.weight / 1000000, 12000);
+	diff_free(diff);
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_FILE);
+	row = find_row(diff, "/new/z.c");
+	assert_int_equal(row->old_self.weight / 1000000, 3000);
+	diff_free(diff);
+	diff = diff_of_runs(&before, &after, DIFF_AMOUNTS, BY_LINE);
+	assert_int_equal(diff->nr, 4); /* main, and lines 5, 6 and 7 */
+	row = &diff->rows[0];
+	assert_int_equal(row->new_self.weight / 1000000, 8000);
+	assert_int_equal(row->old_at.row, DIFF_NONE);
+	row = &diff->rows[1];
+	assert_int_equal(row->old_self.weight / 1000000, 1000);
+	assert_int_equal(row->new_self.weight / 1000000, 4000);
+	diff_free(diff);
+	runs_release(&before);
+	runs_release(&after);
+}
+
+/* "change old new name" a node, indented by its depth; in ms. */
+static void append_nodes(struct buf *out, const struct diff_tree *tree, uint32_t parent, int depth)
+{
+	for (uint32_t at = tree->nodes[parent].first_child; at; at = tree->nodes[at].next_sibling) {
+		const struct diff_node *node = &tree->nodes[at];
+		const struct diff_at *known = diff_node_known_at(node);
+
+		buf_printf(out, "%*s%+.0f %lu %lu ", depth, "", node->change,
+			   (unsigned long)(node->old_total.weight / 1000000),
+			   (unsigned long)(node->new_total.weight / 1000000));
+		label_append_name(out, flat_expansion(tree->diff->flats[known->run]), known->label,
+				  NAME_FULL);
+		buf_append_str(out, node->leads ? " leads\n" : "\n");
+		append_nodes(out, tree, at, depth + 1);
+	}
+}
+
+static void test_diff__trees_are_one_by_what_is_the_same(void **state)
+{
+	struct side before, after;
+	struct made made = made_begin();
+	struct diff_tree *tree;
+	struct buf text = {0};
+	struct diff *diff;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		made_sample(&made, "main;parse@/old/a.c:1;lex", 1);
+		made_sample(&made, "main;eval", 1);
+	}
+	made_sample(&made, "lex", 10)->end = STACK_END_NO_CFI;
+	before = end_side(&made);
+	made = made_begin();
+	for (int i = 0; i < 1000; i++) {
+		made_sample(&made, "main;parse@/new/a.c:9;lex", 2);
+		made_sample(&made, "main;eval", 1);
+		made_sample(&made, "main;eval;print", 1);
+	}
+	made_sample(&made, "lex", 10)->end = STACK_END_NO_CFI;
+	after = end_side(&made);
+	diff = diff_of(&before, &after, DIFF_AMOUNTS, NULL, 0);
+	tree = diff_tree_new(diff);
+	append_nodes(&text, tree, DIFF_TREE_ROOT, 0);
+	assert_string_equal(buf_str(&text), "+100 2000 4000 main leads\n"
+					    " +50 1000 2000 parse leads\n"
+					    "  +50 1000 2000 lex leads\n"
+					    " +50 1000 2000 eval leads\n"
+					    "  +50 0 1000 print leads\n"
+					    "+0 10 10 [truncated: no unwind information]\n"
+					    " +0 10 10 lex\n");
+	buf_release(&text);
+	diff_tree_free(tree);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +581,10 @@ int main(void)
 		cmocka_unit_test(test_diff__a_profile_and_its_copy_have_no_change),
 		cmocka_unit_test(test_diff__calls_and_time_per_call),
 		cmocka_unit_test(test_diff__without_samples_counts_alone),
+		cmocka_unit_test(test_diff__runs_have_the_interval_of_their_spread),
+		cmocka_unit_test(test_diff__runs_that_agree_are_no_surer_than_samples),
+		cmocka_unit_test(test_diff__other_rows_are_the_same_by_name),
+		cmocka_unit_test(test_diff__trees_are_one_by_what_is_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

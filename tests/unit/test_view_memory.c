@@ -181,6 +181,7 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 	const struct view view = {.columns = 90};
 	struct profile *profile = made_up();
 	struct weights *weights;
+	const struct weights *side;
 	struct diff *diff;
 	struct sink sink = SINK_MEMORY;
 
@@ -192,7 +193,9 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 			    "11.0 MiB allocated in 11 blocks in 6.18 ms: ./prog\n");
 	assert_int_equal(weights->total.samples, 11);
 	sink_release(&sink);
-	diff = diff_new(weights, weights, DIFF_AMOUNTS, NULL, 0);
+	side = weights;
+	diff = diff_new(&(struct diff_request){
+		.old_runs = &side, .new_runs = &side, .nr_old = 1, .nr_new = 1});
 	diff_print_text(diff, &view, &(struct diff_limits){.rows = 1}, &sink);
 	assert_non_null(strstr(buf_str(&sink.pending),
 			       "old: 11.0 MiB allocated, 11 blocks recorded: ./prog\n"));

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_WELCH_H
+#define PROFC_CALLTREE_WELCH_H
+
+#include <stddef.h>
+
+/*
+ * Half the width of the 95% confidence interval of the difference of two means, from the values of
+ * several runs on one side at least: Welch's t-test, with the degrees of freedom rounded down. A
+ * side with a single run is taken to spread as the other one does.
+ */
+double welch_half(const double *a, size_t nr_a, const double *b, size_t nr_b);
+
+#endif
