@@ -2,6 +2,7 @@
 """Where CPU time goes, in the program or in the kernel, and for which system call."""
 
 import json
+import os
 
 from live import LiveCase
 from profc import profc, record
@@ -33,7 +34,8 @@ class KernelTime(LiveCase):
         self.assert_split(process, whole, "the process")
         self.assert_split(recording.report(), whole, "the report")
         self.assert_split(json.loads(recording.info("--json")), whole, "info")
-        text = profc("report", "-i", recording.path, "--by", "thread").stdout
+        wide = {**os.environ, "COLUMNS": "200"}  # where it is narrow the command is said first
+        text = profc("report", "-i", recording.path, "--by", "thread", env=wide).stdout
         self.assertRegex(text.splitlines()[0], r" of CPU time \([0-9.]+ m?s user, [0-9.]+ m?s system")
         self.assertRegex(text, r"(?m)^self ms .* user ms +system ms +tid ")
         self.assertRegex(recording.info(), r"(?m)^time +.* CPU \([0-9.]+ m?s user, [0-9.]+ m?s system\), ")
@@ -62,4 +64,4 @@ class KernelTime(LiveCase):
         self.assertIn("[no system call]", text)
         self.assertNotIn("system call unknown", text)
         text = profc("report", "-i", recording.path, "--by", "syscall").stdout
-        self.assertRegex(text, r"(?m)^self .* cpu ms +system call$")
+        self.assertRegex(text, r"(?m)^self .* cpu ms +system call +wait function$")
