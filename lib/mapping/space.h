@@ -98,6 +98,14 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index);
  */
 struct code_address space_locate(const struct space *space, uint64_t address);
 
+/*
+ * The same of a variable: false if the address is not in the data of a module whose file can be
+ * read. Code of that must be mapped below, where linkers put it.
+ */
+bool space_locate_data(struct space *space, uint64_t address, struct code_address *where);
+/* What is mapped there by the kernel's name, "[heap]" or a path; "" if it has none. Borrowed. */
+const char *space_name_at(const struct space *space, uint64_t address);
+
 /* The module of a mapping; [unknown] if it is not executable. Borrowed from the module table. */
 const struct module *space_module(const struct space *space, const struct mapping *mapping);
 

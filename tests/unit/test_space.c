@@ -428,6 +428,39 @@ static void test_space__own_code_is_found_with_its_image(void **state)
 	module_table_free(modules);
 }
 
+static int variable = 1, nothing_yet[2000];
+
+static void test_space__own_variables_are_found_in_their_module(void **state)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	const uint64_t stored = (uint64_t)(uintptr_t)&variable;
+	const uint64_t zero = (uint64_t)(uintptr_t)&nothing_yet[1999];
+	cleanup_free char *block = xmalloc(64);
+	struct code_address where, other;
+
+	(void)state;
+	variable++; /* so that it is written to */
+	nothing_yet[1999]++;
+	assert_int_equal(space_refresh(space, NULL), 0);
+	assert_true(space_locate_data(space, stored, &where));
+	assert_string_equal(module_short_name(module_table_get(modules, where.module)),
+			    "test_space");
+	assert_true(space_locate_data(space, zero, &other));
+	assert_int_equal(other.module.v, where.module.v);
+	assert_int_equal(other.address - where.address, zero - stored);
+	/* In the C library, the heap, and on the stack. */
+	assert_true(space_locate_data(space, (uint64_t)(uintptr_t)stdin, &other));
+	assert_int_not_equal(other.module.v, where.module.v);
+	assert_false(space_locate_data(space, (uint64_t)(uintptr_t)block, &other));
+	assert_string_equal(space_name_at(space, (uint64_t)(uintptr_t)block), "[heap]");
+	assert_false(space_locate_data(space, (uint64_t)(uintptr_t)&where, &other));
+	assert_string_equal(space_name_at(space, (uint64_t)(uintptr_t)&where), "[stack]");
+	assert_string_equal(space_name_at(space, 0), "");
+	space_free(space);
+	module_table_free(modules);
+}
+
 static void test_space__own_vdso_has_an_image(void **state)
 {
 	struct module_table *modules = module_table_new();
@@ -704,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_space__map_of_another_program_is_refused),
 		cmocka_unit_test(test_space__map_of_another_program_at_the_same_place_is_refused),
 		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
+		cmocka_unit_test(test_space__own_variables_are_found_in_their_module),
 		cmocka_unit_test(test_space__own_vdso_has_an_image),
 		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
 		cmocka_unit_test(test_space__known_file_needs_no_living_process),
