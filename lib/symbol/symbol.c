@@ -90,6 +90,30 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	return false;
 }
 
+/* One lock has no more bytes: of what is larger it is a part. */
+#define LOCK_BYTES_MAX 64
+
+/* A variable: "queue_lock", or "queue+0x28" where it is large. */
+static bool name_variable(struct symbol_file *file, struct name_pool *pool, uint64_t address,
+			  struct symbol_location *location)
+{
+	const struct data_symbol *symbol;
+	cleanup_free char *part = NULL;
+
+	if (file->verbatim || !data_symbols_hold(&file->object, address))
+		return false;
+	symbol = data_symbols_find(&file->data, &file->object, address);
+	if (!symbol)
+		return false;
+	location->name = name_pool_demangle(pool, symbol->name);
+	if (symbol->end - symbol->start <= LOCK_BYTES_MAX || address == symbol->start)
+		return true;
+	part = xasprintf("%s+0x%llx", location->name,
+			 (unsigned long long)(address - symbol->start));
+	location->name = name_pool_keep(pool, part);
+	return true;
+}
+
 static const char *symbol_name_at(void *context, uint64_t address)
 {
 	const struct symbol_file *file = context;
@@ -139,7 +163,8 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 				make_familiar(file, builder, chain, addresses[i]);
 			continue;
 		}
-		if (!name_by_tables(file, &builder->pool, addresses[i], &location))
+		if (!name_by_tables(file, &builder->pool, addresses[i], &location) &&
+		    (outermost || !name_variable(file, &builder->pool, addresses[i], &location)))
 			continue;
 		if (outermost) { /* the line was known */
 			outermost->name = location.name;
@@ -218,6 +243,7 @@ void symbol_file_close(struct symbol_file *file)
 		return;
 	elf_symbols_release(&file->symbols);
 	plt_release(&file->plt);
+	data_symbols_release(&file->data);
 	symbol_object_close(&file->object);
 	free(file->mismatch);
 	free(file);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "symbol/data_symbols.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/fde_start.h"
 #include "symbol/gopclntab.h"
@@ -22,6 +23,7 @@ struct symbol_file {
 	struct elf_symbols symbols;
 	struct plt plt;
 	struct gopclntab go;
+	struct data_symbols data; /* likewise */
 };
 
 /* Have the three tables read, if they are not yet. */
