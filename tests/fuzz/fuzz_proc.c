@@ -11,6 +11,7 @@
 #include "mapping/space.h"
 #include "proc/maps.h"
 #include "proc/mounts.h"
+#include "proc/sockets.h"
 #include "proc/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
@@ -40,6 +41,17 @@ static void read_mounts(const char *text, size_t nr_bytes)
 		assert(mount.type + mount.nr_type_bytes <= text + nr_bytes);
 		(void)proc_mount_has_option(&mount, "nosuid");
 	}
+}
+
+static void read_sockets(const char *text, size_t nr_bytes)
+{
+	struct proc_sockets sockets = {0};
+
+	proc_sockets_add_inet(&sockets, text, nr_bytes);
+	proc_sockets_add_unix(&sockets, text, nr_bytes);
+	for (size_t i = 0; i < sockets.nr; i++)
+		assert(proc_sockets_find(&sockets, sockets.rows[i].inode));
+	proc_sockets_release(&sockets);
 }
 
 /* No process has the number 0, so that no file of this machine is opened by what the text says. */
@@ -86,6 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		update_space(text, nr_bytes - 1);
 	} else if (bytes[0] == 'i') {
 		read_mounts(text, nr_bytes - 1);
+	} else if (bytes[0] == 's') {
+		read_sockets(text, nr_bytes - 1);
 	} else {
 		read_task(text, nr_bytes - 1);
 	}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which processes have the ends of pipes, and sockets. */
+#ifndef PROFC_PROC_ENDS_H
+#define PROFC_PROC_ENDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/index_set.h"
+
+enum proc_end_kind {
+	PROC_END_READS, /* of a pipe */
+	PROC_END_WRITES,
+	PROC_END_SOCKET,
+};
+
+/* More processes have that of few, and any one of them will do. */
+#define PROC_END_OWNERS 2
+
+struct proc_end {
+	uint64_t inode;
+	enum proc_end_kind kind;
+	pid_t owners[PROC_END_OWNERS]; /* distinct; 0: none */
+};
+
+/* Begins as all 0. */
+struct proc_ends {
+	struct proc_end *rows; /* owned; distinct */
+	size_t nr, cap;
+	struct index_set set;
+};
+
+void proc_ends_release(struct proc_ends *ends);
+/*
+ * Forget all, and read those of all processes that we may look at: a microsecond for each of their
+ * descriptors, of which no more are looked at than some 100,000.
+ */
+void proc_ends_read(struct proc_ends *ends);
+/* A process that has it: another than `pid` if there is one; 0: none is known. */
+pid_t proc_ends_owner(const struct proc_ends *ends, uint64_t inode, enum proc_end_kind kind,
+		      pid_t pid);
+
+/* Is a descriptor of a process open for writing? False with errno if it cannot be seen. */
+bool proc_descriptor_writes(pid_t pid, int fd, bool *writes);
+
+#endif
