@@ -23,6 +23,7 @@ struct source {
 	struct frame_id *frames;
 	struct stack_id *stacks;
 	uint32_t *processes, *threads;
+	uint32_t *waits; /* as samples have them */
 };
 
 /* A process or thread of the result that may go on in the next part: its last row by its id. */
@@ -46,6 +47,7 @@ static void release_source(struct source *source)
 	free(source->stacks);
 	free(source->processes);
 	free(source->threads);
+	free(source->waits);
 }
 
 static int by_id(const void *left, const void *right)
@@ -274,6 +276,25 @@ static void join_threads(struct profile *into, struct source *source)
 	free(known.rows);
 }
 
+static void take_waits(struct profile *into, struct source *source)
+{
+	const struct profile_waits *from = profile_waits(source->profile);
+
+	source->waits = xcalloc(from->nr + 1, sizeof(*source->waits));
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_wait row = from->rows[i];
+
+		row.process = source->processes[row.process];
+		row.name = source->strings[row.name.v];
+		row.peer = source->strings[row.peer.v];
+		if (row.place.v != WAIT_NO_PLACE.v)
+			row.place = source->frames[row.place.v];
+		if (row.owner.v != THREAD_NONE.v)
+			row.owner.v = source->threads[row.owner.v];
+		source->waits[i + 1] = profile_waits_intern(profile_waits(into), &row);
+	}
+}
+
 static void take_samples(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -284,6 +305,7 @@ static void take_samples(struct profile *into, const struct source *source)
 		sample.time_ns += source->offset_ns;
 		sample.thread.v = source->threads[sample.thread.v];
 		sample.stack = source->stacks[sample.stack.v];
+		sample.wait = source->waits[sample.wait];
 		profile_add_sample(into, &sample);
 	}
 	for (size_t i = 0; i < from->nr_marks; i++)
@@ -455,6 +477,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 	meta->attached |= from->attached;
 	meta->knows_freeing |= from->knows_freeing;
 	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
+	meta->knows_waits = (first || meta->knows_waits) && from->knows_waits;
 	meta->complete = (first || meta->complete) && from->complete;
 	if (from->duration_ns + source->offset_ns > meta->duration_ns)
 		meta->duration_ns = from->duration_ns + source->offset_ns;
@@ -555,6 +578,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		} else {
 			take_threads(into, source);
 		}
+		take_waits(into, source);
 		take_samples(into, source);
 		take_jit(into, source);
 		take_probes(into, source);

@@ -12,6 +12,7 @@
 #include "base/minmax.h"
 
 struct profile_private {
+	struct profile_waits waits;
 	struct index_set frames;
 	struct index_set functions;
 	size_t cap_processes, cap_threads, cap_frames, cap_samples, cap_counters, cap_marks;
@@ -35,6 +36,7 @@ void profile_free(struct profile *profile)
 {
 	if (!profile)
 		return;
+	profile_waits_release(&profile->private->waits);
 	index_set_release(&profile->private->frames);
 	index_set_release(&profile->private->functions);
 	free(profile->private);
@@ -70,6 +72,11 @@ void profile_free(struct profile *profile)
 const char *profile_str(const struct profile *profile, struct str_id id)
 {
 	return strtab_get(profile->strings, id);
+}
+
+struct profile_waits *profile_waits(const struct profile *profile)
+{
+	return &profile->private->waits;
 }
 
 struct str_id profile_intern(struct profile *profile, const char *text)
@@ -147,6 +154,7 @@ void profile_add_sample(struct profile *profile, const struct sample *sample)
 {
 	assert(sample->thread.v < profile->nr_threads);
 	assert(sample->stack.v < stack_trie_nr(profile->stacks));
+	assert(sample->wait <= profile->private->waits.nr);
 	ARRAY_GROW(profile->samples, profile->nr_samples, profile->private->cap_samples);
 	profile->samples[profile->nr_samples++] = *sample;
 }

@@ -13,6 +13,7 @@
 #include "profile/ids.h"
 #include "profile/probes.h"
 #include "profile/symbol_source.h"
+#include "profile/waits.h"
 #include "stack/stack.h"
 #include "stack/stack_end.h"
 
@@ -181,6 +182,7 @@ struct sample {
 	int16_t syscall_nr; /* where it blocked, or that the kernel executed; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */
+	uint32_t wait;	    /* BLOCKED: one more than the row of what it waited for; 0: unknown */
 };
 
 /* Of memory it is 0. */
@@ -207,6 +209,7 @@ struct profile_meta {
 	bool attached;	     /* else spawned */
 	bool knows_freeing;  /* of memory, that was recorded: where blocks were freed */
 	bool knows_calls;    /* samples of running threads have their system calls, too */
+	bool knows_waits;    /* those of blocked ones have what they waited for */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
 };
@@ -285,6 +288,8 @@ struct profile *profile_new(void);
 void profile_free(struct profile *profile);
 
 const char *profile_str(const struct profile *profile, struct str_id id);
+/* What blocked threads waited for: waits.h. Borrowed. */
+struct profile_waits *profile_waits(const struct profile *profile);
 struct str_id profile_intern(struct profile *profile, const char *text);
 
 struct process_id profile_add_process(struct profile *profile, const struct profile_process *row);

@@ -23,6 +23,7 @@ enum meta_column {
 	META_KNOWS_CALLS = META_OLD_COLUMNS,
 	META_WITHIN,
 	META_KNOWS_FREEING,
+	META_KNOWS_WAITS,
 	META_COLUMNS,
 };
 
@@ -106,6 +107,8 @@ enum samples_column {
 	SAMPLES_MAJOR,
 	SAMPLES_TIME,
 	SAMPLES_STACK,
+	SAMPLES_OLD_COLUMNS, /* all that every file has */
+	SAMPLES_WAIT = SAMPLES_OLD_COLUMNS,
 	SAMPLES_COLUMNS,
 };
 
@@ -190,6 +193,6 @@ enum end_column {
 	END_COLUMNS,
 };
 
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 24
 
 #endif

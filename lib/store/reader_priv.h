@@ -40,6 +40,6 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 typedef bool reader_take_row(struct reader *reader, struct columns_in *in);
 
 reader_take_row reader_take_allocation, reader_take_moment, reader_take_search,
-	reader_take_searched, reader_take_verdict, reader_take_discard;
+	reader_take_searched, reader_take_verdict, reader_take_discard, reader_take_wait;
 
 #endif

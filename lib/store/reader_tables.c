@@ -44,6 +44,7 @@ static bool read_meta(struct reader *reader, struct columns_in *in)
 	meta->knows_calls = columns_in_bounded(in, META_KNOWS_CALLS, 1);
 	meta->within = read_text(reader, in, META_WITHIN);
 	meta->knows_freeing = columns_in_bounded(in, META_KNOWS_FREEING, 1);
+	meta->knows_waits = columns_in_bounded(in, META_KNOWS_WAITS, 1);
 	return true;
 }
 
@@ -195,6 +196,7 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 
 	sample.thread.v = columns_in_index(in, SAMPLES_THREAD, profile->nr_threads);
 	sample.stack.v = columns_in_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
+	sample.wait = (uint32_t)columns_in_bounded(in, SAMPLES_WAIT, profile_waits(profile)->nr);
 	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
 	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
 	sample.nr = read_u32(in, SAMPLES_NR);
@@ -488,7 +490,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, THREADS_OLD_COLUMNS, 0},
 	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0, 0},
 	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0, 0},
-	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, 0, 0},
+	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, SAMPLES_OLD_COLUMNS, 0},
 	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter, 0, 0},
 	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0, 0},
 	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0, 0},
@@ -506,6 +508,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0},
 	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},
 	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0},
+	[RECORD_WAITS] = {WAITS_COLUMNS, reader_take_wait, 0, 0},
 	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0},
 	[RECORD_RUNS] = {RUNS_COLUMNS, read_run, 0, 0},
 };

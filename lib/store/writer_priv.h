@@ -48,6 +48,7 @@ struct store_writer {
 	struct sample_sums sums;
 	uint32_t nr_strings, nr_modules, nr_frames, nr_stacks;
 	size_t nr_marks, nr_jit_names, nr_jit_sources, nr_refusals;
+	size_t nr_waits, nr_updated_waits;
 	uint64_t nr_samples, nr_locations;
 	uint64_t last_address;
 	uint32_t last_location_frame;
@@ -65,10 +66,10 @@ typedef int writer_step(struct store_writer *writer, const struct profile *profi
 
 writer_step writer_write_strings, writer_write_meta_and_command, writer_write_modules,
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
-	writer_write_samples, writer_write_counters, writer_write_marks, writer_write_jit_names,
-	writer_write_jit_sources, writer_write_counts, writer_write_refusals,
-	writer_write_allocations, writer_write_moments, writer_write_searches,
-	writer_write_searched, writer_write_verdicts, writer_write_discards,
+	writer_write_waits, writer_write_samples, writer_write_counters, writer_write_marks,
+	writer_write_jit_names, writer_write_jit_sources, writer_write_counts,
+	writer_write_refusals, writer_write_allocations, writer_write_moments,
+	writer_write_searches, writer_write_searched, writer_write_verdicts, writer_write_discards,
 	writer_write_module_symbols, writer_write_functions, writer_write_locations,
 	writer_write_sources, writer_write_runs;
 

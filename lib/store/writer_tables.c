@@ -228,6 +228,7 @@ static void put_sample(struct columns_out *out, struct sample_coder *coder,
 		sample_coder_expect(coder, thread, sample->time_ns, sample->runq_ns + minor_ns));
 	columns_out_delta(out, SAMPLES_TIME, sample->time_ns, coder->previous_ns);
 	columns_out_uint(out, SAMPLES_STACK, sample->stack.v);
+	columns_out_uint(out, SAMPLES_WAIT, sample->wait);
 	sample_coder_step(coder, thread, sample->time_ns);
 	out->nr_rows++;
 }
@@ -331,6 +332,7 @@ static void put_meta(struct columns_out *out, const struct profile_meta *meta)
 	columns_out_uint(out, META_KNOWS_CALLS, meta->knows_calls);
 	columns_out_uint(out, META_WITHIN, meta->within.v);
 	columns_out_uint(out, META_KNOWS_FREEING, meta->knows_freeing);
+	columns_out_uint(out, META_KNOWS_WAITS, meta->knows_waits);
 	out->nr_rows++;
 }
 

@@ -18,7 +18,7 @@ MASK = 2**64 - 1
 TABLES = {
     1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
         " duration max_overhead attached exit_status knows_calls within"
-        " knows_freeing"),
+        " knows_freeing knows_waits"),
     2: ("command", "word"),
     3: ("texts", "length text"),
     4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"
@@ -27,7 +27,8 @@ TABLES = {
     6: ("threads", "number process tid name start end user system"),
     7: ("frames", "module address"),
     8: ("stacks", "caller frame"),
-    9: ("samples", "thread kind end count syscall runq minor major time stack"),
+    9: ("samples", "thread kind end count syscall runq minor major time stack"
+        " wait"),
     10: ("counters", "name value"),
     11: ("marks", "time text"),
     12: ("functions", "name linkage_name file line"),
@@ -44,6 +45,7 @@ TABLES = {
     23: ("discards", "time allocations moments"),
     26: ("searches", "time process stop bytes reason mark"),
     27: ("searched", "number state"),
+    28: ("waits", "number process kind what place name owner peer"),
     29: ("verdicts", "search number state"),
     32: ("runs", "command host start duration"),
 }
@@ -134,6 +136,7 @@ class Recording:
         self.counts, self.refusals, self.runs = [], [], []
         self.allocations, self.moments, self.discards = [], [], []
         self.searches, self._next_searched = [], 0
+        self.waits, self.sources = [], []
         self.verdicts, self._next_verdict = [], 0
         self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
@@ -184,6 +187,12 @@ class Recording:
     def _take_threads(self, rows):
         self._replace(self.threads, rows)
 
+    def _take_sources(self, rows):
+        self.sources += rows
+
+    def _take_waits(self, rows):
+        self._replace(self.waits, rows)
+
     def _take_frames(self, rows):
         for row in rows:
             self._last_address = (self._last_address + signed(row["address"])) & MASK
@@ -205,7 +214,7 @@ class Recording:
                 "count": row["count"], "syscall": row["syscall"] - 1, "time": time,
                 "runq": row["runq"], "stack": row["stack"],
                 "cpu": row["minor"] if blocked else major,
-                "blocked": major if blocked else row["minor"],
+                "blocked": major if blocked else row["minor"], "wait": row.get("wait", 0),
             })
             self._last_of_thread[row["thread"]] = time
 

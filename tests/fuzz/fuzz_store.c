@@ -58,6 +58,21 @@ static void check_probes(const struct profile_probes *probes, const struct profi
 		assert(probes->refusals[i].process < profile->nr_processes);
 }
 
+static void check_waits(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile_waits(profile)->nr; i++) {
+		const struct profile_wait *row = &profile_waits(profile)->rows[i];
+
+		assert(row->process < profile->nr_processes && row->kind < WAIT_KIND_COUNT);
+		assert(row->place.v == WAIT_NO_PLACE.v || row->place.v < profile->nr_frames);
+		assert(row->owner.v == THREAD_NONE.v || row->owner.v < profile->nr_threads);
+		assert(row->name.v < strtab_nr(profile->strings));
+		assert(row->peer.v < strtab_nr(profile->strings));
+	}
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		assert(profile->samples[i].wait <= profile_waits(profile)->nr);
+}
+
 static void check_heap(const struct profile_heap *heap, const struct profile *profile)
 {
 	struct heap_estimate estimate;
@@ -125,6 +140,7 @@ static void check(const struct profile *profile)
 		assert(stack_trie_parent(profile->stacks, id).v < i);
 	}
 	check_probes(&profile->probes, profile);
+	check_waits(profile);
 	check_heap(&profile->heap, profile);
 	for (size_t i = 0; i < profile->symbols.nr_frames; i++)
 		assert(profile->symbols.frames[i].first + (uint64_t)profile->symbols.frames[i].nr <=

@@ -247,6 +247,21 @@ static inline void add_symbols(struct profile *profile)
 							     .modified_ns = 1700000000987654321});
 }
 
+/* What the thread waits for: a lock that itself has, and a socket whose peer is found later. */
+static inline void add_waits(struct profile *profile)
+{
+	struct profile_wait lock = {.kind = WAIT_MUTEX, .number = 0x4040, .place = {1}};
+	struct profile_wait socket = {.kind = WAIT_FILE,
+				      .number = 7,
+				      .place = WAIT_NO_PLACE,
+				      .name = profile_intern(profile, "socket:[5]"),
+				      .owner = THREAD_NONE};
+
+	profile->meta.knows_waits = true;
+	profile_waits_intern(profile_waits(profile), &lock);
+	profile_waits_intern(profile_waits(profile), &socket);
+}
+
 /* Writes three flushes: ten samples, ten more with a renamed process, symbols and the end. */
 static inline int write_small_profile(struct profile *profile)
 {
@@ -257,6 +272,7 @@ static inline int write_small_profile(struct profile *profile)
 	assert_int_equal(store_writer_new(fd, &writer, &err), 0);
 	add_counts(profile);
 	add_blocks(profile);
+	add_waits(profile);
 	for (uint32_t i = 0; i < 10; i++) {
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
 
@@ -267,9 +283,12 @@ static inline int write_small_profile(struct profile *profile)
 	for (uint32_t i = 10; i < 20; i++) {
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 2);
 
+		sample.wait = i % 3;
 		profile_add_sample(profile, &sample);
 	}
 	profile->processes[0].name = profile_intern(profile, "renamed");
+	profile_waits_set_peer(profile_waits(profile), 1,
+			       profile_intern(profile, "socket 10.0.0.1:80"));
 	profile->processes[0].end_ns = 41000000;
 	profile_set_counter(profile, "stops", 20);
 	change_blocks(profile);

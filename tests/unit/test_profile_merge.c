@@ -107,6 +107,45 @@ static void test_merge__jit_code_stays_apart(void **state)
 	profile_free(merged);
 }
 
+/* A recording in which the thread has waited for a lock of its own, and a file of a name. */
+static struct profile *with_waits(struct profile *profile, const char *name)
+{
+	const struct profile_wait lock = {.kind = WAIT_MUTEX, .number = 0x4040};
+	struct profile_wait file = {
+		.kind = WAIT_FILE, .number = 3, .place = WAIT_NO_PLACE, .owner = THREAD_NONE};
+
+	file.name = profile_intern(profile, name);
+	profile->meta.knows_waits = true;
+	profile->samples[0].wait = profile_waits_intern(profile_waits(profile), &lock);
+	profile->samples[1].wait = profile_waits_intern(profile_waits(profile), &file);
+	profile_waits_set_peer(profile_waits(profile), 1, profile_intern(profile, "peer"));
+	return profile;
+}
+
+static void test_merge__waits_are_of_their_processes(void **state)
+{
+	struct profile *merged = merge_two(with_waits(recording("a", 100, 1, 30), "/a"),
+					   with_waits(recording("b", 100, 1, 12), "/b"));
+	const struct profile_wait *rows = profile_waits(merged)->rows;
+
+	(void)state;
+	assert_true(merged->meta.knows_waits);
+	assert_int_equal(profile_waits(merged)->nr, 4);
+	assert_true(rows[0].process == 0 && rows[0].owner.v == 0 && rows[0].place.v == 0);
+	assert_true(rows[2].process == 2 && rows[2].owner.v == 1 && rows[2].place.v == 0);
+	assert_string_equal(profile_str(merged, rows[1].name), "/a");
+	assert_string_equal(profile_str(merged, rows[3].name), "/b");
+	assert_string_equal(profile_str(merged, rows[3].peer), "peer");
+	assert_int_equal(rows[3].owner.v, THREAD_NONE.v);
+	assert_int_equal(merged->samples[0].wait, 1);
+	assert_int_equal(merged->samples[3].wait, 4);
+	profile_free(merged);
+	/* With an older one not all is known any more. */
+	merged = merge_two(with_waits(recording("a", 100, 1, 30), "/a"), recording("b", 1, 1, 12));
+	assert_false(merged->meta.knows_waits);
+	profile_free(merged);
+}
+
 /* A recording in which the code made at run time has this name. */
 static struct profile *with_jit_name(struct profile *profile, const char *text)
 {
@@ -540,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_merge__equal_code_is_one_and_processes_are_two),
 		cmocka_unit_test(test_merge__jit_code_stays_apart),
 		cmocka_unit_test(test_merge__keeps_what_was_said_of_jit_code),
+		cmocka_unit_test(test_merge__waits_are_of_their_processes),
 		cmocka_unit_test(test_merge__counts_are_of_their_processes),
 		cmocka_unit_test(test_merge__counts_of_a_process_that_goes_on),
 		cmocka_unit_test(test_merge__blocks_are_in_time_order),

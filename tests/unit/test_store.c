@@ -71,6 +71,33 @@ static void test_store__gives_back_samples(void **state)
 	buf_release(&bytes);
 }
 
+static void test_store__gives_back_what_threads_waited_for(void **state)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_wait *rows;
+
+	(void)state;
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_true(profile->meta.knows_waits);
+	assert_int_equal(profile_waits(profile)->nr, 2);
+	rows = profile_waits(profile)->rows;
+	assert_int_equal(rows[0].kind, WAIT_MUTEX);
+	assert_int_equal(rows[0].number, 0x4040);
+	assert_int_equal(rows[0].place.v, 1);
+	assert_int_equal(rows[0].owner.v, 0);
+	assert_int_equal(rows[1].kind, WAIT_FILE);
+	assert_int_equal(rows[1].place.v, WAIT_NO_PLACE.v);
+	assert_int_equal(rows[1].owner.v, THREAD_NONE.v);
+	assert_string_equal(profile_str(profile, rows[1].name), "socket:[5]");
+	assert_string_equal(profile_str(profile, rows[1].peer), "socket 10.0.0.1:80");
+	assert_int_equal(profile->samples[9].wait, 0);
+	assert_int_equal(profile->samples[10].wait, 1);
+	assert_int_equal(profile->samples[11].wait, 2);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 static void test_store__gives_back_symbols(void **state)
 {
 	struct buf bytes = small_file();
@@ -884,6 +911,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_store__gives_back_what_was_written),
 		cmocka_unit_test(test_store__gives_back_samples),
+		cmocka_unit_test(test_store__gives_back_what_threads_waited_for),
 		cmocka_unit_test(test_store__gives_back_symbols),
 		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
 		cmocka_unit_test(test_store__gives_back_counts_and_refusals),

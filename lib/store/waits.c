@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What blocked threads waited for, as records and back. */
+#include "store/reader_priv.h"
+#include "store/writer_priv.h"
+
+static void put_wait(struct columns_out *out, uint32_t number, const struct profile_wait *row)
+{
+	columns_out_uint(out, WAITS_ROW, number);
+	columns_out_uint(out, WAITS_PROCESS, row->process);
+	columns_out_uint(out, WAITS_KIND, row->kind);
+	columns_out_uint(out, WAITS_NUMBER, row->number);
+	/* 0 stands for "none", which is one less than 0. */
+	columns_out_uint(out, WAITS_PLACE, (uint32_t)(row->place.v + 1));
+	columns_out_uint(out, WAITS_NAME, row->name.v);
+	columns_out_uint(out, WAITS_OWNER, (uint32_t)(row->owner.v + 1));
+	columns_out_uint(out, WAITS_PEER, row->peer.v);
+	out->nr_rows++;
+}
+
+int writer_write_waits(struct store_writer *writer, const struct profile *profile, struct err *err)
+{
+	const struct profile_waits *waits = profile_waits(profile);
+	struct columns_out *out = &writer->columns;
+	size_t nr_before = writer->nr_waits;
+	int status = 0;
+
+	columns_out_begin(out, WAITS_COLUMNS);
+	for (; status == 0 && writer->nr_waits < waits->nr; writer->nr_waits++) {
+		put_wait(out, (uint32_t)writer->nr_waits, &waits->rows[writer->nr_waits]);
+		status = writer_emit_if_full(writer, RECORD_WAITS, err);
+	}
+	for (; status == 0 && writer->nr_updated_waits < waits->nr_updated;
+	     writer->nr_updated_waits++) {
+		uint32_t row = waits->updated[writer->nr_updated_waits];
+
+		if (row >= nr_before)
+			continue;
+		put_wait(out, row, &waits->rows[row]);
+		status = writer_emit_if_full(writer, RECORD_WAITS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_WAITS, err);
+}
+
+bool reader_take_wait(struct reader *reader, struct columns_in *in)
+{
+	struct profile *profile = reader->profile;
+	size_t nr = profile_waits(profile)->nr;
+	uint64_t number = columns_in_bounded(in, WAITS_ROW, nr);
+	struct profile_wait row = {
+		.process = columns_in_index(in, WAITS_PROCESS, profile->nr_processes),
+		.kind = (uint8_t)columns_in_bounded(in, WAITS_KIND, WAIT_KIND_COUNT - 1),
+		.number = columns_in_uint(in, WAITS_NUMBER),
+		.name = {columns_in_index(in, WAITS_NAME, strtab_nr(profile->strings))},
+		.peer = {columns_in_index(in, WAITS_PEER, strtab_nr(profile->strings))},
+	};
+
+	row.place.v = (uint32_t)columns_in_bounded(in, WAITS_PLACE, profile->nr_frames) - 1;
+	row.owner.v = (uint32_t)columns_in_bounded(in, WAITS_OWNER, profile->nr_threads) - 1;
+	/* Each once, as the numbers of samples count them; one that is known is told its peer. */
+	if (in->failed || profile_waits_intern(profile_waits(profile), &row) != number + 1)
+		return false;
+	if (number < nr)
+		profile_waits_set_peer(profile_waits(profile), (uint32_t)number, row.peer);
+	return true;
+}
