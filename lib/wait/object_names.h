@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_WAIT_OBJECT_NAMES_H
+#define PROFC_WAIT_OBJECT_NAMES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct buf;
+
+/* What is at the other end of a descriptor, which its own link in /proc does not say. */
+struct object_names;
+
+struct object_names *object_names_new(void);
+void object_names_free(struct object_names *names); /* may be NULL */
+
+/* Is it a socket or a pipe, as its link calls it? */
+bool object_has_peer(const char *object);
+
+/*
+ * "socket 10.0.0.1:5432", "socket listening on /run/x", "socket to 77 Xorg", "pipe from 77 gzip":
+ * of such an object, seen behind a descriptor of a process. False where it is not found, or not
+ * looked for as that has taken too much time of late: then it may be asked for again later.
+ */
+bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
+		       struct buf *out);
+
+#endif

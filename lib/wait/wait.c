@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a system call waits for: which futex, and whose; which descriptor. */
+#include "wait/wait.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "proc/task.h"
+
+void seen_wait_release(struct seen_wait *wait)
+{
+	free(wait->object);
+	*wait = (struct seen_wait){0};
+}
+
+/* --- descriptors --- */
+
+/* Calls whose first argument is the descriptor that they wait for. */
+static bool has_descriptor(int64_t nr)
+{
+	static const short calls[] = {
+		SYS_accept,	    SYS_accept4,	 SYS_connect,	 SYS_copy_file_range,
+		SYS_epoll_pwait,
+#ifdef SYS_epoll_pwait2
+		SYS_epoll_pwait2,
+#endif
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+		SYS_fallocate,	    SYS_fcntl,		 SYS_fdatasync,	 SYS_flock,
+		SYS_fsync,	    SYS_ftruncate,	 SYS_getdents64,
+#ifdef SYS_io_uring_enter
+		SYS_io_uring_enter,
+#endif
+		SYS_ioctl,	    SYS_pread64,	 SYS_preadv,	 SYS_preadv2,
+		SYS_pwrite64,	    SYS_pwritev,	 SYS_pwritev2,	 SYS_read,
+		SYS_readv,	    SYS_recvfrom,	 SYS_recvmmsg,	 SYS_recvmsg,
+		SYS_sendfile,	    SYS_sendmmsg,	 SYS_sendmsg,	 SYS_sendto,
+		SYS_splice,	    SYS_sync_file_range, SYS_syncfs,	 SYS_tee,
+		SYS_vmsplice,	    SYS_write,		 SYS_writev,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (nr == calls[i])
+			return true;
+	}
+	return false;
+}
+
+static struct seen_wait wait_for_file(uint64_t fd)
+{
+	return (struct seen_wait){.is_known = fd <= INT_MAX, .kind = WAIT_FILE, .number = fd};
+}
+
+/* So many are told one by one, and so many are looked at. */
+#define FILES_TOLD    8
+#define FILES_MAX     64
+#define SELECTED_MAX  1024
+#define BITS_PER_WORD 64
+
+struct files {
+	size_t nr;
+	uint64_t first;
+	struct buf text; /* "3, 5, 7" */
+};
+
+static void add_file(struct files *files, uint64_t fd)
+{
+	if (!files->nr)
+		files->first = fd;
+	if (files->nr == FILES_TOLD)
+		buf_append_str(&files->text, ", ...");
+	else if (files->nr < FILES_TOLD)
+		buf_printf(&files->text, "%s%llu", files->nr ? ", " : "", (unsigned long long)fd);
+	files->nr++;
+}
+
+static struct seen_wait wait_for_files(struct files *files)
+{
+	struct seen_wait wait = {.is_known = files->nr, .kind = WAIT_FILES, .number = files->nr};
+
+	if (files->nr == 1)
+		wait = wait_for_file(files->first);
+	else if (files->text.nr_bytes)
+		wait.object = xstrdup(buf_str(&files->text));
+	buf_release(&files->text);
+	return wait;
+}
+
+static struct seen_wait wait_of_poll(const struct proc_syscall *syscall,
+				     const struct wait_memory *memory)
+{
+	uint64_t nr = syscall->args[1];
+	struct pollfd polled[FILES_MAX];
+	struct files files = {0};
+
+	if (!nr || nr > FILES_MAX ||
+	    !memory->read(memory->context, syscall->args[0], polled, nr * sizeof(*polled)))
+		return (struct seen_wait){.is_known = nr, .kind = WAIT_FILES, .number = nr};
+	for (uint64_t i = 0; i < nr; i++) {
+		if (polled[i].fd >= 0)
+			add_file(&files, (uint64_t)polled[i].fd);
+	}
+	return wait_for_files(&files);
+}
+
+static struct seen_wait wait_of_select(const struct proc_syscall *syscall,
+				       const struct wait_memory *memory)
+{
+	uint64_t nr_words = (syscall->args[0] + BITS_PER_WORD - 1) / BITS_PER_WORD;
+	uint64_t set[SELECTED_MAX / BITS_PER_WORD], all[SELECTED_MAX / BITS_PER_WORD] = {0};
+	struct files files = {0};
+
+	if (syscall->args[0] > SELECTED_MAX)
+		return (struct seen_wait){0};
+	for (int i = 1; i <= 3; i++) {
+		if (!syscall->args[i])
+			continue;
+		if (!memory->read(memory->context, syscall->args[i], set, nr_words * sizeof(*set)))
+			return (struct seen_wait){0};
+		for (uint64_t word = 0; word < nr_words; word++)
+			all[word] |= set[word];
+	}
+	for (uint64_t fd = 0; fd < syscall->args[0]; fd++) {
+		if (all[fd / BITS_PER_WORD] >> fd % BITS_PER_WORD & 1)
+			add_file(&files, fd);
+	}
+	return wait_for_files(&files);
+}
+
+/* --- futexes --- */
+
+/* futex(2): what of its second argument is the operation, and the ones that wait. */
+#define FUTEX_OPERATION	      0x7f
+#define FUTEX_DOES_WAIT	      0
+#define FUTEX_DOES_LOCK_PI    6
+#define FUTEX_DOES_WAIT_BITS  9
+#define FUTEX_DOES_REQUEUE_PI 11
+#define FUTEX_DOES_LOCK_PI2   13
+/* In the word of a lock that the kernel knows of: others wait; who has it. */
+#define FUTEX_HAS_WAITERS UINT32_C(0x80000000)
+#define FUTEX_OWNER	  UINT32_C(0x3fffffff)
+/* The GNU C library: a mutex that others wait for, whose owner stands two words behind. */
+#define MUTEX_IS_CONTENDED 2
+#define MUTEX_OWNER_BYTES  8
+
+static uint32_t read_word(const struct wait_memory *memory, uint64_t address)
+{
+	uint32_t word;
+
+	return memory->read(memory->context, address, &word, sizeof(word)) ? word : 0;
+}
+
+static void set_owner(struct seen_wait *wait, enum wait_kind kind, uint32_t owner, uint64_t at)
+{
+	wait->owner = (pid_t)(owner & FUTEX_OWNER);
+	wait->owner_at = at; /* none has it now, but one will */
+	if (wait->owner)
+		wait->kind = kind;
+}
+
+/* Nothing but 0 is expected of most conditions and semaphores: no memory is read for those. */
+static void look_for_owner(struct seen_wait *wait, uint32_t expected,
+			   const struct wait_memory *memory)
+{
+	uint64_t address = wait->number;
+	uint32_t words[1 + MUTEX_OWNER_BYTES / sizeof(uint32_t)];
+
+	if (!expected || !memory->read(memory->context, address, words, sizeof(words)) ||
+	    words[0] != expected)
+		return;
+	if (expected & FUTEX_HAS_WAITERS)
+		set_owner(wait, WAIT_OWNED, expected, address);
+	else if (expected == MUTEX_IS_CONTENDED)
+		set_owner(wait, WAIT_MUTEX, words[MUTEX_OWNER_BYTES / sizeof(*words)],
+			  address + MUTEX_OWNER_BYTES);
+	else if (wait_is_for_thread(address, memory))
+		set_owner(wait, WAIT_THREAD, expected, 0);
+}
+
+static struct seen_wait wait_of_futex(const struct proc_syscall *syscall,
+				      const struct wait_memory *memory)
+{
+	struct seen_wait wait = {.kind = WAIT_FUTEX, .number = syscall->args[0]};
+
+	switch (syscall->args[1] & FUTEX_OPERATION) {
+	case FUTEX_DOES_LOCK_PI:
+	case FUTEX_DOES_LOCK_PI2:
+		wait.is_known = true;
+		set_owner(&wait, WAIT_OWNED, read_word(memory, wait.number), wait.number);
+		break;
+	case FUTEX_DOES_WAIT:
+	case FUTEX_DOES_WAIT_BITS:
+		wait.is_known = true;
+		look_for_owner(&wait, (uint32_t)syscall->args[2], memory);
+		break;
+	case FUTEX_DOES_REQUEUE_PI:
+		wait.is_known = true;
+		break;
+	}
+	return wait;
+}
+
+struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct wait_memory *memory)
+{
+	if (syscall->kind != PROC_SYSCALL_INSIDE)
+		return (struct seen_wait){0};
+	switch (syscall->nr) {
+	case SYS_futex:
+		return wait_of_futex(syscall, memory);
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_ppoll:
+		return wait_of_poll(syscall, memory);
+#ifdef SYS_select
+	case SYS_select:
+#endif
+	case SYS_pselect6:
+		return wait_of_select(syscall, memory);
+	}
+	return has_descriptor(syscall->nr) ? wait_for_file(syscall->args[0])
+					   : (struct seen_wait){0};
+}
+
+bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memory)
+{
+	pid_t owner;
+
+	if (!wait->owner_at)
+		return false;
+	owner = (pid_t)(read_word(memory, wait->owner_at) & FUTEX_OWNER);
+	if (!owner || owner == wait->owner)
+		return false;
+	wait->owner = owner;
+	/* Of one that had none when it was first seen. */
+	if (wait->kind == WAIT_FUTEX)
+		wait->kind = wait->owner_at == wait->number ? WAIT_OWNED : WAIT_MUTEX;
+	return true;
+}

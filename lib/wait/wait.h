@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_WAIT_WAIT_H
+#define PROFC_WAIT_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/waits.h"
+
+struct proc_syscall;
+
+/*
+ * What a thread that sleeps in a system call waits for, by the arguments of the call and some
+ * words of memory that they point to. Nothing is stopped.
+ */
+struct seen_wait {
+	bool is_known;
+	enum wait_kind kind;
+	uint64_t number;   /* the address of the futex; the descriptor; how many descriptors */
+	pid_t owner;	   /* by the id that the program has for it; 0: none, or not known */
+	uint64_t owner_at; /* where the owner stands, if another may take its place; else 0 */
+	char *object; /* owned: what its descriptor is, or which there are several of; or NULL */
+};
+
+/* How its memory is read; false: it cannot be. */
+struct wait_memory {
+	bool (*read)(void *context, uint64_t address, void *out, size_t nr_bytes);
+	void *context;
+};
+
+void seen_wait_release(struct seen_wait *wait);
+
+/*
+ * Not known of calls that wait for neither memory nor a descriptor. What descriptor it is
+ * (.object) is left open. An owner is believed here if memory looks like it; that it is a
+ * thread of the process is for the caller to prove.
+ */
+struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct wait_memory *memory);
+
+/*
+ * Does the lock belong to another thread by now? That is its owner then. False also if nothing has
+ * it, or if unknown.
+ */
+bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memory);
+
+/*
+ * Is a futex that holds the id of a thread the one that the C library clears when that thread
+ * ends? It is part of a record of the thread that begins with a pointer to itself. One file for
+ * each machine; false where that is not known.
+ */
+bool wait_is_for_thread(uint64_t address, const struct wait_memory *memory);
+
+#endif

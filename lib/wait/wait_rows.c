@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What threads were seen to wait for becomes rows: owners proved, places and names found. */
+#include "wait/wait_rows.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mapping/space.h"
+#include "profile/profile.h"
+#include "wait/inner_ids.h"
+#include "wait/object_names.h"
+#include "wait/wait.h"
+
+/* A row whose peer is not known yet. */
+struct pending {
+	uint32_t row;
+	pid_t pid;
+	unsigned int nr_tries;
+};
+
+/* Of more some stay without. */
+#define PENDING_MAX 1024
+#define TRIES_MAX   8
+
+struct wait_rows {
+	struct profile *profile;
+	struct object_names *names;
+	struct pending *pending; /* owned */
+	size_t nr, cap;
+	struct inner_ids ids;
+};
+
+struct wait_rows *wait_rows_new(struct profile *profile)
+{
+	struct wait_rows *rows = xcalloc(1, sizeof(*rows));
+
+	rows->profile = profile;
+	rows->names = object_names_new();
+	return rows;
+}
+
+void wait_rows_free(struct wait_rows *rows)
+{
+	if (!rows)
+		return;
+	object_names_free(rows->names);
+	free(rows->pending);
+	inner_ids_release(&rows->ids);
+	free(rows);
+}
+
+static void set_owner(struct wait_rows *rows, const struct waiting_process *process,
+		      const struct seen_wait *wait, struct profile_wait *row)
+{
+	pid_t tid = wait->owner ? inner_ids_outer(&rows->ids, process->pid, wait->owner) : 0;
+
+	if (tid)
+		row->owner = process->find_thread(process->context, tid);
+	if (row->owner.v == THREAD_NONE.v && row->kind != WAIT_OWNED)
+		row->kind = WAIT_FUTEX;
+}
+
+static void set_place(struct wait_rows *rows, const struct waiting_process *process,
+		      struct profile_wait *row)
+{
+	struct code_address where;
+
+	if (space_locate_data(process->space, row->number, &where))
+		row->place = profile_intern_frame(rows->profile, where);
+	else
+		row->name =
+			profile_intern(rows->profile, space_name_at(process->space, row->number));
+}
+
+static bool find_peer(struct wait_rows *rows, uint32_t row, pid_t pid)
+{
+	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
+	const char *object = profile_str(rows->profile, wait->name);
+	struct buf text = {0};
+	bool found = object_names_find(rows->names, pid, (int)wait->number, object, &text);
+
+	if (found)
+		profile_waits_set_peer(profile_waits(rows->profile), row,
+				       profile_intern(rows->profile, buf_str(&text)));
+	buf_release(&text);
+	return found;
+}
+
+static void begin_peer(struct wait_rows *rows, uint32_t row, pid_t pid)
+{
+	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
+
+	if (wait->kind != WAIT_FILE || !object_has_peer(profile_str(rows->profile, wait->name)) ||
+	    find_peer(rows, row, pid) || rows->nr >= PENDING_MAX)
+		return;
+	ARRAY_GROW(rows->pending, rows->nr, rows->cap);
+	rows->pending[rows->nr++] = (struct pending){.row = row, .pid = pid};
+}
+
+uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
+			  const struct seen_wait *wait)
+{
+	struct profile_wait row = {.process = process->row,
+				   .kind = (uint8_t)wait->kind,
+				   .number = wait->number,
+				   .place = WAIT_NO_PLACE,
+				   .owner = THREAD_NONE};
+	size_t nr_before = profile_waits(rows->profile)->nr;
+	uint32_t number;
+
+	if (!wait->is_known)
+		return 0;
+	if (wait_is_of_memory(wait->kind)) {
+		set_owner(rows, process, wait, &row);
+		set_place(rows, process, &row);
+	} else if (wait->object) {
+		row.name = profile_intern(rows->profile, wait->object);
+	}
+	number = profile_waits_intern(profile_waits(rows->profile), &row);
+	if (profile_waits(rows->profile)->nr > nr_before)
+		begin_peer(rows, number - 1, process->pid);
+	return number;
+}
+
+void wait_rows_catch_up(struct wait_rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->nr; i++) {
+		struct pending pending = rows->pending[i];
+
+		if (!find_peer(rows, pending.row, pending.pid) && ++pending.nr_tries < TRIES_MAX)
+			rows->pending[kept++] = pending;
+	}
+	rows->nr = kept;
+}

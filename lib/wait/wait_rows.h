@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_WAIT_WAIT_ROWS_H
+#define PROFC_WAIT_WAIT_ROWS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/ids.h"
+
+struct profile;
+struct seen_wait;
+struct space;
+
+/* What threads were seen to wait for, as rows of a profile. */
+struct wait_rows;
+
+struct wait_rows *wait_rows_new(struct profile *profile); /* which is borrowed */
+void wait_rows_free(struct wait_rows *rows);		  /* may be NULL */
+
+/* A process as its waits need it. */
+struct waiting_process {
+	uint32_t row;
+	pid_t pid;
+	struct space *space;
+	/* The row of a thread of the process by its id, as we have it, or THREAD_NONE. */
+	struct thread_id (*find_thread)(void *context, pid_t tid);
+	void *context;
+};
+
+/*
+ * The number that a sample has for its wait. An owner that is no thread of the process is none:
+ * what is in memory then only looked like one.
+ */
+uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
+			  const struct seen_wait *wait);
+
+/* Now and then: look again for the peers of sockets and pipes that were not found yet. */
+void wait_rows_catch_up(struct wait_rows *rows);
+
+#endif

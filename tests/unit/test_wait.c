@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+
+#include "proc/task.h"
+#include "wait/wait.h"
+
+/* Memory of a made-up process, at this address. */
+#define MEMORY_ADDRESS UINT64_C(0x10000)
+
+struct memory {
+	uint8_t bytes[4096];
+};
+
+static bool read_made(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	const struct memory *memory = context;
+	uint64_t at = address - MEMORY_ADDRESS;
+
+	if (at > sizeof(memory->bytes) || nr_bytes > sizeof(memory->bytes) - at)
+		return false;
+	memcpy(out, memory->bytes + at, nr_bytes);
+	return true;
+}
+
+static struct seen_wait wait_of(struct memory *memory, int64_t nr, uint64_t first, uint64_t second,
+				uint64_t third)
+{
+	const struct proc_syscall syscall = {
+		.kind = PROC_SYSCALL_INSIDE, .nr = nr, .args = {first, second, third}};
+
+	return wait_of_call(&syscall,
+			    &(const struct wait_memory){.read = read_made, .context = memory});
+}
+
+static void put_word(struct memory *memory, size_t at, uint32_t word)
+{
+	memcpy(memory->bytes + at, &word, sizeof(word));
+}
+
+static void test_wait__mutexes_and_who_has_them(void **state)
+{
+	const uint64_t address = MEMORY_ADDRESS + 64;
+	const int op = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+	struct memory memory = {0};
+	const struct wait_memory reader = {.read = read_made, .context = &memory};
+	struct seen_wait wait;
+
+	(void)state;
+	put_word(&memory, 64, 2);
+	put_word(&memory, 72, 4711);
+	wait = wait_of(&memory, SYS_futex, address, op, 2);
+	assert_true(wait.is_known && wait.kind == WAIT_MUTEX && wait.number == address);
+	assert_int_equal(wait.owner, 4711);
+	assert_false(wait_takes_new_owner(&wait, &reader));
+	put_word(&memory, 72, 0); /* between two owners */
+	assert_false(wait_takes_new_owner(&wait, &reader));
+	put_word(&memory, 72, 4712);
+	assert_true(wait_takes_new_owner(&wait, &reader));
+	assert_int_equal(wait.owner, 4712);
+	assert_false(wait_takes_new_owner(&wait, &reader));
+	/* Met between two owners: the next is new. */
+	put_word(&memory, 72, 0);
+	wait = wait_of(&memory, SYS_futex, address, op, 2);
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
+	put_word(&memory, 72, 4711);
+	assert_true(wait_takes_new_owner(&wait, &reader));
+	assert_true(wait.kind == WAIT_MUTEX && wait.owner == 4711);
+	/* It has been unlocked. */
+	put_word(&memory, 64, 1);
+	wait = wait_of(&memory, SYS_futex, address, op, 2);
+	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner && !wait.owner_at);
+}
+
+static void test_wait__locks_that_the_kernel_knows_the_owner_of(void **state)
+{
+	struct memory memory = {0};
+	struct seen_wait wait;
+
+	(void)state;
+	put_word(&memory, 64, FUTEX_WAITERS | 4711);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 64, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG,
+		       0);
+	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 64, FUTEX_WAIT, FUTEX_WAITERS | 4711);
+	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
+}
+
+static void test_wait__conditions_and_unreadable_memory(void **state)
+{
+	struct memory memory = {0};
+	struct seen_wait wait;
+
+	(void)state;
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 68, FUTEX_WAIT_BITSET, 0);
+	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner);
+	wait = wait_of(&memory, SYS_futex, 0x77, FUTEX_WAIT, 2);
+	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS, FUTEX_WAKE, 1);
+	assert_false(wait.is_known);
+}
+
+#if defined(__x86_64__)
+static void test_wait__end_of_a_thread(void **state)
+{
+	const size_t record = 1024, id = record + 0x2d0;
+	const uint64_t self = MEMORY_ADDRESS + record;
+	struct memory memory = {0};
+	struct seen_wait wait;
+
+	(void)state;
+	put_word(&memory, id, 4711);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + id, FUTEX_WAIT_BITSET, 4711);
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
+	memcpy(memory.bytes + record, &self, sizeof(self));
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + id, FUTEX_WAIT_BITSET, 4711);
+	assert_true(wait.kind == WAIT_THREAD && wait.owner == 4711 && !wait.owner_at);
+}
+#endif
+
+static void test_wait__descriptors(void **state)
+{
+	struct pollfd polled[] = {{.fd = 7}, {.fd = -1}, {.fd = 9}};
+	struct memory memory = {0};
+	struct seen_wait wait;
+	fd_set set;
+
+	(void)state;
+	wait = wait_of(&memory, SYS_read, 3, 0, 0);
+	assert_true(wait.is_known && wait.kind == WAIT_FILE && wait.number == 3);
+	assert_false(wait_of(&memory, SYS_read, UINT64_MAX, 0, 0).is_known);
+	memcpy(memory.bytes, polled, sizeof(polled));
+	wait = wait_of(&memory, SYS_ppoll, MEMORY_ADDRESS, 2, 0);
+	assert_true(wait.kind == WAIT_FILE && wait.number == 7);
+	wait = wait_of(&memory, SYS_ppoll, MEMORY_ADDRESS, 3, 0);
+	assert_true(wait.kind == WAIT_FILES && wait.number == 2);
+	assert_string_equal(wait.object, "7, 9");
+	seen_wait_release(&wait);
+	/* Too many to be looked at, none, and none that can be read. */
+	wait = wait_of(&memory, SYS_ppoll, MEMORY_ADDRESS, 5000, 0);
+	assert_true(wait.is_known && wait.kind == WAIT_FILES && wait.number == 5000);
+	assert_false(wait_of(&memory, SYS_ppoll, 0, 0, 0).is_known);
+	assert_null(wait.object);
+	FD_ZERO(&set);
+	FD_SET(70, &set);
+	memcpy(memory.bytes, &set, sizeof(set));
+	wait = wait_of(&memory, SYS_pselect6, 71, MEMORY_ADDRESS, 0);
+	assert_true(wait.kind == WAIT_FILE && wait.number == 70);
+	assert_false(wait_of(&memory, SYS_pselect6, 0, 0, 0).is_known);
+	assert_false(wait_of(&memory, SYS_nanosleep, 0, 0, 0).is_known);
+}
+
+static void test_wait__many_descriptors_are_told_in_part(void **state)
+{
+	struct pollfd polled[20];
+	struct memory memory = {0};
+	struct seen_wait wait;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		polled[i] = (struct pollfd){.fd = i};
+	memcpy(memory.bytes, polled, sizeof(polled));
+	wait = wait_of(&memory, SYS_ppoll, MEMORY_ADDRESS, 20, 0);
+	assert_int_equal(wait.number, 20);
+	assert_string_equal(wait.object, "0, 1, 2, 3, 4, 5, 6, 7, ...");
+	seen_wait_release(&wait);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wait__mutexes_and_who_has_them),
+		cmocka_unit_test(test_wait__locks_that_the_kernel_knows_the_owner_of),
+		cmocka_unit_test(test_wait__conditions_and_unreadable_memory),
+#if defined(__x86_64__)
+		cmocka_unit_test(test_wait__end_of_a_thread),
+#endif
+		cmocka_unit_test(test_wait__descriptors),
+		cmocka_unit_test(test_wait__many_descriptors_are_told_in_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
