@@ -53,6 +53,7 @@ void recording_meta_fill(struct profile *profile, const struct record_options *o
 	if (options->count.within)
 		meta->within = profile_intern(profile, options->count.within);
 	meta->knows_freeing = options->count.free_stacks;
+	meta->knows_waits = true;
 	meta->nr_cpus = nr_cpus > 0 ? (uint32_t)nr_cpus : 0;
 	meta->frequency_hz = options->count.no_cpu ? 0 : (uint32_t)options->frequency_hz;
 	meta->max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000);

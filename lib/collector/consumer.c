@@ -26,6 +26,7 @@
 #include "profile/signed_stacks.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
+#include "wait/wait_rows.h"
 
 /* A process that has not ended. Its row in the profile has the number of its serial. */
 struct process {
@@ -49,7 +50,8 @@ struct thread {
 	struct thread_hints *hints; /* owned */
 	struct stack_needs needs;
 	struct thread_samples samples;
-	bool is_blocked; /* when last sampled */
+	struct seen_wait unproved; /* of its last sleep, with an owner that was not met yet */
+	bool is_blocked;	   /* when last sampled */
 	bool ran_since_flush;
 	bool is_touched; /* is in consumer.touched */
 };
@@ -65,14 +67,19 @@ struct table {
 	size_t nr, cap;
 };
 
-struct consumer {
-	struct profile *profile; /* borrowed, as are the next two */
-	struct store_writer *writer;
-	struct snapshot_ring *used;
+/* What others do with the profile: see collector_options. */
+struct consumer_hooks {
 	void (*add_rows)(void *context, const void *rows, struct profile *profile);
 	void *rows_context;
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
+};
+
+struct consumer {
+	struct profile *profile; /* borrowed, as are the next two */
+	struct store_writer *writer;
+	struct snapshot_ring *used;
+	struct consumer_hooks hooks;
 	struct walker walker; /* all but its profile is owned */
 	struct sample_sink sink;
 	struct table processes, threads;
@@ -84,6 +91,7 @@ struct consumer {
 	uint64_t gathered_ns;		/* when it last has made rows */
 	bool is_over;
 	struct signed_stacks signed_stacks;
+	struct wait_rows *waits;      /* owned */
 	int64_t nr_cut_maps;	      /* of which a part was unmapped */
 	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
@@ -103,10 +111,10 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->steps = options->steps;
 	if (options->has_all_blocks)
 		consumer->all_blocks = heap_gather_new(options->profile);
-	consumer->add_rows = options->add_rows;
-	consumer->rows_context = options->rows_context;
-	consumer->look = options->look;
-	consumer->look_context = options->look_context;
+	consumer->hooks.add_rows = options->add_rows;
+	consumer->hooks.rows_context = options->rows_context;
+	consumer->hooks.look = options->look;
+	consumer->hooks.look_context = options->look_context;
 	consumer->walker = (struct walker){
 		.profile = options->profile,
 		.unwinder = unwinder_new(options->unwinder, options->max_depth),
@@ -115,6 +123,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 				  ? code_filter_new(options->within, options->profile->modules)
 				  : NULL,
 	};
+	consumer->waits = wait_rows_new(options->profile);
 	unwinder_check_each(consumer->walker.unwinder, options->check_unwinder);
 	consumer->sink = (struct sample_sink){.profile = options->profile,
 					      .start_ns = options->start_ns,
@@ -183,6 +192,7 @@ void consumer_free(struct consumer *consumer)
 	live_blocks_release(&consumer->moving);
 	heap_gather_release(consumer->all_blocks);
 	signed_stacks_release(&consumer->signed_stacks);
+	wait_rows_free(consumer->waits);
 	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
@@ -406,12 +416,63 @@ static void handle_thread_clocks(struct consumer *consumer, const struct message
 		samples_rest(&consumer->sink, &thread->samples, &said->clocks);
 }
 
+static struct thread *thread_of(const struct consumer *consumer, const struct process *process,
+				pid_t tid)
+{
+	struct thread *thread = pid_table_get(&consumer->threads_by_tid, tid);
+
+	return thread && thread->process == process ? thread : NULL;
+}
+
+/* One that waits, for what others may have. */
+struct waiting {
+	const struct consumer *consumer;
+	const struct process *process;
+};
+
+static struct thread_id find_owner(void *context, pid_t tid)
+{
+	const struct waiting *waiting = context;
+	const struct thread *thread = thread_of(waiting->consumer, waiting->process, tid);
+
+	return thread ? thread->samples.row : THREAD_NONE;
+}
+
+/* What its last sleep is for, from now on. A thread may be seen as an owner before it is met. */
+static void set_wait(struct consumer *consumer, struct thread *thread, const struct seen_wait *wait)
+{
+	struct waiting waiting = {.consumer = consumer, .process = thread->process};
+	const struct waiting_process of = {.row = thread->process->serial,
+					   .pid = thread->process->pid,
+					   .space = thread->process->space,
+					   .find_thread = find_owner,
+					   .context = &waiting};
+	uint32_t number = wait_rows_number(consumer->waits, &of, wait);
+	bool is_proved =
+		!wait->owner || !number ||
+		profile_waits(consumer->profile)->rows[number - 1].owner.v != THREAD_NONE.v;
+
+	thread->samples.sleep.sample.wait = number;
+	thread->unproved = *wait;
+	thread->unproved.object = NULL; /* the message's */
+	thread->unproved.is_known = !is_proved;
+}
+
+static void prove_owner(struct consumer *consumer, struct thread *thread)
+{
+	const struct seen_wait wait = thread->unproved;
+
+	if (wait.is_known && thread->samples.sleep.is_held)
+		set_wait(consumer, thread, &wait);
+}
+
 static void handle_thread_end(struct consumer *consumer, const struct message *message)
 {
 	const struct message_thread *said = &message->body.thread;
 	struct thread *thread = table_get(&consumer->threads, said->serial);
 	struct profile_thread *row = &consumer->profile->threads[thread->samples.row.v];
 
+	prove_owner(consumer, thread);
 	if (said->has_clocks)
 		samples_end(&consumer->sink, &thread->samples, &said->clocks);
 	else
@@ -446,7 +507,20 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 		return;
 	}
 	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
+	if (seen->state == SEEN_BLOCKED)
+		set_wait(consumer, thread, &seen->wait);
 	consumer->progress.nr_samples++;
+}
+
+/* It sleeps on, but for a lock that another thread has by now. */
+static void change_wait(struct consumer *consumer, struct thread *thread,
+			const struct seen_wait *wait)
+{
+	if (!wait->is_known)
+		return;
+	prove_owner(consumer, thread);
+	samples_emit_held(&consumer->sink, &thread->samples);
+	set_wait(consumer, thread, wait);
 }
 
 static void handle_sample(struct consumer *consumer, struct message *message)
@@ -462,8 +536,10 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 				       seen->nr_slept);
 	if (seen->name)
 		name_thread(consumer, thread, seen->name);
-	if (!seen->is_new)
+	if (!seen->is_new) {
+		change_wait(consumer, thread, &seen->wait);
 		return;
+	}
 	note_blocked(consumer, thread, seen->state == SEEN_BLOCKED);
 	if (seen->snapshot) {
 		handle_stack(consumer, thread, seen);
@@ -484,14 +560,6 @@ static void set_left_out(struct profile *profile, const struct left_out *left_ou
 }
 
 /* --- memory --- */
-
-static struct thread *thread_of(const struct consumer *consumer, const struct process *process,
-				pid_t tid)
-{
-	struct thread *thread = pid_table_get(&consumer->threads_by_tid, tid);
-
-	return thread && thread->process == process ? thread : NULL;
-}
 
 /* One that no sample has met stands under the name of its process. */
 static struct thread_id thread_row_of(struct consumer *consumer, struct process *process, pid_t tid)
@@ -848,7 +916,8 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		break;
 	case MESSAGE_ROWS:
 		gather_blocks(consumer);
-		consumer->add_rows(consumer->rows_context, message->body.rows, consumer->profile);
+		consumer->hooks.add_rows(consumer->hooks.rows_context, message->body.rows,
+					 consumer->profile);
 		break;
 	}
 	message_free(message);
@@ -880,6 +949,7 @@ static void flush_threads(struct consumer *consumer)
 
 		if (!thread) /* it has ended since */
 			continue;
+		prove_owner(consumer, thread);
 		/* Names change as programs begin to work. */
 		if (thread->ran_since_flush)
 			read_name(consumer, thread);
@@ -910,12 +980,13 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
+	wait_rows_catch_up(consumer->waits);
 	if (is_gathering_due(consumer))
 		gather_blocks(consumer);
-	if (consumer->add_rows)
-		consumer->add_rows(consumer->rows_context, NULL, consumer->profile);
-	if (consumer->look)
-		consumer->look(consumer->look_context, consumer->profile);
+	if (consumer->hooks.add_rows)
+		consumer->hooks.add_rows(consumer->hooks.rows_context, NULL, consumer->profile);
+	if (consumer->hooks.look)
+		consumer->hooks.look(consumer->hooks.look_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);
 	consumer->profile->nr_samples = 0;
 	return status;

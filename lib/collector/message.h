@@ -11,6 +11,7 @@
 #include "collector/account.h"
 #include "proc/cpu_split.h"
 #include "profile/block_search.h"
+#include "wait/wait.h"
 
 struct proc_range;
 struct snapshot;
@@ -104,6 +105,9 @@ struct message_sample {
 	/* What some code was part of at that moment, where it changes; owned. */
 	struct proc_range *places;
 	size_t nr_places;
+	/* Of a new one that is BLOCKED; else of its last blocked stack from now on, if known;
+	 * owned. */
+	struct seen_wait wait;
 };
 
 struct message_counter {

@@ -43,6 +43,7 @@ void message_free(struct message *message)
 		free_snapshot(message->body.sample.snapshot);
 		free(message->body.sample.name);
 		free(message->body.sample.places);
+		seen_wait_release(&message->body.sample.wait);
 		break;
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);

@@ -11,6 +11,7 @@
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
+#include "wait/descriptors.h"
 
 /* Enough for nearly all stacks; walks that need more raise it. */
 #define FIRST_STACK_BYTES (256u * 1024)
@@ -325,6 +326,7 @@ static void add_split(struct sampled_process *process, const struct message_thre
 void book_free_thread(struct sampled_thread *thread)
 {
 	roster_release_thread(thread->roster);
+	seen_wait_release(&thread->sleep.wait);
 	free(thread);
 }
 
@@ -386,6 +388,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	due_queue_remove(&sampler->processes, &process->due);
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
+	descriptors_free(process->descriptors);
 	free(process);
 }
 
@@ -415,6 +418,7 @@ static void count_from(struct sampler *sampler, struct sampled_thread *thread,
 		       const struct proc_schedstat *clocks, uint64_t now_ns)
 {
 	thread->clocks = *clocks;
+	seen_wait_release(&thread->sleep.wait);
 	thread->sleep = (struct seen_sleep){0};
 	thread->cost.held_ns = 0;
 	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_BASE, thread, now_ns));

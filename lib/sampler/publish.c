@@ -32,9 +32,14 @@ static struct message *message_about(struct sampled_thread *thread, uint64_t now
 
 void publish_sleep(struct sampler *sampler, struct sampled_thread *thread)
 {
-	if (thread->sleep.nr)
-		collector_publish(sampler->collector,
-				  message_about(thread, thread->sleep.until_ns));
+	struct message *message;
+
+	if (!thread->sleep.nr)
+		return;
+	message = message_about(thread, thread->sleep.until_ns);
+	if (thread->sleep.wait.owner_at)
+		message->body.sample.wait = thread->sleep.wait; /* which has no text */
+	collector_publish(sampler->collector, message);
 }
 
 /*
@@ -154,7 +159,8 @@ static void note_sleep(struct sampled_thread *thread, const struct snapshot *sna
 				     .until_ns = snapshot->time_ns,
 				     .cpu_ns = snapshot->cpu_ns,
 				     .runq_ns = snapshot->runq_ns,
-				     .syscall_nr = snapshot->syscall_nr};
+				     .syscall_nr = snapshot->syscall_nr,
+				     .wait = sleep->wait};
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sleep->sp);
 }
 
@@ -198,8 +204,12 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	sample->state = state;
 	sample->clocks = clocks_of(snapshot);
 	sample->losses.held_ns = thread->cost.held_ns;
-	if (state != SEEN_BLOCKED)
+	if (state == SEEN_BLOCKED) {
+		sample->wait = thread->sleep.wait;
+		thread->sleep.wait.object = NULL; /* the message's by now */
+	} else {
 		sample->losses.stolen_ns = stolen_ns(thread, snapshot);
+	}
 	places_publish(sampler, message);
 	if (collector_has_room(sampler->collector, snapshot->nr_bytes)) {
 		sample->snapshot = collector_take_snapshot(sampler->collector);

@@ -11,6 +11,7 @@
 #include "proc/task.h"
 #include "roster/roster.h"
 #include "sampler/governor.h"
+#include "wait/wait.h"
 
 /* The sampler's own records of processes and threads. */
 
@@ -19,6 +20,7 @@ struct roster_thread;
 struct thread_hints;
 struct visitor;
 struct code_places;
+struct descriptors;
 
 /* The CPU time of a process by its own clock, beside what the clocks of its threads showed. */
 struct process_cpu {
@@ -57,13 +59,14 @@ struct sampled_process {
 	uint64_t unseen_ns;	 /* the last tick that has not shown the clocks of one that ran */
 	struct process_cpu cpu;
 	struct maps_reading maps;
-	struct code_places *places; /* owned; NULL: none was asked about yet */
-	uint64_t place_met_ns;	    /* when a new one was asked about */
-	uint64_t thread_pointer;    /* of its main thread, as last seen */
-	bool is_forked;		    /* born in its parent's program */
-	bool makes_transfers;	    /* one of its threads was seen in a long one */
-	bool is_refused;	    /* may not be traced: its threads are peeked at only, */
-	uint64_t refused_until_ns;  /* up to then */
+	struct code_places *places;	 /* owned; NULL: none was asked about yet */
+	uint64_t place_met_ns;		 /* when a new one was asked about */
+	uint64_t thread_pointer;	 /* of its main thread, as last seen */
+	struct descriptors *descriptors; /* owned; NULL: no thread was seen to wait for one */
+	bool is_forked;			 /* born in its parent's program */
+	bool makes_transfers;		 /* one of its threads was seen in a long one */
+	bool is_refused;		 /* may not be traced: its threads are peeked at only, */
+	uint64_t refused_until_ns;	 /* up to then */
 };
 
 /* The sleep that a thread was last seen in. */
@@ -79,6 +82,7 @@ struct seen_sleep {
 	int64_t syscall_nr;
 	uint64_t sp;
 	bool is_visited; /* a visit has woken it from there, to which it returns */
+	struct seen_wait wait;
 };
 
 /* What its visits have cost it in the governor's present window. */

@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/waits_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
 
@@ -71,7 +72,8 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	sleep->until_ns = now_ns;
 	sleep->nr++;
 	sampler->counts.nr_resting++;
-	if (now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + (now_ns - sleep->from_ns) / 4)
+	if (waits_for_another(thread) ||
+	    now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + (now_ns - sleep->from_ns) / 4)
 		publish_sleep(sampler, thread);
 	if (now_ns - sleep->from_ns > NS_PER_SEC)
 		tracee_close_files(&thread->roster->tracee);
@@ -125,6 +127,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	thread->habits.user_ticks = stat->user_ticks;
 	placement_saw(&sampler->placement, stat->cpu, false, false);
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
+	waits_look(sampler, thread, visitor->snapshot, syscall);
 	if (!is_transfer && needs_visit_asleep(thread, stat, syscall)) {
 		visit_thread(visitor, thread, true);
 		return;
@@ -235,6 +238,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		tracee_peek(&thread->roster->tracee, clocks, visit_stack_limit(thread),
 			    visitor->snapshot, &stat, &syscall);
 
+	seen_wait_release(&thread->sleep.wait);
 	thread->cpu = stat.cpu;
 	if (stat.cpu >= 0)
 		thread->split_seen = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);

@@ -186,6 +186,16 @@ static bool may_wait_at(struct tracee *tracee, uint64_t address)
 	       find_mapping(tracee, address, &range) && is_served(tracee, &range);
 }
 
+bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
+{
+	uint64_t page = address / (uint64_t)sysconf(_SC_PAGESIZE) + 1;
+
+	if (tracee->fills_pages || (page != tracee->read_page && may_wait_at(tracee, address)))
+		return false;
+	tracee->read_page = page;
+	return read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+}
+
 /* Where asking takes long it is kept. */
 void tracee_forget_mapping(struct tracee *tracee)
 {

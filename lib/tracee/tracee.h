@@ -52,6 +52,7 @@ struct tracee {
 	struct tracee_stacks stacks;
 	bool maps_are_slow; /* the kernel is older than 6.11: asking for one mapping reads the text
 			     */
+	uint64_t read_page; /* one more than the last of tracee_read(); 0: none */
 	bool fills_pages;   /* its process serves its own page faults (userfaultfd(2)) */
 };
 
@@ -75,6 +76,12 @@ bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
 
 /* The mapping at an address of its memory, as by proc_range_at(); false with errno. */
 bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range);
+
+/*
+ * Copy some of its memory, whole or not at all: never where that may wait for another process,
+ * which is asked once of a page that is read again and again.
+ */
+bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes);
 
 enum peek_outcome {
 	PEEK_TAKEN,   /* the snapshot is true: the thread slept all the while */

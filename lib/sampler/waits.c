@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What threads that sleep wait for: read once for each sleep, and again where a lock goes from
+ * owner to owner while others wait for it. Descriptors are asked for some times a second each.
+ */
+#include "sampler/waits_priv.h"
+
+#include "base/alloc.h"
+#include "sampler/sampler_priv.h"
+#include "snapshot/snapshot.h"
+#include "wait/descriptors.h"
+
+/* Stack that was copied is not read again. */
+struct place_to_read {
+	struct tracee *tracee;
+	const struct snapshot *snapshot; /* or NULL */
+};
+
+static bool read_place(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	const struct place_to_read *place = context;
+
+	return (place->snapshot && snapshot_read(place->snapshot, address, out, nr_bytes)) ||
+	       tracee_read(place->tracee, address, out, nr_bytes);
+}
+
+void waits_look(struct sampler *sampler, struct sampled_thread *thread,
+		const struct snapshot *snapshot, const struct proc_syscall *syscall)
+{
+	struct place_to_read place = {.tracee = &thread->roster->tracee, .snapshot = snapshot};
+	const struct wait_memory memory = {.read = read_place, .context = &place};
+	struct sampled_process *process = thread->process;
+	struct seen_wait *wait = &thread->sleep.wait;
+	struct proc_schedstat clocks;
+	const char *object;
+
+	if (syscall->sp > UINT32_MAX) /* a 32-bit program has other calls by these numbers */
+		*wait = wait_of_call(syscall, &memory);
+	if (!wait->is_known)
+		return;
+	if (wait->kind == WAIT_FILE) {
+		if (!process->descriptors)
+			process->descriptors = descriptors_new(process->roster->pid);
+		object = descriptors_object(process->descriptors, (int)wait->number,
+					    sampler->tick.now_ns);
+		wait->object = object ? xstrdup(object) : NULL;
+	}
+	/* Only if it slept all the while. */
+	if (!tracee_clocks(place.tracee, &clocks) || clocks.pcount != snapshot->pcount)
+		seen_wait_release(wait);
+}
+
+bool waits_for_another(struct sampled_thread *thread)
+{
+	struct place_to_read place = {.tracee = &thread->roster->tracee};
+
+	return wait_takes_new_owner(
+		&thread->sleep.wait,
+		&(const struct wait_memory){.read = read_place, .context = &place});
+}
