@@ -54,7 +54,7 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 		 "both in groups by the first (default: function)"}
 #define DIMENSION_HELP                                                                             \
 	"one row per function, line, file, module, thread, process (all of one name), pid, state, " \
-	"syscall"
+	"syscall, lock, fd"
 
 #define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
 	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \

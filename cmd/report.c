@@ -68,9 +68,9 @@ static const struct option_row rows[] = {
 	 .argument = "METRIC",
 	 .offset = AT(metric),
 	 .choices = metric_names_and_calls,
-	 .help = METRIC_HELP
-	 "; or calls, which sorts by them (default: cpu; wall with --by "
-	 "state, blocked with --by syscall, alloc with --by lifetime, live with --at)"},
+	 .help = METRIC_HELP "; or calls, which sorts by them (default: cpu; wall with --by "
+			     "state, blocked with --by syscall, lock and fd, alloc with --by "
+			     "lifetime, live with --at)"},
 	KEYS_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
@@ -169,7 +169,9 @@ static enum metric metric_of(const struct report_args *args)
 		return METRIC_ALLOC;
 	if (has_key(args, BY_STATE))
 		return METRIC_WALL;
-	return has_key(args, BY_SYSCALL) ? METRIC_BLOCKED : METRIC_CPU;
+	return has_key(args, BY_SYSCALL) || has_key(args, BY_LOCK) || has_key(args, BY_FD)
+		       ? METRIC_BLOCKED
+		       : METRIC_CPU;
 }
 
 static int check_memory(const struct report_args *args, struct err *err)
@@ -556,6 +558,7 @@ const struct command command_report = {
 		"  profc report --callers malloc\n"
 		"  profc report --metric blocked --by syscall\n"
 		"  profc report --by process,function --hide '^std::'\n"
+		"  profc report --by lock\n"
 		"  profc report --tree --counts --unit us\n"
 		"  profc report --leaks --min-age 1s\n",
 	.options = rows,

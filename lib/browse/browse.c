@@ -567,8 +567,14 @@ static void next_sort(struct browse *browse)
 
 static void next_dimension(struct browse *browse)
 {
+	const struct profile *profile = weights_of(browse)->selection->expansion->profile;
+	struct browse_wishes *wishes = &browse->matter.wishes;
+
 	go_back_to_table(browse);
-	browse_wishes_next_dimension(&browse->matter.wishes);
+	/* Older recordings do not have what threads waited for. */
+	do
+		browse_wishes_next_dimension(wishes);
+	while (dimension_is_of_waits(wishes->by) && !profile->meta.knows_waits);
 	begin_table(browse);
 }
 

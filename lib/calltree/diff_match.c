@@ -266,6 +266,8 @@ static bool make_key(struct buf *key, const struct matcher *matcher, const struc
 	case BY_PID:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LOCK:
+	case BY_FD:
 	case BY_LIFETIME:
 	case BY_MARK:
 		break;

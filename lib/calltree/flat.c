@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
 #include "calltree/phases.h"
@@ -26,7 +27,7 @@ bool dimension_divides(enum dimension dimension, enum metric metric)
 {
 	bool is_memory = metric_is_memory(metric);
 
-	if (dimension == BY_STATE || dimension == BY_SYSCALL)
+	if (dimension == BY_STATE || dimension == BY_SYSCALL || dimension_is_of_waits(dimension))
 		return !is_memory;
 	return dimension != BY_LIFETIME || is_memory;
 }
@@ -101,6 +102,7 @@ void flat_free(struct flat *flat)
 		return;
 	flat_free(flat->groups);
 	phases_free(flat->phases);
+	blame_free(flat->blame);
 	free(flat->rows);
 	free(flat);
 }

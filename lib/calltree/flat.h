@@ -11,6 +11,7 @@
 #include "calltree/expand.h"
 #include "calltree/tally.h"
 
+struct blame;
 struct buf;
 struct err;
 struct per_call;
@@ -29,6 +30,8 @@ enum dimension {
 	BY_PID,		/* a process */
 	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
 	BY_SYSCALL,	/* the system call it was blocked in, or that the kernel worked on */
+	BY_LOCK,	/* what it was blocked on in memory: see blame.h */
+	BY_FD,		/* the descriptor that it was blocked on */
 	BY_LIFETIME,	/* of memory: how long blocks lived */
 	BY_MARK,	/* a phase: from one mark of the recording to the next */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
@@ -41,8 +44,11 @@ extern const char *const dimension_names[];
 /* The same of what is watched while it runs, and has no marks: the first ones. */
 extern const char *const dimension_names_live[];
 
-/* Can a metric be divided by it? Memory has no state and no system call, time no lifetime. */
+/* Can a metric be divided by it? Memory has no state, no system call and nothing that threads wait
+ * for, time no lifetime. */
 bool dimension_divides(enum dimension dimension, enum metric metric);
+/* Is it of what threads wait for? */
+bool dimension_is_of_waits(enum dimension dimension);
 
 /*
  * What the rows of a table are: of one dimension, or of what two have in common, as functions of a
@@ -53,13 +59,13 @@ struct flat_keys {
 };
 
 /*
- * "thread", or "thread,function". ERR_INVALID where there is no such dimension, or where the first
- * says all that the second would.
+ * "thread", or "thread,function". ERR_INVALID where there is no such dimension, where the first
+ * says all that the second would, and of what is waited for, which stands alone.
  */
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err);
 /* ERR_INVALID if the metric cannot be divided so. */
 int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err);
-/* ERR_NOT_FOUND if the profile does not have what they are about: marks. */
+/* ERR_NOT_FOUND if the profile does not have what they are about: marks, waits. */
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err);
 
 enum flat_state {
@@ -101,6 +107,7 @@ struct flat_row {
 	uint32_t state;			  /* enum flat_state */
 	uint32_t lifetime;		  /* enum lifetime */
 	uint32_t phase;			  /* of flat.phases */
+	uint32_t object;		  /* number of flat.blame */
 	int32_t syscall_nr;		  /* -1: in none; or one of the above */
 	bool inlined;			  /* every copy of it that was seen had been inlined */
 	/*
@@ -131,6 +138,7 @@ struct flat {
 	 * in the order of their groups. NULL with one.
 	 */
 	struct flat *groups;
+	struct blame *blame; /* BY_LOCK, BY_FD; owned */
 };
 
 /* The rows, sorted by self, then total, then name; lifetimes and phases from the first on. */

@@ -11,6 +11,7 @@ const struct flat_row flat_no_row = {.label = FLAT_NONE,
 				     .state = FLAT_NONE,
 				     .lifetime = FLAT_NONE,
 				     .phase = FLAT_NONE,
+				     .object = FLAT_NONE,
 				     .wait_function = FLAT_NONE,
 				     .syscall_nr = -1};
 
@@ -94,6 +95,11 @@ struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *
 	return key;
 }
 
+bool dimension_is_of_waits(enum dimension dimension)
+{
+	return dimension == BY_LOCK || dimension == BY_FD;
+}
+
 bool flat_is_code(enum dimension dimension)
 {
 	switch (dimension) {
@@ -109,6 +115,8 @@ bool flat_is_code(enum dimension dimension)
 	case BY_PID:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LOCK:
+	case BY_FD:
 	case BY_LIFETIME:
 	case BY_MARK:
 		break;
@@ -146,6 +154,8 @@ static bool named_code_key(const struct expansion *expansion, enum dimension dim
 	case BY_PID:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LOCK:
+	case BY_FD:
 	case BY_LIFETIME:
 	case BY_MARK:
 		return false;

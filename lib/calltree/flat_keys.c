@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/nearest.h"
+#include "calltree/blame.h"
 #include "calltree/flat.h"
 #include "profile/profile.h"
 
@@ -30,6 +31,8 @@ static unsigned int told_by(enum dimension dimension)
 	case BY_PROCESS:
 	case BY_STATE:
 	case BY_SYSCALL:
+	case BY_LOCK:
+	case BY_FD:
 	case BY_LIFETIME:
 	case BY_MARK:
 		break;
@@ -88,6 +91,11 @@ int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 				 dimension_names[parsed.second], dimension_names[parsed.first]);
 		return ERR_INVALID;
 	}
+	if (comma && (dimension_is_of_waits(parsed.first) || dimension_is_of_waits(parsed.second)))
+		return err_set(
+			err, ERR_INVALID, "--by %s: %s stands alone", text,
+			dimension_names[dimension_is_of_waits(parsed.first) ? parsed.first
+									    : parsed.second]);
 	*keys = parsed;
 	return 0;
 }
@@ -105,6 +113,8 @@ int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err
 
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err)
 {
+	if (dimension_is_of_waits(keys->first))
+		return blame_require(profile, err);
 	if ((keys->first != BY_MARK && keys->second != BY_MARK) || profile->nr_marks > 0)
 		return 0;
 	err_set(err, ERR_NOT_FOUND, "no marks in the recording");

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/syscall_name.h"
+#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/lifetime.h"
 #include "calltree/phases.h"
@@ -13,7 +14,7 @@
 	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",                        \
 	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process",                  \
 	[BY_PID] = "pid", [BY_STATE] = "state", [BY_SYSCALL] = "syscall",                          \
-	[BY_LIFETIME] = "lifetime"
+	[BY_LOCK] = "lock", [BY_FD] = "fd", [BY_LIFETIME] = "lifetime"
 /* clang-format on */
 
 const char *const dimension_names[] = {LIVE_NAMES, [BY_MARK] = "mark", NULL};
@@ -132,6 +133,10 @@ void flat_append_key(struct buf *out, const struct flat *flat, const struct flat
 		break;
 	case BY_SYSCALL:
 		append_syscall(out, profile, row->syscall_nr);
+		break;
+	case BY_LOCK:
+	case BY_FD:
+		blame_append_name(out, flat->blame, row->object);
 		break;
 	case BY_LIFETIME:
 		buf_append_str(out, lifetime_name((enum lifetime)row->lifetime));

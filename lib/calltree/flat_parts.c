@@ -233,6 +233,8 @@ static void divide(struct builder *builder, size_t next, const struct observatio
 	case BY_MARK:
 		divide_by_phase(builder, next + 1, observation, &own);
 		return;
+	case BY_LOCK: /* alone: flat_keys_parse() */
+	case BY_FD:
 	case BY_FUNCTION:
 	case BY_LINE:
 	case BY_FILE:

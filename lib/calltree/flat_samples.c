@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flat tables by sample: threads, processes, states and system calls; and by block: lifetimes. */
+/*
+ * Flat tables by sample: threads, processes, states, system calls and what was waited for; and by
+ * block: lifetimes.
+ */
 #include "calltree/flat_priv.h"
 
 #include "base/alloc.h"
+#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/lifetime.h"
@@ -155,6 +159,27 @@ static uint32_t lifetime_row(struct observation_walk *walk, const struct observa
 	return (uint32_t)lifetime_of(&life);
 }
 
+/* Rows have the numbers of what they blame. */
+static void count_waits(struct flat *flat)
+{
+	const struct weights *weights = flat->weights;
+	struct observation_walk walk;
+	struct observation observation;
+
+	flat->blame = blame_new(flat_expansion(flat), flat->dimension == BY_LOCK);
+	observation_walk_init(&walk, weights->selection, weights->metric);
+	while (observation_walk_next(&walk, &observation)) {
+		struct flat_row row = flat_no_row;
+
+		row.object = blame_add(flat->blame, &observation);
+		if (row.object == flat->nr)
+			flat_append_row(flat, &row);
+		tally_add_observation(&flat->rows[row.object].self, &observation);
+	}
+	observation_walk_release(&walk);
+	blame_finish(flat->blame);
+}
+
 static uint32_t row_of_sample(struct flat *flat, uint32_t *row_of_slot, const struct sample *sample)
 {
 	if (flat->dimension == BY_SYSCALL)
@@ -209,7 +234,10 @@ void flat_count_samples(struct flat *flat)
 		append_numbered_rows(flat, STATE_COUNT);
 	else if (flat->dimension == BY_LIFETIME)
 		append_numbered_rows(flat, LIFETIME_COUNT);
-	count(flat, row_of_slot);
+	if (dimension_is_of_waits(flat->dimension))
+		count_waits(flat);
+	else
+		count(flat, row_of_slot);
 	if (flat->dimension == BY_PROCESS)
 		join_programs(flat);
 	/* These are no part of a stack: nothing is inside anything else. */

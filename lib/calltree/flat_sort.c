@@ -159,6 +159,8 @@ static int by_id(const struct flat *flat, const struct flat_row *a, const struct
 		order = compare_u64(a->state, b->state);
 	if (order == 0)
 		order = (a->syscall_nr > b->syscall_nr) - (a->syscall_nr < b->syscall_nr);
+	if (order == 0)
+		order = compare_u64(a->object, b->object);
 	return order ? order : compare_u64(a->label, b->label);
 }
 

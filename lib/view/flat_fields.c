@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/sink.h"
 #include "base/syscall_name.h"
+#include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/lifetime.h"
@@ -18,6 +19,7 @@
 #include "calltree/phases.h"
 #include "calltree/weights.h"
 #include "profile/heap_estimate.h"
+#include "view/blame_text.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -58,6 +60,7 @@ struct flat_field {
 /* Beside those bits: of tables by one key, or by two, alone. */
 #define OF_ONE_KEY  (1u << 30)
 #define OF_TWO_KEYS (1u << 31)
+#define WAITS	    (BIT(BY_LOCK) | BIT(BY_FD))
 #define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
 
@@ -193,16 +196,20 @@ static const struct profile_process *process_of(const struct flat *flat, const s
 
 	if (flat_has_key(flat, BY_THREAD))
 		return &profile->processes[profile->threads[row->thread].process];
+	if (dimension_is_of_waits(flat->dimension))
+		return blame_process(flat->blame, row->object);
 	return &profile->processes[row->program.nr ? row->program.heaviest : row->process];
 }
 
 static struct field_value get_pid(const struct flat *flat, const struct flat_row *row,
 				  struct buf *scratch)
 {
+	const struct profile_process *process = process_of(flat, row);
+
 	(void)scratch;
-	if (row->program.nr > 1)
+	if (row->program.nr > 1 || !process)
 		return (struct field_value){.type = FIELD_ABSENT};
-	return integer_value((uint64_t)process_of(flat, row)->pid);
+	return integer_value((uint64_t)process->pid);
 }
 
 static struct field_value get_tid(const struct flat *flat, const struct flat_row *row,
@@ -460,13 +467,87 @@ static struct field_value get_wait_functions(const struct flat *flat, const stru
 	return integer_value(row->nr_other_waits + (row->wait_function != FLAT_NONE));
 }
 
+/* What is not known is null, not "". */
+static struct field_value scratch_value(struct buf *scratch)
+{
+	return text_value(scratch->nr_bytes ? buf_str(scratch) : NULL);
+}
+
+static struct field_value get_kind(const struct flat *flat, const struct flat_row *row,
+				   struct buf *scratch)
+{
+	append_lock_kind(scratch, flat->blame, row->object);
+	return scratch_value(scratch);
+}
+
+/* The address, as text: it is no number to reckon with. */
+static struct field_value get_address(const struct flat *flat, const struct flat_row *row,
+				      struct buf *scratch)
+{
+	uint64_t address;
+
+	if (blame_number(flat->blame, row->object, &address))
+		buf_printf(scratch, "0x%llx", (unsigned long long)address);
+	return scratch_value(scratch);
+}
+
+static struct field_value get_fd(const struct flat *flat, const struct flat_row *row,
+				 struct buf *scratch)
+{
+	uint64_t fd;
+
+	(void)scratch;
+	if (!blame_number(flat->blame, row->object, &fd))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value(fd);
+}
+
+static struct field_value get_object(const struct flat *flat, const struct flat_row *row,
+				     struct buf *scratch)
+{
+	(void)scratch;
+	return text_value(blame_descriptor(flat->blame, row->object));
+}
+
+static struct field_value get_nr_threads(const struct flat *flat, const struct flat_row *row,
+					 struct buf *scratch)
+{
+	(void)scratch;
+	return integer_value(blame_nr_threads(flat->blame, row->object));
+}
+
+static struct field_value get_waiting_in(const struct flat *flat, const struct flat_row *row,
+					 struct buf *scratch)
+{
+	append_waiting_in(scratch, flat->blame, row->object, NAME_FULL);
+	return scratch_value(scratch);
+}
+
+static struct field_value get_owner_tid(const struct flat *flat, const struct flat_row *row,
+					struct buf *scratch)
+{
+	struct blame_owner owner;
+
+	(void)scratch;
+	if (!blame_owner(flat->blame, row->object, 0, &owner))
+		return (struct field_value){.type = FIELD_ABSENT};
+	return integer_value((uint64_t)flat_expansion(flat)->profile->threads[owner.thread].tid);
+}
+
+static struct field_value get_owner_in(const struct flat *flat, const struct flat_row *row,
+				       struct buf *scratch)
+{
+	append_owner_in(scratch, flat->blame, row->object, NAME_FULL);
+	return scratch_value(scratch);
+}
+
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, IN_ANY, get_function},
 	{"file", FUNCTIONS | BIT(BY_FILE) | BIT(BY_SOURCE_LINE), IN_ANY, get_file},
 	{"line", FUNCTIONS | BIT(BY_SOURCE_LINE), IN_ANY, get_line},
 	{"module", FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE), IN_ANY, get_module},
 	{"inlined", FUNCTIONS, IN_ANY, get_inlined},
-	{"pid", BIT(BY_THREAD) | BIT(BY_PID), IN_ANY, get_pid},
+	{"pid", BIT(BY_THREAD) | BIT(BY_PID) | WAITS, IN_ANY, get_pid},
 	{"pid", BIT(BY_PROCESS) | OF_ONE_KEY, IN_ANY, get_pid},
 	{"tid", BIT(BY_THREAD), IN_ANY, get_tid},
 	{"name", (ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE)) | OF_ONE_KEY, IN_ANY, get_name},
@@ -480,6 +561,14 @@ static const struct flat_field fields[] = {
 	{"syscall", BIT(BY_SYSCALL) | OF_TWO_KEYS, IN_ANY, get_syscall},
 	{"syscall_nr", BIT(BY_SYSCALL), IN_ANY, get_syscall_nr},
 	{"lifetime", BIT(BY_LIFETIME) | OF_TWO_KEYS, IN_ANY, get_lifetime},
+	{"kind", BIT(BY_LOCK), IN_ANY, get_kind},
+	{"address", BIT(BY_LOCK), IN_ANY, get_address},
+	{"fd", BIT(BY_FD), IN_ANY, get_fd},
+	{"object", BIT(BY_FD), IN_ANY, get_object},
+	{"threads", WAITS, IN_ANY, get_nr_threads},
+	{"waiting_in", WAITS, IN_ANY, get_waiting_in},
+	{"owner_tid", BIT(BY_LOCK), IN_ANY, get_owner_tid},
+	{"owner_in", BIT(BY_LOCK), IN_ANY, get_owner_in},
 	{"from_ns", BIT(BY_LIFETIME), IN_ANY, get_from},
 	{"to_ns", BIT(BY_LIFETIME), IN_ANY, get_to},
 	{"mark", BIT(BY_MARK), IN_ANY, get_mark},
@@ -619,6 +708,8 @@ static void json_row(struct json *json, const struct flat *flat, const struct fl
 		json_key(json, fields[i].name);
 		json_value(json, &value);
 	}
+	if (flat->dimension == BY_LOCK)
+		json_key_owners(json, flat->blame, row->object);
 	json_object_end(json);
 }
 

@@ -9,11 +9,13 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "base/sink.h"
+#include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
 #include "calltree/phases.h"
 #include "calltree/weights.h"
+#include "view/blame_text.h"
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -42,9 +44,10 @@ struct flat_column {
 #define BIT(dimension) (1u << (dimension))
 #define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
+#define WAITS	       (BIT(BY_LOCK) | BIT(BY_FD))
 #define NOT_CODE                                                                                   \
 	(BIT(BY_THREAD) | PROCESSES | BIT(BY_STATE) | BIT(BY_SYSCALL) | BIT(BY_LIFETIME) |         \
-	 BIT(BY_MARK))
+	 BIT(BY_MARK) | WAITS)
 #define PROCESSES (BIT(BY_PROCESS) | BIT(BY_PID))
 #define ALL	  (CODE | NOT_CODE)
 
@@ -316,6 +319,51 @@ static enum style per_call_interval_cell(struct buf *out, const struct cells *ce
 	return STYLE_DIM;
 }
 
+static enum style nr_threads_cell(struct buf *out, const struct cells *cells,
+				  const struct flat_row *row)
+{
+	append_count(out, blame_nr_threads(cells->flat->blame, row->object));
+	return STYLE_PLAIN;
+}
+
+static enum style lock_kind_cell(struct buf *out, const struct cells *cells,
+				 const struct flat_row *row)
+{
+	append_lock_kind(out, cells->flat->blame, row->object);
+	return STYLE_DIM;
+}
+
+static enum style waiting_in_cell(struct buf *out, const struct cells *cells,
+				  const struct flat_row *row)
+{
+	append_waiting_in(out, cells->flat->blame, row->object, cells->view->names);
+	return STYLE_PLAIN;
+}
+
+static enum style owners_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
+{
+	append_owners(out, cells->flat->blame, row->object);
+	return STYLE_PLAIN;
+}
+
+static enum style owner_in_cell(struct buf *out, const struct cells *cells,
+				const struct flat_row *row)
+{
+	append_owner_in(out, cells->flat->blame, row->object, cells->view->names);
+	return STYLE_PLAIN;
+}
+
+static enum style wait_pid_cell(struct buf *out, const struct cells *cells,
+				const struct flat_row *row)
+{
+	const struct profile_process *process = blame_process(cells->flat->blame, row->object);
+
+	if (process)
+		buf_printf(out, "%d", (int)process->pid);
+	return STYLE_DIM;
+}
+
 #define NUMBER(text)                                                                               \
 	{                                                                                          \
 		.header = (text), .right = true                                                    \
@@ -347,14 +395,16 @@ static enum style per_call_interval_cell(struct buf *out, const struct cells *ce
 static const struct flat_column columns[] = {
 	{ALL, NUMBER("self"), self_cell},
 	{ALL, NUMBER("%"), self_percent_cell},
-	{ALL, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
+	{ALL & ~WAITS, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
+	{WAITS, SPARE_NUMBER("\xc2\xb1", 5), interval_cell},
 	{CODE, NUMBER("total"), total_cell},
 	{CODE, NUMBER("%"), total_percent_cell},
 	{ALL, SPARE_NUMBER("blocks", 2), blocks_cell},
 	{BIT(BY_FUNCTION), NUMBER("calls"), calls_cell},
 	{BIT(BY_FUNCTION), NUMBER("per call"), per_call_cell},
 	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), per_call_interval_cell},
-	{NOT_CODE, SPARE_NUMBER("samples", 2), samples_cell},
+	{NOT_CODE & ~WAITS, SPARE_NUMBER("samples", 2), samples_cell},
+	{WAITS, SPARE_NUMBER("samples", 6), samples_cell},
 	{BIT(BY_SYSCALL) | BIT(BY_MARK), SPARE_NUMBER("cpu", 3), cpu_cell},
 	{BIT(BY_MARK), SPARE_NUMBER("runq", 3), runq_cell},
 	{BIT(BY_MARK), SPARE_NUMBER("blocked", 3), blocked_cell},
@@ -382,6 +432,14 @@ static const struct flat_column columns[] = {
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), wait_cell},
+	{WAITS, NUMBER("threads"), nr_threads_cell},
+	{WAITS, SPARE_NUMBER("pid", 3), wait_pid_cell},
+	{BIT(BY_FD), NAME("descriptor", CUT_MIDDLE, 28, 4), name_cell},
+	{BIT(BY_LOCK), NAME("lock", CUT_END, 14, 3), name_cell},
+	{BIT(BY_LOCK), SPARE_NAME("kind", CUT_END, 5, 1, 4), lock_kind_cell},
+	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), waiting_in_cell},
+	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), owners_cell},
+	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 8, 2), owner_in_cell},
 	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
 	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), name_cell},
 };
@@ -464,6 +522,8 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 		return cells->has_calls;
 	if (column->cell == blocks_cell)
 		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
+	if (column->cell == wait_pid_cell)
+		return profile_of(cells)->nr_processes > 1;
 	if (is_per_call(column))
 		return cells->has_calls && metric_is_time(metric);
 	return true;

@@ -103,6 +103,14 @@ class Tables(Made):
         self.assertEqual(opened["total_ns"], folded["total_ns"])
         self.assertEqual(sum(row["self_ns"] for row in folded["rows"]), folded["total_ns"])
 
+    def test_recordings_of_before_do_not_have_what_was_waited_for(self):
+        for dimension in ("lock", "fd"):
+            done = profc("report", "-i", self.data, "--by", dimension, status=1)
+            self.assertRegex(done.stderr, r"does not have what threads waited for\nhint: ")
+            self.assertEqual(done.stdout, "")
+        done = profc("report", "-i", self.data, "--by", "lock", "-m", "live", status=2)
+        self.assertIn("memory cannot be divided by lock", done.stderr)
+
     def test_csv_says_the_same_as_json(self):
         rows = self.report("--by", "line")["rows"]
         read = list(csv.DictReader(io.StringIO(self.text("--by", "line", "--csv"))))

@@ -222,7 +222,7 @@ class Top(LiveCase):
             screen.wait_for("by function, most total first")
             screen.press("bbbb")
             self.assertIn("tid", screen.wait_for("by thread"))
-            screen.press("bbbbbm")
+            screen.press("bbbbbbbm")
             screen.wait_for(" of wall time in the last ")
             screen.press("/no_such_function\r")
             screen.wait_for("nothing of this, so far")

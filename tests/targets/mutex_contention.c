@@ -2,7 +2,8 @@
 /*
  * mutex_contention [MS]: three threads contend for one mutex, held 2 ms at a
  * time, asleep, in hold_the_lock(), and waited for in wait_for_lock(). Prints
- * {"waited_ns", "held_ns"}: the sums over the threads, by the clock.
+ * {"waited_ns", "held_ns"}: the sums over the threads, by the clock; and {"held_by_ns"}: the latter
+ * of each, by its id.
  */
 #include <pthread.h>
 
@@ -12,6 +13,7 @@
 
 struct contender {
 	pthread_t thread;
+	pid_t tid;
 	uint64_t end_ns, waited_ns, held_ns;
 };
 
@@ -39,6 +41,7 @@ static void *contender_main(void *arg)
 	const struct timespec pause = {.tv_nsec = 100000};
 	struct contender *self = arg;
 
+	self->tid = gettid();
 	while (monotonic_ns() < self->end_ns) {
 		wait_for_lock(self);
 		hold_the_lock(self);
@@ -63,7 +66,11 @@ int main(int argc, char **argv)
 		waited_ns += contenders[i].waited_ns;
 		held_ns += contenders[i].held_ns;
 	}
-	printf("{\"waited_ns\": %llu, \"held_ns\": %llu}\n", (unsigned long long)waited_ns,
-	       (unsigned long long)held_ns);
+	printf("{\"waited_ns\": %llu, \"held_ns\": %llu, \"held_by_ns\": {",
+	       (unsigned long long)waited_ns, (unsigned long long)held_ns);
+	for (int i = 0; i < NR_THREADS; i++)
+		printf("%s\"%d\": %llu", i ? ", " : "", (int)contenders[i].tid,
+		       (unsigned long long)contenders[i].held_ns);
+	printf("}}\n");
 	return 0;
 }

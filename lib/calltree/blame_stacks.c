@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which kind of lock a stack waits for, and in which function of the program's own. */
+#include "calltree/blame_stacks.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "calltree/expand.h"
+
+/* So many functions of the C library stand above the one that programs call. */
+#define LEVELS_MAX 8
+
+struct blame_stacks {
+	const struct expansion *expansion;
+	struct blame_stack *known; /* by stack */
+	bool *is_known;
+	struct blame_stack other; /* of a sample without a stack */
+	struct level_list levels;
+};
+
+const char *lock_kind_name(enum lock_kind kind)
+{
+	static const char *const names[LOCK_KIND_COUNT] = {
+		[LOCK_FUTEX] = "futex",	  [LOCK_MUTEX] = "mutex",   [LOCK_CONDITION] = "cond",
+		[LOCK_SEMAPHORE] = "sem", [LOCK_RWLOCK] = "rwlock", [LOCK_BARRIER] = "barrier",
+		[LOCK_ONCE] = "once",	  [LOCK_JOIN] = "join",
+	};
+
+	return names[kind];
+}
+
+struct blame_stacks *blame_stacks_new(const struct expansion *expansion)
+{
+	struct blame_stacks *stacks = xcalloc(1, sizeof(*stacks));
+	size_t nr = stack_trie_nr(expansion->profile->stacks);
+
+	stacks->expansion = expansion;
+	stacks->known = xcalloc(nr, sizeof(*stacks->known));
+	stacks->is_known = xcalloc(nr, sizeof(*stacks->is_known));
+	return stacks;
+}
+
+void blame_stacks_free(struct blame_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	level_list_release(&stacks->levels);
+	free(stacks->known);
+	free(stacks->is_known);
+	free(stacks);
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* POSIX threads, those of C11, and what glibc has inside of them. */
+static enum lock_kind kind_of_function(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		enum lock_kind kind;
+	} prefixes[] = {
+		{"pthread_mutex_", LOCK_MUTEX},	   {"lll_lock_wait", LOCK_MUTEX},
+		{"lll_mutex_", LOCK_MUTEX},	   {"mtx_lock", LOCK_MUTEX},
+		{"mtx_timedlock", LOCK_MUTEX},	   {"pthread_cond_", LOCK_CONDITION},
+		{"cnd_wait", LOCK_CONDITION},	   {"cnd_timedwait", LOCK_CONDITION},
+		{"pthread_rwlock_", LOCK_RWLOCK},  {"sem_wait", LOCK_SEMAPHORE},
+		{"sem_timedwait", LOCK_SEMAPHORE}, {"sem_clockwait", LOCK_SEMAPHORE},
+		{"new_sem_wait", LOCK_SEMAPHORE},  {"pthread_barrier_", LOCK_BARRIER},
+		{"pthread_once", LOCK_ONCE},	   {"call_once", LOCK_ONCE},
+		{"pthread_join", LOCK_JOIN},	   {"pthread_timedjoin", LOCK_JOIN},
+		{"pthread_clockjoin", LOCK_JOIN},  {"thrd_join", LOCK_JOIN},
+	};
+
+	name += strspn(name, "_");
+	if (begins_with(name, "GI_"))
+		name += strlen("GI_") + strspn(name + strlen("GI_"), "_");
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (begins_with(name, prefixes[i].prefix))
+			return prefixes[i].kind;
+	}
+	return LOCK_FUTEX;
+}
+
+/* Not of a library that waits for others, nor what stands for code that is not known. */
+static bool is_of_program(const struct module *module)
+{
+	static const char *const names[] = {"libc.so",	  "libc-",	  "ld-",
+					    "libpthread", "libstdc++.so", "libc++.so"};
+
+	if (!module || module->kind == MODULE_KIND_VDSO)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (begins_with(module_short_name(module), names[i]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Reserved for the language's own, or in the packages of its runtime: what is inlined of those, or
+ * linked statically, is in the module of the program.
+ */
+static bool is_of_language(const char *name)
+{
+	static const char *const prefixes[] = {"__",	  "std::",	  "core::",   "alloc::",
+					       "<std::",  "<core::",	  "<alloc::", "runtime.",
+					       "sync.(*", "sync/atomic.", "internal/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (begins_with(name, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_own(const struct expansion *expansion, uint32_t label)
+{
+	const struct function *function = label_function(expansion, label);
+
+	const char *name = function ? profile_str(expansion->profile, function->name) : "";
+
+	return is_of_program(label_module(expansion, label)) && !is_of_language(name) &&
+	       kind_of_function(name) == LOCK_FUTEX;
+}
+
+static struct blame_stack find(struct blame_stacks *stacks, const struct sample *sample)
+{
+	const struct expansion *expansion = stacks->expansion;
+	struct blame_stack stack = {.kind = LOCK_FUTEX};
+	const struct level_list *list = &stacks->levels;
+	size_t nr_own;
+
+	expansion_stack(expansion, sample, &stacks->levels);
+	nr_own = list->nr;
+	stack.label = list->levels[list->nr - 1].label;
+	for (size_t i = 1; i <= list->nr && i <= LEVELS_MAX && stack.kind == LOCK_FUTEX; i++) {
+		const struct function *function =
+			label_function(expansion, list->levels[list->nr - i].label);
+
+		if (function)
+			stack.kind =
+				kind_of_function(profile_str(expansion->profile, function->name));
+		if (stack.kind != LOCK_FUTEX)
+			nr_own = list->nr - i;
+	}
+	for (size_t i = nr_own; i-- > 0;) {
+		if (!is_own(expansion, list->levels[i].label))
+			continue;
+		stack.label = list->levels[i].label;
+		break;
+	}
+	return stack;
+}
+
+const struct blame_stack *blame_stacks_get(struct blame_stacks *stacks, const struct sample *sample)
+{
+	uint32_t stack = sample->stack.v;
+
+	if (stack == STACK_EMPTY.v) {
+		stacks->other = find(stacks, sample);
+		return &stacks->other;
+	}
+	if (!stacks->is_known[stack])
+		stacks->known[stack] = find(stacks, sample);
+	stacks->is_known[stack] = true;
+	return &stacks->known[stack];
+}
+
+void thread_index_init(struct thread_index *index, const struct profile *profile)
+{
+	size_t *next = xcalloc(profile->nr_threads + 1, sizeof(*next));
+
+	index->first = xcalloc(profile->nr_threads + 1, sizeof(*index->first));
+	index->at = xcalloc(profile->nr_samples + 1, sizeof(*index->at));
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		index->first[profile->samples[i].thread.v + 1]++;
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		index->first[i + 1] += index->first[i];
+		next[i] = index->first[i];
+	}
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		index->at[next[profile->samples[i].thread.v]++] = i;
+	free(next);
+}
+
+void thread_index_release(struct thread_index *index)
+{
+	free(index->first);
+	free(index->at);
+	*index = (struct thread_index){0};
+}
+
+struct thread_samples_of thread_index_get(const struct thread_index *index, uint32_t thread)
+{
+	return (struct thread_samples_of){.at = &index->at[index->first[thread]],
+					  .nr = index->first[thread + 1] - index->first[thread]};
+}

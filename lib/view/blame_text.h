@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_VIEW_BLAME_TEXT_H
+#define PROFC_VIEW_BLAME_TEXT_H
+
+#include "calltree/expand.h"
+
+struct blame;
+struct buf;
+struct json;
+
+/* What tables of locks and descriptors say of a row, which has a number of the blame. Raw text. */
+
+/* "mutex", "cond" …; nothing of what is no lock. */
+void append_lock_kind(struct buf *out, const struct blame *blame, uint32_t number);
+/* In which function threads wait. */
+void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t number,
+		       enum name_style style);
+/*
+ * "worker 71%, main 29%": which threads had it, and of how much of the waiting; "worker? 71%" where
+ * only its memory looks so.
+ */
+void append_owners(struct buf *out, const struct blame *blame, uint32_t number);
+/* What the first of them was doing meanwhile: the function with the most of that time. */
+void append_owner_in(struct buf *out, const struct blame *blame, uint32_t number,
+		     enum name_style style);
+
+/* The member "owners" of a row of locks: all of them, with their functions. */
+void json_key_owners(struct json *json, const struct blame *blame, uint32_t number);
+
+#endif

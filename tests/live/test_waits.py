@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What threads wait for, and who has it: `report --by lock` and `--by fd`."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+
+import procfs
+from live import LiveCase
+from paths import PROFC, ROOT
+from profc import Recording, attach, profc, record
+from targets import Running, build, need
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
+import read_profc_data  # noqa: E402  (of another family)
+
+IN_COMPANY = True
+LOCKS = {"plain_lock": ("mutex", "want_lock", 2), "heir_lock": ("mutex", "want_lock", 1),
+         "robust_lock": ("mutex", "want_lock", 1), "never": ("cond", "idle_main", 1),
+         "tickets": ("sem", "sem_main", 1)}
+
+
+class Locks(LiveCase):
+    def by_name(self, recording, *options):
+        return {row["name"]: row for row in recording.rows("--by", "lock", *options)}
+
+    def test_locks_and_what_their_owner_did(self):
+        recording = record(self.directory, [build("waits_for_known_owners"), "1000"])
+        (said,) = recording.said
+        waited = said["waited_ns"]
+        expected = {"plain_lock": waited["waiter-1"] + waited["waiter-2"],
+                    "heir_lock": waited["heir"], "robust_lock": waited["robust"]}
+        rows = self.by_name(recording)
+        for name, (kind, function, threads) in LOCKS.items():
+            row = rows[name]
+            self.assertEqual((row["kind"], row["waiting_in"], row["threads"]),
+                             (kind, function, threads), row)
+        (heap,) = [row for row in rows.values() if row["address"] == said["address"]]
+        self.assertRegex(heap["name"], r"^0x[0-9a-f]+ \[heap\]$")
+        expected[heap["name"]] = waited["heap"]
+        for name, waited_ns in expected.items():
+            # What came before its first sample, and after its last, is not known to be this.
+            self.assertRatio(rows[name]["self_ns"], waited_ns, 0.2, name)
+            self.check_owner(recording, rows[name])
+        for name in ("never", "tickets"):
+            self.assertEqual(rows[name]["owners"], [])
+        # It waits for the others for a moment each.
+        join = max((row for row in rows.values() if row["kind"] == "join"),
+                   key=lambda row: row["self_ns"])
+        self.assertEqual(join["waiting_in"], "main")
+        self.assertEqual(join["name"],
+                         f"end of thread {rows['plain_lock']['owner_tid']} holder")
+
+        self.check_file(recording, rows.values())
+
+    def check_file(self, recording, rows):
+        """A second reader of the file finds the same."""
+        second = read_profc_data.Recording(recording.path)
+        self.assertEqual(second.facts["knows_waits"], 1)
+        waited = {}
+        for sample in second.samples:
+            row = second.waits[sample["wait"] - 1] if sample["wait"] else {"kind": None}
+            if row["kind"] is not None and row["kind"] < 4:
+                waited[row["what"]] = waited.get(row["what"], 0) + sample["blocked"]
+        known = {}
+        for row in rows:
+            if row["kind"] and row["kind"] != "cond":  # of which two words are one
+                address = int(row["address"], 16)
+                known[address] = known.get(address, 0) + row["self_ns"]
+        self.assertEqual({address: waited[address] for address in known}, known)
+        self.assertEqual(sum(waited.values()), sum(row["self_ns"] for row in rows if row["kind"]))
+
+    def check_owner(self, recording, row):
+        (owner,) = row["owners"]
+        self.assertEqual((owner["name"], owner["tid"], owner["guess"]),
+                         ("holder", row["owner_tid"], False))
+        self.assertGreater(owner["pct"], 90)
+        threads = {one["tid"]: one["name"] for one in recording.rows("--by", "thread", "-m", "wall")}
+        self.assertEqual(threads[owner["tid"]], "holder")
+        functions = {one["function"]: one["ns"] for one in owner["functions"]}
+        self.assertEqual(row["owner_in"], "compute_with_locks", functions)
+        self.assertLessEqual(sum(functions.values()), owner["sampled_ns"] * 1.001)
+        self.assertWithin(functions["compute_with_locks"] / owner["sampled_ns"], 0.75, 0.1,
+                          "of the time with the locks, that computing")
+        self.assertGreater(functions["sleep_with_locks"] / owner["sampled_ns"], 0.1)
+
+    def test_a_lock_that_goes_from_thread_to_thread(self):
+        recording = record(self.directory, [build("mutex_contention"), "1000"])
+        (said,) = recording.said
+        row = self.by_name(recording)["mutex"]
+        self.assertEqual((row["kind"], row["threads"]), ("mutex", 3))
+        # Who was woken and has no CPU yet still waits for the lock by the program's clock.
+        runq = sum(row["self_ns"] for row in recording.rows("--by", "thread", "-m", "runq"))
+        self.assertLessEqual(row["self_ns"] - runq, 1.1 * said["waited_ns"])
+        self.assertGreaterEqual(row["self_ns"] + runq, 0.9 * said["waited_ns"])
+        held = {int(tid): ns / said["held_ns"] for tid, ns in said["held_by_ns"].items()}
+        shares = {owner["tid"]: owner["pct"] for owner in row["owners"]}
+        self.assertEqual(set(shares), set(held))
+        self.assertGreater(sum(shares.values()), 85)
+        for tid, share in shares.items():
+            self.assertWithin(share / sum(shares.values()), held[tid], 0.12, f"{shares} {held}")
+        self.assertEqual(row["owner_in"], "hold_the_lock")
+
+    def test_tables(self):
+        recording = record(self.directory, [build("waits_for_known_owners"), "600"])
+        text = profc("report", "-i", recording.path, "--by", "lock", "--width", "140").stdout
+        self.assertRegex(text, r"threads  lock +kind +waiting in +held by +held in\n")
+        self.assertRegex(text, r" 2  plain_lock +mutex +want_lock +holder (100|9\d)% +compute_with_")
+        narrow = profc("report", "-i", recording.path, "--by", "lock", "--width", "80").stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 80)
+        self.assertRegex(narrow, r" plain_lock +(mutex +)?want_lock +holder (100|9\d)% +com")
+        table = profc("report", "-i", recording.path, "--by", "lock", "--csv").stdout
+        rows = {row["name"]: row for row in csv.DictReader(io.StringIO(table))}
+        self.assertEqual(rows["plain_lock"]["owner_in"], "compute_with_locks")
+        self.assertEqual(rows["plain_lock"]["threads"], "2")
+        self.assertEqual(rows["never"]["owner_tid"], "")
+
+    def test_owners_in_a_namespace_of_their_own(self):
+        """There the program has other ids for its threads than we have."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can make namespaces")
+        command = [need("unshare"), "-pf", "--kill-child", build("waits_for_known_owners"), "20000"]
+        with Running(command) as target:
+            found = []
+
+            def has_begun():
+                with open(f"/proc/{target.pid}/task/{target.pid}/children", encoding="ascii") as file:
+                    found[:] = [int(word) for word in file.read().split()]
+                return found and len(procfs.threads(found[0])) == 9
+
+            self.eventually(has_begun, "start of all its threads")
+            recording = attach(self.directory, found[0], "-d", "500ms")
+            row = self.by_name(recording)["plain_lock"]
+            self.assertEqual([owner["name"] for owner in row["owners"]], ["holder"])
+            self.assertIn(row["owner_tid"], procfs.threads(found[0]))
+
+    def test_symbols_of_variables_may_come_later(self):
+        recording = record(self.directory, [build("waits_for_known_owners"), "300"], "--no-symbols")
+        self.assertNotIn("plain_lock", self.by_name(recording))
+        self.assertTrue([name for name in self.by_name(recording)
+                         if name.startswith("[waits_for_known_owners+0x")])
+        profc("symbolize", "-i", recording.path)
+        self.assertEqual(self.by_name(recording)["plain_lock"]["threads"], 2)
+
+
+class Descriptors(LiveCase):
+    def expected(self, said, directory):
+        """By the thread that waits."""
+        server, client = (f"socket 127.0.0.1:{said[end]}" for end in ("port", "client"))
+        pair = "socket within the process"
+        return {"accepts": f"socket listening on 127.0.0.1:{said['port']}", "serves": client,
+                "asks": server, "local": f"socket listening on {directory}/socket",
+                "child": f"pipe from {said['child']} silent",
+                "tells": f"pipe to {said['child']} silent", "epoll": "epoll", "polls": pair,
+                "selects": pair, "fifo": f"{directory}/fifo"}
+
+    def check(self, recording, directory):
+        said, end = recording.said
+        rows = recording.rows("--by", "fd")
+        known = {(row["object"], row["fd"]): row for row in rows}
+        for thread, name in self.expected(said, directory).items():
+            fd = said["fds"][thread]
+            row = known.get((name, fd))
+            self.assertIsNotNone(row, f"{thread}: {name} in {sorted(map(str, known))}")
+            self.assertEqual(row["name"], f"{name} (fd {fd})")
+            self.assertEqual(row["threads"], 1)
+            self.assertRatio(row["self_ns"], end["waited_ns"], 0.2, thread)
+        both = f"{said['fds']['polls-two']}, {said['fds']['accepts']}"
+        (several,) = [row for row in rows if row["object"] == both]
+        self.assertEqual((several["name"], several["fd"], several["waiting_in"]),
+                         (f"one of 2 descriptors (fd {both})", None, "wait_to_poll_two"))
+        # The main thread of the program and its child sleep.
+        self.assertEqual({row["name"]: row["threads"] for row in rows}["[no descriptor]"], 2)
+
+    def test_what_is_behind_descriptors(self):
+        command = [build("waits_for_known_peers"), self.directory, "1000"]
+        recording = record(self.directory, command)
+        self.check(recording, self.directory)
+
+    def test_an_ordinary_user_sees_the_same(self):
+        program = self.public(build("waits_for_known_peers"))
+        directory = self.path("own")
+        os.mkdir(directory)
+        os.chmod(directory, 0o777)
+        path = os.path.join(directory, "profc.data")
+        done = subprocess.run(
+            [self.public(PROFC), "record", "-o", path, program, directory, "800"],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            **self.ordinary_user())
+        self.check(Recording(path, done), directory)
