@@ -116,14 +116,6 @@ static void count_dropped(const struct request *request)
 	relaxed_add(&shared.dropped_blocks, 1);
 }
 
-#define RING_AHEAD_BYTES 512
-
-/* Who reads has this memory in the own cache: it comes back while the next records are made. */
-static inline void have_ring_back(uint64_t position)
-{
-	__asm__ volatile("prefetchw %0" : : "m"(*record_at(position)));
-}
-
 static inline uint64_t *reserve_brief(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
 {
 	uint64_t head = relaxed_load(&shared.head);
@@ -184,7 +176,6 @@ static inline __attribute__((always_inline)) bool emit_brief(const struct reques
 			      &position);
 	if (!words)
 		return false;
-	have_ring_back(position + RING_AHEAD_BYTES);
 	words[1] = pointer;
 	next = &words[2];
 	if (flags & HEAP_BRIEF_SIZE)

@@ -339,11 +339,11 @@ struct heap_thread {
 
 /*
  * To ask the processor for the time takes as long as a record's other half. A thread that makes
- * records faster than one in so many units of the clock does so for each 8th, or if the reader has
+ * records faster than one in so many units of the clock does so for each 16th, or if the reader has
  * come by meanwhile, which it does some hundred times a second.
  */
 #define HEAP_DENSE_TIME 1024
-#define HEAP_STRIDE	8
+#define HEAP_STRIDE	16
 
 #define HEAP_MET	64
 #define HEAP_SEEN_LOG2	6
