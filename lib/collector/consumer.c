@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/pid_table.h"
+#include "collector/block_rows.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "collector/samples.h"
@@ -20,10 +21,7 @@
 #include "mapping/space.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "profile/heap_gather.h"
-#include "profile/live_blocks.h"
 #include "profile/live_maps.h"
-#include "profile/signed_stacks.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
 #include "wait/wait_rows.h"
@@ -84,16 +82,10 @@ struct consumer {
 	struct sample_sink sink;
 	struct table processes, threads;
 	struct pid_table threads_by_tid;
-	struct live_blocks blocks;
-	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
+	struct block_rows *blocks; /* owned */
 	struct step_sink steps;
-	struct heap_gather *all_blocks; /* owned; NULL: a sample of blocks is recorded */
-	uint64_t gathered_ns;		/* when it last has made rows */
 	bool is_over;
-	struct signed_stacks signed_stacks;
 	struct wait_rows *waits;      /* owned */
-	int64_t nr_cut_maps;	      /* of which a part was unmapped */
-	uint64_t last_block_ns;	      /* of the profile: rows are in the order of time */
 	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
 	uint64_t restless_until_ns;   /* of any process */
@@ -109,8 +101,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->writer = options->writer;
 	consumer->used = used;
 	consumer->steps = options->steps;
-	if (options->has_all_blocks)
-		consumer->all_blocks = heap_gather_new(options->profile);
+	consumer->blocks = block_rows_new(options->profile, options->has_all_blocks);
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
 	consumer->hooks.look = options->look;
@@ -188,10 +179,7 @@ void consumer_free(struct consumer *consumer)
 		end_thread(consumer, i);
 	for (uint32_t i = 0; i < consumer->processes.nr; i++)
 		end_process(consumer, i);
-	live_blocks_release(&consumer->blocks);
-	live_blocks_release(&consumer->moving);
-	heap_gather_release(consumer->all_blocks);
-	signed_stacks_release(&consumer->signed_stacks);
+	block_rows_free(consumer->blocks);
 	wait_rows_free(consumer->waits);
 	pid_table_release(&consumer->threads_by_tid);
 	free(consumer->threads.at);
@@ -569,203 +557,46 @@ static struct thread_id thread_row_of(struct consumer *consumer, struct process 
 	return thread ? thread->samples.row : main_row(consumer, process);
 }
 
-static struct stack_id walk_block(struct consumer *consumer, struct process *process,
-				  struct message_block *block)
+static void walk_block(struct consumer *consumer, struct process *process,
+		       struct message_block *block, struct block_seen *place)
 {
 	const struct message_sample seen = {.snapshot = block->snapshot};
 	struct thread *thread = thread_of(consumer, process, block->tid);
-	struct stack_id stack;
 
 	if (!process->maps.is_queued)
 		list_add(&consumer->unwatched, process->serial);
 	process->maps.is_queued = true;
-	stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
-	if (thread && consumer->walker.walk.end == STACK_END_BAD_MEMORY &&
-	    block->snapshot->nr_regions)
+	place->stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
+	place->end = (uint8_t)consumer->walker.walk.end;
+	if (thread && place->end == STACK_END_BAD_MEMORY && block->snapshot->nr_regions)
 		thread->hints->block_stack_bytes = 2 * block->snapshot->regions[0].nr_bytes;
 	snapshot_ring_give(consumer->used, block->snapshot);
 	block->snapshot = NULL;
-	return stack;
-}
-
-/* One of all: the others with its stack come without it. */
-static void handle_signed_block(struct consumer *consumer, const struct message *message,
-				const struct profile_allocation *row)
-{
-	const struct message_block *block = &message->body.block;
-
-	if (block->signature)
-		signed_stacks_add(&consumer->signed_stacks,
-				  &(const struct signed_stack){.signature = block->signature,
-							       .signer = block->signer,
-							       .stack = row->stack,
-							       .end = row->end});
-	if (!block->address)
-		return;
-	heap_gather_add(consumer->all_blocks,
-			&(const struct heap_block){
-				.address = block->address,
-				.size_bytes = block->size_bytes,
-				.old_address = block->former,
-				.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
-				.process = block->process,
-				.thread = row->thread,
-				.stack = row->stack,
-				.kind = row->kind,
-				.end = row->end});
-}
-
-/* `row`: of a new one; NULL: it is unmapped. */
-static void handle_map(struct consumer *consumer, struct process *process, struct message *message,
-		       const uint32_t *row)
-{
-	struct message_block *block = &message->body.block;
-	struct live_maps_change change = {
-		.address = block->address,
-		.nr_bytes = block->size_bytes,
-		.row = row,
-		.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
-		.thread = thread_row_of(consumer, process, block->tid),
-		.is_move = !row && block->is_move,
-		.wants_stack = !row && block->wants_stack,
-		.stack = STACK_EMPTY,
-		.end = STACK_END_NOT_TAKEN};
-
-	if (block->snapshot) {
-		change.stack = walk_block(consumer, process, block);
-		change.end = consumer->walker.walk.end;
-	}
-	consumer->nr_cut_maps += live_maps_apply(&process->live_maps, consumer->profile,
-						 consumer->all_blocks, &change);
-	if (change.is_move)
-		live_blocks_begin_move(&consumer->moving, block->process, block->tid, change.gone);
-}
-
-/* Mappings are recorded one by one in any case. */
-static bool is_one_of_all(const struct consumer *consumer, const struct message_block *block)
-{
-	return consumer->all_blocks && block->kind != ALLOCATION_MAP;
-}
-
-static void add_map(struct consumer *consumer, struct process *process, struct message *message,
-		    const struct profile_allocation *row)
-{
-	uint32_t index;
-
-	if (!message->body.block.address)
-		return; /* only its stack is told */
-	index = consumer->all_blocks ? heap_gather_add_map(consumer->all_blocks, row)
-				     : profile_add_allocation(consumer->profile, row);
-	handle_map(consumer, process, message, &index);
 }
 
 static void handle_block(struct consumer *consumer, struct message *message)
 {
 	struct message_block *block = &message->body.block;
 	struct process *process = table_get(&consumer->processes, block->process);
-	uint64_t time_ns = samples_profile_time(&consumer->sink, message->time_ns);
-	uint32_t index;
-	struct profile_allocation row = {
-		.size_bytes = block->size_bytes,
-		.mean_bytes = block->mean_bytes,
-		.former = live_blocks_end_move(&consumer->moving, block->process, block->tid,
-					       block->former, block->is_move),
-		.kind = block->kind,
+	bool is_walked = block->snapshot != NULL;
+	struct block_seen seen = {
+		.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
 		.thread = thread_row_of(consumer, process, block->tid),
-		.freed_by = THREAD_NONE,
+		.maps = &process->live_maps,
 		.stack = STACK_EMPTY,
 		.end = STACK_END_NOT_TAKEN,
 	};
 
-	if (block->snapshot) {
-		row.stack = walk_block(consumer, process, block);
-		row.end = (uint8_t)consumer->walker.walk.end;
-		if (is_one_of_all(consumer, block))
-			step_sink_tell(&consumer->steps, block->signer, consumer->walker.unwinder,
-				       process->space, &consumer->walker.walk);
-	}
-	if (is_one_of_all(consumer, block)) {
-		handle_signed_block(consumer, message, &row);
+	if (is_walked)
+		walk_block(consumer, process, block, &seen);
+	if (message->kind == MESSAGE_BLOCK_FREED) {
+		block_rows_end(consumer->blocks, block, &seen);
 		return;
 	}
-	row.time_ns = max_u64(time_ns, consumer->last_block_ns);
-	consumer->last_block_ns = row.time_ns;
-	if (row.kind == ALLOCATION_MAP) {
-		add_map(consumer, process, message, &row);
-		return;
-	}
-	index = profile_add_allocation(consumer->profile, &row);
-	live_blocks_add(&consumer->blocks, block->process, block->address, index);
-}
-
-static void note_freeing(struct consumer *consumer, struct process *process,
-			 struct message_block *block, uint32_t row)
-{
-	struct stack_id stack = STACK_EMPTY;
-	enum stack_end end = STACK_END_NOT_TAKEN;
-
-	if (block->snapshot) {
-		stack = walk_block(consumer, process, block);
-		end = consumer->walker.walk.end;
-	}
-	profile_note_freeing(consumer->profile, row, stack, end);
-}
-
-static void handle_block_freed(struct consumer *consumer, struct message *message)
-{
-	struct message_block *block = &message->body.block;
-	struct process *process = table_get(&consumer->processes, block->process);
-	uint32_t row = LIVE_BLOCKS_NO_ROW;
-
-	if (block->kind == ALLOCATION_MAP) {
-		handle_map(consumer, process, message, NULL);
-		return;
-	}
-	if (live_blocks_remove(&consumer->blocks, block->process, block->address, &row)) {
-		profile_free_allocation(consumer->profile, row,
-					samples_profile_time(&consumer->sink, message->time_ns),
-					thread_row_of(consumer, process, block->tid));
-		if (block->wants_stack)
-			note_freeing(consumer, process, block, row);
-		if (block->is_move)
-			profile_move_allocation(consumer->profile, row);
-	}
-	if (block->is_move)
-		live_blocks_begin_move(&consumer->moving, block->process, block->tid, row);
-}
-
-static void handle_allocated(struct consumer *consumer, const struct message_blocks *blocks,
-			     const struct message_block_row *row, struct thread_id thread)
-{
-	const struct signed_stack *found =
-		signed_stacks_find(&consumer->signed_stacks, blocks->signer, row->signature);
-
-	heap_gather_add(consumer->all_blocks,
-			&(const struct heap_block){
-				.address = row->address,
-				.size_bytes = row->size_bytes,
-				.old_address = row->former,
-				.time_ns = samples_profile_time(&consumer->sink, row->time_ns),
-				.process = blocks->process,
-				.thread = thread,
-				.stack = found ? found->stack : STACK_EMPTY,
-				.kind = row->kind,
-				.end = found ? found->end : STACK_END_NOT_TAKEN});
-}
-
-/* How many rows before they are handled. */
-#define EXPECT	    16
-#define EXPECT_SOON 8
-
-static void expect_blocks(const struct consumer *consumer, const struct message_blocks *blocks,
-			  uint32_t at)
-{
-	if (at + EXPECT < blocks->nr)
-		heap_gather_expect(consumer->all_blocks, blocks->process,
-				   blocks->rows[at + EXPECT].address);
-	if (at + EXPECT_SOON < blocks->nr)
-		heap_gather_expect_soon(consumer->all_blocks, blocks->process,
-					blocks->rows[at + EXPECT_SOON].address);
+	if (is_walked && block_rows_is_one_of_all(consumer->blocks, block))
+		step_sink_tell(&consumer->steps, block->signer, consumer->walker.unwinder,
+			       process->space, &consumer->walker.walk);
+	block_rows_begin(consumer->blocks, block, &seen);
 }
 
 static void handle_blocks(struct consumer *consumer, const struct message *message)
@@ -773,69 +604,19 @@ static void handle_blocks(struct consumer *consumer, const struct message *messa
 	const struct message_blocks *blocks = &message->body.blocks;
 	struct process *process = table_get(&consumer->processes, blocks->process);
 
-	for (uint32_t i = 0; i < blocks->nr; i++) {
-		const struct message_block_row *row = &blocks->rows[i];
-		struct thread_id thread = thread_row_of(consumer, process, row->tid);
-		const struct heap_freed freed = {
-			.process = blocks->process,
-			.address = row->address,
-			.time_ns = samples_profile_time(&consumer->sink, row->time_ns),
-			.thread = thread};
-
-		expect_blocks(consumer, blocks, i);
-		if (row->event == BLOCK_ALLOCATED)
-			handle_allocated(consumer, blocks, row, thread);
-		else if (row->event == BLOCK_FREED)
-			heap_gather_free(consumer->all_blocks, &freed);
-		else if (row->event == BLOCK_MOVED)
-			heap_gather_free_to_move(consumer->all_blocks, &freed);
-		else
-			heap_gather_keep(consumer->all_blocks, blocks->process, row->address);
-	}
-}
-
-static void gather_blocks(struct consumer *consumer)
-{
-	if (!consumer->all_blocks)
-		return;
-	heap_gather_flush(consumer->all_blocks);
-	consumer->gathered_ns = clock_monotonic_ns();
-}
-
-/* Blocks of a process, and what it has mapped: of both at one address a block. */
-struct finding {
-	const struct consumer *consumer;
-	const struct live_maps *maps;
-};
-
-static bool find_live_block(const void *owner, uint32_t process, uint64_t address, uint32_t *row)
-{
-	const struct finding *finding = owner;
-	const struct heap_gather *all = finding->consumer->all_blocks;
-
-	if (all ? heap_gather_find(all, process, address, row)
-		: live_blocks_find(&finding->consumer->blocks, process, address, row))
-		return true;
-	if (!live_maps_find(finding->maps, address, row))
-		return false;
-	if (all)
-		*row = heap_gather_map_row(all, *row);
-	return true;
+	for (uint32_t i = 0; i < blocks->nr; i++)
+		block_rows_event(consumer->blocks, blocks, i,
+				 samples_profile_time(&consumer->sink, blocks->rows[i].time_ns),
+				 thread_row_of(consumer, process, blocks->rows[i].tid));
 }
 
 static void handle_searched(struct consumer *consumer, const struct message *message)
 {
 	const struct message_search *said = &message->body.search;
 	const struct process *process = table_get(&consumer->processes, said->process);
-	const struct finding finding = {.consumer = consumer, .maps = &process->live_maps};
-	const struct block_finder blocks = {.find = find_live_block, .owner = &finding};
 
-	gather_blocks(consumer);
-	block_search_add(&said->found, consumer->profile, &blocks,
-			 &(struct block_search_place){
-				 .process = said->process,
-				 .time_ns = samples_profile_time(&consumer->sink, message->time_ns),
-				 .mark = said->mark});
+	block_rows_search(consumer->blocks, said, &process->live_maps,
+			  samples_profile_time(&consumer->sink, message->time_ns));
 }
 
 static void set_counters(const struct consumer *consumer)
@@ -845,8 +626,7 @@ static void set_counters(const struct consumer *consumer)
 	if (consumer->sink.is_within)
 		set_left_out(profile, &consumer->sink.left_out);
 
-	if (consumer->nr_cut_maps > 0)
-		profile_set_counter(profile, "mem_cut_maps", (uint64_t)consumer->nr_cut_maps);
+	block_rows_count(consumer->blocks);
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",
 			    consumer->sink.unattributed_blocked_ns);
@@ -903,10 +683,8 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		handle_counters(consumer, message);
 		break;
 	case MESSAGE_BLOCK:
-		handle_block(consumer, message);
-		break;
 	case MESSAGE_BLOCK_FREED:
-		handle_block_freed(consumer, message);
+		handle_block(consumer, message);
 		break;
 	case MESSAGE_BLOCKS:
 		handle_blocks(consumer, message);
@@ -915,7 +693,7 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		handle_searched(consumer, message);
 		break;
 	case MESSAGE_ROWS:
-		gather_blocks(consumer);
+		block_rows_gather(consumer->blocks);
 		consumer->hooks.add_rows(consumer->hooks.rows_context, message->body.rows,
 					 consumer->profile);
 		break;
@@ -960,20 +738,6 @@ static void flush_threads(struct consumer *consumer)
 	consumer->touched.nr = 0;
 }
 
-/*
- * What is alive when rows are made has one of its own: the more of them there are, the more seldom,
- * so that they grow with the square root of the time. Each million takes some 100 MB.
- */
-#define ROWS_PER_PAUSE_S (1 << 18)
-
-static bool is_gathering_due(const struct consumer *consumer)
-{
-	uint64_t pause_ns = consumer->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
-
-	return consumer->all_blocks &&
-	       (consumer->is_over || clock_monotonic_ns() >= consumer->gathered_ns + pause_ns);
-}
-
 int consumer_flush(struct consumer *consumer, struct err *err)
 {
 	int status;
@@ -981,8 +745,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
 	wait_rows_catch_up(consumer->waits);
-	if (is_gathering_due(consumer))
-		gather_blocks(consumer);
+	if (consumer->is_over || block_rows_is_gathering_due(consumer->blocks))
+		block_rows_gather(consumer->blocks);
 	if (consumer->hooks.add_rows)
 		consumer->hooks.add_rows(consumer->hooks.rows_context, NULL, consumer->profile);
 	if (consumer->hooks.look)

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/block_rows.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "collector/message.h"
+#include "profile/heap_gather.h"
+#include "profile/live_blocks.h"
+#include "profile/live_maps.h"
+#include "profile/profile.h"
+#include "profile/signed_stacks.h"
+
+struct block_rows {
+	struct profile *profile; /* borrowed */
+	struct live_blocks blocks;
+	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
+	struct heap_gather *all;   /* owned; NULL: a sample of blocks is recorded */
+	uint64_t gathered_ns;	   /* when it last has made rows */
+	struct signed_stacks signed_stacks;
+	int64_t nr_cut_maps;  /* of which a part was unmapped */
+	uint64_t last_row_ns; /* of the profile: rows are in the order of time */
+};
+
+struct block_rows *block_rows_new(struct profile *profile, bool has_all)
+{
+	struct block_rows *rows = xcalloc(1, sizeof(*rows));
+
+	rows->profile = profile;
+	if (has_all)
+		rows->all = heap_gather_new(profile);
+	return rows;
+}
+
+void block_rows_free(struct block_rows *rows)
+{
+	if (!rows)
+		return;
+	live_blocks_release(&rows->blocks);
+	live_blocks_release(&rows->moving);
+	heap_gather_release(rows->all);
+	signed_stacks_release(&rows->signed_stacks);
+	free(rows);
+}
+
+bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block)
+{
+	return rows->all && block->kind != ALLOCATION_MAP;
+}
+
+static void begin_one_of_all(struct block_rows *rows, const struct message_block *block,
+			     const struct block_seen *seen)
+{
+	if (block->signature)
+		signed_stacks_add(&rows->signed_stacks,
+				  &(const struct signed_stack){.signature = block->signature,
+							       .signer = block->signer,
+							       .stack = seen->stack,
+							       .end = seen->end});
+	if (!block->address)
+		return;
+	heap_gather_add(rows->all, &(const struct heap_block){.address = block->address,
+							      .size_bytes = block->size_bytes,
+							      .old_address = block->former,
+							      .time_ns = seen->time_ns,
+							      .process = block->process,
+							      .thread = seen->thread,
+							      .stack = seen->stack,
+							      .kind = (uint8_t)block->kind,
+							      .end = seen->end});
+}
+
+/* `row`: of a new one; NULL: it is unmapped. */
+static void apply_map(struct block_rows *rows, const struct message_block *block,
+		      const struct block_seen *seen, const uint32_t *row)
+{
+	struct live_maps_change change = {.address = block->address,
+					  .nr_bytes = block->size_bytes,
+					  .row = row,
+					  .time_ns = seen->time_ns,
+					  .thread = seen->thread,
+					  .is_move = !row && block->is_move,
+					  .wants_stack = !row && block->wants_stack,
+					  .stack = seen->stack,
+					  .end = (enum stack_end)seen->end};
+
+	rows->nr_cut_maps += live_maps_apply(seen->maps, rows->profile, rows->all, &change);
+	if (change.is_move)
+		live_blocks_begin_move(&rows->moving, block->process, block->tid, change.gone);
+}
+
+static void begin_map(struct block_rows *rows, const struct message_block *block,
+		      const struct block_seen *seen, const struct profile_allocation *row)
+{
+	uint32_t index;
+
+	if (!block->address)
+		return;
+	index = rows->all ? heap_gather_add_map(rows->all, row)
+			  : profile_add_allocation(rows->profile, row);
+	apply_map(rows, block, seen, &index);
+}
+
+void block_rows_begin(struct block_rows *rows, const struct message_block *block,
+		      const struct block_seen *seen)
+{
+	struct profile_allocation row = {
+		.size_bytes = block->size_bytes,
+		.mean_bytes = block->mean_bytes,
+		.former = live_blocks_end_move(&rows->moving, block->process, block->tid,
+					       block->former, block->is_move),
+		.kind = block->kind,
+		.thread = seen->thread,
+		.freed_by = THREAD_NONE,
+		.stack = seen->stack,
+		.end = seen->end,
+	};
+
+	if (block_rows_is_one_of_all(rows, block)) {
+		begin_one_of_all(rows, block, seen);
+		return;
+	}
+	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
+	rows->last_row_ns = row.time_ns;
+	if (row.kind == ALLOCATION_MAP) {
+		begin_map(rows, block, seen, &row);
+		return;
+	}
+	live_blocks_add(&rows->blocks, block->process, block->address,
+			profile_add_allocation(rows->profile, &row));
+}
+
+void block_rows_end(struct block_rows *rows, const struct message_block *block,
+		    const struct block_seen *seen)
+{
+	uint32_t row = LIVE_BLOCKS_NO_ROW;
+
+	if (block->kind == ALLOCATION_MAP) {
+		apply_map(rows, block, seen, NULL);
+		return;
+	}
+	if (live_blocks_remove(&rows->blocks, block->process, block->address, &row)) {
+		profile_free_allocation(rows->profile, row, seen->time_ns, seen->thread);
+		if (block->wants_stack)
+			profile_note_freeing(rows->profile, row, seen->stack,
+					     (enum stack_end)seen->end);
+		if (block->is_move)
+			profile_move_allocation(rows->profile, row);
+	}
+	if (block->is_move)
+		live_blocks_begin_move(&rows->moving, block->process, block->tid, row);
+}
+
+static void allocated(struct block_rows *rows, const struct message_blocks *blocks,
+		      const struct message_block_row *row, uint64_t time_ns,
+		      struct thread_id thread)
+{
+	const struct signed_stack *found =
+		signed_stacks_find(&rows->signed_stacks, blocks->signer, row->signature);
+
+	heap_gather_add(rows->all, &(const struct heap_block){
+					   .address = row->address,
+					   .size_bytes = row->size_bytes,
+					   .old_address = row->former,
+					   .time_ns = time_ns,
+					   .process = blocks->process,
+					   .thread = thread,
+					   .stack = found ? found->stack : STACK_EMPTY,
+					   .kind = row->kind,
+					   .end = found ? found->end : STACK_END_NOT_TAKEN});
+}
+
+/* How many rows before they are handled. */
+#define EXPECT	    16
+#define EXPECT_SOON 8
+
+static void expect(const struct block_rows *rows, const struct message_blocks *blocks, uint32_t at)
+{
+	if (at + EXPECT < blocks->nr)
+		heap_gather_expect(rows->all, blocks->process, blocks->rows[at + EXPECT].address);
+	if (at + EXPECT_SOON < blocks->nr)
+		heap_gather_expect_soon(rows->all, blocks->process,
+					blocks->rows[at + EXPECT_SOON].address);
+}
+
+void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
+		      uint64_t time_ns, struct thread_id thread)
+{
+	const struct message_block_row *row = &blocks->rows[at];
+	const struct heap_freed freed = {.process = blocks->process,
+					 .address = row->address,
+					 .time_ns = time_ns,
+					 .thread = thread};
+
+	expect(rows, blocks, at);
+	if (row->event == BLOCK_ALLOCATED)
+		allocated(rows, blocks, row, time_ns, thread);
+	else if (row->event == BLOCK_FREED)
+		heap_gather_free(rows->all, &freed);
+	else if (row->event == BLOCK_MOVED)
+		heap_gather_free_to_move(rows->all, &freed);
+	else
+		heap_gather_keep(rows->all, blocks->process, row->address);
+}
+
+void block_rows_gather(struct block_rows *rows)
+{
+	if (!rows->all)
+		return;
+	heap_gather_flush(rows->all);
+	rows->gathered_ns = clock_monotonic_ns();
+}
+
+/*
+ * What is alive when rows are made has one of its own: the more of them there are, the more seldom,
+ * so that they grow with the square root of the time. Each million takes some 100 MB.
+ */
+#define ROWS_PER_PAUSE_S (1 << 18)
+
+bool block_rows_is_gathering_due(const struct block_rows *rows)
+{
+	uint64_t pause_ns = rows->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
+
+	return rows->all && clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
+}
+
+/* Blocks of a process, and what it has mapped: of both at one address a block. */
+struct finding {
+	const struct block_rows *rows;
+	const struct live_maps *maps;
+};
+
+static bool find_live_block(const void *owner, uint32_t process, uint64_t address, uint32_t *row)
+{
+	const struct finding *finding = owner;
+	const struct heap_gather *all = finding->rows->all;
+
+	if (all ? heap_gather_find(all, process, address, row)
+		: live_blocks_find(&finding->rows->blocks, process, address, row))
+		return true;
+	if (!live_maps_find(finding->maps, address, row))
+		return false;
+	if (all)
+		*row = heap_gather_map_row(all, *row);
+	return true;
+}
+
+void block_rows_search(struct block_rows *rows, const struct message_search *said,
+		       const struct live_maps *maps, uint64_t time_ns)
+{
+	const struct finding finding = {.rows = rows, .maps = maps};
+	const struct block_finder blocks = {.find = find_live_block, .owner = &finding};
+
+	block_rows_gather(rows);
+	block_search_add(&said->found, rows->profile, &blocks,
+			 &(struct block_search_place){
+				 .process = said->process, .time_ns = time_ns, .mark = said->mark});
+}
+
+void block_rows_count(const struct block_rows *rows)
+{
+	if (rows->nr_cut_maps > 0)
+		profile_set_counter(rows->profile, "mem_cut_maps", (uint64_t)rows->nr_cut_maps);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Blocks and mappings, as they begin and end, into the allocations of a profile. */
+#ifndef PROFC_COLLECTOR_BLOCK_ROWS_H
+#define PROFC_COLLECTOR_BLOCK_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/ids.h"
+#include "stack/stack.h"
+
+struct block_rows;
+struct live_maps;
+struct message_block;
+struct message_blocks;
+struct message_search;
+struct profile;
+
+/* Of all blocks rows are made now and then; of a sample of them at once. The profile is borrowed.
+ */
+struct block_rows *block_rows_new(struct profile *profile, bool has_all);
+void block_rows_free(struct block_rows *rows); /* may be NULL */
+
+/* What the collector knows of the event of a message. */
+struct block_seen {
+	uint64_t time_ns; /* of the profile */
+	struct thread_id thread;
+	struct live_maps *maps; /* of the process */
+	struct stack_id stack;	/* empty: `end` says why */
+	uint8_t end;		/* enum stack_end */
+};
+
+/*
+ * Is it recorded among all blocks, where those with its stack come without it from then on?
+ * Mappings are recorded one by one in any case.
+ */
+bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block);
+/* A block or a mapping begins; or, without an address, only its stack is told. */
+void block_rows_begin(struct block_rows *rows, const struct message_block *block,
+		      const struct block_seen *seen);
+/* One of a sample, or a mapping, ends: what is not known was not recorded. */
+void block_rows_end(struct block_rows *rows, const struct message_block *block,
+		    const struct block_seen *seen);
+/* What happens to the one of all blocks at rows[at], at a time of the profile. */
+void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
+		      uint64_t time_ns, struct thread_id thread);
+/* What a search of the process' memory has found, of the blocks that are alive. */
+void block_rows_search(struct block_rows *rows, const struct message_search *said,
+		       const struct live_maps *maps, uint64_t time_ns);
+
+/* Make rows of all blocks up to now; nothing, where a sample is recorded. */
+void block_rows_gather(struct block_rows *rows);
+bool block_rows_is_gathering_due(const struct block_rows *rows);
+/* The profile's counters of it. */
+void block_rows_count(const struct block_rows *rows);
+
+#endif
