@@ -8,12 +8,14 @@
 
 #include "base/alloc.h"
 #include "calltree/expand.h"
+#include "calltree/wait_function.h"
 
 /* So many functions of the C library stand above the one that programs call. */
 #define LEVELS_MAX 8
 
 struct blame_stacks {
 	const struct expansion *expansion;
+	uint32_t *wait_functions;  /* owned, by stack */
 	struct blame_stack *known; /* by stack */
 	bool *is_known;
 	struct blame_stack other; /* of a sample without a stack */
@@ -37,6 +39,7 @@ struct blame_stacks *blame_stacks_new(const struct expansion *expansion)
 	size_t nr = stack_trie_nr(expansion->profile->stacks);
 
 	stacks->expansion = expansion;
+	stacks->wait_functions = wait_functions_of_stacks(expansion);
 	stacks->known = xcalloc(nr, sizeof(*stacks->known));
 	stacks->is_known = xcalloc(nr, sizeof(*stacks->is_known));
 	return stacks;
@@ -47,6 +50,7 @@ void blame_stacks_free(struct blame_stacks *stacks)
 	if (!stacks)
 		return;
 	level_list_release(&stacks->levels);
+	free(stacks->wait_functions);
 	free(stacks->known);
 	free(stacks->is_known);
 	free(stacks);
@@ -86,58 +90,16 @@ static enum lock_kind kind_of_function(const char *name)
 	return LOCK_FUTEX;
 }
 
-/* Not of a library that waits for others, nor what stands for code that is not known. */
-static bool is_of_program(const struct module *module)
-{
-	static const char *const names[] = {"libc.so",	  "libc-",	  "ld-",
-					    "libpthread", "libstdc++.so", "libc++.so"};
-
-	if (!module || module->kind == MODULE_KIND_VDSO)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (begins_with(module_short_name(module), names[i]))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Reserved for the language's own, or in the packages of its runtime: what is inlined of those, or
- * linked statically, is in the module of the program.
- */
-static bool is_of_language(const char *name)
-{
-	static const char *const prefixes[] = {"__",	  "std::",	  "core::",   "alloc::",
-					       "<std::",  "<core::",	  "<alloc::", "runtime.",
-					       "sync.(*", "sync/atomic.", "internal/"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (begins_with(name, prefixes[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_own(const struct expansion *expansion, uint32_t label)
-{
-	const struct function *function = label_function(expansion, label);
-
-	const char *name = function ? profile_str(expansion->profile, function->name) : "";
-
-	return is_of_program(label_module(expansion, label)) && !is_of_language(name) &&
-	       kind_of_function(name) == LOCK_FUTEX;
-}
-
 static struct blame_stack find(struct blame_stacks *stacks, const struct sample *sample)
 {
 	const struct expansion *expansion = stacks->expansion;
-	struct blame_stack stack = {.kind = LOCK_FUTEX};
 	const struct level_list *list = &stacks->levels;
-	size_t nr_own;
+	struct blame_stack stack = {.kind = LOCK_FUTEX,
+				    .label = stacks->wait_functions[sample->stack.v]};
 
 	expansion_stack(expansion, sample, &stacks->levels);
-	nr_own = list->nr;
-	stack.label = list->levels[list->nr - 1].label;
+	if (stack.label == WAIT_FUNCTION_NONE)
+		stack.label = list->levels[list->nr - 1].label;
 	for (size_t i = 1; i <= list->nr && i <= LEVELS_MAX && stack.kind == LOCK_FUTEX; i++) {
 		const struct function *function =
 			label_function(expansion, list->levels[list->nr - i].label);
@@ -145,14 +107,6 @@ static struct blame_stack find(struct blame_stacks *stacks, const struct sample 
 		if (function)
 			stack.kind =
 				kind_of_function(profile_str(expansion->profile, function->name));
-		if (stack.kind != LOCK_FUTEX)
-			nr_own = list->nr - i;
-	}
-	for (size_t i = nr_own; i-- > 0;) {
-		if (!is_own(expansion, list->levels[i].label))
-			continue;
-		stack.label = list->levels[i].label;
-		break;
 	}
 	return stack;
 }

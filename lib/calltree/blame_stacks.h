@@ -29,8 +29,7 @@ struct blame_stacks;
 
 struct blame_stack {
 	enum lock_kind kind;
-	uint32_t label; /* of the innermost function that is not the C library's, or the language's
-			 */
+	uint32_t label; /* of the wait function; the leaf's, where there is none */
 };
 
 struct blame_stacks *blame_stacks_new(const struct expansion *expansion); /* borrowed */

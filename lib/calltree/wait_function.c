@@ -41,11 +41,24 @@ static bool is_system_source(const char *file)
 	       strstr(file, "/include/c++/");
 }
 
-/* What waits in a C library, for programs that have it linked in; and the runtime of Go. */
+/*
+ * Names that a language keeps for itself, or that are in the packages of its runtime: of what is
+ * inlined or linked in, and whose source is not known.
+ */
+static bool is_of_language(const char *name)
+{
+	static const char *const prefixes[] = {"__",	  "std::",	  "core::",   "alloc::",
+					       "<std::",  "<core::",	  "<alloc::", "runtime.",
+					       "sync.(*", "sync/atomic.", "internal/"};
+
+	return starts_with_any(name, prefixes, ARRAY_SIZE(prefixes));
+}
+
+/* What waits in a C library, for programs that have it linked in. */
 static bool is_library_function(const char *name)
 {
-	static const char *const prefixes[] = {"_",	   "pthread_", "sem_",
-					       "runtime.", "syscall.", "internal/"};
+	static const char *const prefixes[] = {"_",    "pthread_", "sem_",  "futex_",  "lll_",
+					       "mtx_", "cnd_",	   "thrd_", "syscall."};
 	static const char *const names[] = {
 		"accept",	"accept4",	"clock_nanosleep",
 		"connect",	"epoll_pwait",	"epoll_wait",
@@ -64,6 +77,7 @@ static bool is_library_function(const char *name)
 		"usleep",	"wait",		"wait4",
 		"waitid",	"waitpid",	"write",
 		"writev",	"clone",	"clone3",
+		"call_once",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -84,7 +98,7 @@ static void judge(const struct expansion *expansion, uint32_t label, bool *waits
 		return;
 	name = function ? profile_str(expansion->profile, function->name) : "";
 	file = function ? profile_str(expansion->profile, function->file) : "";
-	*waits = !is_system_source(file);
+	*waits = !is_system_source(file) && !is_of_language(name);
 	*is_linked = *waits && !is_library_function(name);
 }
 
