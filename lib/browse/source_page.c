@@ -19,8 +19,8 @@
 #include "view/number.h"
 #include "view/source_check.h"
 #include "view/source_file.h"
+#include "view/source_text.h"
 
-#define TAB_COLUMNS 8
 #define SITES_SHOWN 4 /* as in annotated source as text */
 #define INLINED	    "\xe2\x86\xb3 inlined "
 
@@ -227,28 +227,6 @@ static size_t room_of(const struct source_page *page, const struct view *view)
 	return view->columns > used + 8 ? view->columns - used : 8;
 }
 
-/* With its tabs as spaces, so that the columns before it do not shift them. */
-static void append_text(struct buf *out, const char *text, size_t room)
-{
-	struct buf plain = {0}, escaped = {0};
-	size_t column = 0;
-
-	for (; *text; text++) {
-		if (*text == '\t') {
-			do
-				buf_append_byte(&plain, ' ');
-			while (++column % TAB_COLUMNS);
-			continue;
-		}
-		buf_append_byte(&plain, (uint8_t)*text);
-		column += ((unsigned char)*text & 0xc0) != 0x80;
-	}
-	escape_terminal(&escaped, buf_str(&plain));
-	append_cut(out, buf_str(&escaped), room, CUT_END);
-	buf_release(&plain);
-	buf_release(&escaped);
-}
-
 static void append_site(struct buf *out, const struct source_page *page, const struct view *view,
 			const struct source_site *site)
 {
@@ -310,7 +288,7 @@ void source_page_print_row(const struct source_page *page, size_t index, const s
 	if (row->site != NO_SITE)
 		append_site(&line, page, view, &page->source->sites[row->site]);
 	else if (row->line <= page->text.nr_lines)
-		append_text(&line, page->text.lines[row->line - 1], room_of(page, view));
+		append_source_line(&line, page->text.lines[row->line - 1], room_of(page, view));
 	line_end(&line, sink);
 	buf_release(&line);
 }

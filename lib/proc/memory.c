@@ -24,18 +24,6 @@ static bool read_kib(struct scan line, const char *label, uint64_t *bytes)
 	return true;
 }
 
-static bool next_line(struct scan *text, struct scan *line)
-{
-	const char *end;
-
-	if (text->at >= text->end)
-		return false;
-	end = memchr(text->at, '\n', (size_t)(text->end - text->at));
-	*line = (struct scan){.at = text->at, .end = end ? end : text->end};
-	text->at = end ? end + 1 : text->end;
-	return true;
-}
-
 bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *memory)
 {
 	struct scan all = {.at = text, .end = text + nr_bytes};
@@ -43,7 +31,7 @@ bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *me
 	struct scan line;
 	bool has_any = false;
 
-	while (next_line(&all, &line)) {
+	while (scan_line(&all, &line)) {
 		has_any |= read_kib(line, "RssAnon:", &found.rss_anon_bytes);
 		read_kib(line, "RssFile:", &found.rss_file_bytes);
 		read_kib(line, "RssShmem:", &found.rss_shmem_bytes);
@@ -75,7 +63,7 @@ uint64_t proc_memory_of_heaps(const char *text, size_t nr_bytes)
 	bool counts = false;
 	uint64_t sum = 0, bytes;
 
-	while (next_line(&all, &line)) {
+	while (scan_line(&all, &line)) {
 		struct proc_maps_iter iter = proc_maps_over(line.at, (size_t)(line.end - line.at));
 
 		if (read_kib(line, "Rss:", &bytes)) {

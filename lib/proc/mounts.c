@@ -49,7 +49,7 @@ static bool skip_optional(struct scan *scan)
 	return false;
 }
 
-static bool scan_line(struct scan *scan, struct proc_mount *mount)
+static bool scan_mount(struct scan *scan, struct proc_mount *mount)
 {
 	uint64_t major, minor;
 
@@ -72,7 +72,7 @@ bool proc_mounts_next(struct proc_mounts_iter *iter, struct proc_mount *mount)
 		struct proc_mount found = {0};
 
 		iter->at = newline ? newline + 1 : iter->end;
-		if (scan_line(&line, &found)) {
+		if (scan_mount(&line, &found)) {
 			*mount = found;
 			return true;
 		}

@@ -2,6 +2,8 @@
 /* Scanning of numbers in text without a terminating NUL. */
 #include "proc/scan.h"
 
+#include <string.h>
+
 static int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -75,4 +77,16 @@ void scan_blanks(struct scan *scan)
 {
 	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\t'))
 		scan->at++;
+}
+
+bool scan_line(struct scan *text, struct scan *line)
+{
+	const char *end;
+
+	if (text->at >= text->end)
+		return false;
+	end = memchr(text->at, '\n', (size_t)(text->end - text->at));
+	*line = (struct scan){.at = text->at, .end = end ? end : text->end};
+	text->at = end ? end + 1 : text->end;
+	return true;
 }

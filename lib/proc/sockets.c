@@ -53,19 +53,6 @@ static void add(struct proc_sockets *sockets, uint64_t inode, struct buf *text)
 		.inode = inode, .text = xstrndup(buf_str(text), text->nr_bytes)};
 }
 
-/* The next line; false at the end. */
-static bool next_line(struct scan *text, struct scan *line)
-{
-	const char *end;
-
-	if (text->at >= text->end)
-		return false;
-	end = memchr(text->at, '\n', (size_t)(text->end - text->at));
-	*line = (struct scan){.at = text->at, .end = end ? end : text->end};
-	text->at = end ? end + 1 : text->end;
-	return true;
-}
-
 /* What stands up to the next blank. */
 static bool next_field(struct scan *line, struct scan *field)
 {
@@ -165,7 +152,7 @@ void proc_sockets_add_inet(struct proc_sockets *sockets, const char *text, size_
 	struct scan rest = {.at = text, .end = text + nr_bytes}, line;
 	struct buf scratch = {0};
 
-	while (next_line(&rest, &line))
+	while (scan_line(&rest, &line))
 		add_inet_line(sockets, line, &scratch);
 	buf_release(&scratch);
 }
@@ -198,7 +185,7 @@ void proc_sockets_add_unix(struct proc_sockets *sockets, const char *text, size_
 	struct scan rest = {.at = text, .end = text + nr_bytes}, line;
 	struct buf scratch = {0};
 
-	while (next_line(&rest, &line))
+	while (scan_line(&rest, &line))
 		add_unix_line(sockets, line, &scratch);
 	buf_release(&scratch);
 }

@@ -171,8 +171,7 @@ static size_t room_after(const struct columns *columns, size_t used)
 	return columns->view->columns > used + 8 ? columns->view->columns - used : 8;
 }
 
-/* Source text with its tabs as spaces, so that the columns before it do not shift them. */
-static void append_source(struct buf *out, const struct columns *columns, const char *text)
+void append_source_line(struct buf *out, const char *text, size_t room)
 {
 	struct buf plain = {0}, escaped = {0};
 	size_t column = 0;
@@ -188,7 +187,7 @@ static void append_source(struct buf *out, const struct columns *columns, const 
 		column += ((unsigned char)*text & 0xc0) != 0x80;
 	}
 	escape_terminal(&escaped, buf_str(&plain));
-	append_cut(out, buf_str(&escaped), room_after(columns, 2), CUT_END);
+	append_cut(out, buf_str(&escaped), room, CUT_END);
 	buf_release(&plain);
 	buf_release(&escaped);
 }
@@ -224,7 +223,7 @@ static void print_line(const struct columns *columns, uint32_t number)
 	line_append_right(&line, columns->view, STYLE_DIM, columns->number, buf_str(&text));
 	buf_append_str(&line, "  ");
 	if (listing->lines && number <= listing->nr_lines)
-		append_source(&line, columns, listing->lines[number - 1]);
+		append_source_line(&line, listing->lines[number - 1], room_after(columns, 2));
 	line_end(&line, columns->sink);
 	buf_release(&line);
 	buf_release(&text);

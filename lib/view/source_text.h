@@ -9,6 +9,7 @@
 
 #include "view/style.h"
 
+struct buf;
 struct json;
 struct sink;
 struct source;
@@ -28,6 +29,12 @@ struct listing {
 	 */
 	uint32_t context;
 };
+
+/*
+ * A line of source, raw, escaped for a terminal and cut at its end to so many columns; with its
+ * tabs as spaces, so that columns before it do not shift them.
+ */
+void append_source_line(struct buf *out, const char *text, size_t room);
 
 /* Where the text is not at hand, the lines that cost something are listed without it. */
 void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink);
