@@ -206,6 +206,10 @@ bool summary_append_split(struct buf *out, const struct profile *profile)
 	return true;
 }
 
+/* How much of the command is to be seen beside the split of CPU time: of which it is says more. */
+#define COMMAND_COLUMNS 24
+
+/* Up to the command. */
 static void append_heading(struct buf *text, const struct weights *weights, bool with_split)
 {
 	const struct profile *profile = profile_of(weights);
@@ -218,7 +222,6 @@ static void append_heading(struct buf *text, const struct weights *weights, bool
 	append_samples(text, weights);
 	buf_append_str(text, " in ");
 	append_weight(text, METRIC_WALL, profile->meta.duration_ns);
-	append_title(text, profile);
 	buf_release(&split);
 }
 
@@ -226,18 +229,21 @@ void summary_print_heading(const struct weights *weights, const struct view *vie
 			   struct sink *sink)
 {
 	const struct profile *profile = profile_of(weights);
-	struct buf text = {0}, shown = {0};
+	struct buf text = {0}, title = {0}, shown = {0};
 
+	append_title(&title, profile);
 	append_heading(&text, weights, true);
-	/* Of which command it is says more. */
-	if (text_columns(buf_str(&text)) > view->columns) {
+	if (text_columns(buf_str(&text)) + min_u64(text_columns(buf_str(&title)), COMMAND_COLUMNS) >
+	    view->columns) {
 		buf_clear(&text);
 		append_heading(&text, weights, false);
 	}
+	buf_append_str(&text, buf_str(&title));
 	append_cut(&shown, buf_str(&text), view->columns, CUT_END);
 	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
 	print_run_groups(profile, view, sink);
 	buf_release(&text);
+	buf_release(&title);
 	buf_release(&shown);
 }
 
