@@ -112,11 +112,16 @@ static void process_born(void *context, struct roster_process *process,
 	about->pid = process->pid;
 	about->program = process->program;
 	about->parent = former ? former->serial : SERIAL_NONE;
-	/* Between fork and exec it has all that its parent has. */
-	about->forked = former && !is_exec && process->program == parent->program;
-	record->is_forked = about->forked;
-	if (!about->forked) {
+	/*
+	 * Between fork and exec it has all that its parent has. Of one that has ended meanwhile it
+	 * is not known whether it has come to its exec: what it has left are stacks of before, and
+	 * a name.
+	 */
+	record->is_forked = former && !is_exec && process->program == parent->program;
+	about->forked = record->is_forked || (former && !is_exec && !process->program);
+	if (!about->forked)
 		maps_read(sampler, message, process->pid);
+	if (!record->is_forked) {
 		about->comm = read_comm(process);
 		about->exe = read_exe(process->pid);
 		about->command = read_command(process->pid);
