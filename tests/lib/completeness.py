@@ -41,6 +41,13 @@ def elf_entry(path):
     return struct.unpack_from("<Q", header, 24)[0] if is_elf64 else None
 
 
+def nr_equal_samples(recording):
+    """So many samples of one weight say as much as its samples (Kish): where the machine is busy
+    profc looks late, and some of them weigh more."""
+    weights = [weight for each in recording.speedscope()["profiles"] for weight in each["weights"]]
+    return max(1, sum(weights) ** 2 / max(1, sum(weight**2 for weight in weights)))
+
+
 class Account:
     """Of one profile: what profc claims, and where its stacks begin, in per cent of CPU time."""
 
@@ -60,6 +67,7 @@ class Account:
         ]
         self.unattributed_ns = sum(weight for frames, weight in stacks if frames[1] == NO_STACK)
         self.known = sum(weight for _, weight in self.rooted + self.others)
+        self.nr_equal_samples = nr_equal_samples(recording)
 
     def is_rooted(self, frames):
         """Is the outermost frame where threads begin? frames[0] is the process."""
@@ -90,9 +98,8 @@ class Account:
 
     def allowance(self, percent):
         """By how much so few samples may miss that share, in percentage points."""
-        nr_samples = max(1, self.known * FREQUENCY / 1e9)
         share = percent / 100
-        return 100 * SIGMAS * math.sqrt(share * (1 - share) / nr_samples)
+        return 100 * SIGMAS * math.sqrt(share * (1 - share) / self.nr_equal_samples)
 
     def examples(self, stacks):
         """The most frequent, outermost frame first."""

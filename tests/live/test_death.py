@@ -20,10 +20,6 @@ FAST = ("-F", "1000", "--max-overhead", "0")
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
-def nr_bytes(path):
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
-
 def nr_frames(path):
     if not os.path.exists(path):
         return 0
@@ -76,7 +72,7 @@ class Killed(LiveCase):
         for _ in range(12):
             with Running([build("spin_leaf"), "60000"]) as target:
                 with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
-                    self.eventually(lambda path=recorder.path: nr_bytes(path), "a file")
+                    self.eventually(lambda path=recorder.path: nr_frames(path), "a file")
                     time.sleep(moments.uniform(0.001, 0.015))
                     recorder.process.kill()
                     recorder.process.wait()

@@ -90,7 +90,8 @@ class Bounds(LiveCase):
         self.assertIn("spin_leaf", recording.stdout, "the command ran on")
         samples = json.loads(recording.info("--json"))["totals"]["samples"]
         self.assertGreaterEqual(samples, 100)
-        self.assertLess(samples, 120)
+        # The command has one a millisecond; it is looked at until the recorder has counted them.
+        self.assertLess(samples, 500)
         self.assertMostlyIn(recording, "spin_leaf", 0.9)
 
     def test_bytes(self):

@@ -9,7 +9,7 @@ class SingleStep(SteppedCase):
     def check_exceptions(self, *flags):
         program = build("frames_of_exceptions", *flags)
         self.check(program, "-s")
-        self.check(program, "-s", "-e", "13", arguments=["dense"])
+        self.check(program, "-s", "-e", "29", arguments=["dense"])
 
     def test_exceptions(self):
         self.check(build("frames_of_exceptions", "-O2", LAZY), "-i")
@@ -24,7 +24,7 @@ class SingleStep(SteppedCase):
     def check_throws(self, *flags, arguments=()):
         """One landing in some thousand instructions, most of them in try blocks of several calls."""
         program = build("frames_of_throws", "-g", *flags)
-        self.check(program, "-s", "-e", "3", arguments=("1", *arguments))
+        self.check(program, "-s", "-e", "7", arguments=("1", *arguments))
 
     def test_little_but_exceptions_of_a_library(self):
         flags = ("-O2", "-g", "-shared", "-fPIC")
