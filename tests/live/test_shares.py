@@ -98,7 +98,8 @@ class Totals(LiveCase):
                 whole += sum(rows.values())
                 unknown += rows.get("[unattributed]", 0)
         self.assertGreater(whole, 0, "the time of those that were looked at in time")
-        self.assertLess(unknown, 0.06 * whole, "of that the time unknown")
+        # Unknown ends would be a quarter of it: a look is 10 ms before them in the mean.
+        self.assertLess(unknown, 0.1 * whole, "of that the time unknown")
 
     def test_wall_is_the_sum_of_its_parts(self):
         recording = record(self.directory, [build("sleeping"), "1000"])

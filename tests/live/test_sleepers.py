@@ -185,10 +185,12 @@ class IdleThreads(LiveCase):
         recording = record(self.directory, [program, "400", "4000"], "-F", "100")
         (said,) = recording.said
         self.assertEqual(said["eintr"], 0)
+        # Some ten sleeps are a small sample where others have the CPUs; who forgets between its
+        # turns finds half of one, and twice the other.
         for name, slept_ns, tolerance in (
             ("idle_wait", said["threads"] * said["elapsed_ns"], 0.05),
-            ("long_sleep", said["long_ns"], 0.15),
-            ("short_sleep", said["short_ns"], 0.3),
+            ("long_sleep", said["long_ns"], 0.3),
+            ("short_sleep", said["short_ns"], 0.45),
         ):
             row = recording.function(name, "-m", "blocked")
             self.assertRatio(row["total_ns"], slept_ns, tolerance, f"time blocked in {name}")
