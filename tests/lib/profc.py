@@ -75,6 +75,11 @@ class Recording:
         counters = json.loads(self.info("--json"))["counters"]
         return counters["missed_ticks"] / max(1, counters["ticks"] + counters["missed_ticks"])
 
+    def was_in_time(self):
+        """Was no look missed, or late by much?"""
+        counters = json.loads(self.info("--json"))["counters"]
+        return not counters["missed_ticks"] and not counters["late_ticks"]
+
     def annotate(self, what, *options):
         return json.loads(profc("annotate", "-i", self.path, "--json", *options, what).stdout)
 

