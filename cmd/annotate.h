@@ -41,8 +41,8 @@ size_t annotate_limit(const struct annotate_args *args);
 /* Of --source-path; borrowed. */
 struct source_maps annotate_maps(const struct annotate_args *args);
 /* Find and read a source file, with --source-path, as source_file_read() does. */
-void annotate_read_source(const struct annotate_args *args, const char *recorded, const char *named,
-			  struct source_file_text *text);
+void annotate_read_source(const struct annotate_args *args, const struct profile *profile,
+			  const char *recorded, const char *named, struct source_file_text *text);
 /* Say on standard error what source_check() finds. */
 void annotate_say_doubts(const struct source_check *check);
 

@@ -15,10 +15,8 @@
 #include "cmd/annotate.h"
 #include "cmd/command.h"
 #include "cmd/machine_code.h"
-#include "cmd/objdump.h"
 #include "cmd/pager.h"
 #include "mapping/module.h"
-#include "symbol/symbol.h"
 #include "view/asm_lines.h"
 #include "view/asm_text.h"
 #include "view/disassembly.h"
@@ -67,7 +65,8 @@ static const char *source_line(void *context, const char *path, uint32_t line)
 
 	if (!assembler->source_path || strcmp(assembler->source_path, path) != 0) {
 		source_file_release(&assembler->source);
-		annotate_read_source(assembler->args, path, NULL, &assembler->source);
+		annotate_read_source(assembler->args, assembler->expansion->profile, path, NULL,
+				     &assembler->source);
 		assembler->source_path = path;
 		check_source(assembler, path);
 	}
@@ -79,29 +78,14 @@ static const char *source_line(void *context, const char *path, uint32_t line)
 static void disassemble_code(struct assembler *assembler, const struct codes *codes,
 			     const struct code *code)
 {
-	const struct module *module = label_module(assembler->expansion, code->label);
 	struct err err = ERR_INIT;
-	struct symbol_file *file = code_file_open(module, &err);
 
-	assembler->module = module;
-	if (!file) {
+	assembler->module = label_module(assembler->expansion, code->label);
+	if (code_disassemble(codes, code, &assembler->disassembly, &err) < 0)
 		print_note("%s: showing addresses only", err.what);
-		return;
-	}
-	if (objdump_exists()) {
-		code_file_disassemble(file, codes, code, true, &assembler->disassembly.output);
-		disassembly_parse(&assembler->disassembly);
-		if (disassembly_has_instructions(&assembler->disassembly))
-			asm_lines_append(&assembler->lines, &assembler->disassembly, source_line,
-					 assembler);
-		else
-			print_note("objdump prints no instructions of %s there: showing addresses "
-				   "only",
-				   module->path);
-	} else {
-		print_note("objdump (of binutils) not found: showing addresses only");
-	}
-	symbol_file_close(file);
+	else
+		asm_lines_append(&assembler->lines, &assembler->disassembly, source_line,
+				 assembler);
 }
 
 static void print_code(const struct annotate_args *args, const struct codes *codes,

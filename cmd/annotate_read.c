@@ -19,12 +19,12 @@ struct source_maps annotate_maps(const struct annotate_args *args)
 				    .nr = args->source_paths.nr};
 }
 
-void annotate_read_source(const struct annotate_args *args, const char *recorded, const char *named,
-			  struct source_file_text *text)
+void annotate_read_source(const struct annotate_args *args, const struct profile *profile,
+			  const char *recorded, const char *named, struct source_file_text *text)
 {
 	const struct source_maps maps = annotate_maps(args);
 
-	source_file_read(recorded, named, &maps, text);
+	source_file_read(profile, recorded, named, &maps, text);
 }
 
 void annotate_say_doubts(const struct source_check *check)

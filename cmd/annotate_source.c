@@ -75,7 +75,7 @@ static struct page *add_page(struct annotation *annotation, const struct source_
 					  .context = CONTEXT_ALL}};
 	if (annotation->args->context != CONTEXT_NOT_GIVEN)
 		page->listing.context = (uint32_t)annotation->args->context;
-	annotate_read_source(annotation->args, profile_str(profile, file->file), named,
+	annotate_read_source(annotation->args, profile, profile_str(profile, file->file), named,
 			     &page->text);
 	if (page->text.path) {
 		page->listing.lines = (const char *const *)page->text.lines;

@@ -197,16 +197,9 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 static bool disassemble(const struct codes *codes, const struct code *code,
 			struct disassembly *disassembly)
 {
-	const struct expansion *expansion = codes->weights->selection->expansion;
-	struct err err = ERR_INIT;
-	struct symbol_file *file = code_file_open(label_module(expansion, code->label), &err);
+	struct err why = ERR_INIT;
 
-	if (!file)
-		return false;
-	code_file_disassemble(file, codes, code, false, &disassembly->output);
-	symbol_file_close(file);
-	disassembly_parse(disassembly);
-	return disassembly_has_instructions(disassembly);
+	return code_disassemble(codes, code, disassembly, &why) == 0;
 }
 
 static int write_profile(const struct export_args *args, enum export_kind kind,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The instructions of functions of a recording, by objdump. */
+/* The instructions of functions of a recording: what it has kept, or by objdump. */
 #include "cmd/machine_code.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +18,9 @@
 #include "cmd/objdump.h"
 #include "mapping/module.h"
 #include "mapping/module_file.h"
+#include "profile/profile.h"
 #include "symbol/symbol.h"
+#include "view/disassembly.h"
 
 /* Only the file that was recorded has the instructions that were executed. */
 static bool is_recorded_file(const struct module *module)
@@ -31,7 +36,7 @@ static bool is_recorded_file(const struct module *module)
 	return !difference;
 }
 
-struct symbol_file *code_file_open(const struct module *module, struct err *err)
+static struct symbol_file *code_file_open(const struct module *module, struct err *err)
 {
 	const struct symbol_options options = {0};
 	const struct symbol_request request = {.path = module->path,
@@ -60,28 +65,167 @@ struct symbol_file *code_file_open(const struct module *module, struct err *err)
 	return file;
 }
 
+/* Where the instructions of a function are read from. */
+struct code_reader {
+	const struct profile *profile;
+	struct module_id module;
+	struct symbol_file *file; /* NULL until it is needed, or if it cannot be read */
+	bool has_tried;
+};
+
 /* Bytes to show from the sampled instruction on if the function's bounds are unknown. */
 #define NAMELESS_BYTES 64
 
-/* Its parts one after the other: a function may be in several, as gcc's .cold ones. */
-void code_file_disassemble(struct symbol_file *file, const struct codes *codes,
-			   const struct code *code, bool line_numbers, struct buf *output)
+static int open_file(struct code_reader *reader, struct err *err)
 {
-	const struct module *module =
-		label_module(codes->weights->selection->expansion, code->label);
-	const struct code_cost *costs = codes->costs + code->first_cost;
-	uint64_t done = 0; /* everything below is disassembled */
+	if (!reader->has_tried)
+		reader->file = code_file_open(
+			module_table_get(reader->profile->modules, reader->module), err);
+	reader->has_tried = true;
+	if (reader->file && !objdump_exists())
+		return err_set(err, ERR_NOT_FOUND, "objdump (of binutils) not found");
+	return reader->file ? 0 : ERR_NOT_FOUND;
+}
 
-	for (uint32_t i = 0; i < code->nr_costs; i++) {
-		uint64_t start, end;
+/* Addresses of all instructions, ascending; the caller frees them. */
+static uint64_t *instruction_addresses(const struct disassembly *disassembly, size_t *nr)
+{
+	uint64_t *addresses = xcalloc(disassembly->nr, sizeof(*addresses));
+
+	*nr = 0;
+	for (size_t i = 0; i < disassembly->nr; i++) {
+		const struct disassembly_line *line = &disassembly->lines[i];
+
+		if (line->kind == DISASSEMBLY_INSTRUCTION &&
+		    (!*nr || line->address > addresses[*nr - 1]))
+			addresses[(*nr)++] = line->address;
+	}
+	return addresses;
+}
+
+/* The line that an instruction was written on, if it is another than that of the one before. */
+static void append_position(struct buf *text, const struct symbol_result *result, size_t i,
+			    const struct symbol_location **before)
+{
+	const struct symbol_chain *chain = &result->chains[i];
+	const struct symbol_location *here = &result->locations[chain->first];
+
+	if (!chain->nr || !here->file || !here->line)
+		return;
+	if (!*before || (*before)->line != here->line || strcmp((*before)->file, here->file) != 0)
+		buf_printf(text, "%s:%" PRIu32 "\n", here->file, here->line);
+	*before = here;
+}
+
+/* The lines of objdump again, with those of the source between them. */
+static void append_with_positions(struct symbol_file *file, const struct disassembly *disassembly,
+				  struct buf *text)
+{
+	const struct symbol_location *before = NULL;
+	size_t nr, next = 0;
+	cleanup_free uint64_t *addresses = instruction_addresses(disassembly, &nr);
+	struct symbol_result *result = symbol_file_resolve(file, addresses, nr);
+
+	for (size_t i = 0; i < disassembly->nr; i++) {
+		const struct disassembly_line *line = &disassembly->lines[i];
+
+		if (line->kind == DISASSEMBLY_FUNCTION)
+			buf_printf(text, "%" PRIx64 " %s\n", line->address, line->text);
+		if (line->kind != DISASSEMBLY_INSTRUCTION)
+			continue;
+		if (next < nr && addresses[next] == line->address)
+			append_position(text, result, next++, &before);
+		buf_printf(text, " %" PRIx64 ":\t%s\n", line->address, line->text);
+	}
+	symbol_result_free(result);
+}
+
+static int read_part(struct code_reader *reader, uint64_t address, uint64_t done,
+		     struct code_part *part, struct err *err)
+{
+	const struct module *module = module_table_get(reader->profile->modules, reader->module);
+	struct disassembly disassembly = {0};
+
+	if (open_file(reader, err) < 0)
+		return err->code;
+	if (!symbol_file_find_function(reader->file, address, &part->start, &part->end)) {
+		part->start = address;
+		part->end = address + NAMELESS_BYTES;
+	}
+	if (part->start < done)
+		part->start = done;
+	objdump_run(module->path, part->start, part->end, &disassembly.output);
+	disassembly_parse(&disassembly);
+	append_with_positions(reader->file, &disassembly, &part->text);
+	disassembly_release(&disassembly);
+	return 0;
+}
+
+static void take_kept(const struct profile *profile, const struct profile_listing *listing,
+		      struct code_part *part)
+{
+	part->start = listing->start;
+	part->end = listing->end;
+	buf_append_str(&part->text, profile_str(profile, listing->text));
+}
+
+int code_parts_read(const struct codes *codes, const struct code *code, struct code_parts *parts,
+		    struct err *err)
+{
+	const struct expansion *expansion = codes->weights->selection->expansion;
+	const struct code_cost *costs = codes->costs + code->first_cost;
+	struct code_reader reader = {.profile = expansion->profile,
+				     .module = expansion->labels[code->label].module};
+	uint64_t done = 0; /* everything below is read */
+	int status = 0;
+
+	for (uint32_t i = 0; status == 0 && i < code->nr_costs; i++) {
+		struct code_part part = {.module = reader.module};
+		struct code_address where = {reader.module, costs[i].address};
+		const struct profile_listing *kept = profile_find_listing(reader.profile, where);
 
 		if (i > 0 && costs[i].address < done)
 			continue;
-		if (!symbol_file_find_function(file, costs[i].address, &start, &end)) {
-			start = costs[i].address;
-			end = start + NAMELESS_BYTES;
+		if (kept)
+			take_kept(reader.profile, kept, &part);
+		else
+			status = read_part(&reader, costs[i].address, done, &part, err);
+		if (status < 0) {
+			buf_release(&part.text);
+			break;
 		}
-		objdump_run(module->path, start > done ? start : done, end, line_numbers, output);
-		done = end;
+		ARRAY_GROW(parts->parts, parts->nr, parts->cap);
+		parts->parts[parts->nr++] = part;
+		done = part.end;
 	}
+	symbol_file_close(reader.file);
+	return parts->nr ? 0 : status;
+}
+
+void code_parts_release(struct code_parts *parts)
+{
+	for (size_t i = 0; i < parts->nr; i++)
+		buf_release(&parts->parts[i].text);
+	free(parts->parts);
+	*parts = (struct code_parts){0};
+}
+
+int code_disassemble(const struct codes *codes, const struct code *code,
+		     struct disassembly *disassembly, struct err *err)
+{
+	const struct module *module =
+		label_module(codes->weights->selection->expansion, code->label);
+	struct code_parts parts = {0};
+	int status = code_parts_read(codes, code, &parts, err);
+
+	for (size_t i = 0; i < parts.nr; i++)
+		buf_append_str(&disassembly->output, buf_str(&parts.parts[i].text));
+	code_parts_release(&parts);
+	if (status < 0)
+		return status;
+	disassembly_parse(disassembly);
+	if (!disassembly_has_instructions(disassembly))
+		return err_set(err, ERR_EMPTY, "objdump prints no instructions of %s there",
+			       module->path);
+	return 0;
 }

@@ -1,21 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of functions of a recording, by objdump. */
+/* The instructions of functions of a recording: what it has kept, or by objdump. */
 #ifndef PROFC_CMD_MACHINE_CODE_H
 #define PROFC_CMD_MACHINE_CODE_H
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct buf;
+#include "base/buf.h"
+#include "mapping/module.h"
+
 struct code;
 struct codes;
+struct disassembly;
 struct err;
-struct module;
-struct symbol_file;
 
-/* The file whose symbols give the bounds of functions of a module; NULL with why not in `err`. */
-struct symbol_file *code_file_open(const struct module *module, struct err *err);
-/* Append what objdump prints of all parts of a function that have costs. */
-void code_file_disassemble(struct symbol_file *file, const struct codes *codes,
-			   const struct code *code, bool line_numbers, struct buf *output);
+/* Of a function: it may be in several parts, as gcc's .cold ones. */
+struct code_part {
+	struct module_id module;
+	uint64_t start, end; /* addresses as in the ELF file */
+	struct buf text;     /* for disassembly_parse() */
+};
+
+/* Zero-initialised is empty. */
+struct code_parts {
+	struct code_part *parts; /* owned, with their texts */
+	size_t nr, cap;
+};
+
+void code_parts_release(struct code_parts *parts);
+
+/*
+ * Append all parts of a function that have costs, with the source lines of their instructions. An
+ * error, if the recording has kept none of them, and the file that was recorded is not here.
+ */
+int code_parts_read(const struct codes *codes, const struct code *code, struct code_parts *parts,
+		    struct err *err);
+/* The same, taken apart. An error also if there is no instruction. */
+int code_disassemble(const struct codes *codes, const struct code *code,
+		     struct disassembly *disassembly, struct err *err);
 
 #endif

@@ -31,14 +31,11 @@ bool objdump_exists(void)
 	return in_search_path("objdump");
 }
 
-void objdump_run(const char *path, uint64_t start, uint64_t end, bool line_numbers,
-		 struct buf *output)
+void objdump_run(const char *path, uint64_t start, uint64_t end, struct buf *output)
 {
 	struct buf command = {0};
 
 	buf_append_str(&command, "objdump --disassemble --no-show-raw-insn ");
-	if (line_numbers)
-		buf_append_str(&command, "--line-numbers ");
 	buf_printf(&command, "--start-address=0x%" PRIx64 " --stop-address=0x%" PRIx64 " -- ",
 		   start, end);
 	escape_shell(&command, path);

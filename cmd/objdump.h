@@ -10,10 +10,9 @@ struct buf;
 /* Is there an objdump to run? */
 bool objdump_exists(void);
 /*
- * Append what it prints on the code [start, end) of an ELF file, at its own addresses. Line numbers
- * take as long as reading all of its debug information.
+ * Append what it prints on the code [start, end) of an ELF file, at its own addresses, without line
+ * numbers: for each of these it would read all of the debug information.
  */
-void objdump_run(const char *path, uint64_t start, uint64_t end, bool line_numbers,
-		 struct buf *output);
+void objdump_run(const char *path, uint64_t start, uint64_t end, struct buf *output);
 
 #endif

@@ -31,7 +31,7 @@ struct record_options {
 	const char *agent; /* a command for the shell, or NULL */
 	const char *html;  /* the page to write; "": beside the recording; NULL: none */
 	bool open;	   /* the page, or a temporary one */
-	bool no_symbols;
+	bool no_symbols, with_source;
 	bool quiet, verbose;
 	struct count_options count;
 	struct symbol_option_values symbols;

@@ -567,51 +567,19 @@ static int command_status(struct recording *recording, int own_status)
 		       : WEXITSTATUS(recording->command.status);
 }
 
-/* Of what was written just now, if that was asked for. Whoever wants the end at once gets none. */
-static int make_page(const struct recording *recording, const char *path)
-{
-	const struct record_options *options = recording->options;
-	const struct export_values values = {.metric = NO_METRIC};
-	const struct filter everything = {.from_ns = 0};
-	cleanup_free char *beside = export_name_beside(EXPORT_HTML, path);
-	struct html_page_request request = {.input = path,
-					    .output = options->html,
-					    .for_owner = true,
-					    .opens = options->open,
-					    .quiet = options->quiet,
-					    .shows_progress =
-						    !options->quiet && is_terminal_ours(recording),
-					    .values = &values,
-					    .filter = &everything};
-	sigset_t ours;
-	int status;
-
-	if (recording->ending.nr_asked > 1) {
-		print_warning("no page is written: 'profc view' makes one");
-		return EXIT_DONE;
-	}
-	if (options->html && !*options->html)
-		request.output = beside;
-	/* The profile is whole: now Ctrl-C just ends this. */
-	pthread_sigmask(SIG_SETMASK, &recording->former_signals.mask, &ours);
-	status = html_page_make(NULL, &request);
-	pthread_sigmask(SIG_SETMASK, &ours, NULL);
-	return status == EXIT_DONE ? EXIT_DONE : recording_failed_status(recording);
-}
-
 static int finish(struct recording *recording)
 {
-	const struct record_options *options = recording->options;
 	cleanup_free char *path =
-		options->html || options->open ? xstrdup(recording->file.path) : NULL;
+		recording_has_uses(recording) ? xstrdup(recording->file.path) : NULL;
 	bool can_be_read = recording->file.created;
 	int status = finish_file(recording);
 
 	if (status != EXIT_DONE || !path || recording_is_empty(recording))
 		return status;
 	if (can_be_read)
-		return make_page(recording, path);
-	print_note("there is no page of a recording that goes to %s", path);
+		return recording_use(recording, path,
+				     !recording->options->quiet && is_terminal_ours(recording));
+	print_note("--with-source and --html do not go with a recording that goes to %s", path);
 	return recording_failed_status(recording);
 }
 
@@ -700,9 +668,12 @@ static int check_and_record(const struct command *self, struct recording *record
 
 	if (options->control && !control_path(options->control, &err))
 		return usage_error(self, &err);
-	if ((options->html || options->open) && options->output &&
-	    strcmp(options->output, "-") == 0)
-		err_set(&err, ERR_INVALID, "--html and --open need a profile in a file, not -o -");
+	if (recording_has_uses(recording) && options->output && strcmp(options->output, "-") == 0)
+		err_set(&err, ERR_INVALID, "%s needs a profile in a file, not -o -",
+			options->with_source ? "--with-source" : "a page");
+	if (options->with_source && options->no_symbols)
+		err_set(&err, ERR_INVALID,
+			"--with-source finds sources by symbols: not with --no-symbols");
 	if (options->threads && options->count.no_cpu)
 		err_set(&err, ERR_INVALID, "--threads cannot be combined with --no-cpu");
 	if (options->count.memory_paused &&

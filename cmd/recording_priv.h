@@ -102,4 +102,12 @@ void recording_warn_of_waiting(const struct recording *recording);
 /* Of --check-unwinder, for those who hunt errors in an unwinder. */
 void recording_say_check(const struct recording *recording);
 
+/*
+ * recording_use.c: what is made of a recording once its file, of that path, is whole: sources are
+ * kept in it, a page is written. Whoever wants the end at once gets neither. Returns a status as
+ * above.
+ */
+bool recording_has_uses(const struct recording *recording);
+int recording_use(const struct recording *recording, const char *path, bool shows_progress);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cmd/addr2line_words.h"
 #include "cmd/command.h"
+#include "cmd/keep_source.h"
 #include "cmd/profile_options.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
@@ -19,6 +20,7 @@ struct symbolize_args {
 	const char *input, *output;
 	struct symbolize_elf_args elf;
 	struct symbol_option_values symbols;
+	bool with_source;
 };
 
 #define AT(member) offsetof(struct symbolize_args, member)
@@ -32,9 +34,15 @@ struct symbolize_args {
 		 .argument = "FILE",                                                               \
 		 .offset = AT(input),                                                              \
 		 .help = "read this profile (default: profc.data)"},                               \
+		{.type = OPTION_FILE,                                                              \
+		 .short_name = 'o',                                                                \
+		 .name = "output",                                                                 \
+		 .argument = "FILE",                                                               \
+		 .offset = AT(output),                                                             \
+		 .help = "write to FILE (default: the profile itself)"},                           \
 	{                                                                                          \
-		.type = OPTION_FILE, .short_name = 'o', .name = "output", .argument = "FILE",      \
-		.offset = AT(output), .help = "write to FILE (default: the profile itself)"        \
+		.type = OPTION_FLAG, .name = "with-source", .offset = AT(with_source),             \
+		.help = "keep the source text and the instructions of what was sampled, too"       \
 	}
 
 #define ELF_ROWS                                                                                   \
@@ -179,6 +187,8 @@ static int symbolize_profile(const struct symbolize_args *args)
 		return status;
 	resolve_with_progress(profile, &options, true);
 	warn_of_other_files(profile);
+	if (args->with_source)
+		keep_source(profile, false);
 	if (save_profile(profile, args->output ? args->output : input, &err) < 0) {
 		print_err(&err);
 		status = EXIT_CANNOT;

@@ -103,7 +103,8 @@ struct source_page *source_page_new(const struct source *source, const char *rec
 		source_page_free(page);
 		return NULL;
 	}
-	source_file_read(recorded, NULL, maps, &page->text);
+	source_file_read(source->weights->selection->expansion->profile, recorded, NULL, maps,
+			 &page->text);
 	add_rows(page);
 	return page;
 }

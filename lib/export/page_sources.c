@@ -30,11 +30,7 @@ static void write_text(struct json *json, const struct source_file_text *text)
 {
 	struct buf all = {0};
 
-	for (size_t i = 0; i < text->nr_lines; i++) {
-		if (i)
-			buf_append_byte(&all, '\n');
-		buf_append_str(&all, text->lines[i]);
-	}
+	source_file_append(text, &all);
 	json_key_str(json, "text", buf_str(&all));
 	buf_release(&all);
 }
@@ -64,8 +60,8 @@ static size_t write_file(struct page_data *data, struct json *json, struct str_i
 	struct source_file_text text = {0};
 	bool fits = true;
 
-	if (!source_file_read(profile_str(data->extract->profile, file), NULL, maps ? maps : &none,
-			      &text))
+	if (!source_file_read(data->extract->profile, profile_str(data->extract->profile, file),
+			      NULL, maps ? maps : &none, &text))
 		return 0;
 	fits = text.nr_bytes <= FILE_MAX_BYTES && text.nr_bytes <= left_bytes;
 	json_object_begin(json);

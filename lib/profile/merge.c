@@ -385,7 +385,16 @@ static void take_sources(struct profile *into, const struct source *source)
 		struct profile_source row = from->symbols.sources[i];
 
 		row.file = source->strings[row.file.v];
+		row.text = source->strings[row.text.v];
 		profile_add_source(into, &row);
+	}
+	for (size_t i = 0; i < from->symbols.nr_listings; i++) {
+		struct profile_listing row = from->symbols.listings[i];
+
+		row.module = source->modules[row.module.v];
+		row.text = source->strings[row.text.v];
+		if (!profile_find_listing(into, (struct code_address){row.module, row.start}))
+			profile_add_listing(into, &row);
 	}
 }
 

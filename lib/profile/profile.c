@@ -16,7 +16,7 @@ struct profile_private {
 	struct index_set frames;
 	struct index_set functions;
 	size_t cap_processes, cap_threads, cap_frames, cap_samples, cap_counters, cap_marks;
-	size_t cap_jit_names, cap_jit_sources, cap_sources;
+	size_t cap_jit_names, cap_jit_sources, cap_sources, cap_listings;
 };
 
 struct profile *profile_new(void)
@@ -49,6 +49,7 @@ void profile_free(struct profile *profile)
 	free(profile->jit_names);
 	free(profile->marks);
 	free(profile->symbols.sources);
+	free(profile->symbols.listings);
 	free(profile->probes.counts);
 	free(profile->probes.refusals);
 	free(profile->heap.allocations);
@@ -164,6 +165,27 @@ void profile_add_source(struct profile *profile, const struct profile_source *ro
 	ARRAY_GROW(profile->symbols.sources, profile->symbols.nr_sources,
 		   profile->private->cap_sources);
 	profile->symbols.sources[profile->symbols.nr_sources++] = *row;
+}
+
+void profile_add_listing(struct profile *profile, const struct profile_listing *row)
+{
+	assert(row->module.v < module_table_nr(profile->modules));
+	ARRAY_GROW(profile->symbols.listings, profile->symbols.nr_listings,
+		   profile->private->cap_listings);
+	profile->symbols.listings[profile->symbols.nr_listings++] = *row;
+}
+
+const struct profile_listing *profile_find_listing(const struct profile *profile,
+						   struct code_address where)
+{
+	for (size_t i = 0; i < profile->symbols.nr_listings; i++) {
+		const struct profile_listing *row = &profile->symbols.listings[i];
+
+		if (row->module.v == where.module.v && where.address >= row->start &&
+		    where.address < row->end)
+			return row;
+	}
+	return NULL;
 }
 
 void profile_add_run(struct profile *profile, const struct profile_run *row)

@@ -224,6 +224,14 @@ struct profile_mark {
 struct profile_source {
 	struct str_id file;		/* the path, as locations have it */
 	uint64_t nr_bytes, modified_ns; /* the latter since the epoch */
+	struct str_id text;		/* empty: it was not kept */
+};
+
+/* The instructions of a function, or of a part of one, as they were executed. */
+struct profile_listing {
+	struct module_id module;
+	uint64_t start, end; /* addresses as in the ELF file of the module */
+	struct str_id text;  /* as view/disassembly.h takes it */
 };
 
 /* What addresses are called. */
@@ -239,6 +247,8 @@ struct profile_symbols {
 	/* Of merged recordings perhaps several of one file. They stay when symbols are dropped. */
 	struct profile_source *sources;
 	size_t nr_sources;
+	struct profile_listing *listings; /* stay as well */
+	size_t nr_listings;
 };
 
 /* One of the recordings that were merged into this one. */
@@ -311,6 +321,10 @@ bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 			   struct frame_id *frame);
 void profile_add_run(struct profile *profile, const struct profile_run *row);
 void profile_add_source(struct profile *profile, const struct profile_source *row);
+void profile_add_listing(struct profile *profile, const struct profile_listing *row);
+/* The one that has the instruction at an address, or NULL; borrowed. */
+const struct profile_listing *profile_find_listing(const struct profile *profile,
+						   struct code_address where);
 /* Set a counter; counters that exist are overwritten. */
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */

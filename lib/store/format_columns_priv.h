@@ -166,13 +166,6 @@ enum jit_sources_column {
 	JIT_SOURCES_COLUMNS,
 };
 
-enum sources_column {
-	SOURCES_FILE,
-	SOURCES_BYTES,
-	SOURCES_MODIFIED,
-	SOURCES_COLUMNS,
-};
-
 /* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */
 enum end_column {
 	END_STRINGS,

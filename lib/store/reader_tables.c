@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "store/format_runs_priv.h"
+#include "store/format_sources_priv.h"
 #include "store/reader_priv.h"
 
 static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
@@ -360,10 +361,26 @@ static bool read_source(struct reader *reader, struct columns_in *in)
 		.file = read_text(reader, in, SOURCES_FILE),
 		.nr_bytes = columns_in_uint(in, SOURCES_BYTES),
 		.modified_ns = columns_in_uint(in, SOURCES_MODIFIED),
+		.text = read_text(reader, in, SOURCES_TEXT),
 	};
 
 	if (!in->failed)
 		profile_add_source(reader->profile, &row);
+	return !in->failed;
+}
+
+static bool read_listing(struct reader *reader, struct columns_in *in)
+{
+	struct profile_listing row = {
+		.module = {columns_in_index(in, LISTINGS_MODULE,
+					    module_table_nr(reader->profile->modules))},
+		.start = columns_in_uint(in, LISTINGS_START),
+		.end = columns_in_uint(in, LISTINGS_END),
+		.text = read_text(reader, in, LISTINGS_TEXT),
+	};
+
+	if (!in->failed)
+		profile_add_listing(reader->profile, &row);
 	return !in->failed;
 }
 
@@ -504,13 +521,14 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
 	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
-	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, 0, 0},
+	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, SOURCES_OLD_COLUMNS, 0},
 	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0},
 	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},
 	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0},
 	[RECORD_WAITS] = {WAITS_COLUMNS, reader_take_wait, 0, 0},
 	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0},
 	[RECORD_RUNS] = {RUNS_COLUMNS, read_run, 0, 0},
+	[RECORD_LISTINGS] = {LISTINGS_COLUMNS, read_listing, 0, 0},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

@@ -113,6 +113,7 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 		writer_write_functions,
 		writer_write_locations,
 		writer_write_sources,
+		writer_write_listings,
 		writer_write_runs,
 		write_end,
 	};

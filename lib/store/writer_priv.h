@@ -71,7 +71,7 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 	writer_write_refusals, writer_write_allocations, writer_write_moments,
 	writer_write_searches, writer_write_searched, writer_write_verdicts, writer_write_discards,
 	writer_write_module_symbols, writer_write_functions, writer_write_locations,
-	writer_write_sources, writer_write_runs;
+	writer_write_sources, writer_write_listings, writer_write_runs;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;

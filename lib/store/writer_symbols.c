@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encodes symbols, and the names that programs gave to JIT-compiled code. */
 #include "store/format_runs_priv.h"
+#include "store/format_sources_priv.h"
 #include "store/writer_priv.h"
 
 int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
@@ -152,8 +153,29 @@ int writer_write_sources(struct store_writer *writer, const struct profile *prof
 		columns_out_uint(out, SOURCES_FILE, row->file.v);
 		columns_out_uint(out, SOURCES_BYTES, row->nr_bytes);
 		columns_out_uint(out, SOURCES_MODIFIED, row->modified_ns);
+		columns_out_uint(out, SOURCES_TEXT, row->text.v);
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_SOURCES, err);
 	}
 	return status ? status : writer_emit(writer, RECORD_SOURCES, err);
+}
+
+int writer_write_listings(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	struct columns_out *out = &writer->columns;
+	int status = 0;
+
+	columns_out_begin(out, LISTINGS_COLUMNS);
+	for (size_t i = 0; status == 0 && i < profile->symbols.nr_listings; i++) {
+		const struct profile_listing *row = &profile->symbols.listings[i];
+
+		columns_out_uint(out, LISTINGS_MODULE, row->module.v);
+		columns_out_uint(out, LISTINGS_START, row->start);
+		columns_out_uint(out, LISTINGS_END, row->end);
+		columns_out_uint(out, LISTINGS_TEXT, row->text.v);
+		out->nr_rows++;
+		status = writer_emit_if_full(writer, RECORD_LISTINGS, err);
+	}
+	return status ? status : writer_emit(writer, RECORD_LISTINGS, err);
 }

@@ -219,6 +219,25 @@ static void append_number_of(struct buf *out, uint64_t nr, const char *one, cons
 	buf_printf(out, " %s", nr == 1 ? one : many);
 }
 
+/* What --with-source has kept. */
+static void append_kept(struct info *info)
+{
+	const struct profile_symbols *symbols = &info->profile->symbols;
+	size_t nr_texts = 0;
+
+	for (size_t i = 0; i < symbols->nr_sources; i++)
+		nr_texts += symbols->sources[i].text.v != STR_EMPTY.v;
+	if (nr_texts) {
+		buf_append_str(&info->text, ", the text of ");
+		append_number_of(&info->text, nr_texts, "source file", "source files");
+	}
+	if (symbols->nr_listings) {
+		buf_append_str(&info->text, ", the instructions of ");
+		append_number_of(&info->text, symbols->nr_listings, "part of the code",
+				 "parts of the code");
+	}
+}
+
 static void print_sizes(struct info *info)
 {
 	const struct profile *profile = info->profile;
@@ -232,6 +251,7 @@ static void print_sizes(struct info *info)
 	append_number_of(&info->text, profile->nr_frames, "address", "addresses");
 	buf_append_str(&info->text, " in ");
 	append_number_of(&info->text, module_table_nr(profile->modules) - 1, "module", "modules");
+	append_kept(info);
 	fact(info, "contents");
 }
 

@@ -26,7 +26,7 @@ static enum kind kind_of(const struct source *source, const struct source_file *
 
 	if (!file->nr_lines)
 		return KIND_NO_LINES;
-	if (source_file_read(profile_str(profile, file->file), NULL, maps, &text))
+	if (source_file_read(profile, profile_str(profile, file->file), NULL, maps, &text))
 		kind = strncmp(text.path, "/usr/", strlen("/usr/")) == 0 ? KIND_SYSTEM : KIND_OWN;
 	source_file_release(&text);
 	return kind;

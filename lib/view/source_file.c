@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/strtab.h"
+#include "profile/profile.h"
 
 /* Generated sources are large, but not as large as this. */
 #define SOURCE_MAX_BYTES (256u << 20)
@@ -91,12 +93,36 @@ static bool try_mapped(const char *recorded, const char *map, struct source_file
 	return found;
 }
 
-bool source_file_read(const char *recorded, const char *named, const struct source_maps *maps,
-		      struct source_file_text *text)
+/* The text that was kept in the recording: what was compiled, whatever has become of the file. */
+static bool try_kept(const struct profile *profile, const char *recorded,
+		     struct source_file_text *text)
+{
+	for (size_t i = 0; profile && i < profile->symbols.nr_sources; i++) {
+		const struct profile_source *row = &profile->symbols.sources[i];
+
+		if (row->text.v == STR_EMPTY.v ||
+		    strcmp(profile_str(profile, row->file), recorded) != 0)
+			continue;
+		*text = (struct source_file_text){
+			.bytes = xstrdup(profile_str(profile, row->text)),
+			.path = xstrdup(recorded),
+			.nr_bytes = row->nr_bytes,
+			.modified_ns = row->modified_ns,
+		};
+		split_lines(text, strlen(text->bytes));
+		return true;
+	}
+	return false;
+}
+
+bool source_file_read(const struct profile *profile, const char *recorded, const char *named,
+		      const struct source_maps *maps, struct source_file_text *text)
 {
 	for (size_t i = 0; i < maps->nr; i++)
 		if (try_mapped(recorded, maps->texts[i], text))
 			return true;
+	if (try_kept(profile, recorded, text))
+		return true;
 	if (try_read(recorded, text))
 		return true;
 	if (named && try_read(named, text))
@@ -105,6 +131,15 @@ bool source_file_read(const char *recorded, const char *named, const struct sour
 		if (try_read(++at, text))
 			return true;
 	return false;
+}
+
+void source_file_append(const struct source_file_text *text, struct buf *out)
+{
+	for (size_t i = 0; i < text->nr_lines; i++) {
+		if (i)
+			buf_append_byte(out, '\n');
+		buf_append_str(out, text->lines[i]);
+	}
 }
 
 void source_file_release(struct source_file_text *text)

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
+struct profile;
+
 /* Texts "OLD=NEW", borrowed: a path that begins with OLD begins with NEW instead. */
 struct source_maps {
 	const char *const *texts;
@@ -25,12 +28,14 @@ struct source_file_text {
 
 /*
  * Find and read the source that debug information calls `recorded`: under what
- * `maps` make of it, then at the path itself, at `named` (what the user
- * gave, or NULL), and below the current directory under ever shorter ends of the
- * path. false if it is not found. Only regular files of a sensible size.
+ * `maps` make of it, then the text that the recording has kept (profile may be NULL), at the path
+ * itself, at `named` (what the user gave, or NULL), and below the current directory under ever
+ * shorter ends of the path. false if it is not found. Only regular files of a sensible size.
  */
-bool source_file_read(const char *recorded, const char *named, const struct source_maps *maps,
-		      struct source_file_text *text);
+bool source_file_read(const struct profile *profile, const char *recorded, const char *named,
+		      const struct source_maps *maps, struct source_file_text *text);
+/* Append all of its lines. */
+void source_file_append(const struct source_file_text *text, struct buf *out);
 void source_file_release(struct source_file_text *text);
 
 /* The end of the function that begins in line `first` and whose last known line is `last`. */

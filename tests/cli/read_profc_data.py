@@ -41,13 +41,14 @@ TABLES = {
     17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
-    22: ("sources", "file size modified"),
+    22: ("sources", "file size modified text"),
     23: ("discards", "time allocations moments"),
     26: ("searches", "time process stop bytes reason mark"),
     27: ("searched", "number state"),
     28: ("waits", "number process kind what place name owner peer"),
     29: ("verdicts", "search number state"),
     32: ("runs", "command host start duration"),
+    33: ("instructions", "module start end text"),
 }
 BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
          ("modules", "build_id"): "build_id_length"}

@@ -11,6 +11,7 @@ import unittest
 
 from live import LiveCase
 from made import MadeCase
+from page import Page
 from profc import profc, record
 from targets import build, need, source_path
 
@@ -353,3 +354,105 @@ class Instructions(LiveCase):
         listings = self.assert_shown(self.record(stripped), [])
         self.assertGreaterEqual(len([one for one in listings if one[0].startswith("[stripped+")]),
                                 5)
+
+
+class Kept(LiveCase):
+    """--with-source: what was compiled is in the recording."""
+
+    def build(self):
+        """A program and its source in a directory that can go away."""
+        self.source = os.path.join(self.directory, "inlined_hot.c")
+        self.program = os.path.join(self.directory, "program")
+        with open(self.source, "w", encoding="utf-8") as file:
+            file.write(
+                "static unsigned mix(unsigned x) { return x * 1664525u + 1013904223u; }\n"
+                "__attribute__((noinline)) unsigned hot(unsigned x)\n"
+                "{\n"
+                "\tfor (int i = 0; i < 100000; i++)\n"
+                "\t\tx = mix(x); /* Kept: \u00e9 */\n"
+                "\treturn x;\n"
+                "}\n"
+                "int main(void) { unsigned x = 0; for (int i = 0; i < 5000; i++) x += hot(x);"
+                " return x == 1; }\n"
+            )
+        subprocess.run([need("gcc"), "-g", "-O2", "-o", self.program, self.source], check=True)
+
+    def record(self, *options):
+        self.build()
+        return record(self.directory, [self.program], *options)
+
+    def forget(self):
+        os.remove(self.source)
+        os.remove(self.program)
+
+    def lines(self, path):
+        page = json.loads(profc("annotate", "-i", path, "--json", "inlined_hot.c").stdout)
+        return {line["line"]: line["text"] for line in page["lines"]}
+
+    def assert_all_there(self, path):
+        done = profc("annotate", "-i", path)
+        self.assertIn("x = mix(x); /* Kept: \u00e9 */", done.stdout)
+        self.assertEqual(done.stderr, "")
+        done = profc("annotate", "-i", path, "--asm", "hot")
+        self.assertEqual(done.stderr, "")
+        self.assertRegex(done.stdout, r"(?m)^ +inlined_hot.c:1  static unsigned mix")
+        self.assertRegex(done.stdout, r"(?m)^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  (imul|add|sub) ")
+
+    def test_source_and_instructions_are_shown_without_the_files(self):
+        need("objdump")
+        recording = self.record("--with-source")
+        self.assertRegex(recording.stderr, "kept the text of [1-9][0-9]* of [0-9]+ source files, "
+                                           "and the instructions of [1-9]")
+        self.forget()
+        self.assert_all_there(recording.path)
+        said = " ".join(recording.info().split())
+        self.assertRegex(said, "the text of [0-9]+ source files?, the instructions of [0-9]+ part")
+        page = os.path.join(self.directory, "page.html")
+        profc("export", "-i", recording.path, "--html", "--asm", "-o", page)
+        with open(page, encoding="utf-8") as html:
+            tables = Page(html.read()).tables
+        self.assertTrue([one for one in tables["sources"] if "/* Kept" in one.get("text", "")])
+        self.assertTrue(tables["code"])
+
+    def test_what_was_compiled_is_shown_though_the_file_has_changed(self):
+        recording = self.record("--with-source")
+        with open(self.source, "w", encoding="utf-8") as file:
+            file.write("/* another */\n")
+        self.assertEqual(self.lines(recording.path)[6], "\treturn x;")
+        self.assertEqual(profc("annotate", "-i", recording.path).stderr, "")
+
+    def test_a_directory_that_is_named_goes_before(self):
+        recording = self.record("--with-source")
+        moved = os.path.join(self.directory, "moved")
+        os.mkdir(moved)
+        with open(os.path.join(moved, "inlined_hot.c"), "w", encoding="utf-8") as file:
+            file.write("\n" * 5 + "/* mine */\n\n\n")
+        done = profc("annotate", "-i", recording.path, "--source-path",
+                     f"{self.directory}={moved}", "inlined_hot.c")
+        self.assertIn("/* mine */", done.stdout)
+        self.assertIn("when recorded: lines may have moved", done.stderr)
+
+    def test_it_stays_in_what_is_made_of_the_recording(self):
+        need("objdump")
+        recording = self.record("--with-source")
+        self.forget()
+        merged = os.path.join(self.directory, "merged.data")
+        profc("merge", "-o", merged, recording.path, recording.path)
+        self.assert_all_there(merged)
+
+    def test_symbolize_keeps_it_as_well(self):
+        need("objdump")
+        recording = self.record("--no-symbols")
+        profc("symbolize", recording.path, "--with-source")
+        self.forget()
+        self.assert_all_there(recording.path)
+
+    def test_what_cannot_keep_it_says_so(self):
+        self.build()
+        for options, said in (
+            (("--no-symbols",), "--with-source finds sources by symbols"),
+            (("-o", "-"), "--with-source needs a profile in a file"),
+        ):
+            done = profc("record", "--with-source", *options, "--", self.program, status=None)
+            self.assertIn(said, done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), said)

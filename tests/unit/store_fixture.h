@@ -242,9 +242,16 @@ static inline void add_symbols(struct profile *profile)
 	profile_set_chain(profile, (struct frame_id){0}, &chain[1], 1);
 	profile->symbols.modules[1] = (struct module_symbols){
 		.source = SYMBOL_SOURCE_SYMTAB, .problem = profile_intern(profile, "stripped")};
-	profile_add_source(profile, &(struct profile_source){.file = main_.file,
-							     .nr_bytes = 1234,
-							     .modified_ns = 1700000000987654321});
+	profile_add_source(profile,
+			   &(struct profile_source){.file = main_.file,
+						    .nr_bytes = 1234,
+						    .modified_ns = 1700000000987654321,
+						    .text = profile_intern(profile, "work();\n")});
+	profile_add_listing(profile, &(struct profile_listing){
+					     .module = {1},
+					     .start = 0x1000,
+					     .end = 0x1010,
+					     .text = profile_intern(profile, " 1000:\tret\n")});
 }
 
 /* What the thread waits for: a lock that itself has, and a socket whose peer is found later. */

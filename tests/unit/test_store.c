@@ -126,6 +126,16 @@ static void test_store__gives_back_symbols(void **state)
 	assert_string_equal(profile_str(profile, profile->symbols.sources[0].file), "main.c");
 	assert_int_equal(profile->symbols.sources[0].nr_bytes, 1234);
 	assert_int_equal(profile->symbols.sources[0].modified_ns, 1700000000987654321);
+	assert_string_equal(profile_str(profile, profile->symbols.sources[0].text), "work();\n");
+	assert_int_equal(profile->symbols.nr_listings, 1);
+	assert_null(profile_find_listing(profile, (struct code_address){{1}, 0xfff}));
+	assert_null(profile_find_listing(profile, (struct code_address){{1}, 0x1010}));
+	assert_null(profile_find_listing(profile, (struct code_address){{0}, 0x100f}));
+	assert_string_equal(
+		profile_str(
+			profile,
+			profile_find_listing(profile, (struct code_address){{1}, 0x100f})->text),
+		" 1000:\tret\n");
 	profile_free(profile);
 	buf_release(&bytes);
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is made of a recording once its file is whole. */
+#include <signal.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/export_values.h"
+#include "cmd/html_page.h"
+#include "cmd/keep_source.h"
+#include "cmd/record_options.h"
+#include "cmd/recording_priv.h"
+#include "export/export_file.h"
+
+static int make_page(const struct recording *recording, const char *path, bool shows_progress)
+{
+	const struct record_options *options = recording->options;
+	const struct export_values values = {.metric = NO_METRIC};
+	const struct filter everything = {.from_ns = 0};
+	cleanup_free char *beside = export_name_beside(EXPORT_HTML, path);
+	struct html_page_request request = {.input = path,
+					    .output = options->html,
+					    .for_owner = true,
+					    .opens = options->open,
+					    .quiet = options->quiet,
+					    .shows_progress = shows_progress,
+					    .values = &values,
+					    .filter = &everything};
+
+	if (options->html && !*options->html)
+		request.output = beside;
+	return html_page_make(NULL, &request);
+}
+
+bool recording_has_uses(const struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+
+	return options->html || options->open || options->with_source;
+}
+
+int recording_use(const struct recording *recording, const char *path, bool shows_progress)
+{
+	const struct record_options *options = recording->options;
+	sigset_t ours;
+	int status = EXIT_DONE;
+
+	if (recording->ending.nr_asked > 1) {
+		if (options->with_source)
+			print_warning("no source is kept: 'profc symbolize --with-source' does it");
+		if (options->html || options->open)
+			print_warning("no page is written: 'profc view' makes one");
+		return EXIT_DONE;
+	}
+	/* The profile is whole: now Ctrl-C just ends this. */
+	pthread_sigmask(SIG_SETMASK, &recording->former_signals.mask, &ours);
+	if (options->with_source)
+		status = keep_source_in(path, options->quiet);
+	if (status == EXIT_DONE && (options->html || options->open))
+		status = make_page(recording, path, shows_progress);
+	pthread_sigmask(SIG_SETMASK, &ours, NULL);
+	return status == EXIT_DONE ? EXIT_DONE : recording_failed_status(recording);
+}
