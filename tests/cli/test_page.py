@@ -92,6 +92,19 @@ class Views(InBrowser):
         self.assertIn(f"cpu {report['total_ns'] / 1e9:.3f} s", self.text("#sum"))
         self.assertEqual(self.page.hash(), "")
 
+    def test_the_graph_has_most_of_the_window(self):
+        self.assertLess(self.canvas()[1], 800 * 0.35)
+
+    def test_tracks_have_short_names_and_cpu_time(self):
+        threads = Recording(self.data).report("--by", "thread")["rows"]
+        shown = self.page.run("[...document.querySelectorAll('#threads .track-name')].map("
+                              "(label) => [...label.querySelectorAll('span')].map((span) => span.innerText))")
+        scale = {"s": 1e9, "ms": 1e6}
+        cpu_ns = {name: float(text.split()[0]) * scale[text.split()[1]] for name, text in shown}
+        self.assertEqual(sorted(cpu_ns), sorted(row["name"] for row in threads))
+        for row in threads:
+            self.assertAlmostEqual(cpu_ns[row["name"]], row["self_ns"], delta=1e6)
+
     def test_table_is_the_report(self):
         rows = Recording(self.data).report("-n", "10", "--names", "short")["rows"]
         self.page.click("#tab-table")

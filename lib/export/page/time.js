@@ -38,6 +38,22 @@ class Tracks {
 		this.rows.push(row);
 	}
 
+	// As short as tells the threads apart: with the process, or an id, where there are several of a name.
+	nameThreads() {
+		const side = this.side, processes = new Set(this.threads.map((row) => side.threads[row.thread][0]));
+		const names = [...processes].map((process) => side.processes[process][0]), count = new Map();
+		const isTwin = (name) => names.indexOf(name) !== names.lastIndexOf(name);
+		for (const row of this.threads) {
+			const [process, name] = side.threads[row.thread], [processName, pid] = side.processes[process];
+			const prefix = processes.size < 2 ? "" : processName + (isTwin(processName) ? " " + pid : "");
+			const isOwn = !name || name === processName;
+			row.short = !prefix ? name || processName : isOwn ? prefix : prefix + "/" + name;
+			count.set(row.short, (count.get(row.short) || 0) + 1);
+		}
+		for (const row of this.threads)
+			row.short += count.get(row.short) > 1 ? " " + side.threads[row.thread][2] : "";
+	}
+
 	// Most of the wall time first would put sleepers on top: it is CPU time, then samples.
 	fillThreads() {
 		const side = this.side, sum = (run, column) => {
@@ -49,6 +65,7 @@ class Tracks {
 		this.threads = side.runs.map((run) => ({
 			thread: run.thread, run: run, cpu: sum(run, side.samples.cpu), name: threadName(side, run.thread),
 		})).sort((a, b) => b.cpu - a.cpu || (b.run.last - b.run.first) - (a.run.last - a.run.first));
+		this.nameThreads();
 		this.body = element("div", "body");
 		this.list.append(this.body);
 		this.list.hidden = this.threads.length < 2;
@@ -205,7 +222,7 @@ class Tracks {
 		const line = element("div", "track"), label = element("label", "track-name"), box = element("input");
 		box.type = "checkbox";
 		box.value = row.thread;
-		label.append(box, row.name);
+		label.append(box, element("span", "name", row.short), element("span", "dim", timeText(row.cpu)));
 		label.title = row.name + ", CPU " + timeText(row.cpu) + "; with Shift: this one alone";
 		row.canvas = element("canvas");
 		row.canvas.setAttribute("role", "img");
