@@ -270,6 +270,25 @@ class Views(InBrowser):
                                 "(row) => parseFloat(row.children[1].innerText))")
         self.assertAlmostEqual(sum(callers), 100, delta=0.5)
 
+    def test_callers_begin_with_functions_to_choose_from(self):
+        rows = Recording(self.data).report("-n", "3")["rows"]
+        self.page.click("#tab-sandwich")
+        names = [row[-3] for row in self.cells("sandwich .choices")]
+        for name, row in zip(names, rows):
+            self.assertEqual(name, re.sub(r"<.*|\(.*", "", row["function"]))
+        self.page.key("ArrowDown")
+        self.page.key("ArrowDown")
+        self.assertIn(names[1], self.text("#chosen-text"))
+        self.assertGreater(self.page.box("#view-sandwich .callees canvas")[2], 400)
+        # They stay beside the graphs, and searching finds in them.
+        self.page.key("/")
+        self.page.type("function_1.*")
+        found = int(re.match(r"(\d+) functions", self.text("#found"))[1])
+        self.page.key("Enter")
+        self.assertEqual(self.text("#place"), f"1 of {found}")
+        for row in self.cells("sandwich .choices"):
+            self.assertIn("function_1", row[-1])
+
     def test_counted_calls_have_callers_too(self):
         self.choose("#metric", "calls")
         self.page.click("#tab-table")

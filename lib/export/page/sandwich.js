@@ -65,6 +65,8 @@ function makeSandwichView(host) {
 	const down = new FlameGraph(host.querySelector(".callees"), {
 		label: "Callees", tree: () => state.function >= 0 ? calleesTree(state.function) : EMPTY_TREE,
 	});
+	const choices = new FunctionTable(host.querySelector(".choices"));
+	const hasChoices = () => choices.host.clientWidth > 0;
 	const lists = [
 		makeNeighbours(host.querySelector(".caller-list"), "callers",
 			() => state.function >= 0 ? callersTree(state.function) : null,
@@ -76,12 +78,15 @@ function makeSandwichView(host) {
 	return {
 		update: () => {
 			host.classList.toggle("none", state.function < 0);
+			choices.update();
 			up.update();
 			down.update();
 			lists.forEach((list) => list.update());
 		},
-		redraw: () => { up.redraw(); down.redraw(); lists.forEach((list) => list.redraw()); },
-		find: (step) => down.find(step), focus: () => down.canvas.focus(),
-		key: (event) => down.key(event),
+		redraw: () => { choices.redraw(); up.redraw(); down.redraw(); lists.forEach((list) => list.redraw()); },
+		find: (step) => hasChoices() ? choices.find(step) : down.find(step),
+		focus: () => hasChoices() ? choices.host.focus() : down.canvas.focus(),
+		key: (event) => hasChoices() ? choices.table.key(event, true) : down.key(event),
+		hasPicked: () => choices.table.reveal(choices.table.cursor),
 	};
 }

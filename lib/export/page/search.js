@@ -46,7 +46,8 @@ function showMatches() {
 	} else if (!found) {
 		text.textContent = "";
 	} else {
-		const nr = found.filter(Boolean).length, sum = sumMatches();
+		const sums = sumFunctions(), sum = sumMatches();
+		const nr = found.filter((is, id) => is && isThere(id, sums)).length;
 		text.textContent = nr + (nr === 1 ? " function, " : " functions, ") +
 			amountText(state.metric, sum.weight) + ", " + shareText(sum, selectedTotal()) + "%";
 	}

@@ -70,6 +70,12 @@ function selfChange(id, sums) {
 	return changeOf(tallyAt(sums[0].self, id), selectedTotal(), tallyAt(sums[1].self, id), selectedTotal(1));
 }
 
+// Is it in the selection? Called functions need not have been sampled.
+function isThere(id, sums) {
+	return sums.some((sum) => sum.total.weight[id] > 0) ||
+		(isAllSelected() && functions[id].isFunction && sides.some((side) => side.calls[id] > 0));
+}
+
 // In the order in which they stand.
 const ORDER = ["self", "selfShare", "selfOfAll", "oldSelf", "change", "total", "totalShare", "totalOfAll", "oldTotal",
 	"calls", "oldCalls", "perCall", "name", "module", "file"];
@@ -134,18 +140,12 @@ class FunctionTable {
 		setState({sort: state.sort === down ? key : state.sort === key ? down : isText ? key : down});
 	}
 
-	// Called functions need not have been sampled.
-	isThere(id, sums) {
-		return sums.some((sum) => sum.total.weight[id] > 0) ||
-			(isAllSelected() && functions[id].isFunction && sides.some((side) => side.calls[id] > 0));
-	}
-
 	update() {
 		const sums = sumFunctions(), found = matches();
 		this.rows = remember("table", keyOf(...TREE, "search", "sort"), () => {
 			const rows = [];
 			for (let id = 0; id < functions.length; id++) {
-				if (this.isThere(id, sums) && (!found || found[id]))
+				if (isThere(id, sums) && (!found || found[id]))
 					rows.push(id);
 			}
 			return this.sorted(rows, sums);
@@ -163,6 +163,10 @@ class FunctionTable {
 			less(functions[a].name, functions[b].name));
 	}
 
+	redraw() {
+		this.table.setRows(this.rows.length);
+	}
+
 	find(step) {
 		if (!this.rows.length || !matches())
 			return null;
@@ -176,7 +180,7 @@ class FunctionTable {
 function makeTableView(host) {
 	const view = new FunctionTable(host.querySelector(".list"));
 	return {
-		update: () => view.update(), redraw: () => view.table.setRows(view.rows.length),
+		update: () => view.update(), redraw: () => view.redraw(),
 		find: (step) => view.find(step), focus: () => view.host.focus(), key: (event) => view.table.key(event, true),
 		hasPicked: () => view.table.reveal(view.table.cursor),
 	};
