@@ -253,11 +253,53 @@ class Views(InBrowser):
         self.page.key("m")
         self.assertIn("hidden: all of lib", self.text("#transforms"))
 
+    def sum_ns(self):
+        value, unit = re.search(r"cpu ([0-9.]+) (s|ms)", self.text("#sum")).groups()
+        return float(value) * {"s": 1e9, "ms": 1e6}[unit]
+
+    def test_stacks_with_a_match_alone_and_without_them(self):
+        whole = self.sum_ns()
+        self.page.key("/")
+        self.page.type("function_1[12]")
+        self.page.click("#only")
+        self.assertEqual((self.state()["only"], self.page.run("document.querySelector('#search').value")),
+                         ("function_1[12]", ""))
+        self.assertIn("only stacks with /function_1[12]/", self.text("#transforms"))
+        with_it = Recording(self.data).report("--function", "function_1[12]")["total_ns"]
+        self.assertLess(with_it, whole * 0.95)
+        self.assertAlmostEqual(self.sum_ns(), with_it, delta=2e6)
+        self.page.back()
+        self.assertAlmostEqual(self.sum_ns(), whole, delta=1)
+        self.page.click("#without")
+        self.assertAlmostEqual(self.sum_ns(), whole - with_it, delta=2e6)
+        anchor = self.page.run("location.hash")
+        self.page.open(self.html, anchor)
+        self.assertAlmostEqual(self.sum_ns(), whole - with_it, delta=2e6)
+        self.page.key("Escape")
+        self.assertAlmostEqual(self.sum_ns(), whole, delta=1)
+
+    def test_stacks_of_a_function_are_dropped(self):
+        whole = self.sum_ns()
+        self.page.click("#tab-table")
+        self.page.click("#view-table .body .row:nth-child(4)")
+        name = self.page.run("document.querySelector('#chosen-text .name').innerText")
+        total = float(self.cells()[3][3].split()[0])
+        self.page.key("d")
+        self.assertAlmostEqual(self.sum_ns(), whole * (1 - total / 100), delta=whole * 0.001)
+        self.assertIn("without stacks of " + name, self.text("#transforms"))
+        self.assertNotIn(name, [row[-3] for row in self.cells()])
+        # No view shows their time, either.
+        self.page.click("#tab-chart")
+        self.page.key("/")
+        self.page.type(f"^{re.escape(name)}$")
+        self.page.key("Enter")
+        self.assertEqual(self.text("#place"), "none here")
+
     def test_menu_at_the_right_button(self):
         self.click_frame(0.2, 8, "right")
         self.assertEqual(self.page.run("document.activeElement.innerText"), "Focus")
         self.page.key("ArrowDown")
-        self.assertEqual(self.page.run("document.activeElement.innerText"), "Hide")
+        self.assertEqual(self.page.run("document.activeElement.innerText"), "Drop")
         self.page.key("Escape")
         self.assertTrue(self.page.run("document.querySelector('#menu').hidden"))
 

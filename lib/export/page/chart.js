@@ -40,6 +40,7 @@ class TimeChart extends Sheet {
 		this.thread = chosenThread();
 		this.run = this.side.runs[this.side.runOfThread[this.thread]];
 		this.hidden = hiddenFunctions();
+		this.kept = keptStacks(this.side);
 		this.paths = new Map();
 		if (key !== this.shown) {
 			const size = bounds.to - bounds.from;
@@ -149,7 +150,7 @@ class TimeChart extends Sheet {
 		};
 		for (let x = 0; x < this.width; x++) {
 			const time = this.view.from + (x + 0.5) * per, i = this.sampleAt(time);
-			if (i >= this.run.last || this.side.samples.start[i] > time) {
+			if (i >= this.run.last || this.side.samples.start[i] > time || !this.isKept(i)) {
 				close(0, x, time);
 				continue;
 			}
@@ -240,8 +241,12 @@ class TimeChart extends Sheet {
 		event.stopPropagation();
 	}
 
+	isKept(i) {
+		return !this.kept || this.kept[this.side.samples.stack[i]] === 1;
+	}
+
 	hasMatch(i) {
-		return this.pathOf(this.side.samples.stack[i]).some(isMatch);
+		return this.isKept(i) && this.pathOf(this.side.samples.stack[i]).some(isMatch);
 	}
 
 	// The next stretch with a match: one of samples that all have one.

@@ -86,6 +86,9 @@ function listenToTools() {
 	});
 	byId("next").addEventListener("click", () => goToMatch(1));
 	byId("previous").addEventListener("click", () => goToMatch(-1));
+	for (const id of ["only", "without"])
+		byId(id).addEventListener("click", () =>
+			setState({[id]: state.search, search: "", zoom: [], left: null, right: null}));
 	byId("reset").addEventListener("click", resetAll);
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
@@ -103,6 +106,12 @@ function goToMatch(step) {
 	byId("place").textContent = found ? found.at + " of " + found.of : matches() ? "none here" : "";
 }
 
+const NO_TRANSFORMS = {focus: -1, only: "", drop: [], without: "", hide: [], hideModules: []};
+
+function hasTransforms() {
+	return Object.keys(NO_TRANSFORMS).some((key) => encodeValue(state[key]) !== encodeValue(NO_TRANSFORMS[key]));
+}
+
 // What is left out of stacks, or kept alone, each with a button that undoes it.
 function showTransforms() {
 	const chips = [], add = (text, title, patch) => {
@@ -113,6 +122,13 @@ function showTransforms() {
 	};
 	if (state.focus >= 0)
 		add("only stacks with " + functions[state.focus].name, "show all again", {focus: -1});
+	if (state.only)
+		add("only stacks with /" + state.only + "/", "show all again", {only: ""});
+	for (const id of state.drop)
+		add("without stacks of " + functions[id].name, "count them again",
+			{drop: state.drop.filter((other) => other !== id)});
+	if (state.without)
+		add("without stacks of /" + state.without + "/", "count them again", {without: ""});
 	for (const id of state.hide)
 		add("hidden: " + functions[id].name, "show it again", {hide: state.hide.filter((other) => other !== id)});
 	for (const module of state.hideModules)
@@ -152,6 +168,8 @@ function isPattern(text) {
 
 const ACTIONS = [
 	{key: "f", text: "Focus", title: "only stacks that have it", patch: (id) => ({focus: id})},
+	{key: "d", text: "Drop", title: "leave out stacks that have it, with their time",
+		patch: (id) => ({drop: [...new Set([...state.drop, id])], function: -1})},
 	{key: "h", text: "Hide", title: "leave it out of stacks: its time goes to its caller",
 		patch: (id) => ({hide: [...new Set([...state.hide, id])]})},
 	{key: "m", text: "Hide module", title: "leave all functions of its module out of stacks",
@@ -163,7 +181,7 @@ const ACTIONS = [
 ];
 
 function act(action) {
-	const isTransform = action.key === "f" || action.key === "h" || action.key === "m";
+	const isTransform = "fdhm".includes(action.key);
 	if (state.function >= 0)
 		setState({...action.patch(state.function), ...(isTransform ? {zoom: []} : {}), left: null, right: null});
 }

@@ -48,8 +48,8 @@ function escape() {
 		setState({zoom: [], left: null, right: null});
 	else if (state.function >= 0)
 		setState({function: -1});
-	else if (state.focus >= 0 || state.hide.length || state.hideModules.length)
-		setState({focus: -1, hide: [], hideModules: []});
+	else if (hasTransforms())
+		setState(NO_TRANSFORMS);
 	else if (state.from !== null)
 		setState({from: null, to: null});
 }

@@ -3,11 +3,7 @@
 const search = byId("search");
 
 function searchPattern() {
-	try {
-		return state.search ? new RegExp(state.search, "i") : null;
-	} catch (error) {
-		return undefined; // not a regular expression
-	}
+	return state.search ? regexOf(state.search) || undefined : null; // undefined: not a regular expression
 }
 
 // By function, or null: nothing is searched for.
@@ -40,6 +36,7 @@ function showMatches() {
 	const isWrong = searchPattern() === undefined;
 	search.setAttribute("aria-invalid", String(isWrong));
 	byId("next").disabled = byId("previous").disabled = !found;
+	byId("only").hidden = byId("without").hidden = !found || !found.includes(true);
 	text.className = isWrong ? "wrong" : "";
 	if (isWrong) {
 		text.textContent = "not a regular expression";

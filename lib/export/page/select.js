@@ -249,12 +249,43 @@ function sumOf(rows) {
 	return tally;
 }
 
-// By stack: is the function anywhere in it?
-function stacksWith(side, id) {
-	const has = new Uint8Array(side.nrStacks);
+// A pattern of the address or the user, or null: none, or not a regular expression.
+function regexOf(text) {
+	try {
+		return text ? new RegExp(text, "i") : null;
+	} catch (error) {
+		return null;
+	}
+}
+
+// By stack: is one of the functions, or one whose name matches, anywhere in it?
+function stacksWithAny(side, ids, text) {
+	const has = new Uint8Array(side.nrStacks), pattern = regexOf(text), wanted = new Uint8Array(functions.length);
+	for (const id of ids)
+		wanted[id] = 1;
+	for (let id = 0; pattern && id < functions.length; id++)
+		wanted[id] |= pattern.test(functions[id].full) ? 1 : 0;
 	for (let i = 0; i < side.nrStacks; i++)
-		has[i] = side.stackFunction[i] === id || (side.stackPrefix[i] >= 0 && has[side.stackPrefix[i]]);
+		has[i] = wanted[side.stackFunction[i]] || (side.stackPrefix[i] >= 0 && has[side.stackPrefix[i]]) ? 1 : 0;
 	return has;
+}
+
+function stacksWith(side, id) {
+	return stacksWithAny(side, [id], "");
+}
+
+// By stack: is it looked at? Or null: all are.
+function keptStacks(side) {
+	const filters = [];
+	if (state.focus >= 0)
+		filters.push([stacksWith(side, state.focus), 1]);
+	if (regexOf(state.only))
+		filters.push([stacksWithAny(side, [], state.only), 1]);
+	if (state.drop.length || regexOf(state.without))
+		filters.push([stacksWithAny(side, state.drop, state.without), 0]);
+	if (!filters.length)
+		return null;
+	return new Uint8Array(side.nrStacks).map((zero, i) => filters.every(([has, wanted]) => has[i] === wanted) ? 1 : 0);
 }
 
 function keepStacks(rows, has) {
@@ -289,14 +320,14 @@ function keyOf(...names) {
 	return JSON.stringify(names.map((name) => state[name]));
 }
 
-const SELECTION = ["metric", "from", "to", "threads", "focus", "group", "pattern"];
+const SELECTION = ["metric", "from", "to", "threads", "focus", "only", "drop", "without", "group", "pattern"];
 
 // {rows: by side, total: by side, all: by side}
 function selection() {
 	return remember("selection", keyOf(...SELECTION), () => {
 		const rows = sides.map((side) => {
-			const found = weigh(side, groupsOf(side), state.metric, rangeOf());
-			return state.focus < 0 ? found : keepStacks(found, stacksWith(side, state.focus));
+			const found = weigh(side, groupsOf(side), state.metric, rangeOf()), kept = keptStacks(side);
+			return kept ? keepStacks(found, kept) : found;
 		});
 		const total = rows.map(sumOf);
 		return {rows: rows, total: total, all: isAllSelected() ? total : sumsOfAll(state.metric)};
@@ -309,5 +340,5 @@ function sumsOfAll(metric) {
 }
 
 function isAllSelected() {
-	return state.from === null && !state.threads && state.focus < 0;
+	return state.from === null && !state.threads && state.focus < 0 && !state.only && !state.drop.length && !state.without;
 }

@@ -3,7 +3,7 @@
 // undoes what was done. Functions stand there by number, which is theirs in this page alone.
 const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source"];
 const DEFAULTS = {
-	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, hide: [],
+	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], without: "", hide: [],
 	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", colors: "module", thread: -1, line: 0, asm: false,
 	file: "",
@@ -71,7 +71,10 @@ function checkState(read) {
 		read.view = defaults.view;
 	for (const key of ["focus", "function"])
 		read[key] = isFunction(read[key]) ? read[key] : -1;
-	read.hide = read.hide.filter(isFunction);
+	for (const key of ["hide", "drop"])
+		read[key] = read[key].filter(isFunction);
+	for (const key of ["only", "without"])
+		read[key] = regexOf(read[key]) ? read[key] : "";
 	if (!metrics.includes(read.metric))
 		read.metric = defaults.metric;
 	if (read.threads)
