@@ -343,6 +343,19 @@ class Views(InBrowser):
         self.assertTrue(below)
         self.assertRegex(self.text("#chosen-text"), rf"^{calls} [0-9.]+ ±0%")
 
+    def test_a_link_to_callers_shows_the_function_itself(self):
+        self.click_frame(0.2, 24)
+        self.page.key("c")
+        anchor = self.page.run("location.hash")
+        self.page.resize(1280, 600)
+        self.page.open(self.html, anchor)
+        self.page.settle()
+        top, room, height = self.page.run(
+            "(() => { const host = document.querySelector('#view-sandwich .callers');"
+            "return [host.scrollTop, host.clientHeight, host.scrollHeight]; })()")
+        self.assertGreater(height, room + 18)
+        self.assertAlmostEqual(top + room, height, delta=1)
+
     def test_tree_opens_and_closes(self):
         self.page.click("#tab-tree")
         self.page.run("document.querySelector('#view-tree .rows').focus()")
@@ -367,6 +380,9 @@ class Views(InBrowser):
         self.assertRegex(self.text("#said"), "function_1")
         self.page.key("Escape")
         self.assertNotIn("search", self.state())
+        self.page.key("/")
+        self.page.type("nowhere")
+        self.assertEqual(self.text("#found"), "no function")
 
     def test_a_wrong_pattern_is_marked(self):
         self.page.key("/")

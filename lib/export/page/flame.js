@@ -62,18 +62,26 @@ class Sheet {
 	}
 
 	resize() {
-		const scale = devicePixelRatio || 1;
+		const scale = devicePixelRatio || 1, below = this.height ? this.hiddenBelow() : 0;
 		this.width = this.host.clientWidth;
 		this.height = this.host.clientHeight;
 		this.canvas.width = Math.round(this.width * scale);
 		this.canvas.height = Math.round(this.height * scale);
 		this.canvas.style.width = this.width + "px";
 		this.canvas.style.height = this.height + "px";
+		this.setContentHeight(this.wanted || 0);
+		if (this.isUpsideDown)
+			this.host.scrollTop = this.content - this.height - below;
 		if (this.width && this.height)
 			this.draw();
 	}
 
+	hiddenBelow() {
+		return Math.max(0, this.content - this.height - this.host.scrollTop);
+	}
+
 	setContentHeight(height) {
+		this.wanted = height;
 		this.content = Math.max(height, this.host.clientHeight);
 		this.spacer.style.height = this.content - this.host.clientHeight + "px";
 	}
@@ -159,6 +167,7 @@ class FlameGraph extends Sheet {
 	constructor(host, options) {
 		super(host, options.label);
 		this.options = options;
+		this.isUpsideDown = Boolean(options.flip); // what matters is at its end
 		this.skipped = options.zooms ? 0 : 1; // the root says nothing where all is of one function
 		this.root = 0;
 		this.view = {from: 0, to: 1};

@@ -45,7 +45,7 @@ function showMatches() {
 	} else {
 		const sums = sumFunctions(), sum = sumMatches();
 		const nr = found.filter((is, id) => is && isThere(id, sums)).length;
-		text.textContent = nr + (nr === 1 ? " function, " : " functions, ") +
+		text.textContent = !nr ? "no function" : nr + (nr === 1 ? " function, " : " functions, ") +
 			amountText(state.metric, sum.weight) + ", " + shareText(sum, selectedTotal()) + "%";
 	}
 }
