@@ -356,6 +356,17 @@ class Views(InBrowser):
         self.assertGreater(height, room + 18)
         self.assertAlmostEqual(top + room, height, delta=1)
 
+    def test_track_says_what_ran_at_the_cursor(self):
+        left, top, width, height = self.page.box("#threads canvas")
+        self.page.move(left + width / 2, top + height / 2)
+        self.assertRegex(self.text("#tip"), r"^[0-9.]+ s\n.*(on a CPU|blocked|waiting for one) \d+%.*\n\S+")
+        name = self.text("#tip").splitlines()[-1]
+        self.page.click_at(left + width / 2, top + height / 2)
+        self.assertIn(name, self.text("#chosen-text"))
+        self.page.move(*self.page.box("#summary canvas")[:2])
+        self.assertRegex(self.text("#tip"), r"[0-9.]+ threads (on a CPU|waiting)")
+        self.page.move(5, 5)
+
     def test_tree_opens_and_closes(self):
         self.page.click("#tab-tree")
         self.page.run("document.querySelector('#view-tree .rows').focus()")

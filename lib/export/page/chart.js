@@ -1,4 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// The first sample of a thread that ends at or after a moment.
+function sampleAt(side, run, time) {
+	const end = side.samples.end;
+	let low = run.first, high = run.last;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (end[middle] < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+function isBlocked(side, i) {
+	const samples = side.samples;
+	return samples.blocked[i] > samples.cpu[i] + samples.runq[i];
+}
+
 // One thread in time order: its stacks side by side. At each pixel stands the sample that was
 // taken of that moment; what was blocked is pale.
 class TimeChart extends Sheet {
@@ -117,26 +136,7 @@ class TimeChart extends Sheet {
 		this.keepView();
 	}
 
-	// The first sample that ends at or after a moment.
-	sampleAt(time) {
-		const end = this.side.samples.end;
-		let low = this.run.first, high = this.run.last;
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if (end[middle] < time)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		return low;
-	}
-
-	isBlocked(i) {
-		const samples = this.side.samples;
-		return samples.blocked[i] > samples.cpu[i] + samples.runq[i];
-	}
-
-	// Boxes [label, depth, x, width, from, to, blocked]: neighbours with equal callers are one.
+	// Boxes [label, depth, x, width, from, to, blocked, path]: neighbours with equal callers are one.
 	layOut() {
 		const open = [], per = (this.view.to - this.view.from) / this.width;
 		this.boxes = [];
@@ -149,12 +149,12 @@ class TimeChart extends Sheet {
 			}
 		};
 		for (let x = 0; x < this.width; x++) {
-			const time = this.view.from + (x + 0.5) * per, i = this.sampleAt(time);
+			const time = this.view.from + (x + 0.5) * per, i = sampleAt(this.side, this.run, time);
 			if (i >= this.run.last || this.side.samples.start[i] > time || !this.isKept(i)) {
 				close(0, x, time);
 				continue;
 			}
-			const path = this.pathOf(this.side.samples.stack[i]), blocked = this.isBlocked(i);
+			const path = this.pathOf(this.side.samples.stack[i]), blocked = isBlocked(this.side, i);
 			let same = 0;
 			while (same < path.length && same < open.length && open[same].label === path[same] &&
 					open[same].blocked === blocked)

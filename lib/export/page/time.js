@@ -278,12 +278,40 @@ class Tracks {
 		return a < b ? [a, b] : [b, a];
 	}
 
+	// In a thread, too, what it did then.
 	clicked(event) {
-		const thread = event.target.dataset.thread;
+		const row = this.rowOf(event.target);
 		if (state.from !== null)
 			this.choose(null, null);
-		else if (thread !== undefined)
-			setState({thread: Number(thread), view: "chart", left: null, right: null});
+		else if (row && row.run)
+			setState({thread: row.thread, view: "chart", left: null, right: null,
+				...this.functionAt(row, this.timeAt(event.clientX))});
+	}
+
+	rowOf(canvas) {
+		return this.rows.concat(this.threads).find((row) => row.canvas === canvas);
+	}
+
+	// {function}, unless the thread was not there, or has no stack.
+	functionAt(row, time) {
+		const i = sampleAt(this.side, row.run, time), samples = this.side.samples;
+		const label = i < row.run.last && samples.start[i] <= time ? this.side.stackFunction[samples.stack[i]] : -1;
+		return label >= 0 ? {function: label} : {};
+	}
+
+	// Of one pixel: how busy, and with what.
+	describe(row, x, time) {
+		const sums = row.sumsAt && row.sumsAt.sums, per = (this.to - this.from) / this.canvasBox().width, lines = [];
+		if (!sums)
+			return lines;
+		if (sums.memory)
+			return [[bytesText(sums.memory[x] || 0) + " alive", ""]];
+		const shares = [["on a CPU", sums.cpu[x]], ["waiting for one", sums.runq[x]], ["blocked", sums.blocked[x]]]
+			.filter((share) => share[1] > 0);
+		lines.push([shares.map(([text, ns]) => row.run ? text + " " + Math.min(100, 100 * ns / per).toFixed(0) + "%" :
+			(ns / per).toFixed(2) + " threads " + text).join("   "), ""]);
+		const at = row.run ? this.functionAt(row, time).function : undefined;
+		return at === undefined ? lines : lines.concat([[functions[at].name, "name"]]);
 	}
 
 	choose(from, to) {
@@ -293,6 +321,9 @@ class Tracks {
 
 	hover(event) {
 		const time = this.timeAt(event.clientX), lines = [[secondsText(Math.round(time / 1000) * 1000) + " s", "numbers"]];
+		const row = this.rowOf(event.target);
+		if (row)
+			lines.push(...this.describe(row, Math.floor(event.clientX - this.canvasBox().left), time));
 		const near = (this.to - this.from) / this.canvasBox().width * 4;
 		for (const [at, text] of this.side.data.marks) {
 			if (Math.abs(at - time) < near)
