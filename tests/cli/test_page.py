@@ -526,6 +526,20 @@ class Sources(InBrowser):
         expected = sum(line["self_ns"] for line in listing["lines"]) / listing["total_ns"] * 100
         self.assertAlmostEqual(own, expected, delta=0.3)
 
+    def test_search_goes_from_line_to_line(self):
+        with open(source_path("four_functions"), encoding="utf-8") as file:
+            lines = [number for number, line in enumerate(file, 1) if "four_" in line]
+        self.choose_function("four_integer")
+        self.page.key("/")
+        self.page.run("document.querySelector('#search').select()")
+        self.page.type("four_")
+        found = set()
+        for _ in lines:
+            self.page.key("Enter")
+            found.add(self.page.run("document.querySelector('#view-source .row.picked').dataset.row"))
+        self.assertEqual(found, {str(line - 1) for line in lines})
+        self.assertRegex(self.text("#place"), rf"^\d+ of {len(lines)} lines$")
+
     def test_instructions_have_the_cost_of_their_function(self):
         self.choose_function("four_float")
         self.page.click("#asm")
@@ -546,6 +560,19 @@ class NoSources(InBrowser):
         self.page.click("#tab-source")
         self.assertIn("not found", self.text("#view-source .note"))
         self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
+
+    def test_begins_with_a_file_that_is_there(self):
+        self.page.click("#tab-source")
+        files = self.page.run("[...document.querySelectorAll('#file option')].map((option) => option.value)")
+        there = os.path.join(self.directory, "there")
+        copy = files[-1].replace("/usr/src", there)
+        os.makedirs(os.path.dirname(copy))
+        with open(copy, "w", encoding="utf-8") as source:
+            source.write("line\n" * 1200)
+        html = os.path.join(self.directory, "there.html")
+        profc("export", "-i", self.data, "--html", "--source-path", f"/usr/src={there}", "-o", html)
+        self.page.open(html, "#view=source")
+        self.assertEqual(self.page.run("document.querySelector('#file').value"), files[-1])
 
     def test_text_is_looked_for_elsewhere(self):
         self.page.click("#tab-source")

@@ -103,7 +103,7 @@ function resetAll() {
 
 function goToMatch(step) {
 	const found = matches() && views[state.view].find(step);
-	byId("place").textContent = found ? found.at + " of " + found.of : matches() ? "none here" : "";
+	byId("place").textContent = found ? found.at + " of " + found.of + (found.what ? " " + found.what : "") : matches() ? "none here" : "";
 }
 
 const NO_TRANSFORMS = {focus: -1, only: "", drop: [], without: "", hide: [], hideModules: []};

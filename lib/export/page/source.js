@@ -12,6 +12,7 @@ class SourceView {
 		this.fillChoice(side);
 		this.table = new RowTable(this.host, {
 			label: "Source", columns: () => this.columns(), cells: (i) => this.cells(i), pick: () => {},
+			isPlain: true,
 		});
 		this.choice.addEventListener("change", () => setState({file: this.choice.value, line: 0, asm: false}));
 		this.asm = byId("asm");
@@ -55,7 +56,13 @@ class SourceView {
 		const ofFunction = state.function >= 0 ? side.files.indexOf(functions[state.function].file) : -1;
 		if (this.files.includes(ofFunction))
 			return ofFunction;
-		return state.function < 0 && this.files.length ? this.files[0] : -1;
+		if (state.function >= 0 || !this.files.length)
+			return -1;
+		return this.files.find((file) => this.hasText(file)) ?? this.files[0];
+	}
+
+	hasText(file) {
+		return this.texts.has(file) && this.texts.get(file).text !== undefined;
 	}
 
 	update() {
@@ -198,6 +205,26 @@ class SourceView {
 		this.note.textContent = parts.join(" ");
 	}
 
+	textAt(i) {
+		return this.isAsm ? this.code.lines[i][1] : this.text ? this.text[this.numbers[i] - 1] : "";
+	}
+
+	// The next line with what is searched for in its text.
+	find(step) {
+		const pattern = searchPattern(), hits = [], at = this.table.cursor;
+		for (let i = 0; pattern && i < this.numbers.length; i++) {
+			if (pattern.test(this.textAt(i)))
+				hits.push(i);
+		}
+		if (!hits.length)
+			return null;
+		let next = step > 0 ? hits.findIndex((i) => i > at) : hits.filter((i) => i < at).length - 1;
+		if (next < 0)
+			next = step > 0 ? 0 : hits.length - 1;
+		this.table.moveTo(hits[next], false);
+		return {at: next + 1, of: hits.length, what: "lines"};
+	}
+
 	columns() {
 		if (this.isAsm)
 			return this.codeColumns();
@@ -245,7 +272,7 @@ class SourceView {
 function makeSourceView(host) {
 	const view = new SourceView(host);
 	return {
-		update: () => view.update(), redraw: () => view.table.render(), find: () => null,
+		update: () => view.update(), redraw: () => view.table.render(), find: (step) => view.find(step),
 		focus: () => view.host.focus(), key: (event) => view.table.key(event, true),
 	};
 }
