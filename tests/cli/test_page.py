@@ -356,6 +356,30 @@ class Views(InBrowser):
         self.assertGreater(height, room + 18)
         self.assertAlmostEqual(top + room, height, delta=1)
 
+    def test_names_and_stacks_can_be_copied(self):
+        self.page.run("window.copied = [], document.addEventListener('copy', (event) => "
+                      "copied.push(event.clipboardData.getData('text/plain')))")
+        self.click_frame(0.2, 8)
+        self.page.run("document.execCommand('copy')")
+        full = self.page.run("document.querySelector('#chosen-text').title")
+        self.assertEqual(self.page.run("copied.pop()"), full)
+        self.click_frame(0.2, 8, "right")
+        self.page.click("#menu button:nth-last-child(1)")
+        stack = self.page.run("copied.pop()").splitlines()
+        self.assertEqual(len(stack), 8)
+        self.assertTrue(stack[0].startswith(full), stack)
+        self.assertEqual(stack[-1], "madeup")
+        # The same from the rows of the tree, and from a stack in time order.
+        self.page.click("#tab-tree")
+        self.page.click("#view-tree .row.picked", "right")
+        self.page.click("#menu button:nth-last-child(1)")
+        self.assertEqual(self.page.run("copied.pop()").splitlines(), stack)
+        self.page.click("#tab-chart")
+        left, top, width, _ = self.canvas("chart")
+        self.page.click_at(left + width / 2, top + 18 * 4 + 9, "right")
+        self.page.click("#menu button:nth-last-child(1)")
+        self.assertEqual(len(self.page.run("copied.pop()").splitlines()), 4)
+
     def test_track_says_what_ran_at_the_cursor(self):
         left, top, width, height = self.page.box("#threads canvas")
         self.page.move(left + width / 2, top + height / 2)
@@ -366,6 +390,18 @@ class Views(InBrowser):
         self.page.move(*self.page.box("#summary canvas")[:2])
         self.assertRegex(self.text("#tip"), r"[0-9.]+ threads (on a CPU|waiting)")
         self.page.move(5, 5)
+
+    def test_tree_opens_all_below_a_row(self):
+        self.page.click("#tab-tree")
+        self.page.key("Home")
+        self.page.key("*")
+        self.page.key("ArrowLeft")
+        self.page.key("ArrowRight")
+        # Each row that has some below it is open.
+        states = self.page.run("[...document.querySelectorAll('#view-tree .row')].map("
+                               "(row) => row.ariaExpanded)")
+        self.assertNotIn("false", states[1:])
+        self.assertGreater(states.count("true"), 10)
 
     def test_tree_opens_and_closes(self):
         self.page.click("#tab-tree")

@@ -38,9 +38,10 @@ class TimeChart extends Sheet {
 			click: (event) => this.click(event), zoom: (by, part) => this.zoomBy(by, part),
 			pan: (part) => this.panBy(part),
 			menu: (event) => {
+				const box = this.boxAt(this.at(event));
 				this.click(event);
-				if (state.function >= 0)
-					showMenu(event.clientX, event.clientY);
+				if (box)
+					showMenu(event.clientX, event.clientY, box.path.slice(0, box.depth + 1).reverse());
 			},
 		});
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
@@ -161,7 +162,7 @@ class TimeChart extends Sheet {
 				same++;
 			close(same, x, time);
 			for (let depth = same; depth < path.length; depth++)
-				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked});
+				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked, path: path});
 		}
 		close(0, this.width, this.view.to);
 	}

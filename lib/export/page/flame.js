@@ -184,7 +184,7 @@ class FlameGraph extends Sheet {
 				const node = this.nodeAt(this.at(event));
 				if (node >= 0 && this.tree.label[node] >= 0) {
 					setState({function: this.tree.label[node]}, true);
-					showMenu(event.clientX, event.clientY);
+					showMenu(event.clientX, event.clientY, stackOf(this.tree, node));
 				}
 			},
 			zoom: (by, part) => this.zoomBy(by, part),

@@ -7,7 +7,7 @@
 //	tally.js    sums, shares and their intervals
 //	select.js   from samples to the weights of stacks that are selected
 //	trees.js    from stacks to trees of functions and sums of functions and lines
-//	colors.js, tip.js, search.js, rows.js   parts that views share
+//	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js   the views
 //	time.js     tracks of threads, where a range of time is chosen
 //	header.js   what the recording is, the tool bar and the bar of the chosen function

@@ -214,8 +214,15 @@ function showChosen() {
 
 const menu = byId("menu");
 
-function showMenu(x, y) {
-	menu.replaceChildren(element("div", "name", functions[state.function].name), ...actionButtons(hideMenu));
+// With a stack, leaf first, that can be copied, too.
+function showMenu(x, y, stack) {
+	const copies = [["Copy name", functions[state.function].full], ...(stack ? [["Copy stack", stackText(stack)]] : [])];
+	menu.replaceChildren(element("div", "name", functions[state.function].name), ...actionButtons(hideMenu),
+		...copies.map(([title, text]) => {
+			const button = element("button", "", title);
+			button.addEventListener("click", () => { copyText(text); hideMenu(); });
+			return button;
+		}));
 	menu.hidden = false;
 	hideTip();
 	const box = menu.getBoundingClientRect(), room = document.documentElement;

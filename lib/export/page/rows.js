@@ -3,7 +3,7 @@
 //
 // options: label, columns() → [{key, title, width, number, sort, hint}], cells(row) → [{text, title,
 // bar, indent, open, className}], pick(row), open(row), and for trees level(row), isOpen(row),
-// toggle(row, open).
+// isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
 const ROW_PX = 22, PRINTED_ROWS = 200;
 let nrTables = 0;
 
@@ -47,11 +47,12 @@ class RowTable {
 		});
 		this.body.addEventListener("contextmenu", (event) => {
 			const row = this.rowOf(event);
-			if (row >= 0) {
-				event.preventDefault();
-				this.moveTo(row, true);
-				showMenu(event.clientX, event.clientY);
-			}
+			if (row < 0 || this.options.isPlain)
+				return;
+			event.preventDefault();
+			this.moveTo(row, true);
+			if (state.function >= 0)
+				showMenu(event.clientX, event.clientY, this.options.stack ? this.options.stack(row) : null);
 		});
 		this.head.addEventListener("click", (event) => {
 			const button = event.target.closest("button");
@@ -80,6 +81,8 @@ class RowTable {
 			this.options.toggle(this.cursor, true);
 		else if (this.options.toggle && event.key === "ArrowLeft" && this.cursor >= 0)
 			this.options.toggle(this.cursor, false);
+		else if (this.options.openAll && event.key === "*" && this.cursor >= 0)
+			this.options.openAll(this.cursor);
 		else
 			return;
 		event.preventDefault();

@@ -40,7 +40,7 @@ function makeNeighbours(host, label, find, edge) {
 				{text: labelName(row.label), title: labelFullName(row.label), className: "name"},
 			];
 		},
-		pick: () => {},
+		pick: () => {}, isPlain: true,
 		open: (i) => { if (rows[i].label >= 0) setState({function: rows[i].label}); },
 	});
 	return {

@@ -9,7 +9,8 @@ class TreeView {
 			label: "Call tree", columns: () => this.columns(), cells: (i) => this.cells(i),
 			pick: (i) => this.pick(i), open: (i) => this.toggle(i), level: (i) => this.levelOf(i),
 			isOpen: (i) => this.isLeaf(i) ? null : this.open.has(this.rows[i]),
-			toggle: (i, open) => this.toggle(i, open),
+			toggle: (i, open) => this.toggle(i, open), openAll: (i) => this.openAll(i),
+			stack: (i) => stackOf(this.tree, this.rows[i]),
 		});
 		this.host = host;
 	}
@@ -37,8 +38,9 @@ class TreeView {
 			{text: amountText(state.metric, total.weight)},
 			{text: shareText(total, whole), bar: whole.weight ? total.weight / whole.weight : 0},
 			...(isWide && !isAllSelected() ? [{text: shareText(total, selection().all[0])}] : []),
-			...(isWide ? [{text: amountText(state.metric, self.weight)},
-				{text: shareText(self, whole), bar: whole.weight ? self.weight / whole.weight : 0}] : []),
+			...(isWide && !self.weight ? [{text: ""}, {text: ""}] :
+				isWide ? [{text: amountText(state.metric, self.weight)},
+					{text: shareText(self, whole), bar: self.weight / whole.weight}] : []),
 			...(old ? [{text: amountText(state.metric, old.weight)},
 				changeCell(changeOf(total, whole, old, tallyAt(tree.total[1], 0)))] : []),
 			{text: labelName(label), title: labelFullName(label), className: "name",
@@ -110,6 +112,14 @@ class TreeView {
 			this.open.delete(node);
 		else
 			this.openBelow(node);
+		this.list();
+		this.table.setRows(this.rows.length, i);
+	}
+
+	openAll(i) {
+		const tree = this.tree, node = this.rows[i];
+		for (let at = node; at < tree.end[node]; at++)
+			this.open.add(at);
 		this.list();
 		this.table.setRows(this.rows.length, i);
 	}
