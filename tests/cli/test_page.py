@@ -93,7 +93,7 @@ class Views(InBrowser):
         self.assertEqual(self.page.hash(), "")
 
     def test_the_graph_has_most_of_the_window(self):
-        self.assertLess(self.canvas()[1], 800 * 0.35)
+        self.assertLess(self.canvas()[1], 800 * 0.37)
 
     def test_tracks_have_short_names_and_cpu_time(self):
         threads = Recording(self.data).report("--by", "thread")["rows"]

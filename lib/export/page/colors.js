@@ -105,7 +105,9 @@ function showLegend() {
 				(100 * weight / whole).toFixed(1) + "% self"));
 		if (shares.length > LEGEND_MODULES)
 			items.push(legendItem("transparent", "and " + (shares.length - LEGEND_MODULES) + " more"));
-		items.push(legendItem(grey(), "no module"));
+		const sums = sumFunctions()[0].self.weight;
+		if (functions.some((row, id) => !row.module && sums[id]))
+			items.push(legendItem(grey(), "no module"));
 	}
 	legend.replaceChildren(...items);
 }
