@@ -520,6 +520,32 @@ class Views(InBrowser):
             self.assertEqual(self.page.problems(), [], anchor)
 
 
+class ManyThreads(InBrowser):
+    """More than there is room for."""
+
+    SIZE = (3000, 100, 40)
+
+    def names(self):
+        return self.page.run("[...document.querySelectorAll('#threads .name')].map((name) => name.innerText)")
+
+    def test_threads_are_searched_for(self):
+        all_names, whole = self.names(), self.text("#sum")
+        name = all_names[3]
+        self.page.click("#thread-search")
+        self.page.type(f"/{name} ")
+        self.assertEqual(self.names(), [name])
+        report = Recording(self.data).report("--by", "thread")["rows"]
+        own = next(row["self_ns"] for row in report if row["name"] == name)
+        value, unit = re.search(r"cpu ([0-9.]+) (s|ms)", self.text("#sum")).groups()
+        self.assertAlmostEqual(float(value) * {"s": 1e9, "ms": 1e6}[unit], own, delta=1e6)
+        self.page.type("(")
+        self.assertEqual(self.page.run("document.querySelector('#thread-search').ariaInvalid"), "true")
+        self.assertEqual(self.names(), [name])
+        self.page.click("#all-threads")
+        self.assertEqual((self.names(), self.text("#sum")), (all_names, whole))
+        self.assertEqual(self.page.run("document.querySelector('#thread-search').value"), "")
+
+
 class Sources(InBrowser):
     """A program of the tests, with its source and its instructions."""
 

@@ -2,6 +2,7 @@
 // Tracks: where in time CPU, waits for one and sleep were, thread by thread; memory, if recorded.
 // Dragging in them selects a range, boxes select threads.
 const TRACK_PX = 20, ALL_PX = 34;
+const MANY_THREADS = 6; // from here on not all are in sight
 
 function trackColors() {
 	return {cpu: hsl(140, 45, 45, 48), runq: hsl(32, 85, 55, 50), blocked: hsl(220, 15, 84, 27),
@@ -69,12 +70,31 @@ class Tracks {
 		this.body = element("div", "body");
 		this.list.append(this.body);
 		this.list.hidden = this.threads.length < 2;
-		this.body.style.height = this.threads.length * TRACK_PX + "px";
+		this.listRows(this.threads);
 		this.list.addEventListener("click", (event) => {
 			if (event.target.tagName === "INPUT")
 				this.toggle(Number(event.target.value), event.altKey || event.shiftKey);
 		});
 		this.lines = new Map();
+	}
+
+	listRows(rows) {
+		this.listed = rows;
+		rows.forEach((row, i) => { row.top = i * TRACK_PX; });
+		this.body.style.height = rows.length * TRACK_PX + "px";
+	}
+
+	// Selects the threads whose name matches, and lists them alone.
+	findThreads(text) {
+		const pattern = regexOf(text), found = this.threads.filter((row) => !pattern || pattern.test(row.name));
+		const isWrong = text !== "" && (!pattern || !found.length);
+		byId("thread-search").setAttribute("aria-invalid", String(isWrong));
+		if (isWrong)
+			return;
+		this.listRows(found);
+		this.list.scrollTop = 0;
+		const isAll = found.length === this.threads.length;
+		setState({threads: isAll ? null : found.map((row) => row.thread), thread: -1}, true);
 	}
 
 	isChosen(thread) {
@@ -203,11 +223,12 @@ class Tracks {
 		if (this.list.hidden || !this.list.clientHeight)
 			return;
 		const first = Math.max(0, Math.floor(this.list.scrollTop / TRACK_PX) - 2);
-		const last = Math.min(this.threads.length, first + Math.ceil(this.list.clientHeight / TRACK_PX) + 4);
+		const last = Math.min(this.listed.length, first + Math.ceil(this.list.clientHeight / TRACK_PX) + 4);
 		const rows = [];
 		for (let i = first; i < last; i++) {
-			const row = this.threads[i];
-			row.line = row.line || this.threadLine(row, i);
+			const row = this.listed[i];
+			row.line = row.line || this.threadLine(row);
+			row.line.style.top = row.top + "px";
 			row.line.querySelector("input").checked = this.isChosen(row.thread);
 			row.line.classList.toggle("off", !this.isChosen(row.thread));
 			rows.push(row.line);
@@ -215,10 +236,10 @@ class Tracks {
 		if (rows.some((line) => line.parentNode !== this.body) || rows.length !== this.body.children.length)
 			this.body.replaceChildren(...rows);
 		for (let i = first; i < last; i++)
-			this.drawRow(this.threads[i], TRACK_PX, (width) => this.sumThread(this.threads[i], width));
+			this.drawRow(this.listed[i], TRACK_PX, (width) => this.sumThread(this.listed[i], width));
 	}
 
-	threadLine(row, i) {
+	threadLine(row) {
 		const line = element("div", "track"), label = element("label", "track-name"), box = element("input");
 		box.type = "checkbox";
 		box.value = row.thread;
@@ -229,7 +250,6 @@ class Tracks {
 		row.canvas.setAttribute("aria-label", row.name + " over time: CPU " + timeText(row.cpu));
 		row.canvas.dataset.thread = row.thread;
 		line.append(label, row.canvas);
-		line.style.top = i * TRACK_PX + "px";
 		return line;
 	}
 
@@ -346,6 +366,12 @@ class Tracks {
 	}
 
 	update() {
+		const search = byId("thread-search");
+		if (!state.threads && document.activeElement !== search) {
+			search.value = "";
+			search.setAttribute("aria-invalid", "false");
+			this.listRows(this.threads);
+		}
 		this.draw();
 		byId("from").value = state.from === null ? "" : secondsText(state.from);
 		byId("to").value = state.to === null ? "" : secondsText(state.to);
@@ -376,6 +402,8 @@ function makeTracks() {
 	};
 	byId("from").addEventListener("change", typed);
 	byId("to").addEventListener("change", typed);
+	byId("thread-search").hidden = tracks.threads.length < MANY_THREADS;
+	byId("thread-search").addEventListener("input", () => tracks.findThreads(byId("thread-search").value));
 	byId("all-time").addEventListener("click", () => tracks.choose(null, null));
 	byId("all-threads").addEventListener("click", () => setState({threads: null}));
 	showTrackLegend();
