@@ -456,6 +456,30 @@ class Views(InBrowser):
         self.page.key("Escape")
         self.assertFalse(self.page.run("document.querySelector('#help').open"))
 
+    def test_keys_walk_the_time_order(self):
+        self.page.key("2")
+        for _ in range(8):
+            self.page.key("+")
+        said = []
+        for key in (*["ArrowDown"] * 8, "ArrowRight", "ArrowLeft", "ArrowUp"):
+            self.page.key(key)
+            said.append(self.text("#said"))
+        self.assertEqual(len(set(said[:9])), 9)
+        self.assertEqual(said[9], said[7])
+        self.assertEqual(said[10], said[6])
+        self.assertRegex(said[0], r"^[0-9.]+ m?s +at [0-9.]+ s")
+        self.page.wait("location.hash.includes('left=')")
+        before = self.page.hash()
+        self.page.key("ArrowDown")
+        self.page.key("Enter")
+        self.page.wait(f"decodeURIComponent(location.hash).replace(/function=[0-9]+/, '') !== "
+                       f"{json.dumps(before)}.replace(/function=[0-9]+/, '')")
+        bounds = Recording(self.data).report()["duration_ns"]
+        shown = float(self.state()["right"]) - float(self.state()["left"])
+        length, unit = re.match(r"([0-9.]+) (s|ms)", said[7]).groups()
+        self.assertAlmostEqual(shown * bounds, float(length) * {"s": 1e9, "ms": 1e6}[unit],
+                               delta=bounds * 0.0001)
+
     def test_wheel_and_drag(self):
         left, top, width, _ = self.canvas()
         self.page.wheel(left + width / 4, top + 100, -300, control=True)

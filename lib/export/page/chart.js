@@ -27,6 +27,7 @@ class TimeChart extends Sheet {
 		this.view = {from: 0, to: 1};
 		this.boxes = [];
 		this.hovered = null;
+		this.focused = null; // {time, depth}: boxes are laid out anew each time
 		listenToPointer(this, {
 			begin: () => { this.dragFrom = {...this.view}; },
 			drag: (dx) => {
@@ -45,6 +46,7 @@ class TimeChart extends Sheet {
 			},
 		});
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
+		this.canvas.addEventListener("blur", () => { this.focused = null; this.redraw(); });
 		this.canvas.addEventListener("dblclick", () => {
 			if (this.hovered)
 				this.zoomTo(this.hovered.from, this.hovered.to);
@@ -177,7 +179,10 @@ class TimeChart extends Sheet {
 			const y = top + box.depth * FRAME_PX;
 			if (y > -FRAME_PX && y < this.height)
 				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked ? 0.45 : 1);
+			if (this.isFocused(box))
+				outline(context, look, box.x, y, box.width, 2);
 		}
+		context.globalAlpha = 1;
 		this.paintAxis(context);
 	}
 
@@ -225,17 +230,67 @@ class TimeChart extends Sheet {
 			setState({function: box.label});
 	}
 
+	// --- keys ---
+
+	isFocused(box) {
+		const at = this.focused;
+		return at !== null && box.depth === at.depth && box.from <= at.time && at.time < box.to;
+	}
+
+	// Of those in sight.
+	boxBeside(box, dx, dy) {
+		if (dy) {
+			const time = this.focused.time, near = this.boxes.filter((other) =>
+				other.depth === box.depth + dy && other.from < box.to && other.to > box.from);
+			return near.find((other) => other.from <= time && time < other.to) || near[0];
+		}
+		const row = this.boxes.filter((other) => other.depth === box.depth &&
+			(dx > 0 ? other.from >= box.to : other.to <= box.from));
+		return row.reduce((best, other) => !best || (other.from < best.from) === dx > 0 ? other : best, undefined);
+	}
+
+	move(dx, dy) {
+		const at = this.boxes.find((box) => this.isFocused(box));
+		const middle = (this.view.from + this.view.to) / 2;
+		const outer = this.boxes.filter((box) => box.depth === 0);
+		const next = at ? this.boxBeside(at, dx, dy) : outer.find((box) => box.to > middle) || outer[0];
+		if (next)
+			this.focus(next);
+		else if (dx)
+			this.panBy(dx / 4);
+	}
+
+	// Moves to a box, brings it into sight and says what it is.
+	focus(box) {
+		const y = (box.depth + 1) * FRAME_PX, room = this.height - FRAME_PX;
+		const middle = (box.from + box.to) / 2, size = (box.to - box.from) * this.width / 24;
+		this.focused = {time: middle, depth: box.depth};
+		if (box.width < 4) { // too narrow for its outline
+			this.setView(middle - size / 2, middle + size / 2);
+			this.keepView();
+		}
+		if (y - FRAME_PX < this.host.scrollTop)
+			this.host.scrollTop = y - FRAME_PX;
+		else if (y > this.host.scrollTop + room)
+			this.host.scrollTop = y - room;
+		setState({function: box.label}, true);
+		say(this.describe(box).map((line) => line[0]).join(", "));
+		this.redraw();
+	}
+
 	key(event) {
+		const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
+		const target = this.boxes.find((box) => this.isFocused(box)) || this.hovered;
 		if (event.ctrlKey || event.altKey || event.metaKey)
 			return;
-		if (event.key === "ArrowLeft" || event.key === "ArrowRight")
-			this.panBy(event.key === "ArrowLeft" ? -0.1 : 0.1);
-		else if (event.key === "ArrowUp" || event.key === "ArrowDown")
-			this.host.scrollTop += event.key === "ArrowUp" ? -FRAME_PX : FRAME_PX;
+		if (step && event.shiftKey)
+			this.panBy(step[0] / 5);
+		else if (step)
+			this.move(...step);
 		else if (event.key === "+" || event.key === "=" || event.key === "-")
 			this.zoomBy(event.key === "-" ? 1.5 : 1 / 1.5, 0.5);
-		else if (event.key === "Enter" && this.hovered)
-			this.zoomTo(this.hovered.from, this.hovered.to);
+		else if (event.key === "Enter" && target)
+			this.zoomTo(target.from, target.to);
 		else
 			return;
 		event.preventDefault();

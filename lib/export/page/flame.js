@@ -29,7 +29,7 @@ function drawFrame(context, look, label, x, y, width, alpha) {
 	context.fillStyle = isFound ? look.match : label < 0 ? look.grey : look.colors[label];
 	context.fillRect(x, y, Math.max(width - 0.6, 0.4), FRAME_PX - 1);
 	if (label >= 0 && label === state.function)
-		outline(context, look, x, y, width, 2);
+		outline(context, look, x, y, width, Math.min(2, width / 4));
 	if (width > TEXT_PX) {
 		context.fillStyle = look.text;
 		context.fillText(cutName(labelName(label), width), x + 3, y + 12.5);
