@@ -612,6 +612,12 @@ class Sources(InBrowser):
         expected = sum(line["self_ns"] for line in listing["lines"]) / listing["total_ns"] * 100
         self.assertAlmostEqual(own, expected, delta=0.3)
 
+    def test_legend_has_modules_that_only_call(self):
+        rows = self.recording.report("-n", "0", "--by", "module")["rows"]
+        modules = {os.path.basename(row["module"]) for row in rows if row["module"]}
+        self.assertGreater(len(modules), 1)
+        self.assertLessEqual(modules, set(self.text("#legend").split()))
+
     def test_search_goes_from_line_to_line(self):
         with open(source_path("four_functions"), encoding="utf-8") as file:
             lines = [number for number, line in enumerate(file, 1) if "four_" in line]

@@ -76,11 +76,12 @@ function legendItem(color, text, title) {
 	return item;
 }
 
+// Those that are to be seen, the one with most self time first; what only calls has none.
 function moduleShares() {
-	const sums = sumFunctions()[0].self.weight, shares = new Map();
+	const sums = sumFunctions()[0], shares = new Map();
 	functions.forEach((row, id) => {
-		if (row.module && sums[id])
-			shares.set(row.module, (shares.get(row.module) || 0) + sums[id]);
+		if (row.module && sums.total.weight[id])
+			shares.set(row.module, (shares.get(row.module) || 0) + sums.self.weight[id]);
 	});
 	return [...shares].sort((a, b) => b[1] - a[1]);
 }
