@@ -480,6 +480,19 @@ class Views(InBrowser):
         self.assertAlmostEqual(shown * bounds, float(length) * {"s": 1e9, "ms": 1e6}[unit],
                                delta=bounds * 0.0001)
 
+    def test_narrow_frames_have_the_beginning_of_their_name(self):
+        self.page.run("window.drawn = [], ((fill) => { CanvasRenderingContext2D.prototype.fillText = "
+                      "function (text, ...at) { drawn.push([text, this.font]); fill.call(this, text, ...at); }; })"
+                      "(CanvasRenderingContext2D.prototype.fillText)")
+        self.page.resize(1200, 800)
+        self.page.settle()
+        drawn = self.page.run("drawn")
+        narrow = [text for text, font in drawn if font.startswith("11px")]
+        self.assertTrue([text for text, font in drawn if font.startswith("12px")])
+        self.assertTrue(narrow)
+        for text in narrow:  # without what it is in, and with more than an ellipsis
+            self.assertRegex(text, r"^(function|inlined)_|\w{8,}")
+
     def test_wheel_and_drag(self):
         left, top, width, _ = self.canvas()
         self.page.wheel(left + width / 4, top + 100, -300, control=True)

@@ -3,8 +3,10 @@
 // root at the bottom.
 //
 // options: label, tree(), flip, zooms (clicks zoom and stand in the address; else they choose only)
-const FRAME_PX = 18, NARROW_PX = 0.4, ANIMATION_MS = 160, DRAG_PX = 4, TEXT_PX = 24;
+const FRAME_PX = 18, NARROW_PX = 0.4, ANIMATION_MS = 160, DRAG_PX = 4, TEXT_PX = 18, ELLIPSIS_PX = 80;
 const FONT = "12px ui-monospace, Menlo, Consolas, \"DejaVu Sans Mono\", monospace";
+// For names that are too long in the other.
+const NARROW_FONT = "11px \"Liberation Sans\", Arial, Helvetica, sans-serif";
 const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 let charPx = 7.25;
 
@@ -14,13 +16,44 @@ function frameLook() {
 		match: dark() ? "#a03ea0" : "#ef82ef", line: dark() ? "#fff" : "#000"};
 }
 
-// As much of a name as fits: without what it is in (`std::`), then without its end.
-function cutName(name, width) {
-	const room = Math.floor((width - 7) / charPx);
+const narrowWidths = new Map(); // of characters
+
+function narrowWidth(context, text) {
+	let width = 0;
+	for (const char of text) {
+		if (!narrowWidths.has(char))
+			narrowWidths.set(char, context.measureText(char).width);
+		width += narrowWidths.get(char);
+	}
+	return width;
+}
+
+// Without what it is in (`std::`), as far as that is too long.
+function shortName(context, name, room) {
 	let rest = name;
-	while (rest.length > room && /^[\w~]+::./.test(rest))
+	while (narrowWidth(context, rest) > room && /^[\w~]+::./.test(rest))
 		rest = rest.slice(rest.indexOf("::") + 2);
-	return rest.length <= room ? rest : room < 2 ? "" : rest.slice(0, room - 1) + "\u2026";
+	return rest;
+}
+
+function drawName(context, name, x, y, width) {
+	if (name.length * charPx <= width - 7) {
+		context.fillText(name, x + 3, y + 12.5);
+		return;
+	}
+	context.save();
+	context.font = NARROW_FONT;
+	let text = shortName(context, name, width - 5);
+	if (width > ELLIPSIS_PX && narrowWidth(context, text) > width - 5) {
+		while (narrowWidth(context, text + "\u2026") > width - 5)
+			text = text.slice(0, -1);
+		text += "\u2026";
+	}
+	context.beginPath();
+	context.rect(x, y, width - 2, FRAME_PX); // a letter in part says as much as an ellipsis, which is as wide as three
+	context.clip();
+	context.fillText(text, x + 3, y + 12.5);
+	context.restore();
 }
 
 function drawFrame(context, look, label, x, y, width, alpha) {
@@ -32,7 +65,7 @@ function drawFrame(context, look, label, x, y, width, alpha) {
 		outline(context, look, x, y, width, Math.min(2, width / 4));
 	if (width > TEXT_PX) {
 		context.fillStyle = look.text;
-		context.fillText(cutName(labelName(label), width), x + 3, y + 12.5);
+		drawName(context, labelName(label), x, y, width);
 	}
 }
 
