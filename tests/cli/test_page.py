@@ -665,6 +665,8 @@ class NoSources(InBrowser):
         self.page.click("#tab-source")
         self.assertIn("not found", self.text("#view-source .note"))
         self.assertRegex(self.cells("source")[0][-2], r"^\d+$")
+        self.page.click("#view-source .body .row", "right")
+        self.assertTrue(self.page.run("document.querySelector('#menu').hidden"))
 
     def test_begins_with_a_file_that_is_there(self):
         self.page.click("#tab-source")
