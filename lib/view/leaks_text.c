@@ -12,6 +12,7 @@
 #include "calltree/filter.h"
 #include "calltree/leak_shares.h"
 #include "profile/heap_estimate.h"
+#include "view/cut.h"
 #include "view/level_json.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -109,11 +110,35 @@ static void append_state(struct buf *out, const struct leaks *leaks)
 	append_weight(out, METRIC_WALL, leaks->at_ns);
 }
 
+/* Of the command at least so much stands in the line of the numbers, or it is left out. */
+#define TITLE_COLUMNS 8
+
+/* The numbers whole, in several lines where they must be, and what fits of the command. */
+static void print_titled(const struct profile *profile, const char *numbers,
+			 const struct view *view, struct sink *sink)
+{
+	struct buf title = {0}, text = {0}, shown = {0};
+
+	profile_append_title(&title, profile);
+	buf_append_str(&text, numbers);
+	if (title.nr_bytes && text_columns(numbers) + TITLE_COLUMNS <= view->columns) {
+		buf_append_str(&text, ": ");
+		escape_terminal(&text, buf_str(&title));
+		append_cut(&shown, buf_str(&text), view->columns, CUT_END);
+		line_print(sink, view, STYLE_HEADING, buf_str(&shown));
+	} else {
+		paragraph_print_styled(view, STYLE_HEADING, "", numbers, sink);
+	}
+	buf_release(&title);
+	buf_release(&text);
+	buf_release(&shown);
+}
+
 static void print_heading(const struct leaks *leaks, const struct owners *owners,
 			  const struct view *view, struct sink *sink)
 {
 	const struct profile *profile = expansion_of(leaks)->profile;
-	struct buf text = {0}, title = {0};
+	struct buf text = {0};
 
 	if (leaks->nr) {
 		append_amount(&text, &leaks->total);
@@ -139,14 +164,8 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 	}
 	buf_append_str(&text, ", in ");
 	append_weight(&text, METRIC_WALL, profile->meta.duration_ns);
-	profile_append_title(&title, profile);
-	if (title.nr_bytes) {
-		buf_append_str(&text, ": ");
-		escape_terminal(&text, buf_str(&title));
-	}
-	line_print(sink, view, STYLE_HEADING, buf_str(&text));
+	print_titled(profile, buf_str(&text), view, sink);
 	buf_release(&text);
-	buf_release(&title);
 }
 
 /* As many as rows; "    1.21 MiB ± 200 KiB in 1,204 blocks, of 2 stacks, by worker (1234)". */
@@ -160,14 +179,13 @@ static void print_owners(const struct leaks *leaks, const struct owners *owners,
 		const struct leak_share *share = &owners->shares[i];
 
 		buf_clear(&text);
-		buf_append_str(&text, "    ");
 		append_amount(&text, &share->tally);
 		append_stacks(&text, share->nr_stacks);
 		buf_append_str(&text, ", by ");
 		append_owner(&text, leaks, &share->owner, owners->are_of_processes);
-		line_print(sink, view,
-			   style_of_percent(tally_percent(&share->tally, &leaks->total)),
-			   buf_str(&text));
+		paragraph_print_styled(
+			view, style_of_percent(tally_percent(&share->tally, &leaks->total)), "    ",
+			buf_str(&text), sink);
 	}
 	if (shown < owners->nr) {
 		buf_clear(&text);
@@ -206,8 +224,24 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 	if (leaks->tells_lost)
 		reach_append_leak(&text, leak);
 	line_print(sink, view, STYLE_PLAIN, "");
-	line_print(sink, view, style_of_percent(tally_percent(&leak->tally, &leaks->total)),
-		   buf_str(&text));
+	paragraph_print_styled(view, style_of_percent(tally_percent(&leak->tally, &leaks->total)),
+			       "", buf_str(&text), sink);
+	buf_release(&text);
+}
+
+#define STACK_INDENT  4
+#define SHORTEST_PATH 16
+
+/* A path with what follows it, in so many columns: first its directories are cut. */
+static void append_located(struct buf *out, const char *path, const char *rest, size_t room)
+{
+	size_t taken = text_columns(rest), least = text_columns(cut_directories(path)) + 2;
+	struct buf text = {0};
+
+	least = least < SHORTEST_PATH ? least : SHORTEST_PATH;
+	append_cut(&text, path, room > taken + least ? room - taken : least, CUT_START);
+	buf_append_str(&text, rest);
+	append_cut(out, buf_str(&text), room, CUT_MIDDLE);
 	buf_release(&text);
 }
 
@@ -217,12 +251,11 @@ static void print_level(const struct expansion *expansion, const struct level *l
 {
 	const struct place *place = &expansion->places[level->place];
 	const struct module *module = label_module(expansion, level->label);
-	struct buf text = {0}, name = {0};
+	struct buf text = {0}, name = {0}, path = {0}, line = {0};
 
 	label_append_name(&name, expansion, level->label, view->names);
-	buf_append_str(&text, "    ");
 	if (place->file.v != STR_EMPTY.v) {
-		escape_terminal(&text, profile_str(expansion->profile, place->file));
+		escape_terminal(&path, profile_str(expansion->profile, place->file));
 		if (place->line)
 			buf_printf(&text, ":%u", place->line);
 		buf_append_str(&text, ": ");
@@ -236,15 +269,20 @@ static void print_level(const struct expansion *expansion, const struct level *l
 	append_repeats(&text, nr_same);
 	if (level->inlined)
 		buf_append_str(&text, " (inlined)");
-	line_print(sink, view, STYLE_PLAIN, buf_str(&text));
+	line_append_spaces(&line, STACK_INDENT);
+	append_located(&line, buf_str(&path), buf_str(&text),
+		       view->columns > STACK_INDENT ? view->columns - STACK_INDENT : 1);
+	line_print(sink, view, STYLE_PLAIN, buf_str(&line));
 	buf_release(&text);
 	buf_release(&name);
+	buf_release(&path);
+	buf_release(&line);
 }
 
 static void print_notes(const struct leaks *leaks, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(struct buf *, const struct profile *) = {
-		summary_append_unwatched, summary_append_lost_blocks};
+		summary_append_unwatched, summary_append_late_programs, summary_append_lost_blocks};
 	struct buf note = {0};
 	bool any = false;
 

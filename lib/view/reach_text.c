@@ -137,19 +137,20 @@ void reach_print_heading(const struct leaks *leaks, const struct view *view, str
 	if (!leaks->nr)
 		return;
 	if (!reach_is_searched(profile, scope.at_ns)) {
-		line_print(sink, view, STYLE_PLAIN,
-			   scope.at_ns == HEAP_AT_END
-				   ? "nobody looked for pointers to it: 'profc record --mem "
-				     "--reachable' does"
-				   : "nobody looked for pointers to it then: 'mem search TEXT' "
-				     "does, see profc-record(1)");
+		paragraph_print(view, "",
+				scope.at_ns == HEAP_AT_END
+					? "nobody looked for pointers to it: 'profc record --mem "
+					  "--reachable' does"
+					: "nobody looked for pointers to it then: 'mem search "
+					  "TEXT' does, see profc-record(1)",
+				sink);
 		return;
 	}
 	if (leaks->lost.weight || leaks->pointed_to.weight) {
 		append_amount(&text, &leaks->lost);
 		buf_append_str(&text, " of it lost: no pointer to it in ");
 		reach_append_searched(&text, profile, &scope);
-		line_print(sink, view, STYLE_HEADING, buf_str(&text));
+		paragraph_print_styled(view, STYLE_HEADING, "", buf_str(&text), sink);
 	}
 	buf_release(&text);
 	reach_print_not_searched(profile, &scope, view, sink);

@@ -707,6 +707,27 @@ void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 		       "with --mem=all, loses less");
 }
 
+void summary_append_late_programs(struct buf *note, const struct profile *profile)
+{
+	struct heap_survey survey;
+
+	heap_survey(&survey, profile);
+	if (!survey.nr_late)
+		return;
+	append_count(note, survey.nr_late);
+	buf_append_str(note, survey.nr_late == 1 ? " program was" : " programs were");
+	buf_append_str(
+		note, " executed meanwhile: what was allocated in the first moments of one, mostly "
+		      "less than 0.3 s, is not in this; to have it of one of them, record "
+		      "that program itself");
+}
+
+static void note_late_programs(const struct weights *weights, struct buf *note)
+{
+	if (metric_is_memory(weights->metric))
+		summary_append_late_programs(note, profile_of(weights));
+}
+
 static void note_lost_blocks(const struct weights *weights, struct buf *note)
 {
 	if (metric_is_memory(weights->metric))
@@ -716,10 +737,10 @@ static void note_lost_blocks(const struct weights *weights, struct buf *note)
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_within,	  note_missed,		note_unattributed,  note_no_stack,
-		note_truncated,	  note_elided,		note_nameless,	    note_interpreter,
-		note_few_samples, note_filtered_counts, note_late_counts,   note_refusals,
-		note_unknown,	  note_lost_blocks,	note_hides_nothing,
+		note_within,	  note_missed,		note_unattributed, note_no_stack,
+		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
+		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
+		note_unknown,	  note_late_programs,	note_lost_blocks,  note_hides_nothing,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -39,6 +39,12 @@ bool summary_append_missed(struct buf *out, const struct profile *profile);
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile);
 
 /*
+ * "9 programs were executed meanwhile", and what of their allocations is missing, if there are any.
+ * Else nothing is appended.
+ */
+void summary_append_late_programs(struct buf *note, const struct profile *profile);
+
+/*
  * "1 function could not be watched", and what that means for what is not freed: one that frees may
  * be among those. Else nothing is appended.
  */

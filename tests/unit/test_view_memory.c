@@ -479,12 +479,13 @@ static void test_memory__json(void **state)
 struct leaks_limits {
 	size_t rows;	/* 0: all */
 	uint64_t depth; /* levels of a stack, from the leaf on; 0: all */
+	size_t columns; /* 0: 80 */
 };
 
 static void expect_leaks_of(struct profile *profile, uint64_t min_age_ns, enum leaks_by by,
 			    const struct leaks_limits *limits, bool as_json, const char *expected)
 {
-	const struct view view = {.columns = 80};
+	const struct view view = {.columns = limits->columns ? limits->columns : 80};
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
 	struct leaks *leaks;
@@ -555,7 +556,7 @@ static void test_memory__leaks_of_several_processes(void **state)
 		"    14.5 KiB in 5 blocks, of 2 stacks, by server (200)\n"
 		"    2.00 KiB in 2 blocks, of one stack, by prog (100)\n"
 		"\n"
-		"14.0 KiB in 4 blocks by server (200), the oldest for 5.12 µs, growing by 1.24 "
+		"14.0 KiB in 4 blocks by server (200), the oldest for 5.12 µs, growing by 1.24\n"
 		"GiB/s\n"
 		"    /src/c.c:20: cache\n"
 		"\n"
@@ -571,7 +572,7 @@ static void test_memory__leaks_of_several_processes(void **state)
 			"    and 1 more\n"
 			"\n"
 			"14.0 KiB in 4 blocks by server (200), the oldest for 5.12 µs, growing by "
-			"1.24 GiB/s\n"
+			"1.24\nGiB/s\n"
 			"    /src/c.c:20: cache\n"
 			"\n"
 			"2 more (-n 0 shows all)\n");
@@ -613,23 +614,23 @@ static void test_memory__leaks_of_several_threads(void **state)
 			"    2.00 KiB in 1 block, of one stack, by thread server of server (200)\n"
 			"\n"
 			"8.00 KiB in 2 blocks by thread worker of server (200), the oldest for "
-			"4.10 µs, none of it in the second half\n"
+			"4.10 µs,\nnone of it in the second half\n"
 			"    /src/c.c:20: cache\n"
 			"\n"
 			"4.00 KiB in 1 block by thread logger of server (200), for 2.05 µs, "
-			"growing by 1.24 GiB/s\n"
+			"growing by\n1.24 GiB/s\n"
 			"    /src/c.c:20: cache\n"
 			"\n"
 			"2.00 KiB in 2 blocks by thread prog of prog (100), the oldest for 6.14 "
-			"µs, growing by 318 MiB/s\n"
+			"µs,\ngrowing by 318 MiB/s\n"
 			"    /src/c.c:20: cache\n"
 			"\n"
 			"2.00 KiB in 1 block by thread server of server (200), for 5.12 µs, none "
-			"of it in the second half\n"
+			"of it in\nthe second half\n"
 			"    /src/c.c:20: cache\n"
 			"\n"
 			"512 bytes in 1 block by thread logger of server (200), for 1.02 µs, "
-			"growing by 159 MiB/s\n"
+			"growing by\n159 MiB/s\n"
 			"    /src/l.c: log\n");
 	expect_leaks_of(
 		made_by_several(), 0, LEAKS_BY_THREAD,
@@ -656,6 +657,51 @@ static void test_memory__leaks_of_some_age(void **state)
 		     "\n"
 		     "3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s\n"
 		     "    /src/c.c:20: cache\n");
+}
+
+/* Directories are cut before names of functions, and no number is. */
+static void test_memory__leaks_fit_the_terminal(void **state)
+{
+	struct made made = made_begin();
+
+	(void)state;
+	made_block(&made,
+		   "main@/build/server-2.11/src/main/server_main.c:1204;"
+		   "accept_connection_and_read_request@/build/server-2.11/src/net/accept.c:77;"
+		   "copy@p.c:7",
+		   KIB * KIB, 0, 2 * MS);
+	expect_leaks_of(made_end(&made), 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.columns = 50},
+			false,
+			"1.00 MiB in 1 block not freed, of one stack, in\n"
+			"2.05 ms\n"
+			"\n"
+			"1.00 MiB in 1 block, for 0 ns, growing by 977\n"
+			"MiB/s\n"
+			"    p.c:7: copy\n"
+			"    …/accept.c:77: …pt_connection_and_read_request\n"
+			"    …server-2.11/src/main/server_main.c:1204: main\n");
+}
+
+/* What a shell starts is another program: the number is too small, and says so. */
+static void test_memory__leaks_of_late_programs_are_noted(void **state)
+{
+	struct profile *profile = made_up();
+	struct profile_process other = {.pid = 7, .parent = 0};
+	struct profile_heap_moment moment = {.time_ns = 5000};
+
+	(void)state;
+	moment.process = profile_add_process(profile, &other).v;
+	profile_add_heap_moment(profile, &moment);
+	expect_leaks_of(
+		profile, 1000000, LEAKS_BY_PROCESS, &(struct leaks_limits){.depth = 1}, false,
+		"3.00 MiB in 3 blocks not freed, of one stack, in 6.18 ms: ./prog\n"
+		"\n"
+		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"note: 1 program was executed meanwhile: what was allocated in the first moments\n"
+		"      of one, mostly less than 0.3 s, is not in this; to have it of one of them,\n"
+		"      record that program itself\n");
 }
 
 /* What a call has mapped is told from what an allocator has handed out. */
@@ -850,11 +896,11 @@ static void test_memory__leaks_with_what_is_lost(void **state)
 		searched(), &(struct leaks_limits){.depth = 1}, false,
 		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
 		"2.00 MiB in 3 blocks of it lost: no pointer to it in 3.00 MiB of one process, "
-		"which stood still for 2.00 ms\n"
+		"which stood still for\n2.00 ms\n"
 		"not searched: prog (100): it ended\n"
 		"\n"
 		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; 2.00 MiB "
-		"in 2 blocks of it lost; a part not searched\n"
+		"in 2 blocks of it lost;\na part not searched\n"
 		"    /src/c.c:20: cache\n"
 		"\n"
 		"1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s; all of it lost\n"
@@ -889,10 +935,10 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 		searched_at_mark(), &at, &(struct leaks_limits){.depth = 1}, false,
 		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
 		"1.00 MiB in 1 block of it lost: no pointer to it in 1.00 KiB of one process, "
-		"which stood still for 1.00 ms\n"
+		"which stood still for\n1.00 ms\n"
 		"\n"
 		"2.00 MiB in 2 blocks, the oldest for 3.07 ms, growing by 651 MiB/s; 1.00 MiB in 1 "
-		"block of it lost; a part not searched\n"
+		"block of it lost;\na part not searched\n"
 		"    /src/c.c:20: cache\n"
 		"\n"
 		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; pointed to\n"
@@ -1066,6 +1112,8 @@ int main(void)
 		cmocka_unit_test(test_memory__leaks_of_processes_of_one_name),
 		cmocka_unit_test(test_memory__leaks_of_several_threads),
 		cmocka_unit_test(test_memory__leaks_of_some_age),
+		cmocka_unit_test(test_memory__leaks_fit_the_terminal),
+		cmocka_unit_test(test_memory__leaks_of_late_programs_are_noted),
 		cmocka_unit_test(test_memory__leaks_of_mappings_are_marked),
 		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
 		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
