@@ -106,16 +106,21 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 static const struct table_column columns[NR_COLUMNS] = {
 	{.header = "change %", .right = true},
 	{.header = "\xc2\xb1", .right = true},
-	{.header = "old", .right = true},
-	{.header = "new", .right = true},
+	{.header = "old", .right = true, .drop = 3},
+	{.header = "new", .right = true, .drop = 2},
 	{.header = "", .drop = 1},
 	{.header = "function",
 	 .flexible = true,
 	 .cut = CUT_MIDDLE,
-	 .min_columns = 12,
+	 .min_columns = 16,
 	 .share = 3,
-	 .kept_columns = 32},
-	{.header = "module", .flexible = true, .cut = CUT_END, .min_columns = 6, .share = 1},
+	 .kept_columns = 24},
+	{.header = "module",
+	 .flexible = true,
+	 .cut = CUT_END,
+	 .min_columns = 6,
+	 .share = 1,
+	 .drop = 4},
 };
 
 /* Of lines the last column says where they are; of what is no code there is none. */
@@ -129,9 +134,12 @@ static void head_names(const struct diff *diff, struct table_column *headed)
 	struct table_column *name = &headed[LAST_OF_NUMBERS + 1], *more = name + 1;
 
 	if (diff->by == BY_LINE) {
+		name->min_columns = 10;
 		more->header = "location";
 		more->cut = CUT_START;
 		more->share = 2;
+		more->min_columns = 14;
+		more->drop = 0;
 		return;
 	}
 	if (diff->by == BY_FUNCTION)
@@ -253,7 +261,8 @@ static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
 static void print_left_out(const struct diff *diff, const struct view *view, size_t nr_more,
 			   size_t nr_unsure, struct sink *sink)
 {
-	const char *noise = diff_has_runs(diff) ? "as runs differ" : "within sampling noise";
+	const char *noise = diff_has_runs(diff) ? "no more than runs of one side differ"
+						: "within sampling noise";
 	struct buf text = {0};
 
 	if (nr_more > 0) {

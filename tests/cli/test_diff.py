@@ -108,6 +108,28 @@ class Diff(unittest.TestCase):
             for line in self.diff("--width", "80", *options).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_names_are_left_where_there_is_little_room(self):
+        lines = self.diff("--width", "40", "--all", "-n", "50").stdout.splitlines()
+        table = lines[lines.index("") + 1:]
+        self.assertRegex(table[0], r"^change % +± .*  function$")
+        for line in lines:
+            self.assertLessEqual(len(line), 40, line)
+        names = [line.rsplit("  ", 1)[-1] for line in table[1:51]]
+        self.assertEqual(len(names), 50)
+        for name in names:
+            self.assertTrue("…" not in name or len(name) >= 14, name)
+        lines = self.diff("--width", "40", "--by", "line", "--all", "-n", "5").stdout.splitlines()
+        self.assertRegex(lines[lines.index("") + 1], r"^change % +± .*function +location$")
+
+    def test_runs_that_differ_among_themselves_are_told(self):
+        done = profc("diff", self.paths["old"], self.paths["new"], "--", self.paths["old"],
+                     self.paths["new"])
+        self.assertNotIn("within sampling noise", done.stdout)
+        done = profc("diff", self.paths["old"], self.paths["new"], "--", self.paths["new"],
+                     self.paths["new"])
+        self.assertIn("changed no more than runs of one side differ (--all shows them)",
+                      done.stdout)
+
     def test_other_rows_have_the_time_of_the_report(self):
         for by in ("line", "file", "module", "thread", "process", "state", "syscall"):
             diff = json.loads(self.diff("--json", "-m", "wall", "--by", by).stdout)
