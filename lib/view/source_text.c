@@ -16,6 +16,7 @@
 #include "view/flat_fields.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 #include "view/per_call_text.h"
 
 /* Columns of a tab stop in source text. */
@@ -33,8 +34,8 @@ struct columns {
 	const struct view *view;
 	struct sink *sink;
 	struct unit unit;
-	size_t amount, number; /* widths */
-	bool has_self, has_calls;
+	size_t amount, percent, number; /* widths */
+	bool has_amounts, has_self, has_calls, has_per_call;
 };
 
 #define AMOUNT_COLUMNS	 8 /* "self ms" */
@@ -42,6 +43,8 @@ struct columns {
 #define PER_CALL_COLUMNS 11
 /* With counts, a narrower listing has the time of lines and what they call, but not self. */
 #define ROOMY_COLUMNS 110
+/* With less than this there are shares only, so that there is room for source. */
+#define COLUMNS_OF_AMOUNTS 64
 
 static const struct profile *profile_of(const struct listing *listing)
 {
@@ -98,9 +101,14 @@ static void columns_init(struct columns *columns, const struct listing *listing,
 	if (columns->has_calls)
 		least += strlen("tottime") - strlen("self");
 	columns->has_self = !columns->has_calls || view->columns >= ROOMY_COLUMNS;
+	columns->has_amounts = view->columns >= COLUMNS_OF_AMOUNTS;
+	columns->has_per_call = columns->has_calls && columns->has_amounts;
 	columns->amount = width_of_amount(&columns->unit, largest) + columns->has_calls;
 	if (columns->amount < least)
 		columns->amount = least;
+	if (!columns->has_amounts)
+		columns->amount = 0;
+	columns->percent = columns->has_amounts ? 6 : 1 + strlen("total%");
 	columns->number = last_line(listing) > 99999 ? 7 : 5;
 }
 
@@ -112,13 +120,13 @@ static void append_cost(struct buf *out, const struct columns *columns, const st
 	enum style style = style_of_percent(percent);
 	struct buf text = {0};
 
-	if (tally && tally->weight > 0)
+	if (tally && tally->weight > 0 && columns->has_amounts)
 		append_in_unit(&text, tally->weight, &columns->unit);
 	line_append_right(out, columns->view, style, columns->amount, buf_str(&text));
 	buf_clear(&text);
 	if (tally && tally->weight > 0)
 		append_percent(&text, percent);
-	line_append_right(out, columns->view, style, 6, buf_str(&text));
+	line_append_right(out, columns->view, style, columns->percent, buf_str(&text));
 	buf_append_byte(out, ' ');
 	buf_release(&text);
 }
@@ -158,16 +166,19 @@ static void append_numbers(struct buf *out, const struct columns *columns, const
 	if (columns->has_self)
 		append_cost(out, columns, self);
 	append_cost(out, columns, total);
-	if (columns->has_calls)
+	if (columns->has_per_call)
 		append_line_per_call(out, columns, line);
 }
 
 /* Columns that are left behind the numbers and so many more; a few if there are none. */
 static size_t room_after(const struct columns *columns, size_t used)
 {
-	used += (columns->has_self + 1U) * (columns->amount + 7) + columns->number;
+	used += (columns->has_self + 1U) * (columns->amount + columns->percent + 1) +
+		columns->number;
 	if (columns->has_calls)
-		used += CALLS_COLUMNS + PER_CALL_COLUMNS;
+		used += CALLS_COLUMNS;
+	if (columns->has_per_call)
+		used += PER_CALL_COLUMNS;
 	return columns->view->columns > used + 8 ? columns->view->columns - used : 8;
 }
 
@@ -235,9 +246,17 @@ static void append_cost_header(struct buf *line, const struct columns *columns, 
 {
 	struct buf head = {0};
 
-	buf_printf(&head, "%s%s%s", name, *columns->unit.name ? " " : "", columns->unit.name);
-	line_append_right(line, columns->view, STYLE_HEADING, columns->amount, buf_str(&head));
-	line_append_right(line, columns->view, STYLE_HEADING, 6, "%");
+	if (columns->has_amounts) {
+		buf_printf(&head, "%s%s%s", name, *columns->unit.name ? " " : "",
+			   columns->unit.name);
+		line_append_right(line, columns->view, STYLE_HEADING, columns->amount,
+				  buf_str(&head));
+		line_append_right(line, columns->view, STYLE_HEADING, columns->percent, "%");
+	} else {
+		buf_printf(&head, "%s%%", name);
+		line_append_right(line, columns->view, STYLE_HEADING, columns->percent,
+				  buf_str(&head));
+	}
 	buf_append_byte(line, ' ');
 	buf_release(&head);
 }
@@ -260,46 +279,57 @@ static void print_header(const struct columns *columns)
 		line_append_right(&line, columns->view, STYLE_HEADING, CALLS_COLUMNS, "ncalls");
 	if (columns->has_self)
 		append_cost_header(&line, columns, "self");
-	append_cost_header(&line, columns, columns->has_calls ? "tottime" : "total");
-	if (columns->has_calls)
+	append_cost_header(&line, columns,
+			   columns->has_calls && columns->has_amounts ? "tottime" : "total");
+	if (columns->has_per_call)
 		append_per_call_header(&line, columns);
 	line_append_right(&line, columns->view, STYLE_HEADING, columns->number, "line");
 	line_end(&line, columns->sink);
 	buf_release(&line);
 }
 
-#define SHORTEST_PATH 16
-
-/* The numbers are kept; of the path, its end. */
-static void print_file_heading(const struct columns *columns)
+/* "1.20 s self (60.0%), 1.80 s total (90.0%)" */
+static void append_file_costs(struct buf *out, const struct listing *listing)
 {
-	const struct listing *listing = columns->listing;
 	const struct tally *total = &listing->source->weights->total;
 	enum metric metric = listing->source->weights->metric;
 	const struct source_file *file = listing->file;
-	struct buf text = {0}, line = {0}, path = {0}, shown = {0};
+
+	append_weight(out, metric, file->self.weight);
+	buf_append_str(out, " self (");
+	append_percent(out, tally_percent(&file->self, total));
+	buf_append_str(out, "%), ");
+	append_weight(out, metric, file->total.weight);
+	buf_append_str(out, " total (");
+	append_percent(out, tally_percent(&file->total, total));
+	buf_append_str(out, "%)");
+}
+
+#define SHORTEST_PATH 16
+
+/* The numbers are kept, in a line of their own where they must; of the path, its end. */
+static void print_file_heading(const struct columns *columns)
+{
+	const struct listing *listing = columns->listing;
+	struct buf costs = {0}, path = {0}, shown = {0};
 	size_t room = columns->view->columns, nr_taken;
 
-	buf_append_str(&text, ": ");
-	append_weight(&text, metric, file->self.weight);
-	buf_append_str(&text, " self (");
-	append_percent(&text, tally_percent(&file->self, total));
-	buf_append_str(&text, "%), ");
-	append_weight(&text, metric, file->total.weight);
-	buf_append_str(&text, " total (");
-	append_percent(&text, tally_percent(&file->total, total));
-	buf_append_str(&text, "%)");
-	escape_terminal(&path, profile_str(profile_of(listing), file->file));
-	nr_taken = text_columns(buf_str(&text));
-	room = room > nr_taken + SHORTEST_PATH ? room - nr_taken : SHORTEST_PATH;
-	append_cut(&shown, buf_str(&path), room, CUT_START);
-	buf_append_str(&shown, buf_str(&text));
-	style_append(&line, columns->view, STYLE_HEADING, buf_str(&shown));
-	line_end(&line, columns->sink);
-	buf_release(&line);
+	append_file_costs(&costs, listing);
+	escape_terminal(&path, profile_str(profile_of(listing), listing->file->file));
+	nr_taken = strlen(": ") + text_columns(buf_str(&costs));
+	if (room >= nr_taken + SHORTEST_PATH) {
+		append_cut(&shown, buf_str(&path), room - nr_taken, CUT_START);
+		buf_printf(&shown, ": %s", buf_str(&costs));
+		line_print(columns->sink, columns->view, STYLE_HEADING, buf_str(&shown));
+	} else {
+		append_cut(&shown, buf_str(&path), room, CUT_START);
+		line_print(columns->sink, columns->view, STYLE_HEADING, buf_str(&shown));
+		paragraph_print_styled(columns->view, STYLE_HEADING, "", buf_str(&costs),
+				       columns->sink);
+	}
 	buf_release(&path);
 	buf_release(&shown);
-	buf_release(&text);
+	buf_release(&costs);
 }
 
 /*
@@ -331,6 +361,66 @@ static uint64_t next_shown(const struct listing *listing, uint64_t number)
 	return lines[low].line > number + context ? lines[low].line - context : number;
 }
 
+/* A listing of more lines than this has its hottest ones named above it. */
+#define LINES_AT_A_GLANCE 24
+#define HOTTEST_NAMED	  3
+
+static bool is_longer_than_a_glance(const struct listing *listing, uint64_t last)
+{
+	uint64_t number = next_shown(listing, listing->first);
+	size_t nr = 0;
+
+	for (; number <= last && nr <= LINES_AT_A_GLANCE; nr++)
+		number = next_shown(listing, number + 1);
+	return nr > LINES_AT_A_GLANCE;
+}
+
+/* The lines of most self, the most first; returns how many. */
+static size_t find_hottest(const struct listing *listing, uint64_t last,
+			   const struct source_line **hottest)
+{
+	const struct source_file *file = listing->file;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < file->nr_lines; i++) {
+		const struct source_line *line = &listing->source->lines[file->first_line + i];
+		size_t at = nr;
+
+		if (!line->self.weight || line->line < listing->first || line->line > last)
+			continue;
+		for (; at > 0 && hottest[at - 1]->self.weight < line->self.weight; at--)
+			if (at < HOTTEST_NAMED)
+				hottest[at] = hottest[at - 1];
+		if (at < HOTTEST_NAMED)
+			hottest[at] = line;
+		nr += nr < HOTTEST_NAMED;
+	}
+	return nr;
+}
+
+/* "most self in line 431 (13.5%), 573 (2.1%), 474 (1.4%)" */
+static void print_hottest(const struct columns *columns, uint64_t last)
+{
+	const struct listing *listing = columns->listing;
+	const struct source_line *hottest[HOTTEST_NAMED];
+	struct buf text = {0};
+	size_t nr;
+
+	if (!is_longer_than_a_glance(listing, last))
+		return;
+	nr = find_hottest(listing, last, hottest);
+	for (size_t i = 0; i < nr; i++) {
+		buf_printf(&text, "%s%u (", i ? ", " : "most self in line ", hottest[i]->line);
+		append_percent(&text,
+			       tally_percent(&hottest[i]->self, &listing->source->weights->total));
+		buf_append_str(&text, "%)");
+	}
+	if (nr)
+		paragraph_print_styled(columns->view, STYLE_PLAIN, "", buf_str(&text),
+				       columns->sink);
+	buf_release(&text);
+}
+
 static void print_gap(const struct columns *columns)
 {
 	struct buf line = {0};
@@ -348,6 +438,7 @@ void listing_print_text(const struct listing *listing, const struct view *view, 
 
 	columns_init(&columns, listing, view, sink);
 	print_file_heading(&columns);
+	print_hottest(&columns, last);
 	print_header(&columns);
 	while (number <= last) {
 		uint64_t next = next_shown(listing, number + 1);

@@ -214,10 +214,9 @@ static struct profile *counted_program(void)
 }
 
 /* As text in a view, or without one as JSON. */
-static void expect_counts(const char *name, const struct view *view, struct listing listing,
-			  const char *expected)
+static void expect_listing(struct profile *profile, const char *name, const struct view *view,
+			   struct listing listing, const char *expected)
 {
-	struct profile *profile = counted_program();
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
 	struct weights *weights;
@@ -247,6 +246,12 @@ static void expect_counts(const char *name, const struct view *view, struct list
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
+}
+
+static void expect_counts(const char *name, const struct view *view, struct listing listing,
+			  const char *expected)
+{
+	expect_listing(counted_program(), name, view, listing, expected);
 }
 
 static const char *const work_c[] = {
@@ -308,6 +313,83 @@ static void test_view__source_with_counts(void **state)
 		"               100000.0  20.0                   ↳ inlined half\n"
 		"           0                                 6          return scale ? sum : sq…\n"
 		"                                             7  }\n");
+}
+
+/* Shares alone, so that something of the source is there; and no line is wider. */
+static void test_view__source_in_40_columns(void **state)
+{
+	const struct view tiny = {.columns = 40};
+
+	(void)state;
+	expect_counts("work.c", &tiny, whole_work,
+		      "work.c\n"
+		      "0 ns self (0.0%), 500 ms total (100.0%)\n"
+		      "      ncalls total%  line\n"
+		      "         300            1  static int w…\n"
+		      "                        2  {\n"
+		      "                        3          int …\n"
+		      "                        4\n"
+		      "  15,360,000  100.0     5          sum …\n"
+		      "               20.0        ↳ inlined half\n"
+		      "           0            6          retu…\n"
+		      "                        7  }\n");
+}
+
+/* In a listing that is longer than a screen they are not found at a glance. */
+static void test_view__source_names_the_hottest_lines(void **state)
+{
+	static const int samples_of_lines[] = {[3] = 1, [5] = 4, [7] = 2, [20] = 10, [28] = 3};
+	const struct view view = {.columns = 80};
+	const char *text[28];
+	struct listing listing = {.lines = text,
+				  .nr_lines = 28,
+				  .first = 1,
+				  .last = UINT32_MAX,
+				  .context = UINT32_MAX};
+	struct made made = made_begin();
+
+	(void)state;
+	for (size_t i = 0; i < 28; i++)
+		text[i] = "";
+	for (size_t line = 0; line < sizeof(samples_of_lines) / sizeof(int); line++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "main@long.c:%zu", line);
+		for (int i = 0; i < samples_of_lines[line]; i++)
+			made_sample(&made, stack, 1);
+	}
+	expect_listing(made_end(&made), "long.c", &view, listing,
+		       "long.c: 20.0 ms self (100.0%), 20.0 ms total (100.0%)\n"
+		       "most self in line 20 (50.0%), 5 (20.0%), 28 (15.0%)\n"
+		       " self ms     % total ms     %  line\n"
+		       "                                  1\n"
+		       "                                  2\n"
+		       "     1.0   5.0      1.0   5.0     3\n"
+		       "                                  4\n"
+		       "     4.0  20.0      4.0  20.0     5\n"
+		       "                                  6\n"
+		       "     2.0  10.0      2.0  10.0     7\n"
+		       "                                  8\n"
+		       "                                  9\n"
+		       "                                 10\n"
+		       "                                 11\n"
+		       "                                 12\n"
+		       "                                 13\n"
+		       "                                 14\n"
+		       "                                 15\n"
+		       "                                 16\n"
+		       "                                 17\n"
+		       "                                 18\n"
+		       "                                 19\n"
+		       "    10.0  50.0     10.0  50.0    20\n"
+		       "                                 21\n"
+		       "                                 22\n"
+		       "                                 23\n"
+		       "                                 24\n"
+		       "                                 25\n"
+		       "                                 26\n"
+		       "                                 27\n"
+		       "     3.0  15.0      3.0  15.0    28\n");
 }
 
 static void test_view__source_counted_without_samples(void **state)
@@ -416,6 +498,8 @@ int main(void)
 		cmocka_unit_test(test_view__source_that_is_not_here),
 		cmocka_unit_test(test_view__source_shorter_than_its_lines),
 		cmocka_unit_test(test_view__source_with_counts),
+		cmocka_unit_test(test_view__source_in_40_columns),
+		cmocka_unit_test(test_view__source_names_the_hottest_lines),
 		cmocka_unit_test(test_view__source_counted_without_samples),
 		cmocka_unit_test(test_view__source_that_can_be_changed_is_shown_first),
 		cmocka_unit_test(test_view__source_that_is_not_there_is_better_than_none),
