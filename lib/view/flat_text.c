@@ -432,14 +432,14 @@ static const struct flat_column columns[] = {
 	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
 	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), wait_cell},
-	{WAITS, NUMBER("threads"), nr_threads_cell},
+	{WAITS, SPARE_NUMBER("threads", 4), nr_threads_cell},
 	{WAITS, SPARE_NUMBER("pid", 3), wait_pid_cell},
 	{BIT(BY_FD), NAME("descriptor", CUT_MIDDLE, 28, 4), name_cell},
-	{BIT(BY_LOCK), NAME("lock", CUT_END, 14, 3), name_cell},
+	{BIT(BY_LOCK), NAME("lock", CUT_END, 16, 3), name_cell},
 	{BIT(BY_LOCK), SPARE_NAME("kind", CUT_END, 5, 1, 4), lock_kind_cell},
 	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), waiting_in_cell},
 	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), owners_cell},
-	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 8, 2), owner_in_cell},
+	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 2), owner_in_cell},
 	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
 	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), name_cell},
 };
@@ -462,13 +462,41 @@ static bool is_per_call(const struct flat_column *column)
 	return column->cell == per_call_cell || column->cell == per_call_interval_cell;
 }
 
-static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *unit)
+/* With less than this amounts of time leave no room for names: shares are enough. */
+#define COLUMNS_OF_AMOUNTS 60
+
+static bool is_narrow(const struct cells *cells)
+{
+	return cells->view->columns < COLUMNS_OF_AMOUNTS &&
+	       (BIT(cells->flat->second) & (CODE | WAITS)) != 0;
+}
+
+/* Of a lock its name and who has it are left: what waits for it has its own table. */
+static bool is_left_out_where_narrow(const struct flat_column *column, const struct flat *flat)
+{
+	if (column->cell == waiting_in_cell)
+		return flat->second == BY_LOCK;
+	return column->cell == self_cell || column->cell == total_cell ||
+	       column->cell == nr_threads_cell;
+}
+
+static const char *header_of(const struct flat_column *column, const struct cells *cells)
+{
+	if (is_narrow(cells) && column->cell == self_percent_cell)
+		return "self%";
+	if (is_narrow(cells) && column->cell == total_percent_cell)
+		return "total%";
+	return column->column.header;
+}
+
+static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *header,
+			  const char *unit)
 {
 	size_t i = chosen->nr++;
 
 	chosen->from[i] = from;
 	chosen->columns[i] = from->column;
-	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", from->column.header,
+	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", header,
 		 *unit && *unit != '/' ? " " : "", unit);
 	chosen->columns[i].header = chosen->headers[i];
 }
@@ -504,6 +532,8 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	enum metric metric = cells->flat->weights->metric;
 	bool is_grouped = cells->flat->groups != NULL;
 
+	if (is_narrow(cells) && is_left_out_where_narrow(column, cells->flat))
+		return false;
 	if (is_split(column))
 		return has_splits;
 	if (column->cell == cpu_cell)
@@ -563,7 +593,8 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 		const struct flat_column *column = &columns[i];
 
 		if (is_of_table(column, flat) && is_shown(column, cells, has_splits))
-			choose_column(chosen, column, unit_of(column, cells));
+			choose_column(chosen, column, header_of(column, cells),
+				      unit_of(column, cells));
 	}
 	if (flat->groups)
 		head_names(chosen, flat);
@@ -635,7 +666,7 @@ static void print_left_out(const struct flat *flat, const struct view *view,
 			   struct sink *sink)
 {
 	struct tally rest = {0};
-	struct buf text = {0}, line = {0};
+	struct buf text = {0};
 
 	if (shown >= flat->nr)
 		return;
@@ -654,12 +685,10 @@ static void print_left_out(const struct flat *flat, const struct view *view,
 	} else {
 		buf_append_str(&text, "no self (-n 0 shows all)");
 	}
-	append_cut(&line, buf_str(&text), view->columns, CUT_END);
-	line_print(sink, view, STYLE_DIM, buf_str(&line));
+	paragraph_print_styled(view, STYLE_DIM, "", buf_str(&text), sink);
 	if (flat_has_counts(flat) && !shows_calls && !view->rate_ns)
 		line_print(sink, view, STYLE_DIM, "none of these was counted: see --sort calls");
 	buf_release(&text);
-	buf_release(&line);
 }
 
 #define GROUPS_SHOWN 20
@@ -702,7 +731,7 @@ static void print_groups_left_out(const struct flat *flat, const struct view *vi
 		buf_append_str(&text, " more groups");
 	}
 	buf_append_str(&text, " (-n 0 shows all)");
-	line_print(sink, view, STYLE_DIM, buf_str(&text));
+	paragraph_print_styled(view, STYLE_DIM, "", buf_str(&text), sink);
 	buf_release(&text);
 }
 
@@ -761,10 +790,9 @@ static bool is_operator_new(const struct flat *flat, const struct flat_row *row)
 
 #define MOST_PERCENT 50
 
-void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink)
+static void note_operator_new(const struct flat *flat, struct buf *note)
 {
 	struct tally asked = {0};
-	struct buf text = {0};
 
 	if (flat->dimension != BY_FUNCTION || !metric_is_memory(flat->weights->metric))
 		return;
@@ -774,9 +802,46 @@ void flat_print_notes(const struct flat *flat, const struct view *view, struct s
 	}
 	if (tally_percent(&asked, &flat->weights->total) < MOST_PERCENT)
 		return;
-	append_percent(&text, tally_percent(&asked, &flat->weights->total));
-	buf_append_str(&text, "% is asked for by operator new for others: --tree shows for whom");
-	sink_str(sink, "\n");
-	paragraph_print(view, "note: ", buf_str(&text), sink);
-	buf_release(&text);
+	append_percent(note, tally_percent(&asked, &flat->weights->total));
+	buf_append_str(note, "% is asked for by operator new for others: --tree shows for whom");
+}
+
+/* Where threads waited is one question, for what another. */
+static void note_waits(const struct flat *flat, struct buf *note)
+{
+	const struct profile_waits *waits = profile_waits(flat_expansion(flat)->profile);
+	bool has_locks = false, has_files = false;
+
+	if (flat->weights->metric != METRIC_BLOCKED || flat->groups ||
+	    !(BIT(flat->dimension) & (FUNCTIONS | BIT(BY_SYSCALL))))
+		return;
+	for (size_t i = 0; i < waits->nr; i++) {
+		if (wait_is_of_memory((enum wait_kind)waits->rows[i].kind))
+			has_locks = true;
+		else
+			has_files = true;
+	}
+	if (!has_locks && !has_files)
+		return;
+	if (has_locks)
+		buf_append_str(note, "--by lock shows which locks threads waited for, and who had "
+				     "them");
+	buf_append_str(note, has_locks && has_files ? "; " : "");
+	if (has_files)
+		buf_append_str(note, has_locks ? "--by fd which files, pipes and sockets"
+					       : "--by fd shows which files, pipes and sockets "
+						 "threads waited for");
+}
+
+void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink)
+{
+	struct buf note = {0};
+
+	note_operator_new(flat, &note);
+	note_waits(flat, &note);
+	if (note.nr_bytes) {
+		sink_str(sink, "\n");
+		paragraph_print(view, "note: ", buf_str(&note), sink);
+	}
+	buf_release(&note);
 }

@@ -28,7 +28,7 @@
 /* Notes are printed from this share of the total on. */
 #define WORTH_A_NOTE_PERCENT 1.0
 #define FEW_SAMPLES	     100
-#define IDLE_PERCENT	     5.0
+#define IDLE_PERCENT	     50.0
 #define MOST_PERCENT	     50.0
 #define MANY_MISSED_PERCENT  30.0
 
@@ -487,19 +487,42 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 		   stuff_of(weights), runtime->name, runtime->advice);
 }
 
-/* For a program that mostly sleeps, wall time is likely the metric that is wanted. */
-static bool note_idle(const struct weights *weights, struct buf *note)
+/* ", blocked for 93.0% (-m blocked shows where)", if it is worth it. */
+static void append_rest_of_time(struct buf *note, const struct weights *weights, enum metric metric,
+				uint64_t wall_ns, const char *words)
+{
+	struct tally wall = {.weight = wall_ns};
+	struct tally part = {.weight = profile_total(profile_of(weights), metric)};
+	double percent = tally_percent(&part, &wall);
+
+	if (percent < WORTH_A_NOTE_PERCENT)
+		return;
+	buf_append_str(note, words);
+	append_percent(note, percent);
+	buf_printf(note, "%% (-m %s shows where)", metric_name(metric));
+}
+
+/* For a program that mostly waits, how long it ran is likely not what is wanted. */
+static bool is_mostly_idle(const struct weights *weights)
 {
 	struct tally wall = {.weight = profile_total(profile_of(weights), METRIC_WALL)};
-	double percent = tally_percent(&weights->total, &wall);
 
-	if (weights->metric != METRIC_CPU || !weights->selection->everything ||
-	    percent >= IDLE_PERCENT)
-		return false;
+	return weights->metric == METRIC_CPU && weights->selection->everything && wall.weight &&
+	       tally_percent(&weights->total, &wall) < IDLE_PERCENT;
+}
+
+static void note_idle(const struct weights *weights, struct buf *note)
+{
+	uint64_t wall_ns = profile_total(profile_of(weights), METRIC_WALL);
+	struct tally wall = {.weight = wall_ns};
+
+	if (!is_mostly_idle(weights))
+		return;
 	buf_append_str(note, "the threads were on-CPU for only ");
-	append_percent(note, percent);
-	buf_append_str(note, "% of their time: -m wall shows where they blocked");
-	return true;
+	append_percent(note, tally_percent(&weights->total, &wall));
+	buf_append_str(note, "% of their time");
+	append_rest_of_time(note, weights, METRIC_BLOCKED, wall_ns, ", blocked for ");
+	append_rest_of_time(note, weights, METRIC_RUNQ, wall_ns, ", waiting for a CPU for ");
 }
 
 struct tick_counts {
@@ -607,7 +630,7 @@ static void note_unknown(const struct weights *weights, struct buf *note)
 static void note_few_samples(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.samples >= FEW_SAMPLES || weights->total.weight == 0 ||
-	    note_idle(weights, note))
+	    is_mostly_idle(weights))
 		return;
 	if (metric_is_memory(weights->metric)) {
 		note_few_blocks(weights, note);
@@ -737,10 +760,11 @@ static void note_lost_blocks(const struct weights *weights, struct buf *note)
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_within,	  note_missed,		note_unattributed, note_no_stack,
-		note_truncated,	  note_elided,		note_nameless,	   note_interpreter,
-		note_few_samples, note_filtered_counts, note_late_counts,  note_refusals,
-		note_unknown,	  note_late_programs,	note_lost_blocks,  note_hides_nothing,
+		note_within,	    note_missed,      note_unattributed,    note_no_stack,
+		note_truncated,	    note_elided,      note_nameless,	    note_interpreter,
+		note_idle,	    note_few_samples, note_filtered_counts, note_late_counts,
+		note_refusals,	    note_unknown,     note_late_programs,   note_lost_blocks,
+		note_hides_nothing,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sink.h"
 #include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -15,6 +16,8 @@
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "view/blame_text.h"
+#include "view/flat_text.h"
+#include "view/style.h"
 
 #define LOCK_ADDRESS 0x4040
 
@@ -85,6 +88,100 @@ static void expect_blame(struct profile *profile, enum dimension dimension, cons
 	weights_free(weights);
 	selection_free(selection);
 	expansion_free(expansion);
+	profile_free(profile);
+}
+
+/* The table of a dimension and its notes. */
+static void expect_table(struct profile *profile, enum dimension dimension, size_t columns,
+			 const char *expected)
+{
+	const struct view view = {.columns = columns};
+	const struct filter everything = {.from_ns = 0};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+	struct flat *flat;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_BLOCKED);
+	flat = flat_new(weights, dimension);
+	flat_print_text(flat, &view, 0, &sink);
+	flat_print_notes(flat, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	flat_free(flat);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+}
+
+/* What is asked next is said: for which lock, for which file; where there are such. */
+static void test_blame__tables_tell_where_to_look(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	(void)state;
+	made_sleep(&made, "main;get;libc.so.6!pthread_mutex_lock",
+		   made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "[heap]", made.thread), 0, 30);
+	profile = made_end(&made);
+	expect_table(
+		profile, BY_FUNCTION, 80,
+		"self ms     %   ± total ms     %  function            wait function  module\n"
+		"   30.0 100.0 0.2     30.0 100.0  pthread_mutex_lock  get            libc.so.6\n"
+		"    0.0   0.0 0.2     30.0 100.0  get                                prog\n"
+		"    0.0   0.0 0.2     30.0 100.0  main                               prog\n"
+		"\n"
+		"note: --by lock shows which locks threads waited for, and who had them\n");
+	expect_table(
+		profile, BY_LOCK, 80,
+		"self ms     %   ± samples threads  lock           waiting in  held by    held in\n"
+		"   30.0 100.0 0.2       1       1  0x4040 [heap]  get         prog 100%  get\n");
+	profile_free(profile);
+	made = made_begin();
+	made_sleep(&made, "main;get;libc.so.6!pthread_mutex_lock",
+		   made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "[heap]", made.thread), 0, 30);
+	made_sleep(&made, "main;load;libc.so.6!read",
+		   made_wait(&made, WAIT_FILE, 3, "/tmp/x", THREAD_NONE), 30, 50);
+	profile = made_end(&made);
+	expect_table(
+		profile, BY_FUNCTION, 80,
+		"self ms    %   ± total ms     %  function            wait function  module\n"
+		"   30.0 60.0 2.8     30.0  60.0  pthread_mutex_lock  get            libc.so.6\n"
+		"   20.0 40.0 2.8     20.0  40.0  read                load           libc.so.6\n"
+		"    0.0  0.0 0.2     50.0 100.0  main                               prog\n"
+		"    0.0  0.0 0.2     30.0  60.0  get                                prog\n"
+		"    0.0  0.0 0.2     20.0  40.0  load                               prog\n"
+		"\n"
+		"note: --by lock shows which locks threads waited for, and who had them; --by fd\n"
+		"      which files, pipes and sockets\n");
+	profile_free(profile);
+}
+
+/* Which lock and who has it are left where there is little room. */
+static void test_blame__tables_in_40_columns(void **state)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+	struct profile *profile;
+	char name[] = "queue_lock";
+	uint32_t lock = made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "", first);
+
+	(void)state;
+	made_run(&made, "main;write_report", 0, 30);
+	made_thread(&made, 100, 101, "worker");
+	profile_waits(made.profile)->rows[0].place = made_frame(made.profile, name);
+	made_sleep(&made, "start;get;libc.so.6!pthread_mutex_lock", lock, 0, 30);
+	profile = made_end(&made);
+	expect_table(profile, BY_LOCK, 40,
+		     "self%  lock        held by    held in\n"
+		     "100.0  queue_lock  prog 100%  wri…report\n");
+	expect_table(profile, BY_LOCK, 100,
+		     "self ms     %   ± samples threads  lock        kind   waiting in  held by    "
+		     "held in\n"
+		     "   30.0 100.0 0.2       1       1  queue_lock  mutex  get         prog 100%  "
+		     "write_report\n");
 	profile_free(profile);
 }
 
@@ -231,6 +328,8 @@ static void test_blame__wants_a_recording_that_has_it(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blame__tables_tell_where_to_look),
+		cmocka_unit_test(test_blame__tables_in_40_columns),
 		cmocka_unit_test(test_blame__owners_and_what_they_did_meanwhile),
 		cmocka_unit_test(test_blame__names_and_kinds_of_locks),
 		cmocka_unit_test(test_blame__functions_of_the_language_are_not_the_programs),

@@ -322,13 +322,13 @@ static void test_view__calls_fit_80_and_40_columns(void **state)
 
 	(void)state;
 	expect_counts(profile, &(struct filter){0}, "calls", &tiny,
-		      "self ms    %      calls per call  f…tion\n"
-		      "   3000 60.0 15,360,000   195 ns  p…sion\n"
-		      "      0  0.0     98,304  <194 ns  hash\n"
-		      "   1000 20.0      4,100  48.8 µs  square\n"
-		      "   1000 20.0          3   333 ms  l…file\n"
-		      "      0  0.0          0           usage\n"
-		      "      0  0.0                      main\n");
+		      "self%      calls per call  function\n"
+		      " 60.0 15,360,000   195 ns  pars…pression\n"
+		      "  0.0     98,304  <194 ns  hash\n"
+		      " 20.0      4,100  48.8 µs  square\n"
+		      " 20.0          3   333 ms  load_file\n"
+		      "  0.0          0           usage\n"
+		      "  0.0                      main\n");
 	expect_counts(profile, &(struct filter){0}, "calls", &narrow,
 		      "self ms    %   ± total ms     %      calls per call    ±  function\n"
 		      "   3000 60.0 4.3     3000  60.0 15,360,000   195 ns   14  parse_expression\n"
