@@ -120,7 +120,7 @@ int record_options_check_words(const struct record_options *options, char *const
 {
 	if (*words) {
 		err_set(err, ERR_INVALID, "unexpected word '%s'", *words);
-		err_hint(err, "processes are named with -p PID");
+		err_hint(err, "processes are named with -p PID; `pgrep -a NAME` lists their IDs");
 		return ERR_INVALID;
 	}
 	if (!options->pid_texts.nr)

@@ -195,7 +195,7 @@ static void add_side(struct page *page, struct page_matter *matter, int side)
 		tree_rows_add_part(&page->rows, &part);
 	if (page->rows.nr == before)
 		page->rows.rows[before - 1].head =
-			side == CALLERS ? "called by nobody known" : "calls nothing known";
+			side == CALLERS ? "called by nothing seen" : "calls nothing seen";
 }
 
 static void add_function_rows(struct page *page, struct page_matter *matter)

@@ -118,6 +118,7 @@ int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, 
 	if ((keys->first != BY_MARK && keys->second != BY_MARK) || profile->nr_marks > 0)
 		return 0;
 	err_set(err, ERR_NOT_FOUND, "no marks in the recording");
-	err_hint(err, "'profc record --control fifo:PATH' sets one at each line 'mark TEXT'");
+	err_hint(err, "'profc record --control fifo:PATH' sets one when somebody says "
+		      "'echo \"mark TEXT\" >PATH'");
 	return ERR_NOT_FOUND;
 }
