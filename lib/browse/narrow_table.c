@@ -2,12 +2,16 @@
 /* Tables of shares and names. */
 #include "browse/narrow_table.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/escape.h"
 #include "browse/cost.h"
+#include "calltree/blame.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "profile/profile.h"
+#include "view/blame_text.h"
 #include "view/cut.h"
 #include "view/line.h"
 
@@ -75,28 +79,64 @@ static void append_id(struct buf *out, const struct flat *flat, const struct fla
 		append_place(out, flat, row);
 }
 
+/* What else is the answer, behind the name: who has a lock, and what of the program waits. */
+static void append_more(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			enum name_style style)
+{
+	if (flat->dimension == BY_LOCK)
+		append_owner_in(out, flat->blame, row->object, style);
+	else if (flat->dimension == BY_FD)
+		append_waiting_in(out, flat->blame, row->object, style);
+	else
+		flat_append_wait(out, flat, row, style);
+}
+
+/* The name and what is behind it, each at least half of the room where both are long. */
+static void append_names(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			 const struct view *view)
+{
+	const char *words = flat->dimension == BY_LOCK ? " held in " : " in ";
+	struct buf text = {0}, name = {0}, more = {0};
+	size_t room = room_of(flat, view), nr_more = 0, least;
+	bool is_path = flat->dimension == BY_FILE || flat->dimension == BY_MODULE;
+
+	append_id(&text, flat, row);
+	flat_append_name(&text, flat, row, view->names);
+	escape_terminal(&name, buf_str(&text));
+	buf_clear(&text);
+	append_more(&text, flat, row, view->names);
+	escape_terminal(&more, buf_str(&text));
+	if (more.nr_bytes)
+		nr_more = strlen(words) + text_columns(buf_str(&more));
+	least = text_columns(buf_str(&name));
+	least = least < room / 2 ? least : room / 2;
+	if (nr_more > room - least)
+		nr_more = room - least;
+	append_cut(out, buf_str(&name), room - nr_more, is_path ? CUT_START : CUT_MIDDLE);
+	if (nr_more > strlen(words)) {
+		buf_append_str(out, words);
+		append_cut(out, buf_str(&more), nr_more - strlen(words), CUT_MIDDLE);
+	}
+	buf_release(&text);
+	buf_release(&name);
+	buf_release(&more);
+}
+
 void narrow_table_print_row(const struct flat *flat, size_t index, const struct view *view,
 			    struct sink *sink)
 {
 	const struct flat_row *row = &flat->rows[index];
 	struct cost_columns costs = costs_of(flat, view);
-	struct buf line = {0}, name = {0}, escaped = {0}, shown = {0};
+	struct buf line = {0}, shown = {0};
 
 	cost_append(&line, &costs, &row->self);
 	if (has_total(flat))
 		cost_append(&line, &costs, &row->total);
 	buf_append_str(&line, "  ");
-	append_id(&name, flat, row);
-	flat_append_name(&name, flat, row, view->names);
-	escape_terminal(&escaped, buf_str(&name));
-	append_cut(&shown, buf_str(&escaped), room_of(flat, view),
-		   flat->dimension == BY_FILE || flat->dimension == BY_MODULE ? CUT_START
-									      : CUT_MIDDLE);
-	style_append(&line, view, *buf_str(&name) == '[' ? STYLE_SPECIAL : STYLE_PLAIN,
+	append_names(&shown, flat, row, view);
+	style_append(&line, view, *buf_str(&shown) == '[' ? STYLE_SPECIAL : STYLE_PLAIN,
 		     buf_str(&shown));
 	line_end(&line, sink);
 	buf_release(&line);
-	buf_release(&name);
-	buf_release(&escaped);
 	buf_release(&shown);
 }

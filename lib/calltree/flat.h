@@ -178,6 +178,12 @@ void flat_append_key(struct buf *out, const struct flat *flat, const struct flat
 		     enum dimension dimension, enum name_style style);
 /* Append "file:line", as much as is known, of the row's code; nothing if nothing is. */
 void flat_append_location(struct buf *out, const struct flat *flat, const struct flat_row *row);
+/*
+ * Append "read_request +2": what of the program waits in the row's code, and two others.
+ * Nothing where the row is that of the function itself, or nothing waits there.
+ */
+void flat_append_wait(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style);
 
 /*
  * Sort by a comma list of keys (self, total, samples, calls, per-call, name, function, line,

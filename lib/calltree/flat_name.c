@@ -63,6 +63,16 @@ void flat_append_location(struct buf *out, const struct flat *flat, const struct
 		append_file_line(out, expansion->profile, function->file, function->line);
 }
 
+void flat_append_wait(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style)
+{
+	if (row->wait_function == FLAT_NONE || row->wait_function == row->label)
+		return;
+	label_append_name(out, flat_expansion(flat), row->wait_function, style);
+	if (row->nr_other_waits)
+		buf_printf(out, " +%u", row->nr_other_waits);
+}
+
 static void append_syscall(struct buf *out, const struct profile *profile, int32_t nr)
 {
 	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);

@@ -148,14 +148,9 @@ static enum style name_cell(struct buf *out, const struct cells *cells, const st
 					    : STYLE_PLAIN;
 }
 
-/* "read_request +2": and two others. Nothing where the row is that of the function itself. */
 static enum style wait_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
-	if (row->wait_function == FLAT_NONE || row->wait_function == row->label)
-		return STYLE_PLAIN;
-	label_append_name(out, flat_expansion(cells->flat), row->wait_function, cells->view->names);
-	if (row->nr_other_waits)
-		buf_printf(out, " +%u", row->nr_other_waits);
+	flat_append_wait(out, cells->flat, row, cells->view->names);
 	return STYLE_PLAIN;
 }
 

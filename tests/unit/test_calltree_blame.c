@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sink.h"
+#include "browse/narrow_table.h"
 #include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
@@ -116,6 +117,29 @@ static void expect_table(struct profile *profile, enum dimension dimension, size
 	expansion_free(expansion);
 }
 
+/* The same in the browser, which moves in rows of one table of shares and names. */
+static void expect_narrow(struct profile *profile, const char *expected)
+{
+	const struct view view = {.columns = 40};
+	const struct filter everything = {.from_ns = 0};
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct weights *weights;
+	struct sink sink = SINK_MEMORY;
+	struct flat *flat;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	weights = weights_new(selection, METRIC_BLOCKED);
+	flat = flat_new(weights, BY_LOCK);
+	narrow_table_print_row(flat, 0, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	flat_free(flat);
+	weights_free(weights);
+	selection_free(selection);
+	expansion_free(expansion);
+}
+
 /* What is asked next is said: for which lock, for which file; where there are such. */
 static void test_blame__tables_tell_where_to_look(void **state)
 {
@@ -174,6 +198,7 @@ static void test_blame__tables_in_40_columns(void **state)
 	profile_waits(made.profile)->rows[0].place = made_frame(made.profile, name);
 	made_sleep(&made, "start;get;libc.so.6!pthread_mutex_lock", lock, 0, 30);
 	profile = made_end(&made);
+	expect_narrow(profile, "  100.0  queue_lock held in write_report\n");
 	expect_table(profile, BY_LOCK, 40,
 		     "self%  lock        held by    held in\n"
 		     "100.0  queue_lock  prog 100%  wri…report\n");
