@@ -617,6 +617,11 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 	    profile_total(profile_of(weights), METRIC_WALL) > 0)
 		err_hint(err, "'profc report --by state%s%s' shows how the time passed",
 			 input ? " -i " : "", input ? input : "");
+	if (is_filtered && weights->selection->from_ns >= profile_of(weights)->meta.duration_ns) {
+		append_weight(&unknown, METRIC_WALL, profile_of(weights)->meta.duration_ns);
+		err_hint(err, "the recording is over after %s", buf_str(&unknown));
+		buf_clear(&unknown);
+	}
 	if (summary_append_unknown(&unknown, weights))
 		err_hint(err, "%s", buf_str(&unknown));
 	buf_release(&unknown);

@@ -40,6 +40,7 @@ struct printer {
 	const struct tree_limits *limits;
 	struct sink *sink;
 	struct unit unit;
+	bool has_amounts; /* and intervals: else there are shares only */
 	struct pending *stack;
 	size_t nr_stack, cap_stack;
 	bool *continues; /* by branch column: more branches follow below */
@@ -141,20 +142,32 @@ static void note_branch(struct printer *printer, const struct pending *line)
 
 #define AMOUNT_COLUMNS	 8
 #define PERCENT_COLUMNS	 6
+#define SHARE_COLUMNS	 7 /* "total%" */
 #define INTERVAL_COLUMNS 5
 #define CALLS_COLUMNS	 14
 
 /* Units of bytes are longer than those of time. */
 #define MEMORY_COLUMNS 10
 
+/* For art and a name; and where there are shares only, which leaves more. */
+#define PATH_COLUMNS	   22
+#define LEAST_PATH_COLUMNS 10
+
 static size_t amount_columns(const struct printer *printer)
 {
+	if (!printer->has_amounts)
+		return 0;
 	return metric_is_memory(printer->tree->weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
+}
+
+static size_t percent_columns(const struct printer *printer)
+{
+	return printer->has_amounts ? PERCENT_COLUMNS : SHARE_COLUMNS;
 }
 
 static size_t cost_columns(const struct printer *printer)
 {
-	return amount_columns(printer) + PERCENT_COLUMNS;
+	return amount_columns(printer) + percent_columns(printer);
 }
 
 /* Callers have no column for self time. */
@@ -165,7 +178,7 @@ static bool has_self(const struct printer *printer)
 
 static size_t all_cost_columns(const struct printer *printer)
 {
-	return cost_columns(printer) + INTERVAL_COLUMNS +
+	return cost_columns(printer) + (printer->has_amounts ? INTERVAL_COLUMNS : 0) +
 	       (has_self(printer) ? cost_columns(printer) : 0) +
 	       (printer->limits->calls ? CALLS_COLUMNS : 0);
 }
@@ -176,13 +189,13 @@ static void append_cost(struct buf *out, const struct printer *printer, const st
 	enum style style = style_of_percent(percent);
 	struct buf text = {0};
 
-	if (tally->weight > 0)
+	if (tally->weight > 0 && printer->has_amounts)
 		append_in_unit(&text, tally->weight, &printer->unit);
 	line_append_right(out, printer->view, style, amount_columns(printer), buf_str(&text));
 	buf_clear(&text);
 	if (tally->weight > 0)
 		append_percent(&text, percent);
-	line_append_right(out, printer->view, style, PERCENT_COLUMNS, buf_str(&text));
+	line_append_right(out, printer->view, style, percent_columns(printer), buf_str(&text));
 	buf_release(&text);
 }
 
@@ -240,10 +253,10 @@ static void append_node_name(struct buf *out, const struct printer *printer, uin
 /* The part behind the numbers: branch art, at most half of the room, and the name. */
 static void append_path(struct buf *out, struct printer *printer, const struct pending *line)
 {
-	size_t used_by_cost = all_cost_columns(printer);
-	size_t room = printer->view->columns > used_by_cost + 24
-			      ? printer->view->columns - used_by_cost - 2
-			      : 22;
+	size_t used_by_cost = all_cost_columns(printer) + 2;
+	size_t room = printer->view->columns > used_by_cost + LEAST_PATH_COLUMNS
+			      ? printer->view->columns - used_by_cost
+			      : LEAST_PATH_COLUMNS;
 	struct buf art = {0}, shown = {0}, name = {0};
 	size_t used;
 
@@ -272,7 +285,8 @@ static void print_line(struct printer *printer, const struct pending *line)
 	if (line->nr_rest)
 		total = children_of(printer, line->node, line->depth).rest;
 	append_cost(&text, printer, &total);
-	append_interval(&text, printer, &total);
+	if (printer->has_amounts)
+		append_interval(&text, printer, &total);
 	if (has_self(printer))
 		append_cost(&text, printer, line->nr_rest ? &none : &node->self);
 	if (printer->limits->calls)
@@ -283,37 +297,51 @@ static void print_line(struct printer *printer, const struct pending *line)
 	buf_release(&text);
 }
 
+static void append_cost_header(struct buf *line, const struct printer *printer, const char *name)
+{
+	struct buf head = {0};
+
+	if (printer->has_amounts) {
+		buf_printf(&head, "%s%s%s", name, *printer->unit.name ? " " : "",
+			   printer->unit.name);
+		line_append_right(line, printer->view, STYLE_HEADING, amount_columns(printer),
+				  buf_str(&head));
+		buf_clear(&head);
+		buf_append_str(&head, "%");
+	} else {
+		buf_printf(&head, "%s%%", name);
+	}
+	line_append_right(line, printer->view, STYLE_HEADING, percent_columns(printer),
+			  buf_str(&head));
+	buf_release(&head);
+}
+
 static void print_header(struct printer *printer)
 {
-	static const char *const amounts[] = {"total", "self"};
-	struct buf line = {0}, head = {0};
+	struct buf line = {0};
 
-	for (size_t i = 0; i < (has_self(printer) ? 2 : 1); i++) {
-		buf_clear(&head);
-		buf_printf(&head, "%s%s%s", amounts[i], *printer->unit.name ? " " : "",
-			   printer->unit.name);
-		line_append_right(&line, printer->view, STYLE_HEADING, amount_columns(printer),
-				  buf_str(&head));
-		line_append_right(&line, printer->view, STYLE_HEADING, PERCENT_COLUMNS, "%");
-		if (i == 0)
-			line_append_right(&line, printer->view, STYLE_HEADING, INTERVAL_COLUMNS,
-					  "\xc2\xb1");
-	}
+	append_cost_header(&line, printer, "total");
+	if (printer->has_amounts)
+		line_append_right(&line, printer->view, STYLE_HEADING, INTERVAL_COLUMNS,
+				  "\xc2\xb1");
+	if (has_self(printer))
+		append_cost_header(&line, printer, "self");
 	if (printer->limits->calls)
 		line_append_right(&line, printer->view, STYLE_HEADING, CALLS_COLUMNS, "calls");
 	buf_append_str(&line, "  ");
 	style_append(&line, printer->view, STYLE_HEADING, "function");
 	line_end(&line, printer->sink);
 	buf_release(&line);
-	buf_release(&head);
 }
 
 void tree_print_text(const struct tree *tree, const struct view *view,
 		     const struct tree_limits *limits, struct sink *sink)
 {
 	const struct pending root = {.node = TREE_ROOT};
-	struct printer printer = {.tree = tree, .view = view, .limits = limits, .sink = sink};
+	struct printer printer = {
+		.tree = tree, .view = view, .limits = limits, .sink = sink, .has_amounts = true};
 
+	printer.has_amounts = view->columns >= all_cost_columns(&printer) + 2 + PATH_COLUMNS;
 	printer.unit =
 		unit_chosen(view->unit, tree->weights->metric, tree->nodes[TREE_ROOT].total.weight);
 	print_header(&printer);

@@ -328,9 +328,22 @@ class Text(Made):
     def test_no_line_is_wider_than_asked(self):
         for options in ([], ["--by", "line"], ["--by", "thread"], ["--by", "process"], ["--tree"],
                         ["--names", "full"]):
-            for width in (60, 80, 132):
+            for width in (40, 60, 80, 132):
                 for line in self.text("--width", width, *options).splitlines():
                     self.assertLessEqual(len(line), width, line)
+
+    def test_a_time_after_the_end_is_said_to_be_one(self):
+        done = profc("report", "-i", self.data, "--time", "100h..", status=1)
+        self.assertRegex(done.stderr, r"hint: the recording is over after [0-9.]+ \w+\n")
+        done = profc("report", "-i", self.data, "--thread", "^nobody$", status=1)
+        self.assertNotIn("is over", done.stderr)
+
+    def test_names_have_the_room_in_40_columns(self):
+        lines = self.text("--width", "40").splitlines()
+        self.assertRegex(lines[2], r"^self% +(± +)?total%  function$")
+        for by, last in (("line", "location"), ("module", "module")):
+            lines = self.text("--width", "40", "--by", by).splitlines()
+            self.assertRegex(lines[2], rf"^self% .*  {last}$")
 
     def test_colours(self):
         environment = {**os.environ, "NO_COLOR": "1"}

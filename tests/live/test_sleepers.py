@@ -19,7 +19,8 @@ class Idle(LiveCase):
     def test_report_of_a_sleeper_leads_to_where_it_waits(self):
         recording = record(self.directory, ["sleep", "1"])
         said = profc("report", "-i", recording.path).stdout
-        self.assertRegex(said, r"note: the threads were on-CPU for only <?[0-4]\.[0-9]% of")
+        self.assertRegex(said, r"note: the threads were on-CPU for only <?[0-4]\.[0-9]% of\s+"
+                               r"their\s+time,\s+blocked\s+for\s+[0-9.]+%\s+\(-m\s+blocked\s+shows\s+where\)")
         self.assertNotIn("higher -F", said)
 
 
