@@ -8,121 +8,85 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 
-#define NONE SIZE_MAX
-
-/* Samples before a gap and after it that share its time. */
+/* Samples before a gap and after it, the one that ends it included, that share its time. */
 #define LOOKS_BEFORE 2
 #define LOOKS_AFTER  2
 
-struct spread {
-	struct sample *samples; /* borrowed */
-	size_t nr_samples;
-	uint64_t reach_ns;
-	size_t *next;  /* of the same thread, by index of the sample */
-	size_t *first; /* by thread */
-	size_t *chain; /* the samples of one thread that found it running */
-	size_t nr_chain;
-	uint64_t *cpu_ns; /* by place in the chain: what they get */
+/* A sample that found its thread running, with what it had of CPU time as recorded. */
+struct look {
+	struct sample *sample;
+	uint64_t cpu_ns;
 };
 
-static void link_by_thread(struct spread *spread, size_t nr_threads)
-{
-	for (size_t i = 0; i < nr_threads; i++)
-		spread->first[i] = NONE;
-	for (size_t i = spread->nr_samples; i-- > 0;) {
-		size_t thread = spread->samples[i].thread.v;
-
-		spread->next[i] = spread->first[thread];
-		spread->first[thread] = i;
-	}
-}
-
-/* The samples of one thread that have CPU time: those that found it running, and none after it. */
-static void collect(struct spread *spread, size_t thread)
-{
-	spread->nr_chain = 0;
-	for (size_t i = spread->first[thread]; i != NONE; i = spread->next[i]) {
-		const struct sample *sample = &spread->samples[i];
-
-		if (sample->kind == SAMPLE_RUNNING && sample->cpu_ns && sample->nr)
-			spread->chain[spread->nr_chain++] = i;
-	}
-}
-
-static uint64_t time_of(const struct spread *spread, size_t at)
-{
-	return spread->samples[spread->chain[at]].time_ns;
-}
-
-/* The samples, from `low` to `high`, that share a gap. */
-struct sharers {
-	size_t low, high;
+/*
+ * The last samples of a thread, the newest first. A gap can be shared as soon as the sample behind
+ * the one that ended it is known: one pass over the samples of all threads, in which those that
+ * change are the last ones read.
+ */
+struct window {
+	struct look looks[LOOKS_BEFORE + LOOKS_AFTER];
+	size_t nr;
 };
 
-/* For the gap that sample `at` ended. */
-static struct sharers find_sharers(const struct spread *spread, size_t at)
+static bool is_near(const struct look *a, const struct look *b, uint64_t reach_ns)
 {
-	struct sharers found = {.low = at, .high = at};
-	uint64_t time_ns = time_of(spread, at);
-
-	while (found.low > 0 && at - found.low < LOOKS_BEFORE &&
-	       time_ns - time_of(spread, found.low - 1) <= spread->reach_ns)
-		found.low--;
-	while (found.high + 1 < spread->nr_chain && found.high + 1 - at < LOOKS_AFTER &&
-	       time_of(spread, found.high + 1) - time_ns <= spread->reach_ns)
-		found.high++;
-	return found;
+	return b->sample->time_ns - a->sample->time_ns <= reach_ns;
 }
 
-/* To those before the gap and to those after it in equal parts, however many they are. */
-static void share_gap(struct spread *spread, size_t at)
+/*
+ * Share the gap that look number `at` ended, `at` of them being newer: to those before the gap and
+ * to those after it in equal parts, however many they are.
+ */
+static void share_gap(struct window *window, size_t at, uint64_t reach_ns)
 {
-	uint64_t cpu_ns = spread->samples[spread->chain[at]].cpu_ns;
-	struct sharers sharers = find_sharers(spread, at);
-	size_t nr_before = at - sharers.low, nr_after = sharers.high - at + 1;
-	uint64_t left_ns = cpu_ns;
+	struct look *looks = window->looks;
+	size_t nr_before = 0, nr_after = 1 + (at && is_near(&looks[at], &looks[at - 1], reach_ns));
+	uint64_t half_ns = looks[at].cpu_ns / 2, left_ns = looks[at].cpu_ns;
 
-	for (size_t i = sharers.low; nr_before && i <= sharers.high; i++) {
-		uint64_t part_ns = cpu_ns / 2 / (i < at ? nr_before : nr_after);
+	while (nr_before < LOOKS_BEFORE && at + nr_before + 1 < window->nr &&
+	       is_near(&looks[at + nr_before + 1], &looks[at], reach_ns))
+		nr_before++;
+	for (size_t i = 0; nr_before && i < nr_before + nr_after; i++) {
+		bool is_before = i < nr_before;
+		uint64_t part_ns = half_ns / (is_before ? nr_before : nr_after);
 
-		spread->cpu_ns[i] += part_ns;
+		looks[at + nr_before - i].sample->cpu_ns += part_ns;
 		left_ns -= part_ns;
 	}
-	spread->cpu_ns[at] += left_ns; /* no sample before it: its own */
+	looks[at].sample->cpu_ns += left_ns; /* no sample before it: its own */
 }
 
-static void share(struct spread *spread)
+/* From here on the sample has what it is given. */
+static void add_look(struct window *window, struct sample *sample)
 {
-	for (size_t i = 0; i < spread->nr_chain; i++)
-		spread->cpu_ns[i] = 0;
-	for (size_t i = 0; i < spread->nr_chain; i++)
-		share_gap(spread, i);
-	for (size_t i = 0; i < spread->nr_chain; i++)
-		spread->samples[spread->chain[i]].cpu_ns = spread->cpu_ns[i];
+	for (size_t i = ARRAY_SIZE(window->looks) - 1; i > 0; i--)
+		window->looks[i] = window->looks[i - 1];
+	window->looks[0] = (struct look){.sample = sample, .cpu_ns = sample->cpu_ns};
+	if (window->nr < ARRAY_SIZE(window->looks))
+		window->nr++;
+	sample->cpu_ns = 0;
 }
 
 void spread_cpu_time(struct sample *samples, size_t nr_samples, size_t nr_threads,
 		     uint64_t reach_ns)
 {
-	struct spread spread = {
-		.samples = samples,
-		.nr_samples = nr_samples,
-		.reach_ns = reach_ns,
-		.next = xcalloc(nr_samples, sizeof(*spread.next)),
-		.first = xcalloc(nr_threads, sizeof(*spread.first)),
-		.chain = xcalloc(nr_samples, sizeof(*spread.chain)),
-		.cpu_ns = xcalloc(nr_samples, sizeof(*spread.cpu_ns)),
-	};
+	cleanup_free struct window *windows = xcalloc(nr_threads, sizeof(*windows));
 
-	link_by_thread(&spread, nr_threads);
-	for (size_t thread = 0; thread < nr_threads; thread++) {
-		collect(&spread, thread);
-		share(&spread);
+	_Static_assert(LOOKS_AFTER == 2, "a gap is shared when one more sample is known");
+	for (size_t i = 0; i < nr_samples; i++) {
+		struct sample *sample = &samples[i];
+		struct window *window = &windows[sample->thread.v];
+
+		/* Those that have CPU time: those that found it running, and none after it. */
+		if (sample->kind != SAMPLE_RUNNING || !sample->cpu_ns || !sample->nr)
+			continue;
+		add_look(window, sample);
+		if (window->nr > 1)
+			share_gap(window, 1, reach_ns);
 	}
-	free(spread.next);
-	free(spread.first);
-	free(spread.chain);
-	free(spread.cpu_ns);
+	for (size_t i = 0; i < nr_threads; i++)
+		if (windows[i].nr)
+			share_gap(&windows[i], 0, reach_ns);
 }
 
 /* CPU time moves no further than that, or some periods. */
