@@ -20,13 +20,10 @@ static struct tally *self_by_frame(const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
 	struct tally *frames = xcalloc(profile->nr_frames, sizeof(*frames));
-	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
+	struct stack_weight sum;
 
-	for (uint32_t id = 1; id < stack_trie_nr(profile->stacks); id++) {
-		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){id});
-
-		tally_add(&frames[frame.v], &stacks[id]);
-	}
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);)
+		tally_add(&frames[stack_trie_frame(profile->stacks, sum.stack).v], &sum.tally);
 	return frames;
 }
 

@@ -6,7 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/index_set.h"
+#include "base/minmax.h"
 #include "calltree/counts.h"
+#include "calltree/descent_priv.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/per_call.h"
@@ -68,134 +70,130 @@ static void map_levels(struct builder *builder)
 			      : row_of(builder, &expansion->places[expansion->levels[i].place]);
 }
 
-/* The stack trie as a tree that can be walked downwards, with the weight below each stack. */
-struct descent {
-	struct tally *self, *below; /* by stack_id */
-	uint32_t *first_child, *next_sibling;
+/* What the stacks of the way down to the current one have, and those below that are done. */
+struct path {
+	uint32_t *sum_of;    /* by stack_id: one more than its first row of weights.stacks, or 0 */
+	struct tally *below; /* by depth */
 	uint32_t *on_path;   /* by row: levels of the current path that count for it */
 	uint32_t *on_called; /* the same, without inlined ones; NULL: no calls are counted */
 };
 
-static void descent_init(struct descent *descent, const struct weights *weights, size_t nr_rows,
-			 bool with_calls)
+static uint64_t greatest_depth(const struct weights *weights)
 {
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
-	uint32_t nr = stack_trie_nr(trie);
+	uint64_t depth = 0;
 
-	descent->self = weights_sum_by_stack(weights);
-	descent->below = xmemdup(descent->self, nr * sizeof(*descent->below));
-	descent->first_child = xcalloc(nr, sizeof(*descent->first_child));
-	descent->next_sibling = xcalloc(nr, sizeof(*descent->next_sibling));
-	descent->on_path = xcalloc(nr_rows, sizeof(*descent->on_path));
-	descent->on_called = with_calls ? xcalloc(nr_rows, sizeof(*descent->on_called)) : NULL;
-	/* Children have greater ids than their parents: backwards, every sum is ready in time. */
-	for (uint32_t id = nr - 1; id > 0; id--) {
-		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
-
-		if (descent->below[id].weight == 0)
-			continue;
-		tally_add(&descent->below[parent], &descent->below[id]);
-		descent->next_sibling[id] = descent->first_child[parent];
-		descent->first_child[parent] = id;
-	}
+	for (size_t i = 0; i < weights->nr_stacks; i++)
+		depth = max_u64(depth, stack_trie_depth(trie, weights->stacks[i].stack));
+	return depth;
 }
 
-static void descent_release(struct descent *descent)
+static void path_init(struct path *path, const struct weights *weights, size_t nr_rows,
+		      bool with_calls)
 {
-	free(descent->self);
-	free(descent->below);
-	free(descent->first_child);
-	free(descent->next_sibling);
-	free(descent->on_path);
-	free(descent->on_called);
+	uint32_t nr = stack_trie_nr(weights->selection->expansion->profile->stacks);
+
+	path->sum_of = xcalloc(nr, sizeof(*path->sum_of));
+	for (size_t i = weights->nr_stacks; i-- > 0;)
+		path->sum_of[weights->stacks[i].stack.v] = (uint32_t)i + 1;
+	path->below = xcalloc(greatest_depth(weights) + 1, sizeof(*path->below));
+	path->on_path = xcalloc(nr_rows, sizeof(*path->on_path));
+	path->on_called = with_calls ? xcalloc(nr_rows, sizeof(*path->on_called)) : NULL;
 }
 
-static struct frame_levels levels_of(const struct builder *builder, uint32_t stack)
+static void path_release(struct path *path)
+{
+	free(path->sum_of);
+	free(path->below);
+	free(path->on_path);
+	free(path->on_called);
+}
+
+static struct frame_levels levels_of(const struct builder *builder, struct stack_id stack)
 {
 	const struct expansion *expansion = builder->expansion;
-	struct stack_id id = {stack};
 
-	return expansion->frames[stack_trie_frame(expansion->profile->stacks, id).v];
+	return expansion->frames[stack_trie_frame(expansion->profile->stacks, stack).v];
 }
 
-static void enter_stack(struct builder *builder, struct descent *descent, uint32_t stack)
+static void enter_stack(struct builder *builder, struct path *path, struct stack_id stack)
 {
 	const struct expansion *expansion = builder->expansion;
 	struct frame_levels frame = levels_of(builder, stack);
+	struct tally *below = &path->below[stack_trie_depth(expansion->profile->stacks, stack)];
 	uint32_t row = FLAT_NONE;
 
+	*below = (struct tally){0};
 	for (uint32_t i = 0; i < frame.nr; i++) {
-		const struct level *level = &expansion->levels[frame.first + i];
-
 		row = builder->row_of_level[frame.first + i];
 		if (row == FLAT_NONE)
 			continue;
-		if (descent->on_path[row]++ == 0)
-			tally_add(&builder->flat->rows[row].total, &descent->below[stack]);
-		if (!level->inlined)
+		path->on_path[row]++;
+		if (!expansion->levels[frame.first + i].inlined)
 			builder->flat->rows[row].inlined = false;
 	}
-	if (row != FLAT_NONE)
-		tally_add(&builder->flat->rows[row].self, &descent->self[stack]);
+	if (path->sum_of[stack.v]) {
+		size_t next = path->sum_of[stack.v] - 1;
+		struct stack_weight sum;
+
+		weights_next_stack(builder->flat->weights, &next, &sum);
+		*below = sum.tally;
+		if (row != FLAT_NONE)
+			tally_add(&builder->flat->rows[row].self, &sum.tally);
+	}
 	row = builder->row_of_level[frame.first];
-	if (descent->on_called && row != FLAT_NONE && descent->on_called[row]++ == 0)
-		tally_add(&builder->flat->rows[row].called, &descent->below[stack]);
+	if (path->on_called && row != FLAT_NONE)
+		path->on_called[row]++;
 }
 
-static void leave_stack(struct builder *builder, struct descent *descent, uint32_t stack)
+/* Now all is known that is below it: that counts for the outermost level of each row. */
+static void leave_stack(struct builder *builder, struct path *path, struct stack_id stack)
 {
 	struct frame_levels frame = levels_of(builder, stack);
+	struct tally *below =
+		&path->below[stack_trie_depth(builder->expansion->profile->stacks, stack)];
 
 	for (uint32_t i = 0; i < frame.nr; i++) {
 		uint32_t row = builder->row_of_level[frame.first + i];
 
 		if (row == FLAT_NONE)
 			continue;
-		descent->on_path[row]--;
-		if (descent->on_called && i == 0)
-			descent->on_called[row]--;
+		if (--path->on_path[row] == 0)
+			tally_add(&builder->flat->rows[row].total, below);
+		if (path->on_called && i == 0 && --path->on_called[row] == 0)
+			tally_add(&builder->flat->rows[row].called, below);
 	}
+	tally_add(below - 1, below);
 }
 
-/* Depth first over all stacks with weight, without recursion: stacks may be very deep. */
 static void count_stacks(struct builder *builder, const struct weights *weights)
 {
-	const struct stack_trie *trie = builder->expansion->profile->stacks;
 	struct descent descent;
-	uint32_t at;
+	struct path path;
 
-	descent_init(&descent, weights, builder->flat->nr, flat_has_counts(builder->flat));
-	at = descent.first_child[STACK_EMPTY.v];
-	while (at != STACK_EMPTY.v) {
-		enter_stack(builder, &descent, at);
-		if (descent.first_child[at]) {
-			at = descent.first_child[at];
-			continue;
-		}
-		while (at != STACK_EMPTY.v) {
-			leave_stack(builder, &descent, at);
-			if (descent.next_sibling[at]) {
-				at = descent.next_sibling[at];
-				break;
-			}
-			at = stack_trie_parent(trie, (struct stack_id){at}).v;
-		}
+	path_init(&path, weights, builder->flat->nr, flat_has_counts(builder->flat));
+	descent_init(&descent, weights);
+	while (descent_next(&descent)) {
+		if (descent.is_left)
+			leave_stack(builder, &path, (struct stack_id){descent.at});
+		else
+			enter_stack(builder, &path, (struct stack_id){descent.at});
 	}
 	descent_release(&descent);
+	path_release(&path);
 }
 
 /* Self weight is of the innermost level. */
 static void count_waits(struct builder *builder, const struct weights *weights)
 {
 	struct wait_sums *sums = wait_sums_new(builder->flat);
-	uint32_t nr = stack_trie_nr(builder->expansion->profile->stacks);
-	cleanup_free struct tally *by_stack = weights_sum_by_stack(weights);
+	struct stack_weight sum;
 
-	for (uint32_t id = 1; id < nr; id++) {
-		struct frame_levels frame = levels_of(builder, id);
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		struct frame_levels frame = levels_of(builder, sum.stack);
 
-		wait_sums_add(sums, builder->row_of_level[frame.first + frame.nr - 1],
-			      (struct stack_id){id}, by_stack[id].weight);
+		wait_sums_add(sums, builder->row_of_level[frame.first + frame.nr - 1], sum.stack,
+			      sum.tally.weight);
 	}
 	wait_sums_finish(sums, builder->flat);
 }

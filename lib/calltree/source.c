@@ -310,20 +310,20 @@ struct module_id source_hottest_without_lines(const struct weights *weights)
 {
 	const struct expansion *expansion = weights->selection->expansion;
 	const struct profile *profile = expansion->profile;
-	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
 	cleanup_free uint64_t *modules =
 		xcalloc(module_table_nr(profile->modules), sizeof(*modules));
 	struct module_id most = MODULE_UNKNOWN;
+	struct stack_weight sum;
 
-	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
-		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, sum.stack);
 		struct module_id id = profile->frames[frame.v].where.module;
 		struct frame_levels levels = expansion->frames[frame.v];
 		const struct level *leaf = &expansion->levels[levels.first + levels.nr - 1];
 
 		if (expansion->places[leaf->place].line != 0)
 			continue;
-		modules[id.v] += stacks[i].weight;
+		modules[id.v] += sum.tally.weight;
 		if (modules[id.v] > modules[most.v])
 			most = id;
 	}

@@ -10,21 +10,24 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 
+#define ANY_END UINT32_MAX
+
 /*
  * Which stacks lead to a selected sample that ended so: those themselves and all
  * their callers, found backwards as parents come first.
  */
-static bool *needed_stacks(const struct stack_trie *trie, const struct tally *by_stack)
+static bool *needed_stacks(const struct weights *weights, uint32_t end)
 {
+	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
 	bool *needed = xcalloc(nr, sizeof(*needed));
 
-	for (uint32_t id = nr - 1; id > 0; id--) {
-		if (by_stack[id].weight > 0)
-			needed[id] = true;
+	for (size_t i = 0; i < weights->nr_stacks; i++)
+		if (end == ANY_END || weights->stacks[i].end == end)
+			needed[weights->stacks[i].stack.v] = true;
+	for (uint32_t id = nr - 1; id > 0; id--)
 		if (needed[id])
 			needed[stack_trie_parent(trie, (struct stack_id){id}).v] = true;
-	}
 	return needed;
 }
 
@@ -43,11 +46,12 @@ static struct tree_way descend(struct planter *planter, struct tree_way way, uin
 }
 
 /* All stacks whose walk ended in one way, below the node that stands for it. */
-static void plant_stacks(struct planter *planter, const struct tally *by_stack, uint32_t top)
+static void plant_stacks(struct planter *planter, uint32_t end, uint32_t top)
 {
+	const struct weights *weights = planter->tree->weights;
 	const struct stack_trie *trie = planter->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
-	cleanup_free bool *needed = needed_stacks(trie, by_stack);
+	cleanup_free bool *needed = needed_stacks(weights, end);
 	cleanup_free struct tree_way *ways = xmalloc(nr * sizeof(*ways));
 
 	ways[STACK_EMPTY.v] = (struct tree_way){.node = top, .repeats = 1};
@@ -58,7 +62,12 @@ static void plant_stacks(struct planter *planter, const struct tally *by_stack, 
 			continue;
 		parent = stack_trie_parent(trie, (struct stack_id){id});
 		ways[id] = descend(planter, ways[parent.v], id, 0);
-		tally_add(&planter->tree->nodes[ways[id].node].self, &by_stack[id]);
+	}
+	for (size_t i = 0; i < weights->nr_stacks; i++) {
+		const struct stack_weight *row = &weights->stacks[i];
+
+		if (row->end == end)
+			tally_add(&planter->tree->nodes[ways[row->stack.v].node].self, &row->tally);
 	}
 }
 
@@ -78,15 +87,15 @@ static struct tree *plant_whole(const struct weights *weights, bool is_folded)
 	struct planter planter;
 
 	planter_init(&planter, weights, is_folded);
-	for (int end = 0; end < STACK_END_COUNT; end++) {
+	for (uint32_t end = 0; end < STACK_END_COUNT; end++) {
 		const struct level *level = &planter.expansion->truncated[end];
 		uint32_t top = TREE_ROOT;
 
-		if (!weights->by_stack[end])
+		if (!weights->ended[end].weight)
 			continue;
 		if (!stack_end_is_complete((enum stack_end)end))
 			top = planter_child(&planter, TREE_ROOT, level->label, false);
-		plant_stacks(&planter, weights->by_stack[end], top);
+		plant_stacks(&planter, end, top);
 	}
 	plant_leaf(&planter, &planter.expansion->unattributed, &weights->unattributed);
 	plant_leaf(&planter, &planter.expansion->no_stack, &weights->no_stack);
@@ -121,10 +130,10 @@ static struct tree *plant_all_callees(const struct weights *weights, const bool 
 	struct planter planter;
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
-	cleanup_free struct tally *by_stack = weights_sum_by_stack(weights);
-	cleanup_free bool *needed = needed_stacks(trie, by_stack);
+	cleanup_free bool *needed = needed_stacks(weights, ANY_END);
 	/* At TREE_ROOT: no wanted function was met yet. */
 	cleanup_free struct tree_way *ways = xcalloc(nr, sizeof(*ways));
+	struct stack_weight sum;
 
 	planter_init(&planter, weights, is_folded);
 	for (uint32_t id = 1; id < nr; id++) {
@@ -138,7 +147,12 @@ static struct tree *plant_all_callees(const struct weights *weights, const bool 
 		if (first == nr_levels(planter.expansion, id))
 			continue;
 		ways[id] = descend(&planter, ways[parent], id, first);
-		tally_add(&planter.tree->nodes[ways[id].node].self, &by_stack[id]);
+	}
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		uint32_t node = ways[sum.stack.v].node;
+
+		if (node != TREE_ROOT)
+			tally_add(&planter.tree->nodes[node].self, &sum.tally);
 	}
 	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
@@ -199,15 +213,17 @@ static struct tree *plant_all_callers(const struct weights *weights, const bool 
 
 	planter_init(&planter, weights, is_folded);
 	planter.tree->of_callers = true;
-	for (int end = 0; end < STACK_END_COUNT; end++) {
+	for (uint32_t end = 0; end < STACK_END_COUNT; end++) {
 		bool whole = stack_end_is_complete((enum stack_end)end);
 		const struct level *missing = whole ? NULL : &expansion->truncated[end];
 
-		if (!weights->by_stack[end])
+		if (!weights->ended[end].weight)
 			continue;
 		memset(sums, 0, nr * sizeof(*sums));
-		for (uint32_t id = 1; id < nr; id++)
-			tally_add(&sums[met_at[id]], &weights->by_stack[end][id]);
+		for (size_t i = 0; i < weights->nr_stacks; i++)
+			if (weights->stacks[i].end == end)
+				tally_add(&sums[met_at[weights->stacks[i].stack.v]],
+					  &weights->stacks[i].tally);
 		for (uint32_t id = 1; id < nr; id++)
 			if (sums[id].weight > 0)
 				plant_callers(&planter, id, wanted, missing, &sums[id]);

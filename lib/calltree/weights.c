@@ -10,36 +10,76 @@
 #include "calltree/filter.h"
 #include "calltree/observe.h"
 
-/* The tally of a stack that ended so; its table is made when first needed. */
-static struct tally *stack_tally(struct weights *weights, const struct sample *sample)
-{
-	const struct profile *profile = weights->selection->expansion->profile;
-	struct tally **table = &weights->by_stack[sample->end];
+/* Sums in the making: most stacks of a profile are only callers of others, and have none. */
+struct sums {
+	struct weights *weights;
+	struct stack_weight *rows; /* in the order in which they are met */
+	size_t nr, cap;
+	/* By how the walk ended, then by stack_id: one more than the row; NULL: none ended so. */
+	uint32_t *row_of[STACK_END_COUNT];
+};
 
-	if (!*table)
-		*table = xcalloc(stack_trie_nr(profile->stacks), sizeof(**table));
-	return &(*table)[sample->stack.v];
+static uint32_t nr_all_stacks(const struct weights *weights)
+{
+	return stack_trie_nr(weights->selection->expansion->profile->stacks);
 }
 
-static struct tally *tally_of(struct weights *weights, const struct sample *sample)
+static struct tally *stack_tally(struct sums *sums, const struct sample *sample)
+{
+	uint32_t **table = &sums->row_of[sample->end], *row;
+
+	if (!*table)
+		*table = xcalloc(nr_all_stacks(sums->weights), sizeof(**table));
+	row = &(*table)[sample->stack.v];
+	if (!*row) {
+		ARRAY_GROW(sums->rows, sums->nr, sums->cap);
+		sums->rows[sums->nr] =
+			(struct stack_weight){.stack = sample->stack, .end = sample->end};
+		*row = (uint32_t)++sums->nr;
+	}
+	return &sums->rows[*row - 1].tally;
+}
+
+static struct tally *tally_of(struct sums *sums, const struct sample *sample)
 {
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
-		return &weights->unattributed;
+		return &sums->weights->unattributed;
 	if (sample->stack.v == STACK_EMPTY.v)
-		return &weights->no_stack;
-	return stack_tally(weights, sample);
+		return &sums->weights->no_stack;
+	return stack_tally(sums, sample);
+}
+
+/* Into the weights, by stack and end. */
+static void order_rows(struct sums *sums)
+{
+	struct weights *weights = sums->weights;
+	uint32_t nr = nr_all_stacks(weights), nr_ends = 0;
+	const uint32_t *row_of[STACK_END_COUNT] = {0};
+
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		if (sums->row_of[end])
+			row_of[nr_ends++] = sums->row_of[end];
+	weights->stacks = xmalloc(sums->nr * sizeof(*weights->stacks));
+	for (uint32_t id = 1; id < nr; id++)
+		for (uint32_t i = 0; i < nr_ends; i++)
+			if (row_of[i][id])
+				weights->stacks[weights->nr_stacks++] =
+					sums->rows[row_of[i][id] - 1];
+}
+
+static void finish_sums(struct sums *sums)
+{
+	order_rows(sums);
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		free(sums->row_of[end]);
+	free(sums->rows);
 }
 
 static void sum_ends(struct weights *weights)
 {
-	const struct profile *profile = weights->selection->expansion->profile;
-	uint32_t nr_stacks = stack_trie_nr(profile->stacks);
-
+	for (size_t i = 0; i < weights->nr_stacks; i++)
+		tally_add(&weights->ended[weights->stacks[i].end], &weights->stacks[i].tally);
 	for (int end = 0; end < STACK_END_COUNT; end++) {
-		if (!weights->by_stack[end])
-			continue;
-		for (uint32_t i = 0; i < nr_stacks; i++)
-			tally_add(&weights->ended[end], &weights->by_stack[end][i]);
 		tally_add(&weights->total, &weights->ended[end]);
 		if (end == STACK_END_DEPTH_LIMIT)
 			tally_add(&weights->elided, &weights->ended[end]);
@@ -53,26 +93,33 @@ static void sum_ends(struct weights *weights)
 static void sum_samples(struct weights *weights)
 {
 	uint64_t period_ns = profile_period_ns(weights->selection->expansion->profile);
+	struct sums sums = {.weights = weights};
 	struct selection_walk walk;
 	struct sample sample;
 
 	selection_walk_init(&walk, weights->selection);
 	while (selection_walk_next(&walk, &sample))
-		tally_add_sample(tally_of(weights, &sample), &sample, weights->metric, period_ns);
+		if (sample_weight(&sample, weights->metric))
+			tally_add_sample(tally_of(&sums, &sample), &sample, weights->metric,
+					 period_ns);
 	selection_walk_release(&walk);
+	finish_sums(&sums);
 }
 
 static void sum_blocks(struct weights *weights)
 {
+	struct sums sums = {.weights = weights};
 	struct observation_walk walk;
 	struct observation observation;
 
 	observation_walk_init(&walk, weights->selection, weights->metric);
 	weights->at_ns = walk.at_ns;
 	while (observation_walk_next(&walk, &observation))
-		tally_add_observation(tally_of(weights, &observation.sample), &observation);
+		if (observation.weight)
+			tally_add_observation(tally_of(&sums, &observation.sample), &observation);
 	weights->unknown = walk.unknown;
 	observation_walk_release(&walk);
+	finish_sums(&sums);
 }
 
 struct weights *weights_new(const struct selection *selection, enum metric metric)
@@ -102,22 +149,16 @@ void weights_free(struct weights *weights)
 	if (!weights)
 		return;
 	counts_free(weights->counts);
-	for (int end = 0; end < STACK_END_COUNT; end++)
-		free(weights->by_stack[end]);
+	free(weights->stacks);
 	free(weights);
 }
 
-struct tally *weights_sum_by_stack(const struct weights *weights)
+bool weights_next_stack(const struct weights *weights, size_t *next, struct stack_weight *sum)
 {
-	const struct profile *profile = weights->selection->expansion->profile;
-	uint32_t nr_stacks = stack_trie_nr(profile->stacks);
-	struct tally *sum = xcalloc(nr_stacks, sizeof(*sum));
-
-	for (int end = 0; end < STACK_END_COUNT; end++) {
-		if (!weights->by_stack[end])
-			continue;
-		for (uint32_t i = 0; i < nr_stacks; i++)
-			tally_add(&sum[i], &weights->by_stack[end][i]);
-	}
-	return sum;
+	if (*next == weights->nr_stacks)
+		return false;
+	*sum = weights->stacks[(*next)++];
+	while (*next < weights->nr_stacks && weights->stacks[*next].stack.v == sum->stack.v)
+		tally_add(&sum->tally, &weights->stacks[(*next)++].tally);
+	return true;
 }

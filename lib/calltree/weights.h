@@ -2,12 +2,22 @@
 #ifndef PROFC_CALLTREE_WEIGHTS_H
 #define PROFC_CALLTREE_WEIGHTS_H
 
+#include <stddef.h>
+
 #include "calltree/tally.h"
+#include "stack/stack.h"
 #include "stack/stack_end.h"
 
 struct count_moment;
 struct counts;
 struct selection;
+
+/* What the samples of one stack weigh whose walks ended in one way. */
+struct stack_weight {
+	struct stack_id stack;
+	uint32_t end; /* enum stack_end */
+	struct tally tally;
+};
 
 /*
  * The selected samples of a profile, or its blocks of memory, added up by stack, in one metric: one
@@ -26,8 +36,9 @@ struct weights {
 	struct tally
 		unknown; /* not in the total: may be of the metric, see struct observation_walk */
 	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
-	/* By how the walk ended, then by stack_id; NULL where no sample ended so. Owned. */
-	struct tally *by_stack[STACK_END_COUNT];
+	/* Those with some weight, by id, so that callers come first, then by end. Owned. */
+	struct stack_weight *stacks;
+	size_t nr_stacks;
 };
 
 struct weights *weights_new(const struct selection *selection, enum metric metric);
@@ -36,7 +47,10 @@ struct weights *weights_new_since(const struct selection *selection, enum metric
 				  const struct count_moment *since);
 void weights_free(struct weights *weights);
 
-/* By stack_id, however the walks ended. The caller frees it. */
-struct tally *weights_sum_by_stack(const struct weights *weights);
+/*
+ * The next stack, in order, with all that it weighs, however its walks ended; false at the end.
+ * *next is 0 before the first one, and then the number of rows that are done.
+ */
+bool weights_next_stack(const struct weights *weights, size_t *next, struct stack_weight *sum);
 
 #endif

@@ -97,14 +97,14 @@ static uint64_t *self_by_file(const struct page_data *data)
 	const struct stack_trie *stacks = expansion->profile->stacks;
 	struct weights *weights =
 		weights_new(data->extract->selection, data->extract->options->metric);
-	cleanup_free struct tally *sums = weights_sum_by_stack(weights);
 	uint64_t *self = xcalloc(strtab_nr(expansion->profile->strings), sizeof(*self));
+	struct stack_weight sum;
 
-	for (uint32_t i = 1; i < stack_trie_nr(stacks); i++) {
-		struct frame_id frame = stack_trie_frame(stacks, (struct stack_id){i});
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		struct frame_id frame = stack_trie_frame(stacks, sum.stack);
 		const struct level *level = expansion_innermost(expansion, frame);
 
-		self[expansion->places[level->place].file.v] += sums[i].weight;
+		self[expansion->places[level->place].file.v] += sum.tally.weight;
 	}
 	weights_free(weights);
 	return self;

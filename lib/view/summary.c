@@ -320,14 +320,14 @@ static struct tally *nameless_by_module(const struct weights *weights)
 	const struct expansion *expansion = weights->selection->expansion;
 	const struct profile *profile = expansion->profile;
 	struct tally *modules = xcalloc(module_table_nr(profile->modules), sizeof(*modules));
-	cleanup_free struct tally *stacks = weights_sum_by_stack(weights);
+	struct stack_weight sum;
 
-	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
-		struct frame_id frame = stack_trie_frame(profile->stacks, (struct stack_id){i});
-		const struct level *level = &expansion->levels[expansion->frames[frame.v].first];
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, sum.stack);
+		const struct level *level = expansion_outermost(expansion, frame);
 
 		if (label_is_nameless(expansion, level->label))
-			tally_add(&modules[profile->frames[frame.v].where.module.v], &stacks[i]);
+			tally_add(&modules[profile->frames[frame.v].where.module.v], &sum.tally);
 	}
 	return modules;
 }
@@ -401,11 +401,11 @@ static const struct runtime **runtimes_of_modules(const struct profile *profile)
 }
 
 /* By stack, the runtime that it is in, or that has called it. The caller frees it. */
-static const struct runtime **runtimes_of_stacks(const struct profile *profile)
+static const struct runtime **runtimes_of_stacks(const struct profile *profile,
+						 const struct runtime *const *by_module)
 {
 	uint32_t nr = stack_trie_nr(profile->stacks);
 	const struct runtime **by_stack = xcalloc(nr, sizeof(*by_stack));
-	const struct runtime **by_module = runtimes_of_modules(profile);
 
 	/* Callers come first. */
 	for (uint32_t i = 1; i < nr; i++) {
@@ -416,7 +416,6 @@ static const struct runtime **runtimes_of_stacks(const struct profile *profile)
 		if (!by_stack[i])
 			by_stack[i] = by_stack[stack_trie_parent(profile->stacks, id).v];
 	}
-	free(by_module);
 	return by_stack;
 }
 
@@ -432,26 +431,27 @@ static bool is_in_jit(const struct profile *profile, struct stack_id stack)
  * The time of a runtime and of what it has called. Code that it has made does not count:
  * note_nameless() reports that.
  */
-static struct tally time_of_runtime(const struct profile *profile, const struct tally *stacks,
+static struct tally time_of_runtime(const struct weights *weights,
 				    const struct runtime *const *by_stack,
 				    const struct runtime *runtime)
 {
 	struct tally tally = {0};
+	struct stack_weight sum;
 
-	for (uint32_t i = 1; i < stack_trie_nr(profile->stacks); i++) {
-		if (by_stack[i] == runtime && !is_in_jit(profile, (struct stack_id){i}))
-			tally_add(&tally, &stacks[i]);
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
+		if (by_stack[sum.stack.v] == runtime && !is_in_jit(profile_of(weights), sum.stack))
+			tally_add(&tally, &sum.tally);
 	}
 	return tally;
 }
 
-/* The one that most of the time is of, or NULL. */
-static const struct runtime *main_runtime(const struct weights *weights, struct tally *most)
+/* The one that most of the time is of, or NULL; by_module: those of the modules. */
+static const struct runtime *main_runtime(const struct weights *weights,
+					  const struct runtime *const *by_module,
+					  struct tally *most)
 {
 	const struct profile *profile = profile_of(weights);
-	const struct runtime **by_module = runtimes_of_modules(profile);
-	const struct runtime **by_stack = runtimes_of_stacks(profile);
-	struct tally *stacks = weights_sum_by_stack(weights);
+	const struct runtime **by_stack = NULL;
 	const struct runtime *main = NULL;
 
 	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
@@ -459,15 +459,15 @@ static const struct runtime *main_runtime(const struct weights *weights, struct 
 
 		if (!by_module[i])
 			continue;
-		tally = time_of_runtime(profile, stacks, by_stack, by_module[i]);
+		if (!by_stack)
+			by_stack = runtimes_of_stacks(profile, by_module);
+		tally = time_of_runtime(weights, by_stack, by_module[i]);
 		if (tally.weight > most->weight) {
 			*most = tally;
 			main = by_module[i];
 		}
 	}
-	free(by_module);
 	free(by_stack);
-	free(stacks);
 	return main;
 }
 
@@ -475,9 +475,14 @@ static const struct runtime *main_runtime(const struct weights *weights, struct 
 static void note_interpreter(const struct weights *weights, struct buf *note)
 {
 	struct tally tally = {0};
-	const struct runtime *runtime =
-		has_jit_names(profile_of(weights)) ? NULL : main_runtime(weights, &tally);
+	const struct runtime *runtime = NULL;
 
+	if (!has_jit_names(profile_of(weights))) {
+		cleanup_free const struct runtime **by_module =
+			runtimes_of_modules(profile_of(weights));
+
+		runtime = main_runtime(weights, by_module, &tally);
+	}
 	if (!runtime || tally_percent(&tally, &weights->total) < MOST_PERCENT)
 		return;
 	append_share(note, weights, &tally);
@@ -505,10 +510,12 @@ static void append_rest_of_time(struct buf *note, const struct weights *weights,
 /* For a program that mostly waits, how long it ran is likely not what is wanted. */
 static bool is_mostly_idle(const struct weights *weights)
 {
-	struct tally wall = {.weight = profile_total(profile_of(weights), METRIC_WALL)};
+	struct tally wall = {0};
 
-	return weights->metric == METRIC_CPU && weights->selection->everything && wall.weight &&
-	       tally_percent(&weights->total, &wall) < IDLE_PERCENT;
+	if (weights->metric != METRIC_CPU || !weights->selection->everything)
+		return false;
+	wall.weight = profile_total(profile_of(weights), METRIC_WALL);
+	return wall.weight && tally_percent(&weights->total, &wall) < IDLE_PERCENT;
 }
 
 static void note_idle(const struct weights *weights, struct buf *note)
