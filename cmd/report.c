@@ -317,15 +317,18 @@ static int print_flat(const struct report_args *args, const struct flat *flat)
 static int report_flat(const struct command *self, const struct report_args *args,
 		       const struct weights *weights)
 {
-	struct flat *flat = flat_new_by(weights, &args->keys);
-	const char *keys = args->metric == METRIC_CALLS && !args->sort ? "calls" : args->sort;
+	const struct flat_request request = {
+		.keys = args->keys,
+		.sort = args->metric == METRIC_CALLS && !args->sort ? "calls" : args->sort,
+		.limit = limit_of(args),
+	};
 	struct err err = ERR_INIT;
+	struct flat *flat;
 	int status;
 
-	if (keys && flat_sort(flat, keys, &err))
-		status = fail_or_usage_error(self, &err);
-	else
-		status = print_flat(args, flat);
+	if (flat_new_as(weights, &request, &flat, &err))
+		return fail_or_usage_error(self, &err);
+	status = print_flat(args, flat);
 	flat_free(flat);
 	return status;
 }

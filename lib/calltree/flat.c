@@ -2,6 +2,7 @@
 /* Flat tables: one row per function, line, file, module, thread or the like. */
 #include "calltree/flat.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -32,25 +33,50 @@ bool dimension_divides(enum dimension dimension, enum metric metric)
 	return dimension != BY_LIFETIME || is_memory;
 }
 
-struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *keys)
+static void count_rows(struct flat *flat, const struct flat_order *order, size_t limit)
 {
-	struct flat *flat = xcalloc(1, sizeof(*flat));
-
-	flat->weights = weights;
-	flat->dimension = keys->first;
-	flat->second = keys->second;
 	if (flat_has_key(flat, BY_MARK))
 		flat->phases = phases_new(flat_expansion(flat)->profile);
 	if (flat_has_two_keys(flat))
-		flat->groups = flat_new(weights, flat->dimension);
+		flat->groups = flat_new(flat->weights, flat->dimension);
 	if (flat->groups || flat->phases)
-		flat_count_parts(flat);
+		flat_count_parts(flat, order, limit);
 	else if (flat_is_code(flat->dimension))
 		flat_count_code(flat);
 	else
 		flat_count_samples(flat);
 	drop_weightless_rows(flat);
-	flat_sort_standard(flat);
+}
+
+int flat_new_as(const struct weights *weights, const struct flat_request *request,
+		struct flat **result, struct err *err)
+{
+	struct flat *flat = xcalloc(1, sizeof(*flat));
+	struct flat_order order;
+	int status;
+
+	flat->weights = weights;
+	flat->dimension = request->keys.first;
+	flat->second = request->keys.second;
+	status = flat_order_of(flat, request->sort, &order, err);
+	if (status) {
+		flat_free(flat);
+		return status;
+	}
+	count_rows(flat, &order, request->limit);
+	flat_sort_in(flat, &order);
+	*result = flat;
+	return 0;
+}
+
+struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *keys)
+{
+	const struct flat_request request = {.keys = *keys};
+	struct flat *flat = NULL;
+	int status = flat_new_as(weights, &request, &flat, NULL);
+
+	assert(status == 0); /* there is no key to refuse */
+	(void)status;
 	return flat;
 }
 

@@ -131,6 +131,7 @@ struct flat {
 	enum dimension dimension, second; /* equal: there is one key */
 	struct flat_row *rows; /* owned; only those with some weight, CPU time or a count */
 	size_t nr, cap;
+	size_t nr_left_out;    /* rows beyond the limit of their groups */
 	bool by_self;	       /* so sorted: rows without any self are behind all that have some */
 	struct phases *phases; /* owned; NULL if no key is BY_MARK */
 	/*
@@ -145,6 +146,21 @@ struct flat {
 struct flat *flat_new(const struct weights *weights, enum dimension dimension);
 /* The same by one key or two, which were checked. */
 struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *keys);
+
+/* How a table is to be shown: what is not asked for need not be kept. */
+struct flat_request {
+	struct flat_keys keys; /* checked */
+	const char *sort;      /* keys of flat_sort(), borrowed; NULL: none */
+	/*
+	 * With two keys of which one is of code, no more than the first so many rows of each group:
+	 * hundreds of threads have millions of functions. 0: all.
+	 */
+	size_t limit;
+};
+
+/* Fails as flat_sort() does. */
+int flat_new_as(const struct weights *weights, const struct flat_request *request,
+		struct flat **result, struct err *err);
 void flat_free(struct flat *flat);
 
 /* The expansion the rows' labels belong to. Borrowed. */

@@ -10,20 +10,12 @@
 #include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/flat_best_priv.h"
+#include "calltree/key_stacks_priv.h"
 #include "calltree/lifetime.h"
 #include "calltree/observe.h"
 #include "calltree/phases.h"
 #include "calltree/weights.h"
-
-/* What one stack weighs, of the samples with one key. */
-struct pair {
-	uint32_t key;	/* row of builder.keys */
-	uint32_t stack; /* or one of these */
-	struct tally tally;
-};
-
-#define PAIR_NO_STACK	  0
-#define PAIR_UNATTRIBUTED UINT32_MAX
 
 struct builder {
 	struct flat *flat;
@@ -37,42 +29,8 @@ struct builder {
 	 */
 	struct flat keys, codes, groups;
 	struct index_set key_set, code_set, group_set;
-	struct pair *pairs;
-	size_t nr_pairs, cap_pairs;
-	struct index_set pair_set;
-	/* Of the rows of one key, by row of `codes`; and by row the last pair that it was met in.
-	 */
-	uint32_t *row_of_code;
-	size_t *met;
-	size_t cap_met;
+	struct key_stacks stacks;
 };
-
-static bool pair_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct pair *have = &((const struct builder *)owner)->pairs[index], *want = key;
-
-	return have->key == want->key && have->stack == want->stack;
-}
-
-static void add_pair(struct builder *builder, uint32_t key, const struct observation *observation)
-{
-	const struct sample *sample = &observation->sample;
-	struct pair pair = {.key = key, .stack = sample->stack.v};
-	uint64_t hash;
-	uint32_t found;
-
-	if (sample->kind == SAMPLE_UNATTRIBUTED)
-		pair.stack = PAIR_UNATTRIBUTED;
-	hash = hash_u64((uint64_t)pair.key << 32 | pair.stack);
-	found = index_set_find(&builder->pair_set, hash, pair_equal, builder, &pair);
-	if (found == INDEX_NONE) {
-		found = (uint32_t)builder->nr_pairs;
-		ARRAY_GROW(builder->pairs, builder->nr_pairs, builder->cap_pairs);
-		builder->pairs[builder->nr_pairs++] = pair;
-		index_set_add(&builder->pair_set, hash, found);
-	}
-	tally_add_observation(&builder->pairs[found].tally, observation);
-}
 
 static bool has_code(const struct builder *builder)
 {
@@ -90,8 +48,9 @@ static void add_part(struct builder *builder, const struct observation *part,
 
 	if (has_code(builder)) {
 		if (part->weight)
-			add_pair(builder, flat_intern_row(&builder->keys, &builder->key_set, key),
-				 part);
+			key_stacks_add(&builder->stacks,
+				       flat_intern_row(&builder->keys, &builder->key_set, key),
+				       part);
 		return;
 	}
 	index = flat_intern_row(builder->flat, &builder->key_set, key);
@@ -281,104 +240,27 @@ static uint32_t intern_code(struct builder *builder, const struct level *level)
 	return flat_intern_row(&builder->codes, &builder->code_set, &key);
 }
 
-static uint32_t row_of(struct builder *builder, uint32_t key, uint32_t code)
-{
-	const struct flat_row *a = &builder->keys.rows[key], *b = &builder->codes.rows[code];
-	uint32_t *row = &builder->row_of_code[code];
-	struct flat_row joined;
-
-	if (*row != FLAT_NONE)
-		return *row;
-	joined = flat_join_keys(a, b);
-	joined.group = flat_is_code(builder->dimensions[0]) ? b->group : a->group;
-	joined.inlined = true; /* until a copy that is not inlined is found */
-	*row = flat_append_row(builder->flat, &joined);
-	ARRAY_RESERVE(builder->met, builder->flat->nr, builder->cap_met);
-	builder->met[*row] = SIZE_MAX;
-	return *row;
-}
-
-/* A level of the stack of a pair: its total counts once, however often the row is met. */
-static void count_level(struct builder *builder, size_t pair, uint32_t code, bool inlined,
-			bool is_leaf)
-{
-	const struct pair *from = &builder->pairs[pair];
-	struct flat_row *row;
-	uint32_t index;
-
-	if (code == FLAT_NONE)
-		return;
-	index = row_of(builder, from->key, code);
-	row = &builder->flat->rows[index];
-	row->inlined = row->inlined && inlined;
-	if (builder->met[index] != pair)
-		tally_add(&row->total, &from->tally);
-	builder->met[index] = pair;
-	if (is_leaf)
-		tally_add(&row->self, &from->tally);
-}
-
-static void count_pair(struct builder *builder, size_t pair, const uint32_t *code_of_level)
-{
-	const struct expansion *expansion = builder->expansion;
-	const struct stack_trie *trie = expansion->profile->stacks;
-	uint32_t stack = builder->pairs[pair].stack;
-	const struct level *stand_in = stack == PAIR_UNATTRIBUTED ? &expansion->unattributed
-				       : stack == PAIR_NO_STACK	  ? &expansion->no_stack
-								  : NULL;
-	bool is_leaf = true;
-
-	if (stand_in) {
-		count_level(
-			builder, pair,
-			code_of_level[expansion->nr_levels + (stand_in == &expansion->no_stack)],
-			false, true);
-		return;
-	}
-	for (struct stack_id at = {stack}; at.v != STACK_EMPTY.v;
-	     at = stack_trie_parent(trie, at)) {
-		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, at).v];
-
-		for (uint32_t i = frame.first + frame.nr; i-- > frame.first; is_leaf = false)
-			count_level(builder, pair, code_of_level[i], expansion->levels[i].inlined,
-				    is_leaf);
-	}
-}
-
-static int pair_by_key(const void *left, const void *right)
-{
-	const struct pair *a = left;
-	const struct pair *b = right;
-
-	if (a->key != b->key)
-		return a->key > b->key ? 1 : -1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static void count_pairs(struct builder *builder)
+static void count_stacks(struct builder *builder, const struct flat_order *order, size_t limit)
 {
 	const struct expansion *expansion = builder->expansion;
 	size_t nr_levels = expansion->nr_levels;
-	cleanup_free uint32_t *code_of_level = xmalloc((nr_levels + 2) * sizeof(*code_of_level));
+	cleanup_free uint32_t *code_of_level = xmalloc(nr_levels * sizeof(*code_of_level));
+	struct key_rows rows = {.flat = builder->flat,
+				.keys = &builder->keys,
+				.codes = &builder->codes,
+				.code_of_level = code_of_level,
+				.groups_are_codes = flat_is_code(builder->dimensions[0])};
 
 	for (size_t i = 0; i < nr_levels; i++)
 		code_of_level[i] = intern_code(builder, &expansion->levels[i]);
-	code_of_level[nr_levels] = intern_code(builder, &expansion->unattributed);
-	code_of_level[nr_levels + 1] = intern_code(builder, &expansion->no_stack);
-	builder->row_of_code = xmalloc((builder->codes.nr + 1) * sizeof(*builder->row_of_code));
-	if (builder->nr_pairs)
-		qsort(builder->pairs, builder->nr_pairs, sizeof(*builder->pairs), pair_by_key);
-	for (size_t i = 0; i < builder->nr_pairs; i++) {
-		if (i == 0 || builder->pairs[i].key != builder->pairs[i - 1].key)
-			for (size_t code = 0; code < builder->codes.nr; code++)
-				builder->row_of_code[code] = FLAT_NONE;
-		count_pair(builder, i, code_of_level);
-	}
-	free(builder->row_of_code);
-	free(builder->met);
+	rows.code_unattributed = intern_code(builder, &expansion->unattributed);
+	rows.code_no_stack = intern_code(builder, &expansion->no_stack);
+	flat_best_init(&rows.best, order, builder->groups.nr, limit);
+	key_stacks_count(&builder->stacks, &rows);
+	flat_best_finish(&rows.best, builder->flat);
 }
 
-void flat_count_parts(struct flat *flat)
+void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit)
 {
 	struct builder builder = {
 		.flat = flat,
@@ -391,7 +273,7 @@ void flat_count_parts(struct flat *flat)
 
 	divide_all(&builder);
 	if (has_code(&builder))
-		count_pairs(&builder);
+		count_stacks(&builder, order, limit);
 	for (size_t i = 0; i < flat->nr && !has_code(&builder); i++)
 		flat->rows[i].total = flat->rows[i].self;
 	if (flat->groups)
@@ -399,10 +281,8 @@ void flat_count_parts(struct flat *flat)
 	index_set_release(&builder.key_set);
 	index_set_release(&builder.code_set);
 	index_set_release(&builder.group_set);
-	index_set_release(&builder.pair_set);
 	free(builder.keys.rows);
 	free(builder.codes.rows);
 	free(builder.groups.rows);
-	free(builder.pairs);
 	free(builder.programs);
 }

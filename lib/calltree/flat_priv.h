@@ -5,6 +5,7 @@
 
 #include "calltree/flat.h"
 
+struct flat_order;
 struct index_set;
 
 /* A row that stands for nothing yet. */
@@ -29,8 +30,11 @@ bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
 void flat_count_code(struct flat *flat);
 /* Fill a table of the others: rows are facts of the samples themselves. */
 void flat_count_samples(struct flat *flat);
-/* Fill one by two keys, or by phase. */
-void flat_count_parts(struct flat *flat);
+/*
+ * Fill one by two keys, or by phase. If `limit` is not 0 those of code have no more than the first
+ * so many rows of each group, in `order`, and count the others as left out.
+ */
+void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit);
 
 /*
  * Number the groups of a table as `keys` does, whose rows have the same identifying members, and
@@ -55,7 +59,30 @@ void wait_sums_add(struct wait_sums *sums, uint32_t row, struct stack_id stack, 
 /* Tell the rows, and free the sums. */
 void wait_sums_finish(struct wait_sums *sums, struct flat *flat);
 
-/* The standard order: lifetimes, self, then total, downwards, then by what identifies the rows. */
-void flat_sort_standard(struct flat *flat);
+/* Negative if a comes before b. */
+typedef int (*flat_compare)(const struct flat *flat, const struct flat_row *a,
+			    const struct flat_row *b);
+
+#define FLAT_COMPARES_MAX 24
+
+/* By the first of them that says which of two rows is first. */
+struct flat_order {
+	const struct flat *flat; /* borrowed: whose rows they are */
+	flat_compare compares[FLAT_COMPARES_MAX];
+	size_t nr;
+	bool by_weight; /* within a group: by self, then by total, before all else */
+};
+
+/*
+ * The order of a table whose keys are known, though not its rows: by group, by the keys of a
+ * flat_sort(), NULL being none, then the standard one: lifetimes, self, then total, downwards, then
+ * by what identifies the rows. Fails as flat_sort() does.
+ */
+int flat_order_of(const struct flat *flat, const char *keys, struct flat_order *order,
+		  struct err *err);
+/* Which of two rows is first, for qsort_r(). */
+int flat_order_compare(const void *a, const void *b, void *order_of_rows);
+/* Sort the rows of its table, and their groups. */
+void flat_sort_in(struct flat *flat, struct flat_order *order);
 
 #endif

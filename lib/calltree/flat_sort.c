@@ -15,9 +15,6 @@
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 
-typedef int (*compare_fn)(const struct flat *flat, const struct flat_row *a,
-			  const struct flat_row *b);
-
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -167,22 +164,19 @@ static int by_id(const struct flat *flat, const struct flat_row *a, const struct
 /* Keys by name; the two tables are parallel. */
 static const char *const key_names[] = {"self", "total",    "samples", "calls",	 "per-call",
 					"name", "function", "line",    "module", NULL};
-static const compare_fn key_compares[] = {by_self, by_total,	by_samples, by_calls, by_per_call,
-					  by_name, by_function, by_line,    by_module};
+static const flat_compare key_compares[] = {by_self, by_total,	  by_samples, by_calls, by_per_call,
+					    by_name, by_function, by_line,    by_module};
 /* Behind the keys asked for. */
-static const compare_fn standard[] = {by_lifetime, by_phase, by_self, by_total, by_cpu,
-				      by_calls,	   by_name,  by_line, by_id};
+static const flat_compare standard[] = {by_lifetime, by_phase, by_self, by_total, by_cpu,
+					by_calls,    by_name,  by_line, by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
-/* Each key once: a second time it could not distinguish rows any more. */
-struct order {
-	const struct flat *flat;
-	compare_fn compares[1 + ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard)];
-	size_t nr;
-};
+_Static_assert(1 + ARRAY_SIZE(key_compares) + ARRAY_SIZE(standard) <= FLAT_COMPARES_MAX,
+	       "each of them in one order");
 
-static void add_compare(struct order *order, compare_fn compare)
+/* Each key once: a second time it could not distinguish rows any more. */
+static void add_compare(struct flat_order *order, flat_compare compare)
 {
 	for (size_t i = 0; i < order->nr; i++)
 		if (order->compares[i] == compare)
@@ -190,9 +184,9 @@ static void add_compare(struct order *order, compare_fn compare)
 	order->compares[order->nr++] = compare;
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+int flat_order_compare(const void *a, const void *b, void *order_of_rows)
 {
-	const struct order *order = context;
+	const struct flat_order *order = order_of_rows;
 	int result = 0;
 
 	for (size_t i = 0; i < order->nr && result == 0; i++)
@@ -200,23 +194,21 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return result;
 }
 
-static void sort_in_order(struct flat *flat, struct order *order)
+static void sort_in_order(struct flat *flat, struct flat_order *order)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
-		add_compare(order, standard[i]);
 	order->flat = flat;
 	flat->by_self = order->compares[0] == by_self ||
 			(order->compares[0] == by_lifetime && order->compares[2] == by_self);
 	if (flat->nr > 0)
-		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), compare_rows, order);
+		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), flat_order_compare, order);
 }
 
 /* The groups in the same order: it is theirs that rows have the numbers of from now on. */
-static void sort_groups(struct flat *flat, const struct order *order)
+static void sort_groups(struct flat *flat, const struct flat_order *order)
 {
 	struct flat *groups = flat->groups;
 	cleanup_free uint32_t *ranks = NULL;
-	struct order same = *order;
+	struct flat_order same = *order;
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < groups->nr; i++)
@@ -231,23 +223,7 @@ static void sort_groups(struct flat *flat, const struct order *order)
 		flat->rows[i].group = ranks[flat->rows[i].group];
 }
 
-static void sort_rows(struct flat *flat, struct order *order)
-{
-	if (flat->groups)
-		sort_groups(flat, order);
-	sort_in_order(flat, order);
-}
-
-void flat_sort_standard(struct flat *flat)
-{
-	struct order order = {0};
-
-	if (flat->groups)
-		add_compare(&order, by_group);
-	sort_rows(flat, &order);
-}
-
-static compare_fn find_key(const char *name, size_t length)
+static flat_compare find_key(const char *name, size_t length)
 {
 	for (size_t i = 0; key_names[i]; i++)
 		if (strlen(key_names[i]) == length && memcmp(key_names[i], name, length) == 0)
@@ -274,24 +250,69 @@ static int refuse_counts(const struct flat *flat, struct err *err)
 	return status ? status : err_set(err, ERR_INVALID, "calls are counted by function only");
 }
 
-int flat_sort(struct flat *flat, const char *keys, struct err *err)
+static int add_keys(struct flat_order *order, const char *keys, struct err *err)
 {
-	struct order order = {0};
-
-	if (flat->groups)
-		add_compare(&order, by_group);
 	for (const char *at = keys; *at;) {
 		size_t length = strcspn(at, ",");
-		compare_fn compare = find_key(at, length);
+		flat_compare compare = find_key(at, length);
 
 		if (!compare)
 			return refuse_key(at, length, err);
-		if ((compare == by_calls || compare == by_per_call) && !flat_has_counts(flat))
-			return refuse_counts(flat, err);
-		add_compare(&order, compare);
+		if ((compare == by_calls || compare == by_per_call) &&
+		    !flat_has_counts(order->flat))
+			return refuse_counts(order->flat, err);
+		add_compare(order, compare);
 		at += length;
 		at += *at == ',';
 	}
-	sort_rows(flat, &order);
 	return 0;
+}
+
+/* Are rows of one group equal by it, whatever they are? */
+static bool is_idle(const struct flat *flat, flat_compare compare)
+{
+	return compare == by_group || (compare == by_lifetime && flat->second != BY_LIFETIME) ||
+	       (compare == by_phase && flat->second != BY_MARK);
+}
+
+static bool is_by_weight(const struct flat_order *order)
+{
+	size_t i = 0;
+
+	while (is_idle(order->flat, order->compares[i]))
+		i++;
+	return order->compares[i] == by_self && order->compares[i + 1] == by_total;
+}
+
+int flat_order_of(const struct flat *flat, const char *keys, struct flat_order *order,
+		  struct err *err)
+{
+	int status = 0;
+
+	*order = (struct flat_order){.flat = flat};
+	if (flat_has_two_keys(flat))
+		add_compare(order, by_group);
+	if (keys)
+		status = add_keys(order, keys, err);
+	for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
+		add_compare(order, standard[i]);
+	order->by_weight = is_by_weight(order);
+	return status;
+}
+
+void flat_sort_in(struct flat *flat, struct flat_order *order)
+{
+	if (flat->groups)
+		sort_groups(flat, order);
+	sort_in_order(flat, order);
+}
+
+int flat_sort(struct flat *flat, const char *keys, struct err *err)
+{
+	struct flat_order order;
+	int status = flat_order_of(flat, keys, &order, err);
+
+	if (status == 0)
+		flat_sort_in(flat, &order);
+	return status;
 }

@@ -707,7 +707,7 @@ static size_t add_groups(struct table *table, const struct chosen *chosen, struc
 			nr_shown++;
 		}
 	}
-	return flat->nr - nr_shown;
+	return flat->nr + flat->nr_left_out - nr_shown;
 }
 
 static void print_groups_left_out(const struct flat *flat, const struct view *view, size_t nr_rows,

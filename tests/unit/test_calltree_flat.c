@@ -522,6 +522,79 @@ static void test_flat__two_keys_are_groups_of_rows(void **state)
 	profile_free(made.profile);
 }
 
+/* Of a table with all of its rows those that one with a limit has. */
+static void expect_first_rows(const struct weights *weights, const struct flat_request *request)
+{
+	const struct flat_request all = {.keys = request->keys, .sort = request->sort};
+	struct flat *whole, *flat;
+	size_t kept = 0, nr = 0;
+
+	assert_int_equal(flat_new_as(weights, &all, &whole, NULL), 0);
+	assert_int_equal(flat_new_as(weights, request, &flat, NULL), 0);
+	assert_int_equal(flat->groups->nr, whole->groups->nr);
+	for (size_t i = 0; i < whole->nr; i++) {
+		const struct flat_row *row = &whole->rows[i], *same = &flat->rows[kept];
+
+		nr = i && row->group == whole->rows[i - 1].group ? nr + 1 : 1;
+		if (nr > request->limit)
+			continue;
+		assert_true(kept < flat->nr);
+		assert_int_equal(same->group, row->group);
+		assert_int_equal(same->label, row->label);
+		assert_int_equal(same->thread, row->thread);
+		assert_int_equal(same->self.weight, row->self.weight);
+		assert_int_equal(same->total.weight, row->total.weight);
+		assert_int_equal(same->inlined, row->inlined);
+		kept++;
+	}
+	assert_int_equal(flat->nr, kept);
+	assert_int_equal(flat->nr_left_out, whole->nr - kept);
+	assert_int_equal(whole->nr_left_out, 0);
+	assert_true(kept < whole->nr);
+	flat_free(whole);
+	flat_free(flat);
+}
+
+/* Some threads that have functions of nine, some of which call themselves. */
+static void test_flat__a_limit_keeps_the_first_of_each_group(void **state)
+{
+	static const char *const orders[] = {NULL, "total", "name", "samples,self"};
+	static const char *const both[] = {"thread,function", "function,thread", "module,function"};
+	struct made made = made_begin();
+	struct bench bench;
+	uint32_t random = 7;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		char stack[100];
+		unsigned int a, b, c;
+
+		random = random * 1103515245 + 12345;
+		a = random >> 16 & 7;
+		b = random >> 19 & 7;
+		c = random >> 22 & 7;
+		snprintf(stack, sizeof(stack),
+			 "main@m.c:1;f%u@f.c:%u+i%u@i.h:3;f%u@f.c:9;f%u@f.c:7", a, a + 1, c, b, c);
+		if (i % 20 == 0)
+			made_thread(&made, 100, 101 + i, "worker");
+		made_sample(&made, stack, 1 + (random >> 25 & 3));
+	}
+	made_end(&made);
+	bench = bench_begin(made.profile, METRIC_CPU, BY_FUNCTION);
+	for (size_t i = 0; i < ARRAY_SIZE(both) * ARRAY_SIZE(orders); i++)
+		for (size_t limit = 1; limit < 6; limit++) {
+			struct flat_request request = {.sort = orders[i / ARRAY_SIZE(both)],
+						       .limit = limit};
+
+			assert_int_equal(
+				flat_keys_parse(both[i % ARRAY_SIZE(both)], &request.keys, NULL),
+				0);
+			expect_first_rows(bench.weights, &request);
+		}
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
 static void test_flat__phases_between_marks(void **state)
 {
 	struct made made = made_begin();
@@ -632,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_flat__per_call_leaves_out_functions_not_counted_in_a_process),
 		cmocka_unit_test(test_flat__cannot_sort_by_counts_that_are_not_there),
 		cmocka_unit_test(test_flat__two_keys_are_groups_of_rows),
+		cmocka_unit_test(test_flat__a_limit_keeps_the_first_of_each_group),
 		cmocka_unit_test(test_flat__phases_between_marks),
 		cmocka_unit_test(test_flat__processes_of_one_name_are_a_program),
 		cmocka_unit_test(test_flat__keys_that_make_no_sense),

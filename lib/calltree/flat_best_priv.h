@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first rows of each group of a table by two keys. */
+#ifndef PROFC_CALLTREE_FLAT_BEST_PRIV_H
+#define PROFC_CALLTREE_FLAT_BEST_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calltree/flat_priv.h"
+
+/* Of one group: at most twice the limit, so that each cut takes some away. */
+struct best_rows {
+	struct flat_row *rows; /* owned */
+	size_t nr, cap;
+	uint64_t last_self, last_total; /* of the last of the first `limit`, when it is cut */
+	bool is_cut; /* the first `limit` are in order, and no other is before the last of these */
+};
+
+struct flat_best {
+	struct flat_order order;
+	struct best_rows *groups; /* owned; a single one if there is no limit */
+	size_t nr_groups, limit, nr_left_out;
+};
+
+/* For groups with numbers below nr_groups. limit 0: all rows are kept. */
+void flat_best_init(struct flat_best *best, const struct flat_order *order, size_t nr_groups,
+		    size_t limit);
+/*
+ * Can a row of a group be one of them, with so much self and total? If not it is counted as left
+ * out. For rows that have to be made first.
+ */
+bool flat_best_wants(struct flat_best *best, uint32_t group, uint64_t self, uint64_t total);
+/* A row that is complete. */
+void flat_best_add(struct flat_best *best, const struct flat_row *row);
+/* Give the table those that are kept, in no order, and the number of the others; frees the rest. */
+void flat_best_finish(struct flat_best *best, struct flat *flat);
+
+#endif
