@@ -20,13 +20,24 @@ static void add_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *plane,
 		numbers[i] += (uint64_t)plane[i] << shift;
 }
 
-/* The same where only the numbers marked in the bitmap are stored. */
+/* The bits of a bitmap for eight rows; what is behind the last row says nothing. */
+static unsigned int marks_of_eight(const uint8_t *bitmap, uint64_t row, uint64_t nr_rows)
+{
+	uint64_t left = nr_rows - row;
+
+	return left < 8 ? bitmap[row / 8] & ((1U << left) - 1) : bitmap[row / 8];
+}
+
+/* The same where only the numbers marked in the bitmap are stored: they are few. */
 static void add_sparse_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *bitmap,
 			     const uint8_t *plane, unsigned int shift)
 {
-	for (uint64_t i = 0; i < nr_rows; i++) {
-		if (bitmap[i / 8] >> i % 8 & 1)
-			numbers[i] += (uint64_t)*plane++ << shift;
+	for (uint64_t row = 0; row < nr_rows; row += 8) {
+		unsigned int marks = marks_of_eight(bitmap, row, nr_rows);
+
+		for (; marks; marks &= marks - 1)
+			numbers[row + (unsigned int)__builtin_ctz(marks)] += (uint64_t)*plane++
+									     << shift;
 	}
 }
 
@@ -34,8 +45,8 @@ static uint64_t count_marked(const uint8_t *bitmap, uint64_t nr_rows)
 {
 	uint64_t nr = 0;
 
-	for (uint64_t i = 0; i < nr_rows; i++)
-		nr += bitmap[i / 8] >> i % 8 & 1;
+	for (uint64_t row = 0; row < nr_rows; row += 8)
+		nr += (uint64_t)__builtin_popcount(marks_of_eight(bitmap, row, nr_rows));
 	return nr;
 }
 
