@@ -20,34 +20,24 @@ void planter_init(struct planter *planter, const struct weights *weights, bool i
 	*planter = (struct planter){.tree = tree, .expansion = weights->selection->expansion};
 }
 
-static bool node_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct tree_node *node = &((const struct tree *)owner)->nodes[index];
-	const struct tree_node *wanted = key;
-
-	return node->parent == wanted->parent && node->label == wanted->label;
-}
-
 uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined)
 {
 	struct tree *tree = planter->tree;
-	struct tree_node wanted = {
-		.parent = parent, .label = label, .inlined = inlined, .repeats = 1};
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | label);
 	uint32_t id;
 
 	if (tree->is_folded && tree->nodes[parent].label == label)
 		id = parent;
 	else
-		id = index_set_find(&planter->nodes, hash, node_equal, tree, &wanted);
+		id = child_index_find(&planter->nodes, parent, label);
 	if (id != INDEX_NONE) {
 		tree->nodes[id].inlined = tree->nodes[id].inlined && inlined;
 		return id;
 	}
 	id = (uint32_t)tree->nr;
 	ARRAY_GROW(tree->nodes, tree->nr, tree->cap);
-	tree->nodes[tree->nr++] = wanted;
-	index_set_add(&planter->nodes, hash, id);
+	tree->nodes[tree->nr++] = (struct tree_node){
+		.parent = parent, .label = label, .inlined = inlined, .repeats = 1};
+	child_index_add(&planter->nodes, parent, label, id);
 	return id;
 }
 
@@ -121,7 +111,7 @@ struct tree *planter_finish(struct planter *planter)
 {
 	struct tree *tree = planter->tree;
 
-	index_set_release(&planter->nodes);
+	child_index_release(&planter->nodes);
 	for (uint32_t i = 0; i < tree->nr; i++)
 		tree->nodes[i].total = tree->nodes[i].self;
 	for (size_t i = tree->nr - 1; i > 0; i--)

@@ -3,7 +3,7 @@
 #ifndef PROFC_CALLTREE_TREE_PRIV_H
 #define PROFC_CALLTREE_TREE_PRIV_H
 
-#include "base/index_set.h"
+#include "base/child_index.h"
 #include "calltree/tree.h"
 
 struct expansion;
@@ -13,7 +13,7 @@ struct level;
 struct planter {
 	struct tree *tree;
 	const struct expansion *expansion;
-	struct index_set nodes; /* by (parent, label) */
+	struct child_index nodes; /* by label */
 };
 
 void planter_init(struct planter *planter, const struct weights *weights, bool is_folded);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/index_set.h"
+#include "base/child_index.h"
 
 struct node {
 	struct stack_id parent;
@@ -17,7 +17,7 @@ struct node {
 struct stack_trie {
 	struct node *nodes; /* by stack id; node 0 is the empty stack */
 	size_t nr_nodes, cap_nodes;
-	struct index_set children; /* (parent, frame) to node, of the first nr_indexed nodes */
+	struct child_index children; /* by frame, of the first nr_indexed nodes */
 	size_t nr_indexed;
 };
 
@@ -35,23 +35,9 @@ void stack_trie_free(struct stack_trie *trie)
 {
 	if (!trie)
 		return;
-	index_set_release(&trie->children);
+	child_index_release(&trie->children);
 	free(trie->nodes);
 	free(trie);
-}
-
-static bool same_node(const void *owner, uint32_t index, const void *key)
-{
-	const struct stack_trie *trie = owner;
-	const struct node *wanted = key;
-	const struct node *node = &trie->nodes[index];
-
-	return node->parent.v == wanted->parent.v && node->frame.v == wanted->frame.v;
-}
-
-static uint64_t hash_node(struct stack_id parent, struct frame_id frame)
-{
-	return hash_u64((uint64_t)parent.v << 32 | frame.v);
 }
 
 /* Appended nodes are indexed on the first lookup, which readers of a profile never make. */
@@ -60,8 +46,8 @@ static void index_nodes(struct stack_trie *trie)
 	for (; trie->nr_indexed < trie->nr_nodes; trie->nr_indexed++) {
 		const struct node *node = &trie->nodes[trie->nr_indexed];
 
-		index_set_add(&trie->children, hash_node(node->parent, node->frame),
-			      (uint32_t)trie->nr_indexed);
+		child_index_add(&trie->children, node->parent.v, node->frame.v,
+				(uint32_t)trie->nr_indexed);
 	}
 }
 
@@ -78,12 +64,11 @@ struct stack_id stack_trie_append(struct stack_trie *trie, struct stack_id paren
 struct stack_id stack_trie_intern(struct stack_trie *trie, struct stack_id parent,
 				  struct frame_id frame)
 {
-	struct node wanted = {.parent = parent, .frame = frame};
 	uint32_t found;
 
 	assert(parent.v < trie->nr_nodes);
 	index_nodes(trie);
-	found = index_set_find(&trie->children, hash_node(parent, frame), same_node, trie, &wanted);
+	found = child_index_find(&trie->children, parent.v, frame.v);
 	if (found != INDEX_NONE)
 		return (struct stack_id){found};
 	return stack_trie_append(trie, parent, frame);
