@@ -27,6 +27,7 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 	*walk = (struct observation_walk){
 		.selection = selection, .metric = metric, .at_ns = HEAP_AT_END};
 	if (!metric_is_memory(metric)) {
+		walk->period_ns = profile_period_ns(profile_of(walk));
 		selection_walk_init(&walk->samples, selection);
 		return;
 	}
@@ -175,13 +176,12 @@ static bool next_block(struct observation_walk *walk, struct observation *out)
 
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation)
 {
-	struct sample sample;
-
 	if (metric_is_memory(walk->metric))
 		return next_block(walk, observation);
-	if (!selection_walk_next(&walk->samples, &sample))
+	/* In place: it is done for millions of samples. */
+	if (!selection_walk_next(&walk->samples, &observation->sample))
 		return false;
-	observe_sample(observation, &sample, walk->metric, profile_period_ns(profile_of(walk)));
+	observation_weigh(observation, walk->metric, walk->period_ns);
 	return true;
 }
 

@@ -27,17 +27,27 @@ static uint64_t known_weight(const struct sample *sample, enum metric metric, ui
 	return 0;
 }
 
+void observation_weigh(struct observation *observation, enum metric metric, uint64_t period_ns)
+{
+	const struct sample *sample = &observation->sample;
+	double estimated;
+
+	observation->weight = sample_weight(sample, metric);
+	observation->known = known_weight(sample, metric, period_ns);
+	observation->square = observation->blocks = 0;
+	observation->row = 0;
+	/* Unattributed time is not an estimate of any function. */
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		return;
+	estimated = (double)(observation->weight - observation->known);
+	observation->square = estimated * estimated / (sample->nr ? sample->nr : 1);
+}
+
 void observe_sample(struct observation *observation, const struct sample *sample,
 		    enum metric metric, uint64_t period_ns)
 {
-	uint64_t weight = sample_weight(sample, metric);
-	uint64_t known = known_weight(sample, metric, period_ns);
-	double estimated = (double)(weight - known);
-
-	*observation = (struct observation){.sample = *sample, .weight = weight, .known = known};
-	/* Unattributed time is not an estimate of any function. */
-	if (sample->kind != SAMPLE_UNATTRIBUTED)
-		observation->square = estimated * estimated / (sample->nr ? sample->nr : 1);
+	observation->sample = *sample;
+	observation_weigh(observation, metric, period_ns);
 }
 
 void tally_add_observation(struct tally *tally, const struct observation *observation)

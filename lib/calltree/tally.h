@@ -44,6 +44,8 @@ void tally_add_sample(struct tally *tally, const struct sample *sample, enum met
 /* What tally_add_sample() would add of a sample. */
 void observe_sample(struct observation *observation, const struct sample *sample,
 		    enum metric metric, uint64_t period_ns);
+/* The same where the observation has the sample: the rest of it. */
+void observation_weigh(struct observation *observation, enum metric metric, uint64_t period_ns);
 void tally_add_observation(struct tally *tally, const struct observation *observation);
 void tally_add(struct tally *tally, const struct tally *other);
 /* Take away a part of it. */
