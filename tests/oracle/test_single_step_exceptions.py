@@ -8,8 +8,7 @@ from targets import build
 class SingleStep(SteppedCase):
     def check_exceptions(self, *flags):
         program = build("frames_of_exceptions", *flags)
-        self.check(program, "-s")
-        self.check(program, "-s", "-e", "29", arguments=["dense"])
+        self.check(program, "-s", "-e", "13", arguments=["dense"])
 
     def test_exceptions(self):
         self.check(build("frames_of_exceptions", "-O2", LAZY), "-i")
