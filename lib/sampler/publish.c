@@ -56,14 +56,18 @@ static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_scheds
 	return sleep->until_ns + (since_ns - min_u64(awake_ns, since_ns)) / nr_sleeps;
 }
 
-/* `is_asleep`: and another sleep has begun since. */
+/*
+ * `is_asleep`: and another sleep has begun since. Clocks that run backwards are those of the thread
+ * that has its id since an exec.
+ */
 static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *clocks, bool is_asleep,
 		     uint64_t now_ns)
 {
 	uint64_t nr_wakes = clocks->pcount - sleep->pcount;
 	uint64_t until_ns = now_ns;
 
-	if (!sleep->is_known || !sleep->is_asleep || sleep->is_over || now_ns <= sleep->until_ns)
+	if (!sleep->is_known || !sleep->is_asleep || sleep->is_over || now_ns <= sleep->until_ns ||
+	    clocks->pcount < sleep->pcount)
 		return;
 	sleep->is_over = nr_wakes > 0;
 	if (nr_wakes)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sampler/records.h"
+#include "sampler/sampler_priv.h"
+
+#define SEEN_NS	 (100 * NS_PER_MS)
+#define ENDED_NS (300 * NS_PER_MS)
+
+/* Asleep since its seventh time on a CPU, with 20 ms of work and 10 of waiting behind it. */
+static struct sampled_thread sleeper(void)
+{
+	return (struct sampled_thread){.sleep = {.is_known = true,
+						 .is_asleep = true,
+						 .pcount = 7,
+						 .until_ns = SEEN_NS,
+						 .cpu_ns = 20 * NS_PER_MS,
+						 .runq_ns = 10 * NS_PER_MS}};
+}
+
+static uint64_t slept_until_ns(const struct proc_schedstat *clocks)
+{
+	static struct sampler sampler;
+	struct sampled_thread thread = sleeper();
+
+	sampler.governor.base_period_ns = 2 * NS_PER_MS;
+	publish_may_sleep_on(&sampler, &thread, clocks, ENDED_NS);
+	assert_true(thread.sleep.is_over);
+	return thread.sleep.until_ns;
+}
+
+static void test_publish__who_did_not_wake_slept_to_the_end(void **state)
+{
+	struct proc_schedstat clocks = {
+		.cpu_ns = 20 * NS_PER_MS, .runq_ns = 10 * NS_PER_MS, .pcount = 7};
+
+	(void)state;
+	assert_int_equal(slept_until_ns(&clocks), ENDED_NS);
+}
+
+/* 200 ms, less 60 of work and 20 of waiting for a CPU, in three sleeps. */
+static void test_publish__sleeps_between_looks_are_as_long_as_one_another(void **state)
+{
+	struct proc_schedstat clocks = {
+		.cpu_ns = 80 * NS_PER_MS, .runq_ns = 30 * NS_PER_MS, .pcount = 9};
+
+	(void)state;
+	assert_int_equal(slept_until_ns(&clocks), SEEN_NS + 40 * NS_PER_MS);
+}
+
+/* A thread that executes a program has the id of its leader from then on, and its own clocks. */
+static void test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it(void **state)
+{
+	struct proc_schedstat clocks = {.cpu_ns = NS_PER_MS, .runq_ns = 0, .pcount = 6};
+
+	(void)state;
+	assert_int_equal(slept_until_ns(&clocks), SEEN_NS);
+	clocks.pcount = 1;
+	assert_int_equal(slept_until_ns(&clocks), SEEN_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_publish__who_did_not_wake_slept_to_the_end),
+		cmocka_unit_test(test_publish__sleeps_between_looks_are_as_long_as_one_another),
+		cmocka_unit_test(test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
