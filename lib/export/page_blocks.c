@@ -39,7 +39,7 @@ static void meet(struct page_data *data, enum metric metric)
 	struct observation *blocks = observe(data, metric, &nr);
 
 	for (size_t i = 0; i < nr; i++)
-		(void)path_of(data->paths, &blocks[i].sample);
+		page_meet(data, &blocks[i].sample);
 	free(blocks);
 }
 
@@ -52,9 +52,19 @@ void page_blocks_meet(struct page_data *data)
 		meet(data, METRIC_FREED);
 }
 
+void page_blocks_weigh(struct page_data *data, uint64_t *weights)
+{
+	size_t nr;
+	struct observation *blocks = observe(data, data->extract->options->metric, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		weights[path_of(data->paths, &blocks[i].sample).v] += blocks[i].weight;
+	free(blocks);
+}
+
 /* Where, when, and how much: columns of any metric. */
 struct block_names {
-	const char *time, *thread, *stack, *bytes, *known, *error;
+	const char *time, *thread, *leaf, *bytes, *known, *error;
 };
 
 static void write_sites(struct page_data *data, const struct block_names *names,
@@ -73,12 +83,9 @@ static void write_sites(struct page_data *data, const struct block_names *names,
 	for (size_t i = 0; i < nr; i++)
 		page_columns_add(&data->columns,
 				 numbering_of(&data->threads, blocks[i].sample.thread.v));
-	page_columns_begin(&data->columns, names->stack);
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t path = path_of(data->paths, &blocks[i].sample).v;
-
-		page_columns_add(&data->columns, data->rows.stack_of_path[path]);
-	}
+	page_columns_begin(&data->columns, names->leaf);
+	for (size_t i = 0; i < nr; i++)
+		page_columns_add(&data->columns, page_leaf(data, &blocks[i].sample));
 }
 
 /* To within a hundredth: half the width of an interval need not be known better. */
@@ -153,7 +160,7 @@ static void write_flags(struct page_data *data, const struct observation *blocks
 
 static void write_freed(struct page_data *data)
 {
-	static const struct block_names names = {"freedTime",  "freedThread", "freedStack",
+	static const struct block_names names = {"freedTime",  "freedThread", "freedLeaf",
 						 "freedBytes", "freedKnown",  "freedError"};
 	size_t nr;
 	struct observation *blocks = observe(data, METRIC_FREED, &nr);
@@ -165,7 +172,7 @@ static void write_freed(struct page_data *data)
 
 void page_blocks_write(struct page_data *data)
 {
-	static const struct block_names names = {"blockTime",  "blockThread", "blockStack",
+	static const struct block_names names = {"blockTime",  "blockThread", "blockLeaf",
 						 "blockBytes", "blockKnown",  "blockError"};
 	struct observation *blocks;
 	size_t nr;

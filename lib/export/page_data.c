@@ -2,8 +2,10 @@
 /* The data of the page: what has names as JSON, what is many as columns. */
 #include "export/page_data_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/minmax.h"
@@ -13,6 +15,18 @@
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
 #include "mapping/module.h"
+
+static void sort_stacks(struct page_data *data)
+{
+	cleanup_free uint64_t *weights =
+		xcalloc(stack_trie_nr(data->extract->paths), sizeof(*weights));
+
+	if (metric_is_memory(data->extract->options->metric))
+		page_blocks_weigh(data, weights);
+	else
+		page_samples_weigh(data, weights);
+	page_stacks_sort(data, weights);
+}
 
 void page_data_init(struct page_data *data, const struct extract *extract)
 {
@@ -30,17 +44,22 @@ void page_data_init(struct page_data *data, const struct extract *extract)
 	page_samples_meet(data);
 	page_blocks_meet(data);
 	rows_init(&data->rows, extract);
+	sort_stacks(data);
 }
 
 void page_data_release(struct page_data *data)
 {
 	rows_release(&data->rows);
+	free(data->node_of_row);
+	free(data->uses);
+	free(data->samples);
 	path_maker_free(data->paths);
 	numbering_release(&data->functions);
 	numbering_release(&data->modules);
 	numbering_release(&data->files);
 	numbering_release(&data->threads);
 	numbering_release(&data->processes);
+	numbering_release(&data->leaves);
 	page_columns_release(&data->columns);
 }
 
@@ -70,25 +89,6 @@ static void write_frames(struct page_data *data)
 	page_columns_begin(&data->columns, "frameInlined");
 	for (size_t i = 0; i < rows->nr_frames; i++)
 		page_columns_add(&data->columns, rows->frames[i].level->inlined);
-}
-
-static void write_stacks(struct page_data *data)
-{
-	const struct rows *rows = &data->rows;
-	uint32_t before = 0;
-
-	page_columns_begin(&data->columns, "stackFrame");
-	for (size_t i = 0; i < rows->nr_stacks; i++) {
-		page_columns_add_signed(&data->columns,
-					(int64_t)rows->stacks[i].frame - (int64_t)before);
-		before = rows->stacks[i].frame;
-	}
-	page_columns_begin(&data->columns, "stackPrefix"); /* how many rows before; 0: none */
-	for (size_t i = 0; i < rows->nr_stacks; i++) {
-		uint32_t prefix = rows->stacks[i].prefix;
-
-		page_columns_add(&data->columns, prefix == ROW_NONE ? 0 : i - prefix);
-	}
 }
 
 /* --- tables --- */
@@ -265,9 +265,10 @@ void page_data_write(struct page_data *data, struct sink *sink)
 
 	write_frames(data);
 	page_addresses_write(data);
-	write_stacks(data);
+	page_stacks_write(data);
 	page_samples_write(data);
 	page_blocks_write(data);
+	page_columns_finish(&data->columns);
 	number_counted_functions(data);
 	json_init(&json, sink);
 	json_object_begin(&json);

@@ -10,9 +10,11 @@
 #include "export/page_columns_priv.h"
 #include "export/rows_priv.h"
 
+struct covered;
 struct extract;
 struct json;
 struct path_maker;
+struct sample;
 struct sink;
 
 #define PAGE_NO_FUNCTION (-1)
@@ -31,9 +33,15 @@ struct page_match {
 struct page_data {
 	const struct extract *extract; /* borrowed, of PATH_FRAMES */
 	struct rows rows;	       /* of all stacks of all metrics */
+	uint32_t *node_of_row;	       /* numbers of nodes ascend with rows */
 	struct path_maker *paths;
+	uint32_t *uses; /* by path: how often it was met */
+	size_t nr_uses;
+	struct covered *samples; /* private to page_samples.c: all selected, thread by thread */
+	size_t nr_samples;
 	struct numbering functions; /* of labels */
 	struct numbering modules, files, threads, processes;
+	struct numbering leaves; /* of rows of stacks */
 	struct page_columns columns;
 	/* Of the old side of a comparison, borrowed; else NULL. */
 	const struct page_match *match;
@@ -51,10 +59,22 @@ void page_data_init(struct page_data *data, const struct extract *extract);
 void page_data_write(struct page_data *data, struct sink *sink);
 void page_data_release(struct page_data *data);
 
-/* Its parts. First all stacks are met, then the columns of samples and of blocks are written. */
+/*
+ * Its parts. First all stacks are met and weighed, which is what they are sorted by; then their
+ * columns are written, and after these the columns of samples and of blocks, which stand in leaves.
+ */
+void page_meet(struct page_data *data, const struct sample *sample);
 void page_samples_meet(struct page_data *data);
-void page_samples_write(struct page_data *data);
 void page_blocks_meet(struct page_data *data);
+/* Adds what the stacks weigh in the metric that the page begins with, by path. */
+void page_samples_weigh(struct page_data *data, uint64_t *weights);
+void page_blocks_weigh(struct page_data *data, uint64_t *weights);
+/* Puts `rows` into the order of the first view, by weights of paths. */
+void page_stacks_sort(struct page_data *data, const uint64_t *weights);
+void page_stacks_write(struct page_data *data);
+/* The number of a sample's stack among those that samples or blocks have. */
+uint32_t page_leaf(struct page_data *data, const struct sample *sample);
+void page_samples_write(struct page_data *data);
 void page_blocks_write(struct page_data *data);
 /* Members of the open object. */
 void page_calls_write(struct page_data *data, struct json *json);

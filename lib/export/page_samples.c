@@ -9,17 +9,6 @@
 #include "export/page_data_priv.h"
 #include "profile/profile.h"
 
-void page_samples_meet(struct page_data *data)
-{
-	struct selection_walk walk;
-	struct sample sample;
-
-	selection_walk_init(&walk, data->extract->selection);
-	while (selection_walk_next(&walk, &sample))
-		(void)path_of(data->paths, &sample);
-	selection_walk_release(&walk);
-}
-
 /* A selected sample, and since when it covers the time of its thread. */
 struct covered {
 	struct sample sample;
@@ -89,6 +78,13 @@ static struct covered *samples_by_thread(const struct page_data *data, size_t *n
 	return samples;
 }
 
+void page_samples_meet(struct page_data *data)
+{
+	data->samples = samples_by_thread(data, &data->nr_samples);
+	for (size_t i = 0; i < data->nr_samples; i++)
+		page_meet(data, &data->samples[i].sample);
+}
+
 static bool is_first(const struct covered *samples, size_t i)
 {
 	return i == 0 || samples[i - 1].sample.thread.v != samples[i].sample.thread.v;
@@ -135,42 +131,66 @@ static void write_times(struct page_data *data, const struct covered *samples, s
 	}
 }
 
-/* What is rounded off of one weight goes to the next one of the thread, so that sums are right. */
-static void write_weights(struct page_data *data, enum metric metric, const char *name,
-			  const struct covered *samples, size_t nr)
+/*
+ * A weight in multiples of the grain. What is rounded off goes to the next one of the thread, so
+ * that sums are right; *rest_ns is of one column, and any at first.
+ */
+static uint64_t rounded(const struct page_data *data, size_t i, enum metric metric,
+			uint64_t *rest_ns)
+{
+	uint64_t carried_ns = is_first(data->samples, i) ? 0 : *rest_ns;
+	uint64_t sum_ns = sample_weight(&data->samples[i].sample, metric) + carried_ns;
+
+	*rest_ns = sum_ns % data->grain_ns;
+	return sum_ns / data->grain_ns;
+}
+
+static void write_weights(struct page_data *data, enum metric metric, const char *name)
 {
 	uint64_t rest_ns = 0;
 
 	page_columns_begin(&data->columns, name);
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t sum;
+	for (size_t i = 0; i < data->nr_samples; i++)
+		page_columns_add(&data->columns, rounded(data, i, metric, &rest_ns));
+}
 
-		if (is_first(samples, i))
-			rest_ns = 0;
-		sum = sample_weight(&samples[i].sample, metric) + rest_ns;
-		rest_ns = sum % data->grain_ns;
-		page_columns_add(&data->columns, sum / data->grain_ns);
-	}
+/* The weight of a sample in the metric, as the scripts of the page have it. */
+static uint64_t shown_weight(const struct page_data *data, size_t i, enum metric metric,
+			     uint64_t rests_ns[3])
+{
+	static const enum metric parts[] = {METRIC_CPU, METRIC_RUNQ, METRIC_BLOCKED};
+	uint64_t weight = 0;
+
+	if (metric == METRIC_SAMPLES)
+		return data->samples[i].sample.nr;
+	for (size_t part = 0; part < ARRAY_SIZE(parts); part++)
+		if (metric == METRIC_WALL || metric == parts[part])
+			weight += rounded(data, i, parts[part], &rests_ns[part]);
+	if (weight && data->extract->options->weights == EXPORT_WEIGHTS_SAMPLES)
+		return data->samples[i].sample.nr;
+	return weight;
+}
+
+void page_samples_weigh(struct page_data *data, uint64_t *weights)
+{
+	uint64_t rests_ns[3] = {0};
+
+	for (size_t i = 0; i < data->nr_samples; i++)
+		weights[path_of(data->paths, &data->samples[i].sample).v] +=
+			shown_weight(data, i, data->extract->options->metric, rests_ns);
 }
 
 void page_samples_write(struct page_data *data)
 {
-	size_t nr;
-	struct covered *samples = samples_by_thread(data, &nr);
-
-	write_threads(data, samples, nr);
-	write_times(data, samples, nr);
-	page_columns_begin(&data->columns, "sampleStack");
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t path = path_of(data->paths, &samples[i].sample).v;
-
-		page_columns_add(&data->columns, data->rows.stack_of_path[path]);
-	}
-	write_weights(data, METRIC_CPU, "sampleCpu", samples, nr);
-	write_weights(data, METRIC_RUNQ, "sampleRunq", samples, nr);
-	write_weights(data, METRIC_BLOCKED, "sampleBlocked", samples, nr);
+	write_threads(data, data->samples, data->nr_samples);
+	write_times(data, data->samples, data->nr_samples);
+	page_columns_begin(&data->columns, "sampleLeaf");
+	for (size_t i = 0; i < data->nr_samples; i++)
+		page_columns_add(&data->columns, page_leaf(data, &data->samples[i].sample));
+	write_weights(data, METRIC_CPU, "sampleCpu");
+	write_weights(data, METRIC_RUNQ, "sampleRunq");
+	write_weights(data, METRIC_BLOCKED, "sampleBlocked");
 	page_columns_begin(&data->columns, "sampleNr");
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, samples[i].sample.nr);
-	free(samples);
+	for (size_t i = 0; i < data->nr_samples; i++)
+		page_columns_add(&data->columns, data->samples[i].sample.nr);
 }

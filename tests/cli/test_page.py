@@ -416,6 +416,21 @@ class Views(InBrowser):
         self.assertEqual(self.page.run(
             "document.querySelector('#view-tree .row').getAttribute('aria-expanded')"), "true")
 
+    def test_heaviest_callees_stand_first(self):
+        self.page.click("#tab-tree")
+        for metric, group in (("cpu", "process"), ("blocked", "process"), ("wall", "thread"),
+                              ("alloc", "none")):
+            self.choose("#metric", metric)
+            self.choose("#group", group)
+            rows = self.page.run("[...document.querySelectorAll('#view-tree .row')].map((row) =>"
+                                 "[Number(row.ariaLevel), parseFloat(row.children[1].innerText)])")
+            self.assertGreater(len(rows), 4)
+            before = {}
+            for level, percent in rows:
+                before = {above: part for above, part in before.items() if above <= level}
+                self.assertLessEqual(percent, before.get(level, 100), (metric, group))
+                before[level] = percent
+
     def test_search_counts_and_goes_from_match_to_match(self):
         self.page.key("/")
         self.page.type("function_1.*")

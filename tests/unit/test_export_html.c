@@ -44,38 +44,52 @@ static void assert_member(struct sink *sink, const char *expected)
 		fail_msg("no %s in %.*s", expected, (int)(end - json), json);
 }
 
-/* Skips to the numbers of a column: how many there are, and a cursor that stands on them. */
-static size_t find_column(struct sink *sink, const char *name, struct cursor *cursor)
+struct column {
+	const uint8_t *bytes; /* plane after plane */
+	size_t nr, nr_bytes;
+	uint64_t least;
+};
+
+static struct column find_column(struct sink *sink, const char *name)
 {
 	const char *json = buf_str(&sink->pending);
 	const char *end = strchr(json, '\n');
 	const char *at = strstr(json, "\"columns\":[");
+	unsigned long long least;
+	struct column column = {.bytes = (const uint8_t *)end + 1};
 	char found[64];
-	size_t nr;
 
 	assert_non_null(at);
 	at += strlen("\"columns\":[");
-	*cursor = cursor_over(end + 1, sink->pending.nr_bytes - (size_t)(end + 1 - json));
-	while (sscanf(at, "[\"%63[^\"]\",%zu]", found, &nr) == 2) {
+	while (sscanf(at, "[\"%63[^\"]\",%zu,%zu,%llu]", found, &column.nr, &column.nr_bytes,
+		      &least) == 4) {
+		column.least = least;
 		if (strcmp(found, name) == 0)
-			return nr;
-		for (size_t i = 0; i < nr; i++)
-			(void)cursor_uleb(cursor);
+			return column;
+		column.bytes += column.nr * column.nr_bytes;
 		at = strchr(at, ']') + 2;
 	}
 	fail_msg("no column %s", name);
-	return 0;
+	return column;
+}
+
+static uint64_t column_number(const struct column *column, size_t i)
+{
+	uint64_t value = 0;
+
+	for (size_t plane = column->nr_bytes; plane-- > 0;)
+		value = value << 8 | column->bytes[plane * column->nr + i];
+	return value + column->least;
 }
 
 static void assert_column(struct sink *sink, const char *name, const char *expected)
 {
-	struct cursor cursor;
+	struct column column = find_column(sink, name);
 	struct buf text = {0};
-	size_t nr = find_column(sink, name, &cursor);
 
-	for (size_t i = 0; i < nr; i++)
-		buf_printf(&text, i ? " %llu" : "%llu", (unsigned long long)cursor_uleb(&cursor));
-	assert_false(cursor.failed);
+	for (size_t i = 0; i < column.nr; i++)
+		buf_printf(&text, i ? " %llu" : "%llu",
+			   (unsigned long long)column_number(&column, i));
 	assert_string_equal(buf_str(&text), expected);
 	buf_release(&text);
 }
@@ -92,19 +106,29 @@ static void test_html__stacks_and_samples_are_columns(void **state)
 	made_sample(&made, "main@m.c:9", 2)->nr = 4;
 	profile = made_end(&made);
 	sink = data_of(profile, NULL);
-	assert_member(&sink, "\"functions\":[[\"main\",0,1,0,1],[\"light\",1,1,0,1],"
-			     "[\"heavy\",-1,0,1,1],[\"light\",1,1,1,1]]");
+	assert_member(&sink, "\"functions\":[[\"main\",0,1,0,1],[\"heavy\",-1,0,1,1],"
+			     "[\"light\",1,1,1,1],[\"light\",1,1,0,1]]");
 	assert_member(&sink, "\"files\":[\"m.c\",\"l.c\"]");
 	assert_member(&sink,
 		      "\"modules\":[[\"prog\",\"/bin/prog\"],[\"libm.so\",\"/bin/libm.so\"]]");
-	assert_column(&sink, "frameFunction", "0 1 2 3 0");
-	assert_column(&sink, "frameLine", "7 3 0 4 9");
+	/*
+	 * Rows: main at line 7 and at 9, which is one function; below the former heavy with light
+	 * in it, which is heaviest, and then light.
+	 */
+	assert_column(&sink, "frameFunction", "0 0 1 2 3");
+	assert_column(&sink, "frameLine", "7 9 0 4 3");
 	assert_column(&sink, "frameInlined", "0 0 0 1 0");
-	/* Rows: main, light below it, heavy below main, light below that, main; zigzag. */
-	assert_column(&sink, "stackFrame", "0 2 2 2 2");
-	assert_column(&sink, "stackPrefix", "0 1 2 1 0");
+	assert_column(&sink, "nodeUp", "0 0 0 2");
+	assert_column(&sink, "nodeRows", "2 1 1 1");
+	assert_column(&sink, "stackPrefix", "0 0 0 0 0");
+	/* Of roots come 0 and 1; after 0 come 2 and 4, after 2 comes 3. */
+	assert_column(&sink, "frameNext", "2 0 1 0 0 2");
+	assert_column(&sink, "nextFrame", "2 4 3 0 1");
+	assert_column(&sink, "stackNext", "0 1 0 0 1");
+	/* Leaves are numbered by how often they are met. */
+	assert_column(&sink, "leafStack", "4 3 1");
 	assert_column(&sink, "threadSamples", "3");
-	assert_column(&sink, "sampleStack", "1 3 4");
+	assert_column(&sink, "sampleLeaf", "0 1 2");
 	assert_column(&sink, "sampleGap", "0 0 0");
 	assert_column(&sink, "sampleEnd", "1000000 3000000 2000000");
 	assert_column(&sink, "sampleCpu", "1000000 3000000 2000000");
@@ -161,7 +185,8 @@ static void test_html__threads_follow_each_other(void **state)
 	assert_member(&sink, "\"processes\":[[\"prog\",100]]");
 	assert_column(&sink, "sampleThread", "0 1");
 	assert_column(&sink, "threadSamples", "2 1");
-	assert_column(&sink, "sampleStack", "0 0 1");
+	assert_column(&sink, "leafStack", "0 1");
+	assert_column(&sink, "sampleLeaf", "0 0 1");
 	/* The second thread is first seen when it ran for 1 ms. */
 	assert_column(&sink, "sampleGap", "0 0 1000000");
 	assert_column(&sink, "sampleEnd", "1000000 3000000 2000000");
@@ -197,10 +222,9 @@ static void test_html__rounds_times_of_many_samples(void **state)
 {
 	struct made made = made_begin();
 	struct profile *profile;
-	struct cursor cursor;
+	struct column column;
 	struct sink sink;
 	uint64_t sum = 0;
-	size_t nr;
 
 	(void)state;
 	for (int i = 0; i <= PAGE_SAMPLES_EXACT; i++)
@@ -208,10 +232,10 @@ static void test_html__rounds_times_of_many_samples(void **state)
 	profile = made_end(&made);
 	sink = data_of(profile, NULL);
 	assert_member(&sink, "\"grainNs\":4096");
-	nr = find_column(&sink, "sampleCpu", &cursor);
-	assert_int_equal(nr, PAGE_SAMPLES_EXACT + 1);
-	for (size_t i = 0; i < nr; i++)
-		sum += cursor_uleb(&cursor);
+	column = find_column(&sink, "sampleCpu");
+	assert_int_equal(column.nr, PAGE_SAMPLES_EXACT + 1);
+	for (size_t i = 0; i < column.nr; i++)
+		sum += column_number(&column, i);
 	assert_int_equal(sum, (PAGE_SAMPLES_EXACT + 1) * UINT64_C(1000000) / PAGE_GRAIN_NS);
 	sink_release(&sink);
 	profile_free(profile);

@@ -101,7 +101,7 @@ class TimeChart extends Sheet {
 		});
 		let deepest = 0;
 		for (let i = this.run ? this.run.first : 0; this.run && i < this.run.last; i++)
-			deepest = Math.max(deepest, depths[this.side.samples.stack[i]]);
+			deepest = Math.max(deepest, depths[stackOfSample(this.side, i)]);
 		return deepest;
 	}
 
@@ -157,7 +157,7 @@ class TimeChart extends Sheet {
 				close(0, x, time);
 				continue;
 			}
-			const path = this.pathOf(this.side.samples.stack[i]), blocked = isBlocked(this.side, i);
+			const path = this.pathOf(stackOfSample(this.side, i)), blocked = isBlocked(this.side, i);
 			let same = 0;
 			while (same < path.length && same < open.length && open[same].label === path[same] &&
 					open[same].blocked === blocked)
@@ -298,11 +298,11 @@ class TimeChart extends Sheet {
 	}
 
 	isKept(i) {
-		return !this.kept || this.kept[this.side.samples.stack[i]] === 1;
+		return !this.kept || this.kept[stackOfSample(this.side, i)] === 1;
 	}
 
 	hasMatch(i) {
-		return this.isKept(i) && this.pathOf(this.side.samples.stack[i]).some(isMatch);
+		return this.isKept(i) && this.pathOf(stackOfSample(this.side, i)).some(isMatch);
 	}
 
 	// The next stretch with a match: one of samples that all have one.

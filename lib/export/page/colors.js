@@ -31,11 +31,24 @@ function grey() {
 	return hsl(0, 0, 78, 32);
 }
 
+const SHADES = 11;
+
+// By module: its shades, lightest last.
+function moduleShades() {
+	return remember("shades", String(dark()), () => {
+		const shades = new Map();
+		return (module) => {
+			if (!shades.has(module))
+				shades.set(module, Array.from({length: SHADES}, (none, i) =>
+					hsl(hueOf(module), 52, 74 + i - 5, 33 + i - 5)));
+			return shades.get(module);
+		};
+	});
+}
+
 function moduleColor(id) {
-	if (!functions[id].module)
-		return grey();
-	const shade = hashOf(functions[id].name) % 11 - 5;
-	return hsl(hueOf(functions[id].module), 52, 74 + shade, 33 + shade);
+	const {module, name} = functions[id];
+	return module ? moduleShades()(module)[hashOf(name) % SHADES] : grey();
 }
 
 // Of a share of self time from 0 to 1; small ones differ, too.
@@ -55,14 +68,14 @@ function changeColor(changed) {
 // By function, of the current selection.
 function functionColors() {
 	return remember("colors", keyOf(...TREE, "colors") + dark(), () => {
+		if (state.colors !== "heat" && !(state.colors === "change" && sides[1]))
+			return functions.map((row, id) => moduleColor(id));
 		const sums = sumFunctions(), whole = selectedTotal();
 		return functions.map((row, id) => {
 			if (state.colors === "heat")
 				return heatColor(whole.weight ? sums[0].self.weight[id] / whole.weight : 0);
-			if (state.colors === "change" && sides[1])
-				return changeColor(changeOf(tallyAt(sums[0].self, id), whole,
-					tallyAt(sums[1].self, id), selectedTotal(1)));
-			return moduleColor(id);
+			return changeColor(changeOf(tallyAt(sums[0].self, id), whole,
+				tallyAt(sums[1].self, id), selectedTotal(1)));
 		});
 	});
 }
@@ -78,10 +91,10 @@ function legendItem(color, text, title) {
 
 // Those that are to be seen, the one with most self time first; what only calls has none.
 function moduleShares() {
-	const sums = sumFunctions()[0], shares = new Map();
+	const {isSeen, self} = seenFunctions(), shares = new Map();
 	functions.forEach((row, id) => {
-		if (row.module && sums.total.weight[id])
-			shares.set(row.module, (shares.get(row.module) || 0) + sums.self.weight[id]);
+		if (row.module && isSeen[id])
+			shares.set(row.module, (shares.get(row.module) || 0) + self[id]);
 	});
 	return [...shares].sort((a, b) => b[1] - a[1]);
 }
@@ -106,8 +119,8 @@ function showLegend() {
 				(100 * weight / whole).toFixed(1) + "% self"));
 		if (shares.length > LEGEND_MODULES)
 			items.push(legendItem("transparent", "and " + (shares.length - LEGEND_MODULES) + " more"));
-		const sums = sumFunctions()[0].self.weight;
-		if (functions.some((row, id) => !row.module && sums[id]))
+		const {self} = seenFunctions();
+		if (functions.some((row, id) => !row.module && self[id]))
 			items.push(legendItem(grey(), "no module"));
 	}
 	legend.replaceChildren(...items);

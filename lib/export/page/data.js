@@ -1,51 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads the data block: base64 of gzip of a line of JSON and columns of LEB128 numbers. Written by
-// page_data.c, page_samples.c, page_blocks.c. Columns, of which `columns` has name and length:
+// Reads the data block: base64 of gzip of a line of JSON and columns of numbers. Written by
+// page_data.c, page_stacks.c, page_samples.c, page_blocks.c. Columns, of which `columns` has name,
+// how many numbers, bytes of one and the least one (see page_columns_priv.h):
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
 //	frameAddress (delta)   where the page has instructions
-//	stackFrame (delta), stackPrefix (how many rows before; 0: none)
+//	nodeUp, nodeRows   the tree of functions as it is drawn first: how many levels each node stands
+//		above a child of the one before, and how many rows of stacks are of it
+//	stackPrefix (which row of the node above), frameNext, nextFrame, stackNext   the frames that
+//		follow each frame in any stack, last those of roots, and which of them is that of a row
+//	leafStack   rows of stacks that samples or blocks have; they have the number in this column
 //	sampleThread, threadSamples   runs of samples of a thread, in time order
-//	sampleGap, sampleEnd (from the end before in the thread), sampleStack, sampleCpu, sampleRunq,
+//	sampleGap, sampleEnd (from the end before in the thread), sampleLeaf, sampleCpu, sampleRunq,
 //	sampleBlocked, sampleNr
-//	blockTime (delta), blockThread, blockStack, blockBytes, blockKnown, blockError, blockLife,
+//	blockTime (delta), blockThread, blockLeaf, blockBytes, blockKnown, blockError, blockLife,
 //	blockBlocks, blockFlags; freedTime, …
 function bytesOf(text) {
+	if (Uint8Array.fromBase64) // 2025
+		return Uint8Array.fromBase64(text);
 	const chars = atob(text), bytes = new Uint8Array(chars.length);
 	for (let i = 0; i < bytes.length; i++)
 		bytes[i] = chars.charCodeAt(i);
 	return bytes;
 }
 
+// The last four bytes of gzip say how many there will be.
 async function unpack(text) {
-	const packed = bytesOf(text);
-	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	const packed = bytesOf(text), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
+	const written = writer.write(packed).then(() => writer.close());
+	const bytes = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
+	const reader = stream.readable.getReader();
+	let at = 0;
+	for (let part; !(part = await reader.read()).done; at += part.value.length)
+		bytes.set(part.value, at);
+	await written;
+	return bytes;
 }
 
-function readNumbers(bytes, from, into) {
-	let at = from;
-	for (let i = 0; i < into.length; i++) {
-		let byte = bytes[at++], value = byte & 127, scale = 128;
-		while (byte > 127) {
-			byte = bytes[at++];
-			value += (byte & 127) * scale;
-			scale *= 128;
-		}
-		into[i] = value;
+function readPlanes(into, bytes, at, size, least, scale) {
+	const nr = into.length, second = at + nr, third = second + nr;
+	if (size === 1) {
+		for (let i = 0; i < nr; i++)
+			into[i] = (bytes[at + i] + least) * scale;
+	} else if (size === 2) {
+		for (let i = 0; i < nr; i++)
+			into[i] = ((bytes[at + i] | bytes[second + i] << 8) + least) * scale;
+	} else if (size >= 3) {
+		for (let i = 0; i < nr; i++)
+			into[i] = ((bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16) + least) * scale;
+	} else {
+		into.fill(least * scale);
 	}
-	return at;
+	for (let plane = 3, unit = scale * (1 << 24); plane < size; plane++, unit *= 256) {
+		for (let i = 0; i < nr; i++)
+			into[i] += bytes[at + plane * nr + i] * unit;
+	}
 }
 
-// Ids take half the room of times.
-const IS_ID = /^(frame[FLI]|stack|sampleThread|threadSamples|sampleStack|sampleNr|blockThread|blockStack|blockFlags|freedThread|freedStack)/;
-
-// Zigzag, and each number what is to be added to the one before.
-function undoDeltas(column) {
+// Zigzag, and each number what is to be added to the one before, in multiples of the scale.
+function undoDeltas(column, scale) {
 	let value = 0;
 	for (let i = 0; i < column.length; i++) {
 		value += column[i] % 2 ? -(column[i] + 1) / 2 : column[i] / 2;
-		column[i] = value;
+		column[i] = value * scale;
+	}
+}
+
+// The columns of a data block. Each is read when it is asked for, and then not kept here.
+class Columns {
+	constructor(bytes, at, rows) {
+		this.bytes = bytes;
+		this.at = new Map();
+		for (const [name, nr, size, least] of rows) {
+			this.at.set(name, {nr: nr, size: size, least: least, at: at});
+			at += nr * size;
+		}
+	}
+
+	has(name) {
+		return this.at.has(name);
+	}
+
+	into(Type, name, scale) {
+		const column = this.at.get(name), into = new Type(column.nr);
+		readPlanes(into, this.bytes, column.at, column.size, column.least, scale);
+		return into;
+	}
+
+	// Numbers below 2^32, in as much room as they need. Not to be written to.
+	ids(name) {
+		const {nr, size, least, at} = this.at.get(name);
+		if (size === 1 && least === 0)
+			return this.bytes.subarray(at, at + nr);
+		return this.into(size === 0 && least < 256 ? Uint8Array : Uint32Array, name, 1);
+	}
+
+	numbers(name, scale) {
+		return this.into(Float64Array, name, scale || 1);
 	}
 }
 
@@ -53,43 +104,61 @@ async function readData(text) {
 	const bytes = await unpack(text.trim());
 	const end = bytes.indexOf(10);
 	const data = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
-	const columns = {};
-	let at = end + 1;
-	for (const [name, nr] of data.columns) {
-		columns[name] = new (IS_ID.test(name) ? Uint32Array : Float64Array)(nr);
-		at = readNumbers(bytes, at, columns[name]);
-	}
-	data.columns = columns;
+	data.columns = new Columns(bytes, end + 1, data.columns);
 	return data;
 }
 
-function decodeStacks(side, columns) {
-	const nr = columns.stackFrame.length;
-	side.nrStacks = nr;
-	side.stackFrame = columns.stackFrame;
-	side.stackPrefix = new Int32Array(nr);
-	side.stackFunction = new Uint32Array(nr);
-	let frame = 0;
-	for (let i = 0; i < nr; i++) {
-		const delta = columns.stackFrame[i], back = columns.stackPrefix[i];
-		frame += delta % 2 ? -(delta + 1) / 2 : delta / 2;
-		side.stackFrame[i] = frame;
-		side.stackPrefix[i] = back ? i - back : -1;
-		side.stackFunction[i] = side.functionOf[columns.frameFunction[frame]];
+// The tree of functions: `nodeParent` (-1: a root), `nodeDepth`, `nodeFirst` (its first row), and by
+// row `nodeOf`. Nodes and rows stand after those above them.
+function decodeNodes(side, columns) {
+	const up = columns.ids("nodeUp"), rows = columns.ids("nodeRows"), nr = up.length, open = [];
+	side.nodeParent = new Int32Array(nr);
+	side.nodeDepth = new Int32Array(nr);
+	side.nodeFirst = new Int32Array(nr);
+	side.nodeOf = new Int32Array(side.nrStacks);
+	let row = 0, depth = 0;
+	for (let node = 0; node < nr; node++) {
+		depth -= up[node];
+		side.nodeParent[node] = depth ? open[depth - 1] : -1;
+		side.nodeDepth[node] = depth;
+		side.nodeFirst[node] = row;
+		for (const last = row + rows[node]; row < last; row++)
+			side.nodeOf[row] = node;
+		open[depth++] = node;
 	}
-	side.frameFile = columns.frameFile;
-	side.frameLine = columns.frameLine;
-	side.frameInlined = columns.frameInlined;
-	side.frameFunction = columns.frameFunction;
-	side.frameAddress = columns.frameAddress || null;
-	if (side.frameAddress)
-		undoDeltas(side.frameAddress);
 }
 
-function scaled(column, grain) {
-	for (let i = 0; grain !== 1 && i < column.length; i++)
-		column[i] *= grain;
-	return column;
+function sumsBefore(numbers) {
+	const sums = new Uint32Array(numbers.length);
+	for (let i = 1; i < sums.length; i++)
+		sums[i] = sums[i - 1] + numbers[i - 1];
+	return sums;
+}
+
+function decodeStacks(side, columns) {
+	const prefix = columns.ids("stackPrefix"), next = columns.ids("stackNext"), nr = next.length;
+	const frameFunction = columns.ids("frameFunction"), nextFrame = columns.ids("nextFrame");
+	const nrFrames = frameFunction.length, firstNext = sumsBefore(columns.ids("frameNext"));
+	side.nrStacks = nr;
+	side.stackFrame = new Uint32Array(nr);
+	side.stackPrefix = new Int32Array(nr);
+	side.stackFunction = new Uint32Array(nr);
+	decodeNodes(side, columns);
+	for (let i = 0; i < nr; i++) {
+		const parent = side.nodeParent[side.nodeOf[i]], above = parent < 0 ? -1 : side.nodeFirst[parent] + prefix[i];
+		const frame = nextFrame[firstNext[above < 0 ? nrFrames : side.stackFrame[above]] + next[i]];
+		side.stackPrefix[i] = above;
+		side.stackFrame[i] = frame;
+		side.stackFunction[i] = side.functionOf[frameFunction[frame]];
+	}
+	side.leafStack = columns.ids("leafStack");
+	side.frameFile = columns.ids("frameFile");
+	side.frameLine = columns.ids("frameLine");
+	side.frameInlined = columns.ids("frameInlined");
+	side.frameFunction = frameFunction;
+	side.frameAddress = columns.has("frameAddress") ? columns.numbers("frameAddress") : null;
+	if (side.frameAddress)
+		undoDeltas(side.frameAddress, 1);
 }
 
 // From distances to moments: where the time that a sample covers begins, and where it ends.
@@ -101,34 +170,42 @@ function placeSamples(start, end, first, last) {
 }
 
 function decodeSamples(side, data) {
-	const columns = data.columns, grain = data.grainNs, end = columns.sampleEnd;
+	const columns = data.columns, grain = data.grainNs;
+	const threads = columns.ids("sampleThread"), nrOfThread = columns.ids("threadSamples");
+	const start = columns.numbers("sampleGap", grain), end = columns.numbers("sampleEnd", grain);
 	side.runs = [];
 	side.runOfThread = new Int32Array(data.threads.length).fill(-1);
 	let first = 0;
-	for (let run = 0; run < columns.sampleThread.length; run++) {
-		const last = first + columns.threadSamples[run];
-		side.runs.push({thread: columns.sampleThread[run], first: first, last: last});
-		side.runOfThread[columns.sampleThread[run]] = run;
-		placeSamples(columns.sampleGap, end, first, last);
+	for (let run = 0; run < threads.length; run++) {
+		const last = first + nrOfThread[run];
+		side.runs.push({thread: threads[run], first: first, last: last});
+		side.runOfThread[threads[run]] = run;
+		placeSamples(start, end, first, last);
 		first = last;
 	}
 	side.samples = {
-		nr: end.length, end: scaled(end, grain), start: scaled(columns.sampleGap, grain), stack: columns.sampleStack,
-		cpu: scaled(columns.sampleCpu, grain), runq: scaled(columns.sampleRunq, grain),
-		blocked: scaled(columns.sampleBlocked, grain), seen: columns.sampleNr,
+		nr: end.length, end: end, start: start, leaf: columns.ids("sampleLeaf"),
+		cpu: columns.numbers("sampleCpu", grain), runq: columns.numbers("sampleRunq", grain),
+		blocked: columns.numbers("sampleBlocked", grain), seen: columns.ids("sampleNr"),
 	};
 }
 
+// The row of the stack of a sample.
+function stackOfSample(side, sample) {
+	return side.leafStack[side.samples.leaf[sample]];
+}
+
 function decodeBlocks(columns, prefix, grain) {
-	if (!columns[prefix + "Time"])
+	if (!columns.has(prefix + "Time"))
 		return null;
-	undoDeltas(columns[prefix + "Time"]);
+	const time = columns.numbers(prefix + "Time"), isBlock = prefix === "block";
+	undoDeltas(time, grain);
 	return {
-		nr: columns[prefix + "Time"].length, time: scaled(columns[prefix + "Time"], grain),
-		thread: columns[prefix + "Thread"], stack: columns[prefix + "Stack"],
-		bytes: columns[prefix + "Bytes"], known: columns[prefix + "Known"],
-		error: columns[prefix + "Error"], life: columns[prefix + "Life"],
-		blocks: columns[prefix + "Blocks"], flags: columns[prefix + "Flags"],
+		nr: time.length, time: time,
+		thread: columns.ids(prefix + "Thread"), leaf: columns.ids(prefix + "Leaf"),
+		bytes: columns.numbers(prefix + "Bytes"), known: columns.numbers(prefix + "Known"),
+		error: columns.numbers(prefix + "Error"), life: isBlock ? columns.numbers("blockLife") : null,
+		blocks: isBlock ? columns.numbers("blockBlocks") : null, flags: isBlock ? columns.ids("blockFlags") : null,
 	};
 }
 

@@ -46,7 +46,7 @@ function timeText(ns) {
 }
 
 function countText(value) {
-	return Math.round(value).toLocaleString("en");
+	return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 const UNITS = {

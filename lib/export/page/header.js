@@ -5,7 +5,9 @@ function dateText(ms) {
 }
 
 function samplesText(side) {
-	const seen = side.samples.seen.reduce((sum, nr) => sum + nr, 0);
+	let seen = 0;
+	for (let i = 0; i < side.samples.nr; i++)
+		seen += side.samples.seen[i];
 	return countText(seen) + (seen === 1 ? " sample" : " samples") +
 		(side.data.frequency ? " at " + side.data.frequency + " Hz" : "");
 }

@@ -128,6 +128,12 @@ async function readSides() {
 		colors: sides[1] ? "change" : "module", sort: sides[1] ? "-change" : "-self"};
 }
 
+// After the first frame, in which all views have found out how large they are.
+function isDrawn() {
+	document.body.dataset.ready = "1";
+	performance.mark("ready");
+}
+
 async function start() {
 	await readSides();
 	fillChoices();
@@ -147,8 +153,7 @@ async function start() {
 	addEventListener("afterprint", () => printing(false));
 	addEventListener("blur", hideTip);
 	document.body.classList.remove("loading");
-	document.body.dataset.ready = "1";
-	performance.mark("ready");
+	requestAnimationFrame(() => setTimeout(isDrawn));
 }
 
 start().catch((error) => {

@@ -11,7 +11,11 @@ function isMemory(metric) {
 }
 
 function hasAny(column) {
-	return column.some((value) => value > 0);
+	for (let i = 0; i < column.length; i++) {
+		if (column[i] > 0)
+			return true;
+	}
+	return false;
 }
 
 function findMetrics(side) {
@@ -123,9 +127,10 @@ class StackRows {
 
 // Sums by stack of one group after the other.
 class StackSums {
-	constructor(nr) {
-		this.rows = new StackRows(1024);
-		this.rowOf = new Int32Array(nr).fill(-1);
+	constructor(leafStack) {
+		this.leafStack = leafStack;
+		this.rows = new StackRows(leafStack.length + 1); // a second group may need more
+		this.rowOf = new Int32Array(leafStack.length).fill(-1);
 		this.first = 0; // row of the group
 		this.group = 0;
 	}
@@ -135,11 +140,11 @@ class StackSums {
 		this.first = this.rows.nr;
 	}
 
-	add(stack, weight, seen, square, known) {
-		const rows = this.rows, row = this.rowOf[stack];
+	add(leaf, weight, seen, square, known) {
+		const rows = this.rows, row = this.rowOf[leaf];
 		if (row < this.first) {
-			this.rowOf[stack] = rows.nr;
-			rows.add(this.group, stack, weight, seen, square, known);
+			this.rowOf[leaf] = rows.nr;
+			rows.add(this.group, this.leafStack[leaf], weight, seen, square, known);
 			return;
 		}
 		rows.weight[row] += weight;
@@ -190,7 +195,7 @@ function addSamples(side, sums, run, metric, range) {
 			weight = seen;
 		const estimated = weight - known;
 		if (weight)
-			sums.add(samples.stack[i], weight, seen, seen ? estimated * estimated / seen : 0, known);
+			sums.add(samples.leaf[i], weight, seen, seen ? estimated * estimated / seen : 0, known);
 	}
 }
 
@@ -205,7 +210,7 @@ function addBlocks(side, sums, isChosen, metric, range) {
 		const weight = inBlocks ? blocks.blocks[i] : bytes;
 		const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1;
 		const error = blocks.error[i] * scale;
-		sums.add(blocks.stack[i], weight, 1, error * error, error ? blocks.known[i] * scale : weight);
+		sums.add(blocks.leaf[i], weight, 1, error * error, error ? blocks.known[i] * scale : weight);
 	}
 }
 
@@ -221,7 +226,7 @@ function rangeOf() {
 
 // What of one side is selected, before functions are looked at.
 function weigh(side, groups, metric, range) {
-	const sums = new StackSums(side.nrStacks);
+	const sums = new StackSums(side.leafStack);
 	for (const [name, threads] of groups) {
 		sums.begin(groupId(name));
 		if (isMemory(metric)) {

@@ -3,6 +3,7 @@
 // Dragging in them selects a range, boxes select threads.
 const TRACK_PX = 20, ALL_PX = 34;
 const MANY_THREADS = 6; // from here on not all are in sight
+const KEPT_THREADS = 64; // as many have their sums by pixel kept, in sight or not
 
 function trackColors() {
 	return {cpu: hsl(140, 45, 45, 48), runq: hsl(32, 85, 55, 50), blocked: hsl(220, 15, 84, 27),
@@ -120,20 +121,21 @@ class Tracks {
 
 	// By pixel: cpu, runq, blocked in ns.
 	bucketsOf(run, width, into) {
-		const samples = this.side.samples, per = (this.to - this.from) / width;
+		const {start, end, cpu, runq, blocked} = this.side.samples, perNs = width / (this.to - this.from);
 		for (let i = run.first; i < run.last; i++) {
-			const end = samples.end[i], start = samples.start[i];
-			const wall = samples.cpu[i] + samples.runq[i] + samples.blocked[i];
+			const size = end[i] - start[i], wall = cpu[i] + runq[i] + blocked[i];
+			if (!wall || size <= 0)
+				continue;
 			// Views share CPU time among neighbours: how the time of this one passed is in proportion.
-			const scale = wall ? Math.min(wall, end - start) / wall : 0;
-			const first = Math.max(0, Math.floor((start - this.from) / per));
-			const last = Math.min(width - 1, Math.floor((end - this.from) / per));
+			const scale = Math.min(wall, size) / wall;
+			const from = (start[i] - this.from) * perNs, to = (end[i] - this.from) * perNs;
+			const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
 			for (let x = first; x <= last; x++) {
-				const part = end > start ? Math.max(0, Math.min(end, this.from + (x + 1) * per) -
-					Math.max(start, this.from + x * per)) / (end - start) * scale : 0;
-				into.cpu[x] += samples.cpu[i] * part;
-				into.runq[x] += samples.runq[i] * part;
-				into.blocked[x] += samples.blocked[i] * part;
+				const part = first === last && from >= 0 && to <= width ? scale :
+					Math.max(0, Math.min(to, x + 1) - Math.max(from, x)) / (to - from) * scale;
+				into.cpu[x] += cpu[i] * part;
+				into.runq[x] += runq[i] * part;
+				into.blocked[x] += blocked[i] * part;
 			}
 		}
 	}
@@ -144,15 +146,26 @@ class Tracks {
 	}
 
 	sumThread(row, width) {
-		const buckets = this.newBuckets(width);
-		this.bucketsOf(row.run, width, buckets);
-		return buckets;
+		if (!row.sumsAt || row.sumsAt.width !== width) {
+			row.sumsAt = {width: width, sums: this.newBuckets(width)};
+			this.bucketsOf(row.run, width, row.sumsAt.sums);
+		}
+		return row.sumsAt.sums;
 	}
 
 	sumAll(width) {
-		const buckets = this.newBuckets(width);
-		for (const row of this.threads)
-			this.bucketsOf(row.run, width, buckets);
+		const buckets = this.newBuckets(width), isKept = this.threads.length <= KEPT_THREADS;
+		for (const row of this.threads) {
+			if (!isKept) {
+				this.bucketsOf(row.run, width, buckets);
+				continue;
+			}
+			const own = this.sumThread(row, width);
+			for (let x = 0; x < width; x++) {
+				buckets.cpu[x] += own.cpu[x];
+				buckets.runq[x] += own.runq[x];
+			}
+		}
 		// Sleepers would leave no room for what runs.
 		let most = 0;
 		for (let x = 0; x < width; x++)
@@ -187,7 +200,8 @@ class Tracks {
 		if (row.drawn === key)
 			return;
 		row.drawn = key;
-		row.sumsAt = row.sumsAt && row.sumsAt.width === width ? row.sumsAt : {width: width, sums: sums(width)};
+		if (!row.sumsAt || row.sumsAt.width !== width)
+			row.sumsAt = {width: width, sums: sums(width)};
 		canvas.width = Math.round(width * scale);
 		canvas.height = Math.round(height * scale);
 		const context = canvas.getContext("2d"), colors = trackColors();
@@ -196,16 +210,24 @@ class Tracks {
 	}
 
 	paint(context, sums, width, height, colors) {
+		const kinds = ["cpu", "runq", "blocked", "memory"].filter((kind) => sums[kind]);
+		const tops = kinds.map(() => new Float64Array(width));
 		for (let x = 0; x < width; x++) {
 			let y = height;
-			for (const kind of ["cpu", "runq", "blocked", "memory"]) {
-				const tall = sums[kind] ? Math.min(y, sums[kind][x] / sums.most * height) : 0;
-				if (!tall)
-					continue;
-				context.fillStyle = colors[kind];
-				context.fillRect(x, y - tall, 1, tall);
-				y -= tall;
+			for (let i = 0; i < kinds.length; i++)
+				y = tops[i][x] = Math.max(0, y - sums[kinds[i]][x] / sums.most * height);
+		}
+		// Each as one shape from its top to the bottom, so that the lower ones cover their part of it.
+		for (let i = kinds.length - 1; i >= 0; i--) {
+			context.fillStyle = colors[kinds[i]];
+			context.beginPath();
+			context.moveTo(0, height);
+			for (let x = 0; x < width; x++) {
+				context.lineTo(x, tops[i][x]);
+				context.lineTo(x + 1, tops[i][x]);
 			}
+			context.lineTo(width, height);
+			context.fill();
 		}
 		context.fillStyle = colors.mark;
 		for (const [time] of this.side.data.marks)
@@ -315,7 +337,7 @@ class Tracks {
 	// {function}, unless the thread was not there, or has no stack.
 	functionAt(row, time) {
 		const i = sampleAt(this.side, row.run, time), samples = this.side.samples;
-		const label = i < row.run.last && samples.start[i] <= time ? this.side.stackFunction[samples.stack[i]] : -1;
+		const label = i < row.run.last && samples.start[i] <= time ? this.side.stackFunction[stackOfSample(this.side, i)] : -1;
 		return label >= 0 ? {function: label} : {};
 	}
 

@@ -27,31 +27,6 @@ class ChildIndex {
 	}
 }
 
-// By row: the first one that is the same by functions, lines and copies apart. Most have no
-// neighbours: only the others are looked up.
-function sameStacks(side) {
-	const nr = side.nrStacks, label = side.stackFunction, prefix = side.stackPrefix;
-	const same = new Int32Array(nr), parents = new Int32Array(nr), eldest = new Int32Array(nr + 1).fill(-1);
-	const index = new ChildIndex();
-	index.clear(1 << Math.max(12, 32 - Math.clz32(nr)));
-	for (let i = 0; i < nr; i++) {
-		const parent = parents[i] = prefix[i] < 0 ? nr : same[prefix[i]], first = eldest[parent];
-		same[i] = i;
-		if (first < 0) {
-			eldest[parent] = i;
-		} else if (label[first] === label[i]) {
-			same[i] = first;
-		} else {
-			const slot = index.slotOf(parents, label, parent, label[i]);
-			if (index.slots[slot])
-				same[i] = index.slots[slot] - 1;
-			else
-				index.slots[slot] = i + 1;
-		}
-	}
-	return same;
-}
-
 // A tree while it grows: nodes in the order in which they are met, parents first.
 class Grower {
 	constructor(nrSides) {
@@ -112,16 +87,40 @@ class Grower {
 	}
 }
 
-// Totals of each sum, by node. Parents come before their children.
-function totalsOf(grower, side) {
-	const totals = {};
-	for (const key of SUMS) {
-		const total = grower.self[side][key].slice(0, grower.nr);
-		for (let node = grower.nr - 1; node > 0; node--)
-			total[grower.parent[node]] += total[node];
-		totals[key] = total;
+// Sums of each node and all below it, in drawing order: those that are not asked for at once are
+// added up when they are. `self` has the sums of nodes alone, where `self.order` says.
+class Totals {
+	constructor(tree, self, weight) {
+		this.tree = tree;
+		this.self = self;
+		this.weight = weight;
+		this.made = {};
 	}
-	return totals;
+
+	sum(key) {
+		if (!this.made[key])
+			this.made[key] = addBelow(pick(this.self[key], this.self.order, Float64Array), this.tree.parent);
+		return this.made[key];
+	}
+
+	get seen() {
+		return this.sum("seen");
+	}
+
+	get square() {
+		return this.sum("square");
+	}
+
+	get known() {
+		return this.sum("known");
+	}
+}
+
+// From sums of nodes alone to those with all below. Parents come before their children.
+function addBelow(sums, parent) {
+	for (let node = sums.length - 1; node > 0; node--)
+		sums[parent[node]] += sums[node];
+	return sums;
 }
 
 // Lightest first: most nodes have one child or few.
@@ -170,43 +169,53 @@ function pick(column, order, Type) {
 
 // Widths are those of both sides together where there are two, so that nothing is missing.
 function layOut(tree) {
-	const nr = tree.nr, open = [];
-	tree.depth = new Uint32Array(nr);
-	tree.end = new Int32Array(nr);
-	tree.start = new Float64Array(nr);
-	tree.deepest = 0;
+	const {nr, parent, width} = tree, open = [];
+	const depth = tree.depth = new Uint32Array(nr);
+	const end = tree.end = new Int32Array(nr);
+	const start = tree.start = new Float64Array(nr);
+	const next = [0]; // by depth: where the next one begins
+	let deepest = 0;
 	for (let i = 0; i < nr; i++) {
-		tree.depth[i] = i ? tree.depth[tree.parent[i]] + 1 : 0;
-		tree.deepest = Math.max(tree.deepest, tree.depth[i]);
-		while (open.length > tree.depth[i])
-			tree.end[open.pop()] = i;
+		const own = depth[i] = i ? depth[parent[i]] + 1 : 0;
+		while (open.length > own)
+			end[open.pop()] = i;
 		open.push(i);
+		start[i] = next[own];
+		next[own] += width[i];
+		next[own + 1] = start[i];
+		deepest = Math.max(deepest, own);
 	}
 	while (open.length)
-		tree.end[open.pop()] = nr;
-	const next = new Float64Array(tree.deepest + 2);
-	for (let i = 0; i < nr; i++) {
-		tree.start[i] = next[tree.depth[i]];
-		next[tree.depth[i]] += tree.width[i];
-		next[tree.depth[i] + 1] = tree.start[i];
-	}
+		end[open.pop()] = nr;
+	tree.deepest = deepest;
+}
+
+function placesIn(order) {
+	const place = new Int32Array(order.length);
+	for (let i = 0; i < order.length; i++)
+		place[order[i]] = i;
+	return place;
+}
+
+function movedParents(parent, order) {
+	const place = placesIn(order), moved = new Int32Array(order.length);
+	for (let i = 0; i < order.length; i++)
+		moved[i] = parent[order[i]] < 0 ? -1 : place[parent[order[i]]];
+	return moved;
 }
 
 function finish(grower) {
-	const totals = sides.map((side, i) => totalsOf(grower, i));
-	const heavy = totals[0].weight.slice();
-	if (totals[1])
-		heavy.forEach((weight, node) => { heavy[node] = weight + totals[1].weight[node]; });
-	const order = drawingOrder(grower, heavy), place = new Int32Array(grower.nr);
-	order.forEach((node, i) => { place[node] = i; });
+	const weights = grower.self.map((self) => addBelow(self.weight.slice(0, grower.nr), grower.parent));
+	const heavy = weights[0].slice();
+	for (let node = 0; weights[1] && node < grower.nr; node++)
+		heavy[node] += weights[1][node];
+	const order = drawingOrder(grower, heavy);
 	const tree = {
-		nr: grower.nr, label: pick(grower.label, order, Int32Array),
-		parent: pick(grower.parent, order, Int32Array).map((node) => node < 0 ? -1 : place[node]),
-		order: order, // of what `total` and `self` have by side: see tallyAt()
-		total: totals.map((sums) => ({...sums, order: order})),
-		self: grower.self.map((sums) => ({...sums, order: order})),
+		nr: grower.nr, label: pick(grower.label, order, Int32Array), parent: movedParents(grower.parent, order),
+		self: grower.self.map((sums) => ({...sums, order: order})), // see tallyAt()
 		width: pick(heavy, order, Float64Array),
 	};
+	tree.total = tree.self.map((self, i) => new Totals(tree, self, pick(weights[i], order, Float64Array)));
 	layOut(tree);
 	return tree;
 }
@@ -262,34 +271,166 @@ class Planter {
 	}
 }
 
-// The same of all stacks of one profile as they are: those of equal functions are known.
-function growPlain(rows) {
-	const side = sides[0], nr = side.nrStacks, prefix = side.stackPrefix;
-	const same = remember("same", "", () => sameStacks(side));
-	const grower = new Grower(1), node = new Int32Array(nr), weight = new Float64Array(nr);
-	const base = state.group !== "none" && rows.nr ? grower.child(0, -2 - rows.group[0]) : 0;
-	for (let i = 0; i < rows.nr; i++)
-		weight[same[rows.stack[i]]] += rows.weight[i];
-	for (let i = nr - 1; i >= 0; i--) {
-		if (weight[i] && prefix[i] >= 0)
-			weight[same[prefix[i]]] += weight[i];
+// A tree of a part of the nodes of a profile as they are. Where the page begins they are in drawing
+// order already, and need no sorting.
+class PlainTree {
+	constructor(side, rows) {
+		const nr = side.nodeParent.length;
+		this.side = side;
+		this.rows = rows;
+		this.weight = new Float64Array(nr);
+		this.place = new Int32Array(nr);
+		this.stamp = new Int32Array(nr).fill(-1);
+		this.reached = new Int32Array(nr);
+		this.nr = 0;
+		this.label = this.parent = this.slot = new Int32Array(0);
+		this.width = new Float64Array(0);
+		this.self = Object.fromEntries(SUMS.map((key) => [key, new Float64Array(rows.nr + 1)]));
+		this.nrSlots = 0;
+		this.isSorted = true;
 	}
-	for (let i = 0; i < nr; i++) {
-		if (weight[i])
-			node[i] = grower.add(prefix[i] < 0 ? base : node[same[prefix[i]]], side.stackFunction[i]);
+
+	reserve(nr) {
+		if (this.nr + nr <= this.label.length)
+			return;
+		for (const key of ["label", "parent", "width", "slot"])
+			this[key] = larger(this[key], Math.max(this.nr + nr, this.label.length * 2));
 	}
-	for (let i = 0; i < rows.nr; i++)
-		grower.addSelf(0, node[same[rows.stack[i]]], rows, i);
-	return finish(grower);
+
+	add(parent, label, width) {
+		const node = this.nr++;
+		this.label[node] = label;
+		this.parent[node] = parent;
+		this.width[node] = width;
+		return node;
+	}
+
+	// The nodes that rows [first, last) come to, in drawing order.
+	reach(first, last) {
+		const stack = this.rows.stack, nodeOf = this.side.nodeOf, parent = this.side.nodeParent;
+		const stamp = this.stamp, reached = this.reached, nrNodes = reached.length;
+		let nr = 0;
+		if (last - first < nrNodes / 64) {
+			for (let i = first; i < last; i++) {
+				for (let node = nodeOf[stack[i]]; node >= 0 && stamp[node] !== first; node = parent[node]) {
+					stamp[node] = first;
+					reached[nr++] = node;
+				}
+			}
+			return reached.subarray(0, nr).sort();
+		}
+		for (let i = first; i < last; i++)
+			stamp[nodeOf[stack[i]]] = first;
+		for (let node = nrNodes - 1; node >= 0; node--) {
+			if (stamp[node] === first && parent[node] >= 0)
+				stamp[parent[node]] = first;
+		}
+		for (let node = 0; node < nrNodes; node++) {
+			if (stamp[node] === first)
+				reached[nr++] = node;
+		}
+		return reached.subarray(0, nr);
+	}
+
+	weigh(nodes, first, last) {
+		const rows = this.rows, nodeOf = this.side.nodeOf, parent = this.side.nodeParent, weight = this.weight;
+		for (let i = first; i < last; i++)
+			weight[nodeOf[rows.stack[i]]] += rows.weight[i];
+		for (let i = nodes.length - 1; i >= 0; i--) {
+			const node = nodes[i], above = parent[node];
+			if (above >= 0)
+				weight[above] += weight[node];
+		}
+	}
+
+	// Are siblings sorted by weight, heaviest first? Of nodes in drawing order.
+	hasSorted(nodes) {
+		const depth = this.side.nodeDepth, weight = this.weight, before = []; // by depth: the sibling's
+		for (let i = 0; i < nodes.length; i++) {
+			const at = depth[nodes[i]], own = weight[nodes[i]];
+			if (own > before[at])
+				return false;
+			before[at] = own;
+			before[at + 1] = Infinity;
+		}
+		return true;
+	}
+
+	// Rows of one group below a node.
+	addGroup(first, last, base) {
+		const side = this.side, above = side.nodeParent, place = this.place, weight = this.weight;
+		const nodes = this.reach(first, last), before = this.nr, nr = nodes.length;
+		this.weigh(nodes, first, last);
+		this.isSorted = this.isSorted && this.hasSorted(nodes);
+		this.reserve(nr);
+		const {label, parent, width} = this;
+		for (let i = 0; i < nr; i++) {
+			const node = nodes[i], at = before + i;
+			place[node] = at;
+			label[at] = side.stackFunction[side.nodeFirst[node]];
+			parent[at] = above[node] < 0 ? base : place[above[node]];
+			width[at] = weight[node];
+			weight[node] = 0;
+		}
+		this.nr += nr;
+		for (let i = first; i < last; i++)
+			this.addSelf(place[side.nodeOf[this.rows.stack[i]]], i);
+	}
+
+	// Few nodes have sums of their own: the others share slot 0.
+	addSelf(node, i) {
+		const slot = this.slot[node] = this.slot[node] || ++this.nrSlots, self = this.self, rows = this.rows;
+		self.weight[slot] += rows.weight[i];
+		self.seen[slot] += rows.seen[i];
+		self.square[slot] += rows.square[i];
+		self.known[slot] += rows.known[i];
+	}
+
+	finish() {
+		const order = this.isSorted ? null : drawingOrder(this, this.width);
+		const pickAll = (column) => order ? pick(column, order, column.constructor) : column.subarray(0, this.nr);
+		const tree = {nr: this.nr, label: pickAll(this.label), width: pickAll(this.width),
+			parent: order ? movedParents(this.parent, order) : this.parent.subarray(0, this.nr)};
+		tree.self = [{...this.self, order: pickAll(this.slot)}];
+		tree.total = [new Totals(tree, tree.self[0], tree.width)];
+		layOut(tree);
+		return tree;
+	}
 }
 
-function isPlain(rows) {
-	return !sides[1] && !state.collapse && !state.hide.length && !state.hideModules.length &&
-		rows.nr > 0 && rows.group[0] === rows.group[rows.nr - 1];
+// Rows of each group, which follow each other, the heaviest group first.
+function groupsOfRows(rows) {
+	const groups = [];
+	for (let i = 0; i < rows.nr; i++) {
+		const last = groups[groups.length - 1];
+		if (last && last.group === rows.group[i]) {
+			last.last = i + 1;
+			last.weight += rows.weight[i];
+		} else {
+			groups.push({group: rows.group[i], first: i, last: i + 1, weight: rows.weight[i]});
+		}
+	}
+	return groups.sort((a, b) => b.weight - a.weight);
+}
+
+function growPlain(rows) {
+	const tree = new PlainTree(sides[0], rows), groups = groupsOfRows(rows), isGrouped = state.group !== "none";
+	tree.reserve(1 + groups.length);
+	const root = tree.add(-1, -1, groups.reduce((sum, group) => sum + group.weight, 0));
+	for (const {group, first, last, weight} of groups) {
+		tree.reserve(1);
+		tree.addGroup(first, last, isGrouped ? tree.add(root, -2 - group, weight) : root);
+	}
+	return tree.finish();
+}
+
+// The stacks of one profile as they are, nothing left out?
+function isPlain() {
+	return !sides[1] && !state.collapse && !state.hide.length && !state.hideModules.length;
 }
 
 function growCallees(top) {
-	if (top < 0 && isPlain(selection().rows[0]))
+	if (top < 0 && isPlain())
 		return growPlain(selection().rows[0]);
 	const grower = new Grower(sides.length), hidden = hiddenFunctions();
 	sides.forEach((side, i) => {
@@ -436,8 +577,7 @@ function callersTree(id) {
 
 // The whole of what a view's percentages are of.
 function selectedTotal(side) {
-	const tree = mergedTree();
-	return tallyAt(tree.total[side || 0], 0);
+	return state.metric === "calls" ? tallyAt(mergedTree().total[side || 0], 0) : selection().total[side || 0];
 }
 
 // --- sums ---
@@ -449,27 +589,29 @@ function emptyFunctionSums() {
 	return sums;
 }
 
+function addAt(into, id, from, node) {
+	into.weight[id] += from.weight[node];
+	into.seen[id] += from.seen[node];
+	into.square[id] += from.square[node];
+	into.known[id] += from.known[node];
+}
+
 // Total counts a function once in each stack: while it is open above, the same function below
 // adds nothing.
 function sumFunctionsOf(tree, side) {
-	const self = tree.self[side], total = tree.total[side], label = tree.label, order = tree.order;
+	const self = tree.self[side], label = tree.label, total = tree.total[side];
+	const totals = Object.fromEntries(SUMS.map((key) => [key, total[key]]));
 	const sum = {self: emptyFunctionSums(), total: emptyFunctionSums()};
 	const openUntil = new Int32Array(functions.length);
-	const add = (into, id, from, node) => {
-		into.weight[id] += from.weight[node];
-		into.seen[id] += from.seen[node];
-		into.square[id] += from.square[node];
-		into.known[id] += from.known[node];
-	};
 	for (let i = 0; i < tree.nr; i++) {
-		const id = label[i], node = order[i];
+		const id = label[i], at = self.order[i];
 		if (id < 0)
 			continue;
-		if (self.weight[node])
-			add(sum.self, id, self, node);
+		if (self.weight[at])
+			addAt(sum.self, id, self, at);
 		if (i < openUntil[id])
 			continue;
-		add(sum.total, id, total, node);
+		addAt(sum.total, id, totals, i);
 		openUntil[id] = tree.end[i];
 	}
 	return sum;
@@ -478,6 +620,23 @@ function sumFunctionsOf(tree, side) {
 function sumFunctions() {
 	return remember("functions", keyOf(...TREE), () =>
 		sides.map((side, i) => sumFunctionsOf(mergedTree(), i)));
+}
+
+// By function, of the first side: is it in the tree, and its weight alone. Without intervals, which
+// take longer.
+function seenFunctions() {
+	return remember("seen", keyOf(...TREE), () => {
+		const tree = mergedTree(), {weight, order} = tree.self[0], total = tree.total[0].weight;
+		const isSeen = new Uint8Array(functions.length), self = new Float64Array(functions.length);
+		for (let i = 0; i < tree.nr; i++) {
+			const id = tree.label[i];
+			if (id < 0 || !total[i])
+				continue;
+			isSeen[id] = 1;
+			self[id] += weight[order[i]];
+		}
+		return {isSeen: isSeen, self: self};
+	});
 }
 
 // By line of one file: {self, total} of the selected stacks, each stack once.
