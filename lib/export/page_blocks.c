@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/index_set.h"
+#include "base/json.h"
+#include "base/minmax.h"
 #include "calltree/observe.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
@@ -11,7 +14,9 @@
 
 /* Bits of the column of metrics: whether a block is one of … */
 static const enum metric flag_metrics[] = {METRIC_LIVE, METRIC_LEAKED, METRIC_TEMPORARY,
-					   METRIC_PEAK};
+					   METRIC_PEAK, METRIC_ALLOC,  METRIC_FREED};
+
+#define FLAG_FREED (1U << 5)
 
 /* Blocks of one metric, as a walk meets them; the caller frees them. */
 static struct observation *observe(const struct page_data *data, enum metric metric, size_t *nr)
@@ -62,30 +67,58 @@ void page_blocks_weigh(struct page_data *data, uint64_t *weights)
 	free(blocks);
 }
 
-/* Where, when, and how much: columns of any metric. */
-struct block_names {
-	const char *time, *thread, *leaf, *bytes, *known, *error;
+/*
+ * What blocks stand for. Programs ask for blocks of few sizes, so that few of these are different
+ * ones, which have numbers.
+ */
+struct block_kind {
+	uint64_t bytes, known, error, blocks;
+	uint32_t nr_uses, number;
 };
 
-static void write_sites(struct page_data *data, const struct block_names *names,
-			const struct observation *blocks, size_t nr)
+struct block_kinds {
+	struct block_kind *kinds;
+	uint32_t nr;
+	size_t cap;
+	struct index_set index;
+};
+
+/* A row of the profile that is a block of the page, allocated or freed in what is selected. */
+struct block {
+	struct observation seen; /* where it was allocated, if that is selected */
+	struct sample freed;	 /* where it was freed; with FLAG_FREED */
+	uint32_t kind;
+	uint8_t flags;
+};
+
+struct blocks {
+	struct block *rows; /* of the profile; of those without flags there is nothing */
+	size_t nr;
+	struct block_kinds kinds;
+};
+
+static bool kind_equal(const void *owner, uint32_t index, const void *key)
 {
-	uint64_t before = 0;
+	const struct block_kinds *kinds = owner;
+	const struct block_kind *a = &kinds->kinds[index], *b = key;
 
-	page_columns_begin(&data->columns, names->time);
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t at = blocks[i].sample.time_ns / PAGE_BLOCK_GRAIN_NS;
+	return a->bytes == b->bytes && a->known == b->known && a->error == b->error &&
+	       a->blocks == b->blocks;
+}
 
-		page_columns_add_signed(&data->columns, (int64_t)(at - before));
-		before = at;
+static uint32_t kind_index(struct block_kinds *kinds, const struct block_kind *kind)
+{
+	uint64_t hash = hash_mix(hash_mix(hash_u64(kind->bytes), kind->known), kind->blocks);
+	uint32_t index = index_set_find(&kinds->index, hash, kind_equal, kinds, kind);
+
+	if (index == INDEX_NONE) {
+		ARRAY_GROW(kinds->kinds, kinds->nr, kinds->cap);
+		index = kinds->nr++;
+		kinds->kinds[index] = *kind;
+		index_set_add(&kinds->index, hash, index);
 	}
-	page_columns_begin(&data->columns, names->thread);
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns,
-				 numbering_of(&data->threads, blocks[i].sample.thread.v));
-	page_columns_begin(&data->columns, names->leaf);
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, page_leaf(data, &blocks[i].sample));
+	kinds->kinds[index].nr_uses++;
+	return index;
 }
 
 /* To within a hundredth: half the width of an interval need not be known better. */
@@ -98,94 +131,182 @@ static uint64_t rounded_error(double square)
 	return (error + step / 2) / step * step;
 }
 
-static void write_sizes(struct page_data *data, const struct block_names *names,
-			const struct observation *blocks, size_t nr)
+static void note(struct page_data *data, struct blocks *blocks, size_t bit)
 {
-	page_columns_begin(&data->columns, names->bytes);
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, blocks[i].weight);
-	page_columns_begin(&data->columns, names->known);
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, blocks[i].known);
-	page_columns_begin(&data->columns, names->error);
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, rounded_error(blocks[i].square));
-}
+	size_t nr;
+	struct observation *met = observe(data, flag_metrics[bit], &nr);
 
-/* How long each was there, and 1; 0: it was not freed. */
-static void write_lives(struct page_data *data, const struct observation *blocks, size_t nr)
-{
-	const struct profile_heap *heap = &data->extract->profile->heap;
-
-	page_columns_begin(&data->columns, "blockLife");
 	for (size_t i = 0; i < nr; i++) {
-		const struct profile_allocation *row = &heap->allocations[blocks[i].row];
-		uint64_t from = row->time_ns / PAGE_BLOCK_GRAIN_NS,
-			 to = row->freed_ns / PAGE_BLOCK_GRAIN_NS;
+		struct block *block = &blocks->rows[met[i].row];
 
-		page_columns_add(&data->columns, !row->freed_ns ? 0
-						 : to > from	? to - from + 1
-								: 1);
+		block->flags |= (uint8_t)(1 << bit);
+		if (flag_metrics[bit] == METRIC_FREED)
+			block->freed = met[i].sample;
+		if (flag_metrics[bit] == METRIC_ALLOC || block->flags == FLAG_FREED)
+			block->seen = met[i];
 	}
+	free(met);
 }
 
-static void write_counts(struct page_data *data)
+static void blocks_init(struct blocks *blocks, struct page_data *data)
 {
 	size_t nr;
-	struct observation *blocks = observe(data, METRIC_ALLOCS, &nr);
+	struct observation *counts = observe(data, METRIC_ALLOCS, &nr);
+	cleanup_free uint64_t *count_of_row = NULL;
 
-	page_columns_begin(&data->columns, "blockBlocks");
+	*blocks = (struct blocks){.nr = data->extract->profile->heap.nr_allocations};
+	blocks->rows = xcalloc(blocks->nr, sizeof(*blocks->rows));
+	count_of_row = xcalloc(blocks->nr, sizeof(*count_of_row));
 	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, blocks[i].weight);
-	free(blocks);
+		count_of_row[counts[i].row] = counts[i].weight;
+	free(counts);
+	for (size_t bit = 0; bit < ARRAY_SIZE(flag_metrics); bit++)
+		if (flag_metrics[bit] != METRIC_FREED || knows_freeing(data))
+			note(data, blocks, bit);
+	for (size_t i = 0; i < blocks->nr; i++) {
+		struct block *block = &blocks->rows[i];
+		const struct block_kind kind = {.bytes = block->seen.weight,
+						.known = block->seen.known,
+						.error = rounded_error(block->seen.square),
+						.blocks = count_of_row[i]};
+
+		if (block->flags)
+			block->kind = kind_index(&blocks->kinds, &kind);
+	}
 }
 
-static void write_flags(struct page_data *data, const struct observation *blocks, size_t nr)
+static void blocks_release(struct blocks *blocks)
 {
-	cleanup_free uint8_t *flags =
-		xcalloc(data->extract->profile->heap.nr_allocations, sizeof(*flags));
+	free(blocks->rows);
+	free(blocks->kinds.kinds);
+	index_set_release(&blocks->kinds.index);
+}
 
-	for (size_t bit = 0; bit < ARRAY_SIZE(flag_metrics); bit++) {
-		size_t nr_of_metric;
-		struct observation *of_metric = observe(data, flag_metrics[bit], &nr_of_metric);
+static int most_used_first(const void *left, const void *right)
+{
+	const struct block_kind *const *a = left, *const *b = right;
 
-		for (size_t i = 0; i < nr_of_metric; i++)
-			flags[of_metric[i].row] |= (uint8_t)(1 << bit);
-		free(of_metric);
+	if ((*a)->nr_uses != (*b)->nr_uses)
+		return (*a)->nr_uses < (*b)->nr_uses ? 1 : -1;
+	return (*a > *b) - (*a < *b);
+}
+
+static void write_kinds(struct page_data *data, struct block_kinds *kinds)
+{
+	struct page_columns *columns = &data->columns;
+	struct block_kind **sorted = xcalloc(kinds->nr, sizeof(struct block_kind *));
+
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		sorted[i] = &kinds->kinds[i];
+	if (kinds->nr)
+		qsort(sorted, kinds->nr, sizeof(struct block_kind *), most_used_first);
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		sorted[i]->number = i;
+	page_columns_begin(columns, "kindBytes");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->bytes);
+	page_columns_begin(columns, "kindEstimated");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->bytes - sorted[i]->known);
+	page_columns_begin(columns, "kindError");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->error);
+	page_columns_begin(columns, "kindBlocks");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->blocks);
+	free(sorted);
+}
+
+static void write_times(struct page_data *data, const struct blocks *blocks)
+{
+	const struct profile_allocation *rows = data->extract->profile->heap.allocations;
+	uint64_t before = 0;
+
+	page_columns_begin(&data->columns, "blockTime");
+	for (size_t i = 0; i < blocks->nr; i++) {
+		uint64_t at = rows[i].time_ns / PAGE_BLOCK_GRAIN_NS;
+
+		if (!blocks->rows[i].flags)
+			continue;
+		page_columns_add_signed(&data->columns, (int64_t)(at - before));
+		before = at;
 	}
+	/* And 1; 0: it was not freed. */
+	page_columns_begin(&data->columns, "blockLife");
+	for (size_t i = 0; i < blocks->nr; i++) {
+		uint64_t grain_ns = data->life_grain_ns, from = rows[i].time_ns / grain_ns,
+			 to = rows[i].freed_ns / grain_ns;
+
+		if (blocks->rows[i].flags)
+			page_columns_add(&data->columns,
+					 rows[i].freed_ns ? max_u64(to, from) - from + 1 : 0);
+	}
+}
+
+static void write_sites(struct page_data *data, const struct blocks *blocks)
+{
+	page_columns_begin(&data->columns, "blockThread");
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags)
+			page_columns_add(
+				&data->columns,
+				numbering_of(&data->threads, blocks->rows[i].seen.sample.thread.v));
+	page_columns_begin(&data->columns, "blockLeaf");
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags)
+			page_columns_add(&data->columns,
+					 page_leaf(data, &blocks->rows[i].seen.sample));
+	page_columns_begin(&data->columns, "blockKind");
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags)
+			page_columns_add(&data->columns,
+					 blocks->kinds.kinds[blocks->rows[i].kind].number);
 	page_columns_begin(&data->columns, "blockFlags");
-	for (size_t i = 0; i < nr; i++)
-		page_columns_add(&data->columns, flags[blocks[i].row]);
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags)
+			page_columns_add(&data->columns, blocks->rows[i].flags);
 }
 
-static void write_freed(struct page_data *data)
+/* Of those that were freed. */
+static void write_freed(struct page_data *data, const struct blocks *blocks)
 {
-	static const struct block_names names = {"freedTime",  "freedThread", "freedLeaf",
-						 "freedBytes", "freedKnown",  "freedError"};
-	size_t nr;
-	struct observation *blocks = observe(data, METRIC_FREED, &nr);
-
-	write_sites(data, &names, blocks, nr);
-	write_sizes(data, &names, blocks, nr);
-	free(blocks);
+	page_columns_begin(&data->columns, "freedThread");
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags & FLAG_FREED)
+			page_columns_add(
+				&data->columns,
+				numbering_of(&data->threads, blocks->rows[i].freed.thread.v));
+	page_columns_begin(&data->columns, "freedLeaf");
+	for (size_t i = 0; i < blocks->nr; i++)
+		if (blocks->rows[i].flags & FLAG_FREED)
+			page_columns_add(&data->columns, page_leaf(data, &blocks->rows[i].freed));
 }
 
 void page_blocks_write(struct page_data *data)
 {
-	static const struct block_names names = {"blockTime",  "blockThread", "blockLeaf",
-						 "blockBytes", "blockKnown",  "blockError"};
-	struct observation *blocks;
-	size_t nr;
+	const struct profile *profile = data->extract->profile;
+	struct blocks blocks;
 
-	if (!data->extract->profile->heap.nr_allocations)
+	data->life_grain_ns = PAGE_BLOCK_GRAIN_NS;
+	if (profile->heap.nr_allocations > PAGE_BLOCKS_EXACT)
+		data->life_grain_ns =
+			max_u64(PAGE_BLOCK_GRAIN_NS, profile->meta.duration_ns / PAGE_LIFE_PARTS);
+	if (!profile->heap.nr_allocations)
 		return;
-	blocks = observe(data, METRIC_ALLOC, &nr);
-	write_sites(data, &names, blocks, nr);
-	write_sizes(data, &names, blocks, nr);
-	write_lives(data, blocks, nr);
-	write_counts(data);
-	write_flags(data, blocks, nr);
-	free(blocks);
-	if (knows_freeing(data))
-		write_freed(data);
+	blocks_init(&blocks, data);
+	write_kinds(data, &blocks.kinds);
+	write_times(data, &blocks);
+	write_sites(data, &blocks);
+	write_freed(data, &blocks);
+	for (size_t i = 0; i < blocks.nr; i++)
+		if (blocks.rows[i].flags & ~FLAG_FREED)
+			data->nr_recorded_blocks += blocks.rows[i].seen.sample.nr;
+	blocks_release(&blocks);
+}
+
+void page_blocks_write_members(const struct page_data *data, struct json *json)
+{
+	json_key_u64(json, "blockGrainNs", PAGE_BLOCK_GRAIN_NS);
+	json_key_u64(json, "lifeGrainNs", data->life_grain_ns);
+	json_key_u64(json, "recordedBlocks", data->nr_recorded_blocks);
 }

@@ -231,7 +231,7 @@ static void write_choices(struct page_data *data, struct json *json)
 	json_key_u64(json, "toNs",
 		     min_u64(extract->selection->to_ns, extract->profile->meta.duration_ns));
 	json_key_u64(json, "grainNs", data->grain_ns);
-	json_key_u64(json, "blockGrainNs", PAGE_BLOCK_GRAIN_NS);
+	page_blocks_write_members(data, json);
 }
 
 static void write_marks(const struct page_data *data, struct json *json)

@@ -45,14 +45,21 @@ struct page_data {
 	struct page_columns columns;
 	/* Of the old side of a comparison, borrowed; else NULL. */
 	const struct page_match *match;
-	uint64_t grain_ns; /* times of samples and of what they weigh are multiples of it */
+	uint64_t grain_ns;	/* times of samples and of what they weigh are multiples of it */
+	uint64_t life_grain_ns; /* and how long blocks were there, of this */
+	uint64_t nr_recorded_blocks;
 };
 
 /* Recordings of more samples have times in multiples of this: a page is to be sent around. */
 #define PAGE_SAMPLES_EXACT 200000
 #define PAGE_GRAIN_NS	   UINT64_C(4096)
-/* Those of blocks, as the file has them. */
+/*
+ * Those of blocks, as the file has them; but when they were freed is known to such a part of the
+ * recording where there are more of them.
+ */
 #define PAGE_BLOCK_GRAIN_NS UINT64_C(1024)
+#define PAGE_BLOCKS_EXACT   200000
+#define PAGE_LIFE_PARTS	    8192
 
 void page_data_init(struct page_data *data, const struct extract *extract);
 /* To memory: a page has it packed. Once. */
@@ -76,6 +83,8 @@ void page_stacks_write(struct page_data *data);
 uint32_t page_leaf(struct page_data *data, const struct sample *sample);
 void page_samples_write(struct page_data *data);
 void page_blocks_write(struct page_data *data);
+/* After the columns: members of the open object. */
+void page_blocks_write_members(const struct page_data *data, struct json *json);
 /* Members of the open object. */
 void page_calls_write(struct page_data *data, struct json *json);
 void page_sources_write(struct page_data *data, struct json *json);

@@ -225,7 +225,7 @@ class Views(InBrowser):
         for metric in ("cpu", "wall", "blocked", "samples", "calls", "alloc", "allocs", "live",
                        "leaked"):
             self.assertIn(metric, metrics)
-        for metric in ("wall", "alloc", "leaked"):
+        for metric in ("wall", "alloc", "live", "peak", "leaked", "temporary", "freed"):
             self.choose("#metric", metric)
             report = Recording(self.data).report("-m", metric)
             total = report.get("total_ns", report.get("total_bytes"))

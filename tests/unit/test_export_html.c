@@ -272,19 +272,91 @@ static void test_html__blocks_have_their_metrics(void **state)
 	made.time_ns = 0;
 	made_block(&made, "main;keep", 100, 0, 1);
 	made_block(&made, "main;use", 50, 0, 1);
+	made_block(&made, "main;use", 50, 0, 1);
 	profile = made.profile;
 	profile_free_allocation(profile, 1, 5 * SAMPLE_TIME_GRAIN_NS, made.thread);
+	profile_free_allocation(profile, 2, 6 * SAMPLE_TIME_GRAIN_NS, made.thread);
 	profile->meta.duration_ns = 1000000;
 	profile = made_end(&made);
 	sink = data_of(profile, NULL);
-	assert_column(&sink, "blockTime", "2 2"); /* zigzag */
-	assert_column(&sink, "blockBytes", "100 50");
-	assert_column(&sink, "blockBlocks", "1 1");
-	assert_column(&sink, "blockKnown", "100 50");
-	assert_column(&sink, "blockError", "0 0");
-	assert_column(&sink, "blockLife", "0 4");
-	/* Live 1, leaked 2, temporary 4, peak 8. */
-	assert_column(&sink, "blockFlags", "11 12");
+	assert_member(&sink, "\"recordedBlocks\":3");
+	assert_column(&sink, "blockTime", "2 2 2"); /* zigzag */
+	/* What is met more often comes first. */
+	assert_column(&sink, "kindBytes", "50 100");
+	assert_column(&sink, "kindBlocks", "1 1");
+	assert_column(&sink, "kindEstimated", "0 0");
+	assert_column(&sink, "kindError", "0 0");
+	assert_column(&sink, "blockKind", "1 0 0");
+	assert_member(&sink, "\"lifeGrainNs\":1024");
+	assert_column(&sink, "blockLife", "0 4 4");
+	/* Live 1, leaked 2, temporary 4, peak 8, allocated 16, freed 32. */
+	assert_column(&sink, "blockFlags", "27 28 28");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Where, when it is known; of a freeing that is selected the allocation need not be. */
+static void test_html__blocks_are_freed_somewhere(void **state)
+{
+	static const char *const wanted[] = {"drop"};
+	struct filter filter = {.functions = {.texts = wanted, .nr = 1}};
+	struct export_options options = {.filter = &filter};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sample *freeing;
+	struct sink sink;
+
+	(void)state;
+	freeing = made_sample(&made, "main;drop", 1);
+	made_block(&made, "main;use", 50, 0, 1);
+	made_block(&made, "main;use", 70, 0, 1);
+	profile = made.profile;
+	profile->meta.knows_freeing = true;
+	for (uint32_t row = 0; row < 2; row++)
+		profile_free_allocation(profile, row, 9000 * SAMPLE_TIME_GRAIN_NS, made.thread);
+	profile_note_freeing(profile, 1, freeing->stack, STACK_END_ROOT);
+	profile->meta.duration_ns = 20000000;
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_column(&sink, "blockFlags", "28 60");
+	assert_column(&sink, "freedThread", "0");
+	/* drop is met twice, and use as well. */
+	assert_column(&sink, "freedLeaf", "0");
+	assert_column(&sink, "blockLeaf", "1 1");
+	sink_release(&sink);
+	sink = data_of(profile, &options);
+	assert_member(&sink, "\"recordedBlocks\":0");
+	assert_column(&sink, "blockFlags", "32");
+	assert_column(&sink, "kindBytes", "70");
+	assert_column(&sink, "freedLeaf", "0");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+/* Of many blocks the time of freeing is rounded, and stays behind that of the allocation. */
+static void test_html__rounds_lives_of_many_blocks(void **state)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct column column;
+	struct sink sink;
+	uint64_t begin_ns;
+
+	(void)state;
+	made_sample(&made, "main", 1);
+	for (int i = 0; i <= PAGE_BLOCKS_EXACT; i++)
+		made_block(&made, "main", 50, 0, 1);
+	profile = made.profile;
+	begin_ns = profile->heap.allocations[1].time_ns;
+	profile_free_allocation(profile, 1, begin_ns + 1, made.thread);
+	profile_free_allocation(profile, 2, begin_ns * 3, made.thread);
+	profile = made_end(&made);
+	profile->meta.duration_ns = begin_ns * PAGE_LIFE_PARTS;
+	sink = data_of(profile, NULL);
+	column = find_column(&sink, "blockLife");
+	assert_int_equal(column_number(&column, 0), 0);
+	assert_int_equal(column_number(&column, 1), 1);
+	assert_int_equal(column_number(&column, 2), 1 + 2);
 	sink_release(&sink);
 	profile_free(profile);
 }
@@ -385,6 +457,8 @@ int main(void)
 		cmocka_unit_test(test_html__rounds_times_of_many_samples),
 		cmocka_unit_test(test_html__names_are_short_and_full),
 		cmocka_unit_test(test_html__blocks_have_their_metrics),
+		cmocka_unit_test(test_html__blocks_are_freed_somewhere),
+		cmocka_unit_test(test_html__rounds_lives_of_many_blocks),
 		cmocka_unit_test(test_html__exact_calls),
 		cmocka_unit_test(test_html__bytes_are_packed),
 		cmocka_unit_test(test_html__hostile_names_stay_text),

@@ -13,8 +13,10 @@
 //	sampleThread, threadSamples   runs of samples of a thread, in time order
 //	sampleGap, sampleEnd (from the end before in the thread), sampleLeaf, sampleCpu, sampleRunq,
 //	sampleBlocked, sampleNr
-//	blockTime (delta), blockThread, blockLeaf, blockBytes, blockKnown, blockError, blockLife,
-//	blockBlocks, blockFlags; freedTime, …
+//	kindBytes, kindEstimated, kindError, kindBlocks   what blocks of one kind stand for
+//	blockTime (delta), blockLife (in lifeGrainNs, and 1; 0: not freed), blockThread, blockLeaf,
+//	blockKind, blockFlags (see FLAG_OF)
+//	freedThread, freedLeaf   of those that were freed
 function bytesOf(text) {
 	if (Uint8Array.fromBase64) // 2025
 		return Uint8Array.fromBase64(text);
@@ -195,18 +197,35 @@ function stackOfSample(side, sample) {
 	return side.leafStack[side.samples.leaf[sample]];
 }
 
-function decodeBlocks(columns, prefix, grain) {
-	if (!columns.has(prefix + "Time"))
+// What they stand for is known by kind. `end` is when they were freed, or Infinity.
+function decodeBlocks(data) {
+	const columns = data.columns, grain = data.lifeGrainNs;
+	if (!columns.has("blockTime"))
 		return null;
-	const time = columns.numbers(prefix + "Time"), isBlock = prefix === "block";
-	undoDeltas(time, grain);
+	const time = columns.numbers("blockTime"), end = columns.numbers("blockLife");
+	undoDeltas(time, data.blockGrainNs);
+	for (let i = 0; i < end.length; i++)
+		end[i] = end[i] ? Math.max(time[i], (Math.floor(time[i] / grain) + end[i] - 1) * grain) : Infinity;
+	const bytes = columns.numbers("kindBytes"), known = columns.numbers("kindEstimated");
+	for (let i = 0; i < bytes.length; i++)
+		known[i] = bytes[i] - known[i];
 	return {
-		nr: time.length, time: time,
-		thread: columns.ids(prefix + "Thread"), leaf: columns.ids(prefix + "Leaf"),
-		bytes: columns.numbers(prefix + "Bytes"), known: columns.numbers(prefix + "Known"),
-		error: columns.numbers(prefix + "Error"), life: isBlock ? columns.numbers("blockLife") : null,
-		blocks: isBlock ? columns.numbers("blockBlocks") : null, flags: isBlock ? columns.ids("blockFlags") : null,
+		nr: time.length, time: time, end: end, thread: columns.ids("blockThread"), leaf: columns.ids("blockLeaf"),
+		kind: columns.ids("blockKind"), flags: columns.ids("blockFlags"),
+		kinds: {bytes: bytes, known: known, error: columns.numbers("kindError"), blocks: columns.numbers("kindBlocks")},
 	};
+}
+
+// Which blocks were freed, by whom and where.
+function decodeFreed(data, blocks) {
+	if (!blocks)
+		return null;
+	const thread = data.columns.ids("freedThread"), block = new Uint32Array(thread.length);
+	for (let i = 0, nr = 0; i < blocks.nr; i++) {
+		if (blocks.flags[i] & FLAG_OF.freed)
+			block[nr++] = i;
+	}
+	return {nr: thread.length, block: block, thread: thread, leaf: data.columns.ids("freedLeaf")};
 }
 
 // Functions of all sides in one table: those of the first, then those that only the other has.
@@ -232,10 +251,8 @@ function decodeSide(data) {
 	addFunctions(data, side);
 	decodeStacks(side, data.columns);
 	decodeSamples(side, data);
-	side.blocks = decodeBlocks(data.columns, "block", data.blockGrainNs);
-	side.freed = decodeBlocks(data.columns, "freed", data.blockGrainNs);
-	if (side.blocks)
-		side.blocks.lifeGrain = data.blockGrainNs;
+	side.blocks = decodeBlocks(data);
+	side.freed = decodeFreed(data, side.blocks);
 	side.calls = callsByFunction(data, side);
 	return side;
 }

@@ -16,7 +16,7 @@ function aboutSide(side) {
 	const data = side.data;
 	return [
 		data.host, dateText(data.startMs), timeText(data.durationNs) + (data.attached ? ", attached" : ""),
-		samplesText(side), side.blocks ? countText(side.blocks.nr) + " recorded blocks" : "",
+		samplesText(side), side.blocks ? countText(side.data.recordedBlocks) + " recorded blocks" : "",
 		data.within ? "within " + data.within : "", data.filtered ? "filtered" : "",
 		data.complete ? "" : "the recording did not finish",
 	].filter(Boolean).join("  \u00b7  ");

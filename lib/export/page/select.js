@@ -4,7 +4,8 @@ let sides = [];	    // the profile; of a comparison the new one and the old one
 let metrics = [];   // those that any side has
 let diffMode = "";  // "amounts" or "shares" of a comparison
 
-const FLAG_OF = {live: 1, leaked: 2, temporary: 4, peak: 8};
+// Of blocks: of which metrics they are.
+const FLAG_OF = {live: 1, leaked: 2, temporary: 4, peak: 8, alloc: 16, allocs: 16, freed: 32};
 
 function isMemory(metric) {
 	return UNITS[metric] === "bytes" || UNITS[metric] === "blocks";
@@ -24,8 +25,6 @@ function findMetrics(side) {
 		cpu: () => hasAny(samples.cpu), wall: () => hasAny(samples.cpu) || hasAny(samples.blocked),
 		runq: () => hasAny(samples.runq), blocked: () => hasAny(samples.blocked),
 		samples: () => hasAny(samples.seen), calls: () => side.calls.length > 0,
-		alloc: () => side.blocks, allocs: () => side.blocks,
-		freed: () => side.freed && side.freed.nr,
 	};
 	for (const metric of Object.keys(UNITS)) {
 		const flag = FLAG_OF[metric];
@@ -199,18 +198,31 @@ function addSamples(side, sums, run, metric, range) {
 	}
 }
 
+function addBlock(sums, leaf, kinds, kind, inBlocks) {
+	const bytes = kinds.bytes[kind], weight = inBlocks ? kinds.blocks[kind] : bytes;
+	const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1, error = kinds.error[kind] * scale;
+	sums.add(leaf, weight, 1, error * error, error ? kinds.known[kind] * scale : weight);
+}
+
+function isInside(range, time) {
+	return !range || (time >= range.from && time <= range.to);
+}
+
 function addBlocks(side, sums, isChosen, metric, range) {
-	const blocks = metric === "freed" ? side.freed : side.blocks, flag = FLAG_OF[metric];
+	const blocks = side.blocks, flag = FLAG_OF[metric];
 	for (let i = 0; blocks && i < blocks.nr; i++) {
-		const time = blocks.time[i];
-		if ((flag && !(blocks.flags[i] & flag)) || !isChosen[blocks.thread[i]] ||
-		    (range && (time < range.from || time > range.to)))
-			continue;
-		const inBlocks = metric === "allocs", bytes = blocks.bytes[i];
-		const weight = inBlocks ? blocks.blocks[i] : bytes;
-		const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1;
-		const error = blocks.error[i] * scale;
-		sums.add(blocks.leaf[i], weight, 1, error * error, error ? blocks.known[i] * scale : weight);
+		if ((blocks.flags[i] & flag) && isChosen[blocks.thread[i]] && isInside(range, blocks.time[i]))
+			addBlock(sums, blocks.leaf[i], blocks.kinds, blocks.kind[i], metric === "allocs");
+	}
+}
+
+// Where they were freed.
+function addFreed(side, sums, isChosen, range) {
+	const blocks = side.blocks, freed = side.freed;
+	for (let i = 0; freed && i < freed.nr; i++) {
+		const block = freed.block[i];
+		if (isChosen[freed.thread[i]] && isInside(range, blocks.end[block]))
+			addBlock(sums, freed.leaf[i], blocks.kinds, blocks.kind[block], false);
 	}
 }
 
@@ -232,7 +244,10 @@ function weigh(side, groups, metric, range) {
 		if (isMemory(metric)) {
 			const isChosen = new Uint8Array(side.threads.length);
 			threads.forEach((thread) => { isChosen[thread] = 1; });
-			addBlocks(side, sums, isChosen, metric, range);
+			if (metric === "freed")
+				addFreed(side, sums, isChosen, range);
+			else
+				addBlocks(side, sums, isChosen, metric, range);
 		} else if (metric !== "calls") {
 			for (const thread of threads) {
 				if (side.runOfThread[thread] >= 0)

@@ -179,9 +179,11 @@ class Tracks {
 		const blocks = this.side.blocks, change = new Float64Array(width + 1);
 		const at = (time) => Math.max(0, Math.min(width, Math.ceil((time - this.from) / (this.to - this.from) * width)));
 		for (let i = 0; i < blocks.nr; i++) {
-			change[at(blocks.time[i])] += blocks.bytes[i];
-			if (blocks.life[i])
-				change[at(blocks.time[i] + (blocks.life[i] - 1) * blocks.lifeGrain)] -= blocks.bytes[i];
+			if (!(blocks.flags[i] & FLAG_OF.alloc))
+				continue;
+			const bytes = blocks.kinds.bytes[blocks.kind[i]];
+			change[at(blocks.time[i])] += bytes;
+			change[at(blocks.end[i])] -= bytes;
 		}
 		const memory = new Float64Array(width);
 		let alive = 0, most = 1;
