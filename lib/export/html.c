@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/escape.h"
+#include "base/minmax.h"
 #include "base/sink.h"
 #include "export/asset_priv.h"
 #include "export/extract_priv.h"
@@ -51,15 +52,24 @@ void html_write_begin(const struct extract *extract, const char *before, struct 
 	write_asset(sink, "", asset_page_html(), "");
 }
 
-void html_write_data(struct page_data *data, const char *id, struct sink *sink)
+/* Browsers read texts of this size faster than one long one. A multiple of 4, to be base64. */
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+void html_write_data(struct page_data *data, const char *name, struct sink *sink)
 {
-	struct sink text = SINK_MEMORY;
+	struct sink text = SINK_MEMORY, packed = SINK_MEMORY;
+	size_t at = 0, nr_bytes;
 
 	page_data_write(data, &text);
-	sink_printf(sink, "<script id=\"%s\" type=\"text/plain\">", id);
-	page_write_packed(sink, text.pending.bytes, text.pending.nr_bytes);
-	sink_str(sink, "</script>\n");
+	page_write_packed(&packed, text.pending.bytes, text.pending.nr_bytes);
 	sink_release(&text);
+	for (; at < packed.pending.nr_bytes; at += nr_bytes) {
+		nr_bytes = min_u64(packed.pending.nr_bytes - at, BLOCK_BYTES);
+		sink_printf(sink, "<script class=\"%s\" type=\"text/plain\">", name);
+		sink_write(sink, packed.pending.bytes + at, nr_bytes);
+		sink_str(sink, "</script>\n");
+	}
+	sink_release(&packed);
 }
 
 void html_write_end(struct sink *sink)

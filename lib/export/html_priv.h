@@ -9,8 +9,8 @@ struct sink;
 
 /* All before the data: `before` stands in front of the title of the recording. */
 void html_write_begin(const struct extract *extract, const char *before, struct sink *sink);
-/* A block of data under an id: "data", and of a comparison after that "old-data". */
-void html_write_data(struct page_data *data, const char *id, struct sink *sink);
+/* Blocks of data under a class: "data", and of a comparison after that "old-data". */
+void html_write_data(struct page_data *data, const char *name, struct sink *sink);
 /* The scripts, and the end of the page. */
 void html_write_end(struct sink *sink);
 

@@ -598,6 +598,22 @@ class ManyThreads(InBrowser):
         self.assertEqual(self.page.run("document.querySelector('#thread-search').value"), "")
 
 
+class ManyStacks(InBrowser):
+    """More data than one block of the page holds."""
+
+    SIZE = (40000, 5000, 4)
+
+    def test_blocks_of_data_are_one(self):
+        report = Recording(self.data).report("-n", "10", "--names", "short")
+        self.assertGreater(self.page.run("document.querySelectorAll('script.data').length"), 1)
+        self.assertIn("40,000 samples", self.text("#about"))
+        self.assertIn(f"cpu {report['total_ns'] / 1e9:.3f} s", self.text("#sum"))
+        self.page.click("#tab-table")
+        for expected, row in zip(report["rows"], self.cells()):
+            self.assertEqual(row[1].split()[0], f"{expected['self_pct']:.2f}")
+            self.assertEqual(row[3].split()[0], f"{expected['total_pct']:.2f}")
+
+
 class Sources(InBrowser):
     """A program of the tests, with its source and its instructions."""
 

@@ -21,8 +21,8 @@ class Page:
     """`tables` is the JSON; columns are members by their names."""
 
     def __init__(self, html, block="data"):
-        text = re.search(rf'<script id="{block}" type="text/plain">(.*?)</script>', html, re.S)[1]
-        data = gzip.decompress(base64.b64decode(text))
+        parts = re.findall(rf'<script class="{block}" type="text/plain">(.*?)</script>', html, re.S)
+        data = gzip.decompress(base64.b64decode("".join(parts)))
         self.tables = json.loads(data[:data.index(b"\n")])
         self.columns, at = {}, data.index(b"\n") + 1
         for name, *what in self.tables["columns"]:

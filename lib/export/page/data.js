@@ -26,10 +26,20 @@ function bytesOf(text) {
 	return bytes;
 }
 
+function joined(parts) {
+	const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+	let at = 0;
+	for (const part of parts) {
+		bytes.set(part, at);
+		at += part.length;
+	}
+	return bytes;
+}
+
 // The last four bytes of gzip say how many there will be.
-async function unpack(text) {
-	const packed = bytesOf(text), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
-	const written = writer.write(packed).then(() => writer.close());
+async function unpack(packed) {
+	const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
+	const written = Promise.all([writer.write(packed), writer.close()]);
 	const bytes = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
 	const reader = stream.readable.getReader();
 	let at = 0;
@@ -39,23 +49,22 @@ async function unpack(text) {
 	return bytes;
 }
 
-function readPlanes(into, bytes, at, size, least, scale) {
-	const nr = into.length, second = at + nr, third = second + nr;
-	if (size === 1) {
+// Planes of bytes to numbers. Twice, as each is quick for arrays of one type alone.
+function readIds(into, bytes, at, size, least) {
+	const nr = into.length;
+	into.fill(least);
+	for (let shift = 0; shift < 8 * size; shift += 8, at += nr) {
 		for (let i = 0; i < nr; i++)
-			into[i] = (bytes[at + i] + least) * scale;
-	} else if (size === 2) {
-		for (let i = 0; i < nr; i++)
-			into[i] = ((bytes[at + i] | bytes[second + i] << 8) + least) * scale;
-	} else if (size >= 3) {
-		for (let i = 0; i < nr; i++)
-			into[i] = ((bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16) + least) * scale;
-	} else {
-		into.fill(least * scale);
+			into[i] += bytes[at + i] << shift;
 	}
-	for (let plane = 3, unit = scale * (1 << 24); plane < size; plane++, unit *= 256) {
+}
+
+function readNumbers(into, bytes, at, size, least, unit) {
+	const nr = into.length;
+	into.fill(least * unit);
+	for (let scale = unit, plane = 0; plane < size; plane++, scale *= 256, at += nr) {
 		for (let i = 0; i < nr; i++)
-			into[i] += bytes[at + plane * nr + i] * unit;
+			into[i] += bytes[at + i] * scale;
 	}
 }
 
@@ -83,51 +92,34 @@ class Columns {
 		return this.at.has(name);
 	}
 
-	into(Type, name, scale) {
-		const column = this.at.get(name), into = new Type(column.nr);
-		readPlanes(into, this.bytes, column.at, column.size, column.least, scale);
-		return into;
-	}
-
 	// Numbers below 2^32, in as much room as they need. Not to be written to.
 	ids(name) {
 		const {nr, size, least, at} = this.at.get(name);
+		if (size === 0 && least < 256)
+			return new Uint8Array(nr).fill(least);
 		if (size === 1 && least === 0)
 			return this.bytes.subarray(at, at + nr);
-		return this.into(size === 0 && least < 256 ? Uint8Array : Uint32Array, name, 1);
+		const into = new Uint32Array(nr);
+		readIds(into, this.bytes, at, size, least);
+		return into;
 	}
 
-	numbers(name, scale) {
-		return this.into(Float64Array, name, scale || 1);
+	// Any numbers, in multiples of a unit.
+	numbers(name, unit) {
+		const {nr, size, least, at} = this.at.get(name), into = new Float64Array(nr);
+		readNumbers(into, this.bytes, at, size, least, unit || 1);
+		return into;
 	}
 }
 
-async function readData(text) {
-	const bytes = await unpack(text.trim());
+// `name` is the class of the blocks, of which there may be many: one long text takes longer to load.
+async function readData(name) {
+	const blocks = [...document.querySelectorAll("script." + name)];
+	const bytes = await unpack(joined(blocks.map((block) => bytesOf(block.textContent))));
 	const end = bytes.indexOf(10);
 	const data = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
 	data.columns = new Columns(bytes, end + 1, data.columns);
 	return data;
-}
-
-// The tree of functions: `nodeParent` (-1: a root), `nodeDepth`, `nodeFirst` (its first row), and by
-// row `nodeOf`. Nodes and rows stand after those above them.
-function decodeNodes(side, columns) {
-	const up = columns.ids("nodeUp"), rows = columns.ids("nodeRows"), nr = up.length, open = [];
-	side.nodeParent = new Int32Array(nr);
-	side.nodeDepth = new Int32Array(nr);
-	side.nodeFirst = new Int32Array(nr);
-	side.nodeOf = new Int32Array(side.nrStacks);
-	let row = 0, depth = 0;
-	for (let node = 0; node < nr; node++) {
-		depth -= up[node];
-		side.nodeParent[node] = depth ? open[depth - 1] : -1;
-		side.nodeDepth[node] = depth;
-		side.nodeFirst[node] = row;
-		for (const last = row + rows[node]; row < last; row++)
-			side.nodeOf[row] = node;
-		open[depth++] = node;
-	}
 }
 
 function sumsBefore(numbers) {
@@ -137,21 +129,44 @@ function sumsBefore(numbers) {
 	return sums;
 }
 
+// The tree of functions: `nodeParent` (-1: a root), `nodeDepth`, `nodeFirst` (its first row), and by
+// row `nodeOf`. Nodes and rows stand after those above them.
+function decodeNodes(side, columns) {
+	const up = columns.ids("nodeUp"), rows = columns.ids("nodeRows"), nr = up.length, open = [];
+	const parents = side.nodeParent = new Int32Array(nr);
+	const depths = side.nodeDepth = new Int32Array(nr);
+	const firsts = side.nodeFirst = new Int32Array(nr);
+	const nodeOf = side.nodeOf = new Int32Array(side.nrStacks);
+	for (let node = 0, row = 0, depth = 0; node < nr; node++) {
+		depth -= up[node];
+		parents[node] = depth ? open[depth - 1] : -1;
+		depths[node] = depth;
+		firsts[node] = row;
+		for (const last = row + rows[node]; row < last; row++)
+			nodeOf[row] = node;
+		open[depth++] = node;
+	}
+}
+
 function decodeStacks(side, columns) {
-	const prefix = columns.ids("stackPrefix"), next = columns.ids("stackNext"), nr = next.length;
+	const above = columns.ids("stackPrefix"), next = columns.ids("stackNext"), nr = next.length;
 	const frameFunction = columns.ids("frameFunction"), nextFrame = columns.ids("nextFrame");
 	const nrFrames = frameFunction.length, firstNext = sumsBefore(columns.ids("frameNext"));
+	const functionOfFrame = new Uint32Array(nrFrames);
+	for (let frame = 0; frame < nrFrames; frame++)
+		functionOfFrame[frame] = side.functionOf[frameFunction[frame]];
+	const frames = side.stackFrame = new Uint32Array(nr);
+	const prefixes = side.stackPrefix = new Int32Array(nr);
+	const labels = side.stackFunction = new Uint32Array(nr);
 	side.nrStacks = nr;
-	side.stackFrame = new Uint32Array(nr);
-	side.stackPrefix = new Int32Array(nr);
-	side.stackFunction = new Uint32Array(nr);
 	decodeNodes(side, columns);
+	const {nodeOf, nodeParent, nodeFirst} = side;
 	for (let i = 0; i < nr; i++) {
-		const parent = side.nodeParent[side.nodeOf[i]], above = parent < 0 ? -1 : side.nodeFirst[parent] + prefix[i];
-		const frame = nextFrame[firstNext[above < 0 ? nrFrames : side.stackFrame[above]] + next[i]];
-		side.stackPrefix[i] = above;
-		side.stackFrame[i] = frame;
-		side.stackFunction[i] = side.functionOf[frameFunction[frame]];
+		const parent = nodeParent[nodeOf[i]], prefix = parent < 0 ? -1 : nodeFirst[parent] + above[i];
+		const frame = nextFrame[firstNext[prefix < 0 ? nrFrames : frames[prefix]] + next[i]];
+		prefixes[i] = prefix;
+		frames[i] = frame;
+		labels[i] = functionOfFrame[frame];
 	}
 	side.leafStack = columns.ids("leafStack");
 	side.frameFile = columns.ids("frameFile");

@@ -113,11 +113,10 @@ function widestDefault(data) {
 }
 
 async function readSides() {
-	const data = await readData(byId("data").textContent);
-	const old = byId("old-data");
+	const data = await readData("data");
 	sides = [decodeSide(data)];
-	if (old) {
-		const oldData = await readData(old.textContent);
+	if (document.querySelector("script.old-data")) {
+		const oldData = await readData("old-data");
 		diffMode = oldData.diffMode;
 		sides.push(decodeSide(oldData));
 	}

@@ -127,7 +127,7 @@ class Tracks {
 			if (!wall || size <= 0)
 				continue;
 			// Views share CPU time among neighbours: how the time of this one passed is in proportion.
-			const scale = Math.min(wall, size) / wall;
+			const scale = wall > size ? size / wall : 1;
 			const from = (start[i] - this.from) * perNs, to = (end[i] - this.from) * perNs;
 			const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
 			for (let x = first; x <= last; x++) {

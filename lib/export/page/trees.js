@@ -282,11 +282,17 @@ class PlainTree {
 		this.place = new Int32Array(nr);
 		this.stamp = new Int32Array(nr).fill(-1);
 		this.reached = new Int32Array(nr);
+		this.leaf = new Int32Array(rows.nr); // by row: its node of the profile
+		for (let i = 0; i < rows.nr; i++)
+			this.leaf[i] = side.nodeOf[rows.stack[i]];
 		this.nr = 0;
 		this.label = this.parent = this.slot = new Int32Array(0);
 		this.width = new Float64Array(0);
-		this.self = Object.fromEntries(SUMS.map((key) => [key, new Float64Array(rows.nr + 1)]));
-		this.nrSlots = 0;
+		this.self = {};
+		for (const key of SUMS) {
+			this.self[key] = new Float64Array(rows.nr + 1);
+			this.self[key].set(rows[key].subarray(0, rows.nr), 1);
+		}
 		this.isSorted = true;
 	}
 
@@ -307,12 +313,12 @@ class PlainTree {
 
 	// The nodes that rows [first, last) come to, in drawing order.
 	reach(first, last) {
-		const stack = this.rows.stack, nodeOf = this.side.nodeOf, parent = this.side.nodeParent;
-		const stamp = this.stamp, reached = this.reached, nrNodes = reached.length;
+		const leaf = this.leaf, parent = this.side.nodeParent, stamp = this.stamp;
+		const reached = this.reached, nrNodes = reached.length;
 		let nr = 0;
 		if (last - first < nrNodes / 64) {
 			for (let i = first; i < last; i++) {
-				for (let node = nodeOf[stack[i]]; node >= 0 && stamp[node] !== first; node = parent[node]) {
+				for (let node = leaf[i]; node >= 0 && stamp[node] !== first; node = parent[node]) {
 					stamp[node] = first;
 					reached[nr++] = node;
 				}
@@ -320,7 +326,7 @@ class PlainTree {
 			return reached.subarray(0, nr).sort();
 		}
 		for (let i = first; i < last; i++)
-			stamp[nodeOf[stack[i]]] = first;
+			stamp[leaf[i]] = first;
 		for (let node = nrNodes - 1; node >= 0; node--) {
 			if (stamp[node] === first && parent[node] >= 0)
 				stamp[parent[node]] = first;
@@ -333,9 +339,9 @@ class PlainTree {
 	}
 
 	weigh(nodes, first, last) {
-		const rows = this.rows, nodeOf = this.side.nodeOf, parent = this.side.nodeParent, weight = this.weight;
+		const {leaf, weight} = this, parent = this.side.nodeParent, own = this.rows.weight;
 		for (let i = first; i < last; i++)
-			weight[nodeOf[rows.stack[i]]] += rows.weight[i];
+			weight[leaf[i]] += own[i];
 		for (let i = nodes.length - 1; i >= 0; i--) {
 			const node = nodes[i], above = parent[node];
 			if (above >= 0)
@@ -373,17 +379,18 @@ class PlainTree {
 			weight[node] = 0;
 		}
 		this.nr += nr;
-		for (let i = first; i < last; i++)
-			this.addSelf(place[side.nodeOf[this.rows.stack[i]]], i);
+		this.addSelf(first, last);
 	}
 
-	// Few nodes have sums of their own: the others share slot 0.
-	addSelf(node, i) {
-		const slot = this.slot[node] = this.slot[node] || ++this.nrSlots, self = this.self, rows = this.rows;
-		self.weight[slot] += rows.weight[i];
-		self.seen[slot] += rows.seen[i];
-		self.square[slot] += rows.square[i];
-		self.known[slot] += rows.known[i];
+	// Few nodes have sums of their own, mostly of one row: slots are rows and 1. The others share slot 0.
+	addSelf(first, last) {
+		const {slot, place, leaf, self, rows} = this;
+		for (let i = first; i < last; i++) {
+			const node = place[leaf[i]], other = slot[node];
+			slot[node] = other || i + 1;
+			for (const key of other ? SUMS : [])
+				self[key][other] += rows[key][i];
+		}
 	}
 
 	finish() {
