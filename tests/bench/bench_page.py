@@ -12,6 +12,7 @@ from made import make_profile
 from paths import PROFC
 
 SAMPLES, STACKS, THREADS = 1_000_000, 100_000, 16
+BLOCKS = 1_000_000  # of another recording, which has few samples
 
 # Zooms in and out with the wheel, and waits for each frame: ms from event to frame.
 ZOOM = """(async () => {
@@ -27,13 +28,18 @@ ZOOM = """(async () => {
 })()"""
 
 
+def write_page(directory, what, *size):
+    data = make_profile(os.path.join(directory, "large.data"), *size)
+    html = os.path.join(directory, "large.html")
+    subprocess.run([PROFC, "export", "-i", data, "--html", "-o", html], check=True)
+    bench.show(13, f"page of {what}", MB=f"{os.path.getsize(html) / 1e6:.1f}")
+    return html
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="profc-bench-") as directory:
-        data = make_profile(os.path.join(directory, "large.data"), SAMPLES, STACKS, THREADS)
-        html = os.path.join(directory, "large.html")
-        subprocess.run([PROFC, "export", "-i", data, "--html", "-o", html], check=True)
-        bench.show(13, "page of 1 M samples, 100,000 stacks",
-                   MB=f"{os.path.getsize(html) / 1e6:.1f}")
+        write_page(directory, "1 M blocks of memory", 10_000, 1000, 4, 0, BLOCKS)
+        html = write_page(directory, "1 M samples, 100,000 stacks", SAMPLES, STACKS, THREADS)
         try:
             browser.program()
         except unittest.SkipTest as skip:
