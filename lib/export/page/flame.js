@@ -109,8 +109,10 @@ class Sheet {
 			this.draw();
 	}
 
+	// Before it was resized. Where there is more room now the browser has scrolled to the end already.
 	hiddenBelow() {
-		return Math.max(0, this.content - this.height - this.host.scrollTop);
+		const {scrollHeight, clientHeight, scrollTop} = this.host;
+		return scrollHeight - clientHeight - scrollTop <= 1 ? 0 : Math.max(0, this.content - this.height - scrollTop);
 	}
 
 	setContentHeight(height) {
