@@ -83,6 +83,12 @@ bool roster_is_in_program(struct roster *roster, struct roster_process *process,
 void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
 /* Which of its threads are there, where some may have died unseen. */
 void roster_recount(struct roster *roster, struct roster_process *process);
+/*
+ * Has the process ended, all of its threads? Then it is told of as gone. The clocks of a zombie can
+ * be read until it is reaped, and those of a thread that took its leader's id by exec(2) may show
+ * what the leader's did: of that one nothing else tells.
+ */
+void roster_end_if_dead(struct roster *roster, pid_t pid);
 /* It is to be observed no more: all of its threads, and it, are told of as gone. */
 void roster_forget(struct roster *roster, struct roster_process *process);
 void roster_release_thread(struct roster_thread *thread);

@@ -209,8 +209,10 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	atomic_store_explicit(&session->nr_resting, sampler->counts.nr_resting,
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
-	if (sampler->options.run)
+	if (sampler->options.run) {
 		launch_reap_orphans(sampler->options.pids[0]);
+		roster_end_if_dead(sampler->roster, sampler->options.pids[0]);
+	}
 	pool_poke(sampler, now_ns, false);
 	session->idle_again_ns = now_ns + LONGEST_SLEEP_NS;
 }
