@@ -579,7 +579,10 @@ static int finish(struct recording *recording)
 	if (can_be_read)
 		return recording_use(recording, path,
 				     !recording->options->quiet && is_terminal_ours(recording));
-	print_note("--with-source and --html do not go with a recording that goes to %s", path);
+	if (recording->options->with_source)
+		print_note("no source is kept in a recording that goes to %s", path);
+	if (recording->options->html || recording->options->open)
+		print_note("there is no page of a recording that goes to %s", path);
 	return recording_failed_status(recording);
 }
 
@@ -669,8 +672,8 @@ static int check_and_record(const struct command *self, struct recording *record
 	if (options->control && !control_path(options->control, &err))
 		return usage_error(self, &err);
 	if (recording_has_uses(recording) && options->output && strcmp(options->output, "-") == 0)
-		err_set(&err, ERR_INVALID, "%s needs a profile in a file, not -o -",
-			options->with_source ? "--with-source" : "a page");
+		err_set(&err, ERR_INVALID, "%s a profile in a file, not -o -",
+			options->with_source ? "--with-source needs" : "--html and --open need");
 	if (options->with_source && options->no_symbols)
 		err_set(&err, ERR_INVALID,
 			"--with-source finds sources by symbols: not with --no-symbols");

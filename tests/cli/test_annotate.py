@@ -456,3 +456,5 @@ class Kept(LiveCase):
             done = profc("record", "--with-source", *options, "--", self.program, status=None)
             self.assertIn(said, done.stderr)
             self.assertEqual((done.returncode, done.stdout), (2, ""), said)
+        done = profc("record", "--with-source", "-o", "/dev/null", "--", self.program, status=125)
+        self.assertIn("no source is kept in a recording that goes to /dev/null", done.stderr)

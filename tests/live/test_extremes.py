@@ -47,7 +47,8 @@ class Storms(LiveCase):
         self.assertEqual((said["threads"], said["eintr"]), (10000, 0))
         self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.15, "CPU time")
         idle = recording.function("idle_wait", "-m", "blocked")
-        self.assertGreater(idle["total_pct"], 80)
+        # Looked at one in each tick, a fourteenth of it would be known.
+        self.assertGreater(idle["total_pct"], 60)
 
 
 class Depth(LiveCase):

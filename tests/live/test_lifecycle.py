@@ -167,7 +167,8 @@ class ReusedIds(LiveCase):
         )
         threads = recording.rows("--by", "thread", "--process", "threads_churn")
         self.assertGreater(len(threads), self.FEW_IDS / 4)
-        self.assertLess(max(row["self_ns"] for row in threads[1:]), 2 * 1.5e6, "of one thread")
+        # All under one id would have four times that of one, or more.
+        self.assertLess(max(row["self_ns"] for row in threads[1:]), 3 * 1.5e6, "of one thread")
 
     def need_few_ids(self):
         if os.geteuid() != 0:
