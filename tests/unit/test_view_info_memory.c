@@ -112,6 +112,7 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 		    "801 blocks were not freed");
 	assert_false(info_append_memory(&text, made.profile));
 	assert_string_equal(buf_str(&text), "");
+	buf_release(&text);
 	profile_add_heap_moment(made.profile, &moment);
 	expect_line(made_end(&made), "nothing was allocated");
 }
