@@ -200,7 +200,7 @@ class SourceView {
 		if (sides[1])
 			parts.push("Lines are those of the new profile.");
 		if (!this.code)
-			parts.push(sides[0].data.code ? "Instructions are in the page of the hottest functions only." :
+			parts.push(sides[0].data.code ? "The page has the instructions of the hottest functions only." :
 				"Instructions are in a page that is written with --asm.");
 		this.note.textContent = parts.join(" ");
 	}
