@@ -66,7 +66,7 @@ class Limits(LiveCase):
         """For some counts profc comes further than for others: each time it says what is short."""
         arguments = (
             ("record", "-o", self.path("x"), "--", "true"),
-            ("attach", "-p", os.getpid(), "-d", "100ms", "-o", self.path("x")),
+            ("attach", "-p", os.getpid(), "-d", "1s", "-o", self.path("x")),
             ("doctor",),
         )
         for command in arguments:
