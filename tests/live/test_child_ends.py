@@ -32,7 +32,8 @@ class ChildEnds(LiveCase):
         self.assertEqual([one["name"] for one in profiled], [one["name"] for one in plain])
         for untraced, traced in zip(plain, profiled):
             with self.subTest(way=traced["name"]):
-                most = untraced["wrong"] + 3 * untraced["wrong"] ** 0.5
+                # One of them may be late by itself; what is felt is felt by many.
+                most = max(1, untraced["wrong"] + 3 * untraced["wrong"] ** 0.5)
                 self.assertLessEqual(traced["wrong"], most, traced)
 
     def test_recorded(self):
