@@ -358,6 +358,8 @@ static void *collector_main(void *argument)
 		uint64_t drained_ns = clock_monotonic_ns();
 		uint64_t now_ns;
 
+		if (is_last)
+			consumer_hurry(collector->consumer);
 		drain(collector);
 		if (is_last)
 			break;

@@ -116,6 +116,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	};
 	consumer->waits = wait_rows_new(options->profile);
 	unwinder_check_each(consumer->walker.unwinder, options->check_unwinder);
+	unwinder_end_by(consumer->walker.unwinder, options->ended);
 	consumer->sink = (struct sample_sink){.profile = options->profile,
 					      .start_ns = options->start_ns,
 					      .period_ns = options->period_ns,
@@ -717,6 +718,15 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 	consumer->unwatched.nr = 0;
 	jit_names_poll(consumer->walker.jit_names, clock_monotonic_ns());
 	return consumer->restless_until_ns;
+}
+
+/* A second or less. The stacks of a full queue are large, so that it has few; one takes far less.
+ */
+#define WORK_AFTER_END (UINT64_C(1) << 25)
+
+void consumer_hurry(struct consumer *consumer)
+{
+	unwinder_bound(consumer->walker.unwinder, WORK_AFTER_END);
 }
 
 /* What is held back is all of threads that were touched. */

@@ -2,6 +2,7 @@
 #ifndef PROFC_COLLECTOR_CONSUMER_H
 #define PROFC_COLLECTOR_CONSUMER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,10 +36,11 @@ struct collector_options {
 	size_t max_depth;
 	/* Only samples within that are kept, with their time; NULL: all. */
 	const struct code_filter_options *within;
-	bool has_all_blocks;  /* each block of memory is published, and not a sample of them */
-	bool check_unwinder;  /* unwinder_check_each() */
-	uint64_t max_samples; /* 0: any number */
-	uint64_t max_bytes;   /* of the file, before symbols; 0: any */
+	const atomic_bool *ended; /* unwinder_end_by(); NULL: no walk ends early */
+	bool has_all_blocks;	  /* each block of memory is published, and not a sample of them */
+	bool check_unwinder;	  /* unwinder_check_each() */
+	uint64_t max_samples;	  /* 0: any number */
+	uint64_t max_bytes;	  /* of the file, before symbols; 0: any */
 	/*
 	 * Called by the collector's thread when collector_state() leaves COLLECTOR_RUNNING: the
 	 * recording should end. Once at most, and not where that shows only after
@@ -93,6 +95,11 @@ void consumer_handle(struct consumer *consumer, struct message *message);
  * they do.
  */
 uint64_t consumer_watch_maps(struct consumer *consumer);
+/*
+ * The recording is over: what was published is handled yet, but stacks that are costly to walk are
+ * not walked to their end, so that this does not take long.
+ */
+void consumer_hurry(struct consumer *consumer);
 /* Write what has gathered. Negative when the file could not be written. */
 int consumer_flush(struct consumer *consumer, struct err *err);
 /*

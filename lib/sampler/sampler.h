@@ -3,6 +3,7 @@
 #define PROFC_SAMPLER_SAMPLER_H
 
 #include <regex.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,11 @@ struct sampler_options {
 	void *look_context;
 	pid_t helper;	     /* a child of ours that is not part of the recording; 0: none */
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
+	/*
+	 * NULL, or borrowed: once another thread sets it, stacks that were not walked yet are not,
+	 * so that sampler_finish() returns at once.
+	 */
+	const atomic_bool *ended;
 };
 
 /*

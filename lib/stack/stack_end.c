@@ -42,6 +42,8 @@ const char *stack_end_name(enum stack_end end)
 		return "end not proved";
 	case STACK_END_WORKER:
 		return "thread of io_uring";
+	case STACK_END_COSTLY:
+		return "too much work";
 	case STACK_END_COUNT:
 		break;
 	}
@@ -94,6 +96,9 @@ const char *stack_end_remedy(enum stack_end end, bool is_jit)
 		       "frame as outermost";
 	case STACK_END_WORKER:
 		return "the kernel's own thread works for the program; its time is correct";
+	case STACK_END_COSTLY:
+		return "its unwind information makes each step costly, or the recording was to "
+		       "end at once; its time is correct";
 	case STACK_END_ROOT:
 	case STACK_END_COUNT:
 		break;

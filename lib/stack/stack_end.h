@@ -28,6 +28,7 @@ enum stack_end {
 	/* It looks like the outermost frame, but nothing proves that. */
 	STACK_END_UNPROVED = 13,
 	STACK_END_WORKER = 14, /* a thread that the kernel runs for the process (io_uring) */
+	STACK_END_COSTLY = 15, /* the walk took more work than it may: see unwinder_walk() */
 	STACK_END_COUNT,
 };
 

@@ -93,6 +93,9 @@ struct cfi_rules {
 	struct cfi_rule tracked[CFI_TRACKED_COUNT];
 };
 
+/* What is executed of each of the two for one address; functions of real programs have some kB. */
+#define CFI_INSTRUCTION_BYTES_MAX (UINT64_C(1) << 20)
+
 /*
  * Execute the CIE's and the FDE's instructions up to `address`. `columns` are
  * the DWARF numbers of the tracked registers.

@@ -2,6 +2,7 @@
 /* Parser for CIEs and FDEs of .eh_frame and .debug_frame. */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "unwind/cfi.h"
 
 /* LSB core 5.0 table 10-5 and 10-6. */
@@ -167,10 +168,13 @@ static void read_augmentation(const struct cfi_section *section, const char *let
 	}
 }
 
-static const char *read_string(struct cursor *at)
+/* Six letters are defined. The entry is read with each FDE that refers to it. */
+#define AUGMENTATION_BYTES_MAX 16
+
+static const char *read_augmentation_letters(struct cursor *at)
 {
 	const char *text = (const char *)at->at;
-	const uint8_t *end = memchr(at->at, 0, cursor_left(at));
+	const uint8_t *end = memchr(at->at, 0, min_u64(cursor_left(at), AUGMENTATION_BYTES_MAX));
 
 	if (at->failed || !end) {
 		at->failed = true;
@@ -192,7 +196,7 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	version = cursor_byte(at);
 	if (version != 1 && version != 3 && version != 4)
 		return false;
-	augmentation = read_string(at);
+	augmentation = read_augmentation_letters(at);
 	if (version == 4) {
 		address_bytes = cursor_byte(at);
 		selector_bytes = cursor_byte(at);

@@ -311,6 +311,8 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 				  .at = fde->initial_instructions,
 				  .rules.cfa.kind = CFI_RULE_UNDEFINED};
 
+	if (cursor_left(&fde->initial_instructions) > CFI_INSTRUCTION_BYTES_MAX)
+		return false;
 	while (cursor_left(&machine.at) && !machine.at.failed)
 		execute(&machine);
 	if (machine.at.failed)
@@ -322,6 +324,8 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 		execute(&machine);
 		if (machine.location > address) /* what moved the location changed no rule */
 			break;
+		machine.at.failed |=
+			machine.at.at - fde->instructions.at > (ptrdiff_t)CFI_INSTRUCTION_BYTES_MAX;
 	}
 	*rules = machine.rules;
 	return !machine.at.failed;

@@ -40,6 +40,7 @@ static enum row_call call_before(const struct unwind_arch *arch, const struct wa
 	uint8_t code[16] = {0};
 	enum row_call call;
 
+	walk_work_add(walk, WALK_WORK_OF_CALL);
 	if (!mapping || !mapping->executable)
 		return ROW_CALL_NONE;
 	image = space_image(walk->space, mapping);
@@ -146,6 +147,7 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 		    target > frame->pc || frame->pc - target > FUNCTION_BYTES_MAX ||
 		    target < frame->mapping->start)
 			continue;
+		walk_work_add(walk, WALK_WORK_OF_CODE);
 		row = arch->code->row_from_entry(frame->image, target - frame->mapping->bias,
 						 frame->pc - frame->mapping->bias, false);
 		if (slot_of(frame, &row, &found) && found == slot)
@@ -184,6 +186,7 @@ static struct row row_by_reference(const struct unwind_arch *arch, const struct 
 		if (!code_entries_before(frame->entries, arch->code, frame->image, &entry) ||
 		    pc - entry > FUNCTION_BYTES_MAX)
 			break;
+		walk_work_add(walk, WALK_WORK_OF_CODE);
 		row = arch->code->row_from_entry(frame->image, entry, pc, false);
 		if (prove(arch, walk, frame, &row) == PROOF_CALL)
 			return row;
@@ -198,6 +201,7 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
 	struct row row = arch->code->row_from_entry(frame->image, entry,
 						    frame->pc - frame->mapping->bias, by_sp);
 
+	walk_work_add(walk, WALK_WORK_OF_CODE);
 	return prove(arch, walk, frame, &row) == PROOF_CALL ? row : row_of_kind(ROW_NO_CFI);
 }
 
@@ -342,6 +346,7 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 	struct row row = arch->code->row(image, &at);
 	uint64_t entry;
 
+	walk_work_add(walk, WALK_WORK_OF_CODE);
 	/* A method whose end was never reached may have none: it would go back to the interpreter.
 	 */
 	if (!proves_in_jit(arch, walk, frame, &row) &&
@@ -378,6 +383,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 	struct row searched = row_of_kind(ROW_NO_CFI);
 	uint64_t sp;
 
+	walk_work_add(walk, 2 * WALK_WORK_OF_CODE);
 	if (prove(arch, walk, frame, &forward) == PROOF_CALL)
 		return forward;
 	/* A call that never returns may have led the way forward into another function. */

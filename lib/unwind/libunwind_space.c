@@ -93,11 +93,13 @@ static bool overlay(const struct elf_bytes *section, uint64_t bias, uint64_t add
  * libunwind reads whole aligned words, which may begin before a section or end
  * in the next one; what belongs to neither reads as 0.
  */
-static bool read_cfi(const struct known_space *known, uint64_t address, unw_word_t *value)
+static bool read_cfi(const struct access *access, uint64_t address, unw_word_t *value)
 {
+	const struct known_space *known = access->known;
 	uint8_t word[8] = {0};
 	bool any = false;
 
+	walk_work_add(access->walk, known->nr_ranges);
 	for (size_t i = known->nr_ranges; i-- > 0 && !any;) {
 		const struct cfi_range *range = &known->ranges[i];
 		const struct elf_cfi *cfi = elf_image_cfi(range->image);
@@ -175,9 +177,10 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	struct access *access = arg;
 
 	(void)as;
-	if (write)
+	/* An expression that loops reads itself again and again: it ends here. */
+	if (write || walk_is_over(access->walk))
 		return -UNW_EINVAL;
-	if (walk_read(access->walk, address, value) || read_cfi(access->known, address, value) ||
+	if (walk_read(access->walk, address, value) || read_cfi(access, address, value) ||
 	    access_code(access, address, value) || read_module_data(access->known, address, value))
 		return 0;
 	access->missing_address = address;

@@ -2,7 +2,7 @@
 /* Walks by libunwind, with the accessors of libunwind_space.c. */
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
-#include "unwind/libunwind_space.h"
+#include "unwind/libunwind_follow.h"
 #include "unwind/row.h"
 
 /* Code without unwind information: is it for want of the file, of a mapping, or of the section? */
@@ -19,7 +19,9 @@ static enum stack_end end_without_info(const struct walk *walk, uint64_t pc)
 
 static void end_walk(struct walk *walk, const struct access *access, int step, uint64_t pc)
 {
-	if (step == 0 && access->has_info)
+	if (walk_is_over(walk))
+		walk_end(walk, STACK_END_COSTLY, pc);
+	else if (step == 0 && access->has_info)
 		walk_end(walk, STACK_END_ROOT, 0);
 	else if (!access->has_info)
 		walk_end(walk, end_without_info(walk, pc), pc);
@@ -136,26 +138,43 @@ static void take_registers(unw_cursor_t *cursor, const struct arch_regs *arch, s
 	}
 }
 
-bool libunwind_caller(struct libunwind_spaces *spaces, const struct walk *walk, size_t index,
-		      uint64_t pc, struct regs *regs)
+static void go_on(struct libunwind_follower *follower)
 {
-	struct access access = {.walk = walk};
-	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
-	struct position here;
-	unw_cursor_t cursor;
+	if (unw_step(&follower->cursor) > 0)
+		follower->index++;
+	else
+		follower->state = LIBUNWIND_LOST;
+}
 
-	if (!begin(spaces, &access, &cursor))
-		return false;
-	for (; index; index--) {
-		if (unw_step(&cursor) <= 0)
-			return false;
+/* Is libunwind at the frame that is `index` steps from the leaf, by its own way? */
+static bool follow_to(struct libunwind_follower *follower, size_t index)
+{
+	if (follower->state == LIBUNWIND_NOT_BEGUN) {
+		follower->access.walk = follower->walk;
+		follower->state = begin(follower->spaces, &follower->access, &follower->cursor)
+					  ? LIBUNWIND_FOLLOWS
+					  : LIBUNWIND_LOST;
 	}
-	here = position_of(&cursor);
+	while (follower->state == LIBUNWIND_FOLLOWS && follower->index < index)
+		go_on(follower);
+	return follower->state == LIBUNWIND_FOLLOWS && follower->index == index;
+}
+
+bool libunwind_caller(struct libunwind_follower *follower, size_t index, uint64_t pc,
+		      struct regs *regs)
+{
+	const struct arch_regs *arch = arch_regs(follower->walk->snapshot->arch);
+	struct position here;
+
+	if (!follow_to(follower, index))
+		return false;
+	here = position_of(&follower->cursor);
 	if (here.pc != pc || here.sp != regs->value[arch->sp])
 		return false;
-	access.has_info = true;
-	if (unw_step(&cursor) <= 0 || !access.has_info)
+	follower->access.has_info = true;
+	go_on(follower);
+	if (follower->state == LIBUNWIND_LOST || !follower->access.has_info)
 		return false;
-	take_registers(&cursor, arch, regs);
+	take_registers(&follower->cursor, arch, regs);
 	return is_complete(regs, arch);
 }

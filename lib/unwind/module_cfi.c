@@ -2,17 +2,19 @@
 /* The call frame information of one module, and its search. */
 #include "unwind/module_cfi.h"
 
+#include "base/minmax.h"
 #include "elf/elf_image.h"
 
 /* Bytes of code needed to recognise a trampoline. */
 #define CODE_BYTES 16
 
-void module_cfi_init(struct module_cfi *cfi, struct elf_image *image)
+void module_cfi_init(struct module_cfi *cfi, struct elf_image *image, uint64_t *work)
 {
 	const struct elf_cfi *found = elf_image_cfi(image);
 
 	*cfi = (struct module_cfi){
 		.image = image,
+		.work = work,
 		.eh_frame = {.bytes = found->eh_frame, .hdr_vaddr = found->eh_frame_hdr.vaddr},
 		.debug_frame = {.bytes = found->debug_frame, .is_debug_frame = true},
 	};
@@ -94,6 +96,15 @@ bool module_cfi_is_trampoline(const struct module_cfi *cfi, const struct unwind_
 	return arch->is_sigreturn(code, nr_bytes);
 }
 
+static struct row compile(const struct module_cfi *cfi, const struct unwind_arch *arch,
+			  const struct cfi_section *section, const struct cfi_fde *fde,
+			  uint64_t address)
+{
+	*cfi->work += min_u64(cursor_left(&fde->initial_instructions), CFI_INSTRUCTION_BYTES_MAX) +
+		      min_u64(cursor_left(&fde->instructions), CFI_INSTRUCTION_BYTES_MAX);
+	return row_compile(arch, section, fde, address);
+}
+
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc)
 {
@@ -113,7 +124,7 @@ struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch
 		return row_of_kind(ROW_SIGNAL);
 	if (!section)
 		return row_of_kind(ROW_NO_CFI);
-	row = row_compile(arch, section, &fde, lookup);
+	row = compile(cfi, arch, section, &fde, lookup);
 	row.is_from_debug_frame = section->is_debug_frame;
 	return row;
 }
@@ -128,7 +139,7 @@ bool module_cfi_entry(struct module_cfi *cfi, const struct unwind_arch *arch, ui
 
 	if (!section || is_bad)
 		return false;
-	first = row_compile(arch, section, &fde, fde.start);
+	first = compile(cfi, arch, section, &fde, fde.start);
 	*entry = fde.start;
 	return first.kind == ROW_STEP && first.cfa_reg == arch->regs->sp &&
 	       first.cfa_offset == -first.ra_offset;

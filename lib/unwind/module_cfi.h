@@ -13,7 +13,8 @@ struct elf_image;
  * without a usable search table get an index on their first use.
  */
 struct module_cfi {
-	struct elf_image *image; /* borrowed */
+	struct elf_image *image; /* borrowed, as is the next */
+	uint64_t *work;		 /* bytes of instructions that were executed, added up */
 	struct cfi_section eh_frame, debug_frame;
 	struct elf_bytes eh_frame_hdr; /* empty if it is of no use */
 	struct elf_ranges eh_index, debug_index;
@@ -21,7 +22,7 @@ struct module_cfi {
 	struct code_entries entries; /* for code that nothing covers */
 };
 
-void module_cfi_init(struct module_cfi *cfi, struct elf_image *image);
+void module_cfi_init(struct module_cfi *cfi, struct elf_image *image, uint64_t *work);
 void module_cfi_release(struct module_cfi *cfi);
 
 /*

@@ -4,6 +4,7 @@
 #include "snapshot/snapshot.h"
 #include "unwind/eh_context.h"
 #include "unwind/hot_walk.h"
+#include "unwind/libunwind_follow.h"
 #include "unwind/root.h"
 #include "unwind/rows.h"
 
@@ -17,7 +18,7 @@ struct row_walk {
 	struct walk *walk;
 	const struct unwind_arch *arch;
 	enum unwinder_kind kind;
-	struct libunwind_spaces *libunwind; /* may be NULL */
+	struct libunwind_follower *libunwind; /* may be NULL */
 	struct regs regs;
 	struct unwind_frame frame;
 	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
@@ -610,8 +611,11 @@ static enum step find_caller(struct row_walk *rw)
 static enum step step_in_place_of_libunwind(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
-	struct row row = rows_find_by_code(rw->rows, &query);
+	struct row row;
 
+	if (walk_is_over(rw->walk))
+		return end(rw, STACK_END_COSTLY);
+	row = rows_find_by_code(rw->rows, &query);
 	return row.kind == ROW_STEP ? step_by_row(rw, &row) : end(rw, STACK_END_UNKNOWN_REG);
 }
 
@@ -625,8 +629,8 @@ static enum step step_by_libunwind(struct row_walk *rw)
 	struct regs caller = rw->regs;
 	uint64_t sp;
 
-	if (!rw->libunwind || !libunwind_caller(rw->libunwind, rw->walk, rw->walk->nr_pushed - 1,
-						rw->frame.pc, &caller))
+	if (!rw->libunwind ||
+	    !libunwind_caller(rw->libunwind, rw->walk->nr_pushed - 1, rw->frame.pc, &caller))
 		return step_in_place_of_libunwind(rw);
 	rw->walk->nr_libunwind++;
 	sp = caller.value[arch->sp];
@@ -649,6 +653,7 @@ static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, ui
 		.memory = walk->memory,
 		.out = &out,
 		.trial_depth = walk->trial_depth + 1,
+		.work = walk->work,
 	};
 	bool is_root;
 
@@ -656,6 +661,7 @@ static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, ui
 	regs_set(&begun.regs, arch->pc, pc);
 	regs_set(&begun.regs, arch->sp, sp);
 	rows_walk(rows, &trial, UNWINDER_AUTO, NULL);
+	walk_work_add(walk, trial.nr_pushed);
 	is_root = out.end == STACK_END_ROOT ||
 		  (trial.ended_by_zero && out.nr_frames >= FRAMES_BEFORE_ZERO);
 	unwind_walk_release(&out);
@@ -665,11 +671,12 @@ static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, ui
 void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	       struct libunwind_spaces *libunwind)
 {
+	struct libunwind_follower follower = {.spaces = libunwind, .walk = walk};
 	struct row_walk rw = {.rows = rows,
 			      .walk = walk,
 			      .arch = unwind_arch(walk->snapshot->arch),
 			      .kind = kind,
-			      .libunwind = libunwind,
+			      .libunwind = libunwind ? &follower : NULL,
 			      .regs = walk->snapshot->regs,
 			      .mark_every = 1};
 	uint64_t pc = 0;
@@ -685,6 +692,10 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 		return;
 	}
 	while (step != STEP_END) {
+		if (walk_is_over(walk)) {
+			walk_end(walk, STACK_END_COSTLY, rw.frame.pc);
+			break;
+		}
 		if (step == STEP_WILD) {
 			step = step_from_wild_call(&rw);
 			continue;

@@ -9,10 +9,11 @@
 #include "unwind/module_cfi.h"
 #include "unwind/rows_priv.h"
 
-struct rows *rows_new(void)
+struct rows *rows_new(struct walk_work *work)
 {
 	struct rows *rows = xcalloc(1, sizeof(*rows));
 
+	rows->work = work;
 	hot_rows_init(&rows->hot);
 	return rows;
 }
@@ -54,7 +55,7 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 	}
 	if (!rows->modules[id.v]) {
 		rows->modules[id.v] = xcalloc(1, sizeof(struct module_cfi));
-		module_cfi_init(rows->modules[id.v], image);
+		module_cfi_init(rows->modules[id.v], image, &rows->work->done);
 	}
 	return rows->modules[id.v];
 }

@@ -245,6 +245,7 @@ static struct row compile_in(struct rows *rows, const struct row_query *query,
 	struct row row =
 		module_cfi_row(cfi, query->arch, frame->lookup.address, frame->pc - mapping->bias);
 
+	walk_work_add(query->walk, WALK_WORK_OF_CODE);
 	code.entries = &cfi->entries;
 	rows->nr_compiled++;
 	if (!query->arch->code || query->is_cfi_only)
@@ -425,7 +426,8 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 		return row_of_kind(ROW_NO_CFI);
 	host.wanted += mapping->bias;
 	code = code_frame_of(query, mapping, image);
-	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+	while (!walk_is_over(query->walk) &&
+	       code_walk_next_host(query->arch, query->walk, &code, &host)) {
 		if (!query->walk->leads_on(rows, query->walk, host.return_address, host.cfa))
 			continue;
 		if (by_cfi->fp == ROW_FP_AT_CFA) {
@@ -523,7 +525,8 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query)
 	    space_module(query->walk->space, mapping)->kind != MODULE_KIND_JIT)
 		return row_of_kind(ROW_NO_CFI);
 	code = code_frame_of(query, mapping, NULL);
-	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+	while (!walk_is_over(query->walk) &&
+	       code_walk_next_host(query->arch, query->walk, &code, &host)) {
 		if (!query->walk->leads_on(rows, query->walk, host.return_address, host.cfa))
 			continue;
 		if (host.target)
@@ -591,7 +594,8 @@ struct row rows_find_by_entry(struct rows *rows, const struct row_query *query)
 		return row_of_kind(ROW_NO_CFI);
 	host.wanted += mapping->bias;
 	code = code_frame_of(query, mapping, image);
-	while (code_walk_next_host(query->arch, query->walk, &code, &host)) {
+	while (!walk_is_over(query->walk) &&
+	       code_walk_next_host(query->arch, query->walk, &code, &host)) {
 		if (query->walk->leads_on(rows, query->walk, host.return_address, host.cfa))
 			return host.row;
 	}

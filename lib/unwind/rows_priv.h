@@ -18,6 +18,7 @@ struct rows {
 	struct module_cfi **modules; /* by module id; NULL if not needed yet */
 	size_t nr_modules, cap_modules;
 	uint64_t nr_compiled;
+	struct walk_work *work; /* borrowed */
 };
 
 #endif

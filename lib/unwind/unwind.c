@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwind_priv.h"
 
@@ -22,6 +23,8 @@ struct unwinder {
 	struct rows *rows;
 	struct libunwind_spaces *libunwind;
 	struct unwinder_stats stats;
+	struct walk_work work;
+	uint64_t work_left; /* for all walks from now on together */
 	bool checks;
 	struct unwinder_check check;
 	struct unwind_walk check_walk;
@@ -49,7 +52,8 @@ struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth)
 
 	unwinder->kind = kind;
 	unwinder->max_depth = max_depth;
-	unwinder->rows = rows_new();
+	unwinder->work_left = UINT64_MAX;
+	unwinder->rows = rows_new(&unwinder->work);
 	unwinder->libunwind = libunwind_spaces_new(true);
 	return unwinder;
 }
@@ -62,6 +66,16 @@ void unwinder_free(struct unwinder *unwinder)
 	rows_free(unwinder->rows);
 	libunwind_spaces_free(unwinder->libunwind);
 	free(unwinder);
+}
+
+void unwinder_bound(struct unwinder *unwinder, uint64_t work_left)
+{
+	unwinder->work_left = work_left;
+}
+
+void unwinder_end_by(struct unwinder *unwinder, const atomic_bool *ended)
+{
+	unwinder->work.ended = ended;
 }
 
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space)
@@ -121,10 +135,16 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	size_t nr = nr_comparable(walk->out);
 	size_t i = 0;
 
+	/* Of stacks that are costly to walk nothing is to be learnt twice. */
+	if (walk->out->end == STACK_END_COSTLY)
+		return;
+	walk->work->done = 0;
 	again.out = other;
 	again.nr_pushed = 0;
 	begin(other);
 	libunwind_walk(unwinder->libunwind, &again);
+	if (other->end == STACK_END_COSTLY)
+		return;
 	/* One more if both should have ended there. */
 	if (nr == walk->out->nr_frames && walk->out->end == STACK_END_ROOT)
 		nr++;
@@ -155,25 +175,50 @@ bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
 	return rows_step(unwinder->rows, space, frame, step);
 }
 
+/*
+ * For any stack, and for each byte of it that was copied: a frame has eight at least, and hardly
+ * ever takes as much work.
+ */
+#define WORK_OF_STACK (UINT64_C(1) << 20)
+#define WORK_OF_BYTE  1
+
+static void walk_by_kind(struct unwinder *unwinder, struct walk *walk)
+{
+	if (!walk->snapshot->regs.known) {
+		walk_foreign(walk);
+	} else if (unwinder->kind == UNWINDER_LIBUNWIND) {
+		libunwind_walk(unwinder->libunwind, walk);
+		unwinder->stats.nr_libunwind_walks++;
+	} else {
+		rows_walk(unwinder->rows, walk, unwinder->kind,
+			  unwinder->kind == UNWINDER_AUTO ? unwinder->libunwind : NULL);
+	}
+}
+
+static void walk_within_bounds(struct unwinder *unwinder, struct walk *walk)
+{
+	struct walk_work *work = &unwinder->work;
+
+	work->done = 0;
+	work->limit = min_u64(WORK_OF_STACK + WORK_OF_BYTE * walk->snapshot->nr_bytes,
+			      unwinder->work_left);
+	walk_by_kind(unwinder, walk);
+	if (unwinder->work_left != UINT64_MAX)
+		unwinder->work_left -= min_u64(work->done, unwinder->work_left);
+}
+
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out)
 {
-	struct walk walk = {.space = space,
+	struct walk walk = {.work = &unwinder->work,
+			    .space = space,
 			    .snapshot = snapshot,
 			    .memory = memory,
 			    .out = out,
 			    .max_depth = unwinder->max_depth};
 
 	begin(out);
-	if (!snapshot->regs.known) {
-		walk_foreign(&walk);
-	} else if (unwinder->kind == UNWINDER_LIBUNWIND) {
-		libunwind_walk(unwinder->libunwind, &walk);
-		unwinder->stats.nr_libunwind_walks++;
-	} else {
-		rows_walk(unwinder->rows, &walk, unwinder->kind,
-			  unwinder->kind == UNWINDER_AUTO ? unwinder->libunwind : NULL);
-	}
+	walk_within_bounds(unwinder, &walk);
 	if (unwinder->checks && snapshot->regs.known && walk.nr_pushed == out->nr_frames)
 		check_walk(unwinder, &walk);
 	walk_finish(&walk);

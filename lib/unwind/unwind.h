@@ -3,6 +3,7 @@
 #ifndef PROFC_UNWIND_UNWIND_H
 #define PROFC_UNWIND_UNWIND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,10 +89,22 @@ struct unwinder *unwinder_new(enum unwinder_kind kind, size_t max_depth);
 void unwinder_free(struct unwinder *unwinder);
 
 /*
+ * Once another thread sets *ended, which is borrowed, all walks end where they are, with
+ * STACK_END_COSTLY. NULL, as at first: none does.
+ */
+void unwinder_end_by(struct unwinder *unwinder, const atomic_bool *ended);
+/*
+ * How much work all walks from now on may do together, in units of some ten nanoseconds; those that
+ * would take more end with STACK_END_COSTLY. At first there is no such bound.
+ */
+void unwinder_bound(struct unwinder *unwinder, uint64_t work_left);
+
+/*
  * Walk the stack of a snapshot. Never fails: how far it came and why it ended
- * are the result. `space` may be older than the process; a pc that it does not
- * know ends the walk with STACK_END_NO_MAPPING, and the caller may refresh the
- * space and walk again. `memory` may be NULL.
+ * are the result. The work of one walk is bounded by the size of the copied stack: a program that
+ * makes unwinding costly, by what its files say, gets stacks that end with STACK_END_COSTLY.
+ * `space` may be older than the process; a pc that it does not know ends the walk with
+ * STACK_END_NO_MAPPING, and the caller may refresh the space and walk again. `memory` may be NULL.
  */
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out);

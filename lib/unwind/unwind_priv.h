@@ -3,14 +3,32 @@
 #ifndef PROFC_UNWIND_UNWIND_PRIV_H
 #define PROFC_UNWIND_UNWIND_PRIV_H
 
+#include <stdatomic.h>
+
 #include "unwind/unwind.h"
 
 struct libunwind_spaces;
-struct regs;
 struct rows;
+
+/*
+ * What walks have done, in units of some ten nanoseconds: a word that was read, a byte of unwind
+ * instructions, an instruction of code. Targets choose all of these, so that walks are bounded by
+ * it.
+ */
+struct walk_work {
+	uint64_t done;
+	uint64_t limit;		  /* of `done`: the walk ends there */
+	const atomic_bool *ended; /* NULL, or borrowed: once set, walks end at once */
+};
+
+/* About what it costs to follow a function's code, most of which is short. */
+#define WALK_WORK_OF_CODE 256
+/* About what it costs to look at the instruction before an address of a file. */
+#define WALK_WORK_OF_CALL 8
 
 /* What one walk works on. */
 struct walk {
+	struct walk_work *work; /* never NULL */
 	struct space *space;
 	const struct snapshot *snapshot;
 	const struct unwind_memory *memory; /* may be NULL */
@@ -30,6 +48,20 @@ struct walk {
 
 /* Without any limit of the user's, a walk still ends somewhere. */
 #define WALK_FRAMES_MAX (UINT32_C(1) << 22)
+
+static inline void walk_work_add(const struct walk *walk, uint64_t amount)
+{
+	walk->work->done += amount;
+}
+
+/* Has it done as much as it may? Then it ends with STACK_END_COSTLY. */
+static inline bool walk_is_over(const struct walk *walk)
+{
+	const struct walk_work *work = walk->work;
+
+	return work->done >= work->limit ||
+	       (work->ended && atomic_load_explicit(work->ended, memory_order_relaxed));
+}
 
 /* Eight bytes of the stack, from the snapshot or what lies beyond it. */
 bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value);
@@ -56,8 +88,8 @@ void walk_end_at(struct walk *walk, uint64_t pc, uint64_t wanted_address);
 /* Put the frames kept in the ring into order. Call once, at the end of a walk. */
 void walk_finish(struct walk *walk);
 
-/* The compiled rows of all modules seen. */
-struct rows *rows_new(void);
+/* The compiled rows of all modules seen. `work`, borrowed, is that of all walks with them. */
+struct rows *rows_new(struct walk_work *work);
 void rows_free(struct rows *rows);
 uint64_t rows_nr_compiled(const struct rows *rows);
 /*
@@ -80,14 +112,5 @@ struct libunwind_spaces *libunwind_spaces_new(bool is_cached);
 void libunwind_spaces_free(struct libunwind_spaces *spaces);
 void libunwind_spaces_forget(struct libunwind_spaces *spaces, const struct space *space);
 void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk);
-
-/*
- * The registers of the caller of the frame that is `index` steps from the leaf,
- * as libunwind finds them from the leaf on. That frame is at pc and has the
- * stack pointer that *regs holds; false if libunwind does not come by there, or
- * no further.
- */
-bool libunwind_caller(struct libunwind_spaces *spaces, const struct walk *walk, size_t index,
-		      uint64_t pc, struct regs *regs);
 
 #endif

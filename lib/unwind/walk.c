@@ -16,6 +16,7 @@ void unwind_walk_release(struct unwind_walk *walk)
 
 bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value)
 {
+	walk_work_add(walk, 1);
 	if (snapshot_read(walk->snapshot, address, value, sizeof(*value)))
 		return true;
 	return walk->memory &&

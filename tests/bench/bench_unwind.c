@@ -400,7 +400,9 @@ static size_t walk_libunwind(void *state, struct bench *bench, const struct snap
 			     enum stack_end *end)
 {
 	static struct unwind_walk out;
-	struct walk walk = {.space = bench->space, .snapshot = snapshot, .out = &out};
+	struct walk_work work = {.limit = UINT64_MAX};
+	struct walk walk = {
+		.work = &work, .space = bench->space, .snapshot = snapshot, .out = &out};
 
 	out.nr_frames = 0;
 	libunwind_walk(state, &walk);

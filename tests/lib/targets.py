@@ -21,8 +21,9 @@ COMPILERS = {
     ".c": [os.environ.get("CC", "gcc"), "-std=gnu11", "-D_GNU_SOURCE", "-pthread"],
     ".cpp": [os.environ.get("CXX", "g++"), "-std=c++17", "-pthread"],
     ".rs": ["rustc"],
+    ".S": [os.environ.get("CC", "gcc")],
 }
-DEFAULT_FLAGS = {".c": ("-O2", "-g"), ".cpp": ("-O2", "-g"), ".rs": ("-O", "-g")}
+DEFAULT_FLAGS = {".c": ("-O2", "-g"), ".cpp": ("-O2", "-g"), ".rs": ("-O", "-g"), ".S": ("-g",)}
 
 
 def source_path(name):

@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import unittest
 
 from live import LiveCase
 from paths import BUILD, TARGETS
@@ -36,6 +37,14 @@ class Stacks(LiveCase):
         self.assertTrue(
             any(re.search(r"\b99\d\d\b", frame.replace(",", "")) for frame in frames), frames[:60]
         )
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the assembly names x86-64's registers")
+    def test_frames_that_only_libunwind_can_do(self):
+        """It goes along each stack once: from the leaf on for each frame it would take hours."""
+        recording = record(self.directory, [build("expressed_recursion"), "20000"])
+        self.assert_rooted(recording, 0.9)
+        deepest = max(recording.folded(), key=lambda stack: stack[1])[0]
+        self.assertEqual(deepest.count("recurse"), 20001)
 
     def test_frames_of_a_megabyte(self):
         recording = record(self.directory, [build("big_frames"), "1200"])

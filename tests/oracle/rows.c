@@ -68,12 +68,13 @@ int main(int argc, char **argv)
 	struct elf_image *image = fd >= 0 ? elf_image_open(fd, NULL) : NULL;
 	const struct unwind_arch *arch;
 	struct module_cfi cfi;
+	uint64_t work = 0;
 
 	if (!image)
 		return 2;
 	arch = elf_image_machine(image) == ELF_MACHINE_AARCH64 ? &unwind_arch_aarch64
 							       : &unwind_arch_x86_64;
-	module_cfi_init(&cfi, image);
+	module_cfi_init(&cfi, image, &work);
 	while (fgets(line, sizeof(line), stdin)) {
 		uint64_t address = strtoull(line, NULL, 16);
 		struct row row = module_cfi_row(&cfi, arch, address, address);

@@ -51,7 +51,8 @@ static void put_context(struct fixture *fixture, size_t at, uint64_t cfa, uint64
 static bool find(struct fixture *fixture, struct eh_notes *notes)
 {
 	const struct eh_frame frame = {.sp = SP, .cfa = CFA, .entry = ENTRY};
-	const struct walk walk = {.snapshot = &fixture->snapshot};
+	struct walk_work work = {.limit = UINT64_MAX};
+	const struct walk walk = {.work = &work, .snapshot = &fixture->snapshot};
 	bool is_found;
 
 	snapshot_clear(&fixture->snapshot);
@@ -133,7 +134,8 @@ static void test_eh_context__nothing_is_found_before_it_is_made(void **state)
 
 static void test_eh_context__frames_of_no_size_are_none(void **state)
 {
-	const struct walk walk = {.snapshot = &(struct snapshot){.nr_regions = 0}};
+	struct walk_work work = {.limit = UINT64_MAX};
+	const struct walk walk = {.work = &work, .snapshot = &(struct snapshot){.nr_regions = 0}};
 	const struct eh_frame below = {.sp = SP, .cfa = SP - 8, .entry = ENTRY};
 	const struct eh_frame huge = {.sp = 0, .cfa = UINT64_MAX, .entry = ENTRY};
 	struct eh_notes notes;

@@ -227,7 +227,7 @@ static void test_row__functions_that_leave_for_a_handler_are_marked(void **state
 
 static void test_row__nonsense_is_bad_cfi(void **state)
 {
-	static uint8_t remember[1000000];
+	static uint8_t remember[1000000], nothing[CFI_INSTRUCTION_BYTES_MAX + 2];
 
 	(void)state;
 	memset(remember, 0x0a, sizeof(remember));
@@ -238,6 +238,8 @@ static void test_row__nonsense_is_bad_cfi(void **state)
 	assert_int_equal(ROW("\x0f\x02\x77\x08\x0e\x10", 0).kind,
 			 ROW_BAD_CFI); /* an offset for an expression */
 	assert_int_equal(row_with("zR", remember, sizeof(remember), 0).kind, ROW_BAD_CFI);
+	assert_int_equal(row_with("zR", nothing, sizeof(nothing) / 2, 0).kind, ROW_STEP);
+	assert_int_equal(row_with("zR", nothing, sizeof(nothing), 0).kind, ROW_BAD_CFI);
 }
 
 static void test_row__aarch64_return_address_stays_in_its_register(void **state)
@@ -395,7 +397,7 @@ static void test_cfi__damaged_entries_are_refused(void **state)
 
 static void test_cfi__unknown_augmentation_is_refused(void **state)
 {
-	static const char *const unknown[] = {"zQ", "eh", "R"};
+	static const char *const unknown[] = {"zQ", "eh", "R", "zRSSSSSSSSSSSSSS"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {

@@ -32,6 +32,8 @@ enum {
 	EXPRESSED = 0x401900, /* CFA by an expression that no row can hold */
 	LOST_FP = 0x401a00,   /* CFA rsp+8, rbp undefined */
 	LEAVES = 0x401b00,    /* code without CFI that does not come back */
+	CLIMBS = 0x401c00,    /* CFA rsp+8, likewise by such an expression */
+	CIRCLES = 0x401d00,   /* CFA by an expression that jumps back to its beginning */
 	ALLOCA = 0x401880,    /* as FRAMED, and the code makes its frame as large as rax says */
 };
 
@@ -94,6 +96,8 @@ static void set_up_with(struct fixture *fixture, bool has_alloca)
 	FUNCTION(FROM_RBX, "\x0c\x03\x10");
 	FUNCTION(EXPRESSED, "\x0f\x03\x30\x31\x22");
 	FUNCTION(LOST_FP, "\x07\x06");
+	FUNCTION(CLIMBS, "\x0f\x05\x77\x08\x30\x22\x96");
+	FUNCTION(CIRCLES, "\x0f\x03\x2f\xfd\xff");
 	if (has_alloca)
 		cfi_add_fde(&eh_frame, cie, (struct cfi_range_bytes){ALLOCA, 0x80}, ALLOCA_CFI,
 			    sizeof(ALLOCA_CFI) - 1);
@@ -818,6 +822,96 @@ static void test_walk__a_million_frames_are_walked(void **state)
 	tear_down(&fixture);
 }
 
+/* So many frames of CLIMBS, and ROOT. */
+static void put_climbing(struct fixture *fixture, size_t nr)
+{
+	uint64_t *words = xcalloc(nr, sizeof(*words));
+
+	for (size_t i = 0; i < nr - 1; i++)
+		words[i] = CLIMBS + 0x10;
+	words[nr - 1] = ROOT + 0x10;
+	set_regs(fixture, CLIMBS, TOP - nr * sizeof(*words), 0);
+	put_words(fixture, TOP - nr * sizeof(*words), words, nr);
+	free(words);
+}
+
+/* From the leaf on for each of them would be two thousand million steps. */
+static void test_walk__libunwind_goes_along_a_stack_once(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	const size_t nr = 60000;
+
+	(void)state;
+	set_up(&fixture);
+	put_climbing(&fixture, nr);
+	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	assert_int_equal(fixture.walk.nr_frames, nr + 1);
+	assert_int_equal(fixture.walk.frames[nr - 1].method, UNWIND_METHOD_LIBUNWIND);
+	assert_int_equal(unwinder_stats(unwinder).nr_libunwind_walks, nr);
+	unwinder_free(unwinder);
+	tear_down(&fixture);
+}
+
+static void test_walk__expression_without_an_end_ends_the_walk(void **state)
+{
+	static const enum unwinder_kind kinds[] = {UNWINDER_AUTO, UNWINDER_LIBUNWIND};
+	struct fixture fixture;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		set_up(&fixture);
+		set_regs(&fixture, SP8, TOP - 64, 0);
+		WORDS(TOP - 64, CIRCLES + 0x10, 0, ROOT + 0x10);
+		walk_as(&fixture, kinds[i]);
+		ASSERT_FRAMES(SP8, CIRCLES + 0x10);
+		assert_int_equal(fixture.walk.end, STACK_END_COSTLY);
+		tear_down(&fixture);
+	}
+}
+
+static void test_walk__ends_when_the_recording_is_to_end(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	atomic_bool ended = false;
+
+	(void)state;
+	set_up(&fixture);
+	put_climbing(&fixture, 100);
+	unwinder_end_by(unwinder, &ended);
+	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
+	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	ended = true;
+	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
+	ASSERT_FRAMES(CLIMBS);
+	assert_int_equal(fixture.walk.end, STACK_END_COSTLY);
+	unwinder_free(unwinder);
+	tear_down(&fixture);
+}
+
+static void test_walk__walks_share_a_bound(void **state)
+{
+	struct fixture fixture;
+	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
+	size_t nr_whole = 0;
+
+	(void)state;
+	set_up(&fixture);
+	put_climbing(&fixture, 100);
+	unwinder_bound(unwinder, 100000);
+	for (int i = 0; i < 1000; i++) {
+		unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
+		nr_whole += fixture.walk.end == STACK_END_ROOT;
+	}
+	assert_in_range(nr_whole, 1, 999);
+	ASSERT_FRAMES(CLIMBS);
+	assert_int_equal(fixture.walk.end, STACK_END_COSTLY);
+	unwinder_free(unwinder);
+	tear_down(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -853,6 +947,10 @@ int main(void)
 		cmocka_unit_test(test_walk__without_registers_only_the_time_is_known),
 		cmocka_unit_test(test_walk__code_of_another_machine_is_not_read),
 		cmocka_unit_test(test_walk__a_million_frames_are_walked),
+		cmocka_unit_test(test_walk__libunwind_goes_along_a_stack_once),
+		cmocka_unit_test(test_walk__expression_without_an_end_ends_the_walk),
+		cmocka_unit_test(test_walk__ends_when_the_recording_is_to_end),
+		cmocka_unit_test(test_walk__walks_share_a_bound),
 	};
 
 	return cmocka_run_group_tests_name("unwind walk", tests, NULL, NULL);
