@@ -59,6 +59,16 @@ static void examine_permissions(struct doctor *doctor)
 		    "run as root, or: sysctl kernel.yama.ptrace_scope=1");
 }
 
+static void examine_probes(struct doctor *doctor, const struct doctor_probe *probe)
+{
+	if (probe->takes_descriptors)
+		say(doctor, FINDING_OK, "calls and allocations of processes can be recorded", NULL);
+	else
+		say(doctor, FINDING_WARNING,
+		    "calls and allocations cannot be recorded: no pidfd_getfd(2)",
+		    "it came with Linux 5.6; in a container: docker run --cap-add=SYS_PTRACE");
+}
+
 /* How well what works does. */
 static void examine_precision(struct doctor *doctor, const struct doctor_probe *probe)
 {
@@ -99,6 +109,7 @@ static bool examine_tracing(struct doctor *doctor)
 		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
 	say(doctor, FINDING_OK, line, NULL);
 	examine_precision(doctor, &probe);
+	examine_probes(doctor, &probe);
 	return true;
 }
 

@@ -2,10 +2,13 @@
 /* Whether peeks and visits work here, for `profc doctor`. */
 #include "doctor/probe_priv.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "proc/read.h"
@@ -63,6 +66,15 @@ static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct d
 	return 0;
 }
 
+/* One that we have, too. */
+static bool takes_descriptor(pid_t pid, int fd)
+{
+	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	cleanup_close int taken = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+
+	return taken >= 0;
+}
+
 static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 {
 	struct tracee_host *host;
@@ -89,6 +101,7 @@ static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 
 int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 {
+	cleanup_close int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	pid_t pid = fork();
 	int status, ended;
 
@@ -100,6 +113,7 @@ int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 			pause();
 	}
 	status = probe_pid(pid, probe, err);
+	probe->takes_descriptors = takes_descriptor(pid, file);
 	kill(pid, SIGKILL);
 	child_reap(pid, &ended);
 	return status;

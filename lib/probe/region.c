@@ -3,7 +3,6 @@
 #include "probe/region.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,12 +10,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "probe/heap_shared.h"
+#include "probe/memory_file.h"
 #include "probe/remote.h"
+#include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/scan.h"
 
@@ -140,24 +144,47 @@ static void share_header(const struct region *region)
 	memcpy(region->bytes, &region->header, sizeof(region->header));
 }
 
-/* The file, opened here through the descriptor that the process has. */
-static int map_here(struct region *region, pid_t pid, int64_t fd, struct err *err)
+/* The file, by a descriptor that the process says it has made. */
+static int map_here(struct region *region, pid_t pid, int64_t fd, const char *name, struct err *err)
 {
 	cleanup_close int file = -1;
 	struct stat found;
-	char path[64];
 	void *at;
+	int status = memory_file_take(&file, pid, fd, name, region->nr_bytes, err);
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%lld", (int)pid, (long long)fd);
-	file = open(path, O_RDWR | O_CLOEXEC);
-	if (file < 0 || fstat(file, &found) < 0 || ftruncate(file, (off_t)region->nr_bytes) < 0)
-		return err_sys(err, "cannot open the memory of probes in process %d", (int)pid);
+	if (status < 0)
+		return status;
+	if (fstat(file, &found) < 0)
+		return err_sys(err, "cannot look at the memory of probes");
 	at = mmap(NULL, region->nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (at == MAP_FAILED)
 		return err_sys(err, "cannot map the memory of probes");
 	region->bytes = at;
+	region->dev = found.st_dev;
 	region->inode = found.st_ino;
 	return 0;
+}
+
+/* Is it this file that was mapped, and not another one that took its descriptor's place since? */
+static bool is_mapped_there(const struct region *region, const struct region_plan *plan, pid_t pid)
+{
+	uint64_t nr_missing = plan->gate_bytes;
+	struct proc_maps_iter iter;
+	struct buf text = {0};
+	struct proc_map map;
+
+	for (uint32_t i = 0; i < plan->nr_parts; i++)
+		nr_missing += plan->data_bytes + plan->parts[i].code_bytes;
+	if (!proc_read_process_file(pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (nr_missing && proc_maps_next(&iter, &map) == 1) {
+		if (map.inode == region->inode &&
+		    makedev(map.dev_major, map.dev_minor) == region->dev)
+			nr_missing -= min_u64(nr_missing, map.end - map.start);
+	}
+	buf_release(&text);
+	return !nr_missing;
 }
 
 static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
@@ -259,11 +286,9 @@ static int map_private(struct remote *remote, struct region_header *header, pid_
 static int make_with_file(struct region *region, const struct region_plan *plan,
 			  struct remote *remote, pid_t pid, int64_t fd, struct err *err)
 {
-	int status = map_here(region, pid, fd, err);
 	uint32_t nr_mapped = 0;
+	int status = 0;
 
-	if (status < 0)
-		return status;
 	fill_header(&region->header, plan);
 	share_header(region);
 	while (status == 0 && nr_mapped < plan->nr_parts) {
@@ -276,6 +301,11 @@ static int make_with_file(struct region *region, const struct region_plan *plan,
 	}
 	if (status == 0 && map_gate(remote, plan, fd) < 0)
 		status = err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
+				 (int)pid);
+	if (status == 0 && !is_mapped_there(region, plan, pid))
+		status = err_set(err, ERR_CORRUPT,
+				 "process %d has mapped another file in the place of the memory "
+				 "for its probes",
 				 (int)pid);
 	if (status == 0 && plan->has_heap)
 		status = map_private(remote, &region->header, pid, err);
@@ -296,11 +326,14 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 	write_name(name, sizeof(name));
 	*region = (struct region){.nr_bytes =
 					  last->file_offset + last->code_bytes + plan->gate_bytes};
-	fd = remote_call(remote, SYS_memfd_create,
-			 (const uint64_t[]){remote_text(remote, name), MFD_CLOEXEC}, 2);
+	fd = remote_call(
+		remote, SYS_memfd_create,
+		(const uint64_t[]){remote_text(remote, name), MFD_CLOEXEC | MFD_ALLOW_SEALING}, 2);
 	if (fd < 0)
 		return refused(err, pid, "make memory to share", fd);
-	status = make_with_file(region, plan, remote, pid, fd, err);
+	status = map_here(region, pid, fd, name, err);
+	if (status == 0)
+		status = make_with_file(region, plan, remote, pid, fd, err);
 	remote_call(remote, SYS_close, (const uint64_t[]){(uint64_t)fd}, 1);
 	if (status < 0)
 		region_close(region);

@@ -65,7 +65,7 @@ struct region {
 		header; /* as we have made it: the process may write to the shared one */
 	uint8_t *bytes; /* the whole file, mapped */
 	size_t nr_bytes;
-	uint64_t inode;
+	uint64_t dev, inode;
 };
 
 /* How counters are laid out: threads are spread over a few copies of all of them. */

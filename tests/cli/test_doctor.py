@@ -16,6 +16,7 @@ class Doctor(LiveCase):
         said = profc("doctor").stdout
         self.assertRegex(said, r"(?m)^ok +visited a child, copied \d+ bytes of its stack")
         self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
+        self.assertRegex(said, r"(?m)^ok +calls and allocations of processes can be recorded")
         self.assertNotIn("FAIL", said)
         self.assertRegex(said, r"\n\nprofiling works here(, with \d+ warnings?)?\n$")
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which descriptors of a process are taken for the memory of its probes, and what is done to it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "probe/memory_file.h"
+
+#define NAME	 "profc-trial-1-2-3"
+#define NR_BYTES 65536
+
+static int new_memory(void)
+{
+	int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int take(int fd, struct err *err)
+{
+	int file = -1;
+	int status = memory_file_take(&file, getpid(), fd, NAME, NR_BYTES, err);
+
+	if (status == 0)
+		return file;
+	assert_int_equal(file, -1);
+	return status;
+}
+
+/* It is refused for this reason, and as it was. */
+static void assert_refused(int fd, const char *why)
+{
+	struct err err = ERR_INIT;
+	struct stat before, after;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &before), 0);
+	assert_int_equal(take(fd, &err), ERR_CORRUPT);
+	assert_non_null(strstr(err.what, why));
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+	close(fd);
+}
+
+static void test_memory_file__is_sized_for_good(void **state)
+{
+	struct err err = ERR_INIT;
+	int fd = new_memory();
+	int file = take(fd, &err);
+	struct stat found;
+	volatile char *bytes;
+
+	(void)state;
+	assert_true(file >= 0);
+	assert_true(fcntl(file, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(fstat(fd, &found), 0);
+	assert_int_equal(found.st_size, NR_BYTES);
+	assert_int_equal(found.st_blocks, 0);
+	bytes = mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(bytes != MAP_FAILED);
+	/* Whoever has the other descriptor. */
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(ftruncate(fd, 2 * NR_BYTES), -1);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	bytes[NR_BYTES - 1] = 1;
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, NR_BYTES), 0);
+	assert_int_equal(bytes[NR_BYTES - 1], 0); /* and no SIGBUS */
+	munmap((void *)(uintptr_t)bytes, NR_BYTES);
+	close(file);
+	close(fd);
+}
+
+static void test_memory_file__other_files_are_left_alone(void **state)
+{
+	char path[] = "/tmp/profc-test-XXXXXX", shared[] = "/dev/shm/profc-test-XXXXXX";
+	int file = mkstemp(path), in_memory = mkstemp(shared);
+	struct err err = ERR_INIT;
+	int fds[2];
+
+	(void)state;
+	assert_true(file >= 0);
+	assert_int_equal(write(file, "of root", 7), 7);
+	assert_refused(open(path, O_RDWR), "no file of memory");
+	assert_refused(open(path, O_PATH), "not open for reading and writing");
+	unlink(path);
+	assert_refused(file, "no file of memory");
+	if (in_memory >= 0) { /* on a tmpfs, mostly */
+		assert_refused(dup(in_memory), "");
+		unlink(shared);
+		assert_refused(in_memory, "");
+	}
+	assert_int_equal(pipe(fds), 0);
+	assert_refused(fds[0], "not open for reading and writing");
+	close(fds[1]);
+	assert_refused(open("/dev/null", O_RDWR), "no file of memory");
+	assert_int_equal(take(NR_BYTES, &err), ERR_CORRUPT); /* no such descriptor */
+	assert_non_null(strstr(err.what, "closed"));
+	assert_int_equal(take(-EBADF, &err), ERR_CORRUPT);
+}
+
+static int reopened(int fd, int flags)
+{
+	char link[32];
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, flags);
+	close(fd);
+	return again;
+}
+
+static void test_memory_file__other_memory_is_left_alone(void **state)
+{
+	int fd = new_memory();
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, NR_BYTES), 0);
+	assert_refused(fd, "not empty");
+	fd = new_memory();
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+	assert_refused(fd, "sealed");
+	assert_refused(memfd_create(NAME, 0), "sealed");
+	assert_refused(memfd_create(NAME "4", MFD_ALLOW_SEALING), "another name");
+	assert_refused(reopened(new_memory(), O_RDONLY), "not open for reading and writing");
+	assert_refused(reopened(new_memory(), O_PATH), "not open for reading and writing");
+	fd = memfd_create(NAME, MFD_ALLOW_SEALING | MFD_HUGETLB);
+	if (fd >= 0) /* its pages may be missing, for which whoever reads them is killed */
+		assert_refused(fd, "no file of memory");
+}
+
+static void test_memory_file__of_a_process_that_is_gone(void **state)
+{
+	struct err err = ERR_INIT;
+	int file;
+
+	(void)state;
+	assert_int_equal(memory_file_take(&file, INT_MAX, 0, NAME, NR_BYTES, &err), ERR_GONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_file__is_sized_for_good),
+		cmocka_unit_test(test_memory_file__other_files_are_left_alone),
+		cmocka_unit_test(test_memory_file__other_memory_is_left_alone),
+		cmocka_unit_test(test_memory_file__of_a_process_that_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
