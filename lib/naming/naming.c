@@ -356,7 +356,7 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	const struct symbol_request request = {.path = file->path, .fd = file->fd};
 
 	naming->nr_files++;
-	if (!is_of_interest(naming, file->path) ||
+	if (symbol_is_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||
 	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
@@ -487,6 +487,8 @@ static int check_pools(const struct naming *naming, const char *command, struct 
 
 int naming_check(const struct naming *naming, const char *command, struct err *err)
 {
+	if (symbol_is_ended(naming->symbols.ended))
+		return err_set(err, ERR_GONE, "the search for functions was ended");
 	for (size_t i = 0; i < naming->nr_patterns; i++) {
 		if (naming->is_found[i])
 			continue;

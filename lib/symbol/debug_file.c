@@ -53,30 +53,69 @@ int open_regular_file(const char *path)
 	return fd;
 }
 
-static struct build_id build_id_of_fd(int fd)
+/* False when the file is none that has debug information; id.nr 0: it has no build-id. */
+static bool is_elf(int fd, struct build_id *id)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	struct build_id id = {.nr = 0};
+	bool result = elf && elf_kind(elf) == ELF_K_ELF;
 
-	if (elf)
-		id = build_id_of(elf);
+	*id = (struct build_id){.nr = 0};
+	if (result)
+		*id = build_id_of(elf);
 	elf_end(elf);
-	return id;
+	return result;
+}
+
+/* Of files that are known by nothing else. The largest debug files have a quarter of it. */
+#define CHECKSUM_BYTES_MAX INT64_C(0x400000000)
+#define BLOCK_BYTES	   (1 << 16)
+
+/* The checksum of so many zeros. */
+static uLong sum_of_zeros(int64_t nr)
+{
+	uLong sum = crc32(0, NULL, 0), of_power = crc32(0, (const Bytef *)"", 1);
+
+	for (int64_t power = 1; power <= nr; power *= 2) {
+		if (nr & power)
+			sum = crc32_combine(sum, of_power, power);
+		of_power = crc32_combine(of_power, of_power, power);
+	}
+	return sum;
+}
+
+/* Where what is stored begins, at or behind an offset: there, where the file system cannot tell. */
+static int64_t next_stored(int fd, int64_t offset, int64_t end)
+{
+	int64_t found = lseek(fd, offset, SEEK_DATA);
+
+	if (found < 0)
+		return errno == ENXIO ? end : offset;
+	return found < end ? found : end;
 }
 
 /* The checksum of .gnu_debuglink is zlib's. */
-static bool has_checksum(int fd, uint32_t wanted)
+static bool has_checksum(int fd, uint32_t wanted, const atomic_bool *ended)
 {
-	cleanup_free uint8_t *block = xmalloc(1 << 16);
+	cleanup_free uint8_t *block = xmalloc(BLOCK_BYTES);
 	uLong sum = crc32(0, NULL, 0);
-	off_t offset = 0;
+	int64_t offset = 0, stored;
+	struct stat found;
 	ssize_t nr;
 
-	while ((nr = pread(fd, block, 1 << 16, offset)) > 0) {
+	if (fstat(fd, &found) < 0 || found.st_size > CHECKSUM_BYTES_MAX)
+		return false;
+	while (offset < found.st_size && !symbol_is_ended(ended)) {
+		stored = next_stored(fd, offset, found.st_size);
+		if (stored > offset)
+			sum = crc32_combine(sum, sum_of_zeros(stored - offset), stored - offset);
+		offset = stored;
+		nr = pread(fd, block, BLOCK_BYTES, offset);
+		if (nr <= 0)
+			break;
 		sum = crc32(sum, block, (uInt)nr);
 		offset += nr;
 	}
-	return nr == 0 && (uint32_t)sum == wanted;
+	return offset == found.st_size && (uint32_t)sum == wanted;
 }
 
 /* What a candidate must be. */
@@ -85,6 +124,7 @@ struct proof {
 	bool has_crc;
 	uint32_t crc;
 	char **refused; /* NULL, or receives the path of the first file that fails the check */
+	const atomic_bool *ended; /* symbol_options.ended */
 };
 
 static int open_proven(const char *path, const struct proof *proof)
@@ -94,11 +134,12 @@ static int open_proven(const char *path, const struct proof *proof)
 
 	if (fd < 0)
 		return -1;
-	id = build_id_of_fd(fd);
-	if (proof->build_id->nr && id.nr) {
+	if (!is_elf(fd, &id)) {
+		/* Another one's. */
+	} else if (proof->build_id->nr && id.nr) {
 		if (same_build_id(&id, proof->build_id))
 			return fd;
-	} else if (proof->has_crc && has_checksum(fd, proof->crc)) {
+	} else if (proof->has_crc && has_checksum(fd, proof->crc, proof->ended)) {
 		return fd;
 	}
 	if (proof->refused && !*proof->refused)
@@ -132,7 +173,7 @@ static void append_build_id_path(struct buf *path, const struct build_id *id)
 static int find_by_build_id(const struct symbol_options *options, const struct build_id *id,
 			    char **found, char **refused)
 {
-	const struct proof proof = {.build_id = id, .refused = refused};
+	const struct proof proof = {.build_id = id, .refused = refused, .ended = options->ended};
 	char *root;
 	int fd = -1;
 
@@ -198,7 +239,8 @@ static char *directory_of(const char *path)
 int debug_file_find(const struct symbol_options *options, Elf *elf, const char *path,
 		    const struct build_id *build_id, char **found, char **refused)
 {
-	struct proof proof = {.build_id = build_id, .has_crc = true, .refused = refused};
+	struct proof proof = {
+		.build_id = build_id, .has_crc = true, .refused = refused, .ended = options->ended};
 	cleanup_free char *directory = directory_of(path);
 	const char *link;
 	GElf_Word crc;

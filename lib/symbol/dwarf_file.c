@@ -61,6 +61,9 @@ static bool read_unit_header(struct dwarf_unit *unit, struct dwarf_cursor *curso
 	return !cursor->failed && (encoding->address_bytes == 4 || encoding->address_bytes == 8);
 }
 
+/* Far more than the largest programs have; a unit of some bytes of a file takes ten times that. */
+#define UNITS_MAX ((size_t)1 << 21)
+
 static void read_units(struct dwarf_file *file)
 {
 	struct dwarf_bytes info = file->sections[DWARF_INFO];
@@ -70,7 +73,8 @@ static void read_units(struct dwarf_file *file)
 		struct dwarf_cursor cursor = dwarf_cursor_at(info, offset);
 		struct dwarf_unit unit = {.file = file, .offset = offset, .at = info.at + offset};
 
-		if (!read_unit_length(&cursor, &unit.encoding.offset_bytes)) {
+		if (file->nr_units == UNITS_MAX ||
+		    !read_unit_length(&cursor, &unit.encoding.offset_bytes)) {
 			file->damaged = true;
 			return;
 		}
@@ -121,7 +125,8 @@ void dwarf_file_release(struct dwarf_file *file)
 
 void dwarf_file_init_like(struct dwarf_file *file, const struct dwarf_file *other)
 {
-	*file = (struct dwarf_file){.fd = other->fd, .relocatable = other->relocatable};
+	*file = (struct dwarf_file){
+		.fd = other->fd, .relocatable = other->relocatable, .ended = other->ended};
 	memcpy(file->sections, other->sections, sizeof(file->sections));
 	dwarf_file_renew_work(file);
 	file->units = xmemdup(other->units, other->nr_units * sizeof(*other->units));

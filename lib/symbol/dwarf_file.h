@@ -9,6 +9,7 @@
 #include "base/index_set.h"
 #include "symbol/dwarf_abbrev.h"
 #include "symbol/dwarf_cursor.h"
+#include "symbol/types.h"
 
 /*
  * The debug information of one file: its sections, the list of its units, and
@@ -77,6 +78,7 @@ struct dwarf_file {
 	bool relocatable;	       /* an object file: address 0 is as good as any */
 	bool damaged;		       /* something contradicted itself and was left out */
 	uint64_t work_left;	       /* entries and ranges that may still be read */
+	const atomic_bool *ended;      /* symbol_options.ended: nothing more is read */
 	struct abbrev_slot *abbrevs;   /* compiled tables, owned */
 	size_t nr_abbrevs, cap_abbrevs;
 	struct index_set abbrev_index;
@@ -133,9 +135,13 @@ const struct abbrev_table *dwarf_unit_abbrevs(const struct dwarf_unit *unit);
 /* What one round of questions may cost; called before each. */
 void dwarf_file_renew_work(struct dwarf_file *file);
 
-/* Count work done; false when the file has had its share. */
+/* Count work done; false when the file has had its share, or all is to end. */
 static inline bool dwarf_file_work(struct dwarf_file *file, uint64_t nr)
 {
+	if (symbol_is_ended(file->ended)) {
+		file->work_left = 0;
+		return false;
+	}
 	if (file->work_left < nr) {
 		file->work_left = 0;
 		file->damaged = true;

@@ -202,6 +202,9 @@ static bool run_program(struct line_run *run, struct dwarf_bytes program)
 	return !cursor.failed;
 }
 
+/* Of one unit: hundreds of times that of the largest ones. */
+#define PROGRAM_BYTES_MAX (UINT64_C(1) << 28)
+
 void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,
 		       struct line_match *matches)
 {
@@ -213,7 +216,8 @@ void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_
 			       .relocatable = unit->file->relocatable};
 	struct dwarf_bytes program;
 
-	if (!header || !dwarf_file_work(unit->file, header->nr_program_bytes))
+	if (!header || header->nr_program_bytes > PROGRAM_BYTES_MAX ||
+	    !dwarf_file_work(unit->file, header->nr_program_bytes))
 		return;
 	reset_registers(&run);
 	program = dwarf_file_read(unit->file, DWARF_LINE, header->program_offset,

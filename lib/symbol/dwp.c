@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "symbol/debug_file.h"
 
-struct dwp *dwp_open(const char *path)
+struct dwp *dwp_open(const char *path, const atomic_bool *ended)
 {
 	int fd = open_regular_file(path);
 	struct dwp *dwp;
@@ -19,7 +19,7 @@ struct dwp *dwp_open(const char *path)
 	dwp = xcalloc(1, sizeof(*dwp));
 	dwp->fd = fd;
 	dwp->elf = elf_begin(dwp->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, &dwp->inflated, dwp->sections))
+	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, ended, &dwp->inflated, dwp->sections))
 		dwp->index = elf_section_bytes(dwp->elf, ".debug_cu_index");
 	return dwp;
 }

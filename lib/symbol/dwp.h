@@ -18,8 +18,8 @@ struct dwp {
 	struct dwarf_bytes index; /* .debug_cu_index */
 };
 
-/* NULL: there is no file at `path`. One that is no package holds nothing. */
-struct dwp *dwp_open(const char *path);
+/* NULL: there is no file at `path`. One that is no package holds nothing. symbol_options.ended. */
+struct dwp *dwp_open(const char *path, const atomic_bool *ended);
 void dwp_close(struct dwp *dwp);
 
 /* The parts of the sections that belong to a unit; false when it is not in the package. */

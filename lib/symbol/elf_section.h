@@ -20,7 +20,13 @@ bool elf_has_section(struct Elf *elf, const char *wanted);
 /* From now on it has no bytes. The file itself stays as it is. */
 void elf_section_hide(struct Elf *elf, const char *wanted);
 
-/* Sections that libelf cannot inflate (zstd, before elfutils 0.189). */
+/*
+ * Hide compressed sections that claim to become more than their bytes can, or than half of the
+ * memory of the machine together: libdwfl would inflate them. Says whether there are any.
+ */
+bool elf_hide_bombs(struct Elf *elf);
+
+/* What was inflated. */
 struct inflated_sections {
 	uint8_t *blocks[DWARF_SECTION_COUNT]; /* owned */
 };
@@ -32,9 +38,10 @@ void inflated_sections_release(struct inflated_sections *inflated);
  * location lists, macros and types are most of a compressed file and would be
  * inflated for nothing. With `split`, those of a .dwo file. Their bytes are
  * borrowed from `elf` and from `inflated`, which must be empty before. False
- * when there is no .debug_info.
+ * when there is no .debug_info, or once *ended is set (NULL: never).
  */
-bool elf_dwarf_sections(struct Elf *elf, bool split, struct inflated_sections *inflated,
+bool elf_dwarf_sections(struct Elf *elf, bool split, const atomic_bool *ended,
+			struct inflated_sections *inflated,
 			struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
 
 #endif

@@ -92,12 +92,18 @@ static enum symbol_source source_of(const struct symbol_object *object, Elf *elf
 	return SYMBOL_SOURCE_DYNSYM;
 }
 
-/*
- * *file is the last STT_FILE symbol: the local symbols after it are from that file. Global ones
- * come after all of them, without a file.
- */
+/* On the way through a symbol table. */
+struct reading {
+	/*
+	 * The last STT_FILE symbol: the local symbols after it are from that file. Global ones
+	 * come after all of them, without a file.
+	 */
+	const char *file;
+	Elf *elf; /* that the last one was in */
+};
+
 static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index,
-		       const char **file)
+		       struct reading *reading)
 {
 	GElf_Sym symbol;
 	GElf_Addr value;
@@ -109,7 +115,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 						   &elf, &bias);
 
 	if (name && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
-		*file = *name ? name : NULL;
+		reading->file = *name ? name : NULL;
 	if (!name || is_no_function(&symbol, name) ||
 	    !section_end(elf, section, &symbol, value, &end) || value >= end)
 		return;
@@ -120,14 +126,16 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		.start = value,
 		.end = end,
 		.name = name,
-		.file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? *file : NULL,
+		.file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? reading->file : NULL,
 		.rank = rank_of(&symbol, name),
 		.is_sized = symbol.st_size != 0,
 		.is_function = GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,
 		.is_resolver = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
 	};
-	if (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM)
+	if (elf != reading->elf &&
+	    (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM))
 		symbols->source = source_of(object, elf);
+	reading->elf = elf;
 	if (elf == object->elf)
 		symbols->bias = value - symbol.st_value;
 }
@@ -218,19 +226,20 @@ static void add_thread_start(struct elf_symbols *symbols, uint64_t start)
 /* Symbols without a size end where calls show that another function begins. */
 static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object *object)
 {
-	size_t nr, nr_rows = symbols->nr;
+	size_t nr, nr_rows = symbols->nr, j = 0;
 	cleanup_free struct sizeless_range *ranges = sizeless_ranges(symbols, &nr);
 
 	sizeless_find_cuts(object->elf, symbols->bias, ranges, nr);
+	/* Both are by address. */
 	for (size_t i = 0; i < nr_rows; i++) {
-		for (size_t j = 0; j < nr && !has_size(&symbols->rows[i]); j++) {
-			const struct sizeless_range *range = &ranges[j];
+		struct elf_symbol *row = &symbols->rows[i];
 
-			if (range->cut && range->start == symbols->rows[i].start)
-				symbols->rows[i].end = range->cut;
-		}
+		while (j < nr && ranges[j].start < row->start)
+			j++;
+		if (j < nr && ranges[j].start == row->start && ranges[j].cut && !has_size(row))
+			row->end = ranges[j].cut;
 	}
-	for (size_t j = 0; j < nr; j++) {
+	for (j = 0; j < nr; j++) {
 		if (ranges[j].clone)
 			add_thread_start(symbols, ranges[j].clone);
 	}
@@ -245,14 +254,14 @@ static void sort(struct elf_symbols *symbols)
 
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
-	const char *file = NULL;
+	struct reading reading = {.file = NULL};
 	int nr;
 
 	minidebug_check(object->elf);
 	nr = dwfl_module_getsymtab(object->module);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
-	for (int i = 0; i < nr; i++)
-		add_symbol(symbols, object, i, &file);
+	for (int i = 0; i < nr && !symbol_is_ended(object->ended); i++)
+		add_symbol(symbols, object, i, &reading);
 	sort(symbols);
 	cut_sizeless(symbols, object);
 	add_start(symbols, object);
@@ -297,12 +306,16 @@ const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, co
 	return NULL;
 }
 
+/* Those before an address that end before it, though one before them does not: labels mostly. */
+#define SYMBOLS_BACK_MAX 65536
+
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
 {
 	const struct elf_symbol *label = NULL;
 	size_t low = nr_up_to(symbols, address);
 
-	while (low-- > 0 && symbols->rows[low].reach > address) {
+	for (int i = 0; i < SYMBOLS_BACK_MAX && low-- > 0 && symbols->rows[low].reach > address;
+	     i++) {
 		const struct elf_symbol *row = &symbols->rows[low];
 
 		if (row->end <= address)

@@ -35,6 +35,11 @@ struct symbol_functions {
 	struct name_pool pool;
 };
 
+static bool is_ended(const struct symbol_functions *functions)
+{
+	return symbol_is_ended(functions->file->object.ended);
+}
+
 static struct entry *add(struct symbol_functions *functions, uint64_t start, uint64_t end)
 {
 	uint64_t bias = functions->file->object.address_bias;
@@ -83,7 +88,7 @@ static void add_symbols(struct symbol_functions *functions)
 {
 	const struct elf_symbols *symbols = &functions->file->symbols;
 
-	for (size_t first = 0, nr; first < symbols->nr; first += nr) {
+	for (size_t first = 0, nr; first < symbols->nr && !is_ended(functions); first += nr) {
 		const struct elf_symbol *rows = symbols->rows + first, *shown;
 		struct entry *entry;
 
@@ -174,7 +179,7 @@ static void add_definitions(struct symbol_functions *functions)
 	const struct dwarf_inventory *inventory = &functions->inventory;
 	size_t nr = functions->nr;
 
-	for (size_t i = 0; i < inventory->nr_definitions; i++) {
+	for (size_t i = 0; i < inventory->nr_definitions && !is_ended(functions); i++) {
 		const struct dwarf_definition *row = &inventory->definitions[i];
 		struct entry *entry = entry_at(functions, nr, row->start);
 
@@ -360,7 +365,7 @@ static void describe_made_names(struct symbol_functions *functions)
 	if (functions->has_made_names)
 		return;
 	made = xcalloc(functions->nr ? functions->nr : 1, sizeof(struct entry *));
-	for (size_t i = 0; i < functions->nr; i++) {
+	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++) {
 		if (has_made_name(functions, &functions->entries[i]))
 			made[nr++] = &functions->entries[i];
 	}
@@ -377,7 +382,7 @@ static const struct symbol_function **find(struct symbol_functions *functions,
 	size_t nr_meant = 0;
 
 	describe_made_names(functions);
-	for (size_t i = 0; i < functions->nr; i++) {
+	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++) {
 		if (is_meant(functions, wanted, &functions->entries[i]))
 			meant[nr_meant++] = &functions->entries[i];
 	}
@@ -479,7 +484,7 @@ const char *symbol_functions_nearest(struct symbol_functions *functions, const c
 	size_t nr = 0, cap = 0;
 
 	describe_made_names(functions);
-	for (size_t i = 0; i < functions->nr; i++)
+	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++)
 		append_names(functions, &functions->entries[i], &names, &nr, &cap);
 	nearest = nearest_word(plain, names, nr);
 	free(names);

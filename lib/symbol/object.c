@@ -48,22 +48,36 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static bool is_relocatable(int fd)
+/* What an ELF file is: libdwfl would unpack one that is compressed as a whole, however large. */
+enum elf_file_kind {
+	NO_ELF_FILE,
+	ELF_FILE_RELOCATABLE,
+	ELF_FILE_OTHER,
+};
+
+static enum elf_file_kind kind_of(int fd)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	enum elf_file_kind kind = NO_ELF_FILE;
 	GElf_Ehdr header;
-	bool result = elf && gelf_getehdr(elf, &header) && header.e_type == ET_REL;
 
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header))
+		kind = header.e_type == ET_REL ? ELF_FILE_RELOCATABLE : ELF_FILE_OTHER;
 	elf_end(elf);
-	return result;
+	return kind;
 }
 
 /* Make `fd`, taken over, the module of a Dwfl whose addresses are the file's own. */
 static int report_module(struct symbol_object *object, int fd, struct err *err)
 {
+	const enum elf_file_kind kind = kind_of(fd);
 	GElf_Addr bias;
 	void **userdata;
 
+	if (kind == NO_ELF_FILE) {
+		close(fd);
+		return err_set(err, ERR_CORRUPT, "%s: not a readable ELF file", object->path);
+	}
 	object->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	object->dwfl = dwfl_begin(&callbacks);
 	if (!object->dwfl) {
@@ -71,7 +85,7 @@ static int report_module(struct symbol_object *object, int fd, struct err *err)
 		return err_set(err, ERR_NOMEM, "libdwfl: %s", dwfl_errmsg(-1));
 	}
 	dwfl_report_begin(object->dwfl);
-	if (is_relocatable(fd))
+	if (kind == ELF_FILE_RELOCATABLE)
 		object->module = dwfl_report_offline(object->dwfl, object->path, object->path, fd);
 	else
 		object->module =
@@ -88,6 +102,7 @@ static int report_module(struct symbol_object *object, int fd, struct err *err)
 	if (!object->elf)
 		return err_set(err, ERR_CORRUPT, "%s: not a readable ELF file: %s", object->path,
 			       dwfl_errmsg(-1));
+	elf_hide_bombs(object->elf);
 	return 0;
 }
 
@@ -102,7 +117,7 @@ static Elf *begin(int fd)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 
-	if (elf && elf_kind(elf) == ELF_K_ELF)
+	if (elf && elf_kind(elf) == ELF_K_ELF && !elf_hide_bombs(elf))
 		return elf;
 	elf_end(elf);
 	return NULL;
@@ -133,8 +148,14 @@ static void open_debug_file(struct symbol_object *object, const struct symbol_op
 					   &object->debug_path, &object->refused_debug_path);
 	if (object->debug_fd < 0)
 		object->debug_fd = fetch(object, options, &object->build_id, &object->debug_path);
-	if (object->debug_fd >= 0)
-		object->debug = begin(object->debug_fd);
+	if (object->debug_fd < 0)
+		return;
+	object->debug = begin(object->debug_fd);
+	if (object->debug)
+		return;
+	/* Nothing for libdwfl either. */
+	close(object->debug_fd);
+	object->debug_fd = -1;
 }
 
 static void open_supplement(struct symbol_object *object, const struct symbol_options *options,
@@ -152,12 +173,13 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 		object->supplement_fd = fetch(object, options, &link.build_id, &fetched);
 	if (object->supplement_fd >= 0)
 		object->supplement = begin(object->supplement_fd);
-	if (!object->supplement || !elf_dwarf_sections(object->supplement, false,
+	if (!object->supplement || !elf_dwarf_sections(object->supplement, false, options->ended,
 						       &object->supplement_inflated, sections)) {
 		object->missing_supplement = xstrdup(link.name);
 		return;
 	}
 	dwarf_file_init(&object->supplement_dwarf, sections);
+	object->supplement_dwarf.ended = options->ended;
 	dwarf_file_read_roots(&object->supplement_dwarf);
 	object->dwarf.supplement = &object->supplement_dwarf;
 }
@@ -199,17 +221,18 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 
 	if (elf && !is_little_endian(elf))
 		return;
-	if (!elf || !elf_dwarf_sections(elf, false, &object->inflated, sections)) {
+	if (!elf || !elf_dwarf_sections(elf, false, options->ended, &object->inflated, sections)) {
 		inflated_sections_release(&object->inflated);
 		if (!object->is_debug_file_only)
 			open_debug_file(object, options);
 		elf = object->debug;
 		if (!elf || !is_little_endian(elf) ||
-		    !elf_dwarf_sections(elf, false, &object->inflated, sections))
+		    !elf_dwarf_sections(elf, false, options->ended, &object->inflated, sections))
 			return;
 	}
 	object->has_dwarf = true;
 	dwarf_file_init(&object->dwarf, sections);
+	object->dwarf.ended = options->ended;
 	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
 	if (object->dwarf.relocatable)
 		object->address_bias = first_code_address(elf);
@@ -331,6 +354,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 		.debug_fd = -1,
 		.supplement_fd = -1,
 		.path = xstrdup(request->path),
+		.ended = options->ended,
 	};
 	elf_version(EV_CURRENT);
 	if (fd >= 0) {

@@ -40,10 +40,11 @@ struct symbol_object {
 	 */
 	uint64_t address_bias;
 	bool has_dwarf;
-	bool is_mismatched;	 /* the file is not the one requested */
-	char *difference;	 /* how it differs, if not in the build-id; or NULL */
-	bool is_debug_file_only; /* the file itself was not found, but its debug file */
-	bool has_asked_servers;	 /* of debuginfod, for any of the above */
+	bool is_mismatched;	  /* the file is not the one requested */
+	char *difference;	  /* how it differs, if not in the build-id; or NULL */
+	bool is_debug_file_only;  /* the file itself was not found, but its debug file */
+	bool has_asked_servers;	  /* of debuginfod, for any of the above */
+	const atomic_bool *ended; /* symbol_options.ended */
 	struct dwarf_file dwarf, supplement_dwarf;
 	struct split_dwarf split;
 };

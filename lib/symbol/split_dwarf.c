@@ -69,12 +69,13 @@ static void set_default_bases(struct dwarf_unit *unit)
 }
 
 /* Take the sections for the rest of `skeleton` if they belong to it. */
-static struct dwarf_file *accept(struct dwarf_unit *skeleton,
+static struct dwarf_file *accept(const struct split_dwarf *split, struct dwarf_unit *skeleton,
 				 const struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
 	struct dwarf_file *file = xcalloc(1, sizeof(*file));
 
 	dwarf_file_init(file, sections);
+	file->ended = split->options->ended;
 	for (size_t i = 0; i < file->nr_units; i++)
 		set_default_bases(&file->units[i]);
 	dwarf_file_read_roots(file);
@@ -91,7 +92,8 @@ static struct dwarf_file *accept(struct dwarf_unit *skeleton,
 	return NULL;
 }
 
-static bool open_dwo_at(struct split_unit *found, struct dwarf_unit *skeleton, const char *path)
+static bool open_dwo_at(const struct split_dwarf *split, struct split_unit *found,
+			struct dwarf_unit *skeleton, const char *path)
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 
@@ -99,8 +101,9 @@ static bool open_dwo_at(struct split_unit *found, struct dwarf_unit *skeleton, c
 	if (found->fd < 0)
 		return false;
 	found->elf = elf_begin(found->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (found->elf && elf_dwarf_sections(found->elf, true, &found->inflated, sections))
-		found->file = accept(skeleton, sections);
+	if (found->elf &&
+	    elf_dwarf_sections(found->elf, true, split->options->ended, &found->inflated, sections))
+		found->file = accept(split, skeleton, sections);
 	if (found->file)
 		return true;
 	elf_end(found->elf);
@@ -124,11 +127,11 @@ static void open_dwo(struct split_dwarf *split, struct split_unit *found,
 		built = xasprintf("%s%s", name[0] == '/' ? sysroot : "", name);
 	else
 		built = xasprintf("%s%s/%s", sysroot, skeleton->directory, name);
-	if (open_dwo_at(found, skeleton, built))
+	if (open_dwo_at(split, found, skeleton, built))
 		return;
 	beside = xasprintf("%s%.*s%s", sysroot, slash ? (int)(slash + 1 - split->program) : 0,
 			   split->program, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
-	open_dwo_at(found, skeleton, beside);
+	open_dwo_at(split, found, skeleton, beside);
 }
 
 /* Beside the program, or by its name in a debug root, as gdb looks for it. */
@@ -138,14 +141,14 @@ static struct dwp *open_package(const struct split_dwarf *split)
 	const char *slash = strrchr(split->program, '/');
 	cleanup_free char *beside =
 		xasprintf("%s%s.dwp", options->sysroot ? options->sysroot : "", split->program);
-	struct dwp *package = dwp_open(beside);
+	struct dwp *package = dwp_open(beside, options->ended);
 	char *root;
 
 	for (size_t i = 0; !package && (root = debug_file_root(options, i)); i++) {
 		cleanup_free char *path =
 			xasprintf("%s/%s.dwp", root, slash ? slash + 1 : split->program);
 
-		package = dwp_open(path);
+		package = dwp_open(path, options->ended);
 		free(root);
 	}
 	return package;
@@ -160,7 +163,7 @@ static void open_from_package(struct split_dwarf *split, struct split_unit *foun
 		split->package = open_package(split);
 	split->has_looked_for_package = true;
 	if (split->package && dwp_find(split->package, skeleton->dwo_id, sections))
-		found->file = accept(skeleton, sections);
+		found->file = accept(split, skeleton, sections);
 }
 
 static struct split_unit *find(struct split_dwarf *split, struct dwarf_unit *skeleton)
@@ -189,6 +192,8 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 	/* clang calls units skeletons that have nothing but inlined functions left. */
 	if (!unit->dwo_name)
 		return unit;
+	if (symbol_is_ended(split->options->ended))
+		return NULL;
 	file = find(split, unit)->file;
 	for (size_t i = 0; file && i < file->nr_units; i++) {
 		if (file->units[i].skeleton)

@@ -149,7 +149,7 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	cleanup_free bool *is_assembly = xcalloc(nr + 1, sizeof(*is_assembly));
 	bool any_assembly = false;
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr && !symbol_is_ended(file->object.ended); i++) {
 		struct symbol_chain *chain = &builder->result->chains[i];
 		struct symbol_location *outermost =
 			chain->nr ? &builder->result->locations[chain->first + chain->nr - 1]
@@ -201,7 +201,8 @@ static uint64_t *find_starts(const struct symbol_file *file, const struct symbol
 	uint64_t end;
 
 	for (size_t i = 0; i < nr; i++)
-		if (result->chains[i].nr || !fde_index_find(&index, addresses[i], &starts[i], &end))
+		if (result->chains[i].nr || symbol_is_ended(file->object.ended) ||
+		    !fde_index_find(&index, addresses[i], &starts[i], &end))
 			starts[i] = SYMBOL_NO_START;
 	return starts;
 }
@@ -288,7 +289,9 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);
-	result->problem = hint_for_object(object, result->source);
+	result->problem = symbol_is_ended(object->ended)
+				  ? xstrdup("the symbol lookup was ended within this module")
+				  : hint_for_object(object, result->source);
 	return result_builder_finish(&builder);
 }
 

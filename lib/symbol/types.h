@@ -33,8 +33,9 @@ struct symbol_options {
 	void (*asks_server)(void *context, const char *path);
 	void *asks_server_context;
 	/*
-	 * NULL, or borrowed: once another thread sets it, waiting for servers ends and no
-	 * further module of a profile is begun; those stay without symbols.
+	 * NULL, or borrowed: once another thread sets it, all that takes long ends within some
+	 * tenths of a second: waiting for servers, reading of debug information. What was not
+	 * found by then is not.
 	 */
 	const atomic_bool *ended;
 	/*
@@ -49,6 +50,12 @@ struct symbol_options {
 	/* How many threads one file may be read by; 0 is 1. */
 	unsigned int nr_threads;
 };
+
+/* Has it been set? `ended` as in the options: it may be NULL. */
+static inline bool symbol_is_ended(const atomic_bool *ended)
+{
+	return ended && atomic_load_explicit(ended, memory_order_relaxed);
+}
 
 /* What is to be resolved. Borrowed. */
 struct symbol_request {

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc symbolize: addresses to functions and lines, against addr2line and llvm's."""
 
+import bz2
 import contextlib
 import ctypes
 import functools
 import glob
+import gzip
 import http.server
 import json
+import lzma
 import os
 import re
 import resource
@@ -421,6 +424,34 @@ class SeparateFiles(Case):
         with open(self.debug, "ab") as file:
             file.write(b"\0")
         self.assert_refusal_is_said()
+
+    def test_a_checksum_with_holes(self):
+        self.whole = build("symbol_traps", "-O2", "-g", "-Wl,--build-id=none")
+        self.elf = self.copy(self.whole, "program")
+        self.run_tool("objcopy", "--only-keep-debug", self.whole, self.debug)
+        end = os.path.getsize(self.debug) + 12345678
+        with open(self.debug, "r+b") as file:
+            file.seek(end)
+            file.write(b"behind a hole")
+        os.truncate(self.debug, 2 * end)
+        self.strip(self.debug)
+        self.assert_found()
+
+    def test_a_link_to_a_file_of_a_terabyte(self):
+        """That has no other contents than holes, or such behind debug information."""
+        self.whole = build("symbol_traps", "-O2", "-g", "-Wl,--build-id=none")
+        for contents in ("--only-keep-debug", None):
+            with self.subTest(contents=contents):
+                self.elf = self.copy(self.whole, "program")
+                self.run_tool("objcopy", "--only-keep-debug", self.whole, self.debug)
+                self.strip(self.debug)
+                if not contents:
+                    os.truncate(self.debug, 0)
+                try:
+                    os.truncate(self.debug, 1 << 40)
+                except OSError as error:
+                    self.skipTest(f"no sparse files here: {error}")
+                self.assert_refusal_is_said()
 
     def test_the_package_with_debug_information_is_named(self):
         self.run_tool("strip", self.elf)
@@ -1083,6 +1114,16 @@ class Refusals(Case):
                 file.write(contents)
             done = profc("symbolize", "-e", self.path(name), "0x1", status=1)
             self.assertRegex(done.stderr, r"^profc: ")
+
+    def test_no_file_that_is_compressed_as_a_whole(self):
+        """It may unpack to thousands of times its size; what is executed is never so."""
+        with open(build("symbol_plain"), "rb") as program:
+            contents = program.read()
+        for module in (bz2, gzip, lzma):
+            with open(self.path("packed"), "wb") as file:
+                file.write(module.compress(contents))
+            done = profc("symbolize", "-e", self.path("packed"), "0x1", status=1)
+            self.assertRegex(done.stderr, r"^profc: .*packed: not a readable ELF file\n")
 
     def test_no_regular_file(self):
         os.mkfifo(self.path("fifo"))
