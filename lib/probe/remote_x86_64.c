@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "probe/letting_go.h"
+#include "probe/willing.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "tracee/machine.h"
@@ -110,6 +111,7 @@ struct remote {
 	pid_t pid, tid;
 	int memory_fd;
 	struct remote_code code;
+	struct own_filters own_filters;
 	pid_t command;
 	struct user_regs_struct regs; /* as it was, */
 	struct kernel_sigset mask;    /* with this */
@@ -507,11 +509,18 @@ static void let_go(struct remote *remote, int signal)
 		forget(remote);
 }
 
+/* Stopped, it installs no filter any more. */
+static bool may_call(const struct remote *remote, pid_t tid)
+{
+	return willing_to_call(remote->pid, tid, &remote->own_filters);
+}
+
 /* A stopped thread, made ready; false: another one may do. */
 static bool prepare(struct remote *remote)
 {
 	remote->stopped_ns = clock_monotonic_ns();
-	return get_regs(remote, &remote->regs) && remote->regs.cs == USER_CS && has_room(remote) &&
+	return may_call(remote, remote->tid) && get_regs(remote, &remote->regs) &&
+	       remote->regs.cs == USER_CS && has_room(remote) &&
 	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
 	       enter(remote);
 }
@@ -520,7 +529,7 @@ struct attempts {
 	struct remote *remote;
 	bool found;
 	bool is_refused;
-	unsigned int nr;
+	unsigned int nr, nr_filtered;
 };
 
 /* It would not stop before it is out of there: of vfork(2), as a rule. */
@@ -537,6 +546,10 @@ static bool try_thread(void *context, pid_t tid)
 	struct remote *remote = attempts->remote;
 	int status, signal;
 
+	if (!may_call(remote, tid)) {
+		attempts->nr_filtered++;
+		return true;
+	}
 	if (is_uninterruptible(remote->pid, tid))
 		return ++attempts->nr < TRIES_MAX;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
@@ -568,7 +581,13 @@ static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
 	remote->command = command;
 	remote->memory_fd = memory_fd;
 	remote->code = *code;
+	own_filters_read(&remote->own_filters);
 	return remote;
+}
+
+static bool all_are_filtered(const struct attempts *attempts)
+{
+	return attempts->nr_filtered && !attempts->nr;
 }
 
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
@@ -582,13 +601,15 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 	int nr_threads, status = 0;
 
 	do {
-		attempts.nr = 0;
+		attempts.nr = attempts.nr_filtered = 0;
 		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
 			*remote = made;
 			return 0;
 		}
+		if (all_are_filtered(&attempts))
+			break;
 		/* Of our own visitors, which trace a thread for a moment, it is not told. */
 		if (attempts.is_refused)
 			status = permission_to_trace(pid, &tgid, err);
@@ -601,6 +622,11 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 		return status;
 	if (nr_threads <= 0)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (all_are_filtered(&attempts))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "all threads of process %d have a filter of system calls (seccomp), "
+			       "which may kill them for those that change its memory map",
+			       (int)pid);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "no thread of process %d can be stopped that has room on its stack",
 		       (int)pid);

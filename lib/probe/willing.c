@@ -2,8 +2,7 @@
 /* Which processes probes may be put into. */
 #include "probe/willing.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -37,12 +36,14 @@ static uint64_t number_after(const char *text, const char *label)
 }
 
 /* proc_pid_status(5); the number of filters since Linux 5.9, shadow stacks since 6.6. */
-static bool read_restrictions(pid_t pid, struct restrictions *found)
+static bool read_restrictions(pid_t pid, pid_t tid, struct restrictions *found)
 {
 	struct buf text = {0};
 	const char *features;
+	char name[48];
 
-	if (!proc_read_process_file(pid, "status", &text))
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	if (!proc_read_process_file(pid, name, &text))
 		return false;
 	features = strstr(buf_str(&text), "\nx86_Thread_features:");
 	*found = (struct restrictions){
@@ -78,11 +79,34 @@ static bool own_filters_allow(void)
 	       WEXITSTATUS(status) == 0;
 }
 
+void own_filters_read(struct own_filters *own)
+{
+	struct restrictions ours = {.seccomp = 0};
+
+	read_restrictions(getpid(), getpid(), &ours);
+	*own = (struct own_filters){.seccomp = ours.seccomp, .nr = ours.nr_filters};
+	own->are_harmless = !own->seccomp || own_filters_allow();
+}
+
+static bool has_others(const struct restrictions *its, const struct own_filters *own)
+{
+	return its->seccomp &&
+	       (its->seccomp != own->seccomp || its->nr_filters > own->nr || !own->are_harmless);
+}
+
+bool willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
+{
+	struct restrictions its;
+
+	return read_restrictions(pid, tid, &its) && !has_others(&its, own);
+}
+
 int willing_to_be_probed(pid_t pid, struct err *err)
 {
-	struct restrictions its, ours;
+	struct restrictions its;
+	struct own_filters own;
 
-	if (!read_restrictions(pid, &its) || !read_restrictions(getpid(), &ours))
+	if (!read_restrictions(pid, pid, &its))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	if (proc_program_process_32_bit(pid))
 		return err_set(err, ERR_UNSUPPORTED,
@@ -92,8 +116,8 @@ int willing_to_be_probed(pid_t pid, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "process %d uses a shadow stack: its calls cannot be counted yet",
 			       (int)pid);
-	if (its.seccomp && (its.seccomp != ours.seccomp || its.nr_filters > ours.nr_filters ||
-			    !own_filters_allow())) {
+	own_filters_read(&own);
+	if (has_others(&its, &own)) {
 		err_set(err, ERR_UNSUPPORTED,
 			"process %d has a filter of system calls (seccomp), which may forbid to "
 			"map "

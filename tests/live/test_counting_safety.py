@@ -228,6 +228,41 @@ class Killed(LiveCase):
             target.finish()
 
 
+class FiltersLater(LiveCase):
+    """A program that forbids calls to itself only when probes are in it already."""
+
+    def count(self, of):
+        with Running([build("filters_later"), of]) as target:
+            target.wait_ready()
+            before = code(target.pid)
+            with Recorder(
+                self.directory, "attach", "-p", str(target.pid), "--count", "^counted$"
+            ) as recorder:
+                self.eventually(lambda: code(target.pid) != before, "probes")
+                self.eventually(lambda: procfs.observer(target.pid), "sampling")
+                target.process.stdin.write("now\n")
+                target.process.stdin.flush()
+                self.assertEqual(target.process.stdout.readline(), '{"filtered": true}\n')
+                recording = recorder.interrupt()
+            self.assertUntouched(target.pid)
+            after = code(target.pid)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertGreater(said["calls"], 0)
+        return recording, before, after
+
+    def test_a_thread_without_filter_gives_the_memory_back(self):
+        recording, before, after = self.count("main")
+        self.assertNotIn("stay", recording.stderr)
+        self.assertEqual(after, before)
+
+    def test_where_all_have_one_the_memory_stays_and_that_is_told(self):
+        recording, before, after = self.count("all")
+        self.assertIn("have a filter of system calls", recording.stderr)
+        program = [row for row in after if "filters_later" in row[2]]
+        self.assertEqual(program, [row for row in before if "filters_later" in row[2]])
+
+
 class Others(LiveCase):
     def test_target_of_a_debugger_is_refused(self):
         strace = need("strace")
