@@ -176,5 +176,7 @@ void counting_end(struct counting *counting)
 		return;
 	print_warning("probes stay in %zu %s: %s", nr_left, nr_left == 1 ? "process" : "processes",
 		      err.what);
-	print_hint("they do no harm; the next profc that counts there takes them away");
+	print_hint("%s", *err.hint ? err.hint
+				   : "they do no harm; the next profc that counts there takes them "
+				     "away");
 }

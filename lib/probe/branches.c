@@ -8,7 +8,7 @@
 #include "probe/patch.h"
 
 /* How far behind a start something may be overwritten: the window, and what it leaves alone. */
-#define NEAR_BYTES (PATCH_MAX_BYTES + 4)
+#define NEAR_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
 
 struct branch {
 	uint64_t target, source;

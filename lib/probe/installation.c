@@ -16,6 +16,7 @@
 #include "probe/heap_installation.h"
 #include "probe/heap_ring.h"
 #include "probe/patched.h"
+#include "probe/patched_look.h"
 #include "probe/placing.h"
 #include "probe/region.h"
 #include "probe/remote.h"
@@ -317,6 +318,10 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	}
 	installation->counters = draft->plan.counters;
 	region_share_patches(&installation->region, draft->patches, draft->nr_patches);
+	for (size_t i = 0; i < draft->nr_patches; i++) {
+		if (draft->patches[i].is_in_sled)
+			region_keep(&installation->region);
+	}
 	installation->patches = draft->patches;
 	draft->patches = NULL;
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++)
@@ -457,14 +462,37 @@ bool installation_callee(const struct installation *installation, uint32_t count
 	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
 }
 
-bool installation_is_replaced(const struct installation *installation, uint32_t counter,
-			      int memory_fd)
+bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
+				 pid_t pid, int memory_fd)
 {
 	const struct patch *patch = &installation->patches[counter];
 	uint8_t bytes[PATCH_MAX_BYTES];
 
 	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&
-	       memcmp(bytes, patch->new, patch->nr_bytes) != 0;
+	       memcmp(bytes, patch->new, patch->nr_bytes) != 0 &&
+	       !page_is_written(pid, patch->address);
+}
+
+bool installation_is_in_sled(const struct installation *installation, uint32_t counter)
+{
+	return installation->patches[counter].is_in_sled;
+}
+
+uint8_t *installation_look(struct installation *installation, pid_t pid, int memory_fd)
+{
+	const struct patched *patched = &installation->patched;
+	uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	bool is_writable;
+
+	if (!patched_look(patched, pid, memory_fd, states, &is_writable)) {
+		free(states);
+		return NULL;
+	}
+	if (!installation->region.header.is_kept &&
+	    (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
+	     memchr(states, PATCHED_AS_BEFORE, patched->nr)))
+		region_keep(&installation->region);
+	return states;
 }
 
 struct heap_ring *installation_heap(struct installation *installation)

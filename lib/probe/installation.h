@@ -50,9 +50,18 @@ uint64_t installation_nr_missed(const struct installation *installation);
 /* Whom a counted call leads to: a callee, or a word with its address. False: not known. */
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word);
-/* Does other code stand where a counter's probe was put? So where its library is loaded anew. */
-bool installation_is_replaced(const struct installation *installation, uint32_t counter,
-			      int memory_fd);
+/* Does the file's code stand where a counter's probe was put? So where its library is loaded anew.
+ */
+bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
+				 pid_t pid, int memory_fd);
+/* May the process put a patch of its own in the same place? The memory is kept then. */
+bool installation_is_in_sled(const struct installation *installation, uint32_t counter);
+/*
+ * What of a process' probes is still there: *states, to be freed, are by counter, bytes of enum
+ * patched_state. Where the process has changed its code, or may, all of their memory is kept from
+ * then on. NULL: it has ended. Any thread.
+ */
+uint8_t *installation_look(struct installation *installation, pid_t pid, int memory_fd);
 /* What was sampled of allocations; NULL: nothing is. One thread at a time. */
 struct heap_ring *installation_heap(struct installation *installation);
 /* Sample otherwise from now on. Any thread. */

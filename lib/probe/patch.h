@@ -54,6 +54,8 @@ enum patch_kind {
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
 #define PATCH_MAX_BYTES 19
 #define PATCH_MAX_STEPS 12
+/* What is skipped at a function's beginning, as the program may patch it. */
+#define PATCH_SLED_MAX_BYTES 32
 /* rax, rcx and rdx, in this order: what thunks save on the stack. */
 #define PATCH_MAX_PUSHED 3
 
@@ -84,6 +86,7 @@ struct patch {
 	/* In the thunk: a word lies on the stack from there to there. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
 	bool ends_with_syscall; /* which the kernel may start again */
+	bool is_in_sled;	/* where the program may put a patch of its own */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
 };
@@ -119,16 +122,18 @@ struct patch_function {
 	uint64_t address;
 	uint64_t nr_bytes; /* 0: not known */
 	uint64_t bias;	   /* of `address` against the addresses of branches */
-	/* From `address` on, the function and what follows: at least 32 where they are mapped. */
+	/* From `address` on, the function and what follows: at least 64 where they are mapped. */
 	const uint8_t *bytes;
 	size_t nr_readable;
 };
 
 /*
- * A probe at a function's entry, behind an endbr64: a jump over the first whole instructions of
- * five bytes or more, into a thunk that counts, does what they did, and jumps back. Padding
- * behind the function may be used. Branches are those of the whole module, sorted. The counter,
- * eight bytes, is within 2 GiB of the area. Unless the outcome is PATCH_OK nothing is written.
+ * A probe at a function's entry, behind an endbr64, and behind bytes that do nothing and are there
+ * for the program itself to patch, if there is room behind them: a jump over the first whole
+ * instructions of five bytes or more, into a thunk that counts, does what they did, and jumps back.
+ * Padding behind the function may be used. Branches are those of the whole module, sorted. The
+ * counter, eight bytes, is within 2 GiB of the area. Unless the outcome is PATCH_OK nothing is
+ * written.
  *
  * `bytes` are those that will stand there when it is put in. So a call among the first ones may
  * have a probe as well if that is in them already, and is taken away after this one; what stands

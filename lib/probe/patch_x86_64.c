@@ -553,7 +553,8 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 	}
 	if (branches_lead_into(branches, at, at + patch->nr_bytes))
 		return PATCH_JUMPED_INTO;
-	if (branches_loop_to(branches, at, start, end) ||
+	/* What leads there from before is passed once by each call. */
+	if (branches_loop_to(branches, at, at, end) ||
 	    branches_loop_to(branches, start, start, end))
 		return PATCH_LOOPS_TO_ENTRY;
 	return PATCH_OK;
@@ -567,6 +568,29 @@ static size_t endbr_bytes(const struct patch_function *function)
 			       memcmp(function->bytes, endbr64, sizeof(endbr64)) == 0
 		       ? sizeof(endbr64)
 		       : 0;
+}
+
+/*
+ * Bytes that compilers put at a function's beginning for the program itself to patch:
+ * -fpatchable-function-entry, -mnop-mcount, and XRay, which begins with a jump over them. The patch
+ * comes and goes, and what it has saved of these bytes must not be ours; what follows is passed
+ * with it and without it. 0: there are none; fewer than a jump needs serve for nothing else than to
+ * align.
+ */
+static size_t sled_bytes(const struct patch_function *function, size_t start)
+{
+	static const uint8_t xray[] = {0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0};
+	const uint8_t *bytes = function->bytes + start;
+	size_t nr_left = function->nr_readable - start, nr = 0;
+	struct original nop;
+
+	if (nr_left >= sizeof(xray) && memcmp(bytes, xray, sizeof(xray)) == 0)
+		return sizeof(xray);
+	while (nr <= PATCH_SLED_MAX_BYTES &&
+	       read_original(&nop, function->address + start + nr, bytes + nr, nr_left - nr) &&
+	       opcode(&nop) != INT3 && is_padding(&nop))
+		nr += nop.code.nr_bytes;
+	return nr >= JUMP_BYTES && nr <= PATCH_SLED_MAX_BYTES ? nr : 0;
 }
 
 /* The jump to the thunk; of what is left no byte is an instruction that does anything. */
@@ -609,11 +633,13 @@ static enum patch_outcome make_entry(struct maker *maker, struct window *window,
 	return PATCH_OK;
 }
 
-enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
-			       const struct branches *branches, struct code_area *area,
-			       const struct patch_counter *counter)
+static enum patch_outcome make_counting_entry(struct patch *patch,
+					      const struct patch_function *function, size_t start,
+					      const struct branches *branches,
+					      struct code_area *area,
+					      const struct patch_counter *counter)
 {
-	struct window window = {.function = function, .start = endbr_bytes(function)};
+	struct window window = {.function = function, .start = start};
 	struct maker maker = {0};
 	enum patch_outcome outcome;
 
@@ -622,6 +648,23 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 	put_count(&maker, counter);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
+}
+
+enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
+			       const struct branches *branches, struct code_area *area,
+			       const struct patch_counter *counter)
+{
+	size_t start = endbr_bytes(function);
+	size_t sled = sled_bytes(function, start);
+	enum patch_outcome outcome =
+		make_counting_entry(patch, function, start + sled, branches, area, counter);
+
+	if (outcome == PATCH_OK || !sled)
+		return outcome;
+	outcome = make_counting_entry(patch, function, start, branches, area, counter);
+	if (outcome == PATCH_OK)
+		patch->is_in_sled = true;
+	return outcome;
 }
 
 enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/minmax.h"
 #include "probe/contexts.h"
+#include "probe/patched_look.h"
 #include "probe/stopped.h"
 #include "proc/read.h"
 
@@ -54,8 +56,7 @@ void patched_release(struct patched *patched)
 	*patched = (struct patched){.nr = 0};
 }
 
-/* The last patch at or before an address. */
-static const struct patch *patch_before(const struct patched *patched, uint64_t address)
+const struct patch *patched_before(const struct patched *patched, uint64_t address)
 {
 	size_t low = 0, high = patched->nr;
 
@@ -92,7 +93,7 @@ static const struct patch *patch_of_thunk(const struct patched *patched, uint64_
 static void move_in(void *owner, struct context *context)
 {
 	const struct patched *patched = owner;
-	const struct patch *patch = patch_before(patched, context->pc);
+	const struct patch *patch = patched_before(patched, context->pc);
 	uint64_t moved;
 
 	if (!patch || !patch_moved_pc(patch, context->pc, &moved) ||
@@ -192,6 +193,7 @@ bool patched_prepare(const struct patched *patched, int memory_fd)
 
 struct undoing {
 	const struct patched *patched;
+	const uint8_t *states;
 	int memory_fd;
 	bool is_stuck;
 };
@@ -214,7 +216,7 @@ static void move_out(void *owner, struct context *context)
 	enum patch_place place;
 	uint64_t original;
 
-	if (!patch)
+	if (!patch || undoing->states[patch - undoing->patched->patches] == PATCHED_OTHER)
 		return;
 	place = patch_original_pc(patch, context->pc, &original);
 	if (place == PATCH_ELSEWHERE)
@@ -230,9 +232,10 @@ static void move_out(void *owner, struct context *context)
 		place == PATCH_AT || proc_read_word(undoing->memory_fd, original, &context->pc);
 }
 
-bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd)
+bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
+		  const uint8_t *states)
 {
-	struct undoing undoing = {.patched = patched, .memory_fd = memory_fd};
+	struct undoing undoing = {.patched = patched, .states = states, .memory_fd = memory_fd};
 	const struct context_search search = {.start = patched->thunk_start,
 					      .end = patched->thunk_end,
 					      .stack_bytes = STACK_BYTES_UNDO,
@@ -242,6 +245,14 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped, int me
 	step_all(patched, memory_fd, RUN_UNDO);
 	contexts_for_each(stopped, memory_fd, &search);
 	return !undoing.is_stuck;
+}
+
+/* Nothing of it has run yet. */
+static void take_back(const struct patched *patched, struct stopped *stopped, int memory_fd)
+{
+	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+
+	patched_undo(patched, stopped, memory_fd, states);
 }
 
 bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd)
@@ -260,7 +271,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped, int m
 	stopped_write_back(stopped);
 	if (step_all(patched, memory_fd, RUN_APPLY))
 		return true;
-	patched_undo(patched, stopped, memory_fd);
+	take_back(patched, stopped, memory_fd);
 	return false;
 }
 

@@ -23,6 +23,9 @@ struct patched {
 void patched_init(struct patched *patched, const struct patch *patches, size_t nr);
 void patched_release(struct patched *patched);
 
+/* The last patch at or before an address, or NULL. */
+const struct patch *patched_before(const struct patched *patched, uint64_t address);
+
 /*
  * In a process that may run: have pages of its own where patches will be, so that these need not be
  * copied while it is stopped. Nothing in it changes. False: other bytes than the old ones are
@@ -36,10 +39,12 @@ bool patched_prepare(const struct patched *patched, int memory_fd);
 bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd);
 /*
  * The reverse: old bytes where ours are (others, as of a library that was unloaded, are left as
- * they are), and threads that stand in thunks go on in the code. False: one cannot be moved from
- * where it is, and is to run on a little; the old bytes are back.
+ * they are), and threads that stand in thunks go on in the code. `states` are those of
+ * patched_look(): where other code stands, threads stay in the thunk. False: one cannot be moved
+ * from where it is, and is to run on a little; the old bytes are back.
  */
-bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd);
+bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
+		  const uint8_t *states);
 
 /*
  * Where a sample's thread stands in the program, for a pc in a thunk; how far its stack pointer is

@@ -176,9 +176,14 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.memory_fd = memory_fd,
 		.patience_ns = PATIENCE_NS};
 
+	int status = 0;
+
 	if (memory_fd < 0)
 		return err->code;
-	return prober_install(prober, process, &access, false, err);
+	if (!process->is_given_up)
+		status = prober_install(prober, process, &access, false, err);
+	prober_look_at_code(prober, process, memory_fd, false);
+	return status;
 }
 
 /* What is said of its gate is to be in the recording, too, which goes on. */
@@ -275,7 +280,9 @@ static void look(struct prober *prober, struct probed_process *process)
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
 	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
 		refuse_process(process, &err);
-		process->look_again_ns = UINT64_MAX;
+		process->is_given_up = true;
+		if (!prober_has_probes(process))
+			process->look_again_ns = UINT64_MAX;
 	}
 	pthread_mutex_unlock(&prober->lock);
 }
@@ -634,6 +641,19 @@ void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct h
 	pthread_mutex_unlock(&prober->lock);
 }
 
+/* For a recording that is over all processes are gone. */
+static void look_at_code_in_the_end(struct prober *prober)
+{
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		struct probed_process *process = prober->open[i];
+		cleanup_close int memory_fd = open_memory(process->pid, NULL);
+
+		if (memory_fd >= 0 && process->program &&
+		    proc_program_id(process->pid, process->pid) == process->program)
+			prober_look_at_code(prober, process, memory_fd, true);
+	}
+}
+
 struct removing {
 	struct prober *prober;
 	struct probe_cost cost;
@@ -641,6 +661,14 @@ struct removing {
 	size_t nr_removed, nr_left;
 	struct err *err;
 };
+
+static void fail_kept(pid_t pid, struct err *err)
+{
+	err_set(err, ERR_LIMIT,
+		"process %d changes its own code, and may put back what leads there", (int)pid);
+	err_hint(err, "its code is as it was; the memory of the probes does no harm, and is not "
+		      "taken away any more");
+}
 
 static void remove_from(void *context, pid_t pid)
 {
@@ -653,10 +681,11 @@ static void remove_from(void *context, pid_t pid)
 					    .memory_fd = memory_fd,
 					    .patience_ns = PATIENCE_NS};
 	uint64_t before_ns = removing->cost.stop_ns;
+	bool is_kept = false;
 	pid_t owner;
 
 	if (memory_fd >= 0)
-		probes_remove(&access, &removing->cost, &err);
+		probes_remove(&access, &removing->cost, &is_kept, &err);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
 	/* One that has ended meanwhile has none any more. */
 	if (probes_find(pid, &owner) == PROBES_NONE) {
@@ -664,6 +693,8 @@ static void remove_from(void *context, pid_t pid)
 		return;
 	}
 	removing->nr_left++;
+	if (is_kept)
+		fail_kept(pid, &err);
 	if (removing->err)
 		*removing->err = err;
 }
@@ -684,6 +715,7 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	pthread_mutex_unlock(&prober->lock);
 	prober_let_go(prober);
 	end_thread(prober);
+	look_at_code_in_the_end(prober);
 	/* What is forked meanwhile by one that still has them comes to be seen the next time. */
 	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {
 		removing.nr_removed = removing.nr_left = 0;

@@ -143,7 +143,10 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
  * `err` says why in one.
  */
 void prober_remove(struct prober *prober, size_t *nr_left, struct err *err);
-/* What that cost, if anything was taken away, into the counters of the profile. */
-void prober_publish_removal(const struct prober *prober, struct profile *profile);
+/*
+ * What that cost, if anything was taken away, and what a last look at the code has shown, into the
+ * profile.
+ */
+void prober_publish_removal(struct prober *prober, struct profile *profile);
 
 #endif

@@ -40,14 +40,18 @@ static void gathered_release(struct gathered *gathered)
 	free(gathered->file_bytes);
 }
 
-/* By it, or by whom it was forked from. */
+/*
+ * By it, or by the process that it was forked from; also a part of it, as of one that is made
+ * writable.
+ */
 static bool is_known(const struct probed_process *process, const struct prober_mapping *mapping)
 {
 	for (; process; process = process->giver) {
 		for (size_t i = 0; i < process->nr_mappings; i++) {
 			const struct prober_mapping *known = &process->mappings[i];
 
-			if (known->start == mapping->start && known->file == mapping->file)
+			if (known->file == mapping->file && known->bias == mapping->bias &&
+			    known->start < mapping->end && mapping->start < known->end)
 				return true;
 		}
 	}
@@ -77,14 +81,16 @@ static const struct counted_place *place_in(const struct probed *probed,
 static bool is_loaded_anew(const struct probed_process *process,
 			   const struct prober_mapping *mapping, int memory_fd)
 {
+	const struct probed_process *of = process;
+
 	for (; process; process = process->giver) {
 		for (size_t i = process->nr_probed; i > 0; i--) {
 			const struct probed *probed = &process->probed[i - 1];
 			const struct counted_place *place = place_in(probed, mapping);
 
 			if (place)
-				return installation_is_replaced(probed->installation,
-								place->counter, memory_fd);
+				return installation_is_loaded_anew(
+					probed->installation, place->counter, of->pid, memory_fd);
 		}
 	}
 	return false;
@@ -271,6 +277,8 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 
 		place->outcome = request->outcome;
 		place->counter = request->counter;
+		place->is_in_sled = request->outcome == PATCH_OK &&
+				    installation_is_in_sled(installation, request->counter);
 		if (request->is_call && request->outcome == PATCH_OK &&
 		    installation_callee(installation, request->counter, &callee, &is_word))
 			note_callee(place, callee, is_word, memory_fd);
@@ -304,6 +312,7 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 static int clean(const struct probe_access *access, struct err *err)
 {
 	struct probe_cost cost = {0};
+	bool is_kept;
 	pid_t owner;
 
 	switch (probes_find(access->pid, &owner)) {
@@ -311,7 +320,7 @@ static int clean(const struct probe_access *access, struct err *err)
 	case PROBES_OURS:
 		return 0;
 	case PROBES_LEFT_BEHIND:
-		return probes_remove(access, &cost, err);
+		return probes_remove(access, &cost, &is_kept, err);
 	case PROBES_OF_OTHERS:
 		break;
 	}

@@ -48,6 +48,9 @@ struct counted_place {
 	uint64_t calls; /* before that */
 	uint32_t row;	/* in the profile */
 	bool is_again;	/* in a library that was loaded before: what was refused is known */
+	/* The process may patch it, or has changed it, and when it was last seen as ours. */
+	bool is_in_sled, is_changed, is_change_told;
+	uint64_t until_ns; /* CLOCK_MONOTONIC; 0: it is ours now */
 };
 
 #define NO_ROW UINT32_MAX
@@ -90,15 +93,18 @@ struct probed_process {
 	struct probed *probed; /* owned */
 	size_t nr_probed, cap_probed;
 	bool is_looked_at; /* its memory map was read once */
+	bool is_given_up;  /* nothing more is put in */
 	char *refusal;	   /* owned: why nothing in it can be counted; or NULL */
 	bool is_refusal_told;
 	uint64_t look_again_ns; /* for libraries */
+	uint64_t code_seen_ns;	/* when its probes were last looked at, under install_lock */
 	struct probe_gate gate; /* under install_lock */
 	struct moments moments;
 };
 
 /* What all of it has cost, and what was missed. */
 struct prober_sums {
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
 	struct probe_cost cost;	  /* of installing */
 	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
 	uint64_t stop_ns_max, remove_ns;
@@ -157,6 +163,12 @@ void prober_file_free(struct prober_file *file);
  */
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
+
+/* prober_changes.c: has it probes, of its own or inherited? */
+bool prober_has_probes(const struct probed_process *process);
+/* Are they still there? Once a second, or if it `is_last`. Not under `lock`. */
+void prober_look_at_code(struct prober *prober, struct probed_process *process, int memory_fd,
+			 bool is_last);
 
 /* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,

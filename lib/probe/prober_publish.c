@@ -112,7 +112,9 @@ static void publish_place(struct publishing *publishing, const struct probed_pro
 			  const struct probed *probed, struct counted_place *place)
 {
 	uint64_t calls = counted_calls(publishing->prober, probed, place);
-	uint64_t to_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
+	uint64_t to_ns = place->until_ns    ? place->until_ns
+			 : process->is_gone ? process->gone_ns
+					    : publishing->now_ns;
 	struct profile_count *row;
 
 	/* Of a call that was not made nobody knows whom it calls. */
@@ -149,6 +151,22 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 				    patch_outcome_text(place->outcome));
 	}
 	probed->is_told = true;
+}
+
+/* Where not all is counted: the rest is not known to be none. */
+static void tell_change(struct publishing *publishing, const struct probed_process *process,
+			struct counted_place *place)
+{
+	const char *reason = wanted_is_counted(place->wanted)
+				     ? "the program changed its code: counted until then"
+				     : "the program changed its code: watched until then";
+
+	if (place->is_change_told || !(place->is_changed || place->is_in_sled))
+		return;
+	if (!place->is_changed)
+		reason = "it is made to be patched by the program: counted while it was not";
+	place->is_change_told = true;
+	add_refusal(publishing, process, place->wanted->name, place->file->path, reason);
 }
 
 /* What is known of a file without looking at a process: once, with the first that maps it. */
@@ -311,9 +329,11 @@ static void publish_process(struct publishing *publishing, struct probed_process
 
 		tell_refusals(publishing, process, probed);
 		for (size_t k = 0; k < probed->nr_places; k++) {
-			if (probed->places[k].outcome == PATCH_OK &&
-			    wanted_is_counted(probed->places[k].wanted))
-				publish_place(publishing, process, probed, &probed->places[k]);
+			struct counted_place *place = &probed->places[k];
+
+			tell_change(publishing, process, place);
+			if (place->outcome == PATCH_OK && wanted_is_counted(place->wanted))
+				publish_place(publishing, process, probed, place);
 		}
 	}
 }
@@ -363,6 +383,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 
 	read_memories(&publishing);
 	pthread_mutex_lock(&prober->lock);
+	prober->sums.start_ns = start_ns;
 	for (size_t i = prober->nr_open; i > 0; i--) { /* closing puts the last in its place */
 		struct probed_process *process = prober->open[i - 1];
 
@@ -388,8 +409,33 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	pthread_mutex_unlock(&prober->lock);
 }
 
-void prober_publish_removal(const struct prober *prober, struct profile *profile)
+/* Up to when something was counted is known by a last look at the code. */
+static void publish_last_look(struct publishing *publishing, struct probed_process *process)
 {
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct probed *probed = &process->probed[i];
+
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			struct counted_place *place = &probed->places[k];
+			uint64_t until_ns = place->until_ns;
+
+			tell_change(publishing, process, place);
+			if (until_ns && place->row != NO_ROW)
+				publishing->profile->probes.counts[place->row].to_ns =
+					until_ns - min_u64(until_ns, publishing->start_ns);
+		}
+	}
+}
+
+void prober_publish_removal(struct prober *prober, struct profile *profile)
+{
+	struct publishing publishing = {
+		.prober = prober, .profile = profile, .start_ns = prober->sums.start_ns};
+
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		if (prober->open[i]->serial < profile->nr_processes)
+			publish_last_look(&publishing, prober->open[i]);
+	}
 	if (!prober->sums.remove_ns)
 		return;
 	profile_set_counter(profile, "probe_remove_ns", prober->sums.remove_ns);

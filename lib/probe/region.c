@@ -359,6 +359,12 @@ void region_share_patches(struct region *region, const struct patch *patches, si
 	share_header(region);
 }
 
+void region_keep(struct region *region)
+{
+	region->header.is_kept = true;
+	share_header(region);
+}
+
 uint8_t *region_code(const struct region *region, uint32_t part)
 {
 	return at(region, region->header.parts[part].file_offset);

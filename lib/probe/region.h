@@ -43,6 +43,8 @@ struct region_owner {
 struct region_header {
 	char magic[8]; /* REGION_MAGIC, which changes with the layout of what follows */
 	struct region_owner owner;
+	/* Not 0: the process changes its own code, and may come back to what leads here. */
+	uint64_t is_kept;
 	uint64_t nr_parts;
 	uint64_t nr_patches, patches_offset;
 	uint64_t counters_offset;
@@ -57,7 +59,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP7"
+#define REGION_MAGIC "profcP8"
 
 /* The memory as it is here. */
 struct region {
@@ -114,6 +116,8 @@ void region_close(struct region *region); /* here only */
 
 /* What a profc that finds them is to take away; at first there are none. Borrowed for the call. */
 void region_share_patches(struct region *region, const struct patch *patches, size_t nr);
+/* Nobody is to unmap it, in this process or in those that it forks: see is_kept. */
+void region_keep(struct region *region);
 uint8_t *region_code(const struct region *region, uint32_t part);
 /* NULL: there is none. */
 struct heap_shared *region_heap(const struct region *region);

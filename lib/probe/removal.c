@@ -18,6 +18,7 @@
 #include "probe/access.h"
 #include "probe/heap_installation.h"
 #include "probe/patched.h"
+#include "probe/patched_look.h"
 #include "probe/region.h"
 #include "probe/remote.h"
 #include "probe/stopped.h"
@@ -240,9 +241,23 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 	return 0;
 }
 
-static int undo(const struct probe_access *access, const struct region_header *header,
+/* What has a process made of its patches? Unknown where it has ended, and where all is the same. */
+static void look_at(const struct probe_access *access, const struct patched *patched,
+		    uint8_t *states, struct region_header *header)
+{
+	bool is_writable = false;
+
+	memset(states, PATCHED_OURS, patched->nr);
+	patched_look(patched, access->pid, access->memory_fd, states, &is_writable);
+	header->is_kept |=
+		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
+}
+
+static int undo(const struct probe_access *access, struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
+	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+
 	for (int i = 0; i < UNDO_TRIES; i++) {
 		struct stopped stopped;
 		bool is_done;
@@ -250,8 +265,10 @@ static int undo(const struct probe_access *access, const struct region_header *h
 		if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns,
 				  err) < 0)
 			return err->code;
-		is_done = patched_undo(patched, &stopped, access->memory_fd) &&
+		look_at(access, patched, states, header);
+		is_done = patched_undo(patched, &stopped, access->memory_fd, states) &&
 			  !heap_is_in_use(header, &stopped, access->memory_fd);
+		is_done |= header->is_kept != 0;
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;
 		if (is_done)
@@ -293,8 +310,18 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return status;
 }
 
+/* For all who come later, too. False: its memory is gone, with all else. */
+static bool note_kept(const struct probe_access *access, const struct found_region *region,
+		      const struct region_header *header)
+{
+	return pwrite(access->memory_fd, &header->is_kept, sizeof(header->is_kept),
+		      (off_t)(region->address + offsetof(struct region_header, is_kept))) ==
+	       sizeof(header->is_kept);
+}
+
+/* Without `unmaps` only the code is as it was, and *is_kept is set where its memory is kept. */
 static int remove_region(const struct probe_access *access, const struct found_region *region,
-			 bool unmaps, struct probe_cost *cost, struct err *err)
+			 bool unmaps, struct probe_cost *cost, bool *is_kept, struct err *err)
 {
 	struct region_header header;
 	struct patched patched;
@@ -312,7 +339,9 @@ static int remove_region(const struct probe_access *access, const struct found_r
 		return status;
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, &header, &patched, cost, err);
-	if (status == 0 && unmaps)
+	if (status == 0 && header.is_kept)
+		*is_kept |= note_kept(access, region, &header);
+	if (status == 0 && unmaps && !*is_kept)
 		status = removal_unmap(access, region->inode, &header, cost, err);
 	patched_release(&patched);
 	free(patches);
@@ -342,19 +371,23 @@ static int close_left_behind(const struct probe_access *access, struct probe_cos
 	return 0;
 }
 
-int probes_remove(const struct probe_access *access, struct probe_cost *cost, struct err *err)
+int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
+		  struct err *err)
 {
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(access->pid, regions);
 	struct err own = ERR_INIT;
 	int status = 0;
 
-	/* The table of a gate, in one of them, is used by the others: nobody may be in any before.
+	*is_kept = false;
+	/*
+	 * The table of a gate, in one of them, is used by the others: nobody may be in any before,
+	 * and where one stays all stay.
 	 */
 	for (size_t i = 0; i < nr && nr > 1 && status == 0; i++)
-		status = remove_region(access, &regions[i], false, cost, &own);
-	for (size_t i = 0; i < nr && status == 0; i++)
-		status = remove_region(access, &regions[i], true, cost, &own);
+		status = remove_region(access, &regions[i], false, cost, is_kept, &own);
+	for (size_t i = 0; i < nr && status == 0 && !(nr > 1 && *is_kept); i++)
+		status = remove_region(access, &regions[i], true, cost, is_kept, &own);
 	if (status == 0)
 		status = close_left_behind(access, cost, &own);
 	if (status < 0 && err)

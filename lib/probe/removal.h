@@ -33,9 +33,11 @@ enum probes_found probes_find(pid_t pid, pid_t *owner);
  * one makes the system calls. Only ours and what was left behind goes. 0 also if there is nothing.
  * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: it could not be stopped; ERR_LIMIT: a thread stands
  * where it cannot be moved from, and the memory stays (the code is as it was); ERR_CORRUPT: the
- * process has written to what tells how, and nothing was done.
+ * process has written to what tells how, and nothing was done. *is_kept, on success: the memory
+ * stays for good, as the process changes its own code and may put back what leads there.
  */
-int probes_remove(const struct probe_access *access, struct probe_cost *cost, struct err *err);
+int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
+		  struct err *err);
 
 /*
  * Unmap an installation's memory that nothing leads to, the file with this inode, as far as it is

@@ -117,6 +117,30 @@ static void test_patch__landing_pad_of_indirect_calls_stays(void **state)
 	ASSERT_THUNK(made, COUNT "\xb8\1\0\0\0\xe9\xf7\xef\xff\xff");
 }
 
+static void test_patch__room_for_patches_of_the_program_stays(void **state)
+{
+	/* endbr64; nopl 0(%rax,%rax); mov $1,%eax; ret */
+	struct made ftrace = ENTRY("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\0\xb8\1\0\0\0\xc3");
+	/* nop, six times; mov $1,%eax; ret */
+	struct made gcc = ENTRY("\x90\x90\x90\x90\x90\x90\xb8\1\0\0\0\xc3");
+	/* jmp over nopw 512(%rax,%rax); mov $1,%eax; ret */
+	struct made xray = ENTRY("\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0\xb8\1\0\0\0\xc3");
+	/* nop, four times: a patch does not fit */
+	struct made few = ENTRY("\x90\x90\x90\x90\xb8\1\0\0\0\xc3");
+	/* nop, five times; ret; ud2 */
+	struct made full = ENTRY("\x90\x90\x90\x90\x90\xc3\x0f\x0b");
+
+	(void)state;
+	ASSERT_WINDOW(ftrace, FUNCTION + 9, "\xe9\xf2\x0f\0\0");
+	ASSERT_WINDOW(gcc, FUNCTION + 6, "\xe9\xf5\x0f\0\0");
+	ASSERT_WINDOW(xray, FUNCTION + 11, "\xe9\xf0\x0f\0\0");
+	assert_false(xray.patch.is_in_sled);
+	ASSERT_WINDOW(few, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc\xcc");
+	assert_false(few.patch.is_in_sled);
+	ASSERT_WINDOW(full, FUNCTION, "\xe9\xfb\x0f\0\0");
+	assert_true(full.patch.is_in_sled);
+}
+
 static void test_patch__operands_relative_to_rip_stay_the_same(void **state)
 {
 	struct made load = ENTRY("\x48\x8b\x05\x10\0\0\0\xc3");		 /* mov 16(%rip),%rax */
@@ -645,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_patch__landing_pad_of_indirect_calls_stays),
 		cmocka_unit_test(test_patch__jumps_out_of_the_code_are_calls_if_asked_for),
 		cmocka_unit_test(test_patch__who_enters_always_calls),
+		cmocka_unit_test(test_patch__room_for_patches_of_the_program_stays),
 		cmocka_unit_test(test_patch__operands_relative_to_rip_stay_the_same),
 		cmocka_unit_test(test_patch__branches_and_jumps_lead_where_they_led),
 		cmocka_unit_test(test_patch__displaced_calls_return_to_the_program),

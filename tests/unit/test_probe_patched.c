@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "probe/patched.h"
+#include "probe/patched_look.h"
 #include "probe/stopped.h"
 
 #define PAGES_BYTES 12288
@@ -63,6 +64,8 @@ static int end(void **state)
 	return 0;
 }
 
+static const uint8_t ours[3] = {PATCHED_OURS, PATCHED_OURS, PATCHED_OURS};
+
 static size_t nr_new(const struct fixture *fixture)
 {
 	size_t nr = 0;
@@ -81,7 +84,7 @@ static void test_patched__applies_all_and_takes_them_back(void **state)
 	assert_int_equal(fixture->pages[4093], OLD);
 	assert_int_equal(fixture->pages[4098], NEW);
 	assert_int_equal(fixture->pages[4099], OLD);
-	assert_true(patched_undo(&fixture->patched, &fixture->stopped, fixture->memory_fd));
+	assert_true(patched_undo(&fixture->patched, &fixture->stopped, fixture->memory_fd, ours));
 	assert_int_equal(nr_new(fixture), 0);
 }
 

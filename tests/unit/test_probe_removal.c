@@ -69,8 +69,9 @@ static int remove_all(const struct fixture *fixture)
 {
 	struct probe_cost cost = {0};
 	struct err err = ERR_INIT;
+	bool is_kept;
 
-	return probes_remove(&fixture->access, &cost, &err);
+	return probes_remove(&fixture->access, &cost, &is_kept, &err);
 }
 
 static void assert_damaged(const struct fixture *fixture)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PATCHED_LOOK_H
+#define PROFC_PROBE_PATCHED_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct patched;
+
+/* What stands where a patch was put. */
+enum patched_state {
+	PATCHED_OURS,
+	PATCHED_AS_BEFORE, /* the process, or profc, has written the old bytes there again */
+	PATCHED_OTHER,	   /* the process has written other bytes there */
+	PATCHED_GONE,	   /* its library was unloaded, and perhaps loaded and patched anew */
+};
+
+/*
+ * Look at all patches of a process, which may run: *states, of which there are as many, are written
+ * as bytes. *is_writable: the process may write there at this moment. One read of its maps, and of
+ * each page with patches. False: it has ended, and nothing is known.
+ */
+bool patched_look(const struct patched *patched, pid_t pid, int memory_fd, uint8_t *states,
+		  bool *is_writable);
+
+/* Is a page of a private mapping the process' own by now, and not its file's any more? */
+bool page_is_written(pid_t pid, uint64_t address);
+
+#endif
