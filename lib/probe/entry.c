@@ -21,11 +21,42 @@
 #include "proc/read.h"
 #include "tracee/launch.h"
 
+/*
+ * Code that the loader of a dynamic program is led to in place of the entry: a system call that
+ * changes nothing, and at whose end we see it stop, then a jump to the entry. So nothing waits for
+ * us there, and the program begins as ever if we are no more. No registers change that the program
+ * is promised anything of.
+ */
 #if defined(__x86_64__)
-static const uint8_t breakpoint[] = {0xcc};
+static const uint8_t detour_code[] = {
+	0xf3, 0x0f, 0x1e, 0xfa,			     /* endbr64 */
+	0xb8, 0x27, 0x00, 0x00, 0x00,		     /* mov $SYS_getpid, %eax */
+	0x0f, 0x05,				     /* syscall */
+	0x49, 0xbb, 0,	  0,	0,    0, 0, 0, 0, 0, /* movabs $entry, %r11 */
+	0x41, 0xff, 0xe3,			     /* jmp *%r11 */
+};
+#define DETOUR_CALLED_OFFSET  11 /* behind the system call */
+#define DETOUR_ADDRESS_OFFSET 13
 #elif defined(__aarch64__)
-static const uint8_t breakpoint[] = {0x00, 0x00, 0x20, 0xd4};
+static const uint8_t detour_code[] = {
+	0x9f, 0x24, 0x03, 0xd5, /* bti j */
+	0xe9, 0x03, 0x00, 0xaa, /* mov x9, x0 */
+	0x88, 0x15, 0x80, 0xd2, /* mov x8, #SYS_getpid */
+	0x01, 0x00, 0x00, 0xd4, /* svc #0 */
+	0xe0, 0x03, 0x09, 0xaa, /* mov x0, x9 */
+	0x49, 0x00, 0x00, 0x58, /* ldr x9, entry */
+	0x20, 0x01, 0x1f, 0xd6, /* br x9 */
+	0,    0,    0,	  0,	0, 0, 0, 0,
+};
+#define DETOUR_CALLED_OFFSET  16
+#define DETOUR_ADDRESS_OFFSET 28
 #endif
+
+#define PAGE_BYTES   UINT64_C(4096)
+#define ALIGN_BYTES  UINT64_C(16)
+#define SEGMENTS_MAX 64
+/* Arguments, environment and vector of a program: the kernel allows 6 MiB of all. */
+#define STACK_WORDS_MAX (UINT64_C(1) << 20)
 
 /* It runs on another thread, as launch_run() waits until the exec is over, and that for us. */
 struct run {
@@ -57,94 +88,271 @@ static bool next_stop(pid_t pid, int *status)
 }
 
 /*
- * `signal` is passed on first, 0 for none. Group-stops are left: who stops a command before it has
- * begun has it stopped a bit later.
+ * `request` and `signal`, which is passed on, set it going. Group-stops are left: who stops a
+ * command before it has begun has it stopped a bit later.
  */
-static bool run_to(pid_t pid, int signal, int event, int *status)
+static bool go_to_next(pid_t pid, enum __ptrace_request request, int *signal, int *status)
 {
-	for (;;) {
-		if (ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal) < 0 ||
-		    !next_stop(pid, status))
-			return false;
-		if (*status >> 16 == event && WSTOPSIG(*status) == SIGTRAP)
-			return true;
-		signal = *status >> 16 ? 0 : WSTOPSIG(*status);
-	}
-}
-
-static uint64_t entry_of(pid_t pid)
-{
-	struct buf bytes = {0};
-	uint64_t entry = 0;
-
-	if (proc_read_process_file(pid, "auxv", &bytes)) {
-		for (size_t i = 0; i + 16 <= bytes.nr_bytes; i += 16) {
-			uint64_t pair[2];
-
-			memcpy(pair, bytes.bytes + i, sizeof(pair));
-			if (pair[0] == AT_ENTRY)
-				entry = pair[1];
-		}
-	}
-	buf_release(&bytes);
-	return entry;
-}
-
-static bool is_behind_breakpoint(const struct user_regs_struct *regs, uint64_t entry)
-{
-#if defined(__x86_64__)
-	return regs->rip == entry + sizeof(breakpoint);
-#elif defined(__aarch64__)
-	return regs->pc == entry;
-#endif
-}
-
-/* A library's constructor may raise the same signal, which is for the program then. */
-static bool run_to_breakpoint(pid_t pid, uint64_t entry, struct user_regs_struct *regs)
-{
-	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
-	int signal = 0, status;
-
-	do {
-		if (!run_to(pid, signal, 0, &status) ||
-		    ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) < 0)
-			return false;
-		signal = SIGTRAP;
-	} while (!is_behind_breakpoint(regs, entry));
+	if (ptrace(request, pid, NULL, (void *)(long)*signal) < 0 || !next_stop(pid, status))
+		return false;
+	*signal = *status >> 16 || WSTOPSIG(*status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(*status);
 	return true;
 }
 
-/* Stand at the breakpoint as if there were none. */
-static bool step_back(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
+static bool is_exec(int status)
+{
+	return status >> 16 == PTRACE_EVENT_EXEC && WSTOPSIG(status) == SIGTRAP;
+}
+
+/* That at the begin or the end of a system call. */
+static bool is_at_call(int status)
+{
+	return !(status >> 16) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* What the kernel has told the program about itself. */
+struct vector {
+	uint64_t entry, loader, segments, nr_segments;
+};
+
+static bool read_vector(pid_t pid, struct vector *vector)
+{
+	struct buf bytes = {0};
+	bool is_read = proc_read_process_file(pid, "auxv", &bytes);
+
+	*vector = (struct vector){.entry = 0};
+	for (size_t i = 0; is_read && i + 16 <= bytes.nr_bytes; i += 16) {
+		uint64_t pair[2];
+
+		memcpy(pair, bytes.bytes + i, sizeof(pair));
+		if (pair[0] == AT_ENTRY)
+			vector->entry = pair[1];
+		else if (pair[0] == AT_BASE)
+			vector->loader = pair[1];
+		else if (pair[0] == AT_PHDR)
+			vector->segments = pair[1];
+		else if (pair[0] == AT_PHNUM)
+			vector->nr_segments = pair[1];
+	}
+	buf_release(&bytes);
+	return vector->entry != 0;
+}
+
+static bool get_regs(pid_t pid, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static uint64_t pc_of(const struct user_regs_struct *regs)
+{
+#if defined(__x86_64__)
+	return regs->rip;
+#elif defined(__aarch64__)
+	return regs->pc;
+#endif
+}
+
+/* Stand before the first instruction, in no system call. */
+static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
 {
 	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
 
 #if defined(__x86_64__)
 	regs->rip = entry;
+	regs->orig_rax = (unsigned long long)-1;
 	stop->has_thread_data = regs->fs_base != 0;
 #elif defined(__aarch64__)
-	(void)entry; /* where it stands */
+	regs->pc = entry;
 #endif
 	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
-static bool run_to_entry(struct entry_stop *stop)
+static bool read_bytes(int memory_fd, uint64_t at, void *bytes, size_t nr)
 {
-	uint64_t entry = entry_of(stop->pid);
-	uint8_t former[sizeof(breakpoint)];
+	return pread(memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+}
+
+static bool write_bytes(int memory_fd, uint64_t at, const void *bytes, size_t nr)
+{
+	return pwrite(memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+}
+
+/*
+ * What follows code in its last page is mapped like it, and no part of the program. 0: there is no
+ * room; or an address. `first` is where the file's first byte is mapped, 0 if that is not known.
+ */
+static uint64_t room_behind_code(int memory_fd, uint64_t first, uint64_t headers, uint64_t nr)
+{
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	uint64_t bias = first;
+
+	if (!nr || nr > SEGMENTS_MAX ||
+	    !read_bytes(memory_fd, headers, segments, nr * sizeof(*segments)))
+		return 0;
+	for (uint64_t i = 0; i < nr && !first; i++) {
+		if (segments[i].p_type == PT_PHDR)
+			bias = headers - segments[i].p_vaddr;
+	}
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t end = bias + segments[i].p_vaddr + segments[i].p_memsz;
+		uint64_t at = (end + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1);
+
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X && end &&
+		    at % PAGE_BYTES && PAGE_BYTES - at % PAGE_BYTES >= sizeof(detour_code))
+			return at;
+	}
+	return 0;
+}
+
+static uint64_t find_room(int memory_fd, const struct vector *vector)
+{
+	Elf64_Ehdr header;
+	uint64_t room = 0;
+
+	if (read_bytes(memory_fd, vector->loader, &header, sizeof(header)) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+		room = room_behind_code(memory_fd, vector->loader, vector->loader + header.e_phoff,
+					header.e_phnum);
+	return room ? room : room_behind_code(memory_fd, 0, vector->segments, vector->nr_segments);
+}
+
+/* Where the loader finds the entry: above arguments and environment, each ended by a 0. */
+static uint64_t find_entry_word(int memory_fd, uint64_t sp)
+{
+	enum { PIECE_WORDS = 512 };
+	uint64_t words[PIECE_WORDS], nr_ended = 0, first_of_vector = 0, last = 0;
+
+	for (uint64_t i = 1; i < STACK_WORDS_MAX; i++) { /* the first is the number of arguments */
+		uint64_t k = (i - 1) % PIECE_WORDS;
+		ssize_t got = (ssize_t)sizeof(words);
+
+		if (k == 0)
+			got = pread(memory_fd, words, sizeof(words), (off_t)(sp + 8 * i));
+		if (got < (ssize_t)sizeof(words)) {
+			if (got <= 0)
+				return 0;
+			memset((char *)words + got, 0, sizeof(words) - (size_t)got);
+		}
+		if (nr_ended < 2) {
+			nr_ended += !words[k];
+			first_of_vector = i + 1;
+		} else if ((i - first_of_vector) % 2) {
+			if (last == AT_ENTRY)
+				return sp + 8 * i;
+			if (last == AT_NULL)
+				return 0;
+		}
+		last = words[k];
+	}
+	return 0;
+}
+
+/* Where the loader is led, and what was there. */
+struct detour {
+	uint64_t entry, word, at; /* at: 0, as there is no loader */
+	uint8_t former[sizeof(detour_code)];
+};
+
+static uint64_t sp_of(const struct user_regs_struct *regs)
+{
+#if defined(__x86_64__)
+	return regs->rsp;
+#elif defined(__aarch64__)
+	return regs->sp;
+#endif
+}
+
+/* Of a command that has just executed its program. */
+static bool make_detour(struct entry_stop *stop, struct detour *detour)
+{
+	uint8_t code[sizeof(detour_code)];
 	struct user_regs_struct regs;
+	struct vector vector;
+
+	if (!read_vector(stop->pid, &vector) || !get_regs(stop->pid, &regs))
+		return false;
+	*detour = (struct detour){.entry = vector.entry};
+	if (pc_of(&regs) == vector.entry)
+		return true;
+	detour->at = find_room(stop->memory_fd, &vector);
+	detour->word = find_entry_word(stop->memory_fd, sp_of(&regs));
+	memcpy(code, detour_code, sizeof(code));
+	memcpy(code + DETOUR_ADDRESS_OFFSET, &vector.entry, sizeof(vector.entry));
+	/* In this order: profc may be killed in between. */
+	return detour->at && detour->word &&
+	       read_bytes(stop->memory_fd, detour->at, detour->former, sizeof(detour->former)) &&
+	       write_bytes(stop->memory_fd, detour->at, code, sizeof(code)) &&
+	       write_bytes(stop->memory_fd, detour->word, &detour->at, sizeof(detour->at));
+}
+
+static bool end_detour(struct entry_stop *stop, const struct detour *detour)
+{
+	return !detour->at ||
+	       (write_bytes(stop->memory_fd, detour->word, &detour->entry, sizeof(detour->entry)) &&
+		write_bytes(stop->memory_fd, detour->at, detour->former, sizeof(detour->former)));
+}
+
+enum arrival { ARRIVED, EXECUTED_AGAIN, NOT_ARRIVED };
+
+/* To the end of the call in the detour; or, without one, of the exec itself. */
+static enum arrival run_detour(struct entry_stop *stop, const struct detour *detour,
+			       struct user_regs_struct *regs)
+{
+	unsigned int nr_seen = 0, nr_wanted = detour->at ? 2 : 1;
+	int signal = 0, status;
+
+	while (nr_seen < nr_wanted) {
+		if (!go_to_next(stop->pid, PTRACE_SYSCALL, &signal, &status))
+			return NOT_ARRIVED;
+		if (is_exec(status))
+			return EXECUTED_AGAIN;
+		if (!is_at_call(status))
+			continue;
+		if (!get_regs(stop->pid, regs))
+			return NOT_ARRIVED;
+		nr_seen += !detour->at || pc_of(regs) == detour->at + DETOUR_CALLED_OFFSET;
+	}
+	return ARRIVED;
+}
+
+static bool open_memory(struct entry_stop *stop)
+{
 	char path[48];
 
+	if (stop->memory_fd >= 0)
+		close(stop->memory_fd);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)stop->pid);
 	stop->memory_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (!entry || stop->memory_fd < 0 ||
-	    pread(stop->memory_fd, former, sizeof(former), (off_t)entry) != sizeof(former) ||
-	    pwrite(stop->memory_fd, breakpoint, sizeof(breakpoint), (off_t)entry) !=
-		    sizeof(breakpoint))
-		return false;
-	return run_to_breakpoint(stop->pid, entry, &regs) &&
-	       pwrite(stop->memory_fd, former, sizeof(former), (off_t)entry) == sizeof(former) &&
-	       step_back(stop, &regs, entry);
+	return stop->memory_fd >= 0;
+}
+
+/* It has executed a program; a constructor of a library may execute another one. */
+static bool run_to_entry(struct entry_stop *stop)
+{
+	struct user_regs_struct regs;
+	enum arrival arrival;
+	struct detour detour;
+
+	do {
+		if (!open_memory(stop) || !make_detour(stop, &detour))
+			return false;
+		arrival = run_detour(stop, &detour, &regs);
+	} while (arrival == EXECUTED_AGAIN);
+	return arrival == ARRIVED && end_detour(stop, &detour) &&
+	       stand_at(stop, &regs, detour.entry);
+}
+
+static bool run_to_exec(pid_t pid)
+{
+	int signal = 0, status;
+
+	do {
+		if (!go_to_next(pid, PTRACE_CONT, &signal, &status))
+			return false;
+	} while (!is_exec(status));
+	return true;
 }
 
 int entry_run(struct entry_stop *stop, struct launch *launch)
@@ -155,7 +363,8 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 
 	*stop = (struct entry_stop){.pid = launch->pid, .memory_fd = -1};
 	/* It stands before it is let go: else its exec may come before the interrupt. */
-	if (ptrace(PTRACE_SEIZE, launch->pid, NULL, (void *)PTRACE_O_TRACEEXEC) < 0 ||
+	if (ptrace(PTRACE_SEIZE, launch->pid, NULL,
+		   (void *)(PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) < 0 ||
 	    ptrace(PTRACE_INTERRUPT, launch->pid, NULL, NULL) < 0 ||
 	    !next_stop(launch->pid, &status) ||
 	    pthread_create(&runner, NULL, run_launch, &run) != 0) {
@@ -163,7 +372,7 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 		entry_end(stop);
 		return launch_run(launch);
 	}
-	stop->is_stopped = run_to(launch->pid, 0, PTRACE_EVENT_EXEC, &status) && run_to_entry(stop);
+	stop->is_stopped = run_to_exec(launch->pid) && run_to_entry(stop);
 	if (!stop->is_stopped) {
 		stop->why = "the command did not come to its beginning";
 		entry_end(stop);

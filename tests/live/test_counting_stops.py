@@ -2,12 +2,14 @@
 """The stops in which probes come and go: nothing is missed, and what they cost is told."""
 
 import json
+import os
+import random
 import subprocess
 
 from live import LiveCase
 from paths import PROFC
 from profc import Recording, attach
-from targets import Running, build, need
+from targets import Running, build, need, parse_json_lines
 
 IN_COMPANY = True
 
@@ -44,3 +46,42 @@ class Stops(LiveCase):
             counters["probe_stop_ns_max"],
             max(counters["probe_install_ns"], counters["probe_remove_ns"]),
         )
+
+
+class KilledWhileACommandBegins(LiveCase):
+    """profc has it run up to its entry: whenever it dies the command goes on by itself."""
+
+    # So many of its calls of ptrace(2) are tried, and the first ones; PROFC_TEST_CYCLES=500: all.
+    MOMENTS = int(os.environ.get("PROFC_TEST_CYCLES", "8"))
+
+    FIRST = 4  # its program is executed by then
+
+    def run_to(self, program, nr):
+        """Until profc is killed at its call number nr; did it come to that?"""
+        done = subprocess.run(
+            [
+                need("strace"), "-qq", "-o", "/dev/null", "-e", "trace=ptrace",
+                "-e", f"inject=ptrace:signal=SIGKILL:when={nr}",
+                PROFC, "record", "-o", self.path("killed"), "--count", "^leaf$", "--",
+                program, "1", "1000", "40",
+            ],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+        )
+        # The output ends with the command: what it says is all that can be known of it then.
+        self.assertEqual(parse_json_lines(done.stdout)[0]["calls"], 40000, f"killed at {nr}")
+        return done.returncode != 0
+
+    def check(self, program):
+        nr_calls = self.FIRST
+        while self.run_to(program, 2 * nr_calls):
+            nr_calls *= 2
+        later = range(self.FIRST + 4, 2 * nr_calls)
+        chosen = random.Random(7).sample(later, min(self.MOMENTS, len(later)))
+        for nr in (*range(self.FIRST, self.FIRST + 4), *chosen):
+            self.run_to(program, nr)
+
+    def test_with_shared_libraries(self):
+        self.check(build("counted_leaf"))
+
+    def test_without_shared_libraries(self):
+        self.check(build("counted_leaf", "-O2", "-g", "-static"))
