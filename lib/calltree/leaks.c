@@ -279,6 +279,7 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 	leaks->at_ns = walk.at_ns;
 	note_second_half(leaks);
 	sum_up(leaks, &walk);
+	leaks->total.fixed = observation_walk_fixed(&walk);
 	observation_walk_release(&walk);
 	join_alike(leaks);
 	for (size_t i = 0; i < leaks->nr; i++) {

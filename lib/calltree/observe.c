@@ -53,6 +53,12 @@ const struct heap_lives *observation_walk_lives(struct observation_walk *walk)
 	return &walk->lives;
 }
 
+double observation_walk_fixed(const struct observation_walk *walk)
+{
+	return walk->metric == METRIC_ALLOCS ? walk->estimate.fixed_blocks
+					     : walk->estimate.fixed_bytes;
+}
+
 static bool is_temporary(const struct heap_life *life, uint64_t temporary_ns)
 {
 	return life->died_ns && heap_life_ns(life) <= temporary_ns;

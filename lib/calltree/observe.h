@@ -36,6 +36,9 @@ void observation_walk_release(struct observation_walk *walk);
 /* The next one, perhaps of no weight; false at the end. */
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
 
+/* Of memory: struct tally's `fixed` for the whole. */
+double observation_walk_fixed(const struct observation_walk *walk);
+
 /* The lives of the blocks, whichever metric of memory it is. Borrowed from the walk. */
 const struct heap_lives *observation_walk_lives(struct observation_walk *walk);
 

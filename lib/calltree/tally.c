@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "profile/heap_estimate.h"
 
 static const double z_95 = 1.959964;
 
@@ -85,6 +86,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->known += other->known;
 	tally->square += other->square;
 	tally->blocks += other->blocks;
+	tally->fixed += other->fixed;
 }
 
 static uint64_t difference(uint64_t whole, uint64_t part)
@@ -128,6 +130,34 @@ static double one_by_samples(const struct tally *whole)
 		    estimated * estimated / (double)whole->samples);
 }
 
+/* u is what a block stands for beside itself, as those that may have been missed do in the mean. */
+static double half_by_blocks(double variance, const struct tally *part)
+{
+	double missed = (double)(part->weight - part->known), one;
+
+	if (variance <= 0)
+		return 0;
+	if (missed > 0 && part->square > 0) {
+		one = fmin(missed, part->square / missed);
+		variance *= 1 + z_95 * z_95 * one * one / (4 * part->square);
+	}
+	return z_95 * sqrt(variance);
+}
+
+/* Of memory: the numbers of the part and of the rest are estimates that are independent. */
+static double interval_of_blocks(const struct tally *part, const struct tally *whole)
+{
+	double share = tally_percent(part, whole) / 100, rest = 1 - share;
+	double outside = fmax(whole->square - part->square, 0);
+	/* Of the difference between the part and its share of the whole. */
+	double variance = rest * rest * part->square + share * share * outside;
+	double common = part->square - share * whole->square;
+
+	if (whole->fixed > 0)
+		variance -= common * common / whole->fixed;
+	return 100 * half_by_blocks(variance, part) / (double)whole->weight;
+}
+
 double tally_interval(const struct tally *part, const struct tally *whole)
 {
 	double share = tally_percent(part, whole) / 100;
@@ -137,6 +167,8 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 		return 100;
 	if (tally_is_exact(whole))
 		return 0;
+	if (whole->blocks > 0)
+		return interval_of_blocks(part, whole);
 	once = one_by_samples(whole);
 	variance = fmax(variance_by_weights(part, whole),
 			share * (1 - share) * whole->square /
@@ -151,9 +183,9 @@ bool tally_is_exact(const struct tally *tally)
 	return tally->known == tally->weight && tally->square == 0;
 }
 
-double tally_error(const struct tally *tally)
+double tally_error(const struct tally *part, const struct tally *whole)
 {
-	return z_95 * sqrt(tally->square);
+	return half_by_blocks(heap_variance(part->square, whole->fixed), part);
 }
 
 uint64_t tally_blocks(const struct tally *tally)

@@ -14,6 +14,11 @@ struct tally {
 	double square;	  /* sum over observations of the square of the weight they estimate */
 	uint64_t known;	  /* of the weight: facts, not estimates */
 	double blocks;	  /* of metrics of memory */
+	/*
+	 * Of a whole in such a metric: how much of the variance of all blocks the exact totals
+	 * fix (profile/heap_estimate.h); 0: none.
+	 */
+	double fixed;
 };
 
 /*
@@ -68,6 +73,9 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * n is T^2 / S, and no more than the number of observations times the square of the share of T that
  * is not known: time without a stack is no evidence. At least 0.1, but 0 where all is known; 100
  * when there is no sample to judge by.
+ *
+ * Blocks of memory are recorded with chances that are known, so that the second variance holds
+ * alone, less what the exact totals fix of it.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
 
@@ -77,7 +85,11 @@ uint64_t tally_blocks(const struct tally *tally);
 /* Is none of the weight an estimate? Of memory: was each block recorded? */
 bool tally_is_exact(const struct tally *tally);
 
-/* Half the width of the 95% confidence interval of the weight itself, of metrics of memory. */
-double tally_error(const struct tally *tally);
+/*
+ * Half the width of the 95% confidence interval of the weight itself, of metrics of memory. That is
+ * z * sqrt(V (1 + z^2 u^2 / (4 S_in))), which for blocks of one size is Wilson's for their number:
+ * V, S_in less what is fixed, would be too small where few blocks were met.
+ */
+double tally_error(const struct tally *part, const struct tally *whole);
 
 #endif

@@ -118,6 +118,7 @@ static void sum_blocks(struct weights *weights)
 		if (observation.weight)
 			tally_add_observation(tally_of(&sums, &observation.sample), &observation);
 	weights->unknown = walk.unknown;
+	weights->total.fixed = observation_walk_fixed(&walk);
 	observation_walk_release(&walk);
 	finish_sums(&sums);
 }

@@ -19,7 +19,7 @@ static const enum metric flag_metrics[] = {METRIC_LIVE, METRIC_LEAKED, METRIC_TE
 #define FLAG_FREED (1U << 5)
 
 /* Blocks of one metric, as a walk meets them; the caller frees them. */
-static struct observation *observe(const struct page_data *data, enum metric metric, size_t *nr)
+static struct observation *observe(struct page_data *data, enum metric metric, size_t *nr)
 {
 	size_t most = data->extract->profile->heap.nr_allocations;
 	struct observation *blocks = xcalloc(most, sizeof(*blocks));
@@ -29,6 +29,8 @@ static struct observation *observe(const struct page_data *data, enum metric met
 	observation_walk_init(&walk, data->extract->selection, metric);
 	while (*nr < most && observation_walk_next(&walk, &blocks[*nr]))
 		(*nr)++;
+	data->fixed_bytes = walk.estimate.fixed_bytes;
+	data->fixed_blocks = walk.estimate.fixed_blocks;
 	observation_walk_release(&walk);
 	return blocks;
 }
@@ -309,4 +311,8 @@ void page_blocks_write_members(const struct page_data *data, struct json *json)
 	json_key_u64(json, "blockGrainNs", PAGE_BLOCK_GRAIN_NS);
 	json_key_u64(json, "lifeGrainNs", data->life_grain_ns);
 	json_key_u64(json, "recordedBlocks", data->nr_recorded_blocks);
+	json_key(json, "fixedBytes");
+	json_double(json, data->fixed_bytes, 0);
+	json_key(json, "fixedBlocks");
+	json_double(json, data->fixed_blocks, 0);
 }

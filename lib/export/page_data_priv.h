@@ -48,6 +48,7 @@ struct page_data {
 	uint64_t grain_ns;	/* times of samples and of what they weigh are multiples of it */
 	uint64_t life_grain_ns; /* and how long blocks were there, of this */
 	uint64_t nr_recorded_blocks;
+	double fixed_bytes, fixed_blocks; /* as struct heap_estimate has them */
 };
 
 /* Recordings of more samples have times in multiples of this: a page is to be sent around. */

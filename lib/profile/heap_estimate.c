@@ -2,6 +2,7 @@
 /* Sums over recorded blocks: what they stand for, and when most were alive. */
 #include "profile/heap_estimate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -44,46 +45,159 @@ static bool is_covered(const struct heap_scale *scale, const struct profile_allo
 	return row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
 }
 
-/* What rows say of the time up to a process' last moment, for which there are exact numbers. */
-static struct heap_scale *sums_until(const struct profile *profile, const uint32_t *owners,
-				     const struct profile_heap_moment *const *last)
+/* Sums over the rows of a process that are covered, of bytes or of blocks. */
+struct sums {
+	double seen;	 /* what they are themselves, */
+	double all;	 /* and what they stand for */
+	double variance; /* of the latter */
+	double most;	 /* the largest that one stands for */
+};
+
+struct process_sums {
+	struct sums bytes, blocks;
+	double nr_blocks;
+	bool is_sampled;
+};
+
+static double nr_blocks(const struct profile_allocation *row)
 {
-	struct heap_scale *sums = xcalloc(profile->nr_processes, sizeof(*sums));
-
-	for (size_t i = 0; i < profile->nr_processes; i++)
-		sums[i].until_ns = last[i] ? last[i]->time_ns : 0;
-	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
-		const struct profile_allocation *row = &profile->heap.allocations[i];
-		uint32_t owner = owners[process_of(profile, row)];
-
-		if (owner == PROCESS_NONE || !is_covered(&sums[owner], row))
-			continue;
-		sums[owner].bytes += allocation_bytes(row);
-		sums[owner].blocks += allocation_blocks(row);
-	}
-	return sums;
+	return 1 + (double)row->nr_more;
 }
 
-static double ratio(uint64_t exact, double sum)
+/* The scale by which a row is fitted; NULL: it is not. */
+static struct heap_scale *scale_of(const struct heap_estimate *estimate,
+				   const struct profile_allocation *row, uint32_t *owner)
 {
-	return exact && sum > 0 ? (double)exact / sum : 1;
+	*owner = estimate->owners[process_of(estimate->profile, row)];
+	if (*owner == PROCESS_NONE || !is_covered(&estimate->scales[*owner], row))
+		return NULL;
+	return &estimate->scales[*owner];
+}
+
+static double all_of(const struct heap_fit *fit, double seen, double chance)
+{
+	return seen / (chance * fit->kept);
+}
+
+static void add_to(struct sums *sums, const struct heap_fit *fit, double seen, double chance)
+{
+	double all = all_of(fit, seen, chance);
+
+	sums->all += all;
+	sums->variance += (all - seen) * all;
+	sums->most = fmax(sums->most, all);
+}
+
+/* The part that was not lost, for which all that was recorded stands alike. */
+static void find_kept(struct heap_scale *scale, const struct process_sums *sums,
+		      const struct profile_heap_moment *last)
+{
+	if (sums->is_sampled) {
+		scale->bytes.kept = scale->blocks.kept =
+			sums->nr_blocks / (sums->nr_blocks + (double)last->nr_dropped);
+		return;
+	}
+	if (sums->bytes.seen > 0 && (double)last->allocated_bytes > sums->bytes.seen)
+		scale->bytes.kept = sums->bytes.seen / (double)last->allocated_bytes;
+	if (sums->nr_blocks > 0 && (double)last->nr_allocations > sums->nr_blocks)
+		scale->blocks.kept = sums->nr_blocks / (double)last->nr_allocations;
+	scale->is_whole = (double)last->allocated_bytes == sums->bytes.seen &&
+			  (double)last->nr_allocations == sums->nr_blocks;
+}
+
+static void find_fit(struct heap_fit *fit, const struct sums *sums, double total)
+{
+	double slope;
+
+	if (total <= 0 || sums->variance <= 0)
+		return;
+	slope = (total - sums->all) / sums->variance;
+	if (1 + slope * sums->most >= 0)
+		fit->slope = slope;
+	else
+		fit->factor = fmax(total - sums->seen, 0) / (sums->all - sums->seen);
+}
+
+static void add_row(struct process_sums *sums, const struct profile_allocation *row)
+{
+	sums->is_sampled = sums->is_sampled || row->mean_bytes;
+	sums->nr_blocks += nr_blocks(row);
+	sums->bytes.seen += (double)row->size_bytes;
+	sums->blocks.seen += nr_blocks(row);
+}
+
+static void find_scales(struct heap_estimate *estimate,
+			const struct profile_heap_moment *const *last)
+{
+	const struct profile *profile = estimate->profile;
+	const struct profile_heap *heap = &profile->heap;
+	struct process_sums *sums = xcalloc(profile->nr_processes, sizeof(*sums));
+	uint32_t owner;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++)
+		if (scale_of(estimate, &heap->allocations[i], &owner))
+			add_row(&sums[owner], &heap->allocations[i]);
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		if (last[i] && sums[i].nr_blocks > 0)
+			find_kept(&estimate->scales[i], &sums[i], last[i]);
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		const struct profile_allocation *row = &heap->allocations[i];
+		const struct heap_scale *scale = scale_of(estimate, row, &owner);
+		double chance = allocation_chance(row);
+
+		if (!scale)
+			continue;
+		add_to(&sums[owner].bytes, &scale->bytes, (double)row->size_bytes, chance);
+		add_to(&sums[owner].blocks, &scale->blocks, nr_blocks(row), chance);
+	}
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		if (!last[i])
+			continue;
+		find_fit(&estimate->scales[i].bytes, &sums[i].bytes,
+			 (double)last[i]->allocated_bytes);
+		find_fit(&estimate->scales[i].blocks, &sums[i].blocks,
+			 (double)last[i]->nr_allocations);
+	}
+	free(sums);
+}
+
+/* What the exact totals fix, if they do so for all rows whose numbers are estimates. */
+static void find_fixed(struct heap_estimate *estimate,
+		       const struct profile_heap_moment *const *last)
+{
+	const struct profile_heap *heap = &estimate->profile->heap;
+	double bytes = 0, blocks = 0;
+	uint32_t owner;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		const struct profile_allocation *row = &heap->allocations[i];
+		struct heap_weight weight = heap_estimate_weight(estimate, row);
+
+		if (weight.square_bytes + weight.square_blocks > 0 &&
+		    (!scale_of(estimate, row, &owner) || !last[owner]->allocated_bytes))
+			return;
+		bytes += weight.square_bytes;
+		blocks += weight.square_blocks;
+	}
+	estimate->fixed_bytes = bytes;
+	estimate->fixed_blocks = blocks;
 }
 
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile)
 {
+	const struct heap_fit as_recorded = {.kept = 1, .factor = 1};
 	const struct profile_heap_moment **last = last_moments(profile);
 	uint32_t *owners = find_owners(profile, last);
-	struct heap_scale *sums = sums_until(profile, owners, last);
+	struct heap_scale *scales = xcalloc(profile->nr_processes, sizeof(*scales));
 
-	*estimate = (struct heap_estimate){.profile = profile, .owners = owners, .scales = sums};
-	for (size_t i = 0; i < profile->nr_processes; i++) {
-		sums[i].bytes = ratio(last[i] ? last[i]->allocated_bytes : 0, sums[i].bytes);
-		sums[i].blocks = ratio(last[i] ? last[i]->nr_allocations : 0, sums[i].blocks);
-	}
-	for (size_t i = 0; i < profile->nr_processes; i++) {
-		if (owners[i] != PROCESS_NONE)
-			sums[i] = sums[owners[i]];
-	}
+	*estimate = (struct heap_estimate){.profile = profile, .owners = owners, .scales = scales};
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		scales[i] = (struct heap_scale){.bytes = as_recorded,
+						.blocks = as_recorded,
+						.is_whole = true,
+						.until_ns = last[i] ? last[i]->time_ns : 0};
+	find_scales(estimate, last);
+	find_fixed(estimate, last);
 	free(last);
 }
 
@@ -94,21 +208,34 @@ void heap_estimate_release(struct heap_estimate *estimate)
 	*estimate = (struct heap_estimate){0};
 }
 
+static double fitted(const struct heap_fit *fit, double seen, double chance)
+{
+	double all = all_of(fit, seen, chance);
+
+	return seen + (all - seen) * (fit->factor + fit->slope * all);
+}
+
 struct heap_weight heap_estimate_weight(const struct heap_estimate *estimate,
 					const struct profile_allocation *row)
 {
-	const struct heap_scale *scale = &estimate->scales[process_of(estimate->profile, row)];
-	bool is_scaled = is_covered(scale, row);
-	bool none_lost = row->kind == ALLOCATION_MAP || (scale->bytes == 1 && scale->blocks == 1);
-	double missed = 1 - allocation_chance(row);
+	static const struct heap_fit as_recorded = {.kept = 1, .factor = 1};
+	uint32_t owner;
+	const struct heap_scale *scale = scale_of(estimate, row, &owner);
+	double chance = allocation_chance(row), bytes = (double)row->size_bytes;
 	struct heap_weight weight = {
-		.bytes = allocation_bytes(row) * (is_scaled ? scale->bytes : 1),
-		.blocks = allocation_blocks(row) * (is_scaled ? scale->blocks : 1)};
+		.bytes = fitted(scale ? &scale->bytes : &as_recorded, bytes, chance),
+		.blocks = fitted(scale ? &scale->blocks : &as_recorded, nr_blocks(row), chance)};
 
-	weight.square_bytes = missed * weight.bytes * weight.bytes;
-	weight.square_blocks = missed * weight.blocks * weight.blocks;
-	weight.exact = !row->mean_bytes && none_lost;
+	weight.square_bytes = (weight.bytes - bytes) * weight.bytes;
+	weight.square_blocks = (weight.blocks - nr_blocks(row)) * weight.blocks;
+	weight.exact = !row->mean_bytes && (row->kind == ALLOCATION_MAP || owner == PROCESS_NONE ||
+					    estimate->scales[owner].is_whole);
 	return weight;
+}
+
+double heap_variance(double square, double fixed)
+{
+	return fixed > 0 ? fmax(square - square * square / fixed, 0) : square;
 }
 
 bool heap_is_alive(const struct profile *profile, const struct profile_allocation *row,

@@ -10,13 +10,24 @@
 struct profile;
 
 /*
- * What the recorded blocks say of all: each row stands for allocation_bytes() and
- * allocation_blocks(), scaled so that the rows of a process up to its last moment add up to what
- * is known exactly then. Later ones are not scaled: how far the sample was off before says nothing
- * of them. Nor are those of ALLOCATION_MAP: exact totals are without them.
+ * What the recorded blocks say of all. A row with a chance c of being recorded stands for 1 / c
+ * times what it is itself, its variance being (1 - c) times the square of that. Rows of a process
+ * up to its last moment add up to what is known exactly then. The difference is shared in
+ * proportion to these variances, which is what a regression on the known total does (Saerndal,
+ * "Model assisted survey sampling", 6.4): a block that could not be missed is not changed. No row
+ * gets less than it is itself. Later rows are not fitted: how far the sample was off before says
+ * nothing of them. Nor are those of ALLOCATION_MAP: exact totals are without them.
  */
+struct heap_fit {
+	double kept;   /* of the blocks to be recorded, the part that was not lost */
+	double factor; /* of what a row stands for beside itself: factor + slope * all of it */
+	double slope;
+};
+
+/* Of one process. */
 struct heap_scale {
-	double bytes, blocks;
+	struct heap_fit bytes, blocks;
+	bool is_whole;	   /* every block was recorded, as far as totals tell */
 	uint64_t until_ns; /* of the last moment */
 };
 
@@ -25,6 +36,11 @@ struct heap_estimate {
 	/* Owned; by row of profile.processes. */
 	uint32_t *owners; /* whose moments have what it allocates in them: profile_find_owners() */
 	struct heap_scale *scales;
+	/*
+	 * The variance of the sums of all rows, were their totals not known: for heap_variance().
+	 * 0: not all rows with some are fitted.
+	 */
+	double fixed_bytes, fixed_blocks;
 };
 
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile);
@@ -33,13 +49,19 @@ void heap_estimate_release(struct heap_estimate *estimate);
 /* What a row stands for. */
 struct heap_weight {
 	double bytes, blocks;
-	/* The variances of these numbers, by the chance that the row was met with. */
+	/* The variances of these numbers, by the chance that the row was met with; for sums. */
 	double square_bytes, square_blocks;
 	bool exact; /* every block was recorded, and none was lost: no estimate */
 };
 
 struct heap_weight heap_estimate_weight(const struct heap_estimate *estimate,
 					const struct profile_allocation *row);
+
+/*
+ * The variance of a sum of rows, `square` being the sum of theirs: what the known total fixes is
+ * taken away. The sum of all rows has none.
+ */
+double heap_variance(double square, double fixed);
 
 /* The end of the recording: what is alive when the last of the processes ends. */
 #define HEAP_AT_END UINT64_MAX

@@ -59,9 +59,10 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 		if (row->kind != ALLOCATION_MAP)
 			survey->live_heap_bytes += weight.bytes;
 	}
-	survey->allocated.error_bytes = z_95 * sqrt(allocated);
-	survey->live.error_bytes = z_95 * sqrt(live);
-	survey->peak.error_bytes = z_95 * sqrt(peak);
+	survey->allocated.error_bytes =
+		z_95 * sqrt(heap_variance(allocated, estimate->fixed_bytes));
+	survey->live.error_bytes = z_95 * sqrt(heap_variance(live, estimate->fixed_bytes));
+	survey->peak.error_bytes = z_95 * sqrt(heap_variance(peak, estimate->fixed_bytes));
 }
 
 /* Where processes know what they allocated, that is what rows add up to, and exact. */

@@ -314,9 +314,8 @@ static struct field_value get_total(const struct flat *flat, const struct flat_r
 static struct field_value get_error(const struct flat *flat, const struct flat_row *row,
 				    struct buf *scratch)
 {
-	(void)flat;
 	(void)scratch;
-	return integer_value((uint64_t)tally_error(&row->self));
+	return integer_value((uint64_t)tally_error(&row->self, &flat->weights->total));
 }
 
 static struct field_value get_self_blocks(const struct flat *flat, const struct flat_row *row,

@@ -75,9 +75,9 @@ static size_t nr_shown(size_t nr, size_t limit)
 }
 
 /* "1.21 MiB ± 200 KiB in 1,204 blocks" */
-static void append_amount(struct buf *out, const struct tally *tally)
+static void append_amount(struct buf *out, const struct leaks *leaks, const struct tally *tally)
 {
-	uint64_t error = (uint64_t)tally_error(tally);
+	uint64_t error = (uint64_t)tally_error(tally, &leaks->total);
 
 	append_weight(out, METRIC_LEAKED, tally->weight);
 	if (error) {
@@ -141,7 +141,7 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 	struct buf text = {0};
 
 	if (leaks->nr) {
-		append_amount(&text, &leaks->total);
+		append_amount(&text, leaks, &leaks->total);
 		append_state(&text, leaks);
 	} else {
 		buf_append_str(&text, "nothing recorded was");
@@ -179,7 +179,7 @@ static void print_owners(const struct leaks *leaks, const struct owners *owners,
 		const struct leak_share *share = &owners->shares[i];
 
 		buf_clear(&text);
-		append_amount(&text, &share->tally);
+		append_amount(&text, leaks, &share->tally);
 		append_stacks(&text, share->nr_stacks);
 		buf_append_str(&text, ", by ");
 		append_owner(&text, leaks, &share->owner, owners->are_of_processes);
@@ -203,7 +203,7 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 	double growth = leak_growth(leaks, leak);
 	struct buf text = {0};
 
-	append_amount(&text, &leak->tally);
+	append_amount(&text, leaks, &leak->tally);
 	if (leak->kind == ALLOCATION_MAP)
 		buf_append_str(&text, " of mmap");
 	else if (leak->kind == ALLOCATION_POOL)
@@ -360,7 +360,7 @@ static void write_owners(struct json *json, const struct leaks *leaks)
 		write_owner(json, leaks, &share->owner);
 		json_key_u64(json, "bytes", share->tally.weight);
 		json_key_u64(json, "blocks", tally_blocks(&share->tally));
-		json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&share->tally));
+		json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&share->tally, &leaks->total));
 		json_key_u64(json, "stacks", share->nr_stacks);
 		json_object_end(json);
 	}
@@ -374,7 +374,7 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_object_begin(json);
 	json_key_u64(json, "bytes", leak->tally.weight);
 	json_key_u64(json, "blocks", tally_blocks(&leak->tally));
-	json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&leak->tally));
+	json_key_u64(json, "ci_bytes", (uint64_t)tally_error(&leak->tally, &leaks->total));
 	json_key_u64(json, "oldest_ns", leak->oldest_ns);
 	json_key_u64(json, "growth_bytes_per_s", (uint64_t)(leak_growth(leaks, leak) + 0.5));
 	json_key_u64(json, "samples", leak->tally.samples);
@@ -403,7 +403,7 @@ static void print_json(const struct leaks *leaks, size_t limit, struct sink *sin
 	if (leaks->at_ns != HEAP_AT_END)
 		json_key_u64(&json, "at_ns", leaks->at_ns);
 	json_key_bool(&json, "exact", leaks_are_exact(leaks));
-	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total));
+	json_key_u64(&json, "ci_bytes", (uint64_t)tally_error(&leaks->total, &leaks->total));
 	write_owners(&json, leaks);
 	if (leaks->tells_lost)
 		reach_write(&json, leaks);

@@ -162,7 +162,7 @@ bool top_is_of_now(enum metric metric)
 
 void top_append_amount(struct buf *line, const struct weights *weights, uint64_t window_ns)
 {
-	uint64_t error = (uint64_t)tally_error(&weights->total);
+	uint64_t error = (uint64_t)tally_error(&weights->total, &weights->total);
 	uint64_t blocks = tally_blocks(&weights->total);
 
 	append_weight(line, weights->metric, weights->total.weight);

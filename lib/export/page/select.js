@@ -258,8 +258,9 @@ function weigh(side, groups, metric, range) {
 	return sums.rows;
 }
 
-function sumOf(rows) {
+function sumOf(rows, data) {
 	const tally = newTally();
+	tally.fixed = (state.metric === "allocs" ? data.fixedBlocks : data.fixedBytes) || 0;
 	for (let i = 0; i < rows.nr; i++) {
 		tally.weight += rows.weight[i];
 		tally.seen += rows.seen[i];
@@ -349,14 +350,14 @@ function selection() {
 			const found = weigh(side, groupsOf(side), state.metric, rangeOf()), kept = keptStacks(side);
 			return kept ? keepStacks(found, kept) : found;
 		});
-		const total = rows.map(sumOf);
+		const total = rows.map((row, i) => sumOf(row, sides[i].data));
 		return {rows: rows, total: total, all: isAllSelected() ? total : sumsOfAll(state.metric)};
 	});
 }
 
 function sumsOfAll(metric) {
 	return remember("all " + metric, metric, () => sides.map((side) =>
-		sumOf(weigh(side, [["all", side.threads.map((row, i) => i)]], metric, null))));
+		sumOf(weigh(side, [["all", side.threads.map((row, i) => i)]], metric, null), side.data)));
 }
 
 function isAllSelected() {

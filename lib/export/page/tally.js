@@ -3,7 +3,7 @@
 const Z = 1.959964, LEAST_PERCENT = 0.1;
 
 function newTally() {
-	return {weight: 0, seen: 0, square: 0, known: 0};
+	return {weight: 0, seen: 0, square: 0, known: 0, fixed: 0};
 }
 
 function addTally(sum, tally) {
@@ -21,12 +21,26 @@ function isExact(tally) {
 	return tally.known === tally.weight && tally.square === 0;
 }
 
+// Of memory, whose blocks are recorded with chances that are known.
+function intervalOfBlocks(part, whole) {
+	const share = part.weight / whole.weight, rest = 1 - share;
+	const outside = Math.max(whole.square - part.square, 0), common = part.square - share * whole.square;
+	const variance = rest * rest * part.square + share * share * outside -
+		(whole.fixed > 0 ? common * common / whole.fixed : 0);
+	const missed = part.weight - part.known;
+	const one = missed > 0 && part.square > 0 ? Math.min(missed, part.square / missed) : 0;
+	const few = one ? Z * Z * one * one / (4 * part.square) : 0;
+	return 100 * Z * Math.sqrt(Math.max(variance, 0) * (1 + few)) / whole.weight;
+}
+
 // Half the width, in percentage points.
 function intervalOf(part, whole) {
 	if (!whole.weight || !whole.seen)
 		return 100;
 	if (isExact(whole))
 		return 0;
+	if (isMemory(state.metric))
+		return intervalOfBlocks(part, whole);
 	const total = whole.weight, share = part.weight / total, rest = 1 - share;
 	const outside = Math.max(whole.square - part.square, 0);
 	const estimated = (total - whole.known) / total;
