@@ -11,6 +11,14 @@
 
 struct stopped;
 
+/* What stands where a patch was put. */
+enum patched_state {
+	PATCHED_OURS,
+	PATCHED_AS_BEFORE, /* the process, or profc, has written the old bytes there again */
+	PATCHED_OTHER,	   /* the process has written other bytes there */
+	PATCHED_GONE,	   /* its library was unloaded, and perhaps loaded and patched anew */
+};
+
 /* A process' patches, sorted for both ways of asking. Immutable once made: any thread may ask. */
 struct patched {
 	const struct patch *patches; /* borrowed; region_patches_are_sound() */

@@ -8,14 +8,6 @@
 
 struct patched;
 
-/* What stands where a patch was put. */
-enum patched_state {
-	PATCHED_OURS,
-	PATCHED_AS_BEFORE, /* the process, or profc, has written the old bytes there again */
-	PATCHED_OTHER,	   /* the process has written other bytes there */
-	PATCHED_GONE,	   /* its library was unloaded, and perhaps loaded and patched anew */
-};
-
 /*
  * Look at all patches of a process, which may run: *states, of which there are as many, are written
  * as bytes. *is_writable: the process may write there at this moment. One read of its maps, and of

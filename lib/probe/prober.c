@@ -123,7 +123,7 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 	process->serial = UINT32_MAX;
 	process->program = proc_program_id(pid, pid);
 	process->born_ns = clock_monotonic_ns();
-	process->look_again_ns = process->born_ns + FIRST_LOOK_NS;
+	process->looks.again_ns = process->born_ns + FIRST_LOOK_NS;
 	ARRAY_GROW(prober->processes, prober->nr_processes, prober->cap_processes);
 	prober->processes[prober->nr_processes++] = process;
 	ARRAY_GROW(prober->open, prober->nr_open, prober->cap_open);
@@ -180,7 +180,7 @@ static int install_running(struct prober *prober, struct probed_process *process
 
 	if (memory_fd < 0)
 		return err->code;
-	if (!process->is_given_up)
+	if (!process->looks.is_over)
 		status = prober_install(prober, process, &access, false, err);
 	prober_look_at_code(prober, process, memory_fd, false);
 	return status;
@@ -276,13 +276,13 @@ static void look(struct prober *prober, struct probed_process *process)
 	pthread_mutex_lock(&prober->lock);
 	prober_read_callees(process);
 	now_ns = clock_monotonic_ns();
-	process->look_again_ns =
+	process->looks.again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
 	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
 		refuse_process(process, &err);
-		process->is_given_up = true;
+		process->looks.is_over = true;
 		if (!prober_has_probes(process))
-			process->look_again_ns = UINT64_MAX;
+			process->looks.again_ns = UINT64_MAX;
 	}
 	pthread_mutex_unlock(&prober->lock);
 }
@@ -325,8 +325,8 @@ static uint64_t look_at_due(struct prober *prober)
 
 		if (process->is_gone || process->has_executed)
 			continue;
-		if (process->look_again_ns > clock_monotonic_ns()) {
-			next_ns = min_u64(next_ns, process->look_again_ns);
+		if (process->looks.again_ns > clock_monotonic_ns()) {
+			next_ns = min_u64(next_ns, process->looks.again_ns);
 			continue;
 		}
 		process = in_its_program(prober, process);
@@ -394,7 +394,7 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		giver->nr_heirs++;
 	/* It has all that its parent has: only what it loads itself is looked for. */
 	if (process->giver)
-		process->look_again_ns = process->born_ns + LOOK_NS;
+		process->looks.again_ns = process->born_ns + LOOK_NS;
 	if (birth == PROBER_EXECED)
 		pthread_cond_signal(&prober->wake);
 	pthread_mutex_unlock(&prober->lock);

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "probe/patched_look.h"
+#include "probe/patched.h"
 #include "probe/prober_priv.h"
 
 #define LOOK_NS NS_PER_SEC
@@ -52,7 +52,7 @@ static void look_at(struct prober *prober, struct probed_process *process, int m
 			if (!states)
 				continue;
 			pthread_mutex_lock(&prober->lock);
-			note_states(&of->probed[i], states, of == process, process->code_seen_ns);
+			note_states(&of->probed[i], states, of == process, process->looks.code_ns);
 			pthread_mutex_unlock(&prober->lock);
 			free(states);
 		}
@@ -65,9 +65,9 @@ void prober_look_at_code(struct prober *prober, struct probed_process *process, 
 	uint64_t now_ns = clock_monotonic_ns();
 
 	pthread_mutex_lock(&prober->install_lock);
-	if (prober_has_probes(process) && (is_last || now_ns >= process->code_seen_ns + LOOK_NS)) {
+	if (prober_has_probes(process) && (is_last || now_ns >= process->looks.code_ns + LOOK_NS)) {
 		look_at(prober, process, memory_fd);
-		process->code_seen_ns = now_ns;
+		process->looks.code_ns = now_ns;
 	}
 	pthread_mutex_unlock(&prober->install_lock);
 }

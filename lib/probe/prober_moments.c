@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "probe/prober_priv.h"
+#include "probe/prober_publish_priv.h"
 #include "profile/heap_discard.h"
 #include "profile/profile.h"
 

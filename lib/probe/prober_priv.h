@@ -48,9 +48,8 @@ struct counted_place {
 	uint64_t calls; /* before that */
 	uint32_t row;	/* in the profile */
 	bool is_again;	/* in a library that was loaded before: what was refused is known */
-	/* The process may patch it, or has changed it, and when it was last seen as ours. */
-	bool is_in_sled, is_changed, is_change_told;
-	uint64_t until_ns; /* CLOCK_MONOTONIC; 0: it is ours now */
+	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: when it was last seen as ours; 0: it is */
 };
 
 #define NO_ROW UINT32_MAX
@@ -74,6 +73,13 @@ struct moments {
 	bool is_last_told;
 };
 
+/* By the prober's thread, or before it begins. */
+struct looks {
+	uint64_t again_ns; /* for libraries */
+	uint64_t code_ns;  /* when its probes were last looked at */
+	bool is_over;	   /* nothing more is put in */
+};
+
 /* A process between two execs. */
 struct probed_process {
 	pid_t pid;
@@ -93,11 +99,9 @@ struct probed_process {
 	struct probed *probed; /* owned */
 	size_t nr_probed, cap_probed;
 	bool is_looked_at; /* its memory map was read once */
-	bool is_given_up;  /* nothing more is put in */
 	char *refusal;	   /* owned: why nothing in it can be counted; or NULL */
 	bool is_refusal_told;
-	uint64_t look_again_ns; /* for libraries */
-	uint64_t code_seen_ns;	/* when its probes were last looked at, under install_lock */
+	struct looks looks;
 	struct probe_gate gate; /* under install_lock */
 	struct moments moments;
 };
@@ -164,11 +168,10 @@ void prober_file_free(struct prober_file *file);
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
 
-/* prober_changes.c: has it probes, of its own or inherited? */
-bool prober_has_probes(const struct probed_process *process);
-/* Are they still there? Once a second, or if it `is_last`. Not under `lock`. */
+/* prober_changes.c: are its probes there? Once a second, or if it `is_last`; not under `lock`. */
 void prober_look_at_code(struct prober *prober, struct probed_process *process, int memory_fd,
 			 bool is_last);
+bool prober_has_probes(const struct probed_process *process); /* its own or inherited ones */
 
 /* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
@@ -186,19 +189,6 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 /* Allocations up to now; false: it has no probes for them. Under `lock`. */
 bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals);
-
-/*
- * prober_publish.c: those of a process, exact, of all that was installed in it, and also once it
- * has ended; false: it has no probes for them. Under `lock`.
- */
-bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
-		       struct profile_heap_moment *moment);
-/* Its memory as the kernel knows it; unchanged if it has ended. Not under `lock`. */
-void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);
-/* The same as it was in the last row of the process; unchanged without one. */
-void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment);
-/* When the next moment of it is due, after one of then. */
-uint64_t prober_next_moment_ns(uint64_t at_ns);
 
 /*
  * Keep a process, and those whose probes it has inherited, while the lock is given back; and let go

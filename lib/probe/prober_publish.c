@@ -11,6 +11,7 @@
 #include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober_priv.h"
+#include "probe/prober_publish_priv.h"
 #include "proc/memory.h"
 #include "proc/read.h"
 #include "profile/heap.h"

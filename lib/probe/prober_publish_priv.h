@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PROBER_PUBLISH_PRIV_H
+#define PROFC_PROBE_PROBER_PUBLISH_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct probed_process;
+struct prober;
+struct profile_heap;
+struct profile_heap_moment;
+
+/*
+ * Allocations of a process, exact, of all that was installed in it, and also once it
+ * has ended; false: it has no probes for them. Under `lock`.
+ */
+bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
+		       struct profile_heap_moment *moment);
+/* Its memory as the kernel knows it; unchanged if it has ended. Not under `lock`. */
+void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);
+/* The same as it was in the last row of the process; unchanged without one. */
+void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment);
+/* When the next moment of it is due, after one of then. */
+uint64_t prober_next_moment_ns(uint64_t at_ns);
+
+#endif
