@@ -61,9 +61,9 @@ static void test_info_memory__divides_what_is_resident(void **state)
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
 		"            512 KiB; 2 more were lost\n"
-		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
-		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
-		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
 		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
 		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n");
 }
@@ -80,9 +80,9 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
 		"            512 KiB; 2 more were lost\n"
-		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
-		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
-		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
 		"            MiB from before the recording, overhead and caches of allocators,\n"
 		"            30.0 MiB stacks and other mappings, 3.00 MiB of files, and 4.00 KiB\n"
 		"            swapped out\n"
@@ -108,7 +108,7 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 
 	(void)state;
 	expect_line(made_up(),
-		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 9.21 MiB in "
+		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 6.48 MiB in "
 		    "801 blocks were not freed");
 	assert_false(info_append_memory(&text, made.profile));
 	assert_string_equal(buf_str(&text), "");
@@ -154,9 +154,9 @@ static void test_info_memory__of_processes_that_last(void **state)
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
 		"            512 KiB; 2 more were lost\n"
-		"peak        71.0 MiB ± 9.30 MiB in 817 blocks, at 206 ms\n"
-		"at the end  70.0 MiB ± 9.21 MiB in 801 blocks\n"
-		"resident    153 MiB: 50.0 MiB ± 9.21 MiB allocated and alive, 70.0 MiB ± 9.21\n"
+		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
+		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
+		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
 		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
 		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n"
 		"begun late  1 program that was executed meanwhile: what was allocated in the\n"
@@ -197,8 +197,8 @@ static void test_info_memory__as_json(void **state)
 	assert_string_equal(
 		buf_str(&sink.pending),
 		"{\"heap\":{\"allocated_bytes\":125829120,\"allocated_blocks\":1601,\"allocated_"
-		"exact\":true,\"live_bytes\":73400320,\"live_ci_bytes\":9653273,\"peak_bytes\":"
-		"74448896,\"peak_ci_bytes\":9749328,\"peak_at_ns\":205824000,\"before_attach_"
+		"exact\":true,\"live_bytes\":73400320,\"live_ci_bytes\":6796840,\"peak_bytes\":"
+		"74448896,\"peak_ci_bytes\":6795480,\"peak_at_ns\":205824000,\"before_attach_"
 		"bytes\":null,\"discarded_at_ns\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":"
 		"157286400,\"rss_file_"
 		"bytes\":3145728,\"rss_shmem_bytes\":0,\"swap_bytes\":4096,\"heap_mapped_bytes\":"
