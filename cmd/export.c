@@ -185,7 +185,7 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	int failed;
 
 	long_task_begin(task, "exporting", true);
-	failed = export_to_path(kind, profile, options, path, false, &err);
+	failed = export_to_path(kind, profile, options, path, &err);
 	long_task_end(task);
 	if (failed)
 		return fail_or_usage_error(&command_export, &err);

@@ -76,8 +76,7 @@ static int write_page(const struct profile *profile, const struct export_options
 	const char *directory = private_file_directory(getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"));
 
 	if (request->output)
-		return export_to_path(EXPORT_HTML, profile, options, request->output,
-				      request->for_owner, err);
+		return export_to_path(EXPORT_HTML, profile, options, request->output, err);
 	return export_to_private_file(EXPORT_HTML, profile, options, directory, path, err);
 }
 

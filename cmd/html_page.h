@@ -12,7 +12,6 @@ struct filter;
 struct html_page_request {
 	const char *input;  /* as open_profile() takes it */
 	const char *output; /* NULL: a file for the owner alone where the system keeps such */
-	bool for_owner;	    /* a new file is, as recordings are */
 	bool opens;	    /* in the browser; if there is none, says where the page is */
 	bool quiet;	    /* says nothing of a page that was written or opened */
 	bool shows_progress;

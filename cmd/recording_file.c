@@ -184,17 +184,11 @@ static int create(struct recording_file *file, struct err *err)
 static int open_in_place(struct recording_file *file, struct err *err)
 {
 	int status = output_place_check(file->path, err);
-	struct stat found;
 
 	if (status < 0)
 		return status;
-	file->fd = open(file->path, O_WRONLY | O_CLOEXEC);
-	if (file->fd < 0 || fstat(file->fd, &found) < 0)
-		return err_sys(err, "cannot write %s", file->path);
-	if (S_ISREG(found.st_mode))
-		return err_set(err, ERR_INVALID, "cannot write %s: it has just become a file",
-			       file->path);
-	return 0;
+	file->fd = output_place_open(file->path, err);
+	return file->fd < 0 ? file->fd : 0;
 }
 
 /* The first of NAME.2, NAME.3 and so on that nothing has. */

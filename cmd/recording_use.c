@@ -20,7 +20,6 @@ static int make_page(const struct recording *recording, const char *path, bool s
 	cleanup_free char *beside = export_name_beside(EXPORT_HTML, path);
 	struct html_page_request request = {.input = path,
 					    .output = options->html,
-					    .for_owner = true,
 					    .opens = options->open,
 					    .quiet = options->quiet,
 					    .shows_progress = shows_progress,

@@ -3,7 +3,6 @@
 #include "cmd/save_profile.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -31,8 +30,6 @@ static int save(struct profile *profile, struct output_file *file, struct err *e
 		output_file_discard(file);
 		return status;
 	}
-	if (file->is_beside && file->is_new)
-		(void)fchmod(file->sink.fd, 0600);
 	return output_file_finish(file, err);
 }
 

@@ -14,15 +14,6 @@
 #include "base/err.h"
 #include "base/output_place.h"
 
-/* The mode a newly created file would have; umask() can only be read by setting it. */
-static mode_t default_mode(void)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return 0666 & ~mask;
-}
-
 /* A file without a name, which needs no clean-up if the process is killed; -1: unsupported. */
 static int open_nameless(const char *path)
 {
@@ -54,8 +45,14 @@ static int open_temporary(struct output_file *file, mode_t mode, struct err *err
 
 static int open_in_place(struct output_file *file, struct err *err)
 {
-	file->sink.fd = open(file->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	return file->sink.fd < 0 ? err_sys(err, "cannot write %s", file->path) : 0;
+	file->sink.fd = output_place_open(file->path, err);
+	return file->sink.fd < 0 ? err->code : 0;
+}
+
+/* A name and rights prepared by another user are not kept. */
+static mode_t mode_of(const struct output_file *file, const struct stat *there)
+{
+	return file->is_new || there->st_uid != geteuid() ? 0600 : there->st_mode & 0777;
 }
 
 int output_file_open(struct output_file *file, const char *path, struct err *err)
@@ -73,10 +70,8 @@ int output_file_open(struct output_file *file, const char *path, struct err *err
 		free(file->path);
 		return status;
 	}
-	if (file->is_new)
-		status = open_temporary(file, default_mode(), err);
-	else if (S_ISREG(there.st_mode))
-		status = open_temporary(file, there.st_mode & 07777, err);
+	if (file->is_new || S_ISREG(there.st_mode))
+		status = open_temporary(file, mode_of(file, &there), err);
 	else
 		status = open_in_place(file, err);
 	if (status)

@@ -25,8 +25,8 @@ struct output_file {
 
 /*
  * Nothing is written through a symbolic link, or over a file of another user, in a directory that
- * others may write to; nor over a recording that is being written: output_place_check(). Sets the
- * umask for a moment, as that is the only way to read it.
+ * others may write to; nor over a recording that is being written: output_place_check(). A new file
+ * is for its owner alone, whatever the umask: it has names, and perhaps sources, of programs.
  */
 int output_file_open(struct output_file *file, const char *path, struct err *err);
 /* The same; what has the name when it is finished is kept as NAME.old. */

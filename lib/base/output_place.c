@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/chosen_file.h"
 #include "base/err.h"
 
 /* Where no file has a byte: "profc". */
@@ -32,25 +33,30 @@ void output_place_occupy(int fd)
 bool output_place_is_busy(const char *path)
 {
 	struct flock lock = lock_of(F_WRLCK);
-	cleanup_close int fd = -1;
-	struct stat found;
-
 	/* Opening a FIFO would have side effects. */
-	if (stat(path, &found) < 0 || !S_ISREG(found.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	cleanup_close int fd = linked_file_open(path, NULL);
+
 	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* Such as /tmp. */
-static bool is_shared_directory(const char *path)
+enum directory_kind {
+	DIRECTORY_OWN,	   /* the caller's or root's */
+	DIRECTORY_FOREIGN, /* another user's */
+	DIRECTORY_SHARED,  /* such as /tmp */
+};
+
+static enum directory_kind directory_kind_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	cleanup_free char *directory =
 		slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
 	struct stat found;
 
-	return stat(directory, &found) == 0 && found.st_mode & (S_ISVTX | S_IWOTH);
+	if (stat(directory, &found) < 0)
+		return DIRECTORY_OWN; /* there is nothing to write to */
+	if (found.st_mode & (S_ISVTX | S_IWOTH))
+		return DIRECTORY_SHARED;
+	return found.st_uid == 0 || found.st_uid == geteuid() ? DIRECTORY_OWN : DIRECTORY_FOREIGN;
 }
 
 static int refuse(const char *path, const char *why, struct err *err)
@@ -63,18 +69,38 @@ static int refuse(const char *path, const char *why, struct err *err)
 
 int output_place_check(const char *path, struct err *err)
 {
+	enum directory_kind kind = directory_kind_of(path);
 	struct stat found;
 
 	if (lstat(path, &found) < 0)
 		return 0;
-	if (is_shared_directory(path)) {
+	if (kind != DIRECTORY_OWN) {
 		if (S_ISLNK(found.st_mode))
 			return refuse(path, "it is a symbolic link", err);
-		if (found.st_uid != geteuid())
+		if (found.st_uid != geteuid() &&
+		    (kind == DIRECTORY_SHARED || !S_ISREG(found.st_mode)))
 			return refuse(path, "it belongs to another user", err);
 	}
 	if (output_place_is_busy(path))
 		return err_set(err, ERR_LIMIT,
 			       "cannot write %s: a recording is being written to it", path);
 	return 0;
+}
+
+int output_place_flags(const char *path)
+{
+	return directory_kind_of(path) == DIRECTORY_OWN ? 0 : O_NOFOLLOW;
+}
+
+int output_place_open(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | output_place_flags(path));
+	struct stat found;
+
+	if (fd < 0)
+		return err_sys(err, "cannot write %s", path);
+	if (fstat(fd, &found) == 0 && !S_ISREG(found.st_mode))
+		return fd;
+	close(fd);
+	return err_set(err, ERR_INVALID, "cannot write %s: it has just become a file", path);
 }

@@ -19,9 +19,17 @@ bool output_place_is_busy(const char *path);
 
 /*
  * ERR_PERMISSION: others may write to the directory of `path`, and what has that name there is a
- * symbolic link or belongs to another user. ERR_LIMIT: a recording is being written to it. 0: it
+ * symbolic link or belongs to another user, unless it is a file in that user's own directory, where
+ * another file takes its place. ERR_LIMIT: a recording is being written to it. 0: it
  * may be written, or is not there.
  */
 int output_place_check(const char *path, struct err *err);
+/*
+ * Open for writing what is no regular file, such as /dev/null or a FIFO, which may block; never
+ * through a link that others may have made. A descriptor, or a failure.
+ */
+int output_place_open(const char *path, struct err *err);
+/* O_NOFOLLOW in a directory that others may write to, else 0. */
+int output_place_flags(const char *path);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/output_place.h"
 
 /* There is no notification that a FIFO has got a reader. */
 #define LOOK_AGAIN_MS 20
@@ -80,7 +81,9 @@ static bool wait_for(struct patience *patience, int fd)
 static int open_patiently(struct patience *patience, const char *path, struct err *err)
 {
 	for (;;) {
-		int fd = open(place_of(path), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+		const char *place = place_of(path);
+		int flags = place == path ? output_place_flags(path) : 0;
+		int fd = open(place, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
 
 		if (fd >= 0)
 			return fd;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,16 +13,13 @@
 #include "base/private_file.h"
 
 int export_to_path(enum export_kind kind, const struct profile *profile,
-		   const struct export_options *options, const char *path, bool for_owner,
-		   struct err *err)
+		   const struct export_options *options, const char *path, struct err *err)
 {
 	struct output_file file;
 	int status = output_file_open(&file, path, err);
 
 	if (status)
 		return status;
-	if (for_owner && file.is_beside && file.is_new)
-		(void)fchmod(file.sink.fd, 0600);
 	status = export_write(kind, profile, options, &file.sink, err);
 	if (status)
 		output_file_discard(&file);

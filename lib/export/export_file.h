@@ -2,17 +2,13 @@
 #ifndef PROFC_EXPORT_EXPORT_FILE_H
 #define PROFC_EXPORT_EXPORT_FILE_H
 
-#include <stdbool.h>
-
 #include "export/export.h"
 
 /*
- * export_write() to a file of this name, which appears once it is complete (base/output_file.h);
- * `for_owner`: a new one can be read by its owner only.
+ * export_write() to a file of this name, which appears once it is complete (base/output_file.h).
  */
 int export_to_path(enum export_kind kind, const struct profile *profile,
-		   const struct export_options *options, const char *path, bool for_owner,
-		   struct err *err);
+		   const struct export_options *options, const char *path, struct err *err);
 
 /*
  * The same to a file for the owner alone, in this directory (base/private_file.h). Its name is in
