@@ -36,10 +36,12 @@ static bool is_recorded_file(const struct module *module)
 	return !difference;
 }
 
-static struct symbol_file *code_file_open(const struct module *module, struct err *err)
+static struct symbol_file *code_file_open(const struct profile *profile,
+					  const struct module *module, struct err *err)
 {
 	const struct symbol_options options = {0};
 	const struct symbol_request request = {.path = module->path,
+					       .chooser = profile->meta.owner,
 					       .fd = -1,
 					       .build_id = module->build_id,
 					       .nr_build_id_bytes = module->nr_build_id_bytes,
@@ -80,7 +82,8 @@ static int open_file(struct code_reader *reader, struct err *err)
 {
 	if (!reader->has_tried)
 		reader->file = code_file_open(
-			module_table_get(reader->profile->modules, reader->module), err);
+			reader->profile, module_table_get(reader->profile->modules, reader->module),
+			err);
 	reader->has_tried = true;
 	if (reader->file && !objdump_exists())
 		return err_set(err, ERR_NOT_FOUND, "objdump (of binutils) not found");

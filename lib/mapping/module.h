@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/owner.h"
+
 /*
  * Modules: the distinct pieces of code in any address space of a recording. A file is one module
  * however many processes map it. Ids are dense and count up from 0; module 0 is always [unknown].
@@ -42,6 +44,7 @@ struct module {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t nr_build_id_bytes; /* 0: none */
 	uint64_t fingerprint; /* elf_edition_of(), of files without a build-id; 0: not recorded */
+	struct owner owner;   /* of a file when it was mapped; see target_file.h */
 	int fd; /* open on the image as the target sees it, owned by the table; -1: none */
 };
 

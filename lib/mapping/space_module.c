@@ -138,6 +138,7 @@ static void open_file(const struct space *space, const struct entries *map,
 		return;
 	module->file_bytes = (uint64_t)found.st_size;
 	module->modified_ns = module_modified_ns(&found);
+	module->owner = target_file_owner(&file, &found);
 	files->image = elf_image_open(module->fd, NULL);
 	if (shows(files->image, 0, &entry->mapping, &bias))
 		open_copy(space, module, files);

@@ -13,29 +13,22 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/chosen_file.h"
 
 /* <linux/magic.h> */
 #define BTRFS_MAGIC   0x9123683E
 #define OVERLAY_MAGIC 0x794c7630
 
-/* A device or a fifo must neither block us nor be read. */
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 /*
  * btrfs and overlayfs give stat() another device number than the one in
  * /proc/PID/maps, which is the superblock's or the lower file system's.
  */
-static bool is_of_comparable_device(const struct statfs *fs)
-{
-	return (unsigned long)fs->f_type != BTRFS_MAGIC &&
-	       (unsigned long)fs->f_type != OVERLAY_MAGIC;
-}
-
 static bool device_is_comparable(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && is_of_comparable_device(&fs);
+	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type != BTRFS_MAGIC &&
+	       (unsigned long)fs.f_type != OVERLAY_MAGIC;
 }
 
 static bool is_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
@@ -55,60 +48,105 @@ static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct
 
 typedef bool is_right_file(int fd, const struct stat *stat, const struct target_file *file);
 
-/* -1 with errno if it cannot be opened, is no regular file, or not the right one. */
-static int open_checked(const char *path, is_right_file *is_right, const struct target_file *file,
-			struct stat *found)
+/* A descriptor that is checked: -1 with errno if it is not the right file. */
+static int checked(int fd, is_right_file *is_right, const struct target_file *file,
+		   const struct stat *found)
 {
-	int fd = open(path, OPEN_FLAGS);
-	struct stat stat;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && is_right(fd, &stat, file)) {
-		*found = stat;
+	if (fd < 0 || is_right(fd, found, file))
 		return fd;
-	}
 	close(fd);
 	errno = ESTALE;
 	return -1;
 }
 
+static int open_root(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* At the path below a root directory, which is closed; the kernel gave the path without links. */
+static int open_below(int root_fd, const struct target_file *file, struct stat *found)
+{
+	int fd = root_fd < 0 ? -1 : rooted_file_open(root_fd, file->path, found);
+
+	fd = checked(fd, is_the_mapped_file, file, found);
+	if (root_fd >= 0) {
+		int error = errno;
+
+		close(root_fd);
+		errno = error;
+	}
+	return fd;
+}
+
 int target_file_open(const struct target_file *file, struct stat *found)
 {
-	cleanup_free char *rooted = NULL;
 	char path[96];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid,
 		 file->start, file->end);
-	fd = open_checked(path, may_be_the_mapped_file, file, found);
+	fd = checked(linked_file_open(path, found), may_be_the_mapped_file, file, found);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
-	fd = open_checked(path, is_the_mapped_file, file, found);
+	fd = checked(linked_file_open(path, found), is_the_mapped_file, file, found);
 	if (fd >= 0 || file->path[0] != '/')
 		return fd;
-	rooted = xasprintf("/proc/%d/root%s", file->pid, file->path);
-	fd = open_checked(rooted, is_the_mapped_file, file, found);
+	fd = open_below(open_root(file->pid), file, found);
 	/* The process may have exited, with the file still at its path. */
-	return fd >= 0 ? fd : open_checked(file->path, is_the_mapped_file, file, found);
+	return fd >= 0 ? fd : open_below(open_root(getpid()), file, found);
 }
 
-static bool is_at(const struct target_file *file, const char *path)
+bool target_shares_mounts(pid_t pid)
 {
-	struct statfs fs;
+	struct stat own, other;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	return stat(path, &other) == 0 && stat("/proc/self/ns/mnt", &own) == 0 &&
+	       own.st_ino == other.st_ino && own.st_dev == other.st_dev;
+}
+
+/* Is the file at its path here, in our mount namespace? */
+static bool is_here(const struct target_file *file, const struct stat *found)
+{
+	cleanup_close int root_fd = open_root(getpid());
+	cleanup_close int fd = -1;
+	struct stat here;
+
+	if (root_fd >= 0)
+		fd = rooted_file_find(root_fd, file->path, &here);
+	return fd >= 0 && here.st_ino == found->st_ino && here.st_dev == found->st_dev;
+}
+
+struct owner target_file_owner(const struct target_file *file, const struct stat *found)
+{
+	struct owner owner = owner_of_file(found);
+
+	return owner_is_user(owner, 0) && !target_shares_mounts(file->pid) && !is_here(file, found)
+		       ? OWNER_NOBODY
+		       : owner;
+}
+
+static bool is_at(const struct target_file *file, int root_fd, const char *path)
+{
+	cleanup_close int fd = -1;
 	struct stat found;
 
-	return stat(path, &found) == 0 && found.st_ino == file->inode &&
-	       (found.st_dev == file->dev ||
-		(statfs(path, &fs) == 0 && !is_of_comparable_device(&fs)));
+	if (root_fd >= 0)
+		fd = rooted_file_find(root_fd, path, &found);
+	return fd >= 0 && is_the_mapped_file(fd, &found, file);
 }
 
 bool target_file_is_at(const struct target_file *file, const char *path)
 {
-	cleanup_free char *rooted = xasprintf("/proc/%d/root%s", file->pid, path);
+	cleanup_close int root_fd = open_root(file->pid), own_root_fd = open_root(getpid());
 
-	return is_at(file, rooted) || is_at(file, path);
+	return is_at(file, root_fd, path) || is_at(file, own_root_fd, path);
 }
 
 bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)

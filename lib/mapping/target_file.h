@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/owner.h"
+
 struct buf;
 struct stat;
 
@@ -26,6 +28,15 @@ struct target_file {
  * and writes what fstat(2) says of the file, or -1 with errno.
  */
 int target_file_open(const struct target_file *file, struct stat *found);
+
+/*
+ * Who is behind the mapped file, of which fstat(2) said `found`. A file of root's counts as root's
+ * only in our mount namespace: the root of a container is another one.
+ */
+struct owner target_file_owner(const struct target_file *file, const struct stat *found);
+
+/* Has the process our mount namespace? False if that cannot be read. */
+bool target_shares_mounts(pid_t pid);
 
 /* Is the mapped file at this path of the target, which need not be its own? Opens nothing. */
 bool target_file_is_at(const struct target_file *file, const char *path);

@@ -353,7 +353,8 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 {
 	struct naming *naming = context;
 	struct search search = {.naming = naming, .file = file, .wanted = wanted};
-	const struct symbol_request request = {.path = file->path, .fd = file->fd};
+	const struct symbol_request request = {
+		.path = file->path, .chooser = owner_of_fd(file->fd), .fd = file->fd};
 
 	naming->nr_files++;
 	if (symbol_is_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||

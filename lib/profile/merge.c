@@ -531,8 +531,10 @@ static void take_symbols(struct profile *into, const struct source *source)
 		struct module_symbols row = from->symbols.modules[i];
 		struct module_symbols *to = &into->symbols.modules[source->modules[i].v];
 
-		if (to->source != SYMBOL_SOURCE_NONE || to->problem.v != STR_EMPTY.v)
+		if (to->source != SYMBOL_SOURCE_NONE || to->problem.v != STR_EMPTY.v) {
+			to->owner = owner_join(to->owner, row.owner);
 			continue;
+		}
 		row.debug_path = source->strings[row.debug_path.v];
 		row.problem = source->strings[row.problem.v];
 		*to = row;

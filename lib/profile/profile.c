@@ -27,6 +27,7 @@ struct profile *profile_new(void)
 	profile->modules = module_table_new();
 	profile->stacks = stack_trie_new();
 	profile->private = xcalloc(1, sizeof(*profile->private));
+	profile->meta.owner = owner_caller();
 	profile->meta.exit_status = -1;
 	profile->meta.complete = true;
 	return profile;
@@ -511,4 +512,52 @@ bool profile_cpu_split(const struct profile *profile, struct cpu_split *split)
 	for (size_t i = 0; i < profile->nr_processes; i++)
 		cpu_split_add(split, &profile->processes[i].split);
 	return split->known;
+}
+
+void profile_set_owner(struct profile *profile, struct owner owner)
+{
+	if (owner_is_trusted(owner))
+		return;
+	profile->meta.owner = owner;
+	for (size_t i = 0; i < profile->symbols.nr_modules; i++)
+		profile->symbols.modules[i].owner = owner;
+	for (size_t i = 0; i < profile->nr_jit_sources; i++)
+		profile->jit_sources[i].owner = owner;
+}
+
+static bool names_source(const struct profile *profile, const struct location *location,
+			 const char *file)
+{
+	const struct function *function = &profile->symbols.functions[location->function.v];
+
+	return strcmp(profile_str(profile, location->file), file) == 0 ||
+	       strcmp(profile_str(profile, function->file), file) == 0;
+}
+
+static struct owner owner_of_frame(const struct profile *profile, size_t frame)
+{
+	uint32_t module = profile->frames[frame].where.module.v;
+
+	return module < profile->symbols.nr_modules ? profile->symbols.modules[module].owner
+						    : OWNER_NOT_RECORDED;
+}
+
+struct owner profile_source_owner(const struct profile *profile, const char *file)
+{
+	struct owner owner = profile->meta.owner;
+	bool is_named = false;
+
+	for (size_t i = 0; i < profile->symbols.nr_frames; i++) {
+		const struct frame_symbols *chain = &profile->symbols.frames[i];
+		const struct location *levels = profile->symbols.locations + chain->first;
+
+		for (uint32_t k = 0; k < chain->nr; k++) {
+			if (!names_source(profile, &levels[k], file))
+				continue;
+			owner = owner_join(owner, owner_of_frame(profile, i));
+			is_named = true;
+			break;
+		}
+	}
+	return is_named ? owner : owner_join(owner, OWNER_NOT_RECORDED);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/owner.h"
 #include "base/strtab.h"
 #include "mapping/module.h"
 #include "profile/heap.h"
@@ -124,6 +125,7 @@ struct jit_source {
 	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program gives no names */
 	struct str_id path;	   /* of the file, or empty */
 	struct str_id problem;	   /* why not more is known, for a user to read; or empty */
+	struct owner owner;	   /* who names the sources of lines */
 };
 
 /*
@@ -152,6 +154,7 @@ struct module_symbols {
 	 * frames keep no names.
 	 */
 	bool mismatched;
+	struct owner owner; /* of the files that name the sources: who chose these paths */
 };
 
 /* How a sample came about. Numbers are part of the file format: append only. */
@@ -212,6 +215,7 @@ struct profile_meta {
 	bool knows_waits;    /* those of blocked ones have what they waited for */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
+	struct owner owner;  /* of the file that it was read from; else the caller */
 };
 
 /* A user's mark in time (`--control`: mark TEXT). */
@@ -341,6 +345,13 @@ void profile_append_title(struct buf *out, const struct profile *profile);
  * and module_symbols for every module, zeroed.
  */
 void profile_reset_symbols(struct profile *profile);
+/*
+ * It was read from a file of this owner. One who is not trusted chose every path in it: no other
+ * owner that it records is believed.
+ */
+void profile_set_owner(struct profile *profile, struct owner owner);
+/* Who chose the path of this source: the owner of the modules whose code is in it, joined. */
+struct owner profile_source_owner(const struct profile *profile, const char *file);
 /* Have symbols been resolved, whether or not any was found? */
 bool profile_is_resolved(const struct profile *profile);
 /* Append a chain (innermost first) for a frame. */

@@ -145,7 +145,9 @@ enum module_symbols_column {
 	MODULE_SYMBOLS_DEBUG_PATH,
 	MODULE_SYMBOLS_PROBLEM,
 	MODULE_SYMBOLS_MISMATCHED,
+	MODULE_SYMBOLS_OWNER,
 	MODULE_SYMBOLS_COLUMNS,
+	MODULE_SYMBOLS_OLD_COLUMNS = MODULE_SYMBOLS_OWNER,
 };
 
 enum jit_names_column {
@@ -163,7 +165,9 @@ enum jit_sources_column {
 	JIT_SOURCES_SOURCE,
 	JIT_SOURCES_PATH,
 	JIT_SOURCES_PROBLEM,
+	JIT_SOURCES_OWNER,
 	JIT_SOURCES_COLUMNS,
+	JIT_SOURCES_OLD_COLUMNS = JIT_SOURCES_OWNER,
 };
 
 /* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */

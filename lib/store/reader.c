@@ -199,6 +199,8 @@ static int read_path_start(const char *path, uint64_t nr_bytes, bool names_only,
 		status = make_blocking(fd, err);
 	if (status == 0)
 		status = read_start(fd, nr_bytes, names_only, profile, salvage, err);
+	if (status == 0)
+		profile_set_owner(*profile, owner_of_fd(fd));
 	if (fd >= 0 && !is_stdin)
 		close(fd);
 	if (status < 0)

@@ -266,6 +266,7 @@ static bool read_jit_source(struct reader *reader, struct columns_in *in)
 								 SYMBOL_SOURCE_COUNT - 1),
 		.path = read_text(reader, in, JIT_SOURCES_PATH),
 		.problem = read_text(reader, in, JIT_SOURCES_PROBLEM),
+		.owner = {(uint32_t)columns_in_bounded(in, JIT_SOURCES_OWNER, UINT32_MAX)},
 	};
 
 	if (in->failed)
@@ -332,6 +333,7 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 		.debug_path = read_text(reader, in, MODULE_SYMBOLS_DEBUG_PATH),
 		.problem = read_text(reader, in, MODULE_SYMBOLS_PROBLEM),
 		.mismatched = columns_in_bounded(in, MODULE_SYMBOLS_MISMATCHED, 1),
+		.owner = {(uint32_t)columns_in_bounded(in, MODULE_SYMBOLS_OWNER, UINT32_MAX)},
 	};
 
 	begin_symbols(reader);
@@ -512,7 +514,8 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0, 0},
 	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0, 0},
 	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0},
-	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols, 0, 0},
+	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols,
+				   MODULE_SYMBOLS_OLD_COLUMNS, 0},
 	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0},
 	[RECORD_ALLOCATIONS] = {ALLOCATIONS_COLUMNS, reader_take_allocation,
 				ALLOCATIONS_OLD_COLUMNS, 0},
@@ -520,7 +523,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0},
 	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
-	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, 0, 0},
+	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, JIT_SOURCES_OLD_COLUMNS, 0},
 	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, SOURCES_OLD_COLUMNS, 0},
 	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0},
 	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},

@@ -42,6 +42,7 @@ int writer_write_jit_sources(struct store_writer *writer, const struct profile *
 		columns_out_uint(out, JIT_SOURCES_SOURCE, row->source);
 		columns_out_uint(out, JIT_SOURCES_PATH, row->path.v);
 		columns_out_uint(out, JIT_SOURCES_PROBLEM, row->problem.v);
+		columns_out_uint(out, JIT_SOURCES_OWNER, row->owner.v);
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_JIT_SOURCES, err);
 	}
@@ -115,6 +116,7 @@ int writer_write_module_symbols(struct store_writer *writer, const struct profil
 		columns_out_uint(out, MODULE_SYMBOLS_DEBUG_PATH, row->debug_path.v);
 		columns_out_uint(out, MODULE_SYMBOLS_PROBLEM, row->problem.v);
 		columns_out_uint(out, MODULE_SYMBOLS_MISMATCHED, row->mismatched);
+		columns_out_uint(out, MODULE_SYMBOLS_OWNER, row->owner.v);
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_MODULE_SYMBOLS, err);
 	}

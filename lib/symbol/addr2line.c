@@ -30,7 +30,7 @@ int addr2line_open(const char *exe, const char *section, const struct symbol_opt
 		   const struct addr2line_format *format, struct addr2line **opened,
 		   struct err *err)
 {
-	const struct symbol_request request = {.path = exe, .fd = -1};
+	const struct symbol_request request = {.path = exe, .chooser = owner_caller(), .fd = -1};
 	struct addr2line *addr2line;
 	uint64_t section_start = 0;
 	struct symbol_file *file;

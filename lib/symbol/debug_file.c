@@ -4,7 +4,6 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/chosen_file.h"
 #include "symbol/elf_section.h"
 #include "symbol/types.h"
 
@@ -38,14 +38,14 @@ static bool same_build_id(const struct build_id *a, const struct build_id *b)
 	return a->nr == b->nr && memcmp(a->bytes, b->bytes, a->nr) == 0;
 }
 
-int open_regular_file(const char *path)
+int open_regular_file(const char *path, struct owner chooser)
 {
 	struct stat stat;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = chosen_file_open(path, chooser, &stat);
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_size == 0) {
+	if (stat.st_size == 0) {
 		close(fd);
 		errno = ENOEXEC;
 		return -1;
@@ -120,6 +120,7 @@ static bool has_checksum(int fd, uint32_t wanted, const atomic_bool *ended)
 
 /* What a candidate must be. */
 struct proof {
+	struct owner chooser;		 /* of its path */
 	const struct build_id *build_id; /* nr 0: not known */
 	bool has_crc;
 	uint32_t crc;
@@ -129,7 +130,7 @@ struct proof {
 
 static int open_proven(const char *path, const struct proof *proof)
 {
-	int fd = open_regular_file(path);
+	int fd = open_regular_file(path, proof->chooser);
 	struct build_id id;
 
 	if (fd < 0)
@@ -173,7 +174,11 @@ static void append_build_id_path(struct buf *path, const struct build_id *id)
 static int find_by_build_id(const struct symbol_options *options, const struct build_id *id,
 			    char **found, char **refused)
 {
-	const struct proof proof = {.build_id = id, .refused = refused, .ended = options->ended};
+	/* The debug roots are the caller's, and a build-id is no path. */
+	const struct proof proof = {.chooser = owner_caller(),
+				    .build_id = id,
+				    .refused = refused,
+				    .ended = options->ended};
 	char *root;
 	int fd = -1;
 
@@ -237,10 +242,14 @@ static char *directory_of(const char *path)
 }
 
 int debug_file_find(const struct symbol_options *options, Elf *elf, const char *path,
-		    const struct build_id *build_id, char **found, char **refused)
+		    struct owner owner, const struct build_id *build_id, char **found,
+		    char **refused)
 {
-	struct proof proof = {
-		.build_id = build_id, .has_crc = true, .refused = refused, .ended = options->ended};
+	struct proof proof = {.chooser = owner,
+			      .build_id = build_id,
+			      .has_crc = true,
+			      .refused = refused,
+			      .ended = options->ended};
 	cleanup_free char *directory = directory_of(path);
 	const char *link;
 	GElf_Word crc;
@@ -303,9 +312,10 @@ static char *real_directory_of(const char *path)
 }
 
 int debug_file_find_supplement(const struct symbol_options *options,
-			       const struct supplement_link *link, const char *debug_path)
+			       const struct supplement_link *link, const char *debug_path,
+			       struct owner owner)
 {
-	const struct proof proof = {.build_id = &link->build_id};
+	const struct proof proof = {.chooser = owner, .build_id = &link->build_id};
 	cleanup_free char *directory = real_directory_of(debug_path);
 	cleanup_free char *found = NULL;
 	int fd;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/owner.h"
 #include "mapping/module.h"
 
 struct symbol_options;
@@ -24,8 +25,11 @@ struct build_id {
 /* The build-id of an ELF file; nr 0 when it has none. */
 struct build_id build_id_of(struct Elf *elf);
 
-/* Open a regular, non-empty file for reading; -1 with errno else. Never blocks on a FIFO. */
-int open_regular_file(const char *path);
+/*
+ * Open a regular, non-empty file for reading, by the rules of chosen_file_open() for who chose the
+ * path; -1 with errno else.
+ */
+int open_regular_file(const char *path, struct owner chooser);
 
 /*
  * The debug roots, in order: the user's, the sysroot's, the standard one. The caller's; NULL:
@@ -34,13 +38,14 @@ int open_regular_file(const char *path);
 char *debug_file_root(const struct symbol_options *options, size_t index);
 
 /*
- * Find the debug file of `elf`, known as `path` to its process. `elf` may be
- * NULL: by build-id only. Returns a descriptor and *found, both the caller's,
- * or -1. *refused, NULL before, becomes the caller's path of the first file
- * that was found but is of another build, if any.
+ * Find the debug file of `elf`, which `owner` is behind, known as `path` to its process. `elf` may
+ * be NULL: by build-id only. Returns a descriptor and *found, both the caller's, or -1. *refused,
+ * NULL before, becomes the caller's path of the first file that was found but is of another build,
+ * if any.
  */
 int debug_file_find(const struct symbol_options *options, struct Elf *elf, const char *path,
-		    const struct build_id *build_id, char **found, char **refused);
+		    struct owner owner, const struct build_id *build_id, char **found,
+		    char **refused);
 
 /* The common file of dwz that a file refers to. The name is borrowed from that file. */
 struct supplement_link {
@@ -52,10 +57,12 @@ struct supplement_link {
 bool debug_file_supplement_link(struct Elf *debug, struct supplement_link *link);
 
 /*
- * Find the common file for a file at `debug_path`: where the link says, from there on in the
- * other debug roots, or by build-id. Returns a descriptor, the caller's, or -1.
+ * Find the common file for a file at `debug_path`, which `owner` is behind: where the link says,
+ * from there on in the other debug roots, or by build-id. Returns a descriptor, the caller's, or
+ * -1.
  */
 int debug_file_find_supplement(const struct symbol_options *options,
-			       const struct supplement_link *link, const char *debug_path);
+			       const struct supplement_link *link, const char *debug_path,
+			       struct owner owner);
 
 #endif

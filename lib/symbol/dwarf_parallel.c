@@ -44,7 +44,8 @@ static void worker_init(struct dwarf_worker *worker, const struct symbol_object 
 		dwarf_file_init_like(&worker->supplement, &object->supplement_dwarf);
 		worker->file.supplement = &worker->supplement;
 	}
-	split_dwarf_init(&worker->split, object->split.options, object->split.program);
+	split_dwarf_init(&worker->split, object->split.options, object->split.program,
+			 object->split.owner);
 	result_builder_init(&worker->builder, worker->nr);
 	worker->builder.verbatim = builder->verbatim;
 	worker->builder.symbol_at = builder->symbol_at;
@@ -104,6 +105,7 @@ void dwarf_resolve_parallel(struct symbol_object *object, const uint64_t *addres
 	for (size_t i = 0; i < nr_parts; i++) {
 		object->dwarf.damaged |= workers[i].file.damaged;
 		object->split.nr_missing += workers[i].split.nr_missing;
+		object->split.owner = owner_join(object->split.owner, workers[i].split.owner);
 		result_builder_take(builder, &workers[i].builder, nr * i / nr_parts);
 		worker_release(&workers[i]);
 	}

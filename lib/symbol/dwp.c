@@ -9,9 +9,9 @@
 #include "base/alloc.h"
 #include "symbol/debug_file.h"
 
-struct dwp *dwp_open(const char *path, const atomic_bool *ended)
+struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *ended)
 {
-	int fd = open_regular_file(path);
+	int fd = open_regular_file(path, chooser);
 	struct dwp *dwp;
 
 	if (fd < 0)

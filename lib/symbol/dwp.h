@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/owner.h"
 #include "symbol/elf_section.h"
 
 /*
@@ -18,8 +19,11 @@ struct dwp {
 	struct dwarf_bytes index; /* .debug_cu_index */
 };
 
-/* NULL: there is no file at `path`. One that is no package holds nothing. symbol_options.ended. */
-struct dwp *dwp_open(const char *path, const atomic_bool *ended);
+/*
+ * NULL: there is no file at `path` that its chooser may read. One that is no package holds nothing.
+ * symbol_options.ended.
+ */
+struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *ended);
 void dwp_close(struct dwp *dwp);
 
 /* The parts of the sections that belong to a unit; false when it is not in the package. */

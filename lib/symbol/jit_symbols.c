@@ -125,6 +125,7 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 	free(rows);
 	if (source) {
 		builder.result->source = source->source;
+		builder.result->owner = source->owner;
 		if (source->path.v != STR_EMPTY.v)
 			builder.result->debug_path = xstrdup(profile_str(profile, source->path));
 	}

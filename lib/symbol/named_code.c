@@ -127,8 +127,10 @@ static void add_ranges(struct named_code *code, struct symbol_functions *functio
 
 static void search(struct named_code *code, const struct module *module, struct searched *searched)
 {
-	const struct symbol_request request = {
-		.path = module->path, .fd = module->fd, .recorded = module};
+	const struct symbol_request request = {.path = module->path,
+					       .chooser = module->owner,
+					       .fd = module->fd,
+					       .recorded = module};
 	struct symbol_functions *functions;
 	struct symbol_file *file;
 

@@ -144,15 +144,18 @@ static int fetch(struct symbol_object *object, const struct symbol_options *opti
 
 static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)
 {
-	object->debug_fd = debug_file_find(options, object->elf, object->path, &object->build_id,
-					   &object->debug_path, &object->refused_debug_path);
+	object->debug_fd = debug_file_find(options, object->elf, object->path, object->owner,
+					   &object->build_id, &object->debug_path,
+					   &object->refused_debug_path);
 	if (object->debug_fd < 0)
 		object->debug_fd = fetch(object, options, &object->build_id, &object->debug_path);
 	if (object->debug_fd < 0)
 		return;
 	object->debug = begin(object->debug_fd);
-	if (object->debug)
+	if (object->debug) {
+		object->owner = owner_join(object->owner, owner_of_fd(object->debug_fd));
 		return;
+	}
 	/* Nothing for libdwfl either. */
 	close(object->debug_fd);
 	object->debug_fd = -1;
@@ -168,7 +171,7 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 
 	if (!debug_file_supplement_link(debug, &link))
 		return;
-	object->supplement_fd = debug_file_find_supplement(options, &link, path);
+	object->supplement_fd = debug_file_find_supplement(options, &link, path, object->owner);
 	if (object->supplement_fd < 0)
 		object->supplement_fd = fetch(object, options, &link.build_id, &fetched);
 	if (object->supplement_fd >= 0)
@@ -178,6 +181,7 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 		object->missing_supplement = xstrdup(link.name);
 		return;
 	}
+	object->owner = owner_join(object->owner, owner_of_fd(object->supplement_fd));
 	dwarf_file_init(&object->supplement_dwarf, sections);
 	object->supplement_dwarf.ended = options->ended;
 	dwarf_file_read_roots(&object->supplement_dwarf);
@@ -238,8 +242,8 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 		object->address_bias = first_code_address(elf);
 	else
 		object->dwarf.fd = elf == object->debug ? object->debug_fd : object->fd;
-	split_dwarf_init(&object->split, options, object->path);
 	open_supplement(object, options, elf);
+	split_dwarf_init(&object->split, options, object->path, object->owner);
 	dwarf_file_read_roots(&object->dwarf);
 }
 
@@ -258,7 +262,7 @@ static int open_requested(const struct symbol_options *options,
 	if (request->fd >= 0)
 		return fcntl(request->fd, F_DUPFD_CLOEXEC, 0);
 	path = xasprintf("%s%s", options->sysroot ? options->sysroot : "", request->path);
-	return open_regular_file(path);
+	return open_regular_file(path, request->chooser);
 }
 
 /*
@@ -313,6 +317,12 @@ static int open_image(struct symbol_object *object, const struct symbol_request 
 	return result;
 }
 
+/* A copy of the file belongs to profc. */
+static struct owner owner_behind(const struct symbol_request *request, int fd)
+{
+	return request->fd >= 0 && request->recorded ? request->recorded->owner : owner_of_fd(fd);
+}
+
 /* For a missing file: its debug file, which has the same addresses. */
 static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
 			    const struct symbol_request *request)
@@ -325,8 +335,8 @@ static int open_by_build_id(struct symbol_object *object, const struct symbol_op
 	id.nr = request->nr_build_id_bytes;
 	if (id.nr)
 		memcpy(id.bytes, request->build_id, id.nr);
-	fd = debug_file_find(options, NULL, request->path, &id, &object->debug_path,
-			     &object->refused_debug_path);
+	fd = debug_file_find(options, NULL, request->path, request->chooser, &id,
+			     &object->debug_path, &object->refused_debug_path);
 	if (fd < 0)
 		fd = fetch(object, options, &id, &object->debug_path);
 	object->is_debug_file_only = fd >= 0;
@@ -358,6 +368,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	};
 	elf_version(EV_CURRENT);
 	if (fd >= 0) {
+		object->owner = owner_behind(request, fd);
 		result = open_image(object, request, fd, err);
 		if (result < 0)
 			return result;
@@ -373,6 +384,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 			return 0;
 		close_module(object);
 		object->is_mismatched = false;
+		object->owner = owner_of_fd(debug_fd);
 		result = report_module(object, debug_fd, err);
 		if (result < 0)
 			return result;
@@ -380,6 +392,11 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	}
 	open_dwarf(object, options);
 	return 0;
+}
+
+struct owner symbol_object_owner(const struct symbol_object *object)
+{
+	return object->split.options ? object->split.owner : object->owner;
 }
 
 void symbol_object_close(struct symbol_object *object)

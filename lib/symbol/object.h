@@ -25,6 +25,7 @@ struct symbol_object {
 	Elf *elf; /* the file itself, or the debug file in its place; the Dwfl's */
 	int fd;	  /* open on the same file, or -1 */
 	char *path;
+	struct owner owner; /* of all the files that are open; see split.owner as well */
 	struct build_id build_id;
 	Elf *debug; /* the separate debug file, or NULL; owned */
 	int debug_fd;
@@ -56,6 +57,8 @@ struct symbol_object {
  */
 int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
 		       const struct symbol_request *request, struct err *err);
+/* Who is behind all files that were read so far, and so behind the sources they name. */
+struct owner symbol_object_owner(const struct symbol_object *object);
 void symbol_object_close(struct symbol_object *object);
 
 #endif

@@ -159,11 +159,20 @@ static unsigned int threads_for(const struct resolve_run *run, const struct modu
 	return (unsigned int)((nr_threads() * job->nr + nr - 1) / nr);
 }
 
+/* A recording that was read has no owners of modules: what it says is its owner's. */
+static struct owner chooser_of(const struct profile *profile, const struct module *module)
+{
+	return module->owner.v == OWNER_NOT_RECORDED.v
+		       ? profile->meta.owner
+		       : owner_join(profile->meta.owner, module->owner);
+}
+
 static void resolve_file(const struct resolve_run *run, struct module_job *job, int fd)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
 	const struct symbol_request request = {
 		.path = module->path,
+		.chooser = chooser_of(run->profile, module),
 		.fd = fd,
 		.build_id = module->build_id,
 		.nr_build_id_bytes = module->nr_build_id_bytes,
@@ -430,6 +439,7 @@ static void store_job(struct profile *profile, const struct known_symbols *known
 	row->debug_path = intern(profile, job->result->debug_path);
 	row->problem = intern(profile, job->result->problem);
 	row->mismatched = job->result->mismatched;
+	row->owner = job->result->owner;
 	store_chains(profile, job);
 }
 

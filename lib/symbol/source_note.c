@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/chosen_file.h"
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "profile/profile.h"
@@ -19,7 +20,7 @@ static void note(struct profile *profile, struct str_id file, bool *is_noted)
 	if (is_noted[file.v] || *path != '/')
 		return;
 	is_noted[file.v] = true;
-	if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) {
+	if (chosen_file_find(path, profile_source_owner(profile, path), &found)) {
 		const struct profile_source row = {
 			.file = file,
 			.nr_bytes = (uint64_t)found.st_size,

@@ -24,9 +24,9 @@ struct split_unit {
 };
 
 void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *options,
-		      const char *program)
+		      const char *program, struct owner owner)
 {
-	*split = (struct split_dwarf){.options = options, .program = program};
+	*split = (struct split_dwarf){.options = options, .program = program, .owner = owner};
 }
 
 void split_dwarf_release(struct split_dwarf *split)
@@ -92,20 +92,22 @@ static struct dwarf_file *accept(const struct split_dwarf *split, struct dwarf_u
 	return NULL;
 }
 
-static bool open_dwo_at(const struct split_dwarf *split, struct split_unit *found,
+static bool open_dwo_at(struct split_dwarf *split, struct split_unit *found,
 			struct dwarf_unit *skeleton, const char *path)
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 
-	found->fd = open_regular_file(path);
+	found->fd = open_regular_file(path, split->owner);
 	if (found->fd < 0)
 		return false;
 	found->elf = elf_begin(found->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (found->elf &&
 	    elf_dwarf_sections(found->elf, true, split->options->ended, &found->inflated, sections))
 		found->file = accept(split, skeleton, sections);
-	if (found->file)
+	if (found->file) {
+		split->owner = owner_join(split->owner, owner_of_fd(found->fd));
 		return true;
+	}
 	elf_end(found->elf);
 	inflated_sections_release(&found->inflated);
 	close(found->fd);
@@ -141,14 +143,14 @@ static struct dwp *open_package(const struct split_dwarf *split)
 	const char *slash = strrchr(split->program, '/');
 	cleanup_free char *beside =
 		xasprintf("%s%s.dwp", options->sysroot ? options->sysroot : "", split->program);
-	struct dwp *package = dwp_open(beside, options->ended);
+	struct dwp *package = dwp_open(beside, split->owner, options->ended);
 	char *root;
 
 	for (size_t i = 0; !package && (root = debug_file_root(options, i)); i++) {
 		cleanup_free char *path =
 			xasprintf("%s/%s.dwp", root, slash ? slash + 1 : split->program);
 
-		package = dwp_open(path, options->ended);
+		package = dwp_open(path, split->owner, options->ended);
 		free(root);
 	}
 	return package;
@@ -161,6 +163,8 @@ static void open_from_package(struct split_dwarf *split, struct split_unit *foun
 
 	if (!split->has_looked_for_package)
 		split->package = open_package(split);
+	if (split->package && !split->has_looked_for_package)
+		split->owner = owner_join(split->owner, owner_of_fd(split->package->fd));
 	split->has_looked_for_package = true;
 	if (split->package && dwp_find(split->package, skeleton->dwo_id, sections))
 		found->file = accept(split, skeleton, sections);

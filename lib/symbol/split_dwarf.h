@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/owner.h"
 #include "symbol/dwarf_file.h"
 
 struct symbol_options;
@@ -17,6 +18,7 @@ struct symbol_options;
 struct split_dwarf {
 	const struct symbol_options *options; /* borrowed */
 	const char *program;		      /* path of the program; borrowed */
+	struct owner owner;		      /* of all files that were read so far */
 	struct split_unit *units;
 	size_t nr, cap;
 	struct index_set index;
@@ -26,7 +28,7 @@ struct split_dwarf {
 };
 
 void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *options,
-		      const char *program);
+		      const char *program, struct owner owner);
 void split_dwarf_release(struct split_dwarf *split);
 
 /*

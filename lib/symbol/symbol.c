@@ -369,6 +369,7 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
 	if (status < 0)
 		return status;
 	*result = symbol_file_resolve(file, request->addresses, request->nr_addresses);
+	(*result)->owner = symbol_object_owner(&file->object);
 	symbol_file_close(file);
 	return 0;
 }

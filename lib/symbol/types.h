@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/owner.h"
 #include "profile/symbol_source.h"
 
 struct module;
@@ -60,6 +61,7 @@ static inline bool symbol_is_ended(const atomic_bool *ended)
 /* What is to be resolved. Borrowed. */
 struct symbol_request {
 	const char *path;	 /* as the target saw it; for messages and debug-file search */
+	struct owner chooser;	 /* of the path */
 	int fd;			 /* open on the very file that was mapped, or -1: open `path` */
 	const uint8_t *build_id; /* what the file must carry; nr 0: not known */
 	size_t nr_build_id_bytes;
@@ -102,10 +104,11 @@ struct symbol_result {
 	struct symbol_location *locations;
 	size_t nr_locations;
 	enum symbol_source source;
-	char *debug_path; /* the separate debug file used, or NULL */
-	char *problem;	  /* why it is not better, for a user to read; or NULL */
-	bool mismatched;  /* the file found is not the one that was mapped: nothing resolved */
-	void *arena;	  /* private: owns the texts */
+	char *debug_path;   /* the separate debug file used, or NULL */
+	char *problem;	    /* why it is not better, for a user to read; or NULL */
+	struct owner owner; /* of the files that it was read from, joined */
+	bool mismatched;    /* the file found is not the one that was mapped: nothing resolved */
+	void *arena;	    /* private: owns the texts */
 };
 
 void symbol_result_free(struct symbol_result *result); /* may be NULL */

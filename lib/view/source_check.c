@@ -66,6 +66,14 @@ void source_check(const struct source_check *check, struct buf *note, struct buf
 	const struct source_file_text *text = check->text;
 	uint64_t built = built_ns(check->module);
 
+	if (!text->path && text->is_refused) {
+		buf_printf(note,
+			   "source file %s is not shown: it is named by a program or recording "
+			   "of a user who may not read it, or reached by another user's link "
+			   "(use --source-path OLD=NEW to allow it)",
+			   check->recorded);
+		return;
+	}
 	if (!text->path) {
 		buf_printf(note,
 			   "source file %s not found: showing line numbers only "

@@ -2,7 +2,7 @@
 /* Finds and reads source files. */
 #include "view/source_file.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/chosen_file.h"
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "profile/profile.h"
@@ -49,15 +50,14 @@ static void split_lines(struct source_file_text *text, size_t nr_bytes)
 	}
 }
 
-static bool try_read(const char *path, struct source_file_text *text)
+static bool try_read(const char *path, struct owner chooser, struct source_file_text *text)
 {
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
+	cleanup_close int fd = chosen_file_open(path, chooser, &status);
 	size_t nr_bytes;
 	char *bytes;
 
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_size > SOURCE_MAX_BYTES)
+	if (fd < 0 || status.st_size > SOURCE_MAX_BYTES)
 		return false;
 	nr_bytes = (size_t)status.st_size;
 	bytes = xmalloc(nr_bytes + 1);
@@ -77,8 +77,19 @@ static bool try_read(const char *path, struct source_file_text *text)
 	return true;
 }
 
-/* OLD=NEW: a path that begins with OLD begins with NEW instead. */
-static bool try_mapped(const char *recorded, const char *map, struct source_file_text *text)
+/* Does the end of a path lead out of the directory that is put before it? */
+static bool has_parent(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2) {
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* OLD=NEW: a path that begins with OLD begins with NEW instead, which is the user's choice. */
+static bool try_mapped(const char *recorded, const char *map, struct owner chooser,
+		       struct source_file_text *text)
 {
 	size_t nr_old = strcspn(map, "=");
 	struct buf path = {0};
@@ -87,7 +98,8 @@ static bool try_mapped(const char *recorded, const char *map, struct source_file
 	if (map[nr_old] == '=' && strncmp(recorded, map, nr_old) == 0) {
 		buf_append_str(&path, map + nr_old + 1);
 		buf_append_str(&path, recorded + nr_old);
-		found = try_read(buf_str(&path), text);
+		found = try_read(buf_str(&path),
+				 has_parent(recorded + nr_old) ? chooser : owner_caller(), text);
 	}
 	buf_release(&path);
 	return found;
@@ -118,17 +130,21 @@ static bool try_kept(const struct profile *profile, const char *recorded,
 bool source_file_read(const struct profile *profile, const char *recorded, const char *named,
 		      const struct source_maps *maps, struct source_file_text *text)
 {
+	struct owner chooser = profile ? profile_source_owner(profile, recorded) : owner_caller();
+
+	*text = (struct source_file_text){0};
 	for (size_t i = 0; i < maps->nr; i++)
-		if (try_mapped(recorded, maps->texts[i], text))
+		if (try_mapped(recorded, maps->texts[i], chooser, text))
 			return true;
 	if (try_kept(profile, recorded, text))
 		return true;
-	if (try_read(recorded, text))
+	if (try_read(recorded, chooser, text))
 		return true;
-	if (named && try_read(named, text))
+	text->is_refused = errno == EACCES && (geteuid() == 0 || !owner_is_trusted(chooser));
+	if (named && try_read(named, chooser, text))
 		return true;
 	for (const char *at = recorded; (at = strchr(at, '/')) != NULL;)
-		if (try_read(++at, text))
+		if (try_read(++at, chooser, text))
 			return true;
 	return false;
 }

@@ -24,13 +24,16 @@ struct source_file_text {
 	size_t nr_lines, cap_lines;
 	uint64_t nr_bytes;    /* of the file */
 	uint64_t modified_ns; /* since the epoch */
+	bool is_refused;      /* not read: whoever named it may not read it */
 };
 
 /*
  * Find and read the source that debug information calls `recorded`: under what
  * `maps` make of it, then the text that the recording has kept (profile may be NULL), at the path
  * itself, at `named` (what the user gave, or NULL), and below the current directory under ever
- * shorter ends of the path. false if it is not found. Only regular files of a sensible size.
+ * shorter ends of the path. false if it is not found. Only regular files of a sensible size, and
+ * only such as the owner of the module or the recording that names it may read, if that is neither
+ * the caller nor root (base/chosen_file.h); what `maps` say is the user's choice.
  */
 bool source_file_read(const struct profile *profile, const char *recorded, const char *named,
 		      const struct source_maps *maps, struct source_file_text *text);

@@ -417,6 +417,8 @@ static struct function_id made_up_function(struct profile *profile, uint64_t num
 static void make_symbols(struct profile *profile)
 {
 	profile_reset_symbols(profile);
+	for (size_t i = 0; i < profile->symbols.nr_modules; i++)
+		profile->symbols.modules[i].owner = owner_caller();
 	for (uint32_t i = 0; i < profile->nr_frames; i++) {
 		uint64_t address = profile->frames[i].where.address;
 		uint64_t number = (address - 0x1000) / 0x180;

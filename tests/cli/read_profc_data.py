@@ -33,7 +33,7 @@ TABLES = {
     11: ("marks", "time text"),
     12: ("functions", "name linkage_name file line"),
     13: ("locations", "frame function file line"),
-    14: ("module_symbols", "source debug_file problem mismatched"),
+    14: ("module_symbols", "source debug_file problem mismatched owner"),
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete counts refusals allocations moments"),
     16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 	file.relocatable = true; /* the corpus is of object files: code begins at 0 */
 	file.supplement = &file; /* as wrong as can be, and must not matter */
 	dwarf_file_read_roots(&file);
-	split_dwarf_init(&split, &options, "/nonexistent/program");
+	split_dwarf_init(&split, &options, "/nonexistent/program", owner_caller());
 	result_builder_init(&builder, NR_ADDRESSES);
 	dwarf_resolve(&file, &split, addresses, NR_ADDRESSES, &builder);
 	symbol_result_free(result_builder_finish(&builder));

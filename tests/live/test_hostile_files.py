@@ -110,6 +110,182 @@ class HostileCase(LiveCase):
                     self.fail(f"{path} is not shown in {text[:300]}")
 
 
+class Sources(HostileCase):
+    def hidden(self):
+        """What the user may not read, by every way to name it."""
+        closed = self.made_directory("closed", 0o700)
+        paths = [
+            self.made_file("only-root", 0o600),
+            self.made_file("closed/others-may-read", 0o644),
+            f"{closed}/../closed/./others-may-read",
+        ]
+        for name, target in ("link-to-file", paths[0]), ("link-to-directory", closed):
+            os.symlink(target, f"{self.home}/{name}")
+            os.chown(f"{self.home}/{name}", NOBODY, NOBODY, follow_symlinks=False)
+        return paths + [f"{self.home}/link-to-file",
+                        f"{self.home}/link-to-directory/others-may-read"]
+
+    def assertNothingOf(self, data):
+        self.assertHidden(data, ["only-root", "others-may-read"])
+
+    def test_root_shows_none_that_the_user_may_not_read(self):
+        program = self.program("program", self.hidden())
+        for options in ["--with-source"], []:
+            data = self.attach([program], *options)
+            self.assertNothingOf(data)
+        done = profc("annotate", "-i", data, self.path("only-root"))
+        self.assertIn("is not shown: it is named by a program or recording of a user who may not "
+                      "read it", done.stderr)
+        # What root names, root allows.
+        done = profc("annotate", "-i", data, "--source-path", f"{self.directory}={self.directory}",
+                     self.path("only-root"))
+        self.assertIn(f"{SECRET} of only-root", done.stdout)
+        # But not where that leads elsewhere.
+        done = profc("annotate", "-i", data, "--source-path", f"{self.directory}/closed=/var",
+                     "others-may-read")
+        self.assertNotIn(SECRET, done.stdout)
+
+    def test_root_shows_what_the_user_may_read(self):
+        paths = [self.made_file("public", 0o644), self.made_file("home/own", 0o600, NOBODY)]
+        self.assertShown(self.attach([self.program("program", paths)]), paths)
+
+    def test_a_relative_path_is_none_that_the_user_may_not_reach(self):
+        self.made_directory("closed", 0o700)
+        self.made_directory("closed/here", 0o755)
+        self.made_file("closed/here/relative", 0o644)
+        data = self.attach([self.program("program", ["relative"])])
+        done = profc("annotate", "-i", data, cwd=self.path("closed/here"))
+        self.assertNotIn(SECRET, done.stdout)
+
+    def test_nothing_waits_for_a_fifo_or_reads_a_device_or_a_file_without_end(self):
+        fifo, large = f"{self.home}/fifo", self.made_file("home/large", 0o644, NOBODY)
+        os.mkfifo(fifo, 0o666)
+        os.truncate(large, 1 << 40)
+        paths = [fifo, "/dev/zero", "/dev/tty", "/proc/kmsg", large]
+        data = self.attach([self.program("program", paths)], "--with-source")
+        self.outputs(data)
+        self.assertHidden(data, [large])
+
+    def test_a_recording_of_the_user_has_no_more_rights_than_the_user(self):
+        """Whatever it says of itself: here of a program of root's."""
+        program = self.program("program", self.hidden(), owner=0)
+        data = f"{self.home}/data"
+        profc("record", "-q", "-o", data, "--", program, "until", cwd=self.home, **self.user)
+        self.assertNothingOf(data)
+        with open(data, "rb") as pipe:
+            done = profc("annotate", "-i", "-", "-n", "100", stdin=pipe)
+        self.assertNotIn(SECRET, done.stdout)
+        # What root makes of it is no more trusted.
+        os.unlink(program)
+        profc("symbolize", "-i", data, "-o", self.path("named.data"))
+        self.assertNothingOf(self.path("named.data"))
+        profc("merge", data, data, "-o", self.path("merged.data"))
+        self.assertNothingOf(self.path("merged.data"))
+
+    def test_roots_own_programs_show_what_root_may_read(self):
+        self.made_directory("closed", 0o700)
+        paths = [self.made_file("only-root", 0o600), self.made_file("closed/others-may-read", 0o644)]
+        data = self.attach([self.program("program", paths, owner=0)], user={})
+        self.assertShown(data, paths)
+
+    def test_a_user_sees_what_the_user_may_read(self):
+        paths = [self.made_file("home/own", 0o600, NOBODY)]
+        for owner in NOBODY, 0:
+            program = self.program("program", paths, owner)
+            data = f"{self.home}/data"
+            profc("record", "-q", "-o", data, "--", program, "until", cwd=self.home, **self.user)
+            done = profc("annotate", "-i", data, "-n", "100", cwd=self.home, **self.user)
+            self.assertIn(f"{SECRET} of own", done.stdout)
+
+    def test_a_link_of_a_user_on_the_way_of_roots_own_program(self):
+        """In a directory where it was built, and that a user has made again."""
+        secret = self.made_file("only-root", 0o600)
+        os.symlink(secret, f"{self.home}/built.c")
+        os.chown(f"{self.home}/built.c", NOBODY, NOBODY, follow_symlinks=False)
+        data = self.attach([self.program("program", [f"{self.home}/built.c"], owner=0)], user={})
+        self.assertHidden(data, [secret])
+
+    def test_a_program_of_root_that_others_may_write_to_is_not_roots_own(self):
+        program = self.program("program", self.hidden(), owner=0)
+        os.chmod(program, 0o777)
+        self.assertNothingOf(self.attach([program]))
+
+    def test_a_debug_file_of_the_user_beside_a_program_of_roots(self):
+        program = self.program("program", self.hidden(), owner=0)
+        os.mkdir(f"{self.home}/.debug")
+        debug = f"{self.home}/.debug/names"
+        for command in (
+            ["objcopy", "--only-keep-debug", program, debug],
+            ["objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program,
+             f"{self.home}/program"],
+        ):
+            subprocess.run([need(command[0]), *command[1:]], check=True)
+        os.chown(debug, NOBODY, NOBODY)
+        data = self.attach([f"{self.home}/program"])
+        self.assertEqual(Recording(data).function("f0")["function"], "f0")
+        self.assertNothingOf(data)
+
+    def test_a_file_of_root_in_a_container_is_not_roots(self):
+        paths = [self.made_file("only-root", 0o600)]
+        program = self.program("program", paths, owner=0)
+        inside = f"mount -t tmpfs none {self.home} && cp {program} {self.home} && exec {self.home}/program"
+        data = self.attach([need("unshare"), "--mount", "sh", "-c", inside], user={})
+        self.assertEqual(Recording(data).function("f0")["function"], "f0")
+        self.assertHidden(data, paths)
+
+
+class Programs(HostileCase):
+    """Files of programs, and what is run on them."""
+
+    def test_debug_files_that_are_fifos_or_lead_elsewhere(self):
+        """Beside the program, by a link out of its directory, and as the common file of dwz."""
+        program = self.program("program", [self.made_file("public", 0o644)])
+        os.mkfifo(f"{self.home}/fifo", 0o666)
+        os.mkdir(f"{self.home}/.debug")
+        os.mkfifo(f"{self.home}/.debug/names", 0o666)
+        supplement = f"{self.home}/fifo".encode() + b"\0" + bytes(range(20))
+        for link, name in ("names", "beside"), (f"../../..{self.home}/fifo", "outside"):
+            with open(self.path("link"), "wb") as section:
+                section.write(link.encode().ljust(len(link) // 4 * 4 + 4, b"\0") + b"1234")
+            with open(self.path("supplement"), "wb") as section:
+                section.write(supplement)
+            odd = f"{self.home}/{name}"
+            subprocess.run(
+                [need("objcopy"), "--strip-debug", f"--add-section=.gnu_debuglink={self.path('link')}",
+                 f"--add-section=.gnu_debugaltlink={self.path('supplement')}", program, odd],
+                check=True)
+            data = self.attach([odd])
+            self.assertEqual(Recording(data).function("f0")["module"], odd)
+
+    def test_split_debug_information_that_is_a_fifo(self):
+        program = self.program("program", [self.made_file("public", 0o644)],
+                               flags=["-gsplit-dwarf", "-dumpbase", "", "-dumpdir", f"{self.home}/"])
+        for name in os.listdir(self.home):
+            os.unlink(f"{self.home}/{name}")
+            os.mkfifo(f"{self.home}/{name}", 0o666)
+        os.mkfifo(program + ".dwp", 0o666)
+        self.assertEqual(Recording(self.attach([program])).function("f0")["module"], program)
+
+    def test_a_program_that_became_something_else_while_it_ran(self):
+        """The file that is mapped is read, or none."""
+        program = self.program("program", [self.made_file("public", 0o644)])
+        secret = self.made_file("only-root", 0o600)
+        for replace in (lambda: os.mkfifo(program, 0o666), lambda: os.symlink(secret, program)):
+            shutil.copy(program, self.path("kept"))
+            with Running([program], **self.user) as target:
+                target.wait_ready()
+                os.unlink(program)
+                replace()
+                data = self.path("replaced.data")
+                profc("attach", "-q", "-d", "500ms", "--no-symbols", "-p", target.pid, "-o", data)
+                profc("attach", "-q", "-d", "500ms", "-p", target.pid, "-o", self.path("named.data"))
+            self.assertEqual(Recording(self.path("named.data")).function("f0")["function"], "f0")
+            profc("symbolize", "-i", data, status=None)
+            profc("annotate", "-i", self.path("named.data"), "--asm", "f0", status=None)
+            os.unlink(program)
+            shutil.move(self.path("kept"), program)
+
+
 class Outputs(HostileCase):
     """In a directory of the user's."""
 

@@ -240,8 +240,10 @@ static inline void add_symbols(struct profile *profile)
 	chain[0].function = profile_intern_function(profile, &work);
 	profile_set_chain(profile, (struct frame_id){1}, chain, 2);
 	profile_set_chain(profile, (struct frame_id){0}, &chain[1], 1);
-	profile->symbols.modules[1] = (struct module_symbols){
-		.source = SYMBOL_SOURCE_SYMTAB, .problem = profile_intern(profile, "stripped")};
+	profile->symbols.modules[1] =
+		(struct module_symbols){.source = SYMBOL_SOURCE_SYMTAB,
+					.problem = profile_intern(profile, "stripped"),
+					.owner = owner_of_user(1234)};
 	profile_add_source(profile,
 			   &(struct profile_source){.file = main_.file,
 						    .nr_bytes = 1234,

@@ -121,6 +121,7 @@ static void test_store__gives_back_symbols(void **state)
 	assert_string_equal(profile_str(profile, location[1].file), "main.c");
 	assert_int_equal(profile->symbols.frames[0].nr, 1);
 	assert_int_equal(profile->symbols.modules[1].source, SYMBOL_SOURCE_SYMTAB);
+	assert_true(owner_is_user(profile->symbols.modules[1].owner, 1234));
 	assert_string_equal(profile_str(profile, profile->symbols.modules[1].problem), "stripped");
 	assert_int_equal(profile->symbols.nr_sources, 1);
 	assert_string_equal(profile_str(profile, profile->symbols.sources[0].file), "main.c");

@@ -152,7 +152,7 @@ static struct program open_program(void **state, const char *name)
 	static const struct symbol_options options;
 	const struct fixture *fixture = *state;
 	struct program program = {.path = xasprintf("%s/%s", fixture->dir, name)};
-	struct symbol_request request = {.path = program.path, .fd = -1};
+	struct symbol_request request = {.path = program.path, .chooser = owner_caller(), .fd = -1};
 	struct err err = ERR_INIT;
 
 	if (symbol_file_open(&options, &request, &program.file, &err) < 0)
@@ -581,8 +581,11 @@ static void test_symbol_functions__another_build_has_none(void **state)
 	static const uint8_t other[20] = {1, 2, 3};
 	const struct fixture *fixture = *state;
 	cleanup_free char *path = xasprintf("%s/c", fixture->dir);
-	struct symbol_request request = {
-		.path = path, .fd = -1, .build_id = other, .nr_build_id_bytes = sizeof(other)};
+	struct symbol_request request = {.path = path,
+					 .chooser = owner_caller(),
+					 .fd = -1,
+					 .build_id = other,
+					 .nr_build_id_bytes = sizeof(other)};
 	struct symbol_functions *functions;
 	struct symbol_file *file;
 
