@@ -19,7 +19,7 @@ static int check(const struct stat *status, const struct jit_file_rules *rules, 
 
 	if (!S_ISREG(status->st_mode))
 		return err_set(err, ERR_INVALID, "%s is not a regular file", rules->path);
-	if (status->st_uid != 0 && status->st_uid != rules->owner)
+	if (status->st_uid != rules->owner)
 		return err_set(err, ERR_PERMISSION,
 			       "%s is owned by user %u, the process by user %u", rules->path,
 			       status->st_uid, rules->owner);

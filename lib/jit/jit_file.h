@@ -15,7 +15,7 @@ struct err;
 /* What a file must be to be trusted. */
 struct jit_file_rules {
 	const char *path; /* for messages; borrowed */
-	uid_t owner;	  /* this user's, or root's */
+	uid_t owner;	  /* of the file: the user of the process */
 	/* The program began then, in ns since the epoch: an older file is of another one. 0: not
 	 * known. */
 	uint64_t started_realtime_ns;

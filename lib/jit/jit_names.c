@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "jit/jit_reader.h"
+#include "mapping/target_file.h"
 #include "profile/profile.h"
 
 #define SHORTEST_PAUSE_NS (100 * NS_PER_MS)
@@ -351,12 +352,21 @@ static void look_up_all(struct jit_names *names, struct jit_process *process)
 
 /* --- reading --- */
 
+/* The root of a container is another one. */
+static struct owner owner_of_process(const struct jit_reader *reader)
+{
+	return reader->owner == 0 && !target_shares_mounts(reader->pid)
+		       ? OWNER_NOBODY
+		       : owner_of_user(reader->owner);
+}
+
 static void put_source(struct jit_names *names, struct jit_process *process)
 {
 	struct profile *profile = names->profile;
 	struct jit_reader *reader = &process->reader;
 	const char *path = jit_reader_input(reader)->path;
-	struct jit_source source = {.source = jit_reader_source(reader)};
+	struct jit_source source = {.source = jit_reader_source(reader),
+				    .owner = owner_of_process(reader)};
 
 	source.path = path ? intern(profile, path) : STR_EMPTY;
 	source.problem = reader->problem ? intern(profile, reader->problem) : STR_EMPTY;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/chosen_file.h"
 #include "base/err.h"
 #include "jit/perf_map.h"
 #include "proc/read.h"
@@ -56,10 +57,12 @@ static void read_identity(struct jit_reader *reader)
 
 static int open_tmp(pid_t pid)
 {
+	cleanup_close int root_fd = -1;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp", (int)pid);
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd < 0 ? -1 : rooted_directory_open(root_fd, "tmp");
 }
 
 void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns)
@@ -110,13 +113,13 @@ static void append_name(const struct jit_reader *reader, char *out, size_t cap)
 /* Never through a link, never waiting for the other end of a FIFO. */
 static int open_map(const struct jit_reader *reader, const char *name)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-	cleanup_free char *here = NULL;
+	cleanup_close int here = -1;
+	struct stat found;
 
 	if (reader->tmp_fd >= 0)
-		return openat(reader->tmp_fd, name, flags);
-	here = xasprintf("/tmp/%s", name);
-	return open(here, flags);
+		return entry_file_open(reader->tmp_fd, name, &found);
+	here = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return here < 0 ? -1 : entry_file_open(here, name, &found);
 }
 
 /* Is another file at its path now? */
@@ -148,7 +151,10 @@ static void find_map(struct jit_reader *reader)
 		map->path = xasprintf("/tmp/%s", name);
 	rules = rules_of(reader, map);
 	jit_file_close(&map->file);
-	if (fd < 0) {
+	if (fd < 0 && (errno == ELOOP || errno == ENOEXEC)) {
+		err_set(&err, ERR_INVALID, "%s is %s", map->path,
+			errno == ELOOP ? "a symbolic link" : "not a regular file");
+	} else if (fd < 0) {
 		err_sys(&err, "%s", map->path);
 	} else if (jit_file_begin(&map->file, fd, &rules, &err) < 0) {
 		jit_file_close(&map->file);

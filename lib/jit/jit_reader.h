@@ -26,7 +26,8 @@ struct jit_input {
 /*
  * Finds and reads the names that one process publishes: /tmp/perf-PID.map, in its
  * own /tmp and by its own pid, and the jitdump that it has mapped. A map must
- * be a regular file, no link, of the user of the process or root.
+ * be a regular file, no link, of the user of the process: one of root's may be root's secret,
+ * mounted there by a user in a namespace of the user's own.
  */
 struct jit_reader {
 	pid_t pid, own_pid; /* in our PID namespace, and in its own */

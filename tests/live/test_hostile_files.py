@@ -234,6 +234,91 @@ class Sources(HostileCase):
         self.assertHidden(data, paths)
 
 
+class NamesOfCode(HostileCase):
+    """Perf maps and jitdumps."""
+
+    SECRET_MAP = f"1000 7ffffffff000 {SECRET}\n"
+
+    def setUp(self):
+        super().setUp()
+        self.program_path = self.public(build("names_own_code"))
+        self.secret = self.made_file("secret.map", 0o600, 0, self.SECRET_MAP)
+
+    def record(self, before, *wrapper):
+        """Before the program gets the same pid, `before` puts something where its map would be."""
+        data = self.path("map.data")
+        script = f"map=/tmp/perf-$$.map; {before}; exec {self.program_path} silent 300 f"
+        if not wrapper:
+            wrapper = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        done = profc("record", "-q", "-o", data, "--", *wrapper, "sh", "-c", script,
+                     cwd=self.home)
+        for left in os.listdir("/tmp"):
+            if left.startswith("perf-") and os.stat(f"/tmp/{left}", follow_symlinks=False).st_uid \
+                    == NOBODY:
+                os.unlink(f"/tmp/{left}")
+        texts = [self.report(data), profc("info", "-i", data).stdout]
+        return "\n".join(texts)
+
+    @staticmethod
+    def report(data):
+        return json.dumps(Recording(data).rows())
+
+    def test_a_fifo_is_not_waited_for(self):
+        self.assertIn("is not a regular file", self.record("mkfifo $map"))
+
+    def test_a_link_is_not_followed(self):
+        said = self.record(f"ln -s {self.secret} $map")
+        self.assertNotIn(SECRET, said)
+        self.assertIn("is a symbolic link", said)
+
+    def test_a_map_of_the_user_is_read(self):
+        self.assertIn("own_name", self.record('echo "1000 7ffffffff000 own_name" >$map'))
+
+    def user_namespace(self):
+        reason = subprocess.run(
+            ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+             need("unshare"), "--user", "--map-root-user", "--mount", "true"],
+            check=False, capture_output=True, text=True).stderr
+        if reason:
+            self.skipTest(f"no user namespaces here: {reason}")
+        return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+                need("unshare"), "--user", "--map-root-user", "--mount"]
+
+    def test_a_file_of_root_that_is_mounted_there_is_not_read(self):
+        said = self.record(f": >$map; mount --bind {self.secret} $map || exit",
+                           *self.user_namespace())
+        self.assertNotIn(SECRET, said)
+
+    def test_a_tmp_that_leads_out_of_the_root_of_the_process(self):
+        """By a link, which is followed as the process would, and so within its root."""
+        outside = self.made_directory("outside", 0o777)
+        inside = " && ".join([
+            f"mount -t tmpfs none {self.home}",
+            f"cd {self.home}",
+            "mkdir lib lib64 bin usr proc old",
+            "for d in lib lib64 bin usr; do mount --rbind /$d $d; done",
+            f"cp {self.program_path} program",
+            f"ln -s {outside} tmp",
+            f"ln -s /proc/1/root{outside} magic",
+            "mount --rbind /proc proc",
+            f'echo "1000 7ffffffff000 {SECRET}" >{outside}/perf-$$.map',
+            "exec chroot . /program silent 300 f",
+        ])
+        data = self.path("chroot.data")
+        profc("record", "-q", "-o", data, "--", *self.user_namespace(), "sh", "-c", inside)
+        self.assertNotIn(SECRET, self.report(data))
+
+    def test_a_jitdump_that_becomes_a_link(self):
+        data = self.path("dump.data")
+        script = f"""{self.program_path} dump 400 f & sleep 0.1
+            ln -sf {self.secret} jit-$!.dump; wait"""
+        profc("record", "-q", "-o", data, "--", "setpriv", "--reuid", str(NOBODY), "--regid",
+              str(NOBODY), "--clear-groups", "sh", "-c", script, cwd=self.home)
+        said = self.report(data)
+        self.assertNotIn(SECRET, said)
+        self.assertIn("f", said)
+
+
 class Programs(HostileCase):
     """Files of programs, and what is run on them."""
 
