@@ -15,7 +15,7 @@
 #include "cmd/export_values.h"
 #include "cmd/long_task.h"
 #include "cmd/machine_code.h"
-#include "cmd/objdump.h"
+#include "cmd/search_path.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
 #include "symbol/symbol.h"
@@ -124,7 +124,7 @@ static int check_sources(const struct export_args *args, enum export_kind kind, 
 		return 0;
 	if (kind != EXPORT_HTML)
 		return err_set(err, ERR_INVALID, "--asm needs --html");
-	if (!objdump_exists())
+	if (!in_search_path("objdump"))
 		return err_set(err, ERR_INVALID, "--asm needs objdump (of binutils)");
 	return 0;
 }

@@ -2,42 +2,42 @@
 /* The instructions of functions of a recording: what it has kept, or by objdump. */
 #include "cmd/machine_code.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/chosen_file.h"
 #include "base/err.h"
 #include "calltree/code.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
-#include "cmd/objdump.h"
+#include "cmd/search_path.h"
+#include "desktop/objdump.h"
 #include "mapping/module.h"
 #include "mapping/module_file.h"
 #include "profile/profile.h"
 #include "symbol/symbol.h"
 #include "view/disassembly.h"
 
-/* Only the file that was recorded has the instructions that were executed. */
-static bool is_recorded_file(const struct module *module)
+/* Only the file that was recorded has the instructions that were executed. -1: it is another. */
+static int open_recorded_file(const struct profile *profile, const struct module *module)
 {
-	cleanup_close int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	cleanup_free char *difference = NULL;
-	struct stat status;
+	int fd = module->kind != MODULE_KIND_FILE || module->image_offset
+			 ? -1
+			 : chosen_file_open(module->path, profile->meta.owner, NULL);
+	cleanup_free char *difference = fd < 0 ? NULL : module_file_difference(module, fd, fd);
 
-	if (module->kind != MODULE_KIND_FILE || module->image_offset || fd < 0 ||
-	    fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return false;
-	difference = module_file_difference(module, fd, fd);
-	return !difference;
+	if (!difference)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static struct symbol_file *code_file_open(const struct profile *profile,
-					  const struct module *module, struct err *err)
+					  const struct module *module, int *fd, struct err *err)
 {
 	const struct symbol_options options = {0};
 	const struct symbol_request request = {.path = module->path,
@@ -52,7 +52,8 @@ static struct symbol_file *code_file_open(const struct profile *profile,
 		err_set(err, ERR_NOT_FOUND, "%s is not a file", module->path);
 		return NULL;
 	}
-	if (!is_recorded_file(module)) {
+	*fd = open_recorded_file(profile, module);
+	if (*fd < 0) {
 		err_set(err, ERR_NOT_FOUND, "%s is missing or differs from the recorded file",
 			module->path);
 		return NULL;
@@ -72,6 +73,7 @@ struct code_reader {
 	const struct profile *profile;
 	struct module_id module;
 	struct symbol_file *file; /* NULL until it is needed, or if it cannot be read */
+	int fd;			  /* on the same; -1: none */
 	bool has_tried;
 };
 
@@ -83,9 +85,9 @@ static int open_file(struct code_reader *reader, struct err *err)
 	if (!reader->has_tried)
 		reader->file = code_file_open(
 			reader->profile, module_table_get(reader->profile->modules, reader->module),
-			err);
+			&reader->fd, err);
 	reader->has_tried = true;
-	if (reader->file && !objdump_exists())
+	if (reader->file && !in_search_path("objdump"))
 		return err_set(err, ERR_NOT_FOUND, "objdump (of binutils) not found");
 	return reader->file ? 0 : ERR_NOT_FOUND;
 }
@@ -146,8 +148,8 @@ static void append_with_positions(struct symbol_file *file, const struct disasse
 static int read_part(struct code_reader *reader, uint64_t address, uint64_t done,
 		     struct code_part *part, struct err *err)
 {
-	const struct module *module = module_table_get(reader->profile->modules, reader->module);
 	struct disassembly disassembly = {0};
+	struct objdump_request request;
 
 	if (open_file(reader, err) < 0)
 		return err->code;
@@ -157,7 +159,12 @@ static int read_part(struct code_reader *reader, uint64_t address, uint64_t done
 	}
 	if (part->start < done)
 		part->start = done;
-	objdump_run(module->path, part->start, part->end, &disassembly.output);
+	request = (struct objdump_request){.directories = search_directories(),
+					   .fd = reader->fd,
+					   .owner = owner_of_fd(reader->fd),
+					   .start = part->start,
+					   .end = part->end};
+	objdump_run(&request, &disassembly.output);
 	disassembly_parse(&disassembly);
 	append_with_positions(reader->file, &disassembly, &part->text);
 	disassembly_release(&disassembly);
@@ -178,6 +185,7 @@ int code_parts_read(const struct codes *codes, const struct code *code, struct c
 	const struct expansion *expansion = codes->weights->selection->expansion;
 	const struct code_cost *costs = codes->costs + code->first_cost;
 	struct code_reader reader = {.profile = expansion->profile,
+				     .fd = -1,
 				     .module = expansion->labels[code->label].module};
 	uint64_t done = 0; /* everything below is read */
 	int status = 0;
@@ -202,6 +210,8 @@ int code_parts_read(const struct codes *codes, const struct code *code, struct c
 		done = part.end;
 	}
 	symbol_file_close(reader.file);
+	if (reader.fd >= 0)
+		close(reader.fd);
 	return parts->nr ? 0 : status;
 }
 

@@ -11,7 +11,7 @@
 #include "proc/search_path.h"
 
 /* As execvp(3) does it, which reads an empty PATH as the current directory. */
-static const char *directories(void)
+const char *search_directories(void)
 {
 	const char *path = getenv("PATH");
 
@@ -21,7 +21,7 @@ static const char *directories(void)
 bool in_search_path(const char *program)
 {
 	struct buf path = {0};
-	bool found = search_path_find(directories(), program, &path);
+	bool found = search_path_find(search_directories(), program, &path);
 
 	buf_release(&path);
 	return found;
@@ -33,7 +33,7 @@ bool program_has_own_rights(const char *program)
 	struct stat found;
 	bool has;
 
-	if (strchr(program, '/') || !search_path_find(directories(), program, &path))
+	if (strchr(program, '/') || !search_path_find(search_directories(), program, &path))
 		buf_append_str(&path, program);
 	has = stat(buf_str(&path), &found) == 0 && found.st_mode & (S_ISUID | S_ISGID);
 	buf_release(&path);
@@ -42,15 +42,15 @@ bool program_has_own_rights(const char *program)
 
 int program_explain_failure(const char *program, int reason, struct err *err)
 {
-	return exec_failure_explain(directories(), program, reason, err);
+	return exec_failure_explain(search_directories(), program, reason, err);
 }
 
 int program_foresee_failure(const char *program)
 {
-	return exec_failure_foresee(directories(), program);
+	return exec_failure_foresee(search_directories(), program);
 }
 
 int program_refuse_32_bit(const char *program, struct err *err)
 {
-	return exec_refuse_32_bit(directories(), program, err);
+	return exec_refuse_32_bit(search_directories(), program, err);
 }

@@ -370,6 +370,31 @@ class Programs(HostileCase):
             os.unlink(program)
             shutil.move(self.path("kept"), program)
 
+    def test_objdump_has_the_rights_of_the_owner(self):
+        """And neither the environment, the directory, a terminal nor a descriptor of root's."""
+        seen = self.made_directory("seen", 0o777)
+        tools = self.made_directory("tools", 0o755)
+        with open(f"{tools}/objdump", "w", encoding="utf-8") as script:
+            script.write(f"""#!/bin/sh
+                PATH={os.environ['PATH']}
+                {{ id -u; id -g; id -G; pwd; env; ls /proc/self/fd; (: </dev/tty) && echo terminal
+                }} >{seen}/$$ 2>&1; exec objdump "$@"\n""")
+        os.chmod(f"{tools}/objdump", 0o755)
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TOKEN": SECRET}
+        need("objdump")
+        for owner, ids in (NOBODY, "65534\n65534\n65534\n/\n"), (0, "0\n0\n"):
+            program = self.program("program", [self.made_file("public", 0o644)], owner)
+            data = self.attach([program])
+            done = profc("annotate", "-i", data, "--asm", "f0", env=environment)
+            self.assertIn("ret", done.stdout)
+            for name in os.listdir(seen):
+                with open(f"{seen}/{name}", encoding="utf-8") as file:
+                    said = file.read()
+                self.assertTrue(said.startswith(ids), said)
+                self.assertNotIn("terminal\n", said)
+                self.assertEqual(SECRET in said, owner == 0, said)
+                os.unlink(f"{seen}/{name}")
+
 
 class Outputs(HostileCase):
     """In a directory of the user's."""
