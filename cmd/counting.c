@@ -56,10 +56,9 @@ static int refuse_nothing(struct err *err)
 	return ERR_INVALID;
 }
 
-int counting_new(const struct count_options *options, const struct symbol_option_values *symbols,
+int counting_new(const struct count_options *options, struct symbol_options symbols,
 		 struct counting **counting, struct err *err)
 {
-	struct symbol_options symbol_options = symbol_options_of(symbols);
 	struct counting *made = xcalloc(1, sizeof(*made));
 	const struct heap_request request = {.rate = options->memory,
 					     .has_pools = options->pools.nr > 0,
@@ -68,8 +67,8 @@ int counting_new(const struct count_options *options, const struct symbol_option
 	struct heap_options heap;
 	int status;
 
-	symbol_options.debuginfod = false; /* a command or a user waits meanwhile */
-	made->naming = naming_new(&symbol_options);
+	symbols.debuginfod = false; /* a command or a user waits meanwhile */
+	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)
 		status = heap_request_read(&request, &heap, err);

@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 #include "cmd/options.h"
+#include "symbol/types.h"
 
 struct err;
 struct launch;
 struct prober;
-struct symbol_option_values;
 
 /* What is to be counted, as options of record, attach and top. */
 struct count_options {
@@ -101,9 +101,11 @@ static inline bool count_options_have_memory(const struct count_options *options
 /* The counting of a recording; NULL: nothing is counted. */
 struct counting;
 
-/* *counting is NULL if the options name nothing. ERR_INVALID: one of them is wrong. Borrows both.
+/*
+ * *counting is NULL if the options name nothing. ERR_INVALID: one of them is wrong. Borrows from
+ * both.
  */
-int counting_new(const struct count_options *options, const struct symbol_option_values *symbols,
+int counting_new(const struct count_options *options, struct symbol_options symbols,
 		 struct counting **counting, struct err *err);
 void counting_free(struct counting *counting); /* may be NULL */
 struct prober *counting_prober(struct counting *counting);

@@ -196,7 +196,7 @@ static int print(struct dumping *dumping)
 
 static int dump(struct dumping *dumping)
 {
-	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols);
+	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols, NULL);
 	struct err err = ERR_INIT;
 	const struct live_request request = {.options = &dumping->args->record,
 					     .pids = dumping->pids,

@@ -85,6 +85,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
 		.prober = counting_prober(request->counting),
+		.ended = request->ended,
 	};
 	int status;
 

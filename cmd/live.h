@@ -2,6 +2,7 @@
 #ifndef PROFC_CMD_LIVE_H
 #define PROFC_CMD_LIVE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -27,6 +28,7 @@ struct live_request {
 	const pid_t *pids;
 	size_t nr_pids;
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
+	const atomic_bool *ended;		     /* sampler_options.ended */
 };
 
 /*

@@ -93,7 +93,8 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 
 static struct symbol_options how_to_resolve(const struct recording *recording)
 {
-	struct symbol_options symbol_options = symbol_options_of(&recording->options->symbols);
+	struct symbol_options symbol_options =
+		symbol_options_of(&recording->options->symbols, &recording->ending.listener.asked);
 
 	symbol_options.notes_sources = true;
 	return symbol_options;
@@ -105,19 +106,16 @@ static bool is_terminal_ours(const struct recording *recording)
 	return !recording->argv || recording->command.is_reaped;
 }
 
-/*
- * At the end. Whoever presses Ctrl-C during that wants the file now, with what names there are; or
- * has done so already.
- */
-static void resolve_at_end(const struct recording *recording, bool was_ended)
+/* At the end. Whoever presses Ctrl-C by then wants the file now, with what names there are. */
+static void resolve_at_end(const struct recording *recording)
 {
 	struct symbol_options options = how_to_resolve(recording);
+
 	if (recording->options->no_symbols)
 		return;
-	if (!was_ended &&
-	    !resolve_until_signal(recording->profile, &options,
-				  is_terminal_ours(recording) && !recording->options->quiet,
-				  recording->signals.fd))
+	resolve_with_progress(recording->profile, &options,
+			      is_terminal_ours(recording) && !recording->options->quiet);
+	if (!atomic_load(options.ended))
 		return;
 	print_warning("the search for names was ended: some may be missing");
 	if (recording->file.path)
@@ -439,6 +437,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.look_context = recording->agent,
 		.helper = recording->agent ? agent_pid(recording->agent) : 0,
 		.check_unwinder = options->check_unwinder,
+		.ended = &recording->ending.listener.asked,
 		.max_samples = options->max_samples,
 		.max_bytes = options->max_size_bytes,
 	};
@@ -497,11 +496,16 @@ static int begin(struct recording *recording, struct err *err)
 	recording_meta_fill(recording->profile, options, recording->argv);
 	sampler_reserve_descriptors();
 	take_over_signals(recording);
+	end_listener_start(&recording->ending.listener, stop_this_process);
 	status = begin_file(recording, err);
 	if (status == 0)
 		status = recording_agent_start(recording, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
+	if (end_listener_stop(&recording->ending.listener) && status == 0) {
+		recording->ending.listener.asked = false; /* the command may go on */
+		asked_to_end(recording, &recording->ending.listener.info);
+	}
 	if (status < 0)
 		recording_file_discard(&recording->file);
 	else
@@ -590,9 +594,9 @@ static int end(struct recording *recording)
 {
 	struct sampler_result *result = &recording->result;
 	struct err failure = ERR_INIT;
-	bool names_ended;
 	int status;
 
+	end_listener_start(&recording->ending.listener, stop_this_process);
 	recording->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
@@ -612,8 +616,8 @@ static int end(struct recording *recording)
 	if (recording->ending.late_signal && recording->argv && !recording->command.is_reaped)
 		kill(recording->command.launch.pid, recording->ending.late_signal);
 	clear_progress(recording);
-	names_ended = snapshots_finish(&recording->snapshots, recording->signals.fd,
-				       recording->options->quiet);
+	snapshots_finish(&recording->snapshots, recording->ending.listener.asked_fd,
+			 recording->options->quiet);
 	recording_say_refused(recording);
 	if (recording->command.is_reaped)
 		recording->profile->meta.exit_status = recording->command.status;
@@ -621,8 +625,10 @@ static int end(struct recording *recording)
 		recording_say_unwritten(recording, &failure);
 		status = recording_failed_status(recording);
 		close_file(recording, NULL);
+		end_listener_stop(&recording->ending.listener);
 	} else {
-		resolve_at_end(recording, names_ended);
+		resolve_at_end(recording);
+		end_listener_stop(&recording->ending.listener);
 		status = finish(recording);
 	}
 	return recording->argv ? command_status(recording, status) : status;
@@ -636,6 +642,7 @@ static int record(struct recording *recording)
 	recording->signals = (struct signal_pipe)SIGNAL_PIPE_NONE;
 	recording->control = (struct control)CONTROL_NONE;
 	recording->command.fd = -1;
+	recording->ending.listener.asked_fd = -1;
 	recording->shows_progress =
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	/* Before anything is done to the file of the former recording. */
@@ -648,6 +655,8 @@ static int record(struct recording *recording)
 						      : recording_failed_status(recording);
 		if (!recording->result.exec_errno)
 			print_err(&err);
+		if (recording->ending.listener.asked)
+			status = end_by(recording, (int)recording->ending.listener.info.ssi_signo);
 	} else {
 		wait_for_end(recording);
 		status = end(recording);
@@ -687,9 +696,12 @@ static int check_and_record(const struct command *self, struct recording *record
 	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0))
 		return usage_error(self, &err);
 	if (options->count.within)
-		recording->within =
-			named_code_new(options->count.within, symbol_options_of(&options->symbols));
-	if (counting_new(&options->count, &options->symbols, &recording->counting, &err) < 0)
+		recording->within = named_code_new(
+			options->count.within,
+			symbol_options_of(&options->symbols, &recording->ending.listener.asked));
+	if (counting_new(&options->count,
+			 symbol_options_of(&options->symbols, &recording->ending.listener.asked),
+			 &recording->counting, &err) < 0)
 		status = usage_error(self, &err);
 	else
 		status = record(recording);

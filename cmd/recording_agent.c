@@ -51,13 +51,13 @@ static void wait_for_agent(const struct recording *recording)
 {
 	struct pollfd fds[] = {
 		{.fd = agent_over_fd(recording->agent), .events = POLLIN},
-		{.fd = recording->signals.fd, .events = POLLIN},
+		{.fd = recording->ending.listener.asked_fd, .events = POLLIN},
 	};
 
 	while (!fds[0].revents) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			break;
-		if ((fds[1].revents & POLLIN) && signal_pipe_asks_for_end(fds[1].fd))
+		if (fds[1].revents & POLLIN)
 			break;
 	}
 	agent_give_up(recording->agent);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/end_listener.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
 #include "cmd/recording_snapshots.h"
@@ -36,6 +37,11 @@ struct recording_ending {
 	int asked_by;	       /* and the signal that did */
 	int dies_of;	       /* the signal that profc is to end by */
 	int late_signal;       /* to pass on to a command that outlives its recording */
+	/*
+	 * Listens while it begins and once it is over. Who asks then wants the end at once: what
+	 * takes long is left out.
+	 */
+	struct end_listener listener;
 };
 
 /* One recording from its first to its last moment. */

@@ -15,7 +15,6 @@
 #include "cmd/command.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
-#include "cmd/signal_pipe.h"
 #include "collector/collector.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
@@ -43,7 +42,6 @@ void snapshots_init(struct snapshots *snapshots, const char *recording_path,
 	if (symbols)
 		snapshots->symbols = *symbols;
 	patience_init(&snapshots->patience);
-	snapshots->symbols.ended = &snapshots->names_ended;
 	pthread_mutex_init(&snapshots->lock, NULL);
 	pthread_cond_init(&snapshots->changed, NULL);
 }
@@ -192,39 +190,36 @@ static void watch_readers(struct snapshots *snapshots, struct waiting *waiting)
 	}
 }
 
-static void wait_until_over(struct snapshots *snapshots, int signal_fd, bool quiet)
+static void wait_until_over(struct snapshots *snapshots, int asked_fd, bool quiet)
 {
 	struct waiting waiting = {.since_ns = clock_monotonic_ns(), .is_told = quiet};
 	struct pollfd fds[] = {
-		{.fd = signal_fd, .events = POLLIN},
+		{.fd = asked_fd, .events = POLLIN},
 		{.fd = snapshots->over_fd, .events = POLLIN},
 	};
 
 	while (!fds[1].revents) {
-		if (poll(fds, ARRAY_SIZE(fds), POLL_MS) > 0 && fds[0].revents &&
-		    signal_pipe_asks_for_end(signal_fd)) {
-			if (atomic_load(&snapshots->patience.is_tried))
-				patience_end(&snapshots->patience);
-			else
-				atomic_store(&snapshots->names_ended, true);
+		poll(fds, ARRAY_SIZE(fds), POLL_MS);
+		if (fds[0].revents) {
+			patience_end(&snapshots->patience);
+			fds[0].fd = -1; /* it stays readable */
 		}
 		watch_readers(snapshots, &waiting);
 	}
 }
 
-bool snapshots_finish(struct snapshots *snapshots, int signal_fd, bool quiet)
+void snapshots_finish(struct snapshots *snapshots, int asked_fd, bool quiet)
 {
 	if (snapshots->has_thread) {
 		pthread_mutex_lock(&snapshots->lock);
 		snapshots->no_more = true;
 		pthread_cond_signal(&snapshots->changed);
 		pthread_mutex_unlock(&snapshots->lock);
-		wait_until_over(snapshots, signal_fd, quiet);
+		wait_until_over(snapshots, asked_fd, quiet);
 		pthread_join(snapshots->thread, NULL);
 		close(snapshots->over_fd);
 	}
 	patience_release(&snapshots->patience);
 	pthread_cond_destroy(&snapshots->changed);
 	pthread_mutex_destroy(&snapshots->lock);
-	return atomic_load(&snapshots->names_ended);
 }

@@ -21,7 +21,6 @@ struct snapshots {
 	bool has_names;		       /* shall be looked for */
 	struct symbol_options symbols; /* how */
 	bool clears_line;	       /* of progress, before a message */
-	atomic_bool names_ended;       /* no more of them shall be */
 	struct patience patience;      /* with who reads them, where they go to a FIFO */
 	pthread_t thread;
 	bool has_thread;
@@ -42,11 +41,9 @@ void snapshots_init(struct snapshots *snapshots, const char *recording_path,
 void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path);
 /*
  * All that were asked for are written when this returns, but for those whose readers take nothing
- * for some seconds; the sampler has finished before. A signal that can be read from `signal_fd` and
- * asks for the end ends the waiting for readers, or else the search for names, here and for
- * whatever is to follow: returns whether one did the latter. Others are read without effect. That
- * it waits for a reader is said unless it is to be `quiet`.
+ * for some seconds; the sampler has finished before. Once `asked_fd` is readable no reader is
+ * waited for. That it waits for one is said unless it is to be `quiet`.
  */
-bool snapshots_finish(struct snapshots *snapshots, int signal_fd, bool quiet);
+void snapshots_finish(struct snapshots *snapshots, int asked_fd, bool quiet);
 
 #endif

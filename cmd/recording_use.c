@@ -44,7 +44,7 @@ int recording_use(const struct recording *recording, const char *path, bool show
 	sigset_t ours;
 	int status = EXIT_DONE;
 
-	if (recording->ending.nr_asked > 1) {
+	if (recording->ending.nr_asked > 1 || recording->ending.listener.asked) {
 		if (options->with_source)
 			print_warning("no source is kept: 'profc symbolize --with-source' does it");
 		if (options->html || options->open)

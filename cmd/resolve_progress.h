@@ -15,12 +15,4 @@ struct symbol_options;
 void resolve_with_progress(struct profile *profile, const struct symbol_options *options,
 			   bool shown);
 
-/*
- * The same, ended early by a terminating signal that can be read from `signal_fd`: symbols not
- * resolved by then are missing. Returns whether that happened. SIGUSR1 and SIGUSR2 are read
- * and without effect.
- */
-bool resolve_until_signal(struct profile *profile, const struct symbol_options *options, bool shown,
-			  int signal_fd);
-
 #endif

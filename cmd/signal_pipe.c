@@ -7,11 +7,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static bool asks_for_end(int signal)
-{
-	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals)
 {
 	pipe->fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -26,19 +21,6 @@ void stop_this_process(void)
 	raise(SIGTSTP);
 	pthread_sigmask(SIG_UNBLOCK, &set, &former); /* here it stops */
 	pthread_sigmask(SIG_SETMASK, &former, NULL);
-}
-
-bool signal_pipe_asks_for_end(int fd)
-{
-	struct signalfd_siginfo info;
-	bool asks = false;
-
-	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP)
-			stop_this_process();
-		asks |= asks_for_end((int)info.ssi_signo);
-	}
-	return asks;
 }
 
 void signal_pipe_close(struct signal_pipe *pipe)

@@ -3,7 +3,6 @@
 #define PROFC_CMD_SIGNAL_PIPE_H
 
 #include <signal.h>
-#include <stdbool.h>
 
 /* Signals that are read from a descriptor, in the form of signalfd(2). */
 struct signal_pipe {
@@ -19,8 +18,6 @@ struct signal_pipe {
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
 /* Job control stops us: SIGTSTP was read, and is blocked. Returns when we are continued. */
 void stop_this_process(void);
-/* Reads all that has come, and stops for SIGTSTP; whether some of it asks for our end. */
-bool signal_pipe_asks_for_end(int fd);
 /* What has not been read is still pending. */
 void signal_pipe_close(struct signal_pipe *pipe);
 

@@ -2,6 +2,7 @@
 #ifndef PROFC_CMD_SYMBOL_OPTIONS_H
 #define PROFC_CMD_SYMBOL_OPTIONS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,11 @@ struct symbol_option_values {
 			"query them (default: 2s)"                                                 \
 	}
 
-/* Borrows from `values`. Servers are asked only if DEBUGINFOD_URLS is set. */
-struct symbol_options symbol_options_of(const struct symbol_option_values *values);
+/*
+ * Borrows from `values`. Servers are asked only if DEBUGINFOD_URLS is set. `ended` as there: NULL
+ * where signals end profc as they do any program.
+ */
+struct symbol_options symbol_options_of(const struct symbol_option_values *values,
+					const atomic_bool *ended);
 
 #endif

@@ -177,7 +177,7 @@ static void warn_of_other_files(const struct profile *profile)
 
 static int symbolize_profile(const struct symbolize_args *args)
 {
-	const struct symbol_options options = symbol_options_of(&args->symbols);
+	const struct symbol_options options = symbol_options_of(&args->symbols, NULL);
 	const char *input = args->input ? args->input : "profc.data";
 	struct profile *profile;
 	struct err err = ERR_INIT;
@@ -211,7 +211,7 @@ static int symbolize_addresses(const struct command *self, const struct addr2lin
 		status = usage_error(self, &err);
 	} else {
 		args.elf.format.style = words->style;
-		options = symbol_options_of(&args.symbols);
+		options = symbol_options_of(&args.symbols, NULL);
 		options.verbatim = true;
 		options.nr_threads = cpus_available();
 		status = symbolize_elf(&args.elf, &options, words->argv + first_word,

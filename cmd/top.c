@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/end_listener.h"
 #include "base/err.h"
 #include "base/output_file.h"
 #include "base/sink.h"
@@ -128,7 +129,8 @@ struct top {
 	bool is_hidden; /* the screen, by a shell that has the terminal */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
-	bool ended; /* the processes have */
+	struct end_listener listener; /* while that is not looked at */
+	bool ended;		      /* the processes have */
 	bool quit;
 	uint64_t nr_shown;
 	uint64_t resolve_ns;  /* how long the last look-up of names took */
@@ -139,7 +141,8 @@ struct top {
 
 static void resolve(struct top *top, struct profile *profile)
 {
-	struct symbol_options options = symbol_options_of(&top->args->record.symbols);
+	struct symbol_options options =
+		symbol_options_of(&top->args->record.symbols, &top->listener.asked);
 	uint64_t begin_ns = clock_monotonic_ns();
 
 	resolve_profile(profile, &options, NULL);
@@ -354,20 +357,23 @@ static void reopen_terminal(const int *kept)
 	}
 }
 
-static struct live *start(const struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
+static struct live *start(struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
 {
 	const struct live_request request = {.options = &top->args->record,
 					     .counting = top->counting,
 					     .argv = top->argv,
 					     .pids = pids,
 					     .nr_pids = nr_pids,
-					     .command_signals = &top->former_signals};
+					     .command_signals = &top->former_signals,
+					     .ended = &top->listener.asked};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
 	struct live *live;
 
 	if (top->argv && top->has_screen)
 		shut_terminal(kept);
+	end_listener_start(&top->listener, NULL);
 	live = live_start(&request, err);
+	top->quit |= end_listener_stop(&top->listener);
 	reopen_terminal(kept);
 	if (!top->has_screen)
 		counting_say_trouble(top->counting);
@@ -382,7 +388,9 @@ static int watch(struct top *top, struct err *err)
 		wait_until(top, clock_monotonic_ns() + top->args->interval_ns);
 		if (top->quit || top->ended || top->state.paused)
 			continue;
+		end_listener_start(&top->listener, NULL);
 		status = refresh(top, err);
+		top->quit |= end_listener_stop(&top->listener);
 		if (status < 0)
 			break;
 		look_for_screen(top); /* profc may have been stopped just now */
@@ -489,8 +497,10 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	err = (struct err)ERR_INIT;
 	top->live = start(top, pids, nr_pids, &err);
 	status = top->live ? watch(top, &err) : err.code;
+	end_listener_start(&top->listener, NULL);
 	if (status == 0)
 		status = finish(top, &err);
+	end_listener_stop(&top->listener);
 	terminal_close(&top->terminal);
 	counting_say_trouble(top->counting);
 	live_free(top->live);
@@ -564,7 +574,9 @@ static int check_and_run(const struct command *self, const struct top_args *args
 	if (refuse_number(&args->record.count, &err) < 0 ||
 	    source_paths_check(&args->source_paths, &err) < 0 ||
 	    choose_metric(args, &options.wishes, &err) < 0 ||
-	    counting_new(&args->record.count, &args->record.symbols, &top.counting, &err) < 0) {
+	    counting_new(&args->record.count,
+			 symbol_options_of(&args->record.symbols, &top.listener.asked),
+			 &top.counting, &err) < 0) {
 		status = usage_error(self, &err);
 	} else {
 		top.browse = browse_new(&options);

@@ -39,6 +39,17 @@ def children(pid):
     return found
 
 
+def of_session(session):
+    """All processes of a session."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                if int(file.read().rpartition(")")[2].split()[3]) == session:
+                    found.append(int(entry))
+    return found
+
+
 def open_files(pid):
     """Their paths."""
     files = []
