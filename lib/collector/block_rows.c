@@ -10,6 +10,7 @@
 #include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
 #include "profile/live_maps.h"
+#include "profile/moved_blocks.h"
 #include "profile/profile.h"
 #include "profile/signed_stacks.h"
 
@@ -17,8 +18,9 @@ struct block_rows {
 	struct profile *profile; /* borrowed */
 	struct live_blocks blocks;
 	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
-	struct heap_gather *all;   /* owned; NULL: a sample of blocks is recorded */
-	uint64_t gathered_ns;	   /* when it last has made rows */
+	struct moved_blocks moved;
+	struct heap_gather *all; /* owned; NULL: a sample of blocks is recorded */
+	uint64_t gathered_ns;	 /* when it last has made rows */
 	struct signed_stacks signed_stacks;
 	int64_t nr_cut_maps;  /* of which a part was unmapped */
 	uint64_t last_row_ns; /* of the profile: rows are in the order of time */
@@ -122,6 +124,8 @@ void block_rows_begin(struct block_rows *rows, const struct message_block *block
 		begin_one_of_all(rows, block, seen);
 		return;
 	}
+	if (block->is_move)
+		moved_blocks_end(&rows->moved, rows->profile, block->process, block->tid);
 	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
 	rows->last_row_ns = row.time_ns;
 	if (row.kind == ALLOCATION_MAP) {
@@ -132,22 +136,43 @@ void block_rows_begin(struct block_rows *rows, const struct message_block *block
 			profile_add_allocation(rows->profile, &row));
 }
 
+static void keep(struct block_rows *rows, const struct message_block *block)
+{
+	uint32_t row;
+
+	live_blocks_remove(&rows->moving, block->process, (uint64_t)block->tid, &row);
+	if (moved_blocks_keep(&rows->moved, block->process, block->tid, block->address, &row))
+		live_blocks_add(&rows->blocks, block->process, block->address, row);
+}
+
 void block_rows_end(struct block_rows *rows, const struct message_block *block,
 		    const struct block_seen *seen)
 {
 	uint32_t row = LIVE_BLOCKS_NO_ROW;
 
+	if (block->is_kept) {
+		keep(rows, block);
+		return;
+	}
 	if (block->kind == ALLOCATION_MAP) {
 		apply_map(rows, block, seen, NULL);
 		return;
 	}
 	if (live_blocks_remove(&rows->blocks, block->process, block->address, &row)) {
-		profile_free_allocation(rows->profile, row, seen->time_ns, seen->thread);
-		if (block->wants_stack)
-			profile_note_freeing(rows->profile, row, seen->stack,
-					     (enum stack_end)seen->end);
+		const struct freed_block freed = {.process = block->process,
+						  .tid = block->tid,
+						  .address = block->address,
+						  .row = row,
+						  .time_ns = seen->time_ns,
+						  .thread = seen->thread,
+						  .wants_stack = block->wants_stack,
+						  .stack = seen->stack,
+						  .end = (enum stack_end)seen->end};
+
 		if (block->is_move)
-			profile_move_allocation(rows->profile, row);
+			moved_blocks_add(&rows->moved, rows->profile, &freed);
+		else
+			moved_blocks_free(rows->profile, &freed);
 	}
 	if (block->is_move)
 		live_blocks_begin_move(&rows->moving, block->process, block->tid, row);
@@ -207,6 +232,7 @@ void block_rows_event(struct block_rows *rows, const struct message_blocks *bloc
 
 void block_rows_gather(struct block_rows *rows)
 {
+	moved_blocks_end_all(&rows->moved, rows->profile);
 	if (!rows->all)
 		return;
 	heap_gather_flush(rows->all);
@@ -223,7 +249,7 @@ bool block_rows_is_gathering_due(const struct block_rows *rows)
 {
 	uint64_t pause_ns = rows->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
 
-	return rows->all && clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
+	return !rows->all || clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
 }
 
 /* Blocks of a process, and what it has mapped: of both at one address a block. */

@@ -48,7 +48,7 @@ void block_rows_event(struct block_rows *rows, const struct message_blocks *bloc
 void block_rows_search(struct block_rows *rows, const struct message_search *said,
 		       const struct live_maps *maps, uint64_t time_ns);
 
-/* Make rows of all blocks up to now; nothing, where a sample is recorded. */
+/* Make rows of all blocks up to now; of a sample, end those that were on the move. */
 void block_rows_gather(struct block_rows *rows);
 bool block_rows_is_gathering_due(const struct block_rows *rows);
 /* The profile's counters of it. */

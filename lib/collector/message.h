@@ -130,6 +130,7 @@ struct message_block {
 	uint64_t former;     /* BLOCK: the address of what realloc() made it of, or 0 */
 	/* BLOCK_FREED: a realloc() makes another of it; BLOCK: that thread told so of the former */
 	bool is_move;
+	bool is_kept;	  /* BLOCK_FREED: it is not, as that has failed */
 	uint8_t kind;	  /* enum allocation_kind; BLOCK_FREED: ALLOCATION_MAP, or another */
 	bool wants_stack; /* the caller of the allocator is to be recorded */
 	/*

@@ -135,14 +135,15 @@ static void note_need(struct drain *drain, const struct roster_thread *roster)
 /*
  * What was allocated while nothing was counted is not recorded; that a block is freed is, always.
  * One of which that would not be seen is taken for one that was lost: it would pass for a leak.
+	block->is_kept = record->kind == HEAP_RECORD_KEPT;
  */
 static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
 {
 	if (record->kind == HEAP_RECORD_FREE)
 		return true;
-	/* That a realloc() has failed undoes what no view shows: one in millions. */
-	return record->kind == HEAP_RECORD_ALLOCATION && !record->is_untracked &&
-	       is_counting(sampler, record);
+	return record->kind == HEAP_RECORD_KEPT ||
+	       (record->kind == HEAP_RECORD_ALLOCATION && !record->is_untracked &&
+		is_counting(sampler, record));
 }
 
 /* --- where all are recorded --- */
@@ -261,7 +262,15 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 			heap_ring_count(heap, &record);
 		if (process && is_recorded)
 			note_for_search(drain, process->serial, &record);
-		if (process && record.has_stack)
+		if (process && is_one_by_one(&record))
+/* Stacks that are new, and mappings. Of what is freed a whole record tells no more than a brief
+ * one. */
+static bool is_one_by_one(const struct heap_record *record)
+{
+	return record->has_stack &&
+	       (record->kind == HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP);
+}
+
 			publish_stack(drain, process, serial, is_recorded, &record);
 		else if (process && is_recorded)
 			gather_record(drain, process->serial, serial, &record);

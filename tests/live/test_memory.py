@@ -118,6 +118,11 @@ class NoCpu(MemoryCase):
         self.assertEqual(self.heap(recording)["allocated_bytes"],
                          sum(said["bytes"] for said in recording.said))
 
+    def test_a_block_whose_realloc_fails_is_alive(self):
+        for rate in ("--mem=1", "--mem=all"):
+            recording = self.record([build("allocates"), "keeps:50:3000"], rate)
+            self.assertEqual(self.leaked(recording), {"keeps": 150000}, rate)
+
     def test_counts_alone(self):
         recording = self.record([build("allocates"), *self.WORDS], "--count", "^took$")
         self.assertIn("counted 200 calls of 1 function", recording.stderr)

@@ -4,7 +4,7 @@
  *
  *	leaks:N:SIZE  temporaries:N:SIZE  peaks:N:SIZE  callocs:N:SIZE  aligned:N:SIZE
  *	  holds:N:SIZE lets_go:N:SIZE (these) grows:N:SIZE (one block, by SIZE each time)  shrinks:N:SIZE (likewise)
- *	hammers:N:SIZE (contents are checked)
+ *	keeps:N:SIZE (blocks whose realloc() fails)  hammers:N:SIZE (contents are checked)
  *	threads:N (that do the next word)  fork  exec (and goes on with the words behind)
  *	waits  serve (words come as lines; each is answered)  exit:STATUS
  *
@@ -91,6 +91,19 @@ NOT_INLINED static void temporaries(size_t nr, size_t size)
 	for (size_t i = 0; i < nr; i++) {
 		gave(took(malloc(size), size), size);
 		rest_now_and_then(i);
+	}
+}
+
+static volatile size_t too_large = (size_t)1 << 60;
+
+NOT_INLINED static void keeps(size_t nr, size_t size)
+{
+	for (size_t i = 0; i < nr; i++) {
+		void *block = took(malloc(size), size);
+
+		if (realloc(block, too_large))
+			abort();
+		kept = block;
 	}
 }
 
@@ -244,7 +257,7 @@ static const struct {
 	{"leaks", leaks}, {"temporaries", temporaries},
 	{"peaks", peaks},     {"callocs", callocs}, {"aligned", aligned},
 	{"hammers", hammers}, {"grows", grows},     {"holds", holds},     {"lets_go", lets_go},
-	{"shrinks", shrinks},
+	{"shrinks", shrinks}, {"keeps", keeps},
 };
 
 static void say(const char *format, ...)
