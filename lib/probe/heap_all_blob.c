@@ -2,43 +2,6 @@
 /* Our code in a process, where all is recorded. */
 #include "probe/heap_blob_priv.h"
 
-/* Where glibc and musl have a thread's id among its data. */
-#define TID_AT_GLIBC 0x2d0
-#define TID_AT_MUSL  0x30
-
-static bool has_tid_at(uint64_t at, int64_t tid)
-{
-	int32_t found = 0;
-
-	return thread_data() && heap_read(thread_data() + at, &found, sizeof(found)) &&
-	       found == tid;
-}
-
-/* A child that was forked begins with zeros, and looks anew. */
-static __attribute__((noinline)) int64_t learn_tid(void)
-{
-	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
-
-	relaxed_store(&heap_own()->tid_at, has_tid_at(TID_AT_GLIBC, tid)  ? TID_AT_GLIBC
-					   : has_tid_at(TID_AT_MUSL, tid) ? TID_AT_MUSL
-									  : -1);
-	return tid;
-}
-
-static inline int64_t own_tid(void)
-{
-	int64_t at = relaxed_load(&heap_own()->tid_at);
-
-	if (at > 0)
-		return relaxed_load((const int32_t *)(thread_data() + (uint64_t)at));
-	return at ? system_call(__NR_gettid, 0, 0, 0, 0, 0) : learn_tid();
-}
-
-static bool is_alive(int64_t tid)
-{
-	return system_call(__NR_tgkill, (uint64_t)own_pid(), (uint64_t)tid, 0, 0, 0) == 0;
-}
-
 /* 0: all were given away. */
 static uint64_t take_name(int64_t tid)
 {
@@ -50,7 +13,7 @@ static uint64_t take_name(int64_t tid)
 			return 0;
 	} while (!exchange(&all->nr_names, &name, name + 1));
 	all->names[name + 1].pid = (int32_t)own_pid();
-	all->names[name + 1].tid = (int32_t)tid;
+	__atomic_store_n(&all->names[name + 1].tid, (int32_t)tid, __ATOMIC_RELEASE);
 	return name + 1;
 }
 
@@ -70,13 +33,19 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	return true;
 }
 
+/* profc says so of threads that have a name, once it knows. */
+static bool has_ended(const struct heap_thread *thread)
+{
+	return thread->name && relaxed_load(&heap_all()->names[thread->name].has_ended);
+}
+
 /* From a thread that has ended. */
 static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
 {
 	uint64_t was = relaxed_load(&thread->data);
 	int64_t former = relaxed_load(&thread->tid);
 
-	if (!former || is_alive(former) || !exchange(&thread->data, &was, data))
+	if (!former || !has_ended(thread) || !exchange(&thread->data, &was, data))
 		return false;
 	if (__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST) == former)
 		return claim(thread, data, tid);
@@ -90,7 +59,7 @@ static struct heap_thread *find_thread(void)
 	struct heap_thread *threads = heap_own()->threads;
 	uint64_t data = thread_data();
 	uint64_t first = heap_hash(data) >> 32;
-	int64_t tid = data ? own_tid() : 0;
+	int64_t tid = data ? heap_own_tid() : 0;
 
 	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
 		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
@@ -107,13 +76,14 @@ static struct heap_thread *find_thread(void)
 		if (take_over(thread, data, tid))
 			return thread;
 	}
+	relaxed_add(&shared.asked.nr_places, 1);
 	return 0;
 }
 
 static void count_dropped(const struct request *request)
 {
-	relaxed_add(&shared.dropped_bytes, request->size);
-	relaxed_add(&shared.dropped_blocks, 1);
+	relaxed_add(&shared.lost.dropped_bytes, request->size);
+	relaxed_add(&shared.lost.dropped_blocks, 1);
 }
 
 static inline uint64_t *reserve_brief(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
@@ -122,7 +92,7 @@ static inline uint64_t *reserve_brief(uint64_t nr_bytes, bool is_allocation, uin
 	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 
 	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - nr_bytes ||
-	    HEAP_ALL_RING_BYTES - head % HEAP_ALL_RING_BYTES < nr_bytes ||
+	    HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes ||
 	    !exchange(&shared.head, &head, head + nr_bytes))
 		return (uint64_t *)heap_reserve(nr_bytes, is_allocation, position);
 	*position = head;
@@ -144,7 +114,7 @@ static uint64_t stamp(struct heap_thread *thread, uint64_t visit)
 /* 0: it is as good as that of the record before. */
 static inline uint64_t time_of_record(struct heap_thread *thread)
 {
-	uint64_t visit = relaxed_load(&shared.nr_visits);
+	uint64_t visit = relaxed_load(&shared.visits.nr);
 
 	if (!thread->left || thread->stamped_visit != visit)
 		return stamp(thread, visit);
@@ -200,7 +170,7 @@ static bool emit_whole(const struct request *request, enum heap_record_kind kind
 	if (!record)
 		return false;
 	heap_fill(record, request, pointer, nr_stack_bytes);
-	record->tid = (int32_t)(request->thread ? request->thread->tid : own_tid());
+	record->tid = (int32_t)(request->thread ? request->thread->tid : heap_own_tid());
 	record->signature = signature;
 	record->time = time_now();
 	commit(record, position, kind, request->hook->form.function, 0);
@@ -232,7 +202,7 @@ static void emit_allocation(const struct request *request, uint64_t pointer)
 			heap_note_met(signature);
 		return;
 	}
-	relaxed_add(&shared.nr_dropped, 1);
+	relaxed_add(&shared.lost.nr_dropped, 1);
 	count_dropped(request);
 }
 
@@ -240,13 +210,13 @@ static void emit_free(const struct request *request, uint64_t pointer)
 {
 	if (!(is_brief(request) ? emit_brief(request, HEAP_RECORD_FREE, pointer, 0)
 				: emit_whole(request, HEAP_RECORD_FREE, pointer, 0, 0)))
-		relaxed_add(&shared.nr_dropped, 1);
+		relaxed_add(&shared.lost.nr_dropped, 1);
 }
 
 static void emit_kept(const struct request *request, uint64_t pointer)
 {
 	if (!emit_whole(request, HEAP_RECORD_KEPT, pointer, 0, 0))
-		relaxed_add(&shared.nr_dropped, 1);
+		relaxed_add(&shared.lost.nr_dropped, 1);
 }
 
 static struct outcome free_one(struct request *request)
@@ -265,6 +235,10 @@ static struct outcome allocate_one(struct request *request)
 
 	if (!heap_read_arguments(request) || is_nested(request))
 		return outcome;
+	if (!heap_can_be_called(request)) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
+		return outcome;
+	}
 	request->was_sampled = request->old != 0;
 	if (request->old)
 		emit_free(request, request->old);

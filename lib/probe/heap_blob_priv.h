@@ -7,7 +7,6 @@
 #ifndef PROFC_PROBE_HEAP_BLOB_PRIV_H
 #define PROFC_PROBE_HEAP_BLOB_PRIV_H
 
-#include <linux/time.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,43 +50,15 @@ static inline uint64_t cycles(void)
 	return (uint64_t)high << 32 | low;
 }
 
-#define NS_PER_SEC UINT64_C(1000000000)
-
-static inline uint64_t monotonic_ns(void)
-{
-	struct __kernel_timespec now = {.tv_sec = 0};
-
-	system_call(__NR_clock_gettime, 1, (uint64_t)&now, 0, 0, 0);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
+/* By the processor where it runs evenly; else it stands still between two visits of the reader. */
 static inline uint64_t time_now(void)
 {
-	return shared.has_cycles ? cycles() : monotonic_ns();
+	return shared.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
 }
 
-/* Asked for once; a child of vfork(2) is taken for who has the memory, if that has asked before. */
-static inline int64_t own_pid(void)
+static inline void pause_briefly(void)
 {
-	int64_t pid = relaxed_load(&heap_own()->pid);
-
-	if (!pid) {
-		pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
-		relaxed_store(&heap_own()->pid, pid);
-	}
-	return pid;
-}
-
-/* Where its data are; 0: not known. */
-static inline uint64_t thread_data(void)
-{
-	uint64_t thread = 0;
-
-	if (shared.threads == HEAP_THREADS_BY_DATA)
-		__asm__("mov %%fs:0,%0" : "=r"(thread));
-	else if (shared.threads == HEAP_THREADS_BY_BASE)
-		__asm__("rdfsbase %0" : "=r"(thread));
-	return thread;
+	__asm__ volatile("pause" : : : "memory");
 }
 
 /* -- the ring -- */
@@ -117,6 +88,8 @@ static inline void commit(void *record, uint64_t position, uint64_t kind, uint64
  * would pass for leaked, while of an allocation that is lost nothing more is said.
  */
 #define FREES_BYTES (HEAP_RING_BYTES / 8)
+/* Of the ring of all records so much may be unread where it begins anew before its end. */
+#define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
 
 static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 {
@@ -126,10 +99,10 @@ static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 
 /* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
 struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position);
+void copy_bytes(void *to, const void *from, uint64_t nr);
+/* As much of the stack as is to be copied, and can be read. */
 uint64_t heap_stack_bytes_from(uint64_t sp);
-uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid);
-int64_t heap_read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid);
-/* Who asked for what, with so many bytes of the stack if they are there. */
+/* Who asked for what, with so many bytes of the stack, which are there. */
 void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
 	       uint64_t nr_stack_bytes);
 void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
@@ -153,7 +126,8 @@ static inline bool is_nested(const struct request *request)
 						       : &request->slot->inside_sp);
 	uint64_t sp = (uint64_t)request->frame;
 
-	return sp < inside && inside - sp < NESTED_STACK_BYTES;
+	return sp < inside && inside - sp < NESTED_STACK_BYTES &&
+	       (request->thread || relaxed_load(&request->slot->inside_data) == thread_data());
 }
 
 static inline bool throws(const struct request *request)
@@ -167,6 +141,8 @@ struct heap_slot *heap_slot_of_thread(void);
 
 /* heap_calls_blob.c: false: no size, as the product of two is too large for one; it fails then. */
 bool heap_read_arguments(struct request *request);
+/* False: it has more arguments than can be copied from this stack, perhaps. */
+bool heap_can_be_called(const struct request *request);
 uint64_t heap_call_function(const struct request *request, uint64_t function_at);
 uint64_t heap_call_original(const struct request *request);
 uint64_t heap_pointer_of(const struct request *request, uint64_t result);

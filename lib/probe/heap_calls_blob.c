@@ -31,6 +31,7 @@ static void go_inside(const struct request *request)
 		relaxed_store(&request->thread->inside_sp, (uint64_t)request->frame);
 		return;
 	}
+	relaxed_store(&request->slot->inside_data, thread_data());
 	relaxed_store(&request->slot->inside_sp, (uint64_t)request->frame);
 	relaxed_add(&request->slot->countdown, -HEAP_INSIDE);
 }
@@ -45,13 +46,27 @@ static void come_out(const struct request *request)
 	relaxed_store(&request->slot->inside_sp, 0);
 }
 
+static uint64_t arguments_at(const struct request *request)
+{
+	return (uint64_t)(request->frame + 1);
+}
+
 /* Of a pool's function it is not known which registers it reads, and what it has on the stack. */
 static uint64_t call_pool(const struct request *request, uint64_t function_at)
 {
 	uint64_t stack[HEAP_STACK_ARGUMENTS];
 
-	heap_copy_stack((uint8_t *)stack, (uint64_t)(request->frame + 1), sizeof(stack), own_pid());
+	copy_bytes(stack, (const void *)arguments_at(request), sizeof(stack));
 	return heap_call(request->frame, function_at, stack);
+}
+
+bool heap_can_be_called(const struct request *request)
+{
+	uint64_t at = arguments_at(request);
+	uint64_t start;
+
+	return !heap_is_pool(&request->hook->form) ||
+	       heap_readable_end(at, &start) - at >= HEAP_STACK_ARGUMENTS * sizeof(uint64_t);
 }
 
 uint64_t heap_call_function(const struct request *request, uint64_t function_at)
@@ -100,7 +115,10 @@ uint64_t heap_pointer_of(const struct request *request, uint64_t result)
 	if (!heap_is_pool(form))
 		return *(const uint64_t *)request->out;
 	/* A user may have named an argument that is none. */
-	if (heap_read_memory(&pointer, request->out, sizeof(pointer), own_pid()) < 0)
+	if (!heap_is_writable(request->out, sizeof(pointer), arguments_at(request))) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
 		return 0;
+	}
+	copy_bytes(&pointer, (const void *)request->out, sizeof(pointer));
 	return pointer;
 }

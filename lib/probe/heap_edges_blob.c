@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Our code in a process: where memory is mapped, and where the process ends. */
-#include <asm/errno.h>
-#include <linux/futex.h>
 #include <linux/mman.h>
 
 #include "probe/heap_blob_priv.h"
@@ -83,58 +81,57 @@ struct outcome heap_on_map(struct request *request)
 
 /* -- the end of the process -- */
 
-static uint32_t *claim_exit(uint32_t pid)
+static uint64_t *claim_exit(uint64_t word)
 {
 	for (int i = 0; i < HEAP_EXITS; i++) {
-		uint32_t none = 0;
+		uint64_t none = 0;
 
-		if (!relaxed_load(&shared.exits[i]) && exchange(&shared.exits[i], &none, pid))
+		if (!relaxed_load(&shared.exits[i]) && exchange(&shared.exits[i], &none, word))
 			return &shared.exits[i];
 	}
 	return 0;
 }
 
+/* Some seconds, whatever the processor's clock. */
+#define EXIT_CYCLES (UINT64_C(20) << 30)
+#define EXIT_SPINS  (UINT64_C(1) << 28)
+
 /* Until profc lets us go, has given up its search of processes, or has had the time. */
-static void wait_to_go(const uint32_t *exit, uint32_t pid)
+static void wait_to_go(const uint64_t *exit, uint64_t word)
 {
-	uint64_t end_ns = monotonic_ns() + HEAP_EXIT_WAIT_NS;
-	uint64_t now_ns = end_ns - HEAP_EXIT_WAIT_NS;
-	int64_t result = 0;
+	uint64_t begun = shared.has_cycles ? cycles() : 0;
 
-	while (now_ns < end_ns && __atomic_load_n(exit, __ATOMIC_ACQUIRE) == pid &&
-	       relaxed_load(&shared.waits_at_exit) &&
-	       (!result || result == -EINTR || result == -EAGAIN)) {
-		struct __kernel_timespec left = {
-			.tv_sec = (int64_t)((end_ns - now_ns) / NS_PER_SEC),
-			.tv_nsec = (int64_t)((end_ns - now_ns) % NS_PER_SEC)};
-
-		result = system_call(__NR_futex, (uint64_t)exit, FUTEX_WAIT, pid, (uint64_t)&left,
-				     0);
-		now_ns = monotonic_ns();
+	for (uint64_t i = 0; i < EXIT_SPINS; i++) {
+		if (__atomic_load_n(exit, __ATOMIC_ACQUIRE) != word ||
+		    !relaxed_load(&shared.waits_at_exit) ||
+		    (shared.has_cycles && cycles() - begun > EXIT_CYCLES))
+			return;
+		pause_briefly();
 	}
 }
 
 /*
- * Who has no recorded block goes at once, and so does a child of vfork(2): the memory is its
- * parent's.
+ * Who has no recorded block goes at once. A child of vfork(2), with its parent's memory, is let go
+ * by profc.
  */
 struct outcome heap_on_exit(const struct request *request)
 {
-	uint32_t pid = (uint32_t)relaxed_load(&heap_own()->pid);
+	int64_t pid = relaxed_load(&heap_own()->pid);
 	struct heap_frame *frame = request->frame;
-	uint32_t *exit = 0;
+	uint64_t *exit = 0;
+	uint64_t word;
 
 	/* What registers hold besides the status is no pointer that anybody keeps. */
 	for (int i = 1; i < HEAP_ARGUMENTS; i++)
 		frame->arguments[i] = 0;
 	frame->rax = frame->r10 = frame->r11 = 0;
 
-	if (pid && relaxed_load(&shared.waits_at_exit) &&
-	    system_call(__NR_getpid, 0, 0, 0, 0, 0) == pid)
-		exit = claim_exit(pid);
+	word = heap_exit_word((int32_t)pid, (int32_t)heap_own_tid());
+	if (pid > 0 && relaxed_load(&shared.waits_at_exit))
+		exit = claim_exit(word);
 	if (exit) {
-		wait_to_go(exit, pid);
-		exchange(exit, &pid, 0);
+		wait_to_go(exit, word);
+		exchange(exit, &word, 0);
 	}
 	return (struct outcome){.jump = request->hook->original};
 }

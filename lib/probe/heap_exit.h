@@ -10,8 +10,8 @@ struct heap_shared;
 
 /* Processes that are about to end, and wait in shared memory to be searched before. */
 struct heap_exit {
-	size_t place; /* of HEAP_EXITS */
-	pid_t pid;    /* as it sees itself */
+	size_t place;	/* of HEAP_EXITS */
+	pid_t pid, tid; /* as it sees itself, and its thread */
 };
 
 /* The next one that waits, at exit->place or behind it; false: there is none. */

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "code/plt_entry.h"
 #include "probe/contexts.h"
+#include "probe/heap_answer.h"
 #include "probe/heap_code.h"
 #include "probe/heap_ring.h"
 #include "probe/patch_heap.h"
@@ -215,20 +217,20 @@ void heap_draft_finish(struct heap_draft *draft)
 	}
 }
 
-/* Above the first stack pointer are the arguments and the environment, which nobody wants. */
-static void share_stack(struct heap_shared *shared, pid_t pid)
+/* A child that is forked begins with zeros there, and so finds that it is one. */
+static void tell_owner(struct heap_shared *shared, pid_t pid, int memory_fd)
 {
-	struct proc_stat stat;
+	struct proc_status status;
+	int64_t own_pid = proc_read_status(pid, &status) ? status.ns_pid : pid;
+	uint64_t at = shared->private_address + offsetof(struct heap_private, pid);
 
-	if (!proc_read_task_stat(pid, pid, &stat) || !stat.first_sp)
-		return;
-	shared->main_stack =
-		(struct heap_stack){.start = stat.first_sp - min_u64(stat.first_sp, HEAP_STACK_MAX),
-				    .end = stat.first_sp};
+	shared->ids.owner_pid = (int32_t)own_pid;
+	if (pwrite(memory_fd, &own_pid, sizeof(own_pid), (off_t)at) != sizeof(own_pid))
+		shared->ids.owner_pid = 0; /* it has ended */
 }
 
 void heap_draft_share(const struct heap_draft *draft, const struct region *region,
-		      const struct heap_options *options, pid_t pid)
+		      const struct heap_options *options, pid_t pid, int memory_fd)
 {
 	struct heap_shared *shared = region_heap(region);
 
@@ -243,7 +245,76 @@ void heap_draft_share(const struct heap_draft *draft, const struct region *regio
 	shared->waits_at_exit = options->is_searched;
 	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
 	memcpy(shared->codes, draft->codes, sizeof(shared->codes));
-	share_stack(shared, pid);
+	shared->visits.now_ns = clock_monotonic_ns();
+	heap_answer_maps(shared, pid);
+	tell_owner(shared, pid, memory_fd);
+}
+
+/* -- where threads have their ids -- */
+
+/* musl and glibc; then wherever else all threads have theirs. */
+static const uint32_t ids_at[] = {0x30, 0x2d0};
+#define DATA_BYTES  2048
+#define THREADS_MAX 64
+/* Smaller ones are found anywhere. */
+#define TID_MIN 1000
+
+struct thread_data {
+	int32_t tid;
+	uint32_t nr_words;
+	int32_t words[DATA_BYTES / sizeof(int32_t)];
+};
+
+static bool has_id_at(const struct thread_data *data, uint32_t at)
+{
+	return at / sizeof(data->words[0]) < data->nr_words &&
+	       data->words[at / sizeof(data->words[0])] == data->tid;
+}
+
+static bool have_ids_at(const struct thread_data *threads, size_t nr, uint32_t at)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!has_id_at(&threads[i], at))
+			return false;
+	}
+	return nr > 0;
+}
+
+static uint32_t find_ids(const struct thread_data *threads, size_t nr)
+{
+	for (size_t i = 0; i < sizeof(ids_at) / sizeof(ids_at[0]); i++) {
+		if (have_ids_at(threads, nr, ids_at[i]))
+			return ids_at[i];
+	}
+	for (uint32_t at = 0; nr && threads[0].tid >= TID_MIN && at < DATA_BYTES;
+	     at += sizeof(threads[0].words[0])) {
+		if (have_ids_at(threads, nr, at))
+			return at;
+	}
+	return 0;
+}
+
+/* In another PID namespace only the main thread's id is known as it sees that itself. */
+void heap_find_ids(struct heap_shared *shared, const struct stopped *stopped, int memory_fd)
+{
+	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
+		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
+		bool is_main = stopped->threads[i].tid == stopped->pid;
+		ssize_t got;
+
+		if (!at || (!is_main && shared->ids.owner_pid != stopped->pid))
+			continue;
+		if (is_main)
+			shared->ids.main_data = at;
+		got = pread(memory_fd, threads[nr].words, DATA_BYTES, (off_t)at);
+		threads[nr].tid = is_main ? shared->ids.owner_pid : stopped->threads[i].tid;
+		threads[nr++].nr_words = got > 0 ? (uint32_t)got / sizeof(threads[0].words[0]) : 0;
+	}
+	__atomic_store_n(&shared->ids.tid_at, find_ids(threads, nr), __ATOMIC_RELAXED);
+	free(threads);
 }
 
 /* -- removal -- */

@@ -69,9 +69,11 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   struct patch *patch);
 void heap_draft_finish(struct heap_draft *draft);
 
-/* Fill in what is shared, before anything leads there. */
+/* Fill in what is shared, and what is not, before anything leads there. */
 void heap_draft_share(const struct heap_draft *draft, const struct region *region,
-		      const struct heap_options *options, pid_t pid);
+		      const struct heap_options *options, pid_t pid, int memory_fd);
+/* Where threads have their ids among their data, by those of a stopped process. */
+void heap_find_ids(struct heap_shared *shared, const struct stopped *stopped, int memory_fd);
 
 /*
  * Does a thread of a stopped process stand in the blob, or will it return there? All that leads

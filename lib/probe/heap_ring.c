@@ -108,6 +108,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
 		ring->bytes = ring->all->ring;
 		ring->nr_bytes = HEAP_ALL_RING_BYTES;
 	}
+	ring->owner_pid = shared->ids.owner_pid;
 	ring->former = moment();
 	ring->latter = ring->former;
 	ring->time_ns = ring->latter.ns;
@@ -315,7 +316,10 @@ void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
 
 uint64_t heap_ring_visit(struct heap_ring *ring)
 {
-	__atomic_store_n(&ring->shared->nr_visits, ++ring->nr_visits, __ATOMIC_RELAXED);
+	if (!ring->shared->has_cycles)
+		__atomic_store_n(&ring->shared->visits.now_ns, clock_monotonic_ns(),
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->shared->visits.nr, ++ring->nr_visits, __ATOMIC_RELAXED);
 	return __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
 }
 
@@ -426,15 +430,17 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 	const struct heap_shared *shared = ring->shared;
 
 	*totals = (struct heap_totals){
-		.nr_dropped = __atomic_load_n(&shared->nr_dropped, __ATOMIC_RELAXED),
-		.nr_untracked = __atomic_load_n(&shared->nr_untracked, __ATOMIC_RELAXED),
+		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
+		.nr_untracked = __atomic_load_n(&shared->lost.nr_untracked, __ATOMIC_RELAXED),
 		.nr_lost = ring->nr_lost,
 	};
 	if (ring->all) {
-		totals->allocated_bytes = ring->counted_bytes +
-					  __atomic_load_n(&shared->dropped_bytes, __ATOMIC_RELAXED);
-		totals->nr_allocations = ring->counted_blocks +
-					 __atomic_load_n(&shared->dropped_blocks, __ATOMIC_RELAXED);
+		totals->allocated_bytes =
+			ring->counted_bytes +
+			__atomic_load_n(&shared->lost.dropped_bytes, __ATOMIC_RELAXED);
+		totals->nr_allocations =
+			ring->counted_blocks +
+			__atomic_load_n(&shared->lost.dropped_blocks, __ATOMIC_RELAXED);
 		return;
 	}
 	for (size_t i = 0; i < HEAP_SLOTS; i++) {

@@ -19,6 +19,13 @@ struct heap_moment {
 	uint64_t cycles, ns;
 };
 
+/* heap_answer(): which questions were answered, and when the next will be. */
+struct heap_answers {
+	uint64_t stacks_asked, writable_missed, places_missed;
+	uint64_t writable_again_ns, ended_again_ns;
+	size_t next_stack;
+};
+
 struct heap_ring {
 	struct heap_shared *shared; /* borrowed; the target may write anything there */
 	struct heap_all *all;	    /* likewise; NULL: a sample is taken */
@@ -33,6 +40,8 @@ struct heap_ring {
 	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
 	struct heap_moment former, latter;	/* what both clocks have shown */
 	uint64_t time_ns;			/* of the last record that has one */
+	pid_t owner_pid;			/* as heap_shared has it at first */
+	struct heap_answers answers;
 	/* Children write there, too, that are not recorded: a sample's exact totals are of all. */
 	bool has_strangers;
 };

@@ -2,33 +2,44 @@
 /* Our code in a process: what it tells, in the ring. */
 #include "probe/heap_blob_priv.h"
 
-static void copy_bytes(void *to, const void *from, uint64_t nr)
+void copy_bytes(void *to, const void *from, uint64_t nr)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
 }
 
-/* While nothing is read for so long, who reads has gone. */
-#define WAIT_NS	 UINT64_C(200000)
-#define WAITS_NR 5000
-
 /*
- * Where all is recorded, a program that is faster than the reader waits for it, rather than that
- * something is lost. False: the reader has gone.
+ * Where all is recorded, a program that is faster than the reader waits for it: some 100 ms of CPU
+ * time at most while nothing is read. False: the reader has gone, or gets no time. It must not
+ * sleep, which needs a system call.
  */
+#define SPINS_NR (1 << 22)
+
 static bool wait_for_reader(void)
 {
 	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
-	struct __kernel_timespec pause = {.tv_nsec = WAIT_NS};
 
 	if (tail == relaxed_load(&shared.given_up_at))
 		return false;
-	for (int i = 0; i < WAITS_NR && !relaxed_load(&shared.is_over); i++) {
-		system_call(__NR_nanosleep, (uint64_t)&pause, 0, 0, 0, 0);
+	for (int i = 0; i < SPINS_NR && !relaxed_load(&shared.is_over); i++) {
+		pause_briefly();
 		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
 			return true;
 	}
 	relaxed_store(&shared.given_up_at, tail);
 	return false;
+}
+
+/*
+ * How far it is to where a record may not go on: the end of the ring, or of its first part while
+ * the reader is near.
+ */
+static bool is_at_end(uint64_t head, uint64_t nr_bytes)
+{
+	uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	return left < nr_bytes || (shared.is_all && used < HEAP_NEAR_BYTES &&
+				   HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes);
 }
 
 /* A record does not go around the end of the ring. NULL: there is no room. */
@@ -41,7 +52,7 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_
 
 	for (;;) {
 		left = ring_bytes() - (head & (ring_bytes() - 1));
-		*position = left < nr_bytes ? head + left : head;
+		*position = is_at_end(head, nr_bytes) ? head + left : head;
 		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
@@ -66,40 +77,12 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_
 uint64_t heap_stack_bytes_from(uint64_t sp)
 {
 	uint64_t nr = relaxed_load(&shared.stack_bytes);
-	uint64_t start = relaxed_load(&shared.main_stack.start);
-	uint64_t end = relaxed_load(&shared.main_stack.end);
+	uint64_t start;
+	uint64_t there = heap_readable_end(sp, &start) - sp;
 
 	if (nr > HEAP_STACK_MAX)
 		nr = HEAP_STACK_MAX;
-	return sp >= start && sp < end && end - sp < nr ? end - sp : nr;
-}
-
-/* By the kernel, as it may not be there. */
-int64_t heap_read_memory(void *to, uint64_t from, uint64_t nr, int64_t pid)
-{
-	uint64_t here[2] = {(uint64_t)to, nr};
-	uint64_t there[2] = {from, nr};
-
-	return system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
-			   1);
-}
-
-/*
- * The page of the return address below is there. What is behind it may be another's, who takes it
- * away at this moment: the kernel copies it, and stops where nothing is.
- */
-uint64_t heap_copy_stack(uint8_t *to, uint64_t from, uint64_t nr, int64_t pid)
-{
-	uint64_t first = -from % PAGE_BYTES; /* none, if a page begins there */
-	int64_t got;
-
-	if (first >= nr) {
-		copy_bytes(to, (const void *)from, nr);
-		return nr;
-	}
-	copy_bytes(to, (const void *)from, first);
-	got = heap_read_memory(to + first, from + first, nr - first, pid);
-	return got > 0 ? first + (uint64_t)got : first;
+	return there < nr ? there : nr;
 }
 
 void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
@@ -125,8 +108,8 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	record->r14 = frame->r14;
 	record->r15 = frame->r15;
 	record->rip = frame->rip;
-	record->nr_stack_bytes =
-		heap_copy_stack((uint8_t *)(record + 1), sp, nr_stack_bytes, record->pid);
+	record->nr_stack_bytes = nr_stack_bytes;
+	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
 void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
@@ -137,7 +120,7 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	/* It lives while the program has it: not yet while it is recorded, and no more. */
 	uint64_t time = is_new ? 0 : time_now();
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
-	int64_t tid = system_call(__NR_gettid, 0, 0, 0, 0, 0);
+	int64_t tid = heap_own_tid();
 	uint64_t position;
 	struct heap_ring_record *record = heap_reserve(record_bytes(room), has_stack, &position);
 
@@ -146,7 +129,7 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 		record = heap_reserve(record_bytes(0), false, &position);
 	}
 	if (!record) {
-		relaxed_add(&shared.nr_dropped, 1);
+		relaxed_add(&shared.lost.nr_dropped, 1);
 		return;
 	}
 	heap_fill(record, request, pointer, room);

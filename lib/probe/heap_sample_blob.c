@@ -160,7 +160,7 @@ static bool remember(uint64_t pointer)
 			return true;
 		}
 	}
-	relaxed_add(&shared.nr_untracked, 1);
+	relaxed_add(&shared.lost.nr_untracked, 1);
 	return false;
 }
 
@@ -236,6 +236,10 @@ struct outcome heap_on_allocation(struct request *request)
 	count(request);
 	if (!request->is_framed && !request->is_sampled)
 		return outcome;
+	if (!heap_can_be_called(request)) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
+		return outcome;
+	}
 	request->was_sampled = request->old && forget(request->old);
 	if (request->was_sampled)
 		heap_emit(request, HEAP_RECORD_FREE, request->old, false);

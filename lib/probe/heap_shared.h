@@ -117,7 +117,8 @@ struct heap_slot {
 	uint64_t random;	 /* state; 0: unused */
 	uint64_t mean;		 /* by which the countdown was drawn; 0: never */
 	uint64_t inside_sp;	 /* stack pointer of a thread that is inside; 0: none */
-	uint64_t padding[2];
+	uint64_t inside_data;	 /* which thread that is, by its data */
+	uint64_t padding;
 };
 
 #define HEAP_SLOT_LOG2	6
@@ -141,12 +142,34 @@ struct heap_hook {
 	struct heap_form form;
 };
 
-/*
- * Memory; of a stack that which it ends with, or begins with as it grows downwards: not copied
- * beyond `end`.
- */
+/* Memory. */
 struct heap_stack {
 	uint64_t start, end;
+};
+
+/*
+ * A thread that is not the main one has its stack below its data, in the same mapping: as far as
+ * profc has found that all pages between are there, it may be read. The thread asks for that, by
+ * its stack pointer. Several may write here at once: `low` holds only for those `of` names.
+ */
+struct heap_thread_stack {
+	uint64_t data;	  /* of the thread; 0: free */
+	int32_t pid, tid; /* as the process sees itself */
+	uint64_t wanted;  /* from here on, a whole page */
+	uint64_t of;	  /* by profc: heap_stack_owner() of the thread, written after */
+	uint64_t low;
+	uint64_t padding[3];
+};
+
+#define HEAP_THREAD_STACKS 4096
+
+/* Memory that may be written to, sorted, while `version` is even and stays so. */
+#define HEAP_WRITABLE_MAX 1024
+
+struct heap_writable {
+	uint64_t version;
+	uint64_t nr;
+	struct heap_stack ranges[HEAP_WRITABLE_MAX];
 };
 
 /* Code that maps memory for what it hands out, or that nobody has asked for: as the C library. */
@@ -180,7 +203,9 @@ struct heap_header {
 
 static inline uint32_t heap_commit_word(uint64_t position)
 {
-	return (uint32_t)(position / HEAP_RECORD_ALIGNMENT ^ HEAP_COMMIT_KEY);
+	/* In parts of the ring that are seldom used records may be very old. */
+	return (uint32_t)(position / HEAP_RECORD_ALIGNMENT ^
+			  (position >> 32) * UINT64_C(0x9e3779b1) ^ HEAP_COMMIT_KEY);
 }
 
 /* In the ring. */
@@ -226,6 +251,7 @@ static inline uint64_t heap_brief_bytes(uint32_t kind)
 /* Who makes records, as the process sees itself. */
 struct heap_name {
 	int32_t pid, tid;
+	int32_t has_ended, padding; /* by profc: its place among the threads may be given away */
 };
 
 /*
@@ -247,17 +273,27 @@ struct heap_step {
 	uint16_t flags;
 };
 
-#define HEAP_STEPS	    (1 << 16)
-#define HEAP_SIGNATURES	    (1 << 18)
-#define HEAP_NAMES	    (1 << 16)
-#define HEAP_PROBES	    8 /* places next to each other that one may be at */
-#define HEAP_CODE	    64
-#define HEAP_ALL_RING_BYTES (UINT64_C(16) << 20)
+#define HEAP_STEPS	(1 << 16)
+#define HEAP_SIGNATURES (1 << 18)
+#define HEAP_NAMES	(1 << 16)
+#define HEAP_PROBES	8 /* places next to each other that one may be at */
+#define HEAP_CODE	64
+/*
+ * Of the ring memory is used only where something was written: while the reader keeps up, it goes
+ * around in the first part.
+ */
+#define HEAP_ALL_RING_BYTES (UINT64_C(128) << 20)
+#define HEAP_ALL_PART_BYTES (UINT64_C(16) << 20)
 
 static inline uint64_t heap_hash(uint64_t word)
 {
 	word *= UINT64_C(0x9e3779b97f4a7c15);
 	return word ^ word >> 29;
+}
+
+static inline uint64_t heap_stack_owner(uint64_t data, int32_t pid, int32_t tid)
+{
+	return (heap_hash(data) ^ heap_hash((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid)) | 1;
 }
 
 /* In front of struct heap_shared where all is recorded. */
@@ -274,33 +310,74 @@ struct heap_all {
 
 /*
  * A process that ends by itself waits in one of so many places until its memory was searched, and
- * no longer than that: profc may be gone. 0: free; else the process, as it sees itself, which
- * whoever lets it go makes 0, and wakes by futex(2).
+ * no longer than some seconds: profc may be gone. It spins, for profc stops it soon. 0: free; else
+ * heap_exit_word(), which whoever lets it go makes 0.
  */
-#define HEAP_EXITS	  16
-#define HEAP_EXIT_WAIT_NS UINT64_C(5000000000)
+#define HEAP_EXITS 16
+
+/* As the process sees itself, and the thread of it that waits. */
+static inline uint64_t heap_exit_word(int32_t pid, int32_t tid)
+{
+	return (uint64_t)(uint32_t)tid << 32 | (uint32_t)pid;
+}
+
+/* Whose memory it is. */
+struct heap_ids {
+	int32_t owner_pid;  /* of the process that this was made for, as it sees itself */
+	uint32_t tid_at;    /* of a thread's data, its id. 0: not known yet; our code may find it */
+	uint64_t main_data; /* of the main thread; 0: not known */
+};
+
+/* What may be read, as far as profc knows. */
+struct heap_memory {
+	/*
+	 * Of the main thread: where its stack may come to be, and where the program began, which is
+	 * the end of what may be copied. All zero: not known.
+	 */
+	struct heap_stack main_stack;
+	struct heap_thread_stack stacks[HEAP_THREAD_STACKS];
+	struct heap_writable writable;
+};
+
+/* How often it was asked, as it did not know. */
+struct heap_asked {
+	uint64_t nr_stacks, nr_writable, nr_places;
+};
+
+/* Of the reader. */
+struct heap_visits {
+	uint64_t nr;
+	uint64_t now_ns; /* CLOCK_MONOTONIC, as of the last one; if that is what times are by */
+};
+
+struct heap_losses {
+	uint64_t nr_dropped; /* records for which there was no room */
+	uint64_t nr_untracked;
+	/* Of the allocations among them where all are recorded. */
+	uint64_t dropped_bytes, dropped_blocks;
+};
 
 struct heap_shared {
 	uint64_t private_address;   /* of struct heap_private */
 	uint64_t mean;		    /* may change at any time */
 	uint32_t stack_bytes;	    /* to be copied at most, likewise */
 	uint32_t threads;	    /* enum heap_threads */
-	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else CLOCK_MONOTONIC */
+	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else visits.now_ns */
 	uint32_t frees_have_stacks; /* who frees is recorded, too */
 	uint32_t is_all;	    /* all is recorded, in struct heap_all; never changes */
 	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
 	uint32_t waits_at_exit;	    /* whoever ends is to wait in `exits` */
-	uint32_t exits[HEAP_EXITS];
+	uint64_t exits[HEAP_EXITS];
+	struct heap_ids ids;
 	struct heap_hook hooks[HEAP_HOOKS];
 	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
-	struct heap_stack main_stack;		  /* of the first thread; all zero: not known */
-	_Alignas(64) uint64_t head;		  /* position up to which records are reserved */
-	_Alignas(64) uint64_t tail;		  /* up to which they were read */
-	uint64_t nr_visits;			  /* of who reads */
-	_Alignas(64) uint64_t nr_dropped;	  /* records for which there was no room */
-	uint64_t nr_untracked;
-	/* Of the allocations among nr_dropped where all are recorded; the tail when that began. */
-	uint64_t dropped_bytes, dropped_blocks, given_up_at;
+	struct heap_asked asked;
+	_Alignas(64) uint64_t head; /* position up to which records are reserved */
+	_Alignas(64) uint64_t tail; /* up to which they were read */
+	struct heap_visits visits;
+	_Alignas(64) struct heap_losses lost;
+	uint64_t given_up_at; /* the tail when some were lost */
+	_Alignas(64) struct heap_memory memory;
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
 };
@@ -328,7 +405,7 @@ struct heap_thread {
 	int64_t tid;
 	int64_t in_flight;
 	uint64_t inside_sp;		 /* as in struct heap_slot */
-	uint64_t readable, readable_end; /* of its stack, as far as that has been tried */
+	uint64_t readable, readable_end; /* of its stack, as far as that is known */
 	uint64_t is_walking;
 	uint64_t stamped_at;	/* the time of its last record that has one, */
 	uint64_t stamped_visit; /* and nr_visits then */
@@ -384,10 +461,13 @@ struct heap_private {
 	uint8_t filter[HEAP_FILTER_BYTES]; /* by bits 4 to 19: how many, 255 for more */
 	uint64_t sets[HEAP_SETS][HEAP_SET_WAYS];
 	int64_t in_flight; /* threads in the blob */
-	int64_t pid;	   /* as the process sees itself; 0: it has not looked yet */
-	int64_t tid_at; /* of a thread's data, its id; 0: not known yet; negative: it is not there
-			 */
-	uint64_t padding[509];
+	/*
+	 * Of the process, as it sees itself. Of a forked child the id of the first thread that came
+	 * here, which nearly always is the one that was forked. 0: none did yet; negative: of a
+	 * child that was not made by the C library's fork(), whose threads do not know their ids.
+	 */
+	int64_t pid;
+	uint64_t padding[510];
 	/* Where all is recorded: */
 	struct heap_thread threads[HEAP_THREADS];
 	struct heap_walk walks[HEAP_THREADS];

@@ -12,38 +12,17 @@
 /* Signatures are polynomials in this, so that those of callers are known when they are. */
 #define BASE UINT64_C(0xd1342543de82ef95)
 
-bool heap_read(uint64_t from, void *to, uint64_t nr)
-{
-	const uint64_t here[2] = {(uint64_t)to, nr};
-	const uint64_t there[2] = {from, nr};
-	int64_t pid = system_call(__NR_getpid, 0, 0, 0, 0, 0);
-
-	return system_call(__NR_process_vm_readv, (uint64_t)pid, (uint64_t)here, 1, (uint64_t)there,
-			   1) == (int64_t)nr;
-}
-
 static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, uint64_t from,
 						    uint64_t end)
 {
-	uint64_t first = from & -PAGE_BYTES;
-	uint64_t readable = thread ? thread->readable : 0;
-	uint64_t readable_end = thread ? thread->readable_end : 0;
-	uint8_t byte = 0;
+	uint64_t readable;
+	uint64_t readable_end = heap_readable_end(from, &readable);
 
-	end = (end + PAGE_BYTES - 1) & -PAGE_BYTES;
-	for (uint64_t page = first; page < end; page += PAGE_BYTES) {
-		if ((page < readable || page >= readable_end) && !heap_read(page, &byte, 1))
-			return false;
+	if (thread && readable < from) { /* it is the thread's own stack, known as a whole */
+		thread->readable = readable;
+		thread->readable_end = readable_end;
 	}
-	if (!thread)
-		return true;
-	if (first <= readable_end && end >= readable) {
-		first = first < readable ? first : readable;
-		end = end > readable_end ? end : readable_end;
-	}
-	thread->readable = first;
-	thread->readable_end = end;
-	return true;
+	return end <= readable_end;
 }
 
 /* A step may be wrong where other code has come to stand since: it must not lead to a fault. */

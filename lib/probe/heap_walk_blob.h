@@ -3,7 +3,6 @@
 #ifndef PROFC_PROBE_HEAP_WALK_BLOB_H
 #define PROFC_PROBE_HEAP_WALK_BLOB_H
 
-#include <asm/unistd.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,20 +17,19 @@ extern struct heap_shared shared __attribute__((visibility("hidden")));
 #define exchange(word, was, to)                                                                    \
 	__atomic_compare_exchange_n(word, was, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 
-static inline int64_t system_call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-				  uint64_t e)
-{
-	register uint64_t r10 __asm__("r10") = d;
-	register uint64_t r8 __asm__("r8") = e;
-	register uint64_t r9 __asm__("r9") = 0;
-	int64_t result;
+/*
+ * heap_threads_blob.c. None of these makes a system call: a filter that the program has put on
+ * those since may kill it for that.
+ */
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
+/* As the C library knows it; the main thread's where it does not. */
+int64_t heap_own_tid(void) __attribute__((visibility("hidden")));
+int64_t heap_learn_pid(void) __attribute__((visibility("hidden")));
+/* The stack from `sp` on can be read up to there, and beyond perhaps not. */
+uint64_t heap_readable_end(uint64_t sp, uint64_t *start) __attribute__((visibility("hidden")));
+/* Is memory there that can be written to? `sp`: of the own stack. */
+bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
+	__attribute__((visibility("hidden")));
 
 static inline struct heap_all *heap_all(void)
 {
@@ -46,8 +44,25 @@ static inline struct heap_private *heap_own(void)
 	return (struct heap_private *)shared.private_address;
 }
 
-/* Bytes of the own process, that may not be there. */
-bool heap_read(uint64_t from, void *to, uint64_t nr) __attribute__((visibility("hidden")));
+/* A child of vfork(2) is taken for who has the memory. */
+static inline int64_t own_pid(void)
+{
+	int64_t pid = relaxed_load(&heap_own()->pid);
+
+	return pid ? pid : heap_learn_pid();
+}
+
+/* Where its data are; 0: not known. */
+static inline uint64_t thread_data(void)
+{
+	uint64_t thread = 0;
+
+	if (shared.threads == HEAP_THREADS_BY_DATA)
+		__asm__("mov %%fs:0,%0" : "=r"(thread));
+	else if (shared.threads == HEAP_THREADS_BY_BASE)
+		__asm__("rdfsbase %0" : "=r"(thread));
+	return thread;
+}
 
 /*
  * A signature of all return addresses from the caller of the allocator to the outermost one, by

@@ -313,7 +313,7 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	if (draft->plan.has_heap) {
 		assert(draft->heap_options);
 		heap_draft_share(&draft->heap, &installation->region, draft->heap_options,
-				 access->pid);
+				 access->pid, access->memory_fd);
 		heap_ring_init(&installation->heap, region_heap(&installation->region));
 	}
 	installation->counters = draft->plan.counters;
@@ -365,6 +365,8 @@ static enum apply_outcome apply(struct installation *installation,
 					 access->patience_ns, err);
 	if (status < 0)
 		return APPLY_FAILED;
+	if (installation->heap.shared)
+		heap_find_ids(installation->heap.shared, &stopped, access->memory_fd);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {

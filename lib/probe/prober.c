@@ -436,7 +436,7 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 			: 0);
 }
 
-static struct heap_ring *heap_of(const struct probed *probed)
+struct heap_ring *prober_heap_of(const struct probed *probed)
 {
 	return probed->installation ? installation_heap(probed->installation) : NULL;
 }
@@ -445,7 +445,7 @@ bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals)
 {
 	const struct heap_totals *base = &probed->heap_base;
-	const struct heap_ring *heap = heap_of(probed);
+	const struct heap_ring *heap = prober_heap_of(probed);
 	struct heap_totals now;
 
 	if (!heap)
@@ -466,8 +466,8 @@ static void set_counting_memory(struct prober *prober, struct probed *probed, bo
 {
 	if (!is_counting)
 		counted_heap(prober, probed, &probed->heap_counted);
-	else if (heap_of(probed))
-		heap_ring_totals(heap_of(probed), &probed->heap_base);
+	else if (prober_heap_of(probed))
+		heap_ring_totals(prober_heap_of(probed), &probed->heap_base);
 }
 
 static void set_counting_calls(struct prober *prober, struct probed *probed, bool is_counting,
@@ -565,7 +565,7 @@ void prober_for_each_heap(struct prober *prober,
 		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
-			struct heap_ring *heap = heap_of(&process->probed[k]);
+			struct heap_ring *heap = prober_heap_of(&process->probed[k]);
 
 			if (heap)
 				each(context, process->serial, process->pid, heap);
@@ -633,7 +633,7 @@ void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct h
 	for (process = find_serial(prober, serial); process && process->giver;)
 		process = process->giver;
 	for (size_t i = 0; process && i < process->nr_probed; i++) {
-		struct heap_ring *heap = heap_of(&process->probed[i]);
+		struct heap_ring *heap = prober_heap_of(&process->probed[i]);
 
 		if (heap)
 			heap_ring_add_step(heap, step);
@@ -708,8 +708,8 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
-			if (heap_of(&process->probed[k]))
-				heap_ring_end(heap_of(&process->probed[k]));
+			if (prober_heap_of(&process->probed[k]))
+				heap_ring_end(prober_heap_of(&process->probed[k]));
 		}
 	}
 	pthread_mutex_unlock(&prober->lock);

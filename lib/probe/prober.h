@@ -97,6 +97,8 @@ void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
 				       struct heap_ring *heap),
 			  void *context);
+/* Answer what our code in those processes has asked; by the same thread, as often. */
+void prober_answer_heaps(struct prober *prober, uint64_t now_ns);
 /* A process that waits, in its end, to be searched. */
 struct prober_exit {
 	struct heap_shared *shared;

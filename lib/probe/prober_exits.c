@@ -17,17 +17,38 @@ static pid_t known_pid(pid_t owner, pid_t own)
 	return proc_read_status(owner, &status) && status.ns_pid == own ? owner : own;
 }
 
+/*
+ * A child of vfork(2) that ends has its parent's memory, where its id is not written down: the
+ * parent's thread sleeps meanwhile, in the kernel, and does not spin.
+ */
+static bool is_of_vfork(pid_t pid, pid_t owner, const struct heap_exit *exit)
+{
+	struct proc_stat stat;
+
+	/* In another PID namespace threads have other ids for us, but the main one. */
+	if (pid == owner && exit->pid != owner && exit->tid != exit->pid)
+		return false;
+	return proc_read_task_stat(pid, exit->tid == exit->pid ? pid : exit->tid, &stat) &&
+	       stat.state == 'D';
+}
+
 static void find(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
 	struct waiting *waiting = context;
 	struct heap_exit exit = {.place = 0};
 
 	(void)serial;
-	if (waiting->is_found || !heap_exit_next(heap->shared, &exit))
-		return;
-	*waiting->exit = (struct prober_exit){
-		.shared = heap->shared, .waiting = exit, .pid = known_pid(pid, exit.pid)};
-	waiting->is_found = true;
+	for (; !waiting->is_found && heap_exit_next(heap->shared, &exit); exit.place++) {
+		pid_t known = known_pid(pid, exit.pid);
+
+		if (is_of_vfork(known, pid, &exit)) {
+			heap_exit_let_go(heap->shared, &exit);
+			continue;
+		}
+		*waiting->exit =
+			(struct prober_exit){.shared = heap->shared, .waiting = exit, .pid = known};
+		waiting->is_found = true;
+	}
 }
 
 bool prober_next_exit(struct prober *prober, struct prober_exit *exit)

@@ -39,6 +39,18 @@ static const struct sampled_process *owner_of(const struct drain *drain, uint32_
 }
 
 /*
+ * A child of a process with threads may be known by the id of another thread than its first, where
+ * that one has come first to our code.
+ */
+static struct roster_process *find_process(const struct sampler *sampler, pid_t id)
+{
+	struct roster_process *process = roster_find_process(sampler->roster, id);
+	struct roster_thread *thread = process ? NULL : roster_find_thread(sampler->roster, id);
+
+	return thread ? thread->process : process;
+}
+
+/*
  * Where a record belongs: forked children write into their parent's memory, and say their own id. A
  * process in a PID namespace says another than we know: it is taken for the owner.
  */
@@ -46,8 +58,7 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 						pid_t owner_pid, const struct heap_record *record)
 {
 	const struct roster_process *found =
-		record->pid == owner_pid ? NULL
-					 : roster_find_process(drain->sampler->roster, record->pid);
+		record->pid == owner_pid ? NULL : find_process(drain->sampler, record->pid);
 	const struct sampled_process *process = found ? found->owner : NULL;
 	const struct sampled_process *child = NULL;
 
@@ -58,6 +69,23 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 		child = heap_child_of(drain->sampler, &drain->family, process, record->pid,
 				      record->time_ns);
 	return child ? child : process;
+}
+
+/*
+ * Is it of a child that is not to be recorded, or that does not know its own id, as fork(2) of the
+ * C library has not made it? That one says none, or that of the thread which made it.
+ */
+static bool is_strange(struct drain *drain, pid_t owner_pid, const struct heap_record *record)
+{
+	const struct roster_process *found;
+
+	if (record->pid == owner_pid)
+		return false;
+	if (record->pid <= 0 ||
+	    heap_is_stranger(drain->sampler, &drain->family, owner_pid, record->pid))
+		return true;
+	found = find_process(drain->sampler, record->pid);
+	return found && found->pid == owner_pid;
 }
 
 /* NULL: there was no room for its stack. */
@@ -107,6 +135,7 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->wants_stack =
 		record->wants_stack && (!record->pointer || is_counting(sampler, record));
 	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
+	block->is_kept = record->kind == HEAP_RECORD_KEPT;
 	block->size_bytes = record->size;
 	block->kind = (uint8_t)heap_record_allocation_kind(record);
 	if (is_new) {
@@ -135,7 +164,6 @@ static void note_need(struct drain *drain, const struct roster_thread *roster)
 /*
  * What was allocated while nothing was counted is not recorded; that a block is freed is, always.
  * One of which that would not be seen is taken for one that was lost: it would pass for a leak.
-	block->is_kept = record->kind == HEAP_RECORD_KEPT;
  */
 static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
 {
@@ -235,34 +263,6 @@ static void note_for_search(const struct drain *drain, uint32_t process,
 		reach_remove(drain->reach, process, record->pointer);
 }
 
-/* What the target has no room for while the collector is behind, it waits with. */
-static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
-{
-	struct sampler *sampler = drain->sampler;
-	uint64_t begun_at = heap->next, head = heap_ring_visit(heap);
-	const struct sampled_process *process = NULL;
-	struct heap_record record;
-	bool is_recorded;
-	pid_t of_pid = 0;
-
-	while ((drain->is_last ||
-		((drain->blocks || collector_has_room(sampler->collector, ROOM_BYTES)) &&
-		 heap->next - begun_at < TICK_BYTES)) &&
-	       (int64_t)(head - heap->next) > 0 && heap_ring_next(heap, drain->now_ns, &record)) {
-		if (!process || record.pid != of_pid)
-			process = process_of(drain, serial, pid, &record);
-		if (drain->family.waits) {
-			heap_ring_put_back(heap);
-			break;
-		}
-		of_pid = record.pid;
-		is_recorded = is_one_of_all(sampler, &record) &&
-			      !heap_is_stranger(sampler, &drain->family, pid, record.pid);
-		if (is_recorded)
-			heap_ring_count(heap, &record);
-		if (process && is_recorded)
-			note_for_search(drain, process->serial, &record);
-		if (process && is_one_by_one(&record))
 /* Stacks that are new, and mappings. Of what is freed a whole record tells no more than a brief
  * one. */
 static bool is_one_by_one(const struct heap_record *record)
@@ -271,6 +271,35 @@ static bool is_one_by_one(const struct heap_record *record)
 	       (record->kind == HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP);
 }
 
+/* What the target has no room for while the collector is behind, it waits with. */
+static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
+{
+	struct sampler *sampler = drain->sampler;
+	uint64_t begun_at = heap->next, head = heap_ring_visit(heap);
+	const struct sampled_process *process = NULL;
+	struct heap_record record;
+	bool is_recorded, is_stranger = false;
+	pid_t of_pid = 0;
+
+	while ((drain->is_last ||
+		((drain->blocks || collector_has_room(sampler->collector, ROOM_BYTES)) &&
+		 heap->next - begun_at < TICK_BYTES)) &&
+	       (int64_t)(head - heap->next) > 0 && heap_ring_next(heap, drain->now_ns, &record)) {
+		if (!process || record.pid != of_pid) {
+			process = process_of(drain, serial, pid, &record);
+			is_stranger = is_strange(drain, pid, &record);
+		}
+		if (drain->family.waits) {
+			heap_ring_put_back(heap);
+			break;
+		}
+		of_pid = record.pid;
+		is_recorded = is_one_of_all(sampler, &record) && !is_stranger;
+		if (is_recorded)
+			heap_ring_count(heap, &record);
+		if (process && is_recorded)
+			note_for_search(drain, process->serial, &record);
+		if (process && is_one_by_one(&record))
 			publish_stack(drain, process, serial, is_recorded, &record);
 		else if (process && is_recorded)
 			gather_record(drain, process->serial, serial, &record);
@@ -290,13 +319,13 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		drain_all(drain, serial, pid, heap);
 		return;
 	}
+	heap_ring_visit(heap);
 	while (heap->next - begun_at < HEAP_RING_BYTES &&
 	       heap_ring_next(heap, drain->now_ns, &record)) {
 		const struct sampled_process *process = process_of(drain, serial, pid, &record);
 		const struct roster_thread *thread =
 			roster_find_thread(drain->sampler->roster, record.tid);
-		bool is_stranger =
-			heap_is_stranger(drain->sampler, &drain->family, pid, record.pid);
+		bool is_stranger = is_strange(drain, pid, &record);
 
 		if (drain->family.waits) {
 			heap_ring_put_back(heap);
@@ -328,6 +357,7 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 		return;
 	drain.reach = prober_reach(sampler->options.prober);
 	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
+	prober_answer_heaps(sampler->options.prober, drain.now_ns);
 	heap_end_children(sampler, drain.is_last);
 	if (drain.now_ns < sampler->session->heap.adapt_again_ns)
 		return;

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from live import LiveCase
 from profc import Recorder, profc, record
@@ -230,11 +231,13 @@ class Attached(ReachableCase):
         self.assertEqual(target.wait(timeout=60), 3)
 
     def waits_to_go(self, pid):
-        """In futex(2), not privately: word 2 is the operation."""
-        with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
-            words = file.read().split()
-        return words[0] == "202" and int(words[2], 16) == 0
-
+        """It spins, and makes no system call meanwhile."""
+        for _ in range(30):
+            with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
+                if file.read() != "running\n":
+                    return False
+            time.sleep(0.01)
+        return True
 
     def test_at_marks_too(self):
         """A pointer of the first time is overwritten by the second: its block is lost by then."""

@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "probe/branches.h"
+#include "probe/heap_answer.h"
 #include "probe/heap_code.h"
 #include "probe/heap_names.h"
 #include "probe/heap_record.h"
@@ -415,6 +416,12 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	fixture->shared->stack_bytes = 4096;
 	fixture->shared->threads = threads;
 	fixture->shared->has_cycles = heap_ring_has_cycles();
+	fixture->shared->visits.now_ns = clock_monotonic_ns();
+	fixture->shared->ids.owner_pid = getpid();
+	fixture->own->pid = getpid();
+	/* As glibc has it; else our code finds it. */
+	fixture->shared->ids.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
+	heap_answer_maps(fixture->shared, getpid());
 	heap_ring_init(&fixture->ring, fixture->shared);
 	hook_all(fixture, threads);
 }
@@ -856,6 +863,8 @@ static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
 		nanosleep(&pause, NULL);
 		from_ns[i] = clock_monotonic_ns();
+		if (*state)
+			heap_ring_visit(&fixture.ring); /* whose time it is */
 		own_malloc(LARGE);
 		to_ns[i] = clock_monotonic_ns();
 	}
@@ -905,7 +914,7 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 	assert_int_equal(record.stack_address + record.nr_stack_bytes,
 			 (uint64_t)(uintptr_t)stack_top);
 	/* In the midst of more that is mapped, but is known not to belong to it. */
-	fixture.shared->main_stack = (struct heap_stack){
+	fixture.shared->memory.main_stack = (struct heap_stack){
 		.start = (uint64_t)(uintptr_t)stack,
 		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
 	};
@@ -1251,13 +1260,13 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	own_malloc(100);			    /* for a while; then nobody is there */
 	head = fixture.shared->given_up_at;
 	assert_int_equal(head, fixture.shared->tail);
-	nr_dropped = fixture.shared->nr_dropped;
+	nr_dropped = fixture.shared->lost.nr_dropped;
 	assert_int_equal(nr_dropped, 1);
 	for (int i = 0; i < 100000; i++)
 		own_free((void *)16);
-	assert_int_equal(fixture.shared->nr_dropped, nr_dropped + 100000);
-	assert_int_equal(fixture.shared->dropped_bytes, 100);
-	assert_int_equal(fixture.shared->dropped_blocks, 1);
+	assert_int_equal(fixture.shared->lost.nr_dropped, nr_dropped + 100000);
+	assert_int_equal(fixture.shared->lost.dropped_bytes, 100);
+	assert_int_equal(fixture.shared->lost.dropped_blocks, 1);
 	heap_ring_totals(&fixture.ring, &totals);
 	assert_int_equal(totals.allocated_bytes, 100);
 	assert_int_equal(totals.nr_allocations, 1);
@@ -1296,7 +1305,7 @@ static void test_heap__full_ring_of_all_is_waited_for(void **state)
 		nanosleep(&pause, NULL);
 	}
 	pthread_join(thread, NULL);
-	assert_int_equal(fixture.shared->nr_dropped, 0);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 0);
 	assert_no_more(&fixture);
 	end(&fixture);
 }
@@ -1406,6 +1415,7 @@ static void test_heap__all_of_threads_are_told_apart(void **state)
 	end(&fixture);
 }
 
+/* A child of fork(2), its child, and one that the C library does not know of. */
 static void test_heap__forked_child_says_its_own_id(void **state)
 {
 	struct fixture fixture;
@@ -1428,6 +1438,49 @@ static void test_heap__forked_child_says_its_own_id(void **state)
 	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
 	assert_int_equal(record.pid, child);
 	assert_int_equal(record.tid, child);
+	child = (pid_t)syscall(SYS_fork);
+	if (!child) {
+		own_free(pointer);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_true(record.pid < 0);
+	end(&fixture);
+}
+
+static void free_in_child_of_child(void *pointer)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (!child) {
+		own_free(pointer);
+		child = fork();
+		if (!child) {
+			own_free(pointer);
+			_exit(0);
+		}
+		_exit(child < 0 || waitpid(child, &status, 0) != child || status);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+}
+
+static void test_heap__children_of_children_are_told_apart(void **state)
+{
+	struct fixture fixture;
+	struct heap_record records[2];
+
+	begin_with(&fixture, 0, true, threads_of(state));
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
+	free_in_child_of_child(arena);
+	records[0] = next_of(&fixture, HEAP_RECORD_FREE, arena);
+	records[1] = next_of(&fixture, HEAP_RECORD_FREE, arena);
+	assert_true(records[0].pid > 0 && records[0].pid == records[0].tid);
+	assert_true(records[1].pid > 0 && records[1].pid == records[1].tid);
+	assert_int_not_equal(records[0].pid, getpid());
+	assert_int_not_equal(records[0].pid, records[1].pid);
 	end(&fixture);
 }
 
@@ -1475,6 +1528,8 @@ int main(void)
 		cmocka_unit_test(test_heap__full_ring_of_all_is_waited_for),
 		cmocka_unit_test(test_heap__all_of_threads_are_told_apart),
 		cmocka_unit_test(test_heap__forked_child_says_its_own_id),
+		cmocka_unit_test(test_heap__children_of_children_are_told_apart),
+		cmocka_unit_test_prestate(test_heap__children_of_children_are_told_apart, &by_base),
 		cmocka_unit_test_prestate(test_heap__all_are_recorded_in_order, &as_one),
 	};
 

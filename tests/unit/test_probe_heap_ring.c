@@ -303,7 +303,7 @@ static void test_ring__totals_are_what_countdowns_have_passed(void **state)
 	bench.shared->slots[7].given_bytes = 50;
 	bench.shared->slots[7].nr_allocations = 10;
 	bench.shared->slots[7].countdown = -((int64_t)20 << HEAP_COUNT_LOG2) - 1 - HEAP_INSIDE;
-	bench.shared->nr_dropped = 4;
+	bench.shared->lost.nr_dropped = 4;
 	heap_ring_totals(&bench.ring, &totals);
 	assert_int_equal(totals.allocated_bytes, 100 + 70);
 	assert_int_equal(totals.nr_allocations, 3 + 11);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What our code in a process asks of us, as it makes no system call itself: how far its threads'
+ * stacks can be read, where memory can be written to, and which threads have ended.
+ */
+#ifndef PROFC_PROBE_HEAP_ANSWER_H
+#define PROFC_PROBE_HEAP_ANSWER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct heap_ring;
+struct heap_shared;
+
+/* A process that writes there, too, by the id that it has for itself; 0: none that may be read. */
+struct heap_members {
+	pid_t (*find)(void *context, pid_t own_pid);
+	void *context;
+};
+
+/*
+ * Answer what was asked since the last time, of a process whose memory this is: a bounded number of
+ * questions at once. The target is not stopped.
+ */
+void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
+		 uint64_t now_ns);
+/* Where a process may write, and where the stack of its main thread is, as far as its maps show. */
+void heap_answer_maps(struct heap_shared *shared, pid_t pid);
+
+#endif

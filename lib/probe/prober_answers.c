@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which process asks in the memory of another: children that were forked from it. */
+#include "probe/heap_answer.h"
+#include "probe/prober_priv.h"
+
+struct family {
+	struct prober *prober;
+	const struct probed_process *owner;
+};
+
+/* Only of those that have its probes: the target may write any id. */
+static pid_t find(void *context, pid_t own_pid)
+{
+	const struct family *family = context;
+	const struct probed_process *process = pid_table_get(&family->prober->by_pid, own_pid);
+	const struct probed_process *giver = process;
+
+	while (giver && giver != family->owner)
+		giver = giver->giver;
+	return giver && !process->is_gone && !process->has_executed ? process->pid : 0;
+}
+
+void prober_answer_heaps(struct prober *prober, uint64_t now_ns)
+{
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		struct probed_process *process = prober->open[i];
+		struct family family = {.prober = prober, .owner = process};
+		const struct heap_members members = {.find = find, .context = &family};
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			struct heap_ring *heap = prober_heap_of(&process->probed[k]);
+
+			if (heap)
+				heap_answer(heap, process->is_gone ? 0 : process->pid, &members,
+					    now_ns);
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
+}
