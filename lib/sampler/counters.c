@@ -47,6 +47,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"torn_looks", counts->nr_torn_peeks},
 		{"waiting_looks", counts->nr_runnable},
 		{"spared_stops", counts->nr_spared},
+		{"left_out_stops", counts->nr_left_out},
 		{"refused_stops", counts->nr_refused},
 		{"fixed_up_calls", counts->nr_fixed_up},
 		{"signals", counts->nr_signals},

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -67,6 +68,11 @@ bool pool_has_idle(const struct sampler *sampler)
 	return false;
 }
 
+bool pool_can_relieve(const struct sampler *sampler)
+{
+	return sampler->nr_visitors < VISITORS_MAX || pool_has_idle(sampler);
+}
+
 int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct err *err)
 {
 	struct sigaction action = {.sa_handler = on_poke};
@@ -93,6 +99,36 @@ void pool_join(struct sampler *sampler)
 	}
 }
 
+void pool_make_alarm(struct visitor *visitor)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = poke_signal()};
+
+	event._sigev_un._tid = gettid();
+	visitor->has_alarm = timer_create(CLOCK_MONOTONIC, &event, &visitor->alarm) == 0;
+}
+
+void pool_end_alarm(struct visitor *visitor)
+{
+	if (visitor->has_alarm)
+		timer_delete(visitor->alarm);
+	visitor->has_alarm = false;
+}
+
+/* It rings again: the first time may be just before the wait begins. */
+#define RINGS_AGAIN_NS NS_PER_MS
+
+void pool_set_alarm(struct visitor *visitor, uint64_t by_ns)
+{
+	struct itimerspec when = {
+		.it_value = {.tv_sec = (time_t)(by_ns / NS_PER_SEC),
+			     .tv_nsec = (long)(by_ns % NS_PER_SEC)},
+		.it_interval = {.tv_nsec = by_ns ? (long)RINGS_AGAIN_NS : 0},
+	};
+
+	if (visitor->has_alarm)
+		timer_settime(visitor->alarm, TIMER_ABSTIME, &when, NULL);
+}
+
 /* Another one is to lead while this one waits. */
 void pool_hand_over(struct visitor *visitor)
 {
@@ -104,7 +140,7 @@ void pool_hand_over(struct visitor *visitor)
 		sampler->counts.nr_unfinished++;
 		if (!pool_has_idle(sampler))
 			pool_add(sampler);
-		pthread_cond_broadcast(&sampler->idle_cond);
+		pthread_cond_signal(&sampler->idle_cond);
 	}
 	pthread_mutex_unlock(&sampler->lock);
 }

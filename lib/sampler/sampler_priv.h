@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/due_queue.h"
 #include "base/err.h"
@@ -28,10 +29,13 @@ struct visitor {
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;
-	uint64_t detached_ns; /* when its last visit was over, */
-	uint64_t waited_ns;   /* and how long it waited for a CPU meanwhile */
-	int schedstat_fd;     /* its own */
-	bool spins;	      /* for the stop */
+	uint64_t detached_ns;	 /* when its last visit was over, */
+	uint64_t waited_ns;	 /* and how long it waited for a CPU meanwhile */
+	uint64_t leads_until_ns; /* the next tick: if it still waits for a stop, another leads */
+	timer_t alarm;		 /* which wakes it then, */
+	bool has_alarm;		 /* if there is one */
+	int schedstat_fd;	 /* its own */
+	bool spins;		 /* for the stop */
 	bool is_idle;
 	int priority;		 /* real-time; 0: normal */
 	_Atomic uint64_t cpu_ns; /* that it has used */
@@ -42,7 +46,8 @@ struct visitor {
 /* Counts that only the leader, or a holder of the lock, changes. */
 struct sampling_counts {
 	uint64_t nr_ticks, nr_late_ticks, nr_unfinished;
-	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_refused, nr_fixed_up, nr_signals;
+	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_refused, nr_fixed_up,
+		nr_signals;
 	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
 	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
 	bool realtime;
@@ -115,10 +120,16 @@ int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct er
 void pool_join(struct sampler *sampler);
 int pool_add(struct sampler *sampler);
 bool pool_has_idle(const struct sampler *sampler);
+/* Is there another one that can lead while the leader waits? */
+bool pool_can_relieve(const struct sampler *sampler);
 /* Visitors that wait for a stop that does not come are woken to ask again; all, if it is_end. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
 /* Another one is to lead while this one waits. */
 void pool_hand_over(struct visitor *visitor);
+/* The calling visitor's waits for a stop are ended from then on; by_ns 0: no more. */
+void pool_make_alarm(struct visitor *visitor);
+void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);
+void pool_end_alarm(struct visitor *visitor);
 
 /* tick.c; tick_last(): the last samples before counting ends. */
 void tick_run(struct visitor *visitor, uint64_t now_ns);

@@ -57,17 +57,20 @@ void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_n
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 
+void schedule_catch_up(struct schedule *schedule, uint64_t now_ns)
+{
+	if (schedule->next_ns > now_ns)
+		return;
+	schedule->nr_missed += (now_ns - schedule->next_ns) / schedule->period_ns + 1;
+	schedule->next_ns = now_ns + random_gap_ns(schedule);
+	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
+}
+
 void schedule_advance(struct schedule *schedule, uint64_t now_ns)
 {
-	uint64_t period_ns = schedule->period_ns;
-
 	schedule->next_ns = schedule->after_next_ns;
-	if (schedule->next_ns <= now_ns) {
-		/* Taken so late that the next one is due too: leave out what is past. */
-		schedule->nr_missed += (now_ns - schedule->next_ns) / period_ns + 1;
-		schedule->next_ns = now_ns + random_gap_ns(schedule);
-	}
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
+	schedule_catch_up(schedule, now_ns);
 }
 
 void schedule_skip(struct schedule *schedule, uint64_t now_ns)

@@ -29,6 +29,8 @@ struct schedule {
 void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_ns, uint64_t seed);
 /* The tick of next_ns was taken at now_ns: choose the next one after that. */
 void schedule_advance(struct schedule *schedule, uint64_t now_ns);
+/* That tick has lasted until now_ns: what was due meanwhile is left out. */
+void schedule_catch_up(struct schedule *schedule, uint64_t now_ns);
 /* There were no ticks for a while, and none were due. */
 void schedule_skip(struct schedule *schedule, uint64_t now_ns);
 /* From the next advance on. */

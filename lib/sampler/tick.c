@@ -369,6 +369,20 @@ static void choose_of_cpus(struct tick *tick)
 	}
 }
 
+/* All other visitors wait for threads that have no CPU: this one would be held up, and with it all.
+ */
+static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
+{
+	struct sampler *sampler = visitor->sampler;
+
+	if (pool_can_relieve(sampler)) {
+		visit_thread(visitor, thread, false);
+	} else {
+		sampler->counts.nr_left_out++;
+		thread->process->unseen_ns = sampler->tick.now_ns;
+	}
+}
+
 /* Threads on our own CPU can stop only when we wait: they come last. */
 static void visit_running(struct visitor *visitor)
 {
@@ -379,11 +393,11 @@ static void visit_running(struct visitor *visitor)
 	choose_of_cpus(tick);
 	for (size_t i = 0; i < tick->nr_cpus && sampler->leader == visitor; i++) {
 		if (tick->by_cpu[i] && (int)i != own_cpu)
-			visit_thread(visitor, tick->by_cpu[i], false);
+			visit_chosen(visitor, tick->by_cpu[i]);
 	}
 	if (own_cpu >= 0 && (size_t)own_cpu < tick->nr_cpus && tick->by_cpu[own_cpu] &&
 	    sampler->leader == visitor)
-		visit_thread(visitor, tick->by_cpu[own_cpu], false);
+		visit_chosen(visitor, tick->by_cpu[own_cpu]);
 }
 
 /* Its threads are gone through at most for this part of the time. */
@@ -542,6 +556,8 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	histogram_add(&sampler->counts.lateness_ns, late_ns);
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
+	/* At once: where this one is held up in a visit, another visitor takes the next in time. */
+	schedule_advance(&sampler->schedule, now_ns);
 	tick->now_ns = now_ns;
 	tick->nr_running = 0;
 	placement_begin_tick(&sampler->placement);
@@ -571,7 +587,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	if (sampler->options.no_cpu) {
 		follow_processes(sampler);
 		counters_publish(sampler, now_ns);
-		schedule_advance(&sampler->schedule, clock_monotonic_ns());
+		schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
 		return;
 	}
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
@@ -582,7 +598,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	check_processes(sampler);
 	govern(sampler, now_ns);
 	counters_publish(sampler, now_ns);
-	schedule_advance(&sampler->schedule, clock_monotonic_ns());
+	schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
 	move(sampler, visitor);
 }
 

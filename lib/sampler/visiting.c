@@ -37,26 +37,37 @@ static enum visit_outcome await_spinning(struct visit *visit)
 	return outcome;
 }
 
+/*
+ * A thread that waits for a CPU stops when it gets one, which may take many periods: the ticks of
+ * all others go on meanwhile.
+ */
+static enum visit_outcome await_asleep(struct visitor *visitor)
+{
+	enum visit_outcome outcome;
+	bool leads = true;
+
+	pool_set_alarm(visitor, visitor->leads_until_ns);
+	while ((outcome = visit_wait(&visitor->visit, true)) == VISIT_PENDING) {
+		if (atomic_load(&visitor->sampler->session->is_over))
+			break;
+		if (leads && clock_monotonic_ns() >= visitor->leads_until_ns) {
+			leads = false;
+			pool_set_alarm(visitor, 0);
+			pool_hand_over(visitor);
+		}
+		visit_ask_again(&visitor->visit);
+	}
+	if (leads)
+		pool_set_alarm(visitor, 0);
+	return outcome;
+}
+
 /* Without the lock. PENDING: the recording has ended, and the end of this thread will detach. */
 static enum visit_outcome await_stop(struct visitor *visitor, bool spins)
 {
-	struct visit *visit = &visitor->visit;
-	enum visit_outcome outcome = VISIT_PENDING;
+	enum visit_outcome outcome = spins ? await_spinning(&visitor->visit) : VISIT_PENDING;
 
-	if (spins) {
-		outcome = await_spinning(visit);
-		if (outcome == VISIT_PENDING)
-			pool_hand_over(visitor);
-	}
-	while (outcome == VISIT_PENDING) {
-		outcome = visit_wait(visit, true);
-		if (outcome != VISIT_PENDING)
-			break;
-		if (atomic_load(&visitor->sampler->session->is_over))
-			return VISIT_PENDING;
-		visit_ask_again(visit);
-	}
-	return outcome;
+	return outcome == VISIT_PENDING ? await_asleep(visitor) : outcome;
 }
 
 /* How long this thread of ours has waited for a CPU. */
@@ -299,6 +310,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 
 	sampler->counts.nr_begun++;
 	visitor->spins = sampler->idle.some_idle && thread->cpu != sched_getcpu();
+	visitor->leads_until_ns = sampler->schedule.next_ns;
 	thread->visitor = visitor;
 	atomic_store(&visitor->busy_since_ns, now_ns);
 	pthread_mutex_unlock(&sampler->lock);

@@ -323,6 +323,7 @@ static void *visitor_main(void *argument)
 	visitor->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (!is_realtime)
 		ask_for_short_slices();
+	pool_make_alarm(visitor);
 	pthread_mutex_lock(&sampler->lock);
 	sampler->counts.realtime = is_realtime;
 	sampler->placement.realtime = is_realtime;
@@ -333,6 +334,7 @@ static void *visitor_main(void *argument)
 			wait_idle(visitor);
 	}
 	pthread_mutex_unlock(&sampler->lock);
+	pool_end_alarm(visitor);
 	atomic_store(&visitor->cpu_ns, clock_thread_cpu_ns());
 	if (visitor->schedstat_fd >= 0)
 		close(visitor->schedstat_fd);

@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import unittest
 
 import procfs
 from live import LiveCase
@@ -49,6 +50,17 @@ class Storms(LiveCase):
         idle = recording.function("idle_wait", "-m", "blocked")
         # Looked at one in each tick, a fourteenth of it would be known.
         self.assertGreater(idle["total_pct"], 60)
+
+
+class Crowds(LiveCase):
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, for real-time priority")
+    def test_ticks_go_on_while_threads_wait_for_a_cpu(self):
+        """Of many threads on one CPU each stops when it gets that, many periods later."""
+        crowd = ["taskset", "-c", str(min(os.sched_getaffinity(0))), build("work_rate"), "16", "1500"]
+        recording = record(self.directory, crowd, *FAST, "--no-symbols")
+        counters = json.loads(recording.info("--json"))["counters"]
+        # Held up by each stop, nineteen of twenty are missed.
+        self.assertLess(counters["missed_ticks"], counters["ticks"], counters)
 
 
 class Depth(LiveCase):

@@ -104,6 +104,24 @@ static void test_schedule__ticks_that_nobody_took_are_counted_and_skipped(void *
 	assert_in_range(schedule.next_ns, now_ns + LEAST_GAP_NS, now_ns + MOST_GAP_NS);
 }
 
+static void test_schedule__what_is_due_during_a_tick_is_left_out(void **state)
+{
+	struct schedule schedule;
+	uint64_t first_ns, second_ns;
+
+	(void)state;
+	schedule_init(&schedule, 0, PERIOD_NS, 7);
+	first_ns = schedule.next_ns;
+	schedule_advance(&schedule, first_ns);
+	second_ns = schedule.next_ns;
+	schedule_catch_up(&schedule, second_ns - 1);
+	assert_int_equal(schedule.next_ns, second_ns);
+	assert_int_equal(schedule.nr_missed, 0);
+	schedule_catch_up(&schedule, second_ns);
+	assert_int_equal(schedule.nr_missed, 1);
+	assert_in_range(schedule.next_ns, second_ns + LEAST_GAP_NS, second_ns + MOST_GAP_NS);
+}
+
 static void test_schedule__a_new_period_counts_from_the_next_tick_on(void **state)
 {
 	struct schedule schedule;
@@ -249,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_schedule__does_not_avoid_what_ticks_set_off),
 		cmocka_unit_test(test_schedule__does_not_alias_with_a_target_of_the_same_rhythm),
 		cmocka_unit_test(test_schedule__ticks_that_nobody_took_are_counted_and_skipped),
+		cmocka_unit_test(test_schedule__what_is_due_during_a_tick_is_left_out),
 		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
 		cmocka_unit_test(test_schedule__time_that_was_skipped_has_no_missed_ticks),
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
