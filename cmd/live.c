@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -92,7 +93,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 	if (request->argv && program_refuse_32_bit(request->argv[0], err) < 0)
 		return ERR_UNSUPPORTED;
 	live->fd = memfd_create("profc", MFD_CLOEXEC);
-	if (live->fd < 0)
+	/* Else all might write to it, and what it says would be anybody's. */
+	if (live->fd < 0 || fchmod(live->fd, 0600) < 0)
 		return err_sys(err, "cannot make a file in memory");
 	status = store_writer_new(live->fd, &live->writer, err);
 	if (status < 0)

@@ -525,13 +525,39 @@ void profile_set_owner(struct profile *profile, struct owner owner)
 		profile->jit_sources[i].owner = owner;
 }
 
-static bool names_source(const struct profile *profile, const struct location *location,
-			 const char *file)
+/* The common case, which need not be searched: every file that has named anything is trusted. */
+static bool trusts_all_modules(const struct profile *profile)
 {
-	const struct function *function = &profile->symbols.functions[location->function.v];
+	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {
+		const struct module_symbols *row = &profile->symbols.modules[i];
 
-	return strcmp(profile_str(profile, location->file), file) == 0 ||
-	       strcmp(profile_str(profile, function->file), file) == 0;
+		if (row->source != SYMBOL_SOURCE_NONE && !owner_is_trusted(row->owner))
+			return false;
+	}
+	return owner_is_trusted(profile->meta.owner);
+}
+
+/* STR_EMPTY: no text of the profile. */
+static struct str_id find_text(const struct profile *profile, const char *text)
+{
+	for (uint32_t i = 0; i < strtab_nr(profile->strings); i++) {
+		if (strcmp(profile_str(profile, (struct str_id){i}), text) == 0)
+			return (struct str_id){i};
+	}
+	return STR_EMPTY;
+}
+
+static bool names_source(const struct profile *profile, struct frame_symbols chain,
+			 struct str_id file)
+{
+	const struct location *levels = profile->symbols.locations + chain.first;
+
+	for (uint32_t i = 0; i < chain.nr; i++) {
+		if (levels[i].file.v == file.v ||
+		    profile->symbols.functions[levels[i].function.v].file.v == file.v)
+			return true;
+	}
+	return false;
 }
 
 static struct owner owner_of_frame(const struct profile *profile, size_t frame)
@@ -546,18 +572,16 @@ struct owner profile_source_owner(const struct profile *profile, const char *fil
 {
 	struct owner owner = profile->meta.owner;
 	bool is_named = false;
+	struct str_id id;
 
-	for (size_t i = 0; i < profile->symbols.nr_frames; i++) {
-		const struct frame_symbols *chain = &profile->symbols.frames[i];
-		const struct location *levels = profile->symbols.locations + chain->first;
-
-		for (uint32_t k = 0; k < chain->nr; k++) {
-			if (!names_source(profile, &levels[k], file))
-				continue;
-			owner = owner_join(owner, owner_of_frame(profile, i));
-			is_named = true;
-			break;
-		}
+	if (trusts_all_modules(profile))
+		return owner;
+	id = find_text(profile, file);
+	for (size_t i = 0; id.v != STR_EMPTY.v && i < profile->symbols.nr_frames; i++) {
+		if (!names_source(profile, profile->symbols.frames[i], id))
+			continue;
+		owner = owner_join(owner, owner_of_frame(profile, i));
+		is_named = true;
 	}
 	return is_named ? owner : owner_join(owner, OWNER_NOT_RECORDED);
 }

@@ -11,8 +11,10 @@
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "profile/profile.h"
+#include "profile/source_owners.h"
 
-static void note(struct profile *profile, struct str_id file, bool *is_noted)
+static void note(struct profile *profile, const struct owner *owners, struct str_id file,
+		 bool *is_noted)
 {
 	const char *path = profile_str(profile, file);
 	struct stat found;
@@ -20,7 +22,7 @@ static void note(struct profile *profile, struct str_id file, bool *is_noted)
 	if (is_noted[file.v] || *path != '/')
 		return;
 	is_noted[file.v] = true;
-	if (chosen_file_find(path, profile_source_owner(profile, path), &found)) {
+	if (chosen_file_find(path, owners[file.v], &found)) {
 		const struct profile_source row = {
 			.file = file,
 			.nr_bytes = (uint64_t)found.st_size,
@@ -35,12 +37,14 @@ static void note(struct profile *profile, struct str_id file, bool *is_noted)
 void source_note_all(struct profile *profile)
 {
 	bool *is_noted = xcalloc(strtab_nr(profile->strings), sizeof(*is_noted));
+	struct owner *owners = profile_source_owners(profile);
 
 	for (size_t i = 0; i < profile->symbols.nr_sources; i++)
 		is_noted[profile->symbols.sources[i].file.v] = true;
 	for (size_t i = 0; i < profile->symbols.nr_locations; i++)
-		note(profile, profile->symbols.locations[i].file, is_noted);
+		note(profile, owners, profile->symbols.locations[i].file, is_noted);
 	for (size_t i = 0; i < profile->symbols.nr_functions; i++)
-		note(profile, profile->symbols.functions[i].file, is_noted);
+		note(profile, owners, profile->symbols.functions[i].file, is_noted);
+	free(owners);
 	free(is_noted);
 }

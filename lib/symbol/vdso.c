@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int vdso_open(void)
@@ -20,6 +21,8 @@ int vdso_open(void)
 	/* The section headers are the last of it. */
 	nr_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0)
+		(void)fchmod(fd, 0600); /* or it would count as anybody's */
 	if (fd >= 0 && write(fd, image, nr_bytes) != (ssize_t)nr_bytes) {
 		close(fd);
 		return -1;

@@ -197,6 +197,15 @@ class Sources(HostileCase):
             done = profc("annotate", "-i", data, "-n", "100", cwd=self.home, **self.user)
             self.assertIn(f"{SECRET} of own", done.stdout)
 
+    def test_top_has_names_of_programs_that_only_their_user_may_reach(self):
+        program = self.program("home/program", [self.made_file("home/own", 0o600, NOBODY)])
+        with Running([program], **self.user) as target:
+            target.wait_ready()
+            for user in self.user, {}:
+                done = profc("top", "--times", "2", "--interval", "300ms", "-p", target.pid,
+                             cwd="/", **user)
+                self.assertIn("f0", done.stdout)
+
     def test_a_link_of_a_user_on_the_way_of_roots_own_program(self):
         """In a directory where it was built, and that a user has made again."""
         secret = self.made_file("only-root", 0o600)
