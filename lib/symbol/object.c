@@ -144,7 +144,7 @@ static int fetch(struct symbol_object *object, const struct symbol_options *opti
 
 static void open_debug_file(struct symbol_object *object, const struct symbol_options *options)
 {
-	object->debug_fd = debug_file_find(options, object->elf, object->path, object->owner,
+	object->debug_fd = debug_file_find(options, object->elf, object->path, object->split.owner,
 					   &object->build_id, &object->debug_path,
 					   &object->refused_debug_path);
 	if (object->debug_fd < 0)
@@ -153,7 +153,8 @@ static void open_debug_file(struct symbol_object *object, const struct symbol_op
 		return;
 	object->debug = begin(object->debug_fd);
 	if (object->debug) {
-		object->owner = owner_join(object->owner, owner_of_fd(object->debug_fd));
+		object->split.owner =
+			owner_join(object->split.owner, owner_of_fd(object->debug_fd));
 		return;
 	}
 	/* Nothing for libdwfl either. */
@@ -171,7 +172,8 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 
 	if (!debug_file_supplement_link(debug, &link))
 		return;
-	object->supplement_fd = debug_file_find_supplement(options, &link, path, object->owner);
+	object->supplement_fd =
+		debug_file_find_supplement(options, &link, path, object->split.owner);
 	if (object->supplement_fd < 0)
 		object->supplement_fd = fetch(object, options, &link.build_id, &fetched);
 	if (object->supplement_fd >= 0)
@@ -181,7 +183,7 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 		object->missing_supplement = xstrdup(link.name);
 		return;
 	}
-	object->owner = owner_join(object->owner, owner_of_fd(object->supplement_fd));
+	object->split.owner = owner_join(object->split.owner, owner_of_fd(object->supplement_fd));
 	dwarf_file_init(&object->supplement_dwarf, sections);
 	object->supplement_dwarf.ended = options->ended;
 	dwarf_file_read_roots(&object->supplement_dwarf);
@@ -243,7 +245,7 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	else
 		object->dwarf.fd = elf == object->debug ? object->debug_fd : object->fd;
 	open_supplement(object, options, elf);
-	split_dwarf_init(&object->split, options, object->path, object->owner);
+	split_dwarf_init(&object->split, options, object->path, object->split.owner);
 	dwarf_file_read_roots(&object->dwarf);
 }
 
@@ -368,7 +370,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	};
 	elf_version(EV_CURRENT);
 	if (fd >= 0) {
-		object->owner = owner_behind(request, fd);
+		object->split.owner = owner_behind(request, fd);
 		result = open_image(object, request, fd, err);
 		if (result < 0)
 			return result;
@@ -384,7 +386,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 			return 0;
 		close_module(object);
 		object->is_mismatched = false;
-		object->owner = owner_of_fd(debug_fd);
+		object->split.owner = owner_of_fd(debug_fd);
 		result = report_module(object, debug_fd, err);
 		if (result < 0)
 			return result;
@@ -396,7 +398,7 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 
 struct owner symbol_object_owner(const struct symbol_object *object)
 {
-	return object->split.options ? object->split.owner : object->owner;
+	return object->split.owner;
 }
 
 void symbol_object_close(struct symbol_object *object)

@@ -25,7 +25,6 @@ struct symbol_object {
 	Elf *elf; /* the file itself, or the debug file in its place; the Dwfl's */
 	int fd;	  /* open on the same file, or -1 */
 	char *path;
-	struct owner owner; /* of all the files that are open; see split.owner as well */
 	struct build_id build_id;
 	Elf *debug; /* the separate debug file, or NULL; owned */
 	int debug_fd;
@@ -47,7 +46,7 @@ struct symbol_object {
 	bool has_asked_servers;	  /* of debuginfod, for any of the above */
 	const atomic_bool *ended; /* symbol_options.ended */
 	struct dwarf_file dwarf, supplement_dwarf;
-	struct split_dwarf split;
+	struct split_dwarf split; /* split.owner is that of all files */
 };
 
 /*
