@@ -222,8 +222,10 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 		     struct symbol_file **file, struct err *err)
 {
 	struct symbol_file *opened = xcalloc(1, sizeof(*opened));
-	int status = symbol_object_open(&opened->object, options, request, err);
+	int status;
 
+	opened->options = *options;
+	status = symbol_object_open(&opened->object, &opened->options, request, err);
 	if (status < 0) {
 		symbol_file_close(opened);
 		return status;

@@ -27,7 +27,10 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
  */
 struct symbol_file;
 
-/* Only the file of the request is used; the request is not kept, but the options are. */
+/*
+ * Only the file of the request is used; the request is not kept. Of the options a copy is, so that
+ * what they point to must stay.
+ */
 int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
 		     struct symbol_file **file, struct err *err);
 /* Resolve ascending, distinct addresses. Caller owns the result. */

@@ -14,6 +14,7 @@
 #include "symbol/plt.h"
 
 struct symbol_file {
+	struct symbol_options options; /* a copy, which the object refers to */
 	struct symbol_object object;
 	bool verbatim;
 	size_t nr_threads;

@@ -319,6 +319,11 @@ class Instructions(LiveCase):
         self.assertEqual([name for name, _, _ in listings].count("same_name"), 2)
         self.assertTrue([name for name, _, _ in listings if "memset" in name])
 
+    def test_debug_information_beside_the_program(self):
+        """Whose names are looked for when the first address needs them."""
+        recording = self.record(self.program("-O2", "-g", "-gsplit-dwarf"))
+        self.assert_shown(recording, ("same_name", "with_cold_part"))
+
     def test_parts_of_one_function(self):
         program = self.program()
         symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True)
