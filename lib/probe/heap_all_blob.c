@@ -17,6 +17,14 @@ static uint64_t take_name(int64_t tid)
 	return name + 1;
 }
 
+/* 0: all were given away. */
+static uint64_t take_walk(void)
+{
+	uint64_t walk = relaxed_add(&heap_own()->nr_walks, 1);
+
+	return walk < HEAP_WALKS ? walk + 1 : 0;
+}
+
 /*
  * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
  * sees what the other has written.
@@ -29,6 +37,8 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	relaxed_store(&thread->inside_sp, 0);
 	relaxed_store(&thread->in_flight, 0);
 	thread->name = take_name(tid);
+	if (!thread->walk)
+		thread->walk = take_walk();
 	thread->is_walking = thread->readable_end = thread->readable = thread->left = 0;
 	return true;
 }

@@ -385,7 +385,8 @@ struct heap_shared {
 #define HEAP_FILTER_BYTES 65536
 #define HEAP_SETS	  16384
 #define HEAP_SET_WAYS	  8
-#define HEAP_THREADS	  1024
+#define HEAP_THREADS	  8192
+#define HEAP_WALKS	  1024
 #define HEAP_FRAMES	  128
 
 /* A frame of a stack that was walked, and what must be as it was for it to be walked alike. */
@@ -411,7 +412,8 @@ struct heap_thread {
 	uint64_t stamped_visit; /* and nr_visits then */
 	uint64_t stride, left;	/* so many records share a time; of them, how many are to come */
 	uint64_t name;		/* its place in the `names` of struct heap_all; 0: none */
-	uint64_t padding[4];
+	uint64_t walk; /* one more than its place in `walks`, which it keeps; 0: none was left */
+	uint64_t padding[3];
 };
 
 /*
@@ -467,10 +469,11 @@ struct heap_private {
 	 * child that was not made by the C library's fork(), whose threads do not know their ids.
 	 */
 	int64_t pid;
-	uint64_t padding[510];
+	uint64_t nr_walks; /* that were given away */
+	uint64_t padding[509];
 	/* Where all is recorded: */
 	struct heap_thread threads[HEAP_THREADS];
-	struct heap_walk walks[HEAP_THREADS];
+	struct heap_walk walks[HEAP_WALKS];
 };
 
 /*

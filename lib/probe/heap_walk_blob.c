@@ -152,7 +152,7 @@ static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_nex
 
 static inline struct heap_walk *walk_of(const struct heap_thread *thread)
 {
-	return thread ? &heap_own()->walks[thread - heap_own()->threads] : 0;
+	return thread && thread->walk ? &heap_own()->walks[thread->walk - 1] : 0;
 }
 
 static struct walk begin(const struct heap_frame *frame, struct heap_thread *thread)
@@ -192,7 +192,7 @@ static uint64_t sign_anew(const struct heap_frame *frame, struct heap_thread *th
 static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	struct walk walk = begin(frame, thread);
-	struct heap_walk *kept = walk.kept;
+	struct heap_walk *kept = walk.kept = &heap_own()->walks[thread->walk - 1];
 	uint64_t nr = kept->nr_walked, nr_next = 0;
 
 	while (!find_met(&walk, &nr)) {
@@ -289,7 +289,7 @@ static void keep_seen(struct heap_seen *seen, const struct heap_walk *kept,
 
 static uint64_t sign_seen(const struct heap_frame *frame, struct heap_thread *thread)
 {
-	struct heap_walk *kept = walk_of(thread);
+	struct heap_walk *kept = &heap_own()->walks[thread->walk - 1];
 	uint64_t place = place_of(frame, thread);
 	struct heap_seen *seen = &kept->seen[place];
 	uint64_t signature;
@@ -310,6 +310,8 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 	/* In the handler of a signal that came amid a walk. */
 	if (!thread || relaxed_load(&thread->is_walking))
 		return sign_anew(frame, 0);
+	if (!thread->walk)
+		return sign_anew(frame, thread);
 	relaxed_store(&thread->is_walking, 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	signature = sign_seen(frame, thread);
