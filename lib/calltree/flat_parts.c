@@ -22,7 +22,6 @@ struct builder {
 	const struct expansion *expansion;
 	enum dimension dimensions[2];
 	size_t nr_dimensions;
-	uint64_t period_ns;
 	uint32_t *programs; /* by process */
 	struct observation_walk walk;
 	/* The keys that samples have, and those of code, as tables: theirs is which group of rows.
@@ -58,7 +57,7 @@ static void add_part(struct builder *builder, const struct observation *part,
 	tally_add_observation(&row->self, part);
 	if (metric_is_memory(builder->flat->weights->metric))
 		return;
-	tally_add_sample(&row->cpu, sample, METRIC_CPU, builder->period_ns);
+	tally_add_sample(&row->cpu, sample, METRIC_CPU);
 	row->runq_ns += sample->runq_ns;
 	row->blocked_ns += sample->blocked_ns;
 }
@@ -71,7 +70,7 @@ static void divide_sample(struct builder *builder, size_t next, const struct sam
 {
 	struct observation observation;
 
-	observe_sample(&observation, part, builder->flat->weights->metric, builder->period_ns);
+	observe_sample(&observation, part, builder->flat->weights->metric);
 	divide(builder, next, &observation, key);
 }
 
@@ -140,6 +139,10 @@ static void divide_by_phase(struct builder *builder, size_t next,
 		if (to_ns <= from_ns)
 			continue;
 		part = cut(sample, begin_ns, from_ns, to_ns);
+		/* Without an observation, time off the CPU would pass for known. */
+		if (sample->kind == SAMPLE_BLOCKED && sample->nr &&
+		    builder->flat->weights->metric != METRIC_SAMPLES)
+			part.nr = part.nr ? part.nr : 1;
 		key->phase = (uint32_t)i;
 		divide_sample(builder, next, &part, key);
 	}
@@ -267,7 +270,6 @@ void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t 
 		.expansion = flat_expansion(flat),
 		.dimensions = {flat->dimension, flat->second},
 		.nr_dimensions = flat_has_two_keys(flat) ? 2 : 1,
-		.period_ns = profile_period_ns(flat_expansion(flat)->profile),
 		.programs = flat_programs(flat_expansion(flat)->profile),
 	};
 

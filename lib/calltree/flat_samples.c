@@ -64,10 +64,7 @@ static uint32_t syscall_row(struct flat *flat, uint32_t *row_of_slot, const stru
 
 static void add_part(struct flat *flat, enum flat_state state, const struct sample *part)
 {
-	const struct profile *profile = flat_expansion(flat)->profile;
-
-	tally_add_sample(&flat->rows[state].self, part, flat->weights->metric,
-			 profile_period_ns(profile));
+	tally_add_sample(&flat->rows[state].self, part, flat->weights->metric);
 }
 
 void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
@@ -192,7 +189,6 @@ static uint32_t row_of_sample(struct flat *flat, uint32_t *row_of_slot, const st
 static void count(struct flat *flat, uint32_t *row_of_slot)
 {
 	const struct weights *weights = flat->weights;
-	uint64_t period_ns = profile_period_ns(flat_expansion(flat)->profile);
 	struct wait_sums *waits = flat_has_waits(flat) ? wait_sums_new(flat) : NULL;
 	struct observation_walk walk;
 	struct observation observation;
@@ -212,7 +208,7 @@ static void count(struct flat *flat, uint32_t *row_of_slot)
 		if (waits)
 			wait_sums_add(waits, row, sample->stack, observation.weight);
 		if (flat->dimension == BY_SYSCALL)
-			tally_add_sample(&flat->rows[row].cpu, sample, METRIC_CPU, period_ns);
+			tally_add_sample(&flat->rows[row].cpu, sample, METRIC_CPU);
 	}
 	observation_walk_release(&walk);
 	if (waits)

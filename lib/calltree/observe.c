@@ -27,7 +27,6 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 	*walk = (struct observation_walk){
 		.selection = selection, .metric = metric, .at_ns = HEAP_AT_END};
 	if (!metric_is_memory(metric)) {
-		walk->period_ns = profile_period_ns(profile_of(walk));
 		selection_walk_init(&walk->samples, selection);
 		return;
 	}
@@ -187,7 +186,7 @@ bool observation_walk_next(struct observation_walk *walk, struct observation *ob
 	/* In place: it is done for millions of samples. */
 	if (!selection_walk_next(&walk->samples, &observation->sample))
 		return false;
-	observation_weigh(observation, walk->metric, walk->period_ns);
+	observation_weigh(observation, walk->metric);
 	return true;
 }
 

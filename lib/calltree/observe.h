@@ -17,7 +17,6 @@ struct observation_walk {
 	bool all;	/* whatever the filters say */
 	uint64_t at_ns; /* of METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
 	struct selection_walk samples;
-	uint64_t period_ns;	       /* of the recording */
 	struct heap_estimate estimate; /* the rest: of memory */
 	struct heap_lives lives;       /* empty until they are asked for */
 	/*

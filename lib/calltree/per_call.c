@@ -112,14 +112,11 @@ static double share_outside(const struct pass *pass, uint32_t process, uint32_t 
 static void add_share(const struct pass *pass, struct tally *tally, const struct sample *sample,
 		      double share)
 {
-	uint64_t period_ns = profile_period_ns(pass->counts->selection->expansion->profile);
-	struct sample part = *sample;
+	struct tally whole = {0}, part;
 
-	part.cpu_ns = (uint64_t)((double)part.cpu_ns * share);
-	part.runq_ns = (uint64_t)((double)part.runq_ns * share);
-	part.blocked_ns = (uint64_t)((double)part.blocked_ns * share);
-	part.nr = (uint32_t)((double)part.nr * share);
-	tally_add_sample(tally, &part, pass->weights->metric, period_ns);
+	tally_add_sample(&whole, sample, pass->weights->metric);
+	part = tally_scaled(&whole, share);
+	tally_add(tally, &part);
 }
 
 /* What a sample has outside of the window of a key, once however often it is in the stack. */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "profile/heap_estimate.h"
 
 static const double z_95 = 1.959964;
@@ -12,29 +11,19 @@ static const double z_95 = 1.959964;
 /* The smallest interval: clocks, skid and the target's own variation remain. */
 static const double least_percent = 0.1;
 
-uint64_t profile_period_ns(const struct profile *profile)
-{
-	return profile->meta.frequency_hz ? NS_PER_SEC / profile->meta.frequency_hz : 0;
-}
-
 /* The part of a sample's weight that is a fact rather than an estimate. */
-static uint64_t known_weight(const struct sample *sample, enum metric metric, uint64_t period_ns)
+static uint64_t known_weight(const struct sample *sample, uint64_t weight)
 {
-	uint64_t once_ns = sample->nr * period_ns;
-
-	if ((metric == METRIC_BLOCKED || metric == METRIC_WALL) && period_ns != 0 &&
-	    sample->nr != 0 && sample->blocked_ns > once_ns)
-		return sample->blocked_ns - once_ns;
-	return 0;
+	return sample->kind == SAMPLE_BLOCKED && !sample->nr ? weight : 0;
 }
 
-void observation_weigh(struct observation *observation, enum metric metric, uint64_t period_ns)
+void observation_weigh(struct observation *observation, enum metric metric)
 {
 	const struct sample *sample = &observation->sample;
 	double estimated;
 
 	observation->weight = sample_weight(sample, metric);
-	observation->known = known_weight(sample, metric, period_ns);
+	observation->known = known_weight(sample, observation->weight);
 	observation->square = observation->blocks = 0;
 	observation->row = 0;
 	/* Unattributed time is not an estimate of any function. */
@@ -45,10 +34,10 @@ void observation_weigh(struct observation *observation, enum metric metric, uint
 }
 
 void observe_sample(struct observation *observation, const struct sample *sample,
-		    enum metric metric, uint64_t period_ns)
+		    enum metric metric)
 {
 	observation->sample = *sample;
-	observation_weigh(observation, metric, period_ns);
+	observation_weigh(observation, metric);
 }
 
 void tally_add_observation(struct tally *tally, const struct observation *observation)
@@ -62,12 +51,11 @@ void tally_add_observation(struct tally *tally, const struct observation *observ
 	tally->blocks += observation->blocks;
 }
 
-void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
-		      uint64_t period_ns)
+void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric)
 {
 	/* Not by an observation, as it is done for millions of samples. */
 	uint64_t weight = sample_weight(sample, metric);
-	uint64_t known = known_weight(sample, metric, period_ns);
+	uint64_t known = known_weight(sample, weight);
 	double estimated = (double)(weight - known);
 
 	if (weight == 0)
@@ -92,6 +80,17 @@ void tally_add(struct tally *tally, const struct tally *other)
 static uint64_t difference(uint64_t whole, uint64_t part)
 {
 	return whole > part ? whole - part : 0;
+}
+
+struct tally tally_scaled(const struct tally *tally, double share)
+{
+	return (struct tally){
+		.weight = (uint64_t)((double)tally->weight * share),
+		.samples = (uint64_t)((double)tally->samples * share),
+		.square = tally->square * share * share,
+		.known = (uint64_t)((double)tally->known * share),
+		.blocks = tally->blocks * share,
+	};
 }
 
 void tally_subtract(struct tally *tally, const struct tally *part)
@@ -163,10 +162,12 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 	double share = tally_percent(part, whole) / 100;
 	double once, variance, half;
 
-	if (whole->weight == 0 || whole->samples == 0)
+	if (whole->weight == 0)
 		return 100;
 	if (tally_is_exact(whole))
 		return 0;
+	if (whole->samples == 0)
+		return 100;
 	if (whole->blocks > 0)
 		return interval_of_blocks(part, whole);
 	once = one_by_samples(whole);

@@ -34,25 +34,22 @@ struct observation {
 	uint32_t row;	/* of profile.heap.allocations; of memory alone */
 };
 
-/* The sampling period of a recording, or 0 when it is not known. */
-uint64_t profile_period_ns(const struct profile *profile);
-
 /*
- * Add one sample. period_ns is the recording's sampling period: a thread that
- * stays blocked is known, not estimated, to be where it is (it was not scheduled
- * in meanwhile), so only one period of each blocked observation counts as
- * uncertain. 0: no period is known. What came after the last sample of a thread has no
- * observation of its own, and counts as a guess like any other.
+ * Add one sample. One of a thread that is blocked without an observation of its own is known, not
+ * estimated: it is what was confirmed to be the sleep seen before, or to be in the same place. All
+ * other time off the CPU is of the sleep that was seen at its end only by chance. What came after
+ * the last sample of a thread that ran counts as a guess like any other.
  */
-void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric,
-		      uint64_t period_ns);
+void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric);
 /* What tally_add_sample() would add of a sample. */
 void observe_sample(struct observation *observation, const struct sample *sample,
-		    enum metric metric, uint64_t period_ns);
+		    enum metric metric);
 /* The same where the observation has the sample: the rest of it. */
-void observation_weigh(struct observation *observation, enum metric metric, uint64_t period_ns);
+void observation_weigh(struct observation *observation, enum metric metric);
 void tally_add_observation(struct tally *tally, const struct observation *observation);
 void tally_add(struct tally *tally, const struct tally *other);
+/* A part of it: `share` of what it weighs, with as many samples as are rounded down. */
+struct tally tally_scaled(const struct tally *tally, double share);
 /* Take away a part of it. */
 void tally_subtract(struct tally *tally, const struct tally *part);
 

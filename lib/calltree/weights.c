@@ -92,7 +92,6 @@ static void sum_ends(struct weights *weights)
 
 static void sum_samples(struct weights *weights)
 {
-	uint64_t period_ns = profile_period_ns(weights->selection->expansion->profile);
 	struct sums sums = {.weights = weights};
 	struct selection_walk walk;
 	struct sample sample;
@@ -100,8 +99,7 @@ static void sum_samples(struct weights *weights)
 	selection_walk_init(&walk, weights->selection);
 	while (selection_walk_next(&walk, &sample))
 		if (sample_weight(&sample, weights->metric))
-			tally_add_sample(tally_of(&sums, &sample), &sample, weights->metric,
-					 period_ns);
+			tally_add_sample(tally_of(&sums, &sample), &sample, weights->metric);
 	selection_walk_release(&walk);
 	finish_sums(&sums);
 }

@@ -57,11 +57,11 @@ static void leave_out(struct account *account, const struct account_losses *loss
 	account->unattributed_runq_ns += (uint64_t)stolen_ns;
 }
 
-struct weights account_seen(struct account *account, enum seen_state state,
-			    const struct account_clocks *clocks,
-			    const struct account_losses *losses)
+struct account_weights account_seen(struct account *account, enum seen_state state,
+				    const struct account_clocks *clocks,
+				    const struct account_losses *losses)
 {
-	struct weights weights = {0};
+	struct account_weights weights = {0};
 
 	advance_clocks(account, clocks);
 	if (state == SEEN_BLOCKED) {
@@ -83,10 +83,10 @@ uint64_t account_blocked_until(struct account *account, uint64_t time_ns)
 	return account_seen(account, SEEN_BLOCKED, &clocks, &(struct account_losses){0}).blocked_ns;
 }
 
-struct weights account_rest(struct account *account, const struct account_clocks *clocks)
+struct account_weights account_rest(struct account *account, const struct account_clocks *clocks)
 {
 	advance_clocks(account, clocks);
-	return (struct weights){
+	return (struct account_weights){
 		.cpu_ns = take(&account->unattributed_cpu_ns),
 		.runq_ns = take(&account->unattributed_runq_ns),
 		.blocked_ns = take_positive(&account->unattributed_blocked_ns),

@@ -31,7 +31,7 @@ enum seen_state {
 	SEEN_BLOCKED,
 };
 
-struct weights {
+struct account_weights {
 	uint64_t cpu_ns, runq_ns, blocked_ns;
 };
 
@@ -53,15 +53,15 @@ void account_start(struct account *account, const struct account_clocks *clocks)
  * Runnable, the waits for a CPU: where it waits says nothing about where it ran, as a thread that
  * was just woken waits at the call it slept in. Blocked, the time off the CPU, whatever was lost.
  */
-struct weights account_seen(struct account *account, enum seen_state state,
-			    const struct account_clocks *clocks,
-			    const struct account_losses *losses);
+struct account_weights account_seen(struct account *account, enum seen_state state,
+				    const struct account_clocks *clocks,
+				    const struct account_losses *losses);
 /*
  * It was blocked until time_ns, as the unchanged count of wake-ups proves. Returns the blocked time
  * up to then, and leaves the rest for the next sample.
  */
 uint64_t account_blocked_until(struct account *account, uint64_t time_ns);
 /* Everything that is unattributed at the end. */
-struct weights account_rest(struct account *account, const struct account_clocks *clocks);
+struct account_weights account_rest(struct account *account, const struct account_clocks *clocks);
 
 #endif

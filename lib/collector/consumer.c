@@ -329,7 +329,7 @@ static void handle_process_rest(struct consumer *consumer, const struct message 
 	if (thread) /* the samples of a thread are in order */
 		samples_emit_held(&consumer->sink, &thread->samples);
 	samples_add_unattributed(&consumer->sink, main_row(consumer, process), message->time_ns,
-				 &(struct weights){.cpu_ns = said->cpu_ns});
+				 &(struct account_weights){.cpu_ns = said->cpu_ns});
 }
 
 static void handle_process_end(struct consumer *consumer, const struct message *message)
@@ -520,9 +520,8 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	if (!thread->is_touched)
 		list_add(&consumer->touched, seen->thread);
 	thread->is_touched = true;
-	if (seen->nr_slept)
-		samples_lengthen_sleep(&consumer->sink, &thread->samples, seen->slept_until_ns,
-				       seen->nr_slept);
+	if (seen->slept_until_ns)
+		samples_lengthen_sleep(&consumer->sink, &thread->samples, seen);
 	if (seen->name)
 		name_thread(consumer, thread, seen->name);
 	if (!seen->is_new) {

@@ -92,14 +92,16 @@ struct message_thread {
 
 struct message_sample {
 	uint32_t thread; /* serial */
-	/* Its last blocked stack was seen to hold until then, in nr_slept more samples; 0: not so.
+	/*
+	 * It stayed in its last blocked stack until slept_sure_ns, and from there on, in the mean,
+	 * until slept_until_ns; 0: nothing is known of that.
 	 */
-	uint64_t slept_until_ns;
-	uint32_t nr_slept;
+	uint64_t slept_sure_ns, slept_until_ns;
 	bool is_new; /* the fields below are of a new sample */
 	enum seen_state state;
 	char *name; /* that it has now; owned; NULL: not read */
 	struct account_clocks clocks;
+	uint64_t pcount; /* times scheduled in */
 	struct account_losses losses;
 	struct snapshot *snapshot; /* owned, of collector_take_snapshot(); NULL when dropped */
 	/* What some code was part of at that moment, where it changes; owned. */

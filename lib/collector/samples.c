@@ -2,6 +2,7 @@
 /* Weights for what was sampled; the last sample of each thread is held back. */
 #include "collector/samples.h"
 
+#include "base/minmax.h"
 #include "collector/message.h"
 #include "snapshot/snapshot.h"
 
@@ -39,15 +40,59 @@ static void emit_or_leave_out(struct sample_sink *sink, struct thread_id row,
 	sink->left_out.nr_samples += sample->nr;
 }
 
+/* What was only confirmed is a sample of its own, without an observation. */
+static void emit_sleep(struct sample_sink *sink, struct thread_samples *thread)
+{
+	const struct last_sleep *sleep = &thread->sleep;
+	struct sample known = sleep->sample;
+
+	if (!sleep->is_held)
+		return;
+	if (sleep->sample.nr || sleep->sample.blocked_ns)
+		emit_or_leave_out(sink, thread->row, &sleep->sample, sleep->is_outside);
+	known.nr = 0;
+	known.time_ns = sleep->known_until_ns;
+	known.blocked_ns = sleep->known_ns;
+	if (known.blocked_ns)
+		emit_or_leave_out(sink, thread->row, &known, sleep->is_outside);
+}
+
 void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
 {
-	if (thread->sleep.is_held)
-		emit_or_leave_out(sink, thread->row, &thread->sleep.sample,
-				  thread->sleep.is_outside);
+	emit_sleep(sink, thread);
 	if (thread->run.is_held)
 		emit_or_leave_out(sink, thread->row, &thread->run.sample, thread->run.is_outside);
 	thread->sleep.is_held = false;
 	thread->run.is_held = false;
+}
+
+/*
+ * It slept where it slept before, having woken once in between: all the time off the CPU was there,
+ * whichever of the two sleeps it was of.
+ */
+static bool sleeps_there_again(const struct last_sleep *before, const struct sample *sample,
+			       uint64_t pcount)
+{
+	return before->is_known && !before->is_outside && pcount == before->pcount + 1 &&
+	       sample->stack.v == before->sample.stack.v && sample->end == before->sample.end &&
+	       sample->syscall_nr == before->sample.syscall_nr;
+}
+
+static void hold_sleep(struct thread_samples *thread, const struct sample *sample, uint64_t pcount)
+{
+	struct last_sleep sleep = {.sample = *sample,
+				   .known_until_ns = sample->time_ns,
+				   .pcount = pcount,
+				   .is_held = true,
+				   .is_known = true};
+
+	if (sleeps_there_again(&thread->sleep, sample, pcount)) {
+		sleep.known_ns = sample->blocked_ns;
+		sleep.sample.blocked_ns = 0;
+		sleep.sample.nr = 0;
+	}
+	thread->run.is_latest = false;
+	thread->sleep = sleep;
 }
 
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
@@ -55,7 +100,7 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 {
 	bool is_blocked = seen->state == SEEN_BLOCKED;
 	int32_t syscall_nr = seen->snapshot->syscall_nr;
-	struct weights weights =
+	struct account_weights weights =
 		account_seen(&thread->account, seen->state, &seen->clocks, &seen->losses);
 	struct sample sample = {.time_ns = seen->clocks.time_ns,
 				.cpu_ns = weights.cpu_ns,
@@ -68,13 +113,12 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 				.end = (uint8_t)end};
 
 	samples_emit_held(sink, thread);
-	sink->nr_samples++;
 	if (is_blocked) {
-		thread->run.is_latest = false;
-		thread->sleep =
-			(struct last_sleep){.sample = sample, .is_held = true, .is_known = true};
+		hold_sleep(thread, &sample, seen->pcount);
+		sink->nr_samples += thread->sleep.sample.nr;
 		return;
 	}
+	sink->nr_samples++;
 	thread->run = (struct last_run){.sample = sample,
 					.is_held = true,
 					.is_latest = true,
@@ -85,8 +129,10 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
 		       const struct message_sample *seen, enum stack_end end)
 {
+	uint64_t before = sink->nr_samples;
+
 	samples_add(sink, thread, seen, STACK_EMPTY, end);
-	sink->nr_samples--;
+	sink->nr_samples = before;
 	sink->left_out.nr_cut += !stack_end_is_complete(end);
 	if (seen->state == SEEN_BLOCKED)
 		thread->sleep.is_outside = true;
@@ -94,22 +140,34 @@ void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
 		thread->run.is_outside = true;
 }
 
-void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
-			    uint64_t until_ns, uint32_t nr)
+/* Without an observation: that was emitted before. */
+static void hold_again(struct thread_samples *thread)
 {
-	struct sample *sleep = &thread->sleep.sample;
-
-	if (!thread->sleep.is_known)
+	if (thread->sleep.is_held)
 		return;
-	if (!thread->sleep.is_held) {
-		sleep->blocked_ns = 0;
-		sleep->nr = 0;
-		thread->sleep.is_held = true;
-	}
-	sleep->time_ns = until_ns;
-	sleep->blocked_ns += account_blocked_until(&thread->account, until_ns);
-	sleep->nr += nr;
-	sink->nr_samples += thread->sleep.is_outside ? 0 : nr;
+	thread->sleep.sample.blocked_ns = thread->sleep.known_ns = 0;
+	thread->sleep.sample.nr = 0;
+	thread->sleep.is_held = true;
+}
+
+void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
+			    const struct message_sample *seen)
+{
+	struct last_sleep *sleep = &thread->sleep;
+
+	if (!sleep->is_known)
+		return;
+	hold_again(thread);
+	sleep->known_ns += account_blocked_until(&thread->account, seen->slept_sure_ns);
+	sleep->known_until_ns = max_u64(seen->slept_sure_ns, sleep->sample.time_ns);
+	if (seen->slept_until_ns <= seen->slept_sure_ns)
+		return;
+	samples_emit_held(sink, thread);
+	hold_again(thread);
+	sleep->sample.time_ns = sleep->known_until_ns = seen->slept_until_ns;
+	sleep->sample.blocked_ns = account_blocked_until(&thread->account, seen->slept_until_ns);
+	sleep->sample.nr = 1;
+	sink->nr_samples += sleep->is_outside ? 0 : 1;
 }
 
 void samples_forget_sleep(struct thread_samples *thread)
@@ -119,7 +177,7 @@ void samples_forget_sleep(struct thread_samples *thread)
 }
 
 void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, uint64_t time_ns,
-			      const struct weights *weights)
+			      const struct account_weights *weights)
 {
 	struct sample sample = {.time_ns = time_ns,
 				.cpu_ns = weights->cpu_ns,
@@ -139,7 +197,7 @@ void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, ui
 void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 		  const struct account_clocks *clocks)
 {
-	struct weights rest;
+	struct account_weights rest;
 
 	samples_emit_held(sink, thread);
 	thread->run.is_latest = false; /* when counted anew, it is elsewhere */
@@ -150,7 +208,7 @@ void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 /* The run that is held back lasted until then. */
 static void lengthen_run(struct thread_samples *thread, const struct account_clocks *end)
 {
-	struct weights rest =
+	struct account_weights rest =
 		account_seen(&thread->account, SEEN_RUNNING, end, &(struct account_losses){0});
 
 	thread->run.sample.time_ns = end->time_ns;

@@ -45,9 +45,14 @@ struct last_run {
 	bool was_preempted; /* seen runnable outside system calls: there it ran last */
 };
 
-/* The stack it was last seen blocked in, and the sample that gathers its repeats. */
+/*
+ * The stack it was last seen blocked in. Its sample takes the time up to where it was first seen,
+ * some of which may be that of other sleeps; what is known to be of this one comes after that.
+ */
 struct last_sleep {
 	struct sample sample;
+	uint64_t known_ns, known_until_ns;
+	uint64_t pcount; /* times scheduled in, by then */
 	bool is_held, is_outside;
 	bool is_known; /* false before the first, and after one whose stack was dropped */
 };
@@ -67,9 +72,9 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 /* It was sampled where nobody wants to know of: that takes the time that it stands for away. */
 void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
 		       const struct message_sample *seen, enum stack_end end);
-/* Its last sleep went on until then, seen so often. Repeats gather in one sample. */
+/* Its last sleep went on, as the message says. */
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
-			    uint64_t until_ns, uint32_t nr);
+			    const struct message_sample *seen);
 /* It was sampled blocked, and the stack dropped: what it sleeps in now is not known. */
 void samples_forget_sleep(struct thread_samples *thread);
 
@@ -87,6 +92,6 @@ void samples_end(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct account_clocks *clocks);
 /* CPU time of a thread, or of one of its siblings, that no sample and no clock of theirs covers. */
 void samples_add_unattributed(struct sample_sink *sink, struct thread_id row, uint64_t time_ns,
-			      const struct weights *weights);
+			      const struct account_weights *weights);
 
 #endif

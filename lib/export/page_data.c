@@ -210,7 +210,6 @@ static void write_meta(struct page_data *data, struct json *json)
 	json_key_known_str(json, "within", profile_str(profile, meta->within));
 	json_key_u64(json, "cpus", meta->nr_cpus);
 	json_key_u64(json, "frequency", meta->frequency_hz);
-	json_key_u64(json, "periodNs", profile_period_ns(profile));
 	json_key_u64(json, "startMs", meta->start_realtime_ns / 1000000);
 	json_key_u64(json, "durationNs", meta->duration_ns);
 	json_key_bool(json, "attached", meta->attached);

@@ -33,7 +33,7 @@ void profile_extend_sleeps(struct profile *profile, uint64_t since_ns, uint64_t 
 		sample.cpu_ns = sample.runq_ns = 0;
 		sample.blocked_ns = now_ns - sample.time_ns;
 		sample.time_ns = now_ns;
-		sample.nr = 1;
+		sample.nr = 0;
 		profile_add_sample(profile, &sample);
 	}
 }

@@ -181,7 +181,11 @@ struct sample {
 	uint64_t cpu_ns, runq_ns, blocked_ns;
 	struct thread_id thread;
 	struct stack_id stack;
-	uint32_t nr;	    /* number of observations it stands for; 0 when unattributed */
+	/*
+	 * Number of observations it stands for. 0 when unattributed, and where one before it of the
+	 * thread goes on: SAMPLE_BLOCKED is known to, RUNNING is not.
+	 */
+	uint32_t nr;
 	int16_t syscall_nr; /* where it blocked, or that the kernel executed; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */

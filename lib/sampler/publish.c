@@ -22,8 +22,8 @@ static struct message *message_about(struct sampled_thread *thread, uint64_t now
 
 	sample->thread = thread->serial;
 	if (thread->sleep.nr) {
+		sample->slept_sure_ns = thread->sleep.sure_ns;
 		sample->slept_until_ns = thread->sleep.until_ns;
-		sample->nr_slept = thread->sleep.nr;
 		thread->sleep.nr = 0;
 	}
 	thread->published_ns = now_ns;
@@ -57,8 +57,9 @@ static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_scheds
 }
 
 /*
- * `is_asleep`: and another sleep has begun since. Clocks that run backwards are those of the thread
- * that has its id since an exec.
+ * `is_asleep`: and another sleep has begun since; else it has a CPU, so that no wait for one is
+ * missing in its clocks. Clocks that run backwards are those of the thread that has its id since an
+ * exec.
  */
 static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *clocks, bool is_asleep,
 		     uint64_t now_ns)
@@ -75,6 +76,8 @@ static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *cloc
 	if (until_ns <= sleep->until_ns)
 		return;
 	sleep->until_ns = until_ns;
+	if (nr_wakes + is_asleep <= 1)
+		sleep->sure_ns = until_ns;
 	sleep->nr++;
 }
 
@@ -82,15 +85,40 @@ static void slept_until(struct seen_sleep *sleep, uint64_t until_ns)
 {
 	if (!sleep->is_known || !sleep->is_asleep || sleep->is_over || until_ns <= sleep->until_ns)
 		return;
-	sleep->until_ns = until_ns;
+	sleep->until_ns = sleep->sure_ns = until_ns;
 	sleep->nr++;
 }
 
-/* While the clock of its process stood still, none of its threads woke. */
-void publish_slept_while_quiet(struct sampled_thread *thread)
+/* A sleep that is asked after so rarely has lasted long, and was surely seen. */
+#define RARE_PERIODS 4
+
+/*
+ * Is the time after its last sample to be told from clocks? Else the next sleep takes it, as this
+ * one took the tails of others. That must hold for all short sleeps alike: who gives the tails of
+ * those that were seen to these, and the time of those that were not to all that are seen, gives
+ * long sleeps too much, as they are seen more often.
+ */
+static bool is_rare(const struct sampler *sampler, const struct seen_sleep *sleep)
 {
-	if (thread->process->quiet_since_ns <= thread->sleep.until_ns)
-		slept_until(&thread->sleep, thread->process->quiet_until_ns);
+	return (sleep->until_ns - sleep->from_ns) / SLEEP_PART >
+	       RARE_PERIODS * sampler->governor.base_period_ns;
+}
+
+/*
+ * While the clock of its process stood still, none of its threads had a CPU; but one that woke may
+ * have waited for it meanwhile, for as long as its own clocks say now that it has.
+ */
+void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *thread,
+			       const struct proc_schedstat *clocks)
+{
+	const struct sampled_process *process = thread->process;
+	const struct seen_sleep *sleep = &thread->sleep;
+
+	if (is_rare(sampler, sleep) && clocks->pcount != sleep->pcount &&
+	    clocks->runq_ns >= sleep->runq_ns && process->quiet_since_ns <= sleep->until_ns &&
+	    process->quiet_until_ns > clocks->runq_ns - sleep->runq_ns)
+		slept_until(&thread->sleep,
+			    process->quiet_until_ns - (clocks->runq_ns - sleep->runq_ns));
 }
 
 /* It has ended, and no clock of it is to be read: short runs are found by that of its process. */
@@ -101,25 +129,6 @@ void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns)
 		thread->read_ns = now_ns;
 }
 
-/* Sampled so much later than each tick, when it woke is not known from that. */
-#define RARE_PERIODS 4
-
-static bool is_rare(const struct sampler *sampler, const struct seen_sleep *sleep, uint64_t now_ns)
-{
-	return now_ns - sleep->until_ns > RARE_PERIODS * sampler->governor.base_period_ns;
-}
-
-/*
- * Of sleeps that follow one another within some ticks, what of one comes after its last sample
- * goes to the next, as what of that came after its own has gone to this one: in the mean as much.
- */
-void publish_found_awake(struct sampler *sampler, struct sampled_thread *thread,
-			 const struct proc_schedstat *clocks, uint64_t now_ns)
-{
-	if (is_rare(sampler, &thread->sleep, now_ns))
-		slept_on(&thread->sleep, clocks, false, now_ns);
-}
-
 /* The last that is said of it: where it woke once at most, all the time off its CPU was that. */
 void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, uint64_t now_ns)
@@ -127,7 +136,7 @@ void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread
 	struct seen_sleep *sleep = &thread->sleep;
 	bool is_asleep = clocks->pcount != sleep->pcount && !thread->was_running;
 
-	if ((clocks->pcount - sleep->pcount <= 1 && !is_asleep) || is_rare(sampler, sleep, now_ns))
+	if ((clocks->pcount - sleep->pcount <= 1 && !is_asleep) || is_rare(sampler, sleep))
 		slept_on(sleep, clocks, is_asleep, now_ns);
 	sleep->is_over = true;
 }
@@ -161,6 +170,7 @@ static void note_sleep(struct sampled_thread *thread, const struct snapshot *sna
 				     .pcount = snapshot->pcount,
 				     .from_ns = snapshot->time_ns,
 				     .until_ns = snapshot->time_ns,
+				     .sure_ns = snapshot->time_ns,
 				     .cpu_ns = snapshot->cpu_ns,
 				     .runq_ns = snapshot->runq_ns,
 				     .syscall_nr = snapshot->syscall_nr,
@@ -198,8 +208,8 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	struct message_sample *sample;
 	struct message *message;
 
-	if (state == SEEN_BLOCKED && is_rare(sampler, &thread->sleep, snapshot->time_ns))
-		slept_on(&thread->sleep, &clocks, true, snapshot->time_ns);
+	if (is_rare(sampler, &thread->sleep))
+		slept_on(&thread->sleep, &clocks, state == SEEN_BLOCKED, snapshot->time_ns);
 	message = message_about(thread, snapshot->time_ns);
 	sample = &message->body.sample;
 	maps_publish_if_new(sampler, thread->process, snapshot->time_ns);
@@ -207,6 +217,7 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	sample->name = name_now(thread);
 	sample->state = state;
 	sample->clocks = clocks_of(snapshot);
+	sample->pcount = snapshot->pcount;
 	sample->losses.held_ns = thread->cost.held_ns;
 	if (state == SEEN_BLOCKED) {
 		sample->wait = thread->sleep.wait;

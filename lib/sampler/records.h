@@ -69,6 +69,9 @@ struct sampled_process {
 	uint64_t refused_until_ns;	 /* up to then */
 };
 
+/* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
+#define SLEEP_PART 8
+
 /* The sleep that a thread was last seen in. */
 struct seen_sleep {
 	bool is_known;	    /* it was seen off the CPU at the count below, */
@@ -77,6 +80,7 @@ struct seen_sleep {
 	bool has_registers; /* a visit has shown all registers */
 	uint64_t pcount;    /* times scheduled in */
 	uint64_t from_ns, until_ns;
+	uint64_t sure_ns;	  /* up to then that is a fact, later in the mean */
 	uint64_t cpu_ns, runq_ns; /* its clocks then */
 	uint32_t nr;		  /* times it was found to hold, since the last message */
 	int64_t syscall_nr;

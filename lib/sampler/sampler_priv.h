@@ -176,9 +176,8 @@ void book_free_thread(struct sampled_thread *thread);
 void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 		    const struct snapshot *snapshot, enum seen_state state);
 void publish_sleep(struct sampler *sampler, struct sampled_thread *thread);
-void publish_found_awake(struct sampler *sampler, struct sampled_thread *thread,
-			 const struct proc_schedstat *clocks, uint64_t now_ns);
-void publish_slept_while_quiet(struct sampled_thread *thread);
+void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *thread,
+			       const struct proc_schedstat *clocks);
 void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns);
 void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, uint64_t now_ns);

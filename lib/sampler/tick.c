@@ -15,8 +15,6 @@
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
 
-/* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
-#define SLEEP_PART	  8
 #define LONGEST_DUE_NS	  NS_PER_SEC
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
 #define CLOCK_EACH_NS	  (100 * NS_PER_US)
@@ -51,12 +49,15 @@ static void add_running(struct tick *tick, struct sampled_thread *thread)
 /* A sleeper is published about once a second, and the longer it sleeps the more rarely. */
 #define PUBLISH_SLEEP_NS NS_PER_SEC
 
-/* Woken, it counts as scheduled in only once it has a CPU: waiting for one would pass for sleep. */
-static bool waits_for_cpu(const struct sampler *sampler, struct sampled_thread *thread)
+/*
+ * Woken, it counts as scheduled in only once it has a CPU: waiting for one would pass for sleep. An
+ * idle CPU elsewhere is no proof that it does not wait, as it may be bound to a busy one.
+ */
+static bool waits_for_cpu(struct sampled_thread *thread)
 {
 	struct proc_syscall syscall;
 
-	return !sampler->idle.some_idle && tracee_syscall(&thread->roster->tracee, &syscall) &&
+	return tracee_syscall(&thread->roster->tracee, &syscall) &&
 	       syscall.kind == PROC_SYSCALL_RUNNING;
 }
 
@@ -65,11 +66,11 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 {
 	struct seen_sleep *sleep = &thread->sleep;
 
-	if (!sleep->is_asleep || waits_for_cpu(sampler, thread)) {
+	if (!sleep->is_asleep || waits_for_cpu(thread)) {
 		put_active(sampler, thread);
 		return;
 	}
-	sleep->until_ns = now_ns;
+	sleep->until_ns = sleep->sure_ns = now_ns;
 	sleep->nr++;
 	sampler->counts.nr_resting++;
 	if (waits_for_another(thread) ||
@@ -193,7 +194,7 @@ static bool may_be_visited(struct sampler *sampler, struct sampled_thread *threa
 }
 
 static void found_running(struct sampler *sampler, struct sampled_thread *thread,
-			  const struct proc_schedstat *clocks, const struct proc_stat *stat)
+			  const struct proc_stat *stat)
 {
 	struct tick *tick = &sampler->tick;
 
@@ -202,7 +203,6 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;
-	publish_found_awake(sampler, thread, clocks, tick->now_ns);
 	put_active(sampler, thread);
 	if (may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
@@ -253,7 +253,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 			found_asleep(visitor, thread, &stat, &syscall);
 		break;
 	case PEEK_RUNNING:
-		found_running(sampler, thread, clocks, &stat);
+		found_running(sampler, thread, &stat);
 		break;
 	case PEEK_CHANGED:
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
@@ -313,7 +313,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
 		return;
 	thread->nr_arrivals = clocks.pcount - former_pcount;
-	publish_slept_while_quiet(thread);
+	publish_slept_while_quiet(sampler, thread, &clocks);
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known && !lacks_registers(thread) &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))

@@ -315,7 +315,7 @@ static struct field_value get_error(const struct flat *flat, const struct flat_r
 				    struct buf *scratch)
 {
 	(void)scratch;
-	return integer_value((uint64_t)tally_error(&row->self, &flat->weights->total));
+	return integer_value((uint64_t)tally_error(flat_row_estimate(row), &flat->weights->total));
 }
 
 static struct field_value get_self_blocks(const struct flat *flat, const struct flat_row *row,
@@ -368,7 +368,7 @@ static struct field_value get_interval(const struct flat *flat, const struct fla
 				       struct buf *scratch)
 {
 	(void)scratch;
-	return real_value(tally_interval(&row->self, &flat->weights->total));
+	return real_value(tally_interval(flat_row_estimate(row), &flat->weights->total));
 }
 
 static struct field_value get_cpu(const struct flat *flat, const struct flat_row *row,

@@ -14,10 +14,17 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
+#include "collector/message.h"
+#include "collector/samples.h"
 #include "profile/profile.h"
+#include "profile/spread.h"
+#include "sampler/schedule.h"
+#include "snapshot/snapshot.h"
 #include "tests/unit/made_profile.h"
 
 #define NR_RUNS 400
@@ -257,10 +264,206 @@ static void test_intervals__of_memory_hold_the_truth(void **state)
 	check_series(kept, nr);
 }
 
+/* --- time: a thread that goes from place to place --- */
+
+#define NR_PLACES 2
+
+struct place_time {
+	const char *name;
+	double mean_ns;
+	double spread; /* 0: always as long; 1: exponential */
+};
+
+struct going {
+	const char *name;
+	bool sleeps;	   /* in the places; else it runs there, */
+	double between_ns; /* and does the other from one to the next */
+	double waits_ns;   /* in the mean for a CPU, each time that it wakes */
+	bool in_turns;	   /* else any place follows any other */
+	struct place_time places[NR_PLACES];
+};
+
+#define US 1e3
+
+static const struct going threads[] = {
+	{"asleep in turns, busy",
+	 true,
+	 20 * US,
+	 200 * US,
+	 true,
+	 {{"a", 550 * US, 0.05}, {"b", 2050 * US, 0.05}}},
+	{"asleep in turns, very busy",
+	 true,
+	 20 * US,
+	 3000 * US,
+	 true,
+	 {{"a", 550 * US, 0.05}, {"b", 2050 * US, 0.05}}},
+	{"short sleeps", true, 20 * US, 0, true, {{"a", 100 * US, 0.3}, {"b", 300 * US, 0.3}}},
+	{"asleep at random", true, 20 * US, 0, false, {{"a", 500 * US, 1}, {"b", 2000 * US, 1}}},
+	{"long sleeps", true, 20 * US, 0, true, {{"a", 4000 * US, 1}, {"b", 20000 * US, 1}}},
+	{"runs in turns", false, 0, 0, true, {{"a", 100 * US, 0.3}, {"b", 300 * US, 0.3}}},
+	{"runs and sleeps", false, 500 * US, 0, false, {{"a", 500 * US, 1}, {"b", 1500 * US, 1}}},
+	{"runs for a while", false, 0, 0, true, {{"a", 2000 * US, 1}, {"b", 3000 * US, 1}}},
+};
+
+#define PERIOD_NS (2 * NS_PER_MS)
+#define RUN_NS	  (1000 * NS_PER_MS)
+
+/* Where a thread is, and what the kernel's clocks have of it. */
+struct walk {
+	const struct going *going;
+	uint64_t *random;
+	uint64_t now_ns, cpu_ns, runq_ns, pcount;
+	uint64_t until_ns; /* of this step */
+	enum { STEP_PLACE, STEP_WAIT, STEP_BETWEEN } step;
+	size_t place;
+	uint64_t spent_ns[NR_PLACES];
+};
+
+static double some_time(struct walk *walk, double mean_ns, double spread)
+{
+	return mean_ns * (1 - spread + spread * -log(next_random(walk->random)));
+}
+
+static void begin_step(struct walk *walk)
+{
+	const struct going *going = walk->going;
+	double time_ns;
+
+	switch (walk->step) {
+	case STEP_PLACE:
+		walk->step = STEP_WAIT;
+		time_ns = going->waits_ns ? some_time(walk, going->waits_ns, 1) : 0;
+		break;
+	case STEP_WAIT:
+		walk->step = STEP_BETWEEN;
+		walk->pcount++;
+		time_ns = going->between_ns ? some_time(walk, going->between_ns, 0.5) : 0;
+		break;
+	case STEP_BETWEEN:
+	default:
+		walk->step = STEP_PLACE;
+		walk->place = going->in_turns ? (walk->place + 1) % NR_PLACES
+					      : next_random(walk->random) < 0.5;
+		time_ns = some_time(walk, going->places[walk->place].mean_ns,
+				    going->places[walk->place].spread);
+		break;
+	}
+	walk->until_ns = walk->now_ns + (uint64_t)time_ns;
+}
+
+/* A wait is in its clock when it is over, as that of the kernel has it. */
+static void go_until(struct walk *walk, uint64_t time_ns)
+{
+	while (walk->now_ns < time_ns) {
+		uint64_t to_ns = min_u64(time_ns, walk->until_ns), passed_ns = to_ns - walk->now_ns;
+
+		if (walk->step == STEP_PLACE)
+			walk->spent_ns[walk->place] += passed_ns;
+		if (walk->step == STEP_WAIT)
+			walk->runq_ns += passed_ns;
+		else if ((walk->step == STEP_PLACE) != walk->going->sleeps)
+			walk->cpu_ns += passed_ns;
+		walk->now_ns = to_ns;
+		while (walk->now_ns == walk->until_ns)
+			begin_step(walk);
+	}
+}
+
+static struct account_clocks clocks_of(const struct walk *walk)
+{
+	return (struct account_clocks){
+		.time_ns = walk->now_ns, .cpu_ns = walk->cpu_ns, .runq_ns = walk->runq_ns};
+}
+
+/* As the sampler does; places are stacks 1 and 2, and what is between them is a third. */
+static void sample_walk(struct sample_sink *sink, struct thread_samples *thread, struct walk *walk,
+			uint64_t *slept_pcount, const struct stack_id *stacks)
+{
+	bool is_asleep =
+		(walk->step == STEP_PLACE) == walk->going->sleeps && walk->step != STEP_WAIT;
+	struct snapshot snapshot = {.syscall_nr = is_asleep ? 230 : SNAPSHOT_NO_SYSCALL};
+	struct message_sample seen = {.state = is_asleep		 ? SEEN_BLOCKED
+					       : walk->step == STEP_WAIT ? SEEN_RUNNABLE
+									 : SEEN_RUNNING,
+				      .clocks = clocks_of(walk),
+				      .pcount = walk->pcount,
+				      .snapshot = &snapshot};
+	struct message_sample sleeps_on = {.slept_sure_ns = walk->now_ns,
+					   .slept_until_ns = walk->now_ns};
+
+	if (walk->step == STEP_WAIT)
+		return;
+	if (is_asleep && *slept_pcount == walk->pcount) {
+		samples_lengthen_sleep(sink, thread, &sleeps_on);
+		return;
+	}
+	*slept_pcount = is_asleep ? walk->pcount : UINT64_MAX;
+	samples_add(sink, thread, &seen, stacks[walk->step == STEP_PLACE ? walk->place : NR_PLACES],
+		    STACK_END_ROOT);
+}
+
+static void record_time(const struct going *program, uint64_t *random, struct series *series)
+{
+	struct made made = made_begin();
+	struct walk walk = {.going = program, .random = random, .step = STEP_BETWEEN};
+	struct sample_sink sink = {.profile = made.profile, .period_ns = PERIOD_NS};
+	struct thread_samples thread = {.row = made.thread};
+	struct stack_id stacks[NR_PLACES + 1];
+	struct schedule schedule;
+	uint64_t slept_pcount = UINT64_MAX;
+	double all_ns = 0;
+	struct bench bench;
+	struct tally tally;
+
+	made.profile->meta.frequency_hz = NS_PER_SEC / PERIOD_NS;
+	for (size_t i = 0; i < NR_PLACES; i++)
+		stacks[i] = made_sample(&made, program->places[i].name, 0)->stack;
+	stacks[NR_PLACES] = made_sample(&made, "between", 0)->stack;
+	made.profile->nr_samples = 0;
+	begin_step(&walk);
+	account_start(&thread.account, &(struct account_clocks){0});
+	schedule_init(&schedule, 0, PERIOD_NS, 1 + (uint64_t)(next_random(random) * 1e9));
+	while (schedule.next_ns < RUN_NS) {
+		go_until(&walk, schedule.next_ns);
+		sample_walk(&sink, &thread, &walk, &slept_pcount, stacks);
+		schedule_advance(&schedule, schedule.next_ns);
+	}
+	go_until(&walk, RUN_NS);
+	samples_end(&sink, &thread,
+		    &(const struct account_clocks){walk.now_ns, walk.cpu_ns, walk.runq_ns});
+	made_end(&made);
+	profile_spread_cpu_time(made.profile);
+	bench = bench_begin(made.profile, program->sleeps ? METRIC_BLOCKED : METRIC_CPU);
+	for (size_t i = 0; i < NR_PLACES; i++)
+		all_ns += (double)walk.spent_ns[i];
+	tally = tally_of(&bench, stacks[0]);
+	series_add(series, 100 * (double)walk.spent_ns[0] / all_ns,
+		   tally_percent(&tally, &bench.weights->total),
+		   tally_interval(&tally, &bench.weights->total));
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
+static void test_intervals__of_time_hold_the_truth(void **state)
+{
+	struct series series[ARRAY_SIZE(threads)] = {0};
+	uint64_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		series[i].name = threads[i].name;
+		for (unsigned int run = 0; run < NR_RUNS; run++)
+			record_time(&threads[i], &random, &series[i]);
+	}
+	check_series(series, ARRAY_SIZE(series));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals__of_memory_hold_the_truth),
+		cmocka_unit_test(test_intervals__of_time_hold_the_truth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

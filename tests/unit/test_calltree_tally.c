@@ -17,7 +17,7 @@ static struct tally equal_samples(unsigned int nr)
 	struct tally tally = {0};
 
 	for (unsigned int i = 0; i < nr; i++)
-		tally_add_sample(&tally, &sample, METRIC_CPU, 1000000);
+		tally_add_sample(&tally, &sample, METRIC_CPU);
 	return tally;
 }
 
@@ -46,7 +46,7 @@ static void test_tally__equal_observations_in_one_row_count_each(void **state)
 	struct tally part = {0}, whole = equal_samples(20);
 
 	(void)state;
-	tally_add_sample(&part, &ten, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &ten, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_int_equal(part.samples, 10);
 	assert_float_equal(tally_percent(&part, &whole), 100.0 / 3, 0.001);
@@ -62,7 +62,7 @@ static void test_tally__few_heavy_samples_widen_the_interval(void **state)
 	struct tally part = {0}, whole = equal_samples(50);
 
 	(void)state;
-	tally_add_sample(&part, &heavy, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &heavy, METRIC_CPU);
 	tally_add(&whole, &part);
 	/* Half of the time hangs on one look. */
 	assert_float_equal(tally_percent(&part, &whole), 50, 0.001);
@@ -71,15 +71,15 @@ static void test_tally__few_heavy_samples_widen_the_interval(void **state)
 
 static void test_tally__a_long_sleep_is_known_not_estimated(void **state)
 {
-	const struct sample sleep = {.blocked_ns = 900000000, .nr = 1, .kind = SAMPLE_BLOCKED};
+	const struct sample sleep = {.blocked_ns = 900000000, .nr = 0, .kind = SAMPLE_BLOCKED};
 	struct tally part = {0}, whole = {0};
 	struct sample other = {.blocked_ns = 1000000, .nr = 1, .kind = SAMPLE_BLOCKED};
 
 	(void)state;
-	tally_add_sample(&part, &sleep, METRIC_BLOCKED, 1000000);
+	tally_add_sample(&part, &sleep, METRIC_BLOCKED);
 	tally_add(&whole, &part);
 	for (int i = 0; i < 100; i++)
-		tally_add_sample(&whole, &other, METRIC_BLOCKED, 1000000);
+		tally_add_sample(&whole, &other, METRIC_BLOCKED);
 	assert_float_equal(tally_percent(&part, &whole), 90, 0.001);
 	assert_true(tally_interval(&part, &whole) < 2);
 }
@@ -92,8 +92,8 @@ static void test_tally__one_look_of_one_is_a_guess_whatever_comes_after_it(void 
 	struct tally whole = {0};
 
 	(void)state;
-	tally_add_sample(&whole, &look, METRIC_CPU, 1000000);
-	tally_add_sample(&whole, &rest, METRIC_CPU, 1000000);
+	tally_add_sample(&whole, &look, METRIC_CPU);
+	tally_add_sample(&whole, &rest, METRIC_CPU);
 	assert_int_equal(whole.samples, 1);
 	assert_float_equal(tally_interval(&whole, &whole), 39.673, 0.002);
 }
@@ -105,7 +105,7 @@ static void test_tally__a_heavy_rest_widens_the_interval(void **state)
 	struct tally part = equal_samples(1), whole = equal_samples(99);
 
 	(void)state;
-	tally_add_sample(&part, &rest, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &rest, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_true(tally_interval(&part, &whole) > 30);
 }
@@ -117,7 +117,7 @@ static void test_tally__time_that_nobody_saw_makes_nothing_surer(void **state)
 	struct tally part = {0}, seen = equal_samples(3), whole = seen;
 
 	(void)state;
-	tally_add_sample(&part, &lost, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &lost, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_true(tally_interval(&part, &whole) > 25);
 	assert_true(tally_interval(&seen, &whole) > 25);
@@ -129,7 +129,7 @@ static void test_tally__unattributed_time_has_an_interval(void **state)
 	struct tally part = {0}, whole = equal_samples(95);
 
 	(void)state;
-	tally_add_sample(&part, &lost, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &lost, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_float_equal(tally_percent(&part, &whole), 5, 0.001);
 	assert_in_range((unsigned)(100 * tally_interval(&part, &whole)), 100, 600);
@@ -139,15 +139,17 @@ static void test_tally__no_interval_is_below_a_tenth(void **state)
 {
 	const struct sample many = {.cpu_ns = 1000000000000, .nr = 1000000};
 	const struct sample one = {.cpu_ns = 1000000, .nr = 1};
-	const struct sample sleep = {.blocked_ns = 900000000, .nr = 1, .kind = SAMPLE_BLOCKED};
+	const struct sample sleep = {.blocked_ns = 900000000, .nr = 0, .kind = SAMPLE_BLOCKED};
+	const struct sample one_sleep = {.blocked_ns = 1000, .nr = 1, .kind = SAMPLE_BLOCKED};
 	struct tally part = {0}, whole = {0}, asleep = {0};
 
 	(void)state;
-	tally_add_sample(&part, &one, METRIC_CPU, 1000000);
-	tally_add_sample(&whole, &many, METRIC_CPU, 1000000);
+	tally_add_sample(&part, &one, METRIC_CPU);
+	tally_add_sample(&whole, &many, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_float_equal(tally_interval(&part, &whole), 0.1, 1e-9);
-	tally_add_sample(&asleep, &sleep, METRIC_BLOCKED, 1000);
+	tally_add_sample(&asleep, &sleep, METRIC_BLOCKED);
+	tally_add_sample(&asleep, &one_sleep, METRIC_BLOCKED);
 	assert_float_equal(tally_interval(&asleep, &asleep), 0.1, 1e-9);
 }
 
@@ -167,7 +169,7 @@ static bool covers(uint64_t *state, unsigned int nr, double share)
 		struct sample look = {.cpu_ns = (uint64_t)(-log(uniform) * 2e6) + 1, .nr = 1};
 		struct tally one = {0};
 
-		tally_add_sample(&one, &look, METRIC_CPU, 2000000);
+		tally_add_sample(&one, &look, METRIC_CPU);
 		tally_add(&whole, &one);
 		if ((double)next_random(state) < share * (double)(1u << 31))
 			tally_add(&part, &one);
@@ -201,7 +203,7 @@ static void test_tally__without_samples_nothing_is_sure(void **state)
 	(void)state;
 	assert_float_equal(tally_percent(&none, &none), 0, 0);
 	assert_float_equal(tally_interval(&none, &none), 100, 0);
-	tally_add_sample(&none, &lost, METRIC_CPU, 1000000);
+	tally_add_sample(&none, &lost, METRIC_CPU);
 	assert_int_equal(none.weight, 5);
 	assert_float_equal(tally_interval(&none, &none), 100, 0);
 }

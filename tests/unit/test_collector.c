@@ -50,12 +50,12 @@ static void assert_sample(const struct made_collector *made, size_t index, enum 
 	assert_int_equal(sample->blocked_ns / MS, blocked_ms);
 }
 
-static void sleep_on(struct made_collector *made, uint64_t until_ns, uint32_t nr)
+static void sleep_on(struct made_collector *made, uint64_t until_ns)
 {
 	struct message *message = message_new(MESSAGE_SAMPLE, until_ns);
 
+	message->body.sample.slept_sure_ns = until_ns;
 	message->body.sample.slept_until_ns = until_ns;
-	message->body.sample.nr_slept = nr;
 	made_publish(made, message);
 }
 
@@ -81,17 +81,65 @@ static void test_collector__time_goes_to_stacks_of_its_kind(void **state)
 	assert_int_equal(made->result.state, COLLECTOR_RUNNING);
 }
 
-static void test_collector__repeats_of_a_sleep_are_one_sample(void **state)
+/* When it fell asleep is a guess; that it slept on is none, and no other observation. */
+static void test_collector__what_of_a_sleep_is_known_is_a_sample_of_its_own(void **state)
 {
 	struct made_collector *made = *state;
 
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
-	sleep_on(made, 30 * MS, 2);
-	sleep_on(made, 50 * MS, 3);
+	sleep_on(made, 30 * MS);
+	sleep_on(made, 50 * MS);
 	end(made, &(struct account_clocks){.time_ns = 50 * MS});
-	assert_int_equal(made->read->nr_samples, 1);
-	assert_sample(made, 0, SAMPLE_BLOCKED, 6, 0, 50);
-	assert_int_equal(made->result.nr_samples, 6);
+	assert_int_equal(made->read->nr_samples, 2);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	assert_sample(made, 1, SAMPLE_BLOCKED, 0, 0, 40);
+	assert_int_equal(made->result.nr_samples, 1);
+}
+
+static void sleeps_in_mean(struct made_collector *made, uint64_t sure_ns, uint64_t until_ns)
+{
+	struct message *message = message_new(MESSAGE_SAMPLE, until_ns);
+
+	message->body.sample.slept_sure_ns = sure_ns;
+	message->body.sample.slept_until_ns = until_ns;
+	made_publish(made, message);
+}
+
+static void test_collector__a_guess_of_when_it_woke_is_not_known(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
+	sleeps_in_mean(made, 15 * MS, 40 * MS);
+	end(made, &(struct account_clocks){.time_ns = 50 * MS});
+	assert_int_equal(made->read->nr_samples, 4);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	assert_sample(made, 1, SAMPLE_BLOCKED, 0, 0, 5);
+	assert_sample(made, 2, SAMPLE_BLOCKED, 1, 0, 25);
+	assert_sample(made, 3, SAMPLE_UNATTRIBUTED, 0, 0, 10);
+}
+
+static struct message *asleep_after_wakes(uint64_t time_ns, uint64_t pcount)
+{
+	struct message *message = made_sample(0, SEEN_BLOCKED, time_ns, 0);
+
+	message->body.sample.pcount = pcount;
+	return message;
+}
+
+/* Having woken once it slept there and nowhere else; having woken twice, perhaps elsewhere. */
+static void test_collector__of_two_sleeps_in_one_place_none_is_a_guess(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, asleep_after_wakes(10 * MS, 7));
+	made_publish(made, asleep_after_wakes(30 * MS, 8));
+	made_publish(made, asleep_after_wakes(45 * MS, 10));
+	end(made, &(struct account_clocks){.time_ns = 45 * MS});
+	assert_int_equal(made->read->nr_samples, 3);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	assert_sample(made, 1, SAMPLE_BLOCKED, 0, 0, 20);
+	assert_sample(made, 2, SAMPLE_BLOCKED, 1, 0, 15);
 }
 
 /* What it sleeps in since is another stack, which nobody knows. */
@@ -104,7 +152,7 @@ static void test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_be
 	dropped->body.sample.snapshot = NULL;
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
 	made_publish(made, dropped);
-	sleep_on(made, 50 * MS, 3);
+	sleep_on(made, 50 * MS);
 	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 5 * MS});
 	assert_int_equal(made->read->nr_samples, 2);
 	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
@@ -450,7 +498,9 @@ int main(void)
 		WITH_COLLECTOR(test_collector__time_goes_to_stacks_of_its_kind),
 		WITH_COLLECTOR(test_collector__blocks_are_followed_through_realloc),
 		WITH_COLLECTOR(test_collector__who_freed_is_known_only_if_that_was_recorded),
-		WITH_COLLECTOR(test_collector__repeats_of_a_sleep_are_one_sample),
+		WITH_COLLECTOR(test_collector__what_of_a_sleep_is_known_is_a_sample_of_its_own),
+		WITH_COLLECTOR(test_collector__a_guess_of_when_it_woke_is_not_known),
+		WITH_COLLECTOR(test_collector__of_two_sleeps_in_one_place_none_is_a_guess),
 		WITH_COLLECTOR(
 			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),
 		WITH_COLLECTOR(test_collector__what_ran_on_to_its_end_is_of_the_last_run),

@@ -15,7 +15,8 @@ static struct account_clocks at(uint64_t time_ns, uint64_t cpu_ns, uint64_t runq
 	return (struct account_clocks){.time_ns = time_ns, .cpu_ns = cpu_ns, .runq_ns = runq_ns};
 }
 
-static void check(struct weights got, uint64_t cpu_ns, uint64_t runq_ns, uint64_t blocked_ns)
+static void check(struct account_weights got, uint64_t cpu_ns, uint64_t runq_ns,
+		  uint64_t blocked_ns)
 {
 	assert_int_equal(got.cpu_ns, cpu_ns);
 	assert_int_equal(got.runq_ns, runq_ns);
@@ -156,13 +157,13 @@ static void test_account__totals_are_the_kernels(void **state)
 {
 	struct account account;
 	struct account_clocks clocks = at(5, 7, 9);
-	struct weights sum = {0};
+	struct account_weights sum = {0};
 	uint64_t random = 88172645463325252u;
 
 	(void)state;
 	account_start(&account, &clocks);
 	for (int i = 0; i < 1000; i++) {
-		struct weights got;
+		struct account_weights got;
 		uint64_t cpu_ns = (random >> 8) % 100;
 		uint64_t runq_ns = (random >> 16) % 10;
 
@@ -179,7 +180,7 @@ static void test_account__totals_are_the_kernels(void **state)
 		sum.blocked_ns += got.blocked_ns;
 	}
 	{
-		struct weights rest = account_rest(&account, &clocks);
+		struct account_weights rest = account_rest(&account, &clocks);
 
 		sum.cpu_ns += rest.cpu_ns;
 		sum.runq_ns += rest.runq_ns;

@@ -66,12 +66,47 @@ static void test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it(void **
 	assert_int_equal(slept_until_ns(&clocks), SEEN_NS);
 }
 
+static uint64_t slept_while_quiet(uint64_t from_ns, uint64_t waited_ns)
+{
+	static struct sampler sampler;
+	struct sampled_process process = {.quiet_since_ns = SEEN_NS, .quiet_until_ns = ENDED_NS};
+	struct sampled_thread thread = sleeper();
+	struct proc_schedstat clocks = {
+		.cpu_ns = 20 * NS_PER_MS, .runq_ns = 10 * NS_PER_MS + waited_ns, .pcount = 8};
+
+	sampler.governor.base_period_ns = 2 * NS_PER_MS;
+	thread.process = &process;
+	thread.sleep.from_ns = from_ns;
+	publish_slept_while_quiet(&sampler, &thread, &clocks);
+	assert_int_equal(thread.sleep.sure_ns,
+			 thread.sleep.until_ns == SEEN_NS ? 0 : thread.sleep.until_ns);
+	return thread.sleep.until_ns;
+}
+
+/* Its process had no CPU, but it may have been waiting for one. */
+static void test_publish__waiting_for_a_cpu_is_not_sleep(void **state)
+{
+	(void)state;
+	assert_int_equal(slept_while_quiet(0, 0), ENDED_NS);
+	assert_int_equal(slept_while_quiet(0, 50 * NS_PER_MS), ENDED_NS - 50 * NS_PER_MS);
+	assert_int_equal(slept_while_quiet(0, 250 * NS_PER_MS), SEEN_NS);
+}
+
+/* Else long sleeps, which are seen more often, would get more than they have. */
+static void test_publish__the_tail_of_a_short_sleep_is_left_to_the_next(void **state)
+{
+	(void)state;
+	assert_int_equal(slept_while_quiet(SEEN_NS - 50 * NS_PER_MS, 0), SEEN_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_publish__who_did_not_wake_slept_to_the_end),
 		cmocka_unit_test(test_publish__sleeps_between_looks_are_as_long_as_one_another),
 		cmocka_unit_test(test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it),
+		cmocka_unit_test(test_publish__waiting_for_a_cpu_is_not_sleep),
+		cmocka_unit_test(test_publish__the_tail_of_a_short_sleep_is_left_to_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,16 +173,16 @@ static void test_view__blocked_time_says_what_of_the_program_waits(void **state)
 		  "self_pct,total_pct,ci_pct,calls,per_call_ns,per_call_ci_ns,wait_function,"
 		  "wait_functions\n"
 		  "read,read.c,1,/bin/libc.so.6,false,297000000,297000000,3,3,43.7408,43.7408,"
-		  "0.3788,,,,read_request,2\n"
+		  "29.6588,,,,read_request,2\n"
 		  "futex_wait,,,/bin/libc.so.6,false,97000000,97000000,1,1,14.2857,14.2857,"
-		  "0.2672,,,,work,1\n");
+		  "24.3767,,,,work,1\n");
 	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_TEXT,
 		  "679 ms blocked, 7 samples in 0 ns: prog\n"
-		  "self ms    %   ± total ms    %  function         wait function    module\n"
-		  "  297.0 43.7 0.4    297.0 43.7  read             read_request +1  libc.so.6\n"
-		  "   97.0 14.3 0.3     97.0 14.3  futex_wait       work             libc.so.6\n"
-		  "   96.0 14.1 0.3     96.0 14.1  own_wait                          prog\n"
-		  "   95.0 14.0 0.3     95.0 14.0  clock_nanosleep  nap              prog\n"
+		  "self ms    %    ± total ms    %  function         wait function    module\n"
+		  "  297.0 43.7 29.7    297.0 43.7  read             read_request +1  libc.so.6\n"
+		  "   97.0 14.3 24.4     97.0 14.3  futex_wait       work             libc.so.6\n"
+		  "   96.0 14.1 24.3     96.0 14.1  own_wait                          prog\n"
+		  "   95.0 14.0 24.3     95.0 14.0  clock_nanosleep  nap              prog\n"
 		  "and 9 more with 13.8% of self (-n 0 shows all)\n"
 		  "\n"
 		  "note: there are only 7 samples: see the ± column, or record longer or with a\n"

@@ -173,15 +173,13 @@ function weightAt(samples, i, metric) {
 	return samples.seen[i];
 }
 
-// A thread that stays blocked is known to be there: only one period of it is an estimate.
-function knownOf(samples, i, metric, period) {
-	const once = samples.seen[i] * period;
-	return (metric === "blocked" || metric === "wall") && once && samples.blocked[i] > once ?
-		samples.blocked[i] - once : 0;
+// Time off the CPU without an observation of its own is known: there the thread slept on.
+function knownOf(samples, i, metric) {
+	return (metric === "blocked" || metric === "wall") && !samples.seen[i] ? samples.blocked[i] : 0;
 }
 
 function addSamples(side, sums, run, metric, range) {
-	const samples = side.samples, period = side.data.periodNs, counts = side.data.countSamples;
+	const samples = side.samples, counts = side.data.countSamples;
 	for (let i = run.first; i < run.last; i++) {
 		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
 		if (!part)
@@ -189,7 +187,7 @@ function addSamples(side, sums, run, metric, range) {
 		let weight = weightAt(samples, i, metric) * (metric === "samples" ? 1 : part);
 		if (!weight)
 			continue;
-		const known = counts ? 0 : Math.min(weight, knownOf(samples, i, metric, period) * part);
+		const known = counts ? 0 : Math.min(weight, knownOf(samples, i, metric) * part);
 		if (counts)
 			weight = seen;
 		const estimated = weight - known;

@@ -35,10 +35,12 @@ function intervalOfBlocks(part, whole) {
 
 // Half the width, in percentage points.
 function intervalOf(part, whole) {
-	if (!whole.weight || !whole.seen)
+	if (!whole.weight)
 		return 100;
 	if (isExact(whole))
 		return 0;
+	if (!whole.seen)
+		return 100;
 	if (isMemory(state.metric))
 		return intervalOfBlocks(part, whole);
 	const total = whole.weight, share = part.weight / total, rest = 1 - share;
