@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "probe/contexts.h"
-#include "probe/patched_look.h"
 #include "probe/stopped.h"
 #include "proc/read.h"
 

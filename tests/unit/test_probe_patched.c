@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "probe/patched.h"
-#include "probe/patched_look.h"
 #include "probe/stopped.h"
 
 #define PAGES_BYTES 12288

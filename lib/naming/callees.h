@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_NAMING_CALLEES_H
+#define PROFC_NAMING_CALLEES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct elf_image;
+struct symbol_file;
+struct symbol_function;
+
+/* A file's functions, of which is asked what they call. Borrowed. */
+struct callees {
+	struct symbol_file *symbols;
+	const struct elf_image *image;
+	const struct symbol_function *const *functions; /* by address */
+	size_t nr;
+};
+
+/*
+ * Does a function call malloc() or its like, directly or by way of a few functions of the same
+ * file? Calls through pointers are not known.
+ */
+bool callees_allocate(const struct callees *callees, const struct symbol_function *function);
+
+#endif
