@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
+#include "naming/callees.h"
 #include "naming/pool_functions.h"
 #include "probe/call_sites.h"
 #include "probe/heap_names.h"
@@ -125,7 +126,7 @@ static void add_pool_function(const struct search *search, const struct symbol_f
 			wanted_refuse(search->wanted, function->linkage_name,
 				      "its arguments were changed by the compiler");
 		else
-			wanted_add_heap(search->wanted, form, function->start,
+			wanted_add_heap(search->wanted, form, HEAP_KIN_NONE, function->start,
 					function->end - function->start, function->name);
 		refuse_copies(search, function);
 		return;
@@ -289,8 +290,19 @@ static void want_named(const struct search *search, const char *name, enum wante
 	free(found);
 }
 
-static size_t add_allocator_function(const struct search *search, const char *name,
-				     enum heap_function function)
+/* What throws is not watched itself: if it asks another one, that is. */
+static bool is_sampled_below(const struct search *search, const struct symbol_function *function)
+{
+	const struct callees callees = {.symbols = search->symbols,
+					.image = search->file->image,
+					.functions = search->all,
+					.nr = search->nr_all};
+
+	return callees_allocate(&callees, function);
+}
+
+static void add_allocator_function(const struct search *search, const char *name,
+				   enum heap_function function, enum heap_kin kin)
 {
 	const struct heap_form form = heap_form_of(function);
 	const struct symbol_function **found;
@@ -298,39 +310,70 @@ static size_t add_allocator_function(const struct search *search, const char *na
 
 	found = symbol_functions_called(search->functions, name, &nr);
 	for (size_t i = 0; i < nr; i++) {
-		if (found[i]->kind == SYMBOL_FUNCTION_WHOLE)
-			wanted_add_heap(search->wanted, &form, found[i]->start,
-					found[i]->end - found[i]->start, name);
+		bool throws = function == HEAP_NEW || function == HEAP_NEW_ALIGNED;
+
+		if (found[i]->kind == SYMBOL_FUNCTION_WHOLE &&
+		    !(throws && kin != HEAP_KIN_OF_PLAIN && is_sampled_below(search, found[i])))
+			wanted_add_heap(search->wanted, &form, kin, found[i]->start,
+					found[i]->end - found[i]->start,
+					strncmp(name, "_Z", 2) == 0 ? found[i]->name : name);
 	}
 	free(found);
-	return nr;
+}
+
+static bool has_function(const struct search *search, const char *name)
+{
+	size_t nr;
+
+	free(symbol_functions_called(search->functions, name, &nr));
+	return nr > 0;
+}
+
+/* Has it a malloc(), and one that tells that its operator new is the same? */
+static bool find_malloc(const struct search *search, bool *has_kin)
+{
+	enum heap_function function;
+	bool has_malloc = false;
+	char name[64];
+
+	*has_kin = false;
+	for (size_t i = 0; heap_name_at(i, name, sizeof(name), &function); i++) {
+		size_t length = strlen(name);
+
+		if (length >= 6 && strcmp(name + length - 6, "malloc") == 0)
+			has_malloc |= has_function(search, name);
+		*has_kin |= heap_name_tells_kin(name) && has_function(search, name);
+	}
+	return has_malloc;
 }
 
 /*
- * Operators of C++ are an allocator's where they stand beside its malloc(): others call that. The
- * loader has one of its own, for the time before that of the C library is there.
+ * Operators of C++ are an allocator's where they stand beside its malloc(): others call that, or
+ * have memory of their own. The loader has a malloc() for the time before that of the C library is
+ * there.
  */
 static void find_allocator(struct search *search)
 {
 	enum heap_function function;
-	size_t nr_allocating = 0;
 	const char *mapping;
+	bool has_kin, has_malloc;
 	char name[64];
 
 	if (strstr(search->file->path, "/ld-linux"))
 		return;
+	has_malloc = find_malloc(search, &has_kin);
 	for (size_t i = 0; heap_name_at(i, name, sizeof(name), &function); i++) {
-		size_t length = strlen(name);
+		bool throws = function == HEAP_NEW || function == HEAP_NEW_ALIGNED;
+		enum heap_kin kin = heap_name_is_plain(name) ? HEAP_KIN_PLAIN : HEAP_KIN_NONE;
 
-		if (length < 6 || strcmp(name + length - 6, "malloc") != 0)
-			continue;
-		nr_allocating += add_allocator_function(search, name, function);
+		if (throws)
+			kin = !has_malloc ? HEAP_KIN_ALONE : has_kin ? HEAP_KIN_OF_PLAIN : kin;
+		if (has_malloc || throws)
+			add_allocator_function(search, name, function, kin);
 	}
-	for (size_t i = 0; nr_allocating && heap_name_at(i, name, sizeof(name), &function); i++)
-		add_allocator_function(search, name, function);
-	for (size_t i = 0; nr_allocating && heap_map_name_at(i, &mapping, &function); i++)
-		add_allocator_function(search, mapping, function);
-	search->naming->has_allocator |= nr_allocating > 0;
+	for (size_t i = 0; has_malloc && heap_map_name_at(i, &mapping, &function); i++)
+		add_allocator_function(search, mapping, function, HEAP_KIN_NONE);
+	search->naming->has_allocator |= has_malloc;
 }
 
 /* Where code of the file must not be overwritten behind. */

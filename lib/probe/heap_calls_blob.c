@@ -94,9 +94,6 @@ uint64_t heap_call_original(const struct request *request)
 
 	if (throws(request))
 		return call_without_throwing(request);
-	/* Which calls malloc(), itself hooked, as the last thing that it does. */
-	if (request->hook->form.function == HEAP_REALLOC && !request->old && request->hook->plain)
-		return ((function)request->hook->plain)(request->size, 0, 0, 0, 0, 0);
 	go_inside(request);
 	result = heap_call_function(request, request->hook->original);
 	come_out(request);

@@ -71,7 +71,7 @@ void heap_draft_init(struct heap_draft *draft, const struct probe_request *reque
 		if (!heap_is_pool(&requests[i].heap))
 			note_code(draft, &requests[i].code);
 		/* Whom an allocator asks for memory is no part of what it hands out. */
-		if (heap_maps(&requests[i].heap))
+		if (heap_maps(&requests[i].heap) || requests[i].kin == HEAP_KIN_ALONE)
 			continue;
 		draft->entries[draft->nr_entries++] = requests[i].address;
 		draft->entries[draft->nr_entries++] = requests[i].address + ENDBR_BYTES;
@@ -152,6 +152,29 @@ static bool throws(const struct heap_form *form)
 	return form->function == HEAP_NEW || form->function == HEAP_NEW_ALIGNED;
 }
 
+/* What throws is known by what it calls, or another function is called in its place; or it is not.
+ */
+static enum patch_outcome judge_throwing(const struct heap_draft *draft,
+					 const struct probe_request *request, int memory_fd)
+{
+	if (calls_hooked(draft, request, memory_fd))
+		return PATCH_SAMPLED_BELOW;
+	if (request->kin == HEAP_KIN_OF_PLAIN)
+		return PATCH_OK;
+	/* What it calls may be watched since before. */
+	return draft->is_later ? PATCH_SAMPLED_BELOW : PATCH_THROWS;
+}
+
+/* Its allocator's blocks would seem to be there for ever. */
+static enum patch_outcome refuse_freeing(struct heap_draft *draft,
+					 const struct probe_request *request,
+					 enum patch_outcome outcome)
+{
+	if (draft->nr_unfreed < HEAP_CODES)
+		draft->unfreed[draft->nr_unfreed++] = request->bias;
+	return outcome;
+}
+
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
 				   const struct heap_place *place, int memory_fd,
@@ -170,12 +193,20 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 		return PATCH_UNSUPPORTED;
 	if (draft->nr == HEAP_HOOKS)
 		return PATCH_NO_ROOM;
-	if (!heap_frees(&request->heap) && !heap_maps(&request->heap))
+	if (throws(&request->heap)) {
+		outcome = judge_throwing(draft, request, memory_fd);
+		if (outcome)
+			return outcome;
+	} else if (!heap_frees(&request->heap) && !heap_maps(&request->heap)) {
 		heap.is_framed = calls_hooked(draft, request, memory_fd);
-	if (heap.is_framed && throws(&request->heap))
-		return PATCH_SAMPLED_BELOW;
+	}
 	outcome =
 		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
+	/* What a short one calls is watched in its place. */
+	if (outcome && heap_frees(&request->heap) && !heap_is_pool(&request->heap))
+		return calls_hooked(draft, request, memory_fd)
+			       ? PATCH_SAMPLED_BELOW
+			       : refuse_freeing(draft, request, outcome);
 	if (outcome)
 		return outcome;
 	hook->form = request->heap;
@@ -185,24 +216,36 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 	return PATCH_OK;
 }
 
-/* Of the allocator of a hook; 0: it has none. */
-static uint64_t original_of(const struct heap_draft *draft, size_t hook,
-			    enum heap_function function)
+/* The plain function of a hook's allocator; 0: it has none. */
+static uint64_t plain_of(const struct heap_draft *draft, size_t hook, enum heap_function function)
 {
 	for (size_t i = 0; i < draft->nr; i++) {
 		if (draft->modules[i] == draft->modules[hook] &&
+		    draft->requests[i]->kin == HEAP_KIN_PLAIN &&
 		    draft->hooks[i].form.function == function)
 			return draft->hooks[i].original;
 	}
 	return 0;
 }
 
-static void refuse(struct heap_draft *draft, size_t hook)
+static void refuse(struct heap_draft *draft, size_t hook, enum patch_outcome outcome)
 {
 	struct patch *patch = draft->patches[hook];
 
-	draft->requests[hook]->outcome = PATCH_SAMPLED_BELOW;
+	draft->requests[hook]->outcome = outcome;
 	memcpy(patch->new, patch->old, patch->nr_bytes);
+}
+
+static bool is_unfreed(const struct heap_draft *draft, size_t hook)
+{
+	const struct heap_form *form = &draft->hooks[hook].form;
+
+	for (size_t i = 0; i < draft->nr_unfreed; i++) {
+		if (draft->unfreed[i] == draft->modules[hook])
+			return !heap_is_pool(form) && !heap_maps(form) && !heap_frees(form) &&
+			       form->function != HEAP_EXIT;
+	}
+	return false;
 }
 
 void heap_draft_finish(struct heap_draft *draft)
@@ -211,9 +254,11 @@ void heap_draft_finish(struct heap_draft *draft)
 		struct heap_hook *hook = &draft->hooks[i];
 		bool is_aligned = hook->form.function == HEAP_NEW_ALIGNED;
 
-		hook->plain = original_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
-		if (throws(&hook->form) && !hook->plain)
-			refuse(draft, i);
+		hook->plain = plain_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
+		if (is_unfreed(draft, i))
+			refuse(draft, i, PATCH_NOT_FREED);
+		else if (throws(&hook->form) && !hook->plain)
+			refuse(draft, i, PATCH_THROWS);
 	}
 }
 

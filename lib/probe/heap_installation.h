@@ -34,11 +34,14 @@ static inline bool heap_options_are_set(const struct heap_options *options)
 struct heap_draft {
 	enum heap_threads threads;
 	bool is_all;
+	bool is_later; /* an earlier installation has hooks */
 	struct heap_hook hooks[HEAP_HOOKS];
 	uint64_t modules[HEAP_HOOKS]; /* of each hook, the bias */
 	struct patch *patches[HEAP_HOOKS];
 	struct probe_request *requests[HEAP_HOOKS]; /* borrowed, as all here */
 	size_t nr;
+	uint64_t unfreed[HEAP_CODES]; /* biases of modules of which blocks are freed unseen */
+	size_t nr_unfreed;
 	uint64_t *entries; /* owned: where functions that are to be hooked begin, sorted */
 	size_t nr_entries;
 	struct heap_code_range codes[HEAP_CODES];

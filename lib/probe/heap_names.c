@@ -91,6 +91,34 @@ bool heap_function_of(const char *name, enum heap_function *function)
 	return false;
 }
 
+/* Without the prefix. */
+static const char *in_c(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return name + strlen(prefixes[i]);
+	}
+	return name;
+}
+
+bool heap_name_is_plain(const char *name)
+{
+	static const char *const names[] = {"malloc", "memalign", "aligned_alloc"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(in_c(name), names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool heap_name_tells_kin(const char *name)
+{
+	/* gperftools; mimalloc; jemalloc. */
+	return strcmp(name, "tc_malloc") == 0 || strcmp(name, "mi_malloc") == 0 ||
+	       strcmp(in_c(name), "mallocx") == 0;
+}
+
 struct heap_form heap_form_of(enum heap_function function)
 {
 	static const struct heap_form forms[HEAP_FUNCTION_COUNT] = {

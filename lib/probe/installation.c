@@ -265,6 +265,7 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 			       (int)draft->access->pid);
 	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, draft->heap_options,
 			is_sharded);
+	draft->heap.is_later = draft->has_heap_before;
 	plan->has_heap = draft->heap.nr_entries > 0;
 	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
 	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;

@@ -30,6 +30,11 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "its code in memory is not that of its file";
 	case PATCH_SAMPLED_BELOW:
 		return "allocations are sampled in what it calls, if there is anything";
+	case PATCH_THROWS:
+		return "it may throw an exception, and is not known to be like a malloc() beside "
+		       "it";
+	case PATCH_NOT_FREED:
+		return "the function that frees its blocks cannot be watched";
 	case PATCH_LOADED_LATER:
 		return "its file was loaded when the recording of memory had begun";
 	case PATCH_UNSUPPORTED:

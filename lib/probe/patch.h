@@ -34,6 +34,8 @@ enum patch_outcome {
 	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
 	PATCH_DIFFERS_FROM_FILE,
 	PATCH_SAMPLED_BELOW, /* of an allocator: what it calls has a probe, or must have one */
+	PATCH_THROWS,	     /* likewise, and an exception would come by us */
+	PATCH_NOT_FREED,     /* likewise, and its blocks would pass for leaks */
 	PATCH_LOADED_LATER,  /* of a pool: calls of the allocator below are known apart from it */
 	PATCH_UNSUPPORTED,
 	PATCH_OUTCOME_COUNT,

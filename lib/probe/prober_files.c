@@ -67,7 +67,6 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 /* All code of the file, so that nobody jumps into the midst of what is overwritten. */
 static void sweep(struct prober_file *file)
 {
-	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
 		const struct elf_segment *segment = elf_image_segment(file->image, i);
 		uint8_t *bytes;
@@ -82,7 +81,6 @@ static void sweep(struct prober_file *file)
 		branches_add_code(file->branches, segment->vaddr, bytes, nr);
 		free(bytes);
 	}
-	branches_sort(file->branches);
 }
 
 void prober_file_search(struct prober *prober, struct prober_file *file)
@@ -95,6 +93,10 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	prober->options.find(prober->options.context, &known, &file->wanted);
 	wanted_watch_gate(&file->wanted, file->image);
 	wanted_sort(&file->wanted);
-	if (file->wanted.nr_places)
+	if (!file->wanted.nr_places)
+		return;
+	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
+	if (wanted_has_probes(&file->wanted))
 		sweep(file);
+	branches_sort(file->branches);
 }

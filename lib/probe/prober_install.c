@@ -158,6 +158,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.pass = pass_of(place, prober->options.has_gate),
 			.is_heap = place->kind == WANTED_HEAP,
 			.heap = place->heap,
+			.kin = place->kin,
 			.code = {mapping->start, mapping->end},
 			.branches = mapping->file->branches,
 		};

@@ -147,7 +147,8 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 	for (size_t i = 0; i < probed->nr_places && !probed->is_told; i++) {
 		const struct counted_place *place = &probed->places[i];
 
-		if (place->outcome != PATCH_OK && !place->is_again && wanted_is_told(place->wanted))
+		if (place->outcome != PATCH_OK && !place->is_again &&
+		    wanted_is_told(place->wanted, place->outcome))
 			add_refusal(publishing, process, place->wanted->name, place->file->path,
 				    patch_outcome_text(place->outcome));
 	}

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe/heap_names.h"
 #include "probe/heap_shared.h"
 #include "probe/patch.h"
 
@@ -19,8 +20,9 @@ struct probe_request {
 	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* of an exit, which has nr_bytes */
 	enum patch_pass pass;
-	bool is_heap;		     /* allocations are sampled there, instead of calls counted */
-	struct heap_form heap;	     /* if so */
+	bool is_heap;	       /* allocations are sampled there, instead of calls counted */
+	struct heap_form heap; /* if so, and what it is to others */
+	enum heap_kin kin;
 	struct heap_code_range code; /* likewise: all that is mapped of the file there */
 	const uint8_t *file_bytes;   /* borrowed: what the file has there, or NULL: not compared */
 	size_t nr_file_bytes;

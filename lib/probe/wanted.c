@@ -20,11 +20,12 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 		.address = address, .nr_bytes = nr_bytes, .kind = kind, .name = xstrdup(name)};
 }
 
-void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, uint64_t address,
-		     uint64_t nr_bytes, const char *name)
+void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
+		     uint64_t address, uint64_t nr_bytes, const char *name)
 {
 	wanted_add(wanted, WANTED_HEAP, address, nr_bytes, name);
 	wanted->places[wanted->nr_places - 1].heap = *form;
+	wanted->places[wanted->nr_places - 1].kin = kin;
 }
 
 void wanted_add_start(struct wanted *wanted, uint64_t address)
@@ -45,11 +46,21 @@ bool wanted_is_counted(const struct wanted_place *place)
 	return place->kind == WANTED_ENTRY || place->kind == WANTED_CALL;
 }
 
-bool wanted_is_told(const struct wanted_place *place)
+bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome)
 {
 	return wanted_is_counted(place) ||
 	       (place->kind == WANTED_HEAP &&
-		(heap_is_pool(&place->heap) || heap_maps(&place->heap)));
+		(heap_is_pool(&place->heap) || outcome != PATCH_SAMPLED_BELOW));
+}
+
+bool wanted_has_probes(const struct wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		if (wanted->places[i].kind != WANTED_HEAP ||
+		    wanted->places[i].kin != HEAP_KIN_ALONE)
+			return true;
+	}
+	return false;
 }
 
 static uint64_t next_start(const struct wanted *wanted, uint64_t end)
@@ -167,7 +178,9 @@ static int compare_places(const void *a, const void *b)
 	if (left->kind != right->kind)
 		return (int)left->kind - (int)right->kind;
 	/* Of an allocator's function that a user has named, too, the user's word counts. */
-	return (int)right->heap.function - (int)left->heap.function;
+	if (left->heap.function != right->heap.function)
+		return (int)right->heap.function - (int)left->heap.function;
+	return (int)right->kin - (int)left->kin;
 }
 
 void wanted_sort(struct wanted *wanted)

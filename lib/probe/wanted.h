@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe/heap_names.h"
 #include "probe/heap_shared.h"
 #include "probe/patch.h"
 
@@ -34,10 +35,11 @@ struct wanted_place {
 	uint64_t address;
 	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
 	enum wanted_kind kind;
-	struct heap_form heap; /* of HEAP */
-	char *name;	       /* of the function; owned */
-	bool is_gate_entry;    /* WANTED_ENTRY: it is the gate's, too */
-	uint8_t exit_at;       /* WANTED_GATE_EXIT: offset of the way out from `address` on */
+	struct heap_form heap; /* of HEAP, and what it is to others */
+	enum heap_kin kin;
+	char *name;	    /* of the function; owned */
+	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
+	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` on */
 };
 
 /* What is known before to be not countable. */
@@ -58,8 +60,8 @@ struct wanted {
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
 /* The functions of an allocator: all of one that are to be sampled are in one file. */
-void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, uint64_t address,
-		     uint64_t nr_bytes, const char *name);
+void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
+		     uint64_t address, uint64_t nr_bytes, const char *name);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
@@ -70,8 +72,10 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
 /* Is a place one that is asked for, and counted? */
 bool wanted_is_counted(const struct wanted_place *place);
-/* Is it said why there is no probe, if so? Of an allocator others stand for it. */
-bool wanted_is_told(const struct wanted_place *place);
+/* Is it said why there is no probe, with that outcome? Of an allocator others may stand for it. */
+bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome);
+/* Is there anything that is to be overwritten? */
+bool wanted_has_probes(const struct wanted *wanted);
 /* Sorted by address, each once; at the same place rather what is first in enum wanted_kind. */
 void wanted_sort(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);

@@ -50,6 +50,12 @@ static const char *name_of_stub(const struct symbol_file *file, uint64_t address
 	return symbol ? symbol->name : NULL;
 }
 
+const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t address)
+{
+	symbol_file_read_tables(file);
+	return name_of_stub(file, address);
+}
+
 /* Name an address by Go's table or the symbol tables; texts are the pool's. False when they do not
  * know it. */
 static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,

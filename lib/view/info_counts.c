@@ -3,6 +3,7 @@
 #include "view/info_counts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -244,6 +245,25 @@ static void append_name(struct buf *out, const char *name)
 	buf_release(&escaped);
 }
 
+/* "free (libsmall.so)" */
+static void append_refused(struct buf *out, const struct profile *profile,
+			   const struct profile_refusal *row)
+{
+	const char *module = profile_str(profile, row->module);
+	const char *slash = strrchr(module, '/');
+
+	if (!*profile_str(profile, row->function)) {
+		buf_append_str(out, "a whole process");
+		return;
+	}
+	append_name(out, profile_str(profile, row->function));
+	if (!*module)
+		return;
+	buf_append_str(out, " (");
+	append_name(out, slash ? slash + 1 : module);
+	buf_append_str(out, ")");
+}
+
 static void print_reason(const struct profile *profile, const struct profile_refusal *rows,
 			 size_t nr, const struct view *view, struct sink *sink)
 {
@@ -252,18 +272,14 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	for (size_t i = 0; i < nr && i < NAMES_SHOWN; i++) {
 		if (i)
 			buf_append_str(&text, ", ");
-		if (*profile_str(profile, rows[i].function))
-			append_name(&text, profile_str(profile, rows[i].function));
-		else
-			buf_append_str(&text, "a whole process");
+		append_refused(&text, profile, &rows[i]);
 	}
 	if (nr > NAMES_SHOWN)
 		buf_printf(&text, " and %zu more (--json has all)", nr - NAMES_SHOWN);
 	if (text.nr_bytes) /* of all of a process there is no name */
 		buf_append_str(&text, ": ");
 	escape_terminal(&text, profile_str(profile, rows[0].reason));
-	paragraph_print(view, is_of_memory(profile) ? "  not watched: " : "  not counted: ",
-			buf_str(&text), sink);
+	paragraph_print(view, "  not watched: ", buf_str(&text), sink);
 	buf_release(&text);
 }
 

@@ -88,8 +88,12 @@ static bool note_function(struct wanted *wanted, const char *name, const GElf_Sy
 
 	if (heap_function_of(name, &function)) {
 		const struct heap_form form = heap_form_of(function);
+		enum heap_kin kin = heap_name_is_plain(name) ? HEAP_KIN_PLAIN
+				    : function == HEAP_NEW || function == HEAP_NEW_ALIGNED
+					    ? HEAP_KIN_OF_PLAIN
+					    : HEAP_KIN_NONE;
 
-		wanted_add_heap(wanted, &form, symbol->st_value, symbol->st_size, name);
+		wanted_add_heap(wanted, &form, kin, symbol->st_value, symbol->st_size, name);
 	}
 	return true;
 }
