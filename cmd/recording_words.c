@@ -23,6 +23,7 @@
 #include "view/info_counts.h"
 #include "view/info_memory.h"
 #include "view/number.h"
+#include "view/rate_text.h"
 #include "view/summary.h"
 
 int recording_failed_status(const struct recording *recording)
@@ -172,6 +173,15 @@ static void say_missed(const struct profile *profile)
 	buf_release(&text);
 }
 
+static void say_rate(const struct profile *profile)
+{
+	struct buf text = {0};
+
+	if (append_rate_achieved(&text, profile))
+		print_note("%s", buf_str(&text));
+	buf_release(&text);
+}
+
 static void say_counts(const struct profile *profile)
 {
 	struct buf text = {0};
@@ -226,6 +236,8 @@ void recording_say_done(const struct recording *recording)
 	else if (recording->argv)
 		print_hint("what the command itself prints goes there too and spoils the profile: "
 			   "send one of them elsewhere");
+	if (has_cpu)
+		say_rate(recording->profile);
 }
 
 /* Nobody has looked: false if somebody has, and there was nothing to be seen. */

@@ -84,6 +84,7 @@ void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now)
 		return;
 	meter->some_idle =
 		idle_cs * 100 >= interval_cs * (meter->some_idle ? IDLE_LEAVE : IDLE_ENTER);
+	meter->idle_percent = (unsigned int)(idle_cs * 100 / interval_cs);
 	meter->last = *now;
 }
 

@@ -16,7 +16,8 @@ struct idle_meter {
 	int stat_fd; /* on /proc/stat; -1: it takes too long to read that */
 	uint64_t ticks_per_sec;
 	struct proc_uptime last;
-	bool some_idle; /* more than half a CPU, of late */
+	bool some_idle;		   /* more than half a CPU, of late */
+	unsigned int idle_percent; /* of one CPU, in all */
 };
 
 void idle_meter_open(struct idle_meter *meter);

@@ -43,6 +43,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"hold_ns_median", histogram_quantile(&counts->hold_ns, 0.5)},
 		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
 		{"held_ns_total", counts->hold_ns.sum},
+		{"stop_cost_ns", counts->cost_ns / max_u64(counts->nr_stops, 1)},
 		{"blocked_looks", counts->nr_peeks},
 		{"torn_looks", counts->nr_torn_peeks},
 		{"waiting_looks", counts->nr_runnable},

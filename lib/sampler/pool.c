@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
 
 /* A stop that has not come by then is asked for again. */

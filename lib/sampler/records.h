@@ -7,10 +7,10 @@
 
 #include "base/due_queue.h"
 #include "base/process_clock.h"
+#include "overhead/governor.h"
 #include "proc/cpu_split.h"
 #include "proc/task.h"
 #include "roster/roster.h"
-#include "sampler/governor.h"
 #include "wait/wait.h"
 
 /* The sampler's own records of processes and threads. */
@@ -89,10 +89,9 @@ struct seen_sleep {
 	struct seen_wait wait;
 };
 
-/* What its visits have cost it in the governor's present window. */
+/* What its visits have cost it. */
 struct visit_cost {
-	struct governor_cost window;
-	uint64_t window_start_ns;
+	struct stop_budget budget;
 	uint64_t held_ns; /* since the last sample */
 };
 

@@ -17,6 +17,7 @@
 #include "probe/prober.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/visitor_pool_priv.h"
 #include "store/store.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"
@@ -80,7 +81,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	pthread_cond_init(&sampler->idle_cond, &attributes);
 	pthread_condattr_destroy(&attributes);
 	init_placement(sampler);
-	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm);
+	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm,
+		      sampler->session->start_ns);
 	sampler->roster = roster_new(&listener, options->follow_children, options->helper);
 	return sampler;
 }
@@ -209,6 +211,9 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	int status = need_descriptors(err);
 	pid_t tgid;
 
+	/* Before any process is looked for: its own would be one of them. */
+	if (status == 0)
+		visitors_calibrate(sampler);
 	if (status == 0)
 		status = start_collector(sampler, writer, err);
 	/* Asked while it is held: nothing has run where it is not allowed. */

@@ -11,10 +11,11 @@
 #include "base/histogram.h"
 #include "collector/collector.h"
 #include "collector/message.h"
+#include "overhead/calibration.h"
+#include "overhead/governor.h"
 #include "proc/idle.h"
 #include "proc/range.h"
 #include "roster/roster.h"
-#include "sampler/governor.h"
 #include "sampler/placement.h"
 #include "sampler/records.h"
 #include "sampler/sampler.h"
@@ -49,7 +50,7 @@ struct sampling_counts {
 	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_refused, nr_fixed_up,
 		nr_signals;
 	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
-	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
+	uint64_t nr_dropped_stacks, cost_ns, visits_cpu_ns, counted_ns, counting_since_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;
 };
@@ -83,7 +84,7 @@ struct sampler {
 	struct due_queue processes; /* whose clock is to be read */
 	struct schedule schedule;
 	struct governor governor;
-	struct governor_cost worst_cost;
+	struct stop_overhead overhead;
 	struct placement placement;
 	struct idle_meter idle;
 	struct tick tick;
@@ -98,7 +99,7 @@ struct session {
 	uint64_t begun_ns; /* all processes were found: what the user's times count from */
 	uint64_t ended_ns;
 	uint64_t window_start_ns;	      /* the governor's, */
-	uint64_t window_cpu_ns, window_ticks; /* and what there was of these then */
+	uint64_t window_cpu_ns, window_ticks; /* and what ticks had used and were then */
 	uint64_t idle_again_ns, counters_again_ns;
 	struct heap_session heap;
 	bool counting, was_cut; /* was_cut: not counted from its beginning to its end */
@@ -113,23 +114,8 @@ struct session {
 };
 
 /* visitors.c: what the visitors do: one leads, and samples what is due. */
+void visitors_calibrate(struct sampler *sampler);
 int visitors_start(struct sampler *sampler, struct err *err);
-
-/* pool.c: with the lock held, but for pool_start(), pool_join() and pool_hand_over(). */
-int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct err *err);
-void pool_join(struct sampler *sampler);
-int pool_add(struct sampler *sampler);
-bool pool_has_idle(const struct sampler *sampler);
-/* Is there another one that can lead while the leader waits? */
-bool pool_can_relieve(const struct sampler *sampler);
-/* Visitors that wait for a stop that does not come are woken to ask again; all, if it is_end. */
-void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
-/* Another one is to lead while this one waits. */
-void pool_hand_over(struct visitor *visitor);
-/* The calling visitor's waits for a stop are ended from then on; by_ns 0: no more. */
-void pool_make_alarm(struct visitor *visitor);
-void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);
-void pool_end_alarm(struct visitor *visitor);
 
 /* tick.c; tick_last(): the last samples before counting ends. */
 void tick_run(struct visitor *visitor, uint64_t now_ns);

@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/visitor_pool_priv.h"
 #include "sampler/waits_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
@@ -375,7 +376,8 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;
 
-	if (pool_can_relieve(sampler)) {
+	if (pool_can_relieve(sampler) &&
+	    governor_allows(&sampler->governor, &thread->cost.budget, thread->clocks.cpu_ns)) {
 		visit_thread(visitor, thread, false);
 	} else {
 		sampler->counts.nr_left_out++;
@@ -501,34 +503,29 @@ static uint64_t governor_window_ns(const struct sampler *sampler, uint64_t now_n
 	return min_u64(GOVERNOR_WINDOW_NS, max_u64(GOVERNOR_WINDOW_MIN, so_far_ns));
 }
 
-/* Where no CPU is idle, what ticks use themselves is time that the threads sampled lose, too. */
-static uint64_t shortest_period_ns(struct sampler *sampler)
+/* Where CPUs are idle, what ticks use is taken from no thread. */
+static unsigned int lost_percent(const struct idle_meter *idle)
 {
-	struct session *session = sampler->session;
-	uint64_t cpu_ns = counters_cpu_ns(sampler), nr_ticks = sampler->counts.nr_ticks;
-	uint64_t mean_ns =
-		(cpu_ns - session->window_cpu_ns) / max_u64(nr_ticks - session->window_ticks, 1);
-
-	session->window_cpu_ns = cpu_ns;
-	session->window_ticks = nr_ticks;
-	if (sampler->idle.some_idle)
-		return 0;
-	return governor_shortest_period(&sampler->governor, mean_ns,
-					(unsigned int)session->nr_cpus);
+	return idle->some_idle || idle->idle_percent >= 100 ? 0 : 100 - idle->idle_percent;
 }
 
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
-	uint64_t window_ns = now_ns - sampler->session->window_start_ns;
+	struct session *session = sampler->session;
+	uint64_t cpu_ns, nr_ticks;
+	struct governor_load load = {.nr_cpus = (unsigned int)session->nr_cpus,
+				     .lost_percent = lost_percent(&sampler->idle)};
 
-	if (window_ns < governor_window_ns(sampler, now_ns))
+	if (now_ns - session->window_start_ns < governor_window_ns(sampler, now_ns))
 		return;
-	schedule_set_period(
-		&sampler->schedule,
-		max_u64(governor_update(&sampler->governor, &sampler->worst_cost, window_ns),
-			shortest_period_ns(sampler)));
-	sampler->worst_cost = (struct governor_cost){0};
-	sampler->session->window_start_ns = now_ns;
+	cpu_ns = counters_cpu_ns(sampler);
+	cpu_ns -= min_u64(cpu_ns, sampler->counts.visits_cpu_ns);
+	nr_ticks = sampler->counts.nr_ticks - session->window_ticks;
+	load.tick_ns = (cpu_ns - min_u64(cpu_ns, session->window_cpu_ns)) / max_u64(nr_ticks, 1);
+	session->window_cpu_ns = cpu_ns;
+	session->window_ticks = sampler->counts.nr_ticks;
+	session->window_start_ns = now_ns;
+	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
 
@@ -167,24 +168,24 @@ static uint64_t hold_ns_of(const struct visitor *visitor)
 	return visitor->detached_ns - visitor->visit.stopped_ns + visitor->waited_ns;
 }
 
+/* As measured; where that could not be, as much again as it is held: both are some system calls. */
+static uint64_t overhead_ns_of(const struct sampler *sampler, bool spins, uint64_t hold_ns)
+{
+	uint64_t measured_ns = spins ? sampler->overhead.away_ns : sampler->overhead.beside_ns;
+
+	return measured_ns ? measured_ns : hold_ns;
+}
+
 static void count_cost(struct sampler *sampler, struct sampled_thread *thread,
 		       const struct visitor *visitor)
 {
 	uint64_t hold_ns = hold_ns_of(visitor);
-	uint64_t cost_ns = hold_ns + GOVERNOR_WAKE_UP_NS;
-	struct visit_cost *cost = &thread->cost;
+	uint64_t cost_ns = hold_ns + overhead_ns_of(sampler, visitor->spins, hold_ns);
 
 	histogram_add(&sampler->counts.hold_ns, hold_ns);
 	sampler->counts.cost_ns += cost_ns;
-	cost->held_ns += hold_ns;
-	if (cost->window_start_ns != sampler->session->window_start_ns) {
-		cost->window_start_ns = sampler->session->window_start_ns;
-		cost->window = (struct governor_cost){0};
-	}
-	cost->window.cost_ns += cost_ns;
-	cost->window.nr_stops++;
-	if (cost->window.cost_ns > sampler->worst_cost.cost_ns)
-		sampler->worst_cost = cost->window;
+	thread->cost.held_ns += hold_ns;
+	governor_charge(&sampler->governor, &thread->cost.budget, cost_ns);
 }
 
 /* After an exec its main thread's data is elsewhere. */
@@ -306,7 +307,8 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	struct tracee *tracee = &thread->roster->tracee;
 	size_t stack_bytes = visit_stack_limit(thread);
 	enum visit_outcome outcome;
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns(),
+		 begun_cpu_ns = cpu_ns;
 
 	sampler->counts.nr_begun++;
 	visitor->spins = sampler->idle.some_idle && thread->cpu != sched_getcpu();
@@ -315,7 +317,10 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	atomic_store(&visitor->busy_since_ns, now_ns);
 	pthread_mutex_unlock(&sampler->lock);
 	outcome = trace(visitor, tracee, stack_bytes);
+	cpu_ns = clock_thread_cpu_ns();
+	atomic_store_explicit(&visitor->cpu_ns, cpu_ns, memory_order_relaxed);
 	pthread_mutex_lock(&sampler->lock);
+	sampler->counts.visits_cpu_ns += cpu_ns - begun_cpu_ns;
 	atomic_store(&visitor->busy_since_ns, 0);
 	thread->visitor = NULL;
 	note_reaped(sampler, &visitor->visit);

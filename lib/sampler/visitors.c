@@ -25,6 +25,7 @@
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
+#include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
 #include "tracee/launch.h"
 
@@ -91,6 +92,22 @@ static bool become_realtime(void)
 	if (pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
 		return true;
 	return sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR;
+}
+
+static void *calibrate_main(void *sampler)
+{
+	become_realtime();
+	calibration_run(&((struct sampler *)sampler)->overhead);
+	return NULL;
+}
+
+/* A thread of its own does it: it stays where it was put, and at its priority. */
+void visitors_calibrate(struct sampler *sampler)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, calibrate_main, sampler) == 0)
+		pthread_join(thread, NULL);
 }
 
 static uint64_t end_ns(const struct sampler *sampler)

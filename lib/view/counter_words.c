@@ -64,6 +64,7 @@ static const struct counter_words known[] = {
 	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop, median", NULL},
 	{"hold_ns_p99", COUNTER_PERTURBATION, "length of a stop, 99th percentile", NULL},
 	{"held_ns_total", COUNTER_PERTURBATION, "all stops together", NULL},
+	{"stop_cost_ns", COUNTER_PERTURBATION, "what a stop costs its thread, mean", NULL},
 	{"cost_ppm", COUNTER_PERTURBATION, "cost of all stops, relative to CPU time", NULL},
 	{"blocked_looks", COUNTER_PERTURBATION, "peeks at sleeping threads, without a stop",
 	 "peek at a sleeping thread, without a stop"},

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/histogram.h"
-#include "sampler/governor.h"
+#include "overhead/governor.h"
 #include "sampler/schedule.h"
 
 #define PERIOD_NS UINT64_C(2000000)
@@ -151,98 +151,146 @@ static void test_schedule__time_that_was_skipped_has_no_missed_ticks(void **stat
 			after_ns + PERIOD_NS + MOST_GAP_NS);
 }
 
-/* The cost of a hundred stops. */
-static uint64_t update(struct governor *governor, uint64_t cost_ns, uint64_t window_ns)
+/* One thread is found running in each tick, and what it loses is measured: in parts per million. */
+static double lost_ppm(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns,
+		       size_t nr_ticks)
 {
-	const struct governor_cost cost = {.cost_ns = cost_ns, .nr_stops = 100};
+	uint64_t cpu_ns = budget->cpu_ns, lost_ns = 0;
 
-	return governor_update(governor, &cost, window_ns);
+	for (size_t i = 0; i < nr_ticks; i++) {
+		cpu_ns += governor->period_ns;
+		if (!governor_allows(governor, budget, cpu_ns))
+			continue;
+		governor_charge(governor, budget, cost_ns);
+		lost_ns += cost_ns;
+	}
+	return 1e6 * (double)lost_ns / (double)(nr_ticks * governor->period_ns);
 }
 
 static void test_governor__lets_a_cheap_rate_be(void **state)
 {
+	struct stop_budget budget = {0};
 	struct governor governor;
 
 	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	assert_int_equal(update(&governor, 1000000, 250000000), PERIOD_NS);
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	assert_true((uint64_t)lost_ppm(&governor, &budget, PERIOD_NS / 100, 1000) == 10000);
 }
 
-static void test_governor__bounds_what_ticks_take(void **state)
+static void test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much(void **state)
 {
+	struct stop_budget dear = {0}, cheap = {0}, brief = {0};
 	struct governor governor;
 
 	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	/* 0.7 ms a tick on two CPUs: 2 % of both are used up every 17.5 ms. */
-	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 17500000);
-	assert_int_equal(governor_shortest_period(&governor, UINT64_MAX, 1),
-			 governor.max_period_ns);
-	governor_init(&governor, PERIOD_NS, 0);
-	assert_int_equal(governor_shortest_period(&governor, 700000, 2), 0);
-}
-
-static void test_governor__cuts_a_rate_that_costs_too_much(void **state)
-{
-	struct governor governor;
-
-	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	/* 10 ms of 250 are 4 %, twice what is allowed. */
-	assert_int_equal(update(&governor, 10000000, 250000000), 2 * PERIOD_NS);
-	/* Half the stops, half the cost. */
-	assert_int_equal(update(&governor, 5000000, 250000000), 2 * PERIOD_NS);
-}
-
-static void test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for(void **state)
-{
-	struct governor governor;
-
-	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	update(&governor, 10000000, 250000000);
-	assert_int_equal(update(&governor, 0, 250000000), 16 * PERIOD_NS / 10);
-	for (int i = 0; i < 10; i++)
-		update(&governor, 0, 250000000);
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	assert_in_range(lost_ppm(&governor, &dear, PERIOD_NS / 10, 5000), 18000, 20500);
+	/* Another one is stopped as often as ever, and the period stays. */
+	assert_in_range(lost_ppm(&governor, &cheap, PERIOD_NS / 60, 5000), 15500, 16700);
 	assert_int_equal(governor.period_ns, PERIOD_NS);
+	/* One that lives for a moment has a few stops at most. */
+	assert_in_range(3e-6 * lost_ppm(&governor, &brief, PERIOD_NS, 3), 0, 5);
 }
 
-static void test_governor__does_not_learn_all_from_a_few_stops(void **state)
+static void test_governor__one_long_stop_is_paid_for(void **state)
 {
-	const struct governor_cost one = {.cost_ns = 60000000, .nr_stops = 1};
-	const struct governor_cost eight = {.cost_ns = 60000000, .nr_stops = 8};
+	struct stop_budget budget = {0};
 	struct governor governor;
 
 	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	assert_int_equal(governor_update(&governor, &one, 250000000), 5 * PERIOD_NS / 4);
-	governor_init(&governor, PERIOD_NS, 20000);
-	assert_int_equal(governor_update(&governor, &eight, 250000000), 3 * PERIOD_NS);
-	governor_init(&governor, PERIOD_NS, 20000);
-	assert_int_equal(update(&governor, 60000000, 250000000), 12 * PERIOD_NS);
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	lost_ppm(&governor, &budget, PERIOD_NS / 100, 100);
+	governor_charge(&governor, &budget, 20 * PERIOD_NS);
+	assert_false(governor_allows(&governor, &budget, budget.cpu_ns));
+	assert_true((uint64_t)lost_ppm(&governor, &budget, PERIOD_NS / 100, 800) == 0);
+	/* It tells little of others. */
+	assert_true(governor.mean_cost_ns < PERIOD_NS / 50);
+	assert_in_range(lost_ppm(&governor, &budget, PERIOD_NS / 100, 5000), 9000, 10000);
 }
 
-static void test_governor__raises_the_rate_by_the_time_that_passed(void **state)
+static void test_governor__credit_ends_with_a_second(void **state)
 {
+	struct stop_budget budget = {0};
 	struct governor governor;
 
 	(void)state;
-	governor_init(&governor, PERIOD_NS, 20000);
-	update(&governor, 100000000, 250000000);
-	assert_int_equal(governor.period_ns, 20 * PERIOD_NS);
-	/* A window that lasts as long as three. */
-	assert_int_equal(update(&governor, 0, 750000000), 1024 * PERIOD_NS / 100);
-	update(&governor, 0, UINT64_MAX);
-	assert_int_equal(governor.period_ns, PERIOD_NS);
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	governor_charge(&governor, &budget, PERIOD_NS / 100);
+	governor_allows(&governor, &budget, UINT64_C(3600) * 1000000000);
+	assert_int_equal(budget.balance_ns, 20000000);
+	/* The clock of another thread that has taken its place by an exec. */
+	governor_allows(&governor, &budget, 1000);
+	assert_int_equal(budget.balance_ns, 20000000);
+}
+
+static void test_governor__which_stops_are_left_out_is_drawn_by_lot(void **state)
+{
+	size_t nr[2] = {0};
+	struct stop_budget budget = {0};
+	struct governor governor;
+	uint64_t cpu_ns = 0;
+
+	(void)state;
+	/* A thread that does one thing in every other tick. */
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	for (size_t i = 0; i < 20000; i++) {
+		cpu_ns += PERIOD_NS;
+		if (!governor_allows(&governor, &budget, cpu_ns))
+			continue;
+		governor_charge(&governor, &budget, PERIOD_NS / 25);
+		nr[i % 2]++;
+	}
+	assert_in_range(nr[0] + nr[1], 9500, 10100);
+	assert_in_range(100 * nr[0] / (nr[0] + nr[1]), 48, 52);
+}
+
+static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
+{
+	struct governor_load load = {.tick_ns = PERIOD_NS / 100, .nr_cpus = 2, .lost_percent = 100};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
+	assert_true(governor.stop_share > 0.74 && governor.stop_share < 0.76);
+	load.tick_ns *= 3;
+	assert_int_equal(governor_update(&governor, &load), 3 * PERIOD_NS / 2);
+	assert_true(governor.stop_share > 0.49 && governor.stop_share < 0.51);
+	/* Where a CPU is idle they take nothing from the target. */
+	load.lost_percent = 0;
+	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
+	assert_true(governor.stop_share == 1);
+	load.lost_percent = 50;
+	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
+}
+
+static void test_governor__the_period_changes_in_steps(void **state)
+{
+	struct governor_load load = {.tick_ns = UINT64_MAX / 2, .nr_cpus = 1, .lost_percent = 100};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	assert_int_equal(governor_update(&governor, &load), 2 * PERIOD_NS);
+	assert_int_equal(governor_update(&governor, &load), 4 * PERIOD_NS);
+	for (int i = 0; i < 100; i++)
+		governor_update(&governor, &load);
+	assert_int_equal(governor.period_ns, governor.max_period_ns);
+	load.tick_ns = 0;
+	assert_int_equal(governor_update(&governor, &load), governor.max_period_ns / 2);
 }
 
 static void test_governor__zero_switches_it_off(void **state)
 {
+	struct governor_load load = {.tick_ns = UINT64_MAX / 2, .nr_cpus = 1, .lost_percent = 100};
+	struct stop_budget budget = {0};
 	struct governor governor;
 
 	(void)state;
-	governor_init(&governor, PERIOD_NS, 0);
-	assert_int_equal(update(&governor, 250000000, 250000000), PERIOD_NS);
+	governor_init(&governor, PERIOD_NS, 0, 7);
+	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
+	governor_charge(&governor, &budget, 1000 * PERIOD_NS);
+	assert_true(governor_allows(&governor, &budget, 1));
 }
 
 static void test_histogram__quantiles_are_within_a_step(void **state)
@@ -271,11 +319,13 @@ int main(void)
 		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
 		cmocka_unit_test(test_schedule__time_that_was_skipped_has_no_missed_ticks),
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
-		cmocka_unit_test(test_governor__bounds_what_ticks_take),
-		cmocka_unit_test(test_governor__cuts_a_rate_that_costs_too_much),
-		cmocka_unit_test(test_governor__raises_the_rate_in_steps_up_to_what_was_asked_for),
-		cmocka_unit_test(test_governor__does_not_learn_all_from_a_few_stops),
-		cmocka_unit_test(test_governor__raises_the_rate_by_the_time_that_passed),
+		cmocka_unit_test(
+			test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much),
+		cmocka_unit_test(test_governor__one_long_stop_is_paid_for),
+		cmocka_unit_test(test_governor__credit_ends_with_a_second),
+		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
+		cmocka_unit_test(test_governor__ticks_take_half_of_what_is_allowed),
+		cmocka_unit_test(test_governor__the_period_changes_in_steps),
 		cmocka_unit_test(test_governor__zero_switches_it_off),
 		cmocka_unit_test(test_histogram__quantiles_are_within_a_step),
 	};

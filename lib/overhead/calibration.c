@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "overhead/calibration.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "tracee/visit.h"
+
+#define NR_STOPS 16
+#define APART_NS (100 * NS_PER_US)
+/* On a busy machine it may have to wait for a CPU: it is done with what there is by then. */
+#define LONGEST_NS	(20 * NS_PER_MS)
+#define LONGEST_STOP_NS (2 * NS_PER_MS)
+#define STACK_BYTES	(64 * 1024)
+#define NR_FIRST	64
+
+/* Shared with the process that is stopped. */
+struct spinner {
+	_Atomic uint64_t lost_ns; /* that it was away */
+	_Atomic bool is_over;
+	char *stack; /* owned */
+	pid_t pid;
+};
+
+/* Between two readings of the clock passes as much as the shortest of these, or it was away. */
+#define AWAY_TIMES 16
+
+static uint64_t shortest_gap_ns(void)
+{
+	uint64_t last_ns = clock_monotonic_ns(), least_ns = UINT64_MAX;
+
+	for (int i = 0; i < NR_FIRST; i++) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns - last_ns < least_ns)
+			least_ns = now_ns - last_ns;
+		last_ns = now_ns;
+	}
+	return least_ns ? least_ns : 1;
+}
+
+static int spin(void *argument)
+{
+	struct spinner *spinner = argument;
+	uint64_t begun_ns, last_ns, away_ns;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	away_ns = AWAY_TIMES * shortest_gap_ns();
+	begun_ns = last_ns = clock_monotonic_ns();
+	while (!atomic_load_explicit(&spinner->is_over, memory_order_relaxed) &&
+	       last_ns - begun_ns < 4 * LONGEST_NS) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns - last_ns > away_ns)
+			atomic_fetch_add_explicit(&spinner->lost_ns, now_ns - last_ns,
+						  memory_order_relaxed);
+		last_ns = now_ns;
+	}
+	return 0;
+}
+
+static bool bind_to(pid_t pid, int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)cpu, &cpus);
+	return sched_setaffinity(pid, sizeof(cpus), &cpus) == 0;
+}
+
+/* Signals for this process are not for it, though it would run the same handlers. */
+static bool start_spinner(struct spinner *spinner, int cpu)
+{
+	struct sched_param ours = {0}, theirs = {0};
+	sigset_t all, former;
+
+	spinner->stack = xmalloc(STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &former);
+	spinner->pid = clone(spin, spinner->stack + STACK_BYTES, CLONE_VM, spinner);
+	pthread_sigmask(SIG_SETMASK, &former, NULL);
+	if (spinner->pid < 0 || !bind_to(spinner->pid, cpu))
+		return false;
+	/* At a priority below ours it is not kept waiting either. */
+	theirs.sched_priority = 1;
+	ours.sched_priority = 2;
+	if (sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
+	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &ours) == 0)
+		sched_setscheduler(spinner->pid, SCHED_FIFO, &theirs);
+	return true;
+}
+
+static void end_spinner(struct spinner *spinner)
+{
+	atomic_store(&spinner->is_over, true);
+	if (spinner->pid > 0)
+		waitpid(spinner->pid, NULL, __WALL);
+	free(spinner->stack);
+}
+
+/* How long it was held; 0: it has not stopped in time. */
+static uint64_t stop_once(const struct spinner *spinner, bool spins)
+{
+	struct visit visit;
+	enum visit_outcome outcome = visit_begin(&visit, spinner->pid, spinner->pid);
+
+	while (outcome == VISIT_PENDING)
+		outcome = visit_wait(&visit, !spins);
+	if (outcome != VISIT_STOPPED)
+		return 0;
+	visit_end(&visit);
+	if (visit.stopped_ns - visit.interrupted_ns > LONGEST_STOP_NS)
+		return 0;
+	return clock_monotonic_ns() - visit.stopped_ns;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/* What it was away for, but for the time that it was held: the median of some stops. */
+static uint64_t measure(struct spinner *spinner, bool spins)
+{
+	const struct timespec apart = {.tv_nsec = (long)APART_NS};
+	uint64_t begun_ns = clock_monotonic_ns(), held_ns = 0, former_ns = 0;
+	uint64_t overheads_ns[NR_STOPS];
+	size_t nr = 0;
+
+	while (nr < NR_STOPS && clock_monotonic_ns() - begun_ns < LONGEST_NS) {
+		uint64_t lost_ns;
+
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &apart, NULL);
+		lost_ns = atomic_load_explicit(&spinner->lost_ns, memory_order_relaxed);
+		if (held_ns && lost_ns - former_ns > held_ns)
+			overheads_ns[nr++] = lost_ns - former_ns - held_ns;
+		former_ns = lost_ns;
+		held_ns = stop_once(spinner, spins);
+	}
+	if (!nr)
+		return 0;
+	qsort(overheads_ns, nr, sizeof(*overheads_ns), by_size);
+	return overheads_ns[nr / 2];
+}
+
+/* Two that we may run on; the same where there is but one. */
+static bool choose_cpus(int *own, int *other)
+{
+	cpu_set_t allowed;
+
+	*own = *other = -1;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return false;
+	for (int cpu = 0; cpu < CPU_SETSIZE && *other < 0; cpu++) {
+		if (!CPU_ISSET((size_t)cpu, &allowed))
+			continue;
+		if (*own < 0)
+			*own = cpu;
+		else
+			*other = cpu;
+	}
+	if (*other < 0)
+		*other = *own;
+	return *own >= 0;
+}
+
+void calibration_run(struct stop_overhead *overhead)
+{
+	struct spinner spinner = {.stack = NULL};
+	int own, other;
+
+	*overhead = (struct stop_overhead){0};
+	if (!choose_cpus(&own, &other))
+		return;
+	if (start_spinner(&spinner, own) && bind_to(0, own)) {
+		overhead->beside_ns = measure(&spinner, false);
+		overhead->away_ns = overhead->beside_ns;
+		if (other != own && bind_to(0, other))
+			overhead->away_ns = measure(&spinner, true);
+	}
+	end_spinner(&spinner);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "overhead/governor.h"
+
+#include "base/minmax.h"
+
+/* Below one tick a second a recording tells nothing. */
+#define LONGEST_PERIOD_NS UINT64_C(1000000000)
+/* Credit is kept for as long as the share is promised for. */
+#define CREDIT_NS UINT64_C(1000000000)
+/* So many stops more than it can afford a thread may have: lots do not fall evenly. */
+#define STOPS_ON_CREDIT 4
+/* Of what is allowed, for ticks. */
+#define TICKS_SHARE 0.5
+
+void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
+{
+	*governor = (struct governor){
+		.max_ppm = max_ppm,
+		.base_period_ns = period_ns,
+		.period_ns = period_ns,
+		.max_period_ns = max_u64(period_ns, LONGEST_PERIOD_NS),
+		.stop_share = 1,
+		.random = seed,
+	};
+}
+
+/* From 0 to 1. */
+static double draw(struct governor *governor)
+{
+	governor->random = governor->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (double)(governor->random >> 11) * 0x1p-53;
+}
+
+static void credit(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+{
+	double share = governor->max_ppm / 1e6;
+	double most_ns = share * (double)CREDIT_NS;
+	double balance_ns = (double)budget->balance_ns;
+
+	/* A clock that runs backwards is that of another thread, since an exec. */
+	if (cpu_ns > budget->cpu_ns)
+		balance_ns += share * (double)(cpu_ns - budget->cpu_ns);
+	budget->cpu_ns = cpu_ns;
+	budget->balance_ns = (int64_t)(balance_ns < most_ns ? balance_ns : most_ns);
+}
+
+/*
+ * A thread is found running in so many ticks a second of its CPU time as there are: if it is
+ * stopped in each of them, and each costs the mean, it loses mean / period of its CPU time.
+ */
+bool governor_allows(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+{
+	uint64_t mean_ns = budget->mean_cost_ns ? budget->mean_cost_ns : governor->mean_cost_ns;
+	double chance;
+
+	if (!governor->max_ppm)
+		return true;
+	credit(governor, budget, cpu_ns);
+	if (!mean_ns)
+		return true;
+	if (budget->balance_ns < -(int64_t)(STOPS_ON_CREDIT * mean_ns))
+		return false;
+	chance = governor->stop_share * governor->max_ppm / 1e6 * (double)governor->period_ns /
+		 (double)mean_ns;
+	return chance >= 1 || draw(governor) < chance;
+}
+
+/* One that takes long for once is in the balance, and says little about the next. */
+#define MEAN_OF	      16
+#define LONG_FOR_ONCE 2
+
+static uint64_t mean_with(uint64_t mean_ns, uint64_t cost_ns)
+{
+	if (!mean_ns)
+		return cost_ns;
+	cost_ns = min_u64(cost_ns, LONG_FOR_ONCE * mean_ns);
+	return mean_ns + cost_ns / MEAN_OF - mean_ns / MEAN_OF;
+}
+
+void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns)
+{
+	if (!budget->mean_cost_ns)
+		budget->mean_cost_ns = governor->mean_cost_ns;
+	budget->balance_ns -= (int64_t)cost_ns;
+	budget->mean_cost_ns = mean_with(budget->mean_cost_ns, cost_ns);
+	governor->mean_cost_ns = mean_with(governor->mean_cost_ns, cost_ns);
+}
+
+static double between(double least, double value, double most)
+{
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+uint64_t governor_update(struct governor *governor, const struct governor_load *load)
+{
+	double former_ns = (double)governor->period_ns;
+	double base_ns = (double)governor->base_period_ns;
+	double lost_ns = (double)load->tick_ns * load->lost_percent / 100 / load->nr_cpus;
+	double wanted_ns, share;
+
+	if (!governor->max_ppm)
+		return governor->period_ns;
+	wanted_ns = 1e6 * lost_ns / (TICKS_SHARE * governor->max_ppm);
+	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
+	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
+	share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
+	governor->period_ns = (uint64_t)wanted_ns;
+	governor->stop_share = 1 - between(0, share, TICKS_SHARE);
+	return governor->period_ns;
+}
