@@ -125,20 +125,31 @@ static int open_name(struct walk *walk, const char *name)
 	return fd < 0 ? openat(walk->fd, name, PATH_FLAGS) : fd;
 }
 
+/* `fd` is taken over. */
+static int go_to(struct walk *walk, int fd)
+{
+	struct stat found;
+	int status = fstat(fd, &found), error;
+
+	if (status == 0 && S_ISLNK(found.st_mode)) {
+		status = may_follow(walk, &found) ? follow(walk, fd) : fail_with_errno(EACCES);
+	} else if (status == 0 && is_open_to_chooser(walk, &found)) {
+		walk_move(walk, fd);
+		return 0;
+	} else if (status == 0) {
+		status = fail_with_errno(EACCES);
+	}
+	error = errno;
+	close(fd);
+	errno = error;
+	return status;
+}
+
 static int step(struct walk *walk, const char *name)
 {
-	cleanup_close int fd = open_name(walk, name);
-	struct stat found;
+	int fd = open_name(walk, name);
 
-	if (fd < 0 || fstat(fd, &found) < 0)
-		return -1;
-	if (S_ISLNK(found.st_mode))
-		return may_follow(walk, &found) ? follow(walk, fd) : fail_with_errno(EACCES);
-	if (!is_open_to_chooser(walk, &found))
-		return fail_with_errno(EACCES);
-	walk_move(walk, fd);
-	fd = -1;
-	return 0;
+	return fd < 0 ? -1 : go_to(walk, fd);
 }
 
 static int walk_to_end(struct walk *walk)
@@ -237,7 +248,7 @@ static int walk_without_links(int root_fd, const char *path, int flags)
 {
 	struct walk walk = {.fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0)};
 	char name[NAME_MAX + 1];
-	struct stat found;
+	struct stat found = {.st_mode = S_IFDIR};
 	int error = 0;
 
 	buf_append_str(&walk.left, path);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -268,6 +272,52 @@ static void test_rooted_file__never_leaves_the_root(void **state)
 	}
 }
 
+/* From here on, and for all that follows in this process. */
+static void deny_openat2(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = ARRAY_SIZE(code), .filter = code};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+/* As before Linux 5.6: without links, and so without a way out. */
+static void test_rooted_file__without_openat2_follows_no_link(void **state)
+{
+	struct made *made = *state;
+	cleanup_close int root_fd = -1;
+	struct stat found;
+	int fd;
+
+	put(made, "outside", 0644, geteuid());
+	put_directory(made, "root", 0755, geteuid());
+	put_directory(made, "root/directory", 0755, geteuid());
+	put(made, "root/directory/inside", 0644, geteuid());
+	put_link(made, "directory", "root/link", geteuid());
+	put_link(made, "../outside", "root/out", geteuid());
+	root_fd = openat(made->fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	deny_openat2();
+	fd = rooted_file_open(root_fd, "/directory//inside", &found);
+	assert_true(fd >= 0);
+	assert_int_equal(found.st_size, 4);
+	close(fd);
+	fd = rooted_directory_open(root_fd, "directory");
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(rooted_file_open(root_fd, "/link/inside", &found), -1);
+	assert_int_equal(rooted_file_open(root_fd, "/out", &found), -1);
+	assert_int_equal(rooted_file_open(root_fd, "/../outside", &found), -1);
+	assert_int_equal(rooted_file_open(root_fd, "/directory/missing", &found), -1);
+	assert_int_equal(rooted_directory_open(root_fd, "link"), -1);
+	assert_int_equal(rooted_directory_open(root_fd, "directory/inside"), -1);
+}
+
 int main(void)
 {
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -280,6 +330,7 @@ int main(void)
 		IN_DIRECTORY(test_chosen_file__only_regular_files),
 		IN_DIRECTORY(test_chosen_file__relative_paths),
 		IN_DIRECTORY(test_rooted_file__never_leaves_the_root),
+		IN_DIRECTORY(test_rooted_file__without_openat2_follows_no_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
