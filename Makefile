@@ -188,6 +188,20 @@ $(BUILD)/libreport.a: $(REPORT_OBJECTS)
 $(BUILD)/profc: $(BUILD)/cmd/main.o $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
 
+# profc whose rooms that show a profile, and read the files that it names, are under AddressSanitizer
+# and UndefinedBehaviorSanitizer: quicker to build than all of it. scripts/check-sanitized runs it.
+SANITIZED := $(filter cmd/% lib/symbol/% lib/calltree/% lib/view/%,$(LIB_SOURCES) $(CMD_SOURCES))
+SANITIZE_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+$(BUILD)/sanitized/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(call heard,$(COMPILE) -U_FORTIFY_SOURCE $(SANITIZE_CFLAGS) -O0 -g1 -Wno-stack-usage -c -o $@ $<)
+
+$(BUILD)/sanitized/cmd/version.o: $(BUILD)/commit
+$(BUILD)/sanitized/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' -DPROFC_FLAGS='""'
+
+$(BUILD)/sanitized/profc: $(SANITIZED:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/libprofc.a
+	$(call say,LD)$(LINK) $(SANITIZE_CFLAGS) -o $@ $^ $(LIBS)
+
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
@@ -338,6 +352,7 @@ help:
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
+-include $(SANITIZED:%.c=$(BUILD)/sanitized/%.d)
 -include $(LIB_OBJECTS:.o=.d) $(BLOB_SOURCES:%.c=$(BUILD)/%.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
 -include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
