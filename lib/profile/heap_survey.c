@@ -154,6 +154,21 @@ static uint64_t nr_recorded(const struct profile *profile)
 	return nr;
 }
 
+bool heap_survey_has_all(const struct profile *profile)
+{
+	const struct profile_heap *heap = &profile->heap;
+	bool has_blocks = false;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		if (heap->allocations[i].kind == ALLOCATION_MAP)
+			continue;
+		if (heap->allocations[i].mean_bytes)
+			return false;
+		has_blocks = true;
+	}
+	return has_blocks;
+}
+
 uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr)
 {
 	struct ends ends;

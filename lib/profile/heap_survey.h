@@ -35,6 +35,8 @@ struct heap_survey {
 };
 
 void heap_survey(struct heap_survey *survey, const struct profile *profile);
+/* Was each block to be recorded, so that only what was lost is not? */
+bool heap_survey_has_all(const struct profile *profile);
 /* Blocks that were to be recorded, and were lost; and those that were. */
 uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr_recorded);
 

@@ -256,6 +256,11 @@ bool info_append_memory(struct buf *out, const struct profile *profile)
 	buf_append_str(out, "; ");
 	append_amount(out, &survey.live);
 	buf_append_str(out, whole(survey.live.blocks) == 1 ? " was not freed" : " were not freed");
+	if (!survey.nr_dropped)
+		return true;
+	buf_append_str(out, survey.mean_bytes ? "; " : ", at most; ");
+	append_count(out, survey.nr_dropped);
+	buf_append_str(out, survey.nr_dropped == 1 ? " record was lost" : " records were lost");
 	return true;
 }
 

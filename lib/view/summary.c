@@ -730,16 +730,21 @@ void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 	uint64_t nr_recorded;
 	uint64_t nr_lost = heap_survey_lost(profile, &nr_recorded);
 
-	if (100 * (double)nr_lost <= WORTH_A_NOTE_PERCENT * (double)nr_recorded)
+	/* Of a sample some are lost as some are not taken; of all none may be, without a word. */
+	if (!nr_lost || (!heap_survey_has_all(profile) &&
+			 100 * (double)nr_lost <= WORTH_A_NOTE_PERCENT * (double)nr_recorded))
 		return;
 	append_count(note, nr_lost);
 	buf_append_str(note,
 		       nr_lost == 1 ? " block was lost beside " : " blocks were lost beside ");
 	append_count(note, nr_recorded);
+	buf_append_str(note, " that were recorded, as they came too fast: ");
 	buf_append_str(note,
-		       " that were recorded, as they came too fast: what is shown may be off "
-		       "by more than \xc2\xb1; 'profc record' with a larger RATE of --mem, or "
-		       "with --mem=all, loses less");
+		       heap_survey_has_all(profile)
+			       ? "more was allocated than is shown, and what was not freed is that "
+				 "at most; less is lost where profc gets more of the CPUs"
+			       : "what is shown may be off by more than \xc2\xb1; 'profc record' "
+				 "with a larger RATE of --mem, or with --mem=all, loses less");
 }
 
 void summary_append_late_programs(struct buf *note, const struct profile *profile)

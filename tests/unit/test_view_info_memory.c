@@ -109,7 +109,7 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 	(void)state;
 	expect_line(made_up(),
 		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 6.48 MiB in "
-		    "801 blocks were not freed");
+		    "801 blocks were not freed; 2 records were lost");
 	assert_false(info_append_memory(&text, made.profile));
 	assert_string_equal(buf_str(&text), "");
 	buf_release(&text);
