@@ -22,6 +22,7 @@
 
 #define PAGE_BYTES     UINT64_C(4096)
 #define PIECE_PAGES    UINT64_C(256)
+#define LAST_BYTES     (sizeof(uint64_t) - 1)
 #define OWN_PARTS_MAX  64
 #define RED_ZONE_BYTES 128 /* below a stack pointer, which the ABI lets functions use */
 /* Of a stack, in search of a frame of the probes at an allocator. */
@@ -45,9 +46,11 @@ struct searching {
 	struct memory_search *search;
 	struct stack_place *stacks; /* owned, as the next two; by sp */
 	size_t nr_stacks;
-	uint64_t *words; /* PIECE_PAGES of them */
+	/* PIECE_PAGES pages behind the last bytes of what was searched before, and some zeros. */
+	uint8_t *bytes;
+	uint64_t end; /* of that */
 	struct buf maps;
-	int pagemap_fd;
+	int pagemap_fd, memory_fd;
 	uint64_t pages[PIECE_PAGES];
 	struct range own[OWN_PARTS_MAX]; /* of our probes: they hold the very pointers */
 	size_t nr_own;
@@ -70,8 +73,8 @@ static void note_threads(struct searching *searching, const struct stopped *stop
 		uint64_t words[sizeof(thread->regs) / sizeof(uint64_t)];
 
 		memcpy(words, &thread->regs, sizeof(words));
-		pointer_search_words(searching->search->pointers, 0, words,
-				     sizeof(words) / sizeof(*words));
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			pointer_search_bytes(searching->search->pointers, 0, &words[k], 1);
 		searching->stacks[searching->nr_stacks++] =
 			(struct stack_place){.sp = stopped_stack_pointer(thread),
 					     .thread_pointer = stopped_thread_pointer(thread)};
@@ -100,6 +103,7 @@ static const struct stack_place *stack_in(const struct searching *searching,
 		       : NULL;
 }
 
+/* What a program has closed to itself, as with guarded heaps, is open to who traces it. */
 static size_t read_memory(const struct searching *searching, uint64_t address, void *out,
 			  size_t nr_bytes)
 {
@@ -107,6 +111,8 @@ static size_t read_memory(const struct searching *searching, uint64_t address, v
 	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
 	ssize_t got = process_vm_readv(searching->search->pid, &here, 1, &there, 1, 0);
 
+	if (got <= 0 && searching->memory_fd >= 0)
+		got = pread(searching->memory_fd, out, nr_bytes, (off_t)address);
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -151,15 +157,29 @@ static uint64_t used_from(const struct searching *searching, const struct proc_m
 	return behind_probe(searching, stack->sp & ~(uint64_t)(sizeof(uint64_t) - 1));
 }
 
+/* A pointer may begin with the last bytes of a run, and end with the first ones of the next. */
+static void search_bytes(struct searching *searching, uint64_t start, size_t nr_bytes)
+{
+	uint8_t *bytes = searching->bytes;
+	size_t nr_before = start == searching->end ? LAST_BYTES : 0;
+
+	memset(bytes + LAST_BYTES + nr_bytes, 0, LAST_BYTES);
+	pointer_search_bytes(searching->search->pointers, start - nr_before,
+			     bytes + LAST_BYTES - nr_before, nr_before + nr_bytes);
+	memmove(bytes, bytes + nr_bytes, LAST_BYTES);
+	searching->end = start + nr_bytes;
+}
+
 /* Pages in a row that are there: one that cannot be read is passed over, and counted. */
 static void search_run(struct searching *searching, uint64_t start, uint64_t end)
 {
 	while (start < end) {
-		size_t got = read_memory(searching, start, searching->words, end - start);
+		size_t got =
+			read_memory(searching, start, searching->bytes + LAST_BYTES, end - start);
 		uint64_t next = (start | (PAGE_BYTES - 1)) + 1;
 
-		pointer_search_words(searching->search->pointers, start, searching->words,
-				     got / sizeof(uint64_t));
+		if (got)
+			search_bytes(searching, start, got);
 		searching->search->nr_bytes += got;
 		start += got;
 		if (start < end && !got) {
@@ -244,11 +264,13 @@ static void note_own(struct searching *searching, const struct proc_map *map)
 			       .end = header.private_address + header.private_bytes};
 }
 
-/* Its own memory, and what it has changed of a file's. "[v...": the kernel's vvar, vdso. */
+/*
+ * Its own memory, and what it has changed of a file's, also where it has taken away its own access
+ * since. "[v...": the kernel's vvar, vdso.
+ */
 static bool is_searched(const struct proc_map *map)
 {
-	return map->readable && !map->shared && (map->writable || !map->inode) &&
-	       !is_named(map, "[v");
+	return !map->shared && !is_named(map, "[v");
 }
 
 static void search_maps(struct searching *searching)
@@ -312,10 +334,13 @@ int memory_search_run(struct memory_search *search, struct err *err)
 	searching.pagemap_fd = proc_open_task_file(search->pid, search->pid, "pagemap");
 	if (searching.pagemap_fd < 0)
 		return err_sys(err, "cannot tell which memory process %d has", (int)search->pid);
-	searching.words = xmalloc(PIECE_PAGES * PAGE_BYTES);
+	searching.memory_fd = proc_open_task_file(search->pid, search->pid, "mem");
+	searching.bytes = xmalloc(PIECE_PAGES * PAGE_BYTES + 2 * LAST_BYTES);
 	status = stop_and_search(&searching, err);
 	close(searching.pagemap_fd);
-	free(searching.words);
+	if (searching.memory_fd >= 0)
+		close(searching.memory_fd);
+	free(searching.bytes);
 	free(searching.stacks);
 	buf_release(&searching.maps);
 	return status;

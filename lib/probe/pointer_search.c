@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which of many blocks do words point to? */
+/* Which of many blocks do bytes of memory point to? */
 #include "probe/pointer_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/minmax.h"
+
+#define PAGE_BYTES 4096
 
 static int by_address(const void *left, const void *right)
 {
@@ -42,7 +45,7 @@ void pointer_search_init(struct pointer_search *search, struct pointer_block *bl
 		last = max_u64(last, end_of(&blocks[i]));
 	}
 	search->first = blocks[0].address;
-	search->nr_bytes = last - search->first;
+	search->nr_bytes = last - search->first + (last < UINT64_MAX);
 }
 
 /* The number of blocks that begin at `word` or before it. */
@@ -63,23 +66,48 @@ static size_t nr_up_to(const struct pointer_search *search, uint64_t word)
 	return first;
 }
 
-static void find(struct pointer_search *search, uint64_t word, uint64_t at)
+static bool is_within(const struct pointer_block *block, uint64_t at)
 {
-	size_t i = nr_up_to(search, word);
+	return at >= block->address && at < end_of(block);
+}
 
-	for (; i > 0; i = search->blocks[i - 1].around) {
+/* Mappings lie close to each other: the end of one is the beginning of the next. */
+static bool is_mapping(const struct pointer_block *block)
+{
+	return !((block->address | block->size) % PAGE_BYTES);
+}
+
+static void find_ended(struct pointer_search *search, uint64_t word, uint64_t at)
+{
+	for (size_t i = nr_up_to(search, word - 1); i > 0; i = search->blocks[i - 1].around) {
 		struct pointer_block *block = &search->blocks[i - 1];
 
-		if (word < end_of(block) && (at < block->address || at >= end_of(block)))
-			block->is_found = true;
+		if (word == end_of(block) && !is_within(block, at) && !is_mapping(block))
+			block->is_ended = true;
 	}
 }
 
-void pointer_search_words(struct pointer_search *search, uint64_t address, const uint64_t *words,
-			  size_t nr)
+static void find(struct pointer_search *search, uint64_t word, uint64_t at)
 {
-	for (size_t i = 0; i < nr; i++) {
-		if (words[i] - search->first < search->nr_bytes)
-			find(search, words[i], address + i * sizeof(*words));
+	for (size_t i = nr_up_to(search, word); i > 0; i = search->blocks[i - 1].around) {
+		struct pointer_block *block = &search->blocks[i - 1];
+
+		if (word < end_of(block) && !is_within(block, at))
+			block->is_found = true;
+	}
+	find_ended(search, word, at);
+}
+
+void pointer_search_bytes(struct pointer_search *search, uint64_t address, const void *bytes,
+			  size_t nr_bytes)
+{
+	const uint64_t first = search->first, nr = search->nr_bytes;
+	const uint8_t *at = bytes;
+	uint64_t word;
+
+	for (size_t i = 0; i < nr_bytes; i++) {
+		memcpy(&word, at + i, sizeof(word));
+		if (__builtin_expect(word - first < nr, false))
+			find(search, word, address ? address + i : 0);
 	}
 }

@@ -188,7 +188,8 @@ void reach_take(struct reach *reach, struct block_search *out)
 	for (size_t i = 0; i < found->pointers.nr && !out->why_not; i++) {
 		const struct pointer_block *block = &found->blocks[i];
 
-		if (is_still_there(reach, block))
+		/* What alone is pointed to just behind its end may be lost, or not. */
+		if (is_still_there(reach, block) && (block->is_found || !block->is_ended))
 			out->verdicts[out->nr++] = (struct block_verdict){
 				.address = block->address, .is_lost = !block->is_found};
 	}

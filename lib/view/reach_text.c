@@ -170,7 +170,7 @@ void reach_append_leak(struct buf *out, const struct leak *leak)
 		buf_append_str(out, "; pointed to");
 	}
 	if (known < leak->tally.weight)
-		buf_append_str(out, known ? "; a part not searched" : "; not searched");
+		buf_append_str(out, known ? "; a part perhaps pointed to" : "; perhaps pointed to");
 }
 
 static void write_parts(struct json *json, const struct tally *lost, const struct tally *pointed_to)

@@ -3,10 +3,11 @@
  * Leaves blocks behind, of which each function's are lost or kept in one way. Its words:
  *
  *	all  again (waits for a byte on standard input, having said "ready", and goes on)
+ *	hidden (blocks that are kept in odd places)
  *	maps (of which one is lost)  indirect (blocks that only lost ones point to)
  *	exit  _exit  return  kill  threads_exit (pthread_exit() of all)
- *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a child
- *	that loses blocks of its own)  fork_again (that child waits as "again" does)
+ *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a
+ *child that loses blocks of its own)  fork_again (that child waits as "again" does)
  *
  * Sizes are multiples of 16: an allocator's own pointers to what is behind a block are not in it.
  */
@@ -34,6 +35,16 @@ static void *volatile in_global;
 static char *volatile to_the_middle;
 static struct node *list;
 static void *volatile sink;
+static void *volatile closed[512] __attribute__((aligned(4096)));
+static char *volatile behind;
+static struct __attribute__((packed)) {
+	char kind;
+	void *volatile block;
+} packed __attribute__((aligned(8)));
+static struct __attribute__((packed, aligned(4096))) {
+	char before[4096 - 3];
+	void *volatile block;
+} across;
 static void *volatile mapped;
 static sem_t begun, never;
 
@@ -187,6 +198,37 @@ static void all(void)
 	wipe();
 }
 
+/* As guarded heaps of cryptography do with what is not in use. */
+NOT_INLINED static void keeps_in_closed(void)
+{
+	closed[3] = malloc(1040);
+	mprotect((void *)(uintptr_t)closed, sizeof(closed), PROT_NONE);
+}
+
+NOT_INLINED static void keeps_packed(void)
+{
+	packed.block = malloc(1056);
+}
+
+NOT_INLINED static void keeps_across_pages(void)
+{
+	across.block = malloc(1072);
+}
+
+NOT_INLINED static void keeps_end(void)
+{
+	behind = (char *)malloc(1008) + 1008;
+}
+
+static void hidden(void)
+{
+	keeps_in_closed();
+	keeps_packed();
+	keeps_across_pages();
+	keeps_end();
+	wipe();
+}
+
 static void indirect(void)
 {
 	loses_chain();
@@ -275,6 +317,8 @@ int main(int argc, char **argv)
 			forks(0);
 		else if (strcmp(word, "fork_again") == 0)
 			forks(1);
+		else if (strcmp(word, "hidden") == 0)
+			hidden();
 		else if (strcmp(word, "indirect") == 0)
 			indirect();
 		else if (strcmp(word, "maps") == 0)

@@ -21,6 +21,14 @@ static bool is_found(const struct pointer_search *search, uint32_t id)
 	return false;
 }
 
+static void search_words(struct pointer_search *search, uint64_t address, const uint64_t *words,
+			 size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		pointer_search_bytes(search, address ? address + i * sizeof(*words) : 0, &words[i],
+				     1);
+}
+
 static void expect_found(const struct pointer_search *search, const char *expected)
 {
 	char found[16] = "";
@@ -47,7 +55,7 @@ static void test_pointer_search__to_the_first_byte_or_any_other(void **state)
 
 	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
-	pointer_search_words(&search, 0x9000, words, NR(words));
+	search_words(&search, 0x9000, words, NR(words));
 	expect_found(&search, "+++---");
 }
 
@@ -64,12 +72,51 @@ static void test_pointer_search__blocks_within_others(void **state)
 
 	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
-	pointer_search_words(&search, 0x9000, to_the_rest, 1);
+	search_words(&search, 0x9000, to_the_rest, 1);
 	expect_found(&search, "+---");
 	pointer_search_init(&search, blocks, NR(blocks));
 	blocks[0].is_found = false;
-	pointer_search_words(&search, 0x9000, to_both, 1);
+	search_words(&search, 0x9000, to_both, 1);
 	expect_found(&search, "++--");
+}
+
+static void test_pointer_search__at_any_address(void **state)
+{
+	struct pointer_block blocks[] = {{.address = 0x112233445500, .size = 16, .id = 0},
+					 {.address = 0x112233446600, .size = 16, .id = 1}};
+	static const uint8_t bytes[] = {1, 0x01, 0x55, 0x44, 0x33, 0x22, 0x11, 0, 0,
+					1, 0x0f, 0x66, 0x44, 0x33, 0x22, 0x11, 0, 0};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_bytes(&search, 0x9000, bytes, 10); /* the second one begins behind these */
+	expect_found(&search, "+-");
+	pointer_search_bytes(&search, 0x9000, bytes, 11);
+	expect_found(&search, "++");
+}
+
+static void test_pointer_search__just_behind_a_block(void **state)
+{
+	struct pointer_block blocks[] = {{.address = 0x1000, .size = 16, .id = 0},
+					 {.address = 0x1010, .size = 16, .id = 1},
+					 {.address = 0x1014, .size = 12, .id = 2},
+					 {.address = 0x3000, .size = 8, .id = 3}};
+	static const uint64_t words[] = {0x1010, 0x1020};
+	struct pointer_search search;
+
+	(void)state;
+	pointer_search_init(&search, blocks, NR(blocks));
+	search_words(&search, 0x9000, words, NR(words));
+	expect_found(&search, "-+--");
+	for (size_t i = 0; i < NR(blocks); i++)
+		assert_int_equal(search.blocks[i].is_ended, search.blocks[i].id != 3);
+	/* In the block itself that says nothing. */
+	pointer_search_init(&search, blocks, NR(blocks));
+	for (size_t i = 0; i < NR(blocks); i++)
+		search.blocks[i].is_ended = false;
+	search_words(&search, 0x1000, words, 1);
+	assert_false(search.blocks[0].is_ended);
 }
 
 /* But what is in another block does. */
@@ -83,11 +130,11 @@ static void test_pointer_search__what_is_in_the_block_itself_does_not_count(void
 
 	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
-	pointer_search_words(&search, 0x1008, words, 1);
+	search_words(&search, 0x1008, words, 1);
 	expect_found(&search, "--");
-	pointer_search_words(&search, 0x1000, words, NR(words));
+	search_words(&search, 0x1000, words, NR(words));
 	expect_found(&search, "-+");
-	pointer_search_words(&search, 0x1028, back, 1);
+	search_words(&search, 0x1028, back, 1);
 	expect_found(&search, "++");
 }
 
@@ -101,7 +148,7 @@ static void test_pointer_search__empty_blocks_and_the_end_of_memory(void **state
 
 	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
-	pointer_search_words(&search, 0, words, NR(words));
+	search_words(&search, 0, words, NR(words));
 	expect_found(&search, "++-");
 }
 
@@ -112,7 +159,7 @@ static void test_pointer_search__nothing_to_find(void **state)
 
 	(void)state;
 	pointer_search_init(&search, NULL, 0);
-	pointer_search_words(&search, 0x1000, words, NR(words));
+	search_words(&search, 0x1000, words, NR(words));
 	assert_int_equal(search.nr, 0);
 }
 
@@ -142,7 +189,7 @@ static void test_pointer_search__blocks_within_blocks(void **state)
 		for (size_t i = 0; i < 8; i++)
 			words[i] = 1000 + next_random(&random) % 600;
 		pointer_search_init(&search, blocks, nr);
-		pointer_search_words(&search, 0, words, 8);
+		search_words(&search, 0, words, 8);
 		for (size_t i = 0; i < nr; i++) {
 			uint64_t size = blocks[i].size ? blocks[i].size : 1;
 			bool is_found = false;
@@ -159,6 +206,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointer_search__blocks_within_blocks),
 		cmocka_unit_test(test_pointer_search__to_the_first_byte_or_any_other),
+		cmocka_unit_test(test_pointer_search__at_any_address),
+		cmocka_unit_test(test_pointer_search__just_behind_a_block),
 		cmocka_unit_test(test_pointer_search__blocks_within_others),
 		cmocka_unit_test(test_pointer_search__what_is_in_the_block_itself_does_not_count),
 		cmocka_unit_test(test_pointer_search__empty_blocks_and_the_end_of_memory),

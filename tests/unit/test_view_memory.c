@@ -900,7 +900,7 @@ static void test_memory__leaks_with_what_is_lost(void **state)
 		"not searched: prog (100): it ended\n"
 		"\n"
 		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; 2.00 MiB "
-		"in 2 blocks of it lost;\na part not searched\n"
+		"in 2 blocks of it lost;\na part perhaps pointed to\n"
 		"    /src/c.c:20: cache\n"
 		"\n"
 		"1.00 KiB in 1 block, for 0 ns, growing by 323 KiB/s; all of it lost\n"
@@ -938,7 +938,7 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 		"which stood still for\n1.00 ms\n"
 		"\n"
 		"2.00 MiB in 2 blocks, the oldest for 3.07 ms, growing by 651 MiB/s; 1.00 MiB in 1 "
-		"block of it lost;\na part not searched\n"
+		"block of it lost;\na part perhaps pointed to\n"
 		"    /src/c.c:20: cache\n"
 		"\n"
 		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; pointed to\n"
@@ -949,8 +949,8 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 		"nobody looked for pointers to it then: 'mem search TEXT' does, see "
 		"profc-record(1)\n"
 		"\n"
-		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; not "
-		"searched\n"
+		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; perhaps "
+		"pointed to\n"
 		"    /src/b.c:9: buffer\n"
 		"\n"
 		"1 more (-n 0 shows all)\n");
@@ -1017,15 +1017,16 @@ static void test_memory__lost_blocks_come_first(void **state)
 static void test_memory__leaks_without_a_search(void **state)
 {
 	(void)state;
-	expect_searched(made_up(), &(struct leaks_limits){.rows = 1, .depth = 1}, false,
-			"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
-			"nobody looked for pointers to it: 'profc record --mem --reachable' does\n"
-			"\n"
-			"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; not "
-			"searched\n"
-			"    /src/c.c:20: cache\n"
-			"\n"
-			"1 more (-n 0 shows all)\n");
+	expect_searched(
+		made_up(), &(struct leaks_limits){.rows = 1, .depth = 1}, false,
+		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
+		"nobody looked for pointers to it: 'profc record --mem --reachable' does\n"
+		"\n"
+		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; perhaps "
+		"pointed to\n"
+		"    /src/c.c:20: cache\n"
+		"\n"
+		"1 more (-n 0 shows all)\n");
 }
 
 /* 64 of 16384 blocks were met: their share is known no better than to some percent. */
