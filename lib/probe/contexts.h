@@ -25,7 +25,12 @@ struct context_search {
 	void *owner;
 };
 
-/* Registers are written back with stopped_end(), frames at once. */
-void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search);
+/*
+ * Registers are written back with stopped_end(), frames at once. False: one of a sleeper's own was
+ * to be changed, which cannot be.
+ */
+bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search);
+/* Would one of a sleeper's own be changed? `found` is asked about those alone. */
+bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search);
 
 #endif

@@ -77,32 +77,68 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address, int mem
 	}
 }
 
-void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+/* Of any thread from its stack pointer on; words is room for that. */
+static void in_stack(const struct stopped *stopped, uint64_t sp, int memory_fd,
+		     const struct context_search *search, uint64_t *words)
 {
-	size_t nr_bytes = search->stack_bytes & ~(size_t)7;
-	uint64_t *words = xmalloc(nr_bytes);
+	uint64_t address = sp & ~UINT64_C(7);
+	struct iovec here = {.iov_base = words, .iov_len = search->stack_bytes & ~(size_t)7};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = here.iov_len};
+	ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
+
+	if (got > 0)
+		in_words(words, (size_t)got / sizeof(uint64_t), address, memory_fd, search);
+}
+
+bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search)
+{
+	bool is_needed = false;
+
+	for (size_t i = 0; i < stopped->nr_sleepers; i++) {
+		const struct stopped_sleeper *sleeper = &stopped->sleepers[i];
+		struct context context = {.pc = sleeper->pc, .sp = sleeper->sp, .is_in_call = true};
+
+		if (context.pc < search->start || context.pc >= search->end)
+			continue;
+		search->found(search->owner, &context);
+		is_needed |= context.is_changed;
+	}
+	return is_needed;
+}
+
+bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+{
+	uint64_t *words = xmalloc(search->stack_bytes);
 
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
-		uint64_t address = thread->regs.rsp & ~UINT64_C(7);
-		struct iovec here = {.iov_base = words, .iov_len = nr_bytes};
-		struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
-		ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
 
-		if (got > 0)
-			in_words(words, (size_t)got / sizeof(uint64_t), address, memory_fd, search);
+		if (!thread->is_stopped)
+			continue;
+		in_stack(stopped, thread->regs.rsp, memory_fd, search, words);
 		in_registers(thread, search);
 	}
+	for (size_t i = 0; i < stopped->nr_sleepers; i++)
+		in_stack(stopped, stopped->sleepers[i].sp, memory_fd, search, words);
 	free(words);
+	return !contexts_need_sleeper(stopped, search);
 }
 
 #else
 
-void contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
 {
 	(void)stopped;
 	(void)memory_fd;
 	(void)search;
+	return true;
+}
+
+bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search)
+{
+	(void)stopped;
+	(void)search;
+	return false;
 }
 
 #endif

@@ -390,21 +390,29 @@ static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped
 }
 
 /* A frame of the stub says so itself, by a word that depends on where it is. */
+static bool has_marker_from(pid_t pid, uint64_t sp, uint64_t *words)
+{
+	uint64_t address = sp & ~UINT64_C(7);
+	struct iovec here = {.iov_base = words, .iov_len = STACK_BYTES};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = STACK_BYTES};
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	bool is_found = false;
+
+	for (size_t k = 0; got > 0 && k < (size_t)got / sizeof(*words); k++)
+		is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
+	return is_found;
+}
+
 static bool has_marker(const struct stopped *stopped)
 {
 	uint64_t *words = xmalloc(STACK_BYTES);
 	bool is_found = false;
 
-	for (size_t i = 0; i < stopped->nr && !is_found; i++) {
-		uint64_t address = stopped_stack_pointer(&stopped->threads[i]) & ~UINT64_C(7);
-		struct iovec here = {.iov_base = words, .iov_len = STACK_BYTES};
-		struct iovec there = {.iov_base = (void *)(uintptr_t)address,
-				      .iov_len = STACK_BYTES};
-		ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
-
-		for (size_t k = 0; got > 0 && k < (size_t)got / sizeof(*words); k++)
-			is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
-	}
+	for (size_t i = 0; i < stopped->nr && !is_found; i++)
+		is_found = has_marker_from(stopped->pid,
+					   stopped_stack_pointer(&stopped->threads[i]), words);
+	for (size_t i = 0; i < stopped->nr_sleepers && !is_found; i++)
+		is_found = has_marker_from(stopped->pid, stopped->sleepers[i].sp, words);
 	free(words);
 	return is_found;
 }

@@ -362,7 +362,7 @@ static enum apply_outcome apply(struct installation *installation,
 		return fail_changed(access, err);
 	status = access->is_stopped
 			 ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
-			 : stopped_begin(&stopped, access->pid, access->command,
+			 : stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
 					 access->patience_ns, err);
 	if (status < 0)
 		return APPLY_FAILED;

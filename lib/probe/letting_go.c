@@ -11,30 +11,10 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "proc/read.h"
-#include "tracee/machine.h"
+#include "tracee/visit.h"
 
 /* So long the death of a thread is waited for. */
 #define DYING_NS NS_PER_SEC
-
-static bool is_filtered(pid_t tid)
-{
-	struct proc_status status;
-
-	return proc_read_status(tid, &status) && status.seccomp;
-}
-
-bool letting_go_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
-{
-	enum machine_call call = machine_call(regs);
-
-	if (is_group_stop)
-		return false;
-	/* A filter may know nothing of restart_syscall(2), and kill for it. */
-	if (call == MACHINE_CALL_EINTR || (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(tid)))
-		return machine_restart_call(regs, call);
-	return false;
-}
 
 static void detach(pid_t id, int status)
 {
@@ -44,7 +24,7 @@ static void detach(pid_t id, int status)
 	int signal = status >> 16 ? 0 : WSTOPSIG(status);
 
 	if (ptrace(PTRACE_GETREGSET, id, (void *)NT_PRSTATUS, &iov) == 0 &&
-	    letting_go_fix_up(id, &regs, is_group_stop))
+	    visit_fix_up(id, &regs, is_group_stop))
 		ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
 }

@@ -4,15 +4,8 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
 /* How the calling thread lets go of what it has seized, so that nobody notices. */
-
-/*
- * Undo in the registers of a stopped thread what the stop did to its system call, unless a real
- * signal has come or job control has stopped it. False: there was nothing to undo.
- */
-bool letting_go_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop);
 
 /*
  * What a thread that we trace has come to. Nothing here waits for one id: of a leader that is

@@ -313,8 +313,8 @@ static int stop_and_search(struct searching *searching, struct err *err)
 {
 	struct memory_search *search = searching->search;
 	struct stopped stopped;
-	int status =
-		stopped_begin(&stopped, search->pid, search->command, search->patience_ns, err);
+	int status = stopped_begin(&stopped, search->pid, search->command, STOPPED_ALL,
+				   search->patience_ns, err);
 
 	if (status < 0)
 		return status;

@@ -231,6 +231,30 @@ static void move_out(void *owner, struct context *context)
 		place == PATCH_AT || proc_read_word(undoing->memory_fd, original, &context->pc);
 }
 
+/*
+ * Write each run while those that were left asleep are so: one that has woken has to come out of
+ * the kernel, and to where bytes are written, before these two calls are over. It may be in other
+ * code by then, and have to be moved as the others.
+ */
+static bool write_all(const struct patched *patched, struct stopped *stopped, int memory_fd,
+		      enum run_step step, const struct context_search *search)
+{
+	bool is_done = true;
+	size_t nr;
+
+	for (size_t i = 0; i < patched->nr; i += nr) {
+		size_t nr_bytes = 0;
+
+		nr = run_of(patched, i, &nr_bytes);
+		if (stopped_hold(stopped)) {
+			contexts_for_each(stopped, memory_fd, search);
+			stopped_write_back(stopped);
+		}
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory_fd, step);
+	}
+	return is_done;
+}
+
 bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
 		  const uint8_t *states)
 {
@@ -241,9 +265,9 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped, int me
 					      .found = move_out,
 					      .owner = &undoing};
 
-	step_all(patched, memory_fd, RUN_UNDO);
-	contexts_for_each(stopped, memory_fd, &search);
-	return !undoing.is_stuck;
+	write_all(patched, stopped, memory_fd, RUN_UNDO, &search);
+	return contexts_for_each(stopped, memory_fd, &search) && !undoing.is_stuck &&
+	       stopped_sleepers_sleep(stopped);
 }
 
 /* Nothing of it has run yet. */
@@ -262,13 +286,13 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped, int m
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!step_all(patched, memory_fd, RUN_CHECK))
+	if (!step_all(patched, memory_fd, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
 		return false;
 	/* First, as thunks are right with the old bytes, too, and profc may be killed in between.
 	 */
 	contexts_for_each(stopped, memory_fd, &search);
 	stopped_write_back(stopped);
-	if (step_all(patched, memory_fd, RUN_APPLY))
+	if (write_all(patched, stopped, memory_fd, RUN_APPLY, &search))
 		return true;
 	take_back(patched, stopped, memory_fd);
 	return false;

@@ -42,7 +42,8 @@ const struct patch *patched_before(const struct patched *patched, uint64_t addre
 bool patched_prepare(const struct patched *patched, int memory_fd);
 /*
  * In a stopped process: have the new bytes where the old ones are, and threads that stand within
- * them go on in the thunks. False, and nothing has changed, where other bytes are there.
+ * them go on in the thunks. False, and nothing has changed, where other bytes are there, or where
+ * one that was left asleep stands within them.
  */
 bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd);
 /*

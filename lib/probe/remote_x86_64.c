@@ -24,11 +24,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "probe/letting_go.h"
+#include "probe/sparing.h"
 #include "probe/willing.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "tracee/machine.h"
 #include "tracee/permission.h"
+#include "tracee/visit.h"
 
 /* `syscall; ret`, and what C libraries have as SA_RESTORER: `mov $15,%rax; syscall`. */
 static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
@@ -492,7 +494,7 @@ static void put_back(struct remote *remote)
 	bool is_changed = remote->is_entered;
 
 	if (!remote->is_adopted)
-		is_changed |= letting_go_fix_up(remote->tid, &regs, remote->is_group_stop);
+		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
 	/* In this order: without us it would go on with all signals blocked else. */
 	if (remote->is_entered)
 		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
@@ -527,9 +529,10 @@ static bool prepare(struct remote *remote)
 
 struct attempts {
 	struct remote *remote;
+	struct sparing *sparing;
 	bool found;
 	bool is_refused;
-	unsigned int nr, nr_filtered;
+	unsigned int nr, nr_filtered, nr_spared;
 };
 
 /* It would not stop before it is out of there: of vfork(2), as a rule. */
@@ -538,6 +541,24 @@ static bool is_uninterruptible(pid_t pid, pid_t tid)
 	struct proc_stat stat;
 
 	return proc_read_task_stat(pid, tid, &stat) && stat.state == 'D';
+}
+
+static bool seize(struct attempts *attempts, pid_t tid)
+{
+	struct proc_syscall syscall;
+	bool is_seized = false;
+
+	if (sparing_look(attempts->sparing, tid, &syscall) != SPARING_NOT) {
+		attempts->nr_spared++;
+	} else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		attempts->is_refused |= errno != ESRCH;
+		attempts->nr++;
+	} else {
+		is_seized = true;
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	}
+	sparing_leave(attempts->sparing);
+	return is_seized;
 }
 
 static bool try_thread(void *context, pid_t tid)
@@ -552,13 +573,10 @@ static bool try_thread(void *context, pid_t tid)
 	}
 	if (is_uninterruptible(remote->pid, tid))
 		return ++attempts->nr < TRIES_MAX;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
-		attempts->is_refused |= errno != ESRCH;
-		return ++attempts->nr < TRIES_MAX;
-	}
+	if (!seize(attempts, tid))
+		return attempts->nr < TRIES_MAX;
 	remote->tid = tid;
 	remote->is_entered = false;
-	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
 		forget(remote);
 		return ++attempts->nr < TRIES_MAX;
@@ -587,7 +605,7 @@ static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
 
 static bool all_are_filtered(const struct attempts *attempts)
 {
-	return attempts->nr_filtered && !attempts->nr;
+	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared;
 }
 
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
@@ -597,11 +615,13 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
 	struct timespec pause = {.tv_nsec = NS_PER_MS};
 	pid_t tgid;
-	struct attempts attempts = {.remote = made};
+	struct sparing sparing;
+	struct attempts attempts = {.remote = made, .sparing = &sparing};
 	int nr_threads, status = 0;
 
+	sparing_init(&sparing, pid);
 	do {
-		attempts.nr = attempts.nr_filtered = 0;
+		attempts.nr = attempts.nr_filtered = attempts.nr_spared = 0;
 		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
@@ -614,7 +634,8 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 		if (attempts.is_refused)
 			status = permission_to_trace(pid, &tgid, err);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		if (2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
+		/* Between two transfers there is little time. */
+		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
 	free(made);
@@ -627,6 +648,11 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 			       "all threads of process %d have a filter of system calls (seccomp), "
 			       "which may kill them for those that change its memory map",
 			       (int)pid);
+	if (attempts.nr_spared && !attempts.nr)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d is not stopped: that would cut a transfer of its thread "
+			       "%d short",
+			       (int)pid, (int)sparing.spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "no thread of process %d can be stopped that has room on its stack",
 		       (int)pid);

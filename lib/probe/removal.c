@@ -262,12 +262,13 @@ static int undo(const struct probe_access *access, struct region_header *header,
 		struct stopped stopped;
 		bool is_done;
 
-		if (stopped_begin(&stopped, access->pid, access->command, access->patience_ns,
-				  err) < 0)
+		if (stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
+				  access->patience_ns, err) < 0)
 			return err->code;
 		look_at(access, patched, states, header);
 		is_done = patched_undo(patched, &stopped, access->memory_fd, states) &&
-			  !heap_is_in_use(header, &stopped, access->memory_fd);
+			  !heap_is_in_use(header, &stopped, access->memory_fd) &&
+			  stopped_sleepers_sleep(&stopped);
 		is_done |= header->is_kept != 0;
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;

@@ -23,8 +23,10 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "probe/letting_go.h"
+#include "probe/sparing.h"
 #include "proc/read.h"
 #include "tracee/permission.h"
+#include "tracee/visit.h"
 
 /*
  * So long all threads are waited for in one go, and so much longer for each; those that have
@@ -32,27 +34,36 @@
  */
 #define STOP_NS	       (5 * NS_PER_MS)
 #define STOP_THREAD_NS (100 * NS_PER_US)
+/* On a busy machine some wait long for a CPU to stop on, as the others would: by and by for more.
+ */
+#define STOP_NS_MAX    (40 * NS_PER_MS)
+#define TRIES_PER_STEP 4
 /* Then it runs, at least half of the time, and is tried again. */
 #define AGAIN_NS (2 * NS_PER_MS)
 /* What does not stop is interrupted again. */
 #define ASK_AGAIN_NS (20 * NS_PER_MS)
+/* So long one that has woken may take to sleep again. */
+#define WOKEN_NS (100 * NS_PER_US)
 /* While a seizure takes longer than this the dead are reaped by another thread of ours. */
 #define WATCH_NS (20 * NS_PER_MS)
 
 enum attempt {
 	ATTEMPT_DONE,
 	ATTEMPT_AGAIN,
+	ATTEMPT_SPARED, /* a thread is amid a transfer */
 	ATTEMPT_GONE,
 	ATTEMPT_REFUSED,
 };
 
-static bool is_vfork(int64_t nr)
+/* It would stop only when its child has executed a program, or ended. */
+static bool is_in_vfork(const struct proc_syscall *syscall)
 {
 #if defined(SYS_vfork)
-	if (nr == SYS_vfork)
+	if (syscall->kind == PROC_SYSCALL_INSIDE && syscall->nr == SYS_vfork)
 		return true;
 #endif
-	return nr == SYS_clone || nr == SYS_clone3;
+	return syscall->kind == PROC_SYSCALL_INSIDE &&
+	       (syscall->nr == SYS_clone || syscall->nr == SYS_clone3);
 }
 
 static void pause_ns(uint64_t ns)
@@ -255,16 +266,119 @@ static bool is_known(const struct seizing *seizing, pid_t tid)
 	return false;
 }
 
-static bool seize(void *context, pid_t tid)
+static const struct stopped_sleeper *find_sleeper(const struct stopped *stopped, pid_t tid)
 {
-	struct seizing *seizing = context;
+	for (size_t i = 0; i < stopped->nr_sleepers; i++) {
+		if (stopped->sleepers[i].tid == tid)
+			return &stopped->sleepers[i];
+	}
+	return NULL;
+}
+
+/* It slept in the same call all the while that it was looked at: false, or *sleeper says where. */
+static bool look_at_sleep(struct stopped *stopped, struct stopped_sleeper *sleeper)
+{
+	struct proc_schedstat before, after;
+	struct proc_syscall syscall;
+	bool sleeps = proc_read_schedstat(sleeper->schedstat_fd, &before) && before.pcount &&
+		      sparing_look(stopped->sparing, sleeper->tid, &syscall) == SPARING_ASLEEP &&
+		      proc_read_schedstat(sleeper->schedstat_fd, &after) &&
+		      after.pcount == before.pcount;
+
+	sparing_leave(stopped->sparing);
+	if (!sleeps)
+		return false;
+	sleeper->pcount = before.pcount;
+	sleeper->sp = syscall.sp;
+	sleeper->pc = syscall.pc;
+	return true;
+}
+
+/* False: it does not sleep, or may not be left to that. */
+static bool leave_asleep(struct stopped *stopped, pid_t tid)
+{
+	struct stopped_sleeper sleeper = {.tid = tid};
+
+	if (!stopped->leaves_sleepers || stopped->nr_sleepers == STOPPED_SLEEPERS_MAX)
+		return false;
+	sleeper.schedstat_fd = proc_open_task_file(stopped->pid, tid, "schedstat");
+	if (sleeper.schedstat_fd >= 0 && look_at_sleep(stopped, &sleeper)) {
+		stopped->sleepers[stopped->nr_sleepers++] = sleeper;
+		return true;
+	}
+	if (sleeper.schedstat_fd >= 0)
+		close(sleeper.schedstat_fd);
+	return false;
+}
+
+static void forget_sleeper(struct stopped *stopped, size_t index)
+{
+	close(stopped->sleepers[index].schedstat_fd);
+	stopped->sleepers[index] = stopped->sleepers[--stopped->nr_sleepers];
+}
+
+static bool has_slept(const struct stopped_sleeper *sleeper)
+{
+	struct proc_schedstat now;
+
+	return proc_read_schedstat(sleeper->schedstat_fd, &now) && now.pcount == sleeper->pcount;
+}
+
+bool stopped_sleepers_sleep(const struct stopped *stopped)
+{
+	for (size_t i = 0; i < stopped->nr_sleepers; i++) {
+		if (!has_slept(&stopped->sleepers[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Those that have woken are to be looked at again. */
+static bool forget_woken(struct stopped *stopped)
+{
+	size_t nr = stopped->nr_sleepers;
+
+	for (size_t i = nr; i > 0; i--) {
+		if (!has_slept(&stopped->sleepers[i - 1]))
+			forget_sleeper(stopped, i - 1);
+	}
+	return stopped->nr_sleepers < nr;
+}
+
+/* One that has executed a program meanwhile has its leader's id. */
+static void interrupt(const struct stopped *stopped, pid_t tid)
+{
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
+		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
+}
+
+/*
+ * May it be interrupted now? If not it is left asleep, or all is to be tried again. Others stand
+ * already, and a look may take a tick of the kernel: only those are looked at that need it.
+ */
+static bool may_interrupt(struct seizing *seizing, pid_t tid)
+{
+	struct proc_syscall syscall;
+
+	switch (sparing_look_again(seizing->stopped->sparing, tid, &syscall)) {
+	case SPARING_NOT:
+		return true;
+	case SPARING_ASLEEP:
+		if (leave_asleep(seizing->stopped, tid))
+			return false;
+		break;
+	case SPARING_RUNNING:
+		break;
+	}
+	seizing->outcome = ATTEMPT_SPARED;
+	return false;
+}
+
+static bool seize_now(struct seizing *seizing, pid_t tid)
+{
 	struct stopped *stopped = seizing->stopped;
 	long seized;
 
-	if (is_known(seizing, tid)) {
-		seizing->nr_listed++;
-		return true;
-	}
 	if (stopped->nr == stopped->cap) { /* others read it: it stays where it is */
 		seizing->outcome = ATTEMPT_AGAIN;
 		return false;
@@ -283,10 +397,25 @@ static bool seize(void *context, pid_t tid)
 	if (!stopped->begun_ns)
 		stopped->begun_ns = clock_monotonic_ns();
 	seizing->found_new = true;
-	/* One that has executed a program meanwhile has its leader's id. */
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
-		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
+	interrupt(stopped, tid);
 	return true;
+}
+
+static bool seize(void *context, pid_t tid)
+{
+	struct seizing *seizing = context;
+	bool goes_on = true;
+
+	if (find_sleeper(seizing->stopped, tid))
+		return true;
+	if (is_known(seizing, tid)) {
+		seizing->nr_listed++;
+		return true;
+	}
+	if (may_interrupt(seizing, tid))
+		goes_on = seize_now(seizing, tid);
+	sparing_leave(seizing->stopped->sparing);
+	return goes_on && seizing->outcome == ATTEMPT_DONE;
 }
 
 static enum attempt stop_all(struct seizing *seizing)
@@ -295,6 +424,8 @@ static enum attempt stop_all(struct seizing *seizing)
 	uint64_t end_ns;
 
 	seizing->is_first = stopped->nr == 0;
+	if (!stopped->begun_ns)
+		stopped->begun_ns = clock_monotonic_ns();
 	do {
 		seizing->found_new = false;
 		seizing->nr_listed = 0;
@@ -303,25 +434,21 @@ static enum attempt stop_all(struct seizing *seizing)
 		if (seizing->outcome != ATTEMPT_DONE)
 			return seizing->outcome;
 		seizing->is_first = false;
-		end_ns = stopped->begun_ns + STOP_NS + stopped->nr * STOP_THREAD_NS;
+		end_ns = stopped->begun_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;
+		seizing->found_new |= forget_woken(stopped);
+		if (seizing->found_new && clock_monotonic_ns() >= end_ns)
+			return ATTEMPT_AGAIN;
 	} while (seizing->found_new);
-	return stopped->nr ? ATTEMPT_DONE : ATTEMPT_GONE;
+	return stopped->nr + stopped->nr_sleepers ? ATTEMPT_DONE : ATTEMPT_GONE;
 }
 
-static void let_go_of_stopped(struct stopped *stopped)
+/* The others have been let go. */
+static void keep_pending(struct stopped *stopped)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < stopped->nr; i++) {
-		struct stopped_thread *thread = &stopped->threads[i];
-
-		if (thread->is_stopped && !thread->is_adopted && read_regs(thread))
-			thread->is_changed = letting_go_fix_up(thread->tid, &thread->regs,
-							       thread->is_group_stop);
-	}
-	let_go(stopped);
 	for (size_t i = 0; i < stopped->nr; i++) {
 		if (!stopped->threads[i].is_stopped)
 			stopped->threads[nr++] = stopped->threads[i];
@@ -329,10 +456,27 @@ static void let_go_of_stopped(struct stopped *stopped)
 	stopped->nr = nr;
 }
 
+static void let_go_of_stopped(struct stopped *stopped)
+{
+
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped_thread *thread = &stopped->threads[i];
+
+		if (thread->is_stopped && !thread->is_adopted && read_regs(thread))
+			thread->is_changed =
+				visit_fix_up(thread->tid, &thread->regs, thread->is_group_stop);
+	}
+	let_go(stopped);
+	keep_pending(stopped);
+}
+
 /* What was interrupted must stop, or die, before it can be let go: each as soon as it does. */
 static void give_up(struct stopped *stopped)
 {
 	uint64_t asked_ns = clock_monotonic_ns();
+
+	while (stopped->nr_sleepers)
+		forget_sleeper(stopped, stopped->nr_sleepers - 1);
 
 	for (;;) {
 		collect(stopped, 0);
@@ -350,25 +494,18 @@ static void give_up(struct stopped *stopped)
 		letting_go_of(stopped->pid, stopped->command);
 }
 
-/* It would stop only when its child has executed a program, or ended. */
-static bool is_in_vfork(pid_t pid, pid_t tid)
-{
-	struct proc_stat stat;
-	struct proc_syscall call;
-	cleanup_close int fd = -1;
-
-	if (!proc_read_task_stat(pid, tid, &stat) || stat.state != 'D')
-		return false;
-	fd = proc_open_task_file(pid, tid, "syscall");
-	return fd >= 0 && proc_read_syscall(fd, &call) && call.kind == PROC_SYSCALL_INSIDE &&
-	       is_vfork(call.nr);
-}
-
-static bool look_for_vfork(void *context, pid_t tid)
+/* Nothing is stopped in vain. */
+static bool look_before(void *context, pid_t tid)
 {
 	struct seizing *seizing = context;
+	struct stopped *stopped = seizing->stopped;
+	struct proc_syscall syscall;
+	enum sparing_look look = sparing_look(stopped->sparing, tid, &syscall);
 
-	if (is_in_vfork(seizing->stopped->pid, tid))
+	sparing_leave(stopped->sparing);
+	if (look == SPARING_RUNNING || (look == SPARING_ASLEEP && !stopped->leaves_sleepers))
+		seizing->outcome = ATTEMPT_SPARED;
+	else if (is_in_vfork(&syscall))
 		seizing->outcome = ATTEMPT_AGAIN;
 	return seizing->outcome == ATTEMPT_DONE;
 }
@@ -387,12 +524,13 @@ static void reserve(struct stopped *stopped)
 static enum attempt attempt(struct stopped *stopped)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
-	enum attempt outcome = ATTEMPT_AGAIN;
+	enum attempt outcome;
 
 	reserve(stopped);
-	if (proc_for_each_task(stopped->pid, look_for_vfork, &seizing) <= 0)
+	if (proc_for_each_task(stopped->pid, look_before, &seizing) <= 0)
 		return ATTEMPT_GONE;
-	if (seizing.outcome == ATTEMPT_DONE)
+	outcome = seizing.outcome;
+	if (outcome == ATTEMPT_DONE)
 		outcome = stop_all(&seizing);
 	for (size_t i = 0; outcome == ATTEMPT_DONE && i < stopped->nr; i++) {
 		if (!read_regs(&stopped->threads[i]))
@@ -416,8 +554,12 @@ static void release(struct stopped *stopped)
 	stopped->held_ns = clock_monotonic_ns() - stopped->begun_ns;
 	if (stopped->watch)
 		end_watch(stopped->watch);
+	while (stopped->nr_sleepers)
+		forget_sleeper(stopped, stopped->nr_sleepers - 1);
+	free(stopped->sparing);
 	free(stopped->watch);
 	free(stopped->threads);
+	stopped->sparing = NULL;
 	stopped->watch = NULL;
 	stopped->threads = NULL;
 	stopped->nr = stopped->cap = 0;
@@ -438,14 +580,20 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 {
 	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
 	enum attempt outcome;
-	pid_t tgid;
+	unsigned int nr_tries = 0;
+	pid_t tgid, spared;
 
+	stopped->stop_ns = STOP_NS;
+	stopped->sparing = xcalloc(1, sizeof(*stopped->sparing));
+	sparing_init(stopped->sparing, stopped->pid);
 	stopped->watch = begin_watch(stopped);
 	for (;;) {
 		begin_anew(stopped);
 		outcome = attempt(stopped);
 		if (outcome == ATTEMPT_DONE)
 			return 0;
+		if (outcome == ATTEMPT_AGAIN && ++nr_tries % TRIES_PER_STEP == 0)
+			stopped->stop_ns = min_u64(2 * stopped->stop_ns, STOP_NS_MAX);
 		if (outcome == ATTEMPT_GONE ||
 		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid)) ||
 		    clock_monotonic_ns() >= end_ns)
@@ -453,6 +601,7 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 		pause_ns(max_u64(AGAIN_NS,
 				 stopped->begun_ns ? clock_monotonic_ns() - stopped->begun_ns : 0));
 	}
+	spared = stopped->sparing->spared;
 	release(stopped);
 	if (outcome == ATTEMPT_GONE)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)stopped->pid);
@@ -461,22 +610,72 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	if (outcome == ATTEMPT_REFUSED)
 		return err_set(err, ERR_PERMISSION, "process %d may not be traced",
 			       (int)stopped->pid);
+	if (outcome == ATTEMPT_SPARED)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d is not stopped: that would cut a transfer of its thread "
+			       "%d short",
+			       (int)stopped->pid, (int)spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "process %d cannot be stopped: a thread of it does not stop",
 		       (int)stopped->pid);
 }
 
-int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
-		  struct err *err)
+int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stopped_extent extent,
+		  uint64_t patience_ns, struct err *err)
 {
-	*stopped = (struct stopped){.pid = pid, .command = command};
+	*stopped = (struct stopped){
+		.pid = pid, .command = command, .leaves_sleepers = extent == STOPPED_BUT_ASLEEP};
 	return begin(stopped, patience_ns, err);
 }
 
 int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, struct err *err)
 {
-	*stopped = (struct stopped){.pid = command, .command = command, .is_adopted = true};
+	*stopped = (struct stopped){
+		.pid = command, .command = command, .is_adopted = true, .leaves_sleepers = true};
 	return begin(stopped, patience_ns, err);
+}
+
+/* It has woken, and runs: stop it as the others. What has stopped has not moved from there. */
+static void stop_woken(struct stopped *stopped, pid_t tid)
+{
+	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
+
+	if (seize_now(&seizing, tid) && seizing.outcome == ATTEMPT_DONE) {
+		collect_until(stopped, clock_monotonic_ns() + STOP_NS);
+		for (size_t i = 0; i < stopped->nr; i++) {
+			struct stopped_thread *thread = &stopped->threads[i];
+
+			if (thread->tid == tid && thread->is_stopped)
+				read_regs(thread);
+		}
+	}
+}
+
+static void hold_woken(struct stopped *stopped, size_t index)
+{
+	struct stopped_sleeper *sleeper = &stopped->sleepers[index];
+	uint64_t end_ns = clock_monotonic_ns() + WOKEN_NS;
+	pid_t tid = sleeper->tid;
+
+	do {
+		if (look_at_sleep(stopped, sleeper))
+			return;
+	} while (clock_monotonic_ns() < end_ns);
+	forget_sleeper(stopped, index);
+	stop_woken(stopped, tid);
+}
+
+bool stopped_hold(struct stopped *stopped)
+{
+	bool has_woken = false;
+
+	for (size_t i = stopped->nr_sleepers; i > 0; i--) {
+		if (has_slept(&stopped->sleepers[i - 1]))
+			continue;
+		has_woken = true;
+		hold_woken(stopped, i - 1);
+	}
+	return has_woken;
 }
 
 void stopped_write_back(struct stopped *stopped)
@@ -512,9 +711,13 @@ void stopped_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
-		thread->is_changed |=
-			letting_go_fix_up(thread->tid, &thread->regs, thread->is_group_stop);
+		thread->is_changed |= thread->is_stopped && visit_fix_up(thread->tid, &thread->regs,
+									 thread->is_group_stop);
 	}
 	let_go(stopped);
+	/* One that has woken may have been interrupted, and not have stopped yet. */
+	keep_pending(stopped);
+	if (stopped->nr)
+		give_up(stopped);
 	release(stopped);
 }

@@ -9,6 +9,7 @@
 #include <sys/user.h>
 
 struct err;
+struct sparing;
 struct watch;
 
 /*
@@ -26,35 +27,67 @@ struct stopped_thread {
 	struct user_regs_struct regs;
 };
 
+/*
+ * A thread that sleeps amid a transfer, which a stop would cut short: it is not traced, and sleeps
+ * on. Nothing of it changes as long as it has not been scheduled in.
+ */
+struct stopped_sleeper {
+	pid_t tid;
+	int schedstat_fd;
+	uint64_t pcount; /* times scheduled in */
+	uint64_t sp, pc; /* to which the call returns */
+};
+
+#define STOPPED_SLEEPERS_MAX 64
+
 struct stopped {
 	pid_t pid;
 	pid_t command;	 /* a child of ours that is left to be reaped by others; or 0 */
 	bool is_adopted; /* its first thread was stopped before, and stays so */
 	struct stopped_thread *threads; /* owned */
 	size_t nr, cap;
-	struct watch *watch; /* owned */
-	uint64_t begun_ns;   /* CLOCK_MONOTONIC: when the first was interrupted */
-	uint64_t held_ns;    /* after stopped_end(): since then */
+	struct stopped_sleeper sleepers[STOPPED_SLEEPERS_MAX];
+	size_t nr_sleepers;
+	bool leaves_sleepers;	 /* else it waits until there are none */
+	struct sparing *sparing; /* owned */
+	struct watch *watch;	 /* owned */
+	uint64_t stop_ns;	 /* so long they are waited for */
+	uint64_t begun_ns;	 /* CLOCK_MONOTONIC: when the first was interrupted */
+	uint64_t held_ns;	 /* after stopped_end(): since then */
+};
+
+/* Which threads stand. */
+enum stopped_extent {
+	STOPPED_ALL,	    /* all, with their registers */
+	STOPPED_BUT_ASLEEP, /* all but those that sleep amid a transfer */
 };
 
 /*
- * Stop all threads of `pid`, those born meanwhile included, and read their registers. A process
+ * Stop the threads of `pid`, those born meanwhile included, and read their registers. A process
  * that cannot be stopped within some milliseconds (one of its threads is in vfork(2), it executes
- * a program, or another thread of ours visits it) runs on, and it is tried again for `patience_ns`.
- * ERR_GONE; ERR_PERMISSION: another traces it; ERR_UNSUPPORTED: it could not be stopped in that
- * time. Nothing is stopped where it fails. If it is `command`, a child of ours that has ended, it
- * is left to be reaped by others.
+ * a program, or another thread of ours visits it) runs on, and it is tried again for `patience_ns`;
+ * so does one of which a thread is amid a transfer, but for those that sleep in one and are left to
+ * that. ERR_GONE; ERR_PERMISSION: another traces it; ERR_UNSUPPORTED: it could not be stopped in
+ * that time. Nothing is stopped where it fails. If it is `command`, a child of ours that has ended,
+ * it is left to be reaped by others.
  * No call gives EINTR for it, and most waits end when they would. Those that know no rest of their
- * time-out (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it,
- * and a large transfer (write to a pipe, recv with MSG_WAITALL) returns with what it has got.
+ * time-out (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it.
  */
-int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, uint64_t patience_ns,
-		  struct err *err);
+int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stopped_extent extent,
+		  uint64_t patience_ns, struct err *err);
 /*
  * The same for a command whose first thread this thread of ours has stopped already, and which
  * stays stopped: its libraries may have made other threads before the program begins.
  */
 int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, struct err *err);
+/* Have all sleepers slept since they were seen? Then nothing that they have has changed. */
+bool stopped_sleepers_sleep(const struct stopped *stopped);
+/*
+ * Before memory is written that a sleeper might come upon: one that has woken, and sleeps amid a
+ * transfer again, is seen anew; another one is stopped, as all. True if any has woken: whatever was
+ * found of sleepers and threads is to be found again.
+ */
+bool stopped_hold(struct stopped *stopped);
 /* Where a thread has its own data by the ABI, as the C library set it; 0: nowhere. */
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread);
 /* Write back registers that have changed, at once: what they are changed to holds already. */

@@ -15,6 +15,7 @@
 #include "sampler/waits_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
+#include "tracee/transfer.h"
 
 #define LONGEST_DUE_NS	  NS_PER_SEC
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
@@ -153,7 +154,8 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 	if (sampler->session->sees_kernel_stacks) {
 		if (stat->cpu != sched_getcpu())
 			return true;
-		if (!tracee_is_in_transfer(&thread->roster->tracee))
+		if (transfer_on_stack(thread->process->roster->pid, thread->roster->tracee.tid) !=
+		    TRANSFER_STACK_AMID)
 			return false;
 		guard_transfer(sampler, thread);
 		return true;

@@ -136,6 +136,11 @@ bool syscall_transfers(int64_t nr, const uint64_t args[6])
 	       (bytes_of(nr, args) > SHORT_BYTES || waits_for_all(nr, args));
 }
 
+bool syscall_goes_on(int64_t nr)
+{
+	return nr == SYS_connect;
+}
+
 bool syscall_reads(int64_t nr)
 {
 	return has_trait(nr, TRANSFERS) && has_trait(nr, RESTARTS);

@@ -22,6 +22,8 @@ bool syscall_waits(int64_t nr);
  */
 bool syscall_transfers(int64_t nr, const uint64_t args[6]);
 
+/* Does it go on by itself when it is interrupted, so that to make it again is an error? */
+bool syscall_goes_on(int64_t nr);
 /* Does it read from the descriptor that is its first argument? */
 bool syscall_reads(int64_t nr);
 /*

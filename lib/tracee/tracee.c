@@ -13,7 +13,6 @@
 #include "base/minmax.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
-#include "syscall/traits.h"
 #include "tracee/tracee_priv.h"
 
 static const char *const file_names[NR_TRACEE_FILES] = {
@@ -160,22 +159,10 @@ void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 	snapshot->thread_pointer = tracee->stacks.thread_pointer;
 }
 
-/* Lines of it are short, and more than these are never needed. */
-#define KERNEL_STACK_BYTES 4096
-
 bool tracee_may_see_kernel_stacks(void)
 {
 	cleanup_close int fd = open("/proc/self/stack", O_RDONLY | O_CLOEXEC);
 	char byte;
 
 	return fd >= 0 && read(fd, &byte, 1) >= 0;
-}
-
-bool tracee_is_in_transfer(const struct tracee *tracee)
-{
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "stack");
-	char text[KERNEL_STACK_BYTES];
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-	return got > 0 && kernel_stack_shows_transfer(text, (size_t)got);
 }

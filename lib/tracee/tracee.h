@@ -103,10 +103,5 @@ enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat
 
 /* Does the kernel show us the kernel stacks of others (CAP_SYS_ADMIN)? */
 bool tracee_may_see_kernel_stacks(void);
-/*
- * Is it in the midst of a transfer that a stop would cut short, as its kernel stack shows? Of a
- * thread that is on a CPU that shows nothing.
- */
-bool tracee_is_in_transfer(const struct tracee *tracee);
 
 #endif

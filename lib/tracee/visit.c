@@ -85,19 +85,15 @@ static bool is_filtered(pid_t tid)
 	return proc_read_status(tid, &status) && status.seccomp;
 }
 
-/*
- * A call that our stop interrupted with EINTR is made to restart; a genuine signal that comes with
- * it still gives EINTR, for the kernel decides after we have detached.
- */
-static void fix_up(struct visit *visit, struct user_regs_struct *regs, enum machine_call call)
+bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 {
-	if (visit->is_group_stop)
-		return; /* which has interrupted it before us */
-	if (call == MACHINE_CALL_EINTR ||
-	    (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(visit->stopped_tid)))
-		visit->was_fixed_up = machine_restart_call(regs, call);
-	if (visit->was_fixed_up)
-		set_regs(visit->stopped_tid, regs);
+	enum machine_call call = machine_call(regs);
+
+	if (is_group_stop)
+		return false; /* which has interrupted it before us */
+	if (call == MACHINE_CALL_EINTR || (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(tid)))
+		return machine_restart_call(regs, call);
+	return false;
 }
 
 /* Where a program began is asked once, at the first stop of its main thread. */
@@ -114,7 +110,6 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 {
 	struct proc_schedstat clocks;
 	struct user_regs_struct regs;
-	enum machine_call call;
 
 	tracee_begin_snapshot(tracee, snapshot);
 	snapshot->time_ns = visit->stopped_ns;
@@ -125,11 +120,12 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
-		call = machine_call(&regs);
-		if (call > MACHINE_CALL_COMPLETE)
+		if (machine_call(&regs) > MACHINE_CALL_COMPLETE)
 			snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
-		fix_up(visit, &regs, call);
+		visit->was_fixed_up = visit_fix_up(visit->stopped_tid, &regs, visit->is_group_stop);
+		if (visit->was_fixed_up)
+			set_regs(visit->stopped_tid, &regs);
 	}
 	if (!tracee_clocks(tracee, &clocks))
 		return false;

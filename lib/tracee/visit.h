@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 #include "proc/task.h"
 
@@ -60,6 +61,12 @@ void visit_ask_again(const struct visit *visit);
  */
 bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot);
+/*
+ * In the registers of a stopped thread, make a call that our stop interrupted with EINTR restart; a
+ * genuine signal that comes with it still gives EINTR, for the kernel decides after we have
+ * detached. False: there is nothing to write back. Used wherever a thread is let go.
+ */
+bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop);
 /* STOPPED: undo what the stop did to its system call, and detach. */
 void visit_end(struct visit *visit);
 

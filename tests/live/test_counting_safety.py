@@ -134,16 +134,58 @@ class Registers(LiveCase):
 
 
 class Waits(LiveCase):
+    """Each thread is to stand twice, for the probes to come and to go; most are asleep then."""
+
+    def install(self, pid, function, **user):
+        """Put probes in and take them out, twice; on a busy machine that may be refused."""
+        nr_done = 0
+        for _ in range(8):
+            options = ("-d", "0.05", "--no-cpu", "--count", f"^{function}$")
+            path = self.path("installed.data")
+            done = subprocess.run(
+                [PROFC, "attach", "-p", str(pid), "-o", path, *options],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+                **user,
+            )
+            if done.returncode == 0:
+                self.assertNotIn("stay", done.stderr)
+                nr_done += 1
+            else:
+                self.assertRegex(done.stderr, "stopped|exited|has ended")
+            if nr_done == 2 or procfs.state(pid) in ("gone", "Z"):
+                break
+        self.assertGreater(nr_done, 0)
+
     def test_no_wait_ends_early(self):
-        """Each is stopped twice, for the probes to come and to go; most were asleep then."""
-        with Running([build("blocking_calls", more=MORE_WAITS), "4000"]) as target:
+        with Running([build("blocking_calls", more=MORE_WAITS), "8000"]) as target:
             target.wait_ready()
-            for _ in range(3):
-                attach(self.directory, target.pid, "-d", "0.05", "--count", "^judge$|^case_main$")
+            self.install(target.pid, "case_main")
             cases = target.finish()
         self.assertGreater(len(cases), 40)
         for case in cases:
-            self.assertEqual(case["eintr"], 0, case)
+            with self.subTest(call=case["name"]):
+                self.assertEqual((case["eintr"], case["shorts"]), (0, 0), case)
+
+    def check_transfers(self, program, **user):
+        with Running([program], **user) as target:
+            target.wait_ready()
+            self.install(target.pid, "counted_call", **user)
+            self.assertUntouched(target.pid)
+            cases = target.finish()
+        self.assertEqual(len(cases), 4)
+        for case in cases:
+            with self.subTest(call=case["name"]):
+                self.assertGreater(case["calls"], 0)
+                self.assertEqual((case["shorts"], case["failed"]), (0, 0), case)
+
+    def test_no_transfer_is_cut_short(self):
+        self.check_transfers(build("transfers_in_parts"))
+
+    def test_no_transfer_of_an_ordinary_user_is_cut_short(self):
+        user = self.ordinary_user()
+        program = self.public(build("transfers_in_parts"))
+        os.chmod(self.directory, 0o777)
+        self.check_transfers(program, **user)
 
 
 class Killed(LiveCase):

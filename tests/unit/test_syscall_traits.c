@@ -95,6 +95,8 @@ static void test_traits__restarts_unseen_only_what_keeps_its_time(void **state)
 	assert_false(syscall_restarts_unseen(SYS_recvfrom, all_bytes));
 	assert_false(syscall_restarts_unseen(SYS_write, none));
 	assert_false(syscall_restarts_unseen(SYS_getpid, none));
+	assert_true(syscall_goes_on(SYS_connect));
+	assert_false(syscall_goes_on(SYS_accept));
 }
 
 int main(void)

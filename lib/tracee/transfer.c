@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which threads are in the midst of a transfer. */
+#include "tracee/transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "proc/read.h"
+#include "syscall/traits.h"
+
+/* Lines of it are short, and more than these are never needed. */
+#define KERNEL_STACK_BYTES 4096
+
+/* A terminal may have given it a part by now, which it would return (VMIN of termios(3)). */
+static bool reads_device(pid_t pid, const struct proc_syscall *syscall)
+{
+	static const char devices[] = "/dev/";
+	char name[32], target[sizeof(devices)];
+
+	if (!syscall_reads(syscall->nr))
+		return false;
+	snprintf(name, sizeof(name), "fd/%d", (int)syscall->args[0]);
+	return proc_read_process_link(pid, name, target, sizeof(target)) &&
+	       strcmp(target, devices) == 0;
+}
+
+bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
+{
+	return syscall->kind == PROC_SYSCALL_INSIDE &&
+	       (syscall_transfers(syscall->nr, syscall->args) || reads_device(pid, syscall));
+}
+
+bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)
+{
+	if (syscall->kind == PROC_SYSCALL_INSIDE && syscall_goes_on(syscall->nr))
+		return true;
+	return transfer_is_made(pid, syscall) &&
+	       (!syscall_restarts_unseen(syscall->nr, syscall->args) || reads_device(pid, syscall));
+}
+
+enum transfer_stack transfer_on_stack(pid_t pid, pid_t tid)
+{
+	cleanup_close int fd = proc_open_task_file(pid, tid, "stack");
+	char text[KERNEL_STACK_BYTES];
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	if (got <= 0)
+		return TRANSFER_STACK_HIDDEN;
+	return kernel_stack_shows_transfer(text, (size_t)got) ? TRANSFER_STACK_AMID
+							      : TRANSFER_STACK_OUTSIDE;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_TRACEE_TRANSFER_H
+#define PROFC_TRACEE_TRANSFER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct proc_syscall;
+
+/*
+ * Transfers that a stop would cut short (syscall/traits.h), as far as /proc shows them. Nothing is
+ * stopped.
+ */
+
+/* Does a thread of `pid` that is in this call move bytes, many or for long? */
+bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall);
+/*
+ * Asleep in it, may it have moved some, which it would return if it were stopped? The same is told
+ * of a connection that is being made: to make that again would fail.
+ */
+bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall);
+
+/* What the kernel stack of a thread shows, to those who may see it. */
+enum transfer_stack {
+	TRANSFER_STACK_HIDDEN, /* it is on a CPU, or we may not see it */
+	TRANSFER_STACK_AMID,   /* in the midst of a transfer */
+	TRANSFER_STACK_OUTSIDE,
+};
+
+enum transfer_stack transfer_on_stack(pid_t pid, pid_t tid);
+
+#endif
