@@ -176,10 +176,8 @@ bool prober_has_probes(const struct probed_process *process); /* its own or inhe
 /* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
 					       uint64_t address);
-/*
- * Read again whom a call through a word leads to, or all of them: until it is made for the first
- * time that may be an entry of the file's own PLT. Under `lock`.
- */
+/* Read again where calls through words lead: at first that may be an entry of the file's own PLT.
+ * Under `lock`. */
 void prober_read_callee(const struct probed_process *process, struct counted_place *place);
 void prober_read_callees(struct probed_process *process);
 
