@@ -100,7 +100,7 @@ heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings 
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-gates
+.PHONY: check check-installed check-unit check-live check-gates check-intervals
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
@@ -254,6 +254,10 @@ check-live: programs
 check-gates lint: programs
 	@$(RUN) gates
 
+# RUNS=100 SERIES= MS=700
+check-intervals: all
+	@BUILD=$(BUILD) tests/intervals/run
+
 bench: all $(BENCH_PROGRAMS)
 	@BUILD=$(BUILD) tests/bench/run
 
@@ -344,6 +348,7 @@ help:
 	@echo "                   PROGRAMS=quick, or all: also linters, and what tests profile"
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
+	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES="
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
 	@echo "make bench         speed and overhead, side by side with other tools"
 	@echo "make format        rewrite all C sources in the house style"

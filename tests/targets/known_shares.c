@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
+ * them as JSON: known_shares cpu|blocked|memory MS. Threads of other programs may be on its CPU.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* --- CPU time --- */
+
+static int64_t spent_a, spent_b, calls_a, calls_b;
+
+static void spin(int64_t ns)
+{
+	int64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+__attribute__((noinline)) static void work_a(void)
+{
+	spin(100000);
+	calls_a++;
+}
+
+__attribute__((noinline)) static void work_b(void)
+{
+	spin(300000);
+	calls_b++;
+}
+
+static void compute(int64_t end)
+{
+	while (now_ns(CLOCK_MONOTONIC) < end) {
+		int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID), between;
+
+		work_a();
+		between = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		work_b();
+		spent_a += between - begun;
+		spent_b += now_ns(CLOCK_THREAD_CPUTIME_ID) - between;
+	}
+	printf("{\"function\":\"work_a\",\"pct\":%f,\"per_call_ns\":%f}\n",
+	       100.0 * (double)spent_a / (double)(spent_a + spent_b),
+	       (double)spent_a / (double)calls_a);
+}
+
+/* --- time off the CPU, without that in which it waits for one --- */
+
+static int schedstat;
+
+static int64_t used_and_waited_ns(void)
+{
+	long used = 0, waited = 0;
+	char text[100] = "";
+
+	if (pread(schedstat, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%ld %ld", &used, &waited) != 2)
+		exit(2);
+	return used + waited;
+}
+
+static int64_t sleep_for(int64_t ns)
+{
+	struct timespec time = {.tv_nsec = ns};
+	int64_t awake = used_and_waited_ns(), begun = now_ns(CLOCK_MONOTONIC);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &time, &time) == EINTR)
+		;
+	begun = now_ns(CLOCK_MONOTONIC) - begun;
+	return begun - (used_and_waited_ns() - awake);
+}
+
+__attribute__((noinline)) static void nap_a(void)
+{
+	spent_a += sleep_for(500000);
+}
+
+__attribute__((noinline)) static void nap_b(void)
+{
+	spent_b += sleep_for(2000000);
+}
+
+static void sleep_in_turns(int64_t end)
+{
+	schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	while (now_ns(CLOCK_MONOTONIC) < end) {
+		nap_a();
+		nap_b();
+	}
+	printf("{\"function\":\"nap_a\",\"pct\":%f}\n",
+	       100.0 * (double)spent_a / (double)(spent_a + spent_b));
+}
+
+/* --- memory --- */
+
+static void *volatile kept;
+
+__attribute__((noinline)) static void make_large(void)
+{
+	kept = malloc(1 << 20);
+}
+
+__attribute__((noinline)) static void make_middle(void)
+{
+	kept = malloc(1 << 17);
+}
+
+__attribute__((noinline)) static void make_small(void)
+{
+	kept = malloc(3000);
+}
+
+static void allocate(void)
+{
+	for (int i = 0; i < 300; i++) {
+		make_large();
+		for (int k = 0; k < 3; k++)
+			make_middle();
+		for (int k = 0; k < 60; k++)
+			make_small();
+	}
+	printf("{\"function\":\"make_large\",\"bytes\":%d}\n", 300 << 20);
+	printf("{\"function\":\"make_middle\",\"bytes\":%d}\n", 900 << 17);
+	printf("{\"function\":\"make_small\",\"bytes\":%d}\n", 300 * 60 * 3000);
+}
+
+/* To the last CPU that it may have. */
+static void bind(void)
+{
+	cpu_set_t may, one;
+	int last = 0;
+
+	CPU_ZERO(&one);
+	if (sched_getaffinity(0, sizeof(may), &may))
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &may))
+			last = cpu;
+	CPU_SET(last, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+int main(int argc, char **argv)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + (argc > 2 ? atoi(argv[2]) : 0) * INT64_C(1000000);
+
+	if (argc != 3)
+		return 2;
+	bind();
+	if (strcmp(argv[1], "cpu") == 0)
+		compute(end);
+	else if (strcmp(argv[1], "blocked") == 0)
+		sleep_in_turns(end);
+	else
+		allocate();
+	return 0;
+}
