@@ -199,6 +199,9 @@ $(BUILD)/sanitized/%.o: %.c
 $(BUILD)/sanitized/cmd/version.o: $(BUILD)/commit
 $(BUILD)/sanitized/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' -DPROFC_FLAGS='""'
 
+.PHONY: sanitized
+sanitized: $(BUILD)/sanitized/profc
+
 $(BUILD)/sanitized/profc: $(SANITIZED:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/libprofc.a
 	$(call say,LD)$(LINK) $(SANITIZE_CFLAGS) -o $@ $^ $(LIBS)
 

@@ -33,7 +33,7 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	bool is_first = true;
 
 	ticks_hz = counter(profile, "frequency_hz_effective") / 1000;
-	if (meta->duration_ns < NS_PER_SEC || !meta->frequency_hz || !ticks ||
+	if (meta->duration_ns < NS_PER_SEC || !meta->frequency_hz || ticks <= 0 ||
 	    ticks_hz * taken >= GOOD_SHARE * meta->frequency_hz)
 		return false;
 	buf_printf(out, "sampled at %.0f Hz of %u", ticks_hz * taken, meta->frequency_hz);

@@ -333,12 +333,12 @@ static void begin_step(struct walk *walk)
 	switch (walk->step) {
 	case STEP_PLACE:
 		walk->step = STEP_WAIT;
-		time_ns = going->waits_ns ? some_time(walk, going->waits_ns, 1) : 0;
+		time_ns = going->waits_ns > 0 ? some_time(walk, going->waits_ns, 1) : 0;
 		break;
 	case STEP_WAIT:
 		walk->step = STEP_BETWEEN;
 		walk->pcount++;
-		time_ns = going->between_ns ? some_time(walk, going->between_ns, 0.5) : 0;
+		time_ns = going->between_ns > 0 ? some_time(walk, going->between_ns, 0.5) : 0;
 		break;
 	case STEP_BETWEEN:
 	default:
