@@ -3,6 +3,7 @@
 #ifndef PROFC_BASE_MINMAX_H
 #define PROFC_BASE_MINMAX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline uint64_t max_u64(uint64_t a, uint64_t b)
@@ -13,6 +14,15 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/*
+ * May one part of a sum, which is at most `max`, be changed like that, if no part may take more
+ * than half of what the others leave? So one that is out of all proportion leaves room for others.
+ */
+static inline bool part_has_room(uint64_t sum, uint64_t former, uint64_t now, uint64_t max)
+{
+	return now == former || now <= (max - (sum - former)) / 2;
 }
 
 #endif

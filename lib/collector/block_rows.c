@@ -14,6 +14,14 @@
 #include "profile/profile.h"
 #include "profile/signed_stacks.h"
 
+/* Of all blocks that there were: sizes, means and number, as a profile may have them. */
+struct block_sums {
+	uint64_t *of_process; /* owned; by serial */
+	size_t nr, cap;
+	uint64_t all;
+	uint64_t nr_refused;
+};
+
 struct block_rows {
 	struct profile *profile; /* borrowed */
 	struct live_blocks blocks;
@@ -24,6 +32,7 @@ struct block_rows {
 	struct signed_stacks signed_stacks;
 	int64_t nr_cut_maps;  /* of which a part was unmapped */
 	uint64_t last_row_ns; /* of the profile: rows are in the order of time */
+	struct block_sums sums;
 };
 
 struct block_rows *block_rows_new(struct profile *profile, bool has_all)
@@ -44,7 +53,31 @@ void block_rows_free(struct block_rows *rows)
 	live_blocks_release(&rows->moving);
 	heap_gather_release(rows->all);
 	signed_stacks_release(&rows->signed_stacks);
+	free(rows->sums.of_process);
 	free(rows);
+}
+
+/* What a process says of its blocks need not be true: their sum is to stay one that fits. */
+static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_bytes,
+		     uint64_t mean_bytes)
+{
+	struct block_sums *sums = &rows->sums;
+	uint64_t former, now;
+
+	while (sums->nr <= process) {
+		ARRAY_GROW(sums->of_process, sums->nr, sums->cap);
+		sums->of_process[sums->nr++] = 0;
+	}
+	former = sums->of_process[process];
+	now = former + 1 + min_u64(size_bytes, HEAP_TOTAL_MAX) +
+	      min_u64(mean_bytes, HEAP_TOTAL_MAX);
+	if (!part_has_room(sums->all, former, now, HEAP_TOTAL_MAX)) {
+		sums->nr_refused++;
+		return false;
+	}
+	sums->of_process[process] = now;
+	sums->all += now - former;
+	return true;
 }
 
 bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block)
@@ -61,7 +94,7 @@ static void begin_one_of_all(struct block_rows *rows, const struct message_block
 							       .signer = block->signer,
 							       .stack = seen->stack,
 							       .end = seen->end});
-	if (!block->address)
+	if (!block->address || !has_room(rows, block->process, block->size_bytes, 0))
 		return;
 	heap_gather_add(rows->all, &(const struct heap_block){.address = block->address,
 							      .size_bytes = block->size_bytes,
@@ -98,7 +131,7 @@ static void begin_map(struct block_rows *rows, const struct message_block *block
 {
 	uint32_t index;
 
-	if (!block->address)
+	if (!block->address || !has_room(rows, block->process, row->size_bytes, row->mean_bytes))
 		return;
 	index = rows->all ? heap_gather_add_map(rows->all, row)
 			  : profile_add_allocation(rows->profile, row);
@@ -132,8 +165,9 @@ void block_rows_begin(struct block_rows *rows, const struct message_block *block
 		begin_map(rows, block, seen, &row);
 		return;
 	}
-	live_blocks_add(&rows->blocks, block->process, block->address,
-			profile_add_allocation(rows->profile, &row));
+	if (has_room(rows, block->process, row.size_bytes, row.mean_bytes))
+		live_blocks_add(&rows->blocks, block->process, block->address,
+				profile_add_allocation(rows->profile, &row));
 }
 
 static void keep(struct block_rows *rows, const struct message_block *block)
@@ -185,6 +219,8 @@ static void allocated(struct block_rows *rows, const struct message_blocks *bloc
 	const struct signed_stack *found =
 		signed_stacks_find(&rows->signed_stacks, blocks->signer, row->signature);
 
+	if (!has_room(rows, blocks->process, row->size_bytes, 0))
+		return;
 	heap_gather_add(rows->all, &(const struct heap_block){
 					   .address = row->address,
 					   .size_bytes = row->size_bytes,
@@ -289,4 +325,6 @@ void block_rows_count(const struct block_rows *rows)
 {
 	if (rows->nr_cut_maps > 0)
 		profile_set_counter(rows->profile, "mem_cut_maps", (uint64_t)rows->nr_cut_maps);
+	if (rows->sums.nr_refused)
+		profile_set_counter(rows->profile, "mem_refused", rows->sums.nr_refused);
 }

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/clock.h"
+#include "base/minmax.h"
 
 /* As long as this a thread may take to copy some kilobytes. */
 #define PATIENCE_NS NS_PER_SEC
@@ -77,33 +78,62 @@ static void look_at_clocks(struct heap_ring *ring)
 	ring->latter = now;
 }
 
+/* No recording is longer. */
+#define FAR_NS 0x1p62
+
+/* 0: it is so far away that no clock has it. */
 static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
 {
 	const struct heap_moment *former = &ring->former, *latter = &ring->latter;
-	double ns_per_cycle;
+	double ns_per_cycle, distance_ns;
 
-	if (!ring->shared->has_cycles)
+	if (!ring->has_cycles)
 		return time;
 	if (latter->cycles <= former->cycles)
 		return latter->ns;
 	ns_per_cycle =
 		(double)(latter->ns - former->ns) / (double)(latter->cycles - former->cycles);
-	return latter->ns +
-	       (uint64_t)(int64_t)((double)(int64_t)(time - latter->cycles) * ns_per_cycle);
+	distance_ns = (double)(int64_t)(time - latter->cycles) * ns_per_cycle;
+	if (distance_ns > FAR_NS || distance_ns < -FAR_NS)
+		return 0;
+	return latter->ns + (uint64_t)(int64_t)distance_ns;
 }
 
-static void note_time(struct heap_ring *ring, uint64_t time)
+/* So far the clocks of processors may be apart, and more. */
+#define CLOCKS_APART_NS NS_PER_SEC
+
+static bool is_of_our_time(const struct heap_ring *ring, uint64_t ns)
 {
-	if (ring->shared->has_cycles && (int64_t)(time - ring->latter.cycles) > 0)
+	return ns < INT64_MAX && ns + CLOCKS_APART_NS >= ring->begun_ns &&
+	       ns <= ring->latter.ns + CLOCKS_APART_NS;
+}
+
+/* False: it cannot have been then. */
+static bool note_time(struct heap_ring *ring, uint64_t time)
+{
+	uint64_t ns;
+
+	if (ring->has_cycles && (int64_t)(time - ring->latter.cycles) > 0)
 		look_at_clocks(ring);
-	ring->time_ns = time_ns_of(ring, time);
+	ns = time_ns_of(ring, time);
+	if (!is_of_our_time(ring, ns)) {
+		/* While a machine sleeps the clock of its processor may begin anew. */
+		ring->former = ring->latter = moment();
+		if (ring->has_cycles || !is_of_our_time(ring, ns))
+			return false;
+	}
+	ring->time_ns = ring->has_cycles ? min_u64(ns, ring->latter.ns) : ns;
+	return true;
 }
 
-void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared, bool is_all)
 {
-	*ring = (struct heap_ring){
-		.shared = shared, .bytes = shared->ring, .nr_bytes = HEAP_RING_BYTES};
-	if (shared->is_all) {
+	*ring = (struct heap_ring){.shared = shared,
+				   .bytes = shared->ring,
+				   .nr_bytes = HEAP_RING_BYTES,
+				   .has_cycles = shared->has_cycles != 0,
+				   .frees_have_stacks = shared->frees_have_stacks != 0};
+	if (is_all) {
 		ring->all = (struct heap_all *)(void *)shared - 1;
 		ring->bytes = ring->all->ring;
 		ring->nr_bytes = HEAP_ALL_RING_BYTES;
@@ -111,7 +141,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared)
 	ring->owner_pid = shared->ids.owner_pid;
 	ring->former = moment();
 	ring->latter = ring->former;
-	ring->time_ns = ring->latter.ns;
+	ring->time_ns = ring->begun_ns = ring->latter.ns;
 	ring->tail = ring->next = __atomic_load_n(&shared->tail, __ATOMIC_RELAXED);
 	ring->head = ring->released = ring->tail;
 }
@@ -161,6 +191,26 @@ static uint64_t left_to_end(const struct heap_ring *ring)
 	return ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1));
 }
 
+/* No address space is larger. */
+#define SIZE_MAX_BYTES (UINT64_C(1) << 56)
+
+/* Can our code have written that? So that whoever gets it need not ask. */
+static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *found)
+{
+	bool is_new = found->header.kind == HEAP_RECORD_ALLOCATION;
+	bool is_map = found->header.function >= HEAP_MAP;
+
+	if (found->header.kind == HEAP_RECORD_FREE)
+		return true;
+	if (!found->pointer)
+		return false;
+	if (is_new && (found->size > SIZE_MAX_BYTES || found->pointer > UINT64_MAX - found->size))
+		return false;
+	if (!is_new || ring->all)
+		return true;
+	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
+}
+
 /* Its length is believed if it is one. */
 static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found)
 {
@@ -173,10 +223,13 @@ static bool has_sense(const struct heap_ring *ring, const struct heap_ring_recor
 	if (kind == HEAP_RECORD_SKIP)
 		return found->nr_bytes == left_to_end(ring);
 	return found->nr_bytes >= sizeof(*found) &&
-	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found);
+	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found) &&
+	       found->nr_stack_bytes <= HEAP_STACK_MAX && can_be(ring, found);
 }
 
-/* What is at the tail will not come: the next that is whole, or all that is reserved. */
+/*
+ * What is at the tail will not come, or cannot be: the next that is whole, or all that is reserved.
+ */
 static void skip(struct heap_ring *ring)
 {
 	uint64_t position = ring->tail + HEAP_RECORD_ALIGNMENT;
@@ -187,7 +240,6 @@ static void skip(struct heap_ring *ring)
 		if (is_committed(&header, position))
 			break;
 	}
-	ring->nr_lost++;
 	ring->waiting_since_ns = 0;
 	go_on(ring, position < ring->head ? position : ring->head);
 }
@@ -232,7 +284,7 @@ static bool copy_brief(const struct heap_ring *ring, const struct heap_header *h
 	found->signature = header->kind & HEAP_BRIEF_SIGNATURE ? *word++ : 0;
 	found->old = header->kind & HEAP_BRIEF_OLD ? *word++ : 0;
 	found->time = header->kind & HEAP_BRIEF_TIME ? *word : 0;
-	return true;
+	return can_be(ring, found);
 }
 
 static bool copy(const struct heap_ring *ring, const struct heap_header *header,
@@ -243,6 +295,13 @@ static bool copy(const struct heap_ring *ring, const struct heap_header *header,
 					 : copy_whole(ring, header, found);
 }
 
+/* False: one that cannot be its own. */
+static bool has_time(struct heap_ring *ring, const struct heap_ring_record *found)
+{
+	return found->header.kind == HEAP_RECORD_SKIP || !found->time ||
+	       note_time(ring, found->time);
+}
+
 static bool has_more(struct heap_ring *ring)
 {
 	if (ring->head != ring->tail)
@@ -250,7 +309,7 @@ static bool has_more(struct heap_ring *ring)
 	ring->head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
 	if (ring->head - ring->tail > ring->nr_bytes || ring->head % HEAP_RECORD_ALIGNMENT) {
 		/* Not by our code. */
-		ring->nr_lost++;
+		ring->nr_refused++;
 		go_on(ring, ring->head & -(uint64_t)HEAP_RECORD_ALIGNMENT);
 		ring->head = ring->tail;
 	}
@@ -260,8 +319,11 @@ static bool has_more(struct heap_ring *ring)
 /* Copied, as the target may change it at any moment. */
 static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_record *found)
 {
+	uint64_t begun_at;
+
 	go_on(ring, ring->next);
-	while (has_more(ring)) {
+	begun_at = ring->tail;
+	while (ring->tail - begun_at < ring->nr_bytes && has_more(ring)) {
 		struct heap_header header = header_at(ring, ring->tail);
 
 		if (!is_committed(&header, ring->tail)) {
@@ -269,11 +331,13 @@ static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_recor
 				ring->waiting_since_ns = now_ns;
 			if (now_ns - ring->waiting_since_ns < PATIENCE_NS)
 				break;
+			ring->nr_lost++;
 			skip(ring);
 			continue;
 		}
 		ring->waiting_since_ns = 0;
-		if (!copy(ring, &header, found)) {
+		if (!copy(ring, &header, found) || !has_time(ring, found)) {
+			ring->nr_refused++;
 			skip(ring);
 			continue;
 		}
@@ -316,11 +380,15 @@ void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
 
 uint64_t heap_ring_visit(struct heap_ring *ring)
 {
-	if (!ring->shared->has_cycles)
+	uint64_t head;
+
+	if (!ring->has_cycles)
 		__atomic_store_n(&ring->shared->visits.now_ns, clock_monotonic_ns(),
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->shared->visits.nr, ++ring->nr_visits, __ATOMIC_RELAXED);
-	return __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
+	head = __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
+	/* There is room for no more, whatever it says. */
+	return ring->next + min_u64(head - ring->next, ring->nr_bytes);
 }
 
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
@@ -329,17 +397,14 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 
 	if (!take(ring, now_ns, &found))
 		return false;
-	if (found.time)
-		note_time(ring, found.time);
 	ring->next = ring->tail + found.nr_bytes;
 	/* One by one: registers are many, and there mostly are none. */
 	record->kind = (enum heap_record_kind)found.header.kind;
 	record->function = (enum heap_function)found.header.function;
 	record->is_untracked = found.is_untracked != 0;
 	record->was_sampled = found.was_sampled != 0;
-	record->wants_stack =
-		found.header.kind == HEAP_RECORD_ALLOCATION ||
-		(found.header.kind == HEAP_RECORD_FREE && ring->shared->frees_have_stacks);
+	record->wants_stack = found.header.kind == HEAP_RECORD_ALLOCATION ||
+			      (found.header.kind == HEAP_RECORD_FREE && ring->frees_have_stacks);
 	record->pid = found.pid;
 	record->tid = found.tid;
 	record->time_ns = ring->time_ns;
@@ -432,7 +497,7 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 	*totals = (struct heap_totals){
 		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
 		.nr_untracked = __atomic_load_n(&shared->lost.nr_untracked, __ATOMIC_RELAXED),
-		.nr_lost = ring->nr_lost,
+		.nr_lost = ring->nr_lost + ring->nr_refused,
 	};
 	if (ring->all) {
 		totals->allocated_bytes =

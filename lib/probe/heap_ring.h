@@ -37,11 +37,14 @@ struct heap_ring {
 	uint64_t waiting_since_ns;  /* for the record at `tail`; 0: not so */
 	uint64_t nr_visits;
 	uint64_t nr_lost;			/* records that were begun, and never ended */
+	uint64_t nr_refused;			/* those that our code cannot have made */
 	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
 	struct heap_moment former, latter;	/* what both clocks have shown */
 	uint64_t time_ns;			/* of the last record that has one */
 	pid_t owner_pid;			/* as heap_shared has it at first */
 	struct heap_answers answers;
+	uint64_t begun_ns;		    /* before that there was none */
+	bool has_cycles, frees_have_stacks; /* as `shared` said at first */
 	/* Children write there, too, that are not recorded: a sample's exact totals are of all. */
 	bool has_strangers;
 };
@@ -71,10 +74,12 @@ struct heap_record {
 
 /* Can the time be taken from the processor, as it runs evenly and never stops? */
 bool heap_ring_has_cycles(void);
-void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared);
+/* `is_all` as it is here: the target may write to its own. */
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared, bool is_all);
 /*
- * The next one; false: there is none yet. A thread that has begun one and does not end it, as it
- * was killed meanwhile, holds up what follows for a second.
+ * The next one; false: there is none yet, or what there is cannot be: it is passed over, and
+ * counted, at most as much at a time as the ring has room for. A thread that has begun one and does
+ * not end it, as it was killed meanwhile, holds up what follows for a second.
  */
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
 /* The one that was taken last is to come again. */
@@ -110,7 +115,7 @@ void heap_ring_end(struct heap_ring *ring);
 struct heap_totals {
 	uint64_t allocated_bytes, nr_allocations;
 	uint64_t nr_dropped;   /* records: there was no room */
-	uint64_t nr_lost;      /* likewise: they were never ended */
+	uint64_t nr_lost;      /* likewise: they were never ended, or cannot be */
 	uint64_t nr_untracked; /* allocations, of which the records tell that */
 };
 

@@ -315,7 +315,8 @@ static int make_region(struct installation *installation, struct draft *draft, b
 		assert(draft->heap_options);
 		heap_draft_share(&draft->heap, &installation->region, draft->heap_options,
 				 access->pid, access->memory_fd);
-		heap_ring_init(&installation->heap, region_heap(&installation->region));
+		heap_ring_init(&installation->heap, region_heap(&installation->region),
+			       draft->plan.has_all);
 	}
 	installation->counters = draft->plan.counters;
 	region_share_patches(&installation->region, draft->patches, draft->nr_patches);

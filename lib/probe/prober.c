@@ -37,6 +37,7 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
+	prober->sums.believed.since_ns = clock_monotonic_ns();
 	prober->heap.is_wanted = heap_options_are_set(&options->heap);
 	if (prober->heap.is_wanted && options->heap.is_searched)
 		prober->heap.reach = reach_new();
@@ -104,7 +105,7 @@ void prober_free(struct prober *prober)
 	for (size_t i = 0; i < prober->nr_files; i++)
 		prober_file_free(prober->files[i]);
 	free(prober->processes);
-	free(prober->by_serial);
+	serials_release(&prober->by_serial);
 	free(prober->open);
 	pid_table_release(&prober->by_pid);
 	free(prober->files);
@@ -130,21 +131,6 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 	prober->open[prober->nr_open++] = process;
 	pid_table_set(&prober->by_pid, pid, process);
 	return process;
-}
-
-static struct probed_process *find_serial(const struct prober *prober, uint32_t serial)
-{
-	return serial < prober->nr_serials ? prober->by_serial[serial] : NULL;
-}
-
-static void set_serial(struct prober *prober, struct probed_process *process, uint32_t serial)
-{
-	process->serial = serial;
-	while (prober->nr_serials <= serial) {
-		ARRAY_GROW(prober->by_serial, prober->nr_serials, prober->cap_serials);
-		prober->by_serial[prober->nr_serials++] = NULL;
-	}
-	prober->by_serial[serial] = process;
 }
 
 static struct probed_process *find_pid(const struct prober *prober, pid_t pid)
@@ -387,9 +373,11 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 	process = birth == PROBER_FORKED ? NULL : find_pid(prober, pid);
 	if (!process || (birth == PROBER_EXECED && !is_known_before(process)))
 		process = add_process(prober, pid);
-	set_serial(prober, process, serial);
+	process->serial = serial;
+	serials_set(&prober->by_serial, serial, process,
+		    birth == PROBER_ROOT ? SERIALS_NO_PARENT : parent);
 	if (birth == PROBER_FORKED)
-		process->giver = find_serial(prober, parent);
+		process->giver = serials_find(&prober->by_serial, parent);
 	for (giver = process->giver; giver; giver = giver->giver)
 		giver->nr_heirs++;
 	/* It has all that its parent has: only what it loads itself is looked for. */
@@ -415,7 +403,7 @@ void prober_gone(struct prober *prober, uint32_t serial)
 	struct probed_process *process, *latest;
 
 	pthread_mutex_lock(&prober->lock);
-	process = find_serial(prober, serial);
+	process = serials_find(&prober->by_serial, serial);
 	latest = process ? find_pid(prober, process->pid) : NULL;
 	/* A program that the recording has not heard of stands with the one that executed it. */
 	if (latest && latest != process && latest->serial == UINT32_MAX && process->has_executed) {
@@ -540,6 +528,32 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 	return is_found;
 }
 
+bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t serial)
+{
+	const struct probed_process *process = serials_find(&prober->by_serial, serial);
+
+	if (owner == UINT32_MAX ||
+	    serials_descends(&prober->by_serial, serial, owner)) /* MAX: not told of yet */
+		return true;
+	if (!process || serials_has_parent(&prober->by_serial, serial))
+		return false;
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		if (prober_heap_of(&process->probed[i]))
+			return false;
+	}
+	return true;
+}
+
+bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial)
+{
+	bool is_writer;
+
+	pthread_mutex_lock(&prober->lock);
+	is_writer = prober_is_writer(prober, exit->owner, serial);
+	pthread_mutex_unlock(&prober->lock);
+	return is_writer;
+}
+
 bool prober_has_all_blocks(const struct prober *prober)
 {
 	return prober->options.heap.is_all;
@@ -630,7 +644,7 @@ void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct h
 
 	pthread_mutex_lock(&prober->lock);
 	/* Whose memory it is in. */
-	for (process = find_serial(prober, serial); process && process->giver;)
+	for (process = serials_find(&prober->by_serial, serial); process && process->giver;)
 		process = process->giver;
 	for (size_t i = 0; process && i < process->nr_probed; i++) {
 		struct heap_ring *heap = prober_heap_of(&process->probed[i]);

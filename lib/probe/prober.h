@@ -91,7 +91,8 @@ struct reach *prober_reach(struct prober *prober);
 /*
  * What is sampled of the allocations of each process that has such probes of its own (its forked
  * children write into the same): `serial` and `pid` are that process'. A process may have more
- * than one. For one thread; no other function of the prober may be called meanwhile by `each`.
+ * than one. For one thread; no other function of the prober may be called meanwhile by `each`,
+ * but for the next one.
  */
 void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
@@ -99,9 +100,16 @@ void prober_for_each_heap(struct prober *prober,
 			  void *context);
 /* Answer what our code in those processes has asked; by the same thread, as often. */
 void prober_answer_heaps(struct prober *prober, uint64_t now_ns);
+/*
+ * May a process have written into the memory that was made for `owner`? So if it is that one, or
+ * was forked from it, or nothing is known of who forked it and it has no such probes of its own.
+ * By `each`, for what is written there says so of itself.
+ */
+bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t serial);
 /* A process that waits, in its end, to be searched. */
 struct prober_exit {
 	struct heap_shared *shared;
+	uint32_t owner; /* the serial of the process that this was made for */
 	struct heap_exit waiting;
 	pid_t pid; /* as we know it, or else as it knows itself */
 };
@@ -111,6 +119,8 @@ struct prober_exit {
  * let go, or prober_end_exits() lets go of all, and no more are to wait.
  */
 bool prober_next_exit(struct prober *prober, struct prober_exit *exit);
+/* As prober_is_writer(), of one that has that id. */
+bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial);
 void prober_end_exits(struct prober *prober);
 /*
  * Now and then: have so much of stacks copied as walks need, and one block in more bytes taken

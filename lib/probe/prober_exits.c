@@ -37,7 +37,6 @@ static void find(void *context, uint32_t serial, pid_t pid, struct heap_ring *he
 	struct waiting *waiting = context;
 	struct heap_exit exit = {.place = 0};
 
-	(void)serial;
 	for (; !waiting->is_found && heap_exit_next(heap->shared, &exit); exit.place++) {
 		pid_t known = known_pid(pid, exit.pid);
 
@@ -45,8 +44,8 @@ static void find(void *context, uint32_t serial, pid_t pid, struct heap_ring *he
 			heap_exit_let_go(heap->shared, &exit);
 			continue;
 		}
-		*waiting->exit =
-			(struct prober_exit){.shared = heap->shared, .waiting = exit, .pid = known};
+		*waiting->exit = (struct prober_exit){
+			.shared = heap->shared, .owner = serial, .waiting = exit, .pid = known};
 		waiting->is_found = true;
 	}
 }

@@ -23,7 +23,7 @@ struct prober_moments {
 };
 
 /* Of one that has ended it is the last, unless that was told already. */
-static bool take(const struct prober *prober, struct probed_process *process, uint64_t now_ns,
+static bool take(struct prober *prober, struct probed_process *process, uint64_t now_ns,
 		 struct taken_moment *taken)
 {
 	*taken = (struct taken_moment){.pid = process->pid,

@@ -6,10 +6,11 @@
 
 #include "base/pid_table.h"
 #include "mapping/module.h"
-#include "probe/access.h"
 #include "probe/heap_ring.h"
 #include "probe/installation.h"
 #include "probe/prober.h"
+#include "probe/prober_sums_priv.h"
+#include "probe/serials.h"
 #include "profile/heap.h"
 
 struct branches;
@@ -50,6 +51,7 @@ struct counted_place {
 	bool is_again;	/* in a library that was loaded before: what was refused is known */
 	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when it was last seen as ours; 0: it is */
+	struct believed_count believed;
 };
 
 #define NO_ROW UINT32_MAX
@@ -71,6 +73,7 @@ struct moments {
 	uint64_t again_ns;
 	struct profile_heap_moment latest;
 	bool is_last_told;
+	struct believed_totals believed;
 };
 
 /* By the prober's thread, or before it begins. */
@@ -106,18 +109,6 @@ struct probed_process {
 	struct moments moments;
 };
 
-/* What all of it has cost, and what was missed. */
-struct prober_sums {
-	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
-	struct probe_cost cost;	  /* of installing */
-	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
-	uint64_t stop_ns_max, remove_ns;
-	/* Of processes that are closed: threads that a gate had no room for, programs not seen. */
-	uint64_t nr_missed, nr_overlooked;
-	/* How long calls were counted and allocations were not; since when that is so, or 0. */
-	uint64_t memory_off_ns, memory_off_since_ns;
-};
-
 /* A command that was launched. */
 struct prober_command {
 	struct entry_stop *entry; /* owned: it stands before it begins; or NULL */
@@ -139,8 +130,7 @@ struct prober {
 	pthread_mutex_t lock;		   /* of all below; taken after the other */
 	struct probed_process **processes; /* owned: all there were */
 	size_t nr_processes, cap_processes;
-	struct probed_process **by_serial; /* owned; borrows */
-	size_t nr_serials, cap_serials;
+	struct serials by_serial;
 	struct pid_table by_pid;      /* the latest with an id, if it is not gone */
 	struct probed_process **open; /* owned; borrows those that are not closed, in any order */
 	size_t nr_open, cap_open;

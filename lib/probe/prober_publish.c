@@ -112,7 +112,8 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 static void publish_place(struct publishing *publishing, const struct probed_process *process,
 			  const struct probed *probed, struct counted_place *place)
 {
-	uint64_t calls = counted_calls(publishing->prober, probed, place);
+	uint64_t calls = believed_calls(&publishing->prober->sums.believed, &place->believed,
+					counted_calls(publishing->prober, probed, place));
 	uint64_t to_ns = place->until_ns    ? place->until_ns
 			 : process->is_gone ? process->gone_ns
 					    : publishing->now_ns;
@@ -139,6 +140,16 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 						      .function = profile_intern(profile, function),
 						      .module = profile_intern(profile, module),
 						      .reason = profile_intern(profile, reason)});
+}
+
+/* What it has counted until then stays. */
+static void tell_spoilt(struct publishing *publishing, const struct probed_process *process,
+			struct counted_place *place)
+{
+	if (place->believed.is_spoilt && !place->believed.is_told)
+		add_refusal(publishing, process, place->wanted->name, place->file->path,
+			    "the process has written to its counter: counted until then");
+	place->believed.is_told = place->believed.is_spoilt;
 }
 
 static void tell_refusals(struct publishing *publishing, const struct probed_process *process,
@@ -235,34 +246,44 @@ static bool has_strangers(const struct probed *probed)
 	return ring->has_strangers && !ring->all;
 }
 
-bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
+static bool has_heap(const struct probed_process *process)
+{
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		struct installation *installation = process->probed[i].installation;
+
+		if (installation && installation_heap(installation))
+			return true;
+	}
+	return false;
+}
+
+bool prober_add_totals(struct prober *prober, struct probed_process *process,
 		       struct profile_heap_moment *moment)
 {
 	struct heap_totals totals;
-	bool has_heap = false, is_known = true;
+	bool is_known = true;
 
 	moment->allocated_bytes = moment->nr_allocations = moment->nr_dropped = 0;
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		if (!counted_heap(prober, &process->probed[i], &totals))
 			continue;
-		has_heap = true;
 		is_known &= !has_strangers(&process->probed[i]);
 		moment->allocated_bytes += totals.allocated_bytes;
 		moment->nr_allocations += totals.nr_allocations;
 		moment->nr_dropped += totals.nr_dropped + totals.nr_lost + totals.nr_untracked;
 	}
+	if (!has_heap(process))
+		return false;
+	believed_moment(&prober->sums.believed, &process->moments.believed, moment);
 	if (!is_known)
 		moment->allocated_bytes = moment->nr_allocations = 0;
-	return has_heap;
+	return true;
 }
 
 static bool is_due(const struct publishing *publishing, const struct probed_process *process)
 {
-	struct profile_heap_moment unused;
-
 	return process->serial < publishing->profile->nr_processes && !process->is_gone &&
-	       publishing->now_ns >= process->moments.again_ns &&
-	       prober_add_totals(publishing->prober, process, &unused);
+	       publishing->now_ns >= process->moments.again_ns && has_heap(process);
 }
 
 /*
@@ -334,6 +355,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 			struct counted_place *place = &probed->places[k];
 
 			tell_change(publishing, process, place);
+			tell_spoilt(publishing, process, place);
 			if (place->outcome == PATCH_OK && wanted_is_counted(place->wanted))
 				publish_place(publishing, process, probed, place);
 		}
@@ -346,16 +368,20 @@ static bool is_overlooked(const struct probed_process *process)
 	return process->is_gone && !process->is_looked_at && !process->giver;
 }
 
-/* Threads that were inside of the gate, and of which nothing was counted. */
-static uint64_t nr_missed(const struct probed_process *process)
+static void add_shortfall(const struct prober *prober, const struct probed_process *process,
+			  struct shortfall *sum)
 {
-	uint64_t nr = 0;
+	uint64_t most = believed_most(&prober->sums.believed);
 
 	for (size_t k = 0; k < process->nr_probed; k++) {
-		if (process->probed[k].installation)
-			nr += installation_nr_missed(process->probed[k].installation);
+		struct installation *installation = process->probed[k].installation;
+		struct heap_ring *heap = installation ? installation_heap(installation) : NULL;
+		uint64_t nr_missed = installation ? installation_nr_missed(installation) : 0;
+
+		sum->nr_refused += (heap ? heap->nr_refused : 0) + (nr_missed > most);
+		sum->nr_missed += nr_missed > most ? 0 : nr_missed;
 	}
-	return nr;
+	sum->nr_overlooked += is_overlooked(process);
 }
 
 static bool is_over(const struct probed_process *process, uint64_t now_ns)
@@ -381,7 +407,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 					.profile = profile,
 					.start_ns = start_ns,
 					.now_ns = clock_monotonic_ns()};
-	uint64_t missed = 0, overlooked = 0;
+	struct shortfall shortfall = {0};
 
 	read_memories(&publishing);
 	pthread_mutex_lock(&prober->lock);
@@ -391,23 +417,26 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 
 		publish_process(&publishing, process);
 		if (!is_over(process, publishing.now_ns)) {
-			missed += nr_missed(process);
-			overlooked += is_overlooked(process);
+			add_shortfall(prober, process, &shortfall);
 			continue;
 		}
-		prober->sums.nr_missed += nr_missed(process);
-		prober->sums.nr_overlooked += is_overlooked(process);
+		add_shortfall(prober, process, &prober->sums.shortfall);
 		prober_close(prober, process);
 	}
 	publish_time_off(&prober->sums, &publishing);
 	if (prober->options.has_gate)
-		profile_set_counter(profile, "probe_dropped", prober->sums.nr_missed + missed);
+		profile_set_counter(profile, "probe_dropped",
+				    prober->sums.shortfall.nr_missed + shortfall.nr_missed);
 	profile_set_counter(profile, "probe_install_ns", prober->sums.cost.stop_ns);
 	profile_set_counter(profile, "probe_remote_ns", prober->sums.cost.remote_ns);
 	profile_set_counter(profile, "probe_stop_ns_max", prober->sums.stop_ns_max);
-	overlooked += prober->sums.nr_overlooked;
-	if (overlooked)
-		profile_set_counter(profile, "probe_overlooked", overlooked);
+	shortfall.nr_overlooked += prober->sums.shortfall.nr_overlooked;
+	if (shortfall.nr_overlooked)
+		profile_set_counter(profile, "probe_overlooked", shortfall.nr_overlooked);
+	shortfall.nr_refused +=
+		prober->sums.shortfall.nr_refused + prober->sums.believed.nr_refused;
+	if (shortfall.nr_refused)
+		profile_set_counter(profile, "probe_refused", shortfall.nr_refused);
 	pthread_mutex_unlock(&prober->lock);
 }
 

@@ -15,7 +15,7 @@ struct profile_heap_moment;
  * Allocations of a process, exact, of all that was installed in it, and also once it
  * has ended; false: it has no probes for them. Under `lock`.
  */
-bool prober_add_totals(const struct prober *prober, const struct probed_process *process,
+bool prober_add_totals(struct prober *prober, struct probed_process *process,
 		       struct profile_heap_moment *moment);
 /* Its memory as the kernel knows it; unchanged if it has ended. Not under `lock`. */
 void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);

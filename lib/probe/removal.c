@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "probe/access.h"
 #include "probe/heap_installation.h"
 #include "probe/patched.h"
@@ -29,10 +30,13 @@
 #define REGION_PATH	MEMFD_PREFIX REGION_NAME
 #define PATCHES_MAX	((uint64_t)1 << 20)
 #define REGIONS_MAX	256
-#define DESCRIPTORS_MAX 256
+#define DESCRIPTORS_MAX 64
 #define RANGES_MAX	(4 * REGION_PARTS_MAX)
 #define UNDO_TRIES	100
 #define UNDO_PAUSE_NS	(200 * NS_PER_US)
+/* For one region, and for all: what is found in a process may be anything. */
+#define UNDO_NS	  (5 * NS_PER_SEC)
+#define REMOVE_NS (20 * NS_PER_SEC)
 
 static bool is_of_region(const struct proc_map *map)
 {
@@ -90,10 +94,24 @@ static void close_descriptors(pid_t pid, uint64_t inode, struct remote *remote)
 	}
 }
 
-/* Where a process has the data of an installation: of its parts the one that is mapped lowest. */
+/*
+ * Where a process has the data of an installation: of its parts the one that is mapped lowest. Of
+ * what is said of the owner only the name is believed: the process may write to the rest.
+ */
 struct found_region {
 	uint64_t address, inode;
+	struct region_owner owner;
 };
+
+static bool read_owner(const struct proc_map *map, struct region_owner *owner)
+{
+	char name[128];
+	size_t nr = min_u64(map->nr_path_bytes, sizeof(name) - 1);
+
+	memcpy(name, map->path, nr);
+	name[nr] = 0;
+	return nr >= strlen(MEMFD_PREFIX) && region_read_name(name + strlen(MEMFD_PREFIX), owner);
+}
 
 static size_t list_regions(pid_t pid, struct found_region *regions)
 {
@@ -106,14 +124,16 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 		return 0;
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (nr < REGIONS_MAX && proc_maps_next(&iter, &map) == 1) {
+		struct region_owner owner;
 		bool is_known = false;
 
-		if (!is_of_region(&map) || map.offset || !map.writable || !map.shared)
+		if (!is_of_region(&map) || !read_owner(&map, &owner) || map.offset ||
+		    !map.writable || !map.shared)
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			is_known |= regions[i].inode == map.inode;
 		if (!is_known)
-			regions[nr++] = (struct found_region){map.start, map.inode};
+			regions[nr++] = (struct found_region){map.start, map.inode, owner};
 	}
 	buf_release(&text);
 	return nr;
@@ -151,15 +171,14 @@ static void look_for(pid_t pid, struct found *found)
 	cleanup_close int memory_fd = nr ? proc_open_task_file(pid, pid, "mem") : -1;
 
 	for (size_t i = 0; i < nr; i++) {
+		enum probes_found of = whose(&regions[i].owner);
 		struct region_header header;
-		enum probes_found of;
 
-		if (!read_header(memory_fd, regions[i].address, &header))
+		if (of != PROBES_OURS && !read_header(memory_fd, regions[i].address, &header))
 			continue;
-		of = whose(&header.owner);
 		found->is_any[of] = true;
 		if (of == PROBES_OF_OTHERS)
-			found->owner = header.owner.pid;
+			found->owner = regions[i].owner.pid;
 	}
 }
 
@@ -257,8 +276,9 @@ static int undo(const struct probe_access *access, struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
 	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	uint64_t end_ns = clock_monotonic_ns() + UNDO_NS;
 
-	for (int i = 0; i < UNDO_TRIES; i++) {
+	for (int i = 0; i < UNDO_TRIES && clock_monotonic_ns() < end_ns; i++) {
 		struct stopped stopped;
 		bool is_done;
 
@@ -327,12 +347,14 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	struct region_header header;
 	struct patched patched;
 	struct patch *patches = NULL;
+	enum probes_found of = whose(&region->owner);
 	int status;
 
 	/* Of another version, or of others: theirs to take away. */
-	if (!read_header(access->memory_fd, region->address, &header) ||
-	    whose(&header.owner) == PROBES_OF_OTHERS)
+	if (of == PROBES_OF_OTHERS)
 		return 0;
+	if (!read_header(access->memory_fd, region->address, &header))
+		return of == PROBES_OURS ? fail_damaged(access, err) : 0;
 	if (!region_is_sound(&header))
 		return fail_damaged(access, err);
 	status = read_patches(access, region->address, &header, &patches, err);
@@ -377,6 +399,7 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, bo
 {
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(access->pid, regions);
+	uint64_t end_ns = clock_monotonic_ns() + REMOVE_NS;
 	struct err own = ERR_INIT;
 	int status = 0;
 
@@ -385,10 +408,18 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, bo
 	 * The table of a gate, in one of them, is used by the others: nobody may be in any before,
 	 * and where one stays all stay.
 	 */
-	for (size_t i = 0; i < nr && nr > 1 && status == 0; i++)
-		status = remove_region(access, &regions[i], false, cost, is_kept, &own);
-	for (size_t i = 0; i < nr && status == 0 && !(nr > 1 && *is_kept); i++)
-		status = remove_region(access, &regions[i], true, cost, is_kept, &own);
+	for (size_t i = 0; i < 2 * nr && status == 0; i++) {
+		bool unmaps = i >= nr;
+
+		if (nr > 1 ? unmaps && *is_kept : !unmaps)
+			continue;
+		status = clock_monotonic_ns() < end_ns
+				 ? remove_region(access, &regions[i % nr], unmaps, cost, is_kept,
+						 &own)
+				 : err_set(&own, ERR_LIMIT,
+					   "the probes in process %d take too long to remove",
+					   (int)access->pid);
+	}
 	if (status == 0)
 		status = close_left_behind(access, cost, &own);
 	if (status < 0 && err)

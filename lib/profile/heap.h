@@ -18,6 +18,12 @@ struct profile;
  * and now and then what the kernel and the allocator knew of a process.
  */
 
+/*
+ * The sizes, means and number of all blocks of a profile are not more together, nor are the totals
+ * of all processes (man/profc-data.5, BOUNDS).
+ */
+#define HEAP_TOTAL_MAX (UINT64_C(1) << 61)
+
 /* What allocated a block. Numbers are part of the file format: append only. */
 enum allocation_kind {
 	ALLOCATION_MALLOC = 0,

@@ -416,6 +416,11 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 
 	if (!moved)
 		return;
+	/* Another one that is there by now proves that it was moved. */
+	if (gather->cap_places && find(gather, process, address)->address) {
+		end_moved(gather, moved);
+		return;
+	}
 	moved->is_there = false;
 	put(gather, process, address,
 	    moved->row == NONE ? add_pending(gather, &moved->pending) | WITHOUT_ROW : moved->row);

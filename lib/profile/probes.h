@@ -31,6 +31,9 @@ enum count_flag {
 
 #define COUNT_FLAGS_ALL COUNT_FROM_START
 
+/* All calls that are counted in a profile are not more (man/profc-data.5, BOUNDS). */
+#define COUNTED_CALLS_MAX (UINT64_C(1) << 61)
+
 #define COUNT_NO_CALLEE ((struct frame_id){UINT32_MAX})
 
 /* Calls and to_ns are updated in place while a recording runs. */

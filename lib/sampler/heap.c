@@ -62,8 +62,11 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 	const struct sampled_process *process = found ? found->owner : NULL;
 	const struct sampled_process *child = NULL;
 
+	/* What says that it is another's is the owner's own. */
 	if (process)
-		return process;
+		return prober_is_writer(drain->sampler->options.prober, owner, process->serial)
+			       ? process
+			       : owner_of(drain, owner, owner_pid);
 	process = owner_of(drain, owner, owner_pid);
 	if (process && record->pid != owner_pid)
 		child = heap_child_of(drain->sampler, &drain->family, process, record->pid,
@@ -95,9 +98,10 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 {
 	struct snapshot *snapshot;
 
-	/* Where all are recorded, others will be known by it. */
+	/* Others will be known by one that has a signature. */
 	if (!record->nr_stack_bytes ||
-	    (record->mean && !collector_has_room(sampler->collector, record->nr_stack_bytes))) {
+	    (!record->signature &&
+	     !collector_has_room(sampler->collector, record->nr_stack_bytes))) {
 		sampler->counts.nr_dropped_stacks++;
 		return NULL;
 	}

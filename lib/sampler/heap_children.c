@@ -80,6 +80,7 @@ static struct heap_child *add(struct sampler *sampler, const struct sampled_proc
 	struct message *message = message_new(MESSAGE_PROCESS, time_ns);
 	struct message_process *about = &message->body.process;
 
+	heap->nr_children++;
 	heap->next_child = (heap->next_child + 1) % HEAP_CHILDREN;
 	if (child->roster.pid)
 		end(sampler, child);
@@ -110,6 +111,8 @@ const struct sampled_process *heap_child_of(struct sampler *sampler, struct heap
 		family->waits = may_wait_for(heap, pid);
 		return NULL;
 	}
+	if (!child && heap->nr_children == HEAP_CHILDREN_MAX)
+		return NULL;
 	if (!child)
 		child = add(sampler, owner, pid, time_ns);
 	child->is_met = true;

@@ -142,6 +142,8 @@ struct heap_child {
 };
 
 #define HEAP_CHILDREN 32
+/* In one recording: what says that it is of a process is not always true. */
+#define HEAP_CHILDREN_MAX (1 << 17)
 
 /* Which allocations are recorded: those of a time, of which others may still be on their way. */
 struct heap_session {
@@ -149,8 +151,9 @@ struct heap_session {
 	uint64_t adapt_again_ns;
 	bool is_off; /* as the user wants it, while the rest goes on */
 	struct heap_child children[HEAP_CHILDREN];
-	uint32_t next_child; /* the one that gives way */
-	pid_t waited_for;    /* the last of which the roster was to tell */
+	uint32_t nr_children; /* that there were */
+	uint32_t next_child;  /* the one that gives way */
+	pid_t waited_for;     /* the last of which the roster was to tell */
 };
 
 #endif

@@ -75,7 +75,9 @@ void search_leaving(struct sampler *sampler)
 	     i++) {
 		roster_poll(sampler->roster, clock_monotonic_ns()); /* it may be just born */
 		process = roster_find_process(sampler->roster, exit.pid);
-		if (process)
+		if (process &&
+		    prober_is_exit_of(sampler->options.prober, &exit,
+				      ((const struct sampled_process *)process->owner)->serial))
 			search_for_last(sampler, process);
 		heap_exit_let_go(exit.shared, &exit.waiting);
 	}

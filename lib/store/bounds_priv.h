@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profile/heap.h"
+#include "profile/probes.h"
+
 struct profile_allocation;
 struct profile_heap_moment;
 struct profile_search;
@@ -16,8 +19,8 @@ struct sample;
  */
 #define TIME_MAX_NS	    (UINT64_C(1) << 62)
 #define WEIGHT_TOTAL_MAX_NS (UINT64_C(1) << 61)
-#define CALLS_TOTAL_MAX	    (UINT64_C(1) << 61)
-#define MEMORY_TOTAL_MAX    (UINT64_C(1) << 61)
+#define CALLS_TOTAL_MAX	    COUNTED_CALLS_MAX
+#define MEMORY_TOTAL_MAX    HEAP_TOTAL_MAX
 #define COUNTERS_MAX	    501
 
 /* The samples of a file so far. */

@@ -2,18 +2,19 @@
 """A user's process does what it can to root's profc, which counts its calls or its allocations."""
 
 import array
+import json
 import os
 import socket
 
 from live import LiveCase
+from paths import TARGETS
 from profc import attach
 from targets import Running, build
 
 IN_COMPANY = True
 
+LIB = os.path.join(TARGETS, "..", "..", "lib")
 SECRET = b"of root, and of nobody else\n"
-# Of the program alone: to look for the symbols of libraries takes longer than all else.
-COUNTED = ("--count", "swaps_descriptors!^counted$")
 
 
 class Hostile(LiveCase):
@@ -51,7 +52,9 @@ class Hostile(LiveCase):
 class Descriptors(Hostile):
     """Other files in the place of the one that the process was made to make."""
 
-    CYCLES = 4
+    CYCLES = 3
+    # Of the program alone: to look for the symbols of libraries takes longer than all else.
+    COUNTED = ("--count", "swaps_descriptors!^counted$")
     REFUSAL = (
         "has (put|mapped) another file in the place of the memory for its probes"
         "|has closed the memory that it made for its probes"
@@ -63,7 +66,7 @@ class Descriptors(Hostile):
         target.wait_ready()
         nr_recorded = 0
         for i in range(self.CYCLES):
-            options = ("--mem",) if i % 2 else COUNTED
+            options = ("--mem",) if i % 2 else self.COUNTED
             recording = self.attach(target.pid, "-d", "0.05", *options, refusal=self.REFUSAL)
             nr_recorded += recording.status == 0
             self.assertUnharmed()
@@ -74,13 +77,13 @@ class Descriptors(Hostile):
             self.assertEqual(nr_recorded, self.CYCLES)
 
     def test_path_of_a_file_of_root(self):
-        program = self.public(build("swaps_descriptors"))
+        program = self.public(build("swaps_descriptors", "-O2", "-g", "-static"))
         with Running([program, "path", self.victim], **self.user) as target:
             self.check(target)
 
     def test_descriptor_of_a_file_of_root(self):
         """Which root itself has handed out, for reading and writing."""
-        program = self.public(build("swaps_descriptors"))
+        program = self.public(build("swaps_descriptors", "-O2", "-g", "-static"))
         ours, its = socket.socketpair()
         with ours, its, open(self.victim, "r+b") as file:
             kind, handed_out = socket.SCM_RIGHTS, array.array("i", [file.fileno()])
@@ -88,3 +91,69 @@ class Descriptors(Hostile):
             command = [program, "socket", str(its.fileno())]
             with Running(command, pass_fds=[its.fileno()], **self.user) as target:
                 self.check(target)
+
+
+class Contents(Hostile):
+    """Nonsense in the memory that is shared while it is read: rows are refused one by one."""
+
+    COUNTED = ("--count", "spoils_shared_memory!^counted$")
+
+    def spoiling(self, how, *arguments):
+        # Without libraries, of which symbols would be looked for.
+        program = build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB)
+        return Running([self.public(program), how, *map(str, arguments)], **self.user)
+
+    def refused(self, recording):
+        counters = json.loads(recording.info("--json"))["counters"]
+        return counters.get("probe_refused", 0)
+
+    def check(self, how, *options, arguments=(), refusal=None):
+        with self.spoiling(how, *arguments) as target:
+            target.wait_ready()
+            recording = self.attach(target.pid, "-d", "0.3", *options, refusal=refusal)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        if refusal is None:
+            self.assertGreater(said["spoilt"], 0)
+        return recording
+
+    def test_counters(self):
+        recording = self.check("fills", *self.COUNTED)
+        self.assertGreater(self.refused(recording), 0)
+        self.assertIn("the process has written to its counter", recording.info())
+        self.assertIn("has written to the memory of its probes: they stay", recording.stderr)
+
+    def test_blocks(self):
+        for how, rate in (
+            ("fills", "64K"), ("forges", "64K"), ("fills", "all"), ("forges", "all"),
+        ):
+            with self.subTest(how=how, rate=rate):
+                recording = self.check(how, f"--mem={rate}")
+                if how == "forges":  # the others may leave no record at all
+                    self.assertGreater(self.refused(recording), 0)
+
+    def test_blocks_of_another_process(self):
+        """One of root's, recorded beside: what is said of it elsewhere is not believed."""
+        innocent = build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB)
+        with Running([innocent, "nothing"]) as other:
+            other.wait_ready()
+            with self.spoiling("forges", other.pid) as target:
+                target.wait_ready()
+                recording = self.attach(f"{target.pid},{other.pid}", "-d", "0.3", "--mem=64K")
+                target.finish()
+            (said,) = other.finish()
+        self.assertGreater(self.refused(recording), 0)
+        rows = recording.report("--by", "process", "-m", "alloc")["rows"]
+        bytes_of = {row["pid"]: row["total_bytes"] for row in rows}
+        # Each call allocates at most 4160 bytes, of which a sample is taken.
+        self.assertLess(bytes_of.get(other.pid, 0), 2 * 4160 * said["calls"] + 2**20)
+
+    def test_size_of_the_file(self):
+        """By whoever has it, too: before it is sized it is refused, and then it cannot be."""
+        self.check("keeps", "--mem=all", refusal=Descriptors.REFUSAL)
+
+    def test_what_was_left_behind(self):
+        os.chmod(self.victim, 0o644)
+        recording = self.check("leaves", *self.COUNTED, arguments=[self.victim])
+        self.assertUnharmed()
+        self.assertIn("counted", recording.stderr)

@@ -422,7 +422,7 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	/* As glibc has it; else our code finds it. */
 	fixture->shared->ids.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
 	heap_answer_maps(fixture->shared, getpid());
-	heap_ring_init(&fixture->ring, fixture->shared);
+	heap_ring_init(&fixture->ring, fixture->shared, is_all);
 	hook_all(fixture, threads);
 }
 
@@ -809,7 +809,7 @@ static void test_heap__who_frees_is_recorded_if_that_is_wanted(void **state)
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);
 	assert_false(record.wants_stack);
 	assert_int_equal(record.nr_stack_bytes, 0);
-	fixture.shared->frees_have_stacks = true;
+	fixture.shared->frees_have_stacks = fixture.ring.frees_have_stacks = true;
 	pointer = own_malloc(LARGE);
 	own_free(pointer);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
@@ -833,7 +833,7 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 
 	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
-	fixture.shared->frees_have_stacks = true;
+	fixture.shared->frees_have_stacks = fixture.ring.frees_have_stacks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
 		pointers[i] = own_malloc(LARGE);
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
@@ -859,7 +859,7 @@ static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
 
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	if (*state)
-		fixture.shared->has_cycles = false;
+		fixture.shared->has_cycles = fixture.ring.has_cycles = false;
 	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
 		nanosleep(&pause, NULL);
 		from_ns[i] = clock_monotonic_ns();
@@ -1272,7 +1272,7 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	assert_int_equal(totals.nr_allocations, 1);
 	/* Somebody reads again. */
 	fixture.shared->tail = HEAP_ALL_RING_BYTES;
-	heap_ring_init(&fixture.ring, fixture.shared);
+	heap_ring_init(&fixture.ring, fixture.shared, true);
 	own_free((void *)16);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);

@@ -26,7 +26,7 @@ static void begin(struct bench *bench, uint64_t at)
 	assert_non_null(bench->shared);
 	memset(bench->shared, 0, sizeof(*bench->shared));
 	bench->shared->head = bench->shared->tail = at;
-	heap_ring_init(&bench->ring, bench->shared);
+	heap_ring_init(&bench->ring, bench->shared, false);
 }
 
 static void end(struct bench *bench)
@@ -52,6 +52,7 @@ static void add(struct bench *bench, uint64_t pointer)
 		.header = {.commit = heap_commit_word(position), .kind = HEAP_RECORD_ALLOCATION},
 		.nr_bytes = RECORD_BYTES,
 		.pointer = pointer,
+		.mean = 512,
 		.rip = 16,
 		.r12 = 12};
 }
@@ -159,9 +160,103 @@ static void test_ring__nonsense_is_passed(void **state)
 		record->header.commit = heap_commit_word(position);
 		add(&bench, 5);
 		assert_next(&bench, 1, 5);
-		assert_int_equal(bench.ring.nr_lost, 1);
+		assert_int_equal(bench.ring.nr_refused, 1);
 		end(&bench);
 	}
+}
+
+/* What no program can do. */
+static void test_ring__what_cannot_be_is_passed(void **state)
+{
+	const struct heap_ring_record good = {
+		.nr_bytes = RECORD_BYTES, .pointer = 0x1000, .size = 8, .mean = 512};
+	struct heap_ring_record bad[10];
+	size_t nr = 0;
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		bad[i] = good;
+	bad[nr++].pointer = 0;
+	bad[nr++].size = UINT64_MAX;
+	bad[nr].pointer = UINT64_MAX - 8;
+	bad[nr++].size = 16;
+	bad[nr++].mean = 0;
+	bad[nr++].mean = HEAP_MEAN_MAX + 1;
+	bad[nr++].header.function = HEAP_MAP; /* of which each is recorded */
+	bad[nr++].time = 1;
+	bad[nr++].time = clock_monotonic_ns() + 60 * NS_PER_SEC;
+	bad[nr++].time = UINT64_MAX;
+	bad[nr].pointer = 0;
+	bad[nr++].header.kind = HEAP_RECORD_KEPT;
+	assert_int_equal(nr, sizeof(bad) / sizeof(*bad));
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t position;
+		struct heap_ring_record *record = reserve(&bench, RECORD_BYTES, &position);
+
+		*record = bad[i];
+		record->header.commit = heap_commit_word(position);
+		add(&bench, 5);
+		assert_next(&bench, clock_monotonic_ns(), 5);
+		assert_int_equal(bench.ring.nr_refused, i + 1);
+	}
+	assert_int_equal(bench.ring.nr_lost, 0);
+	end(&bench);
+}
+
+/* More of a stack than is ever copied, though there is room for it. */
+static void test_ring__stacks_have_a_bound(void **state)
+{
+	struct bench bench;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	(void)state;
+	begin(&bench, 0);
+	record = reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
+	record->header = (struct heap_header){.commit = heap_commit_word(position)};
+	record->nr_bytes = RECORD_BYTES + 2 * HEAP_STACK_MAX;
+	record->pointer = record->mean = 16;
+	record->nr_stack_bytes = HEAP_STACK_MAX + 1;
+	add(&bench, 5);
+	assert_next(&bench, 1, 5);
+	assert_int_equal(bench.ring.nr_refused, 1);
+	end(&bench);
+}
+
+/* Of what it is nothing is asked again, once it is known. */
+static void test_ring__does_not_become_another(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, 0);
+	bench.shared->is_all = bench.shared->has_cycles = 1;
+	add(&bench, 5);
+	assert_next(&bench, 1, 5);
+	assert_null(bench.ring.all);
+	end(&bench);
+}
+
+/* However much is said to be there. */
+static void test_ring__once_around_is_enough(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, 0);
+	for (uint64_t at = 0; at < HEAP_RING_BYTES; at += HEAP_RECORD_ALIGNMENT) {
+		struct heap_header header = {.commit = heap_commit_word(at), .kind = 99};
+
+		memcpy(&bench.ring.bytes[at], &header, sizeof(header));
+	}
+	bench.shared->head = HEAP_RING_BYTES;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, HEAP_RING_BYTES / HEAP_RECORD_ALIGNMENT);
+	bench.shared->head = UINT64_MAX - 15;
+	assert_int_equal(heap_ring_visit(&bench.ring), 2 * HEAP_RING_BYTES);
+	end(&bench);
 }
 
 /* -- where all is recorded -- */
@@ -176,7 +271,7 @@ static void begin_all(struct bench *bench, uint64_t at)
 	memset(bench->shared, 0, sizeof(*bench->shared));
 	bench->shared->is_all = 1;
 	bench->shared->head = bench->shared->tail = at;
-	heap_ring_init(&bench->ring, bench->shared);
+	heap_ring_init(&bench->ring, bench->shared, true);
 	all->names[3] = (struct heap_name){.pid = 33, .tid = 34};
 }
 
@@ -207,6 +302,7 @@ static void test_ring__brief_ones_have_what_their_flags_say(void **state)
 
 	(void)state;
 	begin_all(&bench, 32);
+	bench.ring.begun_ns = 0;
 	add_brief(&bench,
 		  HEAP_RECORD_ALLOCATION | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE | HEAP_BRIEF_OLD |
 			  HEAP_BRIEF_TIME,
@@ -263,12 +359,12 @@ static void test_ring__brief_nonsense_is_passed(void **state)
 	add_brief(&bench, HEAP_RECORD_SKIP, (uint64_t[]){2});
 	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){3});
 	assert_next(&bench, 1, 3);
-	assert_int_equal(bench.ring.nr_lost, 2);
+	assert_int_equal(bench.ring.nr_refused, 2);
 	/* Of more than are reserved. */
 	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){4, 4, 4});
 	bench.shared->head -= HEAP_RECORD_ALIGNMENT;
 	assert_none(&bench, 1);
-	assert_int_equal(bench.ring.nr_lost, 3);
+	assert_int_equal(bench.ring.nr_refused, 3);
 	end_all(&bench);
 }
 
@@ -280,12 +376,12 @@ static void test_ring__a_head_beyond_all_is_not_followed(void **state)
 	begin(&bench, 0);
 	bench.shared->head = UINT64_C(1) << 62;
 	assert_none(&bench, 1);
-	assert_int_equal(bench.ring.nr_lost, 1);
+	assert_int_equal(bench.ring.nr_refused, 1);
 	add(&bench, 4);
 	assert_next(&bench, 1, 4);
 	bench.shared->head += 1; /* where no record can end */
 	assert_none(&bench, 1);
-	assert_int_equal(bench.ring.nr_lost, 2);
+	assert_int_equal(bench.ring.nr_refused, 2);
 	end(&bench);
 }
 
@@ -320,6 +416,10 @@ int main(void)
 		cmocka_unit_test(test_ring__brief_ones_have_what_their_flags_say),
 		cmocka_unit_test(test_ring__brief_nonsense_is_passed),
 		cmocka_unit_test(test_ring__nonsense_is_passed),
+		cmocka_unit_test(test_ring__what_cannot_be_is_passed),
+		cmocka_unit_test(test_ring__stacks_have_a_bound),
+		cmocka_unit_test(test_ring__does_not_become_another),
+		cmocka_unit_test(test_ring__once_around_is_enough),
 		cmocka_unit_test(test_ring__a_head_beyond_all_is_not_followed),
 		cmocka_unit_test(test_ring__totals_are_what_countdowns_have_passed),
 	};

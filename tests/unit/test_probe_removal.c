@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,11 +30,15 @@ struct fixture {
 	struct patch *patches;
 };
 
-static int begin(void **state)
+static int begin_of(void **state, const struct region_owner *owner)
 {
 	static struct fixture fixture;
-	int fd = memfd_create(REGION_NAME "-1-2-3", MFD_CLOEXEC);
+	char name[64];
+	int fd;
 
+	snprintf(name, sizeof(name), REGION_NAME "-%d-%llu-%llu", (int)owner->pid,
+		 (unsigned long long)owner->start_ticks, (unsigned long long)owner->pid_namespace);
+	fd = memfd_create(name, MFD_CLOEXEC);
 	assert_int_equal(ftruncate(fd, DATA_BYTES), 0);
 	fixture = (struct fixture){
 		.access = {.pid = getpid(),
@@ -43,7 +48,7 @@ static int begin(void **state)
 	close(fd);
 	fixture.header = (struct region_header *)(void *)fixture.data;
 	fixture.patches = (struct patch *)(void *)(fixture.data + PATCHES_OFFSET);
-	*fixture.header = (struct region_header){.owner = region_own_identity(),
+	*fixture.header = (struct region_header){.owner = *owner,
 						 .nr_parts = 1,
 						 .nr_patches = NR_PATCHES,
 						 .patches_offset = PATCHES_OFFSET,
@@ -54,6 +59,21 @@ static int begin(void **state)
 			.address = 0x1000 + 5 * i, .nr_bytes = 5, .thunk = 0x9000, .nr_steps = 1};
 	*state = &fixture;
 	return 0;
+}
+
+static int begin(void **state)
+{
+	const struct region_owner owner = region_own_identity();
+
+	return begin_of(state, &owner);
+}
+
+static int begin_left_behind(void **state)
+{
+	struct region_owner owner = region_own_identity();
+
+	owner.pid = INT32_MAX; /* which no process has */
+	return begin_of(state, &owner);
 }
 
 static int end(void **state)
@@ -102,6 +122,19 @@ static void test_removal__another_version_is_left_alone(void **state)
 	fixture->header->nr_parts = UINT64_MAX;
 	assert_int_equal(remove_all(fixture), 0);
 	assert_int_equal(probes_find(getpid(), &owner), PROBES_NONE);
+}
+
+/* Its name cannot be written to, and says whose it is. */
+static void test_removal__a_header_that_is_no_more_is_told_of(void **state)
+{
+	const struct fixture *fixture = *state;
+
+	fixture->header->owner.pid = 1;
+	fixture->header->owner.start_ticks = 0;
+	fixture->header->nr_parts = 0;
+	assert_damaged(fixture);
+	memset(fixture->data, 0xff, DATA_BYTES);
+	assert_damaged(fixture);
 }
 
 static void test_removal__damaged_sizes_are_refused(void **state)
@@ -168,7 +201,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_REGION(test_removal__what_is_whole_is_believed),
-		WITH_REGION(test_removal__another_version_is_left_alone),
+		cmocka_unit_test_setup_teardown(test_removal__another_version_is_left_alone,
+						begin_left_behind, end),
+		WITH_REGION(test_removal__a_header_that_is_no_more_is_told_of),
 		WITH_REGION(test_removal__damaged_sizes_are_refused),
 		WITH_REGION(test_removal__damaged_patches_are_refused),
 	};

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What can be of numbers that processes have written into the memory that is shared with them. */
+#include "probe/believed.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "profile/heap.h"
+#include "profile/probes.h"
+
+/* No CPU passes through more probes in a nanosecond. */
+#define CALLS_PER_NS 4
+
+uint64_t believed_most(const struct believed *believed)
+{
+	uint64_t passed_ns = clock_monotonic_ns() - believed->since_ns + NS_PER_SEC;
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t per_ns = CALLS_PER_NS * (nr_cpus > 0 ? (uint64_t)nr_cpus : 1);
+
+	return passed_ns < COUNTED_CALLS_MAX / per_ns ? passed_ns * per_ns : COUNTED_CALLS_MAX;
+}
+
+uint64_t believed_calls(struct believed *believed, struct believed_count *count, uint64_t calls)
+{
+	if (count->is_spoilt)
+		return count->calls;
+	if (calls < count->calls || calls > believed_most(believed) ||
+	    !part_has_room(believed->calls, count->calls, calls, COUNTED_CALLS_MAX)) {
+		count->is_spoilt = true;
+		believed->nr_refused++;
+		return count->calls;
+	}
+	believed->calls += calls - count->calls;
+	count->calls = calls;
+	return calls;
+}
+
+/* Numbers that are read while they change may seem to go back a little: they do not. */
+void believed_moment(struct believed *believed, struct believed_totals *totals,
+		     struct profile_heap_moment *moment)
+{
+	uint64_t bytes = max_u64(moment->allocated_bytes, totals->bytes);
+	uint64_t allocations = max_u64(moment->nr_allocations, totals->allocations);
+	uint64_t dropped = max_u64(moment->nr_dropped, totals->dropped);
+	uint64_t former = totals->allocations + totals->dropped;
+	uint64_t most = believed_most(believed);
+
+	if (allocations > most || dropped > most ||
+	    !part_has_room(believed->numbers, former, allocations + dropped, HEAP_TOTAL_MAX) ||
+	    !part_has_room(believed->bytes, totals->bytes, bytes, HEAP_TOTAL_MAX)) {
+		believed->nr_refused++;
+	} else {
+		believed->numbers += allocations + dropped - former;
+		believed->bytes += bytes - totals->bytes;
+		*totals = (struct believed_totals){bytes, allocations, dropped};
+	}
+	moment->allocated_bytes = totals->bytes;
+	moment->nr_allocations = totals->allocations;
+	moment->nr_dropped = totals->dropped;
+}

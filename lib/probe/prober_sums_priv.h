@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROBE_PROBER_SUMS_PRIV_H
+#define PROFC_PROBE_PROBER_SUMS_PRIV_H
+
+#include <stdint.h>
+
+#include "probe/access.h"
+#include "probe/believed.h"
+
+/* What all of it has cost, and what was missed. */
+struct prober_sums {
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
+	struct probe_cost cost;	  /* of installing */
+	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
+	uint64_t stop_ns_max, remove_ns;
+	struct shortfall shortfall; /* of processes that are closed */
+	/* How long calls were counted and allocations were not; since when that is so, or 0. */
+	uint64_t memory_off_ns, memory_off_since_ns;
+	struct believed believed;
+};
+
+#endif
