@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/step_sink.h"
+#include "unwind/step_sink.h"
 #include "unwind/unwind.h"
 
 struct err;

@@ -13,13 +13,13 @@
 #include "collector/message.h"
 #include "overhead/calibration.h"
 #include "overhead/governor.h"
+#include "overhead/schedule.h"
 #include "proc/idle.h"
 #include "proc/range.h"
 #include "roster/roster.h"
 #include "sampler/placement.h"
 #include "sampler/records.h"
 #include "sampler/sampler.h"
-#include "sampler/schedule.h"
 #include "tracee/visit.h"
 
 /* One of the threads of ours that take turns. */

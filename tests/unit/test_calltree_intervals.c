@@ -21,9 +21,9 @@
 #include "calltree/weights.h"
 #include "collector/message.h"
 #include "collector/samples.h"
+#include "overhead/schedule.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
-#include "sampler/schedule.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/made_profile.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/step_sink.h"
+#include "unwind/step_sink.h"
 
 #include <stddef.h>
 

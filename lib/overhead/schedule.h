@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SAMPLER_SCHEDULE_H
-#define PROFC_SAMPLER_SCHEDULE_H
+#ifndef PROFC_OVERHEAD_SCHEDULE_H
+#define PROFC_OVERHEAD_SCHEDULE_H
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/histogram.h"
 #include "overhead/governor.h"
-#include "sampler/schedule.h"
+#include "overhead/schedule.h"
 
 #define PERIOD_NS UINT64_C(2000000)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_COLLECTOR_STEP_SINK_H
-#define PROFC_COLLECTOR_STEP_SINK_H
+#ifndef PROFC_UNWIND_STEP_SINK_H
+#define PROFC_UNWIND_STEP_SINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

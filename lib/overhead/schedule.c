@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sampler/schedule.h"
+#include "overhead/schedule.h"
 
 #include <assert.h>
 #include <math.h>
