@@ -129,18 +129,19 @@ static double one_by_samples(const struct tally *whole)
 		    estimated * estimated / (double)whole->samples);
 }
 
-/* u is what a block stands for beside itself, as those that may have been missed do in the mean. */
+/*
+ * u is what a block stands for beside itself, as those that may have been missed do in the mean. A
+ * part that is nearly all that a known total fixes may still lack as many as none was met of.
+ */
 static double half_by_blocks(double variance, const struct tally *part)
 {
-	double missed = (double)(part->weight - part->known), one;
+	double missed = (double)(part->weight - part->known), one, few;
 
-	if (variance <= 0)
-		return 0;
-	if (missed > 0 && part->square > 0) {
-		one = fmin(missed, part->square / missed);
-		variance *= 1 + z_95 * z_95 * one * one / (4 * part->square);
-	}
-	return z_95 * sqrt(variance);
+	if (part->square <= 0 || missed <= 0)
+		return z_95 * sqrt(fmax(variance, 0));
+	one = fmin(missed, part->square / missed);
+	few = z_95 * z_95 * one * one / 4;
+	return z_95 * sqrt(fmax(variance * (1 + few / part->square), few));
 }
 
 /* Of memory: the numbers of the part and of the rest are estimates that are independent. */

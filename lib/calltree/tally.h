@@ -85,7 +85,8 @@ bool tally_is_exact(const struct tally *tally);
 /*
  * Half the width of the 95% confidence interval of the weight itself, of metrics of memory. That is
  * z * sqrt(V (1 + z^2 u^2 / (4 S_in))), which for blocks of one size is Wilson's for their number:
- * V, S_in less what is fixed, would be too small where few blocks were met.
+ * V, S_in less what is fixed, would be too small where few blocks were met. It is z^2 u / 2 at
+ * least: as many may lack in a part that is nearly all of a known total.
  */
 double tally_error(const struct tally *part, const struct tally *whole);
 

@@ -32,37 +32,57 @@ static void find_ends(struct ends *ends, const struct profile *profile)
 	}
 }
 
-static void add(struct heap_amount *amount, double *square, const struct heap_weight *weight)
+/* What the bytes of some rows stand for beside themselves, and the variance of that. */
+struct guess {
+	double missed, square;
+};
+
+static void add(struct heap_amount *amount, struct guess *guess,
+		const struct profile_allocation *row, const struct heap_weight *weight)
 {
 	amount->bytes += weight->bytes;
 	amount->blocks += weight->blocks;
-	*square += weight->exact ? 0 : weight->square_bytes;
+	if (weight->exact)
+		return;
+	guess->missed += weight->bytes - (double)row->size_bytes;
+	guess->square += weight->square_bytes;
+}
+
+/*
+ * Half of the 95% interval of a part of all blocks, which has as many uncertain ones at least as
+ * none was met of, also where the known total leaves nothing else open (calltree/tally.h).
+ */
+static double error_of_part(const struct guess *guess, double fixed)
+{
+	double one = guess->missed > 0 ? guess->square / guess->missed : 0;
+
+	return z_95 * sqrt(fmax(heap_variance(guess->square, fixed), z_95 * z_95 * one * one / 4));
 }
 
 static void add_rows(struct heap_survey *survey, const struct heap_estimate *estimate)
 {
 	const struct profile *profile = estimate->profile;
 	uint64_t end_ns = heap_end_ns(profile, NULL);
-	double allocated = 0, live = 0, peak = 0;
+	struct guess allocated = {0}, live = {0}, peak = {0};
 
 	survey->peak_ns = heap_peak_ns(estimate, NULL, NULL);
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 		struct heap_weight weight = heap_estimate_weight(estimate, row);
 
-		add(&survey->allocated, &allocated, &weight);
+		add(&survey->allocated, &allocated, row, &weight);
 		if (heap_is_alive(profile, row, survey->peak_ns, end_ns))
-			add(&survey->peak, &peak, &weight);
+			add(&survey->peak, &peak, row, &weight);
 		if (!heap_is_alive(profile, row, HEAP_AT_END, end_ns))
 			continue;
-		add(&survey->live, &live, &weight);
+		add(&survey->live, &live, row, &weight);
 		if (row->kind != ALLOCATION_MAP)
 			survey->live_heap_bytes += weight.bytes;
 	}
 	survey->allocated.error_bytes =
-		z_95 * sqrt(heap_variance(allocated, estimate->fixed_bytes));
-	survey->live.error_bytes = z_95 * sqrt(heap_variance(live, estimate->fixed_bytes));
-	survey->peak.error_bytes = z_95 * sqrt(heap_variance(peak, estimate->fixed_bytes));
+		z_95 * sqrt(heap_variance(allocated.square, estimate->fixed_bytes));
+	survey->live.error_bytes = error_of_part(&live, estimate->fixed_bytes);
+	survey->peak.error_bytes = error_of_part(&peak, estimate->fixed_bytes);
 }
 
 /* Where processes know what they allocated, that is what rows add up to, and exact. */

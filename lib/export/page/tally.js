@@ -29,8 +29,8 @@ function intervalOfBlocks(part, whole) {
 		(whole.fixed > 0 ? common * common / whole.fixed : 0);
 	const missed = part.weight - part.known;
 	const one = missed > 0 && part.square > 0 ? Math.min(missed, part.square / missed) : 0;
-	const few = one ? Z * Z * one * one / (4 * part.square) : 0;
-	return 100 * Z * Math.sqrt(Math.max(variance, 0) * (1 + few)) / whole.weight;
+	const few = Z * Z * one * one / 4;
+	return 100 * Z * Math.sqrt(Math.max(one ? variance * (1 + few / part.square) : variance, few)) / whole.weight;
 }
 
 // Half the width, in percentage points.
