@@ -70,22 +70,35 @@ class Recording:
     def take_lost(self, row):
         self.lost += row["n"]
 
+    def process_of(self, block):
+        return self.threads[block["thread"]]["process"]
+
+    def is_fitted(self, block):
+        """To what is known exactly of its process, by then."""
+        known = self.known.get(self.process_of(block))
+        return known and block["kind"] != "map" and block["time_ns"] <= known["time_ns"]
+
     def bytes_by_stack(self):
         """(all, alive at the end), estimated: blocks that are large are likelier to be met."""
-        sums, rows = collections.Counter(), []
+        sums, variances, rows = collections.Counter(), collections.Counter(), []
+        fitted = [block for block in self.blocks.values() if self.is_fitted(block)]
+        recorded = collections.Counter(self.process_of(block) for block in fitted)
         for block in self.blocks.values():
-            process = self.threads[block["thread"]]["process"]
+            process = self.process_of(block)
             size, mean = block["bytes"], block["mean_bytes"]
             chance = -math.expm1(-max(size, 1) / mean) if mean else 1
-            known = self.known.get(process)
-            if known and block["kind"] != "map" and block["time_ns"] <= known["time_ns"]:
+            if self.is_fitted(block):
+                dropped = self.known[process]["dropped"]
+                chance *= recorded[process] / (recorded[process] + dropped)
                 sums[process] += size / chance
+                variances[process] += (size / chance - size) * size / chance
             rows.append((block, process, size / chance))
         allocated, alive = collections.Counter(), collections.Counter()
         for block, process, estimate in rows:
-            exact = self.known.get(process, {}).get("allocated_bytes")
-            if exact and sums[process] and block["kind"] != "map":
-                estimate *= exact / sums[process]
+            if self.is_fitted(block) and variances[process]:
+                exact = self.known[process]["allocated_bytes"]
+                slope = (exact - sums[process]) / variances[process]
+                estimate += (estimate - block["bytes"]) * estimate * slope
             allocated[block["stack"]] += estimate
             if not block.get("is_freed"):
                 alive[block["stack"]] += estimate

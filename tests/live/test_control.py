@@ -192,9 +192,9 @@ class Control(LiveCase):
         self.assertEqual([row["mark"] for row in phases], [None, "begin", "the end", "the end"])
         self.assertEqual(sum(row["self_ns"] for row in phases),
                          whole.report("-m", "wall")["total_ns"])
-        # A cut sample is rounded down on either side.
+        # On either side a cut sample, and what is known of its sleep, are rounded down.
         self.assertAlmostEqual(phases[1]["self_ns"],
-                               whole.report("-m", "wall", *between)["total_ns"], delta=2)
+                               whole.report("-m", "wall", *between)["total_ns"], delta=4)
         self.assertEqual(phases[1]["begin_ns"], phases[0]["end_ns"])
         compared = json.loads(
             profc("diff", "--json", "--by", "mark", whole.path, whole.path).stdout)
@@ -273,7 +273,8 @@ class Control(LiveCase):
         self.assertEqual(whole.status, status, whole.stderr)
         self.assertEqual(whole.stderr.count(words.format(pipe)), 2, whole.stderr)
         self.assertEqual(self.marks(whole.path), ["before"])
-        self.assertGreater(whole.function("spin_leaf")["total_ns"], 0)
+        found = [row["total_ns"] for row in whole.rows() if "spin_leaf" in row["function"]]
+        self.assertGreater(sum(found), 0)
 
     UNREAD = "snapshot to {} not written: it has no reader\n"
 
@@ -282,7 +283,10 @@ class Control(LiveCase):
         self.assert_ended_without(*done, 0, self.UNREAD)
 
     def test_snapshot_that_nobody_reads_does_not_outlive_a_stop(self):
-        """Nor does it for a signal, which the command gets, too; by then profc waits already."""
+        """
+        Nor does it for a signal, which the command gets, too; by then profc waits already. That
+        gives up the names as well.
+        """
 
         def stop(recorder, control):
             (command,) = procfs.children(recorder.pid)
