@@ -16,8 +16,7 @@ struct message_blocks;
 struct message_search;
 struct profile;
 
-/* Of all blocks rows are made now and then; of a sample of them at once. The profile is borrowed.
- */
+/* Rows of all blocks are made now and then, those of a sample at once. Borrows the profile. */
 struct block_rows *block_rows_new(struct profile *profile, bool has_all);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 

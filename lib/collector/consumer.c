@@ -719,8 +719,7 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 	return consumer->restless_until_ns;
 }
 
-/* A second or less. The stacks of a full queue are large, so that it has few; one takes far less.
- */
+/* A second or less. A full queue of large stacks has few of them, and one takes far less. */
 #define WORK_AFTER_END (UINT64_C(1) << 25)
 
 void consumer_hurry(struct consumer *consumer)

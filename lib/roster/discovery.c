@@ -26,8 +26,7 @@
 /* Processes of others that are remembered; then all are asked once more. */
 #define OTHERS_MAX 65536
 
-/* "0.42 0.30 0.28 2/411 12345": the last id that was given away in our PID namespace; 0: unknown.
- */
+/* "0.42 0.30 0.28 2/411 12345": the last id that our PID namespace gave away; 0: unknown. */
 static pid_t read_last_pid(const struct roster *roster)
 {
 	char text[128];

@@ -214,6 +214,8 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	/* Before any process is looked for: its own would be one of them. */
 	if (status == 0)
 		visitors_calibrate(sampler);
+	/* Children of ours that were none of the recording. */
+	sampler->session->ended_cpu_ns = reaped_cpu_ns();
 	if (status == 0)
 		status = start_collector(sampler, writer, err);
 	/* Asked while it is held: nothing has run where it is not allowed. */

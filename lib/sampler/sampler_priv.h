@@ -108,7 +108,7 @@ struct session {
 	size_t nr_cpus;
 	int top_priority;		     /* real-time, of the threads sampled */
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
-	uint64_t ended_cpu_ns;		     /* of processes that have ended */
+	uint64_t ended_cpu_ns;		     /* of processes that have ended, ours among them */
 	_Atomic bool stop_asked, paused;
 	_Atomic uint64_t nr_resting;
 };

@@ -23,8 +23,7 @@
 /* A thread whose system call cannot be read. */
 #define HIDDEN_NS (50 * NS_PER_MS)
 
-/* Reading threads in a tick takes no more of it than a third, but at low rates no longer than that.
- */
+/* Reading threads takes a third of a tick at most, but at low rates no longer than that. */
 #define TICK_PART	  3
 #define LONGEST_READS_NS  (2 * NS_PER_MS)
 #define SHORTEST_READS_NS (NS_PER_MS / 4)
@@ -372,8 +371,7 @@ static void choose_of_cpus(struct tick *tick)
 	}
 }
 
-/* All other visitors wait for threads that have no CPU: this one would be held up, and with it all.
- */
+/* All other visitors wait for threads without a CPU: this one would be held up, and all with it. */
 static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;

@@ -146,8 +146,7 @@ static enum seen_state state_of(struct sampled_thread *thread, const struct snap
 #define MAKES_CALLS_FROM (ALL_CALLS / 12)
 #define MAKES_CALLS_TO	 (ALL_CALLS / 32)
 
-/* Interrupted from another CPU it may begin a call, and then stops in that, before it learns of it.
- */
+/* Interrupted from another CPU, it may begin a call first, and then it stops in that. */
 static void count_call(struct call_habits *habits, bool is_in_call)
 {
 	uint32_t all = is_in_call ? ALL_CALLS : 0;

@@ -101,16 +101,22 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NS_PER_SEC + (uint64_t)time->tv_usec * NS_PER_US;
 }
 
+uint64_t reaped_cpu_ns(void)
+{
+	struct rusage reaped;
+
+	getrusage(RUSAGE_CHILDREN, &reaped);
+	return ns_of(&reaped.ru_utime) + ns_of(&reaped.ru_stime);
+}
+
 /* The C library's waitid() does not pass on what the kernel tells of resources. */
 bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
 {
 	siginfo_t info = {.si_pid = 0};
-	struct rusage usage = {0}, reaped;
+	struct rusage usage = {0};
 
-	/* Orphans count among those that were reaped, as it does itself if that was with a visit.
-	 */
-	getrusage(RUSAGE_CHILDREN, &reaped);
-	*cpu_ns = ns_of(&reaped.ru_utime) + ns_of(&reaped.ru_stime);
+	/* Those that were reaped include orphans, and the child itself if a visit reaped it. */
+	*cpu_ns = reaped_cpu_ns();
 	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
 		return true;
 	*cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);

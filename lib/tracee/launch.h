@@ -43,9 +43,12 @@ void launch_reap_orphans(pid_t command);
 /* Close what is open. A command that was not run ends. */
 void launch_release(struct launch *launch);
 
+/* CPU time of the children of ours that were reaped, and of their descendants. Any thread. */
+uint64_t reaped_cpu_ns(void);
 /*
  * Once a child of ours has ended: the CPU time of it and of all of its
- * descendants that were waited for by their parents. Any thread; false while it runs.
+ * descendants that were waited for by their parents, and reaped_cpu_ns(). Any thread; false while
+ * it runs.
  */
 bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns);
 /* Wait for it and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
