@@ -457,16 +457,16 @@ static void test_info__refusals_with_one_reason_are_told_together(void **state)
 	check_counts(
 		profile,
 		"0 functions counted.\n"
-		"  not counted: short_0, short_1, short_2, short_3 and 2 more (--json has all):\n"
-		"               it is too short\n"
-		"  not counted: odd\\x1b[2J: a jump leads into its beginning\n"
-		"  not counted: a whole process: it may not be changed\n");
+		"  not watched: short_0 (prog), short_1 (prog), short_2 (prog), short_3 (prog)\n"
+		"               and 2 more (--json has all): it is too short\n"
+		"  not watched: odd\\x1b[2J (prog): a jump leads into its beginning\n"
+		"  not watched: a whole process: it may not be changed\n");
 	for (int i = 0; i < 11; i++) {
 		snprintf(name, sizeof(name), "reason_%d", i);
 		refuse(profile, 0, "another", name);
 	}
 	text = text_of(profile);
-	assert_non_null(strstr(text, "  not counted: another: reason_6\n"
+	assert_non_null(strstr(text, "  not watched: another (prog): reason_6\n"
 				     "  ... and for 4 more reasons; --json has all\n"));
 	free(text);
 	profile_free(profile);
