@@ -59,7 +59,8 @@ class ChangesCase(LiveCase):
         (reason,) = self.refusals(recording)
         self.assertIn("the program changed its code", reason)
         self.assertRegex(
-            " ".join(recording.info().split()), f"{KINDS[self.kind]}: .*the program changed its code"
+            " ".join(recording.info().split()),
+            rf"{KINDS[self.kind]} \(patches_itself\): .*the program changed its code",
         )
 
 
