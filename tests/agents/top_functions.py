@@ -81,6 +81,7 @@ class Recording:
     def bytes_by_stack(self):
         """(all, alive at the end), estimated: blocks that are large are likelier to be met."""
         sums, variances, rows = collections.Counter(), collections.Counter(), []
+        seen, largest = collections.Counter(), collections.Counter()
         fitted = [block for block in self.blocks.values() if self.is_fitted(block)]
         recorded = collections.Counter(self.process_of(block) for block in fitted)
         for block in self.blocks.values():
@@ -92,13 +93,21 @@ class Recording:
                 chance *= recorded[process] / (recorded[process] + dropped)
                 sums[process] += size / chance
                 variances[process] += (size / chance - size) * size / chance
+                seen[process] += size
+                largest[process] = max(largest[process], size / chance)
             rows.append((block, process, size / chance))
         allocated, alive = collections.Counter(), collections.Counter()
         for block, process, estimate in rows:
             if self.is_fitted(block) and variances[process]:
                 exact = self.known[process]["allocated_bytes"]
                 slope = (exact - sums[process]) / variances[process]
-                estimate += (estimate - block["bytes"]) * estimate * slope
+                besides = estimate - block["bytes"]
+                # None gets less than it has itself.
+                if 1 + slope * largest[process] >= 0:
+                    estimate += besides * estimate * slope
+                else:
+                    part = max(exact - seen[process], 0) / (sums[process] - seen[process])
+                    estimate = block["bytes"] + besides * part
             allocated[block["stack"]] += estimate
             if not block.get("is_freed"):
                 alive[block["stack"]] += estimate
