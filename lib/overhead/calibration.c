@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "overhead/calibration.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -175,14 +176,22 @@ static bool choose_cpus(int *own, int *other)
 	return *own >= 0;
 }
 
-void calibration_run(struct stop_overhead *overhead)
+/* What the thread that does it is given, and leaves. */
+struct calibration {
+	bool (*hurry)(void);
+	struct stop_overhead overhead;
+};
+
+static void *calibrate(void *context)
 {
+	struct calibration *calibration = context;
+	struct stop_overhead *overhead = &calibration->overhead;
 	struct spinner spinner = {.stack = NULL};
 	int own, other;
 
-	*overhead = (struct stop_overhead){0};
+	calibration->hurry();
 	if (!choose_cpus(&own, &other))
-		return;
+		return NULL;
 	if (start_spinner(&spinner, own) && bind_to(0, own)) {
 		overhead->beside_ns = measure(&spinner, false);
 		overhead->away_ns = overhead->beside_ns;
@@ -190,4 +199,32 @@ void calibration_run(struct stop_overhead *overhead)
 			overhead->away_ns = measure(&spinner, true);
 	}
 	end_spinner(&spinner);
+	return NULL;
+}
+
+/* Longer than it takes on a busy machine. */
+#define PATIENCE_NS (200 * NS_PER_MS)
+
+/* The thread stays where it was put, and at its priority: it is one of its own. */
+void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void))
+{
+	struct calibration *calibration = xcalloc(1, sizeof(*calibration));
+	struct timespec until;
+	pthread_t thread;
+
+	calibration->hurry = hurry;
+	*overhead = (struct stop_overhead){0};
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)PATIENCE_NS;
+	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
+	until.tv_nsec %= (long)NS_PER_SEC;
+	if (pthread_create(&thread, NULL, calibrate, calibration) != 0) {
+		free(calibration);
+	} else if (pthread_timedjoin_np(thread, NULL, &until) == 0) {
+		*overhead = calibration->overhead;
+		free(calibration);
+	} else {
+		/* It is kept from its CPU by a thread of a higher priority, and left behind. */
+		pthread_detach(thread);
+	}
 }

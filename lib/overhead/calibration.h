@@ -2,6 +2,7 @@
 #ifndef PROFC_OVERHEAD_CALIBRATION_H
 #define PROFC_OVERHEAD_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -16,9 +17,9 @@ struct stop_overhead {
 };
 
 /*
- * Takes some milliseconds of two CPUs. By the calling thread, which has no child, at the priority
- * that visitors have; it may be bound to another CPU afterwards. 0 where it could not be measured.
+ * Takes some milliseconds of two CPUs, 200 at most. Done by a thread of its own, which calls
+ * `hurry` first, for the priority that visitors have. 0 where it could not be measured.
  */
-void calibration_run(struct stop_overhead *overhead);
+void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void));
 
 #endif

@@ -94,20 +94,9 @@ static bool become_realtime(void)
 	return sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR;
 }
 
-static void *calibrate_main(void *sampler)
-{
-	become_realtime();
-	calibration_run(&((struct sampler *)sampler)->overhead);
-	return NULL;
-}
-
-/* A thread of its own does it: it stays where it was put, and at its priority. */
 void visitors_calibrate(struct sampler *sampler)
 {
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, calibrate_main, sampler) == 0)
-		pthread_join(thread, NULL);
+	calibration_run(&sampler->overhead, become_realtime);
 }
 
 static uint64_t end_ns(const struct sampler *sampler)
