@@ -164,7 +164,10 @@ class Waits(LiveCase):
         self.assertGreater(len(cases), 40)
         for case in cases:
             with self.subTest(call=case["name"]):
-                self.assertEqual((case["eintr"], case["shorts"]), (0, 0), case)
+                self.assertEqual(case["eintr"], 0, case)
+                # A transfer that begins between the look at its thread and the stop may be cut,
+                # once: lib/decisions/003-what-the-target-may-notice.md.
+                self.assertLessEqual(case["shorts"], case["expects"] == "transfer", case)
 
     def check_transfers(self, program, **user):
         with Running([program], **user) as target:
