@@ -52,5 +52,8 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 		append_reason(out, &is_first,
 			      "no CPU was idle, and looking at threads may take half of the "
 			      "allowed share of CPUs");
+	if (is_first)
+		append_reason(out, &is_first,
+			      "some stops were left out, and some ticks were late or rarer");
 	return true;
 }
