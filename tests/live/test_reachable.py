@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import procfs
 from live import LiveCase
 from profc import Recorder, profc, record
 from targets import build, need, source_path
@@ -247,12 +248,22 @@ class Attached(ReachableCase):
 
     def test_profc_that_is_killed_while_somebody_waits(self):
         target, recorder = self.begin()
-        recorder.process.send_signal(signal.SIGSTOP)
+        self.suspend_between_stops(recorder.process, target.pid)
         self.go_on(target)
         self.eventually(lambda: self.waits_to_go(target.pid), "that it waits to be searched")
         recorder.process.kill()
         recorder.process.wait()
         self.assertEqual(target.wait(timeout=60), 3)
+
+    def suspend_between_stops(self, process, pid):
+        """A profc that is suspended while it holds a thread holds it until it is continued."""
+        states = ("", "")
+        while states[0] != "T" or states[1] in "tT":
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.01)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.01)
+            states = [procfs.status(one)["State"][0] for one in (process.pid, pid)]
 
     def waits_to_go(self, pid):
         """It spins, and makes no system call meanwhile."""
