@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SAMPLER_PLACEMENT_H
-#define PROFC_SAMPLER_PLACEMENT_H
+#ifndef PROFC_OVERHEAD_PLACEMENT_H
+#define PROFC_OVERHEAD_PLACEMENT_H
 
 #include <sched.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sampler/placement.h"
+#include "overhead/placement.h"
 
 /* On a machine of `nr_cpus` CPUs, whatever the one we run on has. */
 static struct placement placement_on(size_t nr_cpus, bool realtime)
@@ -195,5 +195,5 @@ int main(void)
 		cmocka_unit_test(test_placement__ignores_unknown_cpus),
 	};
 
-	return cmocka_run_group_tests_name("sampler/placement", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("overhead/placement", tests, NULL, NULL);
 }

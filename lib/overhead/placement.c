@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sampler/placement.h"
+#include "overhead/placement.h"
 
 void placement_init(struct placement *placement, bool realtime, uint64_t seed)
 {
