@@ -31,17 +31,16 @@ static void pause_shortly(void)
 
 static bool peek(struct tracee *tracee, struct snapshot *snapshot)
 {
-	struct proc_schedstat clocks;
+	enum peek_outcome outcome = PEEK_CHANGED;
 	struct proc_syscall syscall;
 	struct proc_stat stat;
 
-	for (int i = 0; i < TRIES && tracee_clocks(tracee, &clocks); i++) {
-		if (tracee_peek(tracee, &clocks, MAX_STACK_BYTES, snapshot, &stat, &syscall) ==
-		    PEEK_TAKEN)
-			return true;
-		pause_shortly();
+	for (int i = 0; i < TRIES && outcome != PEEK_TAKEN && outcome != PEEK_GONE; i++) {
+		if (i)
+			pause_shortly();
+		outcome = tracee_peek(tracee, MAX_STACK_BYTES, snapshot, &stat, &syscall);
 	}
-	return false;
+	return outcome == PEEK_TAKEN;
 }
 
 static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct doctor_probe *probe,

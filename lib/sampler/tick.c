@@ -236,9 +236,8 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	struct sampler *sampler = visitor->sampler;
 	struct proc_stat stat = {.cpu = -1};
 	struct proc_syscall syscall;
-	enum peek_outcome outcome =
-		tracee_peek(&thread->roster->tracee, clocks, visit_stack_limit(thread),
-			    visitor->snapshot, &stat, &syscall);
+	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, visit_stack_limit(thread),
+						visitor->snapshot, &stat, &syscall);
 
 	seen_wait_release(&thread->sleep.wait);
 	thread->cpu = stat.cpu;

@@ -45,12 +45,49 @@ static bool waits_for_page(const struct tracee *tracee)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strcmp(text, place) == 0;
 }
 
-enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat *before,
-			      size_t max_stack_bytes, struct snapshot *snapshot,
-			      struct proc_stat *stat, struct proc_syscall *syscall)
-{
-	struct proc_schedstat after;
+/*
+ * A short sleep must not be missed because it ends during the reading, as long ones would be shown
+ * at its expense: the one that follows has the same claim to this tick.
+ */
+#define SLEEPS_TRIED 3
 
+static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_bytes,
+				     struct snapshot *snapshot, struct proc_syscall *syscall)
+{
+	struct proc_schedstat before, after;
+
+	if (!tracee_clocks(tracee, &after))
+		return PEEK_GONE;
+	for (int i = 0; i < SLEEPS_TRIED; i++) {
+		before = after;
+		tracee_begin_snapshot(tracee, snapshot);
+		snapshot->state = THREAD_STATE_SLEEPING;
+		if (!tracee_syscall(tracee, syscall))
+			return PEEK_HIDDEN;
+		if (syscall->kind == PROC_SYSCALL_RUNNING)
+			return PEEK_CHANGED;
+		if (syscall->kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
+			tracee->fills_pages = true;
+		set_where(snapshot, syscall);
+		tracee_forget_mapping(tracee);
+		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+		/* No reading above proves anything alone; the count of wake-ups does. */
+		if (!tracee_clocks(tracee, &after))
+			return PEEK_GONE;
+		if (after.pcount == before.pcount) {
+			snapshot->cpu_ns = after.cpu_ns;
+			snapshot->runq_ns = after.runq_ns;
+			snapshot->pcount = after.pcount;
+			return PEEK_TAKEN;
+		}
+	}
+	return PEEK_CHANGED;
+}
+
+enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
+			      struct snapshot *snapshot, struct proc_stat *stat,
+			      struct proc_syscall *syscall)
+{
 	if (!tracee_stat(tracee, stat))
 		return PEEK_GONE;
 	tracee_learn_first_sp(tracee, stat->first_sp);
@@ -60,23 +97,5 @@ enum peek_outcome tracee_peek(struct tracee *tracee, const struct proc_schedstat
 		return PEEK_RUNNING;
 	if (!strchr(asleep, stat->state))
 		return PEEK_GONE;
-	snapshot->state = THREAD_STATE_SLEEPING;
-	if (!tracee_syscall(tracee, syscall))
-		return PEEK_HIDDEN;
-	if (syscall->kind == PROC_SYSCALL_RUNNING)
-		return PEEK_CHANGED;
-	if (syscall->kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
-		tracee->fills_pages = true;
-	set_where(snapshot, syscall);
-	tracee_forget_mapping(tracee);
-	tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
-	/* No reading above proves anything alone; the count of wake-ups does. */
-	if (!tracee_clocks(tracee, &after))
-		return PEEK_GONE;
-	if (after.pcount != before->pcount)
-		return PEEK_CHANGED;
-	snapshot->cpu_ns = after.cpu_ns;
-	snapshot->runq_ns = after.runq_ns;
-	snapshot->pcount = after.pcount;
-	return PEEK_TAKEN;
+	return read_asleep(tracee, max_stack_bytes, snapshot, syscall);
 }
