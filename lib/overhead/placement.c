@@ -77,12 +77,17 @@ static bool may_stay(const struct placement *placement)
 	       placement->nr_stays < TICKS_PER_MOVE;
 }
 
+static bool none_runs(const struct placement *placement)
+{
+	return placement->realtime && CPU_COUNT(&placement->running) == 0;
+}
+
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu)
 {
 	*cpu = placement->cpu;
 	if (placement->candidate < 0)
 		return placement->kind;
-	if (some_idle && !placement->any_caller) {
+	if ((some_idle && !placement->any_caller) || none_runs(placement)) {
 		*cpu = cpu_away(placement);
 		if (*cpu >= 0)
 			return PLACEMENT_AWAY;

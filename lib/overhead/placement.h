@@ -15,6 +15,9 @@
  * before, it stops at the end of that: its calls would be seen for the code around them. On its
  * own CPU the tick has driven it off at the very moment. It is the same with page faults. So the
  * cheap place is for threads that make few of either, and only where a CPU is idle.
+ *
+ * Sleepers are better seen from elsewhere: a timer that fires on their CPU also fires those that
+ * are due within their slack, 50 us, so that no tick there finds a sleep that is nearly over.
  */
 enum placement_kind {
 	PLACEMENT_ANYWHERE, /* where the scheduler likes */
@@ -40,7 +43,8 @@ struct placement {
 /* `seed` for the choice among CPUs. */
 void placement_init(struct placement *placement, bool realtime, uint64_t seed);
 void placement_begin_tick(struct placement *placement);
-/* A thread that was scheduled in since its last sample was last on `cpu`. */
+/* A thread that was scheduled in since its last sample was last on `cpu`. `runs`: much of the time.
+ */
 void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);
 /*
  * What is best after this tick. `*cpu` is where to go to, or -1 to be bound to none; the present

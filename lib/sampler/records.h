@@ -100,6 +100,7 @@ struct call_habits {
 	uint32_t in_calls;     /* of 2^20, the latest stops counting most */
 	bool makes_calls;      /* often: it is better stopped from its own CPU */
 	bool waits;	       /* was stopped in a call that waits */
+	bool runs_much;	       /* and neither slept nor waited most of the time */
 	uint32_t nr_guarded;   /* visits yet for which it counts as one that makes transfers */
 	uint64_t nr_preempted; /* as last read */
 	uint64_t user_ticks;   /* when it was last taken to be in a transfer */

@@ -201,7 +201,7 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 	struct tick *tick = &sampler->tick;
 
 	thread->was_running = true;
-	placement_saw(&sampler->placement, stat->cpu, true,
+	placement_saw(&sampler->placement, stat->cpu, thread->habits.runs_much,
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;
@@ -292,6 +292,9 @@ static bool lacks_registers(const struct sampled_thread *thread)
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
+/* It had a CPU for so much of the time since it was last read: else it slept, or waited for one. */
+#define RUNS_MUCH_PART 4
+
 /* It is out of the queue, and back in it afterwards unless it is gone. */
 static void sample_thread(struct visitor *visitor, struct sampled_thread *thread)
 {
@@ -314,6 +317,8 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
 		return;
 	thread->nr_arrivals = clocks.pcount - former_pcount;
+	thread->habits.runs_much = (clocks.cpu_ns - thread->clocks.cpu_ns) * RUNS_MUCH_PART >=
+				   now_ns - thread->read_ns;
 	publish_slept_while_quiet(sampler, thread, &clocks);
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known && !lacks_registers(thread) &&

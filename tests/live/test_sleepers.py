@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Threads that block: never woken, and their time charged where they block."""
 
+import contextlib
 import os
 import signal
 import time
@@ -136,6 +137,15 @@ class BlockedTime(LiveCase):
         blocked = recording.function("spin_leaf", "-m", "blocked")["total_ns"]
         self.assertRatio(blocked, stood_ns, 0.05, "time that it stood")
         self.assertMostlyIn(recording, "spin_leaf", 0.98)
+
+    def test_of_naps_is_seen_though_ticks_could_end_them(self):
+        """The timer of a tick ends sleeps on its CPU that would be over within their slack."""
+        with contextlib.ExitStack() as loops:
+            for _ in range(2 * os.cpu_count()):
+                loops.enter_context(Running([build("spin_leaf"), "60000"]))
+            recording = record(self.directory, [build("known_shares"), "naps", "3000"], *FAST)
+        found = recording.function("nap_a", "-m", "blocked")["total_pct"]
+        self.assertGreater(found, recording.said[0]["pct"] / 2)
 
     def test_names_the_system_call(self):
         recording = record(self.directory, [build("sleeping"), "800"])

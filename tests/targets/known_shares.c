@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
- * them as JSON: known_shares cpu|blocked|memory MS. Threads of other programs may be on its CPU.
+ * them as JSON: known_shares cpu|blocked|naps|memory MS. Threads of other programs may be on its
+ * CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,9 +88,10 @@ static int64_t sleep_for(int64_t ns)
 	return begun - (used_and_waited_ns() - awake);
 }
 
-__attribute__((noinline)) static void nap_a(void)
+__attribute__((noinline)) static void nap_a(int nr, int64_t ns)
 {
-	spent_a += sleep_for(500000);
+	for (int i = 0; i < nr; i++)
+		spent_a += sleep_for(ns);
 }
 
 __attribute__((noinline)) static void nap_b(void)
@@ -97,11 +99,11 @@ __attribute__((noinline)) static void nap_b(void)
 	spent_b += sleep_for(2000000);
 }
 
-static void sleep_in_turns(int64_t end)
+static void sleep_in_turns(int64_t end, int nr, int64_t ns)
 {
 	schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	while (now_ns(CLOCK_MONOTONIC) < end) {
-		nap_a();
+		nap_a(nr, ns);
 		nap_b();
 	}
 	printf("{\"function\":\"nap_a\",\"pct\":%f}\n",
@@ -167,7 +169,9 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "cpu") == 0)
 		compute(end);
 	else if (strcmp(argv[1], "blocked") == 0)
-		sleep_in_turns(end);
+		sleep_in_turns(end, 1, 500000);
+	else if (strcmp(argv[1], "naps") == 0) /* no longer than the slack of timers */
+		sleep_in_turns(end, 20, 1000);
 	else
 		allocate();
 	return 0;

@@ -113,6 +113,21 @@ static void test_placement__keeps_off_the_cpus_of_sleepers(void **state)
 	assert_int_equal(cpu, 0);
 }
 
+/* The timer of a tick would end sleeps on its CPU that are nearly over. */
+static void test_placement__leaves_the_cpu_to_sleepers_where_none_is_idle(void **state)
+{
+	struct placement placement = placement_on(2, true);
+	int cpu;
+
+	(void)state;
+	placement_saw(&placement, 1, !RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_AWAY);
+	assert_int_equal(cpu, 0);
+	placement_saw(&placement, 1, RUNS, CALLS);
+	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_BESIDE);
+	assert_int_equal(cpu, 1);
+}
+
 static void test_placement__stays_when_nobody_was_seen(void **state)
 {
 	struct placement placement = placement_on(2, true);
@@ -189,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
 		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
 		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),
+		cmocka_unit_test(test_placement__leaves_the_cpu_to_sleepers_where_none_is_idle),
 		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
 		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
 		cmocka_unit_test(test_placement__moves_rarely_among_threads_without_calls),
