@@ -7,11 +7,15 @@ static uint64_t take_name(int64_t tid)
 {
 	struct heap_all *all = heap_all();
 	uint64_t name = relaxed_load(&all->nr_names);
+	bool is_taken = false;
 
-	do {
+	for (int i = 0; i < TRIES_MAX && !is_taken; i++) {
 		if (name >= HEAP_NAMES - 1)
 			return 0;
-	} while (!exchange(&all->nr_names, &name, name + 1));
+		is_taken = exchange(&all->nr_names, &name, name + 1);
+	}
+	if (!is_taken)
+		return 0;
 	all->names[name + 1].pid = (int32_t)own_pid();
 	__atomic_store_n(&all->names[name + 1].tid, (int32_t)tid, __ATOMIC_RELEASE);
 	return name + 1;
@@ -34,6 +38,9 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	__atomic_store_n(&thread->tid, tid, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&thread->data, __ATOMIC_SEQ_CST) != data)
 		return false;
+	/* Behind the id, so that who has seen this sees that. */
+	__atomic_store_n(&thread->claim, relaxed_add(&heap_own()->nr_claims, 1) + 1,
+			 __ATOMIC_RELEASE);
 	relaxed_store(&thread->inside_sp, 0);
 	relaxed_store(&thread->in_flight, 0);
 	thread->name = take_name(tid);
@@ -43,10 +50,12 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	return true;
 }
 
-/* profc says so of threads that have a name, once it knows. */
+/* profc says so, once it knows. */
 static bool has_ended(const struct heap_thread *thread)
 {
-	return thread->name && relaxed_load(&heap_all()->names[thread->name].has_ended);
+	uint64_t claim = relaxed_load(&thread->claim);
+
+	return claim && relaxed_load(&thread->ended) == claim;
 }
 
 /* From a thread that has ended. */
@@ -86,6 +95,7 @@ static struct heap_thread *find_thread(void)
 		if (take_over(thread, data, tid))
 			return thread;
 	}
+	relaxed_store(&shared.asked.places_pid, (int32_t)own_pid());
 	relaxed_add(&shared.asked.nr_places, 1);
 	return 0;
 }

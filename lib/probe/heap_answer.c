@@ -3,10 +3,14 @@
 #include "probe/heap_answer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/random.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -27,6 +31,53 @@
 #define AGAIN_NS (100 * NS_PER_MS)
 /* The main stack grows down to there; address space within is kept free for it. */
 #define MAIN_STACK_BYTES (UINT64_C(64) << 20)
+
+/* -- what a process has for itself -- */
+
+static bool get(const struct heap_ring *ring, int memory_fd, size_t offset, void *bytes, size_t nr)
+{
+	return pread(memory_fd, bytes, nr, (off_t)(ring->private_address + offset)) == (ssize_t)nr;
+}
+
+static bool put(const struct heap_ring *ring, int memory_fd, size_t offset, const void *bytes,
+		size_t nr)
+{
+	return pwrite(memory_fd, bytes, nr, (off_t)(ring->private_address + offset)) == (ssize_t)nr;
+}
+
+/* Of the address space that has our memory, whatever its process executes meanwhile. */
+static int open_own(const struct heap_ring *ring, pid_t pid)
+{
+	uint64_t mark = 0;
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 &&
+	    (!get(ring, fd, offsetof(struct heap_private, known.mark), &mark, sizeof(mark)) ||
+	     mark != ring->mark)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+void heap_answer_begin(struct heap_ring *ring, int memory_fd)
+{
+	if (getrandom(&ring->mark, sizeof(ring->mark), 0) != sizeof(ring->mark))
+		ring->mark = clock_monotonic_ns();
+	put(ring, memory_fd, offsetof(struct heap_private, known.mark), &ring->mark,
+	    sizeof(ring->mark));
+}
+
+void heap_answer_ids(const struct heap_ring *ring, int memory_fd, uint32_t tid_at,
+		     uint64_t main_data)
+{
+	put(ring, memory_fd, offsetof(struct heap_private, known.main_data), &main_data,
+	    sizeof(main_data));
+	put(ring, memory_fd, offsetof(struct heap_private, known.tid_at), &tid_at, sizeof(tid_at));
+}
 
 /* -- stacks -- */
 
@@ -64,28 +115,24 @@ static uint64_t find_low(pid_t pid, uint64_t data, uint64_t wanted)
 	return page == (data & -PAGE_BYTES) ? data : page + PAGE_BYTES;
 }
 
-static bool is_answered(const struct heap_thread_stack *stack, uint64_t owner, uint64_t wanted)
+static bool is_answered(const struct heap_stack_question *stack, uint64_t owner, uint64_t wanted)
 {
-	return __atomic_load_n(&stack->of, __ATOMIC_RELAXED) == owner &&
-	       __atomic_load_n(&stack->low, __ATOMIC_RELAXED) <= wanted;
-}
-
-static void publish(struct heap_thread_stack *stack, uint64_t owner, uint64_t low)
-{
-	__atomic_store_n(&stack->of, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&stack->low, low, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&stack->of, owner, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&stack->answered_owner, __ATOMIC_RELAXED) == owner &&
+	       __atomic_load_n(&stack->answered_low, __ATOMIC_RELAXED) <= wanted;
 }
 
 /* True: it took some time. */
-static bool answer_stack(struct heap_thread_stack *stack, const struct heap_ring *ring, pid_t owner,
+static bool answer_stack(const struct heap_ring *ring, size_t place, pid_t owner,
 			 const struct heap_members *members)
 {
+	struct heap_stack_question *stack = &ring->shared->stacks[place];
 	uint64_t data = __atomic_load_n(&stack->data, __ATOMIC_ACQUIRE);
 	uint64_t wanted = __atomic_load_n(&stack->wanted, __ATOMIC_RELAXED);
 	int32_t pid = __atomic_load_n(&stack->pid, __ATOMIC_RELAXED);
 	int32_t tid = __atomic_load_n(&stack->tid, __ATOMIC_RELAXED);
 	uint64_t id = heap_stack_owner(data, pid, tid);
+	struct heap_stack_answer answer;
+	cleanup_close int memory_fd = -1;
 	pid_t process;
 
 	if (!data || wanted >= data || is_answered(stack, id, wanted))
@@ -93,7 +140,13 @@ static bool answer_stack(struct heap_thread_stack *stack, const struct heap_ring
 	process = pid == ring->owner_pid ? owner : members->find(members->context, pid);
 	if (process <= 0)
 		return false;
-	publish(stack, id, find_low(process, data, wanted));
+	memory_fd = open_own(ring, process);
+	answer.low = memory_fd >= 0 ? find_low(process, data, wanted) : data;
+	answer.check = heap_stack_check(id, answer.low);
+	put(ring, memory_fd, offsetof(struct heap_private, known.stacks) + place * sizeof(answer),
+	    &answer, sizeof(answer));
+	__atomic_store_n(&stack->answered_low, answer.low, __ATOMIC_RELAXED);
+	__atomic_store_n(&stack->answered_owner, id, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -107,8 +160,7 @@ static void answer_stacks(struct heap_ring *ring, pid_t owner, const struct heap
 		return;
 	for (size_t i = 0; i < HEAP_THREAD_STACKS && nr < STACKS_AT_ONCE; i++) {
 		answers->next_stack = (answers->next_stack + 1) % HEAP_THREAD_STACKS;
-		nr += answer_stack(&ring->shared->memory.stacks[answers->next_stack], ring, owner,
-				   members);
+		nr += answer_stack(ring, answers->next_stack, owner, members);
 	}
 	if (nr < STACKS_AT_ONCE)
 		answers->stacks_asked = asked;
@@ -148,35 +200,40 @@ static void add_range(struct ranges *ranges, const struct proc_map *map)
 	ranges->at[ranges->nr++] = (struct heap_stack){map->start, map->end};
 }
 
-static void share_ranges(struct heap_writable *writable, struct ranges *ranges)
+#define WRITABLE_AT(member) offsetof(struct heap_private, known.writable.member)
+
+static void tell_ranges(const struct heap_ring *ring, int memory_fd, struct ranges *ranges)
 {
-	uint64_t version = writable->version | 1;
+	uint64_t version = 0;
 
 	if (ranges->nr > HEAP_WRITABLE_MAX) {
 		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_size);
 		ranges->nr = HEAP_WRITABLE_MAX;
 		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_start);
 	}
-	__atomic_store_n(&writable->version, version, __ATOMIC_SEQ_CST);
-	if (ranges->nr)
-		memcpy(writable->ranges, ranges->at, ranges->nr * sizeof(*ranges->at));
-	writable->nr = ranges->nr;
-	__atomic_store_n(&writable->version, version + 1, __ATOMIC_SEQ_CST);
+	if (!get(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version)))
+		return;
+	version |= 1;
+	put(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version));
+	put(ring, memory_fd, WRITABLE_AT(ranges), ranges->at, ranges->nr * sizeof(*ranges->at));
+	put(ring, memory_fd, WRITABLE_AT(nr), &ranges->nr, sizeof(ranges->nr));
+	version++;
+	put(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version));
 }
 
 /* What lies next below it, whatever that is. */
-static void share_main_stack(struct heap_shared *shared, const struct proc_stat *stat,
-			     const struct proc_map *map, uint64_t below)
+static struct heap_stack main_stack_of(const struct proc_stat *stat, const struct proc_map *map,
+				       uint64_t below)
 {
 	uint64_t end = stat->first_sp;
 
 	if (end <= map->start || end > map->end)
-		return;
-	shared->memory.main_stack.start = max_u64(below, end - min_u64(end, MAIN_STACK_BYTES));
-	shared->memory.main_stack.end = end;
+		return (struct heap_stack){.end = 0};
+	return (struct heap_stack){.start = max_u64(below, end - min_u64(end, MAIN_STACK_BYTES)),
+				   .end = end};
 }
 
-void heap_answer_maps(struct heap_shared *shared, pid_t pid)
+void heap_answer_maps(const struct heap_ring *ring, pid_t pid, int memory_fd)
 {
 	struct buf text = {0};
 	struct ranges ranges = {.nr = 0};
@@ -191,56 +248,107 @@ void heap_answer_maps(struct heap_shared *shared, pid_t pid)
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (proc_maps_next(&iter, &map) == 1) {
 		if (map.readable && map.writable) {
+			struct heap_stack stack = main_stack_of(&stat, &map, below);
+
 			add_range(&ranges, &map);
-			share_main_stack(shared, &stat, &map, below);
+			if (stack.end)
+				put(ring, memory_fd,
+				    offsetof(struct heap_private, known.main_stack), &stack,
+				    sizeof(stack));
 		}
 		below = map.end;
 	}
-	share_ranges(&shared->memory.writable, &ranges);
+	tell_ranges(ring, memory_fd, &ranges);
 	free(ranges.at);
 	buf_release(&text);
 }
 
-static void answer_writable(struct heap_ring *ring, pid_t owner, uint64_t now_ns)
+/* Of a process by its own id, as it has said. 0: it has none of our memory. */
+static pid_t asker(const struct heap_ring *ring, int32_t said, pid_t owner,
+		   const struct heap_members *members)
+{
+	pid_t process = said == ring->owner_pid ? owner : members->find(members->context, said);
+
+	return process > 0 ? process : 0;
+}
+
+static void answer_writable(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
+			    uint64_t now_ns)
 {
 	struct heap_answers *answers = &ring->answers;
-	uint64_t missed = __atomic_load_n(&ring->shared->asked.nr_writable, __ATOMIC_RELAXED);
+	const struct heap_asked *asked = &ring->shared->asked;
+	uint64_t missed = __atomic_load_n(&asked->nr_writable, __ATOMIC_RELAXED);
+	cleanup_close int memory_fd = -1;
+	pid_t process;
 
-	if (owner <= 0 || missed == answers->writable_missed || now_ns < answers->writable_again_ns)
+	if (missed == answers->writable_missed || now_ns < answers->writable_again_ns)
 		return;
 	answers->writable_missed = missed;
 	answers->writable_again_ns = now_ns + AGAIN_NS;
-	heap_answer_maps(ring->shared, owner);
+	process = asker(ring, __atomic_load_n(&asked->writable_pid, __ATOMIC_RELAXED), owner,
+			members);
+	memory_fd = process ? open_own(ring, process) : -1;
+	if (memory_fd >= 0)
+		heap_answer_maps(ring, process, memory_fd);
 }
 
 /* -- threads that have ended -- */
 
+#define THREAD_AT(index, member)                                                                   \
+	(offsetof(struct heap_private, threads) + (index) * sizeof(struct heap_thread) +           \
+	 offsetof(struct heap_thread, member))
+
+static bool has_ended(const struct heap_thread *thread)
+{
+	return thread->data && thread->tid > 0 && thread->tid <= INT32_MAX && thread->claim &&
+	       thread->ended != thread->claim && kill((pid_t)thread->tid, 0) < 0 && errno == ESRCH;
+}
+
+/* Others may have taken the place meanwhile: they have written down their id before their claim. */
+static void answer_ended_of(const struct heap_ring *ring, int memory_fd)
+{
+	const size_t nr_bytes = HEAP_THREADS * sizeof(struct heap_thread);
+	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
+
+	if (!get(ring, memory_fd, offsetof(struct heap_private, threads), threads, nr_bytes))
+		threads->data = 0;
+	for (size_t i = 0; i < HEAP_THREADS; i++) {
+		struct heap_thread again;
+
+		if (has_ended(&threads[i]) &&
+		    get(ring, memory_fd, THREAD_AT(i, data), &again, sizeof(again)) &&
+		    again.claim == threads[i].claim && again.tid == threads[i].tid)
+			put(ring, memory_fd, THREAD_AT(i, ended), &again.claim,
+			    sizeof(again.claim));
+	}
+	free(threads);
+}
+
 /* In another PID namespace they have other ids for us. */
-static void answer_ended(struct heap_ring *ring, pid_t owner, uint64_t now_ns)
+static void answer_ended(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
+			 uint64_t now_ns)
 {
 	struct heap_answers *answers = &ring->answers;
-	uint64_t missed = __atomic_load_n(&ring->shared->asked.nr_places, __ATOMIC_RELAXED);
-	uint64_t nr;
+	const struct heap_asked *asked = &ring->shared->asked;
+	uint64_t missed = __atomic_load_n(&asked->nr_places, __ATOMIC_RELAXED);
+	int32_t said = __atomic_load_n(&asked->places_pid, __ATOMIC_RELAXED);
+	cleanup_close int memory_fd = -1;
+	pid_t process;
 
-	if (!ring->all || ring->owner_pid != owner || missed == answers->places_missed ||
-	    now_ns < answers->ended_again_ns)
+	if (!ring->all || missed == answers->places_missed || now_ns < answers->ended_again_ns)
 		return;
 	answers->places_missed = missed;
 	answers->ended_again_ns = now_ns + AGAIN_NS;
-	nr = min_u64(__atomic_load_n(&ring->all->nr_names, __ATOMIC_RELAXED), HEAP_NAMES - 1);
-	for (uint64_t i = 1; i <= nr; i++) {
-		struct heap_name *name = &ring->all->names[i];
-		pid_t tid = __atomic_load_n(&name->tid, __ATOMIC_ACQUIRE);
-
-		if (tid > 0 && !name->has_ended && kill(tid, 0) < 0 && errno == ESRCH)
-			__atomic_store_n(&name->has_ended, 1, __ATOMIC_RELAXED);
-	}
+	process = asker(ring, said, owner, members);
+	memory_fd = process && process == said ? open_own(ring, process) : -1;
+	if (memory_fd >= 0)
+		answer_ended_of(ring, memory_fd);
 }
 
 void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
 		 uint64_t now_ns)
 {
 	answer_stacks(ring, owner, members);
-	answer_writable(ring, owner, now_ns);
-	answer_ended(ring, owner, now_ns);
+	answer_writable(ring, owner, members, now_ns);
+	answer_ended(ring, owner, members, now_ns);
 }

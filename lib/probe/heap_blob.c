@@ -14,7 +14,7 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 _Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_frame, rax) == 32 &&
 		       offsetof(struct heap_frame, arguments) == 40 &&
 		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
-		       HEAP_STACK_ARGUMENTS == 16,
+		       HEAP_STACK_ARGUMENTS == 16 && sizeof(struct heap_rules) == 4416,
 	       "heap_stubs.S");
 
 struct heap_slot *heap_slot_of_thread(void)
@@ -26,7 +26,7 @@ struct heap_slot *heap_slot_of_thread(void)
 static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
 				 int64_t countdown)
 {
-	request->hook = &shared.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	request->hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
 	request->frame = frame;
 	request->slot = 0;
 	request->thread = 0;
@@ -43,7 +43,7 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 	struct outcome outcome;
 
 	begin_request(&request, frame, which, countdown);
-	if (shared.is_all && request.hook->form.function != HEAP_EXIT)
+	if (rules.is_all && request.hook->form.function != HEAP_EXIT)
 		return heap_record_one(&request);
 	request.slot = heap_slot_of_thread();
 	relaxed_add(&heap_own()->in_flight, 1);

@@ -17,6 +17,11 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 /*
+ * So often a word that is shared is tried to be changed. Others of the process are done with it
+ * long before; a child that has other rights may change it for ever.
+ */
+#define TRIES_MAX 4096
+/*
  * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
  * less than what lies between the stacks of two threads.
  */
@@ -53,7 +58,7 @@ static inline uint64_t cycles(void)
 /* By the processor where it runs evenly; else it stands still between two visits of the reader. */
 static inline uint64_t time_now(void)
 {
-	return shared.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
+	return rules.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
 }
 
 static inline void pause_briefly(void)
@@ -65,12 +70,12 @@ static inline void pause_briefly(void)
 
 static inline uint64_t ring_bytes(void)
 {
-	return shared.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
+	return rules.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
 }
 
 static inline struct heap_ring_record *record_at(uint64_t position)
 {
-	uint8_t *ring = shared.is_all ? heap_all()->ring : shared.ring;
+	uint8_t *ring = rules.is_all ? heap_all()->ring : shared.ring;
 
 	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
 }

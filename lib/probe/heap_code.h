@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * To be copied to wherever struct heap_shared ends, a multiple of the page; it begins with the
- * stub. *nr_bytes is 0 where there is none for this processor.
+ * To be copied to wherever struct heap_shared ends, a multiple of the page; it begins with struct
+ * heap_rules, to be filled in, and the stub. *nr_bytes is 0 where there is none for this processor.
  */
 const uint8_t *heap_code(size_t *nr_bytes);
 

@@ -9,8 +9,7 @@
 static bool is_of_library(const struct heap_frame *frame)
 {
 	for (int i = 0; i < HEAP_CODES; i++) {
-		if (frame->rip - shared.codes[i].start <
-		    shared.codes[i].end - shared.codes[i].start)
+		if (frame->rip - rules.codes[i].start < rules.codes[i].end - rules.codes[i].start)
 			return true;
 	}
 	return false;
@@ -99,12 +98,12 @@ static uint64_t *claim_exit(uint64_t word)
 /* Until profc lets us go, has given up its search of processes, or has had the time. */
 static void wait_to_go(const uint64_t *exit, uint64_t word)
 {
-	uint64_t begun = shared.has_cycles ? cycles() : 0;
+	uint64_t begun = rules.has_cycles ? cycles() : 0;
 
 	for (uint64_t i = 0; i < EXIT_SPINS; i++) {
 		if (__atomic_load_n(exit, __ATOMIC_ACQUIRE) != word ||
 		    !relaxed_load(&shared.waits_at_exit) ||
-		    (shared.has_cycles && cycles() - begun > EXIT_CYCLES))
+		    (rules.has_cycles && cycles() - begun > EXIT_CYCLES))
 			return;
 		pause_briefly();
 	}

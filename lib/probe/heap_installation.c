@@ -185,6 +185,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				  .threads = draft->threads,
 				  .is_all = draft->is_all,
 				  .shared = place->shared,
+				  .rules = place->rules,
 				  .stub = place->stub};
 	struct heap_hook *hook = &draft->hooks[draft->nr];
 	enum patch_outcome outcome;
@@ -262,37 +263,43 @@ void heap_draft_finish(struct heap_draft *draft)
 	}
 }
 
-/* A child that is forked begins with zeros there, and so finds that it is one. */
-static void tell_owner(struct heap_shared *shared, pid_t pid, int memory_fd)
+void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
+		      struct heap_rules *rules)
 {
 	struct proc_status status;
-	int64_t own_pid = proc_read_status(pid, &status) ? status.ns_pid : pid;
-	uint64_t at = shared->private_address + offsetof(struct heap_private, pid);
+	pid_t own_pid = proc_read_status(pid, &status) ? status.ns_pid : pid;
 
-	shared->ids.owner_pid = (int32_t)own_pid;
-	if (pwrite(memory_fd, &own_pid, sizeof(own_pid), (off_t)at) != sizeof(own_pid))
-		shared->ids.owner_pid = 0; /* it has ended */
+	*rules = (struct heap_rules){.threads = draft->threads,
+				     .has_cycles = heap_ring_has_cycles(),
+				     .frees_have_stacks = options->free_stacks,
+				     .is_all = options->is_all,
+				     .owner_pid = own_pid};
+	memcpy(rules->hooks, draft->hooks, sizeof(rules->hooks));
+	memcpy(rules->codes, draft->codes, sizeof(rules->codes));
 }
 
-void heap_draft_share(const struct heap_draft *draft, const struct region *region,
-		      const struct heap_options *options, pid_t pid, int memory_fd)
+/* A child that is forked begins with zeros there, and so finds that it is one. */
+static void tell_owner(struct heap_ring *ring, int memory_fd)
 {
-	struct heap_shared *shared = region_heap(region);
+	const int64_t pid = ring->owner_pid;
+	uint64_t at = ring->private_address + offsetof(struct heap_private, pid);
 
-	shared->private_address = region->header.private_address;
+	if (pwrite(memory_fd, &pid, sizeof(pid), (off_t)at) != sizeof(pid))
+		ring->owner_pid = 0; /* it has ended */
+}
+
+void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
+		      int memory_fd)
+{
+	struct heap_shared *shared = ring->shared;
+
 	shared->mean = options->mean;
-	shared->is_all = options->is_all;
-	shared->given_up_at = UINT64_MAX;
 	shared->stack_bytes = options->stack_bytes;
-	shared->frees_have_stacks = options->free_stacks;
-	shared->threads = draft->threads;
-	shared->has_cycles = heap_ring_has_cycles();
 	shared->waits_at_exit = options->is_searched;
-	memcpy(shared->hooks, draft->hooks, sizeof(shared->hooks));
-	memcpy(shared->codes, draft->codes, sizeof(shared->codes));
 	shared->visits.now_ns = clock_monotonic_ns();
-	heap_answer_maps(shared, pid);
-	tell_owner(shared, pid, memory_fd);
+	heap_answer_begin(ring, memory_fd);
+	heap_answer_maps(ring, pid, memory_fd);
+	tell_owner(ring, memory_fd);
 }
 
 /* -- where threads have their ids -- */
@@ -340,9 +347,10 @@ static uint32_t find_ids(const struct thread_data *threads, size_t nr)
 }
 
 /* In another PID namespace only the main thread's id is known as it sees that itself. */
-void heap_find_ids(struct heap_shared *shared, const struct stopped *stopped, int memory_fd)
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped, int memory_fd)
 {
 	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
+	uint64_t main_data = 0;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
@@ -350,15 +358,15 @@ void heap_find_ids(struct heap_shared *shared, const struct stopped *stopped, in
 		bool is_main = stopped->threads[i].tid == stopped->pid;
 		ssize_t got;
 
-		if (!at || (!is_main && shared->ids.owner_pid != stopped->pid))
+		if (!at || (!is_main && ring->owner_pid != stopped->pid))
 			continue;
 		if (is_main)
-			shared->ids.main_data = at;
+			main_data = at;
 		got = pread(memory_fd, threads[nr].words, DATA_BYTES, (off_t)at);
-		threads[nr].tid = is_main ? shared->ids.owner_pid : stopped->threads[i].tid;
+		threads[nr].tid = is_main ? ring->owner_pid : stopped->threads[i].tid;
 		threads[nr++].nr_words = got > 0 ? (uint32_t)got / sizeof(threads[0].words[0]) : 0;
 	}
-	__atomic_store_n(&shared->ids.tid_at, find_ids(threads, nr), __ATOMIC_RELAXED);
+	heap_answer_ids(ring, memory_fd, find_ids(threads, nr), main_data);
 	free(threads);
 }
 
@@ -440,7 +448,7 @@ bool heap_is_in_use(const struct region_header *header, struct stopped *stopped,
 	if (is_in_flight(header, memory_fd) || has_marker(stopped))
 		return true;
 	for (uint32_t i = 0; i < header->nr_parts; i++) {
-		uint64_t start = header->parts[i].address + header->data_bytes;
+		uint64_t start = region_code(header, i);
 
 		if (has_context_in(start, start + header->blob_bytes, stopped, memory_fd))
 			return true;

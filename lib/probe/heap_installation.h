@@ -11,8 +11,8 @@
 #include "probe/heap_shared.h"
 #include "probe/patch.h"
 
+struct heap_ring;
 struct probe_request;
-struct region;
 struct region_header;
 struct stopped;
 
@@ -53,13 +53,13 @@ struct heap_draft {
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
 		     size_t nr_requests, const struct heap_options *options, bool has_thread_data);
 void heap_draft_release(struct heap_draft *draft);
-/* The bytes of our code at the beginning of a part's code; 0: there are none. */
+/* The bytes of rules and our code at the beginning of a part's code; 0: there are none. */
 size_t heap_draft_code_bytes(void);
 void heap_draft_put_code(uint8_t *code);
 
 /* Where the parts of what is shared are in the process; the code's beginning is the stub. */
 struct heap_place {
-	uint64_t shared, stub;
+	uint64_t shared, rules, stub;
 };
 
 /*
@@ -72,11 +72,14 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   struct patch *patch);
 void heap_draft_finish(struct heap_draft *draft);
 
-/* Fill in what is shared, and what is not, before anything leads there. */
-void heap_draft_share(const struct heap_draft *draft, const struct region *region,
-		      const struct heap_options *options, pid_t pid, int memory_fd);
+/* What our code is led by, once all is drawn; but for the private address. */
+void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
+		      struct heap_rules *rules);
+/* Fill in what is shared, and what is the process' own, before anything leads there. */
+void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
+		      int memory_fd);
 /* Where threads have their ids among their data, by those of a stopped process. */
-void heap_find_ids(struct heap_shared *shared, const struct stopped *stopped, int memory_fd);
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped, int memory_fd);
 
 /*
  * Does a thread of a stopped process stand in the blob, or will it return there? All that leads

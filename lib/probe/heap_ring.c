@@ -126,19 +126,21 @@ static bool note_time(struct heap_ring *ring, uint64_t time)
 	return true;
 }
 
-void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared, bool is_all)
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
+		    const struct heap_rules *rules)
 {
 	*ring = (struct heap_ring){.shared = shared,
+				   .private_address = rules->private_address,
 				   .bytes = shared->ring,
 				   .nr_bytes = HEAP_RING_BYTES,
-				   .has_cycles = shared->has_cycles != 0,
-				   .frees_have_stacks = shared->frees_have_stacks != 0};
-	if (is_all) {
+				   .owner_pid = rules->owner_pid,
+				   .has_cycles = rules->has_cycles != 0,
+				   .frees_have_stacks = rules->frees_have_stacks != 0};
+	if (rules->is_all) {
 		ring->all = (struct heap_all *)(void *)shared - 1;
 		ring->bytes = ring->all->ring;
 		ring->nr_bytes = HEAP_ALL_RING_BYTES;
 	}
-	ring->owner_pid = shared->ids.owner_pid;
 	ring->former = moment();
 	ring->latter = ring->former;
 	ring->time_ns = ring->begun_ns = ring->latter.ns;

@@ -28,6 +28,8 @@ struct heap_answers {
 
 struct heap_ring {
 	struct heap_shared *shared; /* borrowed; the target may write anything there */
+	uint64_t private_address;   /* of struct heap_private, in all processes that write here */
+	uint64_t mark;		    /* in their struct heap_known */
 	struct heap_all *all;	    /* likewise; NULL: a sample is taken */
 	uint8_t *bytes;		    /* of the ring, */
 	uint64_t nr_bytes;	    /* a power of two */
@@ -41,10 +43,10 @@ struct heap_ring {
 	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
 	struct heap_moment former, latter;	/* what both clocks have shown */
 	uint64_t time_ns;			/* of the last record that has one */
-	pid_t owner_pid;			/* as heap_shared has it at first */
+	pid_t owner_pid;			/* as heap_rules has it */
 	struct heap_answers answers;
-	uint64_t begun_ns;		    /* before that there was none */
-	bool has_cycles, frees_have_stacks; /* as `shared` said at first */
+	uint64_t begun_ns; /* before that there was none */
+	bool has_cycles, frees_have_stacks;
 	/* Children write there, too, that are not recorded: a sample's exact totals are of all. */
 	bool has_strangers;
 };
@@ -74,8 +76,8 @@ struct heap_record {
 
 /* Can the time be taken from the processor, as it runs evenly and never stops? */
 bool heap_ring_has_cycles(void);
-/* `is_all` as it is here: the target may write to its own. */
-void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared, bool is_all);
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
+		    const struct heap_rules *rules);
 /*
  * The next one; false: there is none yet, or what there is cannot be: it is passed over, and
  * counted, at most as much at a time as the ring has room for. A thread that has begun one and does

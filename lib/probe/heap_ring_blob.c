@@ -9,23 +9,26 @@ void copy_bytes(void *to, const void *from, uint64_t nr)
 
 /*
  * Where all is recorded, a program that is faster than the reader waits for it: some 100 ms of CPU
- * time at most while nothing is read. False: the reader has gone, or gets no time. It must not
- * sleep, which needs a system call.
+ * time at most while nothing is read, and for one record not longer than some of these. False: the
+ * reader has gone, or gets no time. It must not sleep, which needs a system call.
  */
-#define SPINS_NR (1 << 22)
+#define SPINS_NR   (1 << 22)
+#define SPINS_MOST (8 * SPINS_NR)
 
-static bool wait_for_reader(void)
+static bool wait_for_reader(int *nr_spins)
 {
 	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 
-	if (tail == relaxed_load(&shared.given_up_at))
+	if (tail + 1 == relaxed_load(&heap_own()->given_up_at))
 		return false;
-	for (int i = 0; i < SPINS_NR && !relaxed_load(&shared.is_over); i++) {
+	for (int i = 0; i < SPINS_NR && *nr_spins < SPINS_MOST && !relaxed_load(&shared.is_over);
+	     i++) {
 		pause_briefly();
+		++*nr_spins;
 		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
 			return true;
 	}
-	relaxed_store(&shared.given_up_at, tail);
+	relaxed_store(&heap_own()->given_up_at, tail + 1);
 	return false;
 }
 
@@ -38,8 +41,16 @@ static bool is_at_end(uint64_t head, uint64_t nr_bytes)
 	uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
 	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 
-	return left < nr_bytes || (shared.is_all && used < HEAP_NEAR_BYTES &&
+	return left < nr_bytes || (rules.is_all && used < HEAP_NEAR_BYTES &&
 				   HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes);
+}
+
+static void skip_to_end(uint64_t head, uint64_t nr_bytes)
+{
+	struct heap_ring_record *skip = record_at(head);
+
+	skip->nr_bytes = (uint32_t)nr_bytes;
+	commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
 }
 
 /* A record does not go around the end of the ring. NULL: there is no room. */
@@ -47,31 +58,30 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_
 {
 	int64_t room = (int64_t)(ring_bytes() - (has_stack ? FREES_BYTES : 0));
 	uint64_t head = relaxed_load(&shared.head);
-	uint64_t left;
-	int64_t used;
+	int nr_spins = 0;
 
-	for (;;) {
-		left = ring_bytes() - (head & (ring_bytes() - 1));
+	/* Where it is no multiple it is not by us, and not the end of a record. */
+	for (int i = 0; i < TRIES_MAX && head % HEAP_RECORD_ALIGNMENT == 0; i++) {
+		uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
+		int64_t used;
+
 		*position = is_at_end(head, nr_bytes) ? head + left : head;
 		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
-		if (used <= room) {
-			if (exchange(&shared.head, &head, *position + nr_bytes))
-				break;
+		if (used > room) {
+			if (!rules.is_all || !wait_for_reader(&nr_spins))
+				return 0;
+			head = relaxed_load(&shared.head);
 			continue;
 		}
-		if (!shared.is_all || !wait_for_reader())
-			return 0;
-		head = relaxed_load(&shared.head);
+		if (!exchange(&shared.head, &head, *position + nr_bytes))
+			continue;
+		if (*position != head)
+			skip_to_end(head, left);
+		return record_at(*position);
 	}
-	if (*position != head) {
-		struct heap_ring_record *skip = record_at(head);
-
-		skip->nr_bytes = (uint32_t)left;
-		commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
-	}
-	return record_at(*position);
+	return 0;
 }
 
 uint64_t heap_stack_bytes_from(uint64_t sp)
@@ -116,7 +126,7 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	       bool is_untracked)
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
-	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && shared.frees_have_stacks);
+	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
 	/* It lives while the program has it: not yet while it is recorded, and no more. */
 	uint64_t time = is_new ? 0 : time_now();
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;

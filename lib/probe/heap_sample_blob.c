@@ -69,17 +69,21 @@ static void draw(struct heap_slot *slot)
 	uint64_t mean = mean_now();
 	int64_t interval = draw_interval(slot, mean);
 	int64_t countdown = relaxed_load(&slot->countdown);
-	int64_t left, former;
-	uint64_t nr;
+	int64_t left = 0, former;
+	uint64_t nr = 0;
+	bool is_drawn = false;
 
-	do {
+	for (int i = 0; i < TRIES_MAX && !is_drawn; i++) {
 		left = heap_countdown_bytes(countdown);
 		if (left >= 0)
 			return;
 		nr = heap_countdown_allocations(countdown);
 		former = left * (HEAP_COUNT_MASK + 1) - (int64_t)nr;
-	} while (!exchange(&slot->countdown, &countdown,
-			   countdown - former + (interval << HEAP_COUNT_LOG2)));
+		is_drawn = exchange(&slot->countdown, &countdown,
+				    countdown - former + (interval << HEAP_COUNT_LOG2));
+	}
+	if (!is_drawn)
+		return;
 	relaxed_add(&slot->given_bytes, (uint64_t)(interval - left));
 	relaxed_add(&slot->nr_allocations, nr);
 	relaxed_store(&slot->mean, mean);

@@ -3,6 +3,14 @@
  * What profc and its code at the allocator of a process share. This file is compiled into both: the
  * layout is what the generated code and the blob know by offsets.
  *
+ * A process and the children that it forks write to the same memory, and a child may have given up
+ * rights that its parent has. So there are three kinds of it:
+ *	struct heap_rules	what our code is led by: nobody can write to it;
+ *	struct heap_private	of each process its own: what it keeps for itself;
+ *	struct heap_shared	and struct heap_all: anything may stand there at any moment, and be
+ *				another thing at the next. It is read once, and checked where it
+ *leads to memory, or through a loop.
+ *
  * Of allocations one is taken for each `mean` bytes, at random: a countdown of bytes is drawn from
  * an exponential distribution, and the allocation that brings it below zero is the one. As such a
  * process has no memory, an interval may be thrown away and drawn anew at any time.
@@ -150,15 +158,21 @@ struct heap_stack {
 /*
  * A thread that is not the main one has its stack below its data, in the same mapping: as far as
  * profc has found that all pages between are there, it may be read. The thread asks for that, by
- * its stack pointer. Several may write here at once: `low` holds only for those `of` names.
+ * its stack pointer; several may write here at once. The answer comes to the same place of the
+ * `stacks` in struct heap_known.
  */
-struct heap_thread_stack {
+struct heap_stack_question {
 	uint64_t data;	  /* of the thread; 0: free */
 	int32_t pid, tid; /* as the process sees itself */
 	uint64_t wanted;  /* from here on, a whole page */
-	uint64_t of;	  /* by profc: heap_stack_owner() of the thread, written after */
-	uint64_t low;
+	/* Of the last answer, for profc alone. */
+	uint64_t answered_owner, answered_low;
 	uint64_t padding[3];
+};
+
+/* For whom it is, and that it is whole, tells `check`: heap_stack_check(). */
+struct heap_stack_answer {
+	uint64_t check, low;
 };
 
 #define HEAP_THREAD_STACKS 4096
@@ -251,7 +265,6 @@ static inline uint64_t heap_brief_bytes(uint32_t kind)
 /* Who makes records, as the process sees itself. */
 struct heap_name {
 	int32_t pid, tid;
-	int32_t has_ended, padding; /* by profc: its place among the threads may be given away */
 };
 
 /*
@@ -268,7 +281,8 @@ enum heap_step_flags {
 
 struct heap_step {
 	uint64_t pc; /* 0: none */
-	int32_t cfa_offset;
+	/* One word, for our code, which reads it once. */
+	_Alignas(8) int32_t cfa_offset;
 	int16_t fp_offset;
 	uint16_t flags;
 };
@@ -296,6 +310,11 @@ static inline uint64_t heap_stack_owner(uint64_t data, int32_t pid, int32_t tid)
 	return (heap_hash(data) ^ heap_hash((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid)) | 1;
 }
 
+static inline uint64_t heap_stack_check(uint64_t owner, uint64_t low)
+{
+	return heap_hash(owner ^ heap_hash(low)) | 1;
+}
+
 /* In front of struct heap_shared where all is recorded. */
 struct heap_all {
 	/* Where code is: what does not point there is no return address. 0: not known. */
@@ -321,27 +340,10 @@ static inline uint64_t heap_exit_word(int32_t pid, int32_t tid)
 	return (uint64_t)(uint32_t)tid << 32 | (uint32_t)pid;
 }
 
-/* Whose memory it is. */
-struct heap_ids {
-	int32_t owner_pid;  /* of the process that this was made for, as it sees itself */
-	uint32_t tid_at;    /* of a thread's data, its id. 0: not known yet; our code may find it */
-	uint64_t main_data; /* of the main thread; 0: not known */
-};
-
-/* What may be read, as far as profc knows. */
-struct heap_memory {
-	/*
-	 * Of the main thread: where its stack may come to be, and where the program began, which is
-	 * the end of what may be copied. All zero: not known.
-	 */
-	struct heap_stack main_stack;
-	struct heap_thread_stack stacks[HEAP_THREAD_STACKS];
-	struct heap_writable writable;
-};
-
-/* How often it was asked, as it did not know. */
+/* How often it was asked, as it did not know, and by which process, as it sees itself. */
 struct heap_asked {
 	uint64_t nr_stacks, nr_writable, nr_places;
+	int32_t writable_pid, places_pid; /* the last */
 };
 
 /* Of the reader. */
@@ -357,27 +359,31 @@ struct heap_losses {
 	uint64_t dropped_bytes, dropped_blocks;
 };
 
-struct heap_shared {
-	uint64_t private_address;   /* of struct heap_private */
-	uint64_t mean;		    /* may change at any time */
-	uint32_t stack_bytes;	    /* to be copied at most, likewise */
-	uint32_t threads;	    /* enum heap_threads */
+/* Behind what is shared, and in front of our code. */
+struct heap_rules {
+	_Alignas(64) uint64_t private_address; /* of struct heap_private */
+	uint32_t threads;		       /* enum heap_threads */
 	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else visits.now_ns */
 	uint32_t frees_have_stacks; /* who frees is recorded, too */
-	uint32_t is_all;	    /* all is recorded, in struct heap_all; never changes */
+	uint32_t is_all;	    /* all is recorded, in struct heap_all */
+	int32_t owner_pid;	    /* of the process that this was made for, as it sees itself */
+	uint32_t padding;
+	struct heap_hook hooks[HEAP_HOOKS];
+	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
+};
+
+struct heap_shared {
+	_Alignas(64) uint64_t mean; /* may change at any time */
+	uint32_t stack_bytes;	    /* to be copied at most, likewise */
 	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
 	uint32_t waits_at_exit;	    /* whoever ends is to wait in `exits` */
 	uint64_t exits[HEAP_EXITS];
-	struct heap_ids ids;
-	struct heap_hook hooks[HEAP_HOOKS];
-	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
 	struct heap_asked asked;
 	_Alignas(64) uint64_t head; /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail; /* up to which they were read */
 	struct heap_visits visits;
 	_Alignas(64) struct heap_losses lost;
-	uint64_t given_up_at; /* the tail when some were lost */
-	_Alignas(64) struct heap_memory memory;
+	_Alignas(64) struct heap_stack_question stacks[HEAP_THREAD_STACKS];
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
 };
@@ -412,8 +418,10 @@ struct heap_thread {
 	uint64_t stamped_visit; /* and nr_visits then */
 	uint64_t stride, left;	/* so many records share a time; of them, how many are to come */
 	uint64_t name;		/* its place in the `names` of struct heap_all; 0: none */
-	uint64_t walk; /* one more than its place in `walks`, which it keeps; 0: none was left */
-	uint64_t padding[3];
+	uint64_t walk;	/* one more than its place in `walks`, which it keeps; 0: none was left */
+	uint64_t claim; /* who has the place: a number that none has had before */
+	uint64_t ended; /* by profc: the claim of a thread that is no more. Another may have it */
+	uint64_t padding;
 };
 
 /*
@@ -456,6 +464,24 @@ struct heap_walk {
 };
 
 /*
+ * What is known of a process: by profc, which writes here as it is asked, and by our code. A child
+ * that is forked begins with a copy.
+ */
+struct heap_known {
+	uint64_t mark;	 /* by which profc knows that the memory of a process is the right one */
+	uint32_t tid_at; /* of a thread's data, its id. 0: not known yet; our code may find it */
+	uint32_t padding;
+	uint64_t main_data; /* of the main thread; 0: not known */
+	/*
+	 * Of the main thread: where its stack may come to be, and where the program began, which is
+	 * the end of what may be copied. All zero: not known.
+	 */
+	struct heap_stack main_stack;
+	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];
+	struct heap_writable writable;
+};
+
+/*
  * The sampled pointers of one process: a child that is forked begins without any, and all zero is
  * right for it.
  */
@@ -469,11 +495,14 @@ struct heap_private {
 	 * child that was not made by the C library's fork(), whose threads do not know their ids.
 	 */
 	int64_t pid;
-	uint64_t nr_walks; /* that were given away */
-	uint64_t padding[509];
+	uint64_t nr_walks;    /* that were given away */
+	uint64_t nr_claims;   /* of places in `threads` */
+	uint64_t given_up_at; /* one more than the tail when records were lost */
+	uint64_t padding[507];
 	/* Where all is recorded: */
 	struct heap_thread threads[HEAP_THREADS];
 	struct heap_walk walks[HEAP_WALKS];
+	_Alignas(4096) struct heap_known known; /* which children inherit */
 };
 
 /*

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* It is filled in before the code is put into a process: see struct heap_rules. */
+	.section .text.rules, "ax"
+	.balign 64
+	.globl rules
+	.hidden rules
+rules:
+	.zero 4416
+
 /*
  * Where the generated code jumps to: all is as at the entry of the function, but the flags and, if
  * it has counted, rax, r10 and r11; below the stack pointer is the word for the hook. What it
- * pushes is struct heap_frame. It is the first thing in the blob.
+ * pushes is struct heap_frame. It is right behind the rules.
  */
 	.section .text.stub, "ax"
 	.globl heap_stub

@@ -10,7 +10,7 @@
 
 static bool has_owner_at(uint64_t data, uint32_t at)
 {
-	return relaxed_load((const int32_t *)(data + at)) == relaxed_load(&shared.ids.owner_pid);
+	return relaxed_load((const int32_t *)(data + at)) == rules.owner_pid;
 }
 
 /*
@@ -28,8 +28,8 @@ static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
 		 has_owner_at(data, TID_AT_GLIBC))
 		at = TID_AT_GLIBC;
 	if (at) {
-		relaxed_store(&shared.ids.main_data, data);
-		relaxed_store(&shared.ids.tid_at, at);
+		relaxed_store(&heap_known()->main_data, data);
+		relaxed_store(&heap_known()->tid_at, at);
 	}
 	return at;
 }
@@ -38,7 +38,7 @@ static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
 static int64_t known_tid(void)
 {
 	uint64_t data = thread_data();
-	uint32_t at = relaxed_load(&shared.ids.tid_at);
+	uint32_t at = relaxed_load(&heap_known()->tid_at);
 
 	if (data && !at)
 		at = learn_tid_at(data);
@@ -62,7 +62,7 @@ __attribute__((noinline)) int64_t heap_learn_pid(void)
 	int64_t pid = known_tid();
 	int64_t none = 0;
 
-	if (pid <= 0 || pid == relaxed_load(&shared.ids.owner_pid))
+	if (pid <= 0 || pid == rules.owner_pid)
 		pid = -1;
 	return exchange(&heap_own()->pid, &none, pid) ? pid : none;
 }
@@ -74,22 +74,24 @@ __attribute__((noinline)) int64_t heap_learn_pid(void)
 /* Further below its data it is on another stack. */
 #define LARGEST_STACK_BYTES (UINT64_C(64) << 20)
 
-static bool is_of(const struct heap_thread_stack *stack, uint64_t data, int32_t pid, int32_t tid)
+static bool is_of(const struct heap_stack_question *stack, uint64_t data, int32_t pid, int32_t tid)
 {
 	return relaxed_load(&stack->data) == data && relaxed_load(&stack->pid) == pid &&
 	       relaxed_load(&stack->tid) == tid;
 }
 
 /* The one of the thread. Where all near it are taken, one that may be another's becomes its own. */
-static struct heap_thread_stack *stack_of(uint64_t data, int32_t pid, int32_t tid)
+static uint64_t place_of_stack(uint64_t data, int32_t pid, int32_t tid)
 {
 	uint64_t first = heap_stack_owner(data, pid, tid) >> 32;
-	struct heap_thread_stack *stack;
+	struct heap_stack_question *stack;
+	uint64_t place = 0;
 
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
-		stack = &shared.memory.stacks[(first + i) % HEAP_THREAD_STACKS];
+		place = (first + i) % HEAP_THREAD_STACKS;
+		stack = &shared.stacks[place];
 		if (is_of(stack, data, pid, tid))
-			return stack;
+			return place;
 		if (!relaxed_load(&stack->data))
 			break;
 	}
@@ -97,20 +99,18 @@ static struct heap_thread_stack *stack_of(uint64_t data, int32_t pid, int32_t ti
 	relaxed_store(&stack->pid, pid);
 	relaxed_store(&stack->tid, tid);
 	relaxed_store(&stack->wanted, data);
-	return stack;
+	return place;
 }
 
-static uint64_t low_of(const struct heap_thread_stack *stack, uint64_t owner)
+/* Written as one, but not read so. */
+static uint64_t low_of(const struct heap_stack_answer *answer, uint64_t owner)
 {
-	uint64_t low;
+	uint64_t low = relaxed_load(&answer->low);
 
-	if (__atomic_load_n(&stack->of, __ATOMIC_ACQUIRE) != owner)
-		return UINT64_MAX;
-	low = __atomic_load_n(&stack->low, __ATOMIC_ACQUIRE);
-	return relaxed_load(&stack->of) == owner ? low : UINT64_MAX;
+	return relaxed_load(&answer->check) == heap_stack_check(owner, low) ? low : UINT64_MAX;
 }
 
-static void ask(struct heap_thread_stack *stack, uint64_t sp)
+static void ask(struct heap_stack_question *stack, uint64_t sp)
 {
 	uint64_t page = sp & -PAGE_BYTES;
 
@@ -124,21 +124,21 @@ static void ask(struct heap_thread_stack *stack, uint64_t sp)
 static bool is_below_data(uint64_t sp, uint64_t data, uint64_t *start)
 {
 	int32_t pid, tid;
-	struct heap_thread_stack *stack;
+	uint64_t place;
 
-	if (!relaxed_load(&shared.ids.tid_at) || data == relaxed_load(&shared.ids.main_data) ||
-	    data - sp >= LARGEST_STACK_BYTES)
+	if (!relaxed_load(&heap_known()->tid_at) ||
+	    data == relaxed_load(&heap_known()->main_data) || data - sp >= LARGEST_STACK_BYTES)
 		return false;
 	*start = data - LEAST_STACK_BYTES;
 	if (data - sp < LEAST_STACK_BYTES)
 		return true;
 	pid = (int32_t)own_pid();
 	tid = (int32_t)heap_own_tid();
-	stack = stack_of(data, pid, tid);
-	*start = low_of(stack, heap_stack_owner(data, pid, tid));
+	place = place_of_stack(data, pid, tid);
+	*start = low_of(&heap_known()->stacks[place], heap_stack_owner(data, pid, tid));
 	if (sp >= *start)
 		return true;
-	ask(stack, sp);
+	ask(&shared.stacks[place], sp);
 	return false;
 }
 
@@ -149,10 +149,10 @@ static bool is_below_data(uint64_t sp, uint64_t data, uint64_t *start)
  */
 uint64_t heap_readable_end(uint64_t sp, uint64_t *start)
 {
-	uint64_t main_end = relaxed_load(&shared.memory.main_stack.end);
+	uint64_t main_end = relaxed_load(&heap_known()->main_stack.end);
 	uint64_t data = thread_data();
 
-	*start = relaxed_load(&shared.memory.main_stack.start);
+	*start = relaxed_load(&heap_known()->main_stack.start);
 	if (sp >= *start && sp < main_end)
 		return main_end;
 	if (is_below_data(sp, data, start))
@@ -163,7 +163,7 @@ uint64_t heap_readable_end(uint64_t sp, uint64_t *start)
 
 static bool find_writable(uint64_t address, uint64_t nr)
 {
-	const struct heap_writable *writable = &shared.memory.writable;
+	const struct heap_writable *writable = &heap_known()->writable;
 	uint64_t version = __atomic_load_n(&writable->version, __ATOMIC_ACQUIRE);
 	uint64_t first = 0, end = relaxed_load(&writable->nr);
 	bool is_found = false;
@@ -196,6 +196,7 @@ bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 		return true;
 	if (find_writable(address, nr))
 		return true;
+	relaxed_store(&shared.asked.writable_pid, (int32_t)own_pid());
 	relaxed_add(&shared.asked.nr_writable, 1);
 	return false;
 }

@@ -4,6 +4,8 @@
  * that it has met the last time, from which on all that it would read is as it was. Most stacks it
  * has seen, and does not walk: they are those from the same place where all is as it was.
  */
+#include <stddef.h>
+
 #include "probe/heap_walk_blob.h"
 
 #define PAGE_BYTES     UINT64_C(4096)
@@ -32,18 +34,38 @@ static inline bool are_readable(struct heap_thread *thread, uint64_t from, uint6
 	       find_readable(thread, from, end);
 }
 
-static inline const struct heap_step *find_step(uint64_t pc)
+typedef uint64_t __attribute__((may_alias)) word_of_any;
+
+/* What a step says, as it was at one moment. */
+struct step {
+	int64_t cfa_offset, fp_offset;
+	uint32_t flags;
+};
+
+_Static_assert(sizeof(struct heap_step) == 16 && offsetof(struct heap_step, cfa_offset) == 8 &&
+		       offsetof(struct heap_step, fp_offset) == 12 &&
+		       offsetof(struct heap_step, flags) == 14,
+	       "find_step()");
+
+/* False: there is none. */
+static inline bool find_step(uint64_t pc, struct step *found)
 {
 	const struct heap_step *steps = heap_all()->steps;
 	uint64_t first = heap_hash(pc) >> 32;
 
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
 		const struct heap_step *step = &steps[(first + i) % HEAP_STEPS];
+		uint64_t word;
 
-		if (__atomic_load_n(&step->pc, __ATOMIC_ACQUIRE) == pc)
-			return step;
+		if (__atomic_load_n(&step->pc, __ATOMIC_ACQUIRE) != pc)
+			continue;
+		word = relaxed_load((const word_of_any *)(const void *)&step->cfa_offset);
+		*found = (struct step){.cfa_offset = (int32_t)word,
+				       .fp_offset = (int16_t)(word >> 32),
+				       .flags = (uint32_t)(word >> 48)};
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 struct walk {
@@ -54,11 +76,11 @@ struct walk {
 	bool has_fp;
 };
 
-static inline bool go_to_caller(struct walk *walk, const struct heap_step *step)
+static inline bool go_to_caller(struct walk *walk, const struct step *step)
 {
 	uint64_t from = step->flags & HEAP_STEP_BY_FP ? walk->fp : walk->sp;
-	uint64_t cfa = from + (uint64_t)(int64_t)step->cfa_offset;
-	uint64_t saved = cfa + (uint64_t)(int64_t)step->fp_offset;
+	uint64_t cfa = from + (uint64_t)step->cfa_offset;
+	uint64_t saved = cfa + (uint64_t)step->fp_offset;
 
 	if ((step->flags & HEAP_STEP_BY_FP && !walk->has_fp) || cfa <= walk->sp || cfa % 8 ||
 	    cfa - walk->first_sp > WALK_BYTES_MAX ||
@@ -175,15 +197,15 @@ static uint64_t sign_anew(const struct heap_frame *frame, struct heap_thread *th
 	uint64_t signature = 0, power = 1;
 
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
-		const struct heap_step *step = find_step(walk.pc);
+		struct step step;
 
-		if (!step)
+		if (!find_step(walk.pc, &step))
 			return 0;
 		signature += heap_hash(walk.pc) * power;
 		power *= BASE;
-		if (step->flags & HEAP_STEP_ROOT)
+		if (step.flags & HEAP_STEP_ROOT)
 			return signature;
-		if (!go_to_caller(&walk, step))
+		if (!go_to_caller(&walk, &step))
 			return 0;
 	}
 	return 0;
@@ -196,22 +218,22 @@ static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *th
 	uint64_t nr = kept->nr_walked, nr_next = 0;
 
 	while (!find_met(&walk, &nr)) {
-		const struct heap_step *step = find_step(walk.pc);
 		struct heap_walked *next;
+		struct step step;
 
-		if (!step || nr_next == HEAP_FRAMES)
+		if (nr_next == HEAP_FRAMES || !find_step(walk.pc, &step))
 			return 0;
 		next = &kept->next[nr_next++]; /* one by one: to clear all of it takes longer */
 		next->sp = walk.sp;
 		next->pc = walk.pc;
 		next->fp = walk.fp;
 		next->fp_at = walk.fp_at;
-		next->uses_fp = step->flags;
-		if (step->flags & HEAP_STEP_ROOT) {
+		next->uses_fp = step.flags;
+		if (step.flags & HEAP_STEP_ROOT) {
 			nr = 0;
 			break;
 		}
-		if (!go_to_caller(&walk, step))
+		if (!go_to_caller(&walk, &step))
 			return 0;
 	}
 	if (nr + nr_next > HEAP_FRAMES)
@@ -225,14 +247,16 @@ static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *th
  */
 static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thread *thread)
 {
-	const struct heap_step *step = find_step(frame->rip);
 	uint64_t sp = (uint64_t)(frame + 1);
-	uint64_t cfa = step ? sp + (uint64_t)(int64_t)step->cfa_offset : 0;
-	uint64_t caller = 0;
+	uint64_t cfa, caller = 0;
+	struct step step;
 
-	if (step && !(step->flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT)) && cfa > sp &&
-	    cfa - sp < PAGE_BYTES && cfa % 8 == 0 && are_readable(thread, sp, cfa))
-		caller = *(const uint64_t *)(cfa - 8);
+	if (find_step(frame->rip, &step) && !(step.flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT))) {
+		cfa = sp + (uint64_t)step.cfa_offset;
+		if (cfa > sp && cfa - sp < PAGE_BYTES && cfa % 8 == 0 &&
+		    are_readable(thread, sp, cfa))
+			caller = *(const uint64_t *)(cfa - 8);
+	}
 	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_SEEN_LOG2);
 }
 

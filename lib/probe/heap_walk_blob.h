@@ -10,6 +10,7 @@
 
 /* In front of this code, in the process, where the linker script has it. */
 extern struct heap_shared shared __attribute__((visibility("hidden")));
+extern const struct heap_rules rules __attribute__((visibility("hidden")));
 
 #define relaxed_load(word)	 __atomic_load_n(word, __ATOMIC_RELAXED)
 #define relaxed_store(word, to)	 __atomic_store_n(word, to, __ATOMIC_RELAXED)
@@ -41,7 +42,12 @@ static inline struct heap_all *heap_all(void)
 
 static inline struct heap_private *heap_own(void)
 {
-	return (struct heap_private *)shared.private_address;
+	return (struct heap_private *)rules.private_address;
+}
+
+static inline struct heap_known *heap_known(void)
+{
+	return &heap_own()->known;
 }
 
 /* A child of vfork(2) is taken for who has the memory. */
@@ -57,9 +63,9 @@ static inline uint64_t thread_data(void)
 {
 	uint64_t thread = 0;
 
-	if (shared.threads == HEAP_THREADS_BY_DATA)
+	if (rules.threads == HEAP_THREADS_BY_DATA)
 		__asm__("mov %%fs:0,%0" : "=r"(thread));
-	else if (shared.threads == HEAP_THREADS_BY_BASE)
+	else if (rules.threads == HEAP_THREADS_BY_BASE)
 		__asm__("rdfsbase %0" : "=r"(thread));
 	return thread;
 }

@@ -43,6 +43,7 @@ struct installation {
 	struct patch *patches; /* owned: the process may write to those that it has */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
+	bool is_kept;	       /* as installation_look() has found */
 };
 
 /* Everything of an installation before it is in the process. */
@@ -106,8 +107,8 @@ static int place_parts(struct draft *draft, struct err *err)
 	}
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
-		places[k].nr_bytes =
-			plan->data_bytes + plan->parts[k].code_bytes + (k ? 0 : plan->gate_bytes);
+		places[k].nr_bytes = plan->head_bytes + plan->data_bytes +
+				     plan->parts[k].code_bytes + (k ? 0 : plan->gate_bytes);
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
 		return err->code;
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
@@ -211,12 +212,13 @@ static void draw_part(struct draft *draft, uint32_t part)
 	const struct region_plan *plan = &draft->plan;
 	uint64_t counters = region_plan_counters(plan, part);
 	const uint64_t heads[] = {counters, draft->gate ? gate_table(draft) : 0};
-	struct code_area area = {.address = plan->parts[part].address + plan->data_bytes,
+	struct code_area area = {.address = region_plan_code(plan, part),
 				 .bytes = draft->code[part],
 				 .cap_bytes = plan->parts[part].code_bytes};
 
 	const struct heap_place heap = {.shared = region_plan_heap(plan, part),
-					.stub = area.address};
+					.rules = area.address,
+					.stub = area.address + sizeof(struct heap_rules)};
 	uint64_t base_word = area.address + ((plan->blob_bytes + 15) & ~UINT64_C(15));
 
 	if (plan->has_heap)
@@ -233,7 +235,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 			.nr_shards = plan->counters.nr_shards,
 			.shard_log2 = plan->counters.shard_log2,
 			.pass = request->pass,
-			.gate_word = area.address + sizeof(uint64_t),
+			.gate_word = base_word + sizeof(uint64_t),
 			.missed = counters + draft->nr_requests * sizeof(uint64_t)};
 
 		if (overlaps_last(draft, request)) {
@@ -287,17 +289,56 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	return draft->gate ? check_gate(draft, err) : 0;
 }
 
+static bool has_patch_in_sled(const struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nr_patches; i++) {
+		if (draft->patches[i].is_in_sled)
+			return true;
+	}
+	return false;
+}
+
+static int fill_region(struct installation *installation, const struct draft *draft,
+		       const struct heap_rules *rules, struct remote *remote, struct err *err)
+{
+	struct region_contents contents = {.patches = draft->patches,
+					   .nr_patches = draft->nr_patches,
+					   .is_kept = has_patch_in_sled(draft)};
+
+	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
+		contents.code[i] = draft->code[i];
+		if (draft->plan.has_heap)
+			memcpy(contents.code[i], rules, sizeof(*rules));
+	}
+	return region_make(&installation->region, &draft->plan, &contents, remote,
+			   draft->access->pid, err);
+}
+
+static void begin_heap(struct installation *installation, const struct draft *draft,
+		       struct heap_rules *rules)
+{
+	const struct region *region = &installation->region;
+
+	rules->private_address = region->header.private_address;
+	heap_ring_init(&installation->heap, region_heap(region), rules);
+	heap_draft_share(&installation->heap, draft->heap_options, draft->access->pid,
+			 draft->access->memory_fd);
+}
+
 /* The memory, with everything in it that the process may come upon. */
 static int make_region(struct installation *installation, struct draft *draft, bool is_sharded,
 		       struct probe_cost *cost, struct err *err)
 {
 	const struct probe_access *access = draft->access;
+	struct heap_rules rules = {.private_address = 0};
 	struct remote_code code;
 	struct remote *remote = NULL;
 	int status = remote_find_code(access->pid, access->memory_fd, &code, err);
 
 	if (status == 0)
 		status = draw_all(draft, is_sharded, err);
+	if (status == 0 && draft->plan.has_heap)
+		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
 		status = access->is_stopped
 				 ? remote_begin_stopped(&remote, access->command, access->memory_fd,
@@ -306,29 +347,15 @@ static int make_region(struct installation *installation, struct draft *draft, b
 						access->memory_fd, &code, access->patience_ns, err);
 	if (status < 0 || !remote)
 		return status;
-	status = region_make(&installation->region, &draft->plan, remote, access->pid, err);
+	status = fill_region(installation, draft, &rules, remote, err);
 	cost->remote_ns += remote_end(remote);
 	if (status < 0)
 		return status;
-	assert(draft->patches);
-	if (draft->plan.has_heap) {
-		assert(draft->heap_options);
-		heap_draft_share(&draft->heap, &installation->region, draft->heap_options,
-				 access->pid, access->memory_fd);
-		heap_ring_init(&installation->heap, region_heap(&installation->region),
-			       draft->plan.has_all);
-	}
+	if (draft->plan.has_heap)
+		begin_heap(installation, draft, &rules);
 	installation->counters = draft->plan.counters;
-	region_share_patches(&installation->region, draft->patches, draft->nr_patches);
-	for (size_t i = 0; i < draft->nr_patches; i++) {
-		if (draft->patches[i].is_in_sled)
-			region_keep(&installation->region);
-	}
 	installation->patches = draft->patches;
 	draft->patches = NULL;
-	for (uint32_t i = 0; i < draft->plan.nr_parts; i++)
-		memcpy(region_code(&installation->region, i), draft->code[i],
-		       draft->plan.parts[i].code_bytes);
 	return 0;
 }
 
@@ -368,7 +395,7 @@ static enum apply_outcome apply(struct installation *installation,
 	if (status < 0)
 		return APPLY_FAILED;
 	if (installation->heap.shared)
-		heap_find_ids(installation->heap.shared, &stopped, access->memory_fd);
+		heap_find_ids(&installation->heap, &stopped, access->memory_fd);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {
@@ -492,10 +519,12 @@ uint8_t *installation_look(struct installation *installation, pid_t pid, int mem
 		free(states);
 		return NULL;
 	}
-	if (!installation->region.header.is_kept &&
-	    (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
-	     memchr(states, PATCHED_AS_BEFORE, patched->nr)))
-		region_keep(&installation->region);
+	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
+	    memchr(states, PATCHED_AS_BEFORE, patched->nr))
+		installation->is_kept = true;
+	/* In all that were forked from it as well, each when it is looked at. */
+	if (installation->is_kept)
+		region_keep(&installation->region, memory_fd);
 	return states;
 }
 

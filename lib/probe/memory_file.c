@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -120,24 +121,53 @@ static int fail_another(struct err *err, pid_t pid, const char *why)
 		       (int)pid, why);
 }
 
-/* Whoever has it, too, may have got in between. */
-static int size_for_good(int file, pid_t pid, uint64_t nr_bytes, struct err *err)
+#define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static bool write_all(int file, const uint8_t *bytes, size_t nr)
+{
+	for (size_t at = 0; at < nr;) {
+		ssize_t written = pwrite(file, bytes + at, nr - at, (off_t)at);
+
+		if (written <= 0)
+			return false;
+		at += (size_t)written;
+	}
+	return true;
+}
+
+static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
+{
+	void *found = mmap(NULL, nr, PROT_READ, MAP_PRIVATE, file, 0);
+	bool has = found != MAP_FAILED && memcmp(found, bytes, nr) == 0;
+
+	if (found != MAP_FAILED)
+		munmap(found, nr);
+	return has;
+}
+
+/* Whoever has it, too, may have got in between. `bytes` may be NULL: then it stays writable. */
+static int size_for_good(int file, pid_t pid, const uint8_t *bytes, size_t nr_bytes,
+			 struct err *err)
 {
 	struct stat found;
 
-	if (ftruncate(file, (off_t)nr_bytes) < 0 ||
-	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return errno == EPERM
-			       ? fail_another(err, pid, "it was sealed meanwhile")
-			       : err_sys(err, "cannot size the memory for probes in process %d",
-					 (int)pid);
+	if (ftruncate(file, (off_t)nr_bytes) < 0 || (bytes && !write_all(file, bytes, nr_bytes)) ||
+	    fcntl(file, F_ADD_SEALS, SIZE_SEALS | (bytes ? F_SEAL_WRITE : 0)) < 0) {
+		if (errno == EPERM)
+			return fail_another(err, pid, "it was sealed meanwhile");
+		if (errno == EBUSY)
+			return fail_another(err, pid, "others can write to it");
+		return err_sys(err, "cannot size the memory for probes in process %d", (int)pid);
+	}
 	if (fstat(file, &found) < 0 || (uint64_t)found.st_size != nr_bytes)
 		return fail_another(err, pid, "its size was changed meanwhile");
+	if (bytes && !has_bytes(file, bytes, nr_bytes))
+		return fail_another(err, pid, "it was written to meanwhile");
 	return 0;
 }
 
-int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
-		     struct err *err)
+static int take_sized(int *file, pid_t pid, int64_t fd, const char *name, const uint8_t *bytes,
+		      size_t nr_bytes, struct err *err)
 {
 	const char *why;
 	int taken = -1;
@@ -150,10 +180,23 @@ int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_
 	if (status < 0)
 		return status;
 	why = why_another(taken, name);
-	status = why ? fail_another(err, pid, why) : size_for_good(taken, pid, nr_bytes, err);
+	status =
+		why ? fail_another(err, pid, why) : size_for_good(taken, pid, bytes, nr_bytes, err);
 	if (status < 0)
 		let_go(taken);
 	else
 		*file = taken;
 	return status;
+}
+
+int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
+		     struct err *err)
+{
+	return take_sized(file, pid, fd, name, NULL, nr_bytes, err);
+}
+
+int memory_file_take_filled(int *file, pid_t pid, int64_t fd, const char *name,
+			    const uint8_t *bytes, size_t nr_bytes, struct err *err)
+{
+	return take_sized(file, pid, fd, name, bytes, nr_bytes, err);
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_PROBE_MEMORY_FILE_H
 #define PROFC_PROBE_MEMORY_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,5 +26,11 @@ struct err;
  */
 int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
 		     struct err *err);
+/*
+ * The same with these bytes, which nobody can change then, in no mapping that is shared; nor was it
+ * mapped by anybody before, to be changed now.
+ */
+int memory_file_take_filled(int *file, pid_t pid, int64_t fd, const char *name,
+			    const uint8_t *bytes, size_t nr_bytes, struct err *err);
 
 #endif

@@ -253,7 +253,7 @@ static void note_own(struct searching *searching, const struct proc_map *map)
 {
 	struct region_header header;
 
-	if (map->offset || !is_named(map, "/memfd:" REGION_NAME) ||
+	if (map->offset || map->shared || !is_named(map, "/memfd:" REGION_NAME) ||
 	    searching->nr_own == OWN_PARTS_MAX ||
 	    read_memory(searching, map->start, &header, sizeof(header)) != sizeof(header) ||
 	    !region_is_of_this_version(&header) ||

@@ -20,8 +20,8 @@ struct patch_heap {
 	bool is_framed;
 	bool is_all; /* so does everything, as all is recorded */
 	enum heap_threads threads;
-	uint64_t shared; /* address in the process of struct heap_shared */
-	uint64_t stub;	 /* likewise, of the blob */
+	uint64_t shared, rules; /* addresses in the process of struct heap_shared, heap_rules */
+	uint64_t stub;		/* likewise, of the blob */
 };
 
 /*

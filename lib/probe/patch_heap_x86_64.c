@@ -106,7 +106,7 @@ static void put_countdown(struct making *making)
 
 static void put_filter(struct making *making)
 {
-	uint64_t filter = making->heap->shared + offsetof(struct heap_shared, private_address);
+	uint64_t filter = making->heap->rules + offsetof(struct heap_rules, private_address);
 
 	put(making, "\x89\xf8", 2);	/* mov %edi,%eax */
 	put(making, "\xc1\xe8\x04", 3); /* shr $4,%eax */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,17 +49,16 @@ void region_plan_data(struct region_plan *plan)
 	uint64_t code_offset;
 
 	plan->patches_offset = whole_pages(sizeof(struct region_header));
-	plan->counters_offset =
+	plan->head_bytes =
 		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
-	plan->data_bytes = whole_pages(plan->counters_offset +
-				       ((uint64_t)counters->nr_shards << counters->shard_log2));
+	plan->data_bytes = whole_pages((uint64_t)counters->nr_shards << counters->shard_log2);
 	plan->heap_offset = 0;
 	if (plan->has_heap) {
 		plan->heap_offset =
 			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
 	}
-	code_offset = plan->data_bytes;
+	code_offset = plan->head_bytes;
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		plan->parts[i].file_offset = code_offset;
 		code_offset += plan->parts[i].code_bytes;
@@ -67,17 +67,27 @@ void region_plan_data(struct region_plan *plan)
 
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 {
-	return plan->parts[part].address + plan->counters_offset;
+	return plan->parts[part].address + plan->head_bytes;
+}
+
+uint64_t region_plan_code(const struct region_plan *plan, uint32_t part)
+{
+	return plan->parts[part].address + plan->head_bytes + plan->data_bytes;
+}
+
+uint64_t region_code(const struct region_header *header, uint32_t part)
+{
+	return header->parts[part].address + header->head_bytes + header->data_bytes;
 }
 
 uint64_t region_plan_gate(const struct region_plan *plan)
 {
-	return plan->parts[0].address + plan->data_bytes + plan->parts[0].code_bytes;
+	return region_plan_code(plan, 0) + plan->parts[0].code_bytes;
 }
 
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
 {
-	return plan->parts[part].address + plan->heap_offset;
+	return region_plan_counters(plan, part) + plan->heap_offset;
 }
 
 static uint64_t own_pid_namespace(void)
@@ -122,14 +132,16 @@ bool region_read_name(const char *name, struct region_owner *owner)
 	return true;
 }
 
-/* Its patches are told of once they are there. */
-static void fill_header(struct region_header *header, const struct region_plan *plan)
+static void fill_header(struct region_header *header, const struct region_plan *plan,
+			const struct region_contents *contents)
 {
 	*header = (struct region_header){
 		.owner = region_own_identity(),
+		.is_kept = contents->is_kept,
 		.nr_parts = plan->nr_parts,
+		.nr_patches = contents->nr_patches,
 		.patches_offset = plan->patches_offset,
-		.counters_offset = plan->counters_offset,
+		.head_bytes = plan->head_bytes,
 		.data_bytes = plan->data_bytes,
 		.gate_bytes = plan->gate_bytes,
 		.heap_offset = plan->heap_offset,
@@ -139,52 +151,57 @@ static void fill_header(struct region_header *header, const struct region_plan *
 	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
 }
 
-static void share_header(const struct region *region)
-{
-	memcpy(region->bytes, &region->header, sizeof(region->header));
-}
+/* -- the files -- */
 
-/* The file, by a descriptor that the process says it has made. */
-static int map_here(struct region *region, pid_t pid, int64_t fd, const char *name, struct err *err)
-{
-	cleanup_close int file = -1;
+/* As the process has it, and as we do. */
+struct memory {
+	int64_t fd; /* negative: there is none */
+	int file;
 	struct stat found;
-	void *at;
-	int status = memory_file_take(&file, pid, fd, name, region->nr_bytes, err);
+};
 
-	if (status < 0)
-		return status;
-	if (fstat(file, &found) < 0)
-		return err_sys(err, "cannot look at the memory of probes");
-	at = mmap(NULL, region->nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (at == MAP_FAILED)
-		return err_sys(err, "cannot map the memory of probes");
-	region->bytes = at;
-	region->dev = found.st_dev;
-	region->inode = found.st_ino;
-	return 0;
-}
+struct mapped {
+	uint64_t address, nr_bytes;
+};
 
-/* Is it this file that was mapped, and not another one that took its descriptor's place since? */
-static bool is_mapped_there(const struct region *region, const struct region_plan *plan, pid_t pid)
+struct making {
+	struct region *region;
+	const struct region_plan *plan;
+	const struct region_contents *contents;
+	struct remote *remote;
+	pid_t pid;
+	char name[64];
+	struct memory data, rest;
+	struct mapped mapped[REGION_PARTS_MAX + 1]; /* so far */
+	size_t nr_mapped;
+};
+
+/* Is it these files that were mapped, and not others that took their descriptors' places since? */
+static bool is_mapped_there(const struct making *making)
 {
-	uint64_t nr_missing = plan->gate_bytes;
+	const struct region_plan *plan = making->plan;
+	uint64_t nr_data = 0, nr_rest = plan->gate_bytes;
 	struct proc_maps_iter iter;
 	struct buf text = {0};
 	struct proc_map map;
 
-	for (uint32_t i = 0; i < plan->nr_parts; i++)
-		nr_missing += plan->data_bytes + plan->parts[i].code_bytes;
-	if (!proc_read_process_file(pid, "maps", &text))
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		nr_data += plan->data_bytes;
+		nr_rest += plan->head_bytes + plan->parts[i].code_bytes;
+	}
+	if (!proc_read_process_file(making->pid, "maps", &text))
 		return false;
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (nr_missing && proc_maps_next(&iter, &map) == 1) {
-		if (map.inode == region->inode &&
-		    makedev(map.dev_major, map.dev_minor) == region->dev)
-			nr_missing -= min_u64(nr_missing, map.end - map.start);
+	while ((nr_data || nr_rest) && proc_maps_next(&iter, &map) == 1) {
+		if (makedev(map.dev_major, map.dev_minor) != making->rest.found.st_dev)
+			continue;
+		if (map.inode == making->data.found.st_ino)
+			nr_data -= min_u64(nr_data, map.end - map.start);
+		else if (map.inode == making->rest.found.st_ino)
+			nr_rest -= min_u64(nr_rest, map.end - map.start);
 	}
 	buf_release(&text);
-	return !nr_missing;
+	return !nr_data && !nr_rest;
 }
 
 static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
@@ -201,140 +218,252 @@ static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
 	return ERR_UNSUPPORTED;
 }
 
-static int64_t map_there(struct remote *remote, uint64_t address, uint64_t nr_bytes, int protection,
-			 int flags, int64_t fd, uint64_t offset)
+static void note_mapped(struct making *making, uint64_t address, uint64_t nr_bytes)
 {
-	const uint64_t args[] = {address,
+	making->mapped[making->nr_mapped++] = (struct mapped){address, nr_bytes};
+}
+
+static void unmap_all(struct making *making)
+{
+	for (size_t i = 0; i < making->nr_mapped; i++)
+		remote_call(
+			making->remote, SYS_munmap,
+			(const uint64_t[]){making->mapped[i].address, making->mapped[i].nr_bytes},
+			2);
+}
+
+/* All of a part, before anything is mapped anywhere. */
+static int64_t reserve(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	uint64_t nr_bytes = plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
+			    (part ? 0 : plan->gate_bytes);
+	const uint64_t args[] = {plan->parts[part].address,
 				 nr_bytes,
-				 (uint64_t)protection,
-				 (uint64_t)(flags | MAP_FIXED_NOREPLACE),
-				 (uint64_t)fd,
-				 offset};
-	int64_t got = remote_call(remote, SYS_mmap, args, 6);
+				 PROT_NONE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				 (uint64_t)-1,
+				 0};
+	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
 
-	if (got < 0 || (uint64_t)got == address)
-		return got < 0 ? got : 0;
-	/* Kernels before 4.17 take the address for a wish. */
-	remote_call(remote, SYS_munmap, (const uint64_t[]){(uint64_t)got, nr_bytes}, 2);
-	return -EEXIST;
+	if (got >= 0)
+		note_mapped(making, (uint64_t)got, nr_bytes);
+	return got < 0 ? got : 0;
 }
 
-static int64_t map_part(struct remote *remote, const struct region_plan *plan, uint32_t part,
-			int64_t fd)
+static int reserve_all(struct making *making, struct err *err)
 {
-	const struct region_part *wanted = &plan->parts[part];
-	int64_t status = map_there(remote, wanted->address, plan->data_bytes,
-				   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (uint32_t i = 0; i < making->plan->nr_parts; i++) {
+		int64_t status = reserve(making, i);
 
-	if (status < 0)
-		return status;
-	status = map_there(remote, wanted->address + plan->data_bytes, wanted->code_bytes,
-			   PROT_READ | PROT_EXEC, MAP_SHARED, fd, wanted->file_offset);
-	if (status < 0)
-		remote_call(remote, SYS_munmap,
-			    (const uint64_t[]){wanted->address, plan->data_bytes}, 2);
-	return status;
-}
-
-/*
- * Of a forked child the threads are others, at the same addresses: the table is not shared, as
- * all else is.
- */
-static int64_t map_gate(struct remote *remote, const struct region_plan *plan, int64_t fd)
-{
-	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
-
-	if (!plan->gate_bytes)
-		return 0;
-	return map_there(remote, region_plan_gate(plan), plan->gate_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE, fd, last->file_offset + last->code_bytes);
-}
-
-static void unmap_parts(struct remote *remote, const struct region_plan *plan, uint32_t nr_parts)
-{
-	for (uint32_t i = 0; i < nr_parts; i++) {
-		const uint64_t args[] = {plan->parts[i].address,
-					 plan->data_bytes + plan->parts[i].code_bytes};
-
-		remote_call(remote, SYS_munmap, args, 2);
+		if (status < 0)
+			return refused(err, making->pid, "map memory", status);
 	}
-}
-
-/* Anywhere; a child that is forked finds it empty. */
-static int map_private(struct remote *remote, struct region_header *header, pid_t pid,
-		       struct err *err)
-{
-	const uint64_t nr_bytes = sizeof(struct heap_private);
-	const uint64_t args[] = {
-		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
-	int64_t at = remote_call(remote, SYS_mmap, args, 6);
-	int64_t wiped;
-
-	if (at < 0)
-		return refused(err, pid, "map memory", at);
-	wiped = remote_call(remote, SYS_madvise,
-			    (const uint64_t[]){(uint64_t)at, nr_bytes, MADV_WIPEONFORK}, 3);
-	if (wiped < 0) {
-		remote_call(remote, SYS_munmap, (const uint64_t[]){(uint64_t)at, nr_bytes}, 2);
-		return refused(err, pid, "have memory that children begin without", wiped);
-	}
-	header->private_address = (uint64_t)at;
-	header->private_bytes = nr_bytes;
 	return 0;
 }
 
-static int make_with_file(struct region *region, const struct region_plan *plan,
-			  struct remote *remote, pid_t pid, int64_t fd, struct err *err)
+struct wanted_map {
+	uint64_t address, nr_bytes, offset;
+	int protection, flags;
+};
+
+static int64_t map_there(struct making *making, const struct memory *memory,
+			 const struct wanted_map *wanted)
 {
-	uint32_t nr_mapped = 0;
-	int status = 0;
+	const uint64_t args[] = {wanted->address,
+				 wanted->nr_bytes,
+				 (uint64_t)wanted->protection,
+				 (uint64_t)(wanted->flags | MAP_FIXED),
+				 (uint64_t)memory->fd,
+				 wanted->offset};
+	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
 
-	fill_header(&region->header, plan);
-	share_header(region);
-	while (status == 0 && nr_mapped < plan->nr_parts) {
-		int64_t result = map_part(remote, plan, nr_mapped, fd);
+	return got < 0 ? got : 0;
+}
 
-		if (result < 0)
-			status = refused(err, pid, "map executable memory", result);
-		else
-			nr_mapped++;
-	}
-	if (status == 0 && map_gate(remote, plan, fd) < 0)
-		status = err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
-				 (int)pid);
-	if (status == 0 && !is_mapped_there(region, plan, pid))
-		status = err_set(err, ERR_CORRUPT,
-				 "process %d has mapped another file in the place of the memory "
-				 "for its probes",
-				 (int)pid);
-	if (status == 0 && plan->has_heap)
-		status = map_private(remote, &region->header, pid, err);
-	share_header(region);
+/* Header and patches first: without them the others would not be found. */
+static int64_t map_part(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	const struct wanted_map head = {.address = plan->parts[part].address,
+					.nr_bytes = plan->head_bytes,
+					.protection = PROT_READ,
+					.flags = MAP_PRIVATE};
+	const struct wanted_map data = {.address = region_plan_counters(plan, part),
+					.nr_bytes = plan->data_bytes,
+					.protection = PROT_READ | PROT_WRITE,
+					.flags = MAP_SHARED};
+	const struct wanted_map code = {.address = region_plan_code(plan, part),
+					.nr_bytes = plan->parts[part].code_bytes,
+					.offset = plan->parts[part].file_offset,
+					.protection = PROT_READ | PROT_EXEC,
+					.flags = MAP_PRIVATE};
+	int64_t status = map_there(making, &making->rest, &head);
+
+	if (status == 0)
+		status = map_there(making, &making->data, &data);
+	return status < 0 ? status : map_there(making, &making->rest, &code);
+}
+
+/* Of a forked child the threads are others, at the same addresses: the table is not shared. */
+static int64_t map_gate(struct making *making)
+{
+	const struct region_plan *plan = making->plan;
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	const struct wanted_map gate = {.address = region_plan_gate(plan),
+					.nr_bytes = plan->gate_bytes,
+					.offset = last->file_offset + last->code_bytes,
+					.protection = PROT_READ | PROT_WRITE,
+					.flags = MAP_PRIVATE};
+
+	return plan->gate_bytes ? map_there(making, &making->rest, &gate) : 0;
+}
+
+static int map_all(struct making *making, struct err *err)
+{
+	int64_t status = 0;
+
+	for (uint32_t i = 0; i < making->plan->nr_parts && status == 0; i++)
+		status = map_part(making, i);
+	if (status == 0)
+		status = map_gate(making);
 	if (status < 0)
-		unmap_parts(remote, plan, nr_mapped);
+		return refused(err, making->pid, "map executable memory", status);
+	if (!is_mapped_there(making))
+		return err_set(err, ERR_CORRUPT,
+			       "process %d has mapped another file in the place of the memory "
+			       "for its probes",
+			       (int)making->pid);
+	return 0;
+}
+
+/* Anywhere. A child that is forked finds it empty but for what is known of its parent. */
+static int map_private(struct making *making, struct err *err)
+{
+	struct region_header *header = &making->region->header;
+	const uint64_t nr_bytes = sizeof(struct heap_private);
+	const uint64_t nr_wiped = offsetof(struct heap_private, known);
+	const uint64_t args[] = {
+		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
+	int64_t wiped;
+
+	if (at < 0)
+		return refused(err, making->pid, "map memory", at);
+	note_mapped(making, (uint64_t)at, nr_bytes);
+	wiped = remote_call(making->remote, SYS_madvise,
+			    (const uint64_t[]){(uint64_t)at, nr_wiped, MADV_WIPEONFORK}, 3);
+	if (wiped < 0)
+		return refused(err, making->pid, "have memory that children begin without", wiped);
+	header->private_address = (uint64_t)at;
+	header->private_bytes = nr_bytes;
+	for (uint32_t i = 0; i < making->plan->nr_parts; i++)
+		memcpy(making->contents->code[i] + offsetof(struct heap_rules, private_address),
+		       &header->private_address, sizeof(header->private_address));
+	return 0;
+}
+
+static int make_memory(struct making *making, struct memory *memory, struct err *err)
+{
+	memory->fd = remote_call(making->remote, SYS_memfd_create,
+				 (const uint64_t[]){remote_text(making->remote, making->name),
+						    MFD_CLOEXEC | MFD_ALLOW_SEALING},
+				 2);
+	return memory->fd < 0 ? refused(err, making->pid, "make memory to share", memory->fd) : 0;
+}
+
+static int look_at(struct memory *memory, struct err *err)
+{
+	return fstat(memory->file, &memory->found) < 0
+		       ? err_sys(err, "cannot look at the memory of probes")
+		       : 0;
+}
+
+static int make_data(struct making *making, struct err *err)
+{
+	struct memory *data = &making->data;
+	const size_t nr_bytes = making->plan->data_bytes;
+	int status = make_memory(making, data, err);
+	void *at;
+
+	if (status == 0)
+		status = memory_file_take(&data->file, making->pid, data->fd, making->name,
+					  nr_bytes, err);
+	if (status == 0)
+		status = look_at(data, err);
+	if (status < 0)
+		return status;
+	at = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, data->file, 0);
+	if (at == MAP_FAILED)
+		return err_sys(err, "cannot map the memory of probes");
+	making->region->data = at;
+	making->region->header.data_inode = data->found.st_ino;
+	return 0;
+}
+
+static int make_rest(struct making *making, struct err *err)
+{
+	const struct region_plan *plan = making->plan;
+	const struct region_contents *contents = making->contents;
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	const size_t nr_bytes = last->file_offset + last->code_bytes + plan->gate_bytes;
+	cleanup_free uint8_t *bytes = xcalloc(nr_bytes, 1);
+	struct memory *rest = &making->rest;
+	int status = make_memory(making, rest, err);
+
+	memcpy(bytes, &making->region->header, sizeof(making->region->header));
+	memcpy(bytes + plan->patches_offset, contents->patches,
+	       contents->nr_patches * sizeof(*contents->patches));
+	for (uint32_t i = 0; i < plan->nr_parts; i++)
+		memcpy(bytes + plan->parts[i].file_offset, contents->code[i],
+		       plan->parts[i].code_bytes);
+	if (status == 0)
+		status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name,
+						 bytes, nr_bytes, err);
+	if (status == 0)
+		status = look_at(rest, err);
+	making->region->dev = rest->found.st_dev;
+	making->region->inode = rest->found.st_ino;
 	return status;
 }
 
-int region_make(struct region *region, const struct region_plan *plan, struct remote *remote,
-		pid_t pid, struct err *err)
+static void close_memory(struct making *making, const struct memory *memory)
 {
-	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
-	char name[64];
-	int64_t fd;
+	if (memory->fd >= 0)
+		remote_call(making->remote, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1);
+	if (memory->file >= 0)
+		close(memory->file);
+}
+
+int region_make(struct region *region, const struct region_plan *plan,
+		const struct region_contents *contents, struct remote *remote, pid_t pid,
+		struct err *err)
+{
+	struct making making = {.region = region,
+				.plan = plan,
+				.contents = contents,
+				.remote = remote,
+				.pid = pid,
+				.data = {.fd = -1, .file = -1},
+				.rest = {.fd = -1, .file = -1}};
 	int status;
 
-	write_name(name, sizeof(name));
-	*region = (struct region){.nr_bytes =
-					  last->file_offset + last->code_bytes + plan->gate_bytes};
-	fd = remote_call(
-		remote, SYS_memfd_create,
-		(const uint64_t[]){remote_text(remote, name), MFD_CLOEXEC | MFD_ALLOW_SEALING}, 2);
-	if (fd < 0)
-		return refused(err, pid, "make memory to share", fd);
-	status = map_here(region, pid, fd, name, err);
+	write_name(making.name, sizeof(making.name));
+	*region = (struct region){.inode = 0};
+	fill_header(&region->header, plan, contents);
+	status = make_data(&making, err);
 	if (status == 0)
-		status = make_with_file(region, plan, remote, pid, fd, err);
-	remote_call(remote, SYS_close, (const uint64_t[]){(uint64_t)fd}, 1);
+		status = reserve_all(&making, err);
+	if (status == 0 && plan->has_heap)
+		status = map_private(&making, err);
+	if (status == 0)
+		status = make_rest(&making, err);
+	if (status == 0)
+		status = map_all(&making, err);
+	if (status < 0)
+		unmap_all(&making);
+	close_memory(&making, &making.data);
+	close_memory(&making, &making.rest);
 	if (status < 0)
 		region_close(region);
 	return status;
@@ -342,45 +471,37 @@ int region_make(struct region *region, const struct region_plan *plan, struct re
 
 void region_close(struct region *region)
 {
-	if (region->bytes)
-		munmap(region->bytes, region->nr_bytes);
-	*region = (struct region){0};
+	if (region->data)
+		munmap(region->data, region->header.data_bytes);
+	*region = (struct region){.inode = 0};
 }
 
-static uint8_t *at(const struct region *region, uint64_t offset)
+bool region_note_kept(uint64_t address, int memory_fd)
 {
-	return region->bytes + offset;
+	const uint64_t is_kept = true;
+
+	return pwrite(memory_fd, &is_kept, sizeof(is_kept),
+		      (off_t)(address + offsetof(struct region_header, is_kept))) ==
+	       sizeof(is_kept);
 }
 
-void region_share_patches(struct region *region, const struct patch *patches, size_t nr)
+void region_keep(const struct region *region, int memory_fd)
 {
-	memcpy(at(region, region->header.patches_offset), patches, nr * sizeof(*patches));
-	region->header.nr_patches = nr;
-	share_header(region);
-}
-
-void region_keep(struct region *region)
-{
-	region->header.is_kept = true;
-	share_header(region);
-}
-
-uint8_t *region_code(const struct region *region, uint32_t part)
-{
-	return at(region, region->header.parts[part].file_offset);
+	for (uint64_t i = 0; i < region->header.nr_parts; i++)
+		region_note_kept(region->header.parts[i].address, memory_fd);
 }
 
 struct heap_shared *region_heap(const struct region *region)
 {
 	return region->header.heap_offset
-		       ? (struct heap_shared *)(void *)at(region, region->header.heap_offset)
+		       ? (struct heap_shared *)(void *)(region->data + region->header.heap_offset)
 		       : NULL;
 }
 
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index)
 {
-	const uint8_t *first = at(region, region->header.counters_offset);
+	const uint8_t *first = region->data;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < counters->nr_shards; i++) {
@@ -421,10 +542,11 @@ static bool has_sound_heap(const struct region_header *header)
 bool region_is_sound(const struct region_header *header)
 {
 	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
-	       header->data_bytes <= DATA_BYTES_MAX && header->patches_offset >= sizeof(*header) &&
-	       header->patches_offset <= header->data_bytes &&
+	       header->data_bytes <= DATA_BYTES_MAX && header->head_bytes <= DATA_BYTES_MAX &&
+	       header->patches_offset >= sizeof(*header) &&
+	       header->patches_offset <= header->head_bytes &&
 	       header->nr_patches <=
-		       (header->data_bytes - header->patches_offset) / sizeof(struct patch) &&
+		       (header->head_bytes - header->patches_offset) / sizeof(struct patch) &&
 	       has_sound_heap(header);
 }
 

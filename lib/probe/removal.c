@@ -83,20 +83,20 @@ static size_t list_descriptors(pid_t pid, struct found_descriptor *found)
 	return nr;
 }
 
-static void close_descriptors(pid_t pid, uint64_t inode, struct remote *remote)
+static void close_descriptors(pid_t pid, const uint64_t inodes[2], struct remote *remote)
 {
 	struct found_descriptor found[DESCRIPTORS_MAX];
 	size_t nr = list_descriptors(pid, found);
 
 	for (size_t i = 0; i < nr; i++) {
-		if (found[i].inode == inode)
+		if (found[i].inode == inodes[0] || found[i].inode == inodes[1])
 			remote_call(remote, SYS_close, &found[i].fd, 1);
 	}
 }
 
 /*
- * Where a process has the data of an installation: of its parts the one that is mapped lowest. Of
- * what is said of the owner only the name is believed: the process may write to the rest.
+ * Where a process has the header of an installation: of its parts the one that is mapped lowest. Of
+ * what is said of the owner only the name is believed: the process may have made the rest.
  */
 struct found_region {
 	uint64_t address, inode;
@@ -127,8 +127,7 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 		struct region_owner owner;
 		bool is_known = false;
 
-		if (!is_of_region(&map) || !read_owner(&map, &owner) || map.offset ||
-		    !map.writable || !map.shared)
+		if (!is_of_region(&map) || !read_owner(&map, &owner) || map.offset || map.shared)
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			is_known |= regions[i].inode == map.inode;
@@ -196,10 +195,10 @@ enum probes_found probes_find(pid_t pid, pid_t *owner)
 }
 
 /*
- * What of a region's file is mapped: all of it, or, after a profc that was killed, less. Data and
- * the code behind it are one, to be unmapped by one call: code alone would not be found again.
+ * What of a region's files is mapped: all of it, or, after a profc that was killed, less. A part's
+ * header, data and code are one, to be unmapped by one call: others would not be found again.
  */
-static size_t list_ranges(pid_t pid, uint64_t inode, struct range *ranges)
+static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ranges)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
@@ -210,7 +209,7 @@ static size_t list_ranges(pid_t pid, uint64_t inode, struct range *ranges)
 		return 0;
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (nr < RANGES_MAX && proc_maps_next(&iter, &map) == 1) {
-		if (!is_of_region(&map) || map.inode != inode)
+		if (!is_of_region(&map) || (map.inode != inodes[0] && map.inode != inodes[1]))
 			continue;
 		if (nr && ranges[nr - 1].end == map.start)
 			ranges[nr - 1].end = map.end;
@@ -238,8 +237,9 @@ static int begin_remote(struct remote **remote, const struct probe_access *acces
 int removal_unmap(const struct probe_access *access, uint64_t inode,
 		  const struct region_header *header, struct probe_cost *cost, struct err *err)
 {
+	const uint64_t inodes[] = {inode, header->data_inode};
 	struct range ranges[RANGES_MAX];
-	size_t nr = list_ranges(access->pid, inode, ranges);
+	size_t nr = list_ranges(access->pid, inodes, ranges);
 	struct remote *remote = NULL;
 	int status = begin_remote(&remote, access, err);
 	uint64_t held_ns;
@@ -250,7 +250,7 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 		remote_call(remote, SYS_munmap,
 			    (const uint64_t[]){ranges[i].start, ranges[i].end - ranges[i].start},
 			    2);
-	close_descriptors(access->pid, inode, remote);
+	close_descriptors(access->pid, inodes, remote);
 	if (header->private_bytes)
 		remote_call(remote, SYS_munmap,
 			    (const uint64_t[]){header->private_address, header->private_bytes}, 2);
@@ -331,15 +331,6 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return status;
 }
 
-/* For all who come later, too. False: its memory is gone, with all else. */
-static bool note_kept(const struct probe_access *access, const struct found_region *region,
-		      const struct region_header *header)
-{
-	return pwrite(access->memory_fd, &header->is_kept, sizeof(header->is_kept),
-		      (off_t)(region->address + offsetof(struct region_header, is_kept))) ==
-	       sizeof(header->is_kept);
-}
-
 /* Without `unmaps` only the code is as it was, and *is_kept is set where its memory is kept. */
 static int remove_region(const struct probe_access *access, const struct found_region *region,
 			 bool unmaps, struct probe_cost *cost, bool *is_kept, struct err *err)
@@ -363,7 +354,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, &header, &patched, cost, err);
 	if (status == 0 && header.is_kept)
-		*is_kept |= note_kept(access, region, &header);
+		*is_kept |= region_note_kept(region->address, access->memory_fd);
 	if (status == 0 && unmaps && !*is_kept)
 		status = removal_unmap(access, region->inode, &header, cost, err);
 	patched_release(&patched);

@@ -8,8 +8,8 @@
  *		are in FILE, mapped for reading only: so before it says "ready";
  *	nothing	of it;
  *	keeps	a descriptor of, by a process that shares its own, and cuts, grows and punches the file.
- * It leaves alone what its own thread is led by, as it would die of that by itself. In the end
- * prints {"calls", "spoilt"}: how many calls it has made, and how often it was all gone through.
+ * In the end prints {"calls", "spoilt"}: how many calls it has made, and how often something was
+ * done.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -98,8 +98,7 @@ static bool get(void *to, const void *from, size_t nr)
 	return pread(memory, to, nr, (off_t)(uintptr_t)from) == (ssize_t)nr;
 }
 
-/* Our code in the process relies on positions that are multiples of 16. */
-static bool fill(uint8_t *start, uint8_t *end, unsigned how, uint64_t mask)
+static void fill(uint8_t *start, uint8_t *end, unsigned how)
 {
 	uint64_t words[512];
 
@@ -108,11 +107,11 @@ static bool fill(uint8_t *start, uint8_t *end, unsigned how, uint64_t mask)
 								   : sizeof(words);
 
 		for (size_t i = 0; i < 512; i++)
-			words[i] = word_of(how) & mask;
+			words[i] = word_of(how);
 		if (!put(start, words, nr))
-			return false;
+			return;
+		++*spoilt;
 	}
-	return true;
 }
 
 #define AT(base, member)     ((uint8_t *)(base) + offsetof(struct heap_shared, member))
@@ -123,7 +122,7 @@ static bool has_heap(const struct range *data)
 	return (size_t)(data->end - data->start) > sizeof(struct heap_shared);
 }
 
-/* The header is the first page; where all is recorded struct heap_all is in front of the other. */
+/* Where all is recorded struct heap_all is in front of the other. */
 static bool is_all(const struct range *data)
 {
 	return (size_t)(data->end - data->start) >
@@ -132,21 +131,7 @@ static bool is_all(const struct range *data)
 
 static void spoil_by_filling(const struct range *data, unsigned how)
 {
-	uint8_t *shared = data->end - sizeof(struct heap_shared);
-	uint8_t *all = shared - sizeof(struct heap_all);
-
-	if (!has_heap(data)) {
-		*spoilt += fill(data->start, data->end, how, -1ull);
-		return;
-	}
-	*spoilt += fill(AT(shared, head), AT(shared, lost), how, -16ull) &&
-		   fill(AT(shared, lost), AT(shared, given_up_at), how, -1ull) &&
-		   fill(data->start, is_all(data) ? all : shared, how, -1ull) &&
-		   fill(AT(shared, ring), AT(shared, ring) + HEAP_RING_BYTES, how, -1ull) &&
-		   (!is_all(data) ||
-		    (fill(ALL_AT(all, nr_names), ALL_AT(all, ring), how, -1ull) &&
-		     fill(ALL_AT(all, ring), ALL_AT(all, ring) + HEAP_ALL_RING_BYTES, how,
-			  -1ull)));
+	fill(data->start, data->end, how);
 }
 
 static uint64_t clock_now(void)
@@ -254,7 +239,6 @@ static void keep(int next, pid_t parent)
 			struct stat found;
 
 			*spoilt += ftruncate(kept, 0) == 0;
-			/* The header: what is behind it its own thread is led by. */
 			if (fstat(kept, &found) == 0 && found.st_size)
 				*spoilt += fallocate(kept,
 						     FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -270,7 +254,7 @@ static void keep(int next, pid_t parent)
 static void leave(const char *path)
 {
 	const size_t nr_data = 1 << 20;
-	struct region_header header = {.nr_parts = 1, .data_bytes = nr_data};
+	struct region_header header = {.nr_parts = 1, .head_bytes = nr_data, .data_bytes = 4096};
 	struct patch patch = {.nr_bytes = 5, .nr_steps = 1, .thunk = 0x9000};
 	struct stat namespace;
 	char name[128];
@@ -283,7 +267,7 @@ static void leave(const char *path)
 	fd = memfd_create(name, 0);
 	if (file < 0 || there == MAP_FAILED || fd < 0 || ftruncate(fd, (off_t)nr_data) < 0)
 		exit(1);
-	data = mmap(NULL, nr_data, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	data = mmap(NULL, nr_data, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	memcpy(header.magic, REGION_MAGIC, sizeof(header.magic));
 	header.patches_offset = 4096;
 	header.nr_patches = 2;

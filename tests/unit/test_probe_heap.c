@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -311,6 +312,7 @@ struct fixture {
 	uint8_t *memory;
 	size_t nr_bytes;
 	struct heap_shared *shared;
+	struct heap_rules *rules;
 	struct heap_private *own;
 	uint8_t *code;
 	struct patch patches[ARRAY_SIZE(functions)];
@@ -362,7 +364,8 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 				 .nr_bytes = nr_blob,
 				 .cap_bytes = CODE_BYTES};
 
-	memcpy(fixture->code, blob, nr_blob);
+	memcpy(fixture->code + sizeof(*fixture->rules), blob + sizeof(*fixture->rules),
+	       nr_blob - sizeof(*fixture->rules));
 	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		uint64_t address = functions[i].address;
 		const struct patch_function function = {
@@ -371,18 +374,19 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 			.nr_readable = (uintptr_t)__stop_own_allocator - address};
 		const struct patch_heap heap = {.function = functions[i].function,
 						.hook = i,
-						.is_all = fixture->shared->is_all,
+						.is_all = fixture->rules->is_all,
 						.threads = threads,
 						.shared = (uint64_t)(uintptr_t)fixture->shared,
-						.stub = (uint64_t)(uintptr_t)fixture->code};
-		struct heap_hook *hook = &fixture->shared->hooks[i];
+						.rules = (uint64_t)(uintptr_t)fixture->rules,
+						.stub = (uint64_t)(uintptr_t)(fixture->rules + 1)};
+		struct heap_hook *hook = &fixture->rules->hooks[i];
 		enum patch_outcome outcome = patch_heap_entry(
 			&fixture->patches[i], &function, branches, &area, &heap, &hook->original);
 
 		if (outcome)
 			fail_msg("function %u: %s", i, patch_outcome_text(outcome));
 		hook->form = form_of(i);
-		hook->plain = fixture->shared->hooks[0].original;
+		hook->plain = fixture->rules->hooks[0].original;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		write_code(&fixture->patches[i], fixture->patches[i].new);
@@ -399,30 +403,34 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 {
 	size_t all_bytes = is_all ? sizeof(struct heap_all) : 0;
 	size_t nr_bytes = all_bytes + sizeof(struct heap_shared) + CODE_BYTES;
+	int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 
 	arena_used = 0;
 	is_failing = 0;
 	*fixture = (struct fixture){.memory = map_near(nr_bytes), .nr_bytes = nr_bytes};
 	fixture->shared = (struct heap_shared *)(void *)(fixture->memory + all_bytes);
-	fixture->shared->is_all = is_all;
-	fixture->shared->given_up_at = UINT64_MAX;
 	fixture->code = (uint8_t *)fixture->shared + sizeof(struct heap_shared);
+	fixture->rules = (struct heap_rules *)(void *)fixture->code;
+	fixture->rules->is_all = is_all;
 	fixture->own = mmap(NULL, sizeof(struct heap_private), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(fixture->own, MAP_FAILED);
-	assert_int_equal(madvise(fixture->own, sizeof(struct heap_private), MADV_WIPEONFORK), 0);
-	fixture->shared->private_address = (uint64_t)(uintptr_t)fixture->own;
+	assert_int_equal(
+		madvise(fixture->own, offsetof(struct heap_private, known), MADV_WIPEONFORK), 0);
+	fixture->rules->private_address = (uint64_t)(uintptr_t)fixture->own;
 	fixture->shared->mean = mean;
 	fixture->shared->stack_bytes = 4096;
-	fixture->shared->threads = threads;
-	fixture->shared->has_cycles = heap_ring_has_cycles();
+	fixture->rules->threads = threads;
+	fixture->rules->has_cycles = heap_ring_has_cycles();
 	fixture->shared->visits.now_ns = clock_monotonic_ns();
-	fixture->shared->ids.owner_pid = getpid();
+	fixture->rules->owner_pid = getpid();
 	fixture->own->pid = getpid();
 	/* As glibc has it; else our code finds it. */
-	fixture->shared->ids.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
-	heap_answer_maps(fixture->shared, getpid());
-	heap_ring_init(&fixture->ring, fixture->shared, is_all);
+	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
+	heap_ring_init(&fixture->ring, fixture->shared, fixture->rules);
+	heap_answer_begin(&fixture->ring, memory_fd);
+	heap_answer_maps(&fixture->ring, getpid(), memory_fd);
+	close(memory_fd);
 	hook_all(fixture, threads);
 }
 
@@ -619,7 +627,7 @@ static void test_heap__pool_whose_pointer_is_nowhere(void **state)
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		if (functions[i].form.out)
-			fixture.shared->hooks[i].form.out = 1;
+			fixture.rules->hooks[i].form.out = 1;
 	}
 	assert_int_equal(own_pool_store(3, LARGE, &stored), 0);
 	assert_non_null(stored);
@@ -700,7 +708,7 @@ static void test_heap__mappings_of_allocators_are_not_told(void **state)
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	at = own_pool_mapping(8 * PAGE); /* is part of what the pool hands out */
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, at).mean, 1);
-	fixture.shared->codes[HEAP_CODES - 1] =
+	fixture.rules->codes[HEAP_CODES - 1] =
 		(struct heap_code_range){.start = (uint64_t)(uintptr_t)map_memory,
 					 .end = (uint64_t)(uintptr_t)map_memory + 200};
 	map_memory(PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
@@ -809,7 +817,7 @@ static void test_heap__who_frees_is_recorded_if_that_is_wanted(void **state)
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);
 	assert_false(record.wants_stack);
 	assert_int_equal(record.nr_stack_bytes, 0);
-	fixture.shared->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
 	pointer = own_malloc(LARGE);
 	own_free(pointer);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
@@ -833,7 +841,7 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 
 	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
-	fixture.shared->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
 		pointers[i] = own_malloc(LARGE);
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
@@ -859,7 +867,7 @@ static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
 
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	if (*state)
-		fixture.shared->has_cycles = fixture.ring.has_cycles = false;
+		fixture.rules->has_cycles = fixture.ring.has_cycles = false;
 	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
 		nanosleep(&pause, NULL);
 		from_ns[i] = clock_monotonic_ns();
@@ -914,7 +922,7 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 	assert_int_equal(record.stack_address + record.nr_stack_bytes,
 			 (uint64_t)(uintptr_t)stack_top);
 	/* In the midst of more that is mapped, but is known not to belong to it. */
-	fixture.shared->memory.main_stack = (struct heap_stack){
+	fixture.own->known.main_stack = (struct heap_stack){
 		.start = (uint64_t)(uintptr_t)stack,
 		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
 	};
@@ -1258,8 +1266,8 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	fixture.shared->head = HEAP_ALL_RING_BYTES; /* never written, so never read */
 	own_malloc(100);			    /* for a while; then nobody is there */
-	head = fixture.shared->given_up_at;
-	assert_int_equal(head, fixture.shared->tail);
+	head = fixture.own->given_up_at;
+	assert_int_equal(head, fixture.shared->tail + 1);
 	nr_dropped = fixture.shared->lost.nr_dropped;
 	assert_int_equal(nr_dropped, 1);
 	for (int i = 0; i < 100000; i++)
@@ -1272,7 +1280,7 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	assert_int_equal(totals.nr_allocations, 1);
 	/* Somebody reads again. */
 	fixture.shared->tail = HEAP_ALL_RING_BYTES;
-	heap_ring_init(&fixture.ring, fixture.shared, true);
+	heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
 	own_free((void *)16);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);

@@ -26,7 +26,7 @@ static void begin(struct bench *bench, uint64_t at)
 	assert_non_null(bench->shared);
 	memset(bench->shared, 0, sizeof(*bench->shared));
 	bench->shared->head = bench->shared->tail = at;
-	heap_ring_init(&bench->ring, bench->shared, false);
+	heap_ring_init(&bench->ring, bench->shared, &(const struct heap_rules){.is_all = 0});
 }
 
 static void end(struct bench *bench)
@@ -225,20 +225,6 @@ static void test_ring__stacks_have_a_bound(void **state)
 	end(&bench);
 }
 
-/* Of what it is nothing is asked again, once it is known. */
-static void test_ring__does_not_become_another(void **state)
-{
-	struct bench bench;
-
-	(void)state;
-	begin(&bench, 0);
-	bench.shared->is_all = bench.shared->has_cycles = 1;
-	add(&bench, 5);
-	assert_next(&bench, 1, 5);
-	assert_null(bench.ring.all);
-	end(&bench);
-}
-
 /* However much is said to be there. */
 static void test_ring__once_around_is_enough(void **state)
 {
@@ -269,9 +255,8 @@ static void begin_all(struct bench *bench, uint64_t at)
 	memset(all, 0, sizeof(*all));
 	bench->shared = (struct heap_shared *)(void *)(all + 1);
 	memset(bench->shared, 0, sizeof(*bench->shared));
-	bench->shared->is_all = 1;
 	bench->shared->head = bench->shared->tail = at;
-	heap_ring_init(&bench->ring, bench->shared, true);
+	heap_ring_init(&bench->ring, bench->shared, &(const struct heap_rules){.is_all = 1});
 	all->names[3] = (struct heap_name){.pid = 33, .tid = 34};
 }
 
@@ -418,7 +403,6 @@ int main(void)
 		cmocka_unit_test(test_ring__nonsense_is_passed),
 		cmocka_unit_test(test_ring__what_cannot_be_is_passed),
 		cmocka_unit_test(test_ring__stacks_have_a_bound),
-		cmocka_unit_test(test_ring__does_not_become_another),
 		cmocka_unit_test(test_ring__once_around_is_enough),
 		cmocka_unit_test(test_ring__a_head_beyond_all_is_not_followed),
 		cmocka_unit_test(test_ring__totals_are_what_countdowns_have_passed),

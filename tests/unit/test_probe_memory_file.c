@@ -86,6 +86,61 @@ static void test_memory_file__is_sized_for_good(void **state)
 	close(fd);
 }
 
+static int take_filled(int fd, const uint8_t *bytes, struct err *err)
+{
+	int file = -1;
+	int status = memory_file_take_filled(&file, getpid(), fd, NAME, bytes, NR_BYTES, err);
+
+	return status == 0 ? file : status;
+}
+
+static void test_memory_file__is_filled_for_good(void **state)
+{
+	static uint8_t bytes[NR_BYTES];
+	struct err err = ERR_INIT;
+	int fd = new_memory();
+	uint8_t *own;
+	int file;
+
+	(void)state;
+	memset(bytes, 7, sizeof(bytes));
+	file = take_filled(fd, bytes, &err);
+	assert_true(file >= 0);
+	/* Whoever has either descriptor. */
+	for (int i = 0; i < 2; i++) {
+		int of = i ? file : fd;
+
+		assert_int_equal(pwrite(of, "spoil", 5, 0), -1);
+		assert_int_equal(ftruncate(of, 0), -1);
+		assert_int_equal(
+			fallocate(of, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, NR_BYTES), -1);
+		assert_ptr_equal(mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, of, 0),
+				 MAP_FAILED);
+	}
+	own = mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(own, MAP_FAILED);
+	assert_memory_equal(own, bytes, NR_BYTES);
+	munmap(own, NR_BYTES);
+	close(file);
+	close(fd);
+}
+
+/* By whoever had it before us. */
+static void test_memory_file__that_is_mapped_is_refused(void **state)
+{
+	static uint8_t bytes[NR_BYTES];
+	struct err err = ERR_INIT;
+	int fd = new_memory();
+	void *at = mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	(void)state;
+	assert_ptr_not_equal(at, MAP_FAILED);
+	assert_int_equal(take_filled(fd, bytes, &err), ERR_CORRUPT);
+	assert_non_null(strstr(err.what, "others can write to it"));
+	munmap(at, NR_BYTES);
+	close(fd);
+}
+
 static void test_memory_file__other_files_are_left_alone(void **state)
 {
 	char path[] = "/tmp/profc-test-XXXXXX", shared[] = "/dev/shm/profc-test-XXXXXX";
@@ -157,6 +212,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_file__is_sized_for_good),
+		cmocka_unit_test(test_memory_file__is_filled_for_good),
+		cmocka_unit_test(test_memory_file__that_is_mapped_is_refused),
 		cmocka_unit_test(test_memory_file__other_files_are_left_alone),
 		cmocka_unit_test(test_memory_file__other_memory_is_left_alone),
 		cmocka_unit_test(test_memory_file__of_a_process_that_is_gone),

@@ -34,13 +34,11 @@ static int begin(void **state)
 	region_plan_data(plan);
 	*region = (struct region){.header = {.nr_parts = 1,
 					     .patches_offset = plan->patches_offset,
-					     .counters_offset = plan->counters_offset,
+					     .head_bytes = plan->head_bytes,
 					     .heap_offset = plan->heap_offset,
 					     .data_bytes = plan->data_bytes,
-					     .parts = {plan->parts[0]}},
-				  .nr_bytes = plan->data_bytes + 4096};
-	region->bytes = xmalloc(region->nr_bytes);
-	memset(region->bytes, 0, region->nr_bytes);
+					     .parts = {plan->parts[0]}}};
+	region->data = xcalloc(plan->data_bytes, 1);
 	*state = &fixture;
 	return 0;
 }
@@ -49,39 +47,39 @@ static int end(void **state)
 {
 	struct fixture *fixture = *state;
 
-	free(fixture->region.bytes);
+	free(fixture->region.data);
 	return 0;
 }
 
-static void test_region__patches_are_told_of(void **state)
+/* Code of a part is reached from all of it, and begins where nothing is written to. */
+static void test_region__parts_are_header_then_data_then_code(void **state)
 {
-	struct fixture *fixture = *state;
-	struct region *region = &fixture->region;
-	const struct patch patches[2] = {{.address = 0x1000, .nr_bytes = 5},
-					 {.address = 0x2000, .nr_bytes = 6}};
-	struct region_header told;
+	const struct fixture *fixture = *state;
+	struct region_plan plan = fixture->plan;
+	uint64_t page = 4096;
 
-	region_share_patches(region, patches, 2);
-	memcpy(&told, region->bytes, sizeof(told));
-	assert_memory_equal(&told, &region->header, sizeof(told));
-	assert_int_equal(told.nr_patches, 2);
-	assert_memory_equal(region->bytes + told.patches_offset, patches, sizeof(patches));
+	plan.parts[0].address = 0x10000000;
+	assert_true(plan.head_bytes >=
+		    plan.patches_offset + plan.nr_patches * sizeof(struct patch));
+	assert_int_equal(plan.head_bytes % page, 0);
+	assert_int_equal(plan.data_bytes % page, 0);
+	assert_int_equal(region_plan_counters(&plan, 0), 0x10000000 + plan.head_bytes);
+	assert_int_equal(region_plan_code(&plan, 0),
+			 0x10000000 + plan.head_bytes + plan.data_bytes);
+	assert_int_equal(region_plan_gate(&plan), region_plan_code(&plan, 0) + page);
+	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
 }
 
-/* A stray write of the program changes what it says there, and not where we read. */
-static void test_region__what_the_process_writes_to_the_header_leads_nowhere(void **state)
+static void test_region__what_the_process_writes_leads_nowhere(void **state)
 {
 	struct fixture *fixture = *state;
 	struct region *region = &fixture->region;
-	uint64_t *counters = (uint64_t *)(void *)(region->bytes + fixture->plan.counters_offset);
-	uint8_t *heap = region->bytes + fixture->plan.heap_offset;
-	uint8_t *code = region->bytes + fixture->plan.data_bytes;
+	uint64_t *counters = (uint64_t *)(void *)region->data;
 
-	memset(region->bytes, 0xff, sizeof(struct region_header));
+	memset(region->data, 0xff, fixture->plan.data_bytes);
 	counters[2] = 7;
 	assert_int_equal(region_counter(region, &fixture->plan.counters, 2), 7);
-	assert_ptr_equal(region_heap(region), heap);
-	assert_ptr_equal(region_code(region, 0), code);
+	assert_ptr_equal(region_heap(region), region->data + fixture->plan.heap_offset);
 }
 
 #define WITH_REGION(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -89,8 +87,8 @@ static void test_region__what_the_process_writes_to_the_header_leads_nowhere(voi
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_REGION(test_region__patches_are_told_of),
-		WITH_REGION(test_region__what_the_process_writes_to_the_header_leads_nowhere),
+		WITH_REGION(test_region__parts_are_header_then_data_then_code),
+		WITH_REGION(test_region__what_the_process_writes_leads_nowhere),
 	};
 
 	return cmocka_run_group_tests_name("probe region", tests, NULL, NULL);

@@ -43,7 +43,7 @@ static int begin_of(void **state, const struct region_owner *owner)
 	fixture = (struct fixture){
 		.access = {.pid = getpid(),
 			   .memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC)},
-		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
+		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)};
 	assert_ptr_not_equal(fixture.data, MAP_FAILED);
 	close(fd);
 	fixture.header = (struct region_header *)(void *)fixture.data;
@@ -52,6 +52,7 @@ static int begin_of(void **state, const struct region_owner *owner)
 						 .nr_parts = 1,
 						 .nr_patches = NR_PATCHES,
 						 .patches_offset = PATCHES_OFFSET,
+						 .head_bytes = DATA_BYTES,
 						 .data_bytes = DATA_BYTES};
 	memcpy(fixture.header->magic, REGION_MAGIC, sizeof(fixture.header->magic));
 	for (size_t i = 0; i < NR_PATCHES; i++)
@@ -155,7 +156,8 @@ static void test_removal__damaged_sizes_are_refused(void **state)
 		{&header->patches_offset, DATA_BYTES + 1},
 		{&header->patches_offset, 0},
 		{&header->data_bytes, UINT64_MAX},
-		{&header->data_bytes, 0},
+		{&header->head_bytes, UINT64_MAX},
+		{&header->head_bytes, 0},
 		{&header->blob_bytes, UINT64_MAX},
 		{&header->heap_offset, DATA_BYTES + 1},
 		{&header->private_bytes, UINT64_MAX},
