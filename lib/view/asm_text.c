@@ -144,7 +144,7 @@ static uint64_t next_address(const struct asm_listing *listing, size_t line)
 	return UINT64_MAX;
 }
 
-/* What each line cost; the caller frees it. Lines of source cost nothing. */
+/* The cost of each line; lines of source have none. The caller frees the array. */
 static struct tally *costs_of_lines(struct printer *printer)
 {
 	const struct asm_listing *listing = printer->listing;
@@ -156,7 +156,7 @@ static struct tally *costs_of_lines(struct printer *printer)
 	return costs;
 }
 
-/* Which lines stand near one that costs something; the caller frees it. */
+/* Marks the lines near one that has a cost; the caller frees the array. */
 static bool *lines_to_show(const struct asm_listing *listing, const struct tally *costs)
 {
 	bool *shown = xcalloc(listing->nr_lines, sizeof(*shown));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is said of locks and descriptors that threads wait for. */
+/* Texts about the locks and descriptors that threads wait for. */
 #include "view/blame_text.h"
 
 #include "base/buf.h"

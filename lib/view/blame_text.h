@@ -8,9 +8,9 @@ struct blame;
 struct buf;
 struct json;
 
-/* What tables of locks and descriptors say of a row, which has a number of the blame. Raw text. */
+/* Cells in the tables of locks and descriptors, for a row's number in the blame. Raw text. */
 
-/* "mutex", "cond" …; nothing of what is no lock. */
+/* "mutex", "cond" …; nothing for other objects than locks. */
 void append_lock_kind(struct buf *out, const struct blame *blame, uint32_t number);
 /* In which function threads wait. */
 void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t number,
@@ -20,7 +20,7 @@ void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t numb
  * only its memory looks so.
  */
 void append_owners(struct buf *out, const struct blame *blame, uint32_t number);
-/* What the first of them was doing meanwhile: the function with the most of that time. */
+/* The function in which the first owner spent most of that time. */
 void append_owner_in(struct buf *out, const struct blame *blame, uint32_t number,
 		     enum name_style style);
 

@@ -8,7 +8,7 @@
 
 struct buf;
 
-/* What a counter of a recording is about. */
+/* The subjects of a recording's counters. */
 enum counter_group {
 	COUNTER_LOSSES,	      /* losses */
 	COUNTER_PERTURBATION, /* perturbation of the target */
@@ -20,8 +20,8 @@ enum counter_group {
 struct counter_words {
 	const char *name; /* as in the profile */
 	enum counter_group group;
-	const char *words; /* what it counts, for users */
-	const char *one;   /* behind the number 1; NULL: the same */
+	const char *words; /* names the counted things, for users */
+	const char *one;   /* after the number 1; NULL: the same */
 };
 
 /* The words for a counter; for an unknown one, its name and COUNTER_OTHER. */

@@ -15,12 +15,12 @@ enum cut {
 };
 
 /*
- * Append text (valid, escaped UTF-8) in at most `columns` terminal columns, an
- * ellipsis standing for what is left out. Returns the columns used.
+ * Append text (valid, escaped UTF-8) in at most `columns` terminal columns; an ellipsis replaces
+ * the rest. Returns the columns used.
  */
 size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cut);
 
-/* What a path, or text that begins with one, is behind its directories. Borrowed of it. */
+/* The last component of a path, or of text that begins with a path. Borrowed from it. */
 const char *cut_directories(const char *path);
 
 #endif

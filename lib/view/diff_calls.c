@@ -109,7 +109,7 @@ static void add_row(struct table *table, const struct diff *diff, const struct v
 	buf_release(&name);
 }
 
-/* Of the rows that were not printed, those that would be with -n 0 and with --all. */
+/* Print how many more rows -n 0 and --all would show. */
 static void print_left_out(const struct view *view, size_t nr_more, size_t nr_same,
 			   struct sink *sink)
 {

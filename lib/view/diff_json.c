@@ -94,7 +94,7 @@ static void write_name(struct json *json, const struct diff *diff, const struct 
 	buf_release(&name);
 }
 
-/* What it is called, in the new profile if it is there; and what it was called in the old one. */
+/* Write the row's name in the new profile, if it is there, and its name in the old one. */
 static void write_identity(struct json *json, const struct diff *diff, const struct diff_row *row)
 {
 	const struct diff_at *at = diff_known_at(row);
@@ -111,7 +111,7 @@ static void write_identity(struct json *json, const struct diff *diff, const str
 	json_key_str(json, "status", status_of(row));
 }
 
-/* Of several runs the mean. */
+/* The mean of several runs. */
 static void write_amount(struct json *json, const char *key, const struct diff_side *side,
 			 const struct tally *tally)
 {

@@ -45,7 +45,7 @@ static void append_observed(struct buf *out, enum metric metric, const struct ta
 	buf_append_str(out, " recorded");
 }
 
-/* Of several runs the mean; what was observed is all that is known of them. */
+/* The amount is the mean of several runs; the number of observations is their sum. */
 static void print_side(const struct diff_side *side, const struct view *view, const char *name,
 		       struct sink *sink)
 {
@@ -123,7 +123,7 @@ static const struct table_column columns[NR_COLUMNS] = {
 	 .drop = 4},
 };
 
-/* Of lines the last column says where they are; of what is no code there is none. */
+/* The last column is the location of a line or function; rows that are no code have none. */
 static size_t nr_columns(const struct diff *diff)
 {
 	return diff->by == BY_FUNCTION || diff->by == BY_LINE ? NR_COLUMNS : NR_COLUMNS - 1;
@@ -177,7 +177,7 @@ static void add_amount(struct table *table, const struct diff *diff, const struc
 	buf_release(&text);
 }
 
-/* The word for what is in one of the two profiles only; time without code is no such thing. */
+/* The word for a row that only one of the profiles has; rows without code get none. */
 static const char *presence_word(const struct diff *diff, const struct diff_row *row)
 {
 	const struct diff_at *at = diff_known_at(row);

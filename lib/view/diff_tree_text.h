@@ -8,8 +8,9 @@ struct sink;
 struct view;
 
 /*
- * The heading of the comparison, then the tree from the roots down, the largest changes first: what
- * has surely changed, and the ways there, or with limits->unsure all. limits->rows does not matter.
+ * The heading of the comparison, then the tree from the roots down, the largest changes first: the
+ * nodes that have surely changed and the paths to them, or all nodes with limits->unsure.
+ * limits->rows is ignored.
  */
 void diff_tree_print_text(const struct diff_tree *tree, const struct view *view,
 			  const struct diff_limits *limits, struct sink *sink);

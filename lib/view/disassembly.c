@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Parses what objdump prints. */
+/* Parses the output of objdump. */
 #include "view/disassembly.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses what objdump prints. */
+/* Parses the output of objdump. */
 #ifndef PROFC_VIEW_DISASSEMBLY_H
 #define PROFC_VIEW_DISASSEMBLY_H
 
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* What a line of objdump's output is about. */
+/* The kinds of lines in objdump's output. */
 enum disassembly_kind {
 	DISASSEMBLY_FUNCTION, /* a symbol begins */
 	DISASSEMBLY_POSITION, /* the source line of the instructions that follow */

@@ -18,15 +18,15 @@ struct dump_thread {
 	uint32_t row;		     /* of profile.threads */
 	const struct sample *sample; /* its sample; NULL: none was taken */
 	char state;		     /* as in /proc: R S D T Z …; '?' if it has exited */
-	/* Of threads that do not run: */
+	/* For threads that do not run: */
 	const char *syscall; /* that it sleeps in, or NULL */
 	uint64_t argument;   /* the first one */
 	int fd;		     /* that is a descriptor; else -1 */
-	const char *object;  /* what the descriptor is, or "" */
+	const char *object;  /* describes the descriptor's file, or "" */
 	pid_t owner;	     /* the thread that holds the lock it waits for, or 0 */
 };
 
-/* The threads of a process stand together, in the order they are to be shown in. */
+/* The threads of a process are adjacent, in the order of display. */
 struct dump {
 	const struct expansion *expansion;
 	const struct dump_thread *threads;

@@ -5,7 +5,7 @@
 struct buf;
 struct view;
 
-/* What was found of a thing that is needed. */
+/* The state of a thing that profc needs. */
 enum finding {
 	FINDING_OK,
 	FINDING_WARNING, /* it works, but could be better */
@@ -14,8 +14,9 @@ enum finding {
 };
 
 /*
- * "ok", "warn" or "FAIL", what was found, and on a line of its own a hint what to do about it; NULL
- * or "": none. Wrapped to the columns of the view; the texts may be anybody's, and are escaped.
+ * Append "ok", "warn" or "FAIL", the text `what`, and on its own line a hint how to mend it; NULL
+ * or "": no hint. Wrapped to the columns of the view. The texts may come from anywhere, and are
+ * escaped.
  */
 void finding_append(struct buf *out, const struct view *view, enum finding finding,
 		    const char *what, const char *hint);

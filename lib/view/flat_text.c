@@ -23,7 +23,7 @@
 #include "view/per_call_text.h"
 #include "view/table.h"
 
-/* What the cells of one table have in common. */
+/* Context that the cells of one table share. */
 struct cells {
 	const struct flat *flat;
 	const struct view *view;
@@ -118,7 +118,7 @@ static enum style samples_cell(struct buf *out, const struct cells *cells,
 	return STYLE_DIM;
 }
 
-/* Behind the name of a group: what tells it from others of that name. */
+/* After a group's name: the details that distinguish groups of that name. */
 static void append_members(struct buf *out, const struct flat *flat, const struct flat_row *row)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
@@ -261,7 +261,7 @@ static enum style cpu_cell(struct buf *out, const struct cells *cells, const str
 	return STYLE_PLAIN;
 }
 
-/* What is not known stays empty: it is not 0. */
+/* Unknown times stay empty: they are not 0. */
 static enum style user_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
 	struct cpu_split split;
@@ -281,7 +281,7 @@ static enum style system_cell(struct buf *out, const struct cells *cells,
 	return STYLE_PLAIN;
 }
 
-/* What was not counted stays empty; 0: it was never called. */
+/* Empty: not counted; 0: never called. */
 static enum style calls_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
 	if (!row->counted)
@@ -368,7 +368,7 @@ static enum style wait_pid_cell(struct buf *out, const struct cells *cells,
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight)                                                                  \
 	}
-/* What a row is about: so much of it is there before a location and a module are. */
+/* The name that a row is about: `kept` columns of it come before any location or module. */
 #define KEPT_NAME(text, how, min, weight, kept)                                                    \
 	{                                                                                          \
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
@@ -457,7 +457,7 @@ static bool is_per_call(const struct flat_column *column)
 	return column->cell == per_call_cell || column->cell == per_call_interval_cell;
 }
 
-/* With less than this amounts of time leave no room for names: shares are enough. */
+/* Narrower tables show shares only, since amounts of time would leave no room for names. */
 #define COLUMNS_OF_AMOUNTS 60
 
 static bool is_narrow(const struct cells *cells)
@@ -466,7 +466,7 @@ static bool is_narrow(const struct cells *cells)
 	       (BIT(cells->flat->second) & (CODE | WAITS)) != 0;
 }
 
-/* Of a lock its name and who has it are left: what waits for it has its own table. */
+/* On narrow screens locks keep name and owner; their waiters have their own table. */
 static bool is_left_out_where_narrow(const struct flat_column *column, const struct flat *flat)
 {
 	if (column->cell == waiting_in_cell)
@@ -507,7 +507,7 @@ static bool has_any_split(const struct flat *flat)
 	return false;
 }
 
-/* The unit of what a column's cells hold. */
+/* The unit of a column's cells. */
 static const char *unit_of(const struct flat_column *column, const struct cells *cells)
 {
 	if (column->cell == cpu_cell || column->cell == runq_cell || column->cell == blocked_cell)
@@ -554,7 +554,7 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	return true;
 }
 
-/* With two keys columns are of the second; but there is a total if the first one is of code. */
+/* With two keys the columns are those of the second; but code as the first key has a total. */
 static bool is_of_table(const struct flat_column *column, const struct flat *flat)
 {
 	unsigned int keys = BIT(flat->second);
@@ -636,7 +636,7 @@ static bool is_asked_for(const struct flat *flat, const struct flat_row *row)
 	return functions && row->label != FLAT_NONE && functions[row->label];
 }
 
-/* Behind those with self, what only calls others is many rows of zeros. */
+/* Functions that only call others would be many rows of zeros after those with self. */
 static bool is_worth_a_row(const struct flat *flat, const struct flat_row *row)
 {
 	return row->self.weight || row->cpu.weight || row->counted || is_asked_for(flat, row);
@@ -801,7 +801,7 @@ static void note_operator_new(const struct flat *flat, struct buf *note)
 	buf_append_str(note, "% is asked for by operator new for others: --tree shows for whom");
 }
 
-/* Where threads waited is one question, for what another. */
+/* The table says where threads waited; the note names the tables of the awaited objects. */
 static void note_waits(const struct flat *flat, struct buf *note)
 {
 	const struct profile_waits *waits = profile_waits(flat_expansion(flat)->profile);

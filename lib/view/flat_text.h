@@ -16,7 +16,7 @@ struct sink;
  */
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);
-/* What such a table does not answer, and what does: behind it. */
+/* After such a table: the options that answer further questions about it. */
 void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink);
 
 #endif

@@ -15,7 +15,7 @@ struct survey;
 void info_print_text(const struct profile *profile, const struct survey *survey,
 		     const struct view *view, struct sink *sink);
 
-/* The same as JSON, with every process, thread, module and counter. */
+/* As JSON, with every process, thread, module and counter. */
 void info_print_json(const struct profile *profile, const struct survey *survey, struct sink *sink);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What `profc info` says of exact counts. */
+/* The exact counts in `profc info`. */
 #include "view/info_counts.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define NAMES_SHOWN	 4
 #define NAME_COLUMNS_MAX 60
 
-/* Bits of what a frame or a process was seen as. */
+/* Bits: in which roles a frame or process was seen. */
 enum seen {
 	SEEN_ENTRY = 1,
 	SEEN_CALL = 2,
@@ -72,7 +72,7 @@ static int by_reason(const void *left, const void *right)
 	return (a->module.v > b->module.v) - (a->module.v < b->module.v);
 }
 
-/* Distinct ones in that order: what was refused in many processes is told once. */
+/* Distinct refusals in that order: one that many processes share is reported once. */
 static struct profile_refusal *distinct_refusals(const struct profile_probes *probes, size_t *nr)
 {
 	size_t nr_bytes = probes->nr_refusals * sizeof(*probes->refusals);
@@ -168,7 +168,7 @@ static void append_calls(struct buf *out, const struct counted *counted)
 	}
 }
 
-/* Were no counts asked for, so that what was refused allocates or frees? */
+/* Without requested counts, the refused functions are those that allocate or free. */
 static bool is_of_memory(const struct profile *profile)
 {
 	return !profile->probes.nr_counts && profile_has_heap(profile);

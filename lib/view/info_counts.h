@@ -11,14 +11,15 @@ struct buf;
 struct profile;
 struct sink;
 
-/* What a recording counted, in short. */
+/* A summary of the exact counts of a recording. */
 struct counted {
 	uint64_t functions, calls; /* distinct places: where functions begin; call instructions */
 	uint64_t nr_of_functions, nr_of_calls; /* how often these were called */
 	uint64_t processes;
-	uint64_t from_start;	/* of these, those of which nothing was missed */
+	uint64_t from_start;	/* of these, those whose counts are complete */
 	uint64_t first_from_ns; /* when the earliest of the others began to be counted */
-	uint64_t refused;	/* what could not be counted, each once for all processes */
+	/* functions and calls that could not be counted, each once for all processes */
+	uint64_t refused;
 };
 
 struct counted counted_of(const struct profile *profile);
@@ -30,8 +31,8 @@ struct counted counted_of(const struct profile *profile);
 bool info_append_counts(struct buf *out, const struct profile *profile);
 
 /*
- * What was counted, since when and at what cost; then what could not be counted, by reason with
- * some names each. Nothing if counts were not asked for.
+ * The counts, their start and their cost; then the functions and calls that could not be counted,
+ * by reason with some names each. Nothing if counts were not requested.
  */
 void info_print_counts(const struct profile *profile, const struct view *view, struct sink *sink);
 

@@ -54,7 +54,7 @@ static void put_split(struct json *json, const struct profile *profile)
 		json_null(json);
 }
 
-/* Those of a merged recording. */
+/* The runs of a merged recording. */
 static void put_runs(struct json *json, const struct profile *profile)
 {
 	json_key_array_begin(json, "runs");
@@ -138,7 +138,10 @@ static void put_stacks(struct json *json, const struct profile *profile,
 	json_key_object_begin(json, "stacks");
 	json_key_u64(json, "distinct", stack_trie_nr(profile->stacks) - 1);
 	json_key_u64(json, "addresses", profile->nr_frames);
-	/* Of all CPU time: what has no stack is in no complete one. Short waits seldom have one. */
+	/*
+	 * Shares of all CPU time; time without a stack is never complete. Short waits seldom have a
+	 * stack.
+	 */
 	put_share(json, "complete_cpu_pct", survey->complete.cpu_ns, survey->total.cpu_ns);
 	put_share(json, "other_stack_cpu_pct", survey->other_stack.cpu_ns, survey->total.cpu_ns);
 	put_share(json, "unproved_cpu_pct", survey->unproved.cpu_ns, survey->total.cpu_ns);
@@ -239,7 +242,7 @@ static void put_counters(struct json *json, const struct profile *profile)
 	json_object_end(json);
 }
 
-/* Of a mark that was made for one. */
+/* The searches that a mark has started, if any. */
 static void put_search(struct json *json, const struct profile *profile, uint64_t at_ns)
 {
 	const struct reach_scope scope = {.at_ns = at_ns};

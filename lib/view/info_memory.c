@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What `profc info` says of memory. */
+/* The memory in `profc info`. */
 #include "view/info_memory.h"
 
 #include "base/buf.h"
@@ -102,15 +102,15 @@ static uint64_t rest(uint64_t whole_bytes, uint64_t part_bytes)
 }
 
 /*
- * What is alive of the heap, what may be left of before, and what allocators keep besides; then
- * the anonymous pages that are no heap, files and the rest.
+ * The live heap, the rest that may be from before the recording, and the allocators' own memory;
+ * then the anonymous pages outside the heap, files and the rest.
  */
 static void print_resident(const struct heap_survey *survey, uint64_t discarded_ns,
 			   const struct view *view, struct sink *sink)
 {
 	uint64_t heap =
 		survey->heap_mapped_bytes ? survey->heap_mapped_bytes : survey->rss_anon_bytes;
-	/* What was never written to has no pages. */
+	/* Memory that was never written has no pages. */
 	uint64_t live = min_u64(whole(survey->live_heap_bytes), heap);
 	uint64_t besides = rest(heap, live);
 	const struct part parts[] = {
@@ -204,7 +204,7 @@ static void print_search_at(const struct profile *profile, const struct profile_
 	buf_release(&text);
 }
 
-/* Those of a mark are in a row. */
+/* Searches of the same mark are adjacent. */
 static void print_searches_at_marks(const struct profile *profile, const struct view *view,
 				    struct sink *sink)
 {

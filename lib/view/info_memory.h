@@ -18,8 +18,8 @@ struct sink;
 bool info_append_memory(struct buf *out, const struct profile *profile);
 
 /*
- * What was allocated, is alive and was at the peak; then how the resident memory divides. Nothing
- * if memory was not recorded.
+ * The allocated, live and peak memory; then how the resident memory divides. Nothing if memory was
+ * not recorded.
  */
 void info_print_memory(const struct profile *profile, const struct view *view, struct sink *sink);
 /* The member "heap": null if memory was not recorded. */

@@ -51,7 +51,7 @@ static void heading(struct info *info, const char *text)
 	buf_release(&line);
 }
 
-/* Print what was gathered in info->text behind a label, and empty it. */
+/* Print info->text after a label, and clear it. */
 static void fact(struct info *info, const char *label)
 {
 	char lead[32];
@@ -72,7 +72,7 @@ static double percent(uint64_t part, uint64_t total)
 	return total ? 100.0 * (double)part / (double)total : 0;
 }
 
-/* Of attached processes the first is named: there may be many. */
+/* The first attached process is named: there may be many. */
 static void print_command(struct info *info)
 {
 	const struct profile *profile = info->profile;
@@ -219,7 +219,7 @@ static void append_number_of(struct buf *out, uint64_t nr, const char *one, cons
 	buf_printf(out, " %s", nr == 1 ? one : many);
 }
 
-/* What --with-source has kept. */
+/* The sources that --with-source has kept. */
 static void append_kept(struct info *info)
 {
 	const struct profile_symbols *symbols = &info->profile->symbols;
@@ -297,7 +297,7 @@ static void print_completeness(struct info *info)
 	buf_clear(&info->text);
 }
 
-/* A cell made of what was gathered in info->text. */
+/* Add info->text as a cell, and clear it. */
 static void add_cell(struct info *info, struct table *table)
 {
 	table_add(table, STYLE_PLAIN, buf_str(&info->text));
@@ -347,7 +347,7 @@ static bool is_hinted_before(const struct info *info, size_t at)
 	return false;
 }
 
-/* What helps against the reasons shown, each hint once. */
+/* The remedies for the reasons shown, each hint once. */
 static void print_remedies(struct info *info, size_t nr_shown)
 {
 	for (size_t i = 0; i < nr_shown; i++) {
@@ -554,7 +554,7 @@ static void print_modules(struct info *info)
 	print_module_problems(info, modules, nr_shown);
 }
 
-/* With their times as `report --time` takes them. */
+/* Marks, with their times in the form that `report --time` accepts. */
 static void print_marks(struct info *info)
 {
 	static const struct table_column columns[] = {

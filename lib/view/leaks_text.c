@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was not freed, as text and as JSON. */
+/* Memory that was not freed, as text and as JSON. */
 #include "view/leaks_text.h"
 
 #include <stdlib.h>
@@ -29,8 +29,10 @@ static const struct expansion *expansion_of(const struct leaks *leaks)
 	return leaks->selection->expansion;
 }
 
-/* "worker (1234)", or all of that name, "worker", or "thread pool-1" and of which process, where
- * `names_process`. */
+/*
+ * "worker (1234)"; or "worker" for all of that name; or "thread pool-1", with its process where
+ * `names_process`.
+ */
 static void append_owner(struct buf *out, const struct leaks *leaks, const struct leak_owner *owner,
 			 bool names_process)
 {
@@ -49,7 +51,7 @@ static void append_owner(struct buf *out, const struct leaks *leaks, const struc
 		buf_printf(out, " (%d)", (int)process->pid);
 }
 
-/* Who leaks, in all. */
+/* The owners of all leaks. */
 struct owners {
 	struct leak_share *shares; /* owned */
 	size_t nr;
@@ -99,7 +101,7 @@ static void append_stacks(struct buf *out, size_t nr)
 	buf_append_str(out, " stacks");
 }
 
-/* As it is at the end, or was at a moment. */
+/* The state at the end, or at a moment. */
 static void append_state(struct buf *out, const struct leaks *leaks)
 {
 	if (leaks->at_ns == HEAP_AT_END) {
@@ -110,10 +112,12 @@ static void append_state(struct buf *out, const struct leaks *leaks)
 	append_weight(out, METRIC_WALL, leaks->at_ns);
 }
 
-/* Of the command at least so much stands in the line of the numbers, or it is left out. */
+/* The command is on the line of the numbers only if this many columns of it fit. */
 #define TITLE_COLUMNS 8
 
-/* The numbers whole, in several lines where they must be, and what fits of the command. */
+/*
+ * Print the numbers in full, on several lines if necessary, and the part of the command that fits.
+ */
 static void print_titled(const struct profile *profile, const char *numbers,
 			 const struct view *view, struct sink *sink)
 {
@@ -168,7 +172,9 @@ static void print_heading(const struct leaks *leaks, const struct owners *owners
 	buf_release(&text);
 }
 
-/* As many as rows; "    1.21 MiB ± 200 KiB in 1,204 blocks, of 2 stacks, by worker (1234)". */
+/*
+ * At most `limit` owners; "    1.21 MiB ± 200 KiB in 1,204 blocks, of 2 stacks, by worker (1234)".
+ */
 static void print_owners(const struct leaks *leaks, const struct owners *owners,
 			 const struct view *view, size_t limit, struct sink *sink)
 {
@@ -232,7 +238,7 @@ static void print_leak(const struct leaks *leaks, const struct leak *leak,
 #define STACK_INDENT  4
 #define SHORTEST_PATH 16
 
-/* A path with what follows it, in so many columns: first its directories are cut. */
+/* A path and the text after it in `room` columns: the path's directories are cut first. */
 static void append_located(struct buf *out, const char *path, const char *rest, size_t room)
 {
 	size_t taken = text_columns(rest), least = text_columns(cut_directories(path)) + 2;

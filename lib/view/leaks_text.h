@@ -11,10 +11,10 @@ struct leaks;
 struct sink;
 
 /*
- * What was not freed, the most first: how much, since when, how fast it grows; and below that the
- * stack, leaf first, in lines as compilers print them. Where there are several owners, what each of
- * them leaks comes first, and whose it is stands with each stack. limit is the number of stacks,
- * and of owners, that are shown; 0: all. Without a view, the same as JSON.
+ * Memory that was not freed, the largest amount first: its size, age and growth; below these its
+ * stack, leaf first, in the form of compilers' messages. Several owners come first with a sum each,
+ * and each stack names its owner. `limit` bounds the stacks and owners shown; 0: all. Without a
+ * view, the same as JSON.
  */
 void leaks_print(const struct leaks *leaks, const struct view *view, size_t limit,
 		 struct sink *sink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The names of a profile, for those who type them. */
+/* The names of a profile, for completion. */
 #include "view/name_words.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ struct words {
 	const char *beginning;
 };
 
-/* As it is, in all shells and as a regular expression that matches it. */
+/* Do all shells take the name literally, and does it match itself as a regular expression? */
 static bool is_plain(const char *name)
 {
 	for (; *name; name++) {

@@ -5,7 +5,7 @@
 struct buf;
 struct profile;
 
-/* What a user may mean by a name. */
+/* The kinds of names that a user may type. */
 enum name_kind {
 	NAME_KIND_FUNCTION,
 	NAME_KIND_MODULE,
@@ -14,9 +14,9 @@ enum name_kind {
 };
 
 /*
- * Append the names of a profile that begin so, sorted, each once and on a line of its own: the
- * name, a tab and what else is known of it. Functions have short names. Names that a shell or a
- * regular expression would take for something else are left out.
+ * Append the names of a profile that start with `beginning`, sorted, without duplicates, one per
+ * line: the name, a tab and further facts about it. Functions have short names. Names with a
+ * character that is special to a shell or a regular expression are left out.
  */
 void name_words_append(struct buf *out, const struct profile *profile, enum name_kind kind,
 		       const char *beginning);

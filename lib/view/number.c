@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-/* Behind the point: more are less than what can be measured. */
+/* More decimals would be finer than any measurement. */
 #define DECIMALS_MAX 9
 
 #define MICROSECONDS "\xc2\xb5s"

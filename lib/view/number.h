@@ -19,7 +19,7 @@ struct unit {
 
 /* The unit in which `largest` reads best: three to five digits. */
 struct unit unit_for(enum metric metric, uint64_t largest);
-/* The same, or for times the unit that was asked for. */
+/* For times, the unit that the user chose; otherwise as unit_for(). */
 struct unit unit_chosen(enum time_unit wanted, enum metric metric, uint64_t largest);
 /* The unit of one time by itself, which gets three significant digits. */
 struct unit unit_of_time(enum time_unit wanted, double ns);
@@ -38,7 +38,7 @@ void append_rate(struct buf *out, uint64_t count, uint64_t duration_ns);
 void append_bytes(struct buf *out, uint64_t nr_bytes);
 /* Sizes in memory, three digits: "1.21 MiB" (1 MiB is 1048576 bytes), "812 bytes". */
 void append_memory(struct buf *out, uint64_t nr_bytes);
-/* "33.7"; what is there but rounds to nothing is "<0.1". */
+/* "33.7"; a share above 0 that rounds to 0 is "<0.1". */
 void append_percent(struct buf *out, double percent);
 
 #endif

@@ -14,7 +14,7 @@ struct sink;
  */
 void paragraph_print(const struct view *view, const char *lead, const char *words,
 		     struct sink *sink);
-/* The same with all lines in a style. */
+/* As paragraph_print(), with all lines in a style. */
 void paragraph_print_styled(const struct view *view, enum style style, const char *lead,
 			    const char *words, struct sink *sink);
 

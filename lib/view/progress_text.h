@@ -7,7 +7,7 @@
 
 struct buf;
 
-/* What was done in so much time; struct progress has it. */
+/* The work done and the time it took; kept by struct progress. */
 struct progress_state {
 	size_t done, total; /* total 0: not known */
 	size_t bytes;
@@ -17,8 +17,8 @@ struct progress_state {
 };
 
 /*
- * ": 37%, 412 MB at 45.0 MB/s, 12 s left", as far as it is known; how long it takes already where
- * nothing is. The time left is what the rest takes at the pace so far.
+ * ": 37%, 412 MB at 45.0 MB/s, 12 s left", as far as it is known; the time elapsed where nothing is
+ * known. The time left assumes the pace so far.
  */
 void append_progress(struct buf *out, const struct progress_state *state);
 

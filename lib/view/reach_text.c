@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What nothing points to, as text and as JSON. */
+/* Blocks that nothing points to, as text and as JSON. */
 #include "view/reach_text.h"
 
 #include "base/buf.h"

@@ -14,11 +14,13 @@ struct leaks;
 struct profile;
 struct sink;
 
-/* What was found by looking for pointers to blocks that were not freed. */
+/* Results of the search for pointers to blocks that were not freed. */
 
-/* Lines below the heading of leaks: how much is lost, what was searched and what was not. */
+/*
+ * Lines below the heading of leaks: the lost amount, and the processes searched and not searched.
+ */
 void reach_print_heading(const struct leaks *leaks, const struct view *view, struct sink *sink);
-/* "; all of it lost": of the blocks of one stack, behind how much there is of them. */
+/* "; all of it lost": follows the amount of the blocks of one stack. */
 void reach_append_leak(struct buf *out, const struct leak *leak);
 /* The members of the whole, or of the blocks of one stack. */
 void reach_write(struct json *json, const struct leaks *leaks);
@@ -33,15 +35,15 @@ struct reach_scope {
 /* "12.1 MiB of one process, which stood still for 3.20 ms" */
 void reach_append_stop(struct buf *out, uint64_t nr_processes, uint64_t nr_bytes,
 		       uint64_t stop_ns_max);
-/* The same of all processes that were searched; false if none was. */
+/* As above, for all processes that were searched; false if there were none. */
 bool reach_append_searched(struct buf *out, const struct profile *profile,
 			   const struct reach_scope *scope);
-/* Those with blocks that were not freed and not searched, with the reason. */
+/* Processes whose blocks were neither freed nor searched for, with the reason. */
 void reach_print_not_searched(const struct profile *profile, const struct reach_scope *scope,
 			      const struct view *view, struct sink *sink);
-/* Were processes searched then, or could not be? As of struct reach_scope. */
+/* Was any process searched at that moment, or refused? at_ns as in struct reach_scope. */
 bool reach_is_searched(const struct profile *profile, uint64_t at_ns);
-/* An object for `info`; null if nobody has searched then. */
+/* An object for `info`; null if no process was searched at that moment. */
 void reach_write_searches(struct json *json, const struct profile *profile,
 			  const struct reach_scope *scope);
 

@@ -12,7 +12,7 @@ struct level;
 /* Append " (× 20,001)"; nothing for one. */
 void append_repeats(struct buf *out, uint64_t nr);
 
-/* Of nr levels, root first, how many at their end are the same place in the same function. */
+/* How many of the last levels (nr of them, root first) are the same place in the same function. */
 size_t nr_same_levels(const struct level *levels, size_t nr);
 
 #endif

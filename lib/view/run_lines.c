@@ -19,7 +19,7 @@
 #define GROUPS_MAX	    4
 #define COMMAND_COLUMNS_MIN 12
 
-/* To the minute: "2026-11-26 01:38". */
+/* A time, rounded down to the minute: "2026-11-26 01:38". */
 static void append_minute(struct buf *out, uint64_t realtime_ns)
 {
 	time_t seconds = (time_t)(realtime_ns / NS_PER_SEC);

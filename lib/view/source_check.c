@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tells whether a source file may differ from the one that was compiled. */
+/* Checks whether a source file may differ from the compiled one. */
 #include "view/source_check.h"
 
 #include <inttypes.h>

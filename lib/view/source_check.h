@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells whether a source file may differ from the one that was compiled. */
+/* Checks whether a source file may differ from the compiled one. */
 #ifndef PROFC_VIEW_SOURCE_CHECK_H
 #define PROFC_VIEW_SOURCE_CHECK_H
 
@@ -14,16 +14,16 @@ struct source_file_text;
 struct source_check {
 	const struct profile *profile;
 	const struct module *module; /* has the code; NULL: unknown */
-	const char *recorded;	     /* what debug information calls the file */
+	const char *recorded;	     /* the file's name in debug information */
 	const struct source_file_text *text;
 	uint32_t last_line; /* that has samples; 0: unknown */
 };
 
 /*
- * Append to `note` where the file was read from, if that is another path, or that it was not
- * found; and to `warning` if it may not be what the code was compiled from: of another size or
- * time than at the end of the recording, modified after the program or the recording, or without
- * the last line that has samples. One line each, raw.
+ * Append to `note` the path that the file was read from, if it is another one, or that the file was
+ * not found. Append to `warning` that it may not be the compiled file: its size or time differs
+ * from that at the end of the recording, it was modified after the program or the recording, or it
+ * lacks the last line that has samples. One line each, raw.
  */
 void source_check(const struct source_check *check, struct buf *note, struct buf *warning);
 

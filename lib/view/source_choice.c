@@ -32,7 +32,7 @@ static enum kind kind_of(const struct source *source, const struct source_file *
 	return kind;
 }
 
-/* Of one kind, or NULL; the first where equal. */
+/* The file of that kind with the most total, the first of equals; NULL: there is none. */
 static const struct source_file *with_most_total(const struct source *source,
 						 const enum kind *kinds, enum kind kind)
 {

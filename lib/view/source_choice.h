@@ -14,15 +14,16 @@ struct source_maps;
 struct source_choice {
 	const struct source_maps *maps; /* where their text may be, borrowed */
 	size_t limit;
-	/* Files whose text is not there as well, even if others can be shown. */
+	/* Include files without text, even if others can be shown. */
 	bool or_missing;
 };
 
 /*
- * The files to show, at most `limit`: first those whose text is there and not below /usr, as these
- * are what a user can change, then those below it, then those without a text. Of each kind the ones
- * with most self, and none without any; but if all those of the first kind have none, as all work
- * is done by what they call, the one with most total. The caller frees the array.
+ * The files to show, at most `limit`: first those with text outside /usr, as a user can change
+ * these; then those with text below /usr; then those without text. Within a kind, files with more
+ * self come first, and files without self are left out; but if no file of the first kind has self,
+ * as its callees do all the work, its file with the most total is shown. The caller frees the
+ * array.
  */
 const struct source_file **source_choose(const struct source *source,
 					 const struct source_choice *choice, size_t *nr);

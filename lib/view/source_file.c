@@ -105,7 +105,7 @@ static bool try_mapped(const char *recorded, const char *map, struct owner choos
 	return found;
 }
 
-/* The text that was kept in the recording: what was compiled, whatever has become of the file. */
+/* The text that the recording keeps: the compiled one, even if the file has changed or is gone. */
 static bool try_kept(const struct profile *profile, const char *recorded,
 		     struct source_file_text *text)
 {
@@ -171,7 +171,7 @@ static size_t indentation(const char *line)
 	return strspn(line, " \t");
 }
 
-/* The known lines are inside the body: what follows deeper than the head still is. */
+/* The known lines are in the body, and so are following lines indented deeper than the head. */
 uint32_t source_function_end(const struct source_file_text *text, uint32_t first, uint32_t last)
 {
 	size_t depth;
@@ -188,7 +188,8 @@ uint32_t source_function_end(const struct source_file_text *text, uint32_t first
 			continue;
 		if (start == '}')
 			return (uint32_t)number;
-		if (line[strlen(line) - 1] != ':') /* a label may stand that far out */
+		/* a label may be indented as little as the head */
+		if (line[strlen(line) - 1] != ':')
 			break;
 	}
 	return last;

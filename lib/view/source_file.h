@@ -28,12 +28,12 @@ struct source_file_text {
 };
 
 /*
- * Find and read the source that debug information calls `recorded`: under what
- * `maps` make of it, then the text that the recording has kept (profile may be NULL), at the path
- * itself, at `named` (what the user gave, or NULL), and below the current directory under ever
- * shorter ends of the path. false if it is not found. Only regular files of a sensible size, and
- * only such as the owner of the module or the recording that names it may read, if that is neither
- * the caller nor root (base/chosen_file.h); what `maps` say is the user's choice.
+ * Find and read the source that debug information calls `recorded`: first at the path that `maps`
+ * give, then in the recording (profile may be NULL), at the path itself, at `named` (from the user,
+ * or NULL), and below the current directory under ever shorter ends of the path. false if it is not
+ * found. Only regular files of a sensible size. If the module or recording that names the file
+ * belongs to another user than the caller and root, that user must be able to read it
+ * (base/chosen_file.h), except for the paths of `maps`, which the user chose.
  */
 bool source_file_read(const struct profile *profile, const char *recorded, const char *named,
 		      const struct source_maps *maps, struct source_file_text *text);

@@ -25,7 +25,7 @@
 /* Before the name of one; the arrow's bytes are two more than its columns. */
 #define INLINED "  \xe2\x86\xb3 inlined "
 
-/* Of the functions inlined at a line at most so many are named. */
+/* Each line names at most this many functions inlined there. */
 #define SITES_SHOWN 4
 
 /* Widths and units of one listing. */
@@ -41,9 +41,9 @@ struct columns {
 #define AMOUNT_COLUMNS	 8 /* "self ms" */
 #define CALLS_COLUMNS	 12
 #define PER_CALL_COLUMNS 11
-/* With counts, a narrower listing has the time of lines and what they call, but not self. */
+/* With counts, narrower listings show the lines' total, but not their self. */
 #define ROOMY_COLUMNS 110
-/* With less than this there are shares only, so that there is room for source. */
+/* Narrower listings show shares only, to leave room for source. */
 #define COLUMNS_OF_AMOUNTS 64
 
 static const struct profile *profile_of(const struct listing *listing)
@@ -155,8 +155,8 @@ static void append_line_per_call(struct buf *out, const struct columns *columns,
 }
 
 /*
- * What stands before a line's number. Where calls are counted, in the order of the line profilers
- * of interpreted languages. NULL: nothing.
+ * Append the columns before a line's number. With counts they are in the order of the line
+ * profilers of interpreted languages. NULL: an empty column.
  */
 static void append_numbers(struct buf *out, const struct columns *columns, const struct tally *self,
 			   const struct tally *total, const struct source_line *line)
@@ -170,7 +170,7 @@ static void append_numbers(struct buf *out, const struct columns *columns, const
 		append_line_per_call(out, columns, line);
 }
 
-/* Columns that are left behind the numbers and so many more; a few if there are none. */
+/* The columns left after the numbers and `used` more; at least 8. */
 static size_t room_after(const struct columns *columns, size_t used)
 {
 	used += (columns->has_self + 1U) * (columns->amount + columns->percent + 1) +
@@ -203,7 +203,7 @@ void append_source_line(struct buf *out, const char *text, size_t room)
 	buf_release(&escaped);
 }
 
-/* Below a line: what was inlined there, and how much of the line's total it is. */
+/* Below a line: a function inlined there, and its part of the line's total. */
 static void print_site(const struct columns *columns, const struct source_site *site)
 {
 	const struct expansion *expansion = columns->listing->source->weights->selection->expansion;

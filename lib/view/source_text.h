@@ -24,8 +24,8 @@ struct listing {
 	const char *path;     /* where they were read, borrowed; NULL: nowhere */
 	uint32_t first, last; /* the lines asked for; 1 and UINT32_MAX: all */
 	/*
-	 * Of lines that cost nothing show only this many around those that do;
-	 * UINT32_MAX: all of them.
+	 * Show only this many of the lines without cost around each line with a cost; UINT32_MAX:
+	 * show all.
 	 */
 	uint32_t context;
 };

@@ -31,7 +31,7 @@ struct view {
 enum style {
 	STYLE_PLAIN,
 	STYLE_HEADING,
-	STYLE_DIM,     /* what supports the answer: intervals, locations, branch art */
+	STYLE_DIM,     /* secondary text: intervals, locations, branch art */
 	STYLE_HOT,     /* a large share */
 	STYLE_WARM,    /* a share worth attention */
 	STYLE_GOOD,    /* a change for the better */
@@ -48,7 +48,7 @@ struct style_run {
 	enum style style;
 };
 
-/* The run at *at, which goes on behind it; false at the end of the line, or of the text. */
+/* The run at *at, which then is after it; false at the end of the line or text. */
 bool style_run_next(const char **at, struct style_run *run);
 
 /* The style of a percentage: hot from 20 on, warm from 5 on. */

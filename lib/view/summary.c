@@ -96,7 +96,7 @@ const char *summary_none_words(enum metric metric)
 	return "samples";
 }
 
-/* What there is a share of. */
+/* The noun that shares refer to. */
 static const char *stuff_of(const struct weights *weights)
 {
 	return metric_is_memory(weights->metric) ? "memory" : "time";
@@ -167,7 +167,7 @@ static void append_blocks(struct buf *out, const struct weights *weights)
 		buf_append_str(out, " in ");
 		append_weight(out, METRIC_ALLOCS, blocks);
 	}
-	/* Of those that are all recorded, many may be in one row of the file. */
+	/* Where all blocks are recorded, one row of the file may hold many. */
 	if (weights->total.samples == blocks || tally_is_exact(&weights->total))
 		return;
 	buf_append_str(out, ", ");
@@ -206,7 +206,7 @@ bool summary_append_split(struct buf *out, const struct profile *profile)
 	return true;
 }
 
-/* How much of the command is to be seen beside the split of CPU time: of which it is says more. */
+/* Minimum width kept for the command, which matters more than the user/system split. */
 #define COMMAND_COLUMNS 24
 
 /* Up to the command. */
@@ -279,7 +279,7 @@ static void note_no_stack(const struct weights *weights, struct buf *note)
 						     : "the threads could not be sampled");
 }
 
-/* The most frequent reason why stacks are truncated, and what helps against it. */
+/* The most frequent reason why stacks are truncated, and its remedy. */
 static void note_truncated(const struct weights *weights, struct buf *note)
 {
 	int most = STACK_END_NO_MAPPING;
@@ -297,7 +297,7 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 		   weights->ended[most].weight < weights->truncated.weight ? ", mostly:" : ":",
 		   stack_end_name((enum stack_end)most));
 	remedy = stack_end_remedy((enum stack_end)most, false);
-	/* Of allocations so much is copied as walks have needed so far, whatever the frequency. */
+	/* The bytes copied at an allocation follow the needs of earlier walks, at any frequency. */
 	if (most == STACK_END_BAD_MEMORY && metric_is_memory(weights->metric))
 		remedy = "so much is copied as walks have needed a tenth of a second before, up to "
 			 "64 KiB";
@@ -428,8 +428,8 @@ static bool is_in_jit(const struct profile *profile, struct stack_id stack)
 }
 
 /*
- * The time of a runtime and of what it has called. Code that it has made does not count:
- * note_nameless() reports that.
+ * The time of a runtime and its callees. Code that it generates does not count: note_nameless()
+ * reports that.
  */
 static struct tally time_of_runtime(const struct weights *weights,
 				    const struct runtime *const *by_stack,
@@ -471,7 +471,7 @@ static const struct runtime *main_runtime(const struct weights *weights,
 	return main;
 }
 
-/* If most of the time is in an interpreter, its own functions are not what the user looks for. */
+/* If an interpreter has most of the time, its own functions are not those the user looks for. */
 static void note_interpreter(const struct weights *weights, struct buf *note)
 {
 	struct tally tally = {0};
@@ -507,7 +507,7 @@ static void append_rest_of_time(struct buf *note, const struct weights *weights,
 	buf_printf(note, "%% (-m %s shows where)", metric_name(metric));
 }
 
-/* For a program that mostly waits, how long it ran is likely not what is wanted. */
+/* CPU time is likely the wrong metric for a program that mostly waits. */
 static bool is_mostly_idle(const struct weights *weights)
 {
 	struct tally wall = {0};
@@ -581,7 +581,7 @@ static void note_within(const struct weights *weights, struct buf *note)
 	buf_append_str(note, ": what threads did elsewhere is in no number here");
 }
 
-/* Of few blocks there is no more to know where each was recorded. */
+/* A total that is known exactly needs no warning about few blocks. */
 static void note_few_blocks(const struct weights *weights, struct buf *note)
 {
 	if (weights->total.known == weights->total.weight)
@@ -730,7 +730,10 @@ void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 	uint64_t nr_recorded;
 	uint64_t nr_lost = heap_survey_lost(profile, &nr_recorded);
 
-	/* Of a sample some are lost as some are not taken; of all none may be, without a word. */
+	/*
+	 * Samples may lose a few blocks, as they skip most; with all blocks, every loss is
+	 * reported.
+	 */
 	if (!nr_lost || (!heap_survey_has_all(profile) &&
 			 100 * (double)nr_lost <= WORTH_A_NOTE_PERCENT * (double)nr_recorded))
 		return;

@@ -14,15 +14,15 @@ struct sink;
 struct weights;
 
 /*
- * One line above every view: how much of what, in how many samples, of which command; of a merged
- * recording its runs below it.
+ * One line above every view: the amount, its metric, the number of samples and the command; below
+ * it the runs of a merged recording.
  */
 void summary_print_heading(const struct weights *weights, const struct view *view,
 			   struct sink *sink);
 
 /*
- * The notes below a view: whether many ticks were missed, and what part of the time has no
- * stack, a broken stack or no names, and why, each only where it is more than 1% of the total.
+ * The notes below a view: whether many ticks were missed, and which shares of the time have no
+ * stack, a truncated stack or no names, with the reasons; only shares above 1% of the total.
  */
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink);
 
@@ -33,26 +33,26 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 bool summary_append_missed(struct buf *out, const struct profile *profile);
 
 /*
- * "1,420 blocks were lost beside 300 that were recorded", and what that means, if so many were
- * that estimates are less certain than they say. Else nothing is appended.
+ * "1,420 blocks were lost beside 300 that were recorded", and the consequence, if the loss makes
+ * estimates less certain than their ±. Else nothing is appended.
  */
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile);
 
 /*
- * "9 programs were executed meanwhile", and what of their allocations is missing, if there are any.
- * Else nothing is appended.
+ * "9 programs were executed meanwhile", and which of their allocations are missing, if there are
+ * any. Else nothing is appended.
  */
 void summary_append_late_programs(struct buf *note, const struct profile *profile);
 
 /*
- * "1 function could not be watched", and what that means for what is not freed: one that frees may
- * be among those. Else nothing is appended.
+ * "1 function could not be watched", and that blocks it freed may be reported as not freed. Else
+ * nothing is appended.
  */
 void summary_append_unwatched(struct buf *note, const struct profile *profile);
 
 /*
- * Say in *err, ERR_EMPTY, why there is nothing to show: there is none of the metric, or none that
- * passes the filters. `input` is what the user has named, if anything, and `path` what that is.
+ * Set *err, ERR_EMPTY, to the reason why nothing can be shown: no sample has the metric, or none
+ * with it passes the filters. `input` is the user's argument, if any, and `path` is its file.
  */
 void summary_explain_nothing(struct err *err, const struct weights *weights, const char *input,
 			     const char *path);
@@ -60,9 +60,9 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 /* How much more may be of the metric, and why that is not known; false: nothing is. */
 bool summary_append_unknown(struct buf *out, const struct weights *weights);
 
-/* What follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
+/* Follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
 const char *summary_metric_words(enum metric metric);
-/* What there is none of where nothing has a weight: "samples with CPU time". */
+/* Names the missing samples where nothing has a weight: "samples with CPU time". */
 const char *summary_none_words(enum metric metric);
 
 /*

@@ -83,7 +83,7 @@ static size_t gap_before(const struct table *table, size_t column)
 
 /* The width of a column that is left out. */
 #define DROPPED SIZE_MAX
-/* Of a name that is all there is room for. */
+/* Last resort: even wider minimums shrink to this. */
 #define LEAST_COLUMNS 6
 
 static size_t row_columns(const struct table *table, const size_t *widths)
@@ -96,11 +96,11 @@ static size_t row_columns(const struct table *table, const size_t *widths)
 	return sum;
 }
 
-/* What may be cut, and how far, in the order in which that is tried. */
+/* The order in which columns are cut, and how far. */
 enum squeeze {
-	SQUEEZE_OTHERS, /* all but what rows are about, as far as they are worth showing */
-	SQUEEZE_KEPT,	/* that as well, as far as it is to be kept beside others */
-	SQUEEZE_ALL,	/* that as the others */
+	SQUEEZE_OTHERS, /* all but the subjects of rows, to their min_columns */
+	SQUEEZE_KEPT,	/* subjects as well, to their kept_columns */
+	SQUEEZE_ALL,	/* subjects as the others, to their min_columns */
 	SQUEEZE_MORE,
 };
 
@@ -209,7 +209,7 @@ static void fit_widths(const struct table *table, const size_t *natural, size_t 
 	shrink(table, widths, columns, SQUEEZE_MORE);
 }
 
-/* One cell, cut and padded; the last column gets no spaces behind it. */
+/* One cell, cut and padded; the last column is not padded. */
 static void append_cell(struct buf *line, const struct view *view,
 			const struct table_column *column, const struct cell *cell,
 			const char *text, size_t width)

@@ -12,9 +12,9 @@ struct buf;
 struct sink;
 
 /*
- * A text table that fits a terminal: columns of numbers are as wide as their
- * widest number, columns of names share what is left, and names that do not fit
- * are cut, those of what rows are about last; where too little is left, whole columns go.
+ * A text table that fits a terminal: columns of numbers are as wide as their widest number, columns
+ * of names share the rest, and names that do not fit are cut, the subjects of rows last. If the
+ * room is still too small, whole columns are dropped.
  */
 struct table_column {
 	const char *header;
@@ -25,8 +25,8 @@ struct table_column {
 	unsigned int drop;  /* left out where there is no room, the largest first; 0: never */
 	unsigned int share; /* of the room when it is short, against the other flexible ones */
 	/*
-	 * Of the flexible column that rows are about: it is cut only when the others are as narrow
-	 * as they can be, and has as much before those that can be left out are there.
+	 * For the flexible column of the rows' subject: it is cut only after the other columns have
+	 * their least width, and it keeps this width while optional columns are shown.
 	 */
 	size_t kept_columns;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the heading of `top` says of memory. */
+/* The memory in the heading of `top`. */
 #include "view/top_memory.h"
 
 #include <stdlib.h>
@@ -16,7 +16,9 @@
 #include "view/number.h"
 #include "view/summary.h"
 
-/* What a process had allocated by some moment: the last before it and the first after it tell. */
+/*
+ * Bytes a process had allocated by a moment, from the last figures before and the first after it.
+ */
 struct passage {
 	uint64_t before_ns, before_bytes, after_ns, after_bytes, last_bytes;
 	bool has_after;
@@ -45,7 +47,7 @@ static struct passage *find_passages(const struct profile *profile, uint64_t at_
 	return passages;
 }
 
-/* As if it had allocated evenly in between. */
+/* Assumes that the process allocated evenly in between. */
 static double bytes_since(const struct passage *passage, uint64_t at_ns)
 {
 	double share = 0;
@@ -71,7 +73,7 @@ static double bytes_per_second(const struct profile *profile, uint64_t window_ns
 	return window_ns ? sum * (double)NS_PER_SEC / (double)window_ns : 0;
 }
 
-/* Of the processes that were attached to; 0: there was none. */
+/* The first RSS of the attached processes; 0: there were none. */
 static uint64_t rss_at_first(const struct profile *profile)
 {
 	bool *is_known = xcalloc(profile->nr_processes, sizeof(*is_known));
@@ -90,7 +92,7 @@ static uint64_t rss_at_first(const struct profile *profile)
 	return sum;
 }
 
-/* Parts of a line, parted by commas; what does not fit goes to the next one. */
+/* Parts of a line, separated by commas; a part that does not fit goes to the next line. */
 struct parts {
 	struct sink *sink;
 	const struct view *view;
@@ -143,7 +145,7 @@ void top_print_memory(const struct profile *profile, uint64_t window_ns, const s
 		add_bytes(&parts, "RSS ",
 			  (double)(survey.rss_anon_bytes + survey.rss_file_bytes +
 				   survey.rss_shmem_bytes));
-		/* What was there before is in no table. */
+		/* No table shows the memory from before the recording. */
 		if (at_first) {
 			add_bytes(&parts, " (", (double)at_first);
 			buf_append_str(&parts.part, " at first)");

@@ -19,11 +19,11 @@ struct weights;
 void top_print_memory(const struct profile *profile, uint64_t window_ns, const struct view *view,
 		      struct sink *sink);
 /*
- * Append what a table of memory is about: "12.3 MiB ± 1.10 MiB alive, 1,204 blocks, 77 of them
- * recorded"; `window_ns` as above, where the metric is of a time.
+ * Append the amount of a table of memory: "12.3 MiB ± 1.10 MiB alive, 1,204 blocks, 77 of them
+ * recorded"; `window_ns` as above, where the metric is per time.
  */
 void top_append_amount(struct buf *line, const struct weights *weights, uint64_t window_ns);
-/* Is it about what is there, and not about what was allocated in a time? */
+/* Is the metric a state, rather than the amount allocated in a time? */
 bool top_is_of_now(enum metric metric);
 
 #endif

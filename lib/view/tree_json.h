@@ -7,9 +7,9 @@ struct tree;
 struct tree_limits;
 
 /*
- * A call tree for programs: the members every view has, then "nodes", a list in
- * which parents precede their children and "parent" is the index of a node's
- * parent or null. A list, because trees may be deeper than what JSON readers nest.
+ * A call tree for programs: the members every view has, then "nodes", a list in which parents
+ * precede their children and "parent" is the index of a node's parent or null. A list, because
+ * trees may be deeper than JSON readers can nest.
  */
 void tree_print_json(const struct tree *tree, const struct tree_limits *limits, struct sink *sink);
 

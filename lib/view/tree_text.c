@@ -67,7 +67,7 @@ static bool worth_showing(const struct printer *printer, uint32_t node)
 	return tally_percent(total, all(printer)) >= printer->limits->min_percent;
 }
 
-/* What the children of a node come to: those worth a line, and the rest together. */
+/* The children of a node: how many are worth a line, and the sum of the rest. */
 struct children {
 	uint32_t nr_shown, nr_rest;
 	struct tally rest;
@@ -250,7 +250,7 @@ static void append_node_name(struct buf *out, const struct printer *printer, uin
 	buf_release(&name);
 }
 
-/* The part behind the numbers: branch art, at most half of the room, and the name. */
+/* The part after the numbers: branch art, at most half of the room, and the name. */
 static void append_path(struct buf *out, struct printer *printer, const struct pending *line)
 {
 	size_t used_by_cost = all_cost_columns(printer) + 2;
