@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The compiler is run from the top of the tree, and so is the assembler behind it. */
+/* The compiler and the assembler run from the top of the tree, where the paths start. */
 #define ASSET(name, path)                                                                          \
 	extern const char name##_bytes[];                                                          \
 	extern const uint64_t name##_nr_bytes;                                                     \

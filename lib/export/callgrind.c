@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Callgrind's profile format, for KCachegrind and callgrind_annotate. It holds a call
- * graph, not stacks: own cost by source line, and the inclusive cost of each call.
+ * Callgrind's profile format, for KCachegrind and callgrind_annotate. It holds a call graph, not
+ * stacks: own cost by source line, and the inclusive cost of each call.
  *
  * - A sampler has no counts: a call is written as one, unless its calls were counted exactly.
  *   calls=0 would make callgrind_annotate take the inclusive cost for own cost.
- * - Readers take the sum of the numbers of all calls to a function for its own. Where that was
- *   counted, and who calls it was not, a function in brackets makes the rest of the calls.
- * - Readers take the sum of all calls to a function for its inclusive cost. So that
- *   recursion counts a stack once, only the call nearest to the root bears its cost;
- *   later ones to the same function are written with cost 0, and the graph is whole.
- * - For the same reason nothing may be its own root: each process calls the roots of
- *   its stacks from a function of its name.
+ * - Readers take the sum of the numbers of all calls to a function for its own. Where the entries
+ *   of a function were counted but not all of its callers, a function in brackets makes the
+ *   remaining calls.
+ * - Readers take the sum of all calls to a function for its inclusive cost. So that recursion
+ *   counts a stack once, only the call nearest to the root bears its cost; later calls to the same
+ *   function are written with cost 0, and the graph is whole.
+ * - For the same reason no function may be its own root: each process calls the roots of its stacks
+ *   from a function of its name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static void add_lane(struct callgrind *out, struct path_sums *sums, uint32_t lan
 	}
 }
 
-/* Of all threads together, as counts are. */
+/* Counts are of all threads together. */
 static void add_counts(struct callgrind *out)
 {
 	const struct expansion *expansion = out->extract->expansion;
@@ -131,7 +132,7 @@ static void add_counts(struct callgrind *out)
 		uint32_t callee;
 
 		if (stack->callee.v == COUNT_NO_CALLEE.v)
-			continue; /* the format has no call of nobody knows whom */
+			continue; /* the format cannot express a call to an unknown callee */
 		callee = expansion_outermost(expansion, stack->callee)->label;
 		if (stack->caller.v == COUNT_NO_CALLER.v)
 			rest[callee] += stack->calls;
@@ -297,7 +298,7 @@ static void write_costs(struct callgrind *out)
 	}
 }
 
-/* As descriptions, which callgrind_annotate(1) shows; the format has no time line. */
+/* Marks as descriptions, which callgrind_annotate(1) shows: the format has no time line. */
 static void append_marks(struct callgrind *out)
 {
 	const struct extract *extract = out->extract;
@@ -332,7 +333,7 @@ static void write_head(struct callgrind *out)
 	buf_release(&title);
 }
 
-/* What was added so far, as a part of the file; then the next part may be added. */
+/* Write the costs added so far as a part of the file, and clear them for the next part. */
 static void write_part(struct callgrind *out, uint64_t weight)
 {
 	sink_printf(out->sink, "summary: %llu\n", (unsigned long long)weight);

@@ -95,7 +95,7 @@ static void open_slice(struct chrome *chrome, uint32_t label, uint64_t ns)
 	chrome->open[chrome->nr_open++] = label;
 }
 
-/* From the slices that are open to those of a path; what both have in common stays open. */
+/* Close and open slices to change from the open path to another; their common part stays open. */
 static void change_path(struct chrome *chrome, struct stack_id path, uint64_t ns)
 {
 	const struct path_nodes *next = &chrome->path;

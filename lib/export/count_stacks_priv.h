@@ -12,9 +12,8 @@ struct extract;
 #define COUNT_NO_CALLER ((struct frame_id){UINT32_MAX})
 
 /*
- * Exact counts as stacks of two frames, each call once: a call that was counted where it is made
- * is not among those of its callee again. What the entries of a function count beyond that has no
- * known caller.
+ * Exact counts as stacks of two frames, each call once: a call counted at its call site is
+ * subtracted from the entries of its callee. The remaining entries have no known caller.
  */
 struct count_stack {
 	uint32_t process;	/* row of profile.processes */
@@ -28,7 +27,7 @@ struct count_stacks {
 	size_t nr, cap;
 };
 
-/* None if nothing was counted, or if counts are not known of what the filters leave. */
+/* None if nothing was counted, or if the filters select a part for which counts are unknown. */
 void count_stacks_init(struct count_stacks *stacks, const struct extract *extract);
 void count_stacks_release(struct count_stacks *stacks);
 

@@ -42,10 +42,9 @@ struct export_format {
 const struct export_format *export_format(enum export_kind kind);
 
 /*
- * Write a resolved profile. ERR_EMPTY when no sample passes the filters or none
- * has any of the metric; nothing is written then. What the sink could not write is
- * the caller's to find out with sink_flush(). The
- * sink keeps the progress of the options.
+ * Write a resolved profile. ERR_EMPTY when no sample passes the filters or none has any of the
+ * metric; nothing is written then. The caller checks for write errors with sink_flush(). The sink
+ * keeps the progress of the options.
  */
 int export_write(enum export_kind kind, const struct profile *profile,
 		 const struct export_options *options, struct sink *sink, struct err *err);

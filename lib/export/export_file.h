@@ -11,15 +11,14 @@ int export_to_path(enum export_kind kind, const struct profile *profile,
 		   const struct export_options *options, const char *path, struct err *err);
 
 /*
- * The same to a file for the owner alone, in this directory (base/private_file.h). Its name is in
- * *path, which the caller frees.
+ * As export_write(), to a file that only its owner can access, in this directory
+ * (base/private_file.h). *path is set to its path, which the caller frees.
  */
 int export_to_private_file(enum export_kind kind, const struct profile *profile,
 			   const struct export_options *options, const char *directory, char **path,
 			   struct err *err);
 
-/* What the file of a recording is called in this format: profc.data, profc.html. The caller frees
- * it. */
+/* The name of a recording's export in this format: profc.data, profc.html. The caller frees it. */
 char *export_name_beside(enum export_kind kind, const char *recording);
 
 #endif

@@ -15,12 +15,12 @@ struct progress;
 
 /* One time line of the output for each … */
 enum export_threads {
-	EXPORT_THREADS_DEFAULT, /* what suits the format best: see struct export_format */
+	EXPORT_THREADS_DEFAULT, /* the format's own choice: see struct export_format */
 	EXPORT_THREADS_MERGE,	/* process name: all threads of all processes called so together */
 	EXPORT_THREADS_SPLIT,	/* thread */
 };
 
-/* What the weight of a sample is. */
+/* The meaning of a sample's weight. */
 enum export_weights {
 	EXPORT_WEIGHTS_VALUE,	/* its share of the metric: exact, adds up to the report's totals */
 	EXPORT_WEIGHTS_SAMPLES, /* how many observations had any of the metric: 1 a sample */

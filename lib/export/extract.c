@@ -200,7 +200,7 @@ static void select_marks(struct extract *extract)
 		    mark->time_ns <= extract->selection->to_ns)
 			extract->marks[extract->nr_marks++] = *mark;
 	}
-	/* Those of merged recordings follow each other. */
+	/* Merged recordings have their marks one recording after the other. */
 	if (extract->nr_marks)
 		qsort(extract->marks, extract->nr_marks, sizeof(*extract->marks), mark_by_time);
 }

@@ -21,8 +21,8 @@ struct selection;
 struct sink;
 
 /*
- * What of a profile goes into an export: the samples that pass the filters and
- * have any weight, as points on lanes, with their stacks as paths of labels.
+ * The part of a profile that an export contains: the samples that pass the filters and have any
+ * weight, as points on lanes, with their stacks as paths of labels.
  */
 
 /* A time line: one thread, or (threads merged) every thread of every process of one name. */
@@ -42,7 +42,7 @@ struct point {
 	uint32_t nr;		  /* observations; 0 when unattributed */
 	struct stack_id path;	  /* of extract.paths */
 	struct stack_id stack;	  /* of profile.stacks */
-	const struct level *root; /* what stands for the missing callers, or NULL */
+	const struct level *root; /* replaces the missing callers, or NULL */
 };
 
 struct extract {
@@ -89,7 +89,7 @@ const char *extract_unit(const struct extract *extract);
 const char *extract_weight_name(const struct extract *extract);
 /* The recorded command, words joined by spaces, or that of the first process. Raw. */
 void extract_append_title(struct buf *out, const struct extract *extract);
-/* The same inside a JSON string. */
+/* As above, inside a JSON string. */
 void extract_append_title_json(struct buf *out, const struct extract *extract);
 
 /* For the progress: i of the nr steps in which a lane is written are done. */

@@ -31,8 +31,8 @@ static void write_category(struct json *json, const char *name, const char *colo
 }
 
 /*
- * The range that is shown: all of the recording, or what the time filter leaves of it. Without it
- * the viewer begins at the first sample, and hides the marks before.
+ * The range shown: the whole recording, or the part that the time filter selects. Without it the
+ * viewer begins at the first sample, and hides earlier marks.
  */
 static void write_range(struct firefox *out)
 {

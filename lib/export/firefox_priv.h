@@ -18,8 +18,8 @@ struct strtab;
 #define FIREFOX_MARK "mark"
 
 /*
- * The tables that all threads of a Firefox profile share, and what writes them. The
- * document around them is firefox.c's.
+ * The tables that all threads of a Firefox profile share, and their writers. firefox.c writes the
+ * document around them.
  */
 
 struct firefox {
@@ -30,7 +30,7 @@ struct firefox {
 	struct numbering functions; /* of labels */
 	struct numbering libraries; /* of modules: libs[] and resourceTable alike */
 	struct numbering sources;   /* of str_ids of the profile */
-	uint32_t mark_name;	    /* of strings: what all marks are called */
+	uint32_t mark_name;	    /* of strings: the name of all marks */
 };
 
 /* Number everything that the paths of the extract need. */
@@ -38,7 +38,7 @@ void firefox_init(struct firefox *out, const struct extract *extract);
 void firefox_release(struct firefox *out);
 /* The member `shared`. */
 void firefox_write_shared(struct firefox *out);
-/* The module behind an entry of libs[]. */
+/* The module of an entry of libs[]. */
 const struct module *firefox_library(const struct firefox *out, uint32_t id);
 
 /* A column of nr equal values: FIREFOX_NULL, or a number >= -1. */

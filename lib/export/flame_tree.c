@@ -122,7 +122,7 @@ static void add_flame(struct flame_tree *tree, const struct grower *grower,
 	};
 }
 
-/* Depth first, with a list of what is still to do: stacks may be very deep. */
+/* Depth first, with an explicit list of nodes to visit: stacks may be very deep. */
 static void flatten(struct flame_tree *tree, const struct grower *grower,
 		    struct growing *const *sorted)
 {

@@ -29,9 +29,9 @@ struct flame_tree {
 void flame_tree_init(struct flame_tree *tree, const struct extract *extract);
 void flame_tree_release(struct flame_tree *tree);
 
-/* What a node is called; raw. */
+/* The name of a node; raw. */
 void flame_append_name(struct buf *out, const struct extract *extract, uint32_t label);
-/* The same, with all that short names leave out. */
+/* The name with the parts that short names omit; raw. */
 void flame_append_full_name(struct buf *out, const struct extract *extract, uint32_t label);
 
 #endif

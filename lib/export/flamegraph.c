@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A flame graph as one SVG file, which needs nothing else: widths in proportion to the
- * weight, names cut to their boxes, the full name as a tooltip. Its script makes it as wide as
- * the window; without it, as in a page's image, it is as drawn. The root is at the top:
- * one deep recursion makes the picture high, and what matters would be out of sight.
- * Frames narrower than a tenth of a pixel are left out.
+ * A flame graph as one self-contained SVG file: widths in proportion to the weight, names cut to
+ * their boxes, the full name as a tooltip. Its script makes it as wide as the window; without it,
+ * as in a page's image, it is as drawn. The root is at the top: one deep recursion makes the
+ * picture high, and would push the important part out of sight. Frames narrower than a tenth of a
+ * pixel are left out.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct flamegraph {
 	const struct extract *extract;
 	struct sink *sink;
 	struct flame_tree tree;
-	uint32_t deepest;      /* of what is drawn */
+	uint32_t deepest;      /* level that is drawn */
 	struct buf name, text; /* scratch */
 };
 
@@ -55,7 +55,7 @@ static uint64_t node_start(uint64_t *at, const struct flame *node)
 	return start;
 }
 
-/* The same in every run, so that two graphs can be laid side by side. */
+/* Equal in every run, so that two graphs can be compared side by side. */
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = 0;
@@ -65,7 +65,7 @@ static uint64_t hash_name(const char *name)
 	return hash;
 }
 
-/* One hue for a module, one shade for a function: what belongs together looks alike. */
+/* One hue for a module, one shade for a function, so that related functions look alike. */
 static void append_color(struct buf *out, const struct flamegraph *graph, uint32_t label)
 {
 	const struct extract *extract = graph->extract;
@@ -84,7 +84,9 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 		   60 + (unsigned int)(shade / 32 % 14));
 }
 
-/* As much of a name as fits, in whole characters: escaped names are UTF-8. Is that all of it? */
+/*
+ * Append the whole characters of a name that fit (escaped names are UTF-8). True if all of it fits.
+ */
 static bool append_cut_name(struct buf *out, const char *name, double box_px)
 {
 	size_t room = box_px < 6 ? 0 : (size_t)((box_px - 6) / CHAR_PX);
@@ -124,7 +126,7 @@ static void append_title(struct flamegraph *out, const struct flame *node, const
 	buf_printf(&out->text, ", %.2f%%", 100.0 * (double)node->total / (double)all);
 }
 
-/* What a frame is called when there is more room for it: its title has the full name. */
+/* The frame's name for when there is more room; its title has the full name. */
 static void append_name_attribute(struct buf *out, const char *name, const char *full_name)
 {
 	if (strcmp(name, full_name) == 0)

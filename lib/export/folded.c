@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Folded stacks: `process;root;…;leaf weight`, one line for each distinct stack. The
- * format has no escaping: what its readers would misread is replaced.
+ * Folded stacks: `process;root;…;leaf weight`, one line for each distinct stack. The format has no
+ * escaping, so characters that readers would misread are replaced.
  *
  * - `;` separates frames: it becomes `:`. Control and invalid bytes become \n, \x1b …
- * - Readers take the last word of a line for the weight and, if the word before it
- *   is a number too, for a difference: a space before a final number becomes `_`.
- * - White space in the process name becomes `_`, and so does a `#` that would begin
- *   a line (a comment for some readers).
+ * - Readers take the last word of a line for the weight and, if the word before it is a number too,
+ *   for a difference: a space before a final number becomes `_`.
+ * - White space in the process name becomes `_`, and so does a `#` that would begin a line (a
+ *   comment for some readers).
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ struct both {
 	int64_t *match; /* by label of the old one: label of the new one, or PAGE_NO_FUNCTION */
 };
 
-/* Those with any weight in the metric, on either side. */
+/* Match the stacks with any weight in the metric, on either side. */
 static void match_in(struct both *both, enum metric metric)
 {
 	struct weights *old_weights = weights_new(both->old_extract->selection, metric);

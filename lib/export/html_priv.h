@@ -7,7 +7,7 @@ struct extract;
 struct page_data;
 struct sink;
 
-/* All before the data: `before` stands in front of the title of the recording. */
+/* Everything before the data; `before` precedes the title of the recording. */
 void html_write_begin(const struct extract *extract, const char *before, struct sink *sink);
 /* Blocks of data under a class: "data", and of a comparison after that "old-data". */
 void html_write_data(struct page_data *data, const char *name, struct sink *sink);

@@ -55,7 +55,7 @@ static void write_function(struct tables *out, uint32_t label)
 	json_object_end(&out->json);
 }
 
-/* Of the module's file; null where there is no code. */
+/* The address in the module's file; null for nodes without code. */
 static void write_address(struct tables *out, uint32_t node)
 {
 	const struct code_address *where = path_frame_address(out->extract->expansion, node);

@@ -143,7 +143,7 @@ static void add_samples(struct metric_sums *sums, const struct extract *extract,
 	observation_walk_release(&walk);
 }
 
-/* Numbers of blocks are not whole: what is rounded off of one goes to the next. */
+/* Estimated numbers of blocks are fractions: each rounding error is carried to the next number. */
 static uint64_t whole_part(double *carry, double amount)
 {
 	double sum = *carry + amount;

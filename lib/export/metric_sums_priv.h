@@ -40,7 +40,7 @@ struct metric_row {
 struct metric_sums {
 	struct metric_column columns[METRIC_COLUMNS_MAX];
 	unsigned int nr_columns, default_column;
-	struct metric_row *rows; /* owned; in the order in which they are first met */
+	struct metric_row *rows; /* owned; in order of first occurrence */
 	size_t nr_rows, cap_rows;
 	uint64_t *values; /* owned; nr_columns of each row */
 	size_t nr_values, cap_values;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * New numbers for the ids of a table, 0, 1, 2, … in the order of first use: of all that a
- * profile knows, a file has only what its samples need.
+ * New numbers for the ids of a table, 0, 1, 2, … in the order of first use, since a file contains
+ * only the rows that its samples need.
  */
 struct numbering {
 	uint32_t *numbers; /* private: by id, number + 1; 0: none yet */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The blocks of memory of the page: what each stands for, and of which metrics it is. */
+/* The page's blocks of memory: what each represents, and the metrics that it belongs to. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static const enum metric flag_metrics[] = {METRIC_LIVE, METRIC_LEAKED, METRIC_TE
 
 #define FLAG_FREED (1U << 5)
 
-/* Blocks of one metric, as a walk meets them; the caller frees them. */
+/* The blocks of one metric, in the order of a walk; the caller frees them. */
 static struct observation *observe(struct page_data *data, enum metric metric, size_t *nr)
 {
 	size_t most = data->extract->profile->heap.nr_allocations;
@@ -70,8 +70,8 @@ void page_blocks_weigh(struct page_data *data, uint64_t *weights)
 }
 
 /*
- * What blocks stand for. Programs ask for blocks of few sizes, so that few of these are different
- * ones, which have numbers.
+ * The amounts that a block represents. Programs allocate blocks of few sizes, so there are few
+ * different kinds, and these have numbers.
  */
 struct block_kind {
 	uint64_t bytes, known, error, blocks;
@@ -85,7 +85,7 @@ struct block_kinds {
 	struct index_set index;
 };
 
-/* A row of the profile that is a block of the page, allocated or freed in what is selected. */
+/* A row of the profile that is a block of the page, allocated or freed in the selection. */
 struct block {
 	struct observation seen; /* where it was allocated, if that is selected */
 	struct sample freed;	 /* where it was freed; with FLAG_FREED */
@@ -123,7 +123,7 @@ static uint32_t kind_index(struct block_kinds *kinds, const struct block_kind *k
 	return index;
 }
 
-/* To within a hundredth: half the width of an interval need not be known better. */
+/* Rounded to within a hundredth: half the width of an interval needs no more digits. */
 static uint64_t rounded_error(double square)
 {
 	uint64_t error = (uint64_t)llround(sqrt(square)), step = 1;
@@ -269,7 +269,7 @@ static void write_sites(struct page_data *data, const struct blocks *blocks)
 			page_columns_add(&data->columns, blocks->rows[i].flags);
 }
 
-/* Of those that were freed. */
+/* Columns of the freed blocks only. */
 static void write_freed(struct page_data *data, const struct blocks *blocks)
 {
 	page_columns_begin(&data->columns, "freedThread");

@@ -17,7 +17,7 @@ static const struct flat_row *row_of(const struct page_data *data, const struct 
 	return row && flat->rows[row - 1].counted ? &flat->rows[row - 1] : NULL;
 }
 
-/* Of each function, or null: [ns, half the width of the interval]. */
+/* For each function, [ns, half the width of the interval], or null. */
 static void write_per_call(struct page_data *data, struct json *json, const struct flat *flat,
 			   const uint32_t *row_of_label)
 {

@@ -21,12 +21,11 @@ struct page_column {
 };
 
 /*
- * Zero-initialised is empty. What each number of a column is more than the least one has as many
- * bytes as the greatest of them needs, and stands in planes: the lowest bytes of all numbers, then
- * the next ones. Signed numbers are zigzag.
+ * Zero-initialised is empty. A column stores the difference of each number from the least one, in
+ * as many bytes as the largest difference needs, and in planes: first the lowest bytes of all
+ * numbers, then the next ones. Signed numbers are zigzag.
  *
- * That is quicker to read than a number after the other, and compresses better: upper bytes are
- * mostly alike.
+ * Planes are quicker to read than whole numbers, and compress better: upper bytes are mostly alike.
  */
 struct page_columns {
 	struct buf bytes; /* owned: all finished columns */
@@ -49,7 +48,7 @@ void page_columns_finish(struct page_columns *columns);
  */
 void page_columns_write_names(const struct page_columns *columns, struct json *json);
 
-/* What a text block of a page may hold: the bytes, compressed (gzip), in base64. */
+/* The contents of a text block of a page: the bytes, compressed (gzip), in base64. */
 void page_write_packed(struct sink *sink, const void *bytes, size_t nr_bytes);
 
 #endif

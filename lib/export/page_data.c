@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The data of the page: what has names as JSON, what is many as columns. */
+/* The data of the page: JSON for the few items with names, columns for the many numbers. */
 #include "export/page_data_priv.h"
 
 #include <stdlib.h>
@@ -247,7 +247,7 @@ static void write_marks(const struct page_data *data, struct json *json)
 	json_array_end(json);
 }
 
-/* What was called need not have been sampled. */
+/* Called functions need not have been sampled. */
 static void number_counted_functions(struct page_data *data)
 {
 	for (uint32_t label = 0; label < data->extract->expansion->nr_labels; label++) {

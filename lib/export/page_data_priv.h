@@ -27,15 +27,15 @@ struct page_match {
 };
 
 /*
- * The data of the page of --html: a text of JSON with all that is few and has names, a newline,
- * and columns of numbers. lib/export/page/data.js reads it and says what the columns are.
+ * The data of the page of --html: a JSON text with the few items that have names, a newline, and
+ * columns of numbers. lib/export/page/data.js reads it and documents the columns.
  */
 struct page_data {
 	const struct extract *extract; /* borrowed, of PATH_FRAMES */
 	struct rows rows;	       /* of all stacks of all metrics */
 	uint32_t *node_of_row;	       /* numbers of nodes ascend with rows */
 	struct path_maker *paths;
-	uint32_t *uses; /* by path: how often it was met */
+	uint32_t *uses; /* by path: the number of its occurrences */
 	size_t nr_uses;
 	struct covered *samples; /* private to page_samples.c: all selected, thread by thread */
 	size_t nr_samples;
@@ -43,10 +43,10 @@ struct page_data {
 	struct numbering modules, files, threads, processes;
 	struct numbering leaves; /* of rows of stacks */
 	struct page_columns columns;
-	/* Of the old side of a comparison, borrowed; else NULL. */
+	/* The old side of a comparison, borrowed; else NULL. */
 	const struct page_match *match;
-	uint64_t grain_ns;	/* times of samples and of what they weigh are multiples of it */
-	uint64_t life_grain_ns; /* and how long blocks were there, of this */
+	uint64_t grain_ns;	/* times and weights of samples are multiples of it */
+	uint64_t life_grain_ns; /* lifetimes of blocks are multiples of this */
 	uint64_t nr_recorded_blocks;
 	double fixed_bytes, fixed_blocks; /* as struct heap_estimate has them */
 };
@@ -55,26 +55,27 @@ struct page_data {
 #define PAGE_SAMPLES_EXACT 200000
 #define PAGE_GRAIN_NS	   UINT64_C(4096)
 /*
- * Those of blocks, as the file has them; but when they were freed is known to such a part of the
- * recording where there are more of them.
+ * Times of blocks have the grain of the file; but with more blocks than this, their lifetimes are
+ * multiples of this part of the recording.
  */
 #define PAGE_BLOCK_GRAIN_NS UINT64_C(1024)
 #define PAGE_BLOCKS_EXACT   200000
 #define PAGE_LIFE_PARTS	    8192
 
 void page_data_init(struct page_data *data, const struct extract *extract);
-/* To memory: a page has it packed. Once. */
+/* Writes to memory, since a page packs it. Call once. */
 void page_data_write(struct page_data *data, struct sink *sink);
 void page_data_release(struct page_data *data);
 
 /*
- * Its parts. First all stacks are met and weighed, which is what they are sorted by; then their
- * columns are written, and after these the columns of samples and of blocks, which stand in leaves.
+ * The steps of page_data_write(). First all stacks are collected and weighed, and sorted by weight;
+ * then their columns are written, and after these the columns of samples and of blocks, which refer
+ * to leaves.
  */
 void page_meet(struct page_data *data, const struct sample *sample);
 void page_samples_meet(struct page_data *data);
 void page_blocks_meet(struct page_data *data);
-/* Adds what the stacks weigh in the metric that the page begins with, by path. */
+/* Add the weights of the stacks in the page's first metric, by path. */
 void page_samples_weigh(struct page_data *data, uint64_t *weights);
 void page_blocks_weigh(struct page_data *data, uint64_t *weights);
 /* Puts `rows` into the order of the first view, by weights of paths. */

@@ -15,7 +15,9 @@ struct covered {
 	uint64_t start_ns;
 };
 
-/* Selected samples as a walk meets them, each with the moment of the one before, selected or not.
+/*
+ * Selected samples in the order of a walk, each with the moment of its predecessor, selected or
+ * not.
  */
 struct covered_walk {
 	struct selection_walk walk;
@@ -132,8 +134,8 @@ static void write_times(struct page_data *data, const struct covered *samples, s
 }
 
 /*
- * A weight in multiples of the grain. What is rounded off goes to the next one of the thread, so
- * that sums are right; *rest_ns is of one column, and any at first.
+ * A weight in multiples of the grain. The rounding error is carried to the next sample of the
+ * thread, so that sums are right; *rest_ns belongs to one column, and may be anything at first.
  */
 static uint64_t rounded(const struct page_data *data, size_t i, enum metric metric,
 			uint64_t *rest_ns)

@@ -17,7 +17,7 @@
 #define ALL_MAX_BYTES  ((size_t)6 << 20)
 #define FILE_MAX_BYTES ((size_t)2 << 20)
 
-/* The module that code of a file is in, or NULL: the first that was met. */
+/* The module of the first code found that is from a file, or NULL. */
 static const struct module *module_of_file(const struct expansion *expansion, struct str_id file)
 {
 	for (size_t i = 0; i < expansion->nr_places; i++)
@@ -110,7 +110,7 @@ static uint64_t *self_by_file(const struct page_data *data)
 	return self;
 }
 
-/* Those of which the page has a line, hottest first; the caller frees them. */
+/* The files with a line in the page, hottest first; the caller frees them. */
 static struct used_file *used_files(const struct page_data *data, size_t *nr)
 {
 	const struct expansion *expansion = data->extract->expansion;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks of the page, in the order in which its first view draws them: so that opening a page
- * of a large recording needs no search for what is below what, and no sorting.
+ * The stacks of the page, in the order in which its first view draws them, so that opening a page
+ * of a large recording needs neither a search for children nor sorting.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,8 @@ static uint32_t pair_number(struct pairs *pairs, uint32_t left, uint32_t right)
 	return pairs->nr++;
 }
 
-/* The tree of functions that rows stand in: those of equal functions up to the root are one node.
+/*
+ * The tree of functions that rows belong to: rows with equal functions up to the root are one node.
  */
 struct nodes {
 	uint32_t *of_row;
@@ -142,14 +143,14 @@ static struct child *children_of(const struct nodes *nodes, uint32_t *first)
 	return children;
 }
 
-/* By node: its number where each stands before its children, the heaviest child first. */
+/* By node: its rank when parents precede children, and the heaviest child comes first. */
 static uint32_t *drawing_ranks(const struct nodes *nodes)
 {
 	uint32_t *ranks = xcalloc(nodes->nr, sizeof(*ranks));
 	cleanup_free uint32_t *first = xcalloc(nodes->nr + 2, sizeof(*first));
 	cleanup_free struct child *children = children_of(nodes, first);
 	cleanup_free uint32_t *open = xcalloc(nodes->nr, sizeof(*open));
-	uint32_t nr_open = 0, nr_done = 0, node = nodes->nr; /* of whom all roots are children */
+	uint32_t nr_open = 0, nr_done = 0, node = nodes->nr; /* the parent of all roots */
 
 	for (;;) {
 		for (uint32_t i = first[node]; i < first[node + 1]; i++)
@@ -261,7 +262,7 @@ static void write_nodes(struct page_data *data)
 	}
 }
 
-/* Which of the rows of the node above a row stands on. */
+/* The prefix of each row, as an index into the rows of the parent node. */
 static void write_prefixes(struct page_data *data)
 {
 	const struct rows *rows = &data->rows;
@@ -337,7 +338,7 @@ static int most_used_first(const void *left, const void *right)
 	return (a->path > b->path) - (a->path < b->path);
 }
 
-/* Small numbers for what is met often. */
+/* Give small numbers to frequent leaves. */
 static void number_leaves(struct page_data *data)
 {
 	size_t nr = 0;

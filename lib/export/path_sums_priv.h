@@ -11,7 +11,7 @@
 struct extract;
 struct lane;
 
-/* A distinct path of a lane and what its points add up to. */
+/* A distinct path of a lane and the sums of its points. */
 struct path_sum {
 	struct stack_id path;
 	uint64_t weight, nr; /* weight > 0 */
@@ -19,7 +19,7 @@ struct path_sum {
 
 /* The sums of one lane after the other; zero-initialised is empty, the room is reused. */
 struct path_sums {
-	struct path_sum *sums; /* in the order in which the paths are first met */
+	struct path_sum *sums; /* in order of the paths' first occurrence */
 	size_t nr_sums, cap_sums;
 	uint32_t *index_of_path; /* private: into sums, + 1; all 0 between lanes */
 };

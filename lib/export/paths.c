@@ -10,7 +10,9 @@
 
 #define NO_PATH UINT32_MAX
 
-/* Stand-ins for missing callers as nodes of PATH_FRAMES paths, behind the profile's frames. */
+/*
+ * Stand-ins for missing callers as nodes of PATH_FRAMES paths, numbered after the profile's frames.
+ */
 enum stand_in {
 	STAND_IN_UNATTRIBUTED,
 	STAND_IN_NO_STACK,
@@ -18,9 +20,9 @@ enum stand_in {
 };
 
 /*
- * Each stack is translated once: its path is its parent's and the nodes of its own
- * frame. One table by stack_id serves whole stacks, and one more each way in which a
- * stack can be cut short, because the stand-in is at the root.
+ * Each stack is translated once: its path is its parent's path and the nodes of its own frame. One
+ * table by stack_id is for whole stacks, and one for each kind of truncation, because its stand-in
+ * is at the root.
  */
 struct path_maker {
 	const struct expansion *expansion;

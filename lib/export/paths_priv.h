@@ -9,9 +9,9 @@
 #include "stack/stack.h"
 
 /*
- * From the stacks of a profile to the paths of an export: what a format can tell
- * apart, root first, with a node for what is missing at the root. Paths are interned
- * in a trie of their own, so that stacks which a format cannot tell apart are one.
+ * From the stacks of a profile to the paths of an export: the nodes that a format can tell apart,
+ * root first, with a node for missing callers at the root. Paths are interned in a trie of their
+ * own, so that stacks which look alike in a format are one.
  */
 enum path_kind {
 	PATH_LABELS, /* nodes are labels of the expansion: functions */
@@ -26,7 +26,7 @@ struct path_maker *path_maker_new(const struct expansion *expansion, enum path_k
 				  struct stack_trie *paths);
 void path_maker_free(struct path_maker *maker);
 
-/* The path of a sample's stack, never empty; its nodes' frame_ids are what path_kind says. */
+/* The path of a sample's stack, never empty; path_kind defines the frame_ids of its nodes. */
 struct stack_id path_of(struct path_maker *maker, const struct sample *sample);
 
 /* The nodes of one path, root first. Zero-initialised is empty, the room is reused. */
@@ -41,12 +41,12 @@ void path_nodes_of(struct path_nodes *nodes, const struct stack_trie *paths, str
 void path_nodes_release(struct path_nodes *nodes);
 
 /*
- * The levels of a PATH_FRAMES node, outermost first: those of a frame of the profile,
- * or the one level that stands for missing callers (ids from profile.nr_frames on).
+ * The levels of a PATH_FRAMES node, outermost first: those of a frame of the profile, or the one
+ * level that replaces missing callers (ids from profile.nr_frames on).
  */
 const struct level *path_frame_levels(const struct expansion *expansion, uint32_t node,
 				      uint32_t *nr);
-/* Where in the code a PATH_FRAMES node is; NULL of stand-ins and of frames left out. Borrowed. */
+/* The code address of a PATH_FRAMES node; NULL for stand-ins and for frames left out. Borrowed. */
 const struct code_address *path_frame_address(const struct expansion *expansion, uint32_t node);
 /* One past the highest node of any PATH_FRAMES path. */
 uint32_t path_nr_frame_nodes(const struct expansion *expansion);

@@ -25,7 +25,7 @@ struct text_span {
 struct perf_script {
 	const struct extract *extract;
 	struct sink *sink;
-	struct buf frames;	 /* the lines of every node met so far, innermost first */
+	struct buf frames;	 /* the lines of every node so far, innermost first */
 	struct text_span *spans; /* by node: where in frames */
 	struct buf text;	 /* scratch */
 };
@@ -48,8 +48,8 @@ static void append_module(struct buf *out, const struct module *module)
 }
 
 /*
- * Readers find the ids behind the first blank, a name only where it has two characters, and
- * a comment where it begins with a "#".
+ * Readers find the ids after the first blank, a name only if it has two characters, and a comment
+ * where it begins with a "#".
  */
 static void append_thread_name(struct buf *out, const char *name)
 {

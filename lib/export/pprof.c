@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pprof's profile.proto, gzipped. One sample for each distinct stack, with its values in all
- * metrics that were recorded; one location for each address, with the whole inline chain;
- * addresses are those of the module's file, as if it were mapped at 0.
+ * metrics that were recorded; one location for each address, with the whole inline chain; addresses
+ * are those of the module's file, as if it were mapped at 0.
  *
- * pprof draws a box beside each node of its graph for each label of its samples: only where threads
- * are to be told apart a stack has them, and is a sample for each thread.
+ * pprof draws a box beside each node of its graph for each label of its samples. So stacks have
+ * labels, and a sample for each thread, only where threads are to be told apart.
  *
  * Exact counts are samples of another value, of two frames: a function as it lies in memory, and
- * the call. A function has a location of its own for that, where it begins, as what is inlined
- * there was not called.
+ * the call. The function has a location of its own for that, at its first instruction, since
+ * functions inlined there were not called.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ struct pprof {
 	uint64_t *limit_of_module;  /* one past the highest address used; 0: not used */
 	struct numbering functions; /* of labels, and last unknown_callee() */
 	struct metric_sums sums;
-	bool counted;			 /* samples have calls, too, behind the values of sums */
+	bool counted;			 /* samples have calls, too, after the values of sums */
 	bool *used_by_calls;		 /* by node: counted calls are there */
 	struct numbering entries;	 /* of frames: functions counted where they begin */
 	struct buf message, inner, text; /* scratch */
@@ -158,7 +158,7 @@ static void append_thread_labels(struct pprof *pprof, struct buf *labels, uint32
 	append_number_label(pprof, labels, "tid", (uint64_t)thread->tid);
 }
 
-/* As struct metric_sums groups threads. */
+/* The labels of a group, in the way that struct metric_sums groups threads. */
 static void append_group_labels(struct pprof *pprof, struct buf *labels, uint32_t group)
 {
 	switch (pprof->extract->options->threads) {
@@ -202,19 +202,19 @@ static void write_samples(struct pprof *pprof)
 
 /* --- counts --- */
 
-/* Stands behind the labels for a function that was called, and is not known. */
+/* The label, after all others, of a called but unknown function. */
 static uint32_t unknown_callee(const struct pprof *pprof)
 {
 	return (uint32_t)pprof->extract->expansion->nr_labels;
 }
 
-/* Ids of locations behind those of the nodes of paths. */
+/* Ids of these locations follow those of the nodes of paths. */
 static uint64_t entry_location_id(const struct pprof *pprof, uint32_t number)
 {
 	return (uint64_t)path_nr_frame_nodes(pprof->extract->expansion) + 1 + number;
 }
 
-/* One behind those of all frames. */
+/* The id after those of all frames. */
 static uint64_t unknown_location_id(const struct pprof *pprof)
 {
 	return entry_location_id(pprof, (uint32_t)pprof->extract->profile->nr_frames);
@@ -352,7 +352,7 @@ static void write_unknown_location(struct pprof *pprof)
 	end_message(pprof, PROFILE_LOCATION);
 }
 
-/* Nodes that are not in any path, then what has no node. */
+/* Nodes that are in no path, then entries and callees without a node. */
 static void write_count_locations(struct pprof *pprof, const bool *written)
 {
 	uint32_t nr_nodes = path_nr_frame_nodes(pprof->extract->expansion);
@@ -385,7 +385,7 @@ static void write_locations(struct pprof *pprof)
 	free(written);
 }
 
-/* As in the object file; if unknown, the full name. */
+/* The name in the object file; if unknown, the full name. */
 static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 {
 	const struct extract *extract = pprof->extract;
@@ -487,7 +487,7 @@ static void write_comment(struct pprof *pprof, struct buf *text)
 	protobuf_uint(&pprof->out, PROFILE_COMMENT, string(pprof, buf_str(text)));
 }
 
-/* What `pprof -comments` prints. */
+/* The lines that `pprof -comments` prints. */
 static void write_comments(struct pprof *pprof)
 {
 	const struct extract *extract = pprof->extract;

@@ -11,9 +11,9 @@ struct extract;
 struct level;
 
 /*
- * The paths of an extract of PATH_FRAMES as two flat tables: frames, one row for each
- * level of the inline chain of each address, and stacks, rows of (frame, prefix) with
- * prefixes first. Only what the paths need, in the order of first use.
+ * The paths of an extract of PATH_FRAMES as two flat tables: frames, one row for each level of the
+ * inline chain of each address, and stacks, rows of (frame, prefix) with prefixes first. They
+ * contain only the rows that the paths need, in the order of first use.
  */
 #define ROW_NONE UINT32_MAX
 

@@ -2,14 +2,14 @@
 /*
  * speedscope's own file format: sampled profiles over one table of frames.
  *
- * - A viewer's row is a frame of the table, so there is one for each function (file
- *   and line of its definition), not one for each line or inlined copy.
- * - Each lane is a profile whose weights add up to the lane's total. Neighbours with
- *   equal stacks are one sample with the sum of the weights.
- * - startValue is when the lane's first sample began, on the recording's clock, and
- *   endValue that plus the weights: with the wall metric, when it really ended. The
- *   viewer lines profiles up only by what it draws, hence the option `idle`: samples
- *   with an empty stack fill each lane from 0 to the end of the recording.
+ * - A viewer's row is a frame of the table, so there is one for each function (file and line of its
+ *   definition), not one for each line or inlined copy.
+ * - Each lane is a profile whose weights add up to the lane's total. Neighbours with equal stacks
+ *   are one sample with the sum of the weights.
+ * - startValue is when the lane's first sample began, on the recording's clock, and endValue that
+ *   plus the weights: with the wall metric, when it really ended. The viewer aligns profiles only
+ *   by the samples it draws, hence the option `idle`: samples with an empty stack fill each lane
+ *   from 0 to the end of the recording.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct span {
 	uint32_t nr_bytes;
 };
 
-/* ",12" at the end of it: the number of a frame, as it stands behind another. */
+/* ",12" at the end of it: the number of a frame, as it follows another. */
 struct number_text {
 	char text[15];
 	uint8_t nr_bytes;
