@@ -6,9 +6,9 @@
 struct profile;
 
 /*
- * Take over the names that `from`, an earlier state of the same recording, has: its frames
- * and modules are the first ones of `into`. What `into` has beyond them stays unresolved;
- * names it had before are dropped. Nothing of `from` is kept.
+ * Copy the names from `from`, an earlier state of the same recording, whose frames and modules are
+ * the first ones of `into`. Later ones of `into` stay unresolved; its earlier names are dropped.
+ * `into` keeps no pointer to `from`.
  */
 void profile_adopt_symbols(struct profile *into, const struct profile *from);
 

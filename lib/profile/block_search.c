@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was found out of blocks by searching their process. */
+/* Results of searching a process for pointers to its blocks. */
 #include "profile/block_search.h"
 
 #include <stdlib.h>

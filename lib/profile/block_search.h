@@ -9,7 +9,7 @@
 struct profile;
 struct profile_search;
 
-/* What a search of a process' memory for pointers to its blocks has shown of one. */
+/* The result for one block of a search through its process' memory for pointers. */
 struct block_verdict {
 	uint64_t address;
 	bool is_lost; /* nothing points to it */
@@ -18,9 +18,10 @@ struct block_verdict {
 struct block_search {
 	struct block_verdict *verdicts; /* owned; blocks that are not in it were not searched for */
 	size_t nr;
-	uint64_t at_ns;		    /* CLOCK_MONOTONIC: while it stood; 0: it did not */
-	uint64_t stop_ns, nr_bytes; /* how long the process stood, how much was read */
-	char *why_not;		    /* owned: nothing was found, for a user to read; or NULL */
+	/* CLOCK_MONOTONIC: a moment of the stop; 0: it was not stopped */
+	uint64_t at_ns;
+	uint64_t stop_ns, nr_bytes; /* the stop's length; the bytes read */
+	char *why_not;		    /* owned: the reason of a failed search, for users; or NULL */
 };
 
 void block_search_release(struct block_search *search);
@@ -31,14 +32,14 @@ struct block_finder {
 	const void *owner;
 };
 
-/* Of which process, a row of the profile, it was, when, and at which mark; NULL: in the end. */
+/* The process (a row of the profile), the time and the mark of a search; NULL: at the end. */
 struct block_search_place {
 	uint32_t process;
 	uint64_t time_ns;
 	const char *mark;
 };
 
-/* As rows of the profile, which has those of the blocks. */
+/* Add the search and its verdicts to the profile, which has the rows of the blocks. */
 void block_search_add(const struct block_search *search, struct profile *profile,
 		      const struct block_finder *blocks, const struct block_search_place *place);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What recorded blocks stand for. */
+/* The estimates that recorded blocks represent. */
 #include "profile/heap.h"
 
 #include <math.h>

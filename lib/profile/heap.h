@@ -14,8 +14,8 @@
 struct profile;
 
 /*
- * What was recorded of memory: blocks as they were allocated and freed, a sample of them or all,
- * and now and then what the kernel and the allocator knew of a process.
+ * Recorded memory: blocks when they were allocated and freed, a sample of them or all; and, from
+ * time to time, the figures of the kernel and the allocator for a process.
  */
 
 /*
@@ -24,7 +24,7 @@ struct profile;
  */
 #define HEAP_TOTAL_MAX (UINT64_C(1) << 61)
 
-/* What allocated a block. Numbers are part of the file format: append only. */
+/* The function that allocated a block. Numbers are part of the file format: append only. */
 enum allocation_kind {
 	ALLOCATION_MALLOC = 0,
 	ALLOCATION_CALLOC = 1,
@@ -36,7 +36,7 @@ enum allocation_kind {
 	ALLOCATION_KIND_COUNT,
 };
 
-/* As agents and JSON have it: "malloc", "map". */
+/* The names that agents and JSON use: "malloc", "map". */
 const char *allocation_kind_name(enum allocation_kind kind);
 
 /* Whether anything pointed to a block when the memory of its process was searched. */
@@ -53,27 +53,27 @@ enum allocation_search {
 #define FORMER_UNKNOWN UINT32_MAX
 
 /*
- * One block, or several that are alike. Rows are appended in the order of time_ns; what is said of
- * its freeing is updated in place, once. A file has the time in multiples of SAMPLE_TIME_GRAIN_NS,
- * and in such how long the block lived, rounded down.
+ * One block, or several alike. Rows are appended in the order of time_ns; the members about freeing
+ * are updated in place, once. A file has the time and the block's life in multiples of
+ * SAMPLE_TIME_GRAIN_NS, the life rounded down.
  */
 struct profile_allocation {
 	uint64_t time_ns;  /* since the recording began */
 	uint64_t freed_ns; /* 0: never, up to the end of its process or of the recording */
 	uint64_t size_bytes;
-	/* Of the sampling when it was taken, in which each byte has the same chance to be met. */
+	/* The mean distance of sampled bytes at that time; each byte had the same chance. */
 	uint64_t mean_bytes; /* 0: every block was recorded */
 	/*
-	 * Where every block was recorded, and several are in one row: size_bytes is the sum, and
-	 * life_ns the mean of how long they have lived, from their first allocation on. Whether
-	 * they were alive at a moment is to be told by the times, as of one block.
+	 * Several blocks may share a row where every block was recorded: then size_bytes is the sum
+	 * of their sizes, and life_ns the mean of their lives, measured from their first
+	 * allocation. As for one block, the times decide whether they were alive at a moment.
 	 */
 	uint64_t life_ns;	   /* 0: from time_ns to freed_ns */
 	uint32_t nr_more;	   /* blocks beside the first one */
 	struct thread_id thread;   /* that allocated it */
 	struct thread_id freed_by; /* or THREAD_NONE */
 	struct stack_id stack;	   /* where it was allocated */
-	/* What realloc() made it of: 0: it is new; else one more than the row; FORMER_UNKNOWN */
+	/* the row it was realloc()ed from, plus one; 0: it is new; FORMER_UNKNOWN */
 	uint32_t former;
 	struct stack_id freed_stack; /* where it was freed */
 	uint8_t kind;		     /* enum allocation_kind */
@@ -87,7 +87,7 @@ struct profile_allocation {
 struct profile_heap_moment {
 	uint64_t time_ns;
 	uint32_t process; /* row of profile.processes */
-	/* As the kernel counts resident pages, and what was swapped out. */
+	/* The kernel's counts of resident pages, and the swapped bytes. */
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes;
 	uint64_t heap_mapped_bytes; /* resident of the mappings that allocators take blocks from */
 	/*
@@ -111,13 +111,13 @@ struct profile_search {
 	struct str_id mark;    /* its text; empty: in the end */
 };
 
-/* What the search of a process at a mark has shown of a block. */
+/* The result for one block of the search of a process at a mark. */
 struct profile_verdict {
 	uint32_t search, allocation; /* rows */
 	uint8_t verdict;	     /* enum allocation_search */
 };
 
-/* What came first, and is not wanted any more (profile/heap_discard.h). */
+/* The discarded beginning of a recording (profile/heap_discard.h). */
 struct heap_discard {
 	uint64_t time_ns;		   /* 0: nothing was discarded */
 	size_t nr_allocations, nr_moments; /* rows that go */
@@ -126,14 +126,14 @@ struct heap_discard {
 struct profile_heap {
 	struct profile_allocation *allocations; /* owned, as all of these */
 	size_t nr_allocations, cap_allocations;
-	/* Which rows were freed after they were added, in the order in which that was told. */
+	/* Rows that were freed after they were added, in the order of the reports. */
 	uint32_t *freed;
 	size_t nr_freed, cap_freed;
 	struct profile_heap_moment *moments;
 	size_t nr_moments, cap_moments;
 	struct profile_search *searches;
 	size_t nr_searches, cap_searches;
-	/* Which rows were searched in the end, in the order in which that was told. */
+	/* Rows that were searched at the end, in the order of the reports. */
 	uint32_t *searched;
 	size_t nr_searched, cap_searched;
 	struct profile_verdict *verdicts; /* at marks */
@@ -146,27 +146,30 @@ struct profile_heap {
  * block has that of one byte.
  */
 double allocation_chance(const struct profile_allocation *row);
-/* How many blocks a row stands for, and how many bytes: one, or as many as it says, and their
- * size, divided by the chance.
+/*
+ * The estimated blocks and bytes that a row represents: its own number and size, divided by the
+ * chance.
  */
 double allocation_blocks(const struct profile_allocation *row);
 double allocation_bytes(const struct profile_allocation *row);
 
-/* Those of profile.c, beside its other tables. Returns the row's index, by which it is freed. */
+/*
+ * These are like profile.c's functions for other tables. Returns the row's index, for freeing it.
+ */
 uint32_t profile_add_allocation(struct profile *profile, const struct profile_allocation *row);
 /* Not before it was allocated: an earlier time counts as that. It must not be freed yet. */
 void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
 			     struct thread_id thread);
-/* It was realloc() that freed it, and goes on with its contents. Of one that is freed. */
+/* realloc() freed it, and moved its contents to a new block. The row must be freed already. */
 void profile_move_allocation(struct profile *profile, uint32_t index);
 /* The stack that freed it, by a thread that is known. Likewise. */
 void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
 			  enum stack_end end);
 /* Returns the row's index. */
 uint32_t profile_add_search(struct profile *profile, const struct profile_search *row);
-/* Of a search at a mark; it is not ALLOCATION_NOT_SEARCHED. */
+/* For a search at a mark; the verdict is not ALLOCATION_NOT_SEARCHED. */
 void profile_add_verdict(struct profile *profile, const struct profile_verdict *row);
-/* Of a block that was not searched yet; `search` is not ALLOCATION_NOT_SEARCHED. */
+/* For a block that was not searched yet; `search` is not ALLOCATION_NOT_SEARCHED. */
 void profile_search_allocation(struct profile *profile, uint32_t index,
 			       enum allocation_search search);
 void profile_add_heap_moment(struct profile *profile, const struct profile_heap_moment *row);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was recorded of memory and is not wanted any more. */
+/* Discards the records of memory before a moment. */
 #include "profile/heap_discard.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ void heap_discard_note(struct profile *profile, uint64_t time_ns)
 					      .nr_moments = heap->nr_moments};
 }
 
-/* What a block that went was made into: it is known no more. */
+/* A discarded row is no longer known as a former one; later rows get their new numbers. */
 static uint32_t former_behind(uint32_t former, size_t nr)
 {
 	if (!former || former == FORMER_UNKNOWN)
@@ -72,7 +72,7 @@ static uint64_t since(uint64_t now, uint64_t then)
 	return now - min_u64(now, then);
 }
 
-/* Lived it on, so that what it had then is a part of what it has later? */
+/* Did the process live past the discard, so that its later figures include the earlier ones? */
 static bool lives_on(const struct profile *profile, const struct profile_heap_moment *moment)
 {
 	uint64_t end_ns = profile->processes[moment->process].end_ns;

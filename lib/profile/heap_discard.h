@@ -7,15 +7,14 @@
 struct profile;
 
 /*
- * What was recorded of memory up to a moment, and is not to be seen any more: while a recording is
- * made its rows stay, as others refer to them by their numbers, and what has to go is noted in
- * profile.heap.discard.
+ * Discard the records of memory up to a moment. During a recording the rows remain, since others
+ * refer to them by number, and profile.heap.discard notes what heap_discard_apply() is to remove.
  */
 void heap_discard_note(struct profile *profile, uint64_t time_ns);
 /*
- * Take away what was discarded: blocks, moments, and what processes had allocated by then. Of each
- * process that lived on, its memory of then stays as the first moment. To be called when no more
- * rows are added: numbers of rows change.
+ * Remove the discarded blocks and moments, and subtract the amounts that processes had allocated by
+ * then. The memory of each process that lived on stays as its first moment. Call this when no more
+ * rows will be added: row numbers change.
  */
 void heap_discard_apply(struct profile *profile);
 

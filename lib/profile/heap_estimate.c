@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums over recorded blocks: what they stand for, and when most were alive. */
+/* Sums over recorded blocks: the amounts they represent, and the moment of the peak. */
 #include "profile/heap_estimate.h"
 
 #include <math.h>
@@ -47,10 +47,10 @@ static bool is_covered(const struct heap_scale *scale, const struct profile_allo
 
 /* Sums over the rows of a process that are covered, of bytes or of blocks. */
 struct sums {
-	double seen;	 /* what they are themselves, */
-	double all;	 /* and what they stand for */
+	double seen;	 /* the rows' own amounts */
+	double all;	 /* the amounts they represent */
 	double variance; /* of the latter */
-	double most;	 /* the largest that one stands for */
+	double most;	 /* the largest that one row represents */
 };
 
 struct process_sums {
@@ -88,7 +88,7 @@ static void add_to(struct sums *sums, const struct heap_fit *fit, double seen, d
 	sums->most = fmax(sums->most, all);
 }
 
-/* The part that was not lost, for which all that was recorded stands alike. */
+/* The fraction that was not lost; all recorded rows represent the lost ones alike. */
 static void find_kept(struct heap_scale *scale, const struct process_sums *sums,
 		      const struct profile_heap_moment *last)
 {
@@ -161,7 +161,7 @@ static void find_scales(struct heap_estimate *estimate,
 	free(sums);
 }
 
-/* What the exact totals fix, if they do so for all rows whose numbers are estimates. */
+/* The variance that exact totals remove, if they cover all rows whose numbers are estimates. */
 static void find_fixed(struct heap_estimate *estimate,
 		       const struct profile_heap_moment *const *last)
 {
@@ -286,7 +286,7 @@ static uint64_t death_ns(const struct profile *profile, const struct profile_all
 		       ended_ns ? ended_ns : UINT64_MAX);
 }
 
-/* Of the blocks of these processes, in time order. The caller frees it. */
+/* The deaths of the blocks of these processes, in time order. The caller frees them. */
 static struct death *deaths_of(const struct heap_estimate *estimate, const bool *processes,
 			       size_t *nr)
 {
@@ -321,7 +321,7 @@ uint64_t heap_peak_ns(const struct heap_estimate *estimate, const bool *processe
 			continue;
 		for (; dead < nr_deaths && deaths[dead].time_ns <= row->time_ns; dead++)
 			alive -= deaths[dead].bytes;
-		/* One that is gone at once was taken away already, as all that is gone by now. */
+		/* A block freed at once was subtracted above, with all others freed by now. */
 		alive += heap_estimate_weight(estimate, row).bytes;
 		if (alive > most) {
 			most = alive;

@@ -13,7 +13,7 @@
 #define NONE	  UINT32_MAX
 #define FIRST_CAP 1024
 #define MOVED_MAX 16 /* at a time: by threads that are in realloc() */
-/* Of a place: the number is of a block without a row; else of its row. */
+/* In struct place: `at` is the number of a block without a row; otherwise it is a row. */
 #define WITHOUT_ROW UINT32_C(0x80000000)
 
 /* Which blocks are alive, by process and address: open addressing, at most half full. */
@@ -41,14 +41,16 @@ struct group {
 	struct thread_id thread, freed_by;
 	struct stack_id stack;
 	uint8_t kind, end, decade;
-	bool is_moved, is_part; /* realloc() ended it; it began as what was not recorded */
+	bool is_moved, is_part; /* realloc() freed it; its former part was not recorded */
 	uint64_t time_ns;	/* the first of them */
 	uint64_t nr_peaks;	/* to which at_peak belongs */
 	struct sums at_peak;	/* alive then, */
 	struct sums others;	/* or not */
 };
 
-/* What a realloc() has freed: it may be kept, and else is to go on as another one. */
+/*
+ * A block that realloc() has freed: it is kept if that fails, or else continues as another block.
+ */
 struct moved {
 	struct pending pending;
 	struct heap_freed by;
@@ -136,7 +138,7 @@ static void need_room(struct heap_gather *gather)
 	free(old);
 }
 
-/* What was put behind a place because that was taken moves up, so that no search ends too early. */
+/* Move up later entries that the removed one displaced, so that no search ends too early. */
 static void close_gap(struct heap_gather *gather, size_t gap)
 {
 	struct place *places = gather->places;
@@ -231,7 +233,7 @@ static struct group *group_of(struct heap_gather *gather, const struct group *li
 	return &gather->groups[at];
 }
 
-/* Lives below 1 us, 10 us, ... 10 s, and longer ones: as views tell them apart. */
+/* Lives below 1 us, 10 us, ... 10 s, and longer ones: the classes of the views. */
 static uint8_t decade_of(uint64_t life_ns)
 {
 	uint8_t decade = 0;
@@ -248,7 +250,7 @@ static void add_sums(struct sums *sums, const struct sums *more)
 	sums->life_ns += more->life_ns;
 }
 
-/* What was alive at a peak that another one has replaced is like all others. */
+/* Blocks alive at a former, lower peak are like all others. */
 static void come_to_peak(const struct heap_gather *gather, struct group *group)
 {
 	if (group->nr_peaks == gather->peak.nr)
@@ -305,7 +307,7 @@ static struct moved *find_moved(struct heap_gather *gather, uint32_t process, ui
 	return NULL;
 }
 
-/* What it was before realloc(). */
+/* The block that realloc() made this one of. */
 static void inherit(struct heap_gather *gather, struct pending *pending)
 {
 	struct moved *moved =
@@ -554,7 +556,7 @@ static void add_rows(struct heap_gather *gather, struct made_row *made, size_t n
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t row;
 
-		/* One that was kept after all may be older than what was written. */
+		/* A block that a failed realloc() kept may be older than the last row written. */
 		if (heap->nr_allocations)
 			made[i].row.time_ns =
 				max_u64(made[i].row.time_ns,

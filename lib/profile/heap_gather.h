@@ -10,29 +10,30 @@
 struct profile;
 
 /*
- * Rows of blocks where each one is recorded, of which there may be millions in a second. Those that
- * live on when rows are made, about once a second, have a row each, with exact times. Of those that
- * were freed by then, those become one row that the same thread allocated with the same stack and
- * that were freed by the same thread, after as long a life: of the same decade up to 10^8 ns.
- * Blocks and bytes are exact in any sum. So is the moment in between at which most bytes were
- * alive: what was alive then is apart from what was not, so that rows add up to the same.
+ * Makes the rows of a recording with every block, possibly millions a second. Blocks that are alive
+ * when rows are made, about once a second, get a row each, with exact times. Blocks freed by then
+ * share a row if the same thread allocated them with the same stack, the same thread freed them,
+ * and their lives are of the same decade, up to 10^8 ns. Blocks and bytes are exact in any sum. So
+ * is the moment between rows at which most bytes were alive: blocks alive then have rows apart from
+ * the others, so that rows add up to the same.
  */
 struct heap_gather;
 
 struct heap_block {
 	uint64_t address, size_bytes, time_ns; /* since the recording began */
-	uint64_t old_address;		       /* what realloc() has made it of; or 0 */
+	/* of the block that realloc() made this one of; or 0 */
+	uint64_t old_address;
 	uint32_t process;
 	struct thread_id thread;
 	struct stack_id stack;
 	uint8_t kind, end; /* as in struct profile_allocation */
 };
 
-/* `profile` is borrowed, and nobody else adds allocations to it. */
+/* `profile` is borrowed; only this gatherer adds allocations to it. */
 struct heap_gather *heap_gather_new(struct profile *profile);
 void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 
-/* One that is there already was freed, which was not told, and is freed now. */
+/* A block already at that address must have been freed unseen, and is freed now. */
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *block);
 
 /*
@@ -55,8 +56,9 @@ void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_free
 void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t address);
 
 /*
- * A mapping, which has a row of its own, whenever it goes: made of this one, whose `former` is a
- * number, as returned here, from 1 on. It is freed once, when nothing is left of it.
+ * A mapping, which gets a row of its own, even if it is unmapped soon: a copy of `row`, whose
+ * `former` is 0 or a number that this function has returned, from 1 on. It is freed once, when
+ * nothing is left of it.
  */
 uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_allocation *row);
 void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t time_ns,
@@ -64,10 +66,10 @@ void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t 
 
 /* Make rows of all that was added and freed. */
 void heap_gather_flush(struct heap_gather *gather);
-/* Of a block that is alive, its row; false: it is not known, or none was made yet. */
+/* Find the row of a live block; false: the block is unknown, or has no row yet. */
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
 		      uint32_t *row);
-/* Of a mapping; once rows were made. */
+/* The row of a mapping; only after rows were made. */
 uint32_t heap_gather_map_row(const struct heap_gather *gather, uint32_t number);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Follows blocks through what realloc() makes of them. */
+/* Follows blocks from one realloc() to the next. */
 #include "profile/heap_lives.h"
 
 #include <stdlib.h>

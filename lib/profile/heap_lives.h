@@ -29,7 +29,7 @@ struct heap_lives {
 
 void heap_lives_init(struct heap_lives *lives, const struct profile *profile);
 void heap_lives_release(struct heap_lives *lives);
-/* Of the block that the row is of. */
+/* The life of the row's block. */
 struct heap_life heap_life_of(const struct heap_lives *lives, uint32_t row);
 /* So far, in the part that is known. Of one that is not dead 0. */
 uint64_t heap_life_ns(const struct heap_life *life);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Adds up what a recording knows of memory. */
+/* Adds up a recording's knowledge about memory. */
 #include "profile/heap_survey.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static void find_ends(struct ends *ends, const struct profile *profile)
 	}
 }
 
-/* What the bytes of some rows stand for beside themselves, and the variance of that. */
+/* The bytes estimated beyond those of the rows themselves, and the variance of that. */
 struct guess {
 	double missed, square;
 };
@@ -49,8 +49,8 @@ static void add(struct heap_amount *amount, struct guess *guess,
 }
 
 /*
- * Half of the 95% interval of a part of all blocks, which has as many uncertain ones at least as
- * none was met of, also where the known total leaves nothing else open (calltree/tally.h).
+ * Half of the 95% interval of a part of all blocks. It never vanishes, since blocks like the
+ * recorded ones may have been missed, even where the known total fixes the rest (calltree/tally.h).
  */
 static double error_of_part(const struct guess *guess, double fixed)
 {
@@ -85,7 +85,7 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 	survey->peak.error_bytes = error_of_part(&peak, estimate->fixed_bytes);
 }
 
-/* Where processes know what they allocated, that is what rows add up to, and exact. */
+/* If processes know exactly how much they allocated, rows add up to that, and it is exact. */
 static void take_exact_totals(struct heap_survey *survey, const struct heap_estimate *estimate,
 			      const struct ends *ends)
 {
@@ -125,7 +125,7 @@ static void count_late(struct heap_survey *survey, const struct profile *profile
 		survey->nr_late += ends->last[i] && profile->processes[i].parent != PROCESS_NONE;
 }
 
-/* Were there blocks by its first moment of which nothing is known? */
+/* Were there blocks before its first moment that the recording does not know? */
 static bool had_unknown_blocks(const struct profile *profile,
 			       const struct profile_heap_moment *first)
 {

@@ -12,7 +12,7 @@ struct heap_amount {
 	double bytes, blocks, error_bytes;
 };
 
-/* What a recording knows of memory, over all processes. */
+/* The memory of all processes of a recording. */
 struct heap_survey {
 	struct heap_amount allocated; /* in all */
 	bool allocated_is_exact;
@@ -24,10 +24,10 @@ struct heap_survey {
 	/* Programs that were executed meanwhile: recorded from some time after their start. */
 	uint64_t nr_late;
 
-	/* Of the last moments of processes that lived to the end. */
+	/* From the last moments of the processes that lived to the end. */
 	bool has_moments;
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes, heap_mapped_bytes;
-	double live_heap_bytes; /* of `live`, without what the program mapped itself */
+	double live_heap_bytes; /* of `live`, without the program's own mappings */
 	/* Attached, or the former part was discarded: blocks were there that nothing is known of.
 	 */
 	bool knows_before;
@@ -35,7 +35,7 @@ struct heap_survey {
 };
 
 void heap_survey(struct heap_survey *survey, const struct profile *profile);
-/* Was each block to be recorded, so that only what was lost is not? */
+/* Were all blocks to be recorded, so that only lost ones are missing? */
 bool heap_survey_has_all(const struct profile *profile);
 /* Blocks that were to be recorded, and were lost; and those that were. */
 uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr_recorded);

@@ -55,7 +55,7 @@ void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t addr
 	*place = (struct live_block){.address = address, .process = process, .row = row};
 }
 
-/* What was put behind a place because that was taken moves up, so that no search ends too early. */
+/* Move up later entries that the removed one displaced, so that no search ends too early. */
 static void close_gap(struct live_blocks *blocks, size_t gap)
 {
 	size_t mask = blocks->cap - 1;

@@ -23,7 +23,7 @@ struct live_blocks {
 };
 
 void live_blocks_release(struct live_blocks *blocks);
-/* One that is there already is replaced: that it was freed was not told. */
+/* Replaces an entry for the same address, whose freeing was not reported. */
 void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t address, uint32_t row);
 /* Its row; false: there is none. */
 bool live_blocks_find(const struct live_blocks *blocks, uint32_t process, uint64_t address,
@@ -32,17 +32,17 @@ bool live_blocks_find(const struct live_blocks *blocks, uint32_t process, uint64
 bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
 			uint32_t *row);
 
-/* One that is not recorded. */
+/* The row of a block that is not recorded. */
 #define LIVE_BLOCKS_NO_ROW UINT32_MAX
 
 /*
- * A thread has freed a block by realloc(): the row of a move that goes on, in a table of these. It
- * has one at most: one is forgotten whose new block was not recorded.
+ * Note in `moving` that a thread has freed the block of `row` by realloc(). A thread has at most
+ * one such move: an earlier one, whose new block was not recorded, is forgotten.
  */
 void live_blocks_begin_move(struct live_blocks *moving, uint32_t process, pid_t tid, uint32_t row);
 /*
- * What becomes profile_allocation.former of a block that realloc() made of the one at `former`; 0:
- * it did not. `is_told`: that was a recorded one, whose freeing was told just before.
+ * The profile_allocation.former for a block that realloc() made of the one at `former`; 0: it is
+ * not from realloc(). `is_told`: that block was recorded, and its freeing reported just before.
  */
 uint32_t live_blocks_end_move(struct live_blocks *moving, uint32_t process, pid_t tid,
 			      uint64_t former, bool is_told);

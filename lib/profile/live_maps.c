@@ -15,7 +15,7 @@ void live_maps_release(struct live_maps *maps)
 	*maps = (struct live_maps){0};
 }
 
-/* The first that ends behind an address. */
+/* The first mapping that ends after an address. */
 static size_t first_behind(const struct live_maps *maps, uint64_t address)
 {
 	size_t low = 0, high = maps->nr;
@@ -62,7 +62,7 @@ static int remove_whole(struct live_maps *maps, size_t at, const struct live_map
 	return map.is_cut ? -1 : 0;
 }
 
-/* One that reaches out of the range, on one side or both. */
+/* A mapping that exceeds the range, on one side or both. */
 static int cut(struct live_maps *maps, size_t at, uint64_t start, uint64_t end)
 {
 	struct live_map *map = &maps->maps[at];
@@ -150,7 +150,7 @@ int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap
 {
 	struct applying applying = {profile, gather, change};
 	const struct live_maps_gone gone = {.gone = free_row, .context = &applying};
-	/* Of a range that goes around the end nothing is there. */
+	/* A range that wraps around contains no mapping. */
 	uint64_t end = change->address + ((change->nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
 	int nr_cut;
 

@@ -20,7 +20,7 @@ struct profile;
 struct live_map {
 	uint64_t start, end;
 	uint32_t row; /* in the profile; or its number in a heap_gather */
-	bool is_cut;  /* other parts of it are gone, or stand elsewhere here */
+	bool is_cut;  /* its other parts are unmapped, or have entries of their own */
 };
 
 struct live_maps {
@@ -30,28 +30,28 @@ struct live_maps {
 
 void live_maps_release(struct live_maps *maps);
 
-/* Who is told of each mapping of which nothing is left. */
+/* Called for each mapping of which nothing is left. */
 struct live_maps_gone {
 	void (*gone)(void *context, uint32_t row);
 	void *context;
 };
 
 /*
- * Take a range out, in which there may be anything. Returns by how many there are more mappings
- * now of which only a part is gone; fewer, if it is negative.
+ * Remove a range, with any mappings or parts in it. Returns by how much the number of partly
+ * removed mappings has grown; it may be negative.
  */
 int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 		     const struct live_maps_gone *gone);
-/* Add one; what is there already has been replaced by it, and is taken out before. Returns that. */
+/* Add a mapping, which replaces those in its range. Returns the result of removing these. */
 int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
 		  const struct live_maps_gone *gone);
 
 /* The row of one that begins there; false: there is none. */
 bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row);
 
-/* What a thread has mapped or unmapped. */
+/* A mapping or unmapping by a thread. */
 struct live_maps_change {
-	uint64_t address, nr_bytes; /* as it was asked for: up to the end of a page */
+	uint64_t address, nr_bytes; /* as requested: it extends to the end of a page */
 	const uint32_t *row;	    /* where it was mapped; NULL: it is unmapped */
 	uint64_t time_ns;	    /* of the profile */
 	struct thread_id thread;
@@ -59,12 +59,13 @@ struct live_maps_change {
 	bool wants_stack; /* where it was unmapped is recorded: */
 	struct stack_id stack;
 	enum stack_end end;
-	uint32_t gone; /* set: the last row of which nothing is left; LIVE_BLOCKS_NO_ROW */
+	uint32_t gone; /* set: the last row that is wholly unmapped; LIVE_BLOCKS_NO_ROW */
 };
 
 /*
- * The same: rows of which nothing is left are freed in the profile; or in `gather`, if that is not
- * NULL: then rows are its numbers, and where they are unmapped is not recorded.
+ * Add or remove, and free the rows that are wholly unmapped: in the profile, or in `gather`, if
+ * that is not NULL; then rows are its numbers, and the unmapping stacks are not recorded. Returns
+ * the change in the number of partly removed mappings.
  */
 int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap_gather *gather,
 		    struct live_maps_change *change);

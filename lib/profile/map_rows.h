@@ -31,7 +31,7 @@ uint64_t map_rows_free(struct map_rows *maps, struct profile *profile, uint32_t 
 /* The pending one that is next has got this row; all have, and none is pending any more. */
 void map_rows_made(struct map_rows *maps, uint32_t row);
 void map_rows_end(struct map_rows *maps);
-/* What `former` of a pending one is in the profile, once all before it are made. */
+/* The `former` of a pending row as the profile has it, once all earlier rows are made. */
 uint32_t map_rows_former(const struct map_rows *maps, uint32_t former);
 
 #endif

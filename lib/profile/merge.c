@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "profile/runs.h"
 
-/* One of the profiles, and what its ids are in the result. */
+/* One of the profiles, and its ids in the result. */
 struct source {
 	const struct profile *profile;
 	uint64_t offset_ns; /* from the beginning of the result to that of this one */
@@ -240,7 +240,7 @@ static void join_processes(struct profile *into, struct source *source)
 	free(known.rows);
 }
 
-/* A sample covers all since the one before it, of which the time in between is not a part. */
+/* An empty sample ends the time between the parts, which the next sample would else cover. */
 static void begin_anew(struct profile *into, uint32_t row, uint64_t time_ns)
 {
 	struct sample nothing = {.time_ns = time_ns,
@@ -337,8 +337,7 @@ static void take_jit(struct profile *into, const struct source *source)
 }
 
 /*
- * Those of one place stay apart even if a process goes on in the next part: each was counted in a
- * time of its own.
+ * Rows for the same place stay apart even for a process in both parts: each has a time of its own.
  */
 static void take_probes(struct profile *into, const struct source *source)
 {
@@ -398,7 +397,7 @@ static void take_sources(struct profile *into, const struct source *source)
 	}
 }
 
-/* Counters of which the sum would mean nothing. */
+/* Counters whose sum would mean nothing. */
 static bool keeps_largest(const char *name)
 {
 	static const char *const parts[] = {"_median", "_p99", "_max", "_ppm", "_hz", "realtime"};
@@ -466,7 +465,7 @@ static void merge_texts(struct profile *into, const struct profile *from)
 	merge_text(into, &meta->within, profile_str(from, from->meta.within));
 }
 
-/* The first one's facts stand where the others agree. */
+/* The first profile's facts remain where the others agree. */
 static void merge_meta(struct profile *into, const struct source *source, bool first)
 {
 	const struct profile_meta *from = &source->profile->meta;

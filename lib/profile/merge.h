@@ -7,22 +7,22 @@
 struct profile;
 
 /*
- * One profile that holds all of several, which may be runs of one program or
- * recordings of several hosts. Equal modules, code addresses, stacks and functions
- * become one; processes and threads stay apart. Each recording keeps its place in
- * time, by the wall clock: the result begins when the first of them began.
+ * One profile that contains several, which may be runs of one program or recordings of several
+ * hosts. Equal modules, code addresses, stacks and functions become one; processes and threads stay
+ * apart. Each recording keeps its place in time, by the wall clock: the result begins when the
+ * first of them began.
  *
- * All runs are listed. Facts that differ are listed (hosts, kernels) or left out (0, unknown);
- * counters are added up, but for medians, maxima and rates, of which the largest stays. Symbols are
- * those of the first recording that has any for a frame. There is at least one; the caller owns the
- * result and keeps what was merged.
+ * All runs are listed. Facts that differ are listed (hosts, kernels) or left out (0, unknown).
+ * Counters are added up, except for medians, maxima and rates, whose largest stays. Symbols are
+ * those of the first recording that has any for a frame. There is at least one profile; the caller
+ * owns the result and keeps the merged ones.
  */
 struct profile *profile_merge(const struct profile *const *profiles, size_t nr);
 
 /*
- * The same for two parts of one recording, the latter of which attached again to processes that
- * were detached at the end of the former: those and their threads are one in the result. What they
- * did in between is not attributed to any thread.
+ * As profile_merge(), for two parts of one recording, the latter of which attached again to
+ * processes that were detached at the end of the former: these and their threads are one in the
+ * result. Their time between the parts is not attributed to any thread.
  */
 struct profile *profile_join(const struct profile *former, const struct profile *latter);
 

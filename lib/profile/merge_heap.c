@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Merges what was recorded of memory. */
+/* Merges the memory of recordings. */
 #include "profile/merge_heap.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void take_moments(struct heap_merge *merge, const struct profile *from,
 	free(bases);
 }
 
-/* Before what they are of. */
+/* Gather verdicts; called before the rows that they refer to are added. */
 static void take_verdicts(struct heap_merge *merge, const struct profile_heap *from)
 {
 	for (size_t i = 0; i < from->nr_verdicts; i++) {
@@ -105,7 +105,9 @@ void heap_merge_take(struct heap_merge *merge, const struct profile *from,
 	take_searches(merge, &from->heap, map);
 }
 
-/* Of equal times those of earlier profiles first: the addresses, as places in one array, say so. */
+/*
+ * At equal times earlier profiles come first, in the order of addresses: all rows are in one array.
+ */
 static int by_time(const void *left, const void *right)
 {
 	const struct profile_allocation *a = *(const struct profile_allocation *const *)left;
@@ -152,7 +154,10 @@ static void add_blocks(struct heap_merge *merge, struct profile *into)
 	for (size_t i = 0; i < nr; i++) {
 		struct profile_allocation *row = rows[i];
 
-		/* Of one profile they stay in order, so that the former one has its place. */
+		/*
+		 * Rows of one profile keep their order, so the former row has its new place
+		 * already.
+		 */
 		if (row->former && row->former != FORMER_UNKNOWN)
 			row->former = places[row->former - 1] + 1;
 		places[row - merge->allocations] = profile_add_allocation(into, row);

@@ -6,7 +6,7 @@
 
 struct profile;
 
-/* What was recorded of memory in several profiles, for one in which all of it is in time order. */
+/* The memory of several profiles, for one profile that has all of it in time order. */
 struct heap_merge {
 	struct profile_allocation *allocations; /* owned, as moments */
 	size_t nr_allocations, cap_allocations;
@@ -21,7 +21,7 @@ struct heap_merge {
 	uint64_t discarded_ns; /* the first time that something was; 0: never */
 };
 
-/* What the ids and times of a profile are in the result. */
+/* The ids and times of a profile in the result. */
 struct heap_merge_map {
 	const uint32_t *processes, *threads;
 	const struct stack_id *stacks;
@@ -30,12 +30,12 @@ struct heap_merge_map {
 };
 
 /*
- * Gather those of one profile. What a process had allocated by the end of a part that was taken
- * before, is added to what it allocates in this one: each began to count anew.
+ * Gather the rows of one profile. Processes count from 0 in each part, so the amounts that one had
+ * allocated by the end of the earlier part are added.
  */
 void heap_merge_take(struct heap_merge *merge, const struct profile *from,
 		     const struct heap_merge_map *map);
-/* Add what was gathered to a profile that has all rows that it refers to, and release it. */
+/* Add the gathered rows to a profile that has all rows that they refer to, and release this. */
 void heap_merge_finish(struct heap_merge *merge, struct profile *into);
 
 #endif

@@ -49,7 +49,7 @@ void moved_blocks_add(struct moved_blocks *moved, struct profile *profile,
 void moved_blocks_end(struct moved_blocks *moved, struct profile *profile, uint32_t process,
 		      pid_t tid);
 void moved_blocks_end_all(struct moved_blocks *moved, struct profile *profile);
-/* The one of a thread goes on. False: there is none at that address. */
+/* The thread's realloc() failed, and its block remains. False: none at that address is noted. */
 bool moved_blocks_keep(struct moved_blocks *moved, uint32_t process, pid_t tid, uint64_t address,
 		       uint32_t *row);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whose exact numbers cover a process. */
+/* Finds the process whose exact numbers include another's. */
 #include "profile/owners.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ uint32_t *profile_find_owners(const struct profile *profile, const bool *has_own
 		uint32_t parent = process->parent;
 
 		owners[i] = has_own[i] ? i : PROCESS_NONE;
-		/* Parents come first, as they are known before what they fork. */
+		/* Parents come first, since they are known before their children. */
 		if (!has_own[i] && parent != PROCESS_NONE &&
 		    profile->processes[parent].pid != process->pid)
 			owners[i] = owners[parent];

@@ -8,10 +8,10 @@
 struct profile;
 
 /*
- * By process: the one whose numbers, of calls or of memory, have its own in them, or PROCESS_NONE.
- * That is itself where has_own[] says so, else the one of the process that forked it, in whose
- * memory it goes on counting. A program that is executed shares none with the one before.
- * The caller frees it.
+ * By process: the process whose numbers, of calls or of memory, include its own, or PROCESS_NONE.
+ * That is the process itself if has_own[] is set; else the owner of its parent, whose counters in
+ * memory it continues after fork(). A process after execve() shares none with the one before. The
+ * caller frees it.
  */
 uint32_t *profile_find_owners(const struct profile *profile, const bool *has_own);
 

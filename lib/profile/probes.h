@@ -12,12 +12,12 @@
 struct profile;
 
 /*
- * What probes counted: exact numbers beside the samples. A place is counted from from_ns to
- * to_ns, by all threads of its process and by the children that it forked and that did not
- * execute another program. Counts are not divided by thread.
+ * The counts of probes: exact numbers beside the samples. A place is counted from from_ns to to_ns,
+ * by all threads of its process and by forked children that did not execute another program. Counts
+ * are not divided by thread.
  */
 
-/* Where a probe stands. Numbers are part of the file format: append only. */
+/* The place of a probe. Numbers are part of the file format: append only. */
 enum count_kind {
 	COUNT_ENTRY = 0, /* at a function's first instruction: each call of it, however made */
 	COUNT_CALL = 1,	 /* at a call instruction: this caller's calls of one callee */
@@ -63,7 +63,9 @@ struct profile_probes {
 	size_t nr_refusals, cap_refusals;
 };
 
-/* Those of profile.c, beside its other tables. Returns the row's index, by which it is updated. */
+/*
+ * These are like profile.c's functions for other tables. Returns the row's index, for updating it.
+ */
 uint32_t profile_add_count(struct profile *profile, const struct profile_count *row);
 void profile_add_refusal(struct profile *profile, const struct profile_refusal *row);
 /* Were calls counted, or was it asked for? */

@@ -245,7 +245,7 @@ bool profile_has_counts(const struct profile *profile)
 	return profile->probes.nr_counts || profile->probes.nr_refusals;
 }
 
-/* 0 would say that it is alive: what is freed at the very beginning is freed a little later. */
+/* 0 would mean alive, so a block freed at the very beginning is freed a little later. */
 static uint64_t end_of(uint64_t freed_ns, uint64_t time_ns)
 {
 	uint64_t end_ns = max_u64(freed_ns, time_ns);

@@ -21,18 +21,18 @@
 struct buf;
 
 /*
- * The in-memory profile: what a recording fills and what every view reads.
- * Tables of plain rows, ids are indexes, texts are str_ids of profile.strings.
- * Rows are only ever appended; the fields said so are updated in place. The
- * struct is open because its readers are loops over tables; functions exist
- * where an invariant has to be kept.
+ * The in-memory profile, which a recording fills and every view reads. Tables of plain rows, ids
+ * are indexes, texts are str_ids of profile.strings. Rows are only ever appended; members that say
+ * so are updated in place. The struct is open because its readers are loops over tables; functions
+ * exist where an invariant has to be kept.
  */
 
 #define PROCESS_NONE UINT32_MAX
 
 /*
- * What views sum up. Of time: the quantities each sample carries, wall = cpu + runq + blocked. Of
- * memory: bytes of recorded blocks and what these stand for, but for METRIC_ALLOCS.
+ * The quantities that views sum up. Metrics of time are those of each sample, with wall = cpu +
+ * runq + blocked. Metrics of memory are the bytes that recorded blocks represent, or blocks for
+ * METRIC_ALLOCS.
  */
 enum metric {
 	METRIC_CPU,
@@ -46,12 +46,12 @@ enum metric {
 	METRIC_PEAK,	  /* alive when most bytes were */
 	METRIC_LEAKED,	  /* alive when the recording ended, or the process that allocated it */
 	METRIC_TEMPORARY, /* freed soon after */
-	METRIC_FREED,	  /* freed, of who did that */
+	METRIC_FREED,	  /* freed, attributed to the freeing stack */
 };
 
 #define METRIC_COUNT (METRIC_FREED + 1)
 
-/* Their names, NULL-ended; and these with the exact counts behind them. */
+/* The metrics' names, NULL-ended; and the same followed by the exact counts. */
 extern const char *const metric_names[], *const metric_names_and_calls[];
 
 bool metric_parse(const char *text, enum metric *metric);
@@ -61,8 +61,8 @@ bool metric_is_time(enum metric metric);     /* in ns */
 bool metric_is_memory(enum metric metric);   /* in bytes or blocks */
 struct profile;
 /*
- * What a profile is looked at by if nobody says: CPU time, all time if there is none, or
- * allocations where only memory was recorded.
+ * The default metric: CPU time; wall time if there is none; or allocations where only memory was
+ * recorded.
  */
 enum metric metric_of_profile(const struct profile *profile);
 
@@ -94,7 +94,7 @@ struct profile_thread {
 	struct cpu_split split;
 };
 
-/* A distinct code address: where a frame stands, already moved into the call instruction. */
+/* A distinct code address of frames, already moved into the call instruction. */
 struct frame {
 	struct code_address where;
 };
@@ -125,7 +125,7 @@ struct jit_source {
 	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program gives no names */
 	struct str_id path;	   /* of the file, or empty */
 	struct str_id problem;	   /* why not more is known, for a user to read; or empty */
-	struct owner owner;	   /* who names the sources of lines */
+	struct owner owner;	   /* chose the names of source files */
 };
 
 /*
@@ -154,7 +154,7 @@ struct module_symbols {
 	 * frames keep no names.
 	 */
 	bool mismatched;
-	struct owner owner; /* of the files that name the sources: who chose these paths */
+	struct owner owner; /* chose these paths: the owner of the files that name the sources */
 };
 
 /* How a sample came about. Numbers are part of the file format: append only. */
@@ -182,17 +182,18 @@ struct sample {
 	struct thread_id thread;
 	struct stack_id stack;
 	/*
-	 * Number of observations it stands for. 0 when unattributed, and where one before it of the
-	 * thread goes on: SAMPLE_BLOCKED is known to, RUNNING is not.
+	 * Number of observations that it represents. 0 when unattributed, and when the sample
+	 * continues an earlier one of the thread: a SAMPLE_BLOCKED is known to, a RUNNING one is
+	 * not.
 	 */
 	uint32_t nr;
 	int16_t syscall_nr; /* where it blocked, or that the kernel executed; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */
-	uint32_t wait;	    /* BLOCKED: one more than the row of what it waited for; 0: unknown */
+	uint32_t wait;	    /* BLOCKED: row of the awaited object + 1; 0: unknown */
 };
 
-/* Of memory it is 0. */
+/* 0 for metrics of memory. */
 uint64_t sample_weight(const struct sample *sample, enum metric metric);
 
 /* Losses, perturbation and overhead: counters by name, so that old readers show new ones. */
@@ -208,7 +209,7 @@ struct profile_meta {
 	struct str_id *command; /* argv of record, or of the first process attached to */
 	size_t nr_command, cap_command;
 	struct str_id hostname, kernel, cpu_model, arch, unwinder;
-	struct str_id within; /* only what is inside of this function was recorded; or empty */
+	struct str_id within; /* the function that recording was limited to; or empty */
 	uint32_t nr_cpus, frequency_hz;
 	uint64_t start_realtime_ns; /* since the epoch */
 	uint64_t duration_ns;
@@ -216,7 +217,7 @@ struct profile_meta {
 	bool attached;	     /* else spawned */
 	bool knows_freeing;  /* of memory, that was recorded: where blocks were freed */
 	bool knows_calls;    /* samples of running threads have their system calls, too */
-	bool knows_waits;    /* those of blocked ones have what they waited for */
+	bool knows_waits;    /* samples of blocked threads have the awaited object */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */
 	struct owner owner;  /* of the file that it was read from; else the caller */
@@ -242,7 +243,7 @@ struct profile_listing {
 	struct str_id text;  /* as view/disassembly.h takes it */
 };
 
-/* What addresses are called. */
+/* Names of addresses. */
 struct profile_symbols {
 	struct frame_symbols *frames; /* of all frames, or of none before resolution */
 	size_t nr_frames;
@@ -252,7 +253,7 @@ struct profile_symbols {
 	size_t nr_functions, cap_functions;
 	struct module_symbols *modules; /* by module_id, or NULL before resolution */
 	size_t nr_modules;
-	/* Of merged recordings perhaps several of one file. They stay when symbols are dropped. */
+	/* Merged recordings may have several of one file. They remain when symbols are dropped. */
 	struct profile_source *sources;
 	size_t nr_sources;
 	struct profile_listing *listings; /* stay as well */
@@ -299,14 +300,14 @@ struct profile {
 	struct profile_runs runs;
 
 	struct profile_symbols symbols;	 /* filled by resolution */
-	struct profile_private *private; /* hash sets behind the interners, room of the tables */
+	struct profile_private *private; /* hash sets of the interners, room of the tables */
 };
 
 struct profile *profile_new(void);
 void profile_free(struct profile *profile);
 
 const char *profile_str(const struct profile *profile, struct str_id id);
-/* What blocked threads waited for: waits.h. Borrowed. */
+/* The objects that blocked threads waited for: waits.h. Borrowed. */
 struct profile_waits *profile_waits(const struct profile *profile);
 struct str_id profile_intern(struct profile *profile, const char *text);
 
@@ -338,23 +339,23 @@ void profile_set_counter(struct profile *profile, const char *name, uint64_t val
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */
 void profile_add_command_word(struct profile *profile, const char *word);
 /*
- * Append what was recorded, raw: the words of the command joined by spaces; of an
- * attached recording, which has none, the command or else the name of its first
- * process; nothing when there is none. Of a merged one, how many runs of which command.
+ * Append the subject of the recording, raw: the words of the command joined by spaces; for an
+ * attached recording, which has none, the command or else the name of its first process; nothing
+ * when there is none. For a merged one, how many runs of which command.
  */
 void profile_append_title(struct buf *out, const struct profile *profile);
 
 /*
- * Begin resolution anew: drops all symbols, makes frame_symbols for every frame
- * and module_symbols for every module, zeroed.
+ * Restart resolution: drops all symbols, makes frame_symbols for every frame and module_symbols for
+ * every module, zeroed.
  */
 void profile_reset_symbols(struct profile *profile);
 /*
- * It was read from a file of this owner. One who is not trusted chose every path in it: no other
- * owner that it records is believed.
+ * Set the owner of the file that it was read from. An untrusted owner chose every path in it, so no
+ * other owner that it records is believed.
  */
 void profile_set_owner(struct profile *profile, struct owner owner);
-/* Who chose the path of this source: the owner of the modules whose code is in it, joined. */
+/* The owner that chose this source's path: those of all modules with code in it, joined. */
 struct owner profile_source_owner(const struct profile *profile, const char *file);
 /* Have symbols been resolved, whether or not any was found? */
 bool profile_is_resolved(const struct profile *profile);

@@ -11,8 +11,8 @@
 struct profile;
 
 /*
- * Add those of another profile, or that as one run, if it was not merged. What both share is not
- * found out: a recording that was merged twice is two runs.
+ * Add the runs of another profile; one that was not merged is one run itself. Common runs are not
+ * detected: a recording that was merged twice is two runs.
  */
 void profile_add_runs_of(struct profile *into, const struct profile *from);
 

@@ -26,7 +26,7 @@ static const struct runtime runtimes[] = {
 	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS"},
 };
 
-/* What may follow: python3.12, ruby-3.3, libnode.so.108, node. */
+/* Characters after the name: python3.12, ruby-3.3, libnode.so.108, node. */
 static int ends_word(char c)
 {
 	return c == '\0' || c == '.' || c == '-' || (c >= '0' && c <= '9');

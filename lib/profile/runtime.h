@@ -7,7 +7,7 @@
  * profiler unless the runtime is started with an option that provides them.
  */
 struct runtime {
-	const char *file;   /* what the name of its program or library begins with */
+	const char *file;   /* the beginning of its program's or library's name */
 	const char *name;   /* its usual name */
 	const char *advice; /* how to start it so that it names its functions, and since when */
 };

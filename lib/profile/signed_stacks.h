@@ -23,7 +23,7 @@ struct signed_stacks {
 };
 
 void signed_stacks_release(struct signed_stacks *stacks);
-/* One that is there already stays as it is. */
+/* A stack that is there already stays as it is. */
 void signed_stacks_add(struct signed_stacks *stacks, const struct signed_stack *row);
 /* NULL: its record was lost. Borrowed until the next addition. */
 const struct signed_stack *signed_stacks_find(const struct signed_stacks *stacks, uint32_t signer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who chose the paths of sources. */
+/* The owners that chose the paths of sources. */
 #include "profile/source_owners.h"
 
 #include <stdbool.h>

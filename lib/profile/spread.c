@@ -12,16 +12,16 @@
 #define LOOKS_BEFORE 2
 #define LOOKS_AFTER  2
 
-/* A sample that found its thread running, with what it had of CPU time as recorded. */
+/* A sample of a running thread, with its CPU time as recorded. */
 struct look {
 	struct sample *sample;
 	uint64_t cpu_ns;
 };
 
 /*
- * The last samples of a thread, the newest first. A gap can be shared as soon as the sample behind
- * the one that ended it is known: one pass over the samples of all threads, in which those that
- * change are the last ones read.
+ * The last samples of a thread, the newest first. A gap can be shared once the sample after the
+ * gap's end is known: this needs one pass over the samples of all threads, which changes only
+ * recently read samples.
  */
 struct window {
 	struct look looks[LOOKS_BEFORE + LOOKS_AFTER];
@@ -56,7 +56,7 @@ static void share_gap(struct window *window, size_t at, uint64_t reach_ns)
 	looks[at].sample->cpu_ns += left_ns; /* no sample before it: its own */
 }
 
-/* From here on the sample has what it is given. */
+/* The sample's CPU time is now the sum of the shares it gets. */
 static void add_look(struct window *window, struct sample *sample)
 {
 	for (size_t i = ARRAY_SIZE(window->looks) - 1; i > 0; i--)
@@ -77,7 +77,7 @@ void spread_cpu_time(struct sample *samples, size_t nr_samples, size_t nr_thread
 		struct sample *sample = &samples[i];
 		struct window *window = &windows[sample->thread.v];
 
-		/* Those that have CPU time: those that found it running, and none after it. */
+		/* Samples with CPU time: those of running threads, not their continuations. */
 		if (sample->kind != SAMPLE_RUNNING || !sample->cpu_ns || !sample->nr)
 			continue;
 		add_look(window, sample);

@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 
 /*
- * How good a recording is, in sums over all samples: what reached the root and
- * what did not, why and in which module, and which modules the time was in.
+ * The quality of a recording, in sums over all samples: those that reached the root and those that
+ * did not, why and in which module, and the modules that the time was in.
  */
 struct survey_sum {
 	uint64_t cpu_ns, runq_ns, blocked_ns;
@@ -31,7 +31,7 @@ struct survey {
 	struct survey_sum unproved;	/* the end is not proved, or is outside every mapping */
 	struct survey_end *ends;	/* owned; by CPU time, then blocked time, falling */
 	size_t nr_ends;
-	struct survey_sum *modules; /* owned; by module_id: of samples whose leaf is in it */
+	struct survey_sum *modules; /* owned; by module_id of the leaf */
 };
 
 struct survey *survey_new(const struct profile *profile);

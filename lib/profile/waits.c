@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What blocked threads waited for: distinct rows. */
+/* The objects that blocked threads waited for: distinct rows. */
 #include "profile/waits.h"
 
 #include <assert.h>

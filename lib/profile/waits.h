@@ -11,12 +11,12 @@
 #include "profile/ids.h"
 #include "stack/stack.h"
 
-/* What blocked threads waited for. Numbers are part of the file format: append only. */
+/* The kinds of objects that threads wait for. Numbers are part of the file format: append only. */
 enum wait_kind {
 	WAIT_FUTEX = 0, /* a word of memory, by futex(2): a lock, a condition, a semaphore … */
 	/*
-	 * The same where the call and the memory are those of a mutex of the GNU C library, and the
-	 * word that then holds its owner is the id of a thread of the process.
+	 * A futex where the call and the memory are those of a mutex of the GNU C library, and the
+	 * word for the owner is the id of a thread of the process.
 	 */
 	WAIT_MUTEX = 1,
 	WAIT_OWNED = 2, /* a futex that itself holds its owner's id, as for pi and robust ones */
@@ -27,7 +27,7 @@ enum wait_kind {
 	WAIT_KIND_COUNT,
 };
 
-/* Numbers of what there were too many different ones of. */
+/* The number of rows for which too many different numbers exist. */
 #define WAIT_NUMBER_ANY UINT64_MAX
 #define WAIT_ROWS_MAX	(UINT32_C(1) << 18)
 
@@ -39,11 +39,11 @@ struct profile_wait {
 	uint64_t number;       /* the address; the descriptor; how many; or WAIT_NUMBER_ANY */
 	struct frame_id place; /* of an address in the data of a module, or WAIT_NO_PLACE */
 	/*
-	 * What the descriptor's link in /proc says, which there are several of, or what the memory
-	 * is mapped from; or empty.
+	 * The text of the descriptor's link in /proc, which several may share, or the mapped file
+	 * of the memory; or empty.
 	 */
 	struct str_id name;
-	/* Updated when it is found: what is at the other end, "socket 10.0.0.1:5432"; or empty. */
+	/* Updated when it is found: the other end, "socket 10.0.0.1:5432"; or empty. */
 	struct str_id peer;
 	struct thread_id owner; /* at that time, or THREAD_NONE */
 };
@@ -64,9 +64,9 @@ static inline bool wait_is_of_memory(enum wait_kind kind)
 }
 
 /*
- * The number that samples have for it: one more than its row. Equal ones, but for
- * the peer, get equal numbers. From
- * WAIT_ROWS_MAX on, those of a kind and process share one whose number is WAIT_NUMBER_ANY.
+ * The number that samples have for it: one more than its row. Rows that are equal but for the peer
+ * get equal numbers. From WAIT_ROWS_MAX on, those of a kind and process share one whose number is
+ * WAIT_NUMBER_ANY.
  */
 uint32_t profile_waits_intern(struct profile_waits *waits, const struct profile_wait *row);
 
