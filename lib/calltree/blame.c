@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who waited for what, and what those did that had it. */
+/* Which threads waited for which objects, and what the owners did meanwhile. */
 #include "calltree/blame.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static const struct profile_wait *wait_at(const struct blame *blame, uint32_t wa
 	return &profile_waits(blame->expansion->profile)->rows[wait];
 }
 
-/* --- what is waited for --- */
+/* --- the awaited objects --- */
 
 /*
  * A condition of the GNU C library has two words side by side that threads wait for by turns; a
@@ -95,7 +95,7 @@ struct object_key {
 	enum lock_kind kind;
 };
 
-/* Of those of which no peer is known, what they have in common. */
+/* Descriptors without a known peer are grouped by kind. */
 static const char *descriptor_text(const struct blame *blame, const struct profile_wait *row)
 {
 	static const struct {
@@ -226,7 +226,7 @@ uint32_t blame_add(struct blame *blame, const struct observation *observation)
 	return number;
 }
 
-/* --- what the owners did --- */
+/* --- the owners' activity --- */
 
 static int compare_held(const void *left, const void *right)
 {
@@ -256,7 +256,7 @@ static void join_held(struct blame *blame)
 	blame->nr_held = kept;
 }
 
-/* The part of a time that a sample of the owner tells of. */
+/* Add the part of the held time that a sample of the owner covers. */
 static void add_overlap(struct blame *blame, const struct held *held, const struct sample *sample,
 			uint64_t before_ns)
 {

@@ -16,9 +16,9 @@ struct profile;
 struct profile_process;
 
 /*
- * What threads waited for, and who had it: locks and descriptors, each with the threads that
- * waited, the functions in which they did, and of locks the owners in that time and what these
- * were doing, as far as they were sampled then.
+ * The objects that threads waited for, locks and descriptors: each with the threads that waited and
+ * the functions in which they did; and for locks, the owners in that time and what these were
+ * doing, as far as they were sampled then.
  */
 struct blame;
 
@@ -26,15 +26,15 @@ enum blame_what {
 	BLAME_OBJECT,	    /* the lock, or descriptor, of `wait` */
 	BLAME_OTHER,	    /* the thread was blocked, but on none of these */
 	BLAME_RUNNING,	    /* it was not blocked */
-	BLAME_UNATTRIBUTED, /* what it did then is not known */
+	BLAME_UNATTRIBUTED, /* its activity then is not known */
 	BLAME_WHAT_COUNT,
 };
 
 struct blame_object {
 	enum blame_what what;
-	uint32_t wait; /* of what waited for it, a row of profile.waits */
+	uint32_t wait; /* one of the waits for it, a row of profile.waits */
 	enum lock_kind kind;
-	bool is_guess; /* nothing but the looks of its memory says that it has an owner */
+	bool is_guess; /* only the contents of its memory suggest that it has an owner */
 	uint64_t weight;
 };
 
@@ -44,11 +44,11 @@ struct blame_part {
 	uint64_t amount;
 };
 
-/* One that had a lock while others waited. */
+/* A thread that had a lock while others waited. */
 struct blame_owner {
 	uint32_t thread;  /* a row of profile.threads */
 	uint64_t weight;  /* of those waits */
-	uint64_t seen_ns; /* of that time, how much its own samples tell of */
+	uint64_t seen_ns; /* the part of that time that its own samples cover */
 	uint32_t id;	  /* for blame_owner_functions() */
 };
 
@@ -59,21 +59,21 @@ int blame_require(const struct profile *profile, struct err *err);
 struct blame *blame_new(const struct expansion *expansion, bool of_locks);
 void blame_free(struct blame *blame); /* may be NULL */
 
-/* Add an observation of time, and return the number of what it blames, from 0 on. */
+/* Add an observation of time, and return the number of the object it blames, from 0 on. */
 uint32_t blame_add(struct blame *blame, const struct observation *observation);
-/* All are added: what the owners did is looked up. Only then, and once. */
+/* Look up the activity of the owners. Call this once, after the last blame_add(). */
 void blame_finish(struct blame *blame);
 
 const struct expansion *blame_expansion(const struct blame *blame);
 const struct blame_object *blame_object(const struct blame *blame, uint32_t number);
 /* "queue_lock", "0x55d0c0a0 [heap]", "end of thread 77 worker", "/path (fd 7)". Raw text. */
 void blame_append_name(struct buf *out, const struct blame *blame, uint32_t number);
-/* Whose it is; NULL of what is no lock or descriptor. Borrowed from the profile. */
+/* The process of the object; NULL if it is no lock or descriptor. Borrowed from the profile. */
 const struct profile_process *blame_process(const struct blame *blame, uint32_t number);
 bool blame_is_lock(const struct blame *blame, uint32_t number);
 /* The address of the lock, or the one descriptor; false of all else. */
 bool blame_number(const struct blame *blame, uint32_t number, uint64_t *value);
-/* What is behind the descriptor, or which there are several of; NULL: not known. Borrowed. */
+/* The object of the descriptor, or of a group of them; NULL: not known. Borrowed. */
 const char *blame_descriptor(const struct blame *blame, uint32_t number);
 size_t blame_nr_threads(const struct blame *blame, uint32_t number);
 /* Where most of the waiting was, of code that is not the C library's; false: nowhere. */
@@ -82,7 +82,7 @@ bool blame_waiting_in(const struct blame *blame, uint32_t number, struct blame_p
 /* The owner of a lock with that rank, the one that was waited for most being 0; false: none. */
 bool blame_owner(const struct blame *blame, uint32_t number, size_t rank,
 		 struct blame_owner *owner);
-/* What it did meanwhile, likewise, in ns. */
+/* The owner's activity meanwhile, likewise, in ns. */
 bool blame_owner_in(const struct blame *blame, const struct blame_owner *owner, size_t rank,
 		    struct blame_part *part);
 

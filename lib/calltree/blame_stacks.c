@@ -10,7 +10,7 @@
 #include "calltree/expand.h"
 #include "calltree/wait_function.h"
 
-/* So many functions of the C library stand above the one that programs call. */
+/* The C library has at most this many levels above the function that programs call. */
 #define LEVELS_MAX 8
 
 struct blame_stacks {
@@ -61,7 +61,7 @@ static bool begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* POSIX threads, those of C11, and what glibc has inside of them. */
+/* POSIX threads, those of C11, and glibc's internal functions for them. */
 static enum lock_kind kind_of_function(const char *name)
 {
 	static const struct {

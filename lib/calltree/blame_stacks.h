@@ -9,7 +9,7 @@ struct expansion;
 struct profile;
 struct sample;
 
-/* What a lock is, by the function of the C library in which threads wait for it. */
+/* The kind of a lock, by the function of the C library in which threads wait for it. */
 enum lock_kind {
 	LOCK_FUTEX, /* none of those: other libraries, and runtimes, have locks of their own */
 	LOCK_MUTEX,
@@ -24,7 +24,7 @@ enum lock_kind {
 
 const char *lock_kind_name(enum lock_kind kind);
 
-/* What the stacks of a profile tell of a wait: found once for each. */
+/* Facts about waits that stacks of a profile imply: found once for each stack. */
 struct blame_stacks;
 
 struct blame_stack {

@@ -41,7 +41,7 @@ static bool is_code(const struct label *label)
 	return label->kind == LABEL_FUNCTION || label->kind == LABEL_ADDRESS;
 }
 
-/* The labels whose code has a wanted function somewhere in it. The caller frees it. */
+/* The labels whose code contains a wanted function. The caller frees the array. */
 static bool *choose_labels(const struct expansion *expansion, const struct tally *frames,
 			   const bool *wanted)
 {
@@ -69,7 +69,7 @@ static int by_label_and_address(const void *a, const void *b)
 	return 0;
 }
 
-/* By module: the label that stands for all its addresses without one; the caller frees it. */
+/* By module: the label for all its addresses without a label; the caller frees the array. */
 static uint32_t *nameless_labels(const struct expansion *expansion)
 {
 	uint32_t nr = module_table_nr(expansion->profile->modules);

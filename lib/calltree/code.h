@@ -10,15 +10,15 @@
 
 struct weights;
 
-/* The samples that were taken at one address: what annotated instructions show. */
+/* The samples taken at one address, for annotated instructions. */
 struct code_cost {
 	uint64_t address; /* as in the ELF file of the module */
 	struct tally self;
 };
 
 /*
- * A function as it lies in memory, with all that was inlined into it; or all code of a module of
- * which no function is known, under the label of one of its addresses.
+ * A function as it lies in memory, with all code inlined into it; or all code of a module outside
+ * any known function, under the label of one of its addresses.
  */
 struct code {
 	uint32_t label;

@@ -7,7 +7,7 @@
 
 struct profile;
 
-/* What each row of profile.probes.counts had counted at a moment; later rows nothing. */
+/* The count of each row of profile.probes.counts at a moment; 0 for later rows. */
 struct count_moment {
 	uint64_t time_ns;
 	uint64_t *calls; /* owned by the history */

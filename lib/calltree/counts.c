@@ -12,7 +12,7 @@
 #include "calltree/filter.h"
 #include "profile/owners.h"
 
-/* By process: the one whose counts have its calls in them. */
+/* By process: the process whose counts include its calls. */
 static uint32_t *find_owners(const struct profile *profile)
 {
 	bool *has_own = xcalloc(profile->nr_processes, sizeof(*has_own));
@@ -25,7 +25,7 @@ static uint32_t *find_owners(const struct profile *profile)
 	return owners;
 }
 
-/* Is what an owner counted of selected processes alone? */
+/* By owner: are all processes that it counts selected? */
 static bool *find_whole_owners(const struct counts *counts)
 {
 	const struct selection *selection = counts->selection;
@@ -49,7 +49,7 @@ static void add_line(struct counts *counts, size_t *cap, const struct count_line
 	counts->lines[counts->nr_lines++] = *line;
 }
 
-/* What is added to while the rows are read. */
+/* Capacities needed while the rows are read. */
 struct adder {
 	struct counts *counts;
 	const struct expansion *expansion;
@@ -231,8 +231,8 @@ static void add_window_of_line(struct adder *adder, const struct profile_count *
 }
 
 /*
- * In a recording that has not ended, of counts that stand still it is not always written that they
- * were read: all of a process are read at a time.
+ * In a recording that has not ended, reads of unchanged counts are not always written. All counts
+ * of a process are read together, so each extends to the last of them.
  */
 static void extend_windows(struct counts *counts)
 {
@@ -250,7 +250,7 @@ static void extend_windows(struct counts *counts)
 			counts->windows[i].to_ns = counts->windows[i - 1].to_ns;
 }
 
-/* What a row has counted since a moment, as if it had begun then. */
+/* The calls of a row since a moment, as if it had begun then. */
 static struct profile_count row_since(const struct profile_count *row, size_t index,
 				      const struct count_moment *since)
 {

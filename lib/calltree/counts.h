@@ -14,11 +14,11 @@ struct profile_count;
 struct selection;
 
 /*
- * The exact counts of a profile by what a person calls code: functions, who calls whom, lines.
+ * The exact counts of a profile by named code: functions, calls between them, lines.
  *
  * Counts are those of whole processes and of the whole time that they were counted. A selection of
- * processes is one of counts, too; one of functions leaves those of the functions it names. One of
- * threads, times or modules cannot be followed: then nothing is known.
+ * processes also selects counts; a selection of functions leaves those of the functions it names.
+ * Counts cannot be divided by threads, times or modules: with such a selection none is known.
  */
 
 #define COUNTS_NO_LABEL UINT32_MAX
@@ -68,13 +68,14 @@ struct counts {
 	size_t nr_lines;
 	struct count_window *windows; /* by (process, key) */
 	size_t nr_windows;
-	uint32_t *owners; /* by process: whose counts have its calls in them, or PROCESS_NONE */
-	bool *whole;	  /* by process: its counts are of selected processes alone; or NULL */
+	/* by process: the process whose counts include its calls, or PROCESS_NONE */
+	uint32_t *owners;
+	bool *whole; /* by process: its counts are of selected processes alone; or NULL */
 };
 
 /* Never NULL, whether or not anything was counted. */
 struct counts *counts_new(const struct selection *selection);
-/* What was counted since a moment, for a selection of times that goes on to the end. */
+/* The counts since a moment, for a selection of times up to the end. */
 struct counts *counts_new_since(const struct selection *selection,
 				const struct count_moment *since);
 void counts_free(struct counts *counts);
@@ -86,9 +87,9 @@ int counts_require(const struct counts *counts, struct err *err);
 bool counts_are_any(const struct counts *counts);
 /* Does this row of the profile pass the selection, so that its calls are in the tables? */
 bool counts_have(const struct counts *counts, const struct profile_count *row);
-/* Those of a function; false, and *calls stays as it was, if they were not counted. */
+/* The calls of a function; false, with *calls unchanged, if they were not counted. */
 bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t *calls);
-/* Those that one function makes of another, or of those not known: COUNTS_NO_LABEL. */
+/* The calls from one function to another, or to unknown ones: COUNTS_NO_LABEL. */
 bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t callee,
 		      uint64_t *calls);
 /* Where those that one function makes begin in counts->edges; elsewhere if there are none. */
@@ -96,9 +97,9 @@ size_t counts_first_edge(const struct counts *counts, uint32_t caller);
 /* The row of a line, or NULL if nothing was counted there. */
 const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
 					  uint32_t line);
-/* The key of the calls written on a line: behind those of functions, which are their labels. */
+/* The key of the calls written on a line; these follow the keys of functions, their labels. */
 uint32_t counts_line_key(const struct counts *counts, const struct count_line *line);
-/* Behind all of them. */
+/* One more than the largest key. */
 uint32_t counts_nr_keys(const struct counts *counts);
 /*
  * When the calls of a key that `process` makes were counted, as *from_ns and *to_ns; false if

@@ -13,7 +13,7 @@
 struct per_call;
 struct weights;
 
-/* What is compared. */
+/* The compared values. */
 enum diff_mode {
 	DIFF_AMOUNTS, /* time against time: two runs of the same work */
 	DIFF_SHARES,  /* percentages of the total: samples of a long-running process */
@@ -36,15 +36,15 @@ struct diff_at {
 #define DIFF_NONE UINT32_MAX
 
 /*
- * A function in two profiles. It is the same function when its full name and its module are,
- * and of several of that name those whose source files agree best; and where its module is
- * in one profile alone, when its full name and its source file are. Modules are the same
- * whose file names are, or differ by a hash or a version only ("bench-4e5f6a7b"), and so are
- * the programs that used most of the time, whatever they are called. Addresses, lines and
- * directories change from build to build.
+ * A function in two profiles. Functions are the same if their full names and modules are, and among
+ * several of that name those whose source files agree best; where a module is in one profile only,
+ * if their full names and source files are. Modules are the same if their file names are, or differ
+ * by a hash or a version only ("bench-4e5f6a7b"); so are the programs that used most of the time,
+ * whatever their names. Addresses, lines and directories change from build to build.
  *
- * Lines are the same where all this and their numbers are, files and modules as those of functions;
- * all else, as threads, where its name is: then it is one row, however often it is there.
+ * Lines are the same if all this and their numbers are, files and modules like those of functions.
+ * Other things, such as threads, are the same if their names are: then they are one row, however
+ * many there are.
  */
 struct diff_row {
 	struct diff_at old_at, new_at;
@@ -80,7 +80,7 @@ struct diff {
 	size_t nr_parts;
 };
 
-/* What has this name in the old profile, a module, function or source file, has that in the new. */
+/* The old name of a module, function or source file, and its name in the new profile. */
 struct diff_rename {
 	const char *old_name, *new_name; /* borrowed; modules and files by their last component */
 	bool used;			 /* set if anything has the old name */
@@ -107,7 +107,7 @@ uint64_t diff_mean(const struct diff_side *side, const struct tally *tally);
 /* Is there more than one run on a side? Then intervals are those of their spread, too. */
 bool diff_has_runs(const struct diff *diff);
 
-/* Is the change larger than what the samples' chance explains, and what differs between runs? */
+/* Is the change larger than chance in samples and differences between runs explain? */
 bool diff_row_is_sure(const struct diff_row *row);
 /*
  * By how many percent the total grew. Totals come from the kernel's clocks: they have an interval
@@ -139,8 +139,9 @@ bool diff_per_call_change(const struct diff *diff, const struct diff_row *row, d
 /* Was it counted on both sides, and called more or less often, or surely for another time? */
 bool diff_calls_changed(const struct diff *diff, const struct diff_row *row);
 /*
- * The rows that were counted on both sides, by index, those first whose number of calls changed by
- * the largest factor, then those whose time per call did; the caller frees *rows. Their number.
+ * The rows that were counted on both sides, by index: first those whose number of calls changed, by
+ * the largest factor, then those whose time per call did. The caller frees *rows. Returns their
+ * number.
  */
 size_t diff_counted_rows(const struct diff *diff, uint32_t **rows);
 

@@ -17,7 +17,7 @@ static double mean_total(const struct diff_side *side)
 	return (double)side->total.weight / (double)side->nr;
 }
 
-/* How much longer a run of the new side is, in what is compared. */
+/* The ratio of a new run to an old one in compared amounts; 1 for shares. */
 static double growth(const struct diff *diff)
 {
 	double before = mean_total(&diff->old_side);

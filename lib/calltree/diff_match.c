@@ -13,7 +13,7 @@
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 
-/* By what rows are the same function; each is tried on what those before it have left. */
+/* Criteria for equal functions, tried in this order on the rows that earlier ones left. */
 enum criterion {
 	SAME_FILE,	/* name, module and path of the source file */
 	SAME_FILE_END,	/* name, module and the end of that path, with its directory */
@@ -91,7 +91,7 @@ static const char *renamed(const struct matcher *matcher, bool is_old, const cha
 
 #define RUST_HASH_DIGITS 16
 
-/* Without the "::h0123456789abcdef" by which Rust tells builds apart. */
+/* The length without "::h0123456789abcdef", which differs between builds by Rust. */
 static size_t length_without_hash(const char *name)
 {
 	size_t length = strlen(name), rest = strlen("::h") + RUST_HASH_DIGITS;
@@ -149,7 +149,7 @@ static bool has_partner(const struct diff_modules *others, struct str_id key)
 	return false;
 }
 
-/* Of functions and lines: the source file that tells those of one name apart. */
+/* For functions and lines: the source file, which distinguishes equal names. */
 static const char *path_of(const struct found *found, enum dimension by)
 {
 	const struct profile *profile = found->expansion->profile;
@@ -182,7 +182,7 @@ static bool make_code_key(struct buf *key, const struct matcher *matcher, const 
 	return true;
 }
 
-/* Code without a file is told by its module, and what is neither by what it is called. */
+/* Code without a file is identified by its module, other rows by their name. */
 static bool make_place_key(struct buf *key, const struct matcher *matcher,
 			   const struct found *found, enum criterion criterion)
 {
@@ -204,7 +204,7 @@ static bool make_place_key(struct buf *key, const struct matcher *matcher,
 
 #define COMM_BYTES 15 /* of the name of a process or thread, as the kernel keeps it */
 
-/* What a process or thread is called that may have its name from the main program. */
+/* The name of a process or thread; many have the name of the main program, which may be renamed. */
 static void append_task_name(struct buf *key, const struct matcher *matcher, bool is_old,
 			     const char *name)
 {
@@ -343,7 +343,7 @@ static uint32_t *group_rows(struct matcher *matcher, uint32_t of_sides, enum cri
 			continue;
 		groups[i] = group_of(matcher, buf_str(&key));
 		matcher->groups[groups[i]].has |= sides;
-		/* Of modules that are there in both, they are two functions of one name. */
+		/* In modules that both sides have, they are two functions of one name. */
 		if (criterion != OTHER_MODULE || lacks_partner(matcher, &diff->rows[i]))
 			matcher->groups[groups[i]].has |= MAY_MOVE;
 	}
@@ -351,7 +351,7 @@ static uint32_t *group_rows(struct matcher *matcher, uint32_t of_sides, enum cri
 	return groups;
 }
 
-/* Those that are on all sides that it takes. */
+/* Merge the groups that have rows on all required sides. */
 static void merge_groups(struct matcher *matcher, const uint32_t *groups, uint32_t all_it_takes)
 {
 	struct diff *diff = matcher->diff;

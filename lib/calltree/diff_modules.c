@@ -72,7 +72,7 @@ static bool has_key(const struct diff_modules *modules, struct str_id key)
 	return false;
 }
 
-/* "bench-4e5f6a7b" is 5, "python3.11" 6, "prog" 4: what is left without its hash and version. */
+/* "bench-4e5f6a7b" is 5, "python3.11" 6, "prog" 4: the length without a hash and a version. */
 static size_t stem_length(const char *name, size_t length)
 {
 	size_t hash = length, version = length;
@@ -89,7 +89,7 @@ static size_t stem_length(const char *name, size_t length)
 	return version ? version : length;
 }
 
-/* The stem of a file's name, with what comes after it but for versions: "libfoo.so". */
+/* The stem of a file's name and its end without versions: "libfoo.so". */
 static struct str_id stem_of(struct strtab *names, const char *name)
 {
 	const char *so = strstr(name, ".so");

@@ -9,7 +9,7 @@
 #include "base/strtab.h"
 #include "calltree/diff.h"
 
-/* The modules of one side: what each is called in the comparison. */
+/* The modules of one side, with their names in the comparison. */
 struct diff_modules {
 	const struct diff_side *side; /* borrowed */
 	struct str_id *keys;	      /* run after run, each by module_id; owned */
@@ -20,14 +20,14 @@ struct diff_modules {
 };
 
 /*
- * diff_modules.c: modules with equal keys are partners. Those with one file name are, as
- * renamed; of the rest those whose names differ by a hash or a version alone; of the rest the
- * main programs. `names` holds the keys.
+ * diff_modules.c: modules with equal keys are partners. Partners are first those with one file
+ * name, after renames; of the rest those whose names differ by a hash or a version alone; of the
+ * rest the main programs. `names` holds the keys.
  */
 void diff_match_modules(struct diff_modules *old_modules, struct diff_modules *new_modules,
 			struct strtab *names, struct diff_rename *renames, size_t nr_renames);
 void diff_modules_release(struct diff_modules *modules);
-/* What an old name is called now; the name itself where no rename says so. */
+/* The new name of an old one; the name itself if it was not renamed. */
 const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames);
 
 /*
@@ -36,7 +36,7 @@ const char *diff_renamed(const char *name, struct diff_rename *renames, size_t n
  */
 void diff_match_rows(struct diff *diff, struct diff_rename *renames, size_t nr_renames);
 
-/* What is compared: the parts of the totals of both sides, of all runs, and of each. */
+/* The compared values: the parts of the totals of both sides, of all runs, and of each. */
 struct diff_parts {
 	const struct tally *old_part, *new_part;
 	const double *values;

@@ -19,9 +19,9 @@
 struct planter {
 	struct diff_tree *tree;
 	struct index_set set; /* of nodes by (parent, name) */
-	uint32_t *names;      /* by node: what it stands for on both sides */
+	uint32_t *names;      /* by node: the number of its name, common to both sides */
 	size_t cap_names;
-	struct strtab *stand_ins;   /* what is no row is the same where it is called the same */
+	struct strtab *stand_ins;   /* entries without a row are the same if their names are */
 	uint32_t *name_of_label;    /* of the run that is being planted */
 	const uint32_t *first_part; /* by run: the number of its first row by itself */
 };
@@ -48,7 +48,7 @@ static uint32_t name_of_stand_in(struct planter *planter, const struct expansion
 	return (uint32_t)planter->tree->diff->nr_parts + id.v;
 }
 
-/* By label of a run, what is the same on both sides. */
+/* By label of a run: the number of its name, common to both sides. */
 static void name_labels(struct planter *planter, uint32_t run)
 {
 	const struct diff *diff = planter->tree->diff;

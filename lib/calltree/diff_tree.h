@@ -15,7 +15,7 @@
 struct diff_node {
 	uint32_t parent;
 	uint32_t first_child, next_sibling; /* 0: none; the largest changes first */
-	struct diff_at old_at, new_at;	    /* the label alone tells what it is called */
+	struct diff_at old_at, new_at;	    /* only the label is used, for the name */
 	bool inlined;			    /* every copy of it here */
 	struct tally old_total, new_total;
 	struct tally old_self, new_self;
@@ -33,7 +33,7 @@ struct diff_tree {
 
 #define DIFF_TREE_ROOT 0
 
-/* Of a comparison by function. */
+/* `diff` must be by function. */
 struct diff_tree *diff_tree_new(const struct diff *diff);
 void diff_tree_free(struct diff_tree *tree);
 

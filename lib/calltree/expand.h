@@ -15,13 +15,12 @@
 struct buf;
 
 /*
- * The step that every view and every export shares: from the code addresses of a
- * profile to what a person calls them. Each frame becomes one or more levels (its
- * inline chain opened, outermost caller first), once for the whole profile, so
- * that the levels of any stack are those of its frames in a row.
+ * The step that every view and every export shares: from the code addresses of a profile to the
+ * names that people know. Each frame becomes one or more levels (its inline chain opened, outermost
+ * caller first), once for the whole profile, so that the levels of any stack are those of its
+ * frames in a row.
  *
- * Ids are indexes into the tables of struct expansion, which are only read after
- * expansion_new().
+ * Ids are indexes into the tables of struct expansion, which are only read after expansion_new().
  */
 
 enum label_kind {
@@ -31,17 +30,16 @@ enum label_kind {
 	LABEL_ELIDED,	    /* [N frames left out]: the middle of a stack beyond --max-depth */
 	LABEL_UNATTRIBUTED, /* time without a known stack: [unattributed] */
 	LABEL_NO_STACK,	    /* the thread's stack could not be taken: [no stack] */
-	LABEL_TRUNCATED,    /* stands where the callers are missing: [truncated: no CFI] */
-	LABEL_INDIRECT,	    /* what counted calls lead to whose callee is unknown */
-	LABEL_UNSAMPLED,    /* stands above what was counted and is in no sample */
+	LABEL_TRUNCATED,    /* replaces missing callers: [truncated: no CFI] */
+	LABEL_INDIRECT,	    /* the unknown callee of counted calls */
+	LABEL_UNSAMPLED,    /* the parent of functions that were counted and are in no sample */
 	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
 };
 
 /*
- * What a level is called, and what a row of the function table or a frame of a
- * flame graph is. Two labels are the same function when name, file and module are
- * equal: clones, template copies with one demangled name and inlined copies
- * become one.
+ * The name of a level; a row of the function table and a frame of a flame graph is one label. Two
+ * labels are the same function when name, file and module are equal: clones, template copies with
+ * one demangled name and inlined copies become one.
  */
 struct label {
 	enum label_kind kind;
@@ -50,7 +48,7 @@ struct label {
 	uint64_t number; /* ADDRESS: the address; ELIDED: frames; TRUNCATED: enum stack_end */
 };
 
-/* A distinct (label, file, line): where in a function a level stands. line 0: unknown. */
+/* A distinct (label, file, line): a level's place in a function. line 0: unknown. */
 struct place {
 	uint32_t label;
 	struct str_id
@@ -83,21 +81,24 @@ struct expansion {
 };
 
 /*
- * Expand a profile, which must outlive the result and not change meanwhile. With
- * fold_inlines every frame has one level: the function whose code it really is,
- * at the line of the outermost call in it.
+ * Expand a profile, which must outlive the result and not change meanwhile. With fold_inlines every
+ * frame has one level: the function that physically contains its code, at the line of the outermost
+ * call in it.
  */
 struct expansion *expansion_new(const struct profile *profile, bool fold_inlines);
 void expansion_free(struct expansion *expansion);
 
 /*
- * The level that stands in for what is missing at the root of a sample's stack:
- * unattributed, no stack, truncated; NULL when the stack is whole. Borrowed.
+ * The level that replaces the callers missing at the root of a sample's stack: unattributed, no
+ * stack, truncated; NULL when the stack is whole. Borrowed.
  */
 const struct level *expansion_root_level(const struct expansion *expansion,
 					 const struct sample *sample);
 
-/* The level whose code a frame physically is; and the one that wrote its instruction. Borrowed. */
+/*
+ * The level that physically contains a frame's code; and the one whose source has its instruction.
+ * Borrowed.
+ */
 const struct level *expansion_outermost(const struct expansion *expansion, struct frame_id frame);
 const struct level *expansion_innermost(const struct expansion *expansion, struct frame_id frame);
 
@@ -117,7 +118,7 @@ enum name_style {
 	NAME_SHORT, /* without template arguments and parameters */
 };
 
-/* Append what a label is called. Raw target text: escape it for its destination. */
+/* Append the name of a label. Raw target text: escape it for its destination. */
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
 /*

@@ -100,7 +100,7 @@ static void select_by_function(struct selection *selection, const struct pattern
 	}
 }
 
-/* Keep, of the stacks kept so far, those whose own code is in one of the modules. */
+/* Of the stacks kept so far, keep those whose leaf is in one of the modules. */
 static void select_by_module(struct selection *selection, const struct patterns *patterns)
 {
 	const struct profile *profile = selection->expansion->profile;

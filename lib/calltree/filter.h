@@ -29,7 +29,7 @@ struct mark_name {
 	size_t nr_bytes;
 };
 
-/* Which moment of memory METRIC_LIVE is about, and what is soon for METRIC_TEMPORARY. */
+/* The moment of METRIC_LIVE; and the lives that are short for METRIC_TEMPORARY. */
 enum filter_at {
 	FILTER_AT_END,
 	FILTER_AT_TIME,
@@ -46,7 +46,7 @@ struct heap_filter {
 	uint64_t temporary_ns; /* 0: the default */
 };
 
-/* Functions by name: what stacks begin with, and what is left out of them. */
+/* Functions by name: those that stacks begin with, and those left out of stacks. */
 struct shape_filter {
 	struct pattern_list focus; /* stacks with such a function, from the outermost one on */
 	struct pattern_list hide;  /* its time is that of its caller */
@@ -64,7 +64,7 @@ struct filter {
 	struct heap_filter heap;
 };
 
-/* The same of a selection. */
+/* The heap filter of a selection, resolved. */
 struct selected_heap {
 	uint64_t at_ns; /* or HEAP_AT_END */
 	bool at_peak;
@@ -74,25 +74,27 @@ struct selected_heap {
 /* The filter applied to a profile: tables by id, so that asking is cheap. */
 struct selection {
 	/*
-	 * Whose stacks samples have: borrowed, or with a focus or hidden functions that of
+	 * Has the samples' stacks: borrowed; but with a focus or hidden functions it is that of
 	 * `reshaped`, which is owned. Labels and places are the same in both.
 	 */
 	const struct expansion *expansion;
-	const struct expansion *original; /* borrowed: what the selection was made of */
+	const struct expansion *original; /* borrowed: the unfiltered one */
 	struct reshaped *reshaped;
 	bool hides_nothing; /* no function is called as the hidden ones are to be */
 	bool *threads;	    /* by thread_id */
 	bool *processes;    /* by row of profile.processes */
-	bool *stacks;	    /* by stack_id; the empty stack stands for samples without one */
+	bool *stacks;	    /* by stack_id; the empty stack is that of samples without one */
 	bool everything;    /* no filter was given */
-	bool whole_lives; /* none but of threads and processes: what is left is there as a whole */
-	bool whole_processes;	 /* none but of processes, functions and times; no other stacks */
-	bool *functions;	 /* by label: those of a filter of functions; NULL: there is none */
+	bool whole_lives; /* filters of threads and processes only, which are selected as wholes */
+	/* filters of processes, functions and times only; stacks are not reshaped */
+	bool whole_processes;
+	/* by label: selected by a filter of functions; NULL: there is none */
+	bool *functions;
 	uint64_t from_ns, to_ns; /* of blocks: when they were allocated */
 	struct selected_heap heap;
 };
 
-/* ERR_INVALID where it says of blocks what another metric is about. */
+/* ERR_INVALID if it has a setting about blocks that belongs to another metric. */
 int filter_fits(const struct filter *filter, enum metric metric, struct err *err);
 
 /*
@@ -111,11 +113,12 @@ struct selection_walk {
 	const struct selection *selection; /* borrowed */
 	size_t next;
 	uint64_t *previous_ns; /* by thread_id, owned; NULL where begins are of no use */
-	uint64_t begin_ns;     /* of what the sample covers that came last, as cut; if told */
+	/* begin of the last sample's time, as cut; see selection_walk_tell_begins() */
+	uint64_t begin_ns;
 };
 
 void selection_walk_init(struct selection_walk *walk, const struct selection *selection);
-/* Before the first sample: have begin_ns told. */
+/* Have begin_ns set. Call this before the first sample. */
 void selection_walk_tell_begins(struct selection_walk *walk);
 void selection_walk_release(struct selection_walk *walk);
 /* The next selected sample, as cut; false at the end. */

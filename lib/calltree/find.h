@@ -16,8 +16,9 @@ struct expansion;
 int find_labels(const struct expansion *expansion, const char *name, bool **wanted,
 		struct err *err);
 /*
- * Set in `wanted`, one bool for each label, those that a word means: with a line in a file whose
- * path ends so or is the end of it, or else called so, which fails as find_labels() does.
+ * Set in `wanted`, one bool for each label, those that a word means: labels with a line in a file
+ * whose path ends with the word, or is the end of it; if there are none, labels of that name, which
+ * fails as find_labels() does.
  */
 int find_labels_or_file(const struct expansion *expansion, const char *word, bool *wanted,
 			struct err *err);

@@ -92,7 +92,7 @@ const struct phase *flat_row_phase(const struct flat *flat, const struct flat_ro
 	return &flat->phases->phases[row->phase];
 }
 
-/* Of all processes of a program that are selected. */
+/* The split of all selected processes of a program. */
 static struct cpu_split split_of_program(const struct flat *flat, uint32_t process)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;

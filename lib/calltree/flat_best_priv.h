@@ -9,7 +9,9 @@
 
 #include "calltree/flat_priv.h"
 
-/* Of one group: at most twice the limit, so that each cut takes some away. */
+/*
+ * The best rows of one group so far: up to twice the limit, so that each cut removes half of them.
+ */
 struct best_rows {
 	struct flat_row *rows; /* owned */
 	size_t nr, cap;

@@ -70,7 +70,7 @@ static void map_levels(struct builder *builder)
 			      : row_of(builder, &expansion->places[expansion->levels[i].place]);
 }
 
-/* What the stacks of the way down to the current one have, and those below that are done. */
+/* Running sums along the current path, and of finished subtrees. */
 struct path {
 	uint32_t *sum_of;    /* by stack_id: one more than its first row of weights.stacks, or 0 */
 	struct tally *below; /* by depth */
@@ -214,7 +214,7 @@ static void count_without_stack(struct builder *builder, const struct level *lev
 	builder->flat->rows[row].inlined = false;
 }
 
-/* After the time: the exact counts, and of the time what they cover. */
+/* After the times: the exact counts, and the part of the time that they cover. */
 static void count_calls(struct flat *flat)
 {
 	const struct counts *counts = flat->weights->counts;

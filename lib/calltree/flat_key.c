@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What identifies the rows of flat tables. */
+/* The members that identify rows of flat tables. */
 #include "base/alloc.h"
 #include "base/index_set.h"
 #include "calltree/flat_priv.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What tables are by: one dimension, or two. */
+/* The keys of tables: one dimension, or two. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,7 +11,7 @@
 
 #define BIT(dimension) (1u << (dimension))
 
-/* What a row of a dimension says of others: rows of these could not divide it. */
+/* The dimensions that this one implies: their rows could not divide it. */
 static unsigned int told_by(enum dimension dimension)
 {
 	switch (dimension) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flat tables by two keys, and by phase: samples are divided, and put together by what they share.
+/*
+ * Flat tables by two keys, and by phase: samples are divided, and their parts joined by equal keys.
  */
 #include "calltree/flat_priv.h"
 
@@ -74,7 +75,7 @@ static void divide_sample(struct builder *builder, size_t next, const struct sam
 	divide(builder, next, &observation, key);
 }
 
-/* By what its time was; each part is a sample of that time alone. */
+/* Divide by state; each part is a sample with the time of one state only. */
 static void divide_by_state(struct builder *builder, size_t next,
 			    const struct observation *observation, struct flat_row *key)
 {
@@ -95,7 +96,10 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
 	return (uint64_t)((long double)value * (long double)part / (long double)whole);
 }
 
-/* What of a value belongs to from … to of a whole: such parts add up to it, whatever is rounded. */
+/*
+ * The part of a value for from … to of a whole. Adjacent parts add up to the value despite
+ * rounding.
+ */
 static uint64_t part_of(uint64_t value, uint64_t from, uint64_t to, uint64_t whole)
 {
 	return scale(value, to, whole) - scale(value, from, whole);
@@ -157,8 +161,8 @@ static uint32_t lifetime_of_block(struct builder *builder, const struct observat
 }
 
 /*
- * Divide an observation by the dimensions from number `next` on, those of code excepted: `key` has
- * what the parts before it stand for. What the first dimension says alone is a group.
+ * Divide an observation by the dimensions from number `next` on, except those of code: `key`
+ * identifies the parts by the dimensions before. The first dimension alone makes the groups.
  */
 static void divide(struct builder *builder, size_t next, const struct observation *observation,
 		   const struct flat_row *key)

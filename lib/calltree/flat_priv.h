@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this room share about flat tables. */
+/* Flat tables: functions shared by the files of this room. */
 #ifndef PROFC_CALLTREE_FLAT_PRIV_H
 #define PROFC_CALLTREE_FLAT_PRIV_H
 
@@ -8,20 +8,20 @@
 struct flat_order;
 struct index_set;
 
-/* A row that stands for nothing yet. */
+/* A row without any identifying member. */
 extern const struct flat_row flat_no_row;
 
 uint32_t flat_append_row(struct flat *flat, const struct flat_row *row);
 /* The row with the same identifying members, which is made of the key if there is none. */
 uint32_t flat_intern_row(struct flat *flat, struct index_set *rows, const struct flat_row *key);
-/* What stands for both; where both say something, what b says. */
+/* The identifying members of both; where both have one, b's. */
 struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *b);
 /* Are its rows levels of stacks? Those of others are facts of the samples themselves. */
 bool flat_is_code(enum dimension dimension);
 
 /*
- * Set what identifies the row that a place of code counts for, in a dimension of code. False for
- * what is no place where time is spent.
+ * Set the members that identify the row of a place of code, in a dimension of code. False for
+ * places where no time is spent.
  */
 bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
 		   const struct place *place, struct flat_row *key);
@@ -37,8 +37,8 @@ void flat_count_samples(struct flat *flat);
 void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit);
 
 /*
- * Number the groups of a table as `keys` does, whose rows have the same identifying members, and
- * drop those that it does not have.
+ * Give the groups of a table the numbers of the rows in `keys` with the same identifying members,
+ * and drop groups that have none.
  */
 void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *key_set);
 
@@ -46,7 +46,7 @@ void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *
 uint32_t *flat_programs(const struct profile *profile);
 /* The system call of a sample, as rows have it. */
 int32_t flat_syscall_of(const struct profile *profile, const struct sample *sample);
-/* What of a sample belongs to which state, and whether anything does; by enum flat_state. */
+/* Divide a sample by state, and set has[] where a part is not empty; both by enum flat_state. */
 void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
 			  bool *has);
 
@@ -54,9 +54,9 @@ void flat_divide_by_state(const struct sample *sample, enum metric metric, struc
 struct wait_sums;
 
 struct wait_sums *wait_sums_new(const struct flat *flat);
-/* To the row of the self weight of a stack. FLAT_NONE: to none. */
+/* Add to the row that has the self weight of a stack. FLAT_NONE: to none. */
 void wait_sums_add(struct wait_sums *sums, uint32_t row, struct stack_id stack, uint64_t weight);
-/* Tell the rows, and free the sums. */
+/* Set the wait functions of the rows, and free the sums. */
 void wait_sums_finish(struct wait_sums *sums, struct flat *flat);
 
 /* Negative if a comes before b. */
@@ -67,16 +67,16 @@ typedef int (*flat_compare)(const struct flat *flat, const struct flat_row *a,
 
 /* By the first of them that says which of two rows is first. */
 struct flat_order {
-	const struct flat *flat; /* borrowed: whose rows they are */
+	const struct flat *flat; /* borrowed: the table of the rows */
 	flat_compare compares[FLAT_COMPARES_MAX];
 	size_t nr;
 	bool by_weight; /* within a group: by self, then by total, before all else */
 };
 
 /*
- * The order of a table whose keys are known, though not its rows: by group, by the keys of a
- * flat_sort(), NULL being none, then the standard one: lifetimes, self, then total, downwards, then
- * by what identifies the rows. Fails as flat_sort() does.
+ * The order of a table whose keys are known, but not its rows: by group, by the keys of a
+ * flat_sort(), NULL being none, then the standard order: lifetimes, self, then total, downwards,
+ * then the identifying members. Fails as flat_sort() does.
  */
 int flat_order_of(const struct flat *flat, const char *keys, struct flat_order *order,
 		  struct err *err);

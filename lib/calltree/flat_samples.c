@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Flat tables by sample: threads, processes, states, system calls and what was waited for; and by
+ * Flat tables by sample: threads, processes, states, system calls and awaited objects; and by
  * block: lifetimes.
  */
 #include "calltree/flat_priv.h"
@@ -13,8 +13,9 @@
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 
-/* Rows that are known beforehand: row i stands for the thread, process, program, state or lifetime
- * i. */
+/*
+ * Rows that are known beforehand: row i is that of thread, process, program, state or lifetime i.
+ */
 static void append_numbered_rows(struct flat *flat, size_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -33,8 +34,8 @@ static void append_numbered_rows(struct flat *flat, size_t nr)
 }
 
 /*
- * Rows of system calls are made when first met. The first slots of the index are for what is no
- * number, number n has the n-th after them.
+ * Rows of system calls are made at their first sample. The first slots of the index are for samples
+ * without a number, number n has the n-th after them.
  */
 #define FIRST_SYSCALL_SLOT (-FLAT_SYSCALL_NOT_KNOWN)
 #define NR_SYSCALL_SLOTS   (INT16_MAX + 1 + FIRST_SYSCALL_SLOT)
@@ -156,7 +157,7 @@ static uint32_t lifetime_row(struct observation_walk *walk, const struct observa
 	return (uint32_t)lifetime_of(&life);
 }
 
-/* Rows have the numbers of what they blame. */
+/* Rows have the numbers of the objects they blame. */
 static void count_waits(struct flat *flat)
 {
 	const struct weights *weights = flat->weights;

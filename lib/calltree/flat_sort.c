@@ -44,7 +44,7 @@ static int by_samples(const struct flat *flat, const struct flat_row *a, const s
 	return compare_u64(b->self.samples, a->self.samples);
 }
 
-/* What was not counted comes last, behind what was never called. */
+/* Functions that were not counted come last, after those that were never called. */
 static int by_calls(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	(void)flat;
@@ -124,7 +124,7 @@ static int by_name(const struct flat *flat, const struct flat_row *a, const stru
 	return by_function(flat, a, b);
 }
 
-/* With two keys: whatever the order is, it is one of groups, and of the rows in each. */
+/* With two keys every order is one of groups, and of the rows in each. */
 static int by_group(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	return flat->groups ? compare_u64(a->group, b->group) : 0;
@@ -166,7 +166,7 @@ static const char *const key_names[] = {"self", "total",    "samples", "calls",	
 					"name", "function", "line",    "module", NULL};
 static const flat_compare key_compares[] = {by_self, by_total,	  by_samples, by_calls, by_per_call,
 					    by_name, by_function, by_line,    by_module};
-/* Behind the keys asked for. */
+/* After the requested keys. */
 static const flat_compare standard[] = {by_lifetime, by_phase, by_self, by_total, by_cpu,
 					by_calls,    by_name,  by_line, by_id};
 

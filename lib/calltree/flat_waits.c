@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tells the rows of blocked time which functions of the program wait there. */
+/* Finds the program's functions that wait, for rows of blocked time. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include "calltree/wait_function.h"
 #include "calltree/weights.h"
 
-/* Of one row, what one wait function has of it. */
+/* The weight of one wait function in one row. */
 struct wait_sum {
 	uint32_t row, label;
 	uint64_t weight;

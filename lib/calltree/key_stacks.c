@@ -57,13 +57,13 @@ struct frame_steps {
 	uint32_t first, nr;
 };
 
-/* Of one key, what a code has so far. */
+/* The sums of one code for the current key. */
 struct code_sum {
 	struct tally self, total;
 	bool is_met, is_inlined;
 };
 
-/* A stack, with what it and those below it have of one key. */
+/* A stack, with the sum of its and its descendants' weights for the current key. */
 struct node {
 	uint32_t stack;
 	struct tally below;
@@ -201,7 +201,7 @@ static struct node *find_node(const struct counter *counter, uint32_t stack)
 	return NULL;
 }
 
-/* Add the way from a stack up to what was met of this key before. */
+/* Add the nodes from a stack up to the first that this key already has. */
 static void add_way(struct counter *counter, uint32_t stack)
 {
 	ARRAY_GROW(counter->ways, counter->nr_ways, counter->cap_ways);
@@ -314,7 +314,7 @@ static uint32_t *rows_by_key(const struct key_stacks *stacks, size_t nr_keys, si
 		at[stacks->rows[i].key + 2]++;
 	for (size_t i = 2; i < nr_keys + 2; i++)
 		at[i] += at[i - 1];
-	/* at[key + 1] runs from the first place of a key to behind its last. */
+	/* at[key + 1] advances from a key's first place to the one after its last. */
 	for (size_t i = 0; i < stacks->nr; i++)
 		list[at[stacks->rows[i].key + 1]++] = (uint32_t)i;
 	*begins = at;

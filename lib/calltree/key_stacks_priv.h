@@ -14,19 +14,19 @@
 struct key_stack;
 struct observation;
 
-/* What stacks weigh, of the samples with each key. Zero-initialised is empty. */
+/* The weights of stacks in the samples of each key. Zero-initialised is empty. */
 struct key_stacks {
-	struct key_stack *rows; /* owned, in the order in which they are met */
+	struct key_stack *rows; /* owned, in order of first occurrence */
 	size_t nr, cap;
 	struct index_set set;
 };
 
 void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observation *part);
 
-/* What makes rows of them: a row is of a key, and of code in its stacks. */
+/* Makes rows of these: a row is of a key, and of code in its stacks. */
 struct key_rows {
 	const struct flat *flat;	 /* all are borrowed */
-	const struct flat *keys, *codes; /* their rows are of which keys are the numbers */
+	const struct flat *keys, *codes; /* the tables whose row numbers are keys and codes */
 	const uint32_t *code_of_level;	 /* by level of the expansion: row of `codes`, FLAT_NONE */
 	uint32_t code_unattributed, code_no_stack;
 	bool groups_are_codes; /* else they are keys */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Adds up what each owner leaks. */
+/* Adds up the leaks of each owner. */
 #include "calltree/leak_shares.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int heavier_first(const void *left, const void *right)
 	return by_owner(left, right);
 }
 
-/* Those of one owner stand beside each other, and become one. */
+/* Join the shares of each owner, which are adjacent. */
 static size_t join(struct leak_share *shares, size_t nr)
 {
 	size_t last = 0;

@@ -6,14 +6,14 @@
 
 #include "calltree/leaks.h"
 
-/* What an owner leaks in all. */
+/* The sum of an owner's leaks. */
 struct leak_share {
 	struct leak_owner owner;
 	struct tally tally; /* in bytes */
 	size_t nr_stacks;
 };
 
-/* Of all that leak anything, the most bytes first. The caller frees the array. */
+/* The shares of all owners with leaks, the most bytes first. The caller frees the array. */
 struct leak_share *leak_shares_new(const struct leaks *leaks, size_t *nr);
 
 #endif

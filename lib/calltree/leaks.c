@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums what was not freed, by owner and what a stack is called. */
+/* Sums blocks that were not freed, by owner and stack. */
 #include "calltree/leaks.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static uint64_t age_of(const struct leaks *leaks, const struct heap_lives *lives
 	return end_ns > life.born_ns ? end_ns - life.born_ns : 0;
 }
 
-/* By how much a block has grown since: realloc() takes away what there was, and adds anew. */
+/* The growth of a block since a moment: realloc() frees the old block, and adds a new one. */
 static uint64_t growth_since(const struct heap_lives *lives, const struct observation *observation,
 			     uint64_t since_ns)
 {
@@ -117,7 +117,7 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
 }
 
-/* By row: what the searches of that moment have shown. The caller frees it. */
+/* By row: the results of that moment's searches. The caller frees the array. */
 static uint8_t *verdicts_of(const struct leaks *leaks)
 {
 	const struct profile_heap *heap = &profile_of(leaks)->heap;
@@ -144,7 +144,7 @@ void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level
 	}
 }
 
-/* A row, and what tells its stack from those that are not shown alike. */
+/* A row, with its stack as shown: rows that look alike have the same. */
 struct shown_leak {
 	struct stack_id shown;
 	struct leak leak;
@@ -174,7 +174,7 @@ static void join(struct leak *leak, const struct leak *other)
 	leak->late_bytes += other->late_bytes;
 }
 
-/* Interns what is shown of a stack: its levels stand for frames here. */
+/* Intern the shown parts of a stack; its levels take the place of frames. */
 static struct stack_id intern_shown(struct stack_trie *trie, const struct level_list *list)
 {
 	struct stack_id stack = STACK_EMPTY;
@@ -188,7 +188,7 @@ static struct stack_id intern_shown(struct stack_trie *trie, const struct level_
 	return stack;
 }
 
-/* Makes one row of those of an owner whose stacks are shown alike. */
+/* Join the rows of an owner whose stacks look alike. */
 static void join_alike(struct leaks *leaks)
 {
 	struct shown_leak *shown = xcalloc(leaks->nr, sizeof(*shown));

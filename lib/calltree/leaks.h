@@ -11,14 +11,14 @@
 struct level_list;
 struct selection;
 
-/* Whose leaks are told apart. */
+/* The owners by which leaks are divided. */
 enum leaks_by {
 	LEAKS_BY_PROCESS,
 	LEAKS_BY_PROGRAM, /* processes of one name together */
 	LEAKS_BY_THREAD,  /* its threads of one name together */
 };
 
-/* Who allocated: a process, or threads of it. */
+/* The allocating process, or its threads of a name. */
 struct leak_owner {
 	uint32_t process;     /* row of profile.processes; by program the first of that name */
 	struct str_id thread; /* the name; STR_EMPTY by process */
@@ -36,13 +36,13 @@ struct leak {
 	/* Parts of it: when searched, nothing pointed to these, but something to those. */
 	struct tally lost, pointed_to;
 	uint64_t oldest_ns;  /* how long the oldest was alive at the end */
-	uint64_t late_bytes; /* what was added in the second half of the recording */
+	uint64_t late_bytes; /* added in the second half of the recording */
 };
 
 /*
- * What the selected processes had not freed when they, or the recording, ended; or at the moment
- * that is selected, as if that had been the end. A leak grows to the end; what is only kept was
- * mostly allocated early.
+ * The blocks of the selected processes that were not freed when these, or the recording, ended; or
+ * at the selected moment, as if that had been the end. Leaks grow until the end; blocks that are
+ * merely kept were mostly allocated early.
  */
 struct leaks {
 	const struct selection *selection; /* borrowed */
@@ -55,21 +55,21 @@ struct leaks {
 	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
 	struct tally total, lost, pointed_to;
-	/* The second half of the recording, or of what is left of it; and how long it is. */
+	/* The start and length of the second half of the recording, or of its selected part. */
 	uint64_t late_from_ns, late_ns;
 };
 
-/* What is asked for; zero-initialised is all, by process. */
+/* The request; zero-initialised is all, by process. */
 struct leaks_request {
 	enum leaks_by by;
 	uint64_t min_age_ns; /* younger blocks are left out at the end: they may be in use */
-	uint64_t depth;	     /* stacks are told apart by so many levels from the leaf on; 0: all */
+	uint64_t depth;	     /* stacks differ only in this many levels from the leaf on; 0: all */
 };
 
 struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request);
 /* The levels to show of a leak: list is replaced by them, root first. */
 void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level_list *list);
-/* Have views tell what of it is lost: most lost bytes first. */
+/* Have views report the lost part of each leak, most lost bytes first. */
 void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);
 

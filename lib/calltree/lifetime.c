@@ -4,13 +4,13 @@
 #include "base/clock.h"
 #include "profile/heap_lives.h"
 
-/* What a decade ends before. */
+/* The exclusive end of each decade. */
 static const uint64_t ends_ns[LIFETIME_DECADES - 1] = {
 	NS_PER_US,	10 * NS_PER_US,	 100 * NS_PER_US, NS_PER_MS,
 	10 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_SEC,	  10 * NS_PER_SEC,
 };
 
-/* What lives the longest at least does so for certain. */
+/* A known part of a life that reaches the longest decade decides even an uncertain one. */
 enum lifetime lifetime_of(const struct heap_life *life)
 {
 	int decade = LIFETIME_SHORTEST;

@@ -8,8 +8,8 @@
 struct heap_life;
 
 /*
- * How long blocks of memory live, in decades: less than 1 us, to 10 us, ... to 10 s, and longer;
- * behind these, those that are not freed, and those of which realloc() hides how long.
+ * How long blocks of memory live, in decades: less than 1 us, to 10 us, ... to 10 s, and longer.
+ * After these come blocks that are not freed, and those whose lifetime realloc() hides.
  */
 #define LIFETIME_DECADES 9
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks over samples, or over blocks of memory, with what they weigh in a metric. */
+/* Walks over samples, or over blocks of memory, with their weights in a metric. */
 #include "calltree/observe.h"
 
 #include <math.h>
@@ -91,7 +91,10 @@ static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 	return true;
 }
 
-/* Where and when a block was allocated, or freed. Of what is not known of that it is the former. */
+/*
+ * The place and time of a block's freeing for METRIC_FREED, else of its allocation. If the freeing
+ * thread is unknown, the allocating one takes its place.
+ */
 static struct sample site_of(const struct observation_walk *walk,
 			     const struct profile_allocation *row)
 {
@@ -148,7 +151,9 @@ static void weigh_block(struct observation_walk *walk, uint32_t index, struct ob
 	out->known = weight.exact ? out->weight : min_u64(seen, out->weight);
 }
 
-/* What is not known to be of the metric, or where it would be, is no part of it, but counted. */
+/*
+ * Count a block in walk->unknown rather than in the metric if its life or freeing stack is unknown.
+ */
 static bool is_known(struct observation_walk *walk, const struct observation *observation)
 {
 	bool is = true;

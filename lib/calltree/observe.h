@@ -8,8 +8,8 @@
 #include "profile/heap_lives.h"
 
 /*
- * Walks over the selected observations of a metric. Numbers of blocks and bytes are not whole:
- * what is rounded off of one goes to the next, so that sums are right.
+ * Walks over the selected observations of a metric. Numbers of blocks and bytes are fractions: each
+ * rounding error is carried to the next observation, so that sums are right.
  */
 struct observation_walk {
 	const struct selection *selection; /* borrowed */
@@ -20,8 +20,8 @@ struct observation_walk {
 	struct heap_estimate estimate; /* the rest: of memory */
 	struct heap_lives lives;       /* empty until they are asked for */
 	/*
-	 * Of METRIC_TEMPORARY what may be, were it known how long it lived; of METRIC_FREED what
-	 * was, were it known by whom.
+	 * Weight that may belong: the lifetime is unknown (METRIC_TEMPORARY), or the freeing stack
+	 * (METRIC_FREED).
 	 */
 	struct tally unknown;
 	size_t next;
@@ -35,7 +35,7 @@ void observation_walk_release(struct observation_walk *walk);
 /* The next one, perhaps of no weight; false at the end. */
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
 
-/* Of memory: struct tally's `fixed` for the whole. */
+/* For metrics of memory: struct tally's `fixed` for the whole. */
 double observation_walk_fixed(const struct observation_walk *walk);
 
 /* The lives of the blocks, whichever metric of memory it is. Borrowed from the walk. */

@@ -26,7 +26,7 @@ void pairs_release(struct pairs *pairs);
 uint32_t pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint64_t amount);
 /* By a, and of each the largest amount first. */
 void pairs_sort(struct pairs *pairs);
-/* Those of `a`, of sorted ones; borrowed. */
+/* The pairs with this `a`, which must be sorted; borrowed. */
 const struct pair *pairs_of(const struct pairs *pairs, uint32_t a, size_t *nr);
 
 #endif

@@ -16,8 +16,10 @@ struct patterns {
 	size_t nr;
 };
 
-/* With `ids` a pattern of digits alone is an id. ERR_INVALID on a bad expression; release it then,
- * too. */
+/*
+ * With `ids`, a pattern of digits only is an id. ERR_INVALID on a bad expression; release it then,
+ * too.
+ */
 int patterns_compile(struct patterns *out, const char *const *texts, size_t nr, bool ids,
 		     struct err *err);
 void patterns_release(struct patterns *patterns);

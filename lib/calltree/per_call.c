@@ -119,7 +119,7 @@ static void add_share(const struct pass *pass, struct tally *tally, const struct
 	tally_add(tally, &part);
 }
 
-/* What a sample has outside of the window of a key, once however often it is in the stack. */
+/* Add the part of a sample outside a key's window, once even if the key recurs in the stack. */
 static void look_at_key(struct pass *pass, const struct sample *sample, uint64_t begin_ns,
 			uint32_t key)
 {

@@ -10,8 +10,8 @@
 struct weights;
 
 /*
- * The time that a call of a function takes in the mean, with all that it calls: what the samples
- * say of its time, divided by its exact count. Recursive calls count one by one.
+ * The mean time of a call of a function, with all its callees: its time according to samples,
+ * divided by its exact count. Recursive calls count one by one.
  */
 struct per_call {
 	double ns, ci_ns; /* ci_ns: half the width of its 95% confidence interval */
@@ -20,15 +20,15 @@ struct per_call {
 /* False where there is none: no call was counted, nothing sampled, or the metric is not a time. */
 bool per_call_of(const struct weights *weights, const struct tally *called, uint64_t calls,
 		 struct per_call *per_call);
-/* The same of another total, as that of several runs. */
+/* As above for another total, such as that of several runs. */
 bool per_call_of_total(enum metric metric, const struct tally *total, const struct tally *called,
 		       uint64_t calls, struct per_call *per_call);
 
 /*
- * By key of struct counts, a label or that of a line: of the time in which the function is in the
- * stack other than inlined, or the line in any way, what counts do not cover: before its calls
- * began to be counted, or in processes where they were not. The caller frees it. NULL if nothing
- * was counted.
+ * By key of struct counts (a label or the key of a line): the time that the counts do not cover,
+ * before calls began to be counted or in processes where they were not. It is part of the time in
+ * which the function is in the stack other than inlined, or the line in any way. The caller frees
+ * the array. NULL if nothing was counted.
  */
 struct tally *per_call_uncovered(const struct weights *weights);
 

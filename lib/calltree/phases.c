@@ -27,7 +27,7 @@ struct phases *phases_new(const struct profile *profile)
 		phases->phases[i + 1] = (struct phase){.from_ns = profile->marks[i].time_ns,
 						       .to_ns = i, /* ties keep their order */
 						       .text = profile->marks[i].text};
-	/* Those of merged recordings follow each other. */
+	/* Merged recordings have their marks one recording after the other. */
 	qsort(phases->phases + 1, profile->nr_marks, sizeof(*phases->phases), by_time);
 	for (size_t i = 0; i < phases->nr; i++)
 		phases->phases[i].to_ns =

@@ -15,7 +15,7 @@ struct phase {
 	struct str_id text;	 /* of the mark that it begins with; STR_EMPTY of the first phase */
 };
 
-/* All of them, in the order of time. The first is what is before all marks. */
+/* All phases in the order of time. The first one precedes all marks. */
 struct phases {
 	struct phase *phases; /* owned */
 	size_t nr;	      /* one more than there are marks */

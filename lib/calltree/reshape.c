@@ -26,7 +26,7 @@ struct reshaper {
 	struct index_set variant_set;
 	struct stack_id *stacks; /* by stack_id of the original; in those of the result */
 	bool *inside;		 /* by the same: it has a level in focus */
-	struct stack_id hidden;	 /* for those of which nothing is left */
+	struct stack_id hidden;	 /* for stacks without any remaining level */
 };
 
 static bool is_hidden(const struct reshaper *reshaper, uint32_t level)
@@ -96,7 +96,7 @@ static bool variant_equal(const void *owner, uint32_t index, const void *key)
 	return have->frame == want->frame && have->from == want->from;
 }
 
-/* The frame whose first level is number `from` of that one, or VARIANT_GONE. */
+/* The variant of a frame that begins with its level number `from`, or VARIANT_GONE. */
 static uint32_t variant_of(struct reshaper *reshaper, uint32_t frame, uint32_t from)
 {
 	struct variant variant = {.frame = frame, .from = from, .id = VARIANT_GONE};
@@ -182,7 +182,7 @@ static struct stack_id stack_of(const struct reshaper *reshaper, struct stack_id
 	return reshaper->stacks[stack.v];
 }
 
-/* What is missing at the root is not missing behind a function in focus. */
+/* Stacks that begin at a function in focus lack no callers. */
 static uint8_t end_of(const struct reshaper *reshaper, struct stack_id stack, uint8_t end)
 {
 	if (!reshaper->focus || stack.v == STACK_EMPTY.v ||

@@ -18,9 +18,9 @@ struct reshaped {
 };
 
 /*
- * `focus` and `hide` are by label, or NULL. With a focus stacks begin with the outermost level that
- * is in it, and those without any are empty, as those are that were not taken. Hidden levels are
- * left out of what remains; where nothing else does, there is LABEL_HIDDEN.
+ * `focus` and `hide` are by label, or NULL. With a focus, stacks begin with their outermost level
+ * in focus, and stacks without one are empty, like those that were not taken. Hidden levels are
+ * then left out; a stack with no other levels becomes LABEL_HIDDEN.
  */
 struct reshaped *reshaped_new(const struct expansion *from, const bool *focus, const bool *hide);
 void reshaped_free(struct reshaped *reshaped);

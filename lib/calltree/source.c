@@ -92,7 +92,7 @@ static struct source_line *find_line(const struct source *source, struct str_id 
 		       compare_source_lines);
 }
 
-/* Lines that were counted are there even if no sample has met them. */
+/* Counted lines are listed even without any sample. */
 static void append_counted_lines(struct source *source)
 {
 	const struct counts *counts = source->weights->counts;
@@ -262,7 +262,7 @@ const struct source_line *source_find_line(const struct source *source,
 	return NULL;
 }
 
-/* The span of a label, made when the label is first met; a definition opens it. */
+/* The span of a label, made at its first place; a definition extends it upwards. */
 static struct source_span open_span(const struct expansion *expansion, const struct place *place)
 {
 	const struct function *function = label_function(expansion, place->label);

@@ -14,16 +14,15 @@ struct per_call;
 struct weights;
 
 /*
- * What each line of source cost: what annotated source shows. A line's self is that
- * of samples whose innermost level stands on it, inlined code thus being charged to
- * the line it was written on; its total that of samples with the line anywhere in
- * their stack.
+ * The cost of each line of source, for annotated source. A line's self is that of samples whose
+ * innermost level is on it, so inlined code is charged to the line it was written on; its total is
+ * that of samples with the line anywhere in their stack.
  */
 struct source_line {
 	struct str_id file;
 	uint32_t line;
 	struct tally self, total;
-	uint32_t first_site, nr_sites; /* of source.sites: what was inlined here */
+	uint32_t first_site, nr_sites; /* of source.sites: functions inlined here */
 	/*
 	 * Were calls counted: those of the function that is defined here, else those written here?
 	 * called is the time that belongs to them: of the function, or of the line.
@@ -73,9 +72,9 @@ struct source_span {
 };
 
 /*
- * Where the functions whose labels are set in `wanted` stand: from the line of the
- * definition, where known, to the last line that was seen. *spans belongs to the
- * caller; the number of spans is returned.
+ * The spans of the functions whose labels are set in `wanted`: from the line of the definition,
+ * where known, to the last line with a sample. *spans belongs to the caller; the number of spans is
+ * returned.
  */
 size_t source_find_spans(const struct source *source, const bool *wanted,
 			 struct source_span **spans);

@@ -130,8 +130,8 @@ static double one_by_samples(const struct tally *whole)
 }
 
 /*
- * u is what a block stands for beside itself, as those that may have been missed do in the mean. A
- * part that is nearly all that a known total fixes may still lack as many as none was met of.
+ * `one` is the mean estimate beyond a recorded block, as for blocks that may have been missed. Even
+ * a part that is nearly all of a known total may lack a few such blocks.
  */
 static double half_by_blocks(double variance, const struct tally *part)
 {
@@ -144,12 +144,12 @@ static double half_by_blocks(double variance, const struct tally *part)
 	return z_95 * sqrt(fmax(variance * (1 + few / part->square), few));
 }
 
-/* Of memory: the numbers of the part and of the rest are estimates that are independent. */
+/* For metrics of memory: the part and the rest are independent estimates. */
 static double interval_of_blocks(const struct tally *part, const struct tally *whole)
 {
 	double share = tally_percent(part, whole) / 100, rest = 1 - share;
 	double outside = fmax(whole->square - part->square, 0);
-	/* Of the difference between the part and its share of the whole. */
+	/* The variance of the difference between the part and its share of the whole. */
 	double variance = rest * rest * part->square + share * share * outside;
 	double common = part->square - share * whole->square;
 

@@ -7,7 +7,7 @@
 
 #include "profile/profile.h"
 
-/* A sum over samples in one metric, with what its confidence interval needs. */
+/* A sum over samples in one metric, with the sums that its confidence interval needs. */
 struct tally {
 	uint64_t weight;  /* in the unit of the metric */
 	uint64_t samples; /* observations that carry some of the weight */
@@ -15,40 +15,41 @@ struct tally {
 	uint64_t known;	  /* of the weight: facts, not estimates */
 	double blocks;	  /* of metrics of memory */
 	/*
-	 * Of a whole in such a metric: how much of the variance of all blocks the exact totals
-	 * fix (profile/heap_estimate.h); 0: none.
+	 * For a whole in a metric of memory: how much of the variance of all blocks the exact
+	 * totals fix (profile/heap_estimate.h); 0: none.
 	 */
 	double fixed;
 };
 
 /*
- * What a view sums up, whatever the metric: a sample of a thread with its weight in time, or a
- * recorded block with what it stands for in memory, in the form of a sample without times.
+ * A unit that views sum up in any metric: a sample of a thread with its weight in time, or a
+ * recorded block with the memory it represents, in the form of a sample without times.
  */
 struct observation {
 	struct sample sample;
 	uint64_t weight;
 	uint64_t known; /* of the weight: a fact, not an estimate */
-	double square;	/* of what is estimated, summed over the observations it stands for */
-	double blocks;	/* of memory; 0 of time */
-	uint32_t row;	/* of profile.heap.allocations; of memory alone */
+	/* variance of the estimated part, summed over the observations it represents */
+	double square;
+	double blocks; /* for memory; 0 for time */
+	uint32_t row;  /* of profile.heap.allocations; for memory only */
 };
 
 /*
- * Add one sample. One of a thread that is blocked without an observation of its own is known, not
- * estimated: it is what was confirmed to be the sleep seen before, or to be in the same place. All
- * other time off the CPU is of the sleep that was seen at its end only by chance. What came after
- * the last sample of a thread that ran counts as a guess like any other.
+ * Add one sample. A sample of a blocked thread without an observation of its own is known, not
+ * estimated: it continues a confirmed sleep, or the thread stayed in the same place. Other time off
+ * the CPU belongs to the sleep sampled at its end only by chance. The time after the last sample of
+ * a thread that ran counts as an estimate like any other.
  */
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric);
-/* What tally_add_sample() would add of a sample. */
+/* The amounts that tally_add_sample() would add for a sample. */
 void observe_sample(struct observation *observation, const struct sample *sample,
 		    enum metric metric);
-/* The same where the observation has the sample: the rest of it. */
+/* As observe_sample(), for the sample already in the observation. */
 void observation_weigh(struct observation *observation, enum metric metric);
 void tally_add_observation(struct tally *tally, const struct observation *observation);
 void tally_add(struct tally *tally, const struct tally *other);
-/* A part of it: `share` of what it weighs, with as many samples as are rounded down. */
+/* A part of it: `share` of its weight, and as many of its samples, rounded down. */
 struct tally tally_scaled(const struct tally *tally, double share);
 /* Take away a part of it. */
 void tally_subtract(struct tally *tally, const struct tally *part);
@@ -57,22 +58,22 @@ void tally_subtract(struct tally *tally, const struct tally *part);
 double tally_percent(const struct tally *part, const struct tally *whole);
 
 /*
- * Half the width of the 95% confidence interval of that percentage, in
- * percentage points, for samples as independent observations.
+ * Half the width of the 95% confidence interval of that percentage, in percentage points, for
+ * samples as independent observations.
  *
  * With weights w, total T = sum of w, S the sum of w^2 over all samples and S_in over
- * those in the part, and p the share of the part, the variance is the larger of
+ * those in the part, and p the share of the part, the variance V is the larger of
  *	p (1 - p) S / T^2	and	((1 - p)^2 S_in + p^2 (S - S_in)) / T^2:
- * the binomial one, and that of a ratio, which knows whether heavy samples are in the part
+ * the binomial one, and that of a ratio, which depends on whether heavy samples are in the part
  * or outside it. Wilson's correction with the effective number of samples n keeps it
  * honest near 0 and 100%:
  *	half = z * sqrt(V + z^2 / (4 n^2)) / (1 + z^2 / n), z = 1.96.
- * n is T^2 / S, and no more than the number of observations times the square of the share of T that
- * is not known: time without a stack is no evidence. At least 0.1, but 0 where all is known; 100
+ * n is T^2 / S, and at most the number of observations times the square of the estimated share of T:
+ * time without a stack is no evidence. The result is at least 0.1, but 0 where all is known; 100
  * when there is no sample to judge by.
  *
- * Blocks of memory are recorded with chances that are known, so that the second variance holds
- * alone, less what the exact totals fix of it.
+ * Blocks of memory are recorded with known chances, so only the second variance applies to them,
+ * less the part that the exact totals fix.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
 
@@ -83,10 +84,11 @@ uint64_t tally_blocks(const struct tally *tally);
 bool tally_is_exact(const struct tally *tally);
 
 /*
- * Half the width of the 95% confidence interval of the weight itself, of metrics of memory. That is
- * z * sqrt(V (1 + z^2 u^2 / (4 S_in))), which for blocks of one size is Wilson's for their number:
- * V, S_in less what is fixed, would be too small where few blocks were met. It is z^2 u / 2 at
- * least: as many may lack in a part that is nearly all of a known total.
+ * Half the width of the 95% confidence interval of the weight itself, for metrics of memory: z *
+ * sqrt(V (1 + z^2 u^2 / (4 S_in))), which for blocks of one size is Wilson's for their number. u is
+ * the mean estimate beyond a recorded block. V, S_in less the fixed part, would be too small for
+ * few recorded blocks. The result is at least z^2 u / 2, as a part that is nearly all of a known
+ * total may lack that much.
  */
 double tally_error(const struct tally *part, const struct tally *whole);
 

@@ -45,7 +45,7 @@ static struct tree_way descend(struct planter *planter, struct tree_way way, uin
 	return way;
 }
 
-/* All stacks whose walk ended in one way, below the node that stands for it. */
+/* Add all stacks whose walk ended in one way below the node for that end. */
 static void plant_stacks(struct planter *planter, uint32_t end, uint32_t top)
 {
 	const struct weights *weights = planter->tree->weights;
@@ -131,7 +131,7 @@ static struct tree *plant_all_callees(const struct weights *weights, const bool 
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
 	cleanup_free bool *needed = needed_stacks(weights, ANY_END);
-	/* At TREE_ROOT: no wanted function was met yet. */
+	/* TREE_ROOT until a wanted function is found. */
 	cleanup_free struct tree_way *ways = xcalloc(nr, sizeof(*ways));
 	struct stack_weight sum;
 
@@ -185,8 +185,8 @@ static void plant_callers(struct planter *planter, uint32_t stack, const bool *w
 }
 
 /*
- * By stack: the stack on its callers' side at whose frame the outermost wanted
- * function is met; 0 where none is. The caller frees it.
+ * By stack: the ancestor whose frame has the outermost wanted function; 0: there is none. The
+ * caller frees the array.
  */
 static uint32_t *find_wanted(const struct expansion *expansion, const bool *wanted)
 {

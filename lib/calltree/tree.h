@@ -27,7 +27,7 @@ struct tree_node {
 	 * function that the tree is of; farther up nothing is said.
 	 */
 	bool counted;
-	/* Of a folded tree: in how many levels, one calling the next, it is at most. */
+	/* Folded trees: the longest run of levels, each calling the next, in this node. */
 	uint32_t repeats;
 	bool shared; /* calls are not those of this place alone, and cannot be divided */
 	uint64_t calls;
@@ -46,21 +46,20 @@ struct tree {
 #define TREE_NO_LABEL UINT32_MAX
 
 /*
- * The whole profile from the roots down. Stacks whose walk did not reach the root
- * hang below a node that says why; time without a stack is a node by itself.
+ * The whole profile from the roots down. Stacks whose walk did not reach the root are below a node
+ * with the reason; time without a stack is a node by itself.
  */
 struct tree *tree_new(const struct weights *weights);
 
 /*
- * What the functions whose labels are set in `wanted` (by label id) call: one tree
- * below each, merged over all its callers. In recursion the outermost call counts.
+ * The callees of the functions whose labels are set in `wanted` (by label id): one tree below each
+ * function, merged over all its callers. In recursion the outermost call counts.
  */
 struct tree *tree_new_callees(const struct weights *weights, const bool *wanted);
 
 /*
- * Who calls them: below each wanted function its callers, below those theirs. A
- * node's total is the weight that came by this way; self is where the way ends,
- * at the root of a stack.
+ * The callers of the wanted functions: below each function its callers, below those theirs. A
+ * node's total is the weight that came by this path; its self is that of stacks whose root it is.
  */
 struct tree *tree_new_callers(const struct weights *weights, const bool *wanted);
 
@@ -68,9 +67,9 @@ struct tree *tree_new_callers(const struct weights *weights, const bool *wanted)
 struct tree_request {
 	const bool *callees_of, *callers_of; /* `wanted`, borrowed */
 	/*
-	 * As people read trees: a function that calls itself, however often, is one node, with all
-	 * that it calls in any depth below it. Its calls are those that others and itself make of
-	 * it.
+	 * Fold recursion, as people read trees: a function that calls itself, directly or not, is
+	 * one node, with its callees at any depth below it. Its calls are those by others and by
+	 * itself.
 	 */
 	bool is_folded;
 };

@@ -27,7 +27,7 @@ static uint32_t plant_unsampled(struct planter *planter, uint32_t parent, uint32
 	return node;
 }
 
-/* Below a function: what it calls. */
+/* Add the callees below a function. */
 static void plant_callees(struct planter *planter, uint32_t node)
 {
 	const struct counts *counts = planter->tree->weights->counts;
@@ -44,8 +44,8 @@ static void plant_callees(struct planter *planter, uint32_t node)
 }
 
 /*
- * Functions that are asked for and were counted are there, sampled or not; in a tree of callers
- * with those who call them.
+ * Counted functions that match get a node even without samples; in caller trees, with their
+ * callers.
  */
 static void plant_wanted(struct planter *planter, const bool *wanted)
 {
@@ -117,7 +117,9 @@ static uint32_t plant_without_samples(struct planter *planter, uint32_t label)
 	return plant_unsampled(planter, top, label);
 }
 
-/* What is nowhere in the tree so far: who makes counted calls, then what was called. */
+/*
+ * Add counted functions that have no node yet: callers with their callees, then called functions.
+ */
 static void plant_rest(struct planter *planter)
 {
 	const struct counts *counts = planter->tree->weights->counts;
@@ -138,7 +140,7 @@ static void plant_rest(struct planter *planter)
 	places_release(&places);
 }
 
-/* As counts name it. */
+/* The callee as counts identify it. */
 static uint32_t callee_of(const struct tree *tree, const struct tree_node *node)
 {
 	const struct expansion *expansion = tree->weights->selection->expansion;
@@ -157,8 +159,8 @@ static uint64_t calls_of_itself(const struct tree *tree, const struct tree_node 
 }
 
 /*
- * By the caller, or else all calls of the function. What a function calls in another place of the
- * tree, or is called elsewhere, is in the same count.
+ * Set the calls by the parent, or else all calls of the function. One count covers all places in
+ * the tree where the function calls, or is called.
  */
 static void count_nodes(struct tree *tree, const struct places *places, bool of_callees)
 {

@@ -82,7 +82,9 @@ static void group_siblings(const struct tree *tree, uint32_t *begins, uint32_t *
 			begins[tree->nodes[id].parent + 2]++;
 	for (size_t i = 2; i < tree->nr + 2; i++)
 		begins[i] += begins[i - 1];
-	/* begins[p + 1] runs from the first place of p's children to behind their last. */
+	/*
+	 * begins[p + 1] advances from the first place of p's children to the one after their last.
+	 */
 	for (uint32_t id = 1; id < tree->nr; id++)
 		if (is_linked(&tree->nodes[id]))
 			list[begins[tree->nodes[id].parent + 1]++] = id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this room share about trees. */
+/* Trees: functions shared by the files of this room. */
 #ifndef PROFC_CALLTREE_TREE_PRIV_H
 #define PROFC_CALLTREE_TREE_PRIV_H
 
@@ -34,8 +34,8 @@ void planter_go(struct planter *planter, struct tree_way *way, const struct leve
 struct tree *planter_finish(struct planter *planter);
 
 /*
- * Give the nodes their counts, and counted calls that no sample has met nodes. `wanted`, by label:
- * the functions that a tree of callers or callees is of; NULL: the whole tree.
+ * Set the counts of nodes, and add nodes for counted calls without samples. `wanted`, by label: the
+ * functions at the top of a tree of callers or callees; NULL: the whole tree.
  */
 void tree_count_calls(struct planter *planter, const bool *wanted);
 

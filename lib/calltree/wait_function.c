@@ -42,8 +42,8 @@ static bool is_system_source(const char *file)
 }
 
 /*
- * Names that a language keeps for itself, or that are in the packages of its runtime: of what is
- * inlined or linked in, and whose source is not known.
+ * Names that a language reserves, or that are in the packages of its runtime: for functions without
+ * known source that are inlined or linked in.
  */
 static bool is_of_language(const char *name)
 {
@@ -54,7 +54,7 @@ static bool is_of_language(const char *name)
 	return starts_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* What waits in a C library, for programs that have it linked in. */
+/* Waiting functions of a C library, for programs that have it linked in. */
 static bool is_library_function(const char *name)
 {
 	static const char *const prefixes[] = {"_",    "pthread_", "sem_",  "futex_",  "lll_",
@@ -137,7 +137,7 @@ uint32_t *wait_functions_of_stacks(const struct expansion *expansion)
 	for (uint32_t label = 0; label < expansion->nr_labels; label++)
 		judge(expansion, label, &waits[label], &is_linked[label]);
 	found[STACK_EMPTY.v] = linked_in[STACK_EMPTY.v] = WAIT_FUNCTION_NONE;
-	/* Callers come first. What calls the leaf is the same whatever that is. */
+	/* Callers come first, so the parent's result is known. */
 	for (uint32_t id = 1; id < nr; id++) {
 		struct frame_id frame = stack_trie_frame(trie, (struct stack_id){id});
 		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;

@@ -10,10 +10,10 @@ struct expansion;
 #define WAIT_FUNCTION_NONE UINT32_MAX
 
 /*
- * By stack_id, the label of the wait function: the innermost one that is not of the C library, of
- * what is like it (loader, threads, runtimes of C++ and Rust and the headers of these) or of the
- * kernel. WAIT_FUNCTION_NONE where there is none, as in stacks that are truncated. In a program
- * with a C library linked in, that is known by the names of functions. The caller frees the array.
+ * By stack_id, the label of the wait function: the innermost one outside the C library, similar
+ * code (loader, threads, runtimes of C++ and Rust and the headers of these) and the kernel.
+ * WAIT_FUNCTION_NONE where there is none, as in stacks that are truncated. In a program with a C
+ * library linked in, its functions are recognised by name. The caller frees the array.
  */
 uint32_t *wait_functions_of_stacks(const struct expansion *expansion);
 

@@ -13,7 +13,7 @@
 /* Sums in the making: most stacks of a profile are only callers of others, and have none. */
 struct sums {
 	struct weights *weights;
-	struct stack_weight *rows; /* in the order in which they are met */
+	struct stack_weight *rows; /* in order of first occurrence */
 	size_t nr, cap;
 	/* By how the walk ended, then by stack_id: one more than the row; NULL: none ended so. */
 	uint32_t *row_of[STACK_END_COUNT];

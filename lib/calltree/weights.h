@@ -12,7 +12,7 @@ struct count_moment;
 struct counts;
 struct selection;
 
-/* What the samples of one stack weigh whose walks ended in one way. */
+/* The weight of one stack's samples whose walks ended in the same way. */
 struct stack_weight {
 	struct stack_id stack;
 	uint32_t end; /* enum stack_end */
@@ -32,17 +32,17 @@ struct weights {
 	struct tally unattributed; /* without a stack of its time */
 	struct tally no_stack;	   /* sampled, but no stack could be taken */
 	struct tally truncated;	   /* has a stack that does not reach the root */
-	struct tally elided;	   /* has a stack whose middle is elided */
+	struct tally elided;	   /* has a stack with an elided middle */
 	struct tally
 		unknown; /* not in the total: may be of the metric, see struct observation_walk */
 	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
-	/* Those with some weight, by id, so that callers come first, then by end. Owned. */
+	/* Stacks with some weight, by id, so that callers come first, then by end. Owned. */
 	struct stack_weight *stacks;
 	size_t nr_stacks;
 };
 
 struct weights *weights_new(const struct selection *selection, enum metric metric);
-/* The same, with counts since a moment: for a recording that is being made. NULL: all counts. */
+/* As weights_new(), with counts since a moment, for a recording in progress. NULL: all counts. */
 struct weights *weights_new_since(const struct selection *selection, enum metric metric,
 				  const struct count_moment *since);
 void weights_free(struct weights *weights);

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-/* Of Student's t, by degrees of freedom from one on: 97.5% of it is below. */
+/* The 97.5% quantiles of Student's t, by degrees of freedom from 1 on. */
 static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
 				   2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
 				   2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
@@ -25,7 +25,7 @@ static double quantile(double freedom)
 	return z + (z * z * z + z) / (4 * floor(freedom));
 }
 
-/* The variance of the values, of which there are two at least. */
+/* The variance of at least two values. */
 static double variance(const double *values, size_t nr)
 {
 	double mean = 0, sum = 0;
