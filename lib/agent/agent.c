@@ -27,12 +27,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-/* What may wait for an agent that reads slowly: some 80,000 rows. */
+/* Pending data for an agent that reads slowly: some 80,000 rows. */
 #define STREAM_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define PATIENCE_NS	 (5 * NS_PER_SEC)
-/* It is woken for so much while more is put: all of a second may be more than can wait. */
+/* Wake the thread after this much: all rows of a second may exceed the limit. */
 #define BURST_BYTES ((size_t)256 * 1024)
-/* How often is asked whether it has ended where there are no pidfds. */
+/* Without pidfds, check this often whether the agent has ended. */
 #define ASK_MS 100
 
 struct agent {
@@ -45,10 +45,11 @@ struct agent {
 	int input_fd; /* the thread's: where the agent's standard input comes from; -1: closed */
 	int wake_fd;
 	int over_fd;
-	struct agent_lines *lines; /* owned: of who looks, as is the next */
-	size_t nr_put;		   /* bytes since the thread was woken */
+	/* owned; used by the collector's thread only, like the next member */
+	struct agent_lines *lines;
+	size_t nr_put; /* bytes since the thread was woken */
 	struct agent_stream stream;
-	int status; /* as of waitpid(2), once has_ended */
+	int status; /* as from waitpid(2), once has_ended */
 	_Atomic bool has_ended;
 	_Atomic bool is_ending;
 	_Atomic bool is_given_up;
@@ -61,7 +62,7 @@ static _Noreturn void run_command(const struct agent_options *options, int input
 {
 	/* Or Ctrl-C would end it before it has the rest. */
 	setpgid(0, 0);
-	/* What it leaves behind is not taken for an orphan of the command that is recorded. */
+	/* The processes that it leaves are not taken for orphans of the recorded command. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (input == STDIN_FILENO)
 		fcntl(input, F_SETFD, 0);
@@ -87,7 +88,7 @@ static int start_process(struct agent *agent)
 	agent->input_fd = ends[1];
 	if (agent->pid < 0)
 		return err_start(&agent->failure, "cannot start the agent");
-	/* Of our end alone: that of the agent waits as it is used to. */
+	/* Set our end only: the agent's end keeps blocking, as programs expect. */
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	agent->pid_fd = (int)syscall(SYS_pidfd_open, agent->pid, 0);
 	return 0;
@@ -166,7 +167,7 @@ static void wait_for_end(const struct agent *agent)
 	take_wakes(agent);
 }
 
-/* One that has closed its input, or has read all that there will be, is only waited for. */
+/* If the agent has closed its input, or has read everything at the end, just wait for its exit. */
 static enum stream_state feed(struct agent *agent, bool is_ending, bool *has_moved)
 {
 	struct pollfd input = {.fd = agent->input_fd};
@@ -189,7 +190,7 @@ static void attend(struct agent *agent)
 	enum stream_state state = STREAM_EMPTY;
 
 	while (!note_end(agent) && !agent->is_given_up) {
-		/* Asked before writing: what was put before the end is then all written. */
+		/* Read this before writing: then all lines from before the end are written. */
 		bool is_ending = agent->is_ending;
 		bool has_moved = is_ending && until_ns == UINT64_MAX;
 		uint64_t now_ns = clock_monotonic_ns();
@@ -214,7 +215,7 @@ static void *agent_main(void *argument)
 	bool has_started;
 	sigset_t all;
 
-	/* A pipe that nobody reads is an error of write(2). */
+	/* Without a reader write(2) then fails with EPIPE. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	has_started = start_process(agent) == 0;
@@ -231,7 +232,7 @@ static void *agent_main(void *argument)
 	return NULL;
 }
 
-/* --- whoever records --- */
+/* --- the recording's side --- */
 
 static bool put(void *context, const struct buf *lines, bool is_row)
 {

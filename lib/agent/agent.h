@@ -11,9 +11,9 @@ struct err;
 struct profile;
 
 /*
- * A program of the user's that follows a recording: it is told of everything that comes into the
- * profile, as lines of JSON on its standard input (man/profc-agent.5), as fast as it reads them.
- * The recording never waits for it. What it does not read in time is lost to it, and counted.
+ * A program of the user's that follows a recording: it gets everything that enters the profile, as
+ * lines of JSON on its standard input (man/profc-agent.5), as fast as it reads them. The recording
+ * never waits for it. Rows that it does not read in time are lost to it, and counted.
  */
 struct agent;
 
@@ -36,27 +36,28 @@ struct agent *agent_start(const struct agent_options *options, struct err *err);
 pid_t agent_pid(const struct agent *agent);
 
 /*
- * Tell it what is new: all samples of the profile, and what has come to or changed in its other
- * tables. One thread at a time. Never waits. Context: the agent.
+ * Send it the news: all samples of the profile, and additions to and changes in its other tables.
+ * One thread at a time. Never waits. Context: the agent.
  */
 void agent_look(void *context, const struct profile *profile);
 
 /* Readable once the agent has ended, or is not waited for any longer. */
 int agent_over_fd(const struct agent *agent);
-/* Has its process ended? *status as of waitpid(2). */
+/* Has its process ended? *status as from waitpid(2). */
 bool agent_has_ended(const struct agent *agent, int *status);
 
 /*
- * Nothing follows: the last line is put, and its standard input closed once it has read that. It is
- * not waited for any longer when it has read nothing for 5 s, or has not ended 5 s after it has
- * read all. Returns at once; agent_over_fd() tells when that is over.
+ * End the stream: put the last line, and close the agent's standard input once it has read that.
+ * Waiting ends when the agent has read nothing for 5 s, or has not ended 5 s after it has read all.
+ * Returns at once; agent_over_fd() reports the end of waiting.
  */
 void agent_end(struct agent *agent, const struct profile *profile);
 /* After that: it is not to be waited for any more. */
 void agent_give_up(struct agent *agent);
 /*
- * Wait for what agent_end() has begun; an agent that was not told to end is given up. It may run
- * on. Frees all; returns how many rows of the recording it has not taken. NULL: 0.
+ * Wait for the end that agent_end() has begun; without agent_end() the agent is given up. It may
+ * continue to run. Frees all; returns the number of the recording's rows that it has not taken.
+ * NULL: 0.
  */
 uint64_t agent_free(struct agent *agent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which rows are new, and what has to be told before them. */
+/* Finds new rows, and the definitions to send before them. */
 #include "agent/lines_priv.h"
 
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
-/* Which ids were told. Those beyond its end were not. */
+/* The ids that were sent. Those beyond its end were not. */
 struct told {
 	uint8_t *at; /* owned: 0 or 1 */
 	size_t nr, cap;
 };
 
-/* What is told again when it changes: processes and threads as they end or are renamed. */
+/* State that is sent again when it changes: processes and threads end or are renamed. */
 struct told_state {
 	bool is_told;
 	struct str_id name;
@@ -28,7 +28,7 @@ struct told_states {
 	size_t nr, cap;
 };
 
-/* Definitions of the lines that wait to be put: not told after all if they are refused. */
+/* Definitions in pending lines: unmarked again if the lines are refused. */
 struct undo {
 	struct told **tables; /* owned, as ids */
 	uint32_t *ids;
@@ -49,7 +49,7 @@ struct agent_lines {
 	struct told_states processes, threads;
 	uint32_t *jit_names; /* owned: by frame, its last row, counted from 1 */
 	size_t nr_jit_names, cap_jit_names;
-	uint64_t *calls; /* owned: by row of the counts, as told, one more: 0 is untold */
+	uint64_t *calls; /* owned: by row of the counts, the last calls sent plus 1; 0: none sent */
 	size_t nr_calls, cap_calls;
 	struct seen seen;
 };
@@ -181,7 +181,7 @@ static bool tell_thread(struct agent_lines *lines, const struct profile *profile
 	return true;
 }
 
-/* False: the outlet is full. Parents have smaller ids than their children, and are told first. */
+/* False: the outlet is full. Parents have smaller ids than their children, and are sent first. */
 static bool tell_tasks(struct agent_lines *lines, const struct profile *profile)
 {
 	if (!say_hello(lines, profile))
@@ -259,7 +259,7 @@ static bool has_room(struct agent_lines *lines, const struct profile *profile)
 	return false;
 }
 
-/* The same for one of a thread, which is told before. */
+/* As above for a row of a thread, which is sent before. */
 static bool may_tell(struct agent_lines *lines, const struct profile *profile,
 		     struct thread_id thread)
 {
@@ -300,7 +300,7 @@ static void look_at_allocations(struct agent_lines *lines, const struct profile 
 	}
 	lines->seen.nr_allocations = heap->nr_allocations;
 	for (size_t i = lines->seen.nr_freed; i < heap->nr_freed; i++) {
-		/* Of a block that was lost nothing more is told. */
+		/* Frees of blocks that were lost are not sent. */
 		if (!is_told(&lines->allocations, heap->freed[i]) || !has_room(lines, profile))
 			continue;
 		if (heap->allocations[heap->freed[i]].freed_end)
@@ -331,7 +331,7 @@ static void look_at_moments(struct agent_lines *lines, const struct profile *pro
 	lines->seen.nr_marks = profile->nr_marks;
 }
 
-/* These are told as they stand: one that is not taken is told the next time. */
+/* These are sent with their current values: a row that is not taken is sent the next time. */
 static void look_at_counts(struct agent_lines *lines, const struct profile *profile)
 {
 	const struct profile_probes *probes = &profile->probes;

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-/* How exactly is known what of the last ones was read: a pipe holds as much. */
+/* The unit for counting rows that were read; a pipe holds as much. */
 #define CHUNK_BYTES ((size_t)64 * 1024)
 
 struct stream_chunk {
@@ -73,7 +73,7 @@ static void tell_losses(struct agent_stream *stream)
 	buf_release(&line);
 }
 
-/* With the lock. */
+/* Call this with the lock held. */
 static bool is_full(struct agent_stream *stream)
 {
 	if (stream->nr_bytes <= stream->max_bytes / 2)
@@ -135,9 +135,8 @@ uint64_t agent_stream_nr_lost(struct agent_stream *stream)
 }
 
 /*
- * A piece at a time, as who puts waits for the lock meanwhile: that is held because lines may be
- * put behind those that are being written. The pipe does not wait. Returns how many bytes were
- * taken.
+ * Write in pieces: writers block on the lock while we hold it, since they may append to the lines
+ * being written. The pipe does not block. Returns how many bytes were taken.
  */
 static ssize_t write_first(struct agent_stream *stream, int fd)
 {

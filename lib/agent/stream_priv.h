@@ -11,20 +11,19 @@ struct buf;
 struct stream_chunk;
 
 /*
- * What waits to be read by an agent: lines that one thread puts and another one writes. Bounded;
- * putting never waits. Rows that found no room are counted, and the next lines that find some
- * begin with how many there were.
+ * Lines for an agent that one thread puts and another one writes. Bounded; putting never waits.
+ * Rows that find no room are counted, and the next lines that find some begin with that count.
  */
 struct agent_stream {
 	size_t max_bytes;
 	pthread_mutex_t lock;	    /* of all that follows */
-	struct stream_chunk *first; /* owned, with those behind it */
+	struct stream_chunk *first; /* owned, with its successors */
 	struct stream_chunk *last;
 	size_t nr_bytes;    /* that wait */
 	bool is_full;	    /* until half of it is free, so that losses come in few pieces */
-	bool is_closed;	    /* nobody reads any more */
+	bool is_closed;	    /* the pipe has no reader any more */
 	uint64_t nr_lost;   /* rows, in all */
-	uint64_t nr_untold; /* of these, those after the last that was told */
+	uint64_t nr_untold; /* of these, those not yet reported to the agent */
 };
 
 void agent_stream_init(struct agent_stream *stream, size_t max_bytes);
@@ -32,7 +31,7 @@ void agent_stream_release(struct agent_stream *stream);
 
 /* Whole lines, the last of which is a row of the recording if `is_row`. False: there is no room. */
 bool agent_stream_put(struct agent_stream *stream, const struct buf *lines, bool is_row);
-/* The same for the last lines of all, for which there is always room. */
+/* As above for the very last lines, for which there is always room. */
 void agent_stream_put_last(struct agent_stream *stream, const struct buf *lines);
 bool agent_stream_is_full(struct agent_stream *stream);
 /* A row was not put. */
@@ -42,15 +41,15 @@ uint64_t agent_stream_nr_lost(struct agent_stream *stream);
 enum stream_state {
 	STREAM_EMPTY,  /* all was written */
 	STREAM_WAITS,  /* the pipe takes no more for now */
-	STREAM_CLOSED, /* nobody reads it */
+	STREAM_CLOSED, /* the pipe has no reader */
 };
 
 /*
- * Write what waits into a pipe that does not wait, with SIGPIPE blocked. *has_moved: something was
+ * Write pending lines into a non-blocking pipe, with SIGPIPE blocked. *has_moved: some bytes were
  * taken.
  */
 enum stream_state agent_stream_write(struct agent_stream *stream, int fd, bool *has_moved);
-/* Nobody will write any more: what waits is lost, and so is all that is put from now on. */
+/* No thread will write any more: pending and all later lines are lost. */
 void agent_stream_close(struct agent_stream *stream);
 
 #endif

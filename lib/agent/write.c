@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows as lines of JSON. There may be a hundred thousand a second: what is only numbers goes
- * straight into the buffer, and names of members and kinds need no escaping.
+ * Rows as lines of JSON. There may be a hundred thousand a second: numbers go straight into the
+ * buffer, and names of members and kinds need no escaping.
  */
 #include "agent/write_priv.h"
 

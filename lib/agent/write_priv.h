@@ -9,7 +9,7 @@
 
 struct buf;
 
-/* One line each: an object of JSON, and a newline. man/profc-agent.5 says what is in them. */
+/* One line each: an object of JSON, and a newline. man/profc-agent.5 defines their members. */
 
 #define AGENT_VERSION 1
 

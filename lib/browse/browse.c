@@ -82,7 +82,7 @@ static void drop_pages(struct browse *browse)
 	browse->head.is_made = false;
 }
 
-/* Are there notes? A recording that goes on has them at its end. */
+/* Are there notes? A live recording has them only at its end. */
 static bool find_notes(const struct browse *browse)
 {
 	const struct view view = {.columns = 80};
@@ -101,7 +101,7 @@ static int weigh(struct browse *browse, struct err *err)
 {
 	int status;
 
-	/* Pages refer to what is weighed. */
+	/* Pages refer to the old weights. */
 	drop_pages(browse);
 	status = browse_weighing_weigh(&browse->matter.weighing, &browse->matter.wishes,
 				       browse->matter.options.filter, err);
@@ -117,7 +117,7 @@ int browse_show(struct browse *browse, const struct browse_input *input, struct 
 	return weigh(browse, err);
 }
 
-/* Weigh it as is wished now; if that is not possible, say why, and wish what was before. */
+/* Weigh with new wishes; if that fails, show the reason and restore the former wishes. */
 static bool change(struct browse *browse, const struct browse_wishes *wishes)
 {
 	struct browse_wishes before = browse->matter.wishes;
@@ -257,7 +257,7 @@ static void open_source(struct browse *browse, uint32_t label)
 	free(wanted);
 }
 
-/* Of what is left, the functions. */
+/* Show the functions that the new filter leaves. */
 static void filter_functions(struct browse *browse, struct browse_wishes *wishes)
 {
 	wishes->by = BY_FUNCTION;
@@ -481,7 +481,7 @@ static bool matches(struct browse *browse, const struct page *page, size_t row)
 	return functions && label != FLAT_NONE && functions[label];
 }
 
-/* To the next row that matches, or the one before; false if there is none. */
+/* Go to the next row that matches, or the previous one; false if there is none. */
 static bool go_to_match(struct browse *browse, size_t from, bool backwards)
 {
 	struct page *page = page_shown(browse);
@@ -571,14 +571,14 @@ static void next_dimension(struct browse *browse)
 	struct browse_wishes *wishes = &browse->matter.wishes;
 
 	go_back_to_table(browse);
-	/* Older recordings do not have what threads waited for. */
+	/* Older recordings lack the objects that threads waited for. */
 	do
 		browse_wishes_next_dimension(wishes);
 	while (dimension_is_of_waits(wishes->by) && !profile->meta.knows_waits);
 	begin_table(browse);
 }
 
-/* A key that leads elsewhere, or changes what is shown. */
+/* A key that changes the page or the view. */
 static void take_command(struct browse *browse, int key)
 {
 	switch (key) {

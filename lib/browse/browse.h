@@ -15,8 +15,8 @@ struct err;
 struct view;
 
 /*
- * A profile to go around in: a table of what used most, from there to callers, callees, trees,
- * threads and source, by keys. It knows no terminal: keys go in, screens come out.
+ * A profile to navigate by keys: a table of the largest costs, and from there callers, callees,
+ * trees, threads and source. It uses no terminal: keys go in, screens come out.
  */
 struct browse;
 
@@ -24,20 +24,20 @@ struct browse *browse_new(const struct browse_options *options);
 void browse_free(struct browse *browse);
 
 /*
- * Look at a profile, at first or in place of the one before: what is selected and open stays so.
- * Nothing of what was borrowed before is used any more. Fails as selection_new() does.
+ * Show a profile, at first or in place of the one before: the selection and open nodes stay.
+ * Nothing borrowed before is used any more. Fails as selection_new() does.
  */
 int browse_show(struct browse *browse, const struct browse_input *input, struct err *err);
 /* Go to the callers and callees of a function, by its label. */
 void browse_open_function(struct browse *browse, uint32_t label);
-/* What is wished now. */
+/* The current wishes. */
 const struct browse_wishes *browse_wishes_of(const struct browse *browse);
-/* What is weighed now. Borrowed. */
+/* The current weighing. Borrowed. */
 const struct browse_weighing *browse_weighing_of(const struct browse *browse);
 
 /* Take a key: one of enum browse_key, or a byte. */
 void browse_key(struct browse *browse, int key);
-/* Is a line being typed, so that no key means what it does else? */
+/* Is a line being typed, so that keys are its text? */
 bool browse_is_typing(const struct browse *browse);
 /* Has the user quit? */
 bool browse_is_over(const struct browse *browse);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Draws what is shown: a heading, what can be done, and a page. */
+/* Draws the screen: a heading, hints about keys, and a page. */
 #include "browse/browse_priv.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "view/paragraph.h"
 #include "view/summary.h"
 
-/* Lines behind the first ones are lost. */
+/* Drop all lines after the first `nr_lines`. */
 static void cut_lines(struct buf *text, size_t nr_lines)
 {
 	size_t at = 0;
@@ -28,7 +28,7 @@ static void cut_lines(struct buf *text, size_t nr_lines)
 /* A screen of fewer lines has one of headings only, the first. */
 #define LINES_OF_HEADS 12
 
-/* The heading of what is weighed, which is made once for a width. */
+/* The heading, which is made once for a width. */
 static void print_head(struct browse *browse, const struct view *view, size_t nr_lines,
 		       struct sink *sink)
 {
@@ -51,7 +51,7 @@ static void print_head(struct browse *browse, const struct view *view, size_t nr
 		cut_lines(&sink->pending, 1);
 }
 
-/* As many of the keys as there is room for. */
+/* The longest hint about keys that fits. */
 static const char *hint_of(const struct browse *browse, size_t columns)
 {
 	static const char *const away[] = {"   Esc: back, h: keys, q: quit", "   Esc: back", ""};
@@ -64,7 +64,7 @@ static const char *hint_of(const struct browse *browse, size_t columns)
 	return *hint;
 }
 
-/* What is shown, and if there is room, what can be done; or what was said; or what is typed. */
+/* The title with hints about keys if they fit; or the last message; or the line being typed. */
 static void print_title(struct browse *browse, const struct view *view, struct sink *sink)
 {
 	struct buf line = {0}, shown = {0};
@@ -94,7 +94,7 @@ static size_t nr_lines_in(const struct sink *sink)
 	return nr;
 }
 
-/* And what may be done about it. */
+/* For an empty page: how to get a better one. */
 static const char *hint_at_more(const struct browse *browse)
 {
 	const struct browse_wishes *wishes = &browse->matter.wishes;
@@ -133,7 +133,7 @@ static bool is_of_samples(const struct page *page)
 	return page->kind != PAGE_KEYS && page->kind != PAGE_NOTES && page->kind != PAGE_THREADS;
 }
 
-/* What is below the title; the line that is selected, or BROWSE_NO_LINE. */
+/* Print the page below the title. Returns the selected line, or BROWSE_NO_LINE. */
 static size_t print_page(struct browse *browse, size_t nr_lines, struct sink *sink)
 {
 	struct page *page = page_shown(browse);

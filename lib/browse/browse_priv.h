@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known while a user goes around. */
+/* The state of a browser. */
 #ifndef PROFC_BROWSE_BROWSE_PRIV_H
 #define PROFC_BROWSE_BROWSE_PRIV_H
 
@@ -11,7 +11,7 @@
 /* How far one can go away from the table; then the oldest page is forgotten. */
 #define PAGES_MAX 16
 
-/* What is drawn below the heading, of one width. */
+/* The heading, drawn for one width. */
 struct browse_head {
 	struct buf text;
 	struct view view;

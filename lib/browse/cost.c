@@ -10,7 +10,7 @@
 #define AMOUNT_COLUMNS	9
 /* Units of bytes are longer than those of time. */
 #define MEMORY_COLUMNS 10
-/* Of a percentage alone, below what it is of. */
+/* The column of a percentage alone, with the metric as its header. */
 #define ALONE_COLUMNS 7
 
 struct cost_columns cost_columns_of(const struct weights *weights, const struct view *view,

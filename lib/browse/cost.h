@@ -26,7 +26,7 @@ struct cost_columns cost_columns_of(const struct weights *weights, const struct 
 size_t cost_columns_width(const struct cost_columns *columns);
 /* "self ms      %", or "self%" where there is no amount. */
 void cost_append_header(struct buf *out, const struct cost_columns *columns, const char *name);
-/* What is nothing stays empty. */
+/* A cost of 0 stays empty. */
 void cost_append(struct buf *out, const struct cost_columns *columns, const struct tally *tally);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Keys, and what they are good for. */
+/* Keys, and the words that explain them. */
 #include "browse/key.h"
 
 #include <stddef.h>
@@ -49,7 +49,7 @@ struct sequence {
 	int key;
 };
 
-/* Behind the escape; xterm, and with an O in place of the [ in its application mode. */
+/* After the escape; xterm's sequences, with an O in place of the [ in its application mode. */
 static const struct sequence sequences[] = {
 	{"[A", BROWSE_KEY_UP},	  {"[B", BROWSE_KEY_DOWN},     {"[C", BROWSE_KEY_RIGHT},
 	{"[D", BROWSE_KEY_LEFT},  {"[H", BROWSE_KEY_HOME},     {"[F", BROWSE_KEY_END},
@@ -60,7 +60,7 @@ static const struct sequence sequences[] = {
 	{"OM", BROWSE_KEY_ENTER},
 };
 
-/* ECMA-48: parameters, and a byte that ends it; or one byte behind an O, as of a function key. */
+/* ECMA-48: parameters and a final byte; or one byte after an O, as for function keys. */
 static unsigned int sequence_bytes(const char *bytes, unsigned int nr_bytes)
 {
 	unsigned int at = 2;

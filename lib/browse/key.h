@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Keys of a terminal. A byte that is typed is itself; what sends several bytes is one of these. */
+/* Keys of a terminal. A typed byte is itself; keys that send several bytes are listed here. */
 enum browse_key {
 	BROWSE_KEY_CTRL_C = 0x03,
 	BROWSE_KEY_BACKSPACE = 0x08,
@@ -26,19 +26,18 @@ enum browse_key {
 	BROWSE_KEY_OTHER, /* that nothing is made of */
 };
 
-/* Keys, in as many columns as those of the others, and what they do. */
+/* Keys, padded to equal width, and the words that explain them. */
 struct browse_key_words {
 	const char *keys, *words;
-	bool is_live; /* of a recording that goes on alone */
+	bool is_live; /* in a live recording only */
 };
 
 /* All keys, ended by one of NULL. */
 const struct browse_key_words *browse_keys(void);
 
 /*
- * The key that the bytes at `bytes` begin with, in the sequences that xterm and those like it send,
- * and by how many of them (*nr_used); there is at least one. An escape with nothing behind it is
- * the key itself.
+ * Decode the key at the start of `bytes`, in the sequences of xterm and similar terminals; *nr_used
+ * is set to its length. There is at least one byte. An escape without a sequence is itself a key.
  */
 int browse_key_decode(const char *bytes, unsigned int nr_bytes, unsigned int *nr_used);
 

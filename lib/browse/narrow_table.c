@@ -66,7 +66,7 @@ static void append_place(struct buf *out, const struct flat *flat, const struct 
 	buf_release(&place);
 }
 
-/* What tells rows of one name apart. */
+/* The id that distinguishes rows of one name. */
 static void append_id(struct buf *out, const struct flat *flat, const struct flat_row *row)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
@@ -79,7 +79,7 @@ static void append_id(struct buf *out, const struct flat *flat, const struct fla
 		append_place(out, flat, row);
 }
 
-/* What else is the answer, behind the name: who has a lock, and what of the program waits. */
+/* The further answer after the name: a lock's owner, or the program's waiting function. */
 static void append_more(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			enum name_style style)
 {
@@ -91,7 +91,7 @@ static void append_more(struct buf *out, const struct flat *flat, const struct f
 		flat_append_wait(out, flat, row, style);
 }
 
-/* The name and what is behind it, each at least half of the room where both are long. */
+/* The name and the text after it, each with at least half of the room where both are long. */
 static void append_names(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			 const struct view *view)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Remembers what is open of trees. */
+/* Remembers the open nodes of trees. */
 #include "browse/opened.h"
 
 #include <stdlib.h>

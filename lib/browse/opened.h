@@ -9,8 +9,8 @@
 #include "base/index_set.h"
 
 /*
- * What the user has opened or closed of trees, by keys that say the same of every profile that a
- * function is in. Zero-initialised: nothing.
+ * The nodes of trees that the user has opened or closed, by keys that are the same in every profile
+ * that has the function. Zero-initialised: nothing.
  */
 struct browse_opened {
 	struct browse_choice *choices; /* owned */

@@ -13,7 +13,7 @@ struct filter;
 struct sink;
 struct view;
 
-/* Writes the lines above everything else, of what is weighed now. */
+/* Writes the first lines of the screen, about the current weighing. */
 typedef void (*browse_head_fn)(const struct browse_weighing *weighing, const struct view *view,
 			       struct sink *sink, const void *context);
 
@@ -22,7 +22,7 @@ struct browse_options {
 	const struct filter *filter; /* borrowed */
 	struct source_maps sources;  /* where to look for source */
 	bool with_tree;		     /* begin with the tree, not with the table */
-	bool is_live;		     /* of a recording that goes on: it has more keys */
+	bool is_live;		     /* the recording is live: there are more keys */
 	bool fold_inlines;
 	size_t limit;	     /* rows of the table; 0: all */
 	size_t max_depth;    /* of trees, 0: all */

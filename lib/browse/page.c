@@ -32,7 +32,7 @@
 
 /* The key of a tree's root; callers and callees of a function have others. */
 #define KEY_OF_TREE 2
-/* Of the whole tree what stands out by its colour is open at first. */
+/* In the whole tree, nodes from this share on, whose colour is hot, are open at first. */
 #define OPEN_PERCENT 20
 #define CALLERS	     0
 #define CALLEES	     1
@@ -75,7 +75,7 @@ void page_release(struct page *page)
 	*page = (struct page){0};
 }
 
-/* Of a tree only, or of a table; threads have one row above those of their table. */
+/* A tree or a table has none; threads have one row above those of their table. */
 static size_t rows_above(const struct page *page)
 {
 	return page->kind == PAGE_THREADS;
@@ -111,7 +111,7 @@ static size_t nr_known_rows(const struct page *page)
 	return page->source ? source_page_nr_rows(page->source) : 0;
 }
 
-/* Find again what was selected, on the same line of the screen. */
+/* Find the former selection again, on the same line of the screen. */
 static void select_again(struct page *page)
 {
 	size_t nr = nr_known_rows(page), line = page->cursor.at - page->cursor.first;
@@ -179,7 +179,7 @@ static void add_words(struct page *page, const char *words)
 	tree_rows_add(&page->rows, &row);
 }
 
-/* What is below the function in one of its trees; the trees have no other root. */
+/* Add the rows below the function in one of its trees; the trees have no other root. */
 static void add_side(struct page *page, struct page_matter *matter, int side)
 {
 	const struct tree *tree = page->trees[side];
@@ -253,7 +253,7 @@ static void make_source(struct page *page, struct page_matter *matter)
 	row = page->first_line == page->last_line
 		      ? source_page_find(page->source, page->first_line)
 		      : source_page_hottest(page->source, page->first_line, page->last_line);
-	/* With the lines before it, as far as there is room. */
+	/* Show the lines before it, too, as far as there is room. */
 	page->cursor = (struct browse_cursor){.at = row, .first = row > 4 ? row - 4 : 0};
 	page->first_line = 0;
 }
@@ -314,7 +314,7 @@ static void print_notes(const struct page_matter *matter, const struct view *vie
 
 	summary_print_notes(matter->weighing.weights, view, &notes);
 	text = buf_str(&notes.pending);
-	/* An empty line parts them from what is above, elsewhere. */
+	/* An empty line separates them from the text above, elsewhere. */
 	sink_str(sink, *text ? text + strspn(text, "\n") : "nothing to note\n");
 	sink_release(&notes);
 }
@@ -370,7 +370,10 @@ static size_t rows_to_make(const struct page_lines *lines, size_t nr_rows)
 	return nr_rows <= nr ? nr : nr_rows * 4;
 }
 
-/* The lines of a page of text, or of so many rows of a table; anew if the view is another. */
+/*
+ * The lines of a page of text, or of at least `nr_rows` rows of a table; made again for another
+ * view.
+ */
 static void make_lines(struct page *page, const struct page_matter *matter, const struct view *view,
 		       size_t nr_rows)
 {

@@ -19,14 +19,14 @@
 enum page_kind {
 	PAGE_TABLE,
 	PAGE_TREE,
-	PAGE_FUNCTION, /* who calls it, and what it calls */
+	PAGE_FUNCTION, /* its callers and callees */
 	PAGE_SOURCE,
 	PAGE_THREADS, /* to choose one */
 	PAGE_KEYS,
 	PAGE_NOTES,
 };
 
-/* What all pages are of. */
+/* The state that all pages share. */
 struct page_matter {
 	struct browse_options options;
 	struct browse_wishes wishes;
@@ -46,12 +46,12 @@ struct page_lines {
 struct page {
 	enum page_kind kind;
 	struct browse_cursor cursor;
-	uint64_t key; /* FUNCTION: that of its label */
-	char *name;   /* FUNCTION: what it is called; SOURCE: the recorded path; owned */
-	uint32_t first_line, last_line; /* SOURCE: what to go to when it is made; 0: nothing */
-	uint64_t selected; /* key of what was selected when the page was dropped, or 0 */
+	uint64_t key;			/* FUNCTION: that of its label */
+	char *name;			/* FUNCTION: its name; SOURCE: the recorded path; owned */
+	uint32_t first_line, last_line; /* SOURCE: the lines to go to when it is made; 0: none */
+	uint64_t selected;		/* key of the selection when the page was dropped, or 0 */
 	bool is_made;
-	/* What it is made of, if it is; owned. */
+	/* The content, if it is made; owned. */
 	struct selection *selection; /* THREADS: of all of them, where one is chosen */
 	struct weights *weights;
 	struct flat *flat;
@@ -64,9 +64,9 @@ struct page {
 /* The name is copied. */
 struct page page_of(enum page_kind kind, uint64_t key, const char *name);
 void page_release(struct page *page);
-/* Make what is shown, if that has not been done since the page was dropped. */
+/* Make the content, unless it has been made since the page was dropped. */
 void page_make(struct page *page, struct page_matter *matter);
-/* Forget that, as it is of something else now; but what is selected stays so. */
+/* Free the content, as the profile or filter has changed; the selection remains. */
 void page_drop(struct page *page);
 
 /* How many rows there are, in this view. */

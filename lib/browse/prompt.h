@@ -20,7 +20,7 @@ enum browse_prompt_end {
 	BROWSE_PROMPT_LEFT, /* whatever was typed */
 };
 
-/* With what is there, which may be changed. */
+/* Open it with a text to edit. */
 void browse_prompt_begin(struct browse_prompt *prompt, const char *text);
 /* Take a key; where it ends the line, the prompt is closed, and its text stays. */
 enum browse_prompt_end browse_prompt_key(struct browse_prompt *prompt, int key);

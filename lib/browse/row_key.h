@@ -9,14 +9,14 @@ struct expansion;
 struct flat;
 
 /*
- * What is the same function, thread or the like in a later profile of the same recording, whose
- * ids may be others, has the same key.
+ * A function, thread or the like has the same key in a later profile of the same recording, even if
+ * its ids differ there.
  */
 
 /* By label. The caller frees it. */
 uint64_t *browse_label_keys(const struct expansion *expansion);
 uint64_t browse_label_key(const struct expansion *expansion, uint32_t label);
-/* Of a row of a table. */
+/* The key of a table's row. */
 uint64_t browse_row_key(const struct flat *flat, size_t index);
 
 #endif

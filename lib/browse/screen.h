@@ -9,10 +9,10 @@
 
 #define BROWSE_NO_LINE ((size_t)-1)
 
-/* What is on a terminal. */
+/* The content of a terminal. */
 struct browse_screen {
 	struct buf text; /* lines, in the styles of style_append(), each with its end */
-	size_t selected; /* the line that stands out; BROWSE_NO_LINE: none */
+	size_t selected; /* the highlighted line; BROWSE_NO_LINE: none */
 };
 
 /*

@@ -31,7 +31,7 @@
 
 #define NO_SITE UINT32_MAX
 
-/* A line, or what was inlined there. */
+/* A line, or a function inlined there. */
 struct source_row {
 	uint32_t line;
 	uint32_t site; /* of source.sites, or NO_SITE */

@@ -12,7 +12,7 @@ struct source;
 struct source_maps;
 struct view;
 
-/* A file of source, each line with what it cost. */
+/* A file of source, each line with its cost. */
 struct source_page;
 
 /*
@@ -24,13 +24,13 @@ struct source_page *source_page_new(const struct source *source, const char *rec
 void source_page_free(struct source_page *page);
 
 size_t source_page_nr_rows(const struct source_page *page);
-/* The row of a line, or of the first behind it. */
+/* The row of a line, or of the first one after it. */
 size_t source_page_find(const struct source_page *page, uint32_t line);
 /* The row of the line with most self, of those from `first` to `last`. */
 size_t source_page_hottest(const struct source_page *page, uint32_t first, uint32_t last);
-/* The next row after `row` whose line has self, or before it; `row` if there is none. */
+/* The next row after `row`, or before it, that has self; `row` if there is none. */
 size_t source_page_next(const struct source_page *page, size_t row, bool backwards);
-/* The label of what was inlined, if the row says that; else FLAT_NONE. */
+/* The label of the inlined function in the row; FLAT_NONE: the row has none. */
 uint32_t source_page_label(const struct source_page *page, size_t row);
 /* Say where it was read from, if elsewhere, or why it was not, or may be another. Raw. */
 void source_page_append_doubts(const struct source_page *page, struct buf *out);

@@ -43,7 +43,7 @@ bool top_key(struct top_state *state, struct browse *browse, int key)
 	return false;
 }
 
-/* What the processes did in the window, whatever is filtered. */
+/* The activity of all processes in the window, regardless of filters. */
 struct activity {
 	uint64_t cpu_ns;
 	size_t nr_threads, nr_busy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `top` shows, of a recording that goes on. */
+/* The screen of `top`, for a live recording. */
 #ifndef PROFC_BROWSE_TOP_H
 #define PROFC_BROWSE_TOP_H
 
@@ -11,22 +11,22 @@ struct browse_weighing;
 struct sink;
 struct view;
 
-/* As many rows as fit the screen, and without one 20. */
+/* As many rows as fit the screen; without a screen 20. */
 #define TOP_LIMIT_FITTING ((size_t)-1)
 
-/* What the user of `top` wants beside what a browser knows. */
+/* The state of `top` that a browser does not have. */
 struct top_state {
 	bool all_time; /* since the beginning, else the last seconds */
 	bool paused;
 	bool stop; /* as job control does */
 };
 
-/* Take a key for `top`, or pass it on to the browser; true if what the browser looks at changes. */
+/* Take a key for `top`, or pass it on to the browser; true if the browser's input changes. */
 bool top_key(struct top_state *state, struct browse *browse, int key);
 
 /*
- * The lines above everything else, a browse_head_fn whose context is a struct top_state: how busy
- * the processes are, how much is shown of what, and what is known of memory.
+ * The first lines of the screen, a browse_head_fn whose context is a struct top_state: how busy the
+ * processes are, the shown amount of the metric, and figures about memory.
  */
 void top_print_head(const struct browse_weighing *weighing, const struct view *view,
 		    struct sink *sink, const void *context);

@@ -11,7 +11,7 @@
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 
-/* The key of the row that stands for small children is that of the parent with this. */
+/* Mixed with the parent's key, this is the key of the row that sums up small children. */
 #define KEY_OF_REST 1
 
 struct gatherer {
@@ -42,7 +42,7 @@ static uint64_t rest_key(uint64_t parent_key)
 	return hash_mix(parent_key, KEY_OF_REST);
 }
 
-/* What was counted and is in no sample has a row only where calls are shown. */
+/* Functions that were counted but are in no sample have a row only where calls are shown. */
 static bool is_there(const struct tree_part *part, const struct tree_node *node)
 {
 	return part->has_calls || !node->unsampled;
@@ -114,7 +114,10 @@ static void push_children(struct gatherer *gatherer, const struct tree_row *pare
 
 	for (uint32_t i = 0; i < nr; i++)
 		tree_rows_add(&gatherer->pending, &row);
-	/* Heaviest first: those worth a row come before the rest, but for what was only counted. */
+	/*
+	 * Heaviest first: those worth a row come before the rest, except for nodes with counts
+	 * only.
+	 */
 	for (uint32_t i = 0; i < children.nr_shown; at = nodes[at].next_sibling) {
 		struct tree_row *child = &gatherer->pending.rows[base + nr - 1 - i];
 

@@ -41,8 +41,8 @@ struct tree_part {
 	const struct tree *tree;
 	const uint64_t *label_keys;
 	const struct browse_opened *opened;
-	uint32_t node;	     /* what is below it */
-	uint64_t key;	     /* of that */
+	uint32_t node;	     /* its descendants are the rows */
+	uint64_t key;	     /* of that node */
 	size_t max_depth;    /* calls below a root; 0: all */
 	double min_percent;  /* children with less of the total are together in one row */
 	double open_percent; /* children with so much of the total are open; 0: none for that */
@@ -54,9 +54,9 @@ void tree_rows_release(struct tree_rows *rows);
 void tree_rows_clear(struct tree_rows *rows);
 void tree_rows_add(struct tree_rows *rows, const struct tree_row *row);
 /*
- * Append the rows of a part. If they were not closed, a node that is the only child worth a row is
- * open, so that one chooses only where the weight divides, and one of much weight. An only child
- * stands in the same column as its parent.
+ * Append the rows of a part. Nodes are open at first if they are the only child worth a row, so
+ * that one chooses only where the weight divides, or if they have much weight; unless the user has
+ * closed them. An only child is in the same column as its parent.
  */
 void tree_rows_add_part(struct tree_rows *rows, const struct tree_part *part);
 

@@ -84,7 +84,7 @@ static void append_exact_pattern(struct buf *out, const char *path)
 	buf_append_byte(out, '$');
 }
 
-/* What is wished is in place of what the command line has asked for. */
+/* Wishes replace the command line's filters. */
 static int make_selection(const struct browse_weighing *weighing,
 			  const struct browse_wishes *wishes, struct filter wanted,
 			  struct selection **selection, struct err *err)

@@ -16,22 +16,22 @@ struct source;
 struct tree;
 struct weights;
 
-/* What is looked at. All of it is borrowed. */
+/* The profile to browse. All members are borrowed. */
 struct browse_input {
 	const struct profile *profile;
 	/* Made of it as is wished in the beginning; NULL: it is to be made. */
 	const struct weights *weights;
-	/* Of a recording that goes on: only the last so many ns, 0: all, and earlier counts. */
+	/* For a live recording: show the last window_ns only (0: all), and earlier counts. */
 	uint64_t window_ns;
 	const struct count_history *counts;
 };
 
-/* A profile, filtered and summed up as is wished, and what is made of that when asked for. */
+/* A profile, filtered and summed up according to wishes, and tables made from it on demand. */
 struct browse_weighing {
 	struct browse_input input;
 	const struct expansion *expansion;
 	const struct weights *weights;
-	/* The same where they are owned, or NULL. */
+	/* The above if they are owned, or NULL. */
 	struct expansion *own_expansion;
 	struct selection *own_selection;
 	struct weights *own_weights;
@@ -51,7 +51,7 @@ void browse_weighing_begin(struct browse_weighing *weighing, const struct browse
  */
 int browse_weighing_weigh(struct browse_weighing *weighing, const struct browse_wishes *wishes,
 			  const struct filter *filter, struct err *err);
-/* Of a recording that goes on: how far back what is shown reaches. */
+/* For a live recording: the length of the shown time. */
 uint64_t browse_window_ns(const struct browse_input *input);
 /* The time in which the calls that are shown were counted; 0: none were, or it has ended. */
 uint64_t browse_weighing_rate_ns(const struct browse_weighing *weighing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is to be shown: metric, rows, order and filters. */
+/* The user's choice of metric, rows, order and filters. */
 #include "browse/wishes.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ void browse_wishes_next_dimension(struct browse_wishes *wishes)
 		wishes->sort = "self"; /* calls are those of functions */
 }
 
-/* Orders, and what they are called. */
+/* Orders with their names. */
 struct sort_words {
 	const char *keys, *words;
 };

@@ -11,7 +11,7 @@
 
 struct buf;
 
-/* What a user wants to see of a profile; changed by keys. */
+/* The view of a profile that a user wants; keys change it. */
 struct browse_wishes {
 	enum metric metric;
 	uint32_t metrics; /* a bit for each that there is */
@@ -39,7 +39,7 @@ void browse_wishes_next_sort(struct browse_wishes *wishes, bool has_calls);
 void browse_wishes_append(struct buf *out, const struct browse_wishes *wishes);
 bool browse_wishes_are_filtered(const struct browse_wishes *wishes);
 void browse_wishes_drop_filters(struct browse_wishes *wishes);
-/* The filters alone, each behind ", ". */
+/* Append the filters alone, each after ", ". */
 void browse_wishes_append_filters(struct buf *out, const struct browse_wishes *wishes);
 
 #endif
