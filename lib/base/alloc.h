@@ -10,13 +10,12 @@
 /*
  * Two kinds of allocation, never mixed:
  *
- * - sizes that profc chose: the x-functions, which end the program with a
- *   message when memory is out (there is nothing sensible left to do);
- * - sizes that a file or a target chose: alloc_bounded(), which checks the
- *   product and an explicit bound and returns NULL, so that a lying length
- *   becomes a clear error.
+ * - sizes that profc chose: the x-functions, which end the program with a message when memory is
+ *   out (there is nothing sensible left to do);
+ * - sizes that a file or a target chose: alloc_bounded(), which checks the product and an explicit
+ *   bound and returns NULL, so that a lying length becomes a clear error.
  *
- * All of them hand the block to the caller, who frees it with free().
+ * All of them hand the block to the caller, to be freed with free().
  */
 void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 void *xcalloc(size_t nr, size_t bytes) __attribute__((malloc, returns_nonnull, alloc_size(1, 2)));

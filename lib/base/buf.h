@@ -22,7 +22,7 @@ void buf_append_decimal(struct buf *buf, uint64_t value); /* as printf's %lu, bu
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Room for nr_bytes more, counted as content; returns where they start. */
 uint8_t *buf_extend(struct buf *buf, size_t nr_bytes);
-/* The content as a C string: a NUL is kept behind it, not counted. Valid until the next change. */
+/* The content as a C string, with a NUL that is not counted. Valid until the next change. */
 const char *buf_str(struct buf *buf);
 
 /* Numbers as files hold them: little endian, ULEB128, and zigzag ULEB128 for signed ones. */

@@ -12,7 +12,7 @@
 
 struct child_link {
 	uint32_t parent, key;
-	uint32_t first_child, next_sibling; /* 0: none, as node 0 is nobody's child */
+	uint32_t first_child, next_sibling; /* 0: none, as node 0 is never a child */
 	uint32_t nr_children;
 };
 

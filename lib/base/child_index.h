@@ -8,9 +8,9 @@
 #include "base/index_set.h"
 
 /*
- * The children of the nodes of a tree by key, for trees in which most nodes have one or two: these
- * are looked at one by one, and only those of nodes with many are hashed. The user numbers the
- * nodes and keeps what they are. Zero-initialised is empty. Nothing is ever removed but by release.
+ * The children of the nodes of a tree by key. Most nodes have one or two, which are searched one by
+ * one; only the children of nodes with many are hashed. The user numbers the nodes and keeps their
+ * contents. Zero-initialised is empty. Only release removes anything.
  */
 struct child_index {
 	struct child_link *links; /* owned; by node */

@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-/* As the kernel has it. */
+/* The kernel's own limit. */
 #define LINKS_MAX 40
 
 #define PATH_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
@@ -35,13 +35,13 @@ static int fail_with_errno(int number)
 	return -1;
 }
 
-/* Is the walk restricted to what its chooser may read? */
+/* Is the walk limited to files that its chooser may read? */
 static bool is_restricted(const struct walk *walk)
 {
 	return !owner_is_trusted(walk->chooser);
 }
 
-/* Of a directory or a file: may the chooser search or read it, whoever else may not? */
+/* May the chooser search this directory, or read this file? */
 static bool is_open_to_chooser(const struct walk *walk, const struct stat *found)
 {
 	mode_t wanted = S_ISDIR(found->st_mode) ? S_IXOTH : S_IROTH;
@@ -91,7 +91,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1], int *error)
 	return true;
 }
 
-/* Put the target of a link before what is left of the path. */
+/* Put the target of a link before the rest of the path. */
 static int follow(struct walk *walk, int link_fd)
 {
 	char target[PATH_MAX];
@@ -117,7 +117,7 @@ static bool has_more(struct walk *walk)
 	return rest[strspn(rest, "/")] != '\0';
 }
 
-/* O_DIRECTORY has an automounter mount what belongs there. */
+/* O_DIRECTORY makes an automounter mount its file system. */
 static int open_name(struct walk *walk, const char *name)
 {
 	int fd = has_more(walk) ? openat(walk->fd, name, PATH_FLAGS | O_DIRECTORY) : -1;
@@ -201,7 +201,7 @@ static int walk_path(const char *path, struct owner chooser)
 	return walk.fd;
 }
 
-/* Is the file behind an O_PATH descriptor, which is closed if not, a regular one? */
+/* Check that an O_PATH descriptor is a regular file; close it otherwise. */
 static int regular(int path_fd, struct stat *found)
 {
 	if (path_fd < 0)
@@ -212,7 +212,7 @@ static int regular(int path_fd, struct stat *found)
 	return fail_with_errno(S_ISLNK(found->st_mode) ? ELOOP : ENOEXEC);
 }
 
-/* Open for reading what an O_PATH descriptor, which is taken over, stands for. */
+/* Open the file of an O_PATH descriptor for reading; takes the descriptor over. */
 static int reopen(int path_fd, struct stat *found)
 {
 	struct stat own;

@@ -10,25 +10,25 @@
 struct stat;
 
 /*
- * Open for reading what `chooser` named. Only a regular file: nothing else is ever opened, so that
- * no FIFO blocks and no device acts. For a chooser that is not trusted (owner_is_trusted()) it
- * must be a file that this user can reach and read by the permissions that all users have, or as
- * the owner: each directory on the way and the file is the chooser's own, or open to all. Links
- * are followed where they are root's or the caller's, and for a caller other than root also where
- * the chooser is trusted. Returns a descriptor, the caller's, and in `found`, unless NULL, what
- * fstat(2) says; or -1 with errno: EACCES if these rules forbid it, whether or not it exists.
+ * Open a file that `chooser` named for reading. Only a regular file is ever opened, so that no FIFO
+ * blocks and no device acts. For a chooser that is not trusted (owner_is_trusted()), that user must
+ * be able to reach and read the file as its owner, or by the permissions of all users: each
+ * directory on the way and the file is the chooser's own, or open to all. Links are followed if
+ * they are root's or the caller's, and for a caller other than root also if the chooser is trusted.
+ * Returns a descriptor, owned by the caller, and in `found`, unless NULL, the result of fstat(2);
+ * or -1 with errno: EACCES if these rules forbid it, whether or not it exists.
  */
 int chosen_file_open(const char *path, struct owner chooser, struct stat *found);
-/* What it is, by the same rules, without opening it. False: errno. */
+/* As above, only the file's status, without opening it. False: errno. */
 bool chosen_file_find(const char *path, struct owner chooser, struct stat *found);
 
 /*
- * The same below a directory that is the root of a process, for an absolute path without links that
- * the kernel gave. Never leaves that directory, and follows no link. Who may read it is
- * the caller's to check.
+ * As above below a directory that is the root of a process, for an absolute path without links that
+ * the kernel gave. Never leaves that directory, and follows no link. The caller checks whether the
+ * file may be read.
  */
 int rooted_file_open(int root_fd, const char *path, struct stat *found);
-/* The same as O_PATH, which cannot be read from. */
+/* As rooted_file_open(), but O_PATH, which cannot be read from. */
 int rooted_file_find(int root_fd, const char *path, struct stat *found);
 /*
  * A directory below such a root, as O_PATH. Links on the way are followed as the process would,

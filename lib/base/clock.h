@@ -11,16 +11,16 @@
 #define NS_PER_MS  UINT64_C(1000000)
 #define NS_PER_US  UINT64_C(1000)
 
-/* CLOCK_MONOTONIC: the one time line of a recording; never jumps, stands still in suspend. */
+/* CLOCK_MONOTONIC: the one time line of a recording; it never jumps, and stops in suspend. */
 uint64_t clock_monotonic_ns(void);
 
 /* CLOCK_REALTIME: for "recorded on" only. */
 uint64_t clock_realtime_ns(void);
 
-/* CLOCK_BOOTTIME: with the time in suspend; what the kernel dates processes by. */
+/* CLOCK_BOOTTIME: includes the time in suspend; the kernel dates processes by it. */
 uint64_t clock_boot_ns(void);
 
-/* CPU time of the calling thread: what profc itself costs. */
+/* CPU time of the calling thread: profc's own cost. */
 uint64_t clock_thread_cpu_ns(void);
 
 /*

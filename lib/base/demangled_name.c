@@ -178,7 +178,7 @@ static void take_operator(struct shortener *s)
 	}
 }
 
-/* What may stand between a parameter list and the end of a name, or a "::" after it. */
+/* Qualifiers between a parameter list and the end of a name, or a "::" after it. */
 static const char *skip_qualifiers(const char *p)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept",
@@ -199,7 +199,7 @@ static const char *skip_qualifiers(const char *p)
 	return p;
 }
 
-/* `void (*name(int))(char)`: the name stands inside. */
+/* `void (*name(int))(char)`: the name is inside. */
 static bool at_declarator(const struct shortener *s)
 {
 	const char *p = s->at + 1;
@@ -240,7 +240,7 @@ static void take_parameters(struct shortener *s)
 	after = skip_qualifiers(end);
 	if (*after == '\0' || starts_with(after, " [")) {
 		s->at = after;
-		s->done = true; /* what is left is a clone's suffix */
+		s->done = true; /* the rest is a clone's suffix */
 	} else if (starts_with(after, "::") || *after == '.') {
 		s->at = after; /* the name of something local to a function */
 	} else {

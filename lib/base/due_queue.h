@@ -10,7 +10,7 @@
 struct due {
 	uint64_t due_ns; /* CLOCK_MONOTONIC */
 	size_t place;	 /* in the queue, from 1; 0: it is not there */
-	void *of;	 /* what is due */
+	void *of;	 /* the user's thing that is due */
 };
 
 /* In the order of their times. Begins as all 0; owns nothing but its array. */
@@ -24,7 +24,7 @@ void due_queue_release(struct due_queue *queue);
 void due_queue_put(struct due_queue *queue, struct due *due, uint64_t due_ns);
 /* If it is there. */
 void due_queue_remove(struct due_queue *queue, struct due *due);
-/* What is due first, no longer in the queue; NULL if its time has not come. */
+/* Remove and return the first due thing; NULL if its time has not come. */
 void *due_queue_take(struct due_queue *queue, uint64_t now_ns);
 
 #endif

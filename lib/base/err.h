@@ -22,7 +22,7 @@ enum err_code {
 	ERR_TRUNCATED = -5,    /* a file ends before its format says so */
 	ERR_VERSION = -6,      /* a file of a version this program does not read */
 	ERR_LIMIT = -7,	       /* a bound of ours was exceeded; the message names it */
-	ERR_NOT_FOUND = -8,    /* what was asked for is not there */
+	ERR_NOT_FOUND = -8,    /* the requested thing is not there */
 	ERR_GONE = -9,	       /* the target process or thread no longer exists */
 	ERR_PERMISSION = -10,  /* the kernel refuses, and the message says why */
 	ERR_UNSUPPORTED = -11, /* understood, but not something profc can do */
@@ -33,7 +33,7 @@ struct err {
 	enum err_code code;
 	int sys_errno;	/* 0 where no system call was involved */
 	char what[480]; /* one line, no final newline, may hold raw target text: escape to print */
-	char hint[320]; /* what the user can do about it, or "" */
+	char hint[320]; /* advice for the user, or "" */
 };
 
 #define ERR_INIT                                                                                   \
@@ -49,14 +49,16 @@ int err_set(struct err *err, enum err_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int err_sys(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a process or thread that could not be started, with a hint if there are too many. */
+/*
+ * As err_sys(), for a process or thread that could not be started, with a hint if there are too
+ * many.
+ */
 int err_start(struct err *err, const char *what);
 
-/* Add the line that tells the user what to do next. No effect on NULL. */
+/* Add the line with advice for the user. No effect on NULL. */
 void err_hint(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What to do about it: its own hint, or what helps where the system is short of something; or "".
- */
+/* The error's own hint, or advice for a system that is short of something; or "". */
 const char *err_advice(const struct err *err);
 
 /* Put "context: " before the message already stored. No effect on NULL. */

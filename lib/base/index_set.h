@@ -27,17 +27,17 @@ void index_set_release(struct index_set *set);
 /* The index of the element equal to key, or INDEX_NONE. */
 uint32_t index_set_find(const struct index_set *set, uint64_t hash, index_equal_fn equal,
 			const void *owner, const void *key);
-/* Add an index whose element is known not to be in the set. */
+/* Add the index of an element that is known not to be in the set. */
 void index_set_add(struct index_set *set, uint64_t hash, uint32_t index);
 
 /*
- * Hashes for sets. They differ from run to run, so that no file can be crafted whose elements
- * all collide.
+ * Hashes for sets. They differ from run to run, so that no file can be crafted to make all elements
+ * collide.
  */
 uint64_t hash_u64(uint64_t value);
 uint64_t hash_mix(uint64_t hash, uint64_t value);
 uint64_t hash_bytes(const void *bytes, size_t nr_bytes);
-/* The same in every run, for what must not change between runs (colours); not for sets. */
+/* Equal in every run, for things that must not change between runs (colours); not for sets. */
 uint64_t scramble_u64(uint64_t value);
 
 #endif

@@ -28,7 +28,7 @@ void json_key(struct json *json, const char *key);
 void json_str(struct json *json, const char *text); /* NULL writes null */
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
-/* With up to `decimals` digits after the point, trailing zeroes dropped; NaN and infinity: null. */
+/* With up to `decimals` decimal places, trailing zeroes dropped; NaN and infinity: null. */
 void json_double(struct json *json, double value, int decimals);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
@@ -37,7 +37,7 @@ void json_null(struct json *json);
 void json_key_str(struct json *json, const char *key, const char *text);
 void json_key_u64(struct json *json, const char *key, uint64_t value);
 void json_key_bool(struct json *json, const char *key, bool value);
-/* What is not known is null: a text that is NULL or empty, a number that is 0. */
+/* Unknown values are null: a text that is NULL or empty, a number that is 0. */
 void json_key_known_str(struct json *json, const char *key, const char *text);
 void json_key_known_u64(struct json *json, const char *key, uint64_t value);
 void json_key_object_begin(struct json *json, const char *key);

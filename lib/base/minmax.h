@@ -17,8 +17,9 @@ static inline uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /*
- * May one part of a sum, which is at most `max`, be changed like that, if no part may take more
- * than half of what the others leave? So one that is out of all proportion leaves room for others.
+ * May one part of a sum, which is at most `max`, change from `former` to `now`? No part may take
+ * more than half of the room that the others leave, so a disproportionate part leaves room for
+ * others.
  */
 static inline bool part_has_room(uint64_t sum, uint64_t former, uint64_t now, uint64_t max)
 {

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * What a misspelt word was meant to be: the candidate with the fewest typing
- * slips (a letter wrong, missing, extra, or two swapped), or one that begins
- * with the word; NULL if none is near. Earlier candidates win ties.
+ * The candidate that a misspelt word was meant to be: the one with the fewest typing slips (a
+ * letter wrong, missing, extra, or two swapped), or one that begins with the word; NULL if none is
+ * near. Earlier candidates win ties.
  */
 const char *nearest_word(const char *word, const char *const *candidates, size_t nr);
 

@@ -11,15 +11,15 @@ struct err;
 /*
  * A file that appears under its name only once it is complete: it is written to a temporary file,
  * without a name if the file system supports that, and renamed at the end, so that a failed,
- * interrupted or killed command leaves what was there before. Anything but a regular file
- * (/dev/null, a FIFO) is written in place.
+ * interrupted or killed command leaves the former file. Anything but a regular file (/dev/null, a
+ * FIFO) is written in place.
  */
 struct output_file {
 	struct sink sink;
 	char *path;	 /* where it goes, symbolic links resolved; owned */
 	bool is_beside;	 /* else it is written in place */
-	bool is_new;	 /* nothing had the name, or what had it keeps another */
-	bool keeps_old;	 /* what has the name at the end becomes NAME.old */
+	bool is_new;	 /* no file had the name, or the one that had it keeps another */
+	bool keeps_old;	 /* the file with that name at the end becomes NAME.old */
 	char *temporary; /* the name it has meanwhile, NULL: none; owned */
 };
 
@@ -29,7 +29,7 @@ struct output_file {
  * is for its owner alone, whatever the umask: it has names, and perhaps sources, of programs.
  */
 int output_file_open(struct output_file *file, const char *path, struct err *err);
-/* The same; what has the name when it is finished is kept as NAME.old. */
+/* As output_file_open(), but the file with that name at the end is kept as NAME.old. */
 int output_file_open_keeping(struct output_file *file, const char *path, struct err *err);
 /* Flush, put in place and release; on failure the temporary file is gone. */
 int output_file_finish(struct output_file *file, struct err *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Checks what output would replace. */
+/* Checks the files that output would replace. */
 #include "base/output_place.h"
 
 #include <errno.h>

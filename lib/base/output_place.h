@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks what output would replace. */
+/* Checks the files that output would replace. */
 #ifndef PROFC_BASE_OUTPUT_PLACE_H
 #define PROFC_BASE_OUTPUT_PLACE_H
 
@@ -7,7 +7,7 @@
 
 struct err;
 
-/* What output may not be written over, or through. */
+/* Files that output must not overwrite, or be written through. */
 
 /*
  * A recording is being written to the file, until all copies of `fd`, which is open for writing,
@@ -18,14 +18,14 @@ void output_place_occupy(int fd);
 bool output_place_is_busy(const char *path);
 
 /*
- * ERR_PERMISSION: others may write to the directory of `path`, and what has that name there is a
- * symbolic link or belongs to another user, unless it is a file in that user's own directory, where
- * another file takes its place. ERR_LIMIT: a recording is being written to it. 0: it
- * may be written, or is not there.
+ * ERR_PERMISSION: others may write to the directory of `path`, and the file there is a symbolic
+ * link or belongs to another user, unless it is a file in that user's own directory, where another
+ * file takes its place. ERR_LIMIT: a recording is being written to it. 0: it may be written, or is
+ * not there.
  */
 int output_place_check(const char *path, struct err *err);
 /*
- * Open for writing what is no regular file, such as /dev/null or a FIFO, which may block; never
+ * Open for writing a file that is not regular, such as /dev/null or a FIFO, which may block; never
  * through a link that others may have made. A descriptor, or a failure.
  */
 int output_place_open(const char *path, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which user is behind a file, and so behind every path that the file names. */
+/* The user that controls a file, and so every path that the file names. */
 #ifndef PROFC_BASE_OWNER_H
 #define PROFC_BASE_OWNER_H
 
@@ -23,17 +23,17 @@ struct owner owner_of_user(uid_t user);
 struct owner owner_caller(void);
 /* The owner of a file; OWNER_NOBODY if users besides its owner may write to it as well. */
 struct owner owner_of_file(const struct stat *file);
-/* The same of an open file; OWNER_NOBODY if it cannot be asked. */
+/* As above for an open file; OWNER_NOBODY if that fails. */
 struct owner owner_of_fd(int fd);
 
 /*
- * May profc use all of its rights for paths that the owner chose? True of root and of the caller:
- * neither gains from it. Where no owner is recorded it is true unless the caller is root, who alone
- * can read what others cannot.
+ * May profc use all of its rights for paths that the owner chose? True for root and the caller:
+ * neither gains from it. Where no owner is recorded it is true unless the caller is root, since
+ * only root can read files that others cannot.
  */
 bool owner_is_trusted(struct owner owner);
 
-/* Who chose a path that took two files to name: the one that is not trusted. */
+/* The owner that chose a path named by two files: the one that is not trusted. */
 struct owner owner_join(struct owner a, struct owner b);
 
 /* Is it this user, and only this user? */

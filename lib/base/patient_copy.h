@@ -10,8 +10,8 @@
 struct err;
 
 /*
- * How long a thread waits for the reader of what it writes: until another thread ends that, which
- * sees whether the first one waits, and whether anything has been read.
+ * How long a thread waits for the reader of its output: until another thread ends the wait. That
+ * thread can see whether the first one waits, and whether anything has been read.
  */
 struct patience {
 	int end_fd; /* an eventfd, readable once there is to be no more waiting; -1: there is none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files for their owner alone, under names that nobody can foresee. */
+/* Files for their owner alone, under unpredictable names. */
 #include "base/private_file.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ const char *private_file_directory(const char *runtime, const char *temporary)
 	return temporary && temporary[0] == '/' ? temporary : "/tmp";
 }
 
-/* Nobody looks at them any more, and the directory may be in memory. */
+/* Old files are no longer used, and the directory may be in memory. */
 static void remove_old(const char *directory, const char *extension)
 {
 	cleanup_free char *pattern = xasprintf("profc-??????%s", extension);

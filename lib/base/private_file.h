@@ -5,8 +5,8 @@
 struct err;
 
 /*
- * Files that only their owner can read, for as long as somebody looks at them: profc-XXXXXX and an
- * extension, with a name that nobody can foresee. Those of a day ago are removed with each new one.
+ * Files that only their owner can read, for viewing: profc-XXXXXX and an extension, with an
+ * unpredictable name. Each new one removes those older than a day.
  */
 
 /*

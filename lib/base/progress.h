@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * How far long work has come: set by the thread that does it, read by one that shows it. What a
- * unit of `done` is the work knows alone. Zero-initialised: nothing is known yet.
+ * The progress of long work: set by the thread that does it, read by one that shows it. Only the
+ * work defines the unit of `done`. Zero-initialised: nothing is known yet.
  */
 struct progress {
 	atomic_size_t done, total; /* total 0: not known */

@@ -19,7 +19,7 @@ struct sink {
 	struct buf pending;
 	int fd;			   /* -1: memory only; the content stays in `pending` */
 	int sys_errno;		   /* of the first failed write, else 0 */
-	struct progress *progress; /* gets what was written; borrowed, or NULL */
+	struct progress *progress; /* counts the written bytes; borrowed, or NULL */
 };
 
 #define SINK_MEMORY                                                                                \
@@ -31,7 +31,7 @@ void sink_init_fd(struct sink *sink, int fd); /* fd stays the caller's */
 void sink_write(struct sink *sink, const void *bytes, size_t nr_bytes);
 void sink_str(struct sink *sink, const char *text);
 void sink_printf(struct sink *sink, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes what is pending. 0, or the errno of the first failure (EPIPE, ENOSPC, …). */
+/* Writes the pending bytes. 0, or the errno of the first failure (EPIPE, ENOSPC, …). */
 int sink_flush(struct sink *sink);
 void sink_release(struct sink *sink); /* frees; does not flush */
 

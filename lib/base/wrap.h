@@ -19,7 +19,10 @@ struct wrap {
  * line is not broken. Ends with a newline.
  */
 void wrap_words(struct buf *out, const char *words, size_t nr_bytes, const struct wrap *wrap);
-/* The same for a text: empty lines part paragraphs, lines that begin with a blank stay. */
+/*
+ * As wrap_words() for a text: empty lines separate paragraphs, and lines that begin with a blank
+ * stay.
+ */
 void wrap_text(struct buf *out, const char *text, const struct wrap *wrap);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bounds on what a file may hold, for readers and writers alike. */
+/* Bounds on the contents of a file, for readers and writers alike. */
 #include "store/bounds_priv.h"
 
 #include "profile/profile.h"

@@ -14,8 +14,8 @@ struct profile_search;
 struct sample;
 
 /*
- * What a file may hold (man/profc-data.5, BOUNDS). Readers enforce it, so that no sum over
- * samples overflows; a writer fails rather than write what no reader takes.
+ * Bounds on the contents of a file (man/profc-data.5, BOUNDS). Readers enforce them, so that no sum
+ * over samples overflows; a writer fails rather than write a file that no reader takes.
  */
 #define TIME_MAX_NS	    (UINT64_C(1) << 62)
 #define WEIGHT_TOTAL_MAX_NS (UINT64_C(1) << 61)
@@ -33,8 +33,8 @@ struct sample_sums {
 bool sample_sums_add(struct sample_sums *sums, const struct sample *sample);
 
 /*
- * The memory of a file so far. What rows stand for is at most the sum of their sizes, means and
- * number. Of moments only the last of each process counts.
+ * The memory of a file so far. The amounts that rows represent are at most the sum of their sizes,
+ * means and number. Only the last moment of each process counts.
  */
 struct heap_sums {
 	uint64_t sampled;

@@ -20,7 +20,7 @@ static void add_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *plane,
 		numbers[i] += (uint64_t)plane[i] << shift;
 }
 
-/* The bits of a bitmap for eight rows; what is behind the last row says nothing. */
+/* The bits of a bitmap for eight rows; bits after the last row are cleared. */
 static unsigned int marks_of_eight(const uint8_t *bitmap, uint64_t row, uint64_t nr_rows)
 {
 	uint64_t left = nr_rows - row;
@@ -28,7 +28,7 @@ static unsigned int marks_of_eight(const uint8_t *bitmap, uint64_t row, uint64_t
 	return left < 8 ? bitmap[row / 8] & ((1U << left) - 1) : bitmap[row / 8];
 }
 
-/* The same where only the numbers marked in the bitmap are stored: they are few. */
+/* Add a plane that has only the numbers marked in the bitmap: they are few. */
 static void add_sparse_plane(uint64_t *numbers, uint64_t nr_rows, const uint8_t *bitmap,
 			     const uint8_t *plane, unsigned int shift)
 {

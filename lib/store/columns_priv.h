@@ -14,12 +14,11 @@
 #include "store/format_waits_priv.h"
 
 /*
- * The rows of one record, column by column. A column of numbers is stored as a
- * base, which is their minimum, and the differences from it in planes: first
- * the lowest byte of each, then the next byte of each. What varies at random
- * (the low bits of a time) and what hardly varies thus stand apart, which is
- * what the compressor needs. A column where most numbers are the base is sparse:
- * a bitmap says which differ.
+ * The rows of one record, column by column. A column of numbers is stored as a base, which is their
+ * minimum, and the differences from it in planes: first the lowest byte of each, then the next byte
+ * of each. So random bytes (the low bits of a time) and bytes that hardly vary are apart, as the
+ * compressor needs them. A column where most numbers are the base is sparse: a bitmap marks those
+ * that differ.
  */
 struct column_out {
 	uint64_t *numbers; /* owned */
@@ -74,10 +73,10 @@ struct columns_in {
 void columns_in_release(struct columns_in *in);
 
 /*
- * Take a record's payload apart. `texts` has a bit for each column of texts.
- * Fails unless it has at least nr_needed columns, whole and no longer than they should be. Those
- * behind nr_columns are of a later version and left out; those of numbers that an earlier version
- * did not have are all 0.
+ * Split a record's payload into columns. `texts` has a bit for each column of texts. Fails unless
+ * it has at least nr_needed columns, whole and no longer than they should be. Columns after
+ * nr_columns are from a later version and left out; columns of numbers that an earlier version
+ * lacks are all 0.
  */
 bool columns_in_open(struct columns_in *in, const uint8_t *payload, size_t nr_bytes,
 		     unsigned int nr_columns, unsigned int nr_needed, uint32_t texts);

@@ -2,7 +2,7 @@
 #ifndef PROFC_STORE_FORMAT_COUNTS_PRIV_H
 #define PROFC_STORE_FORMAT_COUNTS_PRIV_H
 
-/* The columns of what probes counted, as those of format_columns_priv.h. */
+/* The columns of counts, as those of format_columns_priv.h. */
 enum counts_column {
 	COUNTS_ROW,
 	COUNTS_KIND,

@@ -6,7 +6,7 @@
 
 #include "profile/heap.h"
 
-/* The columns of what was recorded of memory, as those of format_columns_priv.h. */
+/* The columns of memory, as those of format_columns_priv.h. */
 enum allocations_column {
 	ALLOCATIONS_ROW,
 	ALLOCATIONS_TIME,
@@ -74,8 +74,8 @@ enum discards_column {
 };
 
 /*
- * What the coding of moments remembers over the whole file: numbers of a process are differences
- * from its moment before.
+ * The state of coding moments, over the whole file: numbers of a process are differences from those
+ * of its previous moment.
  */
 struct moment_coder {
 	struct profile_heap_moment *last; /* by process; owned */

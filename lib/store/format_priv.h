@@ -7,9 +7,8 @@
 #include "profile/profile.h"
 
 /*
- * The numbers of the file format. man/profc-data.5 says what they mean; a change
- * here is a change there, and anything but a new record type or a new last
- * column raises FORMAT_VERSION.
+ * The numbers of the file format. man/profc-data.5 explains them; a change here is a change there,
+ * and anything but a new record type or a new last column raises FORMAT_VERSION.
  */
 #define FORMAT_VERSION UINT32_C(1)
 
@@ -66,9 +65,9 @@ enum record_type {
 };
 
 /*
- * What the coding of samples remembers from row to row, over the whole file: a
- * thread's time since its previous sample is the sum of its weights but for
- * small differences, so one of the three weights need not be written.
+ * The state of coding samples, over the whole file: a thread's time since its previous sample is
+ * the sum of its weights but for small differences, so one of the three weights need not be
+ * written.
  */
 struct sample_coder {
 	uint64_t *last_ns; /* by thread; owned */
@@ -78,7 +77,7 @@ struct sample_coder {
 
 void sample_coder_release(struct sample_coder *coder);
 void sample_coder_grow(struct sample_coder *coder, size_t nr_threads);
-/* What the larger weight of a sample at time_ns would be if wall were exact; may be "negative". */
+/* The larger weight of a sample at time_ns if wall were exact; may be "negative". */
 uint64_t sample_coder_expect(const struct sample_coder *coder, uint32_t thread, uint64_t time_ns,
 			     uint64_t smaller_weights_ns);
 void sample_coder_step(struct sample_coder *coder, uint32_t thread, uint64_t time_ns);

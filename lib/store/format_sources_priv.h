@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Columns of what is known of sources and instructions. */
+/* Columns of sources and instructions. */
 #ifndef PROFC_STORE_FORMAT_SOURCES_PRIV_H
 #define PROFC_STORE_FORMAT_SOURCES_PRIV_H
 

@@ -2,7 +2,7 @@
 #ifndef PROFC_STORE_FORMAT_WAITS_PRIV_H
 #define PROFC_STORE_FORMAT_WAITS_PRIV_H
 
-/* The columns of what threads waited for, as those of format_columns_priv.h. */
+/* The columns of awaited objects, as those of format_columns_priv.h. */
 enum waits_column {
 	WAITS_ROW,
 	WAITS_PROCESS,

@@ -34,7 +34,7 @@ void frames_in_release(struct frames_in *in)
 	*in = (struct frames_in){.fd = -1};
 }
 
-/* As read(2), behind what the chunk holds; 0 where the reader wants no more, too. */
+/* As read(2), after the bytes in the chunk; also 0 at the reader's limit. */
 static ssize_t read_some(struct frames_in *in, size_t nr_bytes)
 {
 	ssize_t n;
@@ -51,7 +51,7 @@ static ssize_t read_some(struct frames_in *in, size_t nr_bytes)
 	return n;
 }
 
-/* Move what is left to the front and read until `want` bytes are there or the file is over. */
+/* Move the rest to the front and read until `want` bytes are there or the file ends. */
 static int fill(struct frames_in *in, size_t want, struct err *err)
 {
 	if (in->nr_bytes - in->at >= want)

@@ -86,8 +86,7 @@ static void add_break(struct frames_out *out)
 	out->breaks[out->nr_breaks++] = out->content.nr_bytes;
 }
 
-/* Everything in front of the columns: type, length of what follows, rows, columns, their lengths.
- */
+/* Everything before the columns: type, length of the rest, rows, columns, their lengths. */
 static void append_head(struct buf *content, enum record_type type,
 			const struct columns_out *columns, const struct column_plan *plans)
 {

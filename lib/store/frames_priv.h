@@ -32,7 +32,7 @@ int frames_out_header(struct frames_out *out, struct err *err);
 /* Append a record; a frame that has grown large is written. */
 int frames_out_record(struct frames_out *out, enum record_type type,
 		      const struct columns_out *columns, struct err *err);
-/* Write what is gathered as a frame, if there is anything. */
+/* Write the gathered records as a frame, if there are any. */
 int frames_out_flush(struct frames_out *out, struct err *err);
 
 /* Reads a file frame by frame, checking sizes and checksums. */
@@ -48,7 +48,7 @@ struct frames_in {
 	uint64_t nr_bytes_to_read; /* of the file, and no more */
 };
 
-/* Of the file no more than so many bytes are read: its end is there. */
+/* At most nr_bytes of the file are read, as if it ended there. */
 int frames_in_init(struct frames_in *in, int fd, uint64_t nr_bytes, struct err *err);
 void frames_in_release(struct frames_in *in);
 /* Check magic and version. */
@@ -58,9 +58,9 @@ int frames_in_header(struct frames_in *in, struct err *err);
  * instead. ERR_TRUNCATED: it ends inside a frame; ERR_CORRUPT: it is damaged.
  */
 int frames_in_next(struct frames_in *in, bool *end, struct err *err);
-/* The content was good: what follows begins behind this frame. */
+/* The content was good: the next frame begins after this one. */
 void frames_in_accept(struct frames_in *in);
-/* How many bytes of the file lie behind the last accepted frame; reads to the end. */
+/* The number of bytes after the last accepted frame; reads to the end. */
 uint64_t frames_in_nr_bytes_left(struct frames_in *in);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What reading and writing of moments of memory share. */
+/* The state that reading and writing of moments of memory share. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

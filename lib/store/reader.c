@@ -178,7 +178,7 @@ static int open_input(const char *path, struct err *err)
 	return code;
 }
 
-/* With a writer at the other end (read would say EAGAIN), waiting for its bytes is right. */
+/* If the pipe has a writer (read would fail with EAGAIN), waiting for its bytes is right. */
 static int make_blocking(int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -231,7 +231,7 @@ bool store_is_profile(const char *path)
 		return false;
 	if (cursor_u32(&cursor) != FORMAT_SKIPPABLE_MAGIC)
 		return false;
-	(void)cursor_u32(&cursor); /* the size of what follows */
+	(void)cursor_u32(&cursor); /* the size of the rest */
 	return memcmp(cursor_bytes(&cursor, FORMAT_MAGIC_BYTES), FORMAT_MAGIC,
 		      FORMAT_MAGIC_BYTES) == 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Decodes what was recorded of memory. */
+/* Decodes the records of memory. */
 #include "store/reader_priv.h"
 
 #define GRAINS_MAX (TIME_MAX_NS / SAMPLE_TIME_GRAIN_NS)
@@ -47,7 +47,7 @@ static bool take_freed(struct reader *reader, struct columns_in *in, uint32_t ro
 	return true;
 }
 
-/* It must have been moved, which is told before it is what another was made of. */
+/* The former row must be marked as moved, by an earlier record. */
 static uint32_t read_former(const struct profile_heap *heap, struct columns_in *in)
 {
 	uint64_t distance = columns_in_bounded(in, ALLOCATIONS_FORMER, heap->nr_allocations + 1);

@@ -17,15 +17,15 @@ struct reader {
 	uint64_t nr_calls; /* of all counts */
 	uint64_t nr_rows;  /* of all records */
 	uint32_t last_location_frame;
-	uint64_t next_count;	  /* the row of counts behind the one read last */
-	uint64_t next_allocation; /* the row of allocations behind the one read last */
+	uint64_t next_count;	  /* the row of counts after the last one read */
+	uint64_t next_allocation; /* the row of allocations after the last one read */
 	uint64_t next_searched;	  /* the same of those that were searched */
 	uint64_t next_verdict;	  /* at marks */
 	struct heap_sums heap_sums;
 	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */
 	bool symbols_begun;	  /* from then on frames and modules are complete */
-	bool names_only;	  /* leave out all but tables of what has a name */
+	bool names_only;	  /* read only tables of things with names */
 	bool ended;		  /* the end mark was read, and its counts are right */
 };
 

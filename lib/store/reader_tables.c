@@ -386,7 +386,7 @@ static bool read_listing(struct reader *reader, struct columns_in *in)
 	return !in->failed;
 }
 
-/* What the numbers of a row of counts are differences from; false if it would leave a gap. */
+/* The row that the numbers of a row of counts are relative to; false if it would leave a gap. */
 static bool count_reference(const struct profile_probes *probes, uint64_t row,
 			    struct profile_count *before)
 {
@@ -440,7 +440,7 @@ static bool read_count(struct reader *reader, struct columns_in *in)
 	    !count_reference(&profile->probes, row, &before))
 		return false;
 	count.kind = (uint8_t)columns_in_bounded(in, COUNTS_KIND, COUNT_KIND_COUNT - 1);
-	/* Those of later versions mean nothing to us. */
+	/* Flags of later versions are unknown here. */
 	count.flags = (uint8_t)(columns_in_uint(in, COUNTS_FLAGS) & COUNT_FLAGS_ALL);
 	count.process =
 		(uint32_t)read_delta(in, COUNTS_PROCESS, before.process, profile->nr_processes - 1);

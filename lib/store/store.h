@@ -21,9 +21,9 @@ int store_writer_new(int fd, struct store_writer **writer, struct err *err);
 void store_writer_free(struct store_writer *writer);
 
 /*
- * Write every table row that was added since the last flush, what changed in
- * updatable rows, and all of profile->samples, as one frame. The caller then
- * empties the samples (profile->nr_samples = 0). Call about once a second.
+ * Write all table rows added since the last flush, the changes in updatable rows, and all of
+ * profile->samples, as one frame. The caller then empties the samples (profile->nr_samples = 0).
+ * Call about once a second.
  */
 int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err);
 
@@ -35,25 +35,25 @@ uint64_t store_writer_nr_bytes(const struct store_writer *writer);
 
 /* What a reader reports about an incomplete file. */
 struct store_salvage {
-	bool salvaged;		/* the file is truncated or damaged; what precedes that is read */
+	/* the file is truncated or damaged; everything before that is read */
+	bool salvaged;
 	uint64_t nr_bytes_lost; /* from the first byte that could not be used */
 	char why[160];
 };
 
 /*
- * Read a whole profile. A file without its end still gives what it holds, and
- * *salvage (may be NULL) says so; a file with nothing usable is an error. The
- * caller owns *profile.
+ * Read a whole profile. Of a file without its end the intact part is read, and *salvage (may be
+ * NULL) reports that; a file with nothing usable is an error. The caller owns *profile.
  */
 int store_read(int fd, struct profile **profile, struct store_salvage *salvage, struct err *err);
 
-/* Open by path, refusing what is no regular file or pipe, then store_read(). "-" is stdin. */
+/* Open by path, refusing anything but a regular file or pipe, then store_read(). "-" is stdin. */
 int store_read_path(const char *path, struct profile **profile, struct store_salvage *salvage,
 		    struct err *err);
 
 /*
- * What has names, and nothing else: no stacks, samples, counts or memory; as far as the file is
- * whole. For those who cannot wait for the rest of a large file.
+ * Read things with names only: no stacks, samples, counts or memory; as far as the file is whole.
+ * For callers that cannot wait for the rest of a large file.
  */
 int store_read_names(const char *path, struct profile **profile, struct err *err);
 
@@ -61,8 +61,8 @@ int store_read_names(const char *path, struct profile **profile, struct err *err
 bool store_is_profile(const char *path);
 
 /*
- * The same as store_read_path() of the first nr_bytes of a file, which end with a flush: the
- * profile as it was then, though more has been written since.
+ * As store_read_path() for the first nr_bytes of a file, which end with a flush: the profile at
+ * that time, though more has been written since.
  */
 int store_read_path_start(const char *path, uint64_t nr_bytes, struct profile **profile,
 			  struct err *err);

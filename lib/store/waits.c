@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What blocked threads waited for, as records and back. */
+/* The objects that blocked threads waited for, as records and back. */
 #include "store/reader_priv.h"
 #include "store/writer_priv.h"
 
@@ -9,7 +9,7 @@ static void put_wait(struct columns_out *out, uint32_t number, const struct prof
 	columns_out_uint(out, WAITS_PROCESS, row->process);
 	columns_out_uint(out, WAITS_KIND, row->kind);
 	columns_out_uint(out, WAITS_NUMBER, row->number);
-	/* 0 stands for "none", which is one less than 0. */
+	/* 0 means none: WAIT_NO_PLACE + 1 wraps to it. */
 	columns_out_uint(out, WAITS_PLACE, (uint32_t)(row->place.v + 1));
 	columns_out_uint(out, WAITS_NAME, row->name.v);
 	columns_out_uint(out, WAITS_OWNER, (uint32_t)(row->owner.v + 1));
@@ -56,7 +56,9 @@ bool reader_take_wait(struct reader *reader, struct columns_in *in)
 
 	row.place.v = (uint32_t)columns_in_bounded(in, WAITS_PLACE, profile->nr_frames) - 1;
 	row.owner.v = (uint32_t)columns_in_bounded(in, WAITS_OWNER, profile->nr_threads) - 1;
-	/* Each once, as the numbers of samples count them; one that is known is told its peer. */
+	/*
+	 * One row per distinct wait, in the order samples refer to; a known row may gain its peer.
+	 */
 	if (in->failed || profile_waits_intern(profile_waits(profile), &row) != number + 1)
 		return false;
 	if (number < nr)

@@ -49,7 +49,7 @@ uint64_t store_writer_nr_bytes(const struct store_writer *writer)
 	return writer->frames.nr_bytes_written;
 }
 
-/* One frame, or more, of what the steps gather. */
+/* Write the records that the steps gather, in one frame or more. */
 static int run_steps(struct store_writer *writer, const struct profile *profile,
 		     writer_step *const *steps, size_t nr_steps, struct err *err)
 {

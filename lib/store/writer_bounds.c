@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Refuses to write what a reader would refuse to read. */
+/* Refuses profiles that a reader would refuse. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "store/writer_priv.h"

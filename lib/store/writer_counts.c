@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Encodes what probes counted. */
+/* Encodes the counts of probes. */
 #include "base/alloc.h"
 #include "store/writer_priv.h"
 
 /*
- * Rows written again hardly cost bytes if all of them change alike, but readers allow only so many
- * rows for each byte of a file (ROWS_MAX_PER_FILE_BYTE): these are a half of that. What is over it
- * waits for a later flush, or for the end.
+ * Rows written again hardly cost bytes if all of them change alike, but readers limit the number of
+ * rows for each byte of a file (ROWS_MAX_PER_FILE_BYTE): use half of that. Rows above it wait for a
+ * later flush, or for the end.
  */
 #define ROWS_AGAIN_ALLOWANCE	 (UINT64_C(1) << 20)
 #define ROWS_AGAIN_PER_FILE_BYTE 8
@@ -21,7 +21,7 @@ static void put_count(struct store_writer *writer, uint32_t row, const struct pr
 	columns_out_uint(out, COUNTS_FLAGS, count->flags);
 	columns_out_delta(out, COUNTS_PROCESS, count->process, before->process);
 	columns_out_delta(out, COUNTS_WHERE, count->where.v, before->where.v);
-	/* 0 stands for "none": COUNT_NO_CALLEE + 1 wraps to it. */
+	/* 0 means none: COUNT_NO_CALLEE + 1 wraps to it. */
 	columns_out_delta(out, COUNTS_CALLEE, (uint32_t)(count->callee.v + 1),
 			  (uint32_t)(before->callee.v + 1));
 	columns_out_delta(out, COUNTS_CALLS, count->calls, before->calls);
@@ -31,7 +31,7 @@ static void put_count(struct store_writer *writer, uint32_t row, const struct pr
 	out->nr_rows++;
 }
 
-/* Of a new row the one before it stands for what was there: places of a function are close. */
+/* A new row is relative to the one before it: places of a function are close. */
 static struct profile_count new_row_reference(const struct profile_probes *probes, size_t row)
 {
 	struct profile_count before =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Gathered columns become a record: what the writers of all tables end with. */
+/* Turns gathered columns into a record, for the writers of all tables. */
 #include "store/frames_priv.h"
 #include "store/writer_priv.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Encodes what was recorded of memory. */
+/* Encodes the records of memory. */
 #include "base/alloc.h"
 #include "store/writer_priv.h"
 
@@ -15,7 +15,7 @@ static void put_row(struct store_writer *writer, uint32_t row, const struct prof
 
 	columns_out_delta(out, ALLOCATIONS_ROW, row, writer->heap.next_allocation);
 	columns_out_uint(out, ALLOCATIONS_LIFE, life_of(now));
-	/* 0 stands for "none": THREAD_NONE + 1 wraps to it. */
+	/* 0 means none: THREAD_NONE + 1 wraps to it. */
 	columns_out_uint(out, ALLOCATIONS_FREED_BY, (uint32_t)(now->freed_by.v + 1));
 	columns_out_uint(out, ALLOCATIONS_MOVED, now->is_moved);
 	columns_out_uint(out, ALLOCATIONS_FREED_STACK, now->freed_stack.v);
@@ -55,7 +55,7 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 static void put_freed(struct store_writer *writer, uint32_t row,
 		      const struct profile_allocation *now)
 {
-	/* As those of put_row(). */
+	/* The columns that put_row() writes. */
 	static const uint32_t put = 1U << ALLOCATIONS_ROW | 1U << ALLOCATIONS_LIFE |
 				    1U << ALLOCATIONS_FREED_BY | 1U << ALLOCATIONS_MOVED |
 				    1U << ALLOCATIONS_FREED_STACK | 1U << ALLOCATIONS_FREED_END;
@@ -67,7 +67,7 @@ static void put_freed(struct store_writer *writer, uint32_t row,
 	}
 }
 
-/* Those that the file has as alive. In a record of their own most columns take no room. */
+/* Rows that are alive according to the file. In a record of their own most columns take no room. */
 static int write_freed(struct store_writer *writer, const struct profile_heap *heap,
 		       struct err *err)
 {
@@ -210,7 +210,7 @@ int writer_write_verdicts(struct store_writer *writer, const struct profile *pro
 	return status ? status : writer_emit(writer, RECORD_VERDICTS, err);
 }
 
-/* Behind the rows that it is about. */
+/* Follows the rows that it is about. */
 int writer_write_discards(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {

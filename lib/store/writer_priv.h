@@ -6,7 +6,7 @@
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
-/* What may change in a row of counts. */
+/* The members of a row of counts that may change. */
 struct written_count {
 	uint64_t calls, to_ns;
 };
@@ -27,11 +27,11 @@ struct written_rows {
 	bool wrote_meta;
 };
 
-/* How much of what was recorded of memory the file has. */
+/* The parts of the memory tables that the file has. */
 struct written_heap {
 	size_t nr_allocations, nr_freed, nr_moments, nr_searches, nr_searched, nr_verdicts;
-	uint32_t next_allocation; /* the row behind the one written last */
-	uint32_t next_searched;	  /* the same of those that were searched */
+	uint32_t next_allocation; /* the row after the last one written */
+	uint32_t next_searched;	  /* the same for searched rows */
 	uint32_t next_verdict;	  /* at marks */
 	struct moment_coder coder;
 	struct heap_sums sums;
@@ -40,7 +40,7 @@ struct written_heap {
 	uint64_t discarded_ns;
 };
 
-/* What the file holds so far: how much of each table. */
+/* The parts of the tables that the file has so far. */
 struct store_writer {
 	struct frames_out frames;
 	struct columns_out columns; /* of the record that is being made */
@@ -52,12 +52,12 @@ struct store_writer {
 	uint64_t nr_samples, nr_locations;
 	uint64_t last_address;
 	uint32_t last_location_frame;
-	uint32_t next_count;	  /* the row behind the one written last */
+	uint32_t next_count;	  /* the row after the last one written */
 	uint64_t nr_counts_again; /* rows written more than once, together */
 	struct written_rows written;
 	struct written_heap heap;
 	bool ending; /* the last flush has begun: nothing can wait for a later one */
-	bool failed; /* once a write has failed, what follows could not be read */
+	bool failed; /* after a failed write nothing further could be read */
 };
 
 /* One table each: the rows that the file does not hold yet, or that changed. */
@@ -76,9 +76,9 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;
 
-/* Write the columns gathered as a record, if they have rows, and begin anew. */
+/* Write the gathered columns as a record, if they have rows, and clear them. */
 int writer_emit(struct store_writer *writer, enum record_type type, struct err *err);
-/* The same when the record has as many rows as it may. */
+/* As above if the record has the largest number of rows. */
 int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err);
 
 #endif

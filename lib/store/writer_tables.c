@@ -96,7 +96,7 @@ static void put_process(struct columns_out *out, uint32_t row,
 {
 	columns_out_uint(out, PROCESSES_ROW, row);
 	columns_out_uint(out, PROCESSES_PID, (uint32_t)process->pid);
-	/* 0 stands for "none": PROCESS_NONE + 1 wraps to it. */
+	/* 0 means none: PROCESS_NONE + 1 wraps to it. */
 	columns_out_uint(out, PROCESSES_PARENT, (uint32_t)(process->parent + 1));
 	columns_out_uint(out, PROCESSES_NAME, process->name.v);
 	columns_out_uint(out, PROCESSES_EXE, process->exe.v);
@@ -306,7 +306,7 @@ static int write_command(struct store_writer *writer, const struct profile_meta 
 	free(writer->written.command);
 	writer->written.command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
 	writer->written.nr_command = meta->nr_command;
-	/* One record is the whole command: of one that goes on, the beginning. */
+	/* One record is the whole command; a longer one is cut. */
 	for (size_t i = 0; i < meta->nr_command && out->nr_rows < RECORD_ROWS_MAX; i++) {
 		columns_out_uint(out, COMMAND_WORD, meta->command[i].v);
 		out->nr_rows++;
