@@ -21,7 +21,7 @@ struct freed_block {
 	uint32_t row; /* in the profile */
 	uint64_t time_ns;
 	struct thread_id thread;
-	bool wants_stack; /* of whoever frees, which is this */
+	bool wants_stack; /* record the freeing stack, which is this */
 	struct stack_id stack;
 	enum stack_end end;
 };

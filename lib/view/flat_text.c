@@ -770,7 +770,7 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 		print_left_out(flat, view, rows, shown, cells.has_calls, sink);
 }
 
-/* C++ asks for memory by this one, whoever wants it. */
+/* C++ allocates through this function on behalf of all callers. */
 static bool is_operator_new(const struct flat *flat, const struct flat_row *row)
 {
 	static const char name[] = "operator new";

@@ -24,7 +24,7 @@ struct source_file_text {
 	size_t nr_lines, cap_lines;
 	uint64_t nr_bytes;    /* of the file */
 	uint64_t modified_ns; /* since the epoch */
-	bool is_refused;      /* not read: whoever named it may not read it */
+	bool is_refused;      /* not read: the user that named it may not read it */
 };
 
 /*
