@@ -9,7 +9,7 @@
 #define A64_INSTRUCTION_BYTES 4
 #define A64_NO_REG	      0xff
 
-/* What an instruction of A64 does to the flow of control, or to a register. */
+/* The effect of an A64 instruction on the flow of control, or on a register. */
 enum a64_effect {
 	A64_EFFECT_NONE,
 	A64_EFFECT_ADD,	   /* reg[0] = base + offset; 31 is the stack pointer in both */

@@ -154,8 +154,7 @@ static void copy(struct code_instruction *out, uint8_t to, uint8_t from, int64_t
 	}
 }
 
-/* The same for byte operands, which without a REX prefix are ah, ch, dh, bh where these would be.
- */
+/* As lose(), for byte operands: without a REX prefix these numbers are ah, ch, dh, bh. */
 static void lose_sized(const struct decoder *decoder, struct code_instruction *out, uint8_t reg,
 		       bool is_byte)
 {
@@ -191,7 +190,7 @@ static void load(const struct decoder *decoder, struct code_instruction *out)
 		copy(out, decoder->reg, decoder->rm, 0);
 		out->is_load = true;
 	} else if (decoder->is_rsp_relative || decoder->is_rbp_relative) {
-		lose(out, decoder->reg); /* what was saved on this stack */
+		lose(out, decoder->reg); /* a value saved on this stack */
 		out->restored = (uint16_t)(1 << decoder->reg);
 	} else {
 		load_into(out, decoder->reg);
@@ -326,7 +325,7 @@ static void decode_0f(struct decoder *decoder, struct code_instruction *out)
 		lose(out, decoder->rm);
 }
 
-/* VEX: c5 with one byte, c4 with two behind; the map decides about the immediate. */
+/* VEX: c5 with one byte after it, c4 with two; the map decides about the immediate. */
 static void decode_vex(struct decoder *decoder, uint8_t op)
 {
 	uint8_t map = 1;
@@ -483,7 +482,7 @@ static void decode_c0(struct decoder *decoder, struct code_instruction *out, uin
 		next(decoder);
 		return;
 	case 0xc7:
-		if (peek(decoder) == 0xf8) { /* xbegin: where an abort goes on */
+		if (peek(decoder) == 0xf8) { /* xbegin: the target of an abort */
 			next(decoder);
 			relative(decoder, out, operand_bytes(decoder), CODE_EFFECT_BRANCH);
 			return;

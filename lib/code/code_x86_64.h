@@ -10,7 +10,7 @@
 /* No instruction is longer (Intel SDM vol. 2, 2.3.11). */
 #define CODE_INSTRUCTION_MAX_BYTES 15
 
-/* What an instruction does to the stack pointer, the frame pointer and the flow of control. */
+/* The effect of an instruction on the stack pointer, the frame pointer and the flow of control. */
 enum code_effect {
 	CODE_EFFECT_NONE,      /* to none of them */
 	CODE_EFFECT_PUSH,      /* rsp -= 8 */
@@ -38,7 +38,7 @@ enum code_effect {
 	CODE_EFFECT_STOP, /* control goes to an unknown place */
 };
 
-/* Where control goes behind an instruction. */
+/* The flow of control after an instruction. */
 enum code_flow {
 	CODE_FLOW_ON,	      /* to the next one */
 	CODE_FLOW_CALLS,      /* elsewhere, and to the next one if that returns */
@@ -58,7 +58,7 @@ struct code_instruction {
 	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
 	uint16_t restored; /* bit n: the general register n, from memory of this stack */
 	bool is_padding;   /* a no-op of several bytes */
-	uint8_t opcode_at; /* offset of the first byte behind the prefixes */
+	uint8_t opcode_at; /* offset of the first byte after the prefixes */
 	/* Offset of the 32-bit displacement of an operand that is relative to rip; 0: there is
 	 * none. */
 	uint8_t disp_at;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At least so long are entries of a PLT, and what follows them is mapped. */
+/* Entries of a PLT have at least this length, and the memory after them is mapped. */
 #define PLT_ENTRY_BYTES 16
 
 /*

@@ -9,7 +9,7 @@
 
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-/* With a bnd prefix perhaps. */
+/* The jump may have a bnd prefix. */
 uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address)
 {
 	struct code_instruction code;

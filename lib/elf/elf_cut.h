@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * ELF files that stand inside larger ones, as libraries do that are mapped out of an APK, and
- * copies of files that may be written to while they are wanted.
+ * ELF files inside larger ones, such as libraries mapped from an APK, and copies of files that may
+ * be written to while they are needed.
  */
 
 /* Does a 64-bit ELF file begin at that offset of the file? */

@@ -328,7 +328,7 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 	const struct elf_range *function;
 
 	if (!image->functions_loaded) {
-		/* The libelf handle may be closed by now, but keeps what it has read. */
+		/* An open libelf handle keeps all data it reads: the earlier one is closed. */
 		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
 			   : image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
 					    : NULL;
@@ -374,7 +374,7 @@ static struct elf_bytes load_eh_frame_hdr(struct elf_image *image)
 				  .vaddr = image->hdr_vaddr};
 }
 
-/* From vaddr to the end of what the file holds of its segment. */
+/* From vaddr to the end of its segment's bytes in the file. */
 static struct elf_bytes load_rest_of_segment(struct elf_image *image, uint64_t vaddr)
 {
 	for (size_t i = 0; i < image->nr_segments; i++) {

@@ -11,10 +11,9 @@
 struct err;
 
 /*
- * What mapping and unwind need of an ELF file: program headers, build-id and
- * call frame information. Files are read with pread and never mapped, so that
- * one that is truncated meanwhile gives an error and no SIGBUS; every size
- * it states is bounded before it is believed.
+ * The parts of an ELF file that mapping and unwind need: program headers, build-id and call frame
+ * information. Files are read with pread and never mapped, so that truncating one meanwhile gives
+ * an error and no SIGBUS; every size in it is bounded before it is believed.
  */
 struct elf_image;
 
@@ -32,7 +31,7 @@ struct elf_segment {
 	bool executable;
 };
 
-/* Where the rules for unwinding stand (LSB core 5.0 ch. 10; DWARF 5 section 6.4). */
+/* The sections with rules for unwinding (LSB core 5.0 ch. 10; DWARF 5 section 6.4). */
 struct elf_cfi {
 	struct elf_bytes eh_frame_hdr;
 	struct elf_bytes eh_frame;
@@ -45,17 +44,13 @@ struct elf_cfi {
  * an ELF file, or one that contradicts itself.
  */
 struct elf_image *elf_image_open(int fd, struct err *err);
-/* The same for an ELF file that stands in memory (the vdso); the bytes are copied. */
+/* As above for an ELF file in memory (the vdso); the bytes are copied. */
 struct elf_image *elf_image_open_memory(const void *bytes, size_t nr_bytes, struct err *err);
-/*
- * Code without a file: nr_bytes that stand at `vaddr`, copied. There is nothing in the
- * image but them.
- */
+/* Code without a file: a copy of nr_bytes at `vaddr`. The image has nothing else. */
 struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t vaddr);
 /*
- * Code without a file: read where and when it is wanted. `read` says how many of nr_bytes from
- * an address on there are; it and its context are borrowed. There is nothing in the image but
- * what it reads.
+ * Code without a file, read on demand. `read` returns how many of nr_bytes from an address on are
+ * there; it and its context are borrowed. The image has nothing else.
  */
 typedef size_t elf_image_reader(const void *context, uint64_t address, void *out, size_t nr_bytes);
 struct elf_image *elf_image_of_reader(elf_image_reader *read, const void *context);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ranges of addresses with a value each: what a file says of its functions. */
+/* Ranges of addresses with a value each, for a file's functions. */
 struct elf_range {
 	uint64_t start, end; /* [start, end) */
 	uint64_t value;

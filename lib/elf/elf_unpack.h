@@ -10,13 +10,13 @@
 #include "elf/elf_bytes.h"
 
 /*
- * The bytes of a section that is not loaded, with what zlib or zstd compressed unpacked. Empty if
+ * The bytes of a section that is not loaded, decompressed if zlib or zstd compressed them. Empty if
  * they are damaged, more than max_bytes, or none; else the caller frees them.
  */
 struct elf_bytes elf_unpack(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 			    uint64_t max_bytes);
 
-/* The same in the older GNU form, of sections called .zdebug_…. */
+/* As above for the older GNU form, of sections called .zdebug_…. */
 struct elf_bytes elf_unpack_gnu(Elf_Scn *section, const GElf_Shdr *header, uint64_t max_bytes);
 
 #endif

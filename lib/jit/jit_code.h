@@ -31,7 +31,7 @@ struct jit_code {
 	bool is_full;	  /* something was dropped because it is full */
 };
 
-/* The most that is kept per program: ten times what a large one publishes. */
+/* Bound on the names kept per program: ten times those of a large one. */
 #define JIT_CODE_MAX_BYTES ((size_t)64 << 20)
 
 void jit_code_release(struct jit_code *code);

@@ -65,7 +65,7 @@ static uint64_t tail_start(const struct jit_file *file)
 	return file->offset > JIT_FILE_MARK_BYTES ? file->offset - JIT_FILE_MARK_BYTES : 0;
 }
 
-/* Is what was read still in the file? */
+/* Does the file still have the bytes that were read? */
 static bool goes_on(const struct jit_file *file)
 {
 	uint8_t head[JIT_FILE_MARK_BYTES], tail[JIT_FILE_MARK_BYTES];

@@ -12,7 +12,7 @@
 struct buf;
 struct err;
 
-/* What a file must be to be trusted. */
+/* Requirements for trusting a file. */
 struct jit_file_rules {
 	const char *path; /* for messages; borrowed */
 	uid_t owner;	  /* of the file: the user of the process */
@@ -51,14 +51,14 @@ void jit_file_close(struct jit_file *file);
 
 enum jit_change {
 	JIT_FILE_SAME,
-	JIT_FILE_GROWN,	    /* it goes on after `offset` */
-	JIT_FILE_REWRITTEN, /* begin anew; `offset` is 0 */
+	JIT_FILE_GROWN,	    /* there is more after `offset` */
+	JIT_FILE_REWRITTEN, /* read it again from the start; `offset` is 0 */
 };
 
 /* How the file has changed since the last time. */
 int jit_file_check(struct jit_file *file, const struct jit_file_rules *rules,
 		   enum jit_change *change, struct err *err);
-/* Read up to nr_bytes from `offset` on; what is not taken will come once more. */
+/* Read up to nr_bytes from `offset` on; bytes that are not taken are read again. */
 int jit_file_read(struct jit_file *file, struct buf *out, size_t nr_bytes);
 void jit_file_take(struct jit_file *file, uint64_t nr_bytes);
 

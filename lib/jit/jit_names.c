@@ -29,13 +29,13 @@ struct jit_place {
 struct jit_process {
 	pid_t pid;
 	struct jit_reader reader;
-	struct jit_place *places; /* by address, but for those that are new, behind */
+	struct jit_place *places; /* by address, except for the new ones at the end */
 	size_t nr_places, cap_places, nr_known;
 	size_t nr_inherited; /* ranges of an ancestor in which the known addresses were looked up */
 	struct module_id *modules; /* that its places are in */
 	size_t nr_modules, cap_modules;
 	struct jit_source source; /* as it was put into the profile last */
-	size_t nr_sources;	  /* of so many modules */
+	size_t nr_sources;	  /* the number of modules it was put for */
 	uint64_t poll_again_ns, pause_ns;
 };
 
@@ -200,7 +200,7 @@ static pid_t owner_of(const struct jit_names *names, struct code_address where)
 /* Maximum generations of forks to search for an ancestor. */
 #define ANCESTORS_MAX 4
 
-/* Ancestors whose code a forked process may run, even if they were never sampled themselves. */
+/* Ancestors: a forked process may run their code, even if they were never sampled themselves. */
 static void get_ancestors(struct jit_names *names, pid_t pid)
 {
 	if (find_process(names, pid))
@@ -340,7 +340,7 @@ static void look_up_all(struct jit_names *names, struct jit_process *process)
 	size_t nr_known = process->nr_known;
 
 	if (*nr_seen > code->nr)
-		*nr_seen = 0; /* written anew */
+		*nr_seen = 0; /* the file was rewritten */
 	sort_places(process->places + nr_known, process->nr_places - nr_known);
 	look_up(names, process, 0, nr_known, code, *nr_seen);
 	look_up(names, process, nr_known, process->nr_places, code, 0);

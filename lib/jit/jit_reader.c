@@ -216,7 +216,7 @@ static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_l
 		if (jit_file_read(file, &reader->bytes, window) < 0)
 			return err_sys(err, "%s", input->path);
 		nr_read = reader->bytes.nr_bytes;
-		/* What was added since the check is read the next time. */
+		/* Bytes added since the check are read the next time. */
 		if (nr_read > file->nr_bytes - file->offset)
 			reader->bytes.nr_bytes = (size_t)(file->nr_bytes - file->offset);
 		status = take(reader, input, is_last, &nr_taken, err);
@@ -261,7 +261,7 @@ static bool read_input(struct jit_reader *reader, struct jit_input *input, bool 
 			input->path, JIT_CODE_MAX_BYTES >> 20);
 	if (err.code)
 		set_problem(reader, &err);
-	input->is_over = status < 0; /* what was read before stays */
+	input->is_over = status < 0; /* earlier names stay */
 	return has_more;
 }
 

@@ -46,8 +46,8 @@ void jit_reader_release(struct jit_reader *reader);
 /* It has a jitdump: `fd`, borrowed, is open on it for as long as the reader is used. */
 void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd);
 /*
- * Read what is new, a part of a long file at a time: true if there is more to be read at once. With
- * is_last all of it, including an incomplete last line.
+ * Read new entries, a part of a long file at a time: true if there is more to be read at once. With
+ * is_last read all of them, including an incomplete last line.
  */
 bool jit_reader_read(struct jit_reader *reader, bool is_last);
 

@@ -18,7 +18,7 @@
 #define CODE_LOAD_BYTES (PREFIX_BYTES + 40) /* then the name, then the code */
 #define DEBUG_INFO	2
 #define NAME_MAX_BYTES	65536
-/* What V8 writes into the header's reserved field. */
+/* V8 writes this into the header's reserved field. */
 #define V8_PAD UINT32_C(0xdeadbeef)
 /*
  * V8 (node --perf-prof) counts the addresses of lines from the ELF header that `perf inject`
@@ -92,7 +92,7 @@ static void take_code(struct jitdump *dump, struct cursor record, struct jit_cod
 	dump->nr_lines = 0;
 }
 
-/* "\xff" stands for the file of the row before. */
+/* "\xff" means the file of the row before. */
 static bool is_same_file(const char *file, size_t nr_bytes)
 {
 	return nr_bytes == 1 && *file == '\xff';

@@ -25,10 +25,10 @@ struct jitdump {
 #define JITDUMP_RECORD_MAX_BYTES ((size_t)16 << 20)
 
 /*
- * Parse the complete records in the next bytes of a dump, of which the file has nr_left
- * from there on. *nr_taken is how many bytes that took, which may be more than were
- * given, as the bytes of code are skipped; 0: more are needed. ERR_CORRUPT if they are
- * not of a dump, ERR_UNSUPPORTED for another byte order or version.
+ * Parse the complete records in the next bytes of a dump, of which the file has nr_left from there
+ * on. *nr_taken is set to the bytes consumed, which may be more than were given, as the bytes of
+ * code are skipped; 0: more are needed. ERR_CORRUPT if they are not of a dump, ERR_UNSUPPORTED for
+ * another byte order or version.
  */
 int jitdump_parse(struct jitdump *dump, const uint8_t *bytes, size_t nr_bytes, uint64_t nr_left,
 		  struct jit_code *code, uint64_t *nr_taken, struct err *err);

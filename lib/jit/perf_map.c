@@ -23,7 +23,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-/* A hexadecimal number, with or without 0x, and the space behind it. */
+/* A hexadecimal number, with or without 0x, and the space after it. */
 static bool take_number(struct text *text, uint64_t *number)
 {
 	const char *first;

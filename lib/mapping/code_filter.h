@@ -10,14 +10,14 @@
 /* Certain code, of whichever modules there are. */
 struct code_filter_options {
 	/*
-	 * What of it a module has: *nr ranges, which stay where they are as long as the filter.
-	 * Called once for each module of which an address is asked for.
+	 * The ranges of a module: *nr of them, which must stay in place as long as the filter.
+	 * Called once for each module with an address that is looked up.
 	 */
 	const struct code_range *(*find)(void *context, const struct module *module, size_t *nr);
 	void *context;
 };
 
-/* What of it is known. */
+/* Known ranges. */
 struct code_filter;
 
 /* `modules` is borrowed. */

@@ -33,10 +33,10 @@ enum module_kind {
 
 struct module {
 	enum module_kind kind;
-	pid_t owner_pid; /* JIT: the process whose memory it is; else 0 */
+	pid_t owner_pid; /* JIT: the process that has the memory; else 0 */
 	char *path;	 /* as the target sees it, without " (deleted)"; pseudo ones in brackets */
 	bool deleted;	 /* the path no longer named this file when it was mapped */
-	bool is_copy;	 /* fd is on a copy of what was mapped, made then */
+	bool is_copy;	 /* fd is a copy of the mapped file, made at that time */
 	uint64_t dev, inode, file_bytes;
 	uint64_t modified_ns;  /* since the epoch, when it was mapped; 0: not recorded */
 	uint64_t image_offset; /* where in the file its ELF image begins: 0 but in archives */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is recorded of the file of a module, and whether one is still that. */
+/* Recorded facts about the file of a module, and whether a file still agrees with them. */
 #include "mapping/module_file.h"
 
 #include <fcntl.h>

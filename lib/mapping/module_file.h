@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Modules and their files: what is recorded of one, and whether a file is still that. */
+/* Modules and their files: recorded facts, and whether a file still agrees with them. */
 #ifndef PROFC_MAPPING_MODULE_FILE_H
 #define PROFC_MAPPING_MODULE_FILE_H
 
@@ -17,12 +17,14 @@ struct elf_image;
  */
 char *module_file_difference(const struct module *module, int fd, int image_fd);
 
-/* Fill in the edition of a module: the build-id of its image, or else what tells it apart. */
+/*
+ * Fill in the edition of a module: the build-id of its image, or else other facts that identify it.
+ */
 void module_take_edition(struct module *module, const struct elf_image *image);
 
 /*
- * The module of an ELF file that a process has mapped, though no memory map says so any more.
- * `mapped` has what the map said: path, device and inode; `fd` is open on the file, and borrowed.
+ * The module of an ELF file that a process has mapped, though its memory map no longer shows it.
+ * `mapped` has the map's path, device and inode; `fd` is open on the file, and borrowed.
  */
 struct module_id module_table_intern_mapped(struct module_table *table, const struct module *mapped,
 					    int fd, const struct elf_image *image);

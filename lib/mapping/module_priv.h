@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this room share about modules. */
+/* Modules: functions shared by the files of this room. */
 #ifndef PROFC_MAPPING_MODULE_PRIV_H
 #define PROFC_MAPPING_MODULE_PRIV_H
 
@@ -9,12 +9,12 @@ struct elf_image;
 struct stat;
 
 /*
- * Number of files that stay open, for the symbols at the end of a recording; of further files,
- * what the unwinder needs is read at once and the file is closed.
+ * Number of files that stay open, for the symbols at the end of a recording; for further files, the
+ * unwinder's data is read at once and the file is closed.
  */
 #define MODULE_TABLE_FDS_MAX 256
 
-/* What was opened for a module. */
+/* The open files of a module. */
 struct module_files {
 	struct elf_image *image; /* NULL: unreadable */
 	int source_fd;		 /* on the file itself where `fd` is on a copy; else -1 */
@@ -27,7 +27,7 @@ struct module_files {
 struct module_id module_table_intern_files(struct module_table *table, const struct module *wanted,
 					   const struct module_files *files);
 
-/* What /proc/PID/maps says of a mapping of code. */
+/* A mapping of code, from /proc/PID/maps. */
 struct module_mapping {
 	const char *path;
 	uint64_t dev, inode;
@@ -35,18 +35,18 @@ struct module_mapping {
 };
 
 /*
- * The module of a file that was opened before and is in that mapping; MODULE_UNKNOWN
- * if there is none. With `must_be_unchanged` only one whose descriptor proves that the file was
- * not written to since; without, none that is known to have been written to.
+ * The module of a file that was opened before and is in that mapping; MODULE_UNKNOWN if there is
+ * none. With `must_be_unchanged` only a module whose descriptor proves that the file was not
+ * written to since; without, any but those known to have been written to.
  */
 struct module_id module_table_find_file(const struct module_table *table,
 					const struct module_mapping *wanted,
 					bool must_be_unchanged);
 
 /*
- * Has the file been written to since it became this module? Written in place it keeps its inode,
- * and shows in its mappings what it has become. *when_ns, on CLOCK_REALTIME, is when. False where
- * there is no descriptor to check it with.
+ * Has the file been written to since it became this module? A file written in place keeps its
+ * inode, and its mappings show the new content. *when_ns, on CLOCK_REALTIME, is the time of that.
+ * False where there is no descriptor to check it with.
  */
 bool module_table_is_rewritten(const struct module_table *table, struct module_id id,
 			       uint64_t *when_ns);

@@ -101,7 +101,9 @@ struct space *space_fork(const struct space *space, pid_t pid)
 	return child;
 }
 
-/* Does the kernel's name for a mapping stand in brackets? Only those without a file have one. */
+/*
+ * Is the kernel's name for a mapping this one? Only mappings without a file have names in brackets.
+ */
 static bool is_named(const struct proc_map *map, const char *name)
 {
 	return !map->inode && map->nr_path_bytes == strlen(name) &&
@@ -190,7 +192,7 @@ static uint64_t vdso_start(const struct entries *entries)
 	return 0;
 }
 
-/* The kernel places the vdso anew at each exec, and programs do not move it. */
+/* The kernel places the vdso at a new address at each exec, and programs do not move it. */
 static bool is_another_program(const struct entries *old, const struct entries *fresh)
 {
 	uint64_t before = vdso_start(old);
@@ -289,7 +291,7 @@ int space_refresh(struct space *space, struct err *err)
 		live.tid = 0;
 		proc_for_each_task(space->pid, read_thread_maps, &live);
 	}
-	/* What was read before the execve(2) is not of the new program. */
+	/* A map read before the execve(2) is not of the new program. */
 	if (live.tid && space->program && proc_program_id(space->pid, live.tid) != space->program) {
 		status = err_set(err, ERR_GONE, "process %d has called execve", space->pid);
 	} else if (live.tid) {

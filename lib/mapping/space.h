@@ -14,10 +14,9 @@ struct err;
 struct proc_range;
 
 /*
- * An address space: which module is where, in one process between two execs.
- * Updated from the text of /proc/PID/maps; each update that changes anything
- * raises the generation. What was located before stays right: a code_address
- * names the module that was there then.
+ * An address space: the modules and their addresses in one process between two execs. Updated from
+ * the text of /proc/PID/maps; each update that changes anything raises the generation. Earlier
+ * locations stay right: a code_address names the module that was there at the time.
  */
 struct space;
 
@@ -25,8 +24,8 @@ struct mapping {
 	uint64_t start, end; /* [start, end) in the target */
 	uint64_t file_offset;
 	/*
-	 * Target address = ELF virtual address + bias; 0 where absolute. In a file
-	 * whose headers cannot be read, start - file_offset: addresses are offsets.
+	 * Target address = ELF virtual address + bias; 0 where absolute. In a file whose headers
+	 * cannot be read, start - file_offset: addresses are offsets.
 	 */
 	uint64_t bias;
 	struct module_id module; /* MODULE_UNKNOWN where it is not executable */
@@ -76,13 +75,13 @@ uint32_t space_generation(const struct space *space);
 /* How many mappings of code have replaced other code at the same address. */
 uint32_t space_nr_replaced(const struct space *space);
 /*
- * A number for what the space says now, which changes with each generation and
- * which no other space of the module table has had: the key of caches.
+ * A number for the current contents of the space, which changes with each generation and which no
+ * other space of the module table has had: the key of caches.
  */
 uint32_t space_stamp(const struct space *space);
 /* The mapping that holds address now, or NULL. Borrowed until the next update. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
-/* Does the space agree with what the kernel says of a range? */
+/* Does the space agree with the kernel about a range? */
 bool space_agrees(const struct space *space, const struct proc_range *range);
 /*
  * Make the space have the code that the kernel says was in `range` when a sample was taken. For
@@ -99,11 +98,11 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index);
 struct code_address space_locate(const struct space *space, uint64_t address);
 
 /*
- * The same of a variable: false if the address is not in the data of a module whose file can be
- * read. Code of that must be mapped below, where linkers put it.
+ * As above for a variable: false if the address is not in the data of a module with a readable
+ * file. The module's code must be mapped below, where linkers put it.
  */
 bool space_locate_data(struct space *space, uint64_t address, struct code_address *where);
-/* What is mapped there by the kernel's name, "[heap]" or a path; "" if it has none. Borrowed. */
+/* The kernel's name for the mapping there, "[heap]" or a path; "" if it has none. Borrowed. */
 const char *space_name_at(const struct space *space, uint64_t address);
 
 /* The module of a mapping; [unknown] if it is not executable. Borrowed from the module table. */

@@ -13,8 +13,8 @@ static const struct entry *entry_at(const struct space *space, uint64_t address)
 #define PIECES_MAX 16
 
 /*
- * The code of the file of an entry, or of one just below it: what a program has of data without
- * content in the file is in memory without a file, behind that with.
+ * The code of the file of an entry, or of one just below it: variables without content in the file
+ * are in memory without a file, after the memory with one.
  */
 static const struct mapping *code_below(const struct space *space, const struct entry *data)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is where in an address space, as of its last update. */
+/* Finds modules in an address space, according to its last update. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of this room share about address spaces. */
+/* Address spaces: functions shared by the files of this room. */
 #ifndef PROFC_MAPPING_SPACE_PRIV_H
 #define PROFC_MAPPING_SPACE_PRIV_H
 
 #include "mapping/space.h"
 #include "mapping/target_file.h"
 
-/* A mapping and what identifies it from one maps text to the next. */
+/* A mapping with the members that identify it from one maps text to the next. */
 struct entry {
 	struct mapping mapping;
 	uint64_t dev, inode;
@@ -49,7 +49,7 @@ bool space_is_of_range(const struct entry *entry, const struct proc_range *range
 bool space_is_vdso(const struct entry *entry);
 bool space_is_vsyscall(const struct entry *entry);
 
-/* What is mapped there, in the words of target_file.h; the path is borrowed. */
+/* The mapped file, in the form of target_file.h; the path is borrowed. */
 struct target_file space_file_of(const struct space *space, const struct entry *entry);
 
 /*
@@ -58,12 +58,15 @@ struct target_file space_file_of(const struct space *space, const struct entry *
  */
 bool space_find_image(struct space *space, const struct entries *map, size_t index,
 		      struct mapping *mapping);
-/* The same for an entry without one: made at run time, or no ELF file, or one that is gone. */
+/*
+ * As above for an entry without an image: made at run time, or no ELF file, or a file that is gone.
+ */
 void space_find_without_image(struct space *space, const struct entries *map, size_t index);
 
 /*
- * space_copied.c: is the code without a file at map->at[index] a file's own, copied to where it
- * stood? Then that is its module. Else, if a file's code has stood there, it is doubtful.
+ * space_copied.c: is the code without a file at map->at[index] a copy of a file's code that was
+ * there before? Then it gets the file's module. Else, if a file's code has been there, it is
+ * doubtful.
  */
 bool space_find_copied(struct space *space, const struct entries *map, size_t index);
 /* Look at a doubtful one again: true if it is a copy now. */
@@ -71,14 +74,14 @@ bool space_settle_doubt(struct space *space, const struct entries *map, size_t i
 
 /* The file has been written to since it was mapped. */
 bool space_is_rewritten(const struct space *space, const struct entry *entry);
-/* Does it show other code than what the space has there so far? */
+/* Does the mapping have other code than the space has there so far? */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);
-/* What was interned of its stacks no longer holds. */
+/* Mark everything interned for its stacks as invalid. */
 void space_note_change(struct space *space);
 /* After each change of its entries. */
 void space_index_code(struct space *space);
 
-/* space_former.c: keep what is known of an entry that is about to go. */
+/* space_former.c: keep the facts about an entry that is about to be removed. */
 void space_remember(struct space *space, const struct entry *entry);
 
 #endif

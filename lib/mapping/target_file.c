@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opens the file behind a mapping of a process, and reads the memory of a process. */
+/* Opens the file of a mapping, and reads the memory of a process. */
 #include "mapping/target_file.h"
 
 #include <errno.h>

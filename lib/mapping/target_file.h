@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens the file behind a mapping of a process, and reads the memory of a process. */
+/* Opens the file of a mapping, and reads the memory of a process. */
 #ifndef PROFC_MAPPING_TARGET_FILE_H
 #define PROFC_MAPPING_TARGET_FILE_H
 
@@ -21,17 +21,16 @@ struct target_file {
 };
 
 /*
- * Open the very file that is mapped, whatever its path means by now: by
- * /proc/PID/map_files (which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE),
- * /proc/PID/exe, the path under /proc/PID/root or the path as it is here; the
- * latter three only if device and inode are the mapping's. Returns a descriptor the caller closes
- * and writes what fstat(2) says of the file, or -1 with errno.
+ * Open the very file that is mapped, whatever its path means by now: by /proc/PID/map_files (which
+ * needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), /proc/PID/exe, the path under /proc/PID/root or
+ * the path as it is here; the latter three only if device and inode are the mapping's. Returns a
+ * descriptor that the caller closes, with the result of fstat(2) in *found, or -1 with errno.
  */
 int target_file_open(const struct target_file *file, struct stat *found);
 
 /*
- * Who is behind the mapped file, of which fstat(2) said `found`. A file of root's counts as root's
- * only in our mount namespace: the root of a container is another one.
+ * The owner of the mapped file, whose fstat(2) is `found`. A file of root's counts as root's only
+ * in our mount namespace: the root of a container is another one.
  */
 struct owner target_file_owner(const struct target_file *file, const struct stat *found);
 
