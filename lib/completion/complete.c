@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What completions of shells ask. */
+/* Answers the questions of shells' completions. */
 #include "completion/complete.h"
 
 #include <dirent.h>
@@ -21,10 +21,11 @@
 /* A command line up to the word that is completed. */
 struct line {
 	const struct completion_command *command;
-	const char *input;		     /* the profile, as far as it is named */
-	const struct completion_option *row; /* whose value the last word is, or NULL */
-	int command_at;			     /* where CMD begins; 0: it has not begun */
-	bool words_only;		     /* behind -- */
+	const char *input; /* the profile, as far as it is named */
+	/* the option that the last word is a value of, or NULL */
+	const struct completion_option *row;
+	int command_at;	 /* where CMD begins; 0: it has not begun */
+	bool words_only; /* after -- */
 };
 
 static bool takes_next(const struct completion_option *option)
@@ -68,7 +69,7 @@ static void take_value(struct line *line, const struct completion_option *row, c
 		line->input = value;
 }
 
-/* Letters behind one dash: one that takes a value takes the rest, or the next word. */
+/* Letters after one dash: an option with a value takes the rest, or the next word. */
 static void take_cluster(struct line *line, const char *letters)
 {
 	for (; *letters; letters++) {
@@ -119,7 +120,7 @@ static void take_word(struct line *line, char **words, int at)
 	}
 }
 
-/* The first of what is said: the rest is for --help. */
+/* The first part of a description: the rest is for --help. */
 static size_t gist(const char *what)
 {
 	const char *more = strstr(what, "; ");
@@ -178,7 +179,7 @@ static void add_texts(struct buf *out, const char *const *texts)
 		add(out, *texts, NULL);
 }
 
-/* Values that are typical of what has many, by the placeholder or the name. */
+/* Typical values of options with many possible ones, by the placeholder or the name. */
 static bool add_usual(const struct completion_option *row, struct buf *out)
 {
 	static const struct {
@@ -222,7 +223,7 @@ static bool is_name(const struct line *line, const struct completion_option *row
 
 	*kind = NAME_KIND_FUNCTION;
 	if (line->command->runs_command || strcmp(line->command->name, "attach") == 0)
-		return false; /* of what is to be recorded nobody knows them */
+		return false; /* names in a program to be recorded are unknown */
 	for (size_t i = 0; kinds[i]; i++) {
 		if (strcmp(row->name, kinds[i]) == 0)
 			*kind = NAME_KIND_MODULE + (enum name_kind)i;

@@ -27,11 +27,11 @@ struct completion_command {
 };
 
 /*
- * What may stand in place of the last of the words behind "profc", which may be empty: one a line,
- * with a tab and a description behind it. Functions, modules, threads and processes are those of
- * the profile that the words name, or of profc.data. Lines that begin with a colon ask the shell
- * for what it knows better: ":files", ":directories", ":programs", and ":command N", for the
- * words from words[N] on.
+ * The possible replacements for the last of the words after "profc", which may be empty: one per
+ * line, followed by a tab and a description. Functions, modules, threads and processes are those of
+ * the profile that the words name, or of profc.data. Lines that begin with a colon leave the
+ * completion to the shell: ":files", ":directories", ":programs", and ":command N", for the words
+ * from words[N] on.
  */
 void complete_words(const struct completion_command *commands, size_t nr_commands, int nr_words,
 		    char **words, struct buf *out);

@@ -6,20 +6,19 @@
 
 struct buf;
 
-/* What the environment says; only the program reads that. */
+/* Settings from the environment, which only the program reads. */
 struct browser_choice {
 	const char *browser; /* $BROWSER: commands, parted by colons; NULL or "": none */
 	const char *path;    /* $PATH */
 	bool has_display;    /* of X or Wayland */
-	bool is_wsl;	     /* Linux within Windows, whose browser it is */
+	bool is_wsl;	     /* Linux within Windows, which has the browser */
 };
 
 /*
- * Open a file, by its absolute path, in the browser that was chosen, or where there is a display
- * in what desktops have for that. It runs on in a session of its own, without the terminal, and is
- * not waited for: one that ends with a failure within a moment has not opened the file, and the
- * next is tried. False if none has, and *why, appended to, says why. Children of other kinds are
- * let alone.
+ * Open a file, by its absolute path, in the chosen browser, or on a display with the desktop's own
+ * command. The browser continues in a session of its own, without the terminal, and is not waited
+ * for: one that fails within a moment has not opened the file, and the next is tried. False if all
+ * fail, with the reasons appended to *why. Other children are not affected.
  */
 bool browser_open(const struct browser_choice *choice, const char *path, struct buf *why);
 

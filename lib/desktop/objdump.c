@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "proc/search_path.h"
 
-/* Far above the largest function: bounds what is read of objdump's output. */
+/* Far above the largest function: a bound on objdump's output. */
 #define OUTPUT_MAX_BYTES (64u << 20)
 /* Largest files of gigabytes take half of this. A file that was made for it takes for ever. */
 #define RUN_MAX_NS (60 * NS_PER_SEC)

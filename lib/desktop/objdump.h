@@ -18,7 +18,7 @@ struct objdump_request {
 };
 
 /*
- * Append what it prints of the code, without line numbers: for each of these it would read all of
+ * Append objdump's output for the code, without line numbers: with them objdump would read all of
  * the debug information. Nothing if it cannot be run or takes too long. Called by root for a file
  * that is not root's, it has the rights of the file's owner and no more: no group, no terminal, no
  * environment, no other descriptor, the root directory.

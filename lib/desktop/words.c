@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How a browser is told to show a file. */
+/* The command line by which a browser shows a file. */
 #include "desktop/words_priv.h"
 
 #include <ctype.h>
@@ -48,7 +48,7 @@ static bool append_word(struct buf *word, const char *text, size_t nr_bytes, con
 
 char **browser_words(const char *command, size_t nr_bytes, const char *url)
 {
-	char **words = xcalloc(nr_bytes / 2 + 3, sizeof(*words)); /* each has a blank behind it */
+	char **words = xcalloc(nr_bytes / 2 + 3, sizeof(*words)); /* each is followed by a blank */
 	bool has_url = false;
 	size_t nr = 0;
 

@@ -69,7 +69,7 @@ static void examine_probes(struct doctor *doctor, const struct doctor_probe *pro
 		    "it came with Linux 5.6; in a container: docker run --cap-add=SYS_PTRACE");
 }
 
-/* How well what works does. */
+/* Report how well the working parts work. */
 static void examine_precision(struct doctor *doctor, const struct doctor_probe *probe)
 {
 	if (probe->reads_sleepers)

@@ -8,7 +8,7 @@
 
 #include "view/finding.h"
 
-/* Tells what it finds as it finds it, and counts it. */
+/* Reports findings as they are made, and counts them. */
 struct doctor {
 	/* `hint` may be NULL; both texts are raw, and borrowed for the call. */
 	void (*say)(struct doctor *doctor, enum finding finding, const char *what,
@@ -18,8 +18,8 @@ struct doctor {
 };
 
 /*
- * Try what a recording needs on a child, which is killed afterwards, and ask about the processes.
- * False if anything that is needed does not work. The processes are not stopped.
+ * Try the steps of a recording on a child, which is killed afterwards, and inspect the processes.
+ * False if any necessary step fails. The processes are not stopped.
  */
 bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids);
 

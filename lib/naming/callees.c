@@ -11,8 +11,7 @@
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
 
-/* A wrapper or two lie between operator new and malloc(); what is farther away is another matter.
- */
+/* A wrapper or two are between operator new and malloc(); deeper calls have other purposes. */
 #define LEVELS		   2
 #define FUNCTIONS_MAX	   32
 #define FUNCTION_BYTES_MAX 8192

@@ -9,7 +9,7 @@ struct elf_image;
 struct symbol_file;
 struct symbol_function;
 
-/* A file's functions, of which is asked what they call. Borrowed. */
+/* A file's functions, for finding their callees. Borrowed. */
 struct callees {
 	struct symbol_file *symbols;
 	const struct elf_image *image;

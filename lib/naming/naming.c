@@ -187,7 +187,7 @@ static void find_pattern(struct search *search, size_t index)
 		wanted_refuse(search->wanted, inlined.name, reason);
 		return;
 	}
-	/* Of libraries any name would be like some. */
+	/* Among the names of several files, any name would be near some. */
 	nearest = naming->nr_files == 1 ? symbol_functions_nearest(search->functions, pattern->name)
 					: NULL;
 	if (nearest && !naming->nearest)
@@ -212,7 +212,7 @@ static bool is_function(const void *context, uint64_t address)
 	before = low ? search->all[low - 1] : NULL;
 	if (before && before->start == address)
 		return before->kind != SYMBOL_FUNCTION_PART;
-	/* Of what no function has: through a word, or in a PLT. */
+	/* Code outside any function: reached through a word, or in a PLT. */
 	return !before || address >= before->end;
 }
 
@@ -290,7 +290,7 @@ static void want_named(const struct search *search, const char *name, enum wante
 	free(found);
 }
 
-/* What throws is not watched itself: if it asks another one, that is. */
+/* A throwing operator new is not watched itself if it calls an allocation function, which is. */
 static bool is_sampled_below(const struct search *search, const struct symbol_function *function)
 {
 	const struct callees callees = {.symbols = search->symbols,
@@ -329,7 +329,9 @@ static bool has_function(const struct search *search, const char *name)
 	return nr > 0;
 }
 
-/* Has it a malloc(), and one that tells that its operator new is the same? */
+/*
+ * Has the file a malloc(), and a function which shows that its operator new is the same allocator?
+ */
 static bool find_malloc(const struct search *search, bool *has_kin)
 {
 	enum heap_function function;
@@ -348,9 +350,8 @@ static bool find_malloc(const struct search *search, bool *has_kin)
 }
 
 /*
- * Operators of C++ are an allocator's where they stand beside its malloc(): others call that, or
- * have memory of their own. The loader has a malloc() for the time before that of the C library is
- * there.
+ * Operators of C++ belong to an allocator if its file has a malloc(): other operators call that, or
+ * have memory of their own. The loader has a malloc() for the time before the C library's.
  */
 static void find_allocator(struct search *search)
 {
@@ -376,7 +377,7 @@ static void find_allocator(struct search *search)
 	search->naming->has_allocator |= has_malloc;
 }
 
-/* Where code of the file must not be overwritten behind. */
+/* Starts of functions: probes must not overwrite code across these. */
 static void add_starts(const struct search *search)
 {
 	for (size_t i = 0; i < search->nr_all; i++)
@@ -415,7 +416,7 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 		find_calls(&search, &naming->calls[i]);
 	if (naming->within) {
 		want_named(&search, naming->within, WANTED_GATE_ENTRY);
-		/* By which C++ tells that an exception is caught, and frames are gone. */
+		/* C++ calls this when an exception is caught, and frames are gone. */
 		want_named(&search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
 	}
 	if (wanted->nr_places)

@@ -10,8 +10,8 @@ struct symbol_options;
 struct wanted;
 
 /*
- * What users name, functions and lines, as places in the files of a process where probes can be.
- * All texts and options are borrowed, and must outlive it.
+ * Functions and lines that users name, as places for probes in the files of a process. All texts
+ * and options are borrowed, and must outlive it.
  */
 struct naming;
 
@@ -28,7 +28,7 @@ void naming_add_file(struct naming *naming, const char *path);
 void naming_set_within(struct naming *naming, const char *function);
 /* The functions of allocators: allocations are wanted. */
 void naming_add_allocators(struct naming *naming);
-/* Those of a pool, beside them, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
+/* Add functions of a pool as well, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
 int naming_add_pools(struct naming *naming, const char *text, struct err *err);
 /* Is nothing wanted? */
 bool naming_is_empty(const struct naming *naming);
@@ -37,8 +37,8 @@ bool naming_is_empty(const struct naming *naming);
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted);
 
 /*
- * Was all of it found in the files up to now? Else ERR_NOT_FOUND, with words, and a name like it.
- * `command`: what was launched, or NULL.
+ * Was everything found in the files up to now? Else ERR_NOT_FOUND, with a message and a similar
+ * name. `command`: the launched command, or NULL.
  */
 int naming_check(const struct naming *naming, const char *command, struct err *err);
 

@@ -35,7 +35,7 @@ static bool is_separator(char c)
 	return c == ',' || c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Behind the parenthesis that ends a description: of C++ there may be others in the name. */
+/* After the parenthesis that ends a description: C++ names may contain others. */
 static const char *end_of(const char *text)
 {
 	for (; *text; text++) {
@@ -57,7 +57,7 @@ static bool take_word(struct reading *reading, const char *word)
 	return true;
 }
 
-/* What of the form a word of the description sets. */
+/* The member of the form that a word of the description sets. */
 static const struct key {
 	const char *word;
 	size_t offset; /* in struct heap_form */
@@ -106,7 +106,7 @@ static int take_value(struct reading *reading, const struct key *key)
 	return 0;
 }
 
-/* From behind the opening parenthesis to the closing one. */
+/* From after the opening parenthesis to the closing one. */
 static int take_arguments(struct reading *reading)
 {
 	do {

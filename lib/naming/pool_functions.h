@@ -12,7 +12,7 @@ struct err;
 /* A function that allocates or frees, as a user describes it. */
 struct pool_function {
 	char *name;	       /* owned: one of those that symbol_functions_called() takes */
-	struct heap_form form; /* what it does */
+	struct heap_form form; /* its arguments and result */
 	bool is_found;
 	unsigned int nr_inlined; /* if it is not found: places where it is inlined; 0: not known */
 };

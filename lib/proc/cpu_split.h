@@ -20,11 +20,11 @@ struct proc_cpu_split {
 #define PROC_CPU_SPLIT_LEAST_NS (10 * NS_PER_MS)
 
 /*
- * Of a thread, zombies included; with tid 0 of the whole process, its ended threads included.
- * False when it is gone.
+ * The split of a thread, zombies included; with tid 0 of the whole process, its ended threads
+ * included. False when it is gone.
  */
 bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
-/* The same, from the counts of ticks of its stat. */
+/* As above, from the counts of ticks in its stat. */
 struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks);
 
 /*

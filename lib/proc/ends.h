@@ -34,8 +34,8 @@ struct proc_ends {
 
 void proc_ends_release(struct proc_ends *ends);
 /*
- * Forget all, and read those of all processes that we may look at: a microsecond for each of their
- * descriptors, of which no more are looked at than some 100,000.
+ * Forget all, and read those of all processes that we may inspect: a microsecond for each
+ * descriptor, and at most some 100,000 descriptors.
  */
 void proc_ends_read(struct proc_ends *ends);
 /* A process that has it: another than `pid` if there is one; 0: none is known. */

@@ -11,11 +11,11 @@ struct err;
  */
 
 /*
- * Say why `program` could not be executed, for which the kernel gave this errno. That may mislead:
- * it says "No such file or directory" of a program that is there, too, when the interpreter is not
- * that a script names behind #!, or a binary as its dynamic loader. And "Permission denied" of one
- * that is nowhere, if a directory may not be searched. Returns ERR_NOT_FOUND for what a shell would
- * not have found either, else ERR_SYS.
+ * Set *err to the reason why `program` could not be executed; `reason` is the kernel's errno, which
+ * may mislead. "No such file or directory" also means that the program is there, but its
+ * interpreter, after #! in a script, or its dynamic loader is not. "Permission denied" also means
+ * that no such program exists, but a directory cannot be searched. Returns ERR_NOT_FOUND if a shell
+ * would not find the program either, else ERR_SYS.
  */
 int exec_failure_explain(const char *directories, const char *program, int reason, struct err *err);
 

@@ -19,9 +19,9 @@ struct proc_map {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode; /* 0: no file */
 	/*
-	 * The rest of the line, borrowed from the text and not NUL-terminated: a
-	 * path (with the kernel's escapes, and " (deleted)" behind it where that is
-	 * so), a name in brackets, or nothing. proc_map_path() decodes it.
+	 * The rest of the line, borrowed from the text and not NUL-terminated: a path (with the
+	 * kernel's escapes, and possibly " (deleted)" after it), a name in brackets, or nothing.
+	 * proc_map_path() decodes it.
 	 */
 	const char *path;
 	size_t nr_path_bytes;

@@ -11,11 +11,11 @@ struct proc_memory {
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes;
 };
 
-/* Of the text of /proc/PID/status; false: it has no memory, or is no such text. */
+/* Parse the text of /proc/PID/status; false: it has no memory, or is no such text. */
 bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *memory);
 /*
- * What is resident of the mappings that allocators take blocks from: [heap], and private writable
- * ones without a file that are no stack of a thread, of the text of /proc/PID/smaps.
+ * The resident bytes of the mappings that allocators take blocks from: [heap], and private writable
+ * ones without a file that are no stack of a thread. From the text of /proc/PID/smaps.
  */
 uint64_t proc_memory_of_heaps(const char *text, size_t nr_bytes);
 

@@ -36,7 +36,7 @@ static bool skip_words(struct scan *scan, int nr)
 	return true;
 }
 
-/* Any number of optional fields stand before the "-". */
+/* Any number of optional fields precede the "-". */
 static bool skip_optional(struct scan *scan)
 {
 	const char *word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What program a process runs: its ELF class, its identity and its command line. */
+/* The program of a process: its ELF class, its identity and its command line. */
 #include "proc/program.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What program a process runs: its ELF class, its identity and its command line. */
+/* The program of a process: its ELF class, its identity and its command line. */
 #ifndef PROFC_PROC_PROGRAM_H
 #define PROFC_PROC_PROGRAM_H
 
@@ -15,7 +15,7 @@
  */
 const char *proc_program_32_bit(const void *bytes, size_t nr_bytes);
 const char *proc_program_file_32_bit(int fd);
-/* The same of a process; NULL also if that cannot be seen. */
+/* As above for a process; NULL also if its program cannot be read. */
 const char *proc_program_process_32_bit(pid_t pid);
 
 /*
@@ -25,8 +25,8 @@ const char *proc_program_process_32_bit(pid_t pid);
  */
 uint64_t proc_program_id(pid_t tgid, pid_t tid);
 /*
- * The thread's name, as by proc_read_comm(), if the thread still runs that program. False also if
- * it runs another by now, whose name this may be. A program of 0 is not checked.
+ * The thread's name, as from proc_read_comm(), if the thread still runs that program. False also if
+ * it runs another one by now, which this name may be of. A program of 0 is not checked.
  */
 bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a mapping of a process begins and ends: [start, end); and what it shows. */
+/* The bounds of a mapping of a process, [start, end), and its file. */
 struct proc_range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file; 0: of none */
@@ -21,8 +21,8 @@ struct proc_range {
  */
 bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range);
 /*
- * The same for any kernel, from the text, of which no more than the first 64 KiB are read: that is
- * some 700 mappings. Takes up to a third of a millisecond.
+ * As above for any kernel, from the first 64 KiB of the text, some 700 mappings. Takes up to a
+ * third of a millisecond.
  */
 bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range);
 

@@ -16,12 +16,12 @@ struct buf;
  * is an ordinary answer: they return false, or -1, with errno set.
  */
 
-/* No file but maps is longer than a few KiB; this bounds what one read may bring. */
+/* No file but maps is longer than a few KiB; this bounds one read. */
 #define PROC_FILE_MAX_BYTES (64 * 1024 * 1024)
 
 /* Append the whole file to `out`. */
 bool proc_read_file(const char *path, struct buf *out);
-/* The same for /proc/PID/NAME and /proc/PID/task/TID/NAME. */
+/* As above for /proc/PID/NAME and /proc/PID/task/TID/NAME. */
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out);
 /* The target of /proc/PID/NAME, a link; `out` gets a C string. */
 bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap);

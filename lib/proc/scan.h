@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Reading numbers out of text that need not end in a NUL. Each function moves
- * the position behind what it took and returns false, position unchanged, when
- * that is not there. Numbers that overflow 64 bits are not there either.
+ * Reading numbers out of text that need not end in a NUL. Each function moves the position past the
+ * text it took and returns false, position unchanged, when that is not there. Numbers that overflow
+ * 64 bits are not there either.
  */
 struct scan {
 	const char *at, *end; /* borrowed */

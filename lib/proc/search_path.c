@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* What `program` would be in the next of the directories, of which none is left at NULL. */
+/* The path of `program` in the next of the directories; *at is NULL after the last one. */
 static void next_candidate(const char **at, const char *program, struct buf *path)
 {
 	size_t length = strcspn(*at, ":");

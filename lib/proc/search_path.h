@@ -11,8 +11,8 @@
 struct buf;
 
 /*
- * Is there a program of this name in the directories? Its path is stored in `path`, whose content
- * is replaced in either case.
+ * Is there a program of this name in the directories? `path` is overwritten in either case, with
+ * its path if there is one.
  */
 bool search_path_find(const char *directories, const char *program, struct buf *path);
 /*

@@ -12,7 +12,7 @@
 #include "proc/read.h"
 #include "proc/scan.h"
 
-/* A host with more has its first ones told. */
+/* Of a host with more only this many are read. */
 #define SOCKETS_MAX ((size_t)1 << 17)
 
 void proc_sockets_release(struct proc_sockets *sockets)
@@ -53,7 +53,7 @@ static void add(struct proc_sockets *sockets, uint64_t inode, struct buf *text)
 		.inode = inode, .text = xstrndup(buf_str(text), text->nr_bytes)};
 }
 
-/* What stands up to the next blank. */
+/* The text up to the next blank. */
 static bool next_field(struct scan *line, struct scan *field)
 {
 	scan_blanks(line);
@@ -87,7 +87,7 @@ struct address {
 	bool is_any;
 };
 
-/* "0100007F:1F90": words of this machine's, of what is in network order. */
+/* "0100007F:1F90": words in this machine's byte order, from bytes in network order. */
 static bool scan_address(struct scan *line, struct address *address)
 {
 	struct scan field;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What sockets are: the tables of /proc/PID/net by inode. */
+/* Descriptions of sockets, from the tables of /proc/PID/net, by inode. */
 #ifndef PROFC_PROC_SOCKETS_H
 #define PROFC_PROC_SOCKETS_H
 
@@ -25,9 +25,9 @@ struct proc_sockets {
 void proc_sockets_release(struct proc_sockets *sockets);
 
 /*
- * Add what the text of a file of /proc/PID/net tells, "tcp", "tcp6", "udp" or "udp6", or "unix".
- * Sockets that are known already are told anew. Lines that are not of such a file are passed over;
- * so are sockets that say nothing, as most of "unix" do.
+ * Add the sockets in the text of a file of /proc/PID/net, "tcp", "tcp6", "udp" or "udp6", or
+ * "unix". New texts replace those of known sockets. Lines of other forms are skipped; so are
+ * sockets without an address, as most of "unix" are.
  */
 void proc_sockets_add_inet(struct proc_sockets *sockets, const char *text, size_t nr_bytes);
 void proc_sockets_add_unix(struct proc_sockets *sockets, const char *text, size_t nr_bytes);

@@ -53,7 +53,7 @@ static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 	return scan_char(scan, ' ');
 }
 
-/* The numbers behind the state, by their field number in proc_pid_stat(5). */
+/* The numbers after the state, by their field number in proc_pid_stat(5). */
 #define STAT_FIRST_NUMBER 4
 #define STAT_PPID	  4
 #define STAT_FLAGS	  9
@@ -98,7 +98,7 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 #define STAT_CPU      39
 #define STAT_RT	      40
 
-/* Behind the fields above; some of those in between are larger than a signed number. */
+/* Fields after those above; some of those in between are larger than a signed number. */
 static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 {
 	uint64_t number = 0;
@@ -165,7 +165,7 @@ bool proc_syscall_parse(const char *text, size_t nr_bytes, struct proc_syscall *
 	return true;
 }
 
-/* The position behind "\nNAME:" and blanks. */
+/* The position after "\nNAME:" and blanks. */
 static bool find_field(const char *text, size_t nr_bytes, const char *name, struct scan *value)
 {
 	const char *end = text + nr_bytes;

@@ -26,9 +26,9 @@ struct proc_stat;
 struct proc_status;
 
 /*
- * The same, on kernels that count nothing there (built without CONFIG_SCHED_INFO), from the
- * other files: CPU time to a clock tick of `tick_ns`, no waiting, and in place of the times
- * scheduled in those scheduled out, which are as many whenever the thread is off the CPU.
+ * As above on kernels that count nothing there (built without CONFIG_SCHED_INFO), from the other
+ * files: CPU time to a clock tick of `tick_ns`, no waiting, and in place of the times scheduled in
+ * those scheduled out, which are as many whenever the thread is off the CPU.
  */
 struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
 					  const struct proc_status *status, uint64_t tick_ns);

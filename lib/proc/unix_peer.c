@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Asks the kernel for the peer of a socket: no file of /proc tells it. */
+/* Asks the kernel for the peer of a socket, which no file of /proc has. */
 #include "proc/unix_peer.h"
 
 #include <linux/netlink.h>
@@ -32,7 +32,7 @@ static bool ask(int fd, uint64_t inode)
 	return send(fd, &message, sizeof(message), 0) == sizeof(message);
 }
 
-/* The attributes stand behind the answer, each with its length and kind, on words. */
+/* The attributes follow the answer, each with its length and kind, aligned to words. */
 static uint64_t peer_in(const uint8_t *bytes, size_t nr_bytes)
 {
 	const size_t first = NLMSG_LENGTH(sizeof(struct unix_diag_msg));

@@ -7,7 +7,7 @@
 
 #include "proc/scan.h"
 
-/* "1695.37": seconds and always two digits behind the point. */
+/* "1695.37": seconds and always two decimals. */
 static bool scan_hundredths(struct scan *scan, uint64_t *hundredths)
 {
 	uint64_t seconds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a blocked thread waits for: system call, file, and the owner of a futex. */
+/* The wait of a blocked thread: system call, file, and the owner of a futex. */
 #include "proc/wait.h"
 
 #include <fcntl.h>
@@ -46,14 +46,14 @@ static void look_at_descriptor(pid_t tgid, struct proc_wait *wait)
 		wait->object[0] = '\0';
 }
 
-/* futex(2): what of its second argument is the operation, and the ones that wait. */
+/* futex(2): the bits of its second argument for the operation, and the waiting operations. */
 #define FUTEX_OPERATION	    0x7f
 #define FUTEX_DOES_WAIT	    0
 #define FUTEX_DOES_LOCK_PI  6
 #define FUTEX_OWNER_OF_PI   UINT32_C(0x3fffffff)
 #define FUTEX_WAIT_BITSET   9
 #define FUTEX_LOCK_PI2	    13
-#define MUTEX_IS_CONTENDED  2 /* what glibc's mutexes wait with */
+#define MUTEX_IS_CONTENDED  2 /* glibc's mutexes wait with this value */
 #define MUTEX_OWNER_AT_WORD 2
 
 /* Zeroes where it cannot be read. */

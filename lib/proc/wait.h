@@ -8,20 +8,20 @@
 
 #include "proc/task.h"
 
-/* What a thread waits for, read from /proc at one moment, without stopping the thread. */
+/* The wait of a thread, read from /proc at one moment, without stopping the thread. */
 struct proc_wait {
 	char state;		     /* as in proc_stat */
 	struct proc_syscall syscall; /* .kind RUNNING where that cannot be read */
 	int fd;			     /* the descriptor that the system call is about, or -1 */
-	char object[256];	     /* what that is: "/path", "pipe:[123]", …; or "" */
+	char object[256];	     /* the descriptor's file: "/path", "pipe:[123]", …; or "" */
 	pid_t owner;		     /* the thread that holds the lock; 0: no lock, or unknown */
 };
 
 /*
- * False if the thread is gone. `arch` names the machine, as uname(2) does, whose system
- * call numbers they are. The owner is read where the C library keeps it, in the word
- * two behind that of a mutex (glibc) or in the futex itself (priority inheritance), and
- * believed only if it is another thread of the process.
+ * False if the thread is gone. `arch` names the machine whose system call numbers are used, as
+ * uname(2) does. The owner is read where the C library keeps it, two words after that of a mutex
+ * (glibc) or in the futex itself (priority inheritance), and believed only if it is another thread
+ * of the process.
  */
 bool proc_read_wait(pid_t tgid, pid_t tid, const char *arch, struct proc_wait *wait);
 

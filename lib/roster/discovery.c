@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was born: asked of the new ids one by one, or, where they are many, by a sweep. */
+/* Finds births: reads the new ids one by one, or, if they are many, sweeps /proc. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "roster/roster_priv.h"
 #include "tracee/permission.h"
 
-/* To ask so many ids takes about as long as a sweep of a small system. */
+/* Reading this many ids takes about as long as a sweep of a small system. */
 #define ASKED_MAX 16
 
 /* A sweep takes no more than this part of the time. */
@@ -146,8 +146,8 @@ void roster_poll(struct roster *roster, uint64_t now_ns)
 	}
 	roster->last_pid = last;
 	if (first == 1)
-		return; /* the first call: what is there is told by roster_add_root() */
-	/* Ids are given away anew: those of others may be ours by now. */
+		return; /* the first call: roster_add_root() reports existing tasks */
+	/* The kernel reuses ids: ids of others may be ours by now. */
 	if (has_wrapped)
 		pid_table_release(&roster->others);
 	if (has_wrapped || !last || last - first >= ASKED_MAX || roster->is_sweep_due) {

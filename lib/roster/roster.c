@@ -187,9 +187,9 @@ void roster_recount(struct roster *roster, struct roster_process *process)
 }
 
 /*
- * Ids of programs take some microseconds to read, and most execs come soon after a fork: so they
- * are asked when an eighth of the age of a process has passed, and every 10 ms of an old one. An
- * exec in between is met with the next.
+ * Ids of programs take some microseconds to read, and most execs come soon after a fork: so read
+ * them when an eighth of the age of a process has passed, and every 10 ms for an old one. An exec
+ * in between is found at the next reading.
  */
 #define PROGRAM_PAUSE_NS (10 * NS_PER_MS)
 #define AGE_PER_PAUSE	 8
@@ -200,7 +200,7 @@ static void begin_new_life(struct roster *roster, struct roster_process *former)
 	struct roster_process *process;
 
 	if (!proc_read_task_stat(former->pid, former->pid, &stat))
-		return; /* gone by now, which its threads will tell */
+		return; /* gone by now; the end of its threads shows that */
 	process = roster_add_process(roster, &stat, former, true);
 	while (former->threads)
 		end_thread(roster, former->threads);

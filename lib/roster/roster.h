@@ -13,10 +13,10 @@ struct err;
 struct proc_stat;
 
 /*
- * Which processes and threads there are to be sampled: born, gone, or in another program since
- * an exec. All of it is found by reading /proc at the ticks of a recording, and only where
- * something has changed: the last id that /proc/loadavg tells moves with every task that is born
- * in the PID namespace. No process is stopped or notified for it.
+ * The processes and threads to sample: born, gone, or in another program since an exec. They are
+ * found by reading /proc at the ticks of a recording, and only where something has changed: the
+ * last id in /proc/loadavg moves with every task that is born in the PID namespace. No process is
+ * stopped or notified for it.
  */
 struct roster;
 
@@ -41,8 +41,8 @@ struct roster_thread {
 };
 
 /*
- * What the roster tells of, within the calls below that may find it. A thread that is gone is
- * the listener's to free by roster_release_thread(), at once or when its visit is over.
+ * Receives the events that the calls below find. The listener frees a thread that is gone by
+ * roster_release_thread(), at once or when its visit is over.
  */
 struct roster_listener {
 	/* `parent` is NULL for a root; with `is_exec` it is the process' own life before. */
@@ -59,7 +59,7 @@ struct roster_listener {
 /* `helper`: a child of ours that is not to be observed; 0: none. */
 struct roster *roster_new(const struct roster_listener *listener, bool follow_children,
 			  pid_t helper);
-/* Tells of nothing any more; threads that the listener has not released stay valid. */
+/* Reports no more events; threads that the listener has not released stay valid. */
 void roster_free(struct roster *roster);
 
 /*
@@ -70,7 +70,8 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
 /* Begin with a child of ours that is born for this recording, unless it has ended by now. */
 void roster_add_command(struct roster *roster, pid_t pid);
 
-/* What was born since the last call? The first one, before any root is added, only notes the time.
+/*
+ * Find births since the last call. The first call, before any root is added, only notes the time.
  */
 void roster_poll(struct roster *roster, uint64_t now_ns);
 /*
@@ -84,12 +85,12 @@ void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
 /* Which of its threads are there, where some may have died unseen. */
 void roster_recount(struct roster *roster, struct roster_process *process);
 /*
- * Has the process ended, all of its threads? Then it is told of as gone. The clocks of a zombie can
- * be read until it is reaped, and those of a thread that took its leader's id by exec(2) may show
- * what the leader's did: of that one nothing else tells.
+ * If the process and all of its threads have ended, report it as gone. The clocks of a zombie can
+ * be read until it is reaped. The clocks of a thread that took its leader's id by exec(2) may
+ * include the leader's time, which nothing else reports.
  */
 void roster_end_if_dead(struct roster *roster, pid_t pid);
-/* It is to be observed no more: all of its threads, and it, are told of as gone. */
+/* Stop observing the process: report all of its threads, and it, as gone. */
 void roster_forget(struct roster *roster, struct roster_process *process);
 void roster_release_thread(struct roster_thread *thread);
 

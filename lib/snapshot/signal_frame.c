@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a signal struck, by the frame that the kernel has put on an alternate stack. */
+/* Finds the code that a signal interrupted, from the kernel's frame on an alternate stack. */
 #include "snapshot/signal_frame.h"
 
 #include <string.h>
 
 /*
- * The kernel's struct rt_sigframe of a machine: at how many bytes from its start stand the
- * alternate stack's start and size (uc_stack), and the stack pointer of what the signal struck.
+ * The kernel's struct rt_sigframe of a machine: the byte offsets of the alternate stack's start and
+ * size (uc_stack), and of the interrupted code's stack pointer.
  */
 struct signal_frame_layout {
 	uint16_t stack_start, stack_size, sp;
-	uint16_t nr_bytes;	/* up to the end of what is read */
-	uint16_t below_aligned; /* that much below a multiple of 16 it begins */
+	uint16_t nr_bytes;	/* up to the end of the read part */
+	uint16_t below_aligned; /* it begins this much below a multiple of 16 */
 };
 
 /*
  * arch/x86/include/asm/sigframe.h: the return address to the restorer, then the ucontext: flags,
  * link, and the alternate stack's start, flags and size; further on the registers. The ABI's
- * alignment puts the address behind the first word at a multiple of 16.
+ * alignment puts the address after the first word at a multiple of 16.
  *
  * arch/arm64/kernel/signal.c: 128 bytes of siginfo, then the ucontext, likewise; aligned to 16, 176
  * bytes from its start, the sigcontext: the fault's address, x0 to x30, the stack pointer.
@@ -58,7 +58,7 @@ static bool is_signal_frame(const struct signal_frame_layout *layout, const uint
 	uint64_t start = word_at(bytes + layout->stack_start);
 	uint64_t size = word_at(bytes + layout->stack_size);
 
-	/* Nobody's stack pointer is odd, but that of words that were no signal frame may be. */
+	/* Stack pointers are never odd, but a word of something that was no signal frame may be. */
 	if (word_at(bytes + layout->sp) % sizeof(uint64_t))
 		return false;
 	return address >= start && address - start < size && size >= SMALLEST_ALTERNATE &&

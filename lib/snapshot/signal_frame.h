@@ -5,10 +5,10 @@
 #include "snapshot/snapshot.h"
 
 /*
- * Where the innermost signal handler of a thread that runs on an alternate stack struck: the stack
+ * Find where the innermost signal handler of a thread on an alternate stack struck: the stack
  * pointer that the kernel keeps in the signal frame, if the copied bytes of the stack, `nr_bytes`
- * from `start`, show that frame; by what it says of the alternate stack itself (uc_stack), which
- * has to contain it.
+ * from `start`, include that frame. Its description of the alternate stack (uc_stack), which has to
+ * contain it, identifies it.
  */
 bool signal_frame_struck_sp(enum arch arch, const uint8_t *bytes, size_t nr_bytes, uint64_t start,
 			    uint64_t *sp);

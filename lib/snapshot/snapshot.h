@@ -58,7 +58,7 @@ enum thread_state {
 	THREAD_STATE_UNKNOWN,
 };
 
-/* A run of target memory; its bytes stand at snapshot.bytes + offset. */
+/* A run of target memory; its bytes are at snapshot.bytes + offset. */
 struct stack_region {
 	uint64_t start;
 	uint32_t nr_bytes;
@@ -103,8 +103,9 @@ uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t n
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*
- * Where the chain of frame pointers, from the thread's own on, leaves what was copied: on another
- * stack, if it is a chain (Go keeps it across its switches of stacks). 0: nowhere.
+ * The address where the chain of frame pointers, from the thread's own on, leaves the copied
+ * memory: on another stack, if it is a chain (Go keeps it across its switches of stacks). 0:
+ * nowhere.
  */
 uint64_t snapshot_fp_beyond(const struct snapshot *snapshot);
 /* Copy nr_bytes at address; false if not wholly inside one region. */

@@ -21,9 +21,8 @@ struct snapshot;
 void snapshot_save(const struct snapshot *snapshot, struct buf *out);
 
 /*
- * Read one snapshot and leave the cursor behind it. `snapshot` is cleared
- * first; its room is reused. ERR_CORRUPT or ERR_TRUNCATED for anything else
- * than what snapshot_save() writes.
+ * Read one snapshot and leave the cursor after it. `snapshot` is cleared first; its room is reused.
+ * ERR_CORRUPT or ERR_TRUNCATED if the bytes are not from snapshot_save().
  */
 int snapshot_load(struct snapshot *snapshot, struct cursor *in, struct err *err);
 

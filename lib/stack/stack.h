@@ -28,8 +28,8 @@ void stack_trie_free(struct stack_trie *trie);
 struct stack_id stack_trie_intern(struct stack_trie *trie, struct stack_id parent,
 				  struct frame_id frame);
 /*
- * The same for a stack that is not there yet, as when reading them back: no search.
- * One appended twice does no harm but that it keeps two ids.
+ * As above for a new stack, as when reading stacks from a file: no search. Appending a stack twice
+ * merely gives it two ids.
  */
 struct stack_id stack_trie_append(struct stack_trie *trie, struct stack_id parent,
 				  struct frame_id frame);

@@ -40,8 +40,8 @@ bool stack_end_is_complete(enum stack_end end);
 /* "root", "no CFI", … for tables. */
 const char *stack_end_name(enum stack_end end);
 /*
- * What the user can do about it, or what it means; NULL for the root. JIT-compiled code and files
- * have different remedies.
+ * Advice for the user, or the meaning; NULL for the root. JIT-compiled code and files have
+ * different remedies.
  */
 const char *stack_end_remedy(enum stack_end end, bool is_jit);
 

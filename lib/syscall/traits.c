@@ -11,7 +11,7 @@ enum trait {
 	WAITS = 1,
 	TRANSFERS = 2,
 	RESTARTS = 4,		/* unseen, whatever its arguments */
-	RESTARTS_NULL = 8,	/* unseen without a timeout, whose pointer is NULL then, */
+	RESTARTS_NULL = 8,	/* unseen without a timeout, whose pointer is then NULL, */
 	RESTARTS_NEGATIVE = 16, /* or whose int is negative */
 };
 

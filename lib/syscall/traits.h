@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * What Linux calls are, as far as a stop could change what they return. Measured with a
- * thread in each of 97 blocking calls: most are restarted by the kernel unseen, some return
- * EINTR, which the fix-up of a visit undoes, and transfers return what they have moved so
- * far, which nothing can undo. Tables of this machine's numbers; no ptrace, no /proc.
+ * Traits of Linux calls, as far as a stop could change their results. Measured with a thread in
+ * each of 97 blocking calls: most are restarted by the kernel unseen, some return EINTR, which the
+ * fix-up of a visit undoes, and transfers return their length so far, which nothing can undo.
+ * Tables of this machine's numbers; no ptrace, no /proc.
  */
 
 /* May it sleep until something happens? Negative numbers are no calls. */

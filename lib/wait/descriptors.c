@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the descriptors of a process are: asked for each one at most some times a second. */
+/* The files of a process' descriptors: each is read at most a few times a second. */
 #include "wait/descriptors.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* A number may have been given to another file since. */
 #define BELIEVED_NS (20 * NS_PER_MS)
-/* Of more all are forgotten. */
+/* If there are more, all are forgotten. */
 #define KNOWN_MAX  4096
 #define TARGET_MAX 512
 

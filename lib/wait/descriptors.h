@@ -5,15 +5,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the descriptors of a process are, as /proc/PID/fd says it. */
+/* The files of a process' descriptors, from /proc/PID/fd. */
 struct descriptors;
 
 struct descriptors *descriptors_new(pid_t pid);
 void descriptors_free(struct descriptors *descriptors); /* may be NULL */
 
 /*
- * "/path", "pipe:[77]", "socket:[99]" … or NULL where that cannot be read; borrowed until the next
- * call. What was read some milliseconds before `now_ns`, CLOCK_MONOTONIC, is believed.
+ * "/path", "pipe:[77]", "socket:[99]" … or NULL if it cannot be read; borrowed until the next call.
+ * A text read some milliseconds before `now_ns`, CLOCK_MONOTONIC, is used again.
  */
 const char *descriptors_object(struct descriptors *descriptors, int fd, uint64_t now_ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which of our ids a thread has that its program knows by another: as status tells, of each. */
+/* Maps thread ids inside a PID namespace to ours, from the status of each thread. */
 #include "wait/inner_ids.h"
 
 #include <stdlib.h>

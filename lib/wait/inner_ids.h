@@ -27,7 +27,7 @@ struct inner_process {
 
 /* Begins as all 0. */
 struct inner_ids {
-	struct inner_process at[INNER_PROCESSES]; /* of which the oldest gives way */
+	struct inner_process at[INNER_PROCESSES]; /* the oldest is replaced */
 	size_t next;
 };
 

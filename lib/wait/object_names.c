@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Peers of sockets and other ends of pipes, by tables that are read anew where one is not there. */
+/* Peers of sockets and other ends of pipes, from tables that are read again for a missing one. */
 #include "wait/object_names.h"
 
 #include <stdint.h>
@@ -101,7 +101,7 @@ static void append_end(struct buf *out, const char *words, pid_t owner)
 	buf_printf(out, "%s %d%s%s", words, (int)owner, *comm ? " " : "", comm);
 }
 
-/* Those without a name of their own are connected to one that has, or to some process. */
+/* Sockets without a name of their own are connected to one that has a name, or to some process. */
 static bool name_by_peer(struct object_names *names, pid_t pid, uint64_t peer, struct buf *out)
 {
 	const char *text = proc_sockets_find(&names->sockets, peer);
@@ -116,7 +116,7 @@ static bool name_by_peer(struct object_names *names, pid_t pid, uint64_t peer, s
 	return text || owner;
 }
 
-/* Of a pair of this machine the tables are read once: there are many without a name. */
+/* For a connected pair of this machine the tables are read only once: many have no name. */
 static bool name_socket(struct object_names *names, pid_t pid, const char *object, struct buf *out)
 {
 	uint64_t inode = inode_of(object);

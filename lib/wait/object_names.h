@@ -7,7 +7,7 @@
 
 struct buf;
 
-/* What is at the other end of a descriptor, which its own link in /proc does not say. */
+/* The other ends of descriptors, which their own links in /proc do not show. */
 struct object_names;
 
 struct object_names *object_names_new(void);
@@ -17,9 +17,9 @@ void object_names_free(struct object_names *names); /* may be NULL */
 bool object_has_peer(const char *object);
 
 /*
- * "socket 10.0.0.1:5432", "socket listening on /run/x", "socket to 77 Xorg", "pipe from 77 gzip":
- * of such an object, seen behind a descriptor of a process. False where it is not found, or not
- * looked for as that has taken too much time of late: then it may be asked for again later.
+ * Name the object of a descriptor of a process: "socket 10.0.0.1:5432", "socket listening on
+ * /run/x", "socket to 77 Xorg", "pipe from 77 gzip". False if it is not found, or not looked for
+ * because that has taken too much time lately: then call again later.
  */
 bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
 		       struct buf *out);

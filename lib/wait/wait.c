@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a system call waits for: which futex, and whose; which descriptor. */
+/* The wait of a system call: the futex and its owner, or the descriptor. */
 #include "wait/wait.h"
 
 #include <limits.h>
@@ -57,7 +57,7 @@ static struct seen_wait wait_for_file(uint64_t fd)
 	return (struct seen_wait){.is_known = fd <= INT_MAX, .kind = WAIT_FILE, .number = fd};
 }
 
-/* So many are told one by one, and so many are looked at. */
+/* At most this many are listed, and this many are read. */
 #define FILES_TOLD    8
 #define FILES_MAX     64
 #define SELECTED_MAX  1024
@@ -135,17 +135,17 @@ static struct seen_wait wait_of_select(const struct proc_syscall *syscall,
 
 /* --- futexes --- */
 
-/* futex(2): what of its second argument is the operation, and the ones that wait. */
+/* futex(2): the bits of its second argument for the operation, and the waiting operations. */
 #define FUTEX_OPERATION	      0x7f
 #define FUTEX_DOES_WAIT	      0
 #define FUTEX_DOES_LOCK_PI    6
 #define FUTEX_DOES_WAIT_BITS  9
 #define FUTEX_DOES_REQUEUE_PI 11
 #define FUTEX_DOES_LOCK_PI2   13
-/* In the word of a lock that the kernel knows of: others wait; who has it. */
+/* In the word of a lock that the kernel knows: other threads wait; the owner. */
 #define FUTEX_HAS_WAITERS UINT32_C(0x80000000)
 #define FUTEX_OWNER	  UINT32_C(0x3fffffff)
-/* The GNU C library: a mutex that others wait for, whose owner stands two words behind. */
+/* The GNU C library: a mutex with waiters; its owner is two words after it. */
 #define MUTEX_IS_CONTENDED 2
 #define MUTEX_OWNER_BYTES  8
 
@@ -238,7 +238,7 @@ bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memo
 	if (!owner || owner == wait->owner)
 		return false;
 	wait->owner = owner;
-	/* Of one that had none when it was first seen. */
+	/* The lock had no owner at first. */
 	if (wait->kind == WAIT_FUTEX)
 		wait->kind = wait->owner_at == wait->number ? WAIT_OWNED : WAIT_MUTEX;
 	return true;

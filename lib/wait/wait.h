@@ -12,16 +12,17 @@
 struct proc_syscall;
 
 /*
- * What a thread that sleeps in a system call waits for, by the arguments of the call and some
- * words of memory that they point to. Nothing is stopped.
+ * The wait of a thread that sleeps in a system call, from the arguments of the call and some words
+ * of memory that they point to. Nothing is stopped.
  */
 struct seen_wait {
 	bool is_known;
 	enum wait_kind kind;
 	uint64_t number;   /* the address of the futex; the descriptor; how many descriptors */
 	pid_t owner;	   /* by the id that the program has for it; 0: none, or not known */
-	uint64_t owner_at; /* where the owner stands, if another may take its place; else 0 */
-	char *object; /* owned: what its descriptor is, or which there are several of; or NULL */
+	uint64_t owner_at; /* the owner's address, if the owner may change; else 0 */
+	/* owned: the descriptor's file, or the list of several descriptors; or NULL */
+	char *object;
 };
 
 /* How its memory is read; false: it cannot be. */
@@ -33,9 +34,9 @@ struct wait_memory {
 void seen_wait_release(struct seen_wait *wait);
 
 /*
- * Not known of calls that wait for neither memory nor a descriptor. What descriptor it is
- * (.object) is left open. An owner is believed here if memory looks like it; that it is a
- * thread of the process is for the caller to prove.
+ * Unknown for calls that wait for neither memory nor a descriptor. The descriptor's file (.object)
+ * is left open. An owner is believed here if memory looks like it; the caller proves that it is a
+ * thread of the process.
  */
 struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct wait_memory *memory);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What threads were seen to wait for becomes rows: owners proved, places and names found. */
+/* Turns observed waits into rows: proves owners, and finds places and names. */
 #include "wait/wait_rows.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct pending {
 	unsigned int nr_tries;
 };
 
-/* Of more some stay without. */
+/* Further rows stay without a peer. */
 #define PENDING_MAX 1024
 #define TRIES_MAX   8
 

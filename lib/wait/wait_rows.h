@@ -11,7 +11,7 @@ struct profile;
 struct seen_wait;
 struct space;
 
-/* What threads were seen to wait for, as rows of a profile. */
+/* Observed waits as rows of a profile. */
 struct wait_rows;
 
 struct wait_rows *wait_rows_new(struct profile *profile); /* which is borrowed */
@@ -28,8 +28,8 @@ struct waiting_process {
 };
 
 /*
- * The number that a sample has for its wait. An owner that is no thread of the process is none:
- * what is in memory then only looked like one.
+ * The number that a sample has for its wait. An owner that is no thread of the process is dropped:
+ * memory then only looked like a lock.
  */
 uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
 			  const struct seen_wait *wait);

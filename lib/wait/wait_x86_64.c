@@ -4,7 +4,9 @@
 
 #if defined(__x86_64__)
 
-/* struct pthread: its id stands there, and its first word points to it, for code to find it by. */
+/*
+ * struct pthread: its id is at this offset; its first word points to itself, for code to find it.
+ */
 #define ID_BYTES 0x2d0
 
 bool wait_is_for_thread(uint64_t address, const struct wait_memory *memory)
