@@ -11,10 +11,9 @@
 #include "elf/elf_ranges.h"
 
 /*
- * Reading call frame information (DWARF 5 section 6.4, LSB core 5.0 ch. 10):
- * which entry covers an address, and what its instructions say there. All
- * addresses are ELF virtual addresses. Everything read is bounded; whatever
- * contradicts itself makes a function return false.
+ * Reading call frame information (DWARF 5 section 6.4, LSB core 5.0 ch. 10): the entry that covers
+ * an address, and the rules of its instructions there. All addresses are ELF virtual addresses.
+ * Everything read is bounded; any contradiction makes a function return false.
  */
 
 /* .eh_frame and .debug_frame differ in how entries point to each other. */
@@ -42,9 +41,8 @@ struct cfi_fde {
 bool cfi_fde_at(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
 
 /*
- * The next FDE at or behind *offset that covers anything, with its own offset for
- * the value; *offset moves behind it. False at the end, or at a damaged length: what is behind
- * cannot be found.
+ * The next FDE at or after *offset that covers any code, with its own offset as the value; *offset
+ * moves past it. False at the end, or at a damaged length, after which no entry can be found.
  */
 bool cfi_section_next(const struct cfi_section *section, uint64_t *offset, struct elf_range *found);
 
@@ -57,15 +55,16 @@ bool cfi_hdr_is_usable(const struct elf_bytes *hdr);
 bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
 		  uint64_t *offset);
 
-/* What the instructions say about one register, or the CFA. */
+/* The rule of the instructions for one register, or the CFA. */
 enum cfi_rule_kind {
-	CFI_RULE_SAME,		 /* never mentioned, or DW_CFA_same_value */
-	CFI_RULE_UNDEFINED,	 /* not recoverable; of the return address: no caller */
-	CFI_RULE_OFFSET,	 /* saved at CFA + offset */
-	CFI_RULE_VAL_OFFSET,	 /* is CFA + offset */
-	CFI_RULE_REGISTER,	 /* in register `reg`; of the CFA: reg + offset */
-	CFI_RULE_EXPRESSION,	 /* saved at the address an expression gives */
-	CFI_RULE_VAL_EXPRESSION, /* is what an expression gives; the only kind of the CFA's */
+	CFI_RULE_SAME,	     /* never mentioned, or DW_CFA_same_value */
+	CFI_RULE_UNDEFINED,  /* not recoverable; for the return address: no caller */
+	CFI_RULE_OFFSET,     /* saved at CFA + offset */
+	CFI_RULE_VAL_OFFSET, /* is CFA + offset */
+	CFI_RULE_REGISTER,   /* in register `reg`; of the CFA: reg + offset */
+	CFI_RULE_EXPRESSION, /* saved at the address an expression gives */
+	/* is the result of an expression; the only kind that the CFA's has */
+	CFI_RULE_VAL_EXPRESSION,
 };
 
 struct cfi_rule {
@@ -93,7 +92,10 @@ struct cfi_rules {
 	struct cfi_rule tracked[CFI_TRACKED_COUNT];
 };
 
-/* What is executed of each of the two for one address; functions of real programs have some kB. */
+/*
+ * Bound on the instructions of each of the two executed for one address; real functions have some
+ * kB.
+ */
 #define CFI_INSTRUCTION_BYTES_MAX (UINT64_C(1) << 20)
 
 /*
@@ -107,8 +109,8 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 /* A signed LEB128 number. */
 int64_t cfi_sleb(struct cursor *cursor);
 /*
- * A pointer in one of the encodings of LSB 10.5 (DW_EH_PE_*), as an ELF
- * virtual address. The cursor stands in the section; indirect ones are refused.
+ * A pointer in one of the encodings of LSB 10.5 (DW_EH_PE_*), as an ELF virtual address. The cursor
+ * is in the section; indirect pointers are refused.
  */
 uint64_t cfi_pointer(const struct cfi_section *section, struct cursor *cursor, uint8_t encoding);
 

@@ -24,7 +24,7 @@ static void append_sleb(struct buf *out, int64_t value)
 	}
 }
 
-/* Returns where the entry's length stands, to be filled in by end_entry(). */
+/* Returns the position of the entry's length, which end_entry() fills in. */
 static size_t begin_entry(struct buf *out, uint32_t id)
 {
 	size_t at = out->nr_bytes;
@@ -46,7 +46,7 @@ static void append_instructions(struct buf *out, struct cursor instructions)
 	buf_append(out, instructions.at, cursor_left(&instructions));
 }
 
-/* Returns where the FDE stands. */
+/* Returns the position of the FDE. */
 static size_t append_entries(struct buf *out, const struct cfi_fde *fde, uint64_t bias)
 {
 	size_t cie = begin_entry(out, 0);

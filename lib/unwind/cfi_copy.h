@@ -9,10 +9,10 @@
 #include "unwind/cfi.h"
 
 /*
- * Append to `out` what an .eh_frame would be that says the same as `section`, a .debug_frame,
- * of code moved by `bias`; and to `table`, for each entry, two 4-byte values as .eh_frame_hdr
- * has them, sorted: where its code begins and where it stands in `out`, relative to `out_at`,
- * where that is going to be. Entries too far from there are left out.
+ * Append to `out` an .eh_frame with the contents of `section`, a .debug_frame, for code moved by
+ * `bias`. Append to `table`, for each entry, two 4-byte values in the form of .eh_frame_hdr,
+ * sorted: the start of its code and its position in `out`, relative to `out_at`, the future address
+ * of `out`. Entries too far from there are left out.
  */
 void cfi_copy_debug_frame(const struct cfi_section *section, uint64_t bias, uint64_t out_at,
 			  struct buf *out, struct buf *table);

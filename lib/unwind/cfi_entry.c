@@ -93,10 +93,10 @@ uint64_t cfi_pointer(const struct cfi_section *section, struct cursor *cursor, u
 
 /* The header that CIE and FDE share. */
 struct entry {
-	struct cursor body; /* behind length and id */
+	struct cursor body; /* after length and id */
 	uint64_t id;
 	uint64_t id_offset; /* of the id in the section */
-	uint64_t next;	    /* offset of the entry behind */
+	uint64_t next;	    /* offset of the next entry */
 	bool is_64bit;
 };
 
@@ -118,7 +118,7 @@ static bool entry_at(const struct cfi_section *section, uint64_t offset, struct 
 	entry->next = (uint64_t)(at.at - section->bytes.bytes);
 	entry->body = cursor_over(body, length);
 	entry->id_offset = (uint64_t)(body - section->bytes.bytes);
-	/* In .eh_frame the id is 4 bytes even behind a 64-bit length. */
+	/* In .eh_frame the id is 4 bytes even after a 64-bit length. */
 	if (entry->is_64bit && section->is_debug_frame)
 		entry->id = cursor_u64(&entry->body);
 	else
@@ -140,7 +140,7 @@ static bool cie_offset_of(const struct cfi_section *section, const struct entry 
 	return *offset < section->bytes.nr_bytes;
 }
 
-/* LSB 10.6.1.1.1: what the letters behind 'z' announce. */
+/* LSB 10.6.1.1.1: the fields that the letters after 'z' announce. */
 static void read_augmentation(const struct cfi_section *section, const char *letters,
 			      struct cursor *at, struct cfi_fde *fde)
 {

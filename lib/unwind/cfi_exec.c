@@ -322,7 +322,8 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 	machine.location = fde->start;
 	while (cursor_left(&machine.at) && !machine.at.failed) {
 		execute(&machine);
-		if (machine.location > address) /* what moved the location changed no rule */
+		/* the last instruction moved the location past address, and changed no rule */
+		if (machine.location > address)
 			break;
 		machine.at.failed |=
 			machine.at.at - fde->instructions.at > (ptrdiff_t)CFI_INSTRUCTION_BYTES_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows for code of aarch64 that has no CFI, as code_row_x86_64.c makes them: forward, from
- * here to a return, by when x30 holds what it has to; or from the function's entry to here. All
- * PLTs are such code, and much assembly. Frame records alone lead past the caller of a
- * function that has not made its record yet, has taken it down, or never has one.
+ * Rows for code of aarch64 that has no CFI, as code_row_x86_64.c makes them: forward, from here to
+ * a return, before which x30 gets the return address; or from the function's entry to here. All
+ * PLTs are such code, and much assembly. Frame records alone lead past the caller of a function
+ * that has not made its record yet, has removed it, or never has one.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum { FP = 29, LR = 30, SP = 31 };
 
 #define BRANCHES_MAX 512
 
-/* What a register holds, seen from the registers with which a search began. */
+/* The content of a register, in terms of the registers at the start of a search. */
 enum value_kind {
 	VALUE_LOST,
 	VALUE_FROM_SP, /* the first stack pointer + offset */
@@ -32,7 +32,7 @@ struct value {
 	int64_t offset;
 };
 
-/* How things stand before an instruction. */
+/* The state before an instruction. */
 struct state {
 	uint64_t pc;
 	struct value sp, fp, lr;
@@ -321,13 +321,13 @@ static struct row row_forward(const struct elf_image *image, const struct code_a
 	return row_by_return(&found);
 }
 
-/* Is what was stored there still above the stack pointer? */
+/* Is the stored value still above the stack pointer? */
 static bool is_kept(const struct state *at, int64_t slot)
 {
 	return at->sp.kind != VALUE_FROM_SP || slot >= at->sp.offset;
 }
 
-/* At the entry the stack pointer was the CFA: what holds here leads back there. */
+/* At the entry the stack pointer was the CFA, so the state here leads back there. */
 static struct row row_from_entry(const struct elf_image *image, uint64_t entry, uint64_t pc,
 				 bool by_sp)
 {
@@ -362,7 +362,7 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 	return instruction.target ? ROW_CALL_DIRECT : ROW_CALL_INDIRECT;
 }
 
-/* bl; what adrp and add make together is not searched. */
+/* bl; pairs of adrp and add are not searched. */
 static bool names_code(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target)
 {
 	struct a64_instruction instruction;

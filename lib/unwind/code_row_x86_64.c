@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows for code that has no CFI, from what the code does, in two ways:
+ * Rows for code that has no CFI, derived from the code in two ways:
  *
- * - forward, from here to a return: everything that was pushed will have been
- *   popped by then, so adding up finds the return address;
- * - from the function's entry to here, where a word on the stack claims to be
- *   the return address of a call to that entry: it is if it lies as deep as the
- *   way from there says. This serves functions that never return.
+ * - forward, from here to a return: every push is popped by then, so adding up finds the return
+ *   address;
+ * - from the function's entry to here, where a word on the stack looks like the return address of a
+ *   call to that entry: it is one if it is as deep as the path from there requires. This serves
+ *   functions that never return.
  *
- * No condition is evaluated: where a branch leads, the stack is as deep as here.
- * musl has no CFI at all, and neither have the start-up code of programs, the
- * PLTs that LLD writes, and much assembly.
+ * No condition is evaluated: the stack is as deep at a branch's target as at the branch. musl has
+ * no CFI at all, and neither have the start-up code of programs, the PLTs that LLD writes, and much
+ * assembly.
  */
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void rbp_at(struct row *row, int64_t from_cfa)
 	row->fp_offset = (int32_t)from_cfa;
 }
 
-/* Below where the stack pointer is now: what stands there is written on the way. */
+/* Below the current stack pointer: the path writes that word before it reads it. */
 static bool is_unused(struct way_place place)
 {
 	return place.base == BASE_RSP && place.offset < 0;
@@ -89,14 +89,14 @@ static struct row row_by_return(const struct way_state *at)
 	return row;
 }
 
-/* At the entry the return address was at rsp: what holds here leads back there. */
+/* At the entry the return address was at rsp, so the state here leads back there. */
 static struct row row_by_entry(const struct way_state *at, bool by_sp)
 {
 	struct row row;
 	bool from_rsp = at->rsp.base == BASE_RSP;
 	bool from_rbp = at->rbp_kind == RBP_IS_PLACE && at->rbp.base == BASE_RSP;
 
-	/* A frame pointer is preferred: it is independent of what was pushed since. */
+	/* A frame pointer is preferred: it does not depend on later pushes. */
 	if (!(from_rbp && !by_sp && begin_row(&row, BASE_RBP, 8 - at->rbp.offset)) &&
 	    !(from_rsp && begin_row(&row, BASE_RSP, 8 - at->rsp.offset)))
 		return row_of_kind(ROW_NO_CFI);
@@ -186,8 +186,8 @@ static struct row row_from_entry(const struct elf_image *image, uint64_t entry, 
 }
 
 /*
- * Go's goroutines return to runtime.goexit+1, behind a no-op that no call is: nop, call
- * goexit1, nop (asm_amd64.s).
+ * Go's goroutines return to runtime.goexit+1, after a no-op rather than a call: nop, call goexit1,
+ * nop (asm_amd64.s).
  */
 static bool is_bottom(const struct elf_image *image, uint64_t pc)
 {
@@ -254,7 +254,7 @@ static bool entry_before(const struct elf_image *image, uint64_t pc, uint64_t lo
 	return false;
 }
 
-/* The instruction at *at, as they follow each other; *at moves behind it. */
+/* The instruction at *at, in sequence; *at moves past it. */
 static bool next_instruction(const struct elf_image *image, uint64_t *at, uint64_t end,
 			     struct code_instruction *instruction)
 {
@@ -333,7 +333,7 @@ static bool jumps_out(const struct elf_image *image, uint64_t start, uint64_t en
 		     (instruction.target < start || instruction.target >= end)))
 			return true;
 	}
-	return at < end; /* what cannot be read may do anything */
+	return at < end; /* code that cannot be read may do anything */
 }
 
 const struct code_reader code_reader_x86_64 = {

@@ -71,7 +71,7 @@ enum proof {
 	PROOF_NONE,
 	PROOF_ZERO, /* 0: the outermost frame's, or any word of memory not in use */
 	PROOF_CODE, /* an address in JIT-compiled code, without a visible call before it */
-	PROOF_CALL, /* an address behind a call, or of a signal trampoline */
+	PROOF_CALL, /* an address after a call, or of a signal trampoline */
 };
 
 static bool find_return_address(const struct unwind_arch *arch, const struct walk *walk,
@@ -167,12 +167,12 @@ static struct row row_by_symbol(const struct unwind_arch *arch, const struct cod
 	return arch->code->row_from_entry(frame->image, entry, pc, false);
 }
 
-/* Of entries before pc: most are of other functions, which do not come by there. */
+/* Bound on the entries tried before pc: most are of other functions, which do not reach pc. */
 #define ENTRIES_TRIED 8
 
 /*
- * A function that never returns and was not called directly (main() that calls exit(), what musl
- * jumps to before it) has its entry where code takes an address.
+ * A function that never returns and was not called directly (main() that calls exit(), or musl's
+ * code before it, which is jumped to): its entry is where code takes an address.
  */
 static struct row row_by_reference(const struct unwind_arch *arch, const struct walk *walk,
 				   const struct code_frame *frame)
@@ -220,7 +220,7 @@ bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk
 	       !code_walk_proves(arch, walk, frame, row);
 }
 
-/* The same, for code that may have been entered without a call. */
+/* As above for code that may have been entered without a call. */
 static bool proves_in_jit(const struct unwind_arch *arch, const struct walk *walk,
 			  const struct code_frame *frame, const struct row *row)
 {
@@ -347,8 +347,7 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 	uint64_t entry;
 
 	walk_work_add(walk, WALK_WORK_OF_CODE);
-	/* A method whose end was never reached may have none: it would go back to the interpreter.
-	 */
+	/* A method whose end is never reached may have none: it would return to the interpreter. */
 	if (!proves_in_jit(arch, walk, frame, &row) &&
 	    arch->code->entry_before(image, frame->pc, lowest, &entry))
 		row = arch->code->row_from_entry(image, entry, frame->pc, false);
@@ -410,7 +409,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 #define ENTRY_ALIGN    UINT64_C(16)
 #define SHORT_FUNCTION 512 /* functions that switch stacks are shorter */
 
-/* The nearest aligned address behind padding, at or before pc. */
+/* The nearest aligned address after padding, at or before pc. */
 static bool entry_by_padding(const struct elf_image *image, uint64_t pc, uint64_t *entry)
 {
 	uint64_t lowest = pc > SHORT_FUNCTION ? pc - SHORT_FUNCTION : 0;

@@ -26,7 +26,7 @@ struct code_frame {
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
 
-/* The same by the way from `entry`, an address of the image; by_sp: without the frame pointer. */
+/* The row by the path from `entry`, an address of the image; by_sp: without the frame pointer. */
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
 				    const struct code_frame *frame, uint64_t entry, bool by_sp);
 
@@ -37,8 +37,8 @@ struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
 			     const struct code_frame *frame);
 /*
- * Where JIT-compiled code that has no frame of its own may have been entered; or a function whose
- * frame size is unknown.
+ * The code that may have entered JIT-compiled code without a frame of its own; or a function with a
+ * frame of unknown size.
  */
 struct code_host {
 	uint64_t wanted;	 /* the target that a direct call has to have; 0: any call */
@@ -51,9 +51,9 @@ struct code_host {
 
 /*
  * The next return address above the stack pointer, for JIT-compiled code that never returns but
- * works in the frame of the code that entered it (traces of LuaJIT, Guile's code): behind a call
- * in a file's code, with nothing below it that leads into other JIT-compiled code. It may be a
- * stale one. *host is initially zero except for `wanted`; false: there is no other.
+ * works in the frame of the code that entered it (traces of LuaJIT, Guile's code): after a call in
+ * a file's code, with no word below it that leads into other JIT-compiled code. It may be stale.
+ * *host is initially zero except for `wanted`; false: there is no other.
  */
 bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, struct code_host *host);
@@ -61,9 +61,9 @@ bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk
 /* A frame's place in the image's code, with the end of its function where a symbol says it. */
 struct code_at code_walk_at(const struct code_frame *frame);
 
-/* May pc, an address of the target, be a return address: is it behind a call? */
+/* May pc, an address of the target, be a return address: is it after a call? */
 bool code_walk_is_behind_call(const struct unwind_arch *arch, const struct walk *walk, uint64_t pc);
-/* Is it behind a direct call to `callee`, in a file's code? */
+/* Is it after a direct call to `callee`, in a file's code? */
 bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
 		     uint64_t return_address, uint64_t callee);
 

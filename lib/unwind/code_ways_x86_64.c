@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Follows the paths through x86-64 code, to find what they do to the stack. */
+/* Follows the paths through x86-64 code, to find their effect on the stack. */
 #include "unwind/code_ways_x86_64.h"
 
 #include "base/alloc.h"
@@ -227,8 +227,8 @@ static bool is_same_short(struct short_place a, struct way_place b)
 }
 
 /*
- * An address reached again, with the same stack or another one (a loop that pushes): what differs
- * becomes unknown from there on. False if nothing differs, or if that was followed already.
+ * An address reached again, with the same stack or another one (a loop that pushes): differing
+ * members become unknown from there on. False if nothing differs, or if that was followed already.
  */
 static bool differs(struct visit *visit, struct way_state *state)
 {
@@ -268,13 +268,13 @@ static bool is_new(struct search *search, struct way_state *state)
 		return true;
 	}
 	/*
-	 * To a return one way is enough. And a function is entered with nothing pushed: code that
-	 * jumps there with more went on behind a call that never returns.
+	 * For a return one path is enough. And at a function's entry nothing is pushed: code that
+	 * jumps there with pushed words was decoded past a call that never returns.
 	 */
 	return search->goal && state->pc != search->entry && differs(visit, state);
 }
 
-/* The goal is reached: what is known there is what all ways agree on. */
+/* At the goal: keep the members that all paths agree on. */
 static void take_goal(struct search *search, const struct way_state *state)
 {
 	struct way_state *found = &search->found;

@@ -8,7 +8,7 @@
 struct elf_image;
 
 /*
- * What x86-64 code does to the stack and the frame pointer on its ways from one address to
+ * The effect of x86-64 code on the stack and the frame pointer, on its paths from one address to
  * another, or to a return. No condition is evaluated: each branch is followed either way.
  */
 
@@ -31,17 +31,18 @@ enum rbp_kind {
 	RBP_LOST,
 };
 
-/* How things stand before an instruction. */
+/* The state before an instruction. */
 struct way_state {
 	uint64_t pc;
 	struct way_place rsp;
 	enum rbp_kind rbp_kind;
 	struct way_place rbp;
 	struct way_place saved_rbp; /* where the first rbp was stored; BASE_NONE: nowhere */
-	struct way_place copy; /* what register copy_reg holds of rsp; BASE_NONE: nothing known */
+	/* the part of rsp that register copy_reg holds; BASE_NONE: unknown */
+	struct way_place copy;
 	uint8_t copy_reg;
 	bool has_copy;
-	uint16_t restored; /* registers that hold what was in memory of this stack */
+	uint16_t restored; /* registers with values loaded from this stack */
 	bool is_switched;  /* rsp was loaded with an unknown value: it may be on another stack */
 };
 
@@ -51,7 +52,7 @@ enum way_end {
 	WAY_CLOSED, /* every way runs in a circle or halts: nothing ever comes by there */
 };
 
-/* Where a search begins, and what it searches. */
+/* The start and the limits of a search. */
 struct way {
 	uint64_t pc;
 	uint64_t goal; /* 0: a return */
@@ -66,9 +67,9 @@ struct way {
 #define PLT_PUSHED 16
 
 /*
- * To a goal all ways are followed, as far as they can be: *found is what they agree on there. To
- * a return one is enough. If nothing is found, found->is_switched says whether any way has
- * loaded another stack pointer.
+ * To a goal all paths are followed, as far as possible: *found has the members that they agree on
+ * there. To a return one path is enough. If nothing is found, found->is_switched is set if any path
+ * has loaded another stack pointer.
  */
 enum way_end code_search_ways(const struct elf_image *image, const struct way *way,
 			      struct way_state *found);

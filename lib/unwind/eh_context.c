@@ -5,7 +5,7 @@
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
-/* Two contexts of 240 bytes, the state of a frame of 400, and what is spilt. */
+/* Two contexts of 240 bytes, the state of a frame of 400, and spilt registers. */
 #define FRAME_BYTES_MAX 4096
 
 static bool read_at(const struct walk *walk, uint64_t base, int64_t offset, uint64_t *value)

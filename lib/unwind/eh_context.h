@@ -11,8 +11,8 @@ struct eh_layout;
 struct walk;
 
 /*
- * A frame that the exception may go to: the CFA of the frame that it called, where it goes
- * on, and where its frame pointer stands, which will be, or is, what libgcc's frame has saved.
+ * A frame that the exception may go to: the CFA of the frame that it called, the pc where it
+ * continues, and the address of its frame pointer, which libgcc's frame has saved or will save.
  */
 struct eh_target {
 	uint64_t cfa, pc, fp_slot;
@@ -20,7 +20,7 @@ struct eh_target {
 
 #define EH_TARGETS_MAX 4
 
-/* What libgcc notes in its own frame while it unwinds for an exception. */
+/* The notes in libgcc's own frame while it unwinds for an exception. */
 struct eh_notes {
 	uint64_t return_address; /* of the frame */
 	/* One of them is true; others may be left from an earlier exception. */

@@ -25,9 +25,10 @@ static void add(struct calls *calls, uint64_t return_address)
 }
 
 /*
- * A function of this module, neither the one that was called nor one that goes on in the part
- * of it that the compiler has split off (.cold) and the callee stood in. Where that is in
- * another module, one that does not go on elsewhere, as PLTs do.
+ * Is the target a function of this module that cannot have led to the callee? It is neither the
+ * called function nor one that continues in the part that the compiler has split off (.cold), where
+ * the callee was. If the callee was in another module: a function that does not jump elsewhere, as
+ * PLTs do.
  */
 static bool is_another_function(const struct eh_landing *landing, uint64_t target)
 {

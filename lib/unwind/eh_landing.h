@@ -18,7 +18,7 @@ struct eh_landing {
 	bool callee_is_elsewhere; /* in another module: known by that alone */
 };
 
-/* How many calls there are whose exceptions land at a place. */
+/* The number of calls whose exceptions land at a place. */
 enum eh_landing_calls {
 	EH_LANDING_NONE, /* no call known */
 	EH_LANDING_ONE,

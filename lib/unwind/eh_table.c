@@ -39,6 +39,6 @@ bool eh_table_next(struct eh_table *table, struct eh_call_site *site)
 	site->end = site->start + cfi_pointer(&table->bytes, at, table->encoding);
 	landing = cfi_pointer(&table->bytes, at, table->encoding);
 	site->landing = landing ? table->landings + landing : 0;
-	cursor_uleb(at); /* what to do there */
+	cursor_uleb(at); /* the action there */
 	return !at->failed;
 }

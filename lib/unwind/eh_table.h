@@ -18,18 +18,18 @@
 struct eh_table {
 	struct cfi_section bytes;
 	struct cursor at;
-	uint64_t function, landings; /* what call sites and landing pads are counted from */
+	uint64_t function, landings; /* bases of call sites and of landing pads */
 	uint8_t encoding;
 };
 
-/* What is called in [start, end) lands at `landing`; 0: nowhere. */
+/* Exceptions of calls in [start, end) land at `landing`; 0: nowhere. */
 struct eh_call_site {
 	uint64_t start, end, landing;
 };
 
 /* `bytes` begin with the table of the function at `function`. Borrowed. */
 bool eh_table_begin(struct eh_table *table, const struct elf_bytes *bytes, uint64_t function);
-/* The next call site; false behind the last one, or where the bytes end. */
+/* The next call site; false after the last one, or where the bytes end. */
 bool eh_table_next(struct eh_table *table, struct eh_call_site *site);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The cache of rows by pc, for the frames that walks meet again and again. */
+/* The cache of rows by pc, for frequent frames. */
 #include "unwind/hot_rows.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cache of rows by pc, for the frames that walks meet again and again. */
+/* The cache of rows by pc, for frequent frames. */
 #ifndef PROFC_UNWIND_HOT_ROWS_H
 #define PROFC_UNWIND_HOT_ROWS_H
 
@@ -54,7 +54,7 @@ static inline uint64_t hot_key(uint64_t pc, bool is_exact)
 /* The two places of a key. */
 static inline struct hot_row *hot_rows_line(const struct hot_rows *hot, uint64_t key)
 {
-	/* Fibonacci hashing, whose high bits are the good ones; even steps are broken up first. */
+	/* Fibonacci hashing: its high bits are the good ones; even steps are broken up first. */
 	return &hot->slots[((key ^ key >> 7) * UINT64_C(0x9e3779b97f4a7c15)) >> hot->shift << 1];
 }
 

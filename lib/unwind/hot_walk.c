@@ -40,14 +40,14 @@ static bool read_word(const struct hot_stack *stack, uint64_t address, uint64_t 
 	return true;
 }
 
-/* Where a walk stands; its row is known. */
+/* The current frame of a walk; its row is known. */
 struct hot_frame {
 	const struct hot_row *row;
 	uint64_t pc, sp, fp;
 	bool fp_is_known;
 };
 
-/* What is known of the caller but for its row. */
+/* Find the caller, except for its row. */
 static bool step(const struct hot_stack *stack, const struct hot_frame *frame,
 		 struct hot_frame *caller)
 {

@@ -10,9 +10,9 @@ struct unwind_frame;
 struct walk;
 
 /*
- * Continue from *frame, which is pushed, while both frames' rows are in the cache, the
- * stack is in the snapshot's first region and rises, and no limit is reached. Leaves
- * *frame and *regs at the last frame pushed, whose caller is not determined yet.
+ * Continue from *frame, which is pushed, while both frames' rows are in the cache, the stack is in
+ * the snapshot's first region and rises, and no limit is reached. Leaves *frame and *regs at the
+ * last frame pushed, whose caller is not determined yet.
  */
 void hot_walk(const struct hot_rows *hot, const struct unwind_arch *arch, struct walk *walk,
 	      struct regs *regs, struct unwind_frame *frame);

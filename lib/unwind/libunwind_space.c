@@ -22,7 +22,7 @@
 extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 			       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
-/* A module's call frame information as it stands in the target. */
+/* A module's call frame information in the target. */
 struct cfi_range {
 	struct elf_image *image;
 	uint64_t bias;
@@ -54,7 +54,7 @@ struct code_word {
 
 #define CODE_WORDS 512
 
-/* What libunwind has cached of one space. */
+/* libunwind's cache for one space. */
 struct known_space {
 	const struct space *space; /* the key; never followed */
 	uint32_t generation;
@@ -90,8 +90,8 @@ static bool overlay(const struct elf_bytes *section, uint64_t bias, uint64_t add
 }
 
 /*
- * libunwind reads whole aligned words, which may begin before a section or end
- * in the next one; what belongs to neither reads as 0.
+ * libunwind reads whole aligned words, which may begin before a section or end in the next one;
+ * bytes of neither section read as 0.
  */
 static bool read_cfi(const struct access *access, uint64_t address, unw_word_t *value)
 {
@@ -239,7 +239,7 @@ static int get_dyn_info_list_addr(unw_addr_space_t as, unw_word_t *address, void
 	return -UNW_ENOINFO;
 }
 
-/* What search_unwind_table() allocates, libunwind frees itself. */
+/* libunwind frees the allocations of search_unwind_table() itself. */
 static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *info, void *arg)
 {
 	(void)as;
@@ -278,8 +278,8 @@ static uint64_t lowest_vaddr(const struct elf_image *image)
 }
 
 /*
- * The values of the table have 4 bytes, so that the copy must be near the code: just below
- * the module. What else may be mapped there is nothing that libunwind reads.
+ * The values of the table have 4 bytes, so the copy must be near the code: just below the module.
+ * libunwind reads none of the memory that may be mapped there.
  */
 static void copy_debug_frame(struct cfi_range *range)
 {
@@ -335,8 +335,8 @@ static void forget_ranges(struct known_space *known)
 }
 
 /*
- * The search table of .eh_frame_hdr (LSB 10.6.2): behind 12 bytes pairs of 4 byte
- * values relative to the header's start. Our own ones are relative to .eh_frame.
+ * The search table of .eh_frame_hdr (LSB 10.6.2): after 12 bytes, pairs of 4 byte values relative
+ * to the header's start. Our own tables are relative to .eh_frame.
  */
 static bool describe_table(const struct mapping *mapping, const struct cfi_range *range,
 			   unw_dyn_info_t *info)
@@ -357,7 +357,7 @@ static bool describe_table(const struct mapping *mapping, const struct cfi_range
 	};
 	info->u.rti.segbase = mapping->bias + (is_own ? hdr->vaddr : cfi->eh_frame.vaddr);
 	info->u.rti.table_data = is_own ? mapping->bias + hdr->vaddr + 12 : range->table_at;
-	/* Counted in words of 8 bytes, which is what an entry happens to take. */
+	/* In words of 8 bytes, which is also the size of an entry. */
 	info->u.rti.table_len = nr_entries;
 	return true;
 }

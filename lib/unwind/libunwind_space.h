@@ -9,8 +9,8 @@
 struct known_space;
 
 /*
- * What libunwind sees of a target: registers and stack from the snapshot, code and unwind
- * information from the files. The argument of all its accessors; the target may run.
+ * libunwind's view of a target: registers and stack from the snapshot, code and unwind information
+ * from the files. The argument of all its accessors; the target may run.
  */
 struct access {
 	const struct walk *walk;
@@ -20,9 +20,8 @@ struct access {
 };
 
 /*
- * A cursor at the leaf of access->walk, valid for as long as `access` stays where it is. What
- * libunwind cached of the space is dropped if its mappings have changed. False if libunwind
- * refuses.
+ * A cursor at the leaf of access->walk, valid for as long as `access` is not moved. libunwind's
+ * cache for the space is dropped if its mappings have changed. False if libunwind refuses.
  */
 bool access_begin(struct access *access, struct libunwind_spaces *spaces, unw_cursor_t *cursor);
 

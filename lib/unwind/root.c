@@ -12,7 +12,7 @@
 
 /* Thread-local data (TLS) is between a thread's outermost frame and its thread pointer. */
 #define THREAD_DATA_BYTES (UINT64_C(64) * 1024)
-/* What a program's first function pushes, and aligns. */
+/* A program's first function pushes and aligns at most this much. */
 #define FIRST_FRAME_BYTES UINT64_C(512)
 
 /* A frame with a caller nearly always has its return address within this distance. */

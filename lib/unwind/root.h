@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells whether the last frame of a stack is the root of its thread. */
+/* Decides whether the last frame of a stack is the root of its thread. */
 #ifndef PROFC_UNWIND_ROOT_H
 #define PROFC_UNWIND_ROOT_H
 
@@ -13,7 +13,7 @@ struct rows;
 struct walk;
 
 /*
- * The kind of end of a stack whose last frame has the stack pointer sp, where the frame itself does
+ * The kind of end of a stack whose last frame has the stack pointer sp, if the frame itself does
  * not prove that it is outermost (its return address is 0, or it never returns).
  * STACK_END_ROOT: at the top of the thread's own stack, with no return address above it.
  * STACK_END_OTHER_STACK: on a stack that is known not to be the thread's own.

@@ -11,23 +11,22 @@
 #include "unwind/cfi.h"
 
 /*
- * Rows: how to find the caller of the code at one address, compiled once from
- * its call frame information. A row knows the CFA (the caller's stack pointer),
- * where the return address is and what became of the frame pointer; that is
- * what almost all code needs. What a row cannot say is ROW_FALLBACK.
+ * Rows: how to find the caller of the code at one address, compiled once from its call frame
+ * information. A row has the CFA (the caller's stack pointer), the place of the return address and
+ * the fate of the frame pointer; almost all code needs no more. Other code has ROW_FALLBACK.
  */
 enum row_kind {
 	ROW_EMPTY, /* of a free slot in the cache */
 	ROW_STEP,  /* CFA = register + offset; the return address is saved or in its register */
 	ROW_STEP_DEREF,	   /* CFA = the word at register + offset: realigned stacks */
-	ROW_STEP_PLT,	   /* CFA = register + offset, and more behind the push in a PLT entry */
-	ROW_SIGNAL,	   /* the kernel's signal frame: every register stands in it */
+	ROW_STEP_PLT,	   /* CFA = register + offset, and more after the push in a PLT entry */
+	ROW_SIGNAL,	   /* the kernel's signal frame, which has every register */
 	ROW_ROOT,	   /* there is no caller: the CFI says so, or the program begins there */
 	ROW_NEVER_RETURNS, /* by its code; at the top of a thread's stack there is no caller */
 	ROW_OTHER_STACK,   /* the first frame on a stack that its code has switched to */
 	ROW_FALLBACK,	   /* more than a row can say: libunwind */
 	ROW_NO_CFI,	   /* nothing covers the address */
-	ROW_BAD_CFI,	   /* what covers it contradicts itself */
+	ROW_BAD_CFI,	   /* the CFI there contradicts itself */
 	ROW_NO_FILE,	   /* the module's file could not be read */
 	ROW_FOREIGN,	   /* code of another machine, or of a 32-bit program */
 };
@@ -48,7 +47,7 @@ enum row_ra {
 	 * its own notes have it (eh_context.h).
 	 */
 	ROW_RA_MAY_BE_REPLACED,
-	/* At CFA + ra_offset stands where the handler is; the frame is the handler's by now. */
+	/* CFA + ra_offset has the address of the handler; the frame is already the handler's. */
 	ROW_RA_REPLACED,
 };
 
@@ -76,7 +75,7 @@ struct row {
 	uint8_t cfa_reg;
 	uint8_t fp;		  /* enum row_fp */
 	uint8_t ra : 2;		  /* enum row_ra */
-	uint8_t is_from_code : 1; /* by what the code does, for want of CFI */
+	uint8_t is_from_code : 1; /* derived from the code, for want of CFI */
 	uint8_t saves_eh : 1;	  /* of a function that leaves for an exception's handler */
 	uint8_t is_of_target : 1; /* the CFI describes where longjmp() goes, not where it is */
 	uint8_t is_from_debug_frame : 1;
@@ -86,7 +85,7 @@ struct row {
 
 _Static_assert(sizeof(struct row) == 16, "two rows and their keys share a cache line");
 
-/* What an instruction before a return address is. */
+/* The kind of instruction before a return address. */
 enum row_call {
 	ROW_CALL_NONE, /* no call: it is no return address */
 	ROW_CALL_DIRECT,
@@ -94,7 +93,7 @@ enum row_call {
 	ROW_CALL_UNSURE, /* JIT-compiled code, with no visible call before it */
 };
 
-/* Where in an image's code a frame stands. */
+/* A frame's place in an image's code. */
 struct code_at {
 	uint64_t pc;
 	uint64_t function_end; /* of the function that holds it; 0: not known */
@@ -102,23 +101,23 @@ struct code_at {
 };
 
 /*
- * Rows from code without CFI, of one machine. Addresses are the image's own. Without
- * entry_before no JIT-compiled code is read, without keeps_fp CFI is trusted, without
- * switches_stack and switched_stack stacks are not switched, and without next_call (and what
- * stands below it) no exception is followed to where it lands: NULL where that is not implemented.
+ * Rows from code without CFI, of one machine. Addresses are the image's own. Members may be NULL if
+ * not implemented: without entry_before no JIT-compiled code is read, without keeps_fp CFI is
+ * trusted, without switches_stack and switched_stack stacks are not switched, and without next_call
+ * (and the members after it) no exception is followed to its landing pad.
  */
 struct code_reader {
 	/*
-	 * By what the code is going to do from there on; ROW_NEVER_RETURNS if it surely does
-	 * not, ROW_NO_CFI if that is unknown.
+	 * By the effects of the code from there on; ROW_NEVER_RETURNS if it surely does not return,
+	 * ROW_NO_CFI if that is unknown.
 	 */
 	struct row (*row)(const struct elf_image *image, const struct code_at *at);
 	/* Where a function that may hold pc is entered, as just-in-time compilers begin them. */
 	bool (*entry_before)(const struct elf_image *image, uint64_t pc, uint64_t lowest,
 			     uint64_t *entry);
 	/*
-	 * By what the function that is entered at `entry` does before it comes by pc;
-	 * by_sp: without the frame pointer.
+	 * By the effects of the function entered at `entry` before it reaches pc; by_sp: without
+	 * the frame pointer.
 	 */
 	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc,
 				     bool by_sp);
@@ -126,7 +125,7 @@ struct code_reader {
 	bool (*comes_by)(const struct elf_image *image, uint64_t entry, uint64_t pc);
 	/* Is pc the return address that a run time puts at the bottom of its stacks? */
 	bool (*is_bottom)(const struct elf_image *image, uint64_t pc);
-	/* Will the frame pointer be at the return what it is here? */
+	/* Is the frame pointer at the return the same as here? */
 	bool (*keeps_fp)(const struct elf_image *image, const struct code_at *at);
 	/* Will the code return on another stack than the one it is on now? */
 	bool (*switches_stack)(const struct elf_image *image, const struct code_at *at);
@@ -137,7 +136,7 @@ struct code_reader {
 	/* The call before a return address, and where a direct one goes. */
 	enum row_call (*call_before)(const struct elf_image *image, uint64_t return_address,
 				     uint64_t *target);
-	/* The next call in [*at, end); *at moves behind it. ROW_CALL_NONE: there is none. */
+	/* The next call in [*at, end); *at moves past it. ROW_CALL_NONE: there is none. */
 	enum row_call (*next_call)(const struct elf_image *image, uint64_t *at, uint64_t end,
 				   uint64_t *target);
 	/* Does an instruction that begins here call, or take the address of, code at *target? */
@@ -153,16 +152,16 @@ extern const struct code_reader code_reader_x86_64;
 extern const struct code_reader code_reader_aarch64;
 
 /*
- * Where libgcc's struct _Unwind_Context (unwind-dw2.c) has the CFA and the return
- * address of the frame it describes, the function whose frame it is, and a pointer
- * to the saved frame pointer: in bytes from the pointer to the saved return address. The same in
- * every libgcc since version 3: the struct is part of its interface to itself.
+ * Offsets in libgcc's struct _Unwind_Context (unwind-dw2.c) of the CFA and the return address of
+ * the frame it describes, of that frame's function, and of a pointer to the saved frame pointer: in
+ * bytes from the pointer to the saved return address. Equal in every libgcc since version 3: the
+ * struct is part of its interface to itself.
  */
 struct eh_layout {
 	int16_t cfa, ra, function, fp;
 };
 
-/* What differs between machines. */
+/* The differences between machines. */
 struct unwind_arch {
 	const struct arch_regs *regs;
 	enum elf_machine machine; /* of the files that hold its code */

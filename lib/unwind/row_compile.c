@@ -63,7 +63,7 @@ static bool is_breg(struct cursor at, uint64_t *reg, int64_t *offset)
 }
 
 /*
- * What linkers write for all entries of a PLT at once:
+ * Linkers write this expression for all entries of a PLT at once:
  *	breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus
  * that is, 8 more from the byte on that follows the push. The numbers differ
  * between kinds of PLT.

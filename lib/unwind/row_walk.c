@@ -8,7 +8,7 @@
 #include "unwind/root.h"
 #include "unwind/rows.h"
 
-/* Nothing is ever mapped below vm.mmap_min_addr, nor above what 57 bits hold. */
+/* Nothing is ever mapped below vm.mmap_min_addr, nor above 57 bits. */
 #define SMALLEST_ADDRESS UINT64_C(4096)
 #define LARGEST_ADDRESS	 (UINT64_C(1) << 56)
 
@@ -21,11 +21,13 @@ struct row_walk {
 	struct libunwind_follower *libunwind; /* may be NULL */
 	struct regs regs;
 	struct unwind_frame frame;
-	/* Of the frame that unwinds for an exception and is about to leave, if one is. */
+	/*
+	 * Notes of the frame that unwinds for an exception and is about to leave, if there is one.
+	 */
 	struct eh_notes eh;
 	/* The thread is in code that enters handlers without such notes (LLVM's libunwind). */
 	bool is_leaving;
-	/* Where the callee by frame pointer keeps what HotSpot's interpreter does; else 0. */
+	/* HotSpot's interpreter keeps it at the callee's frame pointer; else 0. */
 	uint64_t sender_sp;
 	/* Brent's loop detection, over the steps that do not climb. */
 	uint64_t mark_pc, mark_sp;
@@ -153,7 +155,7 @@ static bool cfa_of(struct row_walk *rw, const struct row *row, uint64_t *cfa, en
 	return true;
 }
 
-/* What the caller has in its frame pointer. */
+/* Find the caller's frame pointer. */
 static void recover_fp(struct row_walk *rw, const struct row *row, uint64_t cfa)
 {
 	unsigned int fp = rw->arch->regs->fp;
@@ -199,9 +201,9 @@ static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 }
 
 /*
- * The first frame on a stack that its function switched to. Go keeps the frame pointer of the code
- * that called it on the other stack: where that was copied, too, and the function will go back to
- * it, the walk goes on there.
+ * The first frame on a stack that its function switched to. Go keeps the frame pointer of the
+ * calling code on the other stack: if that was copied, too, and the function will return to it, the
+ * walk continues there.
  */
 static enum step step_over_switch(struct row_walk *rw)
 {
@@ -219,7 +221,7 @@ static enum step step_over_switch(struct row_walk *rw)
 	return arrive(rw, behind.pc, behind.sp, UNWIND_METHOD_CODE, false);
 }
 
-/* Is what this row's frame has saved the frame pointer of where the exception goes? */
+/* Has this row's frame saved the frame pointer of the frame that the exception goes to? */
 static bool has_replaced_fp(const struct row_walk *rw, const struct eh_target *target,
 			    const struct row *row, uint64_t cfa)
 {
@@ -231,9 +233,9 @@ static bool has_replaced_fp(const struct row_walk *rw, const struct eh_target *t
 }
 
 /*
- * The frame of a function that unwinds for an exception: what it has saved may be
- * the handler's frame's by now. Its notes have the return address; the frame
- * pointer is lost unless what is saved differs from the handler's.
+ * The frame of a function that unwinds for an exception: the registers it saved may already be
+ * replaced by those of the handler's frame. Its notes have the return address; the frame pointer is
+ * lost unless the saved one differs from the handler's.
  */
 static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_t cfa, uint64_t *ra)
 {
@@ -258,8 +260,8 @@ static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_
 }
 
 /*
- * The frame pointer is lost, but not that of the frame that the exception goes to: what
- * that one called has saved it. If this row's frame is the one, its CFA is known, too.
+ * The frame pointer is lost, but not that of the frame that the exception goes to: that frame's
+ * callee has saved it. If this row's frame is the callee, its CFA is known, too.
  */
 static bool fp_by_target(struct row_walk *rw, const struct row *row, const struct eh_target *target)
 {
@@ -300,7 +302,7 @@ static bool is_landing(const struct row_walk *rw, uint64_t cfa, uint64_t ra)
 	return false;
 }
 
-/* The return address instead of the landing pad, if that is what stands there. */
+/* Undo a landing pad: find the return address that it has replaced. */
 static enum eh_landing_calls undo_landing(struct row_walk *rw, const struct row *row, uint64_t cfa,
 					  uint64_t *ra)
 {
@@ -327,7 +329,9 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	const struct arch_regs *arch = rw->arch->regs;
 	uint64_t cfa = 0;
 	uint64_t ra = 0;
-	/* Where it is not known which one, the caller goes on there, and has made none before it.
+	/*
+	 * If the call is unknown, the caller continues at the landing pad, and no call precedes
+	 * that.
 	 */
 	enum eh_landing_calls calls = EH_LANDING_NONE;
 	enum step step = STEP_END;
@@ -381,7 +385,7 @@ static enum step step_by_signal_frame(struct row_walk *rw)
 		else if (reg == arch->sp || reg == arch->pc)
 			return end_at(rw, address);
 	}
-	/* arrive() compares with where the trampoline stood */
+	/* arrive() compares with the trampoline's stack pointer */
 	value = struck.value[arch->sp];
 	struck.value[arch->sp] = frame;
 	rw->regs = struck;
@@ -395,16 +399,16 @@ static bool is_no_address(const struct unwind_arch *arch, uint64_t ra)
 	return ra && (ra < SMALLEST_ADDRESS || ra > LARGEST_ADDRESS);
 }
 
-/* What a frame pointer points to. */
+/* The record that a frame pointer points to. */
 struct fp_record {
 	uint64_t fp, caller_fp, return_address;
 };
 
 /*
- * Code without CFI that keeps frame pointers: a record of the caller's frame
- * pointer and the return address. It must be aligned, above the stack pointer
- * and in the stack's memory, and lead behind a call; otherwise there is none, and
- * the walk has ended: `without` says why.
+ * Code without CFI that keeps frame pointers: a record of the caller's frame pointer and the return
+ * address. It must be aligned, above the stack pointer and in the stack's memory, and its return
+ * address after a call; otherwise there is no record, and the walk has ended with the reason
+ * `without`.
  */
 static bool find_fp_record(struct row_walk *rw, enum stack_end without, struct fp_record *record)
 {
@@ -471,14 +475,13 @@ static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
 	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
 }
 
-/* What adapters push for one call. */
+/* Adapters push at most this much for one call. */
 #define ADAPTER_BYTES_MAX 2048
 
 /*
- * HotSpot's interpreter is called from compiled code through an adapter, which moves the
- * return address below the arguments that it pushes. The caller's true stack pointer is what
- * the interpreter keeps just below its frame pointer; elsewhere no address of the stack
- * that lies so stands there.
+ * HotSpot's interpreter is called from compiled code through an adapter, which moves the return
+ * address below the arguments that it pushes. The interpreter keeps the caller's true stack pointer
+ * just below its frame pointer; other code has no such address of the stack there.
  */
 static struct row find_in_jit(struct row_walk *rw)
 {

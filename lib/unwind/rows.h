@@ -10,7 +10,7 @@
 
 struct mapping;
 
-/* The frame whose caller is wanted, and where it stands. */
+/* The frame whose caller is wanted, and its registers. */
 struct row_query {
 	const struct walk *walk;
 	const struct unwind_arch *arch;
@@ -32,16 +32,16 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 const struct hot_rows *rows_hot(const struct rows *rows);
 
 /*
- * A row by the stack pointer alone, for a frame whose CFI wants the frame
- * pointer: by what the function does on the way from its entry. ROW_NO_CFI if
- * that cannot be followed (alloca, a realigned stack).
+ * A row by the stack pointer alone, for a frame whose CFI needs the frame pointer: from the
+ * function's effects on the path from its entry. ROW_NO_CFI if that cannot be followed (alloca, a
+ * realigned stack).
  */
 struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
 
 /*
- * A row for the same, where the way from the entry cannot be followed (alloca): by the return
+ * A row for the same case, if the path from the entry cannot be followed (alloca): by the return
  * address of a direct call to the frame's function that leads to the root. Never cached: it is of
- * this stack. `by_cfi` is what the CFI says.
+ * this stack. `by_cfi` is the CFI's row.
  */
 struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 			     const struct row *by_cfi);
@@ -68,15 +68,15 @@ struct row rows_find_host(struct rows *rows, const struct row_query *query);
 struct rows_landing {
 	uint64_t pc;  /* of the landing pad, in the target */
 	uint64_t cfa; /* of the frame that was called */
-	/* The query's frame is not that one: it is gone, but for what stands below the CFA. */
+	/* The query's frame is not that one: that is gone, except for the words below the CFA. */
 	bool is_gone;
 	/* It may as well be a return address, if there is a call before it. */
 	bool is_doubtful;
 };
 
 /*
- * The return address that was there before, if it follows from the function's table and code and
- * from what was called.
+ * The return address before it was overwritten, if it follows from the function's table and code
+ * and from the callee.
  */
 enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct row_query *query,
 					       const struct rows_landing *landing,
@@ -87,16 +87,16 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
  * systemstack and asmcgocall, coroutines)? Its caller is on another stack, whatever CFI says.
  */
 bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
-/* The same for a function that came here from another stack (Go's mcall and morestack). */
+/* As above for a function that arrived here from another stack (Go's mcall and morestack). */
 bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
 
-/* May `pc` be a return address? Behind a call, or anywhere in JIT-compiled code. */
+/* May `pc` be a return address: after a call, or anywhere in JIT-compiled code? */
 bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint64_t pc);
 
 /*
- * Is `pc`, found where return addresses are, the start of a function, which no call precedes: a
- * signal handler's restorer, what makecontext(3) has coroutines return to? True only when it is
- * met first; from then on its row is known.
+ * Is `pc`, found in place of a return address, the start of a function that no call precedes, such
+ * as a signal handler's restorer, or makecontext(3)'s return from coroutines? True only at its
+ * first occurrence; from then on its row is known.
  */
 bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc);
 
@@ -106,7 +106,7 @@ bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc);
  */
 struct row rows_find_by_entry(struct rows *rows, const struct row_query *query);
 
-/* Where the caller stands of a function that has switched stacks. */
+/* The caller of a function that has switched stacks. */
 struct rows_behind {
 	uint64_t pc, sp;
 	uint64_t wanted_address; /* not 0: of memory that was not copied */

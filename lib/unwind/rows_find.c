@@ -50,9 +50,9 @@ static struct row row_of_handler(const struct row_query *query, const struct row
 }
 
 /*
- * From where an exception's handler is certain to be entered next, libgcc writes
- * the handler's registers over those that it saved on its entry. What its frame
- * is then, the way from the entry says by the stack pointer alone.
+ * From the point where an exception's handler is certain to be entered next, libgcc writes the
+ * handler's registers over those that it saved on its entry. Then the path from the entry still
+ * finds the frame, by the stack pointer alone.
  */
 static struct row row_before_handler(const struct row_query *query, const struct row *by_cfi,
 				     const struct code_frame *code, uint64_t entry)
@@ -75,8 +75,8 @@ static struct row row_before_handler(const struct row_query *query, const struct
 }
 
 /*
- * Behind the `leave` of a realigned frame gcc's CFI still has the frame pointer
- * saved where it pointed. The way to the return knows that nothing restores it.
+ * After the `leave` of a realigned frame, gcc's CFI still has the frame pointer saved at its former
+ * target. The path to the return shows that nothing restores it.
  */
 static bool has_restored_fp(const struct row_query *query, const struct row *row,
 			    const struct code_frame *code)
@@ -103,8 +103,8 @@ static bool is_on_another_stack(struct rows *rows, const struct row_query *query
 }
 
 /*
- * What a function saves is below its CFA. glibc's _dl_runtime_resolve for aarch64 leaves
- * out what the PLT pushed before it, and has the return address there.
+ * Functions save below their CFA. glibc's CFI of _dl_runtime_resolve for aarch64 leaves out the
+ * PLT's pushes before it, so that it has the return address above.
  */
 static bool saves_above_cfa(const struct row *row)
 {
@@ -112,8 +112,8 @@ static bool saves_above_cfa(const struct row *row)
 }
 
 /*
- * Code that never returns, as what enters the handlers of exceptions in LLVM's libunwind,
- * says nothing by its way on. Without a symbol it may be entered where the CFI before it ends.
+ * The path of code that never returns, such as LLVM libunwind's entry to exception handlers, proves
+ * nothing. If it has no symbol, its entry may be where the CFI before it ends.
  */
 static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 			     const struct code_frame *code)
@@ -163,8 +163,8 @@ static bool is_bottom(const struct row_query *query, const struct code_frame *co
 }
 
 /*
- * Some compilers describe the bodies of their functions alone (Mono). Where the thread stood, CFI
- * may then lead to what is no code, and what the code does to a return address.
+ * Some compilers describe only the bodies of their functions (Mono). At the leaf, CFI may then lead
+ * to an address that is no code, while the code itself leads to a return address.
  */
 static struct row row_in_place_of(const struct row_query *query, struct row by_cfi,
 				  const struct code_frame *code)
@@ -178,8 +178,8 @@ static struct row row_in_place_of(const struct row_query *query, struct row by_c
 }
 
 /*
- * Go's CFI says nothing of the frame pointer, which its functions save like any other's. What the
- * code does on its way from the entry tells where.
+ * Go's CFI omits the frame pointer, which its functions save like any other's. The code on the path
+ * from the entry shows where.
  */
 static void find_saved_fp(const struct row_query *query, const struct code_frame *code,
 			  uint64_t entry, struct row *row)
@@ -280,9 +280,9 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 }
 
 /*
- * What code without CFI was found to be, or not to be, was proved on one stack, with what was
- * known of the address space then: at the first sample of a program its libraries may not have
- * been mapped. So often it is searched again, and oftener in a space that has changed.
+ * A row for code without CFI, or its absence, was proved on one stack, with the address space known
+ * then: at the first sample of a program its libraries may not have been mapped. So the search is
+ * repeated this often, and more often in a space that has changed.
  */
 #define TRIES_MAX	    4
 #define TRIES_ELSEWHERE_MAX 64
@@ -407,7 +407,10 @@ struct row rows_find_without_fp(struct rows *rows, const struct row_query *query
 	return row;
 }
 
-/* Of frames on one stack that need it; each is searched in the trials of those before it. */
+/*
+ * Bound on frames of one stack that need this; each is searched in the trials of the frames before
+ * it.
+ */
 #define TRIAL_DEPTH_MAX 4
 
 struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
@@ -418,7 +421,7 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 	struct code_host host = {0};
 	struct code_frame code;
 
-	/* Works only on machines whose calls push the return address. */
+	/* This works only on machines whose calls push the return address. */
 	if (!image || !query->arch->code || !query->arch->code->entry_before ||
 	    query->walk->trial_depth >= TRIAL_DEPTH_MAX ||
 	    !module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,
@@ -489,7 +492,7 @@ struct row rows_find_by_code(struct rows *rows, const struct row_query *query)
 	return row;
 }
 
-/* What the function at `target` says of its frame, which may hold in the middle of it, too. */
+/* The CFI row of the function at `target`, which may hold in the middle of it, too. */
 static struct row row_at_target(struct rows *rows, const struct row_query *query, uint64_t target)
 {
 	const struct mapping *mapping = space_find(query->walk->space, target);

@@ -4,8 +4,8 @@
 #include "unwind/rows.h"
 
 /*
- * What is not overwritten below the stack pointer, not even by a signal (psABI 3.2.2): as much as
- * is known for certain of a frame that is gone.
+ * The bytes below the stack pointer that not even a signal overwrites (psABI 3.2.2): all that is
+ * certain about a frame that is gone.
  */
 #define RED_ZONE_BYTES 128
 
@@ -83,7 +83,7 @@ static bool is_of_gone_frame(struct rows *rows, const struct row_query *query,
 	       saved == fp;
 }
 
-/* What all that may be left of the callee agrees on. */
+/* The call that all possible remains of the callee agree on. */
 static enum eh_landing_calls find_call_of_gone(struct rows *rows, const struct row_query *query,
 					       const struct rows_landing *landing,
 					       const struct place *place, uint64_t *return_address)

@@ -6,13 +6,13 @@
 #include "unwind/row_cache.h"
 #include "unwind/rows.h"
 
-/* What rows.c keeps and rows_find.c fills. */
+/* The state that rows.c keeps and rows_find.c fills. */
 struct rows {
 	struct hot_rows hot;
 	struct row_cache cache;
 	struct row_cache jit;	    /* proved on each stack again: JIT, and rows_find_by_code() */
 	struct row_cache disproved; /* number of searches for another row on a stack */
-	struct row_cache calls;	    /* what is known to be a return address, behind a call */
+	struct row_cache calls;	    /* known return addresses, after a call */
 	struct row_cache
 		without_fp; /* alternative rows, for frames whose frame pointer is unknown */
 	struct module_cfi **modules; /* by module id; NULL if not needed yet */

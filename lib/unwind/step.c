@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How the steps of frames are, for those who walk without us. */
+/* Exports cached rows as steps for the stack walker inside the target. */
 #include "mapping/space.h"
 #include "unwind/hot_rows.h"
 #include "unwind/rows.h"

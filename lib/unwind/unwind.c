@@ -135,7 +135,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	size_t nr = nr_comparable(walk->out);
 	size_t i = 0;
 
-	/* Of stacks that are costly to walk nothing is to be learnt twice. */
+	/* Costly stacks are not walked twice. */
 	if (walk->out->end == STACK_END_COSTLY)
 		return;
 	walk->work->done = 0;

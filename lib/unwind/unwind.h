@@ -20,16 +20,17 @@ enum unwind_method {
 	UNWIND_METHOD_LEAF,	 /* the leaf: nothing was unwound */
 	UNWIND_METHOD_CFI,	 /* a compiled row of the module's own unwind information */
 	UNWIND_METHOD_LIBUNWIND, /* libunwind over the same snapshot */
-	UNWIND_METHOD_CODE,	 /* by what code without CFI does to its stack until it returns */
-	UNWIND_METHOD_FP,	 /* a checked frame-pointer record: code without CFI */
+	/* from the effects of code without CFI on its stack until it returns */
+	UNWIND_METHOD_CODE,
+	UNWIND_METHOD_FP, /* a checked frame-pointer record: code without CFI */
 };
 
 struct unwind_frame {
 	uint64_t pc; /* in the target, as found: a return address unless is_exact */
 	/*
-	 * The address whose function and line this frame is in: pc itself where the
-	 * thread stood or a signal struck (is_exact), pc - 1 after a call. The one
-	 * place of this rule; everything later works with `lookup` only.
+	 * The address whose function and line this frame is in: pc itself at the leaf or where a
+	 * signal struck (is_exact), pc - 1 after a call. Only this member applies that rule; all
+	 * later code works with `lookup` only.
 	 */
 	struct code_address lookup;
 	bool is_exact;
@@ -100,11 +101,11 @@ void unwinder_end_by(struct unwinder *unwinder, const atomic_bool *ended);
 void unwinder_bound(struct unwinder *unwinder, uint64_t work_left);
 
 /*
- * Walk the stack of a snapshot. Never fails: how far it came and why it ended
- * are the result. The work of one walk is bounded by the size of the copied stack: a program that
- * makes unwinding costly, by what its files say, gets stacks that end with STACK_END_COSTLY.
- * `space` may be older than the process; a pc that it does not know ends the walk with
- * STACK_END_NO_MAPPING, and the caller may refresh the space and walk again. `memory` may be NULL.
+ * Walk the stack of a snapshot. Never fails: the frames found and the reason of the end are the
+ * result. The work of one walk is bounded by the size of the copied stack: a program whose files
+ * make unwinding costly gets stacks that end with STACK_END_COSTLY. `space` may be older than the
+ * process; a pc that it does not know ends the walk with STACK_END_NO_MAPPING, and the caller may
+ * refresh the space and walk again. `memory` may be NULL.
  */
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out);
@@ -122,13 +123,14 @@ struct unwind_step {
 };
 
 /*
- * The step of a frame that the last walk has found in this space, of which all but the leaf were
- * called; the leaf, too, here. False: it takes more, or is not known any more.
+ * The step of a frame that the last walk has found in this space. All frames but the leaf were
+ * called; here the leaf counts as called, too. False: a step cannot express it, or its row is no
+ * longer cached.
  */
 bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
 		   const struct unwind_frame *frame, struct unwind_step *step);
 
-/* Drop what is cached for a space: before space_free(), and after exec. */
+/* Drop the caches for a space: before space_free(), and after exec. */
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);
 
 /*
@@ -138,11 +140,11 @@ void unwinder_forget_space(struct unwinder *unwinder, const struct space *space)
  */
 struct unwinder_check {
 	uint64_t nr_stacks, nr_different;
-	/* Of the first difference: */
+	/* About the first difference: */
 	pid_t tid;
 	struct code_address leaf;
 	size_t at;		/* the frame that differs */
-	uint64_t pc, libunwind; /* what either says; 0: the stack has ended */
+	uint64_t pc, libunwind; /* the pcs in either stack; 0: the stack has ended */
 };
 
 void unwinder_check_each(struct unwinder *unwinder, bool on);

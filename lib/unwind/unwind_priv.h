@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of one walk, and what the walks of this room share. */
+/* The state of one walk, and functions shared by the walks of this room. */
 #ifndef PROFC_UNWIND_UNWIND_PRIV_H
 #define PROFC_UNWIND_UNWIND_PRIV_H
 
@@ -11,9 +11,8 @@ struct libunwind_spaces;
 struct rows;
 
 /*
- * What walks have done, in units of some ten nanoseconds: a word that was read, a byte of unwind
- * instructions, an instruction of code. Targets choose all of these, so that walks are bounded by
- * it.
+ * The work of walks, in units of some ten nanoseconds: a word read, a byte of unwind instructions,
+ * an instruction of code. Targets choose all of these, so this bounds walks.
  */
 struct walk_work {
 	uint64_t done;
@@ -21,12 +20,12 @@ struct walk_work {
 	const atomic_bool *ended; /* NULL, or borrowed: once set, walks end at once */
 };
 
-/* About what it costs to follow a function's code, most of which is short. */
+/* The approximate cost of following a function's code, most of which is short. */
 #define WALK_WORK_OF_CODE 256
-/* About what it costs to look at the instruction before an address of a file. */
+/* The approximate cost of reading the instruction before an address of a file. */
 #define WALK_WORK_OF_CALL 8
 
-/* What one walk works on. */
+/* The state of one walk. */
 struct walk {
 	struct walk_work *work; /* never NULL */
 	struct space *space;
@@ -36,12 +35,12 @@ struct walk {
 	size_t max_depth;		   /* 0: no limit */
 	size_t nr_pushed;		   /* frames found, the left out ones included */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
-	unsigned int trial_depth;	   /* above 0: begins behind a call; see leads_on */
+	unsigned int trial_depth;	   /* above 0: begins after a call; see leads_on */
 	bool ended_by_zero;		   /* at a return address of 0 */
 	/*
-	 * Set by rows_walk(). Does a walk that begins behind a call, at pc with the stack pointer
-	 * sp and no other register known, come to the root? Random stack content may lead
-	 * it a step or two.
+	 * Set by rows_walk(). Does a walk that begins after a call, at pc with the stack pointer sp
+	 * and no other register known, reach the root? Random stack content may lead it a step or
+	 * two.
 	 */
 	bool (*leads_on)(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
 };
@@ -63,16 +62,15 @@ static inline bool walk_is_over(const struct walk *walk)
 	       (work->ended && atomic_load_explicit(work->ended, memory_order_relaxed));
 }
 
-/* Eight bytes of the stack, from the snapshot or what lies beyond it. */
+/* Eight bytes of the stack, from the snapshot or from memory beyond it. */
 bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value);
 
 /*
- * Add the caller of the frame added last (the first one is the leaf). Once the
- * limit is reached the frames nearest to the leaf stay and those nearest to the
- * root follow each other in a ring. False, with the end noted, if the walk
- * cannot go on: the pc is 0, which is how stacks end where the CFI does not say
- * so, but proves nothing by itself, or in no executable mapping, or there are too many frames.
- * Such a frame is left out, unless it is where the thread stood or a signal struck.
+ * Add the caller of the frame added last (the first one is the leaf). Once the limit is reached the
+ * frames nearest to the leaf stay and those nearest to the root follow each other in a ring. False,
+ * with the end noted, if the walk cannot continue: the pc is 0, which ends stacks without an end in
+ * the CFI, but proves nothing by itself; or it is in no executable mapping; or there are too many
+ * frames. Such a frame is left out, unless it is the leaf or a signal struck there.
  */
 bool walk_push(struct walk *walk, const struct unwind_frame *frame);
 
@@ -82,7 +80,7 @@ struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exa
 
 /* Note why the walk ended. `pc` is where it could not go on; 0 with STACK_END_ROOT. */
 void walk_end(struct walk *walk, enum stack_end end, uint64_t pc);
-/* The same for STACK_END_BAD_MEMORY: which address was missing. */
+/* As walk_end() with STACK_END_BAD_MEMORY and the missing address. */
 void walk_end_at(struct walk *walk, uint64_t pc, uint64_t wanted_address);
 
 /* Put the frames kept in the ring into order. Call once, at the end of a walk. */
@@ -93,10 +91,9 @@ struct rows *rows_new(struct walk_work *work);
 void rows_free(struct rows *rows);
 uint64_t rows_nr_compiled(const struct rows *rows);
 /*
- * Walk by rows and, unless `kind` is UNWINDER_CFI, by frame pointers where
- * there are none; by frame pointers alone with UNWINDER_FP. Where a row cannot
- * say what is needed, `libunwind` is asked for that one caller; NULL: the walk
- * ends there.
+ * Walk by rows and, unless `kind` is UNWINDER_CFI, by frame pointers where there are none; by frame
+ * pointers alone with UNWINDER_FP. Where a row cannot find the caller, `libunwind` finds that one;
+ * NULL: the walk ends there.
  */
 void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	       struct libunwind_spaces *libunwind);

@@ -9,7 +9,7 @@
 
 #include "base/index_set.h"
 
-/* What one search through code reads at most: printf's inner function in musl has 1,100. */
+/* Bound on one search through code: printf's inner function in musl has 1,100. */
 #define INSTRUCTIONS_MAX 6000
 #define VISITED_SLOTS	 8192 /* a power of two, above INSTRUCTIONS_MAX */
 
