@@ -80,8 +80,8 @@ static const struct profile_wait *wait_at(const struct blame *blame, uint32_t wa
 /* --- the awaited objects --- */
 
 /*
- * A condition of the GNU C library has two words side by side that threads wait for by turns; a
- * lock for readers and writers likewise.
+ * A condition of the GNU C library has two adjacent words that threads wait for by turns; so has a
+ * lock for readers and writers.
  */
 static uint64_t identity_of(const struct profile_wait *row, enum lock_kind kind)
 {
@@ -137,7 +137,7 @@ static bool same_object(const void *owner, uint32_t index, const void *key)
 	if (object->what != BLAME_OBJECT || row->process != wanted->row->process ||
 	    identity_of(row, object->kind) != identity_of(wanted->row, wanted->kind))
 		return false;
-	/* Memory of a thread that has ended may be another's by now. */
+	/* The memory of an ended thread may be another's by now. */
 	if ((row->kind == WAIT_THREAD || wanted->row->kind == WAIT_THREAD) &&
 	    row->owner.v != wanted->row->owner.v)
 		return false;
@@ -237,7 +237,7 @@ static int compare_held(const void *left, const void *right)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* Times of one owner that overlap become one: several threads waited at once. */
+/* Join overlapping times of one owner: several threads waited at once. */
 static void join_held(struct blame *blame)
 {
 	size_t kept = 0;

@@ -24,7 +24,7 @@ struct blame;
 
 enum blame_what {
 	BLAME_OBJECT,	    /* the lock, or descriptor, of `wait` */
-	BLAME_OTHER,	    /* the thread was blocked, but on none of these */
+	BLAME_OTHER,	    /* the thread was blocked, but by none of these */
 	BLAME_RUNNING,	    /* it was not blocked */
 	BLAME_UNATTRIBUTED, /* its activity then is not known */
 	BLAME_WHAT_COUNT,
@@ -38,7 +38,7 @@ struct blame_object {
 	uint64_t weight;
 };
 
-/* In which function, and for how long, or with which weight. */
+/* A function with its time or weight. */
 struct blame_part {
 	uint32_t label;
 	uint64_t amount;
@@ -52,10 +52,10 @@ struct blame_owner {
 	uint32_t id;	  /* for blame_owner_functions() */
 };
 
-/* ERR_NOT_FOUND where the recording is too old to have it. */
+/* ERR_NOT_FOUND if the recording is too old to have waits. */
 int blame_require(const struct profile *profile, struct err *err);
 
-/* The expansion is borrowed. `of_locks`: of memory; else of descriptors. */
+/* The expansion is borrowed. `of_locks`: blame locks; else descriptors. */
 struct blame *blame_new(const struct expansion *expansion, bool of_locks);
 void blame_free(struct blame *blame); /* may be NULL */
 
@@ -71,15 +71,15 @@ void blame_append_name(struct buf *out, const struct blame *blame, uint32_t numb
 /* The process of the object; NULL if it is no lock or descriptor. Borrowed from the profile. */
 const struct profile_process *blame_process(const struct blame *blame, uint32_t number);
 bool blame_is_lock(const struct blame *blame, uint32_t number);
-/* The address of the lock, or the one descriptor; false of all else. */
+/* The address of the lock, or the one descriptor; false for anything else. */
 bool blame_number(const struct blame *blame, uint32_t number, uint64_t *value);
 /* The object of the descriptor, or of a group of them; NULL: not known. Borrowed. */
 const char *blame_descriptor(const struct blame *blame, uint32_t number);
 size_t blame_nr_threads(const struct blame *blame, uint32_t number);
-/* Where most of the waiting was, of code that is not the C library's; false: nowhere. */
+/* The function outside the C library with most of the waiting; false: none. */
 bool blame_waiting_in(const struct blame *blame, uint32_t number, struct blame_part *part);
 
-/* The owner of a lock with that rank, the one that was waited for most being 0; false: none. */
+/* The owner of a lock with that rank, 0 being the one that others waited for most; false: none. */
 bool blame_owner(const struct blame *blame, uint32_t number, size_t rank,
 		 struct blame_owner *owner);
 /* The owner's activity meanwhile, likewise, in ns. */

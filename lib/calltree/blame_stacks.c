@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which kind of lock a stack waits for, and in which function of the program's own. */
+/* Finds the kind of lock that a stack waits for, and the program's own function there. */
 #include "calltree/blame_stacks.h"
 
 #include <stdbool.h>

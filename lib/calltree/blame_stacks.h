@@ -11,7 +11,7 @@ struct sample;
 
 /* The kind of a lock, by the function of the C library in which threads wait for it. */
 enum lock_kind {
-	LOCK_FUTEX, /* none of those: other libraries, and runtimes, have locks of their own */
+	LOCK_FUTEX, /* none of those: other libraries and runtimes have their own locks */
 	LOCK_MUTEX,
 	LOCK_CONDITION,
 	LOCK_SEMAPHORE,

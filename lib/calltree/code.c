@@ -41,7 +41,7 @@ static bool is_code(const struct label *label)
 	return label->kind == LABEL_FUNCTION || label->kind == LABEL_ADDRESS;
 }
 
-/* The labels whose code contains a wanted function. The caller frees the array. */
+/* The labels that contain code of a wanted function. The caller frees the array. */
 static bool *choose_labels(const struct expansion *expansion, const struct tally *frames,
 			   const bool *wanted)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Former counts of a recording that is being made. */
+/* Former counts of a live recording. */
 #include "calltree/count_history.h"
 
 #include <stdlib.h>

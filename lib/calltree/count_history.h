@@ -15,8 +15,8 @@ struct count_moment {
 };
 
 /*
- * Former counts of a recording that is looked at while it is made, so that those of its last
- * seconds are known: of a file only the final ones are. Zero-initialised is empty.
+ * Former counts of a live recording, from which those of its last seconds follow: a file has only
+ * the final ones. Zero-initialised is empty.
  */
 struct count_history {
 	struct count_moment *moments; /* owned; in the order of time */
@@ -24,10 +24,10 @@ struct count_history {
 };
 
 void count_history_release(struct count_history *history);
-/* Note the counts of a profile; those that are older than keep_ns are forgotten. */
+/* Note the counts of a profile; counts older than keep_ns are forgotten. */
 void count_history_note(struct count_history *history, const struct profile *profile,
 			uint64_t keep_ns);
-/* The first that was noted at `from_ns` or later, and before those of the profile; or NULL. */
+/* The first counts noted at `from_ns` or later, and before the profile's; or NULL. */
 const struct count_moment *count_history_find(const struct count_history *history,
 					      const struct profile *profile, uint64_t from_ns);
 /* When the counts of a profile were last read. */

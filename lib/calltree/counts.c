@@ -12,7 +12,7 @@
 #include "calltree/filter.h"
 #include "profile/owners.h"
 
-/* By process: the process whose counts include its calls. */
+/* By process: the process that counts its calls. */
 static uint32_t *find_owners(const struct profile *profile)
 {
 	bool *has_own = xcalloc(profile->nr_processes, sizeof(*has_own));
@@ -177,7 +177,7 @@ static void merge_lines(struct counts *counts)
 	counts->nr_lines = nr;
 }
 
-/* Clones of a function are counted in places of their own, from one moment to another. */
+/* Join the windows of a key: clones of a function have places of their own, each with its time. */
 static void merge_windows(struct counts *counts)
 {
 	size_t nr = 0;
@@ -219,7 +219,7 @@ uint32_t counts_line_key(const struct counts *counts, const struct count_line *l
 	return (uint32_t)(counts->selection->expansion->nr_labels + (size_t)(line - counts->lines));
 }
 
-/* Once all lines are known. */
+/* Call this when all lines are known. */
 static void add_window_of_line(struct adder *adder, const struct profile_count *row)
 {
 	const struct level *level = expansion_innermost(adder->expansion, row->where);
@@ -296,7 +296,7 @@ static void add_rows(struct counts *counts, const struct count_moment *since)
 		extend_windows(counts);
 }
 
-/* Are all samples selected that belong to calls since that moment? */
+/* Does the selection have all samples since that moment, so that counts belong to it? */
 static bool is_countable(const struct selection *selection, const struct count_moment *since)
 {
 	uint64_t from_ns = since ? since->time_ns : 0;

@@ -29,13 +29,13 @@ enum counts_state {
 	COUNTS_KNOWN,
 };
 
-/* Calls of a function as it lies in memory: inlined copies of it are no calls. */
+/* Calls of a function as it lies in memory: inlined copies are never called. */
 struct count_function {
-	bool counted; /* else no more is known than that its calls were not counted */
+	bool counted; /* else its calls were not counted, and no more is known */
 	uint64_t calls;
 };
 
-/* Calls written in one function, whatever that is inlined into. */
+/* Calls written in one function, including its inlined copies. */
 struct count_edge {
 	uint32_t caller, callee; /* labels; callee COUNTS_NO_LABEL: not known */
 	uint64_t calls;
@@ -50,8 +50,8 @@ struct count_line {
 };
 
 /*
- * When the calls of one function, or those written on one line, were counted in a process and those
- * that it forked. The key is a label, or that of counts_line_key().
+ * The time in which the calls of one function, or those written on one line, were counted in a
+ * process and its forked children. The key is a label, or from counts_line_key().
  */
 struct count_window {
 	uint32_t process, key;
@@ -60,7 +60,7 @@ struct count_window {
 
 struct counts {
 	const struct selection *selection; /* borrowed */
-	enum counts_state state;	   /* but for COUNTS_KNOWN, the tables are empty */
+	enum counts_state state;	   /* except with COUNTS_KNOWN, the tables are empty */
 	struct count_function *functions;  /* by label, or NULL */
 	struct count_edge *edges;	   /* by (caller, callee) */
 	size_t nr_edges;
@@ -68,7 +68,7 @@ struct counts {
 	size_t nr_lines;
 	struct count_window *windows; /* by (process, key) */
 	size_t nr_windows;
-	/* by process: the process whose counts include its calls, or PROCESS_NONE */
+	/* by process: the process that counts its calls, or PROCESS_NONE */
 	uint32_t *owners;
 	bool *whole; /* by process: its counts are of selected processes alone; or NULL */
 };
@@ -80,10 +80,10 @@ struct counts *counts_new_since(const struct selection *selection,
 				const struct count_moment *since);
 void counts_free(struct counts *counts);
 
-/* 0 if they are known, or ERR_NOT_FOUND with words that say why not. */
+/* 0 if they are known, or ERR_NOT_FOUND with the reason. */
 int counts_require(const struct counts *counts, struct err *err);
 
-/* Is there anything in them? A selection of functions may leave none that was counted. */
+/* Are there any counts? A selection of functions may leave none that was counted. */
 bool counts_are_any(const struct counts *counts);
 /* Does this row of the profile pass the selection, so that its calls are in the tables? */
 bool counts_have(const struct counts *counts, const struct profile_count *row);
@@ -92,7 +92,7 @@ bool counts_find_function(const struct counts *counts, uint32_t label, uint64_t 
 /* The calls from one function to another, or to unknown ones: COUNTS_NO_LABEL. */
 bool counts_find_edge(const struct counts *counts, uint32_t caller, uint32_t callee,
 		      uint64_t *calls);
-/* Where those that one function makes begin in counts->edges; elsewhere if there are none. */
+/* The first edge of a caller in counts->edges; if it has none, any index. */
 size_t counts_first_edge(const struct counts *counts, uint32_t caller);
 /* The row of a line, or NULL if nothing was counted there. */
 const struct count_line *counts_find_line(const struct counts *counts, struct str_id file,
@@ -102,8 +102,8 @@ uint32_t counts_line_key(const struct counts *counts, const struct count_line *l
 /* One more than the largest key. */
 uint32_t counts_nr_keys(const struct counts *counts);
 /*
- * When the calls of a key that `process` makes were counted, as *from_ns and *to_ns; false if
- * never. A process that was forked counts with the one that forked it.
+ * Set *from_ns and *to_ns to the time in which the calls of a key by `process` were counted; false
+ * if never. A forked process counts with its parent.
  */
 bool counts_find_window(const struct counts *counts, uint32_t process, uint32_t key,
 			uint64_t *from_ns, uint64_t *to_ns);

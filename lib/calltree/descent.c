@@ -9,7 +9,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 
-/* Children have greater ids than their parents: backwards, each is known in time. */
+/* Children have greater ids than their parents, so going backwards visits children first. */
 static void link_children(struct descent *descent, const struct weights *weights, uint32_t nr)
 {
 	size_t left = weights->nr_stacks;

@@ -10,7 +10,7 @@
 
 struct weights;
 
-/* Each stack is entered, then all below it are, then it is left. Stacks may be very deep. */
+/* Enters each stack, then all its descendants, then leaves it. Stacks may be very deep. */
 struct descent {
 	const struct stack_trie *trie;	      /* borrowed */
 	uint32_t *first_child, *next_sibling; /* by stack_id; 0: none. Owned */
@@ -18,7 +18,7 @@ struct descent {
 	bool is_left; /* else it is entered */
 };
 
-/* Over the stacks that have weight, and all that lead to them. */
+/* Visits the stacks that have weight, and all their callers. */
 void descent_init(struct descent *descent, const struct weights *weights);
 void descent_release(struct descent *descent);
 /* The next step: `at` is entered, or left. False at the end. */

@@ -51,9 +51,9 @@ struct diff_row {
 	struct tally old_self, new_self; /* of all runs */
 	struct diff_calls old_calls, new_calls;
 	/*
-	 * The change and half the width of its 95% confidence interval: in percent of
-	 * the old total (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). Of several runs it
-	 * is that of their means.
+	 * The change and half the width of its 95% confidence interval: in percent of the old total
+	 * (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). For several runs, the change of
+	 * their means.
 	 */
 	double change, half;
 	uint32_t values; /* of diff.values, times the number of runs */
@@ -75,7 +75,7 @@ struct diff {
 	struct flat **flats; /* owned; of all runs, the old ones first */
 	size_t nr_runs;	     /* on both sides */
 	double *values;	     /* owned; by row, then run: the weight of self */
-	/* By the number that each row had by itself: that of the one that it became a part of. */
+	/* By the number that each row had at first: the number of the row that it was joined to. */
 	uint32_t *parts; /* owned */
 	size_t nr_parts;
 };
@@ -90,7 +90,7 @@ struct diff_request {
 	const struct weights *const *old_runs, *const *new_runs; /* borrowed by the result */
 	size_t nr_old, nr_new;
 	enum diff_mode mode;
-	enum dimension by; /* not BY_PID: of two runs no two are the same */
+	enum dimension by; /* not BY_PID: two runs have no process in common */
 	struct diff_rename *renames;
 	size_t nr_renames;
 };
@@ -98,9 +98,9 @@ struct diff_request {
 struct diff *diff_new(const struct diff_request *request);
 void diff_free(struct diff *diff);
 
-/* The weights of the run that something is in. */
+/* The weights of the run that has the row. */
 const struct weights *diff_weights(const struct diff *diff, const struct diff_at *at);
-/* Where a row is in the new profile, or else in the old one. */
+/* The row's place in the new profile, or else in the old one. */
 const struct diff_at *diff_known_at(const struct diff_row *row);
 /* The mean weight of a run of a side. */
 uint64_t diff_mean(const struct diff_side *side, const struct tally *tally);
@@ -110,22 +110,19 @@ bool diff_has_runs(const struct diff *diff);
 /* Is the change larger than chance in samples and differences between runs explain? */
 bool diff_row_is_sure(const struct diff_row *row);
 /*
- * By how many percent the total grew. Totals come from the kernel's clocks: they have an interval
- * where there are several runs, else it is 0.
+ * The growth of the total in percent. Totals come from the kernel's clocks: only several runs have
+ * an interval, else it is 0.
  */
 double diff_total_change(const struct diff *diff);
 double diff_total_half(const struct diff *diff);
-/* Is everything the same in both to the last nanosecond, as in a profile and its copy? */
+/* Are both equal to the last nanosecond, as a profile and its copy? */
 bool diff_is_none(const struct diff *diff);
-/*
- * Is there growth of more than `percent`: of a row, surely, or with
- * DIFF_AMOUNTS of the total?
- */
+/* Has a row surely grown by more than `percent`, or, with DIFF_AMOUNTS, the total? */
 bool diff_exceeds(const struct diff *diff, double percent);
 
-/* How often it was called, in the mean of the runs. */
+/* The mean number of its calls in a run. */
 uint64_t diff_mean_calls(const struct diff_side *side, const struct diff_calls *calls);
-/* The time of a call on one side; false where there is none. */
+/* The time of a call on one side; false: unknown. */
 bool diff_old_per_call(const struct diff *diff, const struct diff_row *row,
 		       struct per_call *per_call);
 bool diff_new_per_call(const struct diff *diff, const struct diff_row *row,
@@ -136,11 +133,11 @@ bool diff_new_per_call(const struct diff *diff, const struct diff_row *row,
  */
 bool diff_per_call_change(const struct diff *diff, const struct diff_row *row, double *percent,
 			  double *half);
-/* Was it counted on both sides, and called more or less often, or surely for another time? */
+/* Was it counted on both sides, with another number of calls, or surely another time per call? */
 bool diff_calls_changed(const struct diff *diff, const struct diff_row *row);
 /*
- * The rows that were counted on both sides, by index: first those whose number of calls changed, by
- * the largest factor, then those whose time per call did. The caller frees *rows. Returns their
+ * The rows that were counted on both sides, by index: first those with another number of calls, by
+ * the largest factor, then those with another time per call. The caller frees *rows. Returns their
  * number.
  */
 size_t diff_counted_rows(const struct diff *diff, uint32_t **rows);

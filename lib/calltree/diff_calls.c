@@ -59,7 +59,7 @@ bool diff_calls_changed(const struct diff *diff, const struct diff_row *row)
 	return diff_per_call_change(diff, row, &percent, &half) && fabs(percent) > half;
 }
 
-/* By which factor it is more or less often called: 1 if as often. */
+/* The factor between the numbers of calls, at least 1. */
 static double factor_of_calls(const struct diff *diff, const struct diff_row *row)
 {
 	uint64_t before = diff_mean_calls(&diff->old_side, &row->old_calls);
@@ -72,7 +72,7 @@ static double factor_of_calls(const struct diff *diff, const struct diff_row *ro
 	return before > after ? (double)before / (double)after : (double)after / (double)before;
 }
 
-/* 0 where it is not surely another. */
+/* 0 where no change is sure. */
 static double change_of_time(const struct diff *diff, const struct diff_row *row)
 {
 	double percent, half;

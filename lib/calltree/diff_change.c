@@ -25,7 +25,7 @@ static double growth(const struct diff *diff)
 	return diff->mode == DIFF_AMOUNTS && before > 0 ? mean_total(&diff->new_side) / before : 1;
 }
 
-/* The weights of runs as they are compared: in percent of their own totals, or of the old ones. */
+/* The compared weights of runs: in percent of their own totals, or of the old ones. */
 static void scale_values(const struct diff *diff, const double *values, double *scaled)
 {
 	for (size_t i = 0; i < diff->nr_runs; i++) {
@@ -48,7 +48,7 @@ static double mean(const double *values, size_t nr)
 	return sum / (double)nr;
 }
 
-/* Both shares are in percent of their own totals; amounts are put in percent of the old one. */
+/* Shares are in percent of their own totals; amounts in percent of the old total. */
 void diff_compare(const struct diff *diff, const struct diff_parts *parts, double *change,
 		  double *half)
 {
@@ -67,7 +67,7 @@ void diff_compare(const struct diff *diff, const struct diff_parts *parts, doubl
 	scaled = xcalloc(diff->nr_runs, sizeof(*scaled));
 	scale_values(diff, parts->values, scaled);
 	*change = mean(scaled + before->nr, after->nr) - mean(scaled, before->nr);
-	/* Runs that happen to agree do not make few samples more precise than these are. */
+	/* Runs that agree by chance do not make few samples more precise. */
 	*half = fmax(of_samples, welch_half(scaled, before->nr, scaled + before->nr, after->nr));
 	free(scaled);
 }

@@ -29,7 +29,10 @@ struct matcher {
 	struct strtab *names;	      /* of the keys of modules */
 	struct diff_rename *renames;
 	size_t nr_renames;
-	/* The rows with one key: whether they may be one, and the row that is to be all of them. */
+	/*
+	 * The rows with one key: whether they may be joined, and the row that the others are joined
+	 * to.
+	 */
 	struct strtab *keys;
 	struct group {
 		uint32_t has, row;
@@ -41,7 +44,7 @@ enum {
 	OLD_SIDE = 1,
 	NEW_SIDE = 2,
 	BOTH_SIDES = OLD_SIDE | NEW_SIDE,
-	/* Code that another module took over; within a module this holds of itself. */
+	/* Code that another module took over; within a module this is trivially so. */
 	MAY_MOVE = 4,
 	ALL_IT_TAKES = BOTH_SIDES | MAY_MOVE,
 };
@@ -52,14 +55,14 @@ static uint32_t sides_of(const struct diff_row *row)
 	       (row->new_at.row == DIFF_NONE ? 0 : NEW_SIDE);
 }
 
-/* Where a row of one side is. */
+/* The place of a row of one side. */
 struct found {
 	bool is_old;
 	const struct flat *flat;
 	const struct flat_row *row;
 	const struct expansion *expansion;
 	const struct diff_modules *modules, *others;
-	uint32_t first_module; /* of modules->keys: those of its run */
+	uint32_t first_module; /* of modules->keys: its run's first */
 };
 
 static struct found find_row(const struct matcher *matcher, const struct diff_row *row)
@@ -102,7 +105,9 @@ static size_t length_without_hash(const char *name)
 	return length;
 }
 
-/* Names made of an address begin with the module's, which the key has anyway: "[prog+0x12]". */
+/*
+ * Names made of an address begin with the module's name, which the key has anyway: "[prog+0x12]".
+ */
 static void append_name(struct buf *key, const struct matcher *matcher, bool is_old,
 			const struct expansion *expansion, uint32_t label)
 {
@@ -172,7 +177,7 @@ static bool make_code_key(struct buf *key, const struct matcher *matcher, const 
 	if (criterion == OTHER_MODULE && (!*path || label_is_nameless(expansion, label)))
 		return false;
 	append_name(key, matcher, found->is_old, expansion, label);
-	buf_append_byte(key, '\n'); /* in no name by any compiler's doing */
+	buf_append_byte(key, '\n'); /* no compiler puts this into names */
 	if (criterion != OTHER_MODULE)
 		buf_printf(key, "%" PRIu32, module.v);
 	buf_append_byte(key, '\n');
@@ -304,7 +309,7 @@ static void merge_calls(struct diff_calls *into, const struct diff_calls *from)
 	tally_add(&into->called, &from->called);
 }
 
-/* The heavier one is shown. */
+/* The place with the larger weight is shown. */
 static void merge_at(struct diff_at *into, const struct diff_at *from, uint64_t have, uint64_t more)
 {
 	if (from->row != DIFF_NONE && (into->row == DIFF_NONE || more >= have))
@@ -384,7 +389,7 @@ static void match_by(struct matcher *matcher, uint32_t of_sides, uint32_t all_it
 	strtab_free(matcher->keys);
 }
 
-/* Are rows with equal keys one even if there is nothing like them on the other side? */
+/* Are rows with equal keys joined even if the other side has none like them? */
 static bool joins_sides(const struct diff *diff)
 {
 	return diff_has_runs(diff) || (diff->by != BY_FUNCTION && diff->by != BY_LINE);

@@ -105,7 +105,7 @@ static struct str_id stem_of(struct strtab *names, const char *name)
 	return id;
 }
 
-/* The one key without a partner that has this stem; STR_EMPTY: none, or several. */
+/* The only key without a partner that has this stem; STR_EMPTY: none, or several. */
 static struct str_id only_with_stem(const struct diff_modules *modules,
 				    const struct diff_modules *others, struct strtab *names,
 				    struct str_id stem)

@@ -13,7 +13,7 @@
 struct diff_modules {
 	const struct diff_side *side; /* borrowed */
 	struct str_id *keys;	      /* run after run, each by module_id; owned */
-	uint32_t *first;	      /* by run: where its own begin; owned */
+	uint32_t *first;	      /* by run: its first module's index; owned */
 	uint32_t nr;
 	uint32_t
 		main; /* of the program that used most of the time in the first run; 0: not known */
@@ -21,8 +21,8 @@ struct diff_modules {
 
 /*
  * diff_modules.c: modules with equal keys are partners. Partners are first those with one file
- * name, after renames; of the rest those whose names differ by a hash or a version alone; of the
- * rest the main programs. `names` holds the keys.
+ * name, after renames; of the rest those with names that differ by a hash or a version alone; of
+ * the rest the main programs. `names` holds the keys.
  */
 void diff_match_modules(struct diff_modules *old_modules, struct diff_modules *new_modules,
 			struct strtab *names, struct diff_rename *renames, size_t nr_renames);
@@ -30,10 +30,7 @@ void diff_modules_release(struct diff_modules *modules);
 /* The new name of an old one; the name itself if it was not renamed. */
 const char *diff_renamed(const char *name, struct diff_rename *renames, size_t nr_renames);
 
-/*
- * diff_match.c: each row of `diff` is of one side, and of one run; have those become one that are
- * the same.
- */
+/* diff_match.c: at first each row of `diff` is of one side and one run; join equal ones. */
 void diff_match_rows(struct diff *diff, struct diff_rename *renames, size_t nr_renames);
 
 /* The compared values: the parts of the totals of both sides, of all runs, and of each. */

@@ -164,7 +164,7 @@ static void link_children(struct diff_tree *tree)
 	for (uint32_t i = 0; i < tree->nr; i++)
 		order[i] = i;
 	qsort_r(order, tree->nr, sizeof(*order), larger_first, tree);
-	/* Each is put in front of those that come after it. */
+	/* Each node is put before the later ones. */
 	for (size_t i = tree->nr; i-- > 0;) {
 		struct diff_node *node = &tree->nodes[order[i]];
 

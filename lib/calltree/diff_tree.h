@@ -9,18 +9,18 @@
 #include "calltree/diff.h"
 
 /*
- * Call trees of both sides as one: a node is a path of functions that are the same, as rows of the
- * comparison are. Parents have smaller ids than their children; node 0 is the root.
+ * Call trees of both sides as one: a node is a path of functions that the comparison considers
+ * equal. Parents have smaller ids than their children; node 0 is the root.
  */
 struct diff_node {
 	uint32_t parent;
 	uint32_t first_child, next_sibling; /* 0: none; the largest changes first */
 	struct diff_at old_at, new_at;	    /* only the label is used, for the name */
-	bool inlined;			    /* every copy of it here */
+	bool inlined;			    /* all its copies here are inlined */
 	struct tally old_total, new_total;
 	struct tally old_self, new_self;
 	double change, half; /* of the total, as those of rows */
-	bool leads;	     /* its change is sure, or that of a node below it */
+	bool leads;	     /* its change is sure, or that of a descendant */
 };
 
 struct diff_tree {
@@ -39,7 +39,7 @@ void diff_tree_free(struct diff_tree *tree);
 
 /* Is its change larger than chance explains? */
 bool diff_node_is_sure(const struct diff_node *node);
-/* Where it is in the new profile, or else in the old one. */
+/* Its place in the new profile, or else in the old one. */
 const struct diff_at *diff_node_known_at(const struct diff_node *node);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/demangled_name.h"
 #include "base/index_set.h"
 
-/* An expansion in the making: the sets are needed only until all frames are done. */
+/* An expansion under construction: the sets are needed only until all frames are done. */
 struct expander {
 	struct expansion *out;
 	struct index_set label_set, place_set;
@@ -259,7 +259,7 @@ const struct function *label_function(const struct expansion *expansion, uint32_
 					   : NULL;
 }
 
-/* In names that are mangled any pattern would find something. */
+/* A pattern would find something in almost any mangled name. */
 static bool is_mangled(const char *name)
 {
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');

@@ -96,8 +96,8 @@ const struct level *expansion_root_level(const struct expansion *expansion,
 					 const struct sample *sample);
 
 /*
- * The level that physically contains a frame's code; and the one whose source has its instruction.
- * Borrowed.
+ * The level that physically contains a frame's code; and the one that has its instruction in its
+ * source. Borrowed.
  */
 const struct level *expansion_outermost(const struct expansion *expansion, struct frame_id frame);
 const struct level *expansion_innermost(const struct expansion *expansion, struct frame_id frame);
@@ -122,15 +122,15 @@ enum name_style {
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
 /*
- * Another name that a function can be asked for by: of C, as in its symbol table (__libc_write of
- * write); or NULL. Borrowed from the profile.
+ * Another name that users may give for a function: for C functions, from the symbol table
+ * (__libc_write for write); or NULL. Borrowed from the profile.
  */
 const char *label_other_name(const struct expansion *expansion, uint32_t label);
-/* Is it code that has no name but one made of its address: [module+0x...]? */
+/* Has the code no name but one made from its address: [module+0x...]? */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */
 const struct function *label_function(const struct expansion *expansion, uint32_t label);
-/* The module, or NULL where a label belongs to none. Borrowed from the profile. */
+/* The module, or NULL for labels without one. Borrowed from the profile. */
 const struct module *label_module(const struct expansion *expansion, uint32_t label);
 
 #endif

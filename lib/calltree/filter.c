@@ -80,7 +80,7 @@ static bool *select_threads(const struct profile *profile, const struct compiled
 	return threads;
 }
 
-/* Keep the stacks that have one of the functions in them: parents come first. */
+/* Keep the stacks that contain one of the functions. Parents come first. */
 static void select_by_function(struct selection *selection, const struct patterns *patterns)
 {
 	const struct expansion *expansion = selection->expansion;
@@ -100,7 +100,7 @@ static void select_by_function(struct selection *selection, const struct pattern
 	}
 }
 
-/* Of the stacks kept so far, keep those whose leaf is in one of the modules. */
+/* Of the stacks kept so far, keep those that have their leaf in one of the modules. */
 static void select_by_module(struct selection *selection, const struct patterns *patterns)
 {
 	const struct profile *profile = selection->expansion->profile;
@@ -239,7 +239,7 @@ static bool is_any(const bool *labels, size_t nr)
 	return false;
 }
 
-/* Have the selection be of stacks as the filter leaves them. */
+/* Replace the selection's stacks by those that the filter leaves. */
 static int reshape(struct selection *selection, const struct shape_filter *filter, struct err *err)
 {
 	const struct expansion *from = selection->expansion;

@@ -13,10 +13,9 @@ struct expansion;
 struct reshaped;
 
 /*
- * Which samples a view or an export is about. Every pattern list is an "any of";
- * lists of different kinds must all hold; an empty list holds for everything. A
- * pattern of digits alone is an id (tid, pid), anything else a POSIX extended
- * regular expression searched for in the name.
+ * The samples that a view or an export includes. Every pattern list is an "any of"; lists of
+ * different kinds must all match; an empty list matches everything. A pattern of digits alone is an
+ * id (tid, pid), anything else a POSIX extended regular expression searched for in the name.
  */
 struct pattern_list {
 	const char *const *texts; /* borrowed */
@@ -57,9 +56,12 @@ struct filter {
 	struct pattern_list processes; /* pid, or name or command of the process */
 	struct pattern_list modules;   /* path of the module the sample's own code is in */
 	struct pattern_list functions; /* name of a function anywhere in the stack */
-	struct shape_filter shape;     /* those see stacks as it leaves them */
+	struct shape_filter shape;     /* the other patterns see the stacks that it leaves */
 	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
-	/* In place of those: the first mark of that text, and the first of its text after that. */
+	/*
+	 * In place of these times: the first mark of that text, and the first of its text after
+	 * that.
+	 */
 	struct mark_name from_mark, to_mark;
 	struct heap_filter heap;
 };
@@ -71,7 +73,7 @@ struct selected_heap {
 	uint64_t temporary_ns;
 };
 
-/* The filter applied to a profile: tables by id, so that asking is cheap. */
+/* The filter applied to a profile: tables by id, so that lookups are cheap. */
 struct selection {
 	/*
 	 * Has the samples' stacks: borrowed; but with a focus or hidden functions it is that of
@@ -80,7 +82,7 @@ struct selection {
 	const struct expansion *expansion;
 	const struct expansion *original; /* borrowed: the unfiltered one */
 	struct reshaped *reshaped;
-	bool hides_nothing; /* no function is called as the hidden ones are to be */
+	bool hides_nothing; /* no function has a name that is to be hidden */
 	bool *threads;	    /* by thread_id */
 	bool *processes;    /* by row of profile.processes */
 	bool *stacks;	    /* by stack_id; the empty stack is that of samples without one */

@@ -80,7 +80,7 @@ int find_labels(const struct expansion *expansion, const char *name, bool **want
 	return 0;
 }
 
-/* Mark the labels with a line in a file whose path ends with `word`. */
+/* Mark the labels with a line in a file with a path that ends with `word`. */
 static bool mark_file(const struct expansion *expansion, const char *word, bool *wanted)
 {
 	bool any = false;

@@ -55,7 +55,7 @@ void flat_best_add(struct flat_best *best, const struct flat_row *row)
 
 void flat_best_finish(struct flat_best *best, struct flat *flat)
 {
-	/* All that there are may be much. */
+	/* Without a limit there may be many rows: take them over rather than copy them. */
 	if (!best->limit) {
 		flat->rows = best->groups->rows;
 		flat->nr = best->groups->nr;

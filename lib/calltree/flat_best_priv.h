@@ -15,8 +15,8 @@
 struct best_rows {
 	struct flat_row *rows; /* owned */
 	size_t nr, cap;
-	uint64_t last_self, last_total; /* of the last of the first `limit`, when it is cut */
-	bool is_cut; /* the first `limit` are in order, and no other is before the last of these */
+	uint64_t last_self, last_total; /* of the last of the first `limit` rows, once it is cut */
+	bool is_cut; /* the first `limit` rows are sorted, and all others come after them */
 };
 
 struct flat_best {
@@ -29,13 +29,13 @@ struct flat_best {
 void flat_best_init(struct flat_best *best, const struct flat_order *order, size_t nr_groups,
 		    size_t limit);
 /*
- * Can a row of a group be one of them, with so much self and total? If not it is counted as left
- * out. For rows that have to be made first.
+ * Can a row of a group with this self and total be among the best? If not, it is counted as left
+ * out. Saves making the row first.
  */
 bool flat_best_wants(struct flat_best *best, uint32_t group, uint64_t self, uint64_t total);
-/* A row that is complete. */
+/* Add a complete row. */
 void flat_best_add(struct flat_best *best, const struct flat_row *row);
-/* Give the table those that are kept, in no order, and the number of the others; frees the rest. */
+/* Move the kept rows to the table, unsorted, and set the number of the others; frees the rest. */
 void flat_best_finish(struct flat_best *best, struct flat *flat);
 
 #endif

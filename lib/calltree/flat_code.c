@@ -15,8 +15,8 @@
 #include "calltree/weights.h"
 
 /*
- * A table in the making: the rows by key, and which row each level of the expansion
- * counts for (FLAT_NONE: for none).
+ * A table under construction: the rows by key, and the row that each level of the expansion counts
+ * for (FLAT_NONE: none).
  */
 struct builder {
 	struct flat *flat;
@@ -146,7 +146,7 @@ static void enter_stack(struct builder *builder, struct path *path, struct stack
 		path->on_called[row]++;
 }
 
-/* Now all is known that is below it: that counts for the outermost level of each row. */
+/* Everything below the stack is summed: add it to the outermost level of each row. */
 static void leave_stack(struct builder *builder, struct path *path, struct stack_id stack)
 {
 	struct frame_levels frame = levels_of(builder, stack);
@@ -183,7 +183,7 @@ static void count_stacks(struct builder *builder, const struct weights *weights)
 	path_release(&path);
 }
 
-/* Self weight is of the innermost level. */
+/* Self weight belongs to the innermost level. */
 static void count_waits(struct builder *builder, const struct weights *weights)
 {
 	struct wait_sums *sums = wait_sums_new(builder->flat);
@@ -227,7 +227,7 @@ static void count_calls(struct flat *flat)
 		if (!row->counted)
 			continue;
 		tally_subtract(&row->called, &uncovered[row->label]);
-		/* Inlined copies cannot be called: there is another one. */
+		/* Inlined copies cannot be called, so there is another copy. */
 		if (row->calls > 0 || row->total.weight == 0)
 			row->inlined = false;
 	}

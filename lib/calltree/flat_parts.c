@@ -25,8 +25,7 @@ struct builder {
 	size_t nr_dimensions;
 	uint32_t *programs; /* by process */
 	struct observation_walk walk;
-	/* The keys that samples have, and those of code, as tables: theirs is which group of rows.
-	 */
+	/* The keys of samples, and those of code, as tables, with the numbers of their groups. */
 	struct flat keys, codes, groups;
 	struct index_set key_set, code_set, group_set;
 	struct key_stacks stacks;
@@ -120,7 +119,7 @@ static struct sample cut(const struct sample *sample, uint64_t begin_ns, uint64_
 	return part;
 }
 
-/* A sample covers the time since the one before it of its thread, a block one moment. */
+/* A sample covers the time since its thread's previous one, a block one moment. */
 static void divide_by_phase(struct builder *builder, size_t next,
 			    const struct observation *observation, struct flat_row *key)
 {
@@ -143,7 +142,7 @@ static void divide_by_phase(struct builder *builder, size_t next,
 		if (to_ns <= from_ns)
 			continue;
 		part = cut(sample, begin_ns, from_ns, to_ns);
-		/* Without an observation, time off the CPU would pass for known. */
+		/* Without an observation, time off the CPU would count as known. */
 		if (sample->kind == SAMPLE_BLOCKED && sample->nr &&
 		    builder->flat->weights->metric != METRIC_SAMPLES)
 			part.nr = part.nr ? part.nr : 1;
@@ -225,7 +224,7 @@ static void divide_all(struct builder *builder)
 	observation_walk_release(&builder->walk);
 }
 
-/* Which code a level is, of the dimensions of code; FLAT_NONE: none. */
+/* The row of a level among those of code; FLAT_NONE: none. */
 static uint32_t intern_code(struct builder *builder, const struct level *level)
 {
 	const struct place *place = &builder->expansion->places[level->place];

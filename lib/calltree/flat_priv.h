@@ -12,11 +12,11 @@ struct index_set;
 extern const struct flat_row flat_no_row;
 
 uint32_t flat_append_row(struct flat *flat, const struct flat_row *row);
-/* The row with the same identifying members, which is made of the key if there is none. */
+/* The row with the same identifying members; if there is none, it is made from the key. */
 uint32_t flat_intern_row(struct flat *flat, struct index_set *rows, const struct flat_row *key);
 /* The identifying members of both; where both have one, b's. */
 struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *b);
-/* Are its rows levels of stacks? Those of others are facts of the samples themselves. */
+/* Are the dimension's rows levels of stacks? Rows of others are facts of the samples themselves. */
 bool flat_is_code(enum dimension dimension);
 
 /*
@@ -28,11 +28,11 @@ bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
 
 /* Fill a table of a dimension of code: rows are levels of stacks. */
 void flat_count_code(struct flat *flat);
-/* Fill a table of the others: rows are facts of the samples themselves. */
+/* Fill a table of another dimension: rows are facts of the samples themselves. */
 void flat_count_samples(struct flat *flat);
 /*
- * Fill one by two keys, or by phase. If `limit` is not 0 those of code have no more than the first
- * so many rows of each group, in `order`, and count the others as left out.
+ * Fill a table by two keys, or by phase. Unless `limit` is 0, tables of code have at most the first
+ * `limit` rows of each group, in `order`, and count the others as left out.
  */
 void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit);
 
@@ -42,15 +42,15 @@ void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t 
  */
 void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *key_set);
 
-/* By process, the first one of its program. The caller frees it. */
+/* By process, the first process of its program. The caller frees the array. */
 uint32_t *flat_programs(const struct profile *profile);
-/* The system call of a sample, as rows have it. */
+/* The system call of a sample, in the numbers of rows. */
 int32_t flat_syscall_of(const struct profile *profile, const struct sample *sample);
 /* Divide a sample by state, and set has[] where a part is not empty; both by enum flat_state. */
 void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
 			  bool *has);
 
-/* The self weight of the rows of a table that has wait functions, by these. */
+/* Divides the self weight of the rows of a table with wait functions by these functions. */
 struct wait_sums;
 
 struct wait_sums *wait_sums_new(const struct flat *flat);
@@ -65,7 +65,7 @@ typedef int (*flat_compare)(const struct flat *flat, const struct flat_row *a,
 
 #define FLAT_COMPARES_MAX 24
 
-/* By the first of them that says which of two rows is first. */
+/* The first comparison that distinguishes two rows decides. */
 struct flat_order {
 	const struct flat *flat; /* borrowed: the table of the rows */
 	flat_compare compares[FLAT_COMPARES_MAX];
@@ -80,7 +80,7 @@ struct flat_order {
  */
 int flat_order_of(const struct flat *flat, const char *keys, struct flat_order *order,
 		  struct err *err);
-/* Which of two rows is first, for qsort_r(). */
+/* Compares two rows, for qsort_r(). */
 int flat_order_compare(const void *a, const void *b, void *order_of_rows);
 /* Sort the rows of its table, and their groups. */
 void flat_sort_in(struct flat *flat, struct flat_order *order);

@@ -90,7 +90,7 @@ void flat_divide_by_state(const struct sample *sample, enum metric metric, struc
 	parts[STATE_BLOCKED].cpu_ns = parts[STATE_BLOCKED].runq_ns = 0;
 }
 
-/* Each part is a sample of that time alone. */
+/* Each part is a sample with the time of one state only. */
 static void add_states(struct flat *flat, const struct sample *sample)
 {
 	struct sample parts[STATE_COUNT];
@@ -134,7 +134,7 @@ static void add_to_program(struct flat *flat, struct flat_program *program, uint
 		program->heaviest = process;
 }
 
-/* Put the rows of processes together to those of their programs. */
+/* Join the rows of processes to those of their programs. */
 static void join_programs(struct flat *flat)
 {
 	cleanup_free uint32_t *programs = flat_programs(flat_expansion(flat)->profile);
@@ -237,7 +237,7 @@ void flat_count_samples(struct flat *flat)
 		count(flat, row_of_slot);
 	if (flat->dimension == BY_PROCESS)
 		join_programs(flat);
-	/* These are no part of a stack: nothing is inside anything else. */
+	/* These are not parts of a stack, so self is total. */
 	for (size_t i = 0; i < flat->nr; i++)
 		flat->rows[i].total = flat->rows[i].self;
 }

@@ -203,7 +203,7 @@ static void sort_in_order(struct flat *flat, struct flat_order *order)
 		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), flat_order_compare, order);
 }
 
-/* The groups in the same order: it is theirs that rows have the numbers of from now on. */
+/* Sort the groups in the same order, and update their numbers in rows. */
 static void sort_groups(struct flat *flat, const struct flat_order *order)
 {
 	struct flat *groups = flat->groups;
@@ -268,7 +268,7 @@ static int add_keys(struct flat_order *order, const char *keys, struct err *err)
 	return 0;
 }
 
-/* Are rows of one group equal by it, whatever they are? */
+/* Does it find all rows of one group equal? */
 static bool is_idle(const struct flat *flat, flat_compare compare)
 {
 	return compare == by_group || (compare == by_lifetime && flat->second != BY_LIFETIME) ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums by key and stack, and the rows that they make with the code of the stacks. */
+/* Sums by key and stack, and the rows for these with the code of the stacks. */
 #include "calltree/key_stacks_priv.h"
 
 #include <stdlib.h>
@@ -45,8 +45,8 @@ void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observ
 }
 
 /*
- * A code in the frame of a stack. Totals count a stack once for each code that is in it: at the
- * outermost of the levels that are of it, which is the same one whatever the key is.
+ * A code in the frame of a stack. Totals count a stack once for each code in it: at the outermost
+ * level of the code, which is the same for all keys.
  */
 struct step {
 	uint32_t code;
@@ -78,14 +78,16 @@ struct counter {
 	struct step *steps;
 	size_t nr_steps, cap_steps;
 	struct code_sum *sums; /* by code */
-	uint32_t *met_codes;   /* those that have some of this key */
+	uint32_t *met_codes;   /* the codes that occur for this key */
 	size_t nr_met_codes;
-	/* The stacks of this key: ways up that end below a stack of another way, or at the root. */
+	/*
+	 * The stacks of this key: paths up that end below a stack of another path, or at the root.
+	 */
 	struct node *nodes;
 	size_t nr_nodes, cap_nodes;
-	size_t *ways; /* where each begins in `nodes` */
+	size_t *ways; /* the start of each path in `nodes` */
 	size_t nr_ways, cap_ways;
-	uint32_t *node_of; /* by stack_id; of those that are in `nodes` */
+	uint32_t *node_of; /* by stack_id, for stacks in `nodes` */
 };
 
 static struct frame_levels levels_of(const struct counter *counter, uint32_t stack)
@@ -125,7 +127,7 @@ static void leave_stack(const struct counter *counter, uint32_t stack, uint32_t 
 			on_path[counter->rows->code_of_level[i]]--;
 }
 
-/* Once for all keys. */
+/* Called once for all keys. */
 static void make_steps(struct counter *counter)
 {
 	cleanup_free uint32_t *on_path = xcalloc(counter->rows->codes->nr, sizeof(*on_path));
@@ -225,7 +227,7 @@ static void take_row(struct counter *counter, const struct key_stack *row)
 	tally_add(&find_node(counter, row->stack)->below, &row->tally);
 }
 
-/* All that is below it is known. */
+/* All its descendants are summed. */
 static void count_node(struct counter *counter, const struct node *node)
 {
 	struct frame_steps frame = counter->frames[node->stack];
@@ -240,7 +242,7 @@ static void count_node(struct counter *counter, const struct node *node)
 	}
 }
 
-/* From its stack up: each is the caller of the one before it. */
+/* From its stack up: each node is the caller of the one before it. */
 static void count_way(struct counter *counter, size_t begin, size_t end)
 {
 	const struct node *last = &counter->nodes[end - 1];
@@ -257,7 +259,7 @@ static void count_way(struct counter *counter, size_t begin, size_t end)
 		tally_add(&caller->below, &last->below);
 }
 
-/* A later way may end below a stack of an earlier one, and none the other way round. */
+/* A later path may end below a stack of an earlier one, but never the reverse. */
 static void count_ways(struct counter *counter)
 {
 	size_t end = counter->nr_nodes;
@@ -304,7 +306,7 @@ static void emit_rows(struct counter *counter, uint32_t key)
 	counter->nr_met_codes = 0;
 }
 
-/* The numbers of the rows, key by key; where each key begins. The caller frees both. */
+/* The numbers of the rows, key by key, and the start of each key. The caller frees both. */
 static uint32_t *rows_by_key(const struct key_stacks *stacks, size_t nr_keys, size_t **begins)
 {
 	uint32_t *list = xmalloc(stacks->nr * sizeof(*list));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums by key and stack, and the rows that they make with the code of the stacks. */
+/* Sums by key and stack, and the rows for these with the code of the stacks. */
 #ifndef PROFC_CALLTREE_KEY_STACKS_PRIV_H
 #define PROFC_CALLTREE_KEY_STACKS_PRIV_H
 
@@ -26,7 +26,7 @@ void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observ
 /* Makes rows of these: a row is of a key, and of code in its stacks. */
 struct key_rows {
 	const struct flat *flat;	 /* all are borrowed */
-	const struct flat *keys, *codes; /* the tables whose row numbers are keys and codes */
+	const struct flat *keys, *codes; /* tables with keys and codes as row numbers */
 	const uint32_t *code_of_level;	 /* by level of the expansion: row of `codes`, FLAT_NONE */
 	uint32_t code_unattributed, code_no_stack;
 	bool groups_are_codes; /* else they are keys */

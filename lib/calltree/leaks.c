@@ -20,7 +20,7 @@ static const struct profile *profile_of(const struct leaks *leaks)
 	return leaks->selection->expansion->profile;
 }
 
-/* When the recording ended, or the moment that is taken for that. */
+/* The end of the recording, or the moment taken for it. */
 static uint64_t end_of(const struct leaks *leaks)
 {
 	uint64_t duration_ns = profile_of(leaks)->meta.duration_ns;
@@ -29,8 +29,8 @@ static uint64_t end_of(const struct leaks *leaks)
 }
 
 /*
- * From its first allocation, however often realloc() has moved it, to the end of its life as far as
- * it is known: that of its process, or of the recording.
+ * From the block's first allocation, across all calls of realloc(), to the known end of its life:
+ * that of its process, or of the recording.
  */
 static uint64_t age_of(const struct leaks *leaks, const struct heap_lives *lives,
 		       const struct observation *observation)
@@ -51,8 +51,10 @@ static uint64_t growth_since(const struct heap_lives *lives, const struct observ
 {
 	const struct profile_allocation *rows = lives->profile->heap.allocations;
 	const struct profile_allocation *row = &rows[observation->row], *then = row;
-	/* Files that somebody made up may have several ends of one block: only one goes all the
-	 * way. */
+	/*
+	 * Crafted files may have several ends of one block: only one is at the end of the whole
+	 * chain.
+	 */
 	bool is_end = lives->last[lives->first[observation->row]] == observation->row;
 
 	while (is_end && then->time_ns > since_ns && then->former && then->former != FORMER_UNKNOWN)
@@ -188,7 +190,7 @@ static struct stack_id intern_shown(struct stack_trie *trie, const struct level_
 	return stack;
 }
 
-/* Join the rows of an owner whose stacks look alike. */
+/* Join the rows of an owner that have stacks that look alike. */
 static void join_alike(struct leaks *leaks)
 {
 	struct shown_leak *shown = xcalloc(leaks->nr, sizeof(*shown));

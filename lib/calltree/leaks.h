@@ -25,15 +25,15 @@ struct leak_owner {
 };
 
 /*
- * The blocks of one stack, and one owner, that were not freed. Stacks whose functions, files and
- * lines are the same are one: a loop that the compiler unrolled has several calls on one line.
+ * The blocks of one stack, and one owner, that were not freed. Stacks with the same functions,
+ * files and lines are one: a loop that the compiler unrolled has several calls on one line.
  */
 struct leak {
 	struct leak_owner owner;
 	struct sample sample; /* one of them, for its stack */
 	uint8_t kind;	      /* enum allocation_kind: one call makes one kind of them */
 	struct tally tally;   /* in bytes */
-	/* Parts of it: when searched, nothing pointed to these, but something to those. */
+	/* Parts of it: a search found no pointer to these, but some to those. */
 	struct tally lost, pointed_to;
 	uint64_t oldest_ns;  /* how long the oldest was alive at the end */
 	uint64_t late_bytes; /* added in the second half of the recording */
@@ -48,7 +48,7 @@ struct leaks {
 	const struct selection *selection; /* borrowed */
 	uint64_t at_ns;			   /* the moment; or HEAP_AT_END */
 	enum leaks_by by;
-	uint32_t *programs; /* owned; by process the first of its name; NULL but by program */
+	uint32_t *programs; /* owned; by process the first of its name; NULL unless by program */
 	uint64_t min_age_ns;
 	uint64_t depth; /* levels of a stack to show, from the leaf on; 0: all */
 	bool tells_lost;

@@ -9,7 +9,7 @@ struct heap_life;
 
 /*
  * How long blocks of memory live, in decades: less than 1 us, to 10 us, ... to 10 s, and longer.
- * After these come blocks that are not freed, and those whose lifetime realloc() hides.
+ * After these come blocks that are not freed, and those with lifetimes that realloc() hides.
  */
 #define LIFETIME_DECADES 9
 
@@ -23,7 +23,7 @@ enum lifetime {
 
 enum lifetime lifetime_of(const struct heap_life *life);
 const char *lifetime_name(enum lifetime lifetime);
-/* From when on, and up to when without that; false: there is no such bound. */
+/* The inclusive lower and exclusive upper bound of a class; false: it has no such bound. */
 bool lifetime_from_ns(enum lifetime lifetime, uint64_t *ns);
 bool lifetime_to_ns(enum lifetime lifetime, uint64_t *ns);
 

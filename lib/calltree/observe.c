@@ -188,7 +188,7 @@ bool observation_walk_next(struct observation_walk *walk, struct observation *ob
 {
 	if (metric_is_memory(walk->metric))
 		return next_block(walk, observation);
-	/* In place: it is done for millions of samples. */
+	/* In place, as there are millions of samples. */
 	if (!selection_walk_next(&walk->samples, &observation->sample))
 		return false;
 	observation_weigh(observation, walk->metric);

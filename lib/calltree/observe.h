@@ -14,11 +14,11 @@
 struct observation_walk {
 	const struct selection *selection; /* borrowed */
 	enum metric metric;
-	bool all;	/* whatever the filters say */
-	uint64_t at_ns; /* of METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
+	bool all;	/* ignore the filters */
+	uint64_t at_ns; /* for METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
 	struct selection_walk samples;
-	struct heap_estimate estimate; /* the rest: of memory */
-	struct heap_lives lives;       /* empty until they are asked for */
+	struct heap_estimate estimate; /* these members are for memory */
+	struct heap_lives lives;       /* empty until they are needed */
 	/*
 	 * Weight that may belong: the lifetime is unknown (METRIC_TEMPORARY), or the freeing stack
 	 * (METRIC_FREED).
@@ -32,13 +32,13 @@ struct observation_walk {
 void observation_walk_init(struct observation_walk *walk, const struct selection *selection,
 			   enum metric metric);
 void observation_walk_release(struct observation_walk *walk);
-/* The next one, perhaps of no weight; false at the end. */
+/* The next observation, perhaps without weight; false at the end. */
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
 
 /* For metrics of memory: struct tally's `fixed` for the whole. */
 double observation_walk_fixed(const struct observation_walk *walk);
 
-/* The lives of the blocks, whichever metric of memory it is. Borrowed from the walk. */
+/* The lives of the blocks, for any metric of memory. Borrowed from the walk. */
 const struct heap_lives *observation_walk_lives(struct observation_walk *walk);
 
 /* The sum of all observations of a metric, as if there were no filters. */

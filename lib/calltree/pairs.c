@@ -54,7 +54,7 @@ void pairs_sort(struct pairs *pairs)
 		qsort(pairs->rows, pairs->nr, sizeof(*pairs->rows), compare);
 }
 
-/* How many rows are of smaller numbers. */
+/* The number of rows with a smaller `a`. */
 static size_t nr_below(const struct pairs *pairs, uint64_t a)
 {
 	size_t low = 0, high = pairs->nr;

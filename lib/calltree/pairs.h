@@ -7,7 +7,7 @@
 
 #include "base/index_set.h"
 
-/* Sums by two numbers, such as one of many tables of functions with their time. */
+/* Sums by two numbers, such as the times of functions in each of many tables. */
 struct pair {
 	uint32_t a, b;
 	uint64_t amount;
@@ -24,7 +24,7 @@ struct pairs {
 void pairs_release(struct pairs *pairs);
 /* The id of the pair; not after pairs_sort(). */
 uint32_t pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint64_t amount);
-/* By a, and of each the largest amount first. */
+/* Sort by `a`, and for each `a` by amount, the largest first. */
 void pairs_sort(struct pairs *pairs);
 /* The pairs with this `a`, which must be sorted; borrowed. */
 const struct pair *pairs_of(const struct pairs *pairs, uint32_t a, size_t *nr);

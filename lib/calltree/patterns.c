@@ -88,7 +88,7 @@ bool patterns_match_id(const struct patterns *patterns, long id)
 	return false;
 }
 
-/* Is a label, in full, shortened or by its other name, one of the functions asked for? */
+/* Is a label, in full, shortened or by its other name, one of the requested functions? */
 static bool label_passes(const struct expansion *expansion, const struct patterns *patterns,
 			 uint32_t label, struct buf *name)
 {

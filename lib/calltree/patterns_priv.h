@@ -25,7 +25,7 @@ int patterns_compile(struct patterns *out, const char *const *texts, size_t nr, 
 void patterns_release(struct patterns *patterns);
 bool patterns_match_text(const struct patterns *patterns, const char *text);
 bool patterns_match_id(const struct patterns *patterns, long id);
-/* By label: is it so called, in full or shortened? The caller frees it. */
+/* By label: does its name match, in full or shortened? The caller frees the array. */
 bool *patterns_match_labels(const struct patterns *patterns, const struct expansion *expansion);
 
 #endif

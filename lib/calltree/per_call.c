@@ -31,7 +31,7 @@ bool per_call_of(const struct weights *weights, const struct tally *called, uint
 
 #define NO_KEY UINT32_MAX
 
-/* The time in which all that is counted anywhere was counted in one process. */
+/* The time in which all counted things were counted in one process. */
 struct coverage {
 	uint64_t from_ns, to_ns;
 };
@@ -59,7 +59,7 @@ static size_t nr_counted(const struct counts *counts)
 	return nr;
 }
 
-/* Most samples are covered whatever is in their stack: only of the others it is looked at. */
+/* Most samples are covered whatever their stack: only the stacks of the others are examined. */
 static void find_coverages(struct pass *pass)
 {
 	const struct counts *counts = pass->counts;

@@ -17,7 +17,7 @@ struct per_call {
 	double ns, ci_ns; /* ci_ns: half the width of its 95% confidence interval */
 };
 
-/* False where there is none: no call was counted, nothing sampled, or the metric is not a time. */
+/* False without a result: no call was counted, nothing sampled, or the metric is not a time. */
 bool per_call_of(const struct weights *weights, const struct tally *called, uint64_t calls,
 		 struct per_call *per_call);
 /* As above for another total, such as that of several runs. */

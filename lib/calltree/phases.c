@@ -47,7 +47,7 @@ size_t phases_find(const struct phases *phases, uint64_t time_ns)
 {
 	size_t low = 0, high = phases->nr - 1;
 
-	/* The last one that begins before the moment, or the first. */
+	/* Find the last phase that begins before the moment, or the first. */
 	while (low < high) {
 		size_t middle = high - (high - low) / 2;
 

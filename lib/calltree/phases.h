@@ -11,8 +11,8 @@ struct profile;
 
 /* The time from one mark of a recording to the next one. */
 struct phase {
-	uint64_t from_ns, to_ns; /* to_ns: where the next one begins; UINT64_MAX of the last */
-	struct str_id text;	 /* of the mark that it begins with; STR_EMPTY of the first phase */
+	uint64_t from_ns, to_ns; /* to_ns: the begin of the next one; UINT64_MAX for the last */
+	struct str_id text;	 /* the mark at its begin; STR_EMPTY for the first phase */
 };
 
 /* All phases in the order of time. The first one precedes all marks. */
@@ -23,7 +23,7 @@ struct phases {
 
 struct phases *phases_new(const struct profile *profile);
 void phases_free(struct phases *phases);
-/* The one that a moment is in: a mark is in that which it ends. */
+/* The phase of a moment: a mark belongs to the phase that it ends. */
 size_t phases_find(const struct phases *phases, uint64_t time_ns);
 
 #endif

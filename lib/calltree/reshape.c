@@ -34,7 +34,7 @@ static bool is_hidden(const struct reshaper *reshaper, uint32_t level)
 	return reshaper->hide && reshaper->hide[reshaper->from->levels[level].label];
 }
 
-/* These levels but for the hidden ones, which may be none. */
+/* These levels without the hidden ones; may be empty. */
 static struct frame_levels keep_levels(struct reshaper *reshaper, struct frame_levels levels)
 {
 	struct expansion *out = &reshaper->out->expansion;
@@ -53,7 +53,7 @@ static struct frame_levels keep_levels(struct reshaper *reshaper, struct frame_l
 	return kept;
 }
 
-/* A frame of the result beside those of the original. */
+/* Add a frame to the result, after those of the original. */
 static uint32_t add_frame(struct reshaper *reshaper, struct frame where, struct frame_levels levels)
 {
 	struct reshaped *out = reshaper->out;

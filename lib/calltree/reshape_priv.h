@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 
 /*
- * An expansion of a profile in which samples and blocks have other stacks. Labels, places and all
- * that is not named here are those of the original, which must outlive it.
+ * An expansion of a profile with other stacks for its samples and blocks. Labels, places and
+ * everything not listed here are those of the original, which must outlive it.
  */
 struct reshaped {
 	struct expansion expansion; /* its levels and frames are its own */

@@ -113,7 +113,7 @@ static void append_counted_lines(struct source *source)
 		      compare_source_lines);
 }
 
-/* The time of the functions that are defined on counted lines. */
+/* Add the time of the functions that are defined on counted lines. */
 static void add_functions(struct source *source)
 {
 	const struct expansion *expansion = source->weights->selection->expansion;
@@ -159,7 +159,7 @@ bool source_line_per_call(const struct source *source, const struct source_line 
 	return line->counted && per_call_of(source->weights, &line->called, line->calls, per_call);
 }
 
-/* Where in the sorted lines a file begins, and how many there are of it. */
+/* The first of the sorted lines of a file, and their number. */
 static void find_lines_of_file(const struct source *source, struct source_file *file)
 {
 	size_t low = 0, high = source->nr_lines;
@@ -210,7 +210,7 @@ static void append_files(struct source *source, const struct flat *files)
 	for (size_t i = 0; i < counts->nr_lines; i++) {
 		struct str_id file = counts->lines[i].file;
 
-		/* By file: those of one are together. */
+		/* By file: the lines of one are adjacent. */
 		if ((i == 0 || file.v != counts->lines[i - 1].file.v) && !has_file(source, file))
 			append_file(source, &(struct source_file){.file = file});
 	}

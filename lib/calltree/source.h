@@ -72,8 +72,8 @@ struct source_span {
 };
 
 /*
- * The spans of the functions whose labels are set in `wanted`: from the line of the definition,
- * where known, to the last line with a sample. *spans belongs to the caller; the number of spans is
+ * The spans of the functions with labels set in `wanted`: from the line of the definition, where
+ * known, to the last line with a sample. *spans belongs to the caller; the number of spans is
  * returned.
  */
 size_t source_find_spans(const struct source *source, const bool *wanted,

@@ -185,7 +185,7 @@ static void plant_callers(struct planter *planter, uint32_t stack, const bool *w
 }
 
 /*
- * By stack: the ancestor whose frame has the outermost wanted function; 0: there is none. The
+ * By stack: the ancestor that has the outermost wanted function in its frame; 0: there is none. The
  * caller frees the array.
  */
 static uint32_t *find_wanted(const struct expansion *expansion, const bool *wanted)

@@ -46,20 +46,20 @@ struct tree {
 #define TREE_NO_LABEL UINT32_MAX
 
 /*
- * The whole profile from the roots down. Stacks whose walk did not reach the root are below a node
- * with the reason; time without a stack is a node by itself.
+ * The whole profile from the roots down. Stacks with walks that did not reach the root are below a
+ * node with the reason; time without a stack is a node by itself.
  */
 struct tree *tree_new(const struct weights *weights);
 
 /*
- * The callees of the functions whose labels are set in `wanted` (by label id): one tree below each
- * function, merged over all its callers. In recursion the outermost call counts.
+ * The callees of the functions set in `wanted` (by label id): one tree below each function, merged
+ * over all its callers. In recursion the outermost call counts.
  */
 struct tree *tree_new_callees(const struct weights *weights, const bool *wanted);
 
 /*
  * The callers of the wanted functions: below each function its callers, below those theirs. A
- * node's total is the weight that came by this path; its self is that of stacks whose root it is.
+ * node's total is the weight that came by this path; its self is that of stacks that begin at it.
  */
 struct tree *tree_new_callers(const struct weights *weights, const bool *wanted);
 

@@ -12,7 +12,7 @@ struct count_moment;
 struct counts;
 struct selection;
 
-/* The weight of one stack's samples whose walks ended in the same way. */
+/* The weight of one stack's samples, of all walks that ended in the same way. */
 struct stack_weight {
 	struct stack_id stack;
 	uint32_t end; /* enum stack_end */

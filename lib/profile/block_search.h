@@ -16,7 +16,7 @@ struct block_verdict {
 };
 
 struct block_search {
-	struct block_verdict *verdicts; /* owned; blocks that are not in it were not searched for */
+	struct block_verdict *verdicts; /* owned; blocks without one were not searched for */
 	size_t nr;
 	/* CLOCK_MONOTONIC: a moment of the stop; 0: it was not stopped */
 	uint64_t at_ns;
@@ -26,7 +26,7 @@ struct block_search {
 
 void block_search_release(struct block_search *search);
 
-/* Which rows of the profile blocks have that are alive; false: it is none of them. */
+/* Finds the profile's rows of live blocks; false: the block has none. */
 struct block_finder {
 	bool (*find)(const void *owner, uint32_t process, uint64_t address, uint32_t *row);
 	const void *owner;
@@ -43,8 +43,7 @@ struct block_search_place {
 void block_search_add(const struct block_search *search, struct profile *profile,
 		      const struct block_finder *blocks, const struct block_search_place *place);
 
-/* Is a row one of a mark at this moment; or where that is HEAP_AT_END (heap_estimate.h) of the end?
- */
+/* Is a search one at a mark at this moment, or, at HEAP_AT_END (heap_estimate.h), at the end? */
 bool block_search_is_of(const struct profile_search *row, uint64_t at_ns);
 
 #endif

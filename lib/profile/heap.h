@@ -19,8 +19,8 @@ struct profile;
  */
 
 /*
- * The sizes, means and number of all blocks of a profile are not more together, nor are the totals
- * of all processes (man/profc-data.5, BOUNDS).
+ * Bound on the sum of sizes, means and number of all blocks of a profile, and on the totals of all
+ * processes (man/profc-data.5, BOUNDS).
  */
 #define HEAP_TOTAL_MAX (UINT64_C(1) << 61)
 
@@ -49,7 +49,7 @@ enum allocation_search {
 
 #define THREAD_NONE ((struct thread_id){UINT32_MAX})
 
-/* In profile_allocation.former: one that was not recorded. */
+/* In profile_allocation.former: that block was not recorded. */
 #define FORMER_UNKNOWN UINT32_MAX
 
 /*
@@ -78,9 +78,9 @@ struct profile_allocation {
 	struct stack_id freed_stack; /* where it was freed */
 	uint8_t kind;		     /* enum allocation_kind */
 	uint8_t end;		     /* of the walk: enum stack_end */
-	uint8_t freed_end; /* 0: where it was freed is not recorded; else one more than that */
-	bool is_moved;	   /* it was freed by a realloc(), which made another row's block of it */
-	uint8_t search;	   /* enum allocation_search: in the end; set in place, once */
+	uint8_t freed_end; /* 0: the freeing stack is not recorded; else its enum stack_end + 1 */
+	bool is_moved;	   /* realloc() freed it, and made another row's block of it */
+	uint8_t search;	   /* enum allocation_search at the end; set in place, once */
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -89,26 +89,27 @@ struct profile_heap_moment {
 	uint32_t process; /* row of profile.processes */
 	/* The kernel's counts of resident pages, and the swapped bytes. */
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes;
-	uint64_t heap_mapped_bytes; /* resident of the mappings that allocators take blocks from */
+	/* the resident part of mappings that allocators take blocks from */
+	uint64_t heap_mapped_bytes;
 	/*
-	 * Since the recording of the process' memory began, exact: of all kinds of blocks but
+	 * Exact, since the recording of the process' memory began: all kinds of blocks but
 	 * ALLOCATION_MAP, which is recorded block by block. 0: not known.
 	 */
 	uint64_t allocated_bytes, nr_allocations;
-	uint64_t nr_dropped; /* samples of blocks that were lost */
+	uint64_t nr_dropped; /* sampled blocks that were lost */
 };
 
 /*
- * A process with blocks that were alive at a mark, in its end, or that of the recording: its memory
- * was searched for pointers to them, or could not be.
+ * A process with blocks that were alive at a mark or at its or the recording's end: its memory was
+ * searched for pointers to them, or the search failed.
  */
 struct profile_search {
-	uint64_t time_ns;      /* of all that were searched at a mark that of the mark */
+	uint64_t time_ns;      /* for all processes searched at a mark, the mark's time */
 	uint32_t process;      /* row of profile.processes */
-	uint64_t stop_ns;      /* so long it was stopped for that */
+	uint64_t stop_ns;      /* the search stopped it for this time */
 	uint64_t nr_bytes;     /* that were read */
-	struct str_id why_not; /* it was not searched, for a user to read; or empty */
-	struct str_id mark;    /* its text; empty: in the end */
+	struct str_id why_not; /* the reason why it was not searched, for users; or empty */
+	struct str_id mark;    /* the mark's text; empty: at the end */
 };
 
 /* The result for one block of the search of a process at a mark. */
@@ -142,8 +143,8 @@ struct profile_heap {
 };
 
 /*
- * The chance of a block to be recorded, more than 0 and at most 1: 1 - exp(-size / mean). An empty
- * block has that of one byte.
+ * The probability that a block is recorded, more than 0 and at most 1: 1 - exp(-size / mean). An
+ * empty block has that of one byte.
  */
 double allocation_chance(const struct profile_allocation *row);
 /*
@@ -157,12 +158,12 @@ double allocation_bytes(const struct profile_allocation *row);
  * These are like profile.c's functions for other tables. Returns the row's index, for freeing it.
  */
 uint32_t profile_add_allocation(struct profile *profile, const struct profile_allocation *row);
-/* Not before it was allocated: an earlier time counts as that. It must not be freed yet. */
+/* A time before the allocation counts as that of the allocation. The row must not be freed yet. */
 void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
 			     struct thread_id thread);
 /* realloc() freed it, and moved its contents to a new block. The row must be freed already. */
 void profile_move_allocation(struct profile *profile, uint32_t index);
-/* The stack that freed it, by a thread that is known. Likewise. */
+/* The freeing stack, by a known thread. The row must be freed already. */
 void profile_note_freeing(struct profile *profile, uint32_t index, struct stack_id stack,
 			  enum stack_end end);
 /* Returns the row's index. */

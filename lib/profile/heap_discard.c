@@ -26,7 +26,7 @@ static uint32_t former_behind(uint32_t former, size_t nr)
 	return former <= nr ? FORMER_UNKNOWN : former - (uint32_t)nr;
 }
 
-/* Numbers of rows, without those of the first `nr`, which are gone. Returns how many are left. */
+/* Drop the numbers of the first `nr` rows, which are discarded. Returns how many numbers remain. */
 static size_t drop_numbers(uint32_t *rows, size_t nr_rows, size_t nr)
 {
 	size_t kept = 0;
@@ -80,7 +80,7 @@ static bool lives_on(const struct profile *profile, const struct profile_heap_mo
 	return !end_ns || end_ns > profile->heap.discard.time_ns;
 }
 
-/* The latest of each process among those that go, by process; the caller frees it. */
+/* The latest discarded moment of each process, by process; the caller frees the array. */
 static struct profile_heap_moment *find_bases(const struct profile *profile)
 {
 	const struct profile_heap *heap = &profile->heap;
@@ -93,7 +93,7 @@ static struct profile_heap_moment *find_bases(const struct profile *profile)
 	return bases;
 }
 
-/* In the places of the last ones that go. */
+/* Put them in the places of the last discarded moments. */
 static size_t keep_bases(struct profile *profile, const struct profile_heap_moment *bases)
 {
 	struct profile_heap *heap = &profile->heap;

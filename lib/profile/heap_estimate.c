@@ -38,14 +38,13 @@ static uint32_t *find_owners(const struct profile *profile,
 	return owners;
 }
 
-/* Is a row in the exact numbers that the scale was made from? Later ones are known from rows alone.
- */
+/* Do the exact numbers of the scale include the row? Later rows are not fitted. */
 static bool is_covered(const struct heap_scale *scale, const struct profile_allocation *row)
 {
 	return row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
 }
 
-/* Sums over the rows of a process that are covered, of bytes or of blocks. */
+/* Sums over the covered rows of a process, of bytes or of blocks. */
 struct sums {
 	double seen;	 /* the rows' own amounts */
 	double all;	 /* the amounts they represent */
@@ -64,7 +63,7 @@ static double nr_blocks(const struct profile_allocation *row)
 	return 1 + (double)row->nr_more;
 }
 
-/* The scale by which a row is fitted; NULL: it is not. */
+/* The scale by which a row is fitted; NULL: none. */
 static struct heap_scale *scale_of(const struct heap_estimate *estimate,
 				   const struct profile_allocation *row, uint32_t *owner)
 {
@@ -161,7 +160,7 @@ static void find_scales(struct heap_estimate *estimate,
 	free(sums);
 }
 
-/* The variance that exact totals remove, if they cover all rows whose numbers are estimates. */
+/* The variance that exact totals remove, if they cover all rows with estimated numbers. */
 static void find_fixed(struct heap_estimate *estimate,
 		       const struct profile_heap_moment *const *last)
 {
@@ -263,7 +262,7 @@ uint64_t heap_end_ns(const struct profile *profile, const bool *processes)
 	return last_ns;
 }
 
-/* When a block was no more, and how many bytes that were. */
+/* The end of a block's life, and its bytes. */
 struct death {
 	uint64_t time_ns;
 	double bytes;
@@ -277,7 +276,7 @@ static int by_time(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* The first of the two that happened: it was freed, or its process ended. */
+/* The earlier of its freeing and the end of its process. */
 static uint64_t death_ns(const struct profile *profile, const struct profile_allocation *row)
 {
 	uint64_t ended_ns = profile->processes[process_of(profile, row)].end_ns;

@@ -19,7 +19,7 @@ struct profile;
  * Nor are those of ALLOCATION_MAP, which exact totals exclude.
  */
 struct heap_fit {
-	double kept; /* of the blocks to be recorded, the part that was not lost */
+	double kept; /* of the blocks chosen for recording, the fraction not lost */
 	/* multiplies the estimate beyond the row's own amount, as factor + slope * estimate */
 	double factor;
 	double slope;
@@ -39,8 +39,8 @@ struct heap_estimate {
 	uint32_t *owners;
 	struct heap_scale *scales;
 	/*
-	 * The variance of the sums of all rows, were their totals not known: for heap_variance().
-	 * 0: not all rows with some are fitted.
+	 * The variance of the sums of all rows, as if their totals were unknown: for
+	 * heap_variance(). 0: not all rows with a variance are fitted.
 	 */
 	double fixed_bytes, fixed_blocks;
 };
@@ -77,7 +77,9 @@ double heap_variance(double square, double fixed);
  */
 bool heap_is_alive(const struct profile *profile, const struct profile_allocation *row,
 		   uint64_t at_ns, uint64_t end_ns);
-/* When the last of these processes that allocated anything ended; UINT64_MAX: one lives on. */
+/*
+ * The end of the last of these processes that allocated anything; UINT64_MAX: one is still alive.
+ */
 uint64_t heap_end_ns(const struct profile *profile, const bool *processes);
 /*
  * The moment at which most bytes were alive in these processes, the first of several; 0 if none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From each block that is allocated and freed to fewer rows that say the same. */
+/* Reduces blocks that are allocated and freed to fewer rows with the same sums. */
 #include "profile/heap_gather.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define NONE	  UINT32_MAX
 #define FIRST_CAP 1024
-#define MOVED_MAX 16 /* at a time: by threads that are in realloc() */
+#define MOVED_MAX 16 /* threads that are in realloc() at the same time */
 /* In struct place: `at` is the number of a block without a row; otherwise it is a row. */
 #define WITHOUT_ROW UINT32_C(0x80000000)
 
@@ -27,8 +27,8 @@ struct place {
 struct pending {
 	struct heap_block block;
 	uint64_t number;  /* in the order of allocations */
-	uint64_t born_ns; /* before realloc() made this of it, too */
-	uint32_t former;  /* as that of its row will be */
+	uint64_t born_ns; /* of its first block, before any realloc() */
+	uint32_t former;  /* as in its row */
 	uint32_t next_unused;
 };
 
@@ -36,14 +36,14 @@ struct sums {
 	uint64_t nr, size_bytes, life_ns;
 };
 
-/* Freed blocks that are alike. */
+/* Freed blocks that are alike, for one row. */
 struct group {
 	struct thread_id thread, freed_by;
 	struct stack_id stack;
 	uint8_t kind, end, decade;
 	bool is_moved, is_part; /* realloc() freed it; its former part was not recorded */
 	uint64_t time_ns;	/* the first of them */
-	uint64_t nr_peaks;	/* to which at_peak belongs */
+	uint64_t nr_peaks;	/* the peak that at_peak belongs to */
 	struct sums at_peak;	/* alive then, */
 	struct sums others;	/* or not */
 };
@@ -77,7 +77,7 @@ struct heap_gather {
 		uint64_t alive_bytes, number, time_ns, nr;
 	} peak;
 	struct moved moved[MOVED_MAX];
-	uint32_t next_moved; /* the one that gives way */
+	uint32_t next_moved; /* the next to be replaced */
 };
 
 struct heap_gather *heap_gather_new(struct profile *profile)
@@ -103,14 +103,14 @@ void heap_gather_release(struct heap_gather *gather)
 
 /* --- places --- */
 
-/* Blocks are handed out side by side: places of a KiB of addresses are side by side, too. */
+/* Allocators return adjacent blocks, so the places for a KiB of addresses are adjacent, too. */
 static size_t home_of(const struct heap_gather *gather, uint32_t process, uint64_t address)
 {
 	return (hash_mix(process, address >> 10) * 64 + (address >> 4) % 64) &
 	       (gather->cap_places - 1);
 }
 
-/* Where it is, or would be. */
+/* Its place, or the place where it would be added. */
 static struct place *find(const struct heap_gather *gather, uint32_t process, uint64_t address)
 {
 	struct place *places = gather->places;
@@ -418,7 +418,7 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 
 	if (!moved)
 		return;
-	/* Another one that is there by now proves that it was moved. */
+	/* Another block at that address proves that it was moved. */
 	if (gather->cap_places && find(gather, process, address)->address) {
 		end_moved(gather, moved);
 		return;
@@ -456,9 +456,9 @@ void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t 
 
 struct made_row {
 	struct profile_allocation row;
-	uint64_t address; /* of a block that lives on; 0: none */
+	uint64_t address; /* of a block that is still alive; 0: none */
 	uint32_t process;
-	uint32_t map; /* from 1 on: mappings are in this order; 0: it is none */
+	uint32_t map; /* from 1 on, in the order of mappings; 0: it is none */
 };
 
 static void make_group_row(const struct group *group, const struct sums *sums, uint64_t time_ns,
@@ -590,7 +590,7 @@ void heap_gather_flush(struct heap_gather *gather)
 	index_set_release(&gather->by_likeness);
 	gather->nr_pending = 0;
 	gather->unused = NONE;
-	/* From here on most was alive now, until more is. */
+	/* The peak starts again from the current amount. */
 	gather->peak.alive_bytes = gather->alive_bytes;
 	gather->peak.number = gather->nr_blocks;
 	gather->peak.time_ns = gather->last_ns;

@@ -37,13 +37,13 @@ void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *block);
 
 /*
- * A block will be added or freed soon, and then very soon: where that is noted is fetched into the
- * processor's cache meanwhile, as it is somewhere in many megabytes.
+ * Announce that a block will be added or freed soon, and then very soon: its place, somewhere in
+ * many megabytes, is prefetched into the processor's cache.
  */
 void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address);
 void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address);
 
-/* A block that is not known is none. */
+/* A freed block. Unknown blocks are ignored. */
 struct heap_freed {
 	uint32_t process;
 	uint64_t address, time_ns;
@@ -51,12 +51,14 @@ struct heap_freed {
 };
 
 void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed);
-/* By realloc(), which makes another one of it; if that fails it is kept. */
+/*
+ * Freed by realloc(), which makes another block of it; if that fails, heap_gather_keep() keeps it.
+ */
 void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed);
 void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t address);
 
 /*
- * A mapping, which gets a row of its own, even if it is unmapped soon: a copy of `row`, whose
+ * A mapping, which gets a row of its own, even if it is unmapped soon: a copy of `row`. Its
  * `former` is 0 or a number that this function has returned, from 1 on. It is freed once, when
  * nothing is left of it.
  */
@@ -64,7 +66,7 @@ uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_al
 void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t time_ns,
 			  struct thread_id thread, bool is_moved);
 
-/* Make rows of all that was added and freed. */
+/* Make the rows of all blocks added and freed so far. */
 void heap_gather_flush(struct heap_gather *gather);
 /* Find the row of a live block; false: the block is unknown, or has no row yet. */
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,

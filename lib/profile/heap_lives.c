@@ -20,7 +20,7 @@ void heap_lives_init(struct heap_lives *lives, const struct profile *profile)
 	*lives = (struct heap_lives){.profile = profile};
 	lives->first = xcalloc(nr, sizeof(*lives->first));
 	lives->last = xcalloc(nr, sizeof(*lives->last));
-	/* A row comes after the one that it was made of. */
+	/* The former row comes first. */
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
 

@@ -117,7 +117,7 @@ static void take_exact_totals(struct heap_survey *survey, const struct heap_esti
 		survey->allocated = (struct heap_amount){(double)bytes, (double)blocks, 0};
 }
 
-/* A child that was forked has its moments with its parent's. */
+/* A forked child has its moments with its parent's. */
 static void count_late(struct heap_survey *survey, const struct profile *profile,
 		       const struct ends *ends)
 {

@@ -19,25 +19,25 @@ struct heap_survey {
 	struct heap_amount live; /* when the last of the processes ended, or the recording */
 	struct heap_amount peak;
 	uint64_t peak_ns;
-	uint64_t nr_samples, mean_bytes; /* blocks recorded; of the last sample, 0: all were */
+	/* recorded blocks; mean of the last sample, 0: all were recorded */
+	uint64_t nr_samples, mean_bytes;
 	uint64_t nr_dropped;
-	/* Programs that were executed meanwhile: recorded from some time after their start. */
+	/* Programs executed during the recording: recorded from some time after their start. */
 	uint64_t nr_late;
 
 	/* From the last moments of the processes that lived to the end. */
 	bool has_moments;
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes, heap_mapped_bytes;
 	double live_heap_bytes; /* of `live`, without the program's own mappings */
-	/* Attached, or the former part was discarded: blocks were there that nothing is known of.
-	 */
+	/* Attached, or the former part was discarded: there may be unknown blocks from before. */
 	bool knows_before;
-	uint64_t before_attach_bytes; /* at most: anonymous pages when it began */
+	uint64_t before_attach_bytes; /* an upper bound: anonymous pages when it began */
 };
 
 void heap_survey(struct heap_survey *survey, const struct profile *profile);
 /* Were all blocks to be recorded, so that only lost ones are missing? */
 bool heap_survey_has_all(const struct profile *profile);
-/* Blocks that were to be recorded, and were lost; and those that were. */
+/* Blocks that were lost while being recorded; *nr_recorded is set to those that were recorded. */
 uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr_recorded);
 
 #endif

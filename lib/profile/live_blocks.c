@@ -20,7 +20,7 @@ static size_t home_of(const struct live_blocks *blocks, uint32_t process, uint64
 	return hash_mix(process, address) & (blocks->cap - 1);
 }
 
-/* Where it is, or would be. */
+/* Its place, or the place where it would be added. */
 static struct live_block *find(const struct live_blocks *blocks, uint32_t process, uint64_t address)
 {
 	size_t at = home_of(blocks, process, address);
@@ -98,7 +98,7 @@ bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t a
 	return true;
 }
 
-/* In place of the address is the thread. */
+/* The thread id takes the place of the address. */
 void live_blocks_begin_move(struct live_blocks *moving, uint32_t process, pid_t tid, uint32_t row)
 {
 	live_blocks_add(moving, process, (uint64_t)tid, row);

@@ -23,12 +23,12 @@ struct live_blocks {
 };
 
 void live_blocks_release(struct live_blocks *blocks);
-/* Replaces an entry for the same address, whose freeing was not reported. */
+/* Replaces an entry for the same address: its freeing was not reported. */
 void live_blocks_add(struct live_blocks *blocks, uint32_t process, uint64_t address, uint32_t row);
-/* Its row; false: there is none. */
+/* Find its row; false: there is none. */
 bool live_blocks_find(const struct live_blocks *blocks, uint32_t process, uint64_t address,
 		      uint32_t *row);
-/* Take it out; false: there is none. */
+/* Remove it; false: there is none. */
 bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t address,
 			uint32_t *row);
 
@@ -37,7 +37,7 @@ bool live_blocks_remove(struct live_blocks *blocks, uint32_t process, uint64_t a
 
 /*
  * Note in `moving` that a thread has freed the block of `row` by realloc(). A thread has at most
- * one such move: an earlier one, whose new block was not recorded, is forgotten.
+ * one such move: an earlier one is forgotten, since its new block was not recorded.
  */
 void live_blocks_begin_move(struct live_blocks *moving, uint32_t process, pid_t tid, uint32_t row);
 /*

@@ -48,7 +48,7 @@ static bool has_other_part(const struct live_maps *maps, size_t at)
 	return false;
 }
 
-/* All that is left of one goes, or one part of several. */
+/* Remove a mapping's entry: all that is left of it, or one of several parts. */
 static int remove_whole(struct live_maps *maps, size_t at, const struct live_maps_gone *gone)
 {
 	struct live_map map = maps->maps[at];

@@ -14,8 +14,8 @@ struct heap_gather;
 struct profile;
 
 /*
- * The mappings of one process that are recorded and not unmapped yet, by address: unlike blocks
- * they may go in parts. Zero-initialised is empty.
+ * The mappings of one process that are recorded and not unmapped yet, by address. Unlike blocks
+ * they may be unmapped in parts. Zero-initialised is empty.
  */
 struct live_map {
 	uint64_t start, end;
@@ -24,7 +24,7 @@ struct live_map {
 };
 
 struct live_maps {
-	struct live_map *maps; /* owned; by address, none in another */
+	struct live_map *maps; /* owned; by address, without overlaps */
 	size_t nr, cap;
 };
 
@@ -46,7 +46,7 @@ int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
 		  const struct live_maps_gone *gone);
 
-/* The row of one that begins there; false: there is none. */
+/* Find the row of a mapping that begins there; false: there is none. */
 bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row);
 
 /* A mapping or unmapping by a thread. */
@@ -56,7 +56,7 @@ struct live_maps_change {
 	uint64_t time_ns;	    /* of the profile */
 	struct thread_id thread;
 	bool is_move;	  /* mremap() makes another mapping of it */
-	bool wants_stack; /* where it was unmapped is recorded: */
+	bool wants_stack; /* the unmapping stack is recorded: */
 	struct stack_id stack;
 	enum stack_end end;
 	uint32_t gone; /* set: the last row that is wholly unmapped; LIVE_BLOCKS_NO_ROW */

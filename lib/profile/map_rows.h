@@ -10,9 +10,9 @@
 struct profile;
 
 /*
- * Mappings where all blocks are recorded, too: each has a row of its own, which is made when those
- * of the blocks are, as rows are in the order of time. Before that and after it goes by a number,
- * in the order in which they were added. Zero-initialised is empty.
+ * Mappings in recordings of all blocks: each has a row of its own. Rows are in the order of time,
+ * so it is made together with those of blocks. Before and after that the mapping has a number, in
+ * the order of map_rows_add(). Zero-initialised is empty.
  */
 struct map_rows {
 	uint32_t *rows; /* owned; of the profile, by number */
@@ -23,12 +23,12 @@ struct map_rows {
 };
 
 void map_rows_release(struct map_rows *maps);
-/* Returns its number. `former` of the row is a number, too, likewise from 1 on. */
+/* Returns its number. `former` of the row is such a number, too, from 1 on. */
 uint32_t map_rows_add(struct map_rows *maps, const struct profile_allocation *row);
-/* Nothing is left of it; is_moved: mremap() has made another of it. Returns its size. */
+/* Nothing is left of it; is_moved: mremap() has made another mapping of it. Returns its size. */
 uint64_t map_rows_free(struct map_rows *maps, struct profile *profile, uint32_t number,
 		       uint64_t time_ns, struct thread_id thread, bool is_moved);
-/* The pending one that is next has got this row; all have, and none is pending any more. */
+/* The next pending mapping has got this row; map_rows_end(): all have, and none is pending. */
 void map_rows_made(struct map_rows *maps, uint32_t row);
 void map_rows_end(struct map_rows *maps);
 /* The `former` of a pending row as the profile has it, once all earlier rows are made. */

@@ -17,7 +17,7 @@
 /* One of the profiles, and its ids in the result. */
 struct source {
 	const struct profile *profile;
-	uint64_t offset_ns; /* from the beginning of the result to that of this one */
+	uint64_t offset_ns; /* from the start of the result to the start of this profile */
 	struct str_id *strings;
 	struct module_id *modules;
 	struct frame_id *frames;
@@ -26,13 +26,13 @@ struct source {
 	uint32_t *waits; /* as samples have them */
 };
 
-/* A process or thread of the result that may go on in the next part: its last row by its id. */
+/* A process or thread of the result that may continue in the next part: its last row by its id. */
 struct known {
 	pid_t id;
 	uint32_t row;
 };
 
-#define JOINED UINT32_MAX /* a row already matched: a later thread with that id is another one */
+#define JOINED UINT32_MAX /* an already matched row: a later thread with that id is another one */
 
 struct known_list {
 	struct known *rows; /* by id, then row */
@@ -150,7 +150,7 @@ static void take_stacks(struct profile *into, struct source *source)
 	}
 }
 
-/* An end of 0 means that it has not ended, and stays. */
+/* An end of 0 means that it has not ended, and is not shifted. */
 static uint64_t shifted_end(const struct source *source, uint64_t end_ns)
 {
 	return end_ns ? end_ns + source->offset_ns : 0;
@@ -207,10 +207,7 @@ static uint64_t last_end_ns(const struct profile *profile)
 	return last_ns;
 }
 
-/*
- * Is it one that was attached to, and detached before? If it has gone through an exec in between,
- * it is another one.
- */
+/* Was the process attached, and detached in the former part? After an exec it is another one. */
 static bool goes_on(const struct profile_process *former, uint64_t end_ns,
 		    const struct profile_process *process)
 {
@@ -397,7 +394,7 @@ static void take_sources(struct profile *into, const struct source *source)
 	}
 }
 
-/* Counters whose sum would mean nothing. */
+/* Counters without a meaningful sum. */
 static bool keeps_largest(const char *name)
 {
 	static const char *const parts[] = {"_median", "_p99", "_max", "_ppm", "_hz", "realtime"};
@@ -549,7 +546,7 @@ static bool any_symbols(const struct profile *const *profiles, size_t nr)
 	return false;
 }
 
-/* When the earliest began; recordings that do not know count from there. */
+/* The start of the earliest recording; those without a start are taken to begin then. */
 static uint64_t first_start_ns(const struct profile *const *profiles, size_t nr)
 {
 	uint64_t first = 0;

@@ -13,7 +13,7 @@ struct profile;
  * first of them began.
  *
  * All runs are listed. Facts that differ are listed (hosts, kernels) or left out (0, unknown).
- * Counters are added up, except for medians, maxima and rates, whose largest stays. Symbols are
+ * Counters are added up, except that the largest of medians, maxima and rates is kept. Symbols are
  * those of the first recording that has any for a frame. There is at least one profile; the caller
  * owns the result and keeps the merged ones.
  */

@@ -30,7 +30,7 @@ static void take_allocations(struct heap_merge *merge, const struct profile_heap
 	}
 }
 
-/* Where the last moment of a process of the result is kept; at first, all of it is 0. */
+/* The last moment of a process of the result; initially all 0. */
 static struct profile_heap_moment *last_of(struct heap_merge *merge, uint32_t process)
 {
 	while (merge->nr_last <= process) {
@@ -145,7 +145,8 @@ static void add_blocks(struct heap_merge *merge, struct profile *into)
 {
 	size_t nr = merge->nr_allocations;
 	struct profile_allocation **rows = xcalloc(nr, sizeof(*rows));
-	uint32_t *places = xcalloc(nr, sizeof(*places)); /* of those gathered, in the result */
+	/* by gathered row: its row in the result */
+	uint32_t *places = xcalloc(nr, sizeof(*places));
 
 	for (size_t i = 0; i < nr; i++)
 		rows[i] = &merge->allocations[i];

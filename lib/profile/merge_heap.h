@@ -14,11 +14,11 @@ struct heap_merge {
 	size_t nr_moments, cap_moments;
 	struct profile_search *searches;
 	size_t nr_searches, cap_searches;
-	struct profile_verdict *verdicts; /* by rows that were gathered here */
+	struct profile_verdict *verdicts; /* by gathered rows */
 	size_t nr_verdicts, cap_verdicts;
 	struct profile_heap_moment *last; /* owned; by process of the result: all 0 if none */
 	size_t nr_last, cap_last;
-	uint64_t discarded_ns; /* the first time that something was; 0: never */
+	uint64_t discarded_ns; /* the first discard; 0: never */
 };
 
 /* The ids and times of a profile in the result. */

@@ -29,8 +29,8 @@ struct freed_block {
 #define MOVED_BLOCKS 64
 
 /*
- * Blocks that realloc() has freed, which it has not where it fails: that is known soon, from the
- * same thread. Only then they end in the profile. Zero-initialised is empty.
+ * Blocks that realloc() has freed, unless it fails: its own thread reports that soon after. Only
+ * then they end in the profile. Zero-initialised is empty.
  */
 struct moved_blocks {
 	struct {
@@ -42,10 +42,10 @@ struct moved_blocks {
 
 /* The block ends. */
 void moved_blocks_free(struct profile *profile, const struct freed_block *freed);
-/* The latest that a thread moves; where there are too many, the oldest ends. */
+/* Add a thread's latest move; if there are too many, the oldest block ends. */
 void moved_blocks_add(struct moved_blocks *moved, struct profile *profile,
 		      const struct freed_block *freed);
-/* The one of a thread, or all of them, end. */
+/* End the blocks of a thread, or all. */
 void moved_blocks_end(struct moved_blocks *moved, struct profile *profile, uint32_t process,
 		      pid_t tid);
 void moved_blocks_end_all(struct moved_blocks *moved, struct profile *profile);

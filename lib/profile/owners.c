@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the process whose exact numbers include another's. */
+/* Finds the process that has another one's exact numbers. */
 #include "profile/owners.h"
 
 #include "base/alloc.h"

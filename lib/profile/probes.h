@@ -31,7 +31,7 @@ enum count_flag {
 
 #define COUNT_FLAGS_ALL COUNT_FROM_START
 
-/* All calls that are counted in a profile are not more (man/profc-data.5, BOUNDS). */
+/* Bound on the sum of all counted calls of a profile (man/profc-data.5, BOUNDS). */
 #define COUNTED_CALLS_MAX (UINT64_C(1) << 61)
 
 #define COUNT_NO_CALLEE ((struct frame_id){UINT32_MAX})
@@ -39,7 +39,7 @@ enum count_flag {
 /* Calls and to_ns are updated in place while a recording runs. */
 struct profile_count {
 	uint32_t process; /* row of profile.processes */
-	/* ENTRY: the function's first instruction. CALL: in the call, as samples have it. */
+	/* ENTRY: the function's first instruction. CALL: inside the call, as in samples. */
 	struct frame_id where;
 	struct frame_id callee; /* CALL: the callee's first instruction, or COUNT_NO_CALLEE */
 	uint8_t kind;		/* enum count_kind */
@@ -48,7 +48,7 @@ struct profile_count {
 	uint64_t from_ns, to_ns; /* since the recording began */
 };
 
-/* A function or call that was asked for and is not counted. */
+/* A requested function or call that is not counted. */
 struct profile_refusal {
 	uint32_t process;	/* row of profile.processes */
 	struct str_id function; /* its name, or a place in it */
@@ -68,7 +68,7 @@ struct profile_probes {
  */
 uint32_t profile_add_count(struct profile *profile, const struct profile_count *row);
 void profile_add_refusal(struct profile *profile, const struct profile_refusal *row);
-/* Were calls counted, or was it asked for? */
+/* Were calls counted, or requested to be? */
 bool profile_has_counts(const struct profile *profile);
 
 #endif

@@ -423,7 +423,7 @@ void profile_add_command_word(struct profile *profile, const char *word)
 	meta->command[meta->nr_command++] = profile_intern(profile, word);
 }
 
-/* How many commands the runs are of, the first one included. */
+/* The number of distinct commands of the runs, including the first. */
 static size_t nr_commands(const struct profile *profile)
 {
 	cleanup_free bool *seen = xcalloc(strtab_nr(profile->strings), sizeof(*seen));
@@ -525,7 +525,7 @@ void profile_set_owner(struct profile *profile, struct owner owner)
 		profile->jit_sources[i].owner = owner;
 }
 
-/* The common case, which need not be searched: every file that has named anything is trusted. */
+/* The common case, which needs no search: every file that has named anything is trusted. */
 static bool trusts_all_modules(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->symbols.nr_modules; i++) {

@@ -42,9 +42,9 @@ enum metric {
 	METRIC_SAMPLES,
 	METRIC_ALLOC,	  /* allocated, whether or not it was freed */
 	METRIC_ALLOCS,	  /* the same in blocks */
-	METRIC_LIVE,	  /* alive at a moment, if no other is asked for at the end */
-	METRIC_PEAK,	  /* alive when most bytes were */
-	METRIC_LEAKED,	  /* alive when the recording ended, or the process that allocated it */
+	METRIC_LIVE,	  /* alive at a moment, by default the end */
+	METRIC_PEAK,	  /* alive at the peak of bytes */
+	METRIC_LEAKED,	  /* alive at the end of the recording, or of its process */
 	METRIC_TEMPORARY, /* freed soon after */
 	METRIC_FREED,	  /* freed, attributed to the freeing stack */
 };
@@ -124,7 +124,7 @@ struct jit_source {
 	struct module_id module;
 	enum symbol_source source; /* SYMBOL_SOURCE_NONE: the program gives no names */
 	struct str_id path;	   /* of the file, or empty */
-	struct str_id problem;	   /* why not more is known, for a user to read; or empty */
+	struct str_id problem;	   /* why no more is known, for users; or empty */
 	struct owner owner;	   /* chose the names of source files */
 };
 
@@ -148,7 +148,7 @@ struct frame_symbols {
 struct module_symbols {
 	enum symbol_source source;
 	struct str_id debug_path; /* the separate file, or empty */
-	struct str_id problem;	  /* why there is no better source, for a user to read; or empty */
+	struct str_id problem;	  /* why there is no better source, for users; or empty */
 	/*
 	 * The mapped file is not the one that was resolved (other build-id). Its
 	 * frames keep no names.
@@ -166,9 +166,9 @@ enum sample_kind {
 };
 
 /*
- * The moments of samples are rounded down to a multiple of this: finer ones are noise that
- * costs more than a byte a sample in the file. Weights are not, so that moments and weights
- * agree but for so much.
+ * The moments of samples are rounded down to a multiple of this: finer ones are noise that costs
+ * more than a byte a sample in the file. Weights are not rounded, so moments and weights agree only
+ * within this.
  */
 #define SAMPLE_TIME_GRAIN_NS UINT64_C(1024)
 
@@ -187,7 +187,7 @@ struct sample {
 	 * not.
 	 */
 	uint32_t nr;
-	int16_t syscall_nr; /* where it blocked, or that the kernel executed; or -1 */
+	int16_t syscall_nr; /* where it blocked, or the call being executed; or -1 */
 	uint8_t kind;	    /* enum sample_kind */
 	uint8_t end;	    /* enum stack_end */
 	uint32_t wait;	    /* BLOCKED: row of the awaited object + 1; 0: unknown */
@@ -215,7 +215,7 @@ struct profile_meta {
 	uint64_t duration_ns;
 	uint32_t max_overhead_ppm;
 	bool attached;	     /* else spawned */
-	bool knows_freeing;  /* of memory, that was recorded: where blocks were freed */
+	bool knows_freeing;  /* freeing stacks of memory were recorded */
 	bool knows_calls;    /* samples of running threads have their system calls, too */
 	bool knows_waits;    /* samples of blocked threads have the awaited object */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
@@ -232,8 +232,8 @@ struct profile_mark {
 /* A source file as it was when symbols were resolved, at the end of the recording. */
 struct profile_source {
 	struct str_id file;		/* the path, as locations have it */
-	uint64_t nr_bytes, modified_ns; /* the latter since the epoch */
-	struct str_id text;		/* empty: it was not kept */
+	uint64_t nr_bytes, modified_ns; /* since the epoch, for the latter */
+	struct str_id text;		/* empty: not kept */
 };
 
 /* The instructions of a function, or of a part of one, as they were executed. */
@@ -331,7 +331,7 @@ bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 void profile_add_run(struct profile *profile, const struct profile_run *row);
 void profile_add_source(struct profile *profile, const struct profile_source *row);
 void profile_add_listing(struct profile *profile, const struct profile_listing *row);
-/* The one that has the instruction at an address, or NULL; borrowed. */
+/* The listing that has the instruction at an address, or NULL; borrowed. */
 const struct profile_listing *profile_find_listing(const struct profile *profile,
 						   struct code_address where);
 /* Set a counter; counters that exist are overwritten. */

@@ -6,8 +6,10 @@
 
 struct profile;
 
-/* profile_source_owner() of all files at once, by str_id; of other texts it is meaningless. The
- * caller frees it. */
+/*
+ * profile_source_owner() of all files at once, by str_id; meaningless for other texts. The caller
+ * frees the array.
+ */
 struct owner *profile_source_owners(const struct profile *profile);
 
 #endif

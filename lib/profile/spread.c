@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 
-/* Samples before a gap and after it, the one that ends it included, that share its time. */
+/*
+ * The numbers of samples before and after a gap that share its time, the one at its end included.
+ */
 #define LOOKS_BEFORE 2
 #define LOOKS_AFTER  2
 
@@ -34,8 +36,8 @@ static bool is_near(const struct look *a, const struct look *b, uint64_t reach_n
 }
 
 /*
- * Share the gap that look number `at` ended, `at` of them being newer: to those before the gap and
- * to those after it in equal parts, however many they are.
+ * Share the gap before look number `at`, with `at` newer looks: half to the looks before the gap,
+ * half to those after it, however many there are.
  */
 static void share_gap(struct window *window, size_t at, uint64_t reach_ns)
 {
@@ -53,7 +55,7 @@ static void share_gap(struct window *window, size_t at, uint64_t reach_ns)
 		looks[at + nr_before - i].sample->cpu_ns += part_ns;
 		left_ns -= part_ns;
 	}
-	looks[at].sample->cpu_ns += left_ns; /* no sample before it: its own */
+	looks[at].sample->cpu_ns += left_ns; /* no sample before it: it keeps the time */
 }
 
 /* The sample's CPU time is now the sum of the shares it gets. */

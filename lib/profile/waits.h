@@ -65,8 +65,8 @@ static inline bool wait_is_of_memory(enum wait_kind kind)
 
 /*
  * The number that samples have for it: one more than its row. Rows that are equal but for the peer
- * get equal numbers. From WAIT_ROWS_MAX on, those of a kind and process share one whose number is
- * WAIT_NUMBER_ANY.
+ * get equal numbers. From WAIT_ROWS_MAX on, all further waits of a kind and process share one row
+ * with the number WAIT_NUMBER_ANY.
  */
 uint32_t profile_waits_intern(struct profile_waits *waits, const struct profile_wait *row);
 

@@ -28,7 +28,7 @@ bool diff_print_heading(const struct diff *diff, const struct view *view, struct
 void diff_print_text(const struct diff *diff, const struct view *view,
 		     const struct diff_limits *limits, struct sink *sink);
 
-/* All rows as JSON; "sure" marks those whose change exceeds sampling noise. */
+/* All rows as JSON; "sure" marks changes that exceed sampling noise. */
 void diff_print_json(const struct diff *diff, const struct diff_limits *limits, struct sink *sink);
 /* All nodes of a tree that are in the limits, parents first. */
 void diff_tree_print_json(const struct diff_tree *tree, const struct diff_limits *limits,

@@ -23,7 +23,7 @@
 enum seen {
 	SEEN_ENTRY = 1,
 	SEEN_CALL = 2,
-	SEEN_LATE = 4, /* counted, but not from the start on */
+	SEEN_LATE = 4, /* counted, but not from its start */
 };
 
 static void add_place(struct counted *counted, uint8_t *seen, const struct profile_count *row)
@@ -59,7 +59,7 @@ static void add_process(struct counted *counted, uint8_t *seen, const struct pro
 	*seen |= SEEN_LATE;
 }
 
-/* By reason, then function; ids rise in the order in which texts turned up. */
+/* By reason, then function; ids are in the order in which texts first occurred. */
 static int by_reason(const void *left, const void *right)
 {
 	const struct profile_refusal *a = left;
@@ -276,7 +276,7 @@ static void print_reason(const struct profile *profile, const struct profile_ref
 	}
 	if (nr > NAMES_SHOWN)
 		buf_printf(&text, " and %zu more (--json has all)", nr - NAMES_SHOWN);
-	if (text.nr_bytes) /* of all of a process there is no name */
+	if (text.nr_bytes) /* a refusal of a whole process has no name */
 		buf_append_str(&text, ": ");
 	escape_terminal(&text, profile_str(profile, rows[0].reason));
 	paragraph_print(view, "  not watched: ", buf_str(&text), sink);

@@ -14,10 +14,10 @@ struct sink;
 /* A summary of the exact counts of a recording. */
 struct counted {
 	uint64_t functions, calls; /* distinct places: where functions begin; call instructions */
-	uint64_t nr_of_functions, nr_of_calls; /* how often these were called */
+	uint64_t nr_of_functions, nr_of_calls; /* the number of their calls */
 	uint64_t processes;
-	uint64_t from_start;	/* of these, those whose counts are complete */
-	uint64_t first_from_ns; /* when the earliest of the others began to be counted */
+	uint64_t from_start;	/* of these, those with complete counts */
+	uint64_t first_from_ns; /* when the earliest other process began to be counted */
 	/* functions and calls that could not be counted, each once for all processes */
 	uint64_t refused;
 };
@@ -26,7 +26,7 @@ struct counted counted_of(const struct profile *profile);
 
 /*
  * Append "counted 1,234 calls of 3 functions; 1 could not be", in one line. False, and nothing
- * appended, if counts were not asked for.
+ * appended, if counts were not requested.
  */
 bool info_append_counts(struct buf *out, const struct profile *profile);
 

@@ -36,7 +36,7 @@ static void put_sum(struct json *json, const struct survey_sum *sum)
 	json_key_u64(json, "blocked_ns", sum->blocked_ns);
 }
 
-/* NULL, not 0, where it is not known. */
+/* NULL, not 0, if it is unknown. */
 static void put_split(struct json *json, const struct profile *profile)
 {
 	struct cpu_split split;

@@ -584,7 +584,7 @@ static void print_marks(struct info *info)
 			    profile->nr_marks - nr_shown);
 }
 
-/* Counters whose value is in a fact or table above. */
+/* Counters that a fact or table above shows. */
 static bool is_shown_above(const char *name)
 {
 	static const char stacks[] = "stacks_";

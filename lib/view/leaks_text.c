@@ -56,7 +56,8 @@ struct owners {
 	struct leak_share *shares; /* owned */
 	size_t nr;
 	bool are_told,
-		are_of_processes; /* is there more than one of them, or of their processes? */
+		/* is there more than one owner, or more than one process of owners? */
+		are_of_processes;
 };
 
 static struct owners owners_of(const struct leaks *leaks)
@@ -251,7 +252,7 @@ static void append_located(struct buf *out, const char *path, const char *rest, 
 	buf_release(&text);
 }
 
-/* "    /src/list.c:12: append", or where there is no line "    append (libx.so)". */
+/* "    /src/list.c:12: append", or without a line "    append (libx.so)". */
 static void print_level(const struct expansion *expansion, const struct level *level,
 			size_t nr_same, const struct view *view, struct sink *sink)
 {

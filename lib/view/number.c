@@ -74,7 +74,7 @@ struct unit unit_chosen(enum time_unit wanted, enum metric metric, uint64_t larg
 	return chosen_units[wanted];
 }
 
-/* So that a value has three significant digits, rounded as it will be. */
+/* The decimals for three significant digits, taking the rounding into account. */
 static int decimals_of(double value)
 {
 	double limit = 99.95;

@@ -32,7 +32,7 @@ void append_in_unit(struct buf *out, uint64_t value, const struct unit *unit);
 void append_weight(struct buf *out, enum metric metric, uint64_t weight);
 /* "1,204" */
 void append_count(struct buf *out, uint64_t count);
-/* How many a second: "1,204", and below ten "3.2". */
+/* The rate per second: "1,204", and below ten "3.2". */
 void append_rate(struct buf *out, uint64_t count, uint64_t duration_ns);
 /* "54.4 kB" (1 kB is 1000 bytes), "812 bytes". */
 void append_bytes(struct buf *out, uint64_t nr_bytes);

@@ -8,9 +8,9 @@
 struct sink;
 
 /*
- * Print words (valid, escaped UTF-8, parted by single spaces) in lines that fit
- * the view: the first after `lead`, the others indented by as many columns. A word
- * that does not fit a line is not broken.
+ * Print words (valid, escaped UTF-8, separated by single spaces) in lines that fit the view: the
+ * first after `lead`, the others indented by as many columns. A word that does not fit a line is
+ * not broken.
  */
 void paragraph_print(const struct view *view, const char *lead, const char *words,
 		     struct sink *sink);

@@ -10,17 +10,17 @@
 struct buf;
 struct per_call;
 
-/* Are there samples of it? Else its interval is all that can be said. */
+/* Does it have samples? Otherwise only its interval is known. */
 bool per_call_is_measured(const struct per_call *per_call);
 /*
- * Append "195 ns", or "<12.1 ns" if no sample was taken of it. In a unit that was asked for,
- * without its name: see per_call_unit_name().
+ * Append "195 ns", or "<12.1 ns" if it has no sample. In a requested unit, without its name: see
+ * per_call_unit_name().
  */
 void append_per_call(struct buf *out, const struct per_call *per_call, enum time_unit wanted);
 /* Append half the width of its interval as a number in the same unit; nothing if not measured. */
 void append_per_call_interval(struct buf *out, const struct per_call *per_call,
 			      enum time_unit wanted);
-/* For the header of a column of these: "ms", or "" where each has its own unit. */
+/* For the header of a column of these: "ms", or "" if each value has its own unit. */
 const char *per_call_unit_name(enum time_unit wanted);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How far long work has come, in words. */
+/* The progress of long work, in words. */
 #include "view/progress_text.h"
 
 #include "base/buf.h"

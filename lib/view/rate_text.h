@@ -8,9 +8,9 @@ struct buf;
 struct profile;
 
 /*
- * "sampled at 410 Hz of 997: ...", and why, where a recording of a second or more has less than
- * nine tenths of the rate that was asked for: of ticks, and of stops of the threads that ran in
- * these. False: it has, and nothing is appended.
+ * Append "sampled at 410 Hz of 997: ..." with the reason, if a recording of a second or more
+ * achieved less than nine tenths of the requested rate: of ticks, and of stops of the threads that
+ * ran then. False: it achieved the rate, and nothing is appended.
  */
 bool append_rate_achieved(struct buf *out, const struct profile *profile);
 

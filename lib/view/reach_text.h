@@ -26,19 +26,21 @@ void reach_append_leak(struct buf *out, const struct leak *leak);
 void reach_write(struct json *json, const struct leaks *leaks);
 void reach_write_leak(struct json *json, const struct leak *leak);
 
-/* Which searches: those of the end, or of a mark at this moment; or of some processes only. */
+/*
+ * The searches to report: those at the end, or at a mark at this moment; or of some processes only.
+ */
 struct reach_scope {
-	uint64_t at_ns;	    /* HEAP_AT_END: in the end */
+	uint64_t at_ns;	    /* HEAP_AT_END: at the end */
 	const bool *chosen; /* processes, by row; NULL: all */
 };
 
-/* "12.1 MiB of one process, which stood still for 3.20 ms" */
+/* "12.1 MiB of one process, which was stopped for 3.20 ms" */
 void reach_append_stop(struct buf *out, uint64_t nr_processes, uint64_t nr_bytes,
 		       uint64_t stop_ns_max);
 /* As above, for all processes that were searched; false if there were none. */
 bool reach_append_searched(struct buf *out, const struct profile *profile,
 			   const struct reach_scope *scope);
-/* Processes whose blocks were neither freed nor searched for, with the reason. */
+/* Processes with blocks that were neither freed nor searched for, and the reason. */
 void reach_print_not_searched(const struct profile *profile, const struct reach_scope *scope,
 			      const struct view *view, struct sink *sink);
 /* Was any process searched at that moment, or refused? at_ns as in struct reach_scope. */

@@ -40,7 +40,7 @@ void append_date(struct buf *out, uint64_t realtime_ns)
 		buf_printf(out, ":%02u UTC", (unsigned int)(realtime_ns / NS_PER_SEC % 60));
 }
 
-/* ", 2026-11-26 01:38 to 01:52 UTC": the day once, if it is one. */
+/* ", 2026-11-26 01:38 to 01:52 UTC", with a single day only once. */
 static void append_span(struct buf *out, const struct run_group *group)
 {
 	struct buf first = {0}, last = {0};

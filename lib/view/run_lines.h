@@ -15,13 +15,13 @@ struct sink;
 void append_date(struct buf *out, uint64_t realtime_ns);
 
 /*
- * Below a heading: "  3 runs of ./prog on host, 2026-11-26 01:38 to 01:52 UTC", a line for each
- * command on each host, of the first few, with the command cut to the width. Nothing of a recording
+ * Below a heading: " 3 runs of ./prog on host, 2026-11-26 01:38 to 01:52 UTC", one line for each
+ * command on each host, at most a few, with the command cut to the width. Nothing for a recording
  * that was not merged.
  */
 void print_run_groups(const struct profile *profile, const struct view *view, struct sink *sink);
 
-/* All of them, one a line: when each began, how long it was, where, and its command. */
+/* All runs, one per line: start, duration, host and command. */
 void print_runs(const struct profile *profile, const struct view *view, struct sink *sink);
 
 #endif

@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 #include "view/source_file.h"
 
-/* When the program was built; 0 if that is not known. */
+/* The time when the program was built; 0: unknown. */
 static uint64_t built_ns(const struct module *module)
 {
 	struct stat status;
@@ -22,17 +22,14 @@ static uint64_t built_ns(const struct module *module)
 		return 0;
 	if (module->modified_ns)
 		return module->modified_ns;
-	/*
-	 * Recordings of the first versions do not have it: then that of the file, if it is the
-	 * same.
-	 */
+	/* Early versions did not record it: then use the file's, if it is the same file. */
 	if (stat(module->path, &status) < 0 || (uint64_t)status.st_size != module->file_bytes ||
 	    status.st_ino != module->inode)
 		return 0;
 	return (uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
 }
 
-/* Is it another file than at the end of the recording? Then that is the warning. */
+/* Does the file differ from the one at the end of the recording? Then that is the warning. */
 static bool contradicts_recording(const struct source_check *check, struct buf *warning)
 {
 	const struct profile *profile = check->profile;

@@ -10,13 +10,13 @@ struct module;
 struct profile;
 struct source_file_text;
 
-/* A source file that was looked for. All of it is borrowed. */
+/* A source file to check. All members are borrowed. */
 struct source_check {
 	const struct profile *profile;
 	const struct module *module; /* has the code; NULL: unknown */
 	const char *recorded;	     /* the file's name in debug information */
 	const struct source_file_text *text;
-	uint32_t last_line; /* that has samples; 0: unknown */
+	uint32_t last_line; /* the last line with samples; 0: unknown */
 };
 
 /*

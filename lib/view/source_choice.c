@@ -47,7 +47,7 @@ static const struct source_file *with_most_total(const struct source *source,
 	return found;
 }
 
-/* Append those of a kind that have self, up to the limit. */
+/* Append the files of a kind that have self, up to the limit. */
 static void append_kind(const struct source *source, const enum kind *kinds, enum kind kind,
 			size_t limit, const struct source_file **chosen, size_t *nr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which source files to show where none is named. */
+/* Which source files to show if the user names none. */
 #ifndef PROFC_VIEW_SOURCE_CHOICE_H
 #define PROFC_VIEW_SOURCE_CHOICE_H
 
@@ -10,9 +10,9 @@ struct source;
 struct source_file;
 struct source_maps;
 
-/* How files are chosen. */
+/* The rules for choosing files. */
 struct source_choice {
-	const struct source_maps *maps; /* where their text may be, borrowed */
+	const struct source_maps *maps; /* maps paths to texts; borrowed */
 	size_t limit;
 	/* Include files without text, even if others can be shown. */
 	bool or_missing;

@@ -77,7 +77,7 @@ static bool try_read(const char *path, struct owner chooser, struct source_file_
 	return true;
 }
 
-/* Does the end of a path lead out of the directory that is put before it? */
+/* Does the end of a path leave the directory that is put before it? */
 static bool has_parent(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2) {

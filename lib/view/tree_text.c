@@ -206,7 +206,7 @@ static void append_interval(struct buf *out, const struct printer *printer,
 
 	if (tally->weight > 0)
 		append_percent(&text, tally_interval(tally, all(printer)));
-	if (text.nr_bytes >= INTERVAL_COLUMNS) /* of nothing that is known: 100.0 */
+	if (text.nr_bytes >= INTERVAL_COLUMNS) /* 100.0, if nothing is known */
 		text.nr_bytes -= strlen(".0");
 	line_append_right(out, printer->view, STYLE_DIM, INTERVAL_COLUMNS, buf_str(&text));
 	buf_release(&text);
