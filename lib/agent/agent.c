@@ -42,7 +42,7 @@ struct agent {
 	struct err failure; /* to start */
 	pid_t pid;
 	int pid_fd;   /* -1: before Linux 5.3 */
-	int input_fd; /* the thread's: where the agent's standard input comes from; -1: closed */
+	int input_fd; /* the thread's: writes to the agent's standard input; -1: closed */
 	int wake_fd;
 	int over_fd;
 	/* owned; used by the collector's thread only, like the next member */
@@ -60,7 +60,7 @@ struct agent {
 /* The child's side, between fork and exec: only async-signal-safe calls. */
 static _Noreturn void run_command(const struct agent_options *options, int input)
 {
-	/* Or Ctrl-C would end it before it has the rest. */
+	/* Otherwise Ctrl-C would end it before it has the rest. */
 	setpgid(0, 0);
 	/* The processes that it leaves are not taken for orphans of the recorded command. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -94,7 +94,7 @@ static int start_process(struct agent *agent)
 	return 0;
 }
 
-/* It is left to be reaped. */
+/* Leaves the process to be reaped later. */
 static bool note_end(struct agent *agent)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -113,7 +113,7 @@ static void wake(int fd)
 {
 	uint64_t one = 1;
 
-	/* It cannot fail: the counter of the eventfd would have to be full. */
+	/* This cannot fail: the counter of the eventfd would have to be full. */
 	if (write(fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -145,7 +145,7 @@ static void take_wakes(const struct agent *agent)
 		return; /* there was none */
 }
 
-/* Until it reads on, has closed its input or ended, or something was put or asked. */
+/* Wait until the agent reads, closes its input or ends, or something was put or requested. */
 static void wait_for_news(const struct agent *agent, enum stream_state state, uint64_t until_ns)
 {
 	struct pollfd fds[] = {
@@ -155,7 +155,7 @@ static void wait_for_news(const struct agent *agent, enum stream_state state, ui
 	};
 
 	poll(fds, ARRAY_SIZE(fds), timeout_ms(agent, until_ns));
-	/* All that was put before is written next. */
+	/* Everything put so far is written next. */
 	take_wakes(agent);
 }
 
@@ -181,8 +181,8 @@ static enum stream_state feed(struct agent *agent, bool is_ending, bool *has_mov
 }
 
 /*
- * Until it has ended or is not waited for any longer: once nothing more comes, that is as soon as
- * it has read nothing for a while, or has read all and does not end.
+ * Attend to the agent until it ends or waiting does: after the end of the stream, waiting ends once
+ * the agent has read nothing for a while, or has read all and does not end.
  */
 static void attend(struct agent *agent)
 {
@@ -225,7 +225,7 @@ static void *agent_main(void *argument)
 	attend(agent);
 	close_input(agent);
 	wake(agent->over_fd);
-	/* Its child would go to the main thread, and be reaped there. */
+	/* If this thread ended, its child would go to the main thread, and be reaped there. */
 	while (!agent->is_ending && !agent->is_given_up)
 		wait_for_end(agent);
 	waitpid(agent->pid, NULL, WNOHANG);

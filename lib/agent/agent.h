@@ -19,19 +19,19 @@ struct agent;
 
 struct agent_options {
 	const char *command; /* for the shell; borrowed up to agent_start()'s end, as is the mask */
-	const sigset_t *mask;  /* of signals, that it begins with */
+	const sigset_t *mask;  /* its signal mask */
 	bool prints_on_stderr; /* its standard output is our standard error */
 };
 
 /*
- * Start it, in a process group of its own, so that Ctrl-C ends the recording and leaves it the
- * rest. NULL with the reason if there is no process or thread to be had; a command that cannot be
+ * Start it in a process group of its own, so that Ctrl-C ends the recording but lets the agent read
+ * the rest. NULL with the reason if no process or thread can be created; a command that cannot be
  * executed is an agent that ends at once.
  */
 struct agent *agent_start(const struct agent_options *options, struct err *err);
 /*
  * Its process, a child of this one that no other part of the program may wait for. It is reaped
- * after agent_end() only, so that its CPU time is not among that of other children before.
+ * only after agent_end(), so that its CPU time is not part of other children's before that.
  */
 pid_t agent_pid(const struct agent *agent);
 
@@ -41,7 +41,7 @@ pid_t agent_pid(const struct agent *agent);
  */
 void agent_look(void *context, const struct profile *profile);
 
-/* Readable once the agent has ended, or is not waited for any longer. */
+/* Readable once the agent has ended, or waiting for it has. */
 int agent_over_fd(const struct agent *agent);
 /* Has its process ended? *status as from waitpid(2). */
 bool agent_has_ended(const struct agent *agent, int *status);
@@ -52,7 +52,7 @@ bool agent_has_ended(const struct agent *agent, int *status);
  * Returns at once; agent_over_fd() reports the end of waiting.
  */
 void agent_end(struct agent *agent, const struct profile *profile);
-/* After that: it is not to be waited for any more. */
+/* After agent_end(): stop waiting for it. */
 void agent_give_up(struct agent *agent);
 /*
  * Wait for the end that agent_end() has begun; without agent_end() the agent is given up. It may

@@ -35,7 +35,7 @@ struct undo {
 	size_t nr, cap_tables, cap_ids;
 };
 
-/* How far the tables were looked at that rows are only appended to. */
+/* How far append-only tables were read. */
 struct seen {
 	size_t nr_jit_names, nr_allocations, nr_freed, nr_moments, nr_marks;
 };
@@ -43,7 +43,7 @@ struct seen {
 struct agent_lines {
 	struct agent_outlet outlet;
 	bool has_said_hello;
-	struct buf text; /* lines that wait to be put */
+	struct buf text; /* pending lines */
 	struct undo undo;
 	struct told modules, frames, stacks, allocations;
 	struct told_states processes, threads;
@@ -85,7 +85,7 @@ static bool is_told(const struct told *told, uint32_t id)
 	return id < told->nr && told->at[id];
 }
 
-/* It is about to be; false: it was already. */
+/* Mark an id as sent; false: it was sent before. */
 static bool tell(struct agent_lines *lines, struct told *told, uint32_t id)
 {
 	struct undo *undo = &lines->undo;
@@ -229,7 +229,7 @@ static void add_stack(struct agent_lines *lines, const struct profile *profile,
 	agent_write_stack(&lines->text, profile, stack);
 }
 
-/* Frames that got a name, or another one. False: the outlet is full. */
+/* Send frames with a new name. False: the outlet is full. */
 static bool tell_jit_names(struct agent_lines *lines, const struct profile *profile)
 {
 	for (; lines->seen.nr_jit_names < profile->nr_jit_names; lines->seen.nr_jit_names++) {

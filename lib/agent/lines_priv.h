@@ -22,7 +22,7 @@ struct agent_outlet {
 	 * False: they were not taken.
 	 */
 	bool (*put)(void *context, const struct buf *lines, bool is_row);
-	/* Nothing would be taken: the lines need not be made. */
+	/* It would take nothing, so lines need not be made. */
 	bool (*is_full)(void *context);
 	/* A row was not sent, and will not be. */
 	void (*lose)(void *context);

@@ -16,11 +16,11 @@ struct stream_chunk;
  */
 struct agent_stream {
 	size_t max_bytes;
-	pthread_mutex_t lock;	    /* of all that follows */
+	pthread_mutex_t lock;	    /* for all members below */
 	struct stream_chunk *first; /* owned, with its successors */
 	struct stream_chunk *last;
 	size_t nr_bytes;    /* that wait */
-	bool is_full;	    /* until half of it is free, so that losses come in few pieces */
+	bool is_full;	    /* set until half of it is free, so that losses come in few pieces */
 	bool is_closed;	    /* the pipe has no reader any more */
 	uint64_t nr_lost;   /* rows, in all */
 	uint64_t nr_untold; /* of these, those not yet reported to the agent */
@@ -29,12 +29,15 @@ struct agent_stream {
 void agent_stream_init(struct agent_stream *stream, size_t max_bytes);
 void agent_stream_release(struct agent_stream *stream);
 
-/* Whole lines, the last of which is a row of the recording if `is_row`. False: there is no room. */
+/*
+ * Put whole lines; with `is_row` the last of them is a row of the recording. False: there is no
+ * room.
+ */
 bool agent_stream_put(struct agent_stream *stream, const struct buf *lines, bool is_row);
 /* As above for the very last lines, for which there is always room. */
 void agent_stream_put_last(struct agent_stream *stream, const struct buf *lines);
 bool agent_stream_is_full(struct agent_stream *stream);
-/* A row was not put. */
+/* Count a row that was not put. */
 void agent_stream_lose(struct agent_stream *stream);
 uint64_t agent_stream_nr_lost(struct agent_stream *stream);
 

@@ -55,7 +55,7 @@ static void quoted(struct buf *out, const char *text)
 	buf_append_byte(out, '"');
 }
 
-/* Empty is not known. */
+/* An empty text is unknown. */
 static void text_or_null(struct buf *out, const char *name, const char *text)
 {
 	if (!text || !*text) {
@@ -72,7 +72,7 @@ static void str_or_null(struct buf *out, const char *name, const struct profile 
 	text_or_null(out, name, profile_str(profile, id));
 }
 
-/* Not a number: those of JSON are doubles to many readers, which do not hold all addresses. */
+/* A text: many readers take JSON's numbers for doubles, which cannot hold all addresses. */
 static void address(struct buf *out, uint64_t value)
 {
 	key(out, "address");
@@ -153,7 +153,7 @@ static const char *module_kind_name(enum module_kind kind)
 	return "unknown";
 }
 
-/* The build-id of JIT memory is a number of profc's own. */
+/* The build-id of JIT memory is profc's own number. */
 static void build_id(struct buf *out, const struct module *module)
 {
 	if (!module->nr_build_id_bytes || module->kind == MODULE_KIND_JIT) {

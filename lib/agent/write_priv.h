@@ -17,7 +17,7 @@ void agent_write_hello(struct buf *out, const struct profile *profile);
 void agent_write_process(struct buf *out, const struct profile *profile, uint32_t id);
 void agent_write_thread(struct buf *out, const struct profile *profile, uint32_t id);
 void agent_write_module(struct buf *out, const struct profile *profile, struct module_id id);
-/* `name` is NULL but for code with a name that the program gave it. */
+/* `name` is NULL unless the program named the code. */
 void agent_write_frame(struct buf *out, const struct profile *profile, struct frame_id id,
 		       const struct jit_name *name);
 void agent_write_stack(struct buf *out, const struct profile *profile, struct stack_id id);

@@ -20,10 +20,10 @@
 
 #define PATH_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
-/* On the way to a file: each directory is held open, so that no rename leads elsewhere. */
+/* A walk along a path: each directory is held open, so that no rename leads elsewhere. */
 struct walk {
 	struct owner chooser;
-	int fd;		 /* where it has got to; owned */
+	int fd;		 /* the current position; owned */
 	struct buf left; /* of the path, from `at` on */
 	size_t at;
 	unsigned int nr_links;
@@ -125,7 +125,7 @@ static int open_name(struct walk *walk, const char *name)
 	return fd < 0 ? openat(walk->fd, name, PATH_FLAGS) : fd;
 }
 
-/* `fd` is taken over. */
+/* Takes `fd` over. */
 static int go_to(struct walk *walk, int fd)
 {
 	struct stat found;
@@ -165,8 +165,8 @@ static int walk_to_end(struct walk *walk)
 }
 
 /*
- * Where rules restrict the walk, they hold for the directories above the current one, too, which
- * a relative path does not name.
+ * If rules limit the walk, they also apply to the directories above the current one, which a
+ * relative path does not name.
  */
 static int walk_begin(struct walk *walk, const char *path)
 {
@@ -185,7 +185,7 @@ static int walk_begin(struct walk *walk, const char *path)
 	return walk_start(walk, start);
 }
 
-/* The file itself as O_PATH, or -1. */
+/* Open the file itself as O_PATH; or -1. */
 static int walk_path(const char *path, struct owner chooser)
 {
 	struct walk walk = {.chooser = chooser, .fd = -1};

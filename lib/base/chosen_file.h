@@ -32,13 +32,13 @@ int rooted_file_open(int root_fd, const char *path, struct stat *found);
 int rooted_file_find(int root_fd, const char *path, struct stat *found);
 /*
  * A directory below such a root, as O_PATH. Links on the way are followed as the process would,
- * never out of its root; not at all where the kernel has no openat2(2) (before Linux 5.6).
+ * never out of its root; if the kernel has no openat2(2) (before Linux 5.6), none is followed.
  */
 int rooted_directory_open(int root_fd, const char *path);
 
 /*
- * A file by a link of /proc, such as /proc/PID/exe or an entry of /proc/PID/map_files, that the
- * kernel leads to the very file. Regular ones only.
+ * Open a file by a link of /proc, such as /proc/PID/exe or an entry of /proc/PID/map_files, which
+ * the kernel resolves to the very file. Regular ones only.
  */
 int linked_file_open(const char *link, struct stat *found);
 /* The entry of a directory, if it is a regular file and no link. */

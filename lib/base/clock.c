@@ -44,5 +44,5 @@ static clockid_t clock_of_process(pid_t pid)
 bool clock_process_cpu_ns(pid_t pid, uint64_t *ns)
 {
 	*ns = read_ns(clock_of_process(pid));
-	return *ns != 0; /* else it is gone by now */
+	return *ns != 0; /* 0: it is gone by now */
 }

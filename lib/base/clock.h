@@ -24,8 +24,8 @@ uint64_t clock_boot_ns(void);
 uint64_t clock_thread_cpu_ns(void);
 
 /*
- * CPU time of all threads of a process, those that have ended too (clock_getcpuclockid(3)); false
- * if there is none.
+ * CPU time of all threads of a process, including those that have ended (clock_getcpuclockid(3));
+ * false if there is none.
  */
 bool clock_process_cpu_ns(pid_t pid, uint64_t *ns);
 

@@ -95,7 +95,7 @@ static void skip_group(struct shortener *s)
 		s->at = end;
 }
 
-/* Rust's `<Vec<T> as Deref>` and `<impl Display for Vec<T>>`: kept, their arguments not. */
+/* Rust's `<Vec<T> as Deref>` and `<impl Display for Vec<T>>` stay, without their arguments. */
 static void copy_angle_without_arguments(struct shortener *s)
 {
 	const char *end = group_end(s->at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that reads signals while others work. */
+/* A thread that reads signals while other threads work. */
 #include "base/end_listener.h"
 
 #include <poll.h>

@@ -52,7 +52,7 @@ int err_start(struct err *err, const char *what)
 	struct rlimit space;
 
 	err_sys(err, "%s", what);
-	/* pthread_create(3) says the same of a stack that finds no room. */
+	/* pthread_create(3) has the same error if there is no room for the stack. */
 	if (saved == EAGAIN && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
 		err_hint(err, "memory is limited to %llu kB (ulimit -v), or see ulimit -u",
 			 (unsigned long long)space.rlim_cur / 1024);

@@ -3,14 +3,11 @@
 #define PROFC_BASE_ERR_H
 
 /*
- * Failures as values.
- *
- * A function that can fail returns int: 0, or a negative enum err_code. Where
- * words help, its last parameter is a `struct err *` (NULL accepted) that
- * receives the code, the errno at the moment of failure and one line of
- * context. Out-parameters are written only on success. Expected outcomes of the
- * hot path (a thread exited, a walk ended early) are not failures: they are
- * enums of their own rooms, counted and shown. Bugs are assert().
+ * Failures as values. A function that can fail returns int: 0, or a negative enum err_code. If a
+ * text helps, its last parameter is a `struct err *` (NULL accepted) that receives the code, the
+ * errno at the moment of failure and one line of context. Out-parameters are written only on
+ * success. Expected outcomes of the hot path (a thread exited, a walk ended early) are not
+ * failures: they are enums of their own rooms, counted and shown. Bugs are assert().
  */
 
 enum err_code {
@@ -21,7 +18,7 @@ enum err_code {
 	ERR_CORRUPT = -4, /* a file contradicts its own format */
 	ERR_TRUNCATED = -5,    /* a file ends before its format says so */
 	ERR_VERSION = -6,      /* a file of a version this program does not read */
-	ERR_LIMIT = -7,	       /* a bound of ours was exceeded; the message names it */
+	ERR_LIMIT = -7,	       /* one of our bounds was exceeded; the message names it */
 	ERR_NOT_FOUND = -8,    /* the requested thing is not there */
 	ERR_GONE = -9,	       /* the target process or thread no longer exists */
 	ERR_PERMISSION = -10,  /* the kernel refuses, and the message says why */

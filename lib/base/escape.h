@@ -25,7 +25,7 @@ size_t text_columns(const char *text);
  */
 void escape_json(struct buf *out, const char *text);
 
-/* A word so that a shell takes it as one, whatever bytes it has: quoted if need be. */
+/* Quote a word if necessary, so that a shell takes it as one word, whatever bytes it has. */
 void escape_shell(struct buf *out, const char *word);
 
 #endif

@@ -15,7 +15,7 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);
-/* The value that `share` (0 to 1) of all are not above; 0 when empty. */
+/* The value that the fraction `share` (0 to 1) of all values does not exceed; 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
 #endif

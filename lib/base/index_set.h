@@ -7,10 +7,9 @@
 #include <stdint.h>
 
 /*
- * The hash table of profc: it finds the index of an element in an array of its
- * user. The user keeps the elements and defines equality;
- * the set holds (hash, index) pairs only, open addressing, at most 3/4 full.
- * Zero-initialised is empty. Nothing is ever removed but by release.
+ * The hash table of profc: it finds the index of an element in an array of its user. The user keeps
+ * the elements and defines equality; the set has only (hash, index) pairs, open addressing, at most
+ * 3/4 full. Zero-initialised is empty. Only release removes anything.
  */
 struct index_set {
 	struct index_slot *slots; /* owned */

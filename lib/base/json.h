@@ -8,9 +8,8 @@
 struct sink;
 
 /*
- * A streaming JSON writer: commas and quotes are its business, structure is the
- * caller's. Inside an object every value follows a json_key(). Unbalanced use
- * is a bug and asserted in json_finish().
+ * A streaming JSON writer: it writes commas and quotes, its caller defines the structure. Inside an
+ * object every value follows a json_key(). Unbalanced use is a bug and asserted in json_finish().
  */
 struct json {
 	struct sink *sink; /* borrowed */
@@ -33,7 +32,7 @@ void json_double(struct json *json, double value, int decimals);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 
-/* A key and its value, or the beginning of it. */
+/* A key and its value, or the key and the start of its value. */
 void json_key_str(struct json *json, const char *key, const char *text);
 void json_key_u64(struct json *json, const char *key, uint64_t value);
 void json_key_bool(struct json *json, const char *key, bool value);

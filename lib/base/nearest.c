@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the word that a misspelt one was meant to be. */
+/* Finds the candidate that a misspelt word was meant to be. */
 #include "base/nearest.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ const char *nearest_word(const char *word, const char *const *candidates, size_t
 {
 	const char *nearest = NULL;
 	size_t length = strlen(word);
-	size_t limit = length < 4 ? 1 : 1 + length / 3; /* of "foo", "top" is no slip */
+	size_t limit = length < 4 ? 1 : 1 + length / 3; /* "top" is no misspelt "foo" */
 
 	if (!length || length > MAX_LENGTH)
 		return NULL;

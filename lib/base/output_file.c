@@ -49,7 +49,7 @@ static int open_in_place(struct output_file *file, struct err *err)
 	return file->sink.fd < 0 ? err->code : 0;
 }
 
-/* A name and rights prepared by another user are not kept. */
+/* The name and rights that another user prepared are not kept. */
 static mode_t mode_of(const struct output_file *file, const struct stat *there)
 {
 	return file->is_new || there->st_uid != geteuid() ? 0600 : there->st_mode & 0777;

@@ -16,24 +16,25 @@ struct err;
  */
 struct output_file {
 	struct sink sink;
-	char *path;	 /* where it goes, symbolic links resolved; owned */
-	bool is_beside;	 /* else it is written in place */
+	char *path;	 /* its final path, symbolic links resolved; owned */
+	bool is_beside;	 /* written to a temporary file; else in place */
 	bool is_new;	 /* no file had the name, or the one that had it keeps another */
 	bool keeps_old;	 /* the file with that name at the end becomes NAME.old */
-	char *temporary; /* the name it has meanwhile, NULL: none; owned */
+	char *temporary; /* its temporary name, NULL: none; owned */
 };
 
 /*
- * Nothing is written through a symbolic link, or over a file of another user, in a directory that
- * others may write to; nor over a recording that is being written: output_place_check(). A new file
- * is for its owner alone, whatever the umask: it has names, and perhaps sources, of programs.
+ * In a directory that others may write to, nothing is written through a symbolic link or over
+ * another user's file; nor anywhere over a recording that is being written: output_place_check().
+ * Only its owner can access a new file, whatever the umask: it has names, and perhaps sources, of
+ * programs.
  */
 int output_file_open(struct output_file *file, const char *path, struct err *err);
 /* As output_file_open(), but the file with that name at the end is kept as NAME.old. */
 int output_file_open_keeping(struct output_file *file, const char *path, struct err *err);
 /* Flush, put in place and release; on failure the temporary file is gone. */
 int output_file_finish(struct output_file *file, struct err *err);
-/* Give up: nothing appears. */
+/* Give up: no file appears. */
 void output_file_discard(struct output_file *file);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/chosen_file.h"
 #include "base/err.h"
 
-/* Where no file has a byte: "profc". */
+/* An offset beyond any file's bytes: "profc". */
 #define LOCKED_BYTE 0x70726f6663
 
 static struct flock lock_of(short type)
@@ -25,7 +25,7 @@ void output_place_occupy(int fd)
 {
 	struct flock lock = lock_of(F_WRLCK);
 
-	/* File systems without locks have none. */
+	/* Some file systems have no locks. */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
 		errno = 0;
 }

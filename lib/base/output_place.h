@@ -10,11 +10,11 @@ struct err;
 /* Files that output must not overwrite, or be written through. */
 
 /*
- * A recording is being written to the file, until all copies of `fd`, which is open for writing,
- * are closed: marked by a lock on one byte that no other program takes.
+ * Mark a file as a recording being written, until all copies of `fd`, which is open for writing,
+ * are closed. The mark is a lock on one byte that no other program uses.
  */
 void output_place_occupy(int fd);
-/* Is it? False also where that cannot be found out. */
+/* Is it marked so? False also if that cannot be determined. */
 bool output_place_is_busy(const char *path);
 
 /*

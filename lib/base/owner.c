@@ -14,13 +14,15 @@ struct owner owner_caller(void)
 	return owner_of_user(geteuid());
 }
 
-/* Groups of users often have one member, the user; a file of root's that a group may write is not
- * root's alone. */
+/*
+ * A user's group often has only the user as a member; but a file of root's that a group may write
+ * is not root's alone.
+ */
 struct owner owner_of_file(const struct stat *file)
 {
 	mode_t others = file->st_uid == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
 
-	/* The mode of a socket means nothing. */
+	/* The mode of a socket has no meaning. */
 	return !S_ISSOCK(file->st_mode) && file->st_mode & others ? OWNER_NOBODY
 								  : owner_of_user(file->st_uid);
 }

@@ -9,19 +9,19 @@
 
 struct stat;
 
-/* A user id and one, so that zeroed memory trusts no user. The same number is in recordings. */
+/* A user id plus one, so that zeroed memory trusts no user. Recordings have the same number. */
 struct owner {
 	uint32_t v;
 };
 
 #define OWNER_NOT_RECORDED ((struct owner){0})
-/* Several users, or any: a file that others may write to, or that another root has written. */
+/* Several users, or any: a file that others may write to, or that another root wrote. */
 #define OWNER_NOBODY ((struct owner){UINT32_MAX})
 
 struct owner owner_of_user(uid_t user);
 /* The user that profc runs as. */
 struct owner owner_caller(void);
-/* The owner of a file; OWNER_NOBODY if users besides its owner may write to it as well. */
+/* The owner of a file; OWNER_NOBODY if other users may write to it as well. */
 struct owner owner_of_file(const struct stat *file);
 /* As above for an open file; OWNER_NOBODY if that fails. */
 struct owner owner_of_fd(int fd);

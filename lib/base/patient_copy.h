@@ -14,15 +14,14 @@ struct err;
  * thread can see whether the first one waits, and whether anything has been read.
  */
 struct patience {
-	int end_fd; /* an eventfd, readable once there is to be no more waiting; -1: there is none
-		     */
+	int end_fd; /* an eventfd, readable once waiting is to end; -1: there is none */
 	atomic_bool is_tried, is_over;
-	bool is_tired; /* one copy was given up: the next needs a reader from the start */
+	bool is_tired; /* the last copy was given up: the next needs a reader from the start */
 	_Atomic uint64_t nr_copies; /* begun so far */
 	_Atomic uint64_t nr_bytes;  /* taken so far, of all copies */
 };
 
-/* Without patience if no eventfd can be had. */
+/* Without patience if no eventfd can be created. */
 void patience_init(struct patience *patience);
 void patience_release(struct patience *patience);
 /* End all waiting. Any thread. */
@@ -32,10 +31,7 @@ void patience_give_up(struct patience *patience);
 
 /* A FIFO or a device may block its writer; a file never does for long. */
 bool patience_is_needed(const char *path);
-/*
- * Copy an open file to such a path, for as long as there is patience. ERR_LIMIT if that ended
- * first.
- */
+/* Copy an open file to such a path, as long as patience lasts. ERR_LIMIT if that ended first. */
 int patient_copy(struct patience *patience, int from_fd, const char *path, struct err *err);
 
 #endif

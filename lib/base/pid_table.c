@@ -21,7 +21,7 @@ static size_t home_of(const struct pid_table *table, pid_t pid)
 	return ((uint32_t)pid * UINT32_C(2654435769) >> 7) & (table->cap - 1);
 }
 
-/* Where it is, or where it would be put. */
+/* Its slot, or the slot where it would be put. */
 static size_t slot_of(const struct pid_table *table, pid_t pid)
 {
 	size_t slot = home_of(table, pid);

@@ -10,12 +10,12 @@ struct err;
  */
 
 /*
- * The user's own directory, emptied when they log out, if `runtime` ($XDG_RUNTIME_DIR) is that;
- * else `temporary` ($TMPDIR), else /tmp. Either may be NULL. Borrowed.
+ * The user's own directory, emptied when they log out, if `runtime` ($XDG_RUNTIME_DIR) is one; else
+ * `temporary` ($TMPDIR), else /tmp. Either may be NULL. Borrowed.
  */
 const char *private_file_directory(const char *runtime, const char *temporary);
 
-/* The descriptor, and the name in *path, which the caller frees; or a negative code. */
+/* Returns the descriptor, with the path in *path, which the caller frees; or a negative code. */
 int private_file_create(const char *directory, const char *extension, char **path, struct err *err);
 
 #endif

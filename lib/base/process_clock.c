@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid /* of glibc before 2.38 */
+#define sigev_notify_thread_id _sigev_un._tid /* missing in glibc before 2.38 */
 #endif
 
 /* A century of CPU time. */

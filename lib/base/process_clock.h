@@ -7,10 +7,10 @@
 #include <time.h>
 
 /*
- * The CPU clock of a process with many threads. To read it the kernel goes through all of them,
- * 0.1 to 0.4 us each, but not where a timer is set on it: then it keeps a running sum, which takes
- * the threads an addition whenever their own clocks are brought up to date. So one is set, for a
- * time that never comes. The process itself has no way to see it.
+ * The CPU clock of a process with many threads. To read it the kernel visits all of them, 0.1 to
+ * 0.4 us each. But if a timer is set on the clock, the kernel keeps a running sum, which costs the
+ * threads an addition whenever their own clocks are updated. So one is set, for a time that never
+ * comes. The process itself cannot see it.
  */
 struct process_clock {
 	bool is_kept, was_tried;
@@ -18,9 +18,9 @@ struct process_clock {
 };
 
 /*
- * Have the sum of a process kept, if that is not so yet; *clock is all 0 at first. By the thread
- * that blocks SIGRTMIN, to which the timer's signal would go. Never fails: at worst readings take
- * as long as before.
+ * Have the kernel keep the sum of a process, unless it does already; *clock is all 0 at first.
+ * Called by the thread that blocks SIGRTMIN, which the timer's signal would go to. Never fails: at
+ * worst readings take as long as before.
  */
 void process_clock_keep(struct process_clock *clock, pid_t pid);
 void process_clock_release(struct process_clock *clock);

@@ -10,10 +10,9 @@
 struct progress;
 
 /*
- * Where text and bytes of a view or an export go: a file descriptor, or memory
- * in tests. Writes are gathered; the first failure is remembered, everything
- * after it is dropped, and sink_flush() returns it. Not a FILE, so that lib/ has no
- * way to reach a terminal of its own accord.
+ * The destination of a view's or an export's text and bytes: a file descriptor, or memory in tests.
+ * Writes are gathered; the first failure is remembered, everything after it is dropped, and
+ * sink_flush() returns it. Not a FILE, so that lib/ cannot reach a terminal by itself.
  */
 struct sink {
 	struct buf pending;

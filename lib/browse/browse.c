@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Goes around in a profile. */
+/* Navigates in a profile. */
 #include "browse/browse_priv.h"
 
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static bool change(struct browse *browse, const struct browse_wishes *wishes)
 	return false;
 }
 
-/* Rows that are others altogether begin at the first one. */
+/* Entirely different rows begin at the first one. */
 static void begin_table(struct browse *browse)
 {
 	page_drop(&browse->pages[0]);
@@ -192,7 +192,7 @@ static void open_function(struct browse *browse, uint32_t label)
 		browse_open_function(browse, label);
 }
 
-/* A page of a file, at one of its lines, or at the hottest of several. */
+/* Open the page of a file, at one of its lines, or at the hottest of several. */
 static void open_file(struct browse *browse, const char *recorded, uint32_t first, uint32_t last)
 {
 	struct page *page = go_to(browse, page_of(PAGE_SOURCE, 0, recorded));
@@ -213,7 +213,7 @@ static void open_file(struct browse *browse, const char *recorded, uint32_t firs
 	buf_release(&words);
 }
 
-/* Why there are no lines of it, as far as is known. */
+/* Report why there are no lines of it, as far as known. */
 static void say_no_lines(struct browse *browse, uint32_t label)
 {
 	const struct expansion *expansion = browse->matter.weighing.expansion;
@@ -365,7 +365,7 @@ static void enter_row(struct browse *browse, const struct flat_row *row)
 	case BY_PID:
 		choose_process(browse, row->process);
 		break;
-	default: /* of the others, and of those to come, no more is known than the row says */
+	default: /* no more is known of the others, and of future ones, than the row says */
 		say(browse, "there is nothing below it: b goes on to other rows");
 		break;
 	}
@@ -433,7 +433,7 @@ static bool is_tree(const struct page *page)
 	return page->kind == PAGE_TREE || page->kind == PAGE_FUNCTION;
 }
 
-/* The row that this one is below of: the next one above it with fewer calls before it. */
+/* The parent row: the next one above that is fewer calls deep. */
 static size_t parent_row(const struct page *page, size_t row)
 {
 	const struct tree_row *rows = page->rows.rows;
@@ -472,7 +472,7 @@ static void go_right(struct browse *browse)
 		page->cursor.at++;
 }
 
-/* Is the function of a row one that the filter names? */
+/* Does the filter match the function of a row? */
 static bool matches(struct browse *browse, const struct page *page, size_t row)
 {
 	const bool *functions = weights_of(browse)->selection->functions;
@@ -641,7 +641,7 @@ static void take_command(struct browse *browse, int key)
 	}
 }
 
-/* Words are passed over, in the direction of the key; at an end, back. */
+/* Skip rows of words in the direction of the key; at an end, go back. */
 static void skip_words(struct browse *browse, struct page *page, size_t before)
 {
 	size_t nr = nr_rows_of(browse, page), at = page->cursor.at;
@@ -660,7 +660,7 @@ static void take_key(struct browse *browse, int key)
 	size_t nr = nr_rows_of(browse, page), before = page->cursor.at;
 
 	if (page->kind == PAGE_KEYS || page->kind == PAGE_NOTES) {
-		/* Text is moved as a whole. */
+		/* Text has no selected row: it scrolls. */
 		page->cursor.at = page->cursor.first;
 		if (browse_cursor_key(&page->cursor, key, nr, 1)) {
 			page->cursor.at = page->cursor.first;

@@ -42,7 +42,7 @@ bool browse_is_typing(const struct browse *browse);
 /* Has the user quit? */
 bool browse_is_over(const struct browse *browse);
 
-/* Draw a screen of so many lines: at most so many come, and there may be fewer. */
+/* Draw at most `nr_lines` lines. */
 void browse_draw(struct browse *browse, const struct view *view, size_t nr_lines,
 		 struct browse_screen *screen);
 

@@ -25,7 +25,7 @@ static void cut_lines(struct buf *text, size_t nr_lines)
 	text->nr_bytes = at;
 }
 
-/* A screen of fewer lines has one of headings only, the first. */
+/* A screen with fewer lines shows only the first line of headings. */
 #define LINES_OF_HEADS 12
 
 /* The heading, which is made once for a width. */

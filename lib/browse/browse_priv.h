@@ -8,7 +8,7 @@
 #include "browse/prompt.h"
 #include "view/style.h"
 
-/* How far one can go away from the table; then the oldest page is forgotten. */
+/* Bound on the open pages; beyond it the oldest page is dropped. */
 #define PAGES_MAX 16
 
 /* The heading, drawn for one width. */

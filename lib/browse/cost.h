@@ -12,12 +12,12 @@
 struct buf;
 struct weights;
 
-/* Columns of an amount, where there is room, and of its percentage of all. */
+/* The columns of an amount, if there is room, and of its percentage of the total. */
 struct cost_columns {
 	const struct view *view;   /* borrowed */
 	const struct tally *total; /* borrowed */
 	struct unit unit;
-	size_t amount; /* columns of it; 0: there is none */
+	size_t amount; /* its columns; 0: there is none */
 };
 
 /* `largest` decides the unit. */

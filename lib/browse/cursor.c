@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Moves in lists that are longer than the screen. */
+/* Moves in lists longer than the screen. */
 #include "browse/cursor.h"
 
 #include "browse/key.h"
@@ -51,7 +51,7 @@ void browse_cursor_fit(struct browse_cursor *cursor, size_t nr_rows, size_t nr_l
 		nr_lines = 1;
 	if (cursor->at >= nr_rows)
 		cursor->at = nr_rows > 0 ? nr_rows - 1 : 0;
-	/* No empty lines at the end where there are rows to fill them. */
+	/* Leave no empty lines at the end while there are rows to fill them. */
 	if (cursor->first + nr_lines > nr_rows)
 		cursor->first = nr_rows > nr_lines ? nr_rows - nr_lines : 0;
 	if (cursor->first > cursor->at)

@@ -23,7 +23,7 @@ enum browse_key {
 	BROWSE_KEY_PAGE_DOWN,
 	BROWSE_KEY_HOME,
 	BROWSE_KEY_END,
-	BROWSE_KEY_OTHER, /* that nothing is made of */
+	BROWSE_KEY_OTHER, /* a key without any use */
 };
 
 /* Keys, padded to equal width, and the words that explain them. */
@@ -32,7 +32,7 @@ struct browse_key_words {
 	bool is_live; /* in a live recording only */
 };
 
-/* All keys, ended by one of NULL. */
+/* All keys; the last row has NULL. */
 const struct browse_key_words *browse_keys(void);
 
 /*

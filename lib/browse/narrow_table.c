@@ -15,7 +15,7 @@
 #include "view/cut.h"
 #include "view/line.h"
 
-/* From so many columns on there is room for amounts, too. */
+/* From this width on there is room for amounts, too. */
 #define COLUMNS_OF_AMOUNTS 60
 
 bool narrow_table_fits(const struct view *view)
@@ -28,7 +28,7 @@ static struct cost_columns costs_of(const struct flat *flat, const struct view *
 	return cost_columns_of(flat->weights, view, 0, false);
 }
 
-/* Rows that are no part of stacks have nothing below them. */
+/* Rows that are not part of stacks have no descendants. */
 static bool has_total(const struct flat *flat)
 {
 	return flat->dimension <= BY_MODULE;

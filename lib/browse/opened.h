@@ -24,7 +24,7 @@ struct browse_choice {
 };
 
 void browse_opened_release(struct browse_opened *opened);
-/* Is it open? `standard` unless the user has said so. */
+/* Is it open? `standard` unless the user has opened or closed it. */
 bool browse_opened_find(const struct browse_opened *opened, uint64_t key, bool standard);
 void browse_opened_set(struct browse_opened *opened, uint64_t key, bool is_open);
 

@@ -129,7 +129,7 @@ static void select_again(struct page *page)
 static void make_table(struct page *page, const struct page_matter *matter)
 {
 	page->flat = flat_new(matter->weighing.weights, matter->wishes.by);
-	/* Self is the standard order, in which it stays where it cannot be sorted so, too. */
+	/* Self is the standard order, also for tables that cannot be sorted by the wished key. */
 	if (matter->wishes.by != BY_LIFETIME && matter->wishes.by != BY_MARK &&
 	    strcmp(matter->wishes.sort, "self") != 0)
 		flat_sort(page->flat, matter->wishes.sort, NULL);
@@ -137,7 +137,7 @@ static void make_table(struct page *page, const struct page_matter *matter)
 		page->flat->nr = matter->options.limit;
 }
 
-/* All threads, whether or not one is chosen already. */
+/* All threads, even if one is already chosen. */
 static void make_threads(struct page *page, const struct page_matter *matter)
 {
 	struct browse_wishes wishes = matter->wishes;
@@ -281,7 +281,7 @@ void page_make(struct page *page, struct page_matter *matter)
 		break;
 	case PAGE_KEYS:
 	case PAGE_NOTES:
-		break; /* of lines, which depend on the width */
+		break; /* its lines depend on the width */
 	}
 	page->is_made = true;
 	select_again(page);
@@ -319,7 +319,7 @@ static void print_notes(const struct page_matter *matter, const struct view *vie
 	sink_release(&notes);
 }
 
-/* The unit in which times up to this one read best. */
+/* The unit in which times up to this one are easiest to read. */
 static enum time_unit unit_of_times(enum metric metric, uint64_t largest)
 {
 	switch (unit_for(metric, largest).divisor) {
@@ -329,14 +329,14 @@ static enum time_unit unit_of_times(enum metric metric, uint64_t largest)
 		return TIME_UNIT_US;
 	case NS_PER_MS:
 		return TIME_UNIT_MS;
-	default: /* longer ones have no other */
+	default: /* there is no larger unit */
 		return TIME_UNIT_S;
 	}
 }
 
 /*
- * The first rows. Self decides the unit: the total of the program's beginning, which is among them,
- * would leave most without a digit.
+ * Print the first rows. Self decides the unit: the total of the program's start, which is among the
+ * rows, would leave most cells without a digit.
  */
 static void print_table(const struct flat *flat, const struct view *view, size_t nr_rows,
 			struct sink *sink)
@@ -360,7 +360,7 @@ static bool is_same_view(const struct view *a, const struct view *b)
 	       a->unit == b->unit && a->rate_ns == b->rate_ns;
 }
 
-/* Most tables are left before more of their rows are seen; all of them take a while. */
+/* Most tables are left before more rows are seen; making all rows takes a while. */
 #define ROWS_AT_FIRST 500
 
 static size_t rows_to_make(const struct page_lines *lines, size_t nr_rows)
@@ -490,7 +490,7 @@ static void print_flat_header(const struct page *page, const struct view *view, 
 		print_line(&page->lines, 0, sink);
 }
 
-/* Row 0 of threads is that of all of them, and the first line of lines the header. */
+/* Row 0 of threads is for all of them, and the first line is the header. */
 static void print_flat_row(const struct page *page, size_t row, const struct view *view,
 			   struct sink *sink)
 {

@@ -16,7 +16,7 @@ void browse_prompt_begin(struct browse_prompt *prompt, const char *text)
 	memcpy(prompt->text, text, prompt->nr);
 }
 
-/* A whole character, which may be several bytes. */
+/* Remove a whole character, which may have several bytes. */
 static void take_back(struct browse_prompt *prompt)
 {
 	while (prompt->nr > 0 && ((unsigned char)prompt->text[prompt->nr - 1] & 0xc0) == 0x80)

@@ -22,7 +22,7 @@ enum browse_prompt_end {
 
 /* Open it with a text to edit. */
 void browse_prompt_begin(struct browse_prompt *prompt, const char *text);
-/* Take a key; where it ends the line, the prompt is closed, and its text stays. */
+/* Take a key; if it ends the line, the prompt is closed, and its text stays. */
 enum browse_prompt_end browse_prompt_key(struct browse_prompt *prompt, int key);
 
 #endif

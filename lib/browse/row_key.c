@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names for rows that outlive the profile they are of. */
+/* Keys of rows that outlive their profile. */
 #include "browse/row_key.h"
 
 #include "base/alloc.h"

@@ -13,7 +13,7 @@ struct flat;
  * its ids differ there.
  */
 
-/* By label. The caller frees it. */
+/* By label. The caller frees the array. */
 uint64_t *browse_label_keys(const struct expansion *expansion);
 uint64_t browse_label_key(const struct expansion *expansion, uint32_t label);
 /* The key of a table's row. */

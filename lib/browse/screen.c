@@ -10,7 +10,7 @@
 #define REVERSE "\033[7m"
 #define NORMAL	"\033[0m"
 
-/* Styles would end the reverse video in the middle of the line. */
+/* Styles would end the reverse video within the line. */
 static void append_selected(struct buf *out, const char *line, size_t columns)
 {
 	struct style_run run;

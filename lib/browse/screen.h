@@ -15,10 +15,7 @@ struct browse_screen {
 	size_t selected; /* the highlighted line; BROWSE_NO_LINE: none */
 };
 
-/*
- * The lines as a terminal takes them (ECMA-48), the selected one in reverse video up to so many
- * columns.
- */
+/* Append the lines for a terminal (ECMA-48), the selected one in reverse video up to `columns`. */
 void browse_screen_append_ansi(struct buf *out, const struct browse_screen *screen, size_t columns);
 
 #endif

@@ -72,7 +72,7 @@ static const struct source_line *line_of(const struct source_page *page, size_t 
 	return &page->source->lines[page->file->first_line + i];
 }
 
-/* All lines of the text, and those that cost something, which may be beyond its end. */
+/* Add all lines of the text, and those with a cost, which may be beyond its end. */
 static void add_rows(struct source_page *page)
 {
 	uint32_t next = 1;
@@ -181,7 +181,7 @@ uint32_t source_page_label(const struct source_page *page, size_t row)
 	return site == NO_SITE ? FLAT_NONE : page->source->sites[site].label;
 }
 
-/* The first that has code of the file. */
+/* The first module with code of the file. */
 static const struct module *module_of(const struct source_page *page)
 {
 	const struct expansion *expansion = page->source->weights->selection->expansion;

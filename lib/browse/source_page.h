@@ -16,8 +16,8 @@ struct view;
 struct source_page;
 
 /*
- * The file that debug information calls so. NULL if no line of it is in the profile. The source is
- * borrowed.
+ * The page of the file with this name in debug information. NULL if the profile has no line of it.
+ * The source is borrowed.
  */
 struct source_page *source_page_new(const struct source *source, const char *recorded,
 				    const struct source_maps *maps);
@@ -32,7 +32,7 @@ size_t source_page_hottest(const struct source_page *page, uint32_t first, uint3
 size_t source_page_next(const struct source_page *page, size_t row, bool backwards);
 /* The label of the inlined function in the row; FLAT_NONE: the row has none. */
 uint32_t source_page_label(const struct source_page *page, size_t row);
-/* Say where it was read from, if elsewhere, or why it was not, or may be another. Raw. */
+/* Append where it was read from, if elsewhere, or why it was not, or may differ. Raw. */
 void source_page_append_doubts(const struct source_page *page, struct buf *out);
 
 void source_page_print_header(const struct source_page *page, const struct view *view,

@@ -78,7 +78,7 @@ static struct activity activity_of(const struct browse_weighing *weighing)
 	return activity;
 }
 
-/* "CPU 187%, 3/12 threads; ": of 12, three have run. */
+/* "CPU 187%, 3/12 threads; ": 3 of 12 have run. */
 static void append_activity(struct buf *line, const struct browse_weighing *weighing)
 {
 	struct activity activity = activity_of(weighing);

@@ -30,7 +30,7 @@ bool top_key(struct top_state *state, struct browse *browse, int key);
  */
 void top_print_head(const struct browse_weighing *weighing, const struct view *view,
 		    struct sink *sink, const void *context);
-/* That, and the table, for an output that is no screen; a limit of 0: all rows. */
+/* Print the lines and the table, for an output that is no screen; a limit of 0: all rows. */
 void top_print(const struct browse *browse, const struct top_state *state, const struct view *view,
 	       size_t limit, struct sink *sink);
 

@@ -23,10 +23,10 @@
 #define LEAF	 "  "
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The widest branch art for which continues has bits. */
+/* The widest branch art that has bits in `continues`. */
 #define BRANCHES_MAX 64
 
-/* From so many columns on there are amounts beside percentages, intervals, and calls. */
+/* From this width on there are also amounts, intervals, and calls. */
 #define COLUMNS_OF_AMOUNTS   64
 #define COLUMNS_OF_INTERVALS 76
 #define COLUMNS_OF_CALLS     90
@@ -58,7 +58,7 @@ static size_t number_columns(const struct tree_line *line)
 	       (has_calls(line) ? CALLS_COLUMNS : 0);
 }
 
-/* Two spaces, and at least a few columns for names. */
+/* The room for names: two spaces less, and at least a few columns. */
 static size_t room_of(const struct tree_line *line)
 {
 	size_t used = number_columns(line) + 2;
@@ -145,7 +145,7 @@ static void append_path(struct buf *out, const struct tree_line *line, const str
 	buf_release(&name);
 }
 
-/* Small children: those of the node that are not worth a row of their own. */
+/* Small children: those not worth a row of their own. */
 static struct tally rest_of(const struct tree_row *row, double min_percent)
 {
 	const struct tree_node *nodes = row->tree->nodes;

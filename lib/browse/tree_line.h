@@ -9,11 +9,11 @@ struct tree_row;
 struct view;
 struct weights;
 
-/* Which columns a tree has. */
+/* The columns of a tree. */
 struct tree_line {
 	const struct weights *weights; /* borrowed */
 	const struct view *view;       /* borrowed */
-	bool has_calls;		       /* where there is room */
+	bool has_calls;		       /* if there is room */
 	double min_percent;	       /* see struct tree_part */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which nodes of a tree are lines, as it is open now. */
+/* The visible rows of a tree, according to its open nodes. */
 #include "browse/tree_rows.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static struct children children_of(const struct tree_part *part, const struct tr
 		else
 			children.nr_rest++;
 	}
-	/* Where all are small, they are worth as much as each other. */
+	/* If all are small, none is worth more than another. */
 	if (children.nr_shown == 0 && children.nr_rest > 0)
 		children = (struct children){.nr_shown = children.nr_rest};
 	return children;
@@ -98,7 +98,7 @@ static bool is_open_at_first(const struct tree_part *part, const struct tree_row
 	return children->nr_shown == 1 && (parent->calls || !part->is_closed);
 }
 
-/* Put the rows below one on top of those that are pending, the first of them last. */
+/* Put the children of a row on top of the pending rows, in reverse order. */
 static void push_children(struct gatherer *gatherer, const struct tree_row *parent)
 {
 	const struct tree_part *part = gatherer->part;

@@ -11,22 +11,22 @@ struct tree;
 
 enum tree_row_kind {
 	TREE_ROW_NODE,
-	TREE_ROW_REST,	   /* small children together, until they are asked for */
-	TREE_ROW_FUNCTION, /* the one that callers and callees are of: not in a tree, but above */
+	TREE_ROW_REST,	   /* small children together, until the user opens it */
+	TREE_ROW_FUNCTION, /* the function of callers and callees: above the tree */
 	TREE_ROW_HEAD,	   /* a line of words */
 };
 
-/* A line of a tree as it is open now. */
+/* A visible row of a tree. */
 struct tree_row {
 	enum tree_row_kind kind;
-	const struct tree *tree; /* borrowed; NULL of words */
+	const struct tree *tree; /* borrowed; NULL for words */
 	const char *head;	 /* the words; not copied */
-	uint32_t node;		 /* of NODE and FUNCTION; of REST the parent */
+	uint32_t node;		 /* the node; REST: its parent */
 	uint32_t nr_rest;
 	uint32_t calls;	    /* below the root */
 	uint32_t branches;  /* columns of branch art before it */
-	uint64_t continues; /* by such column, the innermost first: more follow below */
-	bool is_branch;	    /* not the only child that is shown: its art ends with a branch */
+	uint64_t continues; /* by such column, the innermost first: siblings follow below */
+	bool is_branch;	    /* it has visible siblings: its art ends with a branch */
 	bool is_open, has_children;
 	uint64_t key; /* see browse_label_keys() */
 };
@@ -36,7 +36,7 @@ struct tree_rows {
 	size_t nr, cap;
 };
 
-/* Which part of a tree is shown. */
+/* The shown part of a tree. */
 struct tree_part {
 	const struct tree *tree;
 	const uint64_t *label_keys;
@@ -44,10 +44,10 @@ struct tree_part {
 	uint32_t node;	     /* its descendants are the rows */
 	uint64_t key;	     /* of that node */
 	size_t max_depth;    /* calls below a root; 0: all */
-	double min_percent;  /* children with less of the total are together in one row */
-	double open_percent; /* children with so much of the total are open; 0: none for that */
+	double min_percent;  /* children with less of the total share one row */
+	double open_percent; /* children with this much of the total are open; 0: none are */
 	bool is_closed;	     /* an only child at the top is closed, too */
-	bool has_calls;	     /* with nodes that are there for their counts alone */
+	bool has_calls;	     /* include nodes that have only counts */
 };
 
 void tree_rows_release(struct tree_rows *rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Filters and sums a profile as is wished. */
+/* Filters and sums a profile according to wishes. */
 #include "browse/weighing.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static uint64_t from_ns(const struct browse_input *input)
 	return input->profile->meta.duration_ns - browse_window_ns(input);
 }
 
-/* From when on the calls of the window are known: not of all of it, but of as much as there is. */
+/* The former counts at the start of the window, or the earliest after it. */
 static const struct count_moment *moment_of(const struct browse_input *input)
 {
 	return input->counts && from_ns(input) > 0

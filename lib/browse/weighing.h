@@ -19,7 +19,7 @@ struct weights;
 /* The profile to browse. All members are borrowed. */
 struct browse_input {
 	const struct profile *profile;
-	/* Made of it as is wished in the beginning; NULL: it is to be made. */
+	/* Made from the profile with the initial wishes; NULL: to be made. */
 	const struct weights *weights;
 	/* For a live recording: show the last window_ns only (0: all), and earlier counts. */
 	uint64_t window_ns;
@@ -42,21 +42,21 @@ struct browse_weighing {
 
 /* Zero-initialised it has nothing to release. */
 void browse_weighing_release(struct browse_weighing *weighing);
-/* Another profile; nothing is weighed yet. */
+/* Set another profile; it is not weighed yet. */
 void browse_weighing_begin(struct browse_weighing *weighing, const struct browse_input *input,
 			   bool fold_inlines);
 /*
- * Weigh it as is wished; `filter` holds where no filter of the same kind is wished. Fails as
+ * Weigh the profile; `filter` applies where the wishes have no filter of the same kind. Fails as
  * selection_new() does, and then nothing has changed.
  */
 int browse_weighing_weigh(struct browse_weighing *weighing, const struct browse_wishes *wishes,
 			  const struct filter *filter, struct err *err);
 /* For a live recording: the length of the shown time. */
 uint64_t browse_window_ns(const struct browse_input *input);
-/* The time in which the calls that are shown were counted; 0: none were, or it has ended. */
+/* The time in which the shown calls were counted; 0: none were, or the recording has ended. */
 uint64_t browse_weighing_rate_ns(const struct browse_weighing *weighing);
 
-/* Made when they are first asked for; borrowed. */
+/* Made on first use; borrowed. */
 const struct source *browse_weighing_source(struct browse_weighing *weighing);
 const struct tree *browse_weighing_tree(struct browse_weighing *weighing);
 const uint64_t *browse_weighing_label_keys(struct browse_weighing *weighing);

@@ -45,7 +45,7 @@ void browse_wishes_next_dimension(struct browse_wishes *wishes)
 	while (!dimension_divides(wishes->by, wishes->metric) ||
 	       (wishes->by == BY_MARK && !wishes->has_marks));
 	if (wishes->by != BY_FUNCTION && strcmp(wishes->sort, "calls") == 0)
-		wishes->sort = "self"; /* calls are those of functions */
+		wishes->sort = "self"; /* only functions have calls */
 }
 
 /* Orders with their names. */

@@ -14,25 +14,25 @@ struct buf;
 /* The view of a profile that a user wants; keys change it. */
 struct browse_wishes {
 	enum metric metric;
-	uint32_t metrics; /* a bit for each that there is */
-	bool has_marks;	  /* so that there are phases between them */
+	uint32_t metrics; /* a bit for each available metric */
+	bool has_marks;	  /* so there are phases */
 	enum dimension by;
 	const char *sort; /* keys of flat_sort(), borrowed */
 	/*
-	 * Filters: a regular expression, ids, of a process perhaps its name, and the path of a
-	 * module; "": none of these.
+	 * Filters: a regular expression; ids, or perhaps the name for a process; the path of a
+	 * module; "": no filter.
 	 */
 	char function[BROWSE_INPUT_MAX], thread[16], process[16], module[256];
 };
 
-/* The metrics that there is anything of in a profile: a bit for each. */
+/* The metrics that a profile has: a bit for each. */
 uint32_t browse_metrics_of(const struct profile *profile);
 
-/* On to the next metric that there is; a dimension that does not divide it becomes functions. */
+/* Change to the next available metric; a dimension that does not divide it becomes functions. */
 void browse_wishes_next_metric(struct browse_wishes *wishes);
-/* On to the next dimension that divides the metric. */
+/* Change to the next dimension that divides the metric. */
 void browse_wishes_next_dimension(struct browse_wishes *wishes);
-/* On to the next order; that of calls is left out where none is counted. */
+/* Change to the next order; the order by calls is skipped if none is counted. */
 void browse_wishes_next_sort(struct browse_wishes *wishes, bool has_calls);
 
 /* "by function, most self first, function /x/": raw texts are escaped. */

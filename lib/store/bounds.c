@@ -48,7 +48,7 @@ static uint64_t resident(const struct profile_heap_moment *moment)
 	       moment->swap_bytes + moment->heap_mapped_bytes;
 }
 
-/* So that five of them can be added up. */
+/* Small enough to add up five of them. */
 #define RESIDENT_MAX (MEMORY_TOTAL_MAX / 4)
 
 bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment *before,

@@ -29,7 +29,10 @@ struct sample_sums {
 	uint64_t nr_observations;
 };
 
-/* Add a sample. False when it, or a sum with it, is out of bounds; the sums are spoilt then. */
+/*
+ * Add a sample. False when it, or a sum with it, is out of bounds; then the sums are no longer
+ * valid.
+ */
 bool sample_sums_add(struct sample_sums *sums, const struct sample *sample);
 
 /*
@@ -42,21 +45,21 @@ struct heap_sums {
 	uint64_t searched_bytes, stop_ns;
 };
 
-/* Add a block. False when it, or the sum, is out of bounds; the sum is spoilt then. */
+/* Add a block. False when it, or the sum, is out of bounds; then the sum is no longer valid. */
 bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row);
 /*
- * Replace the moment of a process by its next. False when a number or a sum would be out of
- * bounds; the sums are spoilt then.
+ * Replace the moment of a process by its next. False when a number or a sum would be out of bounds;
+ * then the sums are no longer valid.
  */
 bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment *before,
 		       const struct profile_heap_moment *now);
 
-/* Add a search. False as that of a block. */
+/* Add a search. False as for blocks. */
 bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row);
 
 /*
- * Replace one part of a sum of calls by another. False when the sum would be out of bounds; it is
- * as it was then.
+ * Replace one part of a sum of calls by another. False when the sum would be out of bounds; then it
+ * is unchanged.
  */
 bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now);
 

@@ -82,8 +82,8 @@ static bool read_numbers(struct cursor column, uint64_t *numbers, uint64_t nr_ro
 }
 
 /*
- * The lengths of the first *nr_columns columns, or of those that there are, and no fewer than
- * nr_needed; the cursor ends up where the columns begin.
+ * Read the lengths of the first *nr_columns columns, or of all if there are fewer, but at least
+ * nr_needed. The cursor ends up at the columns.
  */
 static bool read_lengths(struct cursor *cursor, unsigned int *nr_columns, unsigned int nr_needed,
 			 uint64_t *lengths)

@@ -51,7 +51,7 @@ struct column_plan {
 	size_t nr_bytes;  /* of the whole column */
 };
 
-/* One of the few bytes in front of the planes: the width, with this bit for sparse. */
+/* One of the few bytes before the planes: the width, with this bit for sparse. */
 #define COLUMN_SPARSE 0x10
 
 struct column_plan column_plan(const struct column_out *column);
@@ -60,13 +60,13 @@ void column_append_part(const struct column_out *column, const struct column_pla
 			unsigned int part, struct buf *out);
 unsigned int column_nr_parts(const struct column_plan *plan);
 
-/* The columns of a record that is being read. Reused from record to record. */
+/* The columns of the record being read. Reused from record to record. */
 struct columns_in {
 	uint64_t *numbers; /* owned: nr_rows for each column of numbers, column after column */
 	size_t cap_numbers;
-	struct cursor texts[COLUMNS_MAX]; /* of columns of texts, borrowed from the record */
+	struct cursor texts[COLUMNS_MAX]; /* by column of texts, borrowed from the record */
 	uint64_t nr_rows;
-	uint64_t row; /* the one that is being read */
+	uint64_t row; /* the current row */
 	bool failed;  /* a number above its bound was read, or a text beyond its column */
 };
 
@@ -86,7 +86,7 @@ static inline uint64_t columns_in_uint(const struct columns_in *in, unsigned int
 	return in->numbers[column * in->nr_rows + in->row];
 }
 
-/* At most max, else the columns have failed and 0 is returned. */
+/* At most max, else the columns have failed and the result is 0. */
 static inline uint64_t columns_in_bounded(struct columns_in *in, unsigned int column, uint64_t max)
 {
 	uint64_t value = columns_in_uint(in, column);

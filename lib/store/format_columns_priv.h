@@ -2,7 +2,7 @@
 #ifndef PROFC_STORE_FORMAT_COLUMNS_PRIV_H
 #define PROFC_STORE_FORMAT_COLUMNS_PRIV_H
 
-/* Numbers of the file format, as those of format_priv.h. */
+/* Numbers of the file format, like those of format_priv.h. */
 
 /* The columns of each record, in the order of the file. */
 enum meta_column {
@@ -19,7 +19,7 @@ enum meta_column {
 	META_MAX_OVERHEAD,
 	META_ATTACHED,
 	META_EXIT_STATUS,
-	META_OLD_COLUMNS, /* all that every file has */
+	META_OLD_COLUMNS, /* every file has at least these */
 	META_KNOWS_CALLS = META_OLD_COLUMNS,
 	META_WITHIN,
 	META_KNOWS_FREEING,
@@ -49,7 +49,7 @@ enum modules_column {
 	MODULES_PATH,
 	MODULES_BUILD_ID_LENGTH,
 	MODULES_BUILD_ID,
-	MODULES_OLD_COLUMNS, /* the first versions wrote no more */
+	MODULES_OLD_COLUMNS, /* the first versions have only these */
 	MODULES_MODIFIED = MODULES_OLD_COLUMNS,
 	MODULES_IMAGE_OFFSET,
 	MODULES_FINGERPRINT,
@@ -65,7 +65,7 @@ enum processes_column {
 	PROCESSES_COMMAND,
 	PROCESSES_START,
 	PROCESSES_END,
-	PROCESSES_OLD_COLUMNS, /* all that every file has */
+	PROCESSES_OLD_COLUMNS, /* every file has at least these */
 	PROCESSES_USER = PROCESSES_OLD_COLUMNS,
 	PROCESSES_SYSTEM,
 	PROCESSES_COLUMNS,
@@ -78,7 +78,7 @@ enum threads_column {
 	THREADS_NAME,
 	THREADS_START,
 	THREADS_END,
-	THREADS_OLD_COLUMNS, /* all that every file has */
+	THREADS_OLD_COLUMNS, /* every file has at least these */
 	THREADS_USER = THREADS_OLD_COLUMNS,
 	THREADS_SYSTEM,
 	THREADS_COLUMNS,
@@ -107,7 +107,7 @@ enum samples_column {
 	SAMPLES_MAJOR,
 	SAMPLES_TIME,
 	SAMPLES_STACK,
-	SAMPLES_OLD_COLUMNS, /* all that every file has */
+	SAMPLES_OLD_COLUMNS, /* every file has at least these */
 	SAMPLES_WAIT = SAMPLES_OLD_COLUMNS,
 	SAMPLES_COLUMNS,
 };
@@ -170,7 +170,7 @@ enum jit_sources_column {
 	JIT_SOURCES_OLD_COLUMNS = JIT_SOURCES_OWNER,
 };
 
-/* How many rows of each kind the file holds, for the reader to compare; and if it is complete. */
+/* The number of rows of each kind, for the reader to compare; and whether the file is complete. */
 enum end_column {
 	END_STRINGS,
 	END_MODULES,
@@ -182,7 +182,7 @@ enum end_column {
 	END_FUNCTIONS,
 	END_LOCATIONS,
 	END_COMPLETE,
-	END_OLD_COLUMNS, /* all that every file has */
+	END_OLD_COLUMNS, /* every file has at least these */
 	END_COUNTS = END_OLD_COLUMNS,
 	END_REFUSALS,
 	END_ALLOCATIONS,

@@ -80,11 +80,11 @@ enum discards_column {
 struct moment_coder {
 	struct profile_heap_moment *last; /* by process; owned */
 	size_t nr_processes, cap_processes;
-	uint64_t previous_ns; /* of the row before, whatever its process */
+	uint64_t previous_ns; /* of the row before, of any process */
 };
 
 void moment_coder_release(struct moment_coder *coder);
-/* The moment of a process before, all 0 in the first. Borrowed until the next call. */
+/* The previous moment of a process, all 0 for the first. Borrowed until the next call. */
 struct profile_heap_moment *moment_coder_last(struct moment_coder *coder, uint32_t process);
 
 #endif

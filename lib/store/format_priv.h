@@ -72,7 +72,7 @@ enum record_type {
 struct sample_coder {
 	uint64_t *last_ns; /* by thread; owned */
 	size_t nr_threads, cap_threads;
-	uint64_t previous_ns; /* of the row before, whatever its thread */
+	uint64_t previous_ns; /* of the row before, of any thread */
 };
 
 void sample_coder_release(struct sample_coder *coder);

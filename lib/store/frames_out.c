@@ -12,7 +12,7 @@
 
 /* Frames of about this size compress as well as larger ones and cost readers little memory. */
 #define FRAME_TARGET_BYTES ((size_t)1 << 20)
-/* Below this, a block of its own costs more (its header and entropy table) than it gains. */
+/* A shorter part as a block of its own costs more (header and entropy table) than it gains. */
 #define BLOCK_MIN_BYTES 256
 #define ZSTD_LEVEL	6
 

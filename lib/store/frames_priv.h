@@ -18,8 +18,8 @@ struct ZSTD_DCtx_s;
 struct frames_out {
 	int fd; /* borrowed */
 	struct ZSTD_CCtx_s *zstd;
-	struct buf content; /* of the frame that is being gathered */
-	size_t *breaks;	    /* offsets in content where a new zstd block shall begin; owned */
+	struct buf content; /* of the frame being gathered */
+	size_t *breaks;	    /* offsets in content where new zstd blocks begin; owned */
 	size_t nr_breaks, cap_breaks;
 	struct buf compressed;
 	uint64_t nr_bytes_written;
@@ -29,7 +29,7 @@ int frames_out_init(struct frames_out *out, int fd, struct err *err);
 void frames_out_release(struct frames_out *out);
 /* The skippable frame that makes the file a profile. */
 int frames_out_header(struct frames_out *out, struct err *err);
-/* Append a record; a frame that has grown large is written. */
+/* Append a record; a frame that has become large is written. */
 int frames_out_record(struct frames_out *out, enum record_type type,
 		      const struct columns_out *columns, struct err *err);
 /* Write the gathered records as a frame, if there are any. */
@@ -42,10 +42,10 @@ struct frames_in {
 	struct buf content; /* of the frame read last */
 	uint8_t *chunk;	    /* owned; read but not decoded: chunk[at … nr_bytes - 1] */
 	size_t at, nr_bytes;
-	uint64_t nr_bytes_used;	 /* of the file: the header and the frames accepted */
+	uint64_t nr_bytes_used;	 /* of the file, in the header and the accepted frames */
 	uint64_t nr_bytes_taken; /* of the file, decoded so far */
 	uint64_t nr_content_bytes;
-	uint64_t nr_bytes_to_read; /* of the file, and no more */
+	uint64_t nr_bytes_to_read; /* of the file, and not more */
 };
 
 /* At most nr_bytes of the file are read, as if it ended there. */

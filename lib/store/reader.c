@@ -54,7 +54,7 @@ static int take_frame(struct reader *reader, struct err *err)
 	return 0;
 }
 
-/* Read frames until the end mark, the end of the file, or damage; why is the reason to stop. */
+/* Read frames until the end mark, the end of the file, or damage; *why is the reason. */
 static void read_frames(struct reader *reader, struct err *why)
 {
 	bool end = false;
@@ -82,7 +82,7 @@ static void estimate_duration_of_memory(const struct profile_heap *heap, uint64_
 		*duration_ns = max_u64(*duration_ns, heap->moments[heap->nr_moments - 1].time_ns);
 }
 
-/* The duration is written last; in an incomplete file it is that of the last of its rows. */
+/* The duration is written last; in an incomplete file take the time of its last row. */
 static void estimate_duration(struct profile *profile)
 {
 	estimate_duration_of_memory(&profile->heap, &profile->meta.duration_ns);

@@ -4,7 +4,7 @@
 
 #define GRAINS_MAX (TIME_MAX_NS / SAMPLE_TIME_GRAIN_NS)
 
-/* When the block was freed: 0 is "never", else one more than the grains that it lived. */
+/* The time of freeing: 0 is "never", else one more than the grains of its life. */
 static uint64_t read_end(struct columns_in *in, uint64_t time_ns)
 {
 	uint64_t life = columns_in_bounded(in, ALLOCATIONS_LIFE, GRAINS_MAX);
@@ -12,7 +12,7 @@ static uint64_t read_end(struct columns_in *in, uint64_t time_ns)
 	return life ? time_ns + (life - 1) * SAMPLE_TIME_GRAIN_NS : 0;
 }
 
-/* All that is said of its freeing, of a row that has its time. */
+/* Read the columns about freeing, for a row that has its time. */
 static void read_freeing(const struct profile *profile, struct columns_in *in,
 			 struct profile_allocation *row)
 {

@@ -6,10 +6,10 @@
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
 
-/* A profile that is being read. */
+/* A profile being read. */
 struct reader {
 	struct frames_in frames;
-	struct columns_in columns; /* of the record that is being read */
+	struct columns_in columns; /* of the record being read */
 	struct profile *profile;
 	struct sample_coder coder;
 	uint64_t last_address;
@@ -19,7 +19,7 @@ struct reader {
 	uint32_t last_location_frame;
 	uint64_t next_count;	  /* the row of counts after the last one read */
 	uint64_t next_allocation; /* the row of allocations after the last one read */
-	uint64_t next_searched;	  /* the same of those that were searched */
+	uint64_t next_searched;	  /* the same for searched rows */
 	uint64_t next_verdict;	  /* at marks */
 	struct heap_sums heap_sums;
 	struct moment_coder moments;
@@ -30,8 +30,8 @@ struct reader {
 };
 
 /*
- * Take in the rows of one record. False when a number is damaged or out of its
- * bounds; rows read before that stay.
+ * Take in the rows of one record. False when a number is damaged or out of its bounds; rows read
+ * before that stay.
  */
 bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
 			size_t nr_bytes);

@@ -101,7 +101,7 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 	return id.v == nr;
 }
 
-/* Numbers of one more than the time; 0: not known. */
+/* Stored plus one; 0: not known. */
 static struct cpu_split read_split(struct columns_in *in, unsigned int user, unsigned int system)
 {
 	uint64_t user_ns = columns_in_bounded(in, user, TIME_MAX_NS);
@@ -119,7 +119,7 @@ static bool read_process(struct reader *reader, struct columns_in *in)
 	uint32_t row = (uint32_t)columns_in_bounded(in, PROCESSES_ROW, profile->nr_processes);
 	struct profile_process process = {
 		.pid = (pid_t)columns_in_bounded(in, PROCESSES_PID, INT32_MAX),
-		/* 0 is "none"; else one more than a row before this one. */
+		/* 0 is "none"; else an earlier row plus one. */
 		.parent = (uint32_t)columns_in_bounded(in, PROCESSES_PARENT, row) - 1,
 		.name = read_text(reader, in, PROCESSES_NAME),
 		.exe = read_text(reader, in, PROCESSES_EXE),
@@ -225,7 +225,7 @@ static bool read_counter(struct reader *reader, struct columns_in *in)
 	uint64_t value = columns_in_uint(in, COUNTERS_VALUE);
 
 	profile_set_counter(reader->profile, profile_str(reader->profile, name), value);
-	/* A search for each: a profile of ours has some dozens. */
+	/* A linear search per row: profiles of ours have some dozens. */
 	return reader->profile->nr_counters <= COUNTERS_MAX;
 }
 
@@ -434,7 +434,7 @@ static bool read_count(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	uint64_t row = columns_in_delta(in, COUNTS_ROW, reader->next_count);
 	struct profile_count before, count;
-	uint32_t callee; /* one more than a frame; 0: none */
+	uint32_t callee; /* a frame plus one; 0: none */
 
 	if (!profile->nr_processes || !profile->nr_frames ||
 	    !count_reference(&profile->probes, row, &before))

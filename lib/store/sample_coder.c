@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The third weight of a sample, predicted from the others; the file stores the difference. */
+/* Predicts the third weight of a sample from the others; the file stores the difference. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -10,10 +10,9 @@ struct profile;
 struct store_writer;
 
 /*
- * Profile to bytes and back: profc.data, specified in man/profc-data.5. The file
- * is a skippable zstd frame with magic and version followed by zstd frames, each
- * a self-contained batch of typed records; whatever whole frames there are can
- * be read.
+ * Profile to bytes and back: profc.data, specified in man/profc-data.5. The file is a skippable
+ * zstd frame with magic and version followed by zstd frames, each a self-contained batch of typed
+ * records; every whole frame can be read.
  */
 
 /* Starts a file on fd (borrowed; need not be seekable). Writes the header. */
@@ -33,7 +32,7 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 
 uint64_t store_writer_nr_bytes(const struct store_writer *writer);
 
-/* What a reader reports about an incomplete file. */
+/* A reader's report about an incomplete file. */
 struct store_salvage {
 	/* the file is truncated or damaged; everything before that is read */
 	bool salvaged;
@@ -57,7 +56,7 @@ int store_read_path(const char *path, struct profile **profile, struct store_sal
  */
 int store_read_names(const char *path, struct profile **profile, struct err *err);
 
-/* Does a regular file begin as a profile does? False of all that cannot be read. */
+/* Does a regular file begin like a profile? False if it cannot be read. */
 bool store_is_profile(const char *path);
 
 /*

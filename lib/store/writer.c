@@ -65,7 +65,7 @@ static int run_steps(struct store_writer *writer, const struct profile *profile,
 
 int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
-	/* Rows before the rows that refer to them. */
+	/* Rows come before the rows that refer to them. */
 	static writer_step *const steps[] = {
 		writer_check_bounds,	writer_write_strings,	  writer_write_meta_and_command,
 		writer_write_modules,	writer_write_processes,	  writer_write_threads,

@@ -40,7 +40,7 @@ static bool calls_in_bounds(const struct profile_probes *probes)
 	return true;
 }
 
-/* Each row once: sums go on from flush to flush. */
+/* Each row counts once: the sums continue from flush to flush. */
 static bool memory_in_bounds(struct written_heap *written, const struct profile_heap *heap)
 {
 	for (; written->nr_summed_allocations < heap->nr_allocations;

@@ -59,8 +59,8 @@ static int write_count(struct store_writer *writer, const struct profile_probes 
 }
 
 /*
- * That a count is still the same is not worth a row each second: only at the end, and so that a
- * recording that has no end has at least four fifths of the time in which it was counted.
+ * Unchanged counts are not worth a row each second. They get one only at the end, and often enough
+ * that a recording without an end has at least four fifths of the counted time.
  */
 static bool count_changed(const struct store_writer *writer, const struct profile_probes *probes,
 			  size_t row)

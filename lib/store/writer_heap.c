@@ -24,7 +24,7 @@ static void put_row(struct store_writer *writer, uint32_t row, const struct prof
 	out->nr_rows++;
 }
 
-/* 0: none; 1: one that is not known; else one more than how far it is above. */
+/* 0: none; 1: an unknown one; else one more than the distance to the former row. */
 static uint64_t former_of(uint32_t row, const struct profile_allocation *now)
 {
 	if (now->former == FORMER_UNKNOWN)

@@ -43,7 +43,7 @@ struct written_heap {
 /* The parts of the tables that the file has so far. */
 struct store_writer {
 	struct frames_out frames;
-	struct columns_out columns; /* of the record that is being made */
+	struct columns_out columns; /* of the record being made */
 	struct sample_coder coder;
 	struct sample_sums sums;
 	uint32_t nr_strings, nr_modules, nr_frames, nr_stacks;
@@ -53,14 +53,14 @@ struct store_writer {
 	uint64_t last_address;
 	uint32_t last_location_frame;
 	uint32_t next_count;	  /* the row after the last one written */
-	uint64_t nr_counts_again; /* rows written more than once, together */
+	uint64_t nr_counts_again; /* sum of the rows written more than once */
 	struct written_rows written;
 	struct written_heap heap;
 	bool ending; /* the last flush has begun: nothing can wait for a later one */
 	bool failed; /* after a failed write nothing further could be read */
 };
 
-/* One table each: the rows that the file does not hold yet, or that changed. */
+/* Each writes one table: the rows that the file lacks, or that have changed. */
 typedef int writer_step(struct store_writer *writer, const struct profile *profile,
 			struct err *err);
 
