@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Files of this directory that are part of the program, as they are written there. */
+/* Files of this directory that are part of the program, byte for byte. */
 struct asset {
 	const char *bytes;
 	size_t nr_bytes;

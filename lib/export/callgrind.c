@@ -142,7 +142,7 @@ static void add_counts(struct callgrind *out)
 				->calls += stack->calls;
 	}
 	count_stacks_release(&stacks);
-	/* Each call that was only seen in samples is going to be one of these. */
+	/* Each call that was seen only in samples becomes one of these. */
 	for (size_t i = 0; i < out->nr_costs; i++) {
 		const struct cost *cost = &out->costs[i];
 
@@ -220,7 +220,7 @@ static struct str_id definition_file(const struct callgrind *out, uint32_t label
 	return function ? function->file : STR_EMPTY;
 }
 
-/* The file of a place may not be its function's: "fi" leaves that one, "fe" returns to it. */
+/* The file of a place may differ from its function's: "fi" leaves that one, "fe" returns to it. */
 static void write_place_file(struct callgrind *out, const struct place *place, struct str_id *file)
 {
 	if (!place->line || place->file.v == file->v)

@@ -58,7 +58,7 @@ static struct callee_sums sum_callees(const struct extract *extract)
 	return sums;
 }
 
-/* Calls counted at the entry, without those whose caller is known. */
+/* Calls counted at the entry, without those from known callers. */
 static uint64_t without_known_callers(struct callee_sums *sums, const struct profile_count *entry)
 {
 	const struct callee_sum wanted = {.process = entry->process, .callee = entry->where};

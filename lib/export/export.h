@@ -32,10 +32,10 @@ enum export_kind {
 };
 
 struct export_format {
-	const char *name;      /* the option that asks for it, without "--" */
+	const char *name;      /* its option, without "--" */
 	const char *extension; /* customary end of the file name, with its dot */
-	bool compressed;       /* bytes that are not for a terminal */
-	bool all_metrics;      /* each is there; the one that is asked for is shown first */
+	bool compressed;       /* bytes unsuitable for a terminal */
+	bool all_metrics;      /* it has all metrics; the selected one is shown first */
 };
 
 /* Borrowed, lives for ever. */
@@ -49,7 +49,7 @@ const struct export_format *export_format(enum export_kind kind);
 int export_write(enum export_kind kind, const struct profile *profile,
 		 const struct export_options *options, struct sink *sink, struct err *err);
 
-/* Two profiles that are to be compared. All is borrowed. */
+/* Two profiles to compare. All members are borrowed. */
 struct export_diff {
 	const struct profile *old_profile, *new_profile;
 	enum diff_mode mode;
@@ -57,7 +57,7 @@ struct export_diff {
 	size_t nr_renames;
 };
 
-/* The page of EXPORT_HTML with both of them; as export_write(), of whichever is empty. */
+/* The EXPORT_HTML page with both; fails as export_write() does, for either profile. */
 int export_write_diff(const struct export_diff *diff, const struct export_options *options,
 		      struct sink *sink, struct err *err);
 

@@ -16,8 +16,9 @@ struct progress;
 /* One time line of the output for each … */
 enum export_threads {
 	EXPORT_THREADS_DEFAULT, /* the format's own choice: see struct export_format */
-	EXPORT_THREADS_MERGE,	/* process name: all threads of all processes called so together */
-	EXPORT_THREADS_SPLIT,	/* thread */
+	/* process name: all threads of all processes with this name together */
+	EXPORT_THREADS_MERGE,
+	EXPORT_THREADS_SPLIT, /* thread */
 };
 
 /* The meaning of a sample's weight. */
@@ -26,9 +27,9 @@ enum export_weights {
 	EXPORT_WEIGHTS_SAMPLES, /* how many observations had any of the metric: 1 a sample */
 };
 
-/* How functions are called. */
+/* The names of functions. */
 enum export_names {
-	EXPORT_NAMES_DEFAULT, /* short in pictures for people and where there is place for both */
+	EXPORT_NAMES_DEFAULT, /* short in pictures for people and where there is room for both */
 	EXPORT_NAMES_FULL,
 	EXPORT_NAMES_SHORT, /* without template arguments and parameters */
 };
@@ -43,12 +44,12 @@ struct export_options {
 	const struct filter *filter; /* borrowed */
 	const struct source_maps *source_maps; /* html: borrowed; NULL: none */
 	/*
-	 * html: the instructions of a function, taken apart; false where there are none. NULL: the
-	 * page has no instructions. It runs a program, which is not a library's business.
+	 * html: get the parsed instructions of a function; false if there are none. NULL: the page
+	 * has no instructions. A callback, because it runs a program, which a library must not.
 	 */
 	bool (*disassemble)(const struct codes *codes, const struct code *code,
 			    struct disassembly *disassembly);
-	struct progress *progress; /* how far it has come; borrowed, or NULL */
+	struct progress *progress; /* the progress; borrowed, or NULL */
 };
 
 #endif

@@ -62,7 +62,7 @@ static void merge_lanes(struct extract *extract, uint32_t *lane_of_thread)
 	free(lane_of_name);
 }
 
-/* Which lane each thread's samples go to; by thread_id, the caller frees. */
+/* By thread_id, the lane of the thread's samples; the caller frees the array. */
 static uint32_t *make_lanes(struct extract *extract)
 {
 	size_t nr_threads = extract->profile->nr_threads;
@@ -142,7 +142,7 @@ static void place_points(struct extract *extract, const uint32_t *lane_of_thread
 
 	extract->points = xcalloc(extract->nr_points, sizeof(*extract->points));
 	for (size_t i = 0; i < extract->nr_lanes; i++)
-		extract->lanes[i].nr = 0; /* counts up again to where it was */
+		extract->lanes[i].nr = 0; /* counts up again to its former value */
 	observation_walk_init(&walk, extract->selection, extract->options->metric);
 	while (observation_walk_next(&walk, &observation)) {
 		if (weight_of(extract->options, &observation))

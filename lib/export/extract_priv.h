@@ -49,7 +49,7 @@ struct extract {
 	const struct profile *profile;	      /* borrowed, of the expansion */
 	const struct export_options *options; /* borrowed */
 	struct expansion *names_of;	      /* owned; of all frames and labels */
-	const struct expansion *expansion;    /* of the selection, whose stacks may be others */
+	const struct expansion *expansion;    /* of the selection, which may have other stacks */
 	struct selection *selection;
 	struct counts *counts;	  /* exact ones, of the selection */
 	struct stack_trie *paths; /* distinct; parents precede children */
@@ -68,7 +68,7 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 		enum path_kind kind, struct extract **result, struct err *err);
 void extract_free(struct extract *extract);
 
-/* The name of a label, as full as the options ask for, raw. Borrowed. */
+/* The name of a label, in the form of the options, raw. Borrowed. */
 const char *extract_name(const struct extract *extract, uint32_t label);
 /* The file a label's function is defined in, or NULL; the line, 0 when unknown. */
 const char *extract_function_file(const struct extract *extract, uint32_t label);
@@ -80,7 +80,7 @@ void extract_append_lane_name(struct buf *out, const struct extract *extract,
 size_t extract_heaviest_lane(const struct extract *extract);
 /* Weights are nanoseconds. */
 bool extract_is_time(const struct extract *extract);
-/* They are bytes or blocks of memory; bytes. */
+/* Are weights bytes or blocks of memory? Or bytes? */
 bool extract_is_memory(const struct extract *extract);
 bool extract_is_bytes(const struct extract *extract);
 /* "ns", "samples", "bytes" or "blocks". */

@@ -47,7 +47,7 @@ static void write_range(struct firefox *out)
 	json_double(&out->json, (double)end_ns / 1e6, 6);
 }
 
-/* How marks are shown: in the chart and the table by their text, in the overview as lines. */
+/* The display of marks: their text in the chart and the table, lines in the overview. */
 static void write_mark_schema(struct json *json)
 {
 	static const char text[] = "{marker.data.text}";
@@ -309,8 +309,10 @@ static void write_thread(struct firefox *out, const struct lane *lane, size_t nr
 static void write_document(struct firefox *out, struct sink *sink)
 {
 	const struct extract *extract = out->extract;
-	/* Marks belong to no thread: they are put where the viewer shows them, as it hides idle
-	 * threads. */
+	/*
+	 * Marks belong to no thread: put them where the viewer shows them, as it hides idle
+	 * threads.
+	 */
 	size_t marked = extract_heaviest_lane(extract);
 	struct json *json = &out->json;
 

@@ -91,7 +91,7 @@ static int by_parent(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* All nodes but the root, children of one parent side by side, heaviest first. */
+/* All nodes but the root, with siblings adjacent, heaviest first. */
 static struct growing **sorted_children(struct grower *grower)
 {
 	struct growing **sorted = xcalloc(grower->nr_nodes, sizeof(struct growing *));

@@ -33,7 +33,7 @@ struct flamegraph {
 	const struct extract *extract;
 	struct sink *sink;
 	struct flame_tree tree;
-	uint32_t deepest;      /* level that is drawn */
+	uint32_t deepest;      /* the deepest drawn level */
 	struct buf name, text; /* scratch */
 };
 
@@ -43,8 +43,8 @@ static double width_px(const struct flamegraph *out, uint64_t weight)
 }
 
 /*
- * Where a node begins: with its parent and after its elder siblings. `at` has, by
- * depth, the weight left of the next node of that depth.
+ * The start of a node: at its parent's start, after its elder siblings. `at` has, by depth, the
+ * weight left of the next node of that depth.
  */
 static uint64_t node_start(uint64_t *at, const struct flame *node)
 {
@@ -106,7 +106,7 @@ static bool append_cut_name(struct buf *out, const char *name, double box_px)
 	return false;
 }
 
-/* The name that all of a title begins with. */
+/* The full name, with which each title begins. */
 static void append_full_name(struct buf *out, const struct flamegraph *graph, uint32_t label)
 {
 	struct buf raw = {0};
@@ -164,7 +164,7 @@ static void write_frame(struct flamegraph *out, const struct flame *node, uint64
 	buf_release(&full);
 }
 
-/* The nodes that are wide enough, one by one; those of a narrow one are narrower still. */
+/* Call for each node that is wide enough; descendants of a narrow one are narrower still. */
 static void for_each_drawn(struct flamegraph *out,
 			   void (*visit)(struct flamegraph *out, const struct flame *node,
 					 uint64_t start))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One page that needs nothing else: data that page_data.c packs, and the scripts of page/
- * that show it. A content security policy keeps the page from loading or sending anything.
+ * One self-contained page: the data that page_data.c packs, and the scripts of page/ that show it.
+ * A content security policy keeps the page from loading or sending anything.
  */
 #include <string.h>
 

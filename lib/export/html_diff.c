@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The page of two profiles: the data of both, and which functions of them are the same. */
+/* The page of two profiles: the data of both, and the pairs of equal functions. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@
 struct both {
 	const struct export_diff *diff;
 	struct extract *old_extract, *new_extract;
-	int64_t *match; /* by label of the old one: label of the new one, or PAGE_NO_FUNCTION */
+	int64_t *match; /* by label of the old profile: label of the new one, or PAGE_NO_FUNCTION */
 };
 
 /* Match the stacks with any weight in the metric, on either side. */
@@ -43,7 +43,7 @@ static void match_in(struct both *both, enum metric metric)
 	weights_free(new_weights);
 }
 
-/* Functions that have no time may have memory. */
+/* Functions without time may have memory. */
 static void match_functions(struct both *both)
 {
 	size_t nr = both->old_extract->expansion->nr_labels;
@@ -56,7 +56,7 @@ static void match_functions(struct both *both)
 	match_in(both, METRIC_SAMPLES);
 }
 
-/* From labels to numbers in the data of the new profile, which is written. */
+/* Convert labels to numbers in the data of the new profile, which is written already. */
 static void number_match(struct both *both, struct page_data *new_data)
 {
 	for (size_t i = 0; i < both->old_extract->expansion->nr_labels; i++) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Everything that the other formats are made of, as plain JSON tables for programs:
- * functions, frames (levels of inline chains), stacks (prefixes first) and, thread by
- * thread, samples of [end in ns, stack, weight, observations]. profc-export(1)
- * describes it; members may be added, none is taken away.
+ * The contents of all other formats, as plain JSON tables for programs: functions, frames (levels
+ * of inline chains), stacks (prefixes first) and, thread by thread, samples of [end in ns, stack,
+ * weight, observations]. profc-export(1) describes it; members may be added, none is removed.
  */
 #include "base/buf.h"
 #include "base/json.h"

@@ -24,7 +24,7 @@ static void append_line(struct asm_lines *lines, struct asm_line line)
 	lines->lines[lines->nr++] = line;
 }
 
-/* "prog.c:12  while (rounds--)", the text of the line being NULL if it is not known. */
+/* "prog.c:12  while (rounds--)"; the text of the line is NULL if unknown. */
 static void append_source(struct asm_lines *lines, const struct disassembly_line *position,
 			  const char *text)
 {

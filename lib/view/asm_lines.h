@@ -19,8 +19,8 @@ struct asm_lines {
 
 void asm_lines_release(struct asm_lines *lines);
 /*
- * Append those of a disassembly that was taken apart, which is borrowed. `source_line` gives the
- * text of a line of a source file, borrowed until its next call, or NULL where there is none.
+ * Append the lines of a parsed disassembly, which is borrowed. `source_line` returns the text of a
+ * line of a source file, borrowed until its next call, or NULL.
  */
 void asm_lines_append(struct asm_lines *lines, const struct disassembly *disassembly,
 		      const char *(*source_line)(void *context, const char *path, uint32_t line),

@@ -26,7 +26,7 @@ struct printer {
 	const struct view *view;
 	struct sink *sink;
 	struct unit unit;
-	uint32_t next_cost; /* of the function's: those before are printed */
+	uint32_t next_cost; /* the function's next cost to print */
 };
 
 static const struct tally *all(const struct printer *printer)
@@ -135,7 +135,7 @@ static struct tally take_costs(struct printer *printer, uint64_t end)
 	return sum;
 }
 
-/* Where the instruction after this line begins; beyond everything after the last one. */
+/* The address of the instruction after this line; beyond everything after the last one. */
 static uint64_t next_address(const struct asm_listing *listing, size_t line)
 {
 	while (++line < listing->nr_lines)

@@ -13,7 +13,7 @@ struct code;
 struct codes;
 struct sink;
 
-/* One line of a disassembly: an instruction, or the source line that those below come from. */
+/* One line of a disassembly: an instruction, or the source line of the instructions below. */
 struct asm_line {
 	bool is_source;
 	uint64_t address; /* of an instruction */
@@ -26,7 +26,7 @@ struct asm_listing {
 	const struct code *code;      /* borrowed, of codes */
 	const struct asm_line *lines; /* instructions by ascending address */
 	size_t nr_lines;	      /* 0: no disassembly, only the sampled addresses are shown */
-	size_t context; /* of lines without cost show only so many around the others */
+	size_t context; /* show only this many of the lines without cost around the others */
 };
 
 void asm_print_text(const struct asm_listing *listing, const struct view *view, struct sink *sink);

@@ -34,7 +34,7 @@ static const struct profile_thread *thread_of(const struct blame *blame,
 	return &blame_expansion(blame)->profile->threads[owner->thread];
 }
 
-/* More do not fit beside the rest, and more are not looked at for others of their name. */
+/* More names do not fit beside the rest; further owners are not searched for their names either. */
 #define NAMES_TOLD 3
 #define OWNERS_MAX 64
 
@@ -44,7 +44,7 @@ struct owners_of_name {
 	uint64_t weight;
 };
 
-/* Threads of one name are one to a reader: those of a pool have had it by turns. */
+/* Threads of one name are one to a reader: those of a pool have owned it in turn. */
 static size_t gather_names(const struct blame *blame, uint32_t number, struct owners_of_name *names)
 {
 	struct blame_owner owner;

@@ -12,12 +12,12 @@ struct json;
 
 /* "mutex", "cond" …; nothing for other objects than locks. */
 void append_lock_kind(struct buf *out, const struct blame *blame, uint32_t number);
-/* In which function threads wait. */
+/* The function in which threads wait. */
 void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t number,
 		       enum name_style style);
 /*
- * "worker 71%, main 29%": which threads had it, and of how much of the waiting; "worker? 71%" where
- * only its memory looks so.
+ * "worker 71%, main 29%": the owners, each with its share of the waiting; "worker? 71%" if only its
+ * memory suggests an owner.
  */
 void append_owners(struct buf *out, const struct blame *blame, uint32_t number);
 /* The function in which the first owner spent most of that time. */

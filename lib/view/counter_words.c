@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "view/number.h"
 
-/* Names as sampler/counters.c, or cmd/, sets them; the order is that of the tables. */
+/* Names as set by sampler/counters.c, or cmd/; the order is that of the tables. */
 static const struct counter_words known[] = {
 	{"unattributed_cpu_ns", COUNTER_LOSSES, "CPU time in bursts too short to sample", NULL},
 	{"unattributed_blocked_ns", COUNTER_LOSSES, "blocked time in sleeps that were not sampled",

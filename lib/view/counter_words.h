@@ -13,7 +13,7 @@ enum counter_group {
 	COUNTER_LOSSES,	      /* losses */
 	COUNTER_PERTURBATION, /* perturbation of the target */
 	COUNTER_COSTS,	      /* overhead of profc itself */
-	COUNTER_OTHER,	      /* of a later version, or of no interest by itself */
+	COUNTER_OTHER,	      /* from a later version, or of no interest by itself */
 	COUNTER_GROUP_COUNT,
 };
 

@@ -46,7 +46,7 @@ static size_t head_bytes(const char *text, size_t columns)
 	return at;
 }
 
-/* Where the tail of text begins that fits in so many columns. */
+/* The tail of text that fits in this many columns. */
 static const char *tail(const char *text, size_t columns)
 {
 	size_t width = text_columns(text);
@@ -70,7 +70,7 @@ size_t append_cut(struct buf *out, const char *text, size_t columns, enum cut cu
 		return 0;
 	if (cut == CUT_END)
 		head_columns = columns - 1;
-	else if (cut == CUT_MIDDLE) /* scopes come first: the last part matters more */
+	else if (cut == CUT_MIDDLE) /* scopes come first: the last part is more important */
 		head_columns = (columns - 1) / 3;
 	buf_append(out, text, head_bytes(text, head_columns));
 	buf_append_str(out, ELLIPSIS);

@@ -7,7 +7,7 @@
 
 struct buf;
 
-/* Which part of a text is dropped first. */
+/* The part of a text that is dropped first. */
 enum cut {
 	CUT_END,
 	CUT_MIDDLE, /* long names: both the scope and the last part matter */

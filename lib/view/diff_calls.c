@@ -133,7 +133,7 @@ static void print_left_out(const struct view *view, size_t nr_more, size_t nr_sa
 	buf_release(&text);
 }
 
-/* The headers of times say their unit if it was asked for. */
+/* The headers of times have the unit if the user chose one. */
 static void head_columns(const struct view *view, struct table_column *headed, char (*texts)[24])
 {
 	const char *unit = per_call_unit_name(view->unit);

@@ -12,7 +12,7 @@ struct view;
 /*
  * The exact counts of two profiles and their times per call, in a table with a line before it;
  * nothing if no function was counted in both. At most `limit` rows, 0: all; with `unchanged` also
- * of functions that were called as often and, but for chance, took as long.
+ * functions with as many calls and, within chance, the same time.
  */
 void diff_print_calls(const struct diff *diff, const struct view *view, size_t limit,
 		      bool unchanged, struct sink *sink);

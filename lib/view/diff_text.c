@@ -31,8 +31,7 @@ static bool is_shown(const struct diff_row *row, const struct diff_limits *limit
 	return limits->unsure || diff_row_is_sure(row);
 }
 
-/* ", 988 samples", ", 77 blocks recorded"; where those are all, many may be in one row of the file.
- */
+/* ", 988 samples", ", 77 blocks recorded"; if every block was recorded, many may share a row. */
 static void append_observed(struct buf *out, enum metric metric, const struct tally *total)
 {
 	buf_append_str(out, ", ");
@@ -163,7 +162,7 @@ static void add_number(struct table *table, enum style style, bool with_sign, do
 	table_add(table, style, text);
 }
 
-/* A side in the unit of the table, or as a share where shares are compared. */
+/* A side in the unit of the table, or as a share if shares are compared. */
 static void add_amount(struct table *table, const struct diff *diff, const struct diff_side *side,
 		       const struct tally *tally, const struct unit *unit)
 {

@@ -12,7 +12,7 @@ struct diff;
 struct diff_tree;
 struct sink;
 
-/* How much of a comparison is shown. */
+/* The part of a comparison to show. */
 struct diff_limits {
 	size_t rows; /* 0: all */
 	bool unsure; /* changes within sampling noise, too */
@@ -22,8 +22,8 @@ struct diff_limits {
 bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink);
 
 /*
- * That heading, then a row for each function, or whatever is compared; and where
- * both have counts, a table of those.
+ * That heading, then a row for each function or other compared thing; and if both have counts, a
+ * table of those.
  */
 void diff_print_text(const struct diff *diff, const struct view *view,
 		     const struct diff_limits *limits, struct sink *sink);

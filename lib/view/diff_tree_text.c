@@ -33,7 +33,7 @@ static const struct table_column columns[] = {
 
 struct pending {
 	uint32_t node;
-	size_t branches; /* where the tree has divided above it */
+	size_t branches; /* the number of branchings above it */
 };
 
 struct printer {

@@ -31,9 +31,9 @@ struct disassembly {
 };
 
 void disassembly_release(struct disassembly *disassembly);
-/* Take disassembly->output apart, in place. */
+/* Split disassembly->output into lines, in place. */
 void disassembly_parse(struct disassembly *disassembly);
-/* Has it any instruction? Once it has been taken apart. */
+/* Has it any instruction? Call this after disassembly_parse(). */
 bool disassembly_has_instructions(const struct disassembly *disassembly);
 
 #endif

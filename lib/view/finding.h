@@ -21,7 +21,7 @@ enum finding {
 void finding_append(struct buf *out, const struct view *view, enum finding finding,
 		    const char *what, const char *hint);
 
-/* The last line, of how many of each kind there were: "profiling works here, with 1 warning". */
+/* The last line, with the number of each kind: "profiling works here, with 1 warning". */
 void findings_append_sum(struct buf *out, const struct view *view,
 			 const unsigned int nr[FINDING_COUNT]);
 

@@ -28,9 +28,9 @@ struct cells {
 	const struct flat *flat;
 	const struct view *view;
 	struct unit unit, cpu_unit;
-	bool has_calls; /* is any of its rows counted? */
-	bool has_waits; /* has any of them a wait function? */
-	bool of_group;	/* with two keys: the row is one of flat.groups, or else it is below one */
+	bool has_calls; /* is any row counted? */
+	bool has_waits; /* has any row a wait function? */
+	bool of_group;	/* with two keys: the row is one of flat.groups, rather than below one */
 };
 
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
@@ -374,8 +374,10 @@ static enum style wait_pid_cell(struct buf *out, const struct cells *cells,
 		.header = (text), .flexible = true, .cut = (how), .min_columns = (min),            \
 		.share = (weight), .kept_columns = (kept)                                          \
 	}
-/* Columns that are dropped on a narrow terminal, in the order of their rank; totals beside calls
- * after them. */
+/*
+ * Ranks of columns: on a narrow terminal they are dropped in this order; totals beside calls after
+ * them.
+ */
 #define RANKS_OF_TOTALS 2
 #define SPARE_NUMBER(text, rank)                                                                   \
 	{                                                                                          \
@@ -601,7 +603,7 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 	}
 }
 
-/* The others say more of a row by its second key. */
+/* The other columns are about the second key. */
 static bool is_of_groups(const struct flat_column *column)
 {
 	return column->cell == self_cell || column->cell == self_percent_cell ||
@@ -688,7 +690,7 @@ static void print_left_out(const struct flat *flat, const struct view *view,
 
 #define GROUPS_SHOWN 20
 
-/* Each with at most `limit` rows below it; the number of rows that are not shown. */
+/* Add groups, each with at most `limit` rows below it. Returns the number of rows not shown. */
 static size_t add_groups(struct table *table, const struct chosen *chosen, struct cells *cells,
 			 size_t limit)
 {

@@ -11,8 +11,8 @@ struct flat;
 struct sink;
 
 /*
- * A flat table as text: the first `limit` rows, and if sorted by self only those that have some,
- * calls or a filter that asks for them (0: all), then how many are left out.
+ * A flat table as text: the first `limit` rows (0: all), then the number of those left out. If
+ * sorted by self, only rows with self, calls or a filter that names them.
  */
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);

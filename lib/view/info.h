@@ -9,8 +9,8 @@ struct sink;
 struct survey;
 
 /*
- * How a recording was made, and its quality: `profc info`. Command, time and totals first,
- * then stack quality, modules with the source of their symbols, losses, perturbation and overhead.
+ * The origin and quality of a recording: `profc info`. Command, time and totals first, then stack
+ * quality, modules with the source of their symbols, losses, perturbation and overhead.
  */
 void info_print_text(const struct profile *profile, const struct survey *survey,
 		     const struct view *view, struct sink *sink);

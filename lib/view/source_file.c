@@ -87,7 +87,7 @@ static bool has_parent(const char *path)
 	return false;
 }
 
-/* OLD=NEW: a path that begins with OLD begins with NEW instead, which is the user's choice. */
+/* OLD=NEW, chosen by the user: a path that begins with OLD begins with NEW instead. */
 static bool try_mapped(const char *recorded, const char *map, struct owner chooser,
 		       struct source_file_text *text)
 {

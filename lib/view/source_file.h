@@ -18,7 +18,7 @@ struct source_maps {
 
 /* The text of a source file, in lines. */
 struct source_file_text {
-	char *path;   /* where it was found, owned */
+	char *path;   /* its path, owned */
 	char *bytes;  /* owned; line ends are NUL */
 	char **lines; /* owned array into bytes; lines[i] is line i + 1 */
 	size_t nr_lines, cap_lines;

@@ -307,7 +307,9 @@ static void append_file_costs(struct buf *out, const struct listing *listing)
 
 #define SHORTEST_PATH 16
 
-/* The numbers are kept, in a line of their own where they must; of the path, its end. */
+/*
+ * The numbers are shown in full, on a line of their own if necessary; the path is cut to its end.
+ */
 static void print_file_heading(const struct columns *columns)
 {
 	const struct listing *listing = columns->listing;
@@ -333,9 +335,8 @@ static void print_file_heading(const struct columns *columns)
 }
 
 /*
- * The first line from `number` on that is to be shown; beyond the last if none is.
- * Not a step by step search: line numbers come from debug information and may be
- * anything.
+ * The first line from `number` on that is to be shown; beyond the last line if there is none. No
+ * linear search: line numbers come from debug information and may be anything.
  */
 static uint64_t next_shown(const struct listing *listing, uint64_t number)
 {
@@ -361,7 +362,7 @@ static uint64_t next_shown(const struct listing *listing, uint64_t number)
 	return lines[low].line > number + context ? lines[low].line - context : number;
 }
 
-/* A listing of more lines than this has its hottest ones named above it. */
+/* Longer listings list their hottest lines above. */
 #define LINES_AT_A_GLANCE 24
 #define HOTTEST_NAMED	  3
 
@@ -375,7 +376,7 @@ static bool is_longer_than_a_glance(const struct listing *listing, uint64_t last
 	return nr > LINES_AT_A_GLANCE;
 }
 
-/* The lines of most self, the most first; returns how many. */
+/* Find the lines with the most self, the most first; returns their number. */
 static size_t find_hottest(const struct listing *listing, uint64_t last,
 			   const struct source_line **hottest)
 {

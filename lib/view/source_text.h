@@ -21,8 +21,8 @@ struct listing {
 	const struct source_file *file; /* borrowed, of source */
 	const char *const *lines;	/* text[i] is line i + 1, raw; NULL: no source is at hand */
 	size_t nr_lines;
-	const char *path;     /* where they were read, borrowed; NULL: nowhere */
-	uint32_t first, last; /* the lines asked for; 1 and UINT32_MAX: all */
+	const char *path;     /* the file that was read, borrowed; NULL: none */
+	uint32_t first, last; /* the requested lines; 1 and UINT32_MAX: all */
 	/*
 	 * Show only this many of the lines without cost around each line with a cost; UINT32_MAX:
 	 * show all.
@@ -31,12 +31,12 @@ struct listing {
 };
 
 /*
- * A line of source, raw, escaped for a terminal and cut at its end to so many columns; with its
- * tabs as spaces, so that columns before it do not shift them.
+ * A line of source, raw, escaped for a terminal and cut at its end to `room` columns; tabs become
+ * spaces, so that columns before it do not shift them.
  */
 void append_source_line(struct buf *out, const char *text, size_t room);
 
-/* Where the text is not at hand, the lines that cost something are listed without it. */
+/* Without the text, only lines with a cost are listed. */
 void listing_print_text(const struct listing *listing, const struct view *view, struct sink *sink);
 
 /* The members "file", "read_from" and "lines", into an open object. */

@@ -10,22 +10,22 @@
 
 struct buf;
 
-/* In which unit times are shown. */
+/* The unit for times. */
 enum time_unit {
-	TIME_UNIT_AUTO, /* the one in which they read best */
+	TIME_UNIT_AUTO, /* the one that is easiest to read */
 	TIME_UNIT_NS,
 	TIME_UNIT_US,
 	TIME_UNIT_MS,
 	TIME_UNIT_S,
 };
 
-/* How text comes out: decided by the command, which alone knows the terminal. */
+/* The form of output, decided by the command, since only that knows the terminal. */
 struct view {
 	size_t columns;	       /* width to fill at most */
 	bool colour;	       /* with ANSI colours (ECMA-48 SGR) */
 	enum name_style names; /* of functions */
 	enum time_unit unit;
-	uint64_t rate_ns; /* not 0: the time of counts, which are shown per second */
+	uint64_t rate_ns; /* not 0: the time of counts, which are then shown per second */
 };
 
 enum style {

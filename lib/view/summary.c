@@ -122,7 +122,7 @@ static void append_amount(struct buf *out, const struct weights *weights)
 	escape_terminal(out, profile_str(profile_of(weights), profile_of(weights)->meta.within));
 }
 
-/* ": prog --fast", as much as is known. */
+/* ": prog --fast", as far as it is known. */
 static void append_title(struct buf *out, const struct profile *profile)
 {
 	struct buf title = {0};
@@ -135,8 +135,8 @@ static void append_title(struct buf *out, const struct profile *profile)
 }
 
 /*
- * "235 of 324 samples": those with any time of the metric that pass the filter, of all. Where
- * some samples have no CPU time, the text says so.
+ * "235 of 324 samples": those that pass the filter and have any time of the metric, of all samples.
+ * If some samples have no CPU time, the text says so.
  */
 static void append_time_samples(struct buf *out, const struct weights *weights)
 {
@@ -209,7 +209,7 @@ bool summary_append_split(struct buf *out, const struct profile *profile)
 /* Minimum width kept for the command, which matters more than the user/system split. */
 #define COMMAND_COLUMNS 24
 
-/* Up to the command. */
+/* The heading before the command. */
 static void append_heading(struct buf *text, const struct weights *weights, bool with_split)
 {
 	const struct profile *profile = profile_of(weights);
@@ -314,7 +314,7 @@ static void note_elided(const struct weights *weights, struct buf *note)
 		   stuff_of(weights));
 }
 
-/* Self weight of code without a name, by module. The caller frees it. */
+/* Self weight of nameless code, by module. The caller frees the array. */
 static struct tally *nameless_by_module(const struct weights *weights)
 {
 	const struct expansion *expansion = weights->selection->expansion;
@@ -384,7 +384,7 @@ static bool has_jit_names(const struct profile *profile)
 	return profile->nr_jit_names;
 }
 
-/* By module, the runtime that it is of. The caller frees it. */
+/* The runtime of each module. The caller frees the array. */
 static const struct runtime **runtimes_of_modules(const struct profile *profile)
 {
 	uint32_t nr = module_table_nr(profile->modules);
@@ -400,7 +400,7 @@ static const struct runtime **runtimes_of_modules(const struct profile *profile)
 	return runtimes;
 }
 
-/* By stack, the runtime that it is in, or that has called it. The caller frees it. */
+/* By stack, the runtime that it is in, or that called it. The caller frees the array. */
 static const struct runtime **runtimes_of_stacks(const struct profile *profile,
 						 const struct runtime *const *by_module)
 {
@@ -445,7 +445,7 @@ static struct tally time_of_runtime(const struct weights *weights,
 	return tally;
 }
 
-/* The one that most of the time is of, or NULL; by_module: those of the modules. */
+/* The runtime with the most time, or NULL; by_module: those of the modules. */
 static const struct runtime *main_runtime(const struct weights *weights,
 					  const struct runtime *const *by_module,
 					  struct tally *most)

@@ -57,7 +57,7 @@ void summary_append_unwatched(struct buf *note, const struct profile *profile);
 void summary_explain_nothing(struct err *err, const struct weights *weights, const char *input,
 			     const char *path);
 
-/* How much more may be of the metric, and why that is not known; false: nothing is. */
+/* Append how much more may belong to the metric, and why that is unknown; false: nothing does. */
 bool summary_append_unknown(struct buf *out, const struct weights *weights);
 
 /* Follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */

@@ -120,7 +120,7 @@ static size_t least_of(const struct table_column *column, enum squeeze squeeze)
 }
 
 /*
- * The flexible column that has most in proportion to its share, or NULL if all are at their
+ * The flexible column that is widest in proportion to its share, or NULL if all are at their
  * minimum.
  */
 static size_t *widest(const struct table *table, size_t *widths, enum squeeze squeeze)
@@ -142,7 +142,7 @@ static size_t *widest(const struct table *table, size_t *widths, enum squeeze sq
 	return found;
 }
 
-/* Take columns from the flexible ones, one by one, until the row fits. False if it cannot. */
+/* Narrow the flexible columns, one character at a time, until the row fits. False if it cannot. */
 static bool shrink(const struct table *table, size_t *widths, size_t columns, enum squeeze squeeze)
 {
 	size_t need = row_columns(table, widths);
@@ -174,7 +174,7 @@ static size_t next_to_drop(const struct table *table, const size_t *widths, bool
 	return found;
 }
 
-/* Leave out a column; those that are left may be as wide as they are by themselves again. */
+/* Leave out a column; then the others may have their natural widths again. */
 static bool drop_column(const struct table *table, const size_t *natural, size_t *widths,
 			bool names_only)
 {
@@ -190,8 +190,8 @@ static bool drop_column(const struct table *table, const size_t *natural, size_t
 }
 
 /*
- * First names are cut, then columns of names that can be left out go, then those of numbers, then
- * the rest is cut further.
+ * First names are cut, then optional columns of names are left out, then those of numbers, then the
+ * rest is cut further.
  */
 static void fit_widths(const struct table *table, const size_t *natural, size_t columns,
 		       size_t *widths)

@@ -18,12 +18,14 @@ struct sink;
  */
 struct table_column {
 	const char *header;
-	bool right;	    /* aligned, for numbers */
-	bool flexible;	    /* may be cut */
-	enum cut cut;	    /* of a flexible column */
-	size_t min_columns; /* of a flexible column: less is not worth showing beside others */
-	unsigned int drop;  /* left out where there is no room, the largest first; 0: never */
-	unsigned int share; /* of the room when it is short, against the other flexible ones */
+	bool right;    /* aligned, for numbers */
+	bool flexible; /* may be cut */
+	enum cut cut;  /* of a flexible column */
+	/* of a flexible column: it is not worth showing narrower beside others */
+	size_t min_columns;
+	/* order of leaving out if there is no room, the largest first; 0: never */
+	unsigned int drop;
+	unsigned int share; /* its share of scarce room, relative to other flexible columns */
 	/*
 	 * For the flexible column of the rows' subject: it is cut only after the other columns have
 	 * their least width, and it keeps this width while optional columns are shown.

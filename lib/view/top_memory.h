@@ -12,8 +12,8 @@ struct view;
 struct weights;
 
 /*
- * Print "live 12.3 MiB, allocated 3.59 GiB, 45.2 MiB/s, RSS 1.80 GiB (1.79 GiB at first)", in more
- * lines if need be: how it is at the end of the profile, the rate being that of the last window_ns.
+ * Print "live 12.3 MiB, allocated 3.59 GiB, 45.2 MiB/s, RSS 1.80 GiB (1.79 GiB at first)", on more
+ * lines if necessary: the state at the end of the profile; the rate is that of the last window_ns.
  * Nothing if memory was not recorded.
  */
 void top_print_memory(const struct profile *profile, uint64_t window_ns, const struct view *view,

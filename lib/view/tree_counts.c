@@ -25,11 +25,11 @@ static const struct table_column columns[] = {
 	{.header = "%", .right = true, .drop = 1},
 };
 
-/* A line still to be printed. */
+/* A line that is still to be printed. */
 struct pending {
 	uint32_t node;
 	size_t depth;	  /* of the line, from 0 */
-	uint32_t nr_rest; /* not 0: it sums up so many small children of node */
+	uint32_t nr_rest; /* not 0: it sums up this many small children of node */
 	struct tally rest;
 };
 

@@ -9,8 +9,8 @@ struct tree_limits;
 struct view;
 
 /*
- * A call tree as instrumenting profilers print it: a function a line, indented by its depth, how
- * often it was called and its time with all that it called.
+ * A call tree in the form of instrumenting profilers: one function per line, indented by its depth,
+ * with its number of calls and its time including callees.
  */
 void tree_print_counts(const struct tree *tree, const struct view *view,
 		       const struct tree_limits *limits, struct sink *sink);

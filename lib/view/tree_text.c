@@ -24,14 +24,14 @@
 #define BLANK	 "   "
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* A line still to be printed. */
+/* A line that is still to be printed. */
 struct pending {
 	uint32_t node;
 	uint32_t depth;	   /* calls below the root */
 	uint32_t branches; /* columns of branch art before it */
 	bool opens;	   /* the first line of a branch, not the next in a chain */
 	bool last;	   /* opens the last branch of its parent */
-	uint32_t nr_rest;  /* not 0: the line that sums up so many small children of node */
+	uint32_t nr_rest;  /* not 0: the line that sums up this many small children of node */
 };
 
 struct printer {
@@ -40,7 +40,7 @@ struct printer {
 	const struct tree_limits *limits;
 	struct sink *sink;
 	struct unit unit;
-	bool has_amounts; /* and intervals: else there are shares only */
+	bool has_amounts; /* amounts and intervals; else shares only */
 	struct pending *stack;
 	size_t nr_stack, cap_stack;
 	bool *continues; /* by branch column: more branches follow below */
@@ -129,7 +129,7 @@ static void append_art(struct buf *out, struct printer *printer, const struct pe
 		buf_append_str(out, line->last ? ELBOW : TEE);
 }
 
-/* Note for the lines that follow whether the branch of this line has others below it. */
+/* Note for later lines whether this line's branch has siblings below. */
 static void note_branch(struct printer *printer, const struct pending *line)
 {
 	while (printer->nr_continues <= line->branches) {
@@ -149,7 +149,7 @@ static void note_branch(struct printer *printer, const struct pending *line)
 /* Units of bytes are longer than those of time. */
 #define MEMORY_COLUMNS 10
 
-/* For art and a name; and where there are shares only, which leaves more. */
+/* Room for art and a name; and with shares only, which leaves more. */
 #define PATH_COLUMNS	   22
 #define LEAST_PATH_COLUMNS 10
 

@@ -13,11 +13,11 @@ struct sink;
 struct tree;
 struct tree_node;
 
-/* How much of a tree is shown. */
+/* The part of a tree to show. */
 struct tree_limits {
 	size_t max_depth;   /* calls below a root; 0: all */
 	double min_percent; /* nodes with less of the total are summed up in one line */
-	bool calls;	    /* with counts, and with nodes that are there for those alone */
+	bool calls;	    /* with counts, including nodes that have only these */
 };
 
 /*
@@ -30,7 +30,7 @@ void tree_print_text(const struct tree *tree, const struct view *view,
 
 /* Append " (× 20,001)" if it is folded, " (inlined)" if all copies of it are. */
 void tree_append_marks(struct buf *out, const struct tree_node *node);
-/* Append "1,204"; "(1,204)" if not of this place alone; nothing if they were not counted. */
+/* Append "1,204"; "(1,204)" if not of this place alone; nothing if not counted. */
 void tree_append_calls(struct buf *out, const struct tree_node *node);
 
 #endif
