@@ -38,9 +38,9 @@ static const struct signal_frame_layout layouts[] = {
 };
 
 #define FRAME_ALIGNMENT 16
-/* A handler's own frames are less than that in most cases; more is not searched. */
+/* A handler's own frames are mostly smaller than this; no more is searched. */
 #define FRAME_SEARCH_BYTES (32 * 1024)
-/* MINSIGSTKSZ, and more than anyone sets up. */
+/* MINSIGSTKSZ, and a size above all real ones. */
 #define SMALLEST_ALTERNATE 2048
 #define LARGEST_ALTERNATE  (UINT64_C(1) << 30)
 

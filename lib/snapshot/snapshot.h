@@ -8,11 +8,10 @@
 #include <sys/types.h>
 
 /*
- * One thread at one instant: registers, stack bytes, clocks and state, as plain
- * values. Filled by target while the thread is held (or without holding it);
- * everything that reads it afterwards needs no live thread. The bytes of a
- * snapshot may come from another machine than the one that reads them, hence
- * the architecture is a value and not an #ifdef.
+ * One thread at one instant: registers, stack bytes, clocks and state, as plain values. It is
+ * filled during a ptrace-stop of the thread (or without one); its readers need no live thread. The
+ * bytes of a snapshot may come from another machine, so the architecture is a value and not an
+ * #ifdef.
  */
 
 enum arch {
@@ -26,7 +25,7 @@ enum arch arch_native(void);
  * Registers by DWARF number (psABI x86-64 fig. 3.36; AADWARF64 table 4-1).
  * x86_64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 rip.
  * aarch64: 0-30 x0-x30, 31 sp, 32 pc (libunwind's number for it).
- * A register whose bit in `known` is clear has no value: it is never guessed.
+ * A register with a clear bit in `known` has no value: it is never guessed.
  */
 #define REGS_MAX 33
 
@@ -48,8 +47,7 @@ const struct arch_regs *arch_regs(enum arch arch);
 bool regs_get(const struct regs *regs, unsigned int reg, uint64_t *value);
 void regs_set(struct regs *regs, unsigned int reg, uint64_t value);
 
-/* What the scheduler was doing with the thread, from the state letter of /proc (proc_pid_stat(5)).
- */
+/* The scheduler's state of the thread, from the state letter of /proc (proc_pid_stat(5)). */
 enum thread_state {
 	THREAD_STATE_RUNNING,  /* on a CPU, or runnable: R */
 	THREAD_STATE_SLEEPING, /* interruptible: S */
@@ -76,11 +74,12 @@ struct snapshot {
 	uint64_t time_ns;	  /* CLOCK_MONOTONIC when the registers were taken */
 	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
 	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */
-	struct regs regs;	  /* none known: of a 32-bit program, which has others */
-	uint64_t first_sp;	  /* where the program began, on its main thread; 0: not known */
-	uint64_t thread_pointer;  /* of the C library; 0: not known */
-	bool is_worker;		  /* a thread of the kernel's for the process: no registers */
-	bool is_withheld;	  /* the stack is in a file of others: nothing is read of it */
+	struct regs regs;	  /* none known for a 32-bit program, which has others */
+	/* at the start of the program, for its main thread; 0: not known */
+	uint64_t first_sp;
+	uint64_t thread_pointer; /* of the C library; 0: not known */
+	bool is_worker;		 /* a thread of the kernel's for the process: no registers */
+	bool is_withheld; /* the stack is in a file that a process or host serves: not read */
 	unsigned int nr_regions;
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
 	uint8_t *bytes;					   /* owned; all regions back to back */
@@ -92,12 +91,12 @@ void snapshot_release(struct snapshot *snapshot);
 void snapshot_clear(struct snapshot *snapshot);
 /* Forget all stack bytes, keep the rest. */
 void snapshot_drop_regions(struct snapshot *snapshot);
-/* Make one equal another, in the room that it has if that is large enough. */
+/* Copy `snapshot`, into the room that `copy` has if that is large enough. */
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 /*
- * Room for a region of nr_bytes starting at `start`; returns where to put its
- * bytes, or NULL when SNAPSHOT_REGIONS_MAX regions are there already. A region
- * that continues the last one extends it.
+ * Make room for a region of nr_bytes starting at `start`; returns the place for its bytes, or NULL
+ * when there are SNAPSHOT_REGIONS_MAX regions already. A region that continues the last one extends
+ * it.
  */
 uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */

@@ -27,7 +27,7 @@ struct stack_trie *stack_trie_new(void)
 
 	ARRAY_GROW(trie->nodes, trie->nr_nodes, trie->cap_nodes);
 	trie->nodes[trie->nr_nodes++] = (struct node){.parent = STACK_EMPTY};
-	trie->nr_indexed = 1; /* the empty stack is no child of another */
+	trie->nr_indexed = 1; /* the empty stack is not a child */
 	return trie;
 }
 

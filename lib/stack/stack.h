@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Interned stacks. A stack is (parent stack, frame): the parent is the caller's
- * side, so the trie hangs from the roots of the program and a stack's own frame
- * is its leaf. Parents always have smaller ids than their children: any pass
- * over all stacks is a linear scan. Stack 0 is the empty stack, its own parent.
+ * Interned stacks. A stack is (parent stack, frame): the parent is the stack of the callers, so the
+ * trie begins at the roots of the program and a stack's own frame is its leaf. Parents always have
+ * smaller ids than their children: any pass over all stacks is a linear scan. Stack 0 is the empty
+ * stack, its own parent.
  */
 struct frame_id {
 	uint32_t v;
@@ -37,6 +37,6 @@ struct stack_id stack_trie_append(struct stack_trie *trie, struct stack_id paren
 struct frame_id stack_trie_frame(const struct stack_trie *trie, struct stack_id stack);
 struct stack_id stack_trie_parent(const struct stack_trie *trie, struct stack_id stack);
 uint32_t stack_trie_depth(const struct stack_trie *trie, struct stack_id stack);
-uint32_t stack_trie_nr(const struct stack_trie *trie); /* the empty one included */
+uint32_t stack_trie_nr(const struct stack_trie *trie); /* including the empty one */
 
 #endif

@@ -15,7 +15,7 @@ enum stack_end {
 	STACK_END_NO_FILE = 3,	   /* the module's file could not be read */
 	STACK_END_BAD_CFI = 4,	   /* unwind information that contradicts itself */
 	STACK_END_BAD_MEMORY = 5,  /* a saved register outside everything that was copied */
-	STACK_END_UNKNOWN_REG = 6, /* needs a register whose value is unknown */
+	STACK_END_UNKNOWN_REG = 6, /* needs a register with an unknown value */
 	STACK_END_DEPTH_LIMIT = 7, /* --max-depth: both ends are kept, the middle is elided */
 	STACK_END_LOOP = 8,	   /* the frames stopped climbing the stack */
 	STACK_END_NOT_TAKEN = 9,   /* no stack was taken: the thread could not be sampled */
@@ -33,7 +33,7 @@ enum stack_end {
 };
 
 /*
- * Does the stack reach a proved root? One limited by --max-depth does: only its middle is
+ * Does the stack reach a proved root? A stack limited by --max-depth does: only its middle is
  * elided.
  */
 bool stack_end_is_complete(enum stack_end end);

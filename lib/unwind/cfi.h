@@ -49,7 +49,7 @@ bool cfi_section_next(const struct cfi_section *section, uint64_t *offset, struc
 /* All FDEs of a section by address, for one without a search table. `index` is empty. */
 void cfi_index_build(struct elf_ranges *index, const struct cfi_section *section);
 
-/* Is there a search table in the encoding that all linkers write, as long as it says? */
+/* Is there a search table of the stated size, in the encoding that all linkers write? */
 bool cfi_hdr_is_usable(const struct elf_bytes *hdr);
 /* The offset in .eh_frame of the last FDE that begins at or before address. */
 bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
@@ -58,7 +58,7 @@ bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame,
 /* The rule of the instructions for one register, or the CFA. */
 enum cfi_rule_kind {
 	CFI_RULE_SAME,	     /* never mentioned, or DW_CFA_same_value */
-	CFI_RULE_UNDEFINED,  /* not recoverable; for the return address: no caller */
+	CFI_RULE_UNDEFINED,  /* never mentioned, or DW_CFA_same_value */
 	CFI_RULE_OFFSET,     /* saved at CFA + offset */
 	CFI_RULE_VAL_OFFSET, /* is CFA + offset */
 	CFI_RULE_REGISTER,   /* in register `reg`; of the CFA: reg + offset */

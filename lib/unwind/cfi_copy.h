@@ -17,7 +17,7 @@
 void cfi_copy_debug_frame(const struct cfi_section *section, uint64_t bias, uint64_t out_at,
 			  struct buf *out, struct buf *table);
 
-/* How many bytes that will take at most. */
+/* An upper bound on the bytes that takes. */
 uint64_t cfi_copy_max_bytes(const struct cfi_section *section);
 
 #endif

@@ -137,7 +137,7 @@ static uint64_t read_u16(struct cursor *at)
 	return low | (uint64_t)cursor_byte(at) << 8;
 }
 
-/* Instructions that say where the following rules begin to hold. */
+/* Instructions that set the location from which the following rules hold. */
 static bool execute_location(struct machine *machine, uint8_t op)
 {
 	struct cursor *at = &machine->at;

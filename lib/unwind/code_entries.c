@@ -9,7 +9,7 @@
 #include "elf/elf_image.h"
 #include "unwind/row.h"
 
-/* How much of a segment is searched. */
+/* Bound on the searched bytes of a segment. */
 #define BYTES_MAX    (UINT64_C(64) << 20)
 #define WINDOW_BYTES (64 * 1024)
 

@@ -10,9 +10,9 @@ struct code_reader;
 struct elf_image;
 
 /*
- * Where an image's own code calls, or takes the address of code, and where its data points
- * into code: most of its functions begin at such a place, also where no symbol and no CFI says
- * so. Some are not entries: bytes may resemble a call. Zero-initialised is ready.
+ * Addresses that an image's own code calls or takes, and that its data points to: most of its
+ * functions begin there, even those without symbol and CFI. Some are not entries: bytes may
+ * resemble a call. Zero-initialised is ready.
  */
 struct code_entries {
 	uint64_t *at; /* owned; sorted, each once */
@@ -23,8 +23,8 @@ struct code_entries {
 void code_entries_release(struct code_entries *entries);
 
 /*
- * The last entry at or before *address, which it moves to; false if there is none. All
- * of the file is gone through on the first call, some milliseconds for each megabyte.
+ * Move *address to the last entry at or before it; false if there is none. The first call searches
+ * the whole file, some milliseconds for each megabyte.
  */
 bool code_entries_before(struct code_entries *entries, const struct code_reader *reader,
 			 const struct elf_image *image, uint64_t *address);

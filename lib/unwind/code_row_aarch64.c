@@ -36,7 +36,7 @@ struct value {
 struct state {
 	uint64_t pc;
 	struct value sp, fp, lr;
-	/* Where, from the first stack pointer, the first of them were stored. */
+	/* The offsets from the first stack pointer at which the first fp and lr were stored. */
 	bool fp_is_stored, lr_is_stored;
 	int64_t fp_slot, lr_slot;
 };
@@ -172,7 +172,7 @@ static bool is_at_goal(const struct search *search, const struct state *state,
 	return instruction->effect == A64_EFFECT_RETURN || instruction->effect == A64_EFFECT_LEAVE;
 }
 
-/* Follow one way to the goal, or to its end. */
+/* Follow one path to the goal, or to its end. */
 static void follow(struct search *search, struct state state)
 {
 	struct a64_instruction instruction;
@@ -269,7 +269,7 @@ static void put_fp(struct row *row, int64_t from_cfa)
 
 /*
  * Before the return the stack pointer is the CFA. A value loaded from below the current stack
- * pointer would have been stored on the way, which is checked here.
+ * pointer would have to be stored on the path; this is checked here.
  */
 static struct row row_by_return(const struct state *at)
 {
@@ -291,7 +291,7 @@ static struct row row_by_return(const struct state *at)
 	return row;
 }
 
-/* stp x16, x30, [sp, #-16]!, by which a PLT's first entry begins, and how long it is then. */
+/* stp x16, x30, [sp, #-16]!, the start of a PLT's first entry, and that entry's length. */
 #define PLT_PUSH	 0xa9bf7bf0
 #define PLT_INSTRUCTIONS 5
 #define PLT_PUSHED	 16

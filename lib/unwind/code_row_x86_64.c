@@ -65,7 +65,7 @@ static bool is_unused(struct way_place place)
 	return place.base == BASE_RSP && place.offset < 0;
 }
 
-/* The way saves rbp and restores it: it is as it will be. */
+/* The path saves rbp and restores it, so it stays the same. */
 static bool is_yet_to_be_saved(const struct way_state *at)
 {
 	return at->rbp_kind == RBP_FROM_MEMORY && is_unused(at->rbp) &&
@@ -83,7 +83,7 @@ static struct row row_by_return(const struct way_state *at)
 		return row_of_kind(ROW_NO_CFI);
 	row.fp =
 		at->rbp_kind == RBP_AS_IT_WAS || is_yet_to_be_saved(at) ? ROW_FP_SAME : ROW_FP_LOST;
-	/* Both are seen from the same register, or the frame pointer cannot be placed. */
+	/* Both are relative to the same register; otherwise the frame pointer cannot be placed. */
 	if (at->rbp_kind == RBP_FROM_MEMORY && at->rbp.base == at->rsp.base && !is_unused(at->rbp))
 		rbp_at(&row, at->rbp.offset - (cfa_offset + 8));
 	return row;
@@ -150,8 +150,8 @@ static bool keeps_fp(const struct elf_image *image, const struct code_at *at)
 }
 
 /*
- * Does the way to the return load another stack pointer, as code that switches stacks does? Or does
- * none return, but one load another (makecontext(3)'s __start_context)?
+ * Does the path to the return load another stack pointer, as code that switches stacks does? Or
+ * does no path return, but one load another (makecontext(3)'s __start_context)?
  */
 static bool switches_stack(const struct elf_image *image, const struct code_at *at)
 {
@@ -160,7 +160,7 @@ static bool switches_stack(const struct elf_image *image, const struct code_at *
 	return search_return(image, at, &found) != WAY_OPEN && found.is_switched;
 }
 
-/* Did the way from the entry load another stack pointer? */
+/* Did the path from the entry load another stack pointer? */
 static bool switched_stack(const struct elf_image *image, uint64_t entry, uint64_t pc)
 {
 	struct way_state found;
@@ -220,7 +220,7 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 	return ROW_CALL_NONE;
 }
 
-/* push %rbp; sub $…, %rsp: how HotSpot's compilers make a frame, without frame pointers. */
+/* push %rbp; sub $…, %rsp: the frames of HotSpot's compilers, without frame pointers. */
 static bool is_prologue(const uint8_t *code)
 {
 	return code[0] == 0x55 && code[1] == 0x48 && (code[2] == 0x83 || code[2] == 0x81) &&

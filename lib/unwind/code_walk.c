@@ -10,7 +10,7 @@
 #include "unwind/code_entries.h"
 #include "unwind/unwind_priv.h"
 
-/* How far up the stack a return address is searched, and how far its function may reach. */
+/* Bounds on the search for a return address up the stack, and on the length of its function. */
 #define WORDS_SEARCHED	   512
 #define FUNCTION_BYTES_MAX (UINT64_C(1) << 18)
 
@@ -129,8 +129,8 @@ bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
 }
 
 /*
- * Search the stack for the return address of a direct call to a function that
- * comes by pc with its frame as deep as the word lies.
+ * Search the stack for the return address of a direct call to a function that reaches pc with a
+ * frame of the size that the word's position implies.
  */
 static struct row row_by_search(const struct unwind_arch *arch, const struct walk *walk,
 				const struct code_frame *frame, uint64_t sp)
@@ -156,7 +156,10 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 	return row_of_kind(ROW_NO_CFI);
 }
 
-/* The entry by the symbol table: for a caller, of the call and not of the instruction after it. */
+/*
+ * The entry by the symbol table: for a caller, that of the call and not of the instruction after
+ * it.
+ */
 static struct row row_by_symbol(const struct unwind_arch *arch, const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
@@ -331,7 +334,7 @@ bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk
 	return false;
 }
 
-/* How far before a frame its method may be entered. */
+/* A method's entry is at most this far before a frame in it. */
 #define JIT_BYTES_BEFORE (16 * 1024)
 
 struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *walk,
@@ -385,7 +388,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 	walk_work_add(walk, 2 * WALK_WORK_OF_CODE);
 	if (prove(arch, walk, frame, &forward) == PROOF_CALL)
 		return forward;
-	/* A call that never returns may have led the way forward into another function. */
+	/* A call that never returns may have led the forward path into another function. */
 	entered = row_by_symbol(arch, frame);
 	if (prove(arch, walk, frame, &entered) == PROOF_CALL)
 		return entered;
@@ -404,7 +407,7 @@ struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk
 	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;
 }
 
-/* int3, as Go's linker and LLD put between functions; such code is never run. */
+/* int3, which Go's linker and LLD put between functions; such code is never run. */
 #define PADDING	       0xcc
 #define ENTRY_ALIGN    UINT64_C(16)
 #define SHORT_FUNCTION 512 /* functions that switch stacks are shorter */

@@ -9,19 +9,19 @@ struct code_entries;
 struct mapping;
 struct walk;
 
-/* A frame in code without CFI, whose row comes from the code itself. */
+/* A frame in code without CFI: its row comes from the code itself. */
 struct code_frame {
 	const struct mapping *mapping;
 	struct elf_image *image;
 	uint64_t pc;
 	bool is_exact;
 	const struct regs *regs;
-	struct code_entries *entries; /* of the image, or NULL: not to be searched */
+	struct code_entries *entries; /* of the image, or NULL: do not search them */
 };
 
 /*
- * The row that the code gives, proved on the stack at hand: where it says the
- * return address is, there is one, or 0 (is_unproved). ROW_NO_CFI if the code cannot be followed.
+ * The row derived from the code, proved on the stack at hand: it has a return address where the row
+ * says, or 0 (is_unproved). ROW_NO_CFI if the code cannot be followed.
  */
 struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame);
@@ -58,7 +58,7 @@ struct code_host {
 bool code_walk_next_host(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, struct code_host *host);
 
-/* A frame's place in the image's code, with the end of its function where a symbol says it. */
+/* A frame's place in the image's code, with the end of its function if a symbol has it. */
 struct code_at code_walk_at(const struct code_frame *frame);
 
 /* May pc, an address of the target, be a return address: is it after a call? */
@@ -75,11 +75,11 @@ bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk 
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
 
-/* Does it lead to none, where that can be read? */
+/* Does the row lead to no return address, where that can be read? */
 bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,
 			 const struct code_frame *frame, const struct row *row);
 
-/* Does it seem to lead to none: to an address that is not code, or not mapped? */
+/* Does the row seem to lead to none: to an address that is not code, or not mapped? */
 bool code_walk_contradicts(const struct walk *walk, const struct code_frame *frame,
 			   const struct row *row);
 /* Does a row lead to a return address, or to 0 as at the start of a stack, so that it is neither
@@ -88,8 +88,8 @@ bool code_walk_may_hold(const struct unwind_arch *arch, const struct walk *walk,
 			const struct code_frame *frame, const struct row *row);
 
 /*
- * Has the function that calls here left the stack it was entered on (Go's mcall and
- * morestack)? Without CFI and symbols its entry is known by the padding before it.
+ * Has the function that calls here left the stack it was entered on (Go's mcall and morestack)?
+ * Without CFI and symbols the padding before it shows its entry.
  */
 bool code_walk_is_on_other_stack(const struct unwind_arch *arch, const struct code_frame *frame);
 

@@ -10,7 +10,7 @@
 #define BRANCHES_MAX 512
 #define WINDOW_BYTES 512
 
-/* A place in short: frames larger than an int32_t can say differ from none. */
+/* A place in short: frames larger than an int32_t count as none. */
 struct short_place {
 	int32_t offset;
 	uint8_t base; /* enum way_base */
@@ -30,8 +30,8 @@ struct visits {
 
 struct search {
 	const struct elf_image *image;
-	uint64_t goal;		      /* an address to come by; 0: a return */
-	uint64_t function_end;	      /* of the function that it begins in; 0: not known */
+	uint64_t goal;		      /* an address to reach; 0: a return */
+	uint64_t function_end;	      /* of the function where it begins; 0: not known */
 	uint64_t entry;		      /* where it begins */
 	uint8_t window[WINDOW_BYTES]; /* code at window_start */
 	uint64_t window_start;
@@ -40,9 +40,9 @@ struct search {
 	size_t nr_branches;
 	struct visits visited;
 	size_t nr_instructions;
-	bool is_open; /* some way could not be followed */
+	bool is_open; /* some path could not be followed */
 	bool is_found;
-	bool has_switched; /* on some way, other than to the goal */
+	bool has_switched; /* on some path, other than to the goal */
 	struct way_state found;
 };
 
@@ -105,7 +105,7 @@ static void forget_copy(struct way_state *state, const struct code_instruction *
 	state->restored = (uint16_t)((state->restored & ~written) | instruction->restored);
 }
 
-/* rsp is as it was when it was copied; else a move may be from any stack, arithmetic is not. */
+/* rsp has not changed since it was copied; else a move may be from any stack, arithmetic is not. */
 static void take_copy(struct way_state *state, const struct code_instruction *instruction)
 {
 	if (state->has_copy && state->copy_reg == instruction->reg) {
@@ -198,7 +198,7 @@ static void keep_branch(struct search *search, const struct way_state *state, ui
 	search->branches[search->nr_branches++].pc = target;
 }
 
-/* Is this the end of the way to a return? */
+/* Does the path to a return end here? */
 static bool is_return(struct search *search, const struct way_state *state,
 		      const struct code_instruction *instruction, bool after_got_push)
 {
@@ -299,7 +299,7 @@ static bool is_dead_end(const struct search *search, const struct way_state *sta
 	return after_call && search->function_end && state->pc == search->function_end;
 }
 
-/* Follow one way, to a return or until it comes to the goal. */
+/* Follow one path, to a return or until it reaches the goal. */
 static void follow(struct search *search, struct way_state state, bool after_call)
 {
 	bool after_got_push = false;
@@ -315,7 +315,7 @@ static void follow(struct search *search, struct way_state state, bool after_cal
 		if (is_dead_end(search, &state, after_call) || !is_new(search, &state))
 			return;
 		search->is_open |= !fetch(search, state.pc, &instruction);
-		/* Padding follows a call only if that does not return and ends the function. */
+		/* Padding follows a call only if the call does not return and ends the function. */
 		search->is_open |= after_call && instruction.is_padding;
 		if (search->is_open)
 			return;

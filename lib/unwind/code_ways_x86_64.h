@@ -12,7 +12,7 @@ struct elf_image;
  * another, or to a return. No condition is evaluated: each branch is followed either way.
  */
 
-/* An address on the stack, seen from the registers with which a search began. */
+/* An address on the stack, relative to the registers at the start of a search. */
 enum way_base {
 	BASE_RSP,
 	BASE_RBP,
@@ -48,8 +48,8 @@ struct way_state {
 
 enum way_end {
 	WAY_FOUND,
-	WAY_OPEN,   /* not found, but some way could not be followed to its end */
-	WAY_CLOSED, /* every way runs in a circle or halts: nothing ever comes by there */
+	WAY_OPEN,   /* not found, but some path could not be followed to its end */
+	WAY_CLOSED, /* every path loops or halts: none reaches the goal */
 };
 
 /* The start and the limits of a search. */
@@ -61,8 +61,8 @@ struct way {
 };
 
 /*
- * A PLT's first entry pushes a word of its own onto the one that the entry
- * before it pushed, and goes to the resolver with both.
+ * A PLT's first entry pushes a word of its own onto the word that the entry before it pushed, and
+ * jumps to the resolver with both.
  */
 #define PLT_PUSHED 16
 

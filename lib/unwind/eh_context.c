@@ -13,7 +13,7 @@ static bool read_at(const struct walk *walk, uint64_t base, int64_t offset, uint
 	return walk_read(walk, base + (uint64_t)offset, value);
 }
 
-/* Is `at` where a context keeps the pointer to a return address, which the CFA follows? */
+/* Is `at` a context's pointer to a return address, followed by the CFA? */
 static bool is_context(const struct walk *walk, const struct eh_layout *layout, uint64_t at,
 		       uint64_t *cfa)
 {

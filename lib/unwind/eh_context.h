@@ -35,8 +35,8 @@ struct eh_frame {
 };
 
 /*
- * Search the frame for its structs _Unwind_Context: that of itself, and those of the frames that
- * the exception may go to. False if it has not begun to unwind.
+ * Search the frame for its structs _Unwind_Context: its own, and those of the frames that the
+ * exception may go to. False if it has not begun to unwind.
  */
 bool eh_context_find(const struct walk *walk, const struct eh_layout *layout,
 		     const struct eh_frame *frame, struct eh_notes *notes);

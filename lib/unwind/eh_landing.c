@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the call whose exceptions land at an address. */
+/* Finds the call from which exceptions land at an address. */
 #include "unwind/eh_landing.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static bool is_another_function(const struct eh_landing *landing, uint64_t targe
 					  stood.start, stood.end);
 }
 
-/* All calls of a call site, and those of them that may have called the callee. */
+/* Add all calls of a call site to `all`, and those that may have called the callee to `fitting`. */
 static void search_site(const struct eh_landing *landing, const struct eh_call_site *site,
 			struct calls *all, struct calls *fitting)
 {

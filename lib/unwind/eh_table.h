@@ -10,10 +10,10 @@
 #include "unwind/cfi.h"
 
 /*
- * The table by which a function's exceptions find their handlers (the LSDA that its
- * FDE points to): written alike by gcc, LLVM and rustc for C++, Rust, D, Ada and Go
- * (except.c of gcc; "Exception Handling ABI for Itanium", level II). All addresses are
- * ELF virtual addresses, and everything read is bounded.
+ * The table by which a function's exceptions find their handlers (the LSDA that its FDE points to):
+ * gcc, LLVM and rustc write the same form for C++, Rust, D, Ada and Go (except.c of gcc; "Exception
+ * Handling ABI for Itanium", level II). All addresses are ELF virtual addresses, and everything
+ * read is bounded.
  */
 struct eh_table {
 	struct cfi_section bytes;

@@ -34,7 +34,7 @@ void hot_rows_release(struct hot_rows *hot)
 	*hot = (struct hot_rows){0};
 }
 
-/* The slot of a key, or a free one, else the older of the line. */
+/* The slot of a key, or a free one, else the older one of the line. */
 static struct hot_row *place_of(struct hot_rows *hot, uint64_t key)
 {
 	struct hot_row *line = hot_rows_line(hot, key);

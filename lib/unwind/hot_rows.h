@@ -12,10 +12,10 @@
 struct unwind_frame;
 
 /*
- * By pc in the target: the address in its module and the step to the caller, in half a
- * cache line, which avoids the search for the mapping. The common kind of row is stored
- * in full; of others, only that there is one. Entries may be dropped at any time: the row
- * cache and the space have the same information.
+ * By pc in the target: the address in its module and the step to the caller, in half a cache line,
+ * which avoids the search for the mapping. The common kind of row is stored in full; for other
+ * kinds, only their existence. Entries may be dropped at any time: the row cache and the space have
+ * the same information.
  */
 enum hot_flags {
 	HOT_IS_STEP = 1, /* CFA = sp or fp + cfa_offset, the return address just below */
@@ -38,8 +38,8 @@ struct hot_row {
 _Static_assert(sizeof(struct hot_row) == 32, "two share a cache line");
 
 struct hot_rows {
-	struct hot_row *slots; /* owned; a key has two places, side by side: a line */
-	unsigned int shift;    /* of the hash; 64 - log2 of how many lines there are */
+	struct hot_row *slots; /* owned; a key has two adjacent places: a line */
+	unsigned int shift;    /* of the hash; 64 - log2 of the number of lines */
 	size_t nr_used;
 };
 

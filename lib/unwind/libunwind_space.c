@@ -17,7 +17,10 @@
 #include "unwind/cfi.h"
 #include "unwind/cfi_copy.h"
 
-/* Exported by libunwind since 1.1, declared in none of its headers; perf and others use it so. */
+/*
+ * Exported by libunwind since 1.1, but declared in none of its headers; perf and others use it like
+ * this.
+ */
 #define search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 			       unw_proc_info_t *pi, int need_unwind_info, void *arg);
@@ -27,12 +30,12 @@ struct cfi_range {
 	struct elf_image *image;
 	uint64_t bias;
 	/*
-	 * The search table of a module that has none, as static programs have: laid out
-	 * as in .eh_frame_hdr, at an address that no process can have.
+	 * The search table of a module that has none, such as static programs: laid out as in
+	 * .eh_frame_hdr, at an address that no process can have.
 	 */
 	struct buf table;
 	uint64_t table_at;
-	/* Its .debug_frame, made into an .eh_frame with a table; read when first asked for. */
+	/* Its .debug_frame, converted to an .eh_frame with a table on first use. */
 	bool has_copied;
 	struct buf copy, copy_table;
 	uint64_t copy_at, copy_table_at;

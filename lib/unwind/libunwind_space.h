@@ -16,7 +16,7 @@ struct access {
 	const struct walk *walk;
 	struct known_space *known; /* borrowed of the libunwind_spaces; set by access_begin() */
 	bool has_info;		   /* the last pc it asked about has unwind information */
-	uint64_t missing_address;  /* the last word it could not be given */
+	uint64_t missing_address;  /* the last word that could not be read */
 };
 
 /*

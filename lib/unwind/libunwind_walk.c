@@ -5,7 +5,7 @@
 #include "unwind/libunwind_follow.h"
 #include "unwind/row.h"
 
-/* Code without unwind information: is it for want of the file, of a mapping, or of the section? */
+/* Code without unwind information: is the file missing, the mapping, or the section? */
 static enum stack_end end_without_info(const struct walk *walk, uint64_t pc)
 {
 	const struct mapping *mapping = space_find(walk->space, pc);
@@ -50,7 +50,7 @@ static bool is_trampoline(const struct access *access, const struct unwind_arch 
 	       arch->is_sigreturn((const uint8_t *)code, sizeof(code));
 }
 
-/* Are those known without which there is no frame? */
+/* Are the registers known that every frame needs? */
 static bool is_complete(const struct regs *regs, const struct arch_regs *arch)
 {
 	return regs->known >> arch->pc & regs->known >> arch->sp & 1;
@@ -146,7 +146,7 @@ static void go_on(struct libunwind_follower *follower)
 		follower->state = LIBUNWIND_LOST;
 }
 
-/* Is libunwind at the frame that is `index` steps from the leaf, by its own way? */
+/* Is libunwind, following its own steps, at the frame that is `index` steps from the leaf? */
 static bool follow_to(struct libunwind_follower *follower, size_t index)
 {
 	if (follower->state == LIBUNWIND_NOT_BEGUN) {

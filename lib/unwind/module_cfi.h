@@ -14,21 +14,21 @@ struct elf_image;
  */
 struct module_cfi {
 	struct elf_image *image; /* borrowed, as is the next */
-	uint64_t *work;		 /* bytes of instructions that were executed, added up */
+	uint64_t *work;		 /* sum of the executed bytes of instructions */
 	struct cfi_section eh_frame, debug_frame;
 	struct elf_bytes eh_frame_hdr; /* empty if it is of no use */
 	struct elf_ranges eh_index, debug_index;
 	bool eh_indexed, debug_indexed;
-	struct code_entries entries; /* for code that nothing covers */
+	struct code_entries entries; /* for code without CFI */
 };
 
 void module_cfi_init(struct module_cfi *cfi, struct elf_image *image, uint64_t *work);
 void module_cfi_release(struct module_cfi *cfi);
 
 /*
- * The row for the frame that is in `lookup`, from .eh_frame or .debug_frame;
- * ROW_NO_CFI if neither covers it. `pc` is the first instruction not executed
- * yet: signal trampolines are known by their code.
+ * The row for the frame that is in `lookup`, from .eh_frame or .debug_frame; ROW_NO_CFI if neither
+ * covers it. `pc` is the next instruction to execute: signal trampolines are recognised by their
+ * code.
  */
 struct row module_cfi_row(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 			  uint64_t pc);
@@ -38,8 +38,8 @@ bool module_cfi_is_trampoline(const struct module_cfi *cfi, const struct unwind_
 			      uint64_t pc);
 
 /*
- * Where code that no FDE covers may begin: the end of the last one that begins before
- * `address`. False if that covers it, or nothing is before.
+ * The possible start of code that no FDE covers: the end of the last FDE that begins before
+ * `address`. False if that covers it, or none is before.
  */
 bool module_cfi_gap(struct module_cfi *cfi, uint64_t address, uint64_t *start);
 
@@ -47,9 +47,9 @@ bool module_cfi_gap(struct module_cfi *cfi, uint64_t address, uint64_t *start);
 bool module_cfi_fde(struct module_cfi *cfi, uint64_t address, struct cfi_fde *fde);
 
 /*
- * Where the function that holds `lookup` is entered: the start of its FDE, if
- * nothing is on the stack there but the return address. The parts that
- * compilers split off (.cold) begin in the middle of things.
+ * The entry of the function that contains `lookup`: the start of its FDE, if only the return
+ * address is on the stack there. Parts that compilers split off (.cold) begin in the middle of a
+ * function.
  */
 bool module_cfi_entry(struct module_cfi *cfi, const struct unwind_arch *arch, uint64_t lookup,
 		      uint64_t *entry);

@@ -39,7 +39,7 @@ static bool has_return_address(struct rows *rows, const struct row_query *query,
 	return false;
 }
 
-/* Where the stack is that the thread began on; NULL if that is not known. */
+/* The mapping of the stack that the thread began on; NULL if unknown. */
 static const struct mapping *own_stack(const struct walk *walk)
 {
 	const struct snapshot *snapshot = walk->snapshot;

@@ -22,8 +22,8 @@ struct walk;
 enum stack_end root_at(struct rows *rows, const struct row_query *query, uint64_t sp);
 
 /*
- * Is `address`, where a return address should be, the address of argc? The kernel put that there,
- * so that this code was not called (Go's rt0_go).
+ * Is `address`, in place of a return address, the address of argc? The kernel put that there, so
+ * this code was not called (Go's rt0_go).
  */
 bool root_is_above(const struct walk *walk, uint64_t address);
 

@@ -42,9 +42,9 @@ enum row_ra {
 	ROW_RA_AT_CFA, /* saved at CFA + ra_offset */
 	ROW_RA_IN_REG, /* still in the return-address register */
 	/*
-	 * Saved just below the CFA, as is the frame pointer, until the unwinding of
-	 * an exception overwrites both with those of the frame that it goes to; then
-	 * its own notes have it (eh_context.h).
+	 * Saved just below the CFA, as is the frame pointer, until the unwinding of an exception
+	 * overwrites both with those of its target frame; then the unwinder's own notes have it
+	 * (eh_context.h).
 	 */
 	ROW_RA_MAY_BE_REPLACED,
 	/* CFA + ra_offset has the address of the handler; the frame is already the handler's. */
@@ -54,18 +54,18 @@ enum row_ra {
 struct row {
 	union {
 		int32_t cfa_offset;
-		int32_t nr_tries; /* ROW_NO_CFI: how often it was searched */
+		int32_t nr_tries; /* ROW_NO_CFI: the number of searches */
 	};
 	union {
 		int32_t ra_offset;
 		int32_t entry_distance; /* ROW_RA_MAY_BE_REPLACED: from the function's entry */
-		uint32_t stamp;		/* ROW_NO_CFI: of the space that it was searched in */
+		uint32_t stamp;		/* ROW_NO_CFI: of the space at the search */
 	};
 	union {
 		int32_t fp_offset;
 		/*
-		 * ROW_STEP_PLT, where the frame pointer is always ROW_FP_SAME: the CFA
-		 * is `more` further if (pc & mask) >= from.
+		 * ROW_STEP_PLT, where the frame pointer is always ROW_FP_SAME: the CFA is `more`
+		 * further if (pc & mask) >= from.
 		 */
 		struct {
 			uint8_t mask, from, more;
@@ -77,10 +77,10 @@ struct row {
 	uint8_t ra : 2;		  /* enum row_ra */
 	uint8_t is_from_code : 1; /* derived from the code, for want of CFI */
 	uint8_t saves_eh : 1;	  /* of a function that leaves for an exception's handler */
-	uint8_t is_of_target : 1; /* the CFI describes where longjmp() goes, not where it is */
+	uint8_t is_of_target : 1; /* the CFI describes longjmp()'s target, not the current frame */
 	uint8_t is_from_debug_frame : 1;
-	uint8_t caller_is_exact : 1; /* a signal struck there: it made no call */
-	uint8_t is_unproved : 1; /* from code, on a stack with 0 where it has the return address */
+	uint8_t caller_is_exact : 1; /* a signal interrupted the caller: it made no call */
+	uint8_t is_unproved : 1; /* from code, on a stack with 0 in place of the return address */
 };
 
 _Static_assert(sizeof(struct row) == 16, "two rows and their keys share a cache line");
@@ -112,7 +112,9 @@ struct code_reader {
 	 * ROW_NO_CFI if that is unknown.
 	 */
 	struct row (*row)(const struct elf_image *image, const struct code_at *at);
-	/* Where a function that may hold pc is entered, as just-in-time compilers begin them. */
+	/*
+	 * The entry of a function that may contain pc, by the prologues of just-in-time compilers.
+	 */
 	bool (*entry_before)(const struct elf_image *image, uint64_t pc, uint64_t lowest,
 			     uint64_t *entry);
 	/*
@@ -121,9 +123,9 @@ struct code_reader {
 	 */
 	struct row (*row_from_entry)(const struct elf_image *image, uint64_t entry, uint64_t pc,
 				     bool by_sp);
-	/* Does the function that is entered at `entry` come by pc? */
+	/* Does the function that is entered at `entry` reach pc? */
 	bool (*comes_by)(const struct elf_image *image, uint64_t entry, uint64_t pc);
-	/* Is pc the return address that a run time puts at the bottom of its stacks? */
+	/* Is pc the return address that a runtime puts at the bottom of its stacks? */
 	bool (*is_bottom)(const struct elf_image *image, uint64_t pc);
 	/* Is the frame pointer at the return the same as here? */
 	bool (*keeps_fp)(const struct elf_image *image, const struct code_at *at);
@@ -133,7 +135,7 @@ struct code_reader {
 	bool (*may_return)(const struct elf_image *image, const struct code_at *at);
 	/* Has it left the stack it was entered on? */
 	bool (*switched_stack)(const struct elf_image *image, uint64_t entry, uint64_t pc);
-	/* The call before a return address, and where a direct one goes. */
+	/* The call before a return address, and the target of a direct one. */
 	enum row_call (*call_before)(const struct elf_image *image, uint64_t return_address,
 				     uint64_t *target);
 	/* The next call in [*at, end); *at moves past it. ROW_CALL_NONE: there is none. */
@@ -144,7 +146,7 @@ struct code_reader {
 	/* Does code in [start, end) jump or branch into [part_start, part_end)? */
 	bool (*jumps_into)(const struct elf_image *image, uint64_t start, uint64_t end,
 			   uint64_t part_start, uint64_t part_end);
-	/* May it go on outside of [start, end), other than by a call or its return? */
+	/* May it leave [start, end), other than by a call or its return? */
 	bool (*jumps_out)(const struct elf_image *image, uint64_t start, uint64_t end);
 };
 
@@ -167,15 +169,15 @@ struct unwind_arch {
 	enum elf_machine machine; /* of the files that hold its code */
 	uint64_t code_mask; /* of a return address: the bits that are no pointer authentication */
 	/*
-	 * Where the kernel's signal frame keeps each register, by DWARF number,
-	 * from the stack pointer in the trampoline on.
+	 * The offset of each register, by DWARF number, in the kernel's signal frame, from the
+	 * stack pointer in the trampoline.
 	 */
 	const int16_t *signal_offsets;
-	bool signal_rows_are_steps; /* an 'S' entry with an ordinary CFA describes itself well */
+	bool signal_rows_are_steps; /* the CFI of an 'S' entry with an ordinary CFA is right */
 	/* Is this the code by which a signal handler returns to the kernel? */
 	bool (*is_sigreturn)(const uint8_t *at, size_t nr_bytes);
 	const struct eh_layout *eh; /* of libgcc's notes; NULL if unknown */
-	/* How code without CFI is read; NULL where nothing reads this machine's. */
+	/* Reads code without CFI; NULL: not implemented for this machine. */
 	const struct code_reader *code;
 };
 
@@ -183,7 +185,7 @@ const struct unwind_arch *unwind_arch(enum arch arch);
 extern const struct unwind_arch unwind_arch_x86_64;
 extern const struct unwind_arch unwind_arch_aarch64;
 
-/* The row that the CFI gives for `address`, which `fde` covers. */
+/* The row for `address` from the CFI of `fde`, which covers it. */
 struct row row_compile(const struct unwind_arch *arch, const struct cfi_section *section,
 		       const struct cfi_fde *fde, uint64_t address);
 

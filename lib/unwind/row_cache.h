@@ -10,9 +10,8 @@
 #include "unwind/row.h"
 
 /*
- * Rows by the place a frame is in, open addressing, growing at half full. A
- * code address names the module and not where it was mapped, so that a row
- * serves every process and every generation.
+ * Rows by the code address of a frame, open addressing, growing at half full. A code address is
+ * independent of where the module is mapped, so a row serves every process and every generation.
  */
 struct row_key {
 	uint64_t address;

@@ -141,7 +141,7 @@ static bool compile_ra(const struct unwind_arch *arch, const struct cfi_rule *ru
 	switch (rule->kind) {
 	case CFI_RULE_SAME:
 		row->ra = ROW_RA_IN_REG;
-		/* A pc that calls itself its caller would be a loop. */
+		/* A pc that is its own caller would be a loop. */
 		return arch->regs->ra != arch->regs->pc;
 	case CFI_RULE_OFFSET:
 		row->ra = ROW_RA_AT_CFA;

@@ -12,7 +12,7 @@
 #define SMALLEST_ADDRESS UINT64_C(4096)
 #define LARGEST_ADDRESS	 (UINT64_C(1) << 56)
 
-/* One walk: the frame whose caller is searched, and the state so far. */
+/* One walk: the current frame, and the state so far. */
 struct row_walk {
 	struct rows *rows;
 	struct walk *walk;
@@ -37,7 +37,7 @@ struct row_walk {
 /* The result of the search for a caller. */
 enum step {
 	STEP_CALLER,   /* it is in row_walk.frame and pushed */
-	STEP_END,      /* the walk ended and says why */
+	STEP_END,      /* the walk ended, with the reason */
 	STEP_WILD,     /* it is pushed, and is not code: its caller may be known */
 	STEP_FALLBACK, /* libunwind might know */
 };
@@ -59,7 +59,9 @@ static bool is_known(const struct regs *regs, unsigned int reg)
 	return regs->known >> reg & 1;
 }
 
-/* libunwind follows all registers; it may know what the rows lost, if the thread's was known. */
+/*
+ * libunwind follows all registers; it may find one that the rows lost, if the thread's was known.
+ */
 static enum step end_for_want_of(struct row_walk *rw, unsigned int reg)
 {
 	const struct arch_regs *arch = rw->arch->regs;
@@ -71,9 +73,8 @@ static enum step end_for_want_of(struct row_walk *rw, unsigned int reg)
 }
 
 /*
- * Has the walk been here before? A stack may go down where code switches to
- * another one (signals, coroutines), but in a loop it comes back to where it
- * was, by at least one step that does not climb.
+ * Has the walk been here before? A stack may go down where code switches to another one (signals,
+ * coroutines), but a loop returns to an earlier frame by at least one step that does not climb.
  */
 static bool is_loop(struct row_walk *rw, uint64_t pc, uint64_t sp)
 {
@@ -97,7 +98,7 @@ static struct row_query query_of(const struct row_walk *rw)
 				  .is_cfi_only = rw->kind == UNWINDER_CFI};
 }
 
-/* The outermost frame, if the stack pointer says so, too: nothing else is proof. */
+/* The outermost frame, if the stack pointer agrees: nothing else is proof. */
 static enum step end_by_place(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -136,7 +137,7 @@ static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwi
 	return is_exact ? STEP_WILD : STEP_END;
 }
 
-/* The CFA of an ordinary row. False: the walk has ended, or needs libunwind, as *step says. */
+/* The CFA of an ordinary row. False: the walk has ended, or needs libunwind; see *step. */
 static bool cfa_of(struct row_walk *rw, const struct row *row, uint64_t *cfa, enum step *step)
 {
 	uint64_t pc = rw->frame.pc;
@@ -174,8 +175,8 @@ static void recover_fp(struct row_walk *rw, const struct row *row, uint64_t cfa)
 }
 
 /*
- * The frame pointer is unknown where a thread was read without stopping
- * it: then the code says how far the stack pointer moved since the entry.
+ * The frame pointer is unknown if a thread was read without stopping it: then the code shows how
+ * far the stack pointer has moved since the entry.
  */
 static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
 {
@@ -183,7 +184,7 @@ static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
 	       rw->kind != UNWINDER_CFI;
 }
 
-/* Does the frame's code leave the stack that it is on, or has it come from another one? */
+/* Does the frame's code leave its stack, or has it come from another one? */
 static bool is_first_of_stack(const struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -192,7 +193,7 @@ static bool is_first_of_stack(const struct row_walk *rw)
 	       (rows_is_stack_base(rw->rows, &query) || rows_has_switched_stack(rw->rows, &query));
 }
 
-/* A return address outside all code, where the stack was switched to. */
+/* A return address outside all code, in code that switched stacks. */
 static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 {
 	ra &= rw->arch->code_mask;
@@ -292,7 +293,7 @@ static bool fp_by_notes(struct row_walk *rw, const struct row *row)
 	return false;
 }
 
-/* Is this where the exception lands, its address written over the return address? */
+/* Does the exception land here, with the landing pad's address in place of the return address? */
 static bool is_landing(const struct row_walk *rw, uint64_t cfa, uint64_t ra)
 {
 	for (size_t i = 0; i < rw->eh.nr_targets; i++) {
@@ -457,7 +458,8 @@ static enum step take_fp_record(struct row_walk *rw, const struct fp_record *rec
 	return arrive(rw, record->return_address, record->fp + 16, UNWIND_METHOD_FP, false);
 }
 
-/* psABI 3.4.1: the outermost frame has a frame pointer of 0. So has code that uses it for a number.
+/*
+ * psABI 3.4.1: the outermost frame has a frame pointer of 0. So has code that uses it as a number.
  */
 static bool has_zero_fp(const struct row_walk *rw)
 {
@@ -502,11 +504,10 @@ static struct row find_in_jit(struct row_walk *rw)
 }
 
 /*
- * Just-in-time compilers make code with frame pointers and without (Java, Python's
- * trampolines): where the code says how deep its frame is, nothing has to be supposed.
- * Else frame pointers come first: code that drops its caller's arguments, as node's
- * builtins do, moves the stack pointer in ways that look like a switch of stacks. Only
- * where no caller is to be found is it asked whether there is one.
+ * Just-in-time compilers make code with frame pointers and without (Java, Python's trampolines). If
+ * the code shows the size of its frame, nothing has to be assumed. Else frame pointers come first:
+ * code that drops its caller's arguments, as node's builtins do, moves the stack pointer in ways
+ * that look like a switch of stacks. Only if no caller is found is it checked whether there is one.
  */
 static enum step step_without_row(struct row_walk *rw, enum stack_end why)
 {
@@ -610,7 +611,7 @@ static enum step find_caller(struct row_walk *rw)
 	return end(rw, STACK_END_BAD_CFI);
 }
 
-/* libunwind does not get there, as after frames without CFI: try the code. */
+/* libunwind does not get there, for example after frames without CFI: try the code. */
 static enum step step_in_place_of_libunwind(struct row_walk *rw)
 {
 	const struct row_query query = query_of(rw);
@@ -623,8 +624,8 @@ static enum step step_in_place_of_libunwind(struct row_walk *rw)
 }
 
 /*
- * libunwind follows all registers from the leaf on. Only this one caller is taken from it: code
- * without CFI further on would mislead it.
+ * libunwind follows all registers from the leaf on. Only this one caller is taken from it: later
+ * code without CFI would mislead it.
  */
 static enum step step_by_libunwind(struct row_walk *rw)
 {

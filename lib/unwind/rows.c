@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows that are known, and the CFI of each module, which further ones are compiled from. */
+/* The known rows, and the CFI of each module, from which further rows are compiled. */
 #include "unwind/rows.h"
 
 #include <stdlib.h>

@@ -10,22 +10,22 @@
 
 struct mapping;
 
-/* The frame whose caller is wanted, and its registers. */
+/* The frame in search of its caller, and its registers. */
 struct row_query {
 	const struct walk *walk;
 	const struct unwind_arch *arch;
 	const struct unwind_frame *frame;
 	const struct regs *regs;
-	bool is_cfi_only; /* do not read code that has none */
+	bool is_cfi_only; /* do not read code without CFI */
 };
 
 /* The mapping that a frame's code is in, or NULL. Borrowed until the next update of the space. */
 const struct mapping *rows_mapping(const struct row_query *query);
 
-/* The row of a frame, compiled if it is the first one there. It is a hot one from then on. */
+/* The row of a frame, compiled on first use. It is a hot one from then on. */
 struct row rows_find(struct rows *rows, const struct row_query *query);
 
-/* The CFI of a module that `image` is of. Borrowed. */
+/* The CFI of the module of `image`. Borrowed. */
 struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_image *image);
 
 /* Borrowed until the next rows_find(). */
@@ -47,30 +47,33 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 			     const struct row *by_cfi);
 
 /*
- * A row for a frame in JIT-compiled code, by the code. It is proved each time, as
- * other code may have replaced it. ROW_NO_CFI if it cannot be.
+ * A row for a frame in JIT-compiled code, derived from the code. It is proved each time, as other
+ * code may have replaced it. ROW_NO_CFI if that fails.
  */
 struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
 
 /*
- * A row by the code, although there is CFI: that is too complex for a row, and needs registers
- * that are unknown. Proved each time; ROW_NO_CFI if it cannot be.
+ * A row derived from the code, although there is CFI, if that is too complex for a row and needs
+ * unknown registers. Proved each time; ROW_NO_CFI if that fails.
  */
 struct row rows_find_by_code(struct rows *rows, const struct row_query *query);
 
 /*
  * A row for a frame in JIT-compiled code that works in the frame of the code that entered it, see
- * code_walk_row_of_host(). Never cached: it is of this stack.
+ * code_walk_next_host(). Never cached: it is of this stack.
  */
 struct row rows_find_host(struct rows *rows, const struct row_query *query);
 
-/* An exception that lands: its landing pad is written over the return address of a call. */
+/*
+ * An exception that lands: the unwinder has overwritten the return address of a call with the
+ * landing pad's address.
+ */
 struct rows_landing {
 	uint64_t pc;  /* of the landing pad, in the target */
 	uint64_t cfa; /* of the frame that was called */
 	/* The query's frame is not that one: that is gone, except for the words below the CFA. */
 	bool is_gone;
-	/* It may as well be a return address, if there is a call before it. */
+	/* It may also be a return address, if there is a call before it. */
 	bool is_doubtful;
 };
 
@@ -83,8 +86,8 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
 					       uint64_t *return_address);
 
 /*
- * Does the code of this frame load another stack pointer on its way to the return (Go's
- * systemstack and asmcgocall, coroutines)? Its caller is on another stack, whatever CFI says.
+ * Does the code of this frame load another stack pointer on its path to the return (Go's
+ * systemstack and asmcgocall, coroutines)? Then its caller is on another stack, whatever the CFI.
  */
 bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
 /* As above for a function that arrived here from another stack (Go's mcall and morestack). */
@@ -101,8 +104,8 @@ bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint6
 bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc);
 
 /*
- * A row for a frame in a file's code that nothing else describes: by the return address of a
- * direct call to its function, known by its symbol, that leads to the root. Never cached.
+ * A row for a frame in a file's code without any other description: by the return address of a
+ * direct call to its function, from its symbol, that leads to the root. Never cached.
  */
 struct row rows_find_by_entry(struct rows *rows, const struct row_query *query);
 
@@ -113,9 +116,9 @@ struct rows_behind {
 };
 
 /*
- * The caller of the frame's function on the stack that the frame pointer points to: there is the
- * return address of a direct call to it, as far below the frame pointer as the CFI
- * of the call says. False if that memory was not copied, or there is none.
+ * The caller of the frame's function on the stack that the frame pointer points to: that has the
+ * return address of a direct call to it, at the distance below the frame pointer that the CFI of
+ * the call implies. False if that memory was not copied, or there is none.
  */
 bool rows_find_behind_switch(struct rows *rows, const struct row_query *query,
 			     struct rows_behind *behind);

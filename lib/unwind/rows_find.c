@@ -18,8 +18,8 @@ static struct code_frame code_frame_of(const struct row_query *query, const stru
 }
 
 /*
- * On x86-64 the kernel emulates the code of the legacy vsyscall page: a
- * thread in it has pushed nothing but the return address.
+ * On x86-64 the kernel emulates the code of the legacy vsyscall page: a thread in it has pushed
+ * only the return address.
  */
 static struct row row_of_vsyscall(const struct unwind_arch *arch)
 {
@@ -29,14 +29,14 @@ static struct row row_of_vsyscall(const struct unwind_arch *arch)
 			    .ra_offset = -8};
 }
 
-/* The stack pointer and all registers are the handler's already. */
+/* The stack pointer and all registers are already the handler's. */
 static struct row row_of_handler(const struct row_query *query, const struct row *by_cfi)
 {
 	struct row row = *by_cfi;
 
 	if (!query->frame->is_exact)
 		return row;
-	/* Where the handler is has just been popped, into a register that is jumped through. */
+	/* The handler's address has just been popped, into a register for the jump. */
 	if (row.kind == ROW_FALLBACK)
 		row = (struct row){.kind = ROW_STEP,
 				   .cfa_reg = (uint8_t)query->arch->regs->sp,
@@ -91,8 +91,8 @@ static bool has_restored_fp(const struct row_query *query, const struct row *row
 }
 
 /*
- * Go writes CFI for .debug_frame alone, and counts from the stack pointer
- * even where code has switched to another stack, or will.
+ * Go writes CFI only to .debug_frame, relative to the stack pointer even where code has switched to
+ * another stack, or will.
  */
 static bool is_on_another_stack(struct rows *rows, const struct row_query *query,
 				const struct row *row)
@@ -130,7 +130,7 @@ static struct row row_in_gap(struct rows *rows, const struct row_query *query,
 	return row;
 }
 
-/* How far after its entry code may be that neither CFI nor a symbol covers. */
+/* Bound on the distance from an entry of code that neither CFI nor a symbol covers. */
 #define ENTRY_FUNCTION_BYTES 128
 
 /* The entry functions of a program and of the loader have no caller. */
@@ -155,7 +155,7 @@ static bool is_in_entry_function(struct module_cfi *cfi, const struct row_query 
 	       query->arch->code->comes_by(code->image, entry, pc);
 }
 
-/* The return address that a run time puts below the first function of a stack of its own. */
+/* The return address that a runtime puts below the first function of its own stacks. */
 static bool is_bottom(const struct row_query *query, const struct code_frame *code)
 {
 	return !code->is_exact && query->arch->code->is_bottom &&
@@ -231,7 +231,7 @@ static struct row amended(struct rows *rows, const struct row_query *query, stru
 	}
 	if (has_restored_fp(query, &row, code)) {
 		row.fp = ROW_FP_SAME;
-		row.is_from_code = true; /* libunwind has it by the CFI, and wrong */
+		row.is_from_code = true; /* libunwind would use the CFI, which is wrong */
 	}
 	return row_in_place_of(query, row, code);
 }
@@ -504,7 +504,9 @@ static struct row row_at_target(struct rows *rows, const struct row_query *query
 			      target - mapping->bias, target - mapping->bias);
 }
 
-/* A hand-written interpreter has the same frame everywhere, and says so even of its entry. */
+/*
+ * A hand-written interpreter has the same frame everywhere, and its CFI says so even at its entry.
+ */
 static void take_fp_of_host(struct rows *rows, const struct row_query *query, uint64_t target,
 			    struct row *row)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the call whose return address was overwritten by that of a landing pad. */
+/* Finds the call with a return address that a landing pad has overwritten. */
 #include "mapping/space.h"
 #include "unwind/rows.h"
 
@@ -55,9 +55,9 @@ static enum eh_landing_calls find_call(const struct row_query *query, const stru
 }
 
 /*
- * May the word at `at`, below the CFA of the frame that is gone, be the return address by
- * which that frame was known? By its row the frame ends at the CFA; where that is counted from
- * the frame pointer, it has at least saved the one that its caller has by now.
+ * May the word at `at`, below the CFA of the frame that is gone, be the return address that
+ * identified that frame? By its row the frame ends at the CFA; if the CFA is relative to the frame
+ * pointer, the frame must at least have saved the frame pointer that its caller has now.
  */
 static bool is_of_gone_frame(struct rows *rows, const struct row_query *query,
 			     const struct rows_landing *landing, uint64_t at, struct place *callee)

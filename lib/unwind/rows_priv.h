@@ -14,7 +14,7 @@ struct rows {
 	struct row_cache disproved; /* number of searches for another row on a stack */
 	struct row_cache calls;	    /* known return addresses, after a call */
 	struct row_cache
-		without_fp; /* alternative rows, for frames whose frame pointer is unknown */
+		without_fp; /* alternative rows, for frames with an unknown frame pointer */
 	struct module_cfi **modules; /* by module id; NULL if not needed yet */
 	size_t nr_modules, cap_modules;
 	uint64_t nr_compiled;

@@ -6,7 +6,7 @@
 #include "unwind/module_cfi.h"
 #include "unwind/rows.h"
 
-/* So far below its saved frame pointer a frame of Go's run time may reach. */
+/* Bound on a frame of Go's runtime below its saved frame pointer. */
 #define FRAME_WORDS_MAX 256
 
 /* The function that a frame is in: by CFI, else by its symbol. */

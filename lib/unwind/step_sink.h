@@ -10,14 +10,17 @@ struct unwind_step;
 struct unwind_walk;
 struct unwinder;
 
-/* Has a process, by its serial, sign its stacks by a step, or by there being no caller. */
+/*
+ * Receives steps, or the absence of a caller, for a process (by its serial) to sign its stacks
+ * with.
+ */
 struct step_sink {
 	void (*add_step)(void *context, uint32_t process, const struct unwind_step *step,
 			 bool is_root); /* NULL: not all blocks are recorded */
 	void *context;
 };
 
-/* A stack was walked in whole: have the process sign others that lead through the same places. */
+/* A stack was walked wholly: have the process sign others that lead through the same places. */
 void step_sink_tell(const struct step_sink *sink, uint32_t signer, const struct unwinder *unwinder,
 		    const struct space *space, const struct unwind_walk *walk);
 

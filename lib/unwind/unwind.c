@@ -110,7 +110,7 @@ static void begin(struct unwind_walk *out)
 	out->left_map = false;
 }
 
-/* libunwind is reliable with CFI; beyond code without CFI it guesses. */
+/* libunwind is reliable with CFI; after code without CFI it guesses. */
 static size_t nr_comparable(const struct unwind_walk *walk)
 {
 	size_t nr = 0;
@@ -126,7 +126,7 @@ static uint64_t pc_of(const struct unwind_walk *walk, size_t i)
 	return i < walk->nr_frames ? walk->frames[i].pc : 0;
 }
 
-/* `walk` holds all frames of the first unwinder's, before any were left out. */
+/* `walk` has all frames of the first unwinder, before any were left out. */
 static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 {
 	struct unwind_walk *other = &unwinder->check_walk;
@@ -160,7 +160,10 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	check->libunwind = pc_of(other, i);
 }
 
-/* No stack: the registers of a 32-bit program differ, and are not copied; io_uring's have none. */
+/*
+ * No stack: the registers of a 32-bit program differ, and are not copied; io_uring's threads have
+ * none.
+ */
 static void walk_foreign(struct walk *walk)
 {
 	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_METHOD_LEAF);
@@ -176,8 +179,8 @@ bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
 }
 
 /*
- * For any stack, and for each byte of it that was copied: a frame has eight at least, and hardly
- * ever takes as much work.
+ * For any stack, plus for each copied byte of it: a frame has at least eight, and hardly ever takes
+ * as much work.
  */
 #define WORK_OF_STACK (UINT64_C(1) << 20)
 #define WORK_OF_BYTE  1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwinder: from a snapshot to frames, and why the walk ended. */
+/* The unwinder: from a snapshot to frames, with the reason why the walk ended. */
 #ifndef PROFC_UNWIND_UNWIND_H
 #define PROFC_UNWIND_UNWIND_H
 
@@ -28,7 +28,7 @@ enum unwind_method {
 struct unwind_frame {
 	uint64_t pc; /* in the target, as found: a return address unless is_exact */
 	/*
-	 * The address whose function and line this frame is in: pc itself at the leaf or where a
+	 * The address that gives this frame its function and line: pc itself at the leaf or where a
 	 * signal struck (is_exact), pc - 1 after a call. Only this member applies that rule; all
 	 * later code works with `lookup` only.
 	 */
@@ -58,10 +58,9 @@ struct unwind_walk {
 void unwind_walk_release(struct unwind_walk *walk);
 
 /*
- * Memory beyond the snapshot's copy: reads nr_bytes at address of the target
- * into out and says whether it could. For walks during a
- * ptrace-stop of the thread, to copy as deep as needed; NULL if the thread runs. Bytes
- * of the target's stack are valid only during the stop.
+ * Memory beyond the snapshot's copy: reads nr_bytes at address of the target into out and returns
+ * whether it could. For walks during a ptrace-stop of the thread, to copy as deep as needed; NULL
+ * if the thread runs. Bytes of the target's stack are valid only during the stop.
  */
 struct unwind_memory {
 	bool (*read)(void *context, uint64_t address, void *out, size_t nr_bytes);
@@ -91,29 +90,30 @@ void unwinder_free(struct unwinder *unwinder);
 
 /*
  * Once another thread sets *ended, which is borrowed, all walks end where they are, with
- * STACK_END_COSTLY. NULL, as at first: none does.
+ * STACK_END_COSTLY. NULL (initially): they are not ended.
  */
 void unwinder_end_by(struct unwinder *unwinder, const atomic_bool *ended);
 /*
- * How much work all walks from now on may do together, in units of some ten nanoseconds; those that
- * would take more end with STACK_END_COSTLY. At first there is no such bound.
+ * Bound the work of all walks from now on together, in units of some ten nanoseconds; walks beyond
+ * it end with STACK_END_COSTLY. Initially there is no bound.
  */
 void unwinder_bound(struct unwinder *unwinder, uint64_t work_left);
 
 /*
  * Walk the stack of a snapshot. Never fails: the frames found and the reason of the end are the
- * result. The work of one walk is bounded by the size of the copied stack: a program whose files
- * make unwinding costly gets stacks that end with STACK_END_COSTLY. `space` may be older than the
- * process; a pc that it does not know ends the walk with STACK_END_NO_MAPPING, and the caller may
- * refresh the space and walk again. `memory` may be NULL.
+ * result. The size of the copied stack bounds the work of one walk: if a program's files make
+ * unwinding costly, its stacks end with STACK_END_COSTLY. `space` may be older than the process; a
+ * pc that it does not know ends the walk with STACK_END_NO_MAPPING, and the caller may refresh the
+ * space and walk again. `memory` may be NULL.
  */
 void unwinder_walk(struct unwinder *unwinder, struct space *space, const struct snapshot *snapshot,
 		   const struct unwind_memory *memory, struct unwind_walk *out);
 
-/* From a frame to its caller's, where that takes no more than the stack and the frame pointer. */
+/* The step from a frame to its caller, if it needs only the stack and the frame pointer. */
 struct unwind_step {
-	uint64_t return_address; /* that leads into the frame */
-	/* The caller's stack pointer, just below which its return address is: so far from this one.
+	uint64_t return_address; /* into the frame */
+	/*
+	 * Distance from the stack pointer to the caller's, just below which the return address is.
 	 */
 	int32_t sp_offset;
 	int16_t fp_offset; /* from there, of the caller's frame pointer, if it is saved */
@@ -134,9 +134,9 @@ bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
 void unwinder_forget_space(struct unwinder *unwinder, const struct space *space);
 
 /*
- * The cross-check: every stack is unwound a second time, by libunwind alone, and
- * compared as far as both can know, that is up to the first frame that was not
- * found by CFI. Slow; for finding errors in either.
+ * The cross-check: every stack is unwound a second time, by libunwind alone, and compared as far as
+ * both are reliable, that is up to the first frame not found by CFI. Slow; for finding errors in
+ * either.
  */
 struct unwinder_check {
 	uint64_t nr_stacks, nr_different;

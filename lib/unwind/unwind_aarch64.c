@@ -8,9 +8,9 @@ static const struct arch_regs registers = {
 	.name = "aarch64", .nr = 33, .sp = 31, .pc = 32, .fp = 29, .ra = 30};
 
 /*
- * In the trampoline the stack pointer is at struct rt_sigframe: 128 bytes of
- * siginfo, then the ucontext, whose sigcontext is 176 bytes further
- * (<asm/ucontext.h>: aligned to 16) and begins with the fault address.
+ * In the trampoline the stack pointer is at struct rt_sigframe: 128 bytes of siginfo, then the
+ * ucontext, with its sigcontext 176 bytes further (<asm/ucontext.h>: aligned to 16), which begins
+ * with the fault address.
  */
 #define SIGCONTEXT (128 + 176)
 #define X(n)	   [n] = SIGCONTEXT + 8 + (n)*8
@@ -30,8 +30,8 @@ static bool is_sigreturn(const uint8_t *at, size_t nr_bytes)
 }
 
 /*
- * User addresses have 48 bits, or 52 with large ones, which a process must ask
- * for; pointer authentication signs in the bits above (Arm ARM D8.8).
+ * User addresses have 48 bits, or 52 with large ones, which a process must request; pointer
+ * authentication signs in the bits above (Arm ARM D8.8).
  */
 const struct unwind_arch unwind_arch_aarch64 = {
 	.regs = &registers,

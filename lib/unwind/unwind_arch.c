@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The processors that stacks are walked for. */
+/* The processors with an unwinder. */
 #include "unwind/row.h"
 
 const struct unwind_arch *unwind_arch(enum arch arch)

@@ -33,7 +33,7 @@ struct walk {
 	const struct unwind_memory *memory; /* may be NULL */
 	struct unwind_walk *out;
 	size_t max_depth;		   /* 0: no limit */
-	size_t nr_pushed;		   /* frames found, the left out ones included */
+	size_t nr_pushed;		   /* frames found, including those left out */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
 	unsigned int trial_depth;	   /* above 0: begins after a call; see leads_on */
 	bool ended_by_zero;		   /* at a return address of 0 */
@@ -45,7 +45,7 @@ struct walk {
 	bool (*leads_on)(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
 };
 
-/* Without any limit of the user's, a walk still ends somewhere. */
+/* Without any limit of the user's, a walk still has this one. */
 #define WALK_FRAMES_MAX (UINT32_C(1) << 22)
 
 static inline void walk_work_add(const struct walk *walk, uint64_t amount)
@@ -53,7 +53,7 @@ static inline void walk_work_add(const struct walk *walk, uint64_t amount)
 	walk->work->done += amount;
 }
 
-/* Has it done as much as it may? Then it ends with STACK_END_COSTLY. */
+/* Has it done all the work it may? Then it ends with STACK_END_COSTLY. */
 static inline bool walk_is_over(const struct walk *walk)
 {
 	const struct walk_work *work = walk->work;
@@ -78,7 +78,7 @@ bool walk_push(struct walk *walk, const struct unwind_frame *frame);
 struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
 			       enum unwind_method method);
 
-/* Note why the walk ended. `pc` is where it could not go on; 0 with STACK_END_ROOT. */
+/* Note why the walk ended. `pc` is where it could not continue; 0 with STACK_END_ROOT. */
 void walk_end(struct walk *walk, enum stack_end end, uint64_t pc);
 /* As walk_end() with STACK_END_BAD_MEMORY and the missing address. */
 void walk_end_at(struct walk *walk, uint64_t pc, uint64_t wanted_address);
@@ -86,7 +86,7 @@ void walk_end_at(struct walk *walk, uint64_t pc, uint64_t wanted_address);
 /* Put the frames kept in the ring into order. Call once, at the end of a walk. */
 void walk_finish(struct walk *walk);
 
-/* The compiled rows of all modules seen. `work`, borrowed, is that of all walks with them. */
+/* The compiled rows of all modules seen. `work`, borrowed, counts all walks with them. */
 struct rows *rows_new(struct walk_work *work);
 void rows_free(struct rows *rows);
 uint64_t rows_nr_compiled(const struct rows *rows);

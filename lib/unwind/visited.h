@@ -13,12 +13,12 @@
 #define INSTRUCTIONS_MAX 6000
 #define VISITED_SLOTS	 8192 /* a power of two, above INSTRUCTIONS_MAX */
 
-/* The instructions that a search has come by. All zero at first. */
+/* The instructions that a search has reached. Initially all zero. */
 struct visited {
 	uint64_t slots[VISITED_SLOTS]; /* open addressing by pc; 0 is free */
 };
 
-/* Note one; says whether it was there already. Of INSTRUCTIONS_MAX at most. */
+/* Note an instruction; true if it was noted before. At most INSTRUCTIONS_MAX. */
 static inline bool visited_before(struct visited *visited, uint64_t pc)
 {
 	size_t i = hash_u64(pc) % VISITED_SLOTS;

@@ -23,7 +23,7 @@ bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value)
 	       walk->memory->read(walk->memory->context, address, value, sizeof(*value));
 }
 
-/* The frames kept at the leaf's end when there is a limit; the rest of it is the ring. */
+/* The frames kept at the leaf's end when there is a limit; the rest is the ring. */
 static size_t head_of(const struct walk *walk)
 {
 	return (walk->max_depth + 1) / 2;
