@@ -40,7 +40,7 @@ static bool decode_branch(uint32_t word, uint64_t address, struct a64_instructio
 	} else if (matches(word, 0xfffffc1f, 0xd63f0000) || matches(word, 0xfefff800, 0xd63f0800)) {
 		out->effect = A64_EFFECT_CALL; /* blr, blraa and the like */
 	} else if (matches(word, 0xfffffc1f, 0xd61f0000) || matches(word, 0xfefff800, 0xd61f0800)) {
-		/* br: by the registers that the ABI leaves to linkers, to another function */
+		/* br: through the registers that the ABI leaves to linkers, to another function */
 		bool leaves = bits(word, 5, 5) == X16 || bits(word, 5, 5) == X17;
 
 		out->effect = leaves ? A64_EFFECT_LEAVE : A64_EFFECT_STOP;
@@ -139,7 +139,9 @@ static void decode_data(uint32_t word, struct a64_instruction *out)
 			out->offset = -out->offset;
 		return;
 	}
-	/* Where register 31 is the stack pointer: add and sub of an extended one, and, orr, eor. */
+	/*
+	 * Register 31 is the stack pointer in add and sub of an extended register, and, orr, eor.
+	 */
 	if (to == SP && !matches(word, 0xbfe00000, 0x8b200000) &&
 	    (!matches(word, 0x9f800000, 0x92000000) || bits(word, 29, 2) == 3))
 		return;

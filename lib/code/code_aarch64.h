@@ -16,10 +16,10 @@ enum a64_effect {
 	A64_EFFECT_SET,	   /* reg[0] = something else; 31 is the stack pointer */
 	A64_EFFECT_RETURN, /* by x30 */
 	A64_EFFECT_JUMP,   /* to `target` */
-	A64_EFFECT_BRANCH, /* to `target`, or on */
+	A64_EFFECT_BRANCH, /* to `target`, or to the next instruction */
 	A64_EFFECT_CALL,   /* of `target`; 0: through a register */
 	A64_EFFECT_LEAVE,  /* to another function, as PLTs do */
-	A64_EFFECT_HALT,   /* brk, udf: control goes nowhere */
+	A64_EFFECT_HALT,   /* brk, udf: control ends */
 	A64_EFFECT_STOP,   /* control goes to an unknown place */
 };
 

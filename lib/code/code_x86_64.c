@@ -24,7 +24,7 @@ struct decoder {
 	bool is_rbp_relative;
 	bool is_base_only; /* rm is the base, and there is no index */
 	int64_t displacement;
-	uint8_t disp_at; /* where one relative to rip is */
+	uint8_t disp_at; /* offset of a displacement relative to rip */
 };
 
 static uint8_t next(struct decoder *decoder)
@@ -73,7 +73,7 @@ static void prefixes(struct decoder *decoder)
 		case 0xf2:
 		case 0xf3:
 			break;
-		default: /* no prefix any more */
+		default: /* no more prefixes */
 			if ((peek(decoder) & 0xf0) == 0x40)
 				decoder->rex = next(decoder);
 			return;
@@ -122,7 +122,7 @@ static void set(struct code_instruction *out, enum code_effect effect)
 	out->effect = effect;
 }
 
-/* A general register is written with something that is not followed. */
+/* A general register is written with an untracked value. */
 static void lose(struct code_instruction *out, uint8_t reg)
 {
 	out->written |= (uint16_t)(1 << reg);
@@ -140,7 +140,7 @@ static void load_into(struct code_instruction *out, uint8_t reg)
 		set(out, CODE_EFFECT_LOAD_RSP);
 }
 
-/* to = from + value, one of which is rsp. */
+/* to = from + value; one of both is rsp. */
 static void copy(struct code_instruction *out, uint8_t to, uint8_t from, int64_t value)
 {
 	out->value = value;
@@ -271,7 +271,7 @@ static void group5(const struct decoder *decoder, struct code_instruction *out, 
 	}
 }
 
-/* Two-byte opcodes whose destination is the reg field. */
+/* Two-byte opcodes that write the register of the reg field. */
 static bool writes_reg_0f(uint8_t op)
 {
 	return (op >= 0x40 && op <= 0x4f) || op == 0xaf || op == 0xb6 || op == 0xb7 || op == 0xb8 ||
@@ -352,7 +352,7 @@ static void decode_evex(struct decoder *decoder)
 	next(decoder);
 	next(decoder);
 	opcode = next(decoder);
-	modrm(decoder); /* the displacement is scaled but as long as ever */
+	modrm(decoder); /* the displacement is scaled, but its length is the same */
 	if (map == 3 || (map == 1 && has_byte_0f(opcode)))
 		next(decoder);
 }
@@ -504,7 +504,7 @@ static void decode_c0(struct decoder *decoder, struct code_instruction *out, uin
 	}
 }
 
-/* d0-ff without calls and jumps that are relative */
+/* d0-ff without relative calls and jumps */
 static void decode_high(struct decoder *decoder, struct code_instruction *out, uint8_t op)
 {
 	switch (op) {
@@ -536,7 +536,7 @@ static void decode_high(struct decoder *decoder, struct code_instruction *out, u
 		if (op >= 0xd8 && op <= 0xdf) /* x87 */
 			modrm(decoder);
 		else if (op == 0xd7 || op == 0xf5 || (op >= 0xf8 && op <= 0xfd))
-			return; /* one byte, of no interest */
+			return; /* one byte, irrelevant */
 		else
 			decoder->failed = true;
 		return;

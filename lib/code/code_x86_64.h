@@ -26,22 +26,22 @@ enum code_effect {
 	CODE_EFFECT_RBP_FROM_RSP, /* rbp = rsp + value */
 	CODE_EFFECT_COPY_RSP,	  /* reg = rsp + value */
 	CODE_EFFECT_RSP_FROM_REG, /* rsp = reg + value, which a copy of rsp may be */
-	CODE_EFFECT_MOVE_RSP,	  /* rsp = something that cannot be followed on the same stack */
+	CODE_EFFECT_MOVE_RSP,	  /* rsp = a value that is not tracked, on the same stack */
 	CODE_EFFECT_LOAD_RSP,	  /* rsp = a value that may be on any stack */
 	CODE_EFFECT_LOSE_RBP,	  /* rbp = something else */
 	CODE_EFFECT_RETURN,
 	CODE_EFFECT_JUMP,     /* to `target` */
-	CODE_EFFECT_BRANCH,   /* to `target`, or on */
+	CODE_EFFECT_BRANCH,   /* to `target`, or to the next instruction */
 	CODE_EFFECT_JUMP_GOT, /* through a word at rip + something: to another function */
 	CODE_EFFECT_CALL,
-	CODE_EFFECT_HALT, /* hlt, ud2: control goes nowhere */
+	CODE_EFFECT_HALT, /* hlt, ud2: control ends */
 	CODE_EFFECT_STOP, /* control goes to an unknown place */
 };
 
 /* The flow of control after an instruction. */
 enum code_flow {
 	CODE_FLOW_ON,	      /* to the next one */
-	CODE_FLOW_CALLS,      /* elsewhere, and to the next one if that returns */
+	CODE_FLOW_CALLS,      /* elsewhere, and to the next one if the callee returns */
 	CODE_FLOW_MAY_BRANCH, /* to the next one, or elsewhere */
 	CODE_FLOW_LEAVES,     /* elsewhere, or nowhere */
 };
@@ -52,11 +52,12 @@ struct code_instruction {
 	enum code_effect effect;
 	size_t nr_bytes;
 	int64_t value;
-	uint64_t target;   /* address; 0 for a CALL that is not direct */
-	uint8_t reg;	   /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
-	uint16_t written;  /* bit n: the general register n, of those without an effect */
+	uint64_t target; /* address; 0 for a CALL that is not direct */
+	uint8_t reg;	 /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
+	/* bit n: general register n, written by an instruction without an effect */
+	uint16_t written;
 	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
-	uint16_t restored; /* bit n: the general register n, from memory of this stack */
+	uint16_t restored; /* bit n: general register n, loaded from this stack */
 	bool is_padding;   /* a no-op of several bytes */
 	uint8_t opcode_at; /* offset of the first byte after the prefixes */
 	/* Offset of the 32-bit displacement of an operand that is relative to rip; 0: there is
@@ -65,7 +66,7 @@ struct code_instruction {
 	uint64_t operand; /* with disp_at: the operand's address, for a CALL that of a word */
 };
 
-/* Decode the instruction at `address`; false if it is none that is known. */
+/* Decode the instruction at `address`; false if it is unknown. */
 bool code_decode(const uint8_t *bytes, size_t nr_bytes, uint64_t address,
 		 struct code_instruction *instruction);
 

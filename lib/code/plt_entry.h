@@ -9,8 +9,8 @@
 #define PLT_ENTRY_BYTES 16
 
 /*
- * The address of the word through which the code at `address` jumps at once, as entries of a PLT do
- * that call another module's function. 0: it does not.
+ * The address of the word that the code at `address` immediately jumps through, as PLT entries for
+ * another module's functions do. 0: it does not.
  */
 uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address);
 

@@ -25,7 +25,7 @@ uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address)
 
 #else
 
-/* There are no probes for other processors yet, which alone ask. */
+/* Only probes need this, and other processors have none yet. */
 uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address)
 {
 	(void)bytes;

@@ -18,10 +18,10 @@
 
 #define DEFAULT_PROFILE "profc.data"
 
-/* A command line up to the word that is completed. */
+/* A command line up to the word to complete. */
 struct line {
 	const struct completion_command *command;
-	const char *input; /* the profile, as far as it is named */
+	const char *input; /* the profile, if it is named */
 	/* the option that the last word is a value of, or NULL */
 	const struct completion_option *row;
 	int command_at;	 /* where CMD begins; 0: it has not begun */
@@ -33,7 +33,7 @@ static bool takes_next(const struct completion_option *option)
 	return option && option->argument && !option->is_optional;
 }
 
-/* Exact name, or the only one that begins so. */
+/* The option with this name, or the only one with this prefix. */
 static const struct completion_option *find_long(const struct completion_command *command,
 						 const char *name, size_t length)
 {
@@ -273,7 +273,7 @@ static void add_options(const struct completion_command *command, const char *wo
 	buf_release(&name);
 }
 
-/* In place of the word, or of a part of it that begins with `from`. */
+/* Keep the replacements of the word, or of its part from `from` on, that match. */
 static void keep_matching(struct buf *all, const char *word, const char *from, struct buf *out)
 {
 	for (const char *line = buf_str(all); *line;) {

@@ -7,23 +7,23 @@
 
 struct buf;
 
-/* An option, as far as a completion has to know it. Texts are borrowed. */
+/* The facts about an option that completion needs. Texts are borrowed. */
 struct completion_option {
 	char letter;		    /* 0: none */
 	const char *name;	    /* without its dashes */
 	const char *argument;	    /* "HZ", "FILE"; NULL: it takes no value */
-	const char *const *choices; /* all values that there are, NULL-ended; or NULL */
+	const char *const *choices; /* all possible values, NULL-ended; or NULL */
 	const char *help;
 	bool is_optional; /* its value: only `--name=value` gives one */
 	bool is_file;
-	bool is_list; /* values are parted by commas */
+	bool is_list; /* values are separated by commas */
 };
 
 struct completion_command {
 	const char *name, *summary;
 	const struct completion_option *options;
 	size_t nr_options;
-	bool runs_command; /* the first word that is no option is a program, its arguments follow */
+	bool runs_command; /* the first word that is no option is a program; its arguments follow */
 };
 
 /*

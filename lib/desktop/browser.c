@@ -14,7 +14,7 @@
 #include "desktop/words_priv.h"
 #include "proc/search_path.h"
 
-/* Whoever still runs by then has opened it, or is about to. */
+/* A browser that still runs after these has opened the file, or is about to. */
 #define TRIES	     150
 #define TRY_PAUSE_NS (10 * NS_PER_MS)
 
@@ -27,12 +27,12 @@ static void become(const char *program, char **words)
 		dup2(null_fd, fd);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid(); /* Ctrl-C on this terminal is not for it */
+	setsid(); /* Ctrl-C on this terminal must not end it */
 	execv(program, words);
 	_exit(127);
 }
 
-/* Ended well, or not ended. */
+/* It exited with success, or still runs. */
 static bool has_opened(pid_t pid)
 {
 	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};

@@ -8,9 +8,9 @@ struct buf;
 
 /* Settings from the environment, which only the program reads. */
 struct browser_choice {
-	const char *browser; /* $BROWSER: commands, parted by colons; NULL or "": none */
+	const char *browser; /* $BROWSER: commands, separated by colons; NULL or "": none */
 	const char *path;    /* $PATH */
-	bool has_display;    /* of X or Wayland */
+	bool has_display;    /* X or Wayland */
 	bool is_wsl;	     /* Linux within Windows, which has the browser */
 };
 

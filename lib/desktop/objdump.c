@@ -19,13 +19,13 @@
 
 /* Far above the largest function: a bound on objdump's output. */
 #define OUTPUT_MAX_BYTES (64u << 20)
-/* Largest files of gigabytes take half of this. A file that was made for it takes for ever. */
+/* The largest files, of gigabytes, take half of this. A crafted file takes for ever. */
 #define RUN_MAX_NS (60 * NS_PER_SEC)
 
 /* The user and group that own nothing. */
 #define NOBODY 65534
 
-/* Where the child has the file, whatever it was here. */
+/* The child's descriptor for the file. */
 #define FILE_FD 3
 
 static bool is_restricted(const struct objdump_request *request)
@@ -39,9 +39,9 @@ static uid_t user_of(struct owner owner)
 }
 
 /*
- * The owner may trace it from now on: it has nothing of root's. A session of its own has no
- * terminal into which input could be pushed. System calls, as libc's functions would look for other
- * threads.
+ * From now on the file's owner may trace it, so it has nothing of root's. In a session of its own
+ * it has no terminal to push input into. Uses system calls, as libc's functions would look for
+ * other threads.
  */
 static bool drop_rights(uid_t user)
 {
@@ -54,11 +54,11 @@ static bool drop_rights(uid_t user)
 	       prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-/* In the child; its own descriptors are all to be closed by execve(2). */
+/* In the child; execve(2) closes all its other descriptors. */
 static bool arrange_descriptors(int output_fd, int file_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* Above all places that are filled. */
+	/* Above all descriptors that are filled. */
 	int output = fcntl(output_fd, F_DUPFD_CLOEXEC, FILE_FD + 1);
 	int file = fcntl(file_fd, F_DUPFD_CLOEXEC, FILE_FD + 1);
 
@@ -124,7 +124,7 @@ static void run(const struct objdump_request *request, const char *program, char
 	close(ends[1]);
 	if (pid > 0) {
 		read_output(ends[0], output);
-		kill(pid, SIGKILL); /* unless it has ended, as it has when it closed its output */
+		kill(pid, SIGKILL); /* closing its output normally means that it has ended */
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			continue;
 	}
@@ -140,7 +140,7 @@ void objdump_run(const struct objdump_request *request, struct buf *output)
 	char *words[] = {name, code, no_bytes, start, end, file, NULL};
 	struct buf program = {0};
 
-	/* Not out of the current directory. */
+	/* Never from the current directory. */
 	if (search_path_find(request->directories, name, &program) && *buf_str(&program) == '/')
 		run(request, buf_str(&program), words, output);
 	buf_release(&program);

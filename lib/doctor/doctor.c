@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether profiling works here, and if not why. */
+/* Checks whether profiling works here, with the reasons if not. */
 #include "doctor/doctor.h"
 
 #include <pthread.h>

@@ -7,13 +7,13 @@
 
 struct err;
 
-/* Does it work here? The real thing is done to a child of ours. */
+/* The results of trying a recording's steps on a child of ours. */
 struct doctor_probe {
 	bool has_pcount;	 /* the kernel counts how often a thread was scheduled in */
 	bool reads_kernel_stack; /* /proc/PID/stack shows whether a thread is in a transfer */
 	bool reads_sleepers;	 /* /proc/PID/syscall and memory can be read without a stop */
 	bool takes_descriptors;	 /* pidfd_getfd(2), as probes need it */
-	uint64_t stop_ns;	 /* how long a visit took, from interrupting to detaching */
+	uint64_t stop_ns;	 /* the length of a visit, from interrupting to detaching */
 	uint64_t stack_bytes;
 };
 

@@ -60,12 +60,12 @@ int elf_copy_of(int fd, uint64_t offset, uint64_t nr_bytes)
 
 static void reach(uint64_t *end, uint64_t offset, uint64_t nr_bytes)
 {
-	/* Anything further is damage: the file ends before it. */
+	/* A larger extent is damage: the file ends before it. */
 	if (offset <= CUT_BYTES_MAX && nr_bytes <= CUT_BYTES_MAX && *end < offset + nr_bytes)
 		*end = offset + nr_bytes;
 }
 
-/* How far the segments, the sections and their headers go. */
+/* The end of the segments, the sections and their headers. */
 static uint64_t extent_of(int fd, uint64_t offset, const Elf64_Ehdr *header)
 {
 	uint64_t end = sizeof(*header);

@@ -14,14 +14,14 @@
 bool elf_begins_at(int fd, uint64_t offset);
 
 /*
- * A copy in memory, which has no name, of nr_bytes of a file from offset on: a descriptor that the
- * caller closes, or -1 if not all can be read.
+ * A nameless copy in memory of nr_bytes of a file from offset on: a descriptor that the caller
+ * closes, or -1 if not all can be read.
  */
 int elf_copy_of(int fd, uint64_t offset, uint64_t nr_bytes);
 
 /*
- * A copy of the ELF file that begins at `offset` of a larger file, as far as its own headers say
- * that it goes. A descriptor that the caller closes, or -1: none begins there, or it is larger
+ * A copy of the ELF file that begins at `offset` of a larger file, up to the end that its own
+ * headers imply. A descriptor that the caller closes, or -1: none begins there, or it is larger
  * than 512 MiB.
  */
 int elf_cut_out(int fd, uint64_t offset);

@@ -36,7 +36,7 @@ static uint64_t fnv_of_file(uint64_t hash, int fd, uint64_t offset, size_t nr_by
 	return fnv(hash, bytes, nr_read > 0 ? (size_t)nr_read : 0);
 }
 
-/* All pages of a file, or of a large one that many at equal distances. */
+/* Hash all pages of a file, or for a large one as many at equal distances. */
 static uint64_t fnv_of_pages(uint64_t hash, int fd, uint64_t file_bytes)
 {
 	uint64_t step = (file_bytes / HASHED_BYTES + 1) * PAGE_BYTES;

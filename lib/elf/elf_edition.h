@@ -7,12 +7,12 @@
 
 /*
  * The fingerprint of an ELF file without a build-id, which distinguishes its versions: the FNV-1a
- * hash, 64 bits, of the build id of Go's linker where there is one, else of the first page of the
- * file, the first of its code, and all of its pages, or of a large file some at equal distances.
+ * hash, 64 bits, of the build id of Go's linker if there is one, else of the first page of the
+ * file, the first of its code, and all of its pages, or for a large file some at equal distances.
  */
 struct elf_edition {
 	uint64_t fingerprint;	/* 0: the file cannot be read */
-	bool is_of_go_build_id; /* equal ones are of one build, whatever size and time say */
+	bool is_of_go_build_id; /* equal fingerprints mean one build, whatever the size and time */
 };
 
 /* `fd` is borrowed and open on an ELF file; its position is not used. */

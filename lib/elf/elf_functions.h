@@ -7,8 +7,8 @@
 struct elf_ranges;
 
 /*
- * The extents of the functions in .symtab, or .dynsym where there is none, each with
- * its start for its value; nothing is added if neither can be read.
+ * Add the extents of the functions in .symtab, or without it .dynsym, each with its start as the
+ * value; none is added if neither can be read.
  */
 void elf_functions_load(struct elf_ranges *functions, Elf *elf);
 

@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-/* Far above what any linker writes: librustc_driver has 6 MB of .eh_frame, node 3. */
+/* Far above any linker's output: librustc_driver has 6 MB of .eh_frame, node 3. */
 #define SEGMENTS_MAX   512
 #define CFI_BYTES_MAX  (UINT64_C(512) << 20)
 #define NOTE_BYTES_MAX (UINT64_C(1) << 20)
@@ -151,7 +151,7 @@ static int read_headers(struct elf_image *image, struct err *err)
 	return 0;
 }
 
-/* The image itself once its headers are read, or NULL, having freed it. */
+/* The image itself after reading its headers, or NULL after freeing it. */
 static struct elf_image *with_headers(struct elf_image *image, struct err *err)
 {
 	if (image->elf && !read_headers(image, err))
@@ -259,7 +259,7 @@ const uint8_t *elf_image_build_id(const struct elf_image *image, size_t *nr_byte
 	return image->nr_build_id_bytes ? image->build_id : NULL;
 }
 
-/* Does the file page of `file_offset` hold bytes of the segment? */
+/* Does the file page of `file_offset` contain bytes of the segment? */
 static bool segment_holds(const struct elf_segment *segment, uint64_t file_offset)
 {
 	uint64_t first_page = segment->file_offset & ~(PAGE_BYTES - 1);
@@ -394,8 +394,8 @@ static struct elf_bytes load_rest_of_segment(struct elf_image *image, uint64_t v
 }
 
 /*
- * Where the .eh_frame_hdr says that .eh_frame begins, in the one encoding that
- * linkers write for it (LSB 10.6.2: pc-relative, 4 bytes, signed).
+ * The start of .eh_frame according to .eh_frame_hdr, in the one encoding that linkers use (LSB
+ * 10.6.2: pc-relative, 4 bytes, signed).
  */
 static bool eh_frame_from_hdr(const struct elf_bytes *hdr, uint64_t *vaddr)
 {
@@ -408,7 +408,7 @@ static bool eh_frame_from_hdr(const struct elf_bytes *hdr, uint64_t *vaddr)
 	return true;
 }
 
-/* The section's own bounds where there are section headers, else from the header's pointer on. */
+/* With section headers the section's own bounds, else from the header's pointer on. */
 static struct elf_bytes load_eh_frame(struct elf_image *image)
 {
 	Elf_Scn *section;
@@ -446,7 +446,7 @@ const struct elf_cfi *elf_image_cfi(struct elf_image *image)
 		image->cfi.eh_frame_hdr = load_eh_frame_hdr(image);
 		image->cfi.eh_frame = load_eh_frame(image);
 		image->cfi.debug_frame = load_debug_frame(image);
-		/* libelf keeps a second copy of all it read. */
+		/* libelf keeps a second copy of everything it read. */
 		elf_end(image->elf);
 		image->elf = NULL;
 	}

@@ -21,7 +21,7 @@ enum elf_machine {
 	ELF_MACHINE_X86_64,
 	ELF_MACHINE_AARCH64,
 	ELF_MACHINE_I386,
-	ELF_MACHINE_OTHER, /* among them 32-bit files of a 64-bit machine (x32) */
+	ELF_MACHINE_OTHER, /* including 32-bit files of a 64-bit machine (x32) */
 };
 
 /* A PT_LOAD. */
@@ -55,11 +55,11 @@ struct elf_image *elf_image_of_code(const void *bytes, size_t nr_bytes, uint64_t
 typedef size_t elf_image_reader(const void *context, uint64_t address, void *out, size_t nr_bytes);
 struct elf_image *elf_image_of_reader(elf_image_reader *read, const void *context);
 void elf_image_free(struct elf_image *image);
-/* Load the CFI now; the descriptor is not used any more, and elf_image_read() finds nothing. */
+/* Load the CFI now; the descriptor is no longer used, and elf_image_read() finds nothing. */
 void elf_image_detach(struct elf_image *image);
 
 enum elf_machine elf_image_machine(const struct elf_image *image);
-/* Where a program, or an interpreter of programs, begins to run; 0 if it does not say. */
+/* The entry point of a program or its interpreter; 0 if it has none. */
 uint64_t elf_image_entry(const struct elf_image *image);
 size_t elf_image_nr_segments(const struct elf_image *image);
 const struct elf_segment *elf_image_segment(const struct elf_image *image, size_t index);
@@ -67,28 +67,27 @@ const struct elf_segment *elf_image_segment(const struct elf_image *image, size_
 const uint8_t *elf_image_build_id(const struct elf_image *image, size_t *nr_bytes);
 
 /*
- * The load bias (target address = ELF virtual address + bias) of a mapping of
- * this file that starts at `start` and shows the file from `file_offset` on.
- * Segments need not begin at a page of the file and may share one: of those
- * that hold the offset, the one with the mapping's own right to execute counts.
- * False when no segment does.
+ * The load bias (target address = ELF virtual address + bias) of a mapping of this file that starts
+ * at `start` and shows the file from `file_offset` on. Segments need not begin at a page of the
+ * file and may share one: of those with the offset, take the one with the mapping's own right to
+ * execute. False when there is none.
  */
 bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file_offset,
 		    bool executable, uint64_t *bias);
 
 /*
- * Copy up to nr_bytes of the loaded content from vaddr on. Returns how many
- * bytes the file holds there, 0 if none or if they cannot be read.
+ * Copy up to nr_bytes of the loaded content from vaddr on. Returns how many bytes the file has
+ * there, 0 if none or if they cannot be read.
  */
 size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes);
 
 /*
- * Where the function that holds vaddr begins and ends, by the symbol table (or the
- * dynamic one); false if none covers it. Loaded on the first call.
+ * The bounds of the function that contains vaddr, from the symbol table (or the dynamic one); false
+ * if none covers it. Loaded on the first call.
  */
 bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end);
 
-/* Read on the first call, then kept. Never NULL; parts that are missing or damaged are empty. */
+/* Read on the first call, then kept. Never NULL; missing or damaged parts are empty. */
 const struct elf_cfi *elf_image_cfi(struct elf_image *image);
 
 #endif

@@ -10,7 +10,7 @@
 struct elf_range {
 	uint64_t start, end; /* [start, end) */
 	uint64_t value;
-	uint64_t reach; /* the furthest end up to this one, once they are sorted */
+	uint64_t reach; /* once sorted: the furthest end up to this range */
 };
 
 /* Zero-initialised is ready. */
@@ -20,11 +20,11 @@ struct elf_ranges {
 };
 
 void elf_ranges_add(struct elf_ranges *ranges, struct elf_range range);
-/* After the last was added, and before anything is searched. */
+/* Call this after the last addition, and before any search. */
 void elf_ranges_sort(struct elf_ranges *ranges);
 /*
- * The range that holds the address; of several, the one that begins last, and of those the
- * shortest. NULL if none does. Borrowed until the next addition.
+ * The range that contains the address; of several, the one that begins last, and of those the
+ * shortest. NULL if there is none. Borrowed until the next addition.
  */
 const struct elf_range *elf_ranges_range(const struct elf_ranges *ranges, uint64_t address);
 /* Its value; false if there is none. */

@@ -10,7 +10,7 @@
 
 #define DEFLATE_RATIO_MAX 1032 /* the maximum ratio of zlib: a larger size is false */
 
-/* Not in the <elf.h> of systems whose libelf does not unpack it. */
+/* Missing in the <elf.h> of systems with a libelf that does not unpack it. */
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
@@ -25,7 +25,7 @@ static struct elf_bytes copy_of(Elf_Scn *section, uint64_t max_bytes)
 				  .nr_bytes = data->d_size};
 }
 
-/* libelf does it since 0.189 only. */
+/* libelf supports this only since 0.189. */
 static struct elf_bytes unpack_zstd(Elf *elf, Elf_Scn *section, uint64_t unpacked,
 				    uint64_t max_bytes)
 {

@@ -143,7 +143,7 @@ void jit_code_find(const struct jit_code *code, size_t first, const uint64_t *ad
 	next = xcalloc(nr + 1, sizeof(*next));
 	for (size_t i = 0; i <= nr; i++)
 		next[i] = i;
-	/* From the last on: however often they overlap, each address is dealt with once. */
+	/* From the last range on: then each address is looked up once, even if ranges overlap. */
 	for (size_t r = code->nr; r-- > first;) {
 		const struct jit_range *range = &code->ranges[r];
 		size_t i = next_open(next, first_at_or_above(addresses, nr, range->start));

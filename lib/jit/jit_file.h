@@ -16,8 +16,10 @@ struct err;
 struct jit_file_rules {
 	const char *path; /* for messages; borrowed */
 	uid_t owner;	  /* of the file: the user of the process */
-	/* The program began then, in ns since the epoch: an older file is of another one. 0: not
-	 * known. */
+	/*
+	 * When the program began, in ns since the epoch: older files are of another program. 0: not
+	 * known.
+	 */
 	uint64_t started_realtime_ns;
 };
 
@@ -29,7 +31,7 @@ struct jit_file_rules {
 
 struct jit_file {
 	int fd;		 /* owned, or the caller's; -1: there is none */
-	uint64_t offset; /* all before it was taken */
+	uint64_t offset; /* everything before it was taken */
 	uint64_t nr_bytes;
 	struct timespec written;
 	dev_t dev;
@@ -55,7 +57,7 @@ enum jit_change {
 	JIT_FILE_REWRITTEN, /* read it again from the start; `offset` is 0 */
 };
 
-/* How the file has changed since the last time. */
+/* Find how the file has changed since the last time. */
 int jit_file_check(struct jit_file *file, const struct jit_file_rules *rules,
 		   enum jit_change *change, struct err *err);
 /* Read up to nr_bytes from `offset` on; bytes that are not taken are read again. */

@@ -15,7 +15,7 @@
 
 #define SHORTEST_PAUSE_NS (100 * NS_PER_MS)
 #define LONGEST_PAUSE_NS  NS_PER_SEC
-/* Reading takes no more than this part of one CPU's time. */
+/* Reading takes at most this fraction of one CPU's time. */
 #define PAUSE_PER_READING 50
 
 /* An address in code of a process, and its current frame. */
@@ -32,9 +32,9 @@ struct jit_process {
 	struct jit_place *places; /* by address, except for the new ones at the end */
 	size_t nr_places, cap_places, nr_known;
 	size_t nr_inherited; /* ranges of an ancestor in which the known addresses were looked up */
-	struct module_id *modules; /* that its places are in */
+	struct module_id *modules; /* the modules of its places */
 	size_t nr_modules, cap_modules;
-	struct jit_source source; /* as it was put into the profile last */
+	struct jit_source source; /* as last put into the profile */
 	size_t nr_sources;	  /* the number of modules it was put for */
 	uint64_t poll_again_ns, pause_ns;
 };
@@ -45,9 +45,9 @@ struct jit_names {
 	size_t nr_processes, cap_processes;
 	pid_t *former; /* processes that have ended and have frames in the profile */
 	size_t nr_former, cap_former;
-	size_t nr_frames;    /* so many of the profile were seen */
+	size_t nr_frames;    /* the number of the profile's frames that were seen */
 	uint32_t nr_modules; /* the same */
-	/* By frame, its current frame; empty if there are none, and up to the last such. */
+	/* By frame, its current frame; up to the last frame that has one. */
 	struct frame_id *replaced;
 	size_t nr_replaced, cap_replaced;
 };
@@ -107,7 +107,7 @@ static struct jit_process *find_process(struct jit_names *names, pid_t pid)
 	return NULL;
 }
 
-/* When its program began, in ns since the epoch, if that was during the recording; else 0. */
+/* The start of its program, in ns since the epoch, if it was during the recording; else 0. */
 static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
 {
 	for (size_t i = profile->nr_processes; i-- > 0;) {
@@ -121,7 +121,7 @@ static uint64_t started_realtime_ns(const struct profile *profile, pid_t pid)
 	return 0;
 }
 
-/* Its jitdump is mapped as if it were code, so that it is one of the modules. */
+/* A process maps its jitdump like code, so it is one of the modules. */
 static void look_for_dump(const struct jit_names *names, struct jit_process *process,
 			  uint32_t first_module)
 {
@@ -135,7 +135,7 @@ static void look_for_dump(const struct jit_names *names, struct jit_process *pro
 	}
 }
 
-/* The process that a forked one is a copy of; 0: none, or it has called execve since. */
+/* The process that a forked one copies; 0: none, or it has called execve since. */
 static pid_t parent_of(const struct profile *profile, pid_t pid)
 {
 	for (size_t i = profile->nr_processes; i-- > 0;) {
@@ -187,12 +187,12 @@ static struct jit_place *add_place(struct jit_process *process, struct code_addr
 	return place;
 }
 
-/* The owner of a frame in JIT memory that has no current frame yet; 0: not such a frame. */
+/* The owner of a frame in JIT memory without a current frame yet; 0: no such frame. */
 static pid_t owner_of(const struct jit_names *names, struct code_address where)
 {
 	const struct module *module = module_table_get(names->profile->modules, where.module);
 
-	/* The numbered ones were made here. */
+	/* Modules with numbers were made here. */
 	return module->kind == MODULE_KIND_JIT && !module->nr_build_id_bytes ? module->owner_pid
 									     : 0;
 }
@@ -261,7 +261,7 @@ static void name_place(struct jit_names *names, struct jit_place *place,
 
 	if (name.v == place->name.v && (place->has_line || !range->nr_lines))
 		return;
-	/* Samples taken before keep the former name. */
+	/* Earlier samples keep the former name. */
 	if (name.v != place->name.v && place->name.v != STR_EMPTY.v) {
 		if (!profile_add_jit_frame(profile, where, &now))
 			return;
@@ -382,7 +382,7 @@ static void put_source(struct jit_names *names, struct jit_process *process)
 	}
 }
 
-/* How long to wait before reading it again, by how long reading took. */
+/* The pause before reading it again, in proportion to the time of reading. */
 static uint64_t pause_after(struct jit_process *process, uint64_t cpu_ns)
 {
 	bool is_found = process->reader.map.path || process->reader.dump.path;
@@ -432,7 +432,7 @@ void jit_names_catch_up(struct jit_names *names)
 static void leave_places(struct jit_names *names, pid_t pid)
 {
 	struct profile *profile = names->profile;
-	size_t nr_frames = profile->nr_frames; /* without those that are added */
+	size_t nr_frames = profile->nr_frames; /* without those added below */
 
 	for (size_t i = 0; i < nr_frames; i++) {
 		struct code_address where = profile->frames[i].where;

@@ -16,7 +16,7 @@
 #include "jit/perf_map.h"
 #include "proc/read.h"
 
-/* How much is read of a file at once, before others are read. */
+/* Bound on one read of a file, before other files are read. */
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define TURN_BYTES   ((uint64_t)8 << 20)
 
@@ -106,7 +106,7 @@ static struct jit_file_rules rules_of(const struct jit_reader *reader,
 
 static void append_name(const struct jit_reader *reader, char *out, size_t cap)
 {
-	/* For a process that has exited, its pid is taken to be that in our namespace. */
+	/* For an exited process, its pid is assumed to be the one in our namespace. */
 	snprintf(out, cap, "perf-%d.map", reader->tmp_fd < 0 ? reader->pid : reader->own_pid);
 }
 
@@ -122,7 +122,7 @@ static int open_map(const struct jit_reader *reader, const char *name)
 	return here < 0 ? -1 : entry_file_open(here, name, &found);
 }
 
-/* Is another file at its path now? */
+/* Has another file taken its path? */
 static bool is_replaced(const struct jit_reader *reader, const char *name)
 {
 	const struct jit_file *file = &reader->map.file;

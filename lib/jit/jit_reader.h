@@ -20,14 +20,14 @@ struct jit_input {
 	struct jit_code code;
 	size_t nr_seen; /* ranges that the caller has processed; set by the caller */
 	char *path;	/* as the program sees it; owned; NULL: there is no such file */
-	bool is_over;	/* nothing more is read of it */
+	bool is_over;	/* no more of it is read */
 };
 
 /*
- * Finds and reads the names that one process publishes: /tmp/perf-PID.map, in its
- * own /tmp and by its own pid, and the jitdump that it has mapped. A map must
- * be a regular file, no link, of the user of the process: one of root's may be root's secret,
- * mounted there by a user in a namespace of the user's own.
+ * Finds and reads the names that one process publishes: /tmp/perf-PID.map, in its own /tmp and by
+ * its own pid, and the jitdump that it has mapped. A map must be a regular file, no link, of the
+ * user of the process: a file of root's may be root's secret, which a user has mounted there in a
+ * namespace of the user's own.
  */
 struct jit_reader {
 	pid_t pid, own_pid; /* in our PID namespace, and in its own */
@@ -43,7 +43,7 @@ struct jit_reader {
 void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns);
 void jit_reader_release(struct jit_reader *reader);
 
-/* It has a jitdump: `fd`, borrowed, is open on it for as long as the reader is used. */
+/* It has a jitdump: `fd`, borrowed, stays open on it while the reader is used. */
 void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd);
 /*
  * Read new entries, a part of a long file at a time: true if there is more to be read at once. With

@@ -26,7 +26,7 @@
  */
 #define V8_OFFSET 64
 
-/* Takes nothing while it is incomplete. */
+/* Takes nothing if it is incomplete. */
 static int take_header(struct jitdump *dump, struct cursor cursor, uint64_t nr_left,
 		       uint64_t *nr_taken, struct err *err)
 {
@@ -54,7 +54,7 @@ static int take_header(struct jitdump *dump, struct cursor cursor, uint64_t nr_l
 	return 0;
 }
 
-/* The lines that were read last, unless they are of other code or go beyond this. */
+/* The last lines read, unless they are for other code or exceed this. */
 static void give_lines(const struct jitdump *dump, const struct jit_code *code,
 		       struct jit_range *range)
 {
@@ -77,7 +77,7 @@ static void take_code(struct jitdump *dump, struct cursor record, struct jit_cod
 	size_t nr_name_bytes;
 	struct jit_range *range;
 
-	cursor_bytes(&record, PREFIX_BYTES + 16); /* process, thread, and where it is linked to */
+	cursor_bytes(&record, PREFIX_BYTES + 16); /* process, thread, and link address */
 	address = cursor_u64(&record);
 	nr_bytes = cursor_u64(&record);
 	cursor_u64(&record); /* its number */
@@ -151,7 +151,7 @@ static bool is_readable(uint32_t type, uint32_t nr_bytes, const struct cursor *r
 	if (left >= nr_bytes)
 		return true;
 	if (type == DEBUG_INFO)
-		return nr_bytes > JITDUMP_RECORD_MAX_BYTES; /* it is passed over */
+		return nr_bytes > JITDUMP_RECORD_MAX_BYTES; /* it is skipped */
 	if (type != CODE_LOAD)
 		return true;
 	if (left < CODE_LOAD_BYTES)

@@ -10,14 +10,14 @@ struct err;
 struct jit_code;
 
 /*
- * A jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux): records
- * of code, with its name and its bytes, and of the lines of the code in the next such
- * record. Records that move code are ignored: no runtime is known to write them.
+ * A jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux): records of code, with
+ * its name and its bytes, and records of the lines of the next code. Records that move code are
+ * ignored: no runtime is known to write them.
  */
 struct jitdump {
 	bool has_header;
 	bool is_v8;		       /* its line tables are 64 bytes off: see jitdump.c */
-	uint64_t lines_of;	       /* the code that the lines read last are of */
+	uint64_t lines_of;	       /* the code of the last lines read */
 	uint32_t first_line, nr_lines; /* of jit_code; nr 0: none */
 };
 
@@ -25,9 +25,9 @@ struct jitdump {
 #define JITDUMP_RECORD_MAX_BYTES ((size_t)16 << 20)
 
 /*
- * Parse the complete records in the next bytes of a dump, of which the file has nr_left from there
- * on. *nr_taken is set to the bytes consumed, which may be more than were given, as the bytes of
- * code are skipped; 0: more are needed. ERR_CORRUPT if they are not of a dump, ERR_UNSUPPORTED for
+ * Parse the complete records in the next bytes of a dump; the file has nr_left bytes from there on.
+ * *nr_taken is set to the bytes consumed, which may be more than were given, as the bytes of code
+ * are skipped; 0: more are needed. ERR_CORRUPT if they are not of a dump, ERR_UNSUPPORTED for
  * another byte order or version.
  */
 int jitdump_parse(struct jitdump *dump, const uint8_t *bytes, size_t nr_bytes, uint64_t nr_left,

@@ -7,7 +7,7 @@
 
 #include "jit/jit_code.h"
 
-/* The text that is left of a line. */
+/* The rest of a line. */
 struct text {
 	const char *at, *end;
 };

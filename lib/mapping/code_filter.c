@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether addresses are of certain code. */
+/* Decides whether addresses are in certain code. */
 #include "mapping/code_filter.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "mapping/module.h"
 
-/* Certain code, of whichever modules there are. */
+/* Certain code, in any modules. */
 struct code_filter_options {
 	/*
 	 * The ranges of a module: *nr of them, which must stay in place as long as the filter.

@@ -20,7 +20,7 @@
 struct module_entry {
 	struct module module;
 	struct elf_image *image;
-	int source_fd;	      /* the file itself, where the module's own is a copy; or -1 */
+	int source_fd;	      /* the file itself, if the module's own is a copy; or -1 */
 	uint64_t written_ns;  /* the file's time of modification when it was last opened */
 	uint64_t found_bytes; /* its size then */
 };
@@ -47,7 +47,7 @@ static uint64_t module_hash(const struct module *module)
 	return hash_mix(hash, hash_bytes(module->build_id, module->nr_build_id_bytes));
 }
 
-/* A build-id says all; without one a file written later may be another. */
+/* A build-id suffices; without one a file written later may be another. */
 static bool is_of_one_edition(const struct module *a, const struct module *b)
 {
 	if (a->nr_build_id_bytes != b->nr_build_id_bytes)

@@ -11,7 +11,7 @@
 
 /*
  * Modules: the distinct pieces of code in any address space of a recording. A file is one module
- * however many processes map it. Ids are dense and count up from 0; module 0 is always [unknown].
+ * even if many processes map it. Ids are dense and count up from 0; module 0 is always [unknown].
  */
 
 struct module_id {
@@ -39,11 +39,11 @@ struct module {
 	bool is_copy;	 /* fd is a copy of the mapped file, made at that time */
 	uint64_t dev, inode, file_bytes;
 	uint64_t modified_ns;  /* since the epoch, when it was mapped; 0: not recorded */
-	uint64_t image_offset; /* where in the file its ELF image begins: 0 but in archives */
+	uint64_t image_offset; /* offset of the ELF image in the file: 0 except in archives */
 	/* JIT: 4 bytes, little endian, the number of module_table_numbered(). */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t nr_build_id_bytes; /* 0: none */
-	uint64_t fingerprint; /* elf_edition_of(), of files without a build-id; 0: not recorded */
+	uint64_t fingerprint; /* elf_edition_of(), for files without a build-id; 0: not recorded */
 	struct owner owner;   /* of a file when it was mapped; see target_file.h */
 	int fd; /* open on the image as the target sees it, owned by the table; -1: none */
 };
@@ -75,30 +75,33 @@ struct module_id module_table_intern(struct module_table *table, const struct mo
 
 /*
  * JIT memory in which code replaced other code of the same module: the same module with a number
- * from 1 on. And back: the module without a number, which is the module itself if it has none.
+ * from 1 on. And the reverse: the module without a number, which is the module itself if it has
+ * none.
  */
 struct module_id module_table_numbered(struct module_table *table, struct module_id id,
 				       uint32_t number);
 struct module_id module_table_first(const struct module_table *table, struct module_id id);
 
 /*
- * A file jit-PID.dump, which a process maps only so that profilers find it. Of all modules of JIT
- * memory, only these have a descriptor.
+ * Is it a file jit-PID.dump, which a process maps only for profilers to find it? Of all modules of
+ * JIT memory, only these have a descriptor.
  */
 bool module_is_jitdump(const struct module *module);
 
 /*
  * Had the file of a module been overwritten in place by that time of CLOCK_MONOTONIC, so that its
- * mappings showed other code? Known of files with a copy, which were recently modified when they
+ * mappings showed other code? Known for files with a copy, which were recently modified when they
  * were mapped; false for all others.
  */
 bool module_table_is_outdated(const struct module_table *table, struct module_id id,
 			      uint64_t time_ns);
 
-/* Is it code of profc's own in the process, that counts calls or records memory? */
+/* Is it profc's own code in the process, for counting calls or recording memory? */
 bool module_is_of_probes(const struct module *module);
 
-/* The last component of the path, or the whole of a pseudo name; [profc-probes] of those. Borrowed.
+/*
+ * The last component of the path, or the whole of a pseudo name; [profc-probes] for profc's own
+ * code. Borrowed.
  */
 const char *module_short_name(const struct module *module);
 

@@ -89,7 +89,7 @@ char *module_file_difference(const struct module *module, int fd, int image_fd)
 	char *difference = NULL;
 
 	buf_append_str(&text, MODULE_REPLACED);
-	/* Recordings of the first versions have neither for files without a build-id. */
+	/* Early recordings have neither for files without a build-id. */
 	if (!module->nr_build_id_bytes && !module->fingerprint)
 		append_difference(module, fd, image_fd, &text);
 	else if (has_same_build_id(module, image_fd, &text) && !module->nr_build_id_bytes)

@@ -11,9 +11,10 @@ struct elf_image;
 #define MODULE_REPLACED "the file was rebuilt or replaced after the recording: "
 
 /*
- * How the file open on `fd` differs from the one that was mapped as `module`, a sentence for a
- * user; the caller's. NULL: it is that file, as far as the recording knows. `image_fd` is open
- * on its ELF image: a copy where that is inside the file, else `fd`. Both are borrowed.
+ * The difference between the file open on `fd` and the one that was mapped as `module`, as a
+ * sentence for users, which the caller frees. NULL: it is that file, as far as the recording knows.
+ * `image_fd` is open on its ELF image: a copy if that is inside the file, else `fd`. Both are
+ * borrowed.
  */
 char *module_file_difference(const struct module *module, int fd, int image_fd);
 

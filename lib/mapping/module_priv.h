@@ -17,12 +17,12 @@ struct stat;
 /* The open files of a module. */
 struct module_files {
 	struct elf_image *image; /* NULL: unreadable */
-	int source_fd;		 /* on the file itself where `fd` is on a copy; else -1 */
+	int source_fd;		 /* on the file itself if `fd` is on a copy; else -1 */
 };
 
 /*
- * module_table_intern() for a module whose files are open already: they
- * belong to the table from then on, as `wanted->fd` does.
+ * module_table_intern() for a module with its files open already: they then belong to the table, as
+ * `wanted->fd` does.
  */
 struct module_id module_table_intern_files(struct module_table *table, const struct module *wanted,
 					   const struct module_files *files);
@@ -54,7 +54,7 @@ bool module_table_is_rewritten(const struct module_table *table, struct module_i
 /* The time of modification, as a module has it. */
 uint64_t module_modified_ns(const struct stat *stat);
 
-/* How many bytes of copies may still be made for modules. */
+/* The bytes that copies for modules may still take. */
 uint64_t module_table_copies_left(const struct module_table *table);
 
 /* A new stamp, which no space of this table has had. */

@@ -112,7 +112,7 @@ static bool is_named(const struct proc_map *map, const char *name)
 
 /*
  * The kernel appends " (deleted)" to the path of an unlinked file, and writes a newline as \012. A
- * real name may contain either, which the file of that name decides.
+ * real name may contain either, so look for a file of that name.
  */
 static void read_name(const struct space *space, const struct proc_map *map, struct buf *scratch,
 		      struct entry *entry)
@@ -264,7 +264,7 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 
 struct live_thread {
 	struct buf *maps;
-	pid_t tid; /* 0: none had any */
+	pid_t tid; /* 0: no thread had any */
 };
 
 static bool read_thread_maps(void *context, pid_t tid)

@@ -24,8 +24,8 @@ struct mapping {
 	uint64_t start, end; /* [start, end) in the target */
 	uint64_t file_offset;
 	/*
-	 * Target address = ELF virtual address + bias; 0 where absolute. In a file whose headers
-	 * cannot be read, start - file_offset: addresses are offsets.
+	 * Target address = ELF virtual address + bias; 0 if absolute. For a file without readable
+	 * headers, start - file_offset: addresses are offsets.
 	 */
 	uint64_t bias;
 	struct module_id module; /* MODULE_UNKNOWN where it is not executable */
@@ -34,14 +34,14 @@ struct mapping {
 	uint32_t generation; /* of the space when this mapping was first seen */
 };
 
-/* `modules` is borrowed and must outlive the space. `pid` is where files are reached through. */
+/* `modules` is borrowed and must outlive the space. Files are reached through `pid`. */
 struct space *space_new(struct module_table *modules, pid_t pid);
 void space_free(struct space *space);
 pid_t space_pid(const struct space *space);
 /*
- * The program that the process was in when it began, proc_program_id(): space_refresh() takes no
- * map of another. Initially 0, unknown: the map of another program is then recognised by its vdso
- * only, which without address space randomization stays at the same address.
+ * Set the program that the process was in at its start, proc_program_id(): space_refresh() refuses
+ * the map of another. Initially 0, unknown: the map of another program is then recognised only by
+ * its vdso, which without address space randomization stays at the same address.
  */
 void space_is_of_program(struct space *space, uint64_t program);
 
@@ -54,8 +54,10 @@ void space_is_of_program(struct space *space, uint64_t program);
  * of another program, which the process has begun since (execve(2)).
  */
 int space_update(struct space *space, const char *maps_text, size_t nr_bytes, struct err *err);
-/* Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process, or its
- * program, is. */
+/*
+ * Read /proc/PID/maps (any live thread's id serves) and update. ERR_GONE when the process, or its
+ * program, is gone.
+ */
 int space_refresh(struct space *space, struct err *err);
 /*
  * Does the kernel still have each mapping of code that the space has? Takes a microsecond per
@@ -72,28 +74,28 @@ bool space_is_doubtful(const struct space *space, uint64_t address);
 struct space *space_fork(const struct space *space, pid_t pid);
 
 uint32_t space_generation(const struct space *space);
-/* How many mappings of code have replaced other code at the same address. */
+/* The number of mappings of code that have replaced other code at the same address. */
 uint32_t space_nr_replaced(const struct space *space);
 /*
  * A number for the current contents of the space, which changes with each generation and which no
  * other space of the module table has had: the key of caches.
  */
 uint32_t space_stamp(const struct space *space);
-/* The mapping that holds address now, or NULL. Borrowed until the next update. */
+/* The mapping that has the address now, or NULL. Borrowed until the next update. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
 /* Does the space agree with the kernel about a range? */
 bool space_agrees(const struct space *space, const struct proc_range *range);
 /*
- * Make the space have the code that the kernel says was in `range` when a sample was taken. For
- * that, the latest former mappings are kept. False, and nothing changes, if none of them matches.
+ * Restore the code that, according to the kernel, was in `range` when a sample was taken; the
+ * latest former mappings are kept for this. False, and nothing changes, if none of them matches.
  */
 bool space_recall(struct space *space, const struct proc_range *range);
 size_t space_nr_mappings(const struct space *space);
 const struct mapping *space_mapping_at(const struct space *space, size_t index);
 
 /*
- * Where an address of the target lies in its module: the module and the ELF
- * virtual address (absolute for kinds without an image; MODULE_UNKNOWN outside).
+ * The module and ELF virtual address of an address of the target (absolute for kinds without an
+ * image; MODULE_UNKNOWN outside).
  */
 struct code_address space_locate(const struct space *space, uint64_t address);
 

@@ -35,7 +35,7 @@ static bool same_page(struct space *space, const struct elf_image *image, uint64
 	       !memcmp(in_memory, in_file, nr);
 }
 
-/* All of its pages, or of a large text some thousands at equal distances. */
+/* Compare all of its pages, or for a large text some thousands at equal distances. */
 static bool holds_code_of(struct space *space, const struct mapping *mapping,
 			  const struct elf_image *image, uint64_t bias)
 {
@@ -52,7 +52,10 @@ static bool holds_code_of(struct space *space, const struct mapping *mapping,
 	return true;
 }
 
-/* A page that is not the file's may be yet to come: a program of 40 MB takes some ms to copy it. */
+/*
+ * A page that differs from the file's may not be copied yet: a program of 40 MB takes some ms to
+ * copy it.
+ */
 #define DOUBTS_MAX 8
 
 static bool is_copy_of(struct space *space, struct entry *entry, const struct mapping *model)

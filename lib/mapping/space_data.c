@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where data lies in its module: variables, which are not in the mappings of code. */
+/* Finds the module of variables, which are not in the mappings of code. */
 #include "elf/elf_image.h"
 #include "mapping/space_priv.h"
 
@@ -9,7 +9,7 @@ static const struct entry *entry_at(const struct space *space, uint64_t address)
 	return (const struct entry *)(const void *)space_find(space, address);
 }
 
-/* How many mappings a module has below one of its data, at most. */
+/* Bound on the mappings of a module below one of its data. */
 #define PIECES_MAX 16
 
 /*

@@ -178,7 +178,7 @@ bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr
 	       pread(space->memory_fd, out, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }
 
-/* Code that is only moved, or grows, as that of just-in-time compilers does, replaces none. */
+/* Code that only moves, or grows, as that of just-in-time compilers does, replaces none. */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh)
 {
 	const struct mapping *old = fresh->executable ? space_find(space, fresh->start) : NULL;

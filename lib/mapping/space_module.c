@@ -81,7 +81,7 @@ static bool shows(const struct elf_image *image, uint64_t image_offset,
 				       mapping->executable, bias);
 }
 
-/* An image that begins where `first` does, and lies in memory as its headers want. */
+/* An image that begins where `first` does, with its mappings placed as its headers require. */
 static bool open_inside(const struct entry *entry, const struct entry *first, struct module *module,
 			struct module_files *files)
 {
@@ -107,7 +107,7 @@ static bool open_inside(const struct entry *entry, const struct entry *first, st
 	return true;
 }
 
-/* A library may be mapped out of an archive: then it begins at one of the mappings before. */
+/* A library may be mapped from an archive: then it begins at one of the earlier mappings. */
 static bool find_inside(const struct entries *map, const struct entry *entry, struct module *module,
 			struct module_files *files)
 {
@@ -149,7 +149,7 @@ static void open_file(const struct space *space, const struct entries *map,
 	/* Readable, but not an ELF file: JIT-compiled code. */
 	module->kind = MODULE_KIND_JIT;
 	module->owner_pid = space->pid;
-	module->modified_ns = 0; /* it is written to all the time */
+	module->modified_ns = 0; /* it is written to constantly */
 	if (!module_is_jitdump(module)) {
 		close(module->fd);
 		module->fd = -1;
@@ -216,7 +216,7 @@ static uint64_t bias_of(const struct mapping *mapping, const struct module *modu
 		return 0;
 	if (shows(image, module->image_offset, mapping, &bias))
 		return bias;
-	/* Without its headers an address in a file can only be given as the offset in it. */
+	/* Without its headers an address in a file can only be expressed as an offset. */
 	return mapping->start - mapping->file_offset;
 }
 

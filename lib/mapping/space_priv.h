@@ -13,7 +13,7 @@ struct entry {
 	char *path; /* owned */
 	bool deleted;
 	bool is_kept; /* it is in the next map as well */
-	/* How often it is still to be checked for text that was being written when it was read. */
+	/* The number of further checks, for text that was being written when it was read. */
 	uint8_t doubts;
 };
 
@@ -31,21 +31,21 @@ struct space {
 	uint32_t generation;
 	uint32_t stamp;
 	uint32_t nr_replaced;
-	int memory_fd;		/* /proc/PID/mem once it was needed; -1: not yet; -2: unavailable */
+	int memory_fd;		/* /proc/PID/mem on first use; -1: not yet; -2: unavailable */
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
 	uint64_t *code_starts;
 	uint32_t *code_entries;
 	size_t nr_code, cap_code;
-	struct entries former; /* code of files that has gone, the latest last */
+	struct entries former; /* code of files that is gone, the latest last */
 	size_t nr_doubtful;
 };
 
-/* Nothing of it has changed from one maps text to the next. */
+/* Is the mapping the same in both maps texts? */
 bool space_same_mapping(const struct entry *a, const struct entry *b);
-/* The entry has the range, file and offset that the kernel gave. */
+/* Has the entry the kernel's range, file and offset? */
 bool space_is_of_range(const struct entry *entry, const struct proc_range *range);
-/* Code of the kernel's own, which has no file. */
+/* Is it the kernel's own code, which has no file? */
 bool space_is_vdso(const struct entry *entry);
 bool space_is_vsyscall(const struct entry *entry);
 
@@ -53,7 +53,7 @@ bool space_is_vsyscall(const struct entry *entry);
 struct target_file space_file_of(const struct space *space, const struct entry *entry);
 
 /*
- * space_module.c: which module a mapping of map->at[index] shows, and where that lies; opens it.
+ * space_module.c: find the module of a mapping of map->at[index] and its bias; opens the module.
  * `mapping` is the entry's or a copy. The entries before it are settled. False if it has no image.
  */
 bool space_find_image(struct space *space, const struct entries *map, size_t index,
@@ -69,16 +69,16 @@ void space_find_without_image(struct space *space, const struct entries *map, si
  * doubtful.
  */
 bool space_find_copied(struct space *space, const struct entries *map, size_t index);
-/* Look at a doubtful one again: true if it is a copy now. */
+/* Check a doubtful one again: true if it is a copy now. */
 bool space_settle_doubt(struct space *space, const struct entries *map, size_t index);
 
-/* The file has been written to since it was mapped. */
+/* Has the file been written to since it was mapped? */
 bool space_is_rewritten(const struct space *space, const struct entry *entry);
 /* Does the mapping have other code than the space has there so far? */
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);
 /* Mark everything interned for its stacks as invalid. */
 void space_note_change(struct space *space);
-/* After each change of its entries. */
+/* Call this after each change of its entries. */
 void space_index_code(struct space *space);
 
 /* space_former.c: keep the facts about an entry that is about to be removed. */

@@ -39,7 +39,7 @@ static bool is_the_mapped_file(int fd, const struct stat *stat, const struct tar
 
 /*
  * The mapping may have changed since the map was read. A file is trusted to be the right one only
- * where device numbers cannot be compared.
+ * if device numbers cannot be compared.
  */
 static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
 {
@@ -48,7 +48,7 @@ static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct
 
 typedef bool is_right_file(int fd, const struct stat *stat, const struct target_file *file);
 
-/* A descriptor that is checked: -1 with errno if it is not the right file. */
+/* Checks a descriptor; -1 with errno if it is not the right file. */
 static int checked(int fd, is_right_file *is_right, const struct target_file *file,
 		   const struct stat *found)
 {
@@ -67,7 +67,7 @@ static int open_root(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* At the path below a root directory, which is closed; the kernel gave the path without links. */
+/* Open the path below a root directory, which is closed; the kernel gave the path without links. */
 static int open_below(int root_fd, const struct target_file *file, struct stat *found)
 {
 	int fd = root_fd < 0 ? -1 : rooted_file_open(root_fd, file->path, found);

@@ -34,7 +34,7 @@ int target_file_open(const struct target_file *file, struct stat *found);
  */
 struct owner target_file_owner(const struct target_file *file, const struct stat *found);
 
-/* Has the process our mount namespace? False if that cannot be read. */
+/* Is the process in our mount namespace? False if that cannot be read. */
 bool target_shares_mounts(pid_t pid);
 
 /* Is the mapped file at this path of the target, which need not be its own? Opens nothing. */

@@ -18,10 +18,10 @@
 
 struct searching {
 	const struct callees *callees;
-	unsigned int nr_left; /* functions that may be read yet */
+	unsigned int nr_left; /* functions that may still be read */
 };
 
-/* Also another operator new, which is watched, or not, by itself. */
+/* Also another operator new, which is watched, or not, for itself. */
 static bool is_allocating(const char *name)
 {
 	enum heap_function function;

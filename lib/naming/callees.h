@@ -18,8 +18,8 @@ struct callees {
 };
 
 /*
- * Does a function call malloc() or its like, directly or by way of a few functions of the same
- * file? Calls through pointers are not known.
+ * Does a function call malloc() or a similar function, directly or through a few functions of the
+ * same file? Calls through pointers are unknown.
  */
 bool callees_allocate(const struct callees *callees, const struct symbol_function *function);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which functions and calls of a file the words of a user mean. */
+/* Finds the functions and calls of a file that a user's words mean. */
 #include "naming/naming.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 /* Lines of a source file, or a function by its name. */
 struct calls_wanted {
-	const char *text;     /* as it was given */
+	const char *text;     /* as the user gave it */
 	const char *function; /* NULL: the lines */
 	struct source_lines lines;
 	char *path; /* owned: of the lines */
@@ -32,18 +32,18 @@ struct naming {
 	struct symbol_options symbols;
 	struct function_pattern *patterns; /* owned */
 	bool *is_found;			   /* of each */
-	bool *has_module;		   /* of each: some file was searched for it */
+	bool *has_module;		   /* for each: some file was searched for it */
 	size_t nr_patterns, cap_patterns, cap_found, cap_modules;
 	struct calls_wanted *calls; /* owned */
 	size_t nr_calls, cap_calls;
 	const char *within; /* a function's name, or NULL */
-	char *nearest;	    /* owned: a name like that of a pattern that was not found; or NULL */
+	char *nearest;	    /* owned: a name similar to a pattern that was not found; or NULL */
 	size_t nr_files;
 	bool wants_allocators, has_allocator;
 	struct pool_functions pools;
 };
 
-/* One file as it is searched. */
+/* The search of one file. */
 struct search {
 	struct naming *naming;
 	const struct probe_file *file;
@@ -78,7 +78,7 @@ static void add_entry(const struct search *search, const struct symbol_function 
 		refuse_copies(search, function);
 		return;
 	case SYMBOL_FUNCTION_PART:
-		return; /* no call enters it, or none of the function */
+		return; /* no call reaches it, or none of the function */
 	case SYMBOL_FUNCTION_IFUNC:
 		wanted_refuse(search->wanted, function->name,
 			      "which function bears this name is chosen at run time");
@@ -86,7 +86,7 @@ static void add_entry(const struct search *search, const struct symbol_function 
 	}
 }
 
-/* For where it is inlined everywhere: in how many places; 0: it is not. */
+/* The number of places where a function is inlined, if it is inlined everywhere; else 0. */
 static unsigned int nr_inlined_only(const struct search *search, const char *name)
 {
 	struct symbol_inlined_function inlined;
@@ -110,7 +110,7 @@ static unsigned int nr_inlined_only(const struct search *search, const char *nam
 	return nr;
 }
 
-/* Clones of gcc for some callers have not the arguments that are written in the source. */
+/* gcc's clones for some callers have other arguments than the source. */
 static bool has_other_arguments(const char *linkage_name)
 {
 	return linkage_name &&
@@ -194,7 +194,7 @@ static void find_pattern(struct search *search, size_t index)
 		naming->nearest = xstrdup(nearest);
 }
 
-/* Is it another function that a jump leads to, rather than a part of the same? */
+/* Is the target of a jump another function, rather than a part of the same one? */
 static bool is_function(const void *context, uint64_t address)
 {
 	const struct search *search = context;
@@ -544,7 +544,7 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 	}
 	if (check_pools(naming, command, err) < 0)
 		return ERR_NOT_FOUND;
-	/* A program with no other heap than that of its pools is fine. */
+	/* A program may have the heaps of its pools only. */
 	if (naming->wants_allocators && !naming->has_allocator && !naming->pools.nr) {
 		err_set(err, ERR_NOT_FOUND, "--mem: there is no function named malloc");
 		err_hint(err, "is it a stripped static program, or one with a heap of its own? "

@@ -22,11 +22,11 @@ void naming_free(struct naming *naming); /* may be NULL */
 int naming_add_functions(struct naming *naming, const char *text, struct err *err);
 /* The calls in a function of that name, or in lines FILE:A-B. ERR_INVALID: it is wrong. */
 int naming_add_calls(struct naming *naming, const char *text, struct err *err);
-/* The calls written in a source file. */
+/* Add the calls written in a source file. */
 void naming_add_file(struct naming *naming, const char *path);
-/* All ways into and out of a function of that name. */
+/* Add all paths into and out of a function of that name. */
 void naming_set_within(struct naming *naming, const char *function);
-/* The functions of allocators: allocations are wanted. */
+/* Add the functions of allocators, to record allocations. */
 void naming_add_allocators(struct naming *naming);
 /* Add functions of a pool as well, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
 int naming_add_pools(struct naming *naming, const char *text, struct err *err);

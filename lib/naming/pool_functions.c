@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads how the functions of a pool are called. */
+/* Reads descriptions of a pool's functions. */
 #include "naming/pool_functions.h"
 
 #include <stddef.h>
@@ -12,9 +12,9 @@
 
 #define BYTES_MAX (UINT64_C(1) << 40)
 
-/* One description, as it is read. */
+/* One description being read. */
 struct reading {
-	const char *start, *end; /* of all of it */
+	const char *start, *end; /* of the whole text */
 	const char *at;
 	struct heap_form form;
 	struct err *err;
@@ -143,7 +143,7 @@ static int judge(const struct reading *reading, const char *kind)
 					: 0;
 }
 
-/* Where the arguments begin: at the last opening parenthesis. */
+/* The start of the arguments: the last opening parenthesis. */
 static const char *arguments_of(const struct reading *reading)
 {
 	const char *at = reading->end;

@@ -9,9 +9,9 @@
 
 struct err;
 
-/* A function that allocates or frees, as a user describes it. */
+/* An allocating or freeing function, described by a user. */
 struct pool_function {
-	char *name;	       /* owned: one of those that symbol_functions_called() takes */
+	char *name;	       /* owned: a name for symbol_functions_called() */
 	struct heap_form form; /* its arguments and result */
 	bool is_found;
 	unsigned int nr_inlined; /* if it is not found: places where it is inlined; 0: not known */

@@ -16,7 +16,7 @@ struct proc_cpu_split {
 	uint64_t user_ns, system_ns;
 };
 
-/* Threads that used less are likely to show none. */
+/* Threads that used less are likely to show 0. */
 #define PROC_CPU_SPLIT_LEAST_NS (10 * NS_PER_MS)
 
 /*
@@ -38,9 +38,9 @@ struct cpu_split_meter {
 
 /* Count from here; NULL: it could not be read. */
 void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
-/* Counted up to here; no effect on one that rests already. */
+/* Stop counting here; no effect if it has stopped already. */
 void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
-/* The sum; false where it is not known, as it is of less than a tick. */
+/* The sum; false if it is unknown, or less than a tick. */
 bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum);
 
 #endif

@@ -60,7 +60,7 @@ static void add_owner(struct proc_ends *ends, uint64_t inode, enum proc_end_kind
 	}
 }
 
-/* The links of /proc/PID/fd have the rights that their descriptors were opened with. */
+/* The links of /proc/PID/fd have the permissions that their descriptors were opened with. */
 static bool writes_at(int directory, const char *name, bool *writes)
 {
 	struct stat stat;
@@ -79,7 +79,7 @@ bool proc_descriptor_writes(pid_t pid, int fd, bool *writes)
 	return writes_at(AT_FDCWD, path, writes);
 }
 
-/* The number in "pipe:[77]"; false if it is none of these. */
+/* The number in "pipe:[77]"; false if the target has another form. */
 static bool inode_in(const char *target, const char *prefix, uint64_t *inode)
 {
 	if (strncmp(target, prefix, strlen(prefix)) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which processes have the ends of pipes, and sockets. */
+/* Finds the processes that have the ends of pipes, and sockets. */
 #ifndef PROFC_PROC_ENDS_H
 #define PROFC_PROC_ENDS_H
 
@@ -16,7 +16,7 @@ enum proc_end_kind {
 	PROC_END_SOCKET,
 };
 
-/* More processes have that of few, and any one of them will do. */
+/* Few ends have more owners, and any of them will do. */
 #define PROC_END_OWNERS 2
 
 struct proc_end {
@@ -38,11 +38,11 @@ void proc_ends_release(struct proc_ends *ends);
  * descriptor, and at most some 100,000 descriptors.
  */
 void proc_ends_read(struct proc_ends *ends);
-/* A process that has it: another than `pid` if there is one; 0: none is known. */
+/* A process that has it, if possible another than `pid`; 0: none is known. */
 pid_t proc_ends_owner(const struct proc_ends *ends, uint64_t inode, enum proc_end_kind kind,
 		      pid_t pid);
 
-/* Is a descriptor of a process open for writing? False with errno if it cannot be seen. */
+/* Is a descriptor of a process open for writing? False with errno if it cannot be read. */
 bool proc_descriptor_writes(pid_t pid, int fd, bool *writes);
 
 #endif

@@ -15,7 +15,7 @@
 #include "proc/program.h"
 #include "proc/search_path.h"
 
-/* At least as much of a program's start as the kernel reads (BINPRM_BUF_SIZE). */
+/* At least as many bytes of a program's start as the kernel reads (BINPRM_BUF_SIZE). */
 #define HEAD_BYTES	    4096
 #define MAX_PROGRAM_HEADERS 64
 

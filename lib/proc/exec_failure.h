@@ -19,7 +19,7 @@ struct err;
  */
 int exec_failure_explain(const char *directories, const char *program, int reason, struct err *err);
 
-/* The errno with which executing it will fail, as far as that can be foreseen; else 0. */
+/* The errno with which executing it will fail, if that is foreseeable; else 0. */
 int exec_failure_foresee(const char *directories, const char *program);
 
 /*

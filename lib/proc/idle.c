@@ -7,13 +7,13 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 
-/* Idle CPUs, in hundredths; two figures, so that it does not swing about one. */
+/* Idle CPUs, in hundredths; two thresholds, so that the answer does not swing. */
 #define IDLE_ENTER 60
 #define IDLE_LEAVE 40
-/* The shortest interval that says anything, in hundredths of a second. */
+/* The shortest significant interval, in hundredths of a second. */
 #define IDLE_INTERVAL_CS 8
 
-/* The kernel sums all interrupts up for it, which with very many CPUs may take milliseconds. */
+/* The kernel sums up all interrupts for it, which with very many CPUs may take milliseconds. */
 #define DEAR_READ_NS (200 * NS_PER_US)
 #define TIMES_READ   3 /* the host may have taken the CPU meanwhile */
 
@@ -41,7 +41,7 @@ static int open_stat(void)
 	return -1;
 }
 
-/* A CPU is idle, too, while somebody waits for a disk. */
+/* A CPU is also idle while a thread waits for a disk. */
 static bool read_idle(const struct idle_meter *meter, struct proc_uptime *now)
 {
 	uint64_t iowait_ticks;

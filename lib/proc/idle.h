@@ -8,21 +8,21 @@
 #include "proc/uptime.h"
 
 /*
- * Whether CPUs are idle, from the time they were in all. Not from the number of runnable threads
- * in /proc/loadavg: kernels from 6.12 on count many that sleep (delayed dequeue).
+ * Decides whether CPUs are idle, from their total idle time. The number of runnable threads in
+ * /proc/loadavg does not serve: kernels from 6.12 on count many that sleep (delayed dequeue).
  */
 struct idle_meter {
 	int fd;	     /* on /proc/uptime; -1: never known to be idle */
 	int stat_fd; /* on /proc/stat; -1: it takes too long to read that */
 	uint64_t ticks_per_sec;
 	struct proc_uptime last;
-	bool some_idle;		   /* more than half a CPU, of late */
+	bool some_idle;		   /* recently more than half a CPU */
 	unsigned int idle_percent; /* of one CPU, in all */
 };
 
 void idle_meter_open(struct idle_meter *meter);
 void idle_meter_close(struct idle_meter *meter);
-/* Read again, from time to time: answers get exact at intervals of a tenth of a second. */
+/* Read again, from time to time: answers are exact at intervals of a tenth of a second. */
 void idle_meter_update(struct idle_meter *meter);
 /* The part of idle_meter_update() that does not read. */
 void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now);

@@ -36,9 +36,9 @@ struct proc_maps_iter proc_maps_over(const char *text, size_t nr_bytes);
 int proc_maps_next(struct proc_maps_iter *iter, struct proc_map *map);
 
 /*
- * Append the path of a map to `out` with the kernel's octal escapes undone (a
- * newline is written as \012) and without " (deleted)"; says whether that was
- * there. A name that really ends so is ambiguous: compare the inode.
+ * Append the path of a map to `out` with the kernel's octal escapes undone (a newline is written as
+ * \012) and without " (deleted)"; returns whether that was there. A name that really ends so is
+ * ambiguous: compare the inode.
  */
 bool proc_map_path(const struct proc_map *map, struct buf *out);
 

@@ -42,7 +42,7 @@ bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *me
 	return has_any;
 }
 
-/* Stacks of threads have a page below that cannot be touched; arenas and large blocks do not. */
+/* Stacks of threads have an inaccessible page below; arenas and large blocks do not. */
 static bool holds_blocks(const struct proc_map *map, const struct proc_map *before)
 {
 	bool is_guarded = before->end == map->start && !before->readable && !before->writable &&

@@ -12,7 +12,7 @@
 #include "base/index_set.h"
 #include "proc/read.h"
 
-/* The header up to e_machine, whose offset is the same in both classes. */
+/* The header up to e_machine, at the same offset in both classes. */
 #define HEAD_BYTES (offsetof(Elf32_Ehdr, e_machine) + sizeof(Elf32_Half))
 
 const char *proc_program_32_bit(const void *bytes, size_t nr_bytes)
@@ -54,7 +54,7 @@ const char *proc_program_process_32_bit(pid_t pid)
 	return fd >= 0 ? proc_program_file_32_bit(fd) : NULL;
 }
 
-/* The kernel's own is 50 pairs at most. */
+/* The kernel's own has at most 50 pairs. */
 #define AUXV_MAX_BYTES 2048
 
 /* The addresses of the program, its loader, the vdso and the initial stack. */

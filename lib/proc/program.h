@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 /*
- * Which kind of 32-bit program a file is, by the first bytes of its ELF header:
- * "i386", "x32", "arm" or just "32-bit". NULL for every other file. profc reads
- * the registers and stacks of 64-bit programs only.
+ * The kind of a 32-bit program file, from the first bytes of its ELF header: "i386", "x32", "arm"
+ * or just "32-bit". NULL for every other file. profc reads the registers and stacks of 64-bit
+ * programs only.
  */
 const char *proc_program_32_bit(const void *bytes, size_t nr_bytes);
 const char *proc_program_file_32_bit(int fd);

@@ -15,9 +15,8 @@ struct proc_range {
 };
 
 /*
- * The mapping that an address is in, by a descriptor on /proc/PID/maps. Takes a microsecond,
- * however many mappings there are; false with errno ENOTTY before Linux 6.11, ENOENT if
- * nothing is mapped there.
+ * The mapping of an address, through a descriptor on /proc/PID/maps. Takes a microsecond, for any
+ * number of mappings; false with errno ENOTTY before Linux 6.11, ENOENT if nothing is mapped there.
  */
 bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range);
 /*

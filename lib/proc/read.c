@@ -131,7 +131,7 @@ bool proc_read_status(pid_t tid, struct proc_status *status)
 	cleanup_close int fd = -1;
 	ssize_t got;
 
-	/* /proc/TID answers for every thread, whether or not its directory is listed. */
+	/* /proc/TID exists for every thread, even if its directory is not listed. */
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text));

@@ -20,7 +20,7 @@ bool scan_signed(struct scan *scan, int64_t *value); /* an optional '-' before a
 bool scan_hex(struct scan *scan, uint64_t *value);   /* with or without 0x */
 bool scan_char(struct scan *scan, char wanted);
 void scan_blanks(struct scan *scan); /* spaces and tabs, if any */
-/* The next one, without its end; false where the text ends. */
+/* The next line, without its end; false at the end of the text. */
 bool scan_line(struct scan *text, struct scan *line);
 
 #endif

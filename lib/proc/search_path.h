@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds programs as execvp(3) does. The directories are those of a PATH: parted by ':', and an
+ * Finds programs as execvp(3) does. The directories are those of a PATH: separated by ':', and an
  * empty one is the current directory.
  */
 #ifndef PROFC_PROC_SEARCH_PATH_H

@@ -33,7 +33,7 @@ struct proc_schedstat proc_schedstat_from(const struct proc_stat *stat,
 	};
 }
 
-/* A name may hold ") R 1": the last parenthesis of the line ends it, nothing else. */
+/* A name may contain ") R 1": only the last parenthesis of the line ends it. */
 static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 {
 	const char *close;

@@ -8,16 +8,16 @@
 #include <sys/types.h>
 
 /*
- * The files of /proc/PID/task/TID that show what a thread does, from their
- * text (proc_pid_stat(5) and its neighbours). Each parser returns false, with
- * the result untouched, when the text is not of its file.
+ * The files of /proc/PID/task/TID about a thread's activity, from their text (proc_pid_stat(5) and
+ * its neighbours). Each parser returns false, with the result untouched, when the text is not of
+ * its file.
  */
 
 /* schedstat: exact while the thread is off the CPU; else cpu_ns is as old as the last tick. */
 struct proc_schedstat {
 	uint64_t cpu_ns;  /* on a CPU */
 	uint64_t runq_ns; /* runnable, waiting for one */
-	uint64_t pcount;  /* times scheduled in; 0 for ever on kernels that do not count */
+	uint64_t pcount;  /* times scheduled in; always 0 on kernels that do not count */
 };
 
 bool proc_schedstat_parse(const char *text, size_t nr_bytes, struct proc_schedstat *schedstat);
@@ -47,11 +47,11 @@ struct proc_stat {
 	uint64_t start_ticks; /* since boot, in clock ticks; identifies a process together with its
 				 pid */
 	uint64_t first_sp;    /* at the start of the program; 0: unknown, or hidden from us */
-	int cpu;	      /* where it runs or ran last; -1 when the line is cut before */
+	int cpu;	      /* where it runs or last ran; -1: the line is cut before it */
 	int rt_priority;      /* of a real-time thread, 1 to 99; else 0 */
 };
 
-/* On its way out: PF_EXITING, PF_POSTCOREDUMP a bit before it, PF_SIGNALED before both. */
+/* Exiting: PF_EXITING; PF_POSTCOREDUMP a bit earlier; PF_SIGNALED before both. */
 #define PROC_FLAGS_ENDING     UINT64_C(0x0000040c)
 #define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
@@ -73,22 +73,22 @@ struct proc_syscall {
 
 bool proc_syscall_parse(const char *text, size_t nr_bytes, struct proc_syscall *syscall);
 
-#define PROC_PID_NAMESPACES_MAX 33 /* MAX_PID_NS_LEVEL of the kernel's, and the first */
+#define PROC_PID_NAMESPACES_MAX 33 /* the kernel's MAX_PID_NS_LEVEL, and the first */
 
 struct proc_status {
 	pid_t tgid, ppid, tracer_pid;
 	uint32_t real_uid, effective_uid;
-	/* Its id in each PID namespace that it has one in, from ours inwards. */
+	/* Its id in each PID namespace that has it, from ours inwards. */
 	pid_t ns_pids[PROC_PID_NAMESPACES_MAX];
 	unsigned nr_ns_pids;
-	pid_t ns_pid; /* as the process itself sees its id: the last of these */
+	pid_t ns_pid; /* the id that the process itself sees: the last of these */
 	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
 	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */
 	uint64_t nr_yielded;   /* voluntary context switches */
 	uint64_t nr_preempted; /* involuntary ones */
 	bool no_new_privileges;
-	bool kthread; /* false where the kernel does not say */
+	bool kthread; /* false if the kernel does not say */
 };
 
 /* Lines that are missing leave their field 0; without Tgid it is no status text. */

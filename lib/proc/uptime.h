@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * /proc/uptime: how long the machine has been up, and how long its CPUs were idle in total, both in
- * hundredths of a second (proc_uptime(5)). The latter grows by 100 a second and idle CPU.
+ * /proc/uptime: the time since boot, and the idle time of all CPUs together, both in hundredths of
+ * a second (proc_uptime(5)). The latter grows by 100 per second and idle CPU.
  */
 struct proc_uptime {
 	uint64_t uptime_cs;
@@ -21,8 +21,8 @@ bool proc_uptime_parse(const char *text, size_t size, struct proc_uptime *uptime
 bool proc_read_uptime(int fd, struct proc_uptime *uptime);
 
 /*
- * How long, in clock ticks (sysconf(_SC_CLK_TCK)), CPUs were idle while a thread waited for I/O,
- * which the idle time above does not include: the fifth number of the first line of /proc/stat
+ * The time, in clock ticks (sysconf(_SC_CLK_TCK)), that CPUs were idle while a thread waited for
+ * I/O, which the idle time above excludes: the fifth number of the first line of /proc/stat
  * (proc_stat(5)). False, and nothing written, if the text does not begin so.
  */
 bool proc_iowait_parse(const char *text, size_t size, uint64_t *iowait_ticks);

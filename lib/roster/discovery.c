@@ -23,7 +23,7 @@
 /* A sweep takes no more than this part of the time. */
 #define SWEEP_PART 16
 
-/* Processes of others that are remembered; then all are asked once more. */
+/* Remembered processes of others; beyond this, all are read again. */
 #define OTHERS_MAX 65536
 
 /* "0.42 0.30 0.28 2/411 12345": the last id that our PID namespace gave away; 0: unknown. */
@@ -44,7 +44,7 @@ static pid_t read_last_pid(const struct roster *roster)
 	return scan_decimal(&scan, &number) ? (pid_t)number : 0;
 }
 
-/* A process that is not known: is it a descendant? */
+/* An unknown process: is it a descendant? */
 static void ask_process(struct roster *roster, pid_t pid)
 {
 	struct roster_process *parent, *process;
@@ -64,7 +64,7 @@ static void ask_process(struct roster *roster, pid_t pid)
 		roster_end_process(roster, process);
 }
 
-/* A task that is not known: a thread of ours, or a process. */
+/* An unknown task: a thread of ours, or a process. */
 static void ask(struct roster *roster, pid_t id)
 {
 	struct roster_process *process;
@@ -79,7 +79,7 @@ static void ask(struct roster *roster, pid_t id)
 		ask_process(roster, status.tgid);
 }
 
-/* Its directory has two links, and one for each thread. */
+/* Its directory has two links, plus one for each thread. */
 static bool has_other_number(const struct roster_process *process)
 {
 	struct stat stat_buffer;
@@ -176,7 +176,7 @@ static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *
 	return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
 }
 
-/* While a thread that executes a program takes its leader's place none is to be found. */
+/* While an executing thread takes its leader's place, no thread is found. */
 #define TRIES	     20
 #define TRY_PAUSE_NS NS_PER_MS
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The processes and threads that are known, and their ends and execs. */
+/* The known processes and threads, and their ends and execs. */
 #include "roster/roster.h"
 
 #include <errno.h>
@@ -221,7 +221,7 @@ bool roster_is_in_program(struct roster *roster, struct roster_process *process,
 		return true;
 	process->program_read_ns = now_ns;
 	program = proc_program_id(process->pid, process->pid);
-	/* A leader that has ended has no program. */
+	/* An ended leader has no program. */
 	if (!program || program == process->program)
 		return true;
 	if (!process->program) {

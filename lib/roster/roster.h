@@ -23,10 +23,10 @@ struct roster;
 /* A process from its birth or an exec up to its end or its next exec. */
 struct roster_process {
 	pid_t pid;
-	uint64_t start_ticks;	  /* since boot: with the pid, which process it is */
+	uint64_t start_ticks;	  /* since boot; identifies the process together with its pid */
 	uint64_t program;	  /* proc_program_id(); 0: not known */
-	uint64_t program_read_ns; /* when that was last asked */
-	uint64_t born_ns;	  /* when it was found */
+	uint64_t program_read_ns; /* the time of that reading */
+	uint64_t born_ns;	  /* the time when it was found */
 	void *owner;		  /* the sampler's own record */
 	struct roster_thread *threads;
 	size_t nr_threads;
@@ -63,11 +63,11 @@ struct roster *roster_new(const struct roster_listener *listener, bool follow_ch
 void roster_free(struct roster *roster);
 
 /*
- * Begin with a process: all of its threads that are there. ERR_GONE or ERR_PERMISSION, with the
- * reason and a hint, if it cannot be observed.
+ * Begin with a process and all of its threads. ERR_GONE or ERR_PERMISSION, with the reason and a
+ * hint, if it cannot be observed.
  */
 int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
-/* Begin with a child of ours that is born for this recording, unless it has ended by now. */
+/* Begin with a child of ours that was forked for this recording, unless it has ended by now. */
 void roster_add_command(struct roster *roster, pid_t pid);
 
 /*
@@ -75,14 +75,15 @@ void roster_add_command(struct roster *roster, pid_t pid);
  */
 void roster_poll(struct roster *roster, uint64_t now_ns);
 /*
- * A thread of it was just observed: is it in the program that it was in? Asked
- * now and then, of young ones more often, and if `is_suspect`. After an exec, *thread is no more.
+ * A thread of the process was just observed: is it still in its program? This is read from time to
+ * time, more often for young processes, and if `is_suspect`. After an exec, *thread no longer
+ * exists.
  */
 bool roster_is_in_program(struct roster *roster, struct roster_process *process, bool is_suspect,
 			  uint64_t now_ns);
-/* Its clocks cannot be read any more, or its stat says that it is dead. */
+/* Its clocks cannot be read any more, or its stat shows that it is dead. */
 void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
-/* Which of its threads are there, where some may have died unseen. */
+/* Find which of its threads still exist, after some may have died unseen. */
 void roster_recount(struct roster *roster, struct roster_process *process);
 /*
  * If the process and all of its threads have ended, report it as gone. The clocks of a zombie can
@@ -94,14 +95,14 @@ void roster_end_if_dead(struct roster *roster, pid_t pid);
 void roster_forget(struct roster *roster, struct roster_process *process);
 void roster_release_thread(struct roster_thread *thread);
 
-/* NULL if it is not known, or not any more. */
+/* NULL if it is not known, or no longer. */
 struct roster_thread *roster_find_thread(const struct roster *roster, pid_t tid);
 struct roster_process *roster_find_process(const struct roster *roster, pid_t pid);
 size_t roster_nr_processes(const struct roster *roster);
 struct roster_process *roster_process_at(const struct roster *roster, size_t index);
 
 /*
- * CPU time of all threads of a process that there are and were, exact; false once it is reaped, and
+ * Exact CPU time of all present and past threads of a process; false once it is reaped, with
  * *cpu_ns untouched.
  */
 bool roster_process_cpu_ns(const struct roster_process *process, uint64_t *cpu_ns);

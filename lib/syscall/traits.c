@@ -10,15 +10,15 @@
 enum trait {
 	WAITS = 1,
 	TRANSFERS = 2,
-	RESTARTS = 4,		/* unseen, whatever its arguments */
+	RESTARTS = 4,		/* unseen, for any arguments */
 	RESTARTS_NULL = 8,	/* unseen without a timeout, whose pointer is then NULL, */
-	RESTARTS_NEGATIVE = 16, /* or whose int is negative */
+	RESTARTS_NEGATIVE = 16, /* or, if an int, is then negative */
 };
 
 struct row {
 	long nr;
 	unsigned int traits;
-	unsigned int timeout; /* which argument it is in the last two */
+	unsigned int timeout; /* its argument number for the last two */
 };
 
 static const struct row rows[] = {
@@ -104,10 +104,10 @@ static bool waits_for_all(int64_t nr, const uint64_t args[6])
 	       (nr == SYS_recvmsg && args[2] & MSG_WAITALL);
 }
 
-/* So much is moved in one go. */
+/* Transfers up to this size are done at once. */
 #define SHORT_BYTES 16384
 
-/* How many bytes it is to move; of lists of buffers that is not known. */
+/* The number of bytes to transfer; unknown for lists of buffers. */
 static uint64_t bytes_of(int64_t nr, const uint64_t args[6])
 {
 	switch (nr) {

@@ -17,25 +17,25 @@
 bool syscall_waits(int64_t nr);
 
 /*
- * Does it move bytes, and return early with those that were moved when it is interrupted? Asked
- * with its arguments: short ones are over before that matters.
+ * Does it move bytes, and return early with those moved so far when it is interrupted? Depends on
+ * its arguments: short transfers are over before that matters.
  */
 bool syscall_transfers(int64_t nr, const uint64_t args[6]);
 
-/* Does it go on by itself when it is interrupted, so that to make it again is an error? */
+/* Does it continue by itself after an interruption, so that calling it again is an error? */
 bool syscall_goes_on(int64_t nr);
 /* Does it read from the descriptor that is its first argument? */
 bool syscall_reads(int64_t nr);
 /*
- * Is a thread that sleeps in this call, with these arguments, restarted without a trace when it
- * is stopped and resumed: no EINTR, no short transfer, the end of its timeout kept?
+ * Is a thread that sleeps in this call, with these arguments, restarted invisibly when it is
+ * stopped and resumed: no EINTR, no short transfer, the end of its timeout unchanged?
  */
 bool syscall_restarts_unseen(int64_t nr, const uint64_t args[6]);
 
 /*
- * Does this text of /proc/TID/stack (one "[<0>] function+0x.../0x..." a line, innermost first)
- * show a thread in the midst of a transfer? The kernel shows it to CAP_SYS_ADMIN only, and only
- * of threads that are on no CPU; an empty text shows nothing.
+ * Does this text of /proc/TID/stack (one "[<0>] function+0x.../0x..." a line, innermost first) show
+ * a thread in the middle of a transfer? The kernel shows it to CAP_SYS_ADMIN only, and only for
+ * threads that are on no CPU; an empty text shows nothing.
  */
 bool kernel_stack_shows_transfer(const char *text, size_t nr_bytes);
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/index_set.h"
 
-/* A number may have been given to another file since. */
+/* After this the number may belong to another file. */
 #define BELIEVED_NS (20 * NS_PER_MS)
 /* If there are more, all are forgotten. */
 #define KNOWN_MAX  4096

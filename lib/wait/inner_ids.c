@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "proc/read.h"
 
-/* New threads are looked for at most in such a part of the time. */
+/* Searches for new threads take at most this fraction of the time. */
 #define PAUSE_PER_READING 100
 
 void inner_ids_release(struct inner_ids *ids)

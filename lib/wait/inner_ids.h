@@ -7,10 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Ids of threads as the programs have them: in a PID namespace of their own these are others than
- * ours.
- */
+/* Thread ids inside processes: in a PID namespace of their own they differ from ours. */
 #define INNER_PROCESSES 16
 
 struct inner_id {
@@ -32,7 +29,7 @@ struct inner_ids {
 };
 
 void inner_ids_release(struct inner_ids *ids);
-/* The id that we have for a thread that its process has this one for; 0: there is none. */
+/* Our id of a thread, from the id inside its process; 0: there is none. */
 pid_t inner_ids_outer(struct inner_ids *ids, pid_t pid, pid_t tid);
 
 #endif

@@ -14,7 +14,7 @@
 #include "proc/sockets.h"
 #include "proc/unix_peer.h"
 
-/* Reading each table takes at most such a part of the time, but may take that much at once. */
+/* Reading each table takes at most this fraction of the time, but may take that much at once. */
 #define TIME_PER_READING 100
 #define AT_ONCE_NS	 (50 * NS_PER_MS)
 

@@ -13,7 +13,7 @@ struct object_names;
 struct object_names *object_names_new(void);
 void object_names_free(struct object_names *names); /* may be NULL */
 
-/* Is it a socket or a pipe, as its link calls it? */
+/* Is it a socket or a pipe, according to its link? */
 bool object_has_peer(const char *object);
 
 /*

@@ -20,7 +20,7 @@ void seen_wait_release(struct seen_wait *wait)
 
 /* --- descriptors --- */
 
-/* Calls whose first argument is the descriptor that they wait for. */
+/* Calls that wait for the descriptor in their first argument. */
 static bool has_descriptor(int64_t nr)
 {
 	static const short calls[] = {
@@ -159,12 +159,12 @@ static uint32_t read_word(const struct wait_memory *memory, uint64_t address)
 static void set_owner(struct seen_wait *wait, enum wait_kind kind, uint32_t owner, uint64_t at)
 {
 	wait->owner = (pid_t)(owner & FUTEX_OWNER);
-	wait->owner_at = at; /* none has it now, but one will */
+	wait->owner_at = at; /* it has no owner now, but will have */
 	if (wait->owner)
 		wait->kind = kind;
 }
 
-/* Nothing but 0 is expected of most conditions and semaphores: no memory is read for those. */
+/* Most conditions and semaphores expect 0: then no memory is read. */
 static void look_for_owner(struct seen_wait *wait, uint32_t expected,
 			   const struct wait_memory *memory)
 {

@@ -18,14 +18,14 @@ struct proc_syscall;
 struct seen_wait {
 	bool is_known;
 	enum wait_kind kind;
-	uint64_t number;   /* the address of the futex; the descriptor; how many descriptors */
-	pid_t owner;	   /* by the id that the program has for it; 0: none, or not known */
+	uint64_t number;   /* the address of the futex; the descriptor; the number of descriptors */
+	pid_t owner;	   /* the program's own id for it; 0: none, or not known */
 	uint64_t owner_at; /* the owner's address, if the owner may change; else 0 */
 	/* owned: the descriptor's file, or the list of several descriptors; or NULL */
 	char *object;
 };
 
-/* How its memory is read; false: it cannot be. */
+/* Reads the target's memory; false: it cannot be read. */
 struct wait_memory {
 	bool (*read)(void *context, uint64_t address, void *out, size_t nr_bytes);
 	void *context;
@@ -41,15 +41,15 @@ void seen_wait_release(struct seen_wait *wait);
 struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct wait_memory *memory);
 
 /*
- * Does the lock belong to another thread by now? That is its owner then. False also if nothing has
- * it, or if unknown.
+ * Does the lock belong to another thread by now? Then that becomes its owner. False also if the
+ * lock has no owner, or if unknown.
  */
 bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memory);
 
 /*
- * Is a futex that holds the id of a thread the one that the C library clears when that thread
+ * Is the futex, which holds the id of a thread, the one that the C library clears when that thread
  * ends? It is part of a record of the thread that begins with a pointer to itself. One file for
- * each machine; false where that is not known.
+ * each machine; false if that is unknown.
  */
 bool wait_is_for_thread(uint64_t address, const struct wait_memory *memory);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The record that the GNU C library has of a thread has no pointer to itself here. */
+/* The GNU C library's record of a thread has no pointer to itself here. */
 #include "wait/wait.h"
 
 #if defined(__aarch64__)

@@ -12,7 +12,7 @@
 #include "wait/object_names.h"
 #include "wait/wait.h"
 
-/* A row whose peer is not known yet. */
+/* A row with an unknown peer. */
 struct pending {
 	uint32_t row;
 	pid_t pid;

@@ -17,12 +17,12 @@ struct wait_rows;
 struct wait_rows *wait_rows_new(struct profile *profile); /* which is borrowed */
 void wait_rows_free(struct wait_rows *rows);		  /* may be NULL */
 
-/* A process as its waits need it. */
+/* The facts about a process that its waits need. */
 struct waiting_process {
 	uint32_t row;
 	pid_t pid;
 	struct space *space;
-	/* The row of a thread of the process by its id, as we have it, or THREAD_NONE. */
+	/* The row of a thread of the process, from our id of it, or THREAD_NONE. */
 	struct thread_id (*find_thread)(void *context, pid_t tid);
 	void *context;
 };
@@ -34,7 +34,7 @@ struct waiting_process {
 uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
 			  const struct seen_wait *wait);
 
-/* Now and then: look again for the peers of sockets and pipes that were not found yet. */
+/* Call this from time to time: searches again for missing peers of sockets and pipes. */
 void wait_rows_catch_up(struct wait_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The record that the GNU C library has of a thread on x86-64. */
+/* The GNU C library's record of a thread on x86-64. */
 #include "wait/wait.h"
 
 #if defined(__x86_64__)
