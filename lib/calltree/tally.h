@@ -68,8 +68,8 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * or outside it. Wilson's correction with the effective number of samples n keeps it
  * honest near 0 and 100%:
  *	half = z * sqrt(V + z^2 / (4 n^2)) / (1 + z^2 / n), z = 1.96.
- * n is T^2 / S, and at most the number of observations times the square of the estimated share of T:
- * time without a stack is no evidence. The result is at least 0.1, but 0 where all is known; 100
+ * n is T^2 / S, and at most the number of observations times the square of the estimated share of
+ * T: time without a stack is no evidence. The result is at least 0.1, but 0 where all is known; 100
  * when there is no sample to judge by.
  *
  * Blocks of memory are recorded with known chances, so only the second variance applies to them,
