@@ -366,7 +366,7 @@ static void enter_row(struct browse *browse, const struct flat_row *row)
 		choose_process(browse, row->process);
 		break;
 	default: /* no more is known of the others, and of future ones, than the row says */
-		say(browse, "there is nothing below it: b goes on to other rows");
+		say(browse, "there is nothing below it: b shows other rows");
 		break;
 	}
 }
@@ -506,9 +506,9 @@ static void go_on_to_match(struct browse *browse, bool backwards)
 		at = source_page_next(page->source, at, backwards);
 		browse_cursor_go(&page->cursor, at, browse->nr_rows);
 	} else if (!weights_of(browse)->selection->functions) {
-		say(browse, "no function is asked for: / does");
+		say(browse, "no function pattern is set: / sets one");
 	} else if (!go_to_match(browse, backwards ? at - 1 : at + 1, backwards)) {
-		say(browse, backwards ? "there is none before it" : "there is none behind it");
+		say(browse, backwards ? "there is none before it" : "there is none after it");
 	}
 }
 

@@ -107,8 +107,8 @@ static const char *hint_at_more(const struct browse *browse)
 	if (!profile_total(profile, METRIC_WALL))
 		return "";
 	return browse->matter.options.is_live
-		       ? "m goes on to other metrics: wall shows sleeping threads, too"
-		       : "m goes on to other metrics";
+		       ? "m shows other metrics: wall shows sleeping threads, too"
+		       : "m shows other metrics";
 }
 
 static void print_nothing(const struct browse *browse, const struct view *view, struct sink *sink)

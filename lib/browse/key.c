@@ -16,17 +16,18 @@ const struct browse_key_words *browse_keys(void)
 {
 	static const struct browse_key_words keys[] = {
 		KEY("q, Ctrl-C   ", "quit"),
-		LIVE_KEY("Ctrl-Z      ", "stop, and a command with it; the shell's fg goes on"),
+		LIVE_KEY("Ctrl-Z      ",
+			 "suspend, together with a command; the shell's fg resumes"),
 		LIVE_KEY("space, p    ", "pause: the processes are left alone"),
 		LIVE_KEY("a           ", "all time since the beginning, or the last seconds"),
 		KEY("arrows j k  ", "one line up or down; also PgUp, PgDn, Home, End, g, G"),
-		KEY("Enter       ", "of a function: who calls it, and what it calls; in trees open "
+		KEY("Enter       ", "of a function: its callers and callees; in trees open "
 				    "or close; of a line or file: its source; of a module, thread "
 				    "or process: its functions"),
 		KEY("Esc         ", "back; in the table, take filters away"),
 		KEY("left, right ", "in trees: close, or go to the caller; open"),
 		KEY("t           ", "the call tree, and back"),
-		KEY("f           ", "of the function selected: who calls it, and what it calls"),
+		KEY("f           ", "callers and callees of the selected function"),
 		KEY("S           ", "its source, with the cost of each line"),
 		KEY("s           ", "sort by self, by total, by name or, where they are counted, "
 				    "by calls"),

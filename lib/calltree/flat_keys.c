@@ -93,7 +93,7 @@ int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 	}
 	if (comma && (dimension_is_of_waits(parsed.first) || dimension_is_of_waits(parsed.second)))
 		return err_set(
-			err, ERR_INVALID, "--by %s: %s stands alone", text,
+			err, ERR_INVALID, "--by %s: %s cannot be combined with another key", text,
 			dimension_names[dimension_is_of_waits(parsed.first) ? parsed.first
 									    : parsed.second]);
 	*keys = parsed;

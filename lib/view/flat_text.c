@@ -800,7 +800,7 @@ static void note_operator_new(const struct flat *flat, struct buf *note)
 	if (tally_percent(&asked, &flat->weights->total) < MOST_PERCENT)
 		return;
 	append_percent(note, tally_percent(&asked, &flat->weights->total));
-	buf_append_str(note, "% is asked for by operator new for others: --tree shows for whom");
+	buf_append_str(note, "% is allocated by operator new for its callers: see --tree");
 }
 
 /* The table says where threads waited; the note names the tables of the awaited objects. */
@@ -821,8 +821,8 @@ static void note_waits(const struct flat *flat, struct buf *note)
 	if (!has_locks && !has_files)
 		return;
 	if (has_locks)
-		buf_append_str(note, "--by lock shows which locks threads waited for, and who had "
-				     "them");
+		buf_append_str(note, "--by lock shows which locks threads waited for, and their "
+				     "owners");
 	buf_append_str(note, has_locks && has_files ? "; " : "");
 	if (has_files)
 		buf_append_str(note, has_locks ? "--by fd which files, pipes and sockets"

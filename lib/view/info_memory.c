@@ -149,8 +149,8 @@ static void print_resident(const struct heap_survey *survey, uint64_t discarded_
 			append_weight(&text, METRIC_WALL, discarded_ns);
 			buf_append_str(&text, ", when what was recorded of it was discarded");
 		} else {
-			buf_append_str(&text, " of memory was there when the recording began: who "
-					      "allocated it is not known");
+			buf_append_str(&text, " of memory was there when the recording began: its "
+					      "allocations were not recorded");
 		}
 		print_fact(view, "before      ", &text, sink);
 	}

@@ -65,8 +65,8 @@ void reach_append_stop(struct buf *out, uint64_t nr_processes, uint64_t nr_bytes
 		append_count(out, nr_processes);
 	else
 		buf_append_str(out, "one");
-	buf_append_str(out, nr_processes > 1 ? " processes, which stood still for up to "
-					     : " process, which stood still for ");
+	buf_append_str(out, nr_processes > 1 ? " processes, which were stopped for up to "
+					     : " process, which was stopped for ");
 	append_weight(out, METRIC_WALL, stop_ns_max);
 }
 
@@ -137,13 +137,14 @@ void reach_print_heading(const struct leaks *leaks, const struct view *view, str
 	if (!leaks->nr)
 		return;
 	if (!reach_is_searched(profile, scope.at_ns)) {
-		paragraph_print(view, "",
-				scope.at_ns == HEAP_AT_END
-					? "nobody looked for pointers to it: 'profc record --mem "
-					  "--reachable' does"
-					: "nobody looked for pointers to it then: 'mem search "
-					  "TEXT' does, see profc-record(1)",
-				sink);
+		paragraph_print(
+			view, "",
+			scope.at_ns == HEAP_AT_END
+				? "pointers to it were not searched for: 'profc record --mem "
+				  "--reachable' does that"
+				: "pointers to it were not searched for then: 'mem search "
+				  "TEXT' does that, see profc-record(1)",
+			sink);
 		return;
 	}
 	if (leaks->lost.weight || leaks->pointed_to.weight) {

@@ -89,7 +89,7 @@ const char *summary_none_words(enum metric metric)
 	case METRIC_TEMPORARY:
 		return "blocks that were freed so soon";
 	case METRIC_FREED:
-		return "blocks of which it is recorded who freed them";
+		return "blocks with a recorded freeing stack";
 	case METRIC_SAMPLES:
 		break;
 	}
@@ -299,8 +299,8 @@ static void note_truncated(const struct weights *weights, struct buf *note)
 	remedy = stack_end_remedy((enum stack_end)most, false);
 	/* The bytes copied at an allocation follow the needs of earlier walks, at any frequency. */
 	if (most == STACK_END_BAD_MEMORY && metric_is_memory(weights->metric))
-		remedy = "so much is copied as walks have needed a tenth of a second before, up to "
-			 "64 KiB";
+		remedy = "profc copies as much as walks needed a tenth of a second ago, up to 64 "
+			 "KiB";
 	if (remedy)
 		buf_printf(note, " (%s)", remedy);
 }
@@ -602,7 +602,7 @@ bool summary_append_unknown(struct buf *out, const struct weights *weights)
 	if (weights->metric == METRIC_FREED) {
 		buf_append_str(out, " in ");
 		append_weight(out, METRIC_ALLOCS, tally_blocks(&weights->unknown));
-		buf_append_str(out, " more: who freed that was not recorded");
+		buf_append_str(out, " more: the freeing stack was not recorded");
 	} else {
 		buf_append_str(out, " more may be so: how long that lived is not known, as "
 				    "realloc() made it of blocks, or blocks of it, that were not "

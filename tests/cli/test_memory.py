@@ -115,7 +115,7 @@ class Memory(MadeCase):
     def test_what_is_freed_is_not_leaked(self):
         """Of each fourth block it is not recorded who freed it."""
         freed = profc("report", "-i", self.data, "-m", "freed").stdout
-        unknown = re.search(r"note: [\d.]+ [KMG]iB in ([\d,]+) blocks more: who freed", freed)
+        unknown = re.search(r"note: [\d.]+ [KMG]iB in ([\d,]+) blocks more: the freeing stack", freed)
         nr_unknown = int(unknown[1].replace(",", ""))
         freed = self.json("-m", "freed")
         allocated = self.json("-m", "alloc")["total_blocks"]

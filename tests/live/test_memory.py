@@ -299,7 +299,7 @@ class Freed(MemoryCase):
         self.assertNotIn("leaks", freed)
         leaked = recording.report("-m", "leaked")["total_bytes"]
         self.assertEqual(report["total_bytes"] + leaked, recording.said[0]["bytes"])
-        self.assertNotIn("who freed", profc("report", "-i", recording.path, "-m", "freed").stdout)
+        self.assertNotIn("freeing stack", profc("report", "-i", recording.path, "-m", "freed").stdout)
 
     def test_of_operator_delete(self):
         recording = self.record([build("allocates_new")], "--mem=1", "--mem-free-stacks")
@@ -592,7 +592,7 @@ class Attached(MemoryCase):
         self.assertEqual(freed["total_bytes"], 30 * 700)
         self.assertEqual(self.heap(recording)["live_bytes"], 0)
         text = profc("report", "-i", recording.path, "-m", "freed").stdout
-        self.assertIn("note: 78.1 KiB in 40 blocks more: who freed that was not recorded", text)
+        self.assertIn("note: 78.1 KiB in 40 blocks more: the freeing stack was not recorded", text)
 
     def test_memory_is_left_out_while_it_is_stopped(self):
         """That what was recorded is freed meanwhile is not; nor are samples of threads."""

@@ -177,7 +177,7 @@ class Top(LiveCase):
             done = profc("top", "-p", target.pid, "--interval", "100ms", "--times", "3")
             self.assertIn("nothing of this, so far\n-m wall shows sleeping threads", done.stdout)
             with Screen("-p", target.pid) as screen:
-                screen.wait_for("m goes on to other metrics")
+                screen.wait_for("m shows other metrics")
                 screen.press("m")
                 screen.wait_for("nanosleep")
                 screen.press("q")

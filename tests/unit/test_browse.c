@@ -281,7 +281,7 @@ static void test_browse__filters_are_typed_and_taken_away(void **unused)
 	press(&session, "n");
 	expect_within(&session, ">    0.0   0.0 39.7    250.0 100.0  print ");
 	press(&session, "n");
-	expect_within(&session, "\nthere is none behind it\n");
+	expect_within(&session, "\nthere is none after it\n");
 	press(&session, "/(\r");
 	expect_within(&session, "\ninvalid regular expression '(': ");
 	press(&session, "/main\033");

@@ -157,7 +157,7 @@ static void test_blame__tables_tell_where_to_look(void **state)
 		"    0.0   0.0 39.7     30.0 100.0  get                                prog\n"
 		"    0.0   0.0 39.7     30.0 100.0  main                               prog\n"
 		"\n"
-		"note: --by lock shows which locks threads waited for, and who had them\n");
+		"note: --by lock shows which locks threads waited for, and their owners\n");
 	expect_table(profile, BY_LOCK, 80,
 		     "self ms     %    ± threads  lock           waiting in  held by    held in\n"
 		     "   30.0 100.0 39.7       1  0x4040 [heap]  get         prog 100%  get\n");
@@ -177,7 +177,7 @@ static void test_blame__tables_tell_where_to_look(void **state)
 		"    0.0  0.0 33.3     30.0  60.0  get                                prog\n"
 		"    0.0  0.0 33.3     20.0  40.0  load                               prog\n"
 		"\n"
-		"note: --by lock shows which locks threads waited for, and who had them; --by fd\n"
+		"note: --by lock shows which locks threads waited for, and their owners; --by fd\n"
 		"      which files, pipes and sockets\n");
 	profile_free(profile);
 }

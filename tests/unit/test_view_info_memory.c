@@ -86,8 +86,8 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"            MiB from before the recording, overhead and caches of allocators,\n"
 		"            30.0 MiB stacks and other mappings, 3.00 MiB of files, and 4.00 KiB\n"
 		"            swapped out\n"
-		"before      up to 30.0 MiB of memory was there when the recording began: who\n"
-		"            allocated it is not known\n");
+		"before      up to 30.0 MiB of memory was there when the recording began: its\n"
+		"            allocations were not recorded\n");
 }
 
 static void expect_line(struct profile *profile, const char *expected)

@@ -128,8 +128,8 @@ static void test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency(void
 	assert_string_equal(
 		buf_str(&sink.pending),
 		"\nnote: 100.0% of the memory is in stacks that do not reach the root:\n"
-		"      memory not copied (so much is copied as walks have needed a\n"
-		"      tenth of a second before, up to 64 KiB)\n");
+		"      memory not copied (profc copies as much as walks needed a tenth\n"
+		"      of a second ago, up to 64 KiB)\n");
 	sink_release(&sink);
 	release(weights);
 	profile_free(profile);
@@ -153,8 +153,7 @@ static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
 	flat_print_notes(flat, &view, &sink);
 	assert_string_equal(
 		buf_str(&sink.pending),
-		"\nnote: 66.7% is asked for by operator new for others: --tree shows for\n"
-		"      whom\n");
+		"\nnote: 66.7% is allocated by operator new for its callers: see --tree\n");
 	sink_release(&sink);
 	flat_free(flat);
 	release(weights);
@@ -382,7 +381,7 @@ static void test_memory__freed_by_whom(void **state)
 			    "  1024 25.0 0.0    1024 25.0      1  [no stack]\n"
 			    "     0  0.0 0.0    3072 75.0      0  main        m.c:1     prog\n"
 			    "\nnote: 25.0% of the memory has no stack: none could be taken\n"
-			    "note: 8.00 MiB in 1 block more: who freed that was not recorded\n");
+			    "note: 8.00 MiB in 1 block more: the freeing stack was not recorded\n");
 	assert_int_equal(weights->unknown.weight, 8 * KIB * KIB);
 	assert_int_equal(weights->no_stack.weight, KIB);
 	sink_release(&sink);
@@ -896,7 +895,7 @@ static void test_memory__leaks_with_what_is_lost(void **state)
 		searched(), &(struct leaks_limits){.depth = 1}, false,
 		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
 		"2.00 MiB in 3 blocks of it lost: no pointer to it in 3.00 MiB of one process, "
-		"which stood still for\n2.00 ms\n"
+		"which was stopped for\n2.00 ms\n"
 		"not searched: prog (100): it ended\n"
 		"\n"
 		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; 2.00 MiB "
@@ -935,7 +934,7 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 		searched_at_mark(), &at, &(struct leaks_limits){.depth = 1}, false,
 		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
 		"1.00 MiB in 1 block of it lost: no pointer to it in 1.00 KiB of one process, "
-		"which stood still for\n1.00 ms\n"
+		"which was stopped for\n1.00 ms\n"
 		"\n"
 		"2.00 MiB in 2 blocks, the oldest for 3.07 ms, growing by 651 MiB/s; 1.00 MiB in 1 "
 		"block of it lost;\na part perhaps pointed to\n"
@@ -946,7 +945,7 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 	expect_searched_at(
 		searched_at_mark(), &later, &(struct leaks_limits){.rows = 1, .depth = 1}, false,
 		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
-		"nobody looked for pointers to it then: 'mem search TEXT' does, see "
+		"pointers to it were not searched for then: 'mem search TEXT' does that, see "
 		"profc-record(1)\n"
 		"\n"
 		"8.00 MiB in 1 block, for 2.05 ms, none of it in the second half; perhaps "
@@ -1020,7 +1019,7 @@ static void test_memory__leaks_without_a_search(void **state)
 	expect_searched(
 		made_up(), &(struct leaks_limits){.rows = 1, .depth = 1}, false,
 		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
-		"nobody looked for pointers to it: 'profc record --mem --reachable' does\n"
+		"pointers to it were not searched for: 'profc record --mem --reachable' does that\n"
 		"\n"
 		"3.00 MiB in 3 blocks, the oldest for 6.18 ms, growing by 323 MiB/s; perhaps "
 		"pointed to\n"

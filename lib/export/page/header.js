@@ -177,7 +177,7 @@ const ACTIONS = [
 	{key: "m", text: "Hide module", title: "leave all functions of its module out of stacks",
 		patch: (id) => functions[id].module ?
 			{hideModules: [...new Set([...state.hideModules, functions[id].module])]} : {}},
-	{key: "c", text: "Callers", title: "who calls it, and what it calls", patch: () => ({view: "sandwich"})},
+	{key: "c", text: "Callers", title: "its callers and callees", patch: () => ({view: "sandwich"})},
 	{key: "s", text: "Source", title: "its lines", patch: () => ({view: "source", file: "", line: 0})},
 	{key: "t", text: "In table", title: "its row in the table of functions", patch: () => ({view: "table"})},
 ];
