@@ -32,7 +32,7 @@
 
 /* The key of a tree's root; callers and callees of a function have others. */
 #define KEY_OF_TREE 2
-/* In the whole tree, nodes from this share on, whose colour is hot, are open at first. */
+/* In the whole tree, nodes from this share on, which have a hot colour, are open at first. */
 #define OPEN_PERCENT 20
 #define CALLERS	     0
 #define CALLEES	     1

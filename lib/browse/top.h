@@ -25,7 +25,7 @@ struct top_state {
 bool top_key(struct top_state *state, struct browse *browse, int key);
 
 /*
- * The first lines of the screen, a browse_head_fn whose context is a struct top_state: how busy the
+ * The first lines of the screen, a browse_head_fn with a struct top_state as context: how busy the
  * processes are, the shown amount of the metric, and figures about memory.
  */
 void top_print_head(const struct browse_weighing *weighing, const struct view *view,

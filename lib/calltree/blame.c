@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which threads waited for which objects, and what the owners did meanwhile. */
+/* Which threads waited for which objects, and the activity of the owners meanwhile. */
 #include "calltree/blame.h"
 
 #include <stdlib.h>

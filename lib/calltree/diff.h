@@ -37,10 +37,10 @@ struct diff_at {
 
 /*
  * A function in two profiles. Functions are the same if their full names and modules are, and among
- * several of that name those whose source files agree best; where a module is in one profile only,
- * if their full names and source files are. Modules are the same if their file names are, or differ
- * by a hash or a version only ("bench-4e5f6a7b"); so are the programs that used most of the time,
- * whatever their names. Addresses, lines and directories change from build to build.
+ * several of that name those with the best agreement of source files; if a module is in one profile
+ * only, if their full names and source files are. Modules are the same if their file names are, or
+ * differ by a hash or a version only ("bench-4e5f6a7b"); so are the programs that used most of the
+ * time, whatever their names. Addresses, lines and directories change from build to build.
  *
  * Lines are the same if all this and their numbers are, files and modules like those of functions.
  * Other things, such as threads, are the same if their names are: then they are one row, however

@@ -74,9 +74,9 @@ struct flat_order {
 };
 
 /*
- * The order of a table whose keys are known, but not its rows: by group, by the keys of a
- * flat_sort(), NULL being none, then the standard order: lifetimes, self, then total, downwards,
- * then the identifying members. Fails as flat_sort() does.
+ * The order of a table with known keys, but not yet rows: by group, by the keys of a flat_sort(),
+ * NULL being none, then the standard order: lifetimes, self, then total, downwards, then the
+ * identifying members. Fails as flat_sort() does.
  */
 int flat_order_of(const struct flat *flat, const char *keys, struct flat_order *order,
 		  struct err *err);

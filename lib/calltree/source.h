@@ -14,9 +14,9 @@ struct per_call;
 struct weights;
 
 /*
- * The cost of each line of source, for annotated source. A line's self is that of samples whose
- * innermost level is on it, so inlined code is charged to the line it was written on; its total is
- * that of samples with the line anywhere in their stack.
+ * The cost of each line of source, for annotated source. A line's self is that of samples with
+ * their innermost level on it, so inlined code is charged to the line it was written on; its total
+ * is that of samples with the line anywhere in their stack.
  */
 struct source_line {
 	struct str_id file;
@@ -24,8 +24,8 @@ struct source_line {
 	struct tally self, total;
 	uint32_t first_site, nr_sites; /* of source.sites: functions inlined here */
 	/*
-	 * Were calls counted: those of the function that is defined here, else those written here?
-	 * called is the time that belongs to them: of the function, or of the line.
+	 * Were its calls counted: of the function defined here, else those written here? `called`
+	 * is the time that belongs to the calls: of the function, or of the line.
 	 */
 	bool counted;
 	uint64_t calls;
@@ -57,11 +57,11 @@ struct source {
 struct source *source_new(const struct weights *weights);
 void source_free(struct source *source);
 
-/* The row of a line, or NULL when it cost nothing and nothing was counted there. */
+/* The row of a line, or NULL if it has neither cost nor counts. */
 const struct source_line *source_find_line(const struct source *source,
 					   const struct source_file *file, uint32_t line);
 
-/* False where no call was counted. */
+/* False if no call was counted. */
 bool source_line_per_call(const struct source *source, const struct source_line *line,
 			  struct per_call *per_call);
 
@@ -79,7 +79,7 @@ struct source_span {
 size_t source_find_spans(const struct source *source, const bool *wanted,
 			 struct source_span **spans);
 
-/* The module of most of the time that has a stack and no line; module 0: there is none. */
+/* The module with the most time that has a stack but no line; module 0: there is none. */
 struct module_id source_hottest_without_lines(const struct weights *weights);
 
 #endif

@@ -13,8 +13,8 @@
 #define ANY_END UINT32_MAX
 
 /*
- * Which stacks lead to a selected sample that ended so: those themselves and all
- * their callers, found backwards as parents come first.
+ * The stacks that lead to a selected sample with this end: those of such samples and all their
+ * callers, found backwards as parents come first.
  */
 static bool *needed_stacks(const struct weights *weights, uint32_t end)
 {
@@ -31,7 +31,7 @@ static bool *needed_stacks(const struct weights *weights, uint32_t end)
 	return needed;
 }
 
-/* One frame further down: through all its levels. */
+/* Go one frame down, through all its levels. */
 static struct tree_way descend(struct planter *planter, struct tree_way way, uint32_t stack,
 			       uint32_t first)
 {
@@ -45,7 +45,7 @@ static struct tree_way descend(struct planter *planter, struct tree_way way, uin
 	return way;
 }
 
-/* Add all stacks whose walk ended in one way below the node for that end. */
+/* Add all stacks with this end of their walks below the node for that end. */
 static void plant_stacks(struct planter *planter, uint32_t end, uint32_t top)
 {
 	const struct weights *weights = planter->tree->weights;
@@ -159,8 +159,8 @@ static struct tree *plant_all_callees(const struct weights *weights, const bool 
 }
 
 /*
- * The way from the wanted level of a stack's frame up to the root as a path of the
- * callers' tree, ended by `missing` where the walk did not reach the root.
+ * Add the path from the wanted level of a stack's frame up to the root to the callers' tree, ended
+ * by `missing` if the walk did not reach the root.
  */
 static void plant_callers(struct planter *planter, uint32_t stack, const bool *wanted,
 			  const struct level *missing, const struct tally *tally)

@@ -11,25 +11,25 @@
 struct weights;
 
 /*
- * Call trees: nodes are (parent, label), so that two calls of one function by the
- * same path are one node whatever their lines. Node 0 is the root of the tree and
- * has no label. Parents have smaller ids than their children.
+ * Call trees: nodes are (parent, label), so that two calls of one function by the same path are one
+ * node, even on different lines. Node 0 is the root of the tree and has no label. Parents have
+ * smaller ids than their children.
  */
 struct tree_node {
 	uint32_t parent;
 	uint32_t label;			    /* TREE_NO_LABEL for the root */
 	uint32_t first_child, next_sibling; /* 0: none; heaviest first */
-	bool inlined;	/* every copy of it here had been inlined into its caller */
-	bool unsampled; /* it is there for its counts alone */
+	bool inlined;			    /* all its copies here were inlined into their caller */
+	bool unsampled;			    /* it has only counts */
 	/*
-	 * Were its calls counted? Those that its caller makes of it, where that is known, else
-	 * all that there are of the function. In a tree of callers, those that it makes of the
-	 * function that the tree is of; farther up nothing is said.
+	 * Were its calls counted? The count is of the calls by its caller, if that is known, else
+	 * of all calls of the function. In a tree of callers it is of the calls to the tree's
+	 * function; further up there is none.
 	 */
 	bool counted;
 	/* Folded trees: the longest run of levels, each calling the next, in this node. */
 	uint32_t repeats;
-	bool shared; /* calls are not those of this place alone, and cannot be divided */
+	bool shared; /* the count is not of this place alone, and cannot be divided */
 	uint64_t calls;
 	struct tally self, total;
 };
@@ -63,7 +63,7 @@ struct tree *tree_new_callees(const struct weights *weights, const bool *wanted)
  */
 struct tree *tree_new_callers(const struct weights *weights, const bool *wanted);
 
-/* Which of these trees; of the whole profile if both are NULL. */
+/* The kind of tree; of the whole profile if both are NULL. */
 struct tree_request {
 	const bool *callees_of, *callers_of; /* `wanted`, borrowed */
 	/*

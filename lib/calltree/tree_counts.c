@@ -68,7 +68,7 @@ static void plant_wanted(struct planter *planter, const bool *wanted)
 	}
 }
 
-/* By label: in how many places of the tree it is, and in how many other than inlined. */
+/* By label: the number of its places in the tree, and of those where it is not inlined. */
 struct places {
 	uint32_t *any, *called;
 };
@@ -99,7 +99,7 @@ static void plant_unsampled_calls(struct planter *planter, const bool *wanted)
 	places_init(&places, planter);
 	if (wanted)
 		plant_wanted(planter, wanted);
-	/* In several places, it is not known in which of them the calls were made. */
+	/* With several places, the place that made the calls is unknown. */
 	nr = planter->tree->of_callers ? 0 : (uint32_t)planter->tree->nr;
 	for (uint32_t i = 1; i < nr; i++) {
 		bool is_wanted = wanted && planter->tree->nodes[i].parent == TREE_ROOT;
@@ -148,7 +148,7 @@ static uint32_t callee_of(const struct tree *tree, const struct tree_node *node)
 	return node->label == expansion->indirect.label ? COUNTS_NO_LABEL : node->label;
 }
 
-/* In a folded tree a function's calls of itself are those of its node, as well as its caller's. */
+/* In a folded tree the count of a node includes the function's calls of itself. */
 static uint64_t calls_of_itself(const struct tree *tree, const struct tree_node *node)
 {
 	uint64_t calls = 0;

@@ -71,9 +71,9 @@ static bool is_linked(const struct tree_node *node)
 }
 
 /*
- * The nodes with weight or counts in one list, siblings together; begins[id] … begins[id + 1]
- * are the children of id. Two passes of counting, as most nodes have one child and a
- * sort of all would be the greatest cost of a tree.
+ * The nodes with weight or counts in one list, siblings adjacent; begins[id] … begins[id + 1] are
+ * the children of id. This is a counting sort in two passes: most nodes have one child, and sorting
+ * all would be the greatest cost of a tree.
  */
 static void group_siblings(const struct tree *tree, uint32_t *begins, uint32_t *list)
 {

@@ -9,7 +9,7 @@
 struct expansion;
 struct level;
 
-/* A tree in the making. */
+/* A tree under construction. */
 struct planter {
 	struct tree *tree;
 	const struct expansion *expansion;
@@ -18,19 +18,19 @@ struct planter {
 
 void planter_init(struct planter *planter, const struct weights *weights, bool is_folded);
 /*
- * The child of a node for a level; made when there is none yet. In a folded tree the node itself,
- * if the label is its own.
+ * The child of a node for a level, made on first use. In a folded tree the node itself, if it has
+ * the label.
  */
 uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined);
 
-/* A way through a tree: the node it has come to, and in how many levels that is so far. */
+/* A path through a tree: the current node, and the number of consecutive levels in it. */
 struct tree_way {
 	uint32_t node, repeats;
 };
 
 /* One level further. */
 void planter_go(struct planter *planter, struct tree_way *way, const struct level *level);
-/* Add up the nodes and link them: the tree, which is the caller's. */
+/* Sum up the nodes and link them. Returns the tree, which the caller owns. */
 struct tree *planter_finish(struct planter *planter);
 
 /*

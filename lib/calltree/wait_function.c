@@ -18,7 +18,7 @@ static bool starts_with_any(const char *text, const char *const *prefixes, size_
 	return false;
 }
 
-/* Libraries that wait for others: by the beginning of their file's name. */
+/* Libraries that wait on behalf of programs, by the start of their file names. */
 static bool is_system_library(const struct module *module)
 {
 	static const char *const names[] = {
@@ -32,7 +32,7 @@ static bool is_system_library(const struct module *module)
 	return starts_with_any(module_short_name(module), names, ARRAY_SIZE(names));
 }
 
-/* Code of templates and inline functions is in the program, though it is written elsewhere. */
+/* Code of templates and inline functions is in the program, but its source is the library's. */
 static bool is_system_source(const char *file)
 {
 	static const char *const directories[] = {"/usr/include/", "/usr/lib/gcc/", "/rustc/"};
@@ -87,7 +87,7 @@ static bool is_library_function(const char *name)
 	return starts_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }
 
-/* Can it be a wait function where the leaf is in a library; and where that is linked in? */
+/* Can it be a wait function if the leaf is in a library; and if that is linked in? */
 static void judge(const struct expansion *expansion, uint32_t label, bool *waits, bool *is_linked)
 {
 	const struct function *function = label_function(expansion, label);

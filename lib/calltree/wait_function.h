@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which function of a program waits, when a thread is blocked somewhere in a library. */
+/* Finds the function of a program that waits, when a thread is blocked somewhere in a library. */
 #ifndef PROFC_CALLTREE_WAIT_FUNCTION_H
 #define PROFC_CALLTREE_WAIT_FUNCTION_H
 

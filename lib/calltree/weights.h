@@ -20,13 +20,13 @@ struct stack_weight {
 };
 
 /*
- * The selected samples of a profile, or its blocks of memory, added up by stack, in one metric: one
+ * The selected samples of a profile, or its blocks of memory, summed by stack in one metric: one
  * pass over them, after which trees and tables work on distinct stacks only.
  */
 struct weights {
 	const struct selection *selection; /* borrowed */
 	enum metric metric;
-	uint64_t at_ns;	       /* of METRIC_LIVE and METRIC_PEAK: the moment; else HEAP_AT_END */
+	uint64_t at_ns;	       /* for METRIC_LIVE and METRIC_PEAK: the moment; else HEAP_AT_END */
 	struct counts *counts; /* owned, never NULL */
 	struct tally total;    /* of all selected samples */
 	struct tally unattributed; /* without a stack of its time */
@@ -35,7 +35,7 @@ struct weights {
 	struct tally elided;	   /* has a stack with an elided middle */
 	struct tally
 		unknown; /* not in the total: may be of the metric, see struct observation_walk */
-	struct tally ended[STACK_END_COUNT]; /* those with a stack, by how its walk ended */
+	struct tally ended[STACK_END_COUNT]; /* those with a stack, by the end of its walk */
 	/* Stacks with some weight, by id, so that callers come first, then by end. Owned. */
 	struct stack_weight *stacks;
 	size_t nr_stacks;
@@ -48,8 +48,8 @@ struct weights *weights_new_since(const struct selection *selection, enum metric
 void weights_free(struct weights *weights);
 
 /*
- * The next stack, in order, with all that it weighs, however its walks ended; false at the end.
- * *next is 0 before the first one, and then the number of rows that are done.
+ * The next stack, in order, with the sum of its weights over all ends of walks; false at the end.
+ * *next is 0 before the first one, and then the number of finished rows.
  */
 bool weights_next_stack(const struct weights *weights, size_t *next, struct stack_weight *sum);
 

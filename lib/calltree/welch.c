@@ -21,7 +21,7 @@ static double quantile(double freedom)
 		return quantiles[0];
 	if ((size_t)freedom <= ARRAY_SIZE(quantiles))
 		return quantiles[(size_t)freedom - 1];
-	/* Cornish and Fisher's expansion: right to three digits from here on. */
+	/* Cornish and Fisher's expansion: from here on exact to three digits. */
 	return z + (z * z * z + z) / (4 * floor(freedom));
 }
 

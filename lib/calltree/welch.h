@@ -7,7 +7,7 @@
 /*
  * Half the width of the 95% confidence interval of the difference of two means, from the values of
  * several runs on one side at least: Welch's t-test, with the degrees of freedom rounded down. A
- * side with a single run is taken to spread as the other one does.
+ * side with a single run is assumed to vary like the other one.
  */
 double welch_half(const double *a, size_t nr_a, const double *b, size_t nr_b);
 

@@ -54,7 +54,7 @@ struct code_instruction {
 	int64_t value;
 	uint64_t target; /* address; 0 for a CALL that is not direct */
 	uint8_t reg;	 /* of COPY_RSP and RSP_FROM_REG, as instructions number them */
-	/* bit n: general register n, written by an instruction without an effect */
+	/* bit n: general register n is written; needed for those without an effect */
 	uint16_t written;
 	bool is_load;	   /* RSP_FROM_REG: by a move, not by address arithmetic */
 	uint16_t restored; /* bit n: general register n, loaded from this stack */

@@ -328,7 +328,8 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 	const struct elf_range *function;
 
 	if (!image->functions_loaded) {
-		/* The earlier handle is closed, since an open one keeps all data it reads. */
+		/* The image's handle may be closed. A new one is ended at once: it keeps all it
+		 * reads. */
 		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
 			   : image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
 					    : NULL;

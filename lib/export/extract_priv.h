@@ -80,7 +80,7 @@ void extract_append_lane_name(struct buf *out, const struct extract *extract,
 size_t extract_heaviest_lane(const struct extract *extract);
 /* Weights are nanoseconds. */
 bool extract_is_time(const struct extract *extract);
-/* Are weights bytes or blocks of memory? Or bytes? */
+/* Are weights bytes or blocks of memory; are they bytes? */
 bool extract_is_memory(const struct extract *extract);
 bool extract_is_bytes(const struct extract *extract);
 /* "ns", "samples", "bytes" or "blocks". */

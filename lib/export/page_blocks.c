@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The page's blocks of memory: what each represents, and the metrics that it belongs to. */
+/*
+ * The page's blocks of memory: the amounts that each represents, and the metrics that it belongs
+ * to.
+ */
 #include <math.h>
 #include <stdlib.h>
 

@@ -36,7 +36,7 @@ struct module_mapping {
 
 /*
  * The module of a file that was opened before and is in that mapping; MODULE_UNKNOWN if there is
- * none. With `must_be_unchanged` only a module whose descriptor proves that the file was not
+ * none. With `must_be_unchanged` only a module with a descriptor that proves that the file was not
  * written to since; without, any but those known to have been written to.
  */
 struct module_id module_table_find_file(const struct module_table *table,

@@ -81,7 +81,10 @@ static bool holds(const struct mapping *mapping, uint64_t address)
 	return mapping->executable && mapping->start <= address && address < mapping->end;
 }
 
-/* The file whose mapping, of the start of its text or of its data, ends where this one begins. */
+/*
+ * The file with a mapping, of the start of its text or of its data, that ends where this one
+ * begins.
+ */
 static bool find_beside(struct space *space, const struct entries *map, size_t index)
 {
 	struct entry *entry = &map->at[index];

@@ -29,8 +29,8 @@ struct target_file {
 int target_file_open(const struct target_file *file, struct stat *found);
 
 /*
- * The owner of the mapped file, whose fstat(2) is `found`. A file of root's counts as root's only
- * in our mount namespace: the root of a container is another one.
+ * The owner of the mapped file, which has the fstat(2) `found`. A file of root's counts as root's
+ * only in our mount namespace: the root of a container is another one.
  */
 struct owner target_file_owner(const struct target_file *file, const struct stat *found);
 

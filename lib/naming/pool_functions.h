@@ -24,12 +24,12 @@ struct pool_functions {
 };
 
 /*
- * Read some descriptions, with blanks or commas between them:
+ * Read some descriptions, separated by blanks or commas:
  *
  *	alloc:NAME(size=N[:int][,count=M[:int]][,out=K])  alloc:NAME(bytes=SIZE[,…])
  *	realloc:NAME(pointer=P,size=N[:int][,count=M[:int]])  free:NAME(P)
  *
- * Fails with ERR_INVALID and words for what is wrong; those before that are added.
+ * Fails with ERR_INVALID and the reason; the descriptions before the wrong one are added.
  */
 int pool_functions_add(struct pool_functions *functions, const char *text, struct err *err);
 void pool_functions_release(struct pool_functions *functions);

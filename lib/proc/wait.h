@@ -18,10 +18,10 @@ struct proc_wait {
 };
 
 /*
- * False if the thread is gone. `arch` names the machine whose system call numbers are used, as
- * uname(2) does. The owner is read where the C library keeps it, two words after that of a mutex
- * (glibc) or in the futex itself (priority inheritance), and believed only if it is another thread
- * of the process.
+ * False if the thread is gone. System call numbers are those of the machine `arch`, named as by
+ * uname(2). The owner is read where the C library keeps it, two words after that of a mutex (glibc)
+ * or in the futex itself (priority inheritance), and believed only if it is another thread of the
+ * process.
  */
 bool proc_read_wait(pid_t tgid, pid_t tid, const char *arch, struct proc_wait *wait);
 

@@ -6,7 +6,7 @@
 struct profile;
 
 /*
- * Copy the names from `from`, an earlier state of the same recording, whose frames and modules are
+ * Copy the names from `from`, an earlier state of the same recording: its frames and modules are
  * the first ones of `into`. Later ones of `into` stay unresolved; its earlier names are dropped.
  * `into` keeps no pointer to `from`.
  */

@@ -8,8 +8,8 @@
 struct profile;
 
 /*
- * For a view of a running recording: threads whose last sample, at since_ns or later, was in a
- * sleep are assumed to sleep until now_ns. Long sleeps are sampled ever more rarely; if one has
+ * For a view of a running recording: if a thread's last sample, at since_ns or later, was in a
+ * sleep, it is assumed to sleep until now_ns. Long sleeps are sampled ever more rarely; if one has
  * ended meanwhile, later samples correct this. Times are on the clock of the recording.
  */
 void profile_extend_sleeps(struct profile *profile, uint64_t since_ns, uint64_t now_ns);

@@ -8,7 +8,8 @@ struct profile;
 
 /*
  * Discard the records of memory up to a moment. During a recording the rows remain, since others
- * refer to them by number, and profile.heap.discard notes what heap_discard_apply() is to remove.
+ * refer to them by number, and profile.heap.discard notes the rows that heap_discard_apply()
+ * removes.
  */
 void heap_discard_note(struct profile *profile, uint64_t time_ns);
 /*

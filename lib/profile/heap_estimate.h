@@ -35,7 +35,7 @@ struct heap_scale {
 struct heap_estimate {
 	const struct profile *profile; /* borrowed */
 	/* Owned; by row of profile.processes. */
-	/* the process whose moments include its allocations: profile_find_owners() */
+	/* the process with moments that include its allocations: profile_find_owners() */
 	uint32_t *owners;
 	struct heap_scale *scales;
 	/*

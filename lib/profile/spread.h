@@ -20,7 +20,7 @@ struct sample;
 void profile_spread_cpu_time(struct profile *profile);
 
 /*
- * As above for `samples`, in time order within each thread, whose ids are below nr_threads. Sums
+ * As above for `samples`, in time order within each thread; thread ids are below nr_threads. Sums
  * per thread and all members but cpu_ns stay as they are; samples without CPU time get none. Time
  * moves by no more than reach_ns.
  */

@@ -11,8 +11,8 @@ enum trait {
 	WAITS = 1,
 	TRANSFERS = 2,
 	RESTARTS = 4,		/* unseen, for any arguments */
-	RESTARTS_NULL = 8,	/* unseen without a timeout, whose pointer is then NULL, */
-	RESTARTS_NEGATIVE = 16, /* or, if an int, is then negative */
+	RESTARTS_NULL = 8,	/* unseen if the pointer to the timeout is NULL, */
+	RESTARTS_NEGATIVE = 16, /* or if the int is negative */
 };
 
 struct row {

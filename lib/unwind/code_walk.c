@@ -350,7 +350,7 @@ struct row code_walk_jit_row(const struct unwind_arch *arch, const struct walk *
 	uint64_t entry;
 
 	walk_work_add(walk, WALK_WORK_OF_CODE);
-	/* A method whose end is never reached may have none: it would return to the interpreter. */
+	/* A method without a reachable end may have none: it would return to the interpreter. */
 	if (!proves_in_jit(arch, walk, frame, &row) &&
 	    arch->code->entry_before(image, frame->pc, lowest, &entry))
 		row = arch->code->row_from_entry(image, entry, frame->pc, false);

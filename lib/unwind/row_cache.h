@@ -38,7 +38,7 @@ struct row_cache {
 };
 
 void row_cache_release(struct row_cache *cache);
-/* Add a row whose key is not in the cache. */
+/* Add a row with a key that is not in the cache. */
 void row_cache_add(struct row_cache *cache, struct row_key key, struct row row);
 /* Add a row, or replace the one that is there. */
 void row_cache_put(struct row_cache *cache, struct row_key key, struct row row);

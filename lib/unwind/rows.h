@@ -32,7 +32,7 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 const struct hot_rows *rows_hot(const struct rows *rows);
 
 /*
- * A row by the stack pointer alone, for a frame whose CFI needs the frame pointer: from the
+ * A row by the stack pointer alone, for a frame with CFI that needs the frame pointer: from the
  * function's effects on the path from its entry. ROW_NO_CFI if that cannot be followed (alloca, a
  * realigned stack).
  */

@@ -421,7 +421,7 @@ struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
 	struct code_host host = {0};
 	struct code_frame code;
 
-	/* This works only on machines whose calls push the return address. */
+	/* This works only on machines with calls that push the return address. */
 	if (!image || !query->arch->code || !query->arch->code->entry_before ||
 	    query->walk->trial_depth >= TRIAL_DEPTH_MAX ||
 	    !module_cfi_entry(rows_cfi(rows, query->frame->lookup.module, image), query->arch,

@@ -14,9 +14,9 @@ enum finding {
 };
 
 /*
- * Append "ok", "warn" or "FAIL", the text `what`, and on its own line a hint how to mend it; NULL
- * or "": no hint. Wrapped to the columns of the view. The texts may come from anywhere, and are
- * escaped.
+ * Append "ok", "warn" or "FAIL", the text of the finding, and on its own line a hint how to mend
+ * it; NULL or "": no hint. Wrapped to the columns of the view. The texts may come from anywhere,
+ * and are escaped.
  */
 void finding_append(struct buf *out, const struct view *view, enum finding finding,
 		    const char *what, const char *hint);
