@@ -292,6 +292,7 @@ void agent_write_memory(struct buf *out, const struct profile_heap_moment *row)
 	number_or_null(out, "allocated_bytes", row->allocated_bytes, row->allocated_bytes);
 	number_or_null(out, "allocations", row->nr_allocations, row->nr_allocations);
 	number(out, "dropped", row->nr_dropped);
+	number(out, "frees_dropped", row->nr_frees_dropped);
 	end(out);
 }
 

@@ -14,6 +14,7 @@
 #include "calltree/flat_priv.h"
 #include "calltree/observe.h"
 #include "profile/block_search.h"
+#include "profile/heap_survey.h"
 
 static const struct profile *profile_of(const struct leaks *leaks)
 {
@@ -282,6 +283,7 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 	note_second_half(leaks);
 	sum_up(leaks, &walk);
 	leaks->total.fixed = observation_walk_fixed(&walk);
+	leaks->total.lost = observation_walk_lost(&walk);
 	observation_walk_release(&walk);
 	join_alike(leaks);
 	for (size_t i = 0; i < leaks->nr; i++) {
@@ -329,5 +331,6 @@ double leak_growth(const struct leaks *leaks, const struct leak *leak)
 
 bool leaks_are_exact(const struct leaks *leaks)
 {
-	return tally_is_exact(&leaks->total);
+	return tally_is_exact(&leaks->total) &&
+	       !heap_survey_losses(leaks->selection->expansion->profile).nr_frees;
 }

@@ -52,6 +52,14 @@ const struct heap_lives *observation_walk_lives(struct observation_walk *walk)
 	return &walk->lives;
 }
 
+double observation_walk_lost(const struct observation_walk *walk)
+{
+	if (!metric_is_memory(walk->metric))
+		return 0;
+	return walk->metric == METRIC_ALLOCS ? walk->estimate.lost_blocks
+					     : walk->estimate.lost_bytes;
+}
+
 double observation_walk_fixed(const struct observation_walk *walk)
 {
 	return walk->metric == METRIC_ALLOCS ? walk->estimate.fixed_blocks

@@ -35,8 +35,9 @@ void observation_walk_release(struct observation_walk *walk);
 /* The next observation, perhaps without weight; false at the end. */
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation);
 
-/* For metrics of memory: struct tally's `fixed` for the whole. */
+/* For metrics of memory: struct tally's `fixed` and `lost` for the whole. */
 double observation_walk_fixed(const struct observation_walk *walk);
+double observation_walk_lost(const struct observation_walk *walk);
 
 /* The lives of the blocks, for any metric of memory. Borrowed from the walk. */
 const struct heap_lives *observation_walk_lives(struct observation_walk *walk);

@@ -75,6 +75,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->square += other->square;
 	tally->blocks += other->blocks;
 	tally->fixed += other->fixed;
+	tally->lost += other->lost;
 }
 
 static uint64_t difference(uint64_t whole, uint64_t part)
@@ -155,7 +156,8 @@ static double interval_of_blocks(const struct tally *part, const struct tally *w
 
 	if (whole->fixed > 0)
 		variance -= common * common / whole->fixed;
-	return 100 * half_by_blocks(variance, part) / (double)whole->weight;
+	return 100 * (half_by_blocks(variance, part) / (double)whole->weight +
+		      fmax(share, rest) * whole->lost / ((double)whole->weight + whole->lost));
 }
 
 double tally_interval(const struct tally *part, const struct tally *whole)
@@ -182,12 +184,12 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 
 bool tally_is_exact(const struct tally *tally)
 {
-	return tally->known == tally->weight && tally->square == 0;
+	return tally->known == tally->weight && tally->square == 0 && tally->lost <= 0;
 }
 
 double tally_error(const struct tally *part, const struct tally *whole)
 {
-	return half_by_blocks(heap_variance(part->square, whole->fixed), part);
+	return half_by_blocks(heap_variance(part->square, whole->fixed), part) + whole->lost;
 }
 
 uint64_t tally_blocks(const struct tally *tally)

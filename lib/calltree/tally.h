@@ -19,6 +19,7 @@ struct tally {
 	 * totals fix (profile/heap_estimate.h); 0: none.
 	 */
 	double fixed;
+	double lost; /* of such a whole: besides, and of none of its parts, or any (likewise) */
 };
 
 /*
@@ -73,14 +74,15 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * when there is no sample to judge by.
  *
  * Blocks of memory are recorded with known chances, so only the second variance applies to them,
- * less the part that the exact totals fix.
+ * less the part that the exact totals fix. Where all blocks were to be recorded and some were lost,
+ * these may all belong to the part, or none: the interval is wider by that.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
 
 /* The number of blocks of memory, rounded. */
 uint64_t tally_blocks(const struct tally *tally);
 
-/* Is none of the weight an estimate? Of memory: was each block recorded? */
+/* Is none of the weight an estimate? Of memory: was each block recorded, and none lost? */
 bool tally_is_exact(const struct tally *tally);
 
 /*

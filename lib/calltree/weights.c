@@ -117,6 +117,7 @@ static void sum_blocks(struct weights *weights)
 			tally_add_observation(tally_of(&sums, &observation.sample), &observation);
 	weights->unknown = walk.unknown;
 	weights->total.fixed = observation_walk_fixed(&walk);
+	weights->total.lost = observation_walk_lost(&walk);
 	observation_walk_release(&walk);
 	finish_sums(&sums);
 }

@@ -34,6 +34,8 @@ static struct observation *observe(struct page_data *data, enum metric metric, s
 		(*nr)++;
 	data->fixed_bytes = walk.estimate.fixed_bytes;
 	data->fixed_blocks = walk.estimate.fixed_blocks;
+	data->lost_bytes = walk.estimate.lost_bytes;
+	data->lost_blocks = walk.estimate.lost_blocks;
 	observation_walk_release(&walk);
 	return blocks;
 }
@@ -318,4 +320,8 @@ void page_blocks_write_members(const struct page_data *data, struct json *json)
 	json_double(json, data->fixed_bytes, 0);
 	json_key(json, "fixedBlocks");
 	json_double(json, data->fixed_blocks, 0);
+	json_key(json, "lostBytes");
+	json_double(json, data->lost_bytes, 0);
+	json_key(json, "lostBlocks");
+	json_double(json, data->lost_blocks, 0);
 }

@@ -48,7 +48,8 @@ struct page_data {
 	uint64_t grain_ns;	/* times and weights of samples are multiples of it */
 	uint64_t life_grain_ns; /* lifetimes of blocks are multiples of this */
 	uint64_t nr_recorded_blocks;
-	double fixed_bytes, fixed_blocks; /* as struct heap_estimate has them */
+	/* As struct heap_estimate has them. */
+	double fixed_bytes, fixed_blocks, lost_bytes, lost_blocks;
 };
 
 /* Recordings of more samples have times in multiples of this: a page is to be sent around. */

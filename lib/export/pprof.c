@@ -28,6 +28,7 @@
 #include "export/numbering_priv.h"
 #include "export/protobuf_priv.h"
 #include "mapping/module.h"
+#include "profile/heap_survey.h"
 
 /* Field numbers of profile.proto, by message. */
 enum {
@@ -518,11 +519,8 @@ static void write_period(struct pprof *pprof)
 	const struct profile *profile = pprof->extract->profile;
 
 	if (extract_is_memory(pprof->extract)) {
-		const struct profile_heap *heap = &profile->heap;
-
 		write_value_type(pprof, PROFILE_PERIOD_TYPE, "space", "bytes");
-		protobuf_uint(&pprof->out, PROFILE_PERIOD,
-			      heap->allocations[heap->nr_allocations - 1].mean_bytes);
+		protobuf_uint(&pprof->out, PROFILE_PERIOD, heap_survey_mean(profile));
 		return;
 	}
 	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");

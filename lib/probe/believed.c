@@ -43,19 +43,22 @@ void believed_moment(struct believed *believed, struct believed_totals *totals,
 	uint64_t bytes = max_u64(moment->allocated_bytes, totals->bytes);
 	uint64_t allocations = max_u64(moment->nr_allocations, totals->allocations);
 	uint64_t dropped = max_u64(moment->nr_dropped, totals->dropped);
-	uint64_t former = totals->allocations + totals->dropped;
+	uint64_t frees = max_u64(moment->nr_frees_dropped, totals->frees);
+	uint64_t former = totals->allocations + totals->dropped + totals->frees;
 	uint64_t most = believed_most(believed);
 
-	if (allocations > most || dropped > most ||
-	    !part_has_room(believed->numbers, former, allocations + dropped, HEAP_TOTAL_MAX) ||
+	if (allocations > most || dropped > most || frees > most ||
+	    !part_has_room(believed->numbers, former, allocations + dropped + frees,
+			   HEAP_TOTAL_MAX) ||
 	    !part_has_room(believed->bytes, totals->bytes, bytes, HEAP_TOTAL_MAX)) {
 		believed->nr_refused++;
 	} else {
-		believed->numbers += allocations + dropped - former;
+		believed->numbers += allocations + dropped + frees - former;
 		believed->bytes += bytes - totals->bytes;
-		*totals = (struct believed_totals){bytes, allocations, dropped};
+		*totals = (struct believed_totals){bytes, allocations, dropped, frees};
 	}
 	moment->allocated_bytes = totals->bytes;
 	moment->nr_allocations = totals->allocations;
 	moment->nr_dropped = totals->dropped;
+	moment->nr_frees_dropped = totals->frees;
 }

@@ -27,7 +27,7 @@ struct believed_count {
 
 /* The same of the allocations of a process. */
 struct believed_totals {
-	uint64_t bytes, allocations, dropped;
+	uint64_t bytes, allocations, dropped, frees;
 };
 
 /* What was not counted. */

@@ -106,15 +106,23 @@ static void count_dropped(const struct request *request)
 	relaxed_add(&shared.lost.dropped_blocks, 1);
 }
 
-static inline uint64_t *reserve_brief(uint64_t nr_bytes, bool is_allocation, uint64_t *position)
+static inline enum spared_parts spared_by(const struct request *request, enum heap_record_kind kind)
+{
+	if (kind != HEAP_RECORD_ALLOCATION)
+		return SPARED_BY_FREES;
+	return is_large(request) ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_OTHERS;
+}
+
+static inline uint64_t *reserve_brief(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position)
 {
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 
-	if (used > HEAP_ALL_RING_BYTES - FREES_BYTES - nr_bytes ||
+	if (used > HEAP_ALL_RING_BYTES - (uint64_t)spared * SPARE_BYTES - nr_bytes ||
 	    HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes ||
 	    !exchange(&shared.head, &head, head + nr_bytes))
-		return (uint64_t *)heap_reserve(nr_bytes, is_allocation, position);
+		return (uint64_t *)heap_reserve(nr_bytes, spared, position);
 	*position = head;
 	return (uint64_t *)record_at(head);
 }
@@ -162,7 +170,7 @@ static inline __attribute__((always_inline)) bool emit_brief(const struct reques
 		flags |= HEAP_BRIEF_OLD;
 	if (time)
 		flags |= HEAP_BRIEF_TIME;
-	words = reserve_brief(heap_brief_bytes((uint32_t)flags), kind == HEAP_RECORD_ALLOCATION,
+	words = reserve_brief(heap_brief_bytes((uint32_t)flags), spared_by(request, kind),
 			      &position);
 	if (!words)
 		return false;
@@ -184,8 +192,8 @@ static bool emit_whole(const struct request *request, enum heap_record_kind kind
 		       uint64_t signature, uint64_t nr_stack_bytes)
 {
 	uint64_t position;
-	struct heap_ring_record *record = heap_reserve(record_bytes(nr_stack_bytes),
-						       kind == HEAP_RECORD_ALLOCATION, &position);
+	struct heap_ring_record *record =
+		heap_reserve(record_bytes(nr_stack_bytes), spared_by(request, kind), &position);
 
 	if (!record)
 		return false;
@@ -230,7 +238,7 @@ static void emit_free(const struct request *request, uint64_t pointer)
 {
 	if (!(is_brief(request) ? emit_brief(request, HEAP_RECORD_FREE, pointer, 0)
 				: emit_whole(request, HEAP_RECORD_FREE, pointer, 0, 0)))
-		relaxed_add(&shared.lost.nr_dropped, 1);
+		relaxed_add(&shared.lost.nr_frees, 1);
 }
 
 static void emit_kept(const struct request *request, uint64_t pointer)

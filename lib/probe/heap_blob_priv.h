@@ -89,10 +89,29 @@ static inline void commit(void *record, uint64_t position, uint64_t kind, uint64
 }
 
 /*
- * The last part of the ring is left to what is freed, without stacks: a block whose end was lost
- * would pass for leaked, while of an allocation that is lost nothing more is said.
+ * The last parts of a ring are spared, each for what must not be lost rather than what uses the
+ * ring up to there: blocks and what is freed, with stacks; large blocks with stacks; what is freed,
+ * without one; large blocks without one, to the end. For a lost block others stand, but one whose
+ * freeing was lost passes for leaked, and a large one for which a small one stands is not found.
  */
-#define FREES_BYTES (HEAP_RING_BYTES / 8)
+#define SPARE_BYTES (HEAP_RING_BYTES / 8)
+
+/* Large: it is sampled nearly always, if a sample is taken. Mappings are all recorded. */
+#define LARGE_MEANS 4
+#define LARGE_BYTES (UINT64_C(128) << 10)
+
+static inline bool is_large(const struct request *request)
+{
+	return request->size >= LARGE_BYTES && request->size / LARGE_MEANS >= request->mean;
+}
+
+enum spared_parts {
+	SPARED_BY_LARGE_WITHOUT_STACK = 0,
+	SPARED_BY_FREES = 1,
+	SPARED_BY_LARGE = 2,
+	SPARED_BY_OTHERS = 3,
+};
+
 /* Of the ring of all records so much may be unread where it begins anew before its end. */
 #define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
 
@@ -103,15 +122,16 @@ static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 }
 
 /* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
-struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position);
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position);
 void copy_bytes(void *to, const void *from, uint64_t nr);
 /* As much of the stack as is to be copied, and can be read. */
 uint64_t heap_stack_bytes_from(uint64_t sp);
 /* Who asked for what, with so many bytes of the stack, which are there. */
 void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
 	       uint64_t nr_stack_bytes);
-void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
-	       bool is_untracked);
+/* False: there is no room, which is counted. */
+bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer);
 
 /* -- the functions -- */
 

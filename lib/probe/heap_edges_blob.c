@@ -27,7 +27,7 @@ static void emit_range(struct request *request, enum heap_record_kind kind, uint
 {
 	request->size = nr_bytes;
 	if (nr_bytes)
-		heap_emit(request, kind, start, false);
+		heap_emit(request, kind, start);
 }
 
 /* Of a range that one of a fixed place replaces is known from that. */

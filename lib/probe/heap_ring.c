@@ -210,6 +210,8 @@ static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *
 		return false;
 	if (!is_new || ring->all)
 		return true;
+	if (found->carried > SIZE_MAX_BYTES)
+		return false;
 	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
 }
 
@@ -276,7 +278,6 @@ static bool copy_brief(const struct heap_ring *ring, const struct heap_header *h
 	found->header = *header;
 	found->header.kind &= HEAP_KIND_MASK;
 	found->nr_bytes = (uint32_t)nr_bytes;
-	found->is_untracked = 0;
 	found->was_sampled = header->kind & HEAP_BRIEF_OLD;
 	found->pid = name.pid;
 	found->tid = name.tid;
@@ -359,6 +360,7 @@ static void read_caller(const struct heap_ring *ring, const struct heap_ring_rec
 	record->regs = (struct regs){0};
 	record->has_stack = true;
 	record->mean = ring->all ? 0 : found->mean;
+	record->carried = found->carried;
 	record->stack_address = found->rsp;
 	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
 	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
@@ -403,7 +405,6 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	/* One by one: registers are many, and there mostly are none. */
 	record->kind = (enum heap_record_kind)found.header.kind;
 	record->function = (enum heap_function)found.header.function;
-	record->is_untracked = found.is_untracked != 0;
 	record->was_sampled = found.was_sampled != 0;
 	record->wants_stack = found.header.kind == HEAP_RECORD_ALLOCATION ||
 			      (found.header.kind == HEAP_RECORD_FREE && ring->frees_have_stacks);
@@ -414,7 +415,7 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	record->size = found.size;
 	record->signature = ring->all ? found.signature : 0;
 	record->old = found.old;
-	record->mean = 0;
+	record->mean = record->carried = 0;
 	record->has_stack = false;
 	record->nr_stack_bytes = 0;
 	record->stack = NULL;
@@ -498,7 +499,7 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 
 	*totals = (struct heap_totals){
 		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
-		.nr_untracked = __atomic_load_n(&shared->lost.nr_untracked, __ATOMIC_RELAXED),
+		.nr_frees = __atomic_load_n(&shared->lost.nr_frees, __ATOMIC_RELAXED),
 		.nr_lost = ring->nr_lost + ring->nr_refused,
 	};
 	if (ring->all) {

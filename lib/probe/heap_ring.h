@@ -54,10 +54,9 @@ struct heap_ring {
 struct heap_record {
 	enum heap_record_kind kind;
 	enum heap_function function;
-	bool is_untracked; /* an allocation whose end will not be told */
-	bool wants_stack;  /* without one it was lost */
-	pid_t pid, tid;	   /* as the process sees itself */
-	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	bool wants_stack; /* without one it was lost */
+	pid_t pid, tid;	  /* as the process sees itself */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t pointer;
 	uint64_t size, old; /* as asked for; old: what realloc() was given */
 	bool was_sampled;   /* `old` of an allocation: so that its freeing was recorded before */
@@ -67,6 +66,9 @@ struct heap_record {
 	 * 0: all are recorded.
 	 */
 	uint64_t mean;
+	/* Bytes, that those before it stand for which were sampled and found no room: so does it.
+	 */
+	uint64_t carried;
 	bool has_stack;	  /* the rest is known; else an earlier one with that signature has it */
 	struct regs regs; /* of the caller, as when the function returns to it */
 	uint64_t stack_address;
@@ -116,9 +118,9 @@ void heap_ring_end(struct heap_ring *ring);
  */
 struct heap_totals {
 	uint64_t allocated_bytes, nr_allocations;
-	uint64_t nr_dropped;   /* records: there was no room */
-	uint64_t nr_lost;      /* likewise: they were never ended, or cannot be */
-	uint64_t nr_untracked; /* allocations, of which the records tell that */
+	uint64_t nr_dropped; /* allocations that were to be recorded: there was no room */
+	uint64_t nr_frees;   /* blocks that were freed, likewise */
+	uint64_t nr_lost;    /* records that were never ended, or cannot be */
 };
 
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals);

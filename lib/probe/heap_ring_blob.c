@@ -27,6 +27,8 @@ static bool wait_for_reader(int *nr_spins)
 		++*nr_spins;
 		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
 			return true;
+		if (relaxed_load(&heap_own()->given_up_at) == tail + 1)
+			return false; /* another thread has waited so long */
 	}
 	relaxed_store(&heap_own()->given_up_at, tail + 1);
 	return false;
@@ -54,9 +56,10 @@ static void skip_to_end(uint64_t head, uint64_t nr_bytes)
 }
 
 /* A record does not go around the end of the ring. NULL: there is no room. */
-struct heap_ring_record *heap_reserve(uint64_t nr_bytes, bool has_stack, uint64_t *position)
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position)
 {
-	int64_t room = (int64_t)(ring_bytes() - (has_stack ? FREES_BYTES : 0));
+	int64_t room = (int64_t)(ring_bytes() - (uint64_t)spared * SPARE_BYTES);
 	uint64_t head = relaxed_load(&shared.head);
 	int nr_spins = 0;
 
@@ -102,7 +105,6 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	uint64_t sp = (uint64_t)(frame + 1);
 
 	record->nr_bytes = (uint32_t)record_bytes(nr_stack_bytes);
-	record->is_untracked = 0;
 	record->was_sampled = request->was_sampled;
 	record->pid = (int32_t)own_pid();
 	record->pointer = pointer;
@@ -110,6 +112,7 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	record->signature = 0;
 	record->old = request->old;
 	record->mean = request->mean;
+	record->carried = 0;
 	record->rbx = frame->rbx;
 	record->rbp = frame->rbp;
 	record->rsp = sp;
@@ -122,8 +125,32 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
-void heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
-	       bool is_untracked)
+/* Of a sample. */
+static uint64_t take_carried(struct heap_slot *slot)
+{
+	return relaxed_load(&slot->carried)
+		       ? __atomic_exchange_n(&slot->carried, 0, __ATOMIC_RELAXED)
+		       : 0;
+}
+
+/* What has no room for its stack goes without, but for small blocks, for which others stand. */
+static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
+					    uint64_t *nr_stack_bytes, uint64_t *position)
+{
+	bool is_large_one = is_new && is_large(request);
+	struct heap_ring_record *record = 0;
+
+	if (is_new || *nr_stack_bytes)
+		record = heap_reserve(record_bytes(*nr_stack_bytes),
+				      is_large_one ? SPARED_BY_LARGE : SPARED_BY_OTHERS, position);
+	if (record || (is_new && !is_large_one))
+		return record;
+	*nr_stack_bytes = 0;
+	return heap_reserve(record_bytes(0),
+			    is_new ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_FREES, position);
+}
+
+bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer)
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
@@ -132,19 +159,19 @@ void heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
 	int64_t tid = heap_own_tid();
 	uint64_t position;
-	struct heap_ring_record *record = heap_reserve(record_bytes(room), has_stack, &position);
+	struct heap_ring_record *record = reserve_for(request, is_new, &room, &position);
 
-	if (!record && !is_new) {
-		room = 0;
-		record = heap_reserve(record_bytes(0), false, &position);
-	}
 	if (!record) {
-		relaxed_add(&shared.lost.nr_dropped, 1);
-		return;
+		relaxed_add(kind == HEAP_RECORD_FREE ? &shared.lost.nr_frees
+						     : &shared.lost.nr_dropped,
+			    1);
+		return false;
 	}
 	heap_fill(record, request, pointer, room);
 	record->tid = (int32_t)tid;
-	record->is_untracked = is_untracked;
+	if (is_new && request->slot && request->mean)
+		record->carried = take_carried(request->slot);
 	record->time = time ? time : time_now();
 	commit(record, position, kind, request->hook->form.function, 0);
+	return true;
 }

@@ -164,7 +164,6 @@ static bool remember(uint64_t pointer)
 			return true;
 		}
 	}
-	relaxed_add(&shared.lost.nr_untracked, 1);
 	return false;
 }
 
@@ -181,6 +180,36 @@ static bool forget(uint64_t pointer)
 		}
 	}
 	return false;
+}
+
+/* -- what is sampled and not recorded -- */
+
+/* e^-x, with 32 bits behind the point as x has 30: (1 - x / 2^16)^2^16, of x below 8. */
+static uint64_t power_of_minus(uint64_t x)
+{
+	uint64_t y = (UINT64_C(1) << 32) - (x >> 14);
+
+	for (int i = 0; i < 16; i++)
+		y = y * y >> 32;
+	return y;
+}
+
+/* size / (1 - e^(-size / mean)) */
+static uint64_t stands_for(uint64_t size, uint64_t mean)
+{
+	if (mean > HEAP_MEAN_MAX)
+		mean = HEAP_MEAN_MAX;
+	if (size / 8 >= mean)
+		return size;
+	if (size <= mean / 64)
+		return mean + size / 2;
+	return (size << 30) / (((UINT64_C(1) << 32) - power_of_minus((size << 30) / mean)) >> 2);
+}
+
+/* The next one of the thread, or of one that shares its slot, stands for it, too. */
+static void carry(const struct request *request)
+{
+	relaxed_add(&request->slot->carried, stands_for(request->size, request->mean));
 }
 
 /* -- the functions -- */
@@ -204,18 +233,39 @@ static void uncount_failed(const struct request *request)
 	relaxed_add(&request->slot->nr_allocations, -UINT64_C(1));
 }
 
+/* That a block is freed can be told of so many: there may be too many already. */
+static void record_sampled(const struct request *request, uint64_t pointer)
+{
+	if (!remember(pointer)) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
+		carry(request);
+	} else if (!heap_emit(request, HEAP_RECORD_ALLOCATION, pointer)) {
+		forget(pointer);
+		carry(request);
+	}
+}
+
+/* A realloc() has failed. */
+static void keep(const struct request *request)
+{
+	if (remember(request->old))
+		heap_emit(request, HEAP_RECORD_KEPT, request->old);
+	else
+		relaxed_add(&shared.lost.nr_dropped, 1);
+}
+
 static void note_result(const struct request *request, uint64_t pointer)
 {
 	if (!pointer) {
 		uncount_failed(request);
-		if (request->was_sampled && request->size && remember(request->old))
-			heap_emit(request, HEAP_RECORD_KEPT, request->old, false);
+		if (request->was_sampled && request->size)
+			keep(request);
 		return;
 	}
 	if (!request->is_counted)
 		count_large(request);
 	if (request->is_sampled)
-		heap_emit(request, HEAP_RECORD_ALLOCATION, pointer, !remember(pointer));
+		record_sampled(request, pointer);
 }
 
 struct outcome heap_on_free(struct request *request)
@@ -223,7 +273,7 @@ struct outcome heap_on_free(struct request *request)
 	uint64_t pointer = argument(request, request->hook->form.pointer);
 
 	if (forget(pointer))
-		heap_emit(request, HEAP_RECORD_FREE, pointer, false);
+		heap_emit(request, HEAP_RECORD_FREE, pointer);
 	return (struct outcome){.jump = request->hook->original};
 }
 
@@ -246,7 +296,7 @@ struct outcome heap_on_allocation(struct request *request)
 	}
 	request->was_sampled = request->old && forget(request->old);
 	if (request->was_sampled)
-		heap_emit(request, HEAP_RECORD_FREE, request->old, false);
+		heap_emit(request, HEAP_RECORD_FREE, request->old);
 	outcome.result = heap_call_original(request);
 	note_result(request, heap_pointer_of(request, outcome.result));
 	if (!throws(request) || outcome.result)

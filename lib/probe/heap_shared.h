@@ -126,7 +126,7 @@ struct heap_slot {
 	uint64_t mean;		 /* by which the countdown was drawn; 0: never */
 	uint64_t inside_sp;	 /* stack pointer of a thread that is inside; 0: none */
 	uint64_t inside_data;	 /* which thread that is, by its data */
-	uint64_t padding;
+	uint64_t carried;	 /* bytes of those that found no room: the next one has them */
 };
 
 #define HEAP_SLOT_LOG2	6
@@ -226,16 +226,17 @@ static inline uint32_t heap_commit_word(uint64_t position)
 struct heap_ring_record {
 	struct heap_header header;
 	uint32_t nr_bytes;
-	uint8_t is_untracked; /* that it is freed will not be seen: there are too many already */
-	uint8_t was_sampled;  /* an allocation by realloc(): what it was given was recorded */
+	uint8_t was_sampled; /* an allocation by realloc(): what it was given was recorded */
 	int32_t pid, tid;
 	uint64_t time; /* by the clock of struct heap_shared; 0: as of the one before it */
 	uint64_t pointer, size;
 	uint64_t signature; /* of the stack, where all are recorded; 0: none */
 	uint64_t old, mean;
+	uint64_t carried; /* what those before it stand for that were sampled and not recorded */
 	/* Of the caller, as it will be when the function returns. */
 	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
 	uint64_t nr_stack_bytes; /* from rsp on, behind this */
+	uint64_t padding;
 };
 
 /*
@@ -353,10 +354,9 @@ struct heap_visits {
 };
 
 struct heap_losses {
-	uint64_t nr_dropped; /* records for which there was no room */
-	uint64_t nr_untracked;
-	/* Of the allocations among them where all are recorded. */
-	uint64_t dropped_bytes, dropped_blocks;
+	uint64_t nr_dropped; /* allocations that were to be recorded: there was no room */
+	uint64_t nr_frees;   /* and what was freed, likewise */
+	uint64_t dropped_bytes, dropped_blocks; /* where all are recorded */
 };
 
 /* Behind what is shared, and in front of our code. */

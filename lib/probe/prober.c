@@ -446,7 +446,7 @@ bool counted_heap(const struct prober *prober, const struct probed *probed,
 	totals->nr_allocations += now.nr_allocations - base->nr_allocations;
 	totals->nr_dropped += now.nr_dropped - base->nr_dropped;
 	totals->nr_lost += now.nr_lost - base->nr_lost;
-	totals->nr_untracked += now.nr_untracked - base->nr_untracked;
+	totals->nr_frees += now.nr_frees - base->nr_frees;
 	return true;
 }
 
@@ -612,7 +612,7 @@ static uint64_t nr_heap_dropped(const struct prober *prober)
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			if (counted_heap(prober, &process->probed[k], &totals))
-				nr += totals.nr_dropped + totals.nr_untracked;
+				nr += totals.nr_dropped + totals.nr_frees;
 		}
 	}
 	return nr;

@@ -263,14 +263,16 @@ bool prober_add_totals(struct prober *prober, struct probed_process *process,
 	struct heap_totals totals;
 	bool is_known = true;
 
-	moment->allocated_bytes = moment->nr_allocations = moment->nr_dropped = 0;
+	moment->allocated_bytes = moment->nr_allocations = 0;
+	moment->nr_dropped = moment->nr_frees_dropped = 0;
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		if (!counted_heap(prober, &process->probed[i], &totals))
 			continue;
 		is_known &= !has_strangers(&process->probed[i]);
 		moment->allocated_bytes += totals.allocated_bytes;
 		moment->nr_allocations += totals.nr_allocations;
-		moment->nr_dropped += totals.nr_dropped + totals.nr_lost + totals.nr_untracked;
+		moment->nr_dropped += totals.nr_dropped + totals.nr_lost;
+		moment->nr_frees_dropped += totals.nr_frees;
 	}
 	if (!has_heap(process))
 		return false;

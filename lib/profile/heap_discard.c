@@ -108,7 +108,8 @@ static size_t keep_bases(struct profile *profile, const struct profile_heap_mome
 		if (row.process == PROCESS_NONE || !lives_on(profile, &row))
 			continue;
 		row.time_ns = at_ns;
-		row.allocated_bytes = row.nr_allocations = row.nr_dropped = 0;
+		row.allocated_bytes = row.nr_allocations = 0;
+		row.nr_dropped = row.nr_frees_dropped = 0;
 		heap->moments[end - ++nr] = row;
 	}
 	return nr;
@@ -127,6 +128,7 @@ static void drop_moments(struct profile *profile)
 		row->allocated_bytes = since(row->allocated_bytes, base->allocated_bytes);
 		row->nr_allocations = since(row->nr_allocations, base->nr_allocations);
 		row->nr_dropped = since(row->nr_dropped, base->nr_dropped);
+		row->nr_frees_dropped = since(row->nr_frees_dropped, base->nr_frees_dropped);
 	}
 	nr -= keep_bases(profile, bases);
 	heap->nr_moments -= nr;

@@ -73,35 +73,26 @@ static struct heap_scale *scale_of(const struct heap_estimate *estimate,
 	return &estimate->scales[*owner];
 }
 
-static double all_of(const struct heap_fit *fit, double seen, double chance)
+static void add_to(struct sums *sums, double seen, double chance)
 {
-	return seen / (chance * fit->kept);
-}
-
-static void add_to(struct sums *sums, const struct heap_fit *fit, double seen, double chance)
-{
-	double all = all_of(fit, seen, chance);
+	double all = seen / chance;
 
 	sums->all += all;
 	sums->variance += (all - seen) * all;
 	sums->most = fmax(sums->most, all);
 }
 
-/* The fraction that was not lost; all recorded rows represent the lost ones alike. */
-static void find_kept(struct heap_scale *scale, const struct process_sums *sums,
-		      const struct profile_heap_moment *last)
+static void find_lost(struct heap_estimate *estimate, struct heap_scale *scale,
+		      const struct process_sums *sums, const struct profile_heap_moment *last)
 {
-	if (sums->is_sampled) {
-		scale->bytes.kept = scale->blocks.kept =
-			sums->nr_blocks / (sums->nr_blocks + (double)last->nr_dropped);
+	double bytes = (double)last->allocated_bytes - sums->bytes.seen;
+	double blocks = (double)last->nr_allocations - sums->nr_blocks;
+
+	if (sums->is_sampled)
 		return;
-	}
-	if (sums->bytes.seen > 0 && (double)last->allocated_bytes > sums->bytes.seen)
-		scale->bytes.kept = sums->bytes.seen / (double)last->allocated_bytes;
-	if (sums->nr_blocks > 0 && (double)last->nr_allocations > sums->nr_blocks)
-		scale->blocks.kept = sums->nr_blocks / (double)last->nr_allocations;
-	scale->is_whole = (double)last->allocated_bytes == sums->bytes.seen &&
-			  (double)last->nr_allocations == sums->nr_blocks;
+	scale->is_whole = bytes == 0 && blocks == 0;
+	estimate->lost_bytes += fmax(bytes, 0);
+	estimate->lost_blocks += fmax(blocks, 0);
 }
 
 static void find_fit(struct heap_fit *fit, const struct sums *sums, double total)
@@ -138,16 +129,15 @@ static void find_scales(struct heap_estimate *estimate,
 			add_row(&sums[owner], &heap->allocations[i]);
 	for (size_t i = 0; i < profile->nr_processes; i++)
 		if (last[i] && sums[i].nr_blocks > 0)
-			find_kept(&estimate->scales[i], &sums[i], last[i]);
+			find_lost(estimate, &estimate->scales[i], &sums[i], last[i]);
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
-		const struct heap_scale *scale = scale_of(estimate, row, &owner);
 		double chance = allocation_chance(row);
 
-		if (!scale)
+		if (!scale_of(estimate, row, &owner))
 			continue;
-		add_to(&sums[owner].bytes, &scale->bytes, (double)row->size_bytes, chance);
-		add_to(&sums[owner].blocks, &scale->blocks, nr_blocks(row), chance);
+		add_to(&sums[owner].bytes, (double)row->size_bytes, chance);
+		add_to(&sums[owner].blocks, nr_blocks(row), chance);
 	}
 	for (size_t i = 0; i < profile->nr_processes; i++) {
 		if (!last[i])
@@ -184,7 +174,7 @@ static void find_fixed(struct heap_estimate *estimate,
 
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile)
 {
-	const struct heap_fit as_recorded = {.kept = 1, .factor = 1};
+	const struct heap_fit as_recorded = {.factor = 1};
 	const struct profile_heap_moment **last = last_moments(profile);
 	uint32_t *owners = find_owners(profile, last);
 	struct heap_scale *scales = xcalloc(profile->nr_processes, sizeof(*scales));
@@ -209,7 +199,7 @@ void heap_estimate_release(struct heap_estimate *estimate)
 
 static double fitted(const struct heap_fit *fit, double seen, double chance)
 {
-	double all = all_of(fit, seen, chance);
+	double all = seen / chance;
 
 	return seen + (all - seen) * (fit->factor + fit->slope * all);
 }
@@ -217,7 +207,7 @@ static double fitted(const struct heap_fit *fit, double seen, double chance)
 struct heap_weight heap_estimate_weight(const struct heap_estimate *estimate,
 					const struct profile_allocation *row)
 {
-	static const struct heap_fit as_recorded = {.kept = 1, .factor = 1};
+	static const struct heap_fit as_recorded = {.factor = 1};
 	uint32_t owner;
 	const struct heap_scale *scale = scale_of(estimate, row, &owner);
 	double chance = allocation_chance(row), bytes = (double)row->size_bytes;

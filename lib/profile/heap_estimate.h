@@ -16,10 +16,10 @@ struct profile;
  * these variances, as a regression on the known total does (Saerndal, "Model assisted survey
  * sampling", 6.4), so a block that could not be missed is not changed. No row gets less than its
  * own amount. Later rows are not fitted, since the sample's earlier error says nothing about them.
- * Nor are those of ALLOCATION_MAP, which exact totals exclude.
+ * Nor are those of ALLOCATION_MAP, which exact totals exclude, nor those of recordings of all
+ * blocks: a program loses many at once, which are like no others.
  */
 struct heap_fit {
-	double kept; /* of the blocks chosen for recording, the fraction not lost */
 	/* multiplies the estimate beyond the row's own amount, as factor + slope * estimate */
 	double factor;
 	double slope;
@@ -43,6 +43,8 @@ struct heap_estimate {
 	 * heap_variance(). 0: not all rows with a variance are fitted.
 	 */
 	double fixed_bytes, fixed_blocks;
+	/* Where all blocks were to be recorded: those that are in no row, as totals tell. */
+	double lost_bytes, lost_blocks;
 };
 
 void heap_estimate_init(struct heap_estimate *estimate, const struct profile *profile);

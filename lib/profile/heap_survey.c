@@ -80,9 +80,12 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 			survey->live_heap_bytes += weight.bytes;
 	}
 	survey->allocated.error_bytes =
-		z_95 * sqrt(heap_variance(allocated.square, estimate->fixed_bytes));
-	survey->live.error_bytes = error_of_part(&live, estimate->fixed_bytes);
-	survey->peak.error_bytes = error_of_part(&peak, estimate->fixed_bytes);
+		z_95 * sqrt(heap_variance(allocated.square, estimate->fixed_bytes)) +
+		estimate->lost_bytes;
+	survey->live.error_bytes =
+		error_of_part(&live, estimate->fixed_bytes) + estimate->lost_bytes;
+	survey->peak.error_bytes =
+		error_of_part(&peak, estimate->fixed_bytes) + estimate->lost_bytes;
 }
 
 /* If processes know exactly how much they allocated, rows add up to that, and it is exact. */
@@ -99,6 +102,7 @@ static void take_exact_totals(struct heap_survey *survey, const struct heap_esti
 		bytes += ends->last[i]->allocated_bytes;
 		blocks += ends->last[i]->nr_allocations;
 		survey->nr_dropped += ends->last[i]->nr_dropped;
+		survey->nr_frees_dropped += ends->last[i]->nr_frees_dropped;
 	}
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
@@ -189,31 +193,53 @@ bool heap_survey_has_all(const struct profile *profile)
 	return has_blocks;
 }
 
-uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr)
+struct heap_losses_survey heap_survey_losses(const struct profile *profile)
 {
+	struct heap_losses_survey losses = {.nr_recorded = nr_recorded(profile)};
 	struct ends ends;
-	uint64_t nr_lost = 0;
 
 	find_ends(&ends, profile);
-	for (size_t i = 0; i < profile->nr_processes; i++)
-		nr_lost += ends.last[i] ? ends.last[i]->nr_dropped : 0;
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		losses.nr_dropped += ends.last[i] ? ends.last[i]->nr_dropped : 0;
+		losses.nr_frees += ends.last[i] ? ends.last[i]->nr_frees_dropped : 0;
+	}
 	free(ends.first);
 	free(ends.last);
-	*nr = nr_recorded(profile);
-	return nr_lost;
+	return losses;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Those of rows that stand for lost ones, too, are larger than the one of the sampling. */
+uint64_t heap_survey_mean(const struct profile *profile)
+{
+	const struct profile_heap *heap = &profile->heap;
+	uint64_t *means = xcalloc(heap->nr_allocations + 1, sizeof(*means));
+	uint64_t middle;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < heap->nr_allocations; i++) {
+		if (heap->allocations[i].mean_bytes)
+			means[nr++] = heap->allocations[i].mean_bytes;
+	}
+	qsort(means, nr, sizeof(*means), by_number);
+	middle = nr ? means[(nr - 1) / 2] : 0;
+	free(means);
+	return middle;
 }
 
 void heap_survey(struct heap_survey *survey, const struct profile *profile)
 {
-	const struct profile_heap *heap = &profile->heap;
 	struct heap_estimate estimate;
 	struct ends ends;
 
-	*survey = (struct heap_survey){.nr_samples = nr_recorded(profile)};
-	for (size_t i = 0; i < heap->nr_allocations; i++) {
-		if (heap->allocations[i].kind != ALLOCATION_MAP)
-			survey->mean_bytes = heap->allocations[i].mean_bytes;
-	}
+	*survey = (struct heap_survey){.nr_samples = nr_recorded(profile),
+				       .mean_bytes = heap_survey_mean(profile)};
 	find_ends(&ends, profile);
 	heap_estimate_init(&estimate, profile);
 	add_rows(survey, &estimate);

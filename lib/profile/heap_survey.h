@@ -19,9 +19,9 @@ struct heap_survey {
 	struct heap_amount live; /* when the last of the processes ended, or the recording */
 	struct heap_amount peak;
 	uint64_t peak_ns;
-	/* recorded blocks; mean of the last sample, 0: all were recorded */
-	uint64_t nr_samples, mean_bytes;
-	uint64_t nr_dropped;
+	uint64_t nr_samples;		       /* blocks that were recorded */
+	uint64_t mean_bytes;		       /* heap_survey_mean() */
+	uint64_t nr_dropped, nr_frees_dropped; /* as in struct profile_heap_moment */
 	/* Programs executed during the recording: recorded from some time after their start. */
 	uint64_t nr_late;
 
@@ -37,7 +37,14 @@ struct heap_survey {
 void heap_survey(struct heap_survey *survey, const struct profile *profile);
 /* Were all blocks to be recorded, so that only lost ones are missing? */
 bool heap_survey_has_all(const struct profile *profile);
-/* Blocks that were lost while being recorded; *nr_recorded is set to those that were recorded. */
-uint64_t heap_survey_lost(const struct profile *profile, uint64_t *nr_recorded);
+/* Blocks were recorded by one in so many bytes, most of the time; 0: none was sampled. */
+uint64_t heap_survey_mean(const struct profile *profile);
+
+/* The blocks and frees that were lost, and the blocks that were recorded. */
+struct heap_losses_survey {
+	uint64_t nr_dropped, nr_frees, nr_recorded;
+};
+
+struct heap_losses_survey heap_survey_losses(const struct profile *profile);
 
 #endif

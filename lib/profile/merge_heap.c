@@ -56,6 +56,7 @@ static void take_moments(struct heap_merge *merge, const struct profile *from,
 		row.allocated_bytes += base->allocated_bytes;
 		row.nr_allocations += base->nr_allocations;
 		row.nr_dropped += base->nr_dropped;
+		row.nr_frees_dropped += base->nr_frees_dropped;
 		*last_of(merge, row.process) = row;
 		ARRAY_GROW(merge->moments, merge->nr_moments, merge->cap_moments);
 		merge->moments[merge->nr_moments++] = row;

@@ -144,7 +144,7 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->kind = (uint8_t)heap_record_allocation_kind(record);
 	if (is_new) {
 		block->former = record->old;
-		block->mean_bytes = record->mean;
+		block->mean_bytes = heap_record_mean(record);
 		block->signer = signer;
 		block->signature = record->signature;
 	}
@@ -165,17 +165,14 @@ static void note_need(struct drain *drain, const struct roster_thread *roster)
 		drain->stack_bytes = wanted;
 }
 
-/*
- * What was allocated while nothing was counted is not recorded; that a block is freed is, always.
- * One of which that would not be seen is taken for one that was lost: it would pass for a leak.
+/* What was allocated while nothing was counted is not recorded; that a block is freed is, always.
  */
 static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
 {
 	if (record->kind == HEAP_RECORD_FREE)
 		return true;
 	return record->kind == HEAP_RECORD_KEPT ||
-	       (record->kind == HEAP_RECORD_ALLOCATION && !record->is_untracked &&
-		is_counting(sampler, record));
+	       (record->kind == HEAP_RECORD_ALLOCATION && is_counting(sampler, record));
 }
 
 /* --- where all are recorded --- */

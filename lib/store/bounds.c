@@ -64,7 +64,9 @@ bool heap_sums_replace(struct heap_sums *sums, const struct profile_heap_moment 
 			   max) &&
 	       sum_replace(&sums->nr_allocations, before->nr_allocations, now->nr_allocations,
 			   max) &&
-	       sum_replace(&sums->nr_allocations, before->nr_dropped, now->nr_dropped, max);
+	       sum_replace(&sums->nr_allocations, before->nr_dropped, now->nr_dropped, max) &&
+	       sum_replace(&sums->nr_allocations, before->nr_frees_dropped, now->nr_frees_dropped,
+			   max);
 }
 
 bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row)

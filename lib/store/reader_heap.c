@@ -126,6 +126,8 @@ bool reader_take_moment(struct reader *reader, struct columns_in *in)
 		.nr_allocations =
 			columns_in_delta(in, MOMENTS_NR_ALLOCATIONS, before->nr_allocations),
 		.nr_dropped = columns_in_delta(in, MOMENTS_NR_DROPPED, before->nr_dropped),
+		.nr_frees_dropped =
+			columns_in_delta(in, MOMENTS_NR_FREES_DROPPED, before->nr_frees_dropped),
 	};
 	if (in->failed || !heap_sums_replace(&reader->heap_sums, before, &now))
 		return false;

@@ -519,7 +519,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0},
 	[RECORD_ALLOCATIONS] = {ALLOCATIONS_COLUMNS, reader_take_allocation,
 				ALLOCATIONS_OLD_COLUMNS, 0},
-	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, 0, 0},
+	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, MOMENTS_OLD_COLUMNS, 0},
 	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0},
 	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
 	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},

@@ -123,6 +123,8 @@ static void put_moment(struct store_writer *writer, const struct profile_heap_mo
 	columns_out_delta(out, MOMENTS_ALLOCATED, now->allocated_bytes, before->allocated_bytes);
 	columns_out_delta(out, MOMENTS_NR_ALLOCATIONS, now->nr_allocations, before->nr_allocations);
 	columns_out_delta(out, MOMENTS_NR_DROPPED, now->nr_dropped, before->nr_dropped);
+	columns_out_delta(out, MOMENTS_NR_FREES_DROPPED, now->nr_frees_dropped,
+			  before->nr_frees_dropped);
 	coder->previous_ns = now->time_ns;
 	*before = *now;
 	out->nr_rows++;

@@ -14,6 +14,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/reach_text.h"
+#include "view/summary.h"
 
 static uint64_t whole(double amount)
 {
@@ -52,11 +53,25 @@ static void append_sampling(struct buf *out, const struct heap_survey *survey)
 		buf_append_str(out, ", one for each ");
 		append_memory(out, survey->mean_bytes);
 	}
-	if (survey->nr_dropped) {
-		buf_append_str(out, "; ");
-		append_count(out, survey->nr_dropped);
+	if (!survey->nr_dropped)
+		return;
+	buf_append_str(out, "; ");
+	append_count(out, survey->nr_dropped);
+	if (survey->mean_bytes)
+		buf_append_str(out, " more found no room: others stand for them");
+	else
 		buf_append_str(out, " more were lost");
-	}
+}
+
+static void print_frees_dropped(const struct heap_survey *survey, const struct view *view,
+				struct sink *sink)
+{
+	struct buf text = {0};
+
+	summary_append_lost_frees(&text, survey->nr_frees_dropped);
+	if (text.nr_bytes)
+		print_fact(view, "lost        ", &text, sink);
+	buf_release(&text);
 }
 
 static void print_amounts(const struct heap_survey *survey, const struct view *view,
@@ -74,6 +89,7 @@ static void print_amounts(const struct heap_survey *survey, const struct view *v
 	append_amount(&text, &survey->live);
 	print_fact(view, "at the end  ", &text, sink);
 	buf_release(&text);
+	print_frees_dropped(survey, view, sink);
 }
 
 struct part {
@@ -229,6 +245,25 @@ static void print_searches_at_marks(const struct profile *profile, const struct 
 	buf_release(&text);
 }
 
+/* A lost block is one more that may be left, a lost free one less. */
+static void append_losses(struct buf *out, const struct heap_survey *survey)
+{
+	if (survey->nr_frees_dropped) {
+		buf_append_str(out, "; ");
+		append_count(out, survey->nr_frees_dropped);
+		buf_append_str(out, survey->nr_frees_dropped == 1 ? " free was not recorded"
+								  : " frees were not recorded");
+	}
+	if (survey->nr_dropped) {
+		buf_append_str(out, "; ");
+		append_count(out, survey->nr_dropped);
+		buf_append_str(out, survey->mean_bytes
+					    ? " more found no room, for which others stand"
+				    : survey->nr_dropped == 1 ? " block was lost"
+							      : " blocks were lost");
+	}
+}
+
 bool info_append_memory(struct buf *out, const struct profile *profile)
 {
 	struct heap_survey survey;
@@ -256,11 +291,7 @@ bool info_append_memory(struct buf *out, const struct profile *profile)
 	buf_append_str(out, "; ");
 	append_amount(out, &survey.live);
 	buf_append_str(out, whole(survey.live.blocks) == 1 ? " was not freed" : " were not freed");
-	if (!survey.nr_dropped)
-		return true;
-	buf_append_str(out, survey.mean_bytes ? "; " : ", at most; ");
-	append_count(out, survey.nr_dropped);
-	buf_append_str(out, survey.nr_dropped == 1 ? " record was lost" : " records were lost");
+	append_losses(out, &survey);
 	return true;
 }
 
@@ -320,6 +351,7 @@ void info_write_memory(struct json *json, const struct profile *profile)
 	json_key_u64(json, "samples", survey.nr_samples);
 	json_key_u64(json, "mean_bytes", survey.mean_bytes);
 	json_key_u64(json, "dropped", survey.nr_dropped);
+	json_key_u64(json, "frees_dropped", survey.nr_frees_dropped);
 	json_key(json, "reachable");
 	reach_write_searches(json, profile, &(const struct reach_scope){.at_ns = HEAP_AT_END});
 	json_object_end(json);

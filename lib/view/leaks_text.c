@@ -289,7 +289,8 @@ static void print_level(const struct expansion *expansion, const struct level *l
 static void print_notes(const struct leaks *leaks, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(struct buf *, const struct profile *) = {
-		summary_append_unwatched, summary_append_late_programs, summary_append_lost_blocks};
+		summary_append_unwatched, summary_append_late_programs, summary_append_lost_blocks,
+		summary_append_unrecorded_frees};
 	struct buf note = {0};
 	bool any = false;
 

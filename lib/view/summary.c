@@ -727,27 +727,45 @@ void summary_append_unwatched(struct buf *note, const struct profile *profile)
 
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 {
-	uint64_t nr_recorded;
-	uint64_t nr_lost = heap_survey_lost(profile, &nr_recorded);
+	struct heap_losses_survey losses = heap_survey_losses(profile);
+	bool has_all = heap_survey_has_all(profile);
 
-	/*
-	 * Samples may lose a few blocks, as they skip most; with all blocks, every loss is
-	 * reported.
-	 */
-	if (!nr_lost || (!heap_survey_has_all(profile) &&
-			 100 * (double)nr_lost <= WORTH_A_NOTE_PERCENT * (double)nr_recorded))
+	/* In a sample other blocks represent lost ones; with all blocks, every loss is reported. */
+	if (!losses.nr_dropped ||
+	    (!has_all &&
+	     100 * (double)losses.nr_dropped <= WORTH_A_NOTE_PERCENT * (double)losses.nr_recorded))
 		return;
-	append_count(note, nr_lost);
-	buf_append_str(note,
-		       nr_lost == 1 ? " block was lost beside " : " blocks were lost beside ");
-	append_count(note, nr_recorded);
+	append_count(note, losses.nr_dropped);
+	buf_append_str(note, losses.nr_dropped == 1 ? " block was lost beside "
+						    : " blocks were lost beside ");
+	append_count(note, losses.nr_recorded);
 	buf_append_str(note, " that were recorded, as they came too fast: ");
+	buf_append_str(
+		note,
+		has_all ? "they are in none of this, and \xc2\xb1 is as if all of them "
+			  "belonged there; less is lost where profc gets more of the CPUs"
+			: "the next ones of their threads stand for them, which makes \xc2\xb1 "
+			  "larger; 'profc record' with a larger RATE of --mem loses less");
+}
+
+void summary_append_lost_frees(struct buf *note, uint64_t nr)
+{
+	if (!nr)
+		return;
+	append_count(note, nr);
 	buf_append_str(note,
-		       heap_survey_has_all(profile)
-			       ? "more was allocated than is shown, and what was not freed is that "
-				 "at most; less is lost where profc gets more of the CPUs"
-			       : "what is shown may be off by more than \xc2\xb1; 'profc record' "
-				 "with a larger RATE of --mem, or with --mem=all, loses less");
+		       nr == 1 ? " free was not recorded: one block that is shown as left may "
+				 "have been freed"
+			       : " frees were not recorded: up to ");
+	if (nr == 1)
+		return;
+	append_count(note, nr);
+	buf_append_str(note, " blocks that are shown as left may have been freed");
+}
+
+void summary_append_unrecorded_frees(struct buf *note, const struct profile *profile)
+{
+	summary_append_lost_frees(note, heap_survey_losses(profile).nr_frees);
 }
 
 void summary_append_late_programs(struct buf *note, const struct profile *profile)
@@ -777,14 +795,22 @@ static void note_lost_blocks(const struct weights *weights, struct buf *note)
 		summary_append_lost_blocks(note, profile_of(weights));
 }
 
+/* What was allocated is right without them. */
+static void note_lost_frees(const struct weights *weights, struct buf *note)
+{
+	if (metric_is_memory(weights->metric) && weights->metric != METRIC_ALLOC &&
+	    weights->metric != METRIC_ALLOCS)
+		summary_append_unrecorded_frees(note, profile_of(weights));
+}
+
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_within,	    note_missed,      note_unattributed,    note_no_stack,
-		note_truncated,	    note_elided,      note_nameless,	    note_interpreter,
-		note_idle,	    note_few_samples, note_filtered_counts, note_late_counts,
-		note_refusals,	    note_unknown,     note_late_programs,   note_lost_blocks,
-		note_hides_nothing,
+		note_within,	 note_missed,	     note_unattributed,	   note_no_stack,
+		note_truncated,	 note_elided,	     note_nameless,	   note_interpreter,
+		note_idle,	 note_few_samples,   note_filtered_counts, note_late_counts,
+		note_refusals,	 note_unknown,	     note_late_programs,   note_lost_blocks,
+		note_lost_frees, note_hides_nothing,
 	};
 	struct buf note = {0};
 	bool any = false;

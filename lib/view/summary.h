@@ -33,10 +33,17 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 bool summary_append_missed(struct buf *out, const struct profile *profile);
 
 /*
- * "1,420 blocks were lost beside 300 that were recorded", and the consequence, if the loss makes
- * estimates less certain than their ±. Else nothing is appended.
+ * "1,420 blocks were lost beside 300 that were recorded", and the consequence, if the loss is not
+ * small. Else nothing is appended.
  */
 void summary_append_lost_blocks(struct buf *note, const struct profile *profile);
+
+/*
+ * "7 frees were not recorded", and the consequence for what is shown as left; nothing for 0. The
+ * second function takes the number from the profile.
+ */
+void summary_append_lost_frees(struct buf *note, uint64_t nr);
+void summary_append_unrecorded_frees(struct buf *note, const struct profile *profile);
 
 /*
  * "9 programs were executed meanwhile", and which of their allocations are missing, if there are

@@ -82,15 +82,11 @@ class Recording:
         """(all, alive at the end), estimated: blocks that are large are likelier to be met."""
         sums, variances, rows = collections.Counter(), collections.Counter(), []
         seen, largest = collections.Counter(), collections.Counter()
-        fitted = [block for block in self.blocks.values() if self.is_fitted(block)]
-        recorded = collections.Counter(self.process_of(block) for block in fitted)
         for block in self.blocks.values():
             process = self.process_of(block)
             size, mean = block["bytes"], block["mean_bytes"]
             chance = -math.expm1(-max(size, 1) / mean) if mean else 1
             if self.is_fitted(block):
-                dropped = self.known[process]["dropped"]
-                chance *= recorded[process] / (recorded[process] + dropped)
                 sums[process] += size / chance
                 variances[process] += (size / chance - size) * size / chance
                 seen[process] += size

@@ -38,7 +38,8 @@ TABLES = {
         " complete counts refusals allocations moments"),
     16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"
         " freed_stack freed_end more lived"),
-    17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"),
+    17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"
+         " lost_frees"),
     18: ("counts", "number kind flags process place callee calls from to"),
     19: ("refusals", "process function module reason"),
     22: ("sources", "file size modified text"),

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 import sys
@@ -64,6 +65,32 @@ class MemoryCase(LiveCase):
             self.assertGreaterEqual(heap[key], own)
             self.assertLessEqual(heap[key], own + besides)
 
+    def wait_for_probes(self, pid):
+        """Their memory is there before they are."""
+        self.eventually(lambda: self.differing_code(pid), "that probes are there")
+
+    def differing_code(self, pid):
+        """Which mappings are not as their files have them."""
+        differing = []
+        with open(f"/proc/{pid}/mem", "rb") as memory:
+            for line in self.maps(pid).splitlines():
+                words = line.split()
+                if "x" not in words[1] or len(words) < 6 or not words[5].startswith("/"):
+                    continue
+                if "memfd:" in words[5]:
+                    continue
+                start, end = (int(word, 16) for word in words[0].split("-"))
+                with open(words[5], "rb") as file:
+                    file.seek(int(words[2], 16))
+                    memory.seek(start)
+                    if memory.read(end - start) != file.read(end - start):
+                        differing.append(line)
+        return differing
+
+    def maps(self, pid):
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            return maps.read()
+
     def assertNear(self, estimate, truth, ci_bytes, what):
         self.assertGreater(ci_bytes, 0, what)
         self.assertWithin(estimate, truth, FOUR_SIGMA * ci_bytes, what)
@@ -83,7 +110,7 @@ def libraries(suffix):
 
 
 # Functions of the targets that allocate.
-OWN = {"leaks", "temporaries", "peaks", "callocs", "aligned", "grows", "hammers", "frees", "drops"}
+OWN = {"leaks", "leaks_large", "temporaries", "peaks", "callocs", "aligned", "grows", "hammers", "frees", "drops"}
 
 
 class NoCpu(MemoryCase):
@@ -421,6 +448,65 @@ class Estimates(MemoryCase):
         self.assertNear(heap["live_bytes"], 80e6, heap["live_ci_bytes"], "alive")
 
 
+class Losses(MemoryCase):
+    """What is allocated while profc does not read at all: as on a machine that is too busy."""
+
+    def record_crowd(self, rate, *words):
+        fifo = os.path.join(tempfile.mkdtemp(dir=self.directory), "control")
+        os.mkfifo(fifo, 0o600)
+        with Running([build("allocates_in_crowd", "-O2", "-g", "-pthread"), *words]) as target:
+            target.wait_ready()
+            with Recorder(self.directory, "attach", "-p", target.pid, "--no-cpu", rate,
+                          "--control", f"fifo:{fifo}") as recorder:
+                self.wait_for_probes(target.pid)
+                self.until_done(fifo, "")  # the recording has begun
+                os.kill(recorder.pid, signal.SIGSTOP)
+                try:
+                    self.go_on(target)
+                finally:
+                    os.kill(recorder.pid, signal.SIGCONT)
+                self.go_on(target)
+                said = target.finish()[0]
+                return recorder.finish(), said
+
+    def go_on(self, target):
+        target.process.stdin.write("\n")
+        target.process.stdin.flush()
+        self.assertEqual(target.process.stdout.readline(), "done\n")
+
+    def test_of_a_sample_others_stand_for_what_found_no_room(self):
+        recording, said = self.record_crowd("--mem=64K", "1500", "1000", "1000", "15")
+        heap = self.heap(recording)
+        self.assertTrue(heap["allocated_exact"])
+        self.assertEqual(heap["allocated_bytes"], said["bytes"])
+        self.assertEqual(heap["allocated_blocks"], said["blocks"])
+        self.assertGreater(heap["dropped"], 5000)
+        self.assertNear(heap["live_bytes"], said["live"], heap["live_ci_bytes"], "alive")
+        # None of the large ones is lost: they are surely sampled.
+        left = self.leaks(recording)
+        self.assertEqual(round(left["leaks_large"]["blocks"]), said["large"])
+        self.assertWithin(left["leaks_large"]["bytes"], said["large"] * (3 << 20), 1000, "large")
+        self.assertIn("more found no room:", recording.info())
+        self.assertIn("beside", profc("report", "-i", recording.path, "--leaks").stdout)
+
+    def test_of_all_it_is_said_how_much_that_was(self):
+        recording, said = self.record_crowd("--mem=all", "20", "160000", "100", "15")
+        heap = self.heap(recording)
+        self.assertEqual(heap["allocated_bytes"], said["bytes"])
+        self.assertEqual(heap["allocated_blocks"], said["blocks"])
+        self.assertGreater(heap["dropped"], 0)
+        self.assertGreater(heap["frees_dropped"], 0)
+        self.assertEqual(round(self.leaks(recording)["leaks_large"]["blocks"]), said["large"])
+        text = profc("report", "-i", recording.path, "--leaks").stdout
+        self.assertRegex(text, r"frees were not recorded: up to [\d,]+ blocks")
+        leaks = json.loads(profc("report", "-i", recording.path, "--leaks", "--json").stdout)
+        self.assertFalse(leaks["exact"])
+        # What was lost may be alive; what was freed may be shown, which is said.
+        self.assertLessEqual(said["live"], heap["live_bytes"] + heap["live_ci_bytes"])
+        self.assertGreaterEqual(heap["live_ci_bytes"], 100 * heap["dropped"])
+        self.assertLessEqual(heap["live_bytes"], said["live"] + 100 * heap["frees_dropped"])
+
+
 class Processes(MemoryCase):
     def test_threads(self):
         """The C library allocates for each of them. All that is recorded fits into the ring."""
@@ -508,32 +594,6 @@ class Attached(MemoryCase):
         self.wait_for_probes(target.pid)
         self.until_done(fifo, "")  # the recording has begun
         return target, recorder, fifo
-
-    def wait_for_probes(self, pid):
-        """Their memory is there before they are."""
-        self.eventually(lambda: self.differing_code(pid), "that probes are there")
-
-    def differing_code(self, pid):
-        """Which mappings are not as their files have them."""
-        differing = []
-        with open(f"/proc/{pid}/mem", "rb") as memory:
-            for line in self.maps(pid).splitlines():
-                words = line.split()
-                if "x" not in words[1] or len(words) < 6 or not words[5].startswith("/"):
-                    continue
-                if "memfd:" in words[5]:
-                    continue
-                start, end = (int(word, 16) for word in words[0].split("-"))
-                with open(words[5], "rb") as file:
-                    file.seek(int(words[2], 16))
-                    memory.seek(start)
-                    if memory.read(end - start) != file.read(end - start):
-                        differing.append(line)
-        return differing
-
-    def maps(self, pid):
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-            return maps.read()
 
     def mark(self, fifo, text):
         with open(fifo, "w", encoding="utf-8") as control:

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "probe/heap_names.h"
+#include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/prober.h"
 #include "tracee/launch.h"
@@ -40,7 +41,7 @@ struct known {
 };
 
 struct totals {
-	uint64_t allocated_bytes, nr_allocations, nr_dropped, nr_lost, nr_untracked;
+	uint64_t allocated_bytes, nr_allocations, nr_dropped, nr_lost, nr_lost_frees;
 	uint64_t nr_samples, nr_frees, nr_kept, nr_unmatched, nr_doubled, nr_pids;
 	uint64_t max_stack_bytes;
 	size_t nr_functions; /* found in the files, once each */
@@ -173,7 +174,8 @@ static void drop_known(struct totals *totals, const struct heap_record *record)
 
 static void add_record(struct totals *totals, const struct heap_record *record)
 {
-	double share = record->mean ? 1 - exp(-(double)record->size / (double)record->mean) : 1;
+	double mean = (double)heap_record_mean(record); /* of what it stands for */
+	double share = record->mean ? 1 - exp(-(double)record->size / mean) : 1;
 
 	if (!totals->first_pid)
 		totals->first_pid = record->pid;
@@ -188,8 +190,7 @@ static void add_record(struct totals *totals, const struct heap_record *record)
 		totals->estimated += (double)record->size / share;
 		totals->variance +=
 			(double)record->size / share * (double)record->size / share * (1 - share);
-		if (!record->is_untracked)
-			add_known(totals, record, (double)record->size / share);
+		add_known(totals, record, (double)record->size / share);
 		break;
 	case HEAP_RECORD_FREE:
 		drop_known(totals, record);
@@ -230,7 +231,7 @@ static void add_up(void *context, uint32_t serial, pid_t pid, struct heap_ring *
 	totals->nr_allocations += found.nr_allocations;
 	totals->nr_dropped += found.nr_dropped;
 	totals->nr_lost += found.nr_lost;
-	totals->nr_untracked += found.nr_untracked;
+	totals->nr_lost_frees += found.nr_frees;
 }
 
 static void print(const struct totals *totals, size_t nr_left, double ns, int status)
@@ -241,9 +242,9 @@ static void print(const struct totals *totals, size_t nr_left, double ns, int st
 	       totals->estimated, sqrt(totals->variance), totals->live);
 	printf("\"frees\":%" PRIu64 ",\"kept\":%" PRIu64 ",\"unmatched_frees\":%" PRIu64
 	       ",\"doubled\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64
-	       ",\"untracked\":%" PRIu64 ",\"other_pids\":%" PRIu64 ",\"stack_bytes\":%" PRIu64,
+	       ",\"lost_frees\":%" PRIu64 ",\"other_pids\":%" PRIu64 ",\"stack_bytes\":%" PRIu64,
 	       totals->nr_frees, totals->nr_kept, totals->nr_unmatched, totals->nr_doubled,
-	       totals->nr_dropped, totals->nr_lost, totals->nr_untracked, totals->nr_pids,
+	       totals->nr_dropped, totals->nr_lost, totals->nr_lost_frees, totals->nr_pids,
 	       totals->max_stack_bytes);
 	printf(",\"functions\":%zu,\"left\":%zu,\"ns\":%.0f,\"status\":%d}\n", totals->nr_functions,
 	       nr_left, ns, status);

@@ -254,7 +254,7 @@ static void test_agent_lines__marks_memory_and_counts(void **state)
 		"{\"type\":\"memory\",\"time_ns\":9,\"process\":0,\"rss_anon_bytes\":4096,"
 		"\"rss_file_bytes\":0,\"rss_shmem_bytes\":0,\"swap_bytes\":0,"
 		"\"heap_mapped_bytes\":8192,\"allocated_bytes\":100,\"allocations\":3,"
-		"\"dropped\":0}\n"
+		"\"dropped\":0,\"frees_dropped\":0}\n"
 		"{\"type\":\"mark\",\"time_ns\":5,\"text\":\"half\\u000away\"}\n" MODULE FRAME(
 			"0", "0x3")
 			FRAME("1", "0x4") "{\"type\":\"count\",\"id\":0,\"process\":0,\"kind\":"

@@ -478,7 +478,7 @@ static void assert_totals(const struct fixture *fixture, uint64_t nr_bytes, uint
 	assert_int_equal(totals.allocated_bytes, nr_bytes);
 	assert_int_equal(totals.nr_allocations, nr);
 	assert_int_equal(totals.nr_dropped, 0);
-	assert_int_equal(totals.nr_untracked, 0);
+	assert_int_equal(totals.nr_frees, 0);
 }
 
 /* Sizes against which a mean of 1 is nothing: all are sampled. */
@@ -506,7 +506,7 @@ static void test_heap__each_function_tells_size_and_pointer(void **state)
 		assert_int_equal(record.mean, 1);
 		assert_int_equal(record.pid, getpid());
 		assert_int_equal(record.tid, syscall(SYS_gettid));
-		assert_false(record.is_untracked);
+		assert_int_equal(record.carried, 0);
 		sum += sizes[i];
 	}
 	assert_int_equal((uintptr_t)pointers[3] % 4096, 0);
@@ -853,6 +853,7 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 	}
 	heap_ring_totals(&fixture.ring, &totals);
 	assert_int_equal(totals.nr_dropped, 0);
+	assert_int_equal(totals.nr_frees, 0);
 	assert_int_equal(nr_frees, ARRAY_SIZE(pointers));
 	assert_in_range(nr_stacks, 1, ARRAY_SIZE(pointers) - 1);
 	end(&fixture);
@@ -1022,6 +1023,121 @@ static void test_heap__full_ring_drops_and_counts(void **state)
 	own_malloc(LARGE);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
 	end(&fixture);
+}
+
+/* A block that finds the ring full is not lost: the next one stands for it, too. */
+static void test_heap__full_ring_leaves_the_weight_to_the_next(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct fixture fixture;
+	struct estimate estimate = {0};
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t carried = 0;
+
+	begin(&fixture, STORM_MEAN, threads_of(state));
+	for (int i = 0; i < STORM; i++) {
+		own_malloc(STORM_SIZE);
+		if (i % 10000 == 0)
+			arena_used = 0;
+		if (i % (STORM / 5))
+			continue;
+		nanosleep(&pause, NULL);
+		while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+			record.mean = heap_record_mean(&record);
+			carried += record.carried;
+			add_to(&estimate, &record);
+		}
+	}
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_true(totals.nr_dropped > estimate.nr / 10);
+	assert_true(carried > 0);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		record.mean = heap_record_mean(&record);
+		add_to(&estimate, &record);
+	}
+	assert_near(&estimate, (double)STORM * STORM_SIZE);
+	end(&fixture);
+}
+
+/* Blocks for which there is no room by the size of each, as others stand for them. */
+static void test_heap__what_a_lost_block_stands_for(void **state)
+{
+	static const uint64_t sizes[] = {1, 1000, 2000, 65536, 100000, 127 << 10};
+	struct fixture fixture;
+	struct heap_record record;
+
+	(void)state;
+	begin(&fixture, 1 << 16, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		double size = (double)sizes[i], mean = 1 << 16, all = size / -expm1(-size / mean);
+		struct heap_slot *slot = &fixture.shared->slots[0];
+
+		/* Nobody reads; the countdown is where this one is sampled. */
+		fixture.shared->head = fixture.shared->tail + HEAP_RING_BYTES;
+		for (size_t k = 0; k < HEAP_SLOTS; k++) {
+			fixture.shared->slots[k].mean = 1 << 16;
+			fixture.shared->slots[k].countdown = 0;
+		}
+		own_malloc(sizes[i]);
+		while (!slot->carried && slot < &fixture.shared->slots[HEAP_SLOTS - 1])
+			slot++;
+		if (fabs((double)slot->carried - all) > 1 + all * 1e-4)
+			fail_msg("%lu: %lu, not %.0f", sizes[i], slot->carried, all);
+		/* The next one has it. */
+		fixture.shared->tail = fixture.shared->head;
+		heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
+		slot->countdown = 0;
+		own_malloc(1000);
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_int_equal(slot->carried, 0);
+		if (fabs((double)record.carried - all) > 1 + all * 1e-4)
+			fail_msg("%lu: %lu, not %.0f", sizes[i], record.carried, all);
+		all += 1000 / -expm1(-1000 / mean);
+		mean = (double)heap_record_mean(&record);
+		if (fabs(1000 / -expm1(-1000 / mean) - all) > 1 + all * 1e-4)
+			fail_msg("%lu: by a mean of %.0f", sizes[i], mean);
+	}
+	end(&fixture);
+}
+
+/* One of a small mean: nearly all are sampled. */
+#define SMALL_MEAN 64
+
+/* Large blocks have a part of the ring of their own, and what is freed nearly so. */
+static void check_room(bool is_all)
+{
+	const uint64_t spared = 3 * (HEAP_RING_BYTES / 8);
+	struct fixture fixture;
+	struct heap_losses *lost;
+	uint64_t nr_dropped;
+	void *large[20];
+
+	begin_with(&fixture, is_all ? 0 : SMALL_MEAN, is_all, HEAP_THREADS_BY_DATA);
+	lost = &fixture.shared->lost;
+	/* Never written, so never read, nor waited for. */
+	fixture.shared->head =
+		(is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES) - spared - (is_all ? 4096 : 0);
+	fixture.own->given_up_at = fixture.shared->tail + 1;
+	while (!lost->nr_dropped)
+		own_malloc(LARGE);
+	own_malloc(LARGE);
+	nr_dropped = lost->nr_dropped;
+	assert_int_equal(nr_dropped, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+		large[i] = own_malloc(1 << 20);
+	assert_int_equal(lost->nr_dropped, nr_dropped);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+		own_free(large[i]);
+	assert_int_equal(lost->nr_frees, 0);
+	end(&fixture);
+}
+
+static void test_heap__full_ring_has_room_for_large_blocks(void **state)
+{
+	(void)state;
+	check_room(false);
+	check_room(true);
 }
 
 /* Of the parent's pointers a child knows nothing, and its own are its own. */
@@ -1260,7 +1376,7 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	struct fixture fixture;
 	struct heap_record record;
 	struct heap_totals totals;
-	uint64_t nr_dropped, head;
+	uint64_t head;
 
 	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
@@ -1268,11 +1384,11 @@ static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
 	own_malloc(100);			    /* for a while; then nobody is there */
 	head = fixture.own->given_up_at;
 	assert_int_equal(head, fixture.shared->tail + 1);
-	nr_dropped = fixture.shared->lost.nr_dropped;
-	assert_int_equal(nr_dropped, 1);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 1);
 	for (int i = 0; i < 100000; i++)
 		own_free((void *)16);
-	assert_int_equal(fixture.shared->lost.nr_dropped, nr_dropped + 100000);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 1);
+	assert_int_equal(fixture.shared->lost.nr_frees, 100000);
 	assert_int_equal(fixture.shared->lost.dropped_bytes, 100);
 	assert_int_equal(fixture.shared->lost.dropped_blocks, 1);
 	heap_ring_totals(&fixture.ring, &totals);
@@ -1521,6 +1637,11 @@ int main(void)
 		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
 					  &as_one),
 		cmocka_unit_test(test_heap__full_ring_drops_and_counts),
+		cmocka_unit_test(test_heap__full_ring_leaves_the_weight_to_the_next),
+		cmocka_unit_test_prestate(test_heap__full_ring_leaves_the_weight_to_the_next,
+					  &as_one),
+		cmocka_unit_test(test_heap__what_a_lost_block_stands_for),
+		cmocka_unit_test(test_heap__full_ring_has_room_for_large_blocks),
 		cmocka_unit_test(test_heap__who_frees_is_recorded_if_that_is_wanted),
 		cmocka_unit_test(test_heap__full_ring_drops_stacks_of_freeing_first),
 		cmocka_unit_test(test_heap__forked_child_begins_without_pointers),

@@ -60,7 +60,7 @@ static void test_info_memory__divides_what_is_resident(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more were lost\n"
+		"            512 KiB; 2 more found no room: others stand for them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
@@ -79,7 +79,7 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more were lost\n"
+		"            512 KiB; 2 more found no room: others stand for them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
@@ -109,7 +109,7 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 	(void)state;
 	expect_line(made_up(),
 		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 6.48 MiB in "
-		    "801 blocks were not freed; 2 records were lost");
+		    "801 blocks were not freed; 2 more found no room, for which others stand");
 	assert_false(info_append_memory(&text, made.profile));
 	assert_string_equal(buf_str(&text), "");
 	buf_release(&text);
@@ -153,7 +153,7 @@ static void test_info_memory__of_processes_that_last(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more were lost\n"
+		"            512 KiB; 2 more found no room: others stand for them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
@@ -202,8 +202,8 @@ static void test_info_memory__as_json(void **state)
 		"bytes\":null,\"discarded_at_ns\":null,\"rss_bytes\":160432128,\"rss_anon_bytes\":"
 		"157286400,\"rss_file_"
 		"bytes\":3145728,\"rss_shmem_bytes\":0,\"swap_bytes\":4096,\"heap_mapped_bytes\":"
-		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2,\"reachable\":null}}"
-		"\n");
+		"125829120,\"samples\":201,\"mean_bytes\":524288,\"dropped\":2,\"frees_dropped\":0,"
+		"\"reachable\":null}}\n");
 	sink_release(&sink);
 	profile_free(profile);
 }

@@ -1034,7 +1034,7 @@ static void test_memory__leaks_without_a_search(void **state)
 static void test_memory__lost_blocks_are_told(void **state)
 {
 	struct made made = made_begin();
-	struct profile_heap_moment moment = {.nr_dropped = 1420};
+	struct profile_heap_moment moment = {.nr_dropped = 1420, .nr_frees_dropped = 7};
 
 	(void)state;
 	profile_add_command_word(made.profile, "./prog");
@@ -1050,8 +1050,11 @@ static void test_memory__lost_blocks_are_told(void **state)
 		"    /src/m.c:5: main\n"
 		"\n"
 		"note: 1,420 blocks were lost beside 2 that were recorded, as they came too fast:\n"
-		"      more was allocated than is shown, and what was not freed is that at most;\n"
-		"      less is lost where profc gets more of the CPUs\n");
+		"      they are in none of this, and \xc2\xb1 is as if all of them belonged there; "
+		"less\n"
+		"      is lost where profc gets more of the CPUs\n"
+		"note: 7 frees were not recorded: up to 7 blocks that are shown as left may have\n"
+		"      been freed\n");
 }
 
 static void test_memory__estimates_have_intervals_and_exact_totals(void **state)

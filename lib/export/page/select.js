@@ -259,6 +259,8 @@ function weigh(side, groups, metric, range) {
 function sumOf(rows, data) {
 	const tally = newTally();
 	tally.fixed = (state.metric === "allocs" ? data.fixedBlocks : data.fixedBytes) || 0;
+	tally.lost = isMemory(state.metric) ?
+		(state.metric === "allocs" ? data.lostBlocks : data.lostBytes) || 0 : 0;
 	for (let i = 0; i < rows.nr; i++) {
 		tally.weight += rows.weight[i];
 		tally.seen += rows.seen[i];

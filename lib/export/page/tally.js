@@ -3,7 +3,7 @@
 const Z = 1.959964, LEAST_PERCENT = 0.1;
 
 function newTally() {
-	return {weight: 0, seen: 0, square: 0, known: 0, fixed: 0};
+	return {weight: 0, seen: 0, square: 0, known: 0, fixed: 0, lost: 0};
 }
 
 function addTally(sum, tally) {
@@ -18,7 +18,7 @@ function percentOf(part, whole) {
 }
 
 function isExact(tally) {
-	return tally.known === tally.weight && tally.square === 0;
+	return tally.known === tally.weight && tally.square === 0 && !tally.lost;
 }
 
 // Of memory, whose blocks are recorded with chances that are known.
@@ -30,7 +30,8 @@ function intervalOfBlocks(part, whole) {
 	const missed = part.weight - part.known;
 	const one = missed > 0 && part.square > 0 ? Math.min(missed, part.square / missed) : 0;
 	const few = Z * Z * one * one / 4;
-	return 100 * Z * Math.sqrt(Math.max(one ? variance * (1 + few / part.square) : variance, few)) / whole.weight;
+	return 100 * (Z * Math.sqrt(Math.max(one ? variance * (1 + few / part.square) : variance, few)) / whole.weight +
+		Math.max(share, rest) * whole.lost / (whole.weight + whole.lost));
 }
 
 // Half the width, in percentage points.
