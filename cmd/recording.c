@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/end_timer.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/counting.h"
@@ -106,20 +107,33 @@ static bool is_terminal_ours(const struct recording *recording)
 	return !recording->argv || recording->command.is_reaped;
 }
 
-/* At the end. Whoever presses Ctrl-C by then wants the file now, with what names there are. */
+/* Whoever has asked for the end waits so long for debug information. */
+#define NAMES_NS (NS_PER_SEC / 2)
+
+/* At the end. Whoever asks for it again wants the file now, with what names there are. */
 static void resolve_at_end(const struct recording *recording)
 {
+	const struct end_listener *listener = &recording->ending.listener;
 	struct symbol_options options = how_to_resolve(recording);
+	struct end_timer timer;
 
 	if (recording->options->no_symbols)
 		return;
+	end_timer_start(&timer, listener->asked_fd,
+			recording->ending.nr_asked || atomic_load(&listener->asked), NAMES_NS);
+	options.ended = &timer.ended;
+	options.hurried = &timer.hurried;
 	resolve_with_progress(recording->profile, &options,
 			      is_terminal_ours(recording) && !recording->options->quiet);
-	if (!atomic_load(options.ended))
+	end_timer_stop(&timer);
+	if (!atomic_load(&timer.hurried))
 		return;
-	print_warning("the search for names was ended: some may be missing");
+	print_warning(atomic_load(&timer.ended)
+			      ? "the search for names was ended: some may be missing"
+			      : "debug information was not read to its end, as it takes long: some "
+				"lines and inlined functions may be missing");
 	if (recording->file.path)
-		print_hint("profc symbolize looks for them again");
+		print_hint("profc symbolize %s", recording->file.path);
 }
 
 static int take_snapshot(struct recording *recording, const char *path, struct err *err)

@@ -178,7 +178,7 @@ static int find_by_build_id(const struct symbol_options *options, const struct b
 	const struct proof proof = {.chooser = owner_caller(),
 				    .build_id = id,
 				    .refused = refused,
-				    .ended = options->ended};
+				    .ended = symbol_debug_ended(options)};
 	char *root;
 	int fd = -1;
 
@@ -249,7 +249,7 @@ int debug_file_find(const struct symbol_options *options, Elf *elf, const char *
 			      .build_id = build_id,
 			      .has_crc = true,
 			      .refused = refused,
-			      .ended = options->ended};
+			      .ended = symbol_debug_ended(options)};
 	cleanup_free char *directory = directory_of(path);
 	const char *link;
 	GElf_Word crc;

@@ -128,7 +128,7 @@ static int fetch(struct symbol_object *object, const struct symbol_options *opti
 {
 	struct debuginfod_patience patience = {
 		.deadline_ns = options->debuginfod_deadline_ns,
-		.ended = options->ended,
+		.ended = symbol_debug_ended(options),
 	};
 
 	if (!options->debuginfod)
@@ -178,14 +178,15 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 		object->supplement_fd = fetch(object, options, &link.build_id, &fetched);
 	if (object->supplement_fd >= 0)
 		object->supplement = begin(object->supplement_fd);
-	if (!object->supplement || !elf_dwarf_sections(object->supplement, false, options->ended,
-						       &object->supplement_inflated, sections)) {
+	if (!object->supplement ||
+	    !elf_dwarf_sections(object->supplement, false, symbol_debug_ended(options),
+				&object->supplement_inflated, sections)) {
 		object->missing_supplement = xstrdup(link.name);
 		return;
 	}
 	object->split.owner = owner_join(object->split.owner, owner_of_fd(object->supplement_fd));
 	dwarf_file_init(&object->supplement_dwarf, sections);
-	object->supplement_dwarf.ended = options->ended;
+	object->supplement_dwarf.ended = symbol_debug_ended(options);
 	dwarf_file_read_roots(&object->supplement_dwarf);
 	object->dwarf.supplement = &object->supplement_dwarf;
 }
@@ -227,18 +228,20 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 
 	if (elf && !is_little_endian(elf))
 		return;
-	if (!elf || !elf_dwarf_sections(elf, false, options->ended, &object->inflated, sections)) {
+	if (!elf || !elf_dwarf_sections(elf, false, symbol_debug_ended(options), &object->inflated,
+					sections)) {
 		inflated_sections_release(&object->inflated);
 		if (!object->is_debug_file_only)
 			open_debug_file(object, options);
 		elf = object->debug;
 		if (!elf || !is_little_endian(elf) ||
-		    !elf_dwarf_sections(elf, false, options->ended, &object->inflated, sections))
+		    !elf_dwarf_sections(elf, false, symbol_debug_ended(options), &object->inflated,
+					sections))
 			return;
 	}
 	object->has_dwarf = true;
 	dwarf_file_init(&object->dwarf, sections);
-	object->dwarf.ended = options->ended;
+	object->dwarf.ended = symbol_debug_ended(options);
 	object->dwarf.relocatable = gelf_getehdr(elf, &header) && header.e_type == ET_REL;
 	if (object->dwarf.relocatable)
 		object->address_bias = first_code_address(elf);

@@ -75,7 +75,7 @@ static struct dwarf_file *accept(const struct split_dwarf *split, struct dwarf_u
 	struct dwarf_file *file = xcalloc(1, sizeof(*file));
 
 	dwarf_file_init(file, sections);
-	file->ended = split->options->ended;
+	file->ended = symbol_debug_ended(split->options);
 	for (size_t i = 0; i < file->nr_units; i++)
 		set_default_bases(&file->units[i]);
 	dwarf_file_read_roots(file);
@@ -101,8 +101,8 @@ static bool open_dwo_at(struct split_dwarf *split, struct split_unit *found,
 	if (found->fd < 0)
 		return false;
 	found->elf = elf_begin(found->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (found->elf &&
-	    elf_dwarf_sections(found->elf, true, split->options->ended, &found->inflated, sections))
+	if (found->elf && elf_dwarf_sections(found->elf, true, symbol_debug_ended(split->options),
+					     &found->inflated, sections))
 		found->file = accept(split, skeleton, sections);
 	if (found->file) {
 		split->owner = owner_join(split->owner, owner_of_fd(found->fd));
@@ -143,14 +143,14 @@ static struct dwp *open_package(const struct split_dwarf *split)
 	const char *slash = strrchr(split->program, '/');
 	cleanup_free char *beside =
 		xasprintf("%s%s.dwp", options->sysroot ? options->sysroot : "", split->program);
-	struct dwp *package = dwp_open(beside, split->owner, options->ended);
+	struct dwp *package = dwp_open(beside, split->owner, symbol_debug_ended(options));
 	char *root;
 
 	for (size_t i = 0; !package && (root = debug_file_root(options, i)); i++) {
 		cleanup_free char *path =
 			xasprintf("%s/%s.dwp", root, slash ? slash + 1 : split->program);
 
-		package = dwp_open(path, split->owner, options->ended);
+		package = dwp_open(path, split->owner, symbol_debug_ended(options));
 		free(root);
 	}
 	return package;
@@ -196,7 +196,7 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 	/* clang calls units skeletons that have nothing but inlined functions left. */
 	if (!unit->dwo_name)
 		return unit;
-	if (symbol_is_ended(split->options->ended))
+	if (symbol_is_ended(symbol_debug_ended(split->options)))
 		return NULL;
 	file = find(split, unit)->file;
 	for (size_t i = 0; file && i < file->nr_units; i++) {

@@ -297,9 +297,12 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);
-	result->problem = symbol_is_ended(object->ended)
-				  ? xstrdup("the symbol lookup was ended within this module")
-				  : hint_for_object(object, result->source);
+	if (symbol_is_ended(object->ended))
+		result->problem = xstrdup("the symbol lookup was ended within this module");
+	else if (symbol_is_ended(symbol_debug_ended(&file->options)))
+		result->problem = xstrdup("its debug information was not read to the end");
+	else
+		result->problem = hint_for_object(object, result->source);
 	return result_builder_finish(&builder);
 }
 

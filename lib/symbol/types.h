@@ -40,6 +40,11 @@ struct symbol_options {
 	 */
 	const atomic_bool *ended;
 	/*
+	 * Likewise, for debug information alone: functions still get the names that symbol tables
+	 * have for them. NULL: as `ended`.
+	 */
+	const atomic_bool *hurried;
+	/*
 	 * As the tables say it, for comparison with other tools: line 0 for code
 	 * that belongs to no line, and bare names where there is no linkage name.
 	 * Otherwise the line before it in the same function, its call or its
@@ -56,6 +61,11 @@ struct symbol_options {
 static inline bool symbol_is_ended(const atomic_bool *ended)
 {
 	return ended && atomic_load_explicit(ended, memory_order_relaxed);
+}
+
+static inline const atomic_bool *symbol_debug_ended(const struct symbol_options *options)
+{
+	return options->hurried ? options->hurried : options->ended;
 }
 
 /* What is to be resolved. Borrowed. */

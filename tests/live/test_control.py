@@ -273,7 +273,7 @@ class Control(LiveCase):
         self.assertEqual(whole.status, status, whole.stderr)
         self.assertEqual(whole.stderr.count(words.format(pipe)), 2, whole.stderr)
         self.assertEqual(self.marks(whole.path), ["before"])
-        found = [row["total_ns"] for row in whole.rows() if "spin_leaf" in row["function"]]
+        found = [row["total_ns"] for row in whole.rows() if row["function"] == "spin_leaf"]
         self.assertGreater(sum(found), 0)
 
     UNREAD = "snapshot to {} not written: it has no reader\n"
@@ -284,8 +284,8 @@ class Control(LiveCase):
 
     def test_snapshot_that_nobody_reads_does_not_outlive_a_stop(self):
         """
-        Nor does it for a signal, which the command gets, too; by then profc waits already. That
-        gives up the names as well.
+        Nor does it for a signal, which the command gets, too; by then profc waits already. It has
+        the names all the same.
         """
 
         def stop(recorder, control):

@@ -175,6 +175,29 @@ static void test_symbol_resolve__missing_file_is_said(void **state)
 	profile_free(profile);
 }
 
+/* Of one that ends in a hurry: symbol tables are read, debug information is not. */
+static void test_symbol_resolve__names_are_found_without_debug_information(void **state)
+{
+	const atomic_bool hurried = true;
+	const struct symbol_options in_a_hurry = {.hurried = &hurried};
+	struct profile *profile = profile_new();
+	struct module_id self = add_module(profile, "/proc/self/exe", "/proc/self/exe");
+	struct frame_id frame = add_frame(profile, self, elf_address(outermost));
+	const char *problem;
+
+	(void)state;
+	resolve_profile(profile, &in_a_hurry, NULL);
+	assert_function(profile, frame, 0, "outermost");
+	assert_int_equal(profile->symbols.frames[frame.v].nr, 1);
+	problem = profile_str(profile, profile->symbols.modules[self.v].problem);
+	assert_string_equal(problem, "its debug information was not read to the end");
+	/* Later there is time. */
+	resolve_profile(profile, &options, NULL);
+	assert_function(profile, frame, 0, "innermost");
+	assert_int_equal(profile->symbols.frames[frame.v].nr, 2);
+	profile_free(profile);
+}
+
 static void test_symbol_resolve__better_names_are_kept(void **state)
 {
 	struct profile *profile = profile_new();
@@ -241,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_resolve__many_modules_in_parallel),
 		cmocka_unit_test(test_symbol_resolve__rebuilt_file_keeps_no_names),
 		cmocka_unit_test(test_symbol_resolve__missing_file_is_said),
+		cmocka_unit_test(test_symbol_resolve__names_are_found_without_debug_information),
 		cmocka_unit_test(test_symbol_resolve__better_names_are_kept),
 		cmocka_unit_test(test_symbol_resolve__progress_ends_with_all),
 		cmocka_unit_test(test_symbol_resolve__empty_profile),
