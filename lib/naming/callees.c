@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "elf/elf_image.h"
@@ -18,7 +19,9 @@
 
 struct searching {
 	const struct callees *callees;
-	unsigned int nr_left; /* functions that may still be read */
+	bool (*is_wanted)(const char *name);
+	bool spares_allocators; /* what they call is not looked at */
+	unsigned int nr_left;	/* functions that may be read yet */
 };
 
 /* Also another operator new, which is watched, or not, for itself. */
@@ -33,6 +36,21 @@ static bool is_allocating(const char *name)
 	return !heap_frees(&form) && function != HEAP_EXIT;
 }
 
+static bool is_leaving(const char *name)
+{
+	static const char *const names[] = {
+		"__cxa_throw",		"__cxa_rethrow", "_Unwind_RaiseException",
+		"_Unwind_ForcedUnwind", "longjmp",	 "_longjmp",
+		"siglongjmp",		"__longjmp_chk"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (name && strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One that begins there, or a part of one that a jump leads into. */
 static const struct symbol_function *function_at(const struct callees *callees, uint64_t address)
 {
 	size_t low = 0, high = callees->nr;
@@ -40,14 +58,16 @@ static const struct symbol_function *function_at(const struct callees *callees, 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (callees->functions[middle]->start < address)
+		if (callees->functions[middle]->start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < callees->nr && callees->functions[low]->start == address
-		       ? callees->functions[low]
-		       : NULL;
+	if (!low || address >= callees->functions[low - 1]->end ||
+	    (address != callees->functions[low - 1]->start &&
+	     callees->functions[low - 1]->kind != SYMBOL_FUNCTION_PART))
+		return NULL;
+	return callees->functions[low - 1];
 }
 
 static bool search(struct searching *searching, const struct symbol_function *function,
@@ -65,14 +85,17 @@ static bool search(struct searching *searching, const struct symbol_function *fu
 			       nr_bytes < FUNCTION_BYTES_MAX ? nr_bytes : FUNCTION_BYTES_MAX);
 	while (patch_heap_leads_next(&leads, &target, &is_word)) {
 		const struct symbol_function *callee;
+		const char *name;
 
 		if (is_word || target - function->start < nr_bytes)
 			continue;
 		callee = function_at(callees, target);
-		if (is_allocating(callee ? callee->linkage_name
-					 : symbol_file_callee_of_stub(callees->symbols, target)))
+		name = callee ? callee->linkage_name
+			      : symbol_file_callee_of_stub(callees->symbols, target);
+		if (searching->is_wanted(name))
 			return true;
-		if (!callee || !nr_levels || !searching->nr_left)
+		if (!callee || !nr_levels || !searching->nr_left ||
+		    (searching->spares_allocators && is_allocating(name)))
 			continue;
 		searching->nr_left--;
 		if (search(searching, callee, nr_levels - 1))
@@ -83,7 +106,18 @@ static bool search(struct searching *searching, const struct symbol_function *fu
 
 bool callees_allocate(const struct callees *callees, const struct symbol_function *function)
 {
-	struct searching searching = {.callees = callees, .nr_left = FUNCTIONS_MAX};
+	struct searching searching = {
+		.callees = callees, .is_wanted = is_allocating, .nr_left = FUNCTIONS_MAX};
+
+	return search(&searching, function, LEVELS);
+}
+
+bool callees_leave(const struct callees *callees, const struct symbol_function *function)
+{
+	struct searching searching = {.callees = callees,
+				      .is_wanted = is_leaving,
+				      .spares_allocators = true,
+				      .nr_left = FUNCTIONS_MAX};
 
 	return search(&searching, function, LEVELS);
 }

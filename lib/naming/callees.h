@@ -22,5 +22,10 @@ struct callees {
  * same file? Calls through pointers are unknown.
  */
 bool callees_allocate(const struct callees *callees, const struct symbol_function *function);
+/*
+ * The same of what throws a C++ exception, or calls longjmp(3): a function that so leaves without
+ * returning. That an allocator throws where there is no memory is not meant.
+ */
+bool callees_leave(const struct callees *callees, const struct symbol_function *function);
 
 #endif

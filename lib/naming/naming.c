@@ -117,6 +117,23 @@ static bool has_other_arguments(const char *linkage_name)
 	       (strstr(linkage_name, ".isra.") || strstr(linkage_name, ".constprop."));
 }
 
+static struct callees callees_of(const struct search *search)
+{
+	return (struct callees){.symbols = search->symbols,
+				.image = search->file->image,
+				.functions = search->all,
+				.nr = search->nr_all};
+}
+
+/* Nothing comes by a probe that waits for what is returned. */
+static bool may_leave(const struct search *search, const struct symbol_function *function,
+		      const struct heap_form *form)
+{
+	const struct callees callees = callees_of(search);
+
+	return form->function == HEAP_POOL && callees_leave(&callees, function);
+}
+
 static void add_pool_function(const struct search *search, const struct symbol_function *function,
 			      const struct heap_form *form)
 {
@@ -125,6 +142,9 @@ static void add_pool_function(const struct search *search, const struct symbol_f
 		if (has_other_arguments(function->linkage_name))
 			wanted_refuse(search->wanted, function->linkage_name,
 				      "its arguments were changed by the compiler");
+		else if (may_leave(search, function, form))
+			wanted_refuse(search->wanted, function->name,
+				      "it may leave by an exception or longjmp(3)");
 		else
 			wanted_add_heap(search->wanted, form, HEAP_KIN_NONE, function->start,
 					function->end - function->start, function->name);
@@ -293,10 +313,7 @@ static void want_named(const struct search *search, const char *name, enum wante
 /* A throwing operator new is not watched itself if it calls an allocation function, which is. */
 static bool is_sampled_below(const struct search *search, const struct symbol_function *function)
 {
-	const struct callees callees = {.symbols = search->symbols,
-					.image = search->file->image,
-					.functions = search->all,
-					.nr = search->nr_all};
+	const struct callees callees = callees_of(search);
 
 	return callees_allocate(&callees, function);
 }

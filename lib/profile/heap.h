@@ -96,7 +96,8 @@ struct profile_heap_moment {
 	 * ALLOCATION_MAP, which is recorded block by block. 0: not known.
 	 */
 	uint64_t allocated_bytes, nr_allocations;
-	uint64_t nr_dropped;	   /* blocks to be recorded that were lost; of a sample, others stand in */
+	/* Blocks to be recorded that were lost; in a sample, others stand for them. */
+	uint64_t nr_dropped;
 	uint64_t nr_frees_dropped; /* frees that were not recorded */
 };
 

@@ -173,6 +173,24 @@ class Refused(PoolCase):
         leaks = profc("report", "-i", recording.path, "--leaks").stdout
         self.assertIn("note: 1 function could not be watched: if it frees, ", leaks)
 
+    def test_what_may_leave_without_returning_is_named(self):
+        """An exception that came by a probe would end the program."""
+        names = ("pool_take", "pool_check", "pool_jump", "pool_get")
+        specs = options(*(f"alloc:{name}(size=1)" for name in names), "free:pool_put(1)",
+                        "free:pool_drop(1)")
+        for rate in ("1", "all"):
+            with self.subTest(rate=rate):
+                recording = self.record([build("pool_throws")], f"--mem={rate}", *specs)
+                (said,) = recording.said
+                self.assertEqual((said["caught"], said["jumped"]), (400, 100))
+                why = "it may leave by an exception or longjmp(3)"
+                self.assertEqual(self.refused(recording), {name: why for name in names[:3]})
+                rows = recording.report("-m", "alloc", "--by", "function")["rows"]
+                self.assertGreaterEqual(
+                    {row["function"]: row["self_bytes"] for row in rows}["main"], said["bytes"]
+                )
+                self.assertNotIn("stay", recording.stderr)
+
     def test_a_name_that_no_file_has(self):
         for spec, why in (
             ("alloc:pool_got(size=1)", "no function is named 'pool_got'"),
