@@ -20,7 +20,7 @@
 struct searching {
 	const struct callees *callees;
 	bool (*is_wanted)(const char *name);
-	bool spares_allocators; /* what they call is not looked at */
+	bool spares_allocators; /* do not search allocators */
 	unsigned int nr_left;	/* functions that may be read yet */
 };
 
@@ -50,7 +50,7 @@ static bool is_leaving(const char *name)
 	return false;
 }
 
-/* One that begins there, or a part of one that a jump leads into. */
+/* The function that begins there, or the part of a function that contains the address. */
 static const struct symbol_function *function_at(const struct callees *callees, uint64_t address)
 {
 	size_t low = 0, high = callees->nr;

@@ -23,8 +23,8 @@ struct callees {
  */
 bool callees_allocate(const struct callees *callees, const struct symbol_function *function);
 /*
- * The same of what throws a C++ exception, or calls longjmp(3): a function that so leaves without
- * returning. That an allocator throws where there is no memory is not meant.
+ * Does a function leave by a C++ exception or longjmp(3), itself or in such a function that it
+ * calls? Allocators, which throw only if there is no memory, are not searched.
  */
 bool callees_leave(const struct callees *callees, const struct symbol_function *function);
 

@@ -125,7 +125,7 @@ static struct callees callees_of(const struct search *search)
 				.nr = search->nr_all};
 }
 
-/* Nothing comes by a probe that waits for what is returned. */
+/* The probe of an allocating function waits for its return. */
 static bool may_leave(const struct search *search, const struct symbol_function *function,
 		      const struct heap_form *form)
 {

@@ -38,7 +38,7 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	__atomic_store_n(&thread->tid, tid, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&thread->data, __ATOMIC_SEQ_CST) != data)
 		return false;
-	/* Behind the id, so that who has seen this sees that. */
+	/* Stored after the id: a reader that sees the claim sees the id, too. */
 	__atomic_store_n(&thread->claim, relaxed_add(&heap_own()->nr_claims, 1) + 1,
 			 __ATOMIC_RELEASE);
 	relaxed_store(&thread->inside_sp, 0);
@@ -50,7 +50,7 @@ static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 	return true;
 }
 
-/* profc says so, once it knows. */
+/* profc sets `ended` once the thread is gone. */
 static bool has_ended(const struct heap_thread *thread)
 {
 	uint64_t claim = relaxed_load(&thread->claim);

@@ -32,7 +32,7 @@
 /* The main stack grows down to there; address space within is kept free for it. */
 #define MAIN_STACK_BYTES (UINT64_C(64) << 20)
 
-/* -- what a process has for itself -- */
+/* -- the private memory of a process -- */
 
 static bool get(const struct heap_ring *ring, int memory_fd, size_t offset, void *bytes, size_t nr)
 {
@@ -45,7 +45,7 @@ static bool put(const struct heap_ring *ring, int memory_fd, size_t offset, cons
 	return pwrite(memory_fd, bytes, nr, (off_t)(ring->private_address + offset)) == (ssize_t)nr;
 }
 
-/* Of the address space that has our memory, whatever its process executes meanwhile. */
+/* Opens the address space with our memory: if the process calls exec later, that one stays. */
 static int open_own(const struct heap_ring *ring, pid_t pid)
 {
 	uint64_t mark = 0;
@@ -263,7 +263,7 @@ void heap_answer_maps(const struct heap_ring *ring, pid_t pid, int memory_fd)
 	buf_release(&text);
 }
 
-/* Of a process by its own id, as it has said. 0: it has none of our memory. */
+/* Finds the process that asked, by the id it has for itself. 0: it does not have our memory. */
 static pid_t asker(const struct heap_ring *ring, int32_t said, pid_t owner,
 		   const struct heap_members *members)
 {
@@ -304,7 +304,7 @@ static bool has_ended(const struct heap_thread *thread)
 	       thread->ended != thread->claim && kill((pid_t)thread->tid, 0) < 0 && errno == ESRCH;
 }
 
-/* Others may have taken the place meanwhile: they have written down their id before their claim. */
+/* A new thread may take the place meanwhile: it stores its id before its claim. */
 static void answer_ended_of(const struct heap_ring *ring, int memory_fd)
 {
 	const size_t nr_bytes = HEAP_THREADS * sizeof(struct heap_thread);

@@ -25,13 +25,13 @@ void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members 
 		 uint64_t now_ns);
 
 /*
- * Before the first, of a process whose memory this is: by what it is known that a process, or a
- * child that it has forked, still has that. `memory_fd` is of its /proc/PID/mem.
+ * Call this before the first answer: it writes the mark by which a process, or a child that it has
+ * forked, is known to have this memory. `memory_fd` is of /proc/PID/mem.
  */
 void heap_answer_begin(struct heap_ring *ring, int memory_fd);
 /* Where a process may write, and where the stack of its main thread is, as far as its maps show. */
 void heap_answer_maps(const struct heap_ring *ring, pid_t pid, int memory_fd);
-/* Where threads have their ids among their data, and where those of the main thread are; or 0. */
+/* Tell where threads keep their ids in their data, and where the main thread has its data; or 0. */
 void heap_answer_ids(const struct heap_ring *ring, int memory_fd, uint32_t tid_at,
 		     uint64_t main_data);
 

@@ -17,8 +17,8 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 /*
- * So often a word that is shared is tried to be changed. Others of the process are done with it
- * long before; a child that has other rights may change it for ever.
+ * An atomic change of a shared word is tried this often. Threads that follow the rules need far
+ * fewer tries; a hostile child may change the word forever.
  */
 #define TRIES_MAX 4096
 /*

@@ -278,7 +278,7 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 	memcpy(rules->codes, draft->codes, sizeof(rules->codes));
 }
 
-/* A child that is forked begins with zeros there, and so finds that it is one. */
+/* In a forked child this is zero: so it learns that it is a child. */
 static void tell_owner(struct heap_ring *ring, int memory_fd)
 {
 	const int64_t pid = ring->owner_pid;

@@ -53,7 +53,7 @@ struct heap_draft {
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
 		     size_t nr_requests, const struct heap_options *options, bool has_thread_data);
 void heap_draft_release(struct heap_draft *draft);
-/* The bytes of rules and our code at the beginning of a part's code; 0: there are none. */
+/* How many bytes struct heap_rules and the blob take in each part; 0: there is no blob. */
 size_t heap_draft_code_bytes(void);
 void heap_draft_put_code(uint8_t *code);
 
@@ -72,10 +72,10 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   struct patch *patch);
 void heap_draft_finish(struct heap_draft *draft);
 
-/* What our code is led by, once all is drawn; but for the private address. */
+/* Fill in the rules once all hooks are drawn, except for the private address. */
 void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
 		      struct heap_rules *rules);
-/* Fill in what is shared, and what is the process' own, before anything leads there. */
+/* Fill in the shared and the private memory, before any probe leads there. */
 void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
 		      int memory_fd);
 /* Where threads have their ids among their data, by those of a stopped process. */

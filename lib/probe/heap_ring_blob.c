@@ -8,9 +8,9 @@ void copy_bytes(void *to, const void *from, uint64_t nr)
 }
 
 /*
- * Where all is recorded, a program that is faster than the reader waits for it: some 100 ms of CPU
- * time at most while nothing is read, and for one record not longer than some of these. False: the
- * reader has gone, or gets no time. It must not sleep, which needs a system call.
+ * If all is recorded, a program that is faster than the reader waits for it: at most some 100 ms of
+ * CPU time while nothing is read, and eight times that for one record. False: the reader is gone,
+ * or gets no CPU time. It spins, as a sleep needs a system call.
  */
 #define SPINS_NR   (1 << 22)
 #define SPINS_MOST (8 * SPINS_NR)
@@ -63,7 +63,7 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spare
 	uint64_t head = relaxed_load(&shared.head);
 	int nr_spins = 0;
 
-	/* Where it is no multiple it is not by us, and not the end of a record. */
+	/* All records are aligned: another head was written by a hostile process. */
 	for (int i = 0; i < TRIES_MAX && head % HEAP_RECORD_ALIGNMENT == 0; i++) {
 		uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
 		int64_t used;

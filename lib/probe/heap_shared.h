@@ -4,12 +4,11 @@
  * layout is what the generated code and the blob know by offsets.
  *
  * A process and the children that it forks write to the same memory, and a child may have given up
- * rights that its parent has. So there are three kinds of it:
- *	struct heap_rules	what our code is led by: nobody can write to it;
- *	struct heap_private	of each process its own: what it keeps for itself;
- *	struct heap_shared	and struct heap_all: anything may stand there at any moment, and be
- *				another thing at the next. It is read once, and checked where it
- *leads to memory, or through a loop.
+ * rights that its parent has. So there are three kinds of memory:
+ *	struct heap_rules	controls our code, and is sealed: no process can write to it;
+ *	struct heap_private	belongs to one process; a forked child gets its own;
+ *	struct heap_shared	and struct heap_all may hold any value.
+ * Our code reads each shared word once, and checks it before it uses it as an address or a bound.
  *
  * Of allocations one is taken for each `mean` bytes, at random: a countdown of bytes is drawn from
  * an exponential distribution, and the allocation that brings it below zero is the one. As such a
@@ -158,19 +157,19 @@ struct heap_stack {
 /*
  * A thread that is not the main one has its stack below its data, in the same mapping: as far as
  * profc has found that all pages between are there, it may be read. The thread asks for that, by
- * its stack pointer; several may write here at once. The answer comes to the same place of the
+ * its stack pointer; several may write here at once. profc writes the answer to the same index of
  * `stacks` in struct heap_known.
  */
 struct heap_stack_question {
 	uint64_t data;	  /* of the thread; 0: free */
 	int32_t pid, tid; /* as the process sees itself */
 	uint64_t wanted;  /* from here on, a whole page */
-	/* Of the last answer, for profc alone. */
+	/* The last answer: only profc reads this. */
 	uint64_t answered_owner, answered_low;
 	uint64_t padding[3];
 };
 
-/* For whom it is, and that it is whole, tells `check`: heap_stack_check(). */
+/* `check` is heap_stack_check(): it proves for which thread the answer is, and that it is whole. */
 struct heap_stack_answer {
 	uint64_t check, low;
 };
@@ -282,7 +281,7 @@ enum heap_step_flags {
 
 struct heap_step {
 	uint64_t pc; /* 0: none */
-	/* One word, for our code, which reads it once. */
+	/* The rest is one word, which our code reads in one go. */
 	_Alignas(8) int32_t cfa_offset;
 	int16_t fp_offset;
 	uint16_t flags;
@@ -341,7 +340,7 @@ static inline uint64_t heap_exit_word(int32_t pid, int32_t tid)
 	return (uint64_t)(uint32_t)tid << 32 | (uint32_t)pid;
 }
 
-/* How often it was asked, as it did not know, and by which process, as it sees itself. */
+/* How often our code asked, and the process that asked last, by the id it has for itself. */
 struct heap_asked {
 	uint64_t nr_stacks, nr_writable, nr_places;
 	int32_t writable_pid, places_pid; /* the last */
@@ -359,7 +358,7 @@ struct heap_losses {
 	uint64_t dropped_bytes, dropped_blocks; /* where all are recorded */
 };
 
-/* Behind what is shared, and in front of our code. */
+/* This lies between struct heap_shared and our code. */
 struct heap_rules {
 	_Alignas(64) uint64_t private_address; /* of struct heap_private */
 	uint32_t threads;		       /* enum heap_threads */
@@ -419,8 +418,8 @@ struct heap_thread {
 	uint64_t stride, left;	/* so many records share a time; of them, how many are to come */
 	uint64_t name;		/* its place in the `names` of struct heap_all; 0: none */
 	uint64_t walk;	/* one more than its place in `walks`, which it keeps; 0: none was left */
-	uint64_t claim; /* who has the place: a number that none has had before */
-	uint64_t ended; /* by profc: the claim of a thread that is no more. Another may have it */
+	uint64_t claim; /* number of the owner: no two owners have the same */
+	uint64_t ended; /* set by profc to the claim of a dead owner: the place is free then */
 	uint64_t padding;
 };
 
@@ -464,17 +463,17 @@ struct heap_walk {
 };
 
 /*
- * What is known of a process: by profc, which writes here as it is asked, and by our code. A child
- * that is forked begins with a copy.
+ * Facts about a process, written by profc as answers, or learned by our code. A forked child begins
+ * with a copy.
  */
 struct heap_known {
-	uint64_t mark;	 /* by which profc knows that the memory of a process is the right one */
+	uint64_t mark;	 /* profc checks it before it writes here */
 	uint32_t tid_at; /* of a thread's data, its id. 0: not known yet; our code may find it */
 	uint32_t padding;
 	uint64_t main_data; /* of the main thread; 0: not known */
 	/*
-	 * Of the main thread: where its stack may come to be, and where the program began, which is
-	 * the end of what may be copied. All zero: not known.
+	 * The main thread's stack: the lowest address it may grow to, and where the program began,
+	 * which is the end of what may be copied. All zero: not known.
 	 */
 	struct heap_stack main_stack;
 	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* It is filled in before the code is put into a process: see struct heap_rules. */
+/* struct heap_rules, which profc fills in before it puts the code into a process. */
 	.section .text.rules, "ax"
 	.balign 64
 	.globl rules

@@ -102,7 +102,7 @@ static uint64_t place_of_stack(uint64_t data, int32_t pid, int32_t tid)
 	return place;
 }
 
-/* Written as one, but not read so. */
+/* The two words may be torn: then the check fails. */
 static uint64_t low_of(const struct heap_stack_answer *answer, uint64_t owner)
 {
 	uint64_t low = relaxed_load(&answer->low);

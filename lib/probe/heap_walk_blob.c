@@ -36,7 +36,7 @@ static inline bool are_readable(struct heap_thread *thread, uint64_t from, uint6
 
 typedef uint64_t __attribute__((may_alias)) word_of_any;
 
-/* What a step says, as it was at one moment. */
+/* A consistent copy of a step. */
 struct step {
 	int64_t cfa_offset, fp_offset;
 	uint32_t flags;
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct heap_step) == 16 && offsetof(struct heap_step, cfa_
 		       offsetof(struct heap_step, flags) == 14,
 	       "find_step()");
 
-/* False: there is none. */
+/* False: no step is known for that address. */
 static inline bool find_step(uint64_t pc, struct step *found)
 {
 	const struct heap_step *steps = heap_all()->steps;

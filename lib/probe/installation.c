@@ -43,7 +43,7 @@ struct installation {
 	struct patch *patches; /* owned: the process may write to those that it has */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
-	bool is_kept;	       /* as installation_look() has found */
+	bool is_kept;	       /* set by installation_look() */
 };
 
 /* Everything of an installation before it is in the process. */
@@ -522,7 +522,7 @@ uint8_t *installation_look(struct installation *installation, pid_t pid, int mem
 	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
 	    memchr(states, PATCHED_AS_BEFORE, patched->nr))
 		installation->is_kept = true;
-	/* In all that were forked from it as well, each when it is looked at. */
+	/* This also reaches forked children: each is looked at in turn. */
 	if (installation->is_kept)
 		region_keep(&installation->region, memory_fd);
 	return states;

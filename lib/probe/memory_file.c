@@ -145,7 +145,8 @@ static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
 	return has;
 }
 
-/* Whoever has it, too, may have got in between. `bytes` may be NULL: then it stays writable. */
+/* Other processes may have the file, too: check again after the seal. NULL `bytes`: stays writable.
+ */
 static int size_for_good(int file, pid_t pid, const uint8_t *bytes, size_t nr_bytes,
 			 struct err *err)
 {

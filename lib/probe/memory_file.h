@@ -27,8 +27,8 @@ struct err;
 int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
 		     struct err *err);
 /*
- * The same with these bytes, which nobody can change then, in no mapping that is shared; nor was it
- * mapped by anybody before, to be changed now.
+ * Take the file likewise, fill it with these bytes, and seal it against writing. No process can
+ * change it then: the kernel refuses the seal while any writable shared mapping exists.
  */
 int memory_file_take_filled(int *file, pid_t pid, int64_t fd, const char *name,
 			    const uint8_t *bytes, size_t nr_bytes, struct err *err);

@@ -153,7 +153,7 @@ static void fill_header(struct region_header *header, const struct region_plan *
 
 /* -- the files -- */
 
-/* As the process has it, and as we do. */
+/* A memfd: its descriptor in the process, and ours. */
 struct memory {
 	int64_t fd; /* negative: there is none */
 	int file;
@@ -176,7 +176,7 @@ struct making {
 	size_t nr_mapped;
 };
 
-/* Is it these files that were mapped, and not others that took their descriptors' places since? */
+/* Are our files mapped there, or did the process swap the descriptors before the calls of mmap? */
 static bool is_mapped_there(const struct making *making)
 {
 	const struct region_plan *plan = making->plan;
@@ -232,7 +232,7 @@ static void unmap_all(struct making *making)
 			2);
 }
 
-/* All of a part, before anything is mapped anywhere. */
+/* Reserve the address range of a part before the kernel places other mappings. */
 static int64_t reserve(struct making *making, uint32_t part)
 {
 	const struct region_plan *plan = making->plan;
@@ -281,7 +281,7 @@ static int64_t map_there(struct making *making, const struct memory *memory,
 	return got < 0 ? got : 0;
 }
 
-/* Header and patches first: without them the others would not be found. */
+/* Map the header first: a later profc finds the other mappings by it. */
 static int64_t map_part(struct making *making, uint32_t part)
 {
 	const struct region_plan *plan = making->plan;
@@ -305,7 +305,7 @@ static int64_t map_part(struct making *making, uint32_t part)
 	return status < 0 ? status : map_there(making, &making->rest, &code);
 }
 
-/* Of a forked child the threads are others, at the same addresses: the table is not shared. */
+/* Private, as a forked child has other threads at the same addresses. */
 static int64_t map_gate(struct making *making)
 {
 	const struct region_plan *plan = making->plan;
@@ -337,7 +337,7 @@ static int map_all(struct making *making, struct err *err)
 	return 0;
 }
 
-/* Anywhere. A child that is forked finds it empty but for what is known of its parent. */
+/* The kernel chooses the address. A forked child gets zeros, except for struct heap_known. */
 static int map_private(struct making *making, struct err *err)
 {
 	struct region_header *header = &making->region->header;

@@ -14,19 +14,17 @@ struct heap_shared;
 struct remote;
 
 /*
- * The memory that probes have in a process: two memfds, mapped there once for each part of the
- * address space that has probes, the data between the header and the code; the data here, too. What
- * is counted is so known here up to the last instruction of the process, and children that it forks
- * count on in the same memory. All else is written once, before it is mapped, and then can be
- * changed by nobody: neither by a child that has given up rights, for its parent, nor by whoever
- * has the descriptor. It tells all that is needed to take the probes away, also for a profc that
- * finds them left behind:
+ * The memory of probes in a process: two memfds, mapped there once for each part of the address
+ * space that has probes, with the data between header and code. profc maps the data, too: so it
+ * knows the counts up to the last instruction of the process, and forked children add to the same
+ * memory. The other file is written and sealed before it is mapped: no process can change it, in
+ * particular no child that has given up rights can change it for its parent. Its header says all
+ * that a later profc needs to remove probes that were left behind:
  *
- *	counters | all | heap	the one file, mapped read-write
- *	header | patches	the other: these mapped in front of the data,
- *	code of part 0 | code of part 1 ...	each of these behind them, to be executed,
- *	table of a gate		if there is one; behind the code of part 0, writable, of each
- *process its own
+ *	counters | all | heap	the data: mapped read-write
+ *	header | patches	sealed: mapped before the data
+ *	code of part 0 | ...	sealed: each mapped after the data, to be executed
+ *	table of a gate		private and writable, after the code of part 0
  */
 #define REGION_NAME	 "profc-probes"
 #define REGION_PARTS_MAX 8
@@ -49,8 +47,8 @@ struct region_header {
 	char magic[8]; /* REGION_MAGIC, which changes with the layout of what follows */
 	struct region_owner owner;
 	/*
-	 * Not 0: the process changes its own code, and may come back to what leads here. It is
-	 * written through /proc/PID/mem, to the process' own copy of the page.
+	 * Not 0: the process changes its own code, and may restore a jump to this memory. Written
+	 * through /proc/PID/mem, which copies the page for that process.
 	 */
 	uint64_t is_kept;
 	uint64_t nr_parts;
@@ -108,17 +106,17 @@ void region_plan_data(struct region_plan *plan);
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part);
-/* The same of one that is there. */
+/* Address of the code of a part in the process. */
 uint64_t region_code(const struct region_header *header, uint32_t part);
 
 /* Where the table of the gate will be; in a process that is forked it is another one there. */
 uint64_t region_plan_gate(const struct region_plan *plan);
 
-/* What nobody can change. Borrowed for the call. */
+/* The contents of the sealed file. Borrowed for the call. */
 struct region_contents {
-	const struct patch *patches; /* what a profc that finds them is to take away */
+	const struct patch *patches; /* for removal, also by a later profc */
 	size_t nr_patches;
-	uint8_t *code[REGION_PARTS_MAX]; /* where a heap's private memory is is added to it */
+	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address */
 	bool is_kept;
 };
 
@@ -132,9 +130,9 @@ int region_make(struct region *region, const struct region_plan *plan,
 		struct err *err);
 void region_close(struct region *region); /* here only */
 
-/* Nobody is to unmap it, in this process or in those that it forks from now on: see is_kept. */
+/* Set is_kept: no profc unmaps it in this process, nor in children forked later. */
 void region_keep(const struct region *region, int memory_fd);
-/* The same of a header at an address. False: its memory is gone. */
+/* Set is_kept of the header at an address. False: the memory is gone. */
 bool region_note_kept(uint64_t address, int memory_fd);
 /* NULL: there is none. */
 struct heap_shared *region_heap(const struct region *region);

@@ -161,8 +161,8 @@ class Contents(Hostile):
 
 class Children(LiveCase):
     """
-    A child that has given up root's rights spoils what it shares with its parent, which is still
-    root's: that goes on, and comes to its end.
+    A child that has given up root's rights spoils the memory that it shares with its parent: the
+    parent continues, and ends as it should.
     """
 
     WAYS = ("--mem=64K", "--mem=all", "--count=child_spoils!^counted$")
@@ -188,7 +188,7 @@ class Children(LiveCase):
                 self.check("aims", options)
 
     def test_code_and_what_leads_to_it(self):
-        """Only the child's own: its parent is counted to the last call."""
+        """Only the child's copy changes: the count of its parent is exact."""
         for options in self.WAYS:
             with self.subTest(options=options):
                 recording, said = self.check("breaks", options)

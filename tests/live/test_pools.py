@@ -174,7 +174,7 @@ class Refused(PoolCase):
         self.assertIn("note: 1 function could not be watched: if it frees, ", leaks)
 
     def test_what_may_leave_without_returning_is_named(self):
-        """An exception that came by a probe would end the program."""
+        """An exception cannot pass a probe: it would end the program."""
         names = ("pool_take", "pool_check", "pool_jump", "pool_get")
         specs = options(*(f"alloc:{name}(size=1)" for name in names), "free:pool_put(1)",
                         "free:pool_drop(1)")

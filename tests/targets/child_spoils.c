@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * child_spoils HOW [MS]: threads of a process of root's allocate and call counted() for so long (1000
- * ms). A child that it has forked before has become another user, and spoils what profc shares with
- * both, as it
+ * child_spoils HOW [MS]: the threads of a process allocate and call counted() for MS milliseconds (1000).
+ * A child, which becomes another user first, spoils the memory that profc shares with both: it
  *	fills	with words of all bits, or of none, or random ones, from end to end;
- *	aims	at what leads through memory or a loop, again and again, with what would be right, or
- *		nearly;
- *	breaks	in: makes code of profc's writable and changes it, opens its files, grows its
- *		mappings, writes to its parent.
- * The parent looks whether its blocks are whole. Prints {"calls", "spoilt", "broken"}: how many calls
- * it has made, how often the child has gone through all, and what it came to by force: nothing.
+ *	aims	at words that are used as addresses or bounds, with values that are nearly right;
+ *	breaks	in: makes profc's code writable and changes it, opens its files, grows its mappings,
+ *		writes to its parent.
+ * The parent checks its blocks. Prints {"calls", "spoilt", "broken"}: the number of calls, how often
+ * the child wrote to everything, and how many attempts to break in succeeded.
  */
 #include <errno.h>
 #include <grp.h>
@@ -37,7 +35,7 @@ struct told {
 	atomic_bool is_over;
 };
 
-static struct told *told; /* shared with the child; no memory of profc's */
+static struct told *told; /* shared with the child */
 
 NOINLINE void counted(void)
 {
@@ -157,7 +155,7 @@ static void fill(const struct area *area, unsigned how)
 		*word = how % 3 == 0 ? UINT64_MAX : how % 3 == 1 ? 0 : random_word();
 }
 
-/* Full, or so it seems, and never so for as long as somebody waits; and ever another. */
+/* The ring seems full, but changes before a waiting thread gives up. */
 static void aim_at_ring(struct heap_shared *shared, bool is_all)
 {
 	uint64_t ring_bytes = is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
@@ -168,7 +166,7 @@ static void aim_at_ring(struct heap_shared *shared, bool is_all)
 		__atomic_store_n(&shared->head, head, __ATOMIC_RELAXED);
 		__atomic_store_n(&shared->tail, head - ring_bytes + random_word() % 64,
 				 __ATOMIC_RELAXED);
-		if (i % 4 == 0) /* no record ends there, and the last one would not fit */
+		if (i % 4 == 0) /* unaligned, and near the end of the ring */
 			__atomic_store_n(&shared->head, ring_bytes - 1 - random_word() % 40,
 					 __ATOMIC_RELAXED);
 		__atomic_store_n(&shared->is_over, 0, __ATOMIC_RELAXED);
@@ -190,7 +188,7 @@ static void aim_at_countdowns(struct heap_shared *shared)
 	}
 }
 
-/* What would have the parent read where nothing is. */
+/* Values that would make the parent read unmapped memory. */
 static void aim_at_memory(struct heap_shared *shared, struct heap_all *all)
 {
 	for (size_t i = 0; i < HEAP_THREAD_STACKS; i++) {
@@ -239,7 +237,7 @@ static void note_broken(const char *what)
 	told->broken++;
 }
 
-/* A file that is mapped, by a way around its descriptor, which is closed. */
+/* Open a mapped file again: its descriptor is closed. */
 static void break_file(const struct area *area)
 {
 	char path[96];
@@ -257,7 +255,7 @@ static void break_file(const struct area *area)
 	close(fd);
 }
 
-/* The child's own copy becomes nonsense, which the parent must not notice. */
+/* Spoil the child's own copy of the code. */
 static void break_code(const struct area *area)
 {
 	size_t nr = (size_t)(area->end - area->start);
@@ -266,7 +264,7 @@ static void break_code(const struct area *area)
 		memset(area->start, 0xf4, nr); /* hlt */
 }
 
-/* Into what follows in the file, if it is the same one. */
+/* Grow the mapping of the data into the next part of the file. */
 static void break_data(const struct area *area)
 {
 	size_t nr = (size_t)(area->end - area->start);
@@ -365,7 +363,7 @@ int main(int argc, char **argv)
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < THREADS_NR; i++)
 		pthread_create(&threads[i], NULL, work, NULL);
-	usleep(100000); /* what is there by then is shared */
+	usleep(100000); /* let profc start first */
 	child = fork();
 	if (child == 0) {
 		become_nobody();
@@ -376,7 +374,7 @@ int main(int argc, char **argv)
 	told->is_over = true;
 	for (int i = 0; i < THREADS_NR; i++)
 		pthread_join(threads[i], NULL);
-	/* Who has broken its own code may die of it. */
+	/* A child that has broken its own code may die of it. */
 	if (waitpid(child, &status, 0) != child || (status && strcmp(how, "breaks") != 0))
 		die("the child did not end by itself");
 	printf("{\"calls\": %lu, \"spoilt\": %lu, \"broken\": %lu}\n", told->calls, told->spoilt,
