@@ -182,8 +182,6 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 bool flat_has_counts(const struct flat *flat);
 /* Do the rows have wait functions? */
 bool flat_has_waits(const struct flat *flat);
-/* The part of a row that its interval is of: self, or total where it has no self. */
-const struct tally *flat_row_estimate(const struct flat_row *row);
 
 /* False where no call was counted. */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,

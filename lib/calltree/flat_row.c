@@ -27,11 +27,6 @@ bool flat_has_counts(const struct flat *flat)
 	       flat->weights->counts->state == COUNTS_KNOWN;
 }
 
-const struct tally *flat_row_estimate(const struct flat_row *row)
-{
-	return row->self.weight ? &row->self : &row->total;
-}
-
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call)
 {

@@ -315,7 +315,14 @@ static struct field_value get_error(const struct flat *flat, const struct flat_r
 				    struct buf *scratch)
 {
 	(void)scratch;
-	return integer_value((uint64_t)tally_error(flat_row_estimate(row), &flat->weights->total));
+	return integer_value((uint64_t)tally_error(&row->self, &flat->weights->total));
+}
+
+static struct field_value get_total_error(const struct flat *flat, const struct flat_row *row,
+					  struct buf *scratch)
+{
+	(void)scratch;
+	return integer_value((uint64_t)tally_error(&row->total, &flat->weights->total));
 }
 
 static struct field_value get_self_blocks(const struct flat *flat, const struct flat_row *row,
@@ -368,7 +375,14 @@ static struct field_value get_interval(const struct flat *flat, const struct fla
 				       struct buf *scratch)
 {
 	(void)scratch;
-	return real_value(tally_interval(flat_row_estimate(row), &flat->weights->total));
+	return real_value(tally_interval(&row->self, &flat->weights->total));
+}
+
+static struct field_value get_total_interval(const struct flat *flat, const struct flat_row *row,
+					     struct buf *scratch)
+{
+	(void)scratch;
+	return real_value(tally_interval(&row->total, &flat->weights->total));
 }
 
 static struct field_value get_cpu(const struct flat *flat, const struct flat_row *row,
@@ -578,6 +592,7 @@ static const struct flat_field fields[] = {
 	{"self_bytes", ALL, IN_BYTES, get_self},
 	{"total_bytes", ALL, IN_BYTES, get_total},
 	{"ci_bytes", ALL, IN_BYTES, get_error},
+	{"total_ci_bytes", ALL, IN_BYTES, get_total_error},
 	{"self_blocks", ALL, IN_MEMORY, get_self_blocks},
 	{"total_blocks", ALL, IN_MEMORY, get_total_blocks},
 	{"self_samples", ALL, IN_ANY, get_self_samples},
@@ -585,6 +600,7 @@ static const struct flat_field fields[] = {
 	{"self_pct", ALL, IN_ANY, get_self_percent},
 	{"total_pct", ALL, IN_ANY, get_total_percent},
 	{"ci_pct", ALL, IN_ANY, get_interval},
+	{"total_ci_pct", ALL, IN_ANY, get_total_interval},
 	{"cpu_ns", BIT(BY_SYSCALL) | BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_cpu},
 	{"runq_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_runq},
 	{"blocked_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, get_blocked},

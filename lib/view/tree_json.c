@@ -59,7 +59,7 @@ static void write_cost(struct json *json, const struct tree *tree, const struct 
 	json_key_u64(json, "total_samples", node->total.samples);
 	json_key(json, "total_pct");
 	json_double(json, tally_percent(&node->total, all), 4);
-	json_key(json, "ci_pct");
+	json_key(json, "total_ci_pct");
 	json_double(json, tally_interval(&node->total, all), 4);
 }
 

@@ -47,7 +47,8 @@ class LiveCase(unittest.TestCase):
 
     def assertShare(self, row, column, expected, what=""):
         """A share in percent, within 2 points or what so few samples allow."""
-        tolerance = max(2, 1.5 * row["ci_pct"])
+        half = row["total_ci_pct" if column.startswith("total") else "ci_pct"]
+        tolerance = max(2, 1.5 * half)
         self.assertWithin(row[column], expected, tolerance, f"{column} of {what or row}")
 
     def known_ns(self, recording, *options):
@@ -65,7 +66,8 @@ class LiveCase(unittest.TestCase):
     def assertMostlyIn(self, recording, function, share, column="total_ns", options=()):
         """At least so much of the time of known stacks, or what so few samples allow."""
         row = recording.function(function, *options)
-        allowance = 1.5 * row["ci_pct"] / 100
+        half = row["total_ci_pct" if column.startswith("total") else "ci_pct"]
+        allowance = 1.5 * half / 100
         known_ns = self.known_ns(recording, *options)
         self.assertShareAtLeast(row[column], known_ns, share - allowance, function)
 

@@ -170,12 +170,13 @@ static void test_view__blocked_time_says_what_of_the_program_waits(void **state)
 	(void)state;
 	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_CSV,
 		  "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
-		  "self_pct,total_pct,ci_pct,calls,per_call_ns,per_call_ci_ns,wait_function,"
+		  "self_pct,total_pct,ci_pct,total_ci_pct,calls,per_call_ns,per_call_ci_ns,wait_"
+		  "function,"
 		  "wait_functions\n"
 		  "read,read.c,1,/bin/libc.so.6,false,297000000,297000000,3,3,43.7408,43.7408,"
-		  "29.6588,,,,read_request,2\n"
+		  "29.6588,29.6588,,,,read_request,2\n"
 		  "futex_wait,,,/bin/libc.so.6,false,97000000,97000000,1,1,14.2857,14.2857,"
-		  "24.3767,,,,work,1\n");
+		  "24.3767,24.3767,,,,work,1\n");
 	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_TEXT,
 		  "679 ms blocked, 7 samples in 0 ns: prog\n"
 		  "self ms    %    ± total ms    %  function         wait function    module\n"
@@ -200,7 +201,8 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "\"module\":\"/bin/prog\",\"inlined\":true,"
 	       "\"self_ns\":600000000,\"total_ns\":600000000,"
 	       "\"self_samples\":60,\"total_samples\":60,"
-	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.2482,\"calls\":null,"
+	       "\"self_pct\":60,\"total_pct\":60,\"ci_pct\":9.2482,\"total_ci_pct\":9.2482,"
+	       "\"calls\":null,"
 	       "\"per_call_ns\":null,\"per_call_ci_ns\":null}]}\n");
 	/* Counts have no members in nanoseconds. */
 	expect(METRIC_SAMPLES, BY_LINE, FORM_JSON,
@@ -209,7 +211,8 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "{\"function\":\"square\",\"file\":\"/src/v.h\",\"line\":3,"
 	       "\"module\":\"/bin/prog\",\"inlined\":true,"
 	       "\"self_samples\":60,\"total_samples\":60,"
-	       "\"self_pct\":62.5,\"total_pct\":62.5,\"ci_pct\":9.5083,\"calls\":null}]}\n");
+	       "\"self_pct\":62.5,\"total_pct\":62.5,\"ci_pct\":9.5083,\"total_ci_pct\":9.5083,"
+	       "\"calls\":null}]}\n");
 }
 
 static void test_view__csv_has_the_same_fields(void **state)
@@ -217,17 +220,18 @@ static void test_view__csv_has_the_same_fields(void **state)
 	(void)state;
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
-	       "total_pct,ci_pct,user_ns,system_ns,calls,per_call_ns,per_call_ci_ns\n"
-	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,,,,,\n");
+	       "total_pct,ci_pct,total_ci_pct,user_ns,system_ns,calls,per_call_ns,per_call_ci_ns\n"
+	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,1.9238,,,,,"
+	       "\n");
 	/* Commas are quoted; what is not known is empty. */
 	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
 	       "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
-	       "self_pct,total_pct,ci_pct,calls,per_call_ns,per_call_ci_ns\n"
+	       "self_pct,total_pct,ci_pct,total_ci_pct,calls,per_call_ns,per_call_ci_ns\n"
 	       "square,/src/v.h,1,/bin/"
-	       "prog,true,600000000,600000000,60,60,60.0000,60.0000,9.2482,,,\n"
+	       "prog,true,600000000,600000000,60,60,60.0000,60.0000,9.2482,9.2482,,,\n"
 	       "\"std::map<int, std::vector<int> >::operator[](int const&)\","
 	       "/usr/include/bits/stl_map.h,1,/bin/prog,false,300000000,300000000,30,30,"
-	       "30.0000,30.0000,8.7752,,,\n");
+	       "30.0000,30.0000,8.7752,8.7752,,,\n");
 }
 
 /* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
@@ -249,17 +253,18 @@ static void test_view__csv_of_hostile_names(void **state)
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
 	weights = weights_new(selection, METRIC_SAMPLES);
 	print(weights, BY_THREAD, FORM_CSV, &sink);
-	assert_string_equal(buf_str(&sink.pending),
-			    "pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
-			    "ci_pct,calls\n"
-			    "101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
-			    "\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725,\n");
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
+		"ci_pct,total_ci_pct,calls\n"
+		"101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
+		"\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725,39.6725,\n");
 	buf_clear(&sink.pending);
 	print(weights, BY_FUNCTION, FORM_CSV, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    "function,file,line,module,inlined,self_samples,total_samples,"
-			    "self_pct,total_pct,ci_pct,calls\n"
-			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725,\n");
+			    "self_pct,total_pct,ci_pct,total_ci_pct,calls\n"
+			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725,39.6725,\n");
 	sink_release(&sink);
 	weights_free(weights);
 	selection_free(selection);

@@ -466,8 +466,10 @@ static void test_memory__json(void **state)
 		"\"command\":[\"./prog\"],\"rows\":[{\"function\":\"buffer\",\"file\":\"/src/"
 		"b.c\",\"line\":1,\"module\":\"/bin/"
 		"prog\",\"inlined\":false,\"self_bytes\":8388608,\"total_bytes\":8388608,\"ci_"
-		"bytes\":0,\"self_blocks\":1,\"total_blocks\":1,\"self_samples\":1,\"total_"
-		"samples\":1,\"self_pct\":72.7273,\"total_pct\":72.7273,\"ci_pct\":0,\"calls\":"
+		"bytes\":0,\"total_ci_bytes\":0,\"self_blocks\":1,\"total_blocks\":1,\"self_"
+		"samples\":1,\"total_"
+		"samples\":1,\"self_pct\":72.7273,\"total_pct\":72.7273,\"ci_pct\":0,\"total_ci_"
+		"pct\":0,\"calls\":"
 		"null}]}\n");
 	sink_release(&sink);
 	flat_free(flat);

@@ -158,10 +158,11 @@ static void test_view__tree_json_lists_parents_first(void **state)
 	       "\"command\":[],\"nodes\":["
 	       "{\"parent\":null,\"function\":\"start\",\"file\":null,\"module\":\"/bin/prog\","
 	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
-	       "\"total_pct\":95.7,\"ci_pct\":1.267,\"calls\":null,\"calls_shared\":false},"
+	       "\"total_pct\":95.7,\"total_ci_pct\":1.267,\"calls\":null,\"calls_shared\":false},"
 	       "{\"parent\":0,\"function\":\"main\",\"file\":null,\"module\":\"/bin/prog\","
 	       "\"inlined\":false,\"self_samples\":0,\"total_samples\":957,"
-	       "\"total_pct\":95.7,\"ci_pct\":1.267,\"calls\":null,\"calls_shared\":false}]}\n");
+	       "\"total_pct\":95.7,\"total_ci_pct\":1.267,\"calls\":null,\"calls_shared\":false}]}"
+	       "\n");
 	profile_free(profile);
 }
 
