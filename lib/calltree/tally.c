@@ -67,6 +67,15 @@ void tally_add_sample(struct tally *tally, const struct sample *sample, enum met
 		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
 }
 
+void tally_join(struct tally *tally, const struct sample *before, const struct sample *sample,
+		enum metric metric)
+{
+	double first = (double)sample_weight(before, metric);
+	double second = (double)sample_weight(sample, metric);
+
+	tally->joint += (first * first + second * second) / 2;
+}
+
 void tally_add(struct tally *tally, const struct tally *other)
 {
 	tally->weight += other->weight;
@@ -74,6 +83,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->known += other->known;
 	tally->square += other->square;
 	tally->blocks += other->blocks;
+	tally->joint += other->joint;
 	tally->fixed += other->fixed;
 	tally->lost += other->lost;
 }
@@ -91,6 +101,7 @@ struct tally tally_scaled(const struct tally *tally, double share)
 		.square = tally->square * share * share,
 		.known = (uint64_t)((double)tally->known * share),
 		.blocks = tally->blocks * share,
+		.joint = tally->joint * share * share,
 	};
 }
 
@@ -101,6 +112,7 @@ void tally_subtract(struct tally *tally, const struct tally *part)
 	tally->known = difference(tally->known, part->known);
 	tally->square = fmax(tally->square - part->square, 0);
 	tally->blocks = fmax(tally->blocks - part->blocks, 0);
+	tally->joint = fmax(tally->joint - part->joint, 0);
 }
 
 double tally_percent(const struct tally *part, const struct tally *whole)
@@ -160,9 +172,17 @@ static double interval_of_blocks(const struct tally *part, const struct tally *w
 		      fmax(share, rest) * whole->lost / ((double)whole->weight + whole->lost));
 }
 
+/* How often the part is entered and left, beside what chance alone would do; 1 at most. */
+static double roughness(const struct tally *part, double share)
+{
+	if (part->joint <= 0 || share >= 1)
+		return 1;
+	return fmin(1, fmax(1 - part->joint / part->square, 0) / (1 - share));
+}
+
 double tally_interval(const struct tally *part, const struct tally *whole)
 {
-	double share = tally_percent(part, whole) / 100;
+	double share = tally_percent(part, whole) / 100, total = (double)whole->weight;
 	double once, variance, half;
 
 	if (whole->weight == 0)
@@ -175,8 +195,8 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 		return interval_of_blocks(part, whole);
 	once = one_by_samples(whole);
 	variance = fmax(variance_by_weights(part, whole),
-			share * (1 - share) * whole->square /
-				((double)whole->weight * (double)whole->weight));
+			share * (1 - share) * whole->square / (total * total));
+	variance *= roughness(part, share);
 	half = 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
 	       (1 + z_95 * z_95 * once);
 	return fmax(half, least_percent);

@@ -14,6 +14,7 @@ struct tally {
 	double square;	  /* sum over observations of the square of the weight they estimate */
 	uint64_t known;	  /* of the weight: facts, not estimates */
 	double blocks;	  /* of metrics of memory */
+	double joint;	  /* of time: sum of the mean squares of two that tally_join() has joined */
 	/*
 	 * For a whole in a metric of memory: how much of the variance of all blocks the exact
 	 * totals fix (profile/heap_estimate.h); 0: none.
@@ -43,6 +44,12 @@ struct observation {
  * a thread that ran counts as an estimate like any other.
  */
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric);
+/*
+ * Two observations that were added follow each other in a thread. Every part that is asked about
+ * has both or neither.
+ */
+void tally_join(struct tally *tally, const struct sample *before, const struct sample *sample,
+		enum metric metric);
 /* The amounts that tally_add_sample() would add for a sample. */
 void observe_sample(struct observation *observation, const struct sample *sample,
 		    enum metric metric);
@@ -66,8 +73,11 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * those in the part, and p the share of the part, the variance V is the larger of
  *	p (1 - p) S / T^2	and	((1 - p)^2 S_in + p^2 (S - S_in)) / T^2:
  * the binomial one, and that of a ratio, which depends on whether heavy samples are in the part
- * or outside it. Wilson's correction with the effective number of samples n keeps it
- * honest near 0 and 100%:
+ * or outside it. It is smaller where threads stay in the part for several ticks: V is multiplied by
+ *	(1 - J / S_in) / (1 - p)
+ * if that is below 1. J sums up the mean squares of each two samples that follow each other in a
+ * thread at the same lines; where a sample is independent of the one before it, J / S_in is at most
+ * p. Wilson's correction with the effective number of samples n keeps it honest near 0 and 100%:
  *	half = z * sqrt(V + z^2 / (4 n^2)) / (1 + z^2 / n), z = 1.96.
  * n is T^2 / S, and at most the number of observations times the square of the estimated share of
  * T: time without a stack is no evidence. The result is at least 0.1, but 0 where all is known; 100

@@ -90,16 +90,67 @@ static void sum_ends(struct weights *weights)
 	tally_add(&weights->total, &weights->no_stack);
 }
 
+static bool same_places(const struct expansion *expansion, struct frame_id a, struct frame_id b)
+{
+	const struct frame_levels *first = &expansion->frames[a.v],
+				  *second = &expansion->frames[b.v];
+
+	if (a.v == b.v)
+		return true;
+	for (uint32_t i = 0; first->nr == second->nr; i++) {
+		if (i == first->nr)
+			return true;
+		if (expansion->levels[first->first + i].place !=
+		    expansion->levels[second->first + i].place)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Was it at the same lines of the same functions? Nothing that intervals are shown of divides
+ * those. One that stands for several samples says nothing of what was between them.
+ */
+static bool stays(const struct expansion *expansion, const struct sample *before,
+		  const struct sample *sample)
+{
+	const struct stack_trie *stacks = expansion->profile->stacks;
+	struct stack_id a = before->stack, b = sample->stack;
+
+	if (before->nr != 1 || sample->nr != 1 || before->time_ns >= sample->time_ns ||
+	    before->end != sample->end || before->kind != sample->kind)
+		return false;
+	for (; a.v != b.v; a = stack_trie_parent(stacks, a), b = stack_trie_parent(stacks, b))
+		if (a.v == STACK_EMPTY.v || b.v == STACK_EMPTY.v ||
+		    !same_places(expansion, stack_trie_frame(stacks, a),
+				 stack_trie_frame(stacks, b)))
+			return false;
+	return true;
+}
+
 static void sum_samples(struct weights *weights)
 {
 	struct sums sums = {.weights = weights};
+	const struct expansion *expansion = weights->selection->expansion;
+	cleanup_free struct sample *last_of =
+		xcalloc(expansion->profile->nr_threads, sizeof(*last_of));
 	struct selection_walk walk;
 	struct sample sample;
 
 	selection_walk_init(&walk, weights->selection);
-	while (selection_walk_next(&walk, &sample))
-		if (sample_weight(&sample, weights->metric))
-			tally_add_sample(tally_of(&sums, &sample), &sample, weights->metric);
+	while (selection_walk_next(&walk, &sample)) {
+		struct sample *last = &last_of[sample.thread.v];
+		struct tally *tally;
+
+		if (!sample_weight(&sample, weights->metric))
+			continue;
+		tally = tally_of(&sums, &sample);
+		tally_add_sample(tally, &sample, weights->metric);
+		if (stays(expansion, last, &sample))
+			tally_join(tally, last, &sample, weights->metric);
+		if (sample.nr)
+			*last = sample;
+	}
 	selection_walk_release(&walk);
 	finish_sums(&sums);
 }

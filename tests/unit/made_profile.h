@@ -147,6 +147,15 @@ static inline struct sample *made_sample(struct made *made, const char *stack, u
 	return &made->profile->samples[made->profile->nr_samples - 1];
 }
 
+/* Nothing says which of its samples follow each other: it did not stay in the stack of those in a
+ * row. */
+static inline struct profile *made_at_once(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		profile->samples[i].time_ns = profile->meta.duration_ns;
+	return profile;
+}
+
 /* A block that the current thread allocates so many us after the one before. The row may change. */
 static inline struct profile_allocation *made_block(struct made *made, const char *stack,
 						    uint64_t size_bytes, uint64_t mean_bytes,

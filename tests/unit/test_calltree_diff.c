@@ -45,6 +45,7 @@ static struct side side_of(unsigned int parse, unsigned int eval, unsigned int p
 		made_sample(&made, "main;eval", 1);
 	for (unsigned int i = 0; i < print; i++)
 		made_sample(&made, "main;libio.so!print", 1);
+	made_at_once(made.profile);
 	return end_side(&made);
 }
 
@@ -287,6 +288,7 @@ static struct side counted_side(unsigned int samples, uint64_t parse, uint64_t p
 		made_sample(&made, "main;parse@a.c:1", 1);
 	for (unsigned int i = 0; i < 1000; i++)
 		made_sample(&made, "main;eval", 1);
+	made_at_once(made.profile);
 	made_count(&made, "parse@a.c:1", NULL, parse);
 	made_count(&made, "libio.so!print", NULL, print);
 	return end_side(&made);

@@ -304,6 +304,8 @@ static const struct going threads[] = {
 	{"long sleeps", true, 20 * US, 0, true, {{"a", 4000 * US, 1}, {"b", 20000 * US, 1}}},
 	{"runs in turns", false, 0, 0, true, {{"a", 100 * US, 0.3}, {"b", 300 * US, 0.3}}},
 	{"runs and sleeps", false, 500 * US, 0, false, {{"a", 500 * US, 1}, {"b", 1500 * US, 1}}},
+	{"runs long", false, 0, 0, true, {{"a", 5000 * US, 0.1}, {"b", 8000 * US, 0.1}}},
+	{"runs very long", false, 0, 0, true, {{"a", 20000 * US, 0.2}, {"b", 30000 * US, 0.2}}},
 	{"runs for a while", false, 0, 0, true, {{"a", 2000 * US, 1}, {"b", 3000 * US, 1}}},
 };
 

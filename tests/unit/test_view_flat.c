@@ -35,6 +35,7 @@ static struct profile *short_run(void)
 		made_sample(&made, "libz.so.1!?", 10)->end = STACK_END_NO_CFI;
 	made_sample(&made, "", 40)->kind = SAMPLE_UNATTRIBUTED;
 	made.profile->samples[96].nr = 0;
+	made_at_once(made.profile);
 	return made_end(&made);
 }
 
@@ -323,7 +324,7 @@ static void test_view__calls_fit_80_and_40_columns(void **state)
 	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
 	const struct view in_ms = {.columns = 80, .unit = TIME_UNIT_MS};
 	const struct view tiny = {.columns = 40};
-	struct profile *profile = counted_run();
+	struct profile *profile = made_at_once(counted_run());
 
 	(void)state;
 	expect_counts(profile, &(struct filter){0}, "calls", &tiny,
@@ -380,9 +381,9 @@ static void test_view__notes_say_what_was_not_counted(void **state)
 	expect_counts(
 		profile, &(struct filter){.functions = {(const char *const[]){"square"}, 1}},
 		"self", &view,
-		"self ms     %   ± total ms     % calls per call    ±  function  module\n"
-		"   1000 100.0 1.8     1000 100.0 4,100  48.8 µs 19.0  square    prog\n"
-		"      0   0.0 1.8     1000 100.0                      main      prog\n"
+		"self ms     %   ± total ms     % calls per call   ±  function  module\n"
+		"   1000 100.0 1.8     1000 100.0 4,100  48.8 µs 6.4  square    prog\n"
+		"      0   0.0 1.8     1000 100.0                     main      prog\n"
 		"\n"
 		"note: calls were counted up to 250 ms later than sampled; time per call is that\n"
 		"      of the time counted\n"
@@ -390,8 +391,8 @@ static void test_view__notes_say_what_was_not_counted(void **state)
 	expect_counts(
 		profile, &(struct filter){.to_ns = 3500000000}, "self", &view,
 		"self ms    %   ± total ms     %  function          location   module\n"
-		"   3000 85.7 3.7     3000  85.7  parse_expression  parse.c:1  prog\n"
-		"    500 14.3 3.7      500  14.3  load_file         load.c:1   prog\n"
+		"   3000 85.7 0.8     3000  85.7  parse_expression  parse.c:1  prog\n"
+		"    500 14.3 0.8      500  14.3  load_file         load.c:1   prog\n"
 		"      0  0.0 0.5     3500 100.0  main              prog.c:1   prog\n"
 		"\n"
 		"note: calls are counted for whole processes, with what they fork: of what these\n"

@@ -91,7 +91,7 @@ function groupsOf(side) {
 
 // --- weights ---
 
-const SUMS = ["weight", "seen", "square", "known"];
+const SUMS = ["weight", "seen", "square", "known", "joint"];
 
 function larger(column, room) {
 	const grown = new column.constructor(room);
@@ -109,7 +109,7 @@ class StackRows {
 			this[key] = new Float64Array(room);
 	}
 
-	add(group, stack, weight, seen, square, known) {
+	add(group, stack, weight, seen, square, known, joint) {
 		const row = this.nr++;
 		if (row === this.stack.length) {
 			for (const key of ["group", "stack", ...SUMS])
@@ -121,6 +121,7 @@ class StackRows {
 		this.seen[row] = seen;
 		this.square[row] = square;
 		this.known[row] = known;
+		this.joint[row] = joint;
 	}
 }
 
@@ -139,17 +140,18 @@ class StackSums {
 		this.first = this.rows.nr;
 	}
 
-	add(leaf, weight, seen, square, known) {
+	add(leaf, weight, seen, square, known, joint) {
 		const rows = this.rows, row = this.rowOf[leaf];
 		if (row < this.first) {
 			this.rowOf[leaf] = rows.nr;
-			rows.add(this.group, this.leafStack[leaf], weight, seen, square, known);
+			rows.add(this.group, this.leafStack[leaf], weight, seen, square, known, joint);
 			return;
 		}
 		rows.weight[row] += weight;
 		rows.seen[row] += seen;
 		rows.square[row] += square;
 		rows.known[row] += known;
+		rows.joint[row] += joint;
 	}
 }
 
@@ -180,6 +182,7 @@ function knownOf(samples, i, metric) {
 
 function addSamples(side, sums, run, metric, range) {
 	const samples = side.samples, counts = side.data.countSamples;
+	let last = -1, lastSquare = 0; // the one before that is one observation
 	for (let i = run.first; i < run.last; i++) {
 		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
 		if (!part)
@@ -190,16 +193,22 @@ function addSamples(side, sums, run, metric, range) {
 		const known = counts ? 0 : Math.min(weight, knownOf(samples, i, metric) * part);
 		if (counts)
 			weight = seen;
-		const estimated = weight - known;
+		const estimated = weight - known, square = seen ? estimated * estimated / seen : 0;
+		const stays = seen === 1 && last >= 0 && samples.leaf[last] === samples.leaf[i] &&
+			samples.end[last] < samples.end[i];
 		if (weight)
-			sums.add(samples.leaf[i], weight, seen, seen ? estimated * estimated / seen : 0, known);
+			sums.add(samples.leaf[i], weight, seen, square, known, stays ? (lastSquare + square) / 2 : 0);
+		if (seen) {
+			last = seen === 1 ? i : -1;
+			lastSquare = square;
+		}
 	}
 }
 
 function addBlock(sums, leaf, kinds, kind, inBlocks) {
 	const bytes = kinds.bytes[kind], weight = inBlocks ? kinds.blocks[kind] : bytes;
 	const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1, error = kinds.error[kind] * scale;
-	sums.add(leaf, weight, 1, error * error, error ? kinds.known[kind] * scale : weight);
+	sums.add(leaf, weight, 1, error * error, error ? kinds.known[kind] * scale : weight, 0);
 }
 
 function isInside(range, time) {
@@ -266,6 +275,7 @@ function sumOf(rows, data) {
 		tally.seen += rows.seen[i];
 		tally.square += rows.square[i];
 		tally.known += rows.known[i];
+		tally.joint += rows.joint[i];
 	}
 	return tally;
 }

@@ -3,7 +3,7 @@
 const Z = 1.959964, LEAST_PERCENT = 0.1;
 
 function newTally() {
-	return {weight: 0, seen: 0, square: 0, known: 0, fixed: 0, lost: 0};
+	return {weight: 0, seen: 0, square: 0, known: 0, joint: 0, fixed: 0, lost: 0};
 }
 
 function addTally(sum, tally) {
@@ -11,6 +11,7 @@ function addTally(sum, tally) {
 	sum.seen += tally.seen;
 	sum.square += tally.square;
 	sum.known += tally.known;
+	sum.joint += tally.joint;
 }
 
 function percentOf(part, whole) {
@@ -34,6 +35,13 @@ function intervalOfBlocks(part, whole) {
 		Math.max(share, rest) * whole.lost / (whole.weight + whole.lost));
 }
 
+// How often the part is entered and left, beside what chance alone would do; 1 at most.
+function roughness(part, share) {
+	if (part.joint <= 0 || share >= 1)
+		return 1;
+	return Math.min(1, Math.max(1 - part.joint / part.square, 0) / (1 - share));
+}
+
 // Half the width, in percentage points.
 function intervalOf(part, whole) {
 	if (!whole.weight)
@@ -51,7 +59,7 @@ function intervalOf(part, whole) {
 	const variance = Math.max(
 		(rest * rest * part.square + share * share * outside) / (total * total),
 		share * rest * whole.square / (total * total));
-	const half = 100 * Z * Math.sqrt(Math.max(variance, 0) + Z * Z * once * once / 4) /
+	const half = 100 * Z * Math.sqrt(Math.max(variance, 0) * roughness(part, share) + Z * Z * once * once / 4) /
 		(1 + Z * Z * once);
 	return Math.max(half, LEAST_PERCENT);
 }

@@ -84,6 +84,7 @@ class Grower {
 		self.seen[node] += rows.seen[i];
 		self.square[node] += rows.square[i];
 		self.known[node] += rows.known[i];
+		self.joint[node] += rows.joint[i];
 	}
 }
 
@@ -113,6 +114,10 @@ class Totals {
 
 	get known() {
 		return this.sum("known");
+	}
+
+	get joint() {
+		return this.sum("joint");
 	}
 }
 
@@ -223,7 +228,10 @@ function finish(grower) {
 // Of a node of a tree; of a function where there is no order.
 function tallyAt(sums, node) {
 	const at = sums.order ? sums.order[node] : node;
-	return {weight: sums.weight[at], seen: sums.seen[at], square: sums.square[at], known: sums.known[at]};
+	return {
+		weight: sums.weight[at], seen: sums.seen[at], square: sums.square[at], known: sums.known[at],
+		joint: sums.joint[at]
+	};
 }
 
 // --- from stacks to nodes ---
@@ -518,7 +526,7 @@ function growCallers(top) {
 }
 
 function addOwnCalls(grower, side, node, calls) {
-	grower.addSelf(side, node, {weight: [calls], seen: [calls], square: [0], known: [calls]}, 0);
+	grower.addSelf(side, node, {weight: [calls], seen: [calls], square: [0], known: [calls], joint: [0]}, 0);
 }
 
 // Counted calls: below each caller what it calls; beside them what is entered from elsewhere.
@@ -601,6 +609,7 @@ function addAt(into, id, from, node) {
 	into.seen[id] += from.seen[node];
 	into.square[id] += from.square[node];
 	into.known[id] += from.known[node];
+	into.joint[id] += from.joint[node];
 }
 
 // Total counts a function once in each stack: while it is open above, the same function below
