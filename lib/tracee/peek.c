@@ -49,7 +49,7 @@ static bool waits_for_page(const struct tracee *tracee)
  * A short sleep must not be missed because it ends during the reading, as long ones would be shown
  * at its expense: the one that follows has the same claim to this tick.
  */
-#define SLEEPS_TRIED 3
+#define SLEEPS_TRIED 8
 
 static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_bytes,
 				     struct snapshot *snapshot, struct proc_syscall *syscall)
