@@ -351,7 +351,7 @@ help:
 	@echo "                   PROGRAMS=quick, or all: also linters, and what tests profile"
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
-	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES="
+	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES=, LOAD=, RESULTS="
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
 	@echo "make bench         speed and overhead, side by side with other tools"
 	@echo "make format        rewrite all C sources in the house style"
