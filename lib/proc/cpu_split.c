@@ -37,6 +37,11 @@ bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split)
 	return true;
 }
 
+bool proc_cpu_split_covers(const struct proc_cpu_split *split, uint64_t cpu_ns)
+{
+	return split->user_ns + split->system_ns + 2 * PROC_CPU_SPLIT_LEAST_NS >= cpu_ns;
+}
+
 void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_split *now)
 {
 	meter->rests = false;

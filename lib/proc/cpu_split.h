@@ -27,6 +27,10 @@ bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
 /* As above, from the counts of ticks in its stat. */
 struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks);
 
+/* Is it that of all of this CPU time? Both are in ticks, and the kernel makes their sum the latter.
+ */
+bool proc_cpu_split_covers(const struct proc_cpu_split *split, uint64_t cpu_ns);
+
 /*
  * The part of it that falls into counted stretches of a thread's life. Zero-initialised it counts
  * from 0 on. A failed reading makes the sum unknown.

@@ -88,6 +88,11 @@ void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now)
 	meter->last = *now;
 }
 
+unsigned int idle_meter_lost_percent(const struct idle_meter *meter)
+{
+	return meter->some_idle || meter->idle_percent >= 100 ? 0 : 100 - meter->idle_percent;
+}
+
 void idle_meter_update(struct idle_meter *meter)
 {
 	struct proc_uptime now;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/index_set.h"
 #include "proc/read.h"
 
@@ -72,4 +73,27 @@ bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, 
 {
 	return proc_read_comm(tgid, tid, out, cap) &&
 	       (!program || proc_program_id(tgid, tid) == program);
+}
+
+char *proc_exe(pid_t pid)
+{
+	char path[4096];
+
+	return proc_read_process_link(pid, "exe", path, sizeof(path)) ? xstrdup(path) : NULL;
+}
+
+char *proc_command_line(pid_t pid)
+{
+	struct buf text = {0};
+	char *joined = NULL;
+
+	if (proc_read_process_file(pid, "cmdline", &text) && text.nr_bytes) {
+		for (size_t i = 0; i + 1 < text.nr_bytes; i++) {
+			if (!text.bytes[i])
+				text.bytes[i] = ' ';
+		}
+		joined = xstrndup(buf_str(&text), text.nr_bytes);
+	}
+	buf_release(&text);
+	return joined;
 }

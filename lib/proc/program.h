@@ -30,4 +30,8 @@ uint64_t proc_program_id(pid_t tgid, pid_t tid);
  */
 bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap);
 
+/* The path of its executable as it sees it, and its arguments, joined by spaces; owned; or NULL. */
+char *proc_exe(pid_t pid);
+char *proc_command_line(pid_t pid);
+
 #endif

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sampler's records of processes and threads, and where their time is counted. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/program.h"
@@ -23,13 +21,6 @@ static struct account_clocks account_clocks_at(const struct proc_schedstat *cloc
 		.time_ns = time_ns, .cpu_ns = clocks->cpu_ns, .runq_ns = clocks->runq_ns};
 }
 
-static char *read_exe(pid_t pid)
-{
-	char path[4096];
-
-	return proc_read_process_link(pid, "exe", path, sizeof(path)) ? xstrdup(path) : NULL;
-}
-
 static char *read_comm(const struct roster_process *process)
 {
 	char name[PROC_COMM_MAX_BYTES];
@@ -38,23 +29,6 @@ static char *read_comm(const struct roster_process *process)
 				      sizeof(name))
 		       ? xstrdup(name)
 		       : NULL;
-}
-
-/* The arguments, joined by spaces. */
-static char *read_command(pid_t pid)
-{
-	struct buf text = {0};
-	char *joined = NULL;
-
-	if (proc_read_process_file(pid, "cmdline", &text) && text.nr_bytes) {
-		for (size_t i = 0; i + 1 < text.nr_bytes; i++) {
-			if (!text.bytes[i])
-				text.bytes[i] = ' ';
-		}
-		joined = xstrndup(buf_str(&text), text.nr_bytes);
-	}
-	buf_release(&text);
-	return joined;
 }
 
 /* Was it born for the recording, or after that had begun, so that its clocks count from 0? */
@@ -123,8 +97,8 @@ static void process_born(void *context, struct roster_process *process,
 		maps_read(sampler, message, process->pid);
 	if (!record->is_forked) {
 		about->comm = read_comm(process);
-		about->exe = read_exe(process->pid);
-		about->command = read_command(process->pid);
+		about->exe = proc_exe(process->pid);
+		about->command = proc_command_line(process->pid);
 	}
 	begin_cpu(sampler, record, is_exec ? &former->cpu : NULL);
 	if (is_exec) {
@@ -188,12 +162,6 @@ static void begin_split(struct sampled_thread *thread)
 	thread->split_cpu_ns = thread->clocks.cpu_ns;
 }
 
-/* Both are in ticks, and the kernel makes their sum the CPU time. */
-static bool covers(const struct proc_cpu_split *split, uint64_t cpu_ns)
-{
-	return split->user_ns + split->system_ns + 2 * PROC_CPU_SPLIT_LEAST_NS >= cpu_ns;
-}
-
 static void rest_split(struct sampled_thread *thread)
 {
 	struct proc_cpu_split now;
@@ -204,7 +172,7 @@ static void rest_split(struct sampled_thread *thread)
 	is_known = read_split(thread, thread->split_cpu_ns, &now);
 	if (!is_known) {
 		now = thread->split_seen;
-		is_known = covers(&now, thread->clocks.cpu_ns);
+		is_known = proc_cpu_split_covers(&now, thread->clocks.cpu_ns);
 	}
 	cpu_split_meter_rest(&thread->split, is_known ? &now : NULL);
 }
@@ -299,7 +267,8 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 								 cpu->split_of_threads.user_ns,
 						      .system_ns = cpu->split.base.system_ns +
 								   cpu->split_of_threads.system_ns};
-			is_known = covers(&cpu->split_of_threads, cpu->latest_ns - cpu->base_ns);
+			is_known = proc_cpu_split_covers(&cpu->split_of_threads,
+							 cpu->latest_ns - cpu->base_ns);
 		}
 		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL);
 	}
