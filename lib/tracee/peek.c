@@ -36,13 +36,23 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 }
 
 /* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
-static bool waits_for_page(const struct tracee *tracee)
-{
-	static const char place[] = "handle_userfault";
-	cleanup_close int fd = proc_open_task_file(tracee->tgid, tracee->tid, "wchan");
-	char text[sizeof(place)] = "";
+static const char fill_place[] = "handle_userfault";
 
-	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strcmp(text, place) == 0;
+/* No place is told of such a one (since Linux 5.16), nor of any other if the kernel hides it. */
+static bool is_queued(struct tracee *tracee, const char *wchan)
+{
+	bool is_shown = *wchan && strcmp(wchan, "0") != 0;
+
+	tracee->host->shows_wchan |= is_shown;
+	return !is_shown && tracee->host->shows_wchan;
+}
+
+bool tracee_is_queued(struct tracee *tracee)
+{
+	char wchan[sizeof(fill_place)];
+
+	tracee_read_wchan(tracee, wchan, sizeof(wchan));
+	return is_queued(tracee, wchan);
 }
 
 /*
@@ -55,6 +65,7 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 				     struct snapshot *snapshot, struct proc_syscall *syscall)
 {
 	struct proc_schedstat before, after;
+	char wchan[sizeof(fill_place)];
 
 	if (!tracee_clocks(tracee, &after))
 		return PEEK_GONE;
@@ -62,11 +73,14 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 		before = after;
 		tracee_begin_snapshot(tracee, snapshot);
 		snapshot->state = THREAD_STATE_SLEEPING;
+		tracee_read_wchan(tracee, wchan, sizeof(wchan));
+		if (is_queued(tracee, wchan))
+			return PEEK_CHANGED;
 		if (!tracee_syscall(tracee, syscall))
 			return PEEK_HIDDEN;
 		if (syscall->kind == PROC_SYSCALL_RUNNING)
 			return PEEK_CHANGED;
-		if (syscall->kind == PROC_SYSCALL_OUTSIDE && waits_for_page(tracee))
+		if (syscall->kind == PROC_SYSCALL_OUTSIDE && strcmp(wchan, fill_place) == 0)
 			tracee->fills_pages = true;
 		set_where(snapshot, syscall);
 		tracee_forget_mapping(tracee);

@@ -16,8 +16,8 @@
 #include "tracee/tracee_priv.h"
 
 static const char *const file_names[NR_TRACEE_FILES] = {
-	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat", [TRACEE_SYSCALL] = "syscall",
-	[TRACEE_MEMORY] = "mem",	  [TRACEE_MAPS] = "maps",
+	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat",  [TRACEE_SYSCALL] = "syscall",
+	[TRACEE_WCHAN] = "wchan",	  [TRACEE_MEMORY] = "mem", [TRACEE_MAPS] = "maps",
 };
 
 /* Of a thousand threads a few run: a file kept open is read in a third of the time. */
@@ -136,6 +136,15 @@ bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall)
 	int fd = opened(tracee, TRACEE_SYSCALL, &own);
 
 	return fd >= 0 && proc_read_syscall(fd, syscall);
+}
+
+void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap)
+{
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_WCHAN, &own);
+	ssize_t got = fd < 0 ? -1 : pread(fd, out, cap - 1, 0);
+
+	out[got > 0 ? got : 0] = '\0';
 }
 
 /* Nor does close() of a file of /proc change errno. */

@@ -25,6 +25,7 @@ enum tracee_file {
 	TRACEE_SCHEDSTAT,
 	TRACEE_STAT,
 	TRACEE_SYSCALL,
+	TRACEE_WCHAN,
 	TRACEE_MEMORY, /* of the program that was running when it was opened */
 	TRACEE_MAPS,   /* likewise */
 	NR_TRACEE_FILES,
@@ -73,6 +74,12 @@ void tracee_close_files(struct tracee *tracee);
 bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 bool tracee_stat(struct tracee *tracee, struct proc_stat *stat);
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
+/*
+ * Does one that its stat shows asleep stand in the queue for a CPU all the same? It was about to
+ * sleep, and was driven off its CPU just before, by us perhaps. To read its system call the kernel
+ * would wait until it has had a CPU and sleeps: 10 to 430 ms where many want one, in part spinning.
+ */
+bool tracee_is_queued(struct tracee *tracee);
 
 /* The mapping at an address of its memory, as by proc_range_at(); false with errno. */
 bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range);
@@ -86,7 +93,8 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 enum peek_outcome {
 	PEEK_TAKEN,   /* the snapshot is true: the thread slept all the while */
 	PEEK_RUNNING, /* it is on a CPU or runnable: nothing was taken */
-	PEEK_CHANGED, /* it ran meanwhile: what was read is worthless */
+	PEEK_CHANGED, /* it ran meanwhile, so that what was read is worthless, or does not sleep yet
+		       */
 	PEEK_HIDDEN,  /* its process cannot be dumped: where it sleeps may not be read */
 	PEEK_GONE,    /* it is dead */
 };

@@ -29,6 +29,7 @@ struct backings {
 struct tracee_host {
 	_Atomic size_t nr_kept; /* files kept open beyond schedstat */
 	size_t max_kept;
+	_Atomic bool shows_wchan; /* the kernel tells where threads sleep */
 	pthread_mutex_t backings_lock;
 	struct backings backings;
 };
@@ -36,6 +37,8 @@ struct tracee_host {
 /* The descriptor on one of its files, kept open if there is room; else -1. */
 int tracee_kept_file(struct tracee *tracee, enum tracee_file file);
 
+/* Where in the kernel it sleeps, as text: "" or "0" if that is not told. */
+void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap);
 /* tracee.c: all but registers and stacks, of a thread that was observed just now. */
 void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot);
 /* Where the program began, as its stat tells; of its main thread only. */
