@@ -32,6 +32,12 @@ uint64_t clock_thread_cpu_ns(void)
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* The id of CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED (include/linux/posix-timers.h). */
+uint64_t clock_cpu_ns_of_thread(pid_t tid)
+{
+	return read_ns((clockid_t)(~(uint32_t)tid << 3 | 6));
+}
+
 /*
  * The id of CPUCLOCK_SCHED of a process (include/linux/posix-timers.h), without the system call
  * that clock_getcpuclockid(3) makes to check it.

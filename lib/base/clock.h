@@ -22,6 +22,8 @@ uint64_t clock_boot_ns(void);
 
 /* CPU time of the calling thread: profc's own cost. */
 uint64_t clock_thread_cpu_ns(void);
+/* That of another thread of profc's, by its id; 0 if there is none. */
+uint64_t clock_cpu_ns_of_thread(pid_t tid);
 
 /*
  * CPU time of all threads of a process, including those that have ended (clock_getcpuclockid(3));

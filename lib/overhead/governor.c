@@ -9,8 +9,11 @@
 #define CREDIT_NS UINT64_C(1000000000)
 /* So many stops more than it can afford a thread may have: lots do not fall evenly. */
 #define STOPS_ON_CREDIT 4
-/* Of what is allowed, for ticks. */
-#define TICKS_SHARE 0.5
+/* Of what is allowed, for ticks, and for looks at threads that sleep on. */
+#define TICKS_SHARE 0.375
+#define LOOKS_SHARE 0.125
+/* With fewer looks one does not know any more for how long they slept. */
+#define LEAST_LOOK_SHARE 0.125
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -20,6 +23,7 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.period_ns = period_ns,
 		.max_period_ns = max_u64(period_ns, LONGEST_PERIOD_NS),
 		.stop_share = 1,
+		.look_share = 1,
 		.random = seed,
 	};
 }
@@ -44,25 +48,33 @@ static void credit(const struct governor *governor, struct stop_budget *budget, 
 	budget->balance_ns = (int64_t)(balance_ns < most_ns ? balance_ns : most_ns);
 }
 
+static uint64_t mean_of(const struct governor *governor, const struct stop_budget *budget)
+{
+	return budget->mean_cost_ns ? budget->mean_cost_ns : governor->mean_cost_ns;
+}
+
 /*
  * A thread is found running in so many ticks a second of its CPU time as there are: if it is
  * stopped in each of them, and each costs the mean, it loses mean / period of its CPU time.
  */
-bool governor_allows(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+bool governor_draws(struct governor *governor, const struct stop_budget *budget)
 {
-	uint64_t mean_ns = budget->mean_cost_ns ? budget->mean_cost_ns : governor->mean_cost_ns;
+	uint64_t mean_ns = mean_of(governor, budget);
 	double chance;
 
-	if (!governor->max_ppm)
+	if (!governor->max_ppm || !mean_ns)
 		return true;
-	credit(governor, budget, cpu_ns);
-	if (!mean_ns)
-		return true;
-	if (budget->balance_ns < -(int64_t)(STOPS_ON_CREDIT * mean_ns))
-		return false;
 	chance = governor->stop_share * governor->max_ppm / 1e6 * (double)governor->period_ns /
 		 (double)mean_ns;
 	return chance >= 1 || draw(governor) < chance;
+}
+
+bool governor_affords(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+{
+	if (!governor->max_ppm)
+		return true;
+	credit(governor, budget, cpu_ns);
+	return budget->balance_ns >= -(int64_t)(STOPS_ON_CREDIT * mean_of(governor, budget));
 }
 
 /* One that takes long for once is in the balance, and says little about the next. */
@@ -93,20 +105,32 @@ static double between(double least, double value, double most)
 	return value > most ? most : value;
 }
 
+uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_ns)
+{
+	return governor->look_share >= 1 ? pause_ns
+					 : (uint64_t)((double)pause_ns / governor->look_share);
+}
+
 uint64_t governor_update(struct governor *governor, const struct governor_load *load)
 {
 	double former_ns = (double)governor->period_ns;
 	double base_ns = (double)governor->base_period_ns;
-	double lost_ns = (double)load->tick_ns * load->lost_percent / 100 / load->nr_cpus;
-	double wanted_ns, share;
+	double lost_part = load->lost_percent / 100.0 / load->nr_cpus;
+	double lost_ns = (double)load->tick_ns * lost_part;
+	double wanted_ns, ticks_share, looks_share;
 
 	if (!governor->max_ppm)
 		return governor->period_ns;
 	wanted_ns = 1e6 * lost_ns / (TICKS_SHARE * governor->max_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
 	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
-	share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
+	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
+	looks_share = 1e6 * (double)load->looks_ns * lost_part / (double)load->window_ns /
+		      governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
-	governor->stop_share = 1 - between(0, share, TICKS_SHARE);
+	governor->look_share *= between(0.5, LOOKS_SHARE / (looks_share + 1e-9), 2);
+	governor->look_share = between(LEAST_LOOK_SHARE, governor->look_share, 1);
+	governor->stop_share =
+		1 - between(0, ticks_share, TICKS_SHARE) - between(0, looks_share, LOOKS_SHARE);
 	return governor->period_ns;
 }

@@ -10,8 +10,10 @@
  * beside that (calibration.h): at most the allowed share of its own CPU time, by leaving out stops
  * of that thread alone. Which are left out is drawn by lot, so that what a thread does has no
  * influence on it; the time that they stand for goes to the next sample. Ticks go on all the same.
- * Only where no CPU is idle do they take time from the target themselves: they may use half of what
- * is allowed, and where they would need more they get rarer; stops then have the other half.
+ * Only where no CPU is idle do they take time from the target themselves. Then they may use three
+ * eighths of what is allowed, and get rarer where they would need more; but only what fewer of them
+ * would save counts as theirs. Looks at threads that sleep on have an eighth, and get rarer in the
+ * same way. Stops have what is left.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
@@ -20,6 +22,7 @@ struct governor {
 	uint64_t max_period_ns;
 	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
 	double stop_share;     /* of what is allowed, that which is left for stops */
+	double look_share;     /* of the looks at threads that sleep on, those that are made */
 	uint64_t random;
 };
 
@@ -33,22 +36,31 @@ struct stop_budget {
 /* `seed` for the lots. */
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed);
 
-/* Its CPU clock shows cpu_ns, and a tick has found it running: shall it be stopped? */
-bool governor_allows(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
+/* By lot: shall it be stopped in this tick, if that finds it running? */
+bool governor_draws(struct governor *governor, const struct stop_budget *budget);
+/* Its CPU clock shows cpu_ns: can it afford a stop now? */
+bool governor_affords(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
 /* It was, and lost so much. */
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns);
 
-/* What ticks take, but for stops, where threads would have the CPU else. */
+/* The next look at a thread that sleeps would be due in so long, if looks cost nothing: in how
+ * long? */
+uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_ns);
+
+/* What was used, but for stops, where threads would have the CPU else. */
 struct governor_load {
-	uint64_t tick_ns;     /* CPU time of one, in the mean */
+	uint64_t window_ns;   /* in so long a time */
+	uint64_t tick_ns;     /* CPU time of a tick, in the mean: what one fewer saves */
+	uint64_t looks_ns;    /* at threads that sleep */
 	unsigned int nr_cpus; /* that there are */
 	unsigned int
 		lost_percent; /* of it, that is taken from threads: no CPU was idle meanwhile */
 };
 
 /*
- * Adapts the period, and the share of stops. Returns the new period. It is doubled or halved at
- * most: a window in which many new threads were found tells little of those to come.
+ * Adapts the period and the shares of stops and looks. Returns the new period. It is
+ * doubled or halved at most: a window in which many new threads were found tells little of those to
+ * come.
  */
 uint64_t governor_update(struct governor *governor, const struct governor_load *load);
 

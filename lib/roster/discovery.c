@@ -26,13 +26,16 @@
 /* Remembered processes of others; beyond this, all are read again. */
 #define OTHERS_MAX 65536
 
-/* "0.42 0.30 0.28 2/411 12345": the last id that our PID namespace gave away; 0: unknown. */
-static pid_t read_last_pid(const struct roster *roster)
+/*
+ * "0.42 0.30 0.28 2/411 12345": the last id that our PID namespace gave away; 0: unknown. And how
+ * many threads are runnable.
+ */
+static pid_t read_last_pid(struct roster *roster)
 {
 	char text[128];
 	ssize_t got =
 		roster->loadavg_fd < 0 ? -1 : pread(roster->loadavg_fd, text, sizeof(text) - 1, 0);
-	const char *last;
+	const char *last, *slash;
 	struct scan scan;
 	uint64_t number;
 
@@ -40,6 +43,11 @@ static pid_t read_last_pid(const struct roster *roster)
 		return 0;
 	text[got] = '\0';
 	last = strrchr(text, ' ');
+	slash = strchr(text, '/');
+	while (slash && slash > text && slash[-1] != ' ')
+		slash--;
+	scan = (struct scan){.at = slash ? slash : text, .end = text + got};
+	roster->nr_runnable = slash && scan_decimal(&scan, &number) ? number : SIZE_MAX;
 	scan = (struct scan){.at = last ? last + 1 : text, .end = text + got};
 	return scan_decimal(&scan, &number) ? (pid_t)number : 0;
 }
@@ -133,7 +141,7 @@ static void sweep(struct roster *roster, uint64_t now_ns)
 	roster->sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
 }
 
-void roster_poll(struct roster *roster, uint64_t now_ns)
+bool roster_poll(struct roster *roster, uint64_t now_ns)
 {
 	pid_t last = read_last_pid(roster);
 	pid_t first = roster->last_pid + 1;
@@ -142,21 +150,27 @@ void roster_poll(struct roster *roster, uint64_t now_ns)
 	if (last && last == roster->last_pid) {
 		if (roster->is_sweep_due)
 			sweep(roster, now_ns);
-		return;
+		return roster->is_sweep_due;
 	}
 	roster->last_pid = last;
 	if (first == 1)
-		return; /* the first call: roster_add_root() reports existing tasks */
+		return false; /* the first call: roster_add_root() reports existing tasks */
 	/* The kernel reuses ids: ids of others may be ours by now. */
 	if (has_wrapped)
 		pid_table_release(&roster->others);
 	if (has_wrapped || !last || last - first >= ASKED_MAX || roster->is_sweep_due) {
 		roster->is_sweep_due = true;
 		sweep(roster, now_ns);
-		return;
+		return true;
 	}
 	for (pid_t id = first; id <= last; id++)
 		ask(roster, id);
+	return true;
+}
+
+size_t roster_nr_runnable(const struct roster *roster)
+{
+	return roster->nr_runnable;
 }
 
 static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *err)

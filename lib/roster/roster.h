@@ -71,9 +71,12 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
 void roster_add_command(struct roster *roster, pid_t pid);
 
 /*
- * Find births since the last call. The first call, before any root is added, only notes the time.
+ * Find births since the last call; false: there was none. The first call, before any root is added,
+ * only notes the time.
  */
-void roster_poll(struct roster *roster, uint64_t now_ns);
+bool roster_poll(struct roster *roster, uint64_t now_ns);
+/* Threads of the system that ran or were runnable then, or more; ours is one of them. */
+size_t roster_nr_runnable(const struct roster *roster);
 /*
  * A thread of the process was just observed: is it still in its program? This is read from time to
  * time, more often for young processes, and if `is_suspect`. After an exec, *thread no longer

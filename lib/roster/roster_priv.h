@@ -17,6 +17,7 @@ struct roster {
 	struct pid_table others; /* processes that were read and are not ours; values unused */
 	int loadavg_fd;
 	pid_t last_pid;		 /* the last born id at the last reading */
+	size_t nr_runnable;	 /* at the last reading */
 	bool is_sweep_due;	 /* there are new ids that were not read */
 	uint64_t sweep_again_ns; /* not before: sweeps take a small part of the time */
 };

@@ -15,7 +15,17 @@ static uint64_t achieved_frequency(const struct sampler *sampler)
 
 	if (sampler->session->counting)
 		counted_ns += clock_monotonic_ns() - counts->counting_since_ns;
-	return counted_ns ? (uint64_t)(1e12 * (double)counts->nr_ticks / (double)counted_ns) : 0;
+	return counted_ns
+		       ? (uint64_t)(1e12 * (double)sampler->spending.nr_ticks / (double)counted_ns)
+		       : 0;
+}
+
+static uint64_t cpu_ns_of(const struct visitor *visitor)
+{
+	uint64_t cpu_ns = atomic_load(&visitor->cpu_ns);
+	pid_t tid = atomic_load(&visitor->tid);
+
+	return cpu_ns || !tid ? cpu_ns : clock_cpu_ns_of_thread(tid);
 }
 
 uint64_t counters_cpu_ns(const struct sampler *sampler)
@@ -23,7 +33,7 @@ uint64_t counters_cpu_ns(const struct sampler *sampler)
 	uint64_t sum_ns = 0;
 
 	for (size_t i = 0; i < sampler->nr_visitors; i++)
-		sum_ns += atomic_load_explicit(&sampler->visitors[i]->cpu_ns, memory_order_relaxed);
+		sum_ns += cpu_ns_of(sampler->visitors[i]);
 	return sum_ns;
 }
 
@@ -31,7 +41,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 {
 	const struct sampling_counts *counts = &sampler->counts;
 	const struct message_counter rows[] = {
-		{"ticks", counts->nr_ticks},
+		{"ticks", sampler->spending.nr_ticks},
 		{"missed_ticks", sampler->schedule.nr_missed},
 		{"late_ticks", counts->nr_late_ticks},
 		{"lateness_ns_median", histogram_quantile(&counts->lateness_ns, 0.5)},

@@ -50,8 +50,10 @@ static uint64_t pause_after(const struct sampler *sampler, uint64_t age_ns, uint
 {
 	if (age_ns <= YOUNG_NS)
 		return age_ns / AGE_PER_PAUSE + reading_ns * PAUSE_PER_READING;
+	/* Where the collector is late it is so for all: they take that part of the time together.
+	 */
 	return (sampler->options.no_cpu ? age_ns / AGE_PER_PAUSE : LATE_PAUSE_NS) +
-	       reading_ns * LATE_PAUSE_PER_READING;
+	       reading_ns * LATE_PAUSE_PER_READING * roster_nr_processes(sampler->roster);
 }
 
 void maps_publish_if_new(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -75,4 +77,5 @@ void maps_publish_if_new(struct sampler *sampler, struct sampled_process *proces
 		message_free(message);
 	else
 		collector_publish(sampler->collector, message);
+	sampler->spending.news_ns += clock_monotonic_ns() - began_ns;
 }

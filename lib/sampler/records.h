@@ -92,7 +92,11 @@ struct seen_sleep {
 /* What its visits have cost it. */
 struct visit_cost {
 	struct stop_budget budget;
-	uint64_t held_ns; /* since the last sample */
+	uint64_t held_ns;  /* since the last sample */
+	bool is_alone;	   /* no other of ours was found running on its CPU, */
+	bool was_asked;	   /* so that the lot was asked before it was looked at: */
+	bool is_drawn;	   /* shall it be visited in this tick? */
+	uint8_t nr_unseen; /* ticks in a row in which it was not looked at, this one the last */
 };
 
 /* How often it was stopped in system calls. */

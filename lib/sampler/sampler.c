@@ -200,7 +200,7 @@ static void begin(struct sampler *sampler)
 	struct session *session = sampler->session;
 
 	session->begun_ns = clock_monotonic_ns();
-	session->window_start_ns = session->begun_ns;
+	spending_begin(&sampler->spending, session->begun_ns);
 	sampler->counts.counting_since_ns = session->begun_ns;
 	schedule_init(&sampler->schedule, session->begun_ns, sampler->governor.period_ns,
 		      session->begun_ns ^ ((uint64_t)getpid() << 32));

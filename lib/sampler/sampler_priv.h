@@ -15,6 +15,7 @@
 #include "overhead/governor.h"
 #include "overhead/placement.h"
 #include "overhead/schedule.h"
+#include "overhead/spending.h"
 #include "proc/idle.h"
 #include "proc/range.h"
 #include "roster/roster.h"
@@ -36,21 +37,23 @@ struct visitor {
 	timer_t alarm;		 /* which wakes it then, */
 	bool has_alarm;		 /* if there is one */
 	int schedstat_fd;	 /* its own */
-	bool spins;		 /* for the stop */
+	uint64_t spin_ns;	 /* for so long it awaits the stop spinning */
 	bool is_idle;
+	bool may_have_to_wait;	 /* other threads may be before it on the CPU of the one visited */
 	int priority;		 /* real-time; 0: normal */
-	_Atomic uint64_t cpu_ns; /* that it has used */
+	_Atomic pid_t tid;	 /* 0: it has not begun */
+	_Atomic uint64_t cpu_ns; /* that it has used, at its end; 0: it goes on */
 };
 
 #define VISITORS_MAX 8
 
 /* Counts that only the leader, or a holder of the lock, changes. */
 struct sampling_counts {
-	uint64_t nr_ticks, nr_late_ticks, nr_unfinished;
+	uint64_t nr_late_ticks, nr_unfinished;
 	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_refused, nr_fixed_up,
 		nr_signals;
 	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
-	uint64_t nr_dropped_stacks, cost_ns, visits_cpu_ns, counted_ns, counting_since_ns;
+	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;
 };
@@ -58,6 +61,7 @@ struct sampling_counts {
 /* A tick in progress. */
 struct tick {
 	uint64_t now_ns;
+	bool is_last;			 /* before counting ends: nothing is put off or left out */
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
 	struct sampled_thread **by_cpu;	       /* which of them to visit, of each CPU; owned */
@@ -84,6 +88,7 @@ struct sampler {
 	struct due_queue processes; /* whose clock is to be read */
 	struct schedule schedule;
 	struct governor governor;
+	struct spending spending;
 	struct stop_overhead overhead;
 	struct placement placement;
 	struct idle_meter idle;
@@ -98,8 +103,6 @@ struct session {
 	uint64_t start_ns; /* time 0 of the profile */
 	uint64_t begun_ns; /* all processes were found: what the user's times count from */
 	uint64_t ended_ns;
-	uint64_t window_start_ns;	      /* the governor's, */
-	uint64_t window_cpu_ns, window_ticks; /* and what ticks had used and were then */
 	uint64_t idle_again_ns, counters_again_ns;
 	struct heap_session heap;
 	bool counting, was_cut; /* was_cut: not counted from its beginning to its end */

@@ -66,7 +66,11 @@ static bool waits_for_cpu(struct sampled_thread *thread)
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct seen_sleep *sleep = &thread->sleep;
+	uint64_t pause_ns = (now_ns - sleep->from_ns) / SLEEP_PART;
 
+	/* Who has what it waits for may change meanwhile. */
+	if (!sleep->wait.owner_at)
+		pause_ns = governor_look_pause_ns(&sampler->governor, pause_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
 		put_active(sampler, thread);
 		return;
@@ -79,8 +83,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		publish_sleep(sampler, thread);
 	if (now_ns - sleep->from_ns > NS_PER_SEC)
 		tracee_close_files(&thread->roster->tracee);
-	due_put(sampler, thread, false,
-		now_ns + 1 + min_u64((now_ns - sleep->from_ns) / SLEEP_PART, LONGEST_DUE_NS));
+	due_put(sampler, thread, false, now_ns + 1 + min_u64(pause_ns, LONGEST_DUE_NS));
 }
 
 /* A visit has woken it, which counts, and it went back to the very same sleep. */
@@ -90,6 +93,7 @@ static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 	struct proc_syscall syscall;
 
 	if (!sleep->is_visited || pcount != sleep->pcount + 1 ||
+	    tracee_is_queued(&thread->roster->tracee) ||
 	    !tracee_syscall(&thread->roster->tracee, &syscall) ||
 	    syscall.kind == PROC_SYSCALL_RUNNING || syscall.sp != sleep->sp)
 		return false;
@@ -292,6 +296,35 @@ static bool lacks_registers(const struct sampled_thread *thread)
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
+/* That it has fallen asleep is to be seen soon. */
+#define MOST_UNSEEN 2
+
+/*
+ * One that ran alone on its CPU is not even looked at where it is not its turn: that takes as long
+ * as all the rest of a tick.
+ */
+static bool leave_out(struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct visit_cost *cost = &thread->cost;
+	struct tick *tick = &sampler->tick;
+
+	cost->was_asked = thread->was_running && cost->is_alone && !tick->is_last;
+	cost->is_drawn = cost->was_asked && governor_draws(&sampler->governor, &cost->budget);
+	if (!cost->was_asked || cost->is_drawn || cost->nr_unseen == MOST_UNSEEN ||
+	    tick->by_cpu[thread->cpu]) {
+		cost->nr_unseen = 0;
+		return false;
+	}
+	cost->nr_unseen++;
+	tick->by_cpu[thread->cpu] = thread;
+	sampler->counts.nr_left_out++;
+	thread->process->unseen_ns = tick->now_ns;
+	placement_saw(&sampler->placement, thread->cpu, true,
+		      thread->habits.makes_calls || thread->habits.nr_guarded);
+	put_active(sampler, thread);
+	return true;
+}
+
 /* It had a CPU for so much of the time since it was last read: else it slept, or waited for one. */
 #define RUNS_MUCH_PART 4
 
@@ -311,7 +344,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name_again_ns));
 		return;
 	}
-	if (!book_read_clocks(sampler, thread, &clocks))
+	if (leave_out(sampler, thread) || !book_read_clocks(sampler, thread, &clocks))
 		return;
 	if (are_of_another(thread, &clocks, now_ns) &&
 	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
@@ -328,23 +361,32 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 		observe(visitor, thread, &clocks);
 }
 
-/* Those that are due, first of all those that ran; the rest have their turn in the next tick. */
-static void sample_due(struct visitor *visitor, uint64_t until_ns)
+static void sample_queue(struct visitor *visitor, struct due_queue *queue, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
 
-	for (unsigned int nr = 1; sampler->leader == visitor; nr++) {
-		struct sampled_thread *thread =
-			due_queue_take(&sampler->active, sampler->tick.now_ns);
+	struct sampled_thread *thread;
 
-		if (!thread)
-			thread = due_queue_take(&sampler->threads, sampler->tick.now_ns);
-		if (!thread)
-			return;
-		sample_thread(visitor, thread);
-		if (nr % 8 == 0 && clock_monotonic_ns() > until_ns)
-			return;
-	}
+	do {
+		thread = due_queue_take(queue, sampler->tick.now_ns);
+		if (thread)
+			sample_thread(visitor, thread);
+	} while (thread && sampler->leader == visitor && clock_monotonic_ns() < until_ns);
+}
+
+/* First of all those that ran; the rest have their turn in the next tick. */
+static void sample_due(struct visitor *visitor, uint64_t until_ns)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct spending *spending = &sampler->spending;
+	struct look_begun begun;
+
+	sample_queue(visitor, &sampler->active, until_ns);
+	if (sampler->leader != visitor)
+		return;
+	begun = spending_begin_look(spending);
+	sample_queue(visitor, &sampler->threads, until_ns);
+	spending_add_look(spending, &begun);
 }
 
 /*
@@ -361,16 +403,19 @@ static bool is_better(const struct sampled_thread *thread, const struct sampled_
 
 static void choose_of_cpus(struct tick *tick)
 {
-	for (size_t i = 0; i < tick->nr_cpus; i++) {
-		tick->former_by_cpu[i] = tick->by_cpu[i];
-		tick->by_cpu[i] = NULL;
-	}
 	for (size_t i = 0; i < tick->nr_running; i++) {
-		struct sampled_thread *thread = tick->running[i];
+		struct sampled_thread *thread = tick->running[i], *other;
 		size_t cpu = (size_t)thread->cpu;
 
-		if (thread->cpu >= 0 && cpu < tick->nr_cpus &&
-		    is_better(thread, tick->by_cpu[cpu], tick->former_by_cpu[cpu]))
+		if (thread->cpu < 0 || cpu >= tick->nr_cpus)
+			continue;
+		other = tick->by_cpu[cpu];
+		thread->cost.is_alone = !other;
+		if (other)
+			other->cost.is_alone = false;
+		/* One that was left out may run there: that is to be asked of both. */
+		if (!(other && other->cost.nr_unseen) &&
+		    is_better(thread, other, tick->former_by_cpu[cpu]))
 			tick->by_cpu[cpu] = thread;
 	}
 }
@@ -380,8 +425,14 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;
 
+	struct governor *governor = &sampler->governor;
+	struct visit_cost *cost = &thread->cost;
+
+	if (cost->nr_unseen)
+		return; /* it was counted */
 	if (pool_can_relieve(sampler) &&
-	    governor_allows(&sampler->governor, &thread->cost.budget, thread->clocks.cpu_ns)) {
+	    governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
+	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
 		visit_thread(visitor, thread, false);
 	} else {
 		sampler->counts.nr_left_out++;
@@ -418,7 +469,7 @@ static void visit_running(struct visitor *visitor)
 static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
 {
 	uint64_t now_ns = sampler->tick.now_ns;
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_monotonic_ns(), took_ns;
 	struct roster_thread *roster = process->roster->threads, *next;
 	struct proc_schedstat clocks;
 
@@ -433,7 +484,10 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 		    clocks.pcount != thread->sleep.pcount)
 			due_at_once(sampler, thread, now_ns);
 	}
-	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
+	took_ns = clock_monotonic_ns() - began_ns;
+	sampler->spending.looks_ns += took_ns;
+	process->cpu.sweep_again_ns =
+		now_ns + governor_look_pause_ns(&sampler->governor, SWEEP_PART * took_ns);
 }
 
 static bool hides_time(const struct sampler *sampler, struct sampled_process *process)
@@ -496,39 +550,15 @@ static void check_processes(struct sampler *sampler)
 		check_process(sampler, process);
 }
 
-#define GOVERNOR_WINDOW_NS  (250 * NS_PER_MS)
-#define GOVERNOR_WINDOW_MIN (16 * NS_PER_MS)
-
-/* A recording begins at the full rate: what that costs is to be known soon. */
-static uint64_t governor_window_ns(const struct sampler *sampler, uint64_t now_ns)
-{
-	uint64_t so_far_ns = (now_ns - sampler->session->begun_ns) / 2;
-
-	return min_u64(GOVERNOR_WINDOW_NS, max_u64(GOVERNOR_WINDOW_MIN, so_far_ns));
-}
-
-/* Where CPUs are idle, what ticks use is taken from no thread. */
-static unsigned int lost_percent(const struct idle_meter *idle)
-{
-	return idle->some_idle || idle->idle_percent >= 100 ? 0 : 100 - idle->idle_percent;
-}
-
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
-	struct session *session = sampler->session;
-	uint64_t cpu_ns, nr_ticks;
-	struct governor_load load = {.nr_cpus = (unsigned int)session->nr_cpus,
-				     .lost_percent = lost_percent(&sampler->idle)};
+	struct governor_load load = {.nr_cpus = (unsigned int)sampler->session->nr_cpus,
+				     .lost_percent = idle_meter_lost_percent(&sampler->idle)};
 
-	if (now_ns - session->window_start_ns < governor_window_ns(sampler, now_ns))
+	if (!spending_is_due(&sampler->spending, now_ns))
 		return;
-	cpu_ns = counters_cpu_ns(sampler);
-	cpu_ns -= min_u64(cpu_ns, sampler->counts.visits_cpu_ns);
-	nr_ticks = sampler->counts.nr_ticks - session->window_ticks;
-	load.tick_ns = (cpu_ns - min_u64(cpu_ns, session->window_cpu_ns)) / max_u64(nr_ticks, 1);
-	session->window_cpu_ns = cpu_ns;
-	session->window_ticks = sampler->counts.nr_ticks;
-	session->window_start_ns = now_ns;
+	sampler->spending.cpu_ns = counters_cpu_ns(sampler);
+	spending_load(&sampler->spending, now_ns, &load);
 	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
 }
 
@@ -542,7 +572,7 @@ static void rise_above(struct visitor *visitor, int priority)
 	int highest = sched_get_priority_max(SCHED_FIFO);
 	struct sched_param param = {.sched_priority = priority < highest ? priority + 1 : highest};
 
-	if (!visitor->priority || param.sched_priority <= visitor->priority)
+	if (param.sched_priority <= visitor->priority)
 		return;
 	visitor->priority = param.sched_priority;
 	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
@@ -553,16 +583,22 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	struct tick *tick = &sampler->tick;
 	uint64_t late_ns = now_ns - min_u64(now_ns, sampler->schedule.next_ns);
 
-	sampler->counts.nr_ticks++;
+	sampler->spending.nr_ticks++;
 	histogram_add(&sampler->counts.lateness_ns, late_ns);
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
 	/* At once: where this one is held up in a visit, another visitor takes the next in time. */
 	schedule_advance(&sampler->schedule, now_ns);
 	tick->now_ns = now_ns;
+	tick->is_last = false;
 	tick->nr_running = 0;
+	for (size_t i = 0; i < tick->nr_cpus; i++) {
+		tick->former_by_cpu[i] = tick->by_cpu[i];
+		tick->by_cpu[i] = NULL;
+	}
 	placement_begin_tick(&sampler->placement);
-	roster_poll(sampler->roster, now_ns);
+	if (roster_poll(sampler->roster, now_ns))
+		sampler->spending.news_ns += clock_monotonic_ns() - now_ns;
 }
 
 static void move(struct sampler *sampler, const struct visitor *visitor)
@@ -592,7 +628,8 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 		return;
 	}
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
-	rise_above(visitor, sampler->session->top_priority);
+	if (visitor->priority && sampler->session->top_priority >= visitor->priority)
+		rise_above(visitor, sampler->session->top_priority);
 	visit_running(visitor);
 	if (sampler->leader != visitor)
 		return;
@@ -609,6 +646,7 @@ void tick_last(struct visitor *visitor)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	begin_tick(sampler, now_ns);
+	sampler->tick.is_last = true;
 	if (sampler->options.no_cpu)
 		return;
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {

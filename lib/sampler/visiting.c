@@ -16,6 +16,8 @@
 
 /* So long a stop is awaited spinning, from an idle CPU. */
 #define SPIN_NS (200 * NS_PER_US)
+/* Where the CPU could be used by others: for so many times what a stop takes that comes at once. */
+#define SPIN_STOPS 2
 
 size_t visit_stack_limit(struct sampled_thread *thread)
 {
@@ -27,14 +29,14 @@ size_t visit_stack_limit(struct sampled_thread *thread)
 	return atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed);
 }
 
-static enum visit_outcome await_spinning(struct visit *visit)
+static enum visit_outcome await_spinning(struct visit *visit, uint64_t spin_ns)
 {
 	enum visit_outcome outcome;
 
 	do {
 		outcome = visit_wait(visit, false);
 	} while (outcome == VISIT_PENDING &&
-		 clock_monotonic_ns() - visit->interrupted_ns < SPIN_NS);
+		 clock_monotonic_ns() - visit->interrupted_ns < spin_ns);
 	return outcome;
 }
 
@@ -45,9 +47,10 @@ static enum visit_outcome await_spinning(struct visit *visit)
 static enum visit_outcome await_asleep(struct visitor *visitor)
 {
 	enum visit_outcome outcome;
-	bool leads = true;
+	bool leads = true, has_alarm = visitor->may_have_to_wait;
 
-	pool_set_alarm(visitor, visitor->leads_until_ns);
+	if (has_alarm)
+		pool_set_alarm(visitor, visitor->leads_until_ns);
 	while ((outcome = visit_wait(&visitor->visit, true)) == VISIT_PENDING) {
 		if (atomic_load(&visitor->sampler->session->is_over))
 			break;
@@ -58,42 +61,46 @@ static enum visit_outcome await_asleep(struct visitor *visitor)
 		}
 		visit_ask_again(&visitor->visit);
 	}
-	if (leads)
+	if (has_alarm && leads)
 		pool_set_alarm(visitor, 0);
 	return outcome;
 }
 
 /* Without the lock. PENDING: the recording has ended, and the end of this thread will detach. */
-static enum visit_outcome await_stop(struct visitor *visitor, bool spins)
+static enum visit_outcome await_stop(struct visitor *visitor)
 {
-	enum visit_outcome outcome = spins ? await_spinning(&visitor->visit) : VISIT_PENDING;
+	enum visit_outcome outcome = visitor->spin_ns
+					     ? await_spinning(&visitor->visit, visitor->spin_ns)
+					     : VISIT_PENDING;
 
 	return outcome == VISIT_PENDING ? await_asleep(visitor) : outcome;
 }
 
-/* How long this thread of ours has waited for a CPU. */
+/* How long this thread of ours has waited for a CPU, unless it gets one at once. */
 static uint64_t own_wait_ns(const struct visitor *visitor)
 {
 	struct proc_schedstat clocks;
 
+	if (visitor->spin_ns || visitor->priority)
+		return 0;
 	return proc_read_schedstat(visitor->schedstat_fd, &clocks) ? clocks.runq_ns : 0;
 }
 
 static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, size_t stack_bytes)
 {
 	struct visit *visit = &visitor->visit;
-	uint64_t waited_ns = visitor->spins ? 0 : own_wait_ns(visitor);
+	uint64_t waited_ns = own_wait_ns(visitor);
 	enum visit_outcome outcome = visit_begin(visit, tracee->tgid, tracee->tid);
 
 	if (outcome == VISIT_PENDING)
-		outcome = await_stop(visitor, visitor->spins);
+		outcome = await_stop(visitor);
 	if (outcome != VISIT_STOPPED)
 		return outcome;
 	if (!visit_capture(visit, tracee, stack_bytes, visitor->snapshot))
 		outcome = VISIT_GONE;
 	visit_end(visit);
 	visitor->detached_ns = clock_monotonic_ns();
-	visitor->waited_ns = visitor->spins ? 0 : own_wait_ns(visitor) - waited_ns;
+	visitor->waited_ns = own_wait_ns(visitor) - waited_ns;
 	return outcome;
 }
 
@@ -179,7 +186,7 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread,
 		       const struct visitor *visitor)
 {
 	uint64_t hold_ns = hold_ns_of(visitor);
-	uint64_t cost_ns = hold_ns + overhead_ns_of(sampler, visitor->spins, hold_ns);
+	uint64_t cost_ns = hold_ns + overhead_ns_of(sampler, visitor->spin_ns != 0, hold_ns);
 
 	histogram_add(&sampler->counts.hold_ns, hold_ns);
 	sampler->counts.cost_ns += cost_ns;
@@ -271,7 +278,7 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 	switch (outcome) {
 	case VISIT_STOPPED:
 		sampler->counts.nr_stops++;
-		sampler->counts.nr_spun += visitor->spins;
+		sampler->counts.nr_spun += visitor->spin_ns != 0;
 		sampler->counts.nr_fixed_up += visitor->visit.was_fixed_up;
 		sampler->counts.nr_signals += visitor->visit.signal != 0;
 		thread->process->is_refused = false;
@@ -300,26 +307,53 @@ static void note_reaped(struct sampler *sampler, const struct visit *visit)
 	sampler->result.command_status = visit->status;
 }
 
+/* One on its own CPU cannot stop before we give that to it. */
+static uint64_t spin_ns_for(const struct visitor *visitor, const struct sampled_thread *thread)
+{
+	const struct sampler *sampler = visitor->sampler;
+
+	if (thread->cpu == sched_getcpu())
+		return 0;
+	if (sampler->idle.some_idle)
+		return SPIN_NS;
+	return visitor->priority ? SPIN_STOPS * sampler->overhead.away_ns : 0;
+}
+
+/* Other threads could be given the CPU before it. */
+static bool may_have_to_wait(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	const struct tick *tick = &sampler->tick;
+	size_t nr_beside = 0;
+
+	for (size_t i = 0; i < tick->nr_running; i++)
+		nr_beside += tick->running[i] != thread && tick->running[i]->cpu == thread->cpu;
+	return nr_beside || roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
+}
+
+/* So rarely it is asked what a visit takes of our own time. */
+#define VISITS_PER_METERED 16
+
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
 	struct tracee *tracee = &thread->roster->tracee;
 	size_t stack_bytes = visit_stack_limit(thread);
 	enum visit_outcome outcome;
-	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns(),
-		 begun_cpu_ns = cpu_ns;
+	bool is_metered = sampler->counts.nr_begun++ % VISITS_PER_METERED == 0;
+	uint64_t cpu_ns = is_metered ? clock_thread_cpu_ns() : 0;
 
-	sampler->counts.nr_begun++;
-	visitor->spins = sampler->idle.some_idle && thread->cpu != sched_getcpu();
+	visitor->spin_ns = spin_ns_for(visitor, thread);
+	visitor->may_have_to_wait = may_have_to_wait(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
 	thread->visitor = visitor;
-	atomic_store(&visitor->busy_since_ns, now_ns);
+	atomic_store(&visitor->busy_since_ns, clock_monotonic_ns());
 	pthread_mutex_unlock(&sampler->lock);
 	outcome = trace(visitor, tracee, stack_bytes);
-	cpu_ns = clock_thread_cpu_ns();
-	atomic_store_explicit(&visitor->cpu_ns, cpu_ns, memory_order_relaxed);
+	if (is_metered)
+		cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	pthread_mutex_lock(&sampler->lock);
-	sampler->counts.visits_cpu_ns += cpu_ns - begun_cpu_ns;
+	sampler->spending.away_ns += clock_monotonic_ns() - atomic_load(&visitor->busy_since_ns);
+	sampler->spending.visits_cpu_ns += VISITS_PER_METERED * cpu_ns;
 	atomic_store(&visitor->busy_since_ns, 0);
 	thread->visitor = NULL;
 	note_reaped(sampler, &visitor->visit);

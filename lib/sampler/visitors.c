@@ -151,7 +151,7 @@ static void begin_counting(struct sampler *sampler, uint64_t now_ns)
 	session->counting = true;
 	session->was_cut = true;
 	sampler->counts.counting_since_ns = now_ns;
-	session->window_start_ns = now_ns;
+	spending_skip(&sampler->spending, now_ns);
 	probing_set_counting(sampler);
 	book_begin_counting(sampler, now_ns);
 	schedule_skip(&sampler->schedule, now_ns);
@@ -273,8 +273,6 @@ static void lead(struct visitor *visitor)
 		}
 		if (sampler->leader != visitor)
 			return;
-		atomic_store_explicit(&visitor->cpu_ns, clock_thread_cpu_ns(),
-				      memory_order_relaxed);
 		sleep_until(sampler, next_ns(sampler, clock_monotonic_ns()));
 	}
 }
@@ -326,6 +324,7 @@ static void *visitor_main(void *argument)
 	bool is_realtime = become_realtime();
 
 	visitor->priority = is_realtime;
+	atomic_store(&visitor->tid, gettid());
 	visitor->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (!is_realtime)
 		ask_for_short_slices();

@@ -63,7 +63,7 @@ static const struct counter_words known[] = {
 	{"stops", COUNTER_PERTURBATION, "ptrace-stops of threads", "ptrace-stop of a thread"},
 	{"interrupts", COUNTER_PERTURBATION, "interrupts sent, to take a stack",
 	 "interrupt sent, to take a stack"},
-	{"spun_stops", COUNTER_PERTURBATION, "of these, spun for, from an idle CPU", NULL},
+	{"spun_stops", COUNTER_PERTURBATION, "of these, spun for, from another CPU", NULL},
 	{"waiting_looks", COUNTER_PERTURBATION, "threads interrupted while waiting for a CPU",
 	 "thread interrupted while waiting for a CPU"},
 	{"hold_ns_median", COUNTER_PERTURBATION, "length of a stop, median", NULL},

@@ -11,6 +11,7 @@
 #include "overhead/schedule.h"
 
 #define PERIOD_NS UINT64_C(2000000)
+#define WINDOW_NS UINT64_C(250000000)
 
 #define LEAST_GAP_NS (PERIOD_NS / 8)
 #define MOST_GAP_NS  (6 * PERIOD_NS)
@@ -151,6 +152,11 @@ static void test_schedule__time_that_was_skipped_has_no_missed_ticks(void **stat
 			after_ns + PERIOD_NS + MOST_GAP_NS);
 }
 
+static bool allows(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+{
+	return governor_affords(governor, budget, cpu_ns) && governor_draws(governor, budget);
+}
+
 /* One thread is found running in each tick, and what it loses is measured: in parts per million. */
 static double lost_ppm(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns,
 		       size_t nr_ticks)
@@ -159,7 +165,8 @@ static double lost_ppm(struct governor *governor, struct stop_budget *budget, ui
 
 	for (size_t i = 0; i < nr_ticks; i++) {
 		cpu_ns += governor->period_ns;
-		if (!governor_allows(governor, budget, cpu_ns))
+		if (!governor_affords(governor, budget, cpu_ns) ||
+		    !governor_draws(governor, budget))
 			continue;
 		governor_charge(governor, budget, cost_ns);
 		lost_ns += cost_ns;
@@ -201,7 +208,7 @@ static void test_governor__one_long_stop_is_paid_for(void **state)
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	lost_ppm(&governor, &budget, PERIOD_NS / 100, 100);
 	governor_charge(&governor, &budget, 20 * PERIOD_NS);
-	assert_false(governor_allows(&governor, &budget, budget.cpu_ns));
+	assert_false(allows(&governor, &budget, budget.cpu_ns));
 	assert_true((uint64_t)lost_ppm(&governor, &budget, PERIOD_NS / 100, 800) == 0);
 	/* It tells little of others. */
 	assert_true(governor.mean_cost_ns < PERIOD_NS / 50);
@@ -216,10 +223,10 @@ static void test_governor__credit_ends_with_a_second(void **state)
 	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	governor_charge(&governor, &budget, PERIOD_NS / 100);
-	governor_allows(&governor, &budget, UINT64_C(3600) * 1000000000);
+	allows(&governor, &budget, UINT64_C(3600) * 1000000000);
 	assert_int_equal(budget.balance_ns, 20000000);
 	/* The clock of another thread that has taken its place by an exec. */
-	governor_allows(&governor, &budget, 1000);
+	allows(&governor, &budget, 1000);
 	assert_int_equal(budget.balance_ns, 20000000);
 }
 
@@ -235,7 +242,7 @@ static void test_governor__which_stops_are_left_out_is_drawn_by_lot(void **state
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	for (size_t i = 0; i < 20000; i++) {
 		cpu_ns += PERIOD_NS;
-		if (!governor_allows(&governor, &budget, cpu_ns))
+		if (!allows(&governor, &budget, cpu_ns))
 			continue;
 		governor_charge(&governor, &budget, PERIOD_NS / 25);
 		nr[i % 2]++;
@@ -244,9 +251,12 @@ static void test_governor__which_stops_are_left_out_is_drawn_by_lot(void **state
 	assert_in_range(100 * nr[0] / (nr[0] + nr[1]), 48, 52);
 }
 
-static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
+static void test_governor__ticks_take_three_eighths_of_what_is_allowed(void **state)
 {
-	struct governor_load load = {.tick_ns = PERIOD_NS / 100, .nr_cpus = 2, .lost_percent = 100};
+	struct governor_load load = {.window_ns = WINDOW_NS,
+				     .tick_ns = PERIOD_NS / 100,
+				     .nr_cpus = 2,
+				     .lost_percent = 100};
 	struct governor governor;
 
 	(void)state;
@@ -254,8 +264,8 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 	assert_true(governor.stop_share > 0.74 && governor.stop_share < 0.76);
 	load.tick_ns *= 3;
-	assert_int_equal(governor_update(&governor, &load), 3 * PERIOD_NS / 2);
-	assert_true(governor.stop_share > 0.49 && governor.stop_share < 0.51);
+	assert_int_equal(governor_update(&governor, &load), 2 * PERIOD_NS);
+	assert_true(governor.stop_share > 0.62 && governor.stop_share < 0.63);
 	/* Where a CPU is idle they take nothing from the target. */
 	load.lost_percent = 0;
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
@@ -264,9 +274,35 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 }
 
+static void test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed(void **state)
+{
+	/* 2 % of two CPUs for 250 ms are 10 ms; each look takes 50 us, and 100 are due. */
+	const uint64_t eighth_ns = 1250000, look_ns = 50000;
+	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	for (int i = 0; i < 20; i++) {
+		load.looks_ns = (uint64_t)(100 * governor.look_share * (double)look_ns);
+		governor_update(&governor, &load);
+	}
+	assert_in_range(load.looks_ns, eighth_ns * 9 / 10, eighth_ns * 11 / 10);
+	assert_true(governor.stop_share > 0.87 && governor.stop_share < 0.89);
+	assert_in_range(governor_look_pause_ns(&governor, 1000), 3600, 4400);
+	/* Where a CPU is idle none is left out, after some windows. */
+	load.lost_percent = 0;
+	for (int i = 0; i < 4; i++)
+		governor_update(&governor, &load);
+	assert_int_equal(governor_look_pause_ns(&governor, 1000), 1000);
+}
+
 static void test_governor__the_period_changes_in_steps(void **state)
 {
-	struct governor_load load = {.tick_ns = UINT64_MAX / 2, .nr_cpus = 1, .lost_percent = 100};
+	struct governor_load load = {.window_ns = WINDOW_NS,
+				     .tick_ns = UINT64_MAX / 2,
+				     .nr_cpus = 1,
+				     .lost_percent = 100};
 	struct governor governor;
 
 	(void)state;
@@ -282,7 +318,10 @@ static void test_governor__the_period_changes_in_steps(void **state)
 
 static void test_governor__zero_switches_it_off(void **state)
 {
-	struct governor_load load = {.tick_ns = UINT64_MAX / 2, .nr_cpus = 1, .lost_percent = 100};
+	struct governor_load load = {.window_ns = WINDOW_NS,
+				     .tick_ns = UINT64_MAX / 2,
+				     .nr_cpus = 1,
+				     .lost_percent = 100};
 	struct stop_budget budget = {0};
 	struct governor governor;
 
@@ -290,7 +329,7 @@ static void test_governor__zero_switches_it_off(void **state)
 	governor_init(&governor, PERIOD_NS, 0, 7);
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 	governor_charge(&governor, &budget, 1000 * PERIOD_NS);
-	assert_true(governor_allows(&governor, &budget, 1));
+	assert_true(allows(&governor, &budget, 1));
 }
 
 static void test_histogram__quantiles_are_within_a_step(void **state)
@@ -324,7 +363,9 @@ int main(void)
 		cmocka_unit_test(test_governor__one_long_stop_is_paid_for),
 		cmocka_unit_test(test_governor__credit_ends_with_a_second),
 		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
-		cmocka_unit_test(test_governor__ticks_take_half_of_what_is_allowed),
+		cmocka_unit_test(test_governor__ticks_take_three_eighths_of_what_is_allowed),
+		cmocka_unit_test(
+			test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed),
 		cmocka_unit_test(test_governor__the_period_changes_in_steps),
 		cmocka_unit_test(test_governor__zero_switches_it_off),
 		cmocka_unit_test(test_histogram__quantiles_are_within_a_step),

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "overhead/governor.h"
+#include "overhead/spending.h"
+
+/* What would be used with fewer ticks, too, is none of a tick's. */
+static void test_spending__a_tick_is_what_one_fewer_would_save(void **state)
+{
+	struct spending spending = {.cpu_ns = 0};
+	struct governor_load load = {0};
+
+	(void)state;
+	spending_begin(&spending, NS_PER_SEC);
+	assert_false(spending_is_due(&spending, NS_PER_SEC + NS_PER_MS));
+	assert_true(spending_is_due(&spending, NS_PER_SEC + 16 * NS_PER_MS));
+	spending.nr_ticks = 100;
+	spending.cpu_ns = 12 * NS_PER_MS;
+	spending.visits_cpu_ns = 3 * NS_PER_MS;
+	spending.looks_ns = 5 * NS_PER_MS;
+	spending.news_ns = 2 * NS_PER_MS;
+	spending_load(&spending, NS_PER_SEC + 100 * NS_PER_MS, &load);
+	assert_int_equal(load.window_ns, 100 * NS_PER_MS);
+	assert_int_equal(load.looks_ns, 5 * NS_PER_MS);
+	assert_int_equal(load.tick_ns, 20 * NS_PER_US);
+	/* The next window, which is as long as half of the time before it. */
+	assert_false(spending_is_due(&spending, NS_PER_SEC + 150 * NS_PER_MS));
+	assert_true(spending_is_due(&spending, NS_PER_SEC + 200 * NS_PER_MS));
+	spending.nr_ticks += 50;
+	spending.cpu_ns += 2 * NS_PER_MS;
+	spending.looks_ns += NS_PER_MS;
+	spending_load(&spending, NS_PER_SEC + 200 * NS_PER_MS, &load);
+	assert_int_equal(load.looks_ns, NS_PER_MS);
+	assert_int_equal(load.tick_ns, 20 * NS_PER_US);
+}
+
+/* Visits within it, that wait for their thread, and reading what is new are none of a look's. */
+static void test_spending__a_look_is_without_what_else_came_in_between(void **state)
+{
+	struct spending spending = {.cpu_ns = 0};
+	struct look_begun begun = spending_begin_look(&spending);
+
+	(void)state;
+	begun.began_ns -= 10 * NS_PER_MS;
+	spending.away_ns += 6 * NS_PER_MS;
+	spending.news_ns += 3 * NS_PER_MS;
+	spending_add_look(&spending, &begun);
+	assert_true(spending.looks_ns >= NS_PER_MS);
+	spending.looks_ns = 0;
+	spending.away_ns += NS_PER_SEC * 3600;
+	spending_add_look(&spending, &begun);
+	assert_int_equal(spending.looks_ns, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spending__a_tick_is_what_one_fewer_would_save),
+		cmocka_unit_test(test_spending__a_look_is_without_what_else_came_in_between),
+	};
+
+	return cmocka_run_group_tests_name("overhead/spending", tests, NULL, NULL);
+}
