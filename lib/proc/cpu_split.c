@@ -57,8 +57,12 @@ static uint64_t since(uint64_t now, uint64_t base)
 	return now > base ? now - base : 0;
 }
 
-void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now)
+void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now,
+			  uint64_t cpu_ns)
 {
+	struct proc_cpu_split part;
+	uint64_t cut_ns;
+
 	if (meter->rests)
 		return;
 	meter->rests = true;
@@ -66,8 +70,16 @@ void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_s
 		meter->lost = true;
 		return;
 	}
-	meter->sum.user_ns += since(now->user_ns, meter->base.user_ns);
-	meter->sum.system_ns += since(now->system_ns, meter->base.system_ns);
+	part.user_ns = since(now->user_ns, meter->base.user_ns);
+	part.system_ns = since(now->system_ns, meter->base.system_ns);
+	cut_ns = since(cpu_ns, part.user_ns + part.system_ns);
+	/* One that shows no tick tells nothing of its parts. */
+	if ((part.user_ns || part.system_ns) && proc_cpu_split_covers(&part, cpu_ns)) {
+		part.user_ns += cut_ns / 2;
+		part.system_ns += cut_ns - cut_ns / 2;
+	}
+	meter->sum.user_ns += part.user_ns;
+	meter->sum.system_ns += part.system_ns;
 }
 
 bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum)

@@ -42,8 +42,13 @@ struct cpu_split_meter {
 
 /* Count from here; NULL: it could not be read. */
 void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
-/* Stop counting here; no effect if it has stopped already. */
-void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now);
+/*
+ * Stop counting here; no effect if it has stopped already. Of cpu_ns, all CPU time used since it
+ * began, less than two ticks may be missing, as the kernel rounds both parts down: each is given
+ * half of them.
+ */
+void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now,
+			  uint64_t cpu_ns);
 /* The sum; false if it is unknown, or less than a tick. */
 bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum);
 

@@ -174,7 +174,9 @@ static void rest_split(struct sampled_thread *thread)
 		now = thread->split_seen;
 		is_known = proc_cpu_split_covers(&now, thread->clocks.cpu_ns);
 	}
-	cpu_split_meter_rest(&thread->split, is_known ? &now : NULL);
+	cpu_split_meter_rest(&thread->split, is_known ? &now : NULL,
+			     thread->clocks.cpu_ns -
+				     min_u64(thread->split_cpu_ns, thread->clocks.cpu_ns));
 }
 
 static void thread_born(void *context, struct roster_thread *roster, bool is_new)
@@ -253,6 +255,35 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	collector_publish(sampler->collector, message);
 }
 
+/* It may end before it is asked: each time that so much, but a tick at least, has been added. */
+#define SPLIT_PART 32
+
+void book_see_split(struct sampled_process *process)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t pause_ns = max_u64(cpu->latest_ns / SPLIT_PART, PROC_CPU_SPLIT_LEAST_NS);
+
+	if (cpu->latest_ns >= cpu->split_seen_ns + pause_ns &&
+	    proc_read_cpu_split(process->roster->pid, 0, &cpu->split_seen))
+		cpu->split_seen_ns = cpu->latest_ns;
+}
+
+static uint64_t sum_of(const struct proc_cpu_split *split)
+{
+	return split->user_ns + split->system_ns;
+}
+
+/* It was reaped: the most that was known of it, by its threads that ended or when last asked. */
+static bool last_split(const struct process_cpu *cpu, struct proc_cpu_split *split)
+{
+	*split = cpu->split.base;
+	split->user_ns += cpu->split_of_threads.user_ns;
+	split->system_ns += cpu->split_of_threads.system_ns;
+	if (sum_of(&cpu->split_seen) > sum_of(split))
+		*split = cpu->split_seen;
+	return sum_of(split) > sum_of(&cpu->split.base);
+}
+
 static void end_cpu(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
 	struct process_cpu *cpu = &process->cpu;
@@ -262,15 +293,10 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	if (cpu->counts) {
 		bool is_known = proc_read_cpu_split(process->roster->pid, 0, &now);
 
-		if (!is_known) {
-			now = (struct proc_cpu_split){.user_ns = cpu->split.base.user_ns +
-								 cpu->split_of_threads.user_ns,
-						      .system_ns = cpu->split.base.system_ns +
-								   cpu->split_of_threads.system_ns};
-			is_known = proc_cpu_split_covers(&cpu->split_of_threads,
-							 cpu->latest_ns - cpu->base_ns);
-		}
-		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL);
+		if (!is_known)
+			is_known = last_split(cpu, &now);
+		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL,
+				     cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
 	}
 	cpu->counts = false;
 }

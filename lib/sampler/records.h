@@ -33,6 +33,8 @@ struct process_cpu {
 	uint64_t sweep_again_ns; /* when its threads may be gone through again */
 	struct cpu_split_meter split;
 	struct proc_cpu_split split_of_threads; /* that have ended */
+	struct proc_cpu_split split_seen;	/* of the whole process, as last read, */
+	uint64_t split_seen_ns;			/* when its clock showed that; 0: not yet */
 	bool had_threads;			/* more than one at a time */
 	bool counts;				/* between base and rest */
 	bool is_continued;			/* by the same process after an exec */

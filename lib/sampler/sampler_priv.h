@@ -158,6 +158,7 @@ bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
 		      struct proc_schedstat *clocks);
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
 		      uint64_t now_ns);
+void book_see_split(struct sampled_process *process);
 bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void book_free_thread(struct sampled_thread *thread);
 

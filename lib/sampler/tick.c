@@ -532,6 +532,8 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	}
 	process->is_quiet = false;
 	process->read_ns = now_ns;
+	if (!is_gone)
+		book_see_split(process);
 	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
 	if (!is_gone && (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process)))
 		return;

@@ -65,3 +65,12 @@ class KernelTime(LiveCase):
         self.assertNotIn("system call unknown", text)
         text = profc("report", "-i", recording.path, "--by", "syscall").stdout
         self.assertRegex(text, r"(?m)^self .* cpu ms +system call +wait function$")
+
+    def test_processes_that_are_reaped_at_once(self):
+        """Each has two threads, and is gone when its end is met: most of its time is known all the same."""
+        loop = f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {build('work_rate')} 2 80 >&2; done"
+        recording = record(self.directory, ["sh", "-c", loop])
+        info = json.loads(recording.info("--json"))
+        cpu_ns = info["totals"]["cpu_ns"]
+        self.assertGreater((info["user_ns"] + info["system_ns"]) / cpu_ns, 0.9)
+        self.assertLess((info["user_ns"] + info["system_ns"]) / cpu_ns, 1.02)

@@ -19,12 +19,12 @@ static void test_cpu_split__counts_the_parts_that_count(void **state)
 	struct cpu_split_meter meter = {0};
 
 	(void)state;
-	cpu_split_meter_rest(&meter, &at_10);
-	cpu_split_meter_rest(&meter, &at_30); /* it rests already */
+	cpu_split_meter_rest(&meter, &at_10, 0);
+	cpu_split_meter_rest(&meter, &at_30, 0); /* it rests already */
 	assert_true(cpu_split_meter_sum(&meter, &sum));
 	assert_int_equal(sum.user_ns, 10);
 	cpu_split_meter_begin(&meter, &at_30);
-	cpu_split_meter_rest(&meter, &at_50);
+	cpu_split_meter_rest(&meter, &at_50, 0);
 	assert_true(cpu_split_meter_sum(&meter, &sum));
 	assert_int_equal(sum.user_ns, 10 + 1);
 	assert_int_equal(sum.system_ns, 1 + 20);
@@ -36,13 +36,33 @@ static void test_cpu_split__what_was_not_read_is_not_known(void **state)
 	struct cpu_split_meter at_end = {0}, at_begin = {0}, less_than_a_tick = {0};
 
 	(void)state;
-	cpu_split_meter_rest(&at_end, NULL);
+	cpu_split_meter_rest(&at_end, NULL, 0);
 	assert_false(cpu_split_meter_sum(&at_end, &sum));
 	cpu_split_meter_begin(&at_begin, NULL);
-	cpu_split_meter_rest(&at_begin, &now);
+	cpu_split_meter_rest(&at_begin, &now, 0);
 	assert_false(cpu_split_meter_sum(&at_begin, &sum));
-	cpu_split_meter_rest(&less_than_a_tick, &(struct proc_cpu_split){0});
+	cpu_split_meter_rest(&less_than_a_tick, &(struct proc_cpu_split){0}, 0);
 	assert_false(cpu_split_meter_sum(&less_than_a_tick, &sum));
+}
+
+static void test_cpu_split__what_is_cut_off_is_given_to_both(void **state)
+{
+	const uint64_t tick_ns = PROC_CPU_SPLIT_LEAST_NS;
+	struct proc_cpu_split now = {.user_ns = 5 * tick_ns, .system_ns = tick_ns}, sum = {0};
+	struct cpu_split_meter meter = {0}, early = {0}, brief = {0};
+
+	(void)state;
+	cpu_split_meter_rest(&meter, &now, 7 * tick_ns + 1);
+	assert_true(cpu_split_meter_sum(&meter, &sum));
+	assert_int_equal(sum.user_ns, 5 * tick_ns + tick_ns / 2);
+	assert_int_equal(sum.system_ns, tick_ns + tick_ns / 2 + 1);
+	/* More is missing than the kernel cuts off: that is not known. */
+	cpu_split_meter_rest(&early, &now, 9 * tick_ns);
+	assert_true(cpu_split_meter_sum(&early, &sum));
+	assert_int_equal(sum.user_ns, 5 * tick_ns);
+	assert_int_equal(sum.system_ns, tick_ns);
+	cpu_split_meter_rest(&brief, &(struct proc_cpu_split){0}, tick_ns / 2);
+	assert_false(cpu_split_meter_sum(&brief, &sum));
 }
 
 /* The kernel falls behind by a tick when it scales. */
@@ -54,7 +74,7 @@ static void test_cpu_split__never_runs_backwards(void **state)
 
 	(void)state;
 	cpu_split_meter_begin(&meter, &before);
-	cpu_split_meter_rest(&meter, &after);
+	cpu_split_meter_rest(&meter, &after, 0);
 	assert_true(cpu_split_meter_sum(&meter, &sum));
 	assert_int_equal(sum.user_ns, 30);
 	assert_int_equal(sum.system_ns, 0);
@@ -87,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cpu_split__counts_the_parts_that_count),
 		cmocka_unit_test(test_cpu_split__what_was_not_read_is_not_known),
+		cmocka_unit_test(test_cpu_split__what_is_cut_off_is_given_to_both),
 		cmocka_unit_test(test_cpu_split__never_runs_backwards),
 		cmocka_unit_test(test_cpu_split__of_ourselves_is_what_getrusage_says),
 	};
