@@ -10,7 +10,7 @@
 /* So many stops more than it can afford a thread may have: lots do not fall evenly. */
 #define STOPS_ON_CREDIT 4
 /* Of what is allowed, for ticks, and for looks at threads that sleep on. */
-#define TICKS_SHARE 0.375
+#define TICKS_SHARE 0.5
 #define LOOKS_SHARE 0.125
 /* With fewer looks one does not know any more for how long they slept. */
 #define LEAST_LOOK_SHARE 0.125

@@ -23,17 +23,65 @@ static uint64_t aside_ns(const struct spending *spending)
 	return spending->news_ns + spending->away_ns;
 }
 
-struct look_begun spending_begin_look(const struct spending *spending)
+struct spending_begun spending_begin_part(const struct spending *spending)
 {
-	return (struct look_begun){.began_ns = clock_monotonic_ns(),
-				   .aside_ns = aside_ns(spending)};
+	return (struct spending_begun){.at_ns = clock_monotonic_ns(),
+				       .aside_ns = aside_ns(spending),
+				       .looks_ns = spending->looks_ns};
 }
 
-void spending_add_look(struct spending *spending, const struct look_begun *begun)
+static uint64_t took_ns(const struct spending *spending, const struct spending_begun *begun)
 {
-	uint64_t took_ns = clock_monotonic_ns() - begun->began_ns;
+	uint64_t all_ns = clock_monotonic_ns() - begun->at_ns;
 
-	spending->looks_ns += took_ns - min_u64(took_ns, aside_ns(spending) - begun->aside_ns);
+	return all_ns - min_u64(all_ns, aside_ns(spending) - begun->aside_ns);
+}
+
+void spending_add_look(struct spending *spending, const struct spending_begun *begun)
+{
+	spending->looks_ns += took_ns(spending, begun);
+}
+
+/* One that takes long for once says little of the others. */
+#define MEAN_OF	      64
+#define LONG_FOR_ONCE 4
+/* Of what a tick takes in the mean, its own at least. */
+#define LEAST_OWN 0.125
+
+static void add(double *mean, double value)
+{
+	*mean += (value - *mean) / MEAN_OF;
+}
+
+void spending_add_tick(struct spending *spending, const struct spending_begun *begun)
+{
+	uint64_t all_ns = took_ns(spending, begun);
+	double tick_ns = (double)(all_ns - min_u64(all_ns, spending->looks_ns - begun->looks_ns));
+	double gap_ns = (double)(begun->at_ns - spending->last_ns);
+
+	if (!spending->last_ns)
+		gap_ns = 0;
+	spending->last_ns = begun->at_ns;
+	if (spending->took_ns <= 0)
+		spending->took_ns = tick_ns;
+	if (tick_ns > LONG_FOR_ONCE * spending->took_ns)
+		tick_ns = LONG_FOR_ONCE * spending->took_ns;
+	add(&spending->took_ns, tick_ns);
+	add(&spending->gap_ns, gap_ns);
+	add(&spending->gaps, gap_ns * gap_ns);
+	add(&spending->products, gap_ns * tick_ns);
+}
+
+uint64_t spending_tick_ns(const struct spending *spending)
+{
+	double variance = spending->gaps - spending->gap_ns * spending->gap_ns;
+	double covariance = spending->products - spending->gap_ns * spending->took_ns;
+	double own_ns = spending->took_ns;
+
+	if (variance > 0 && covariance > 0)
+		own_ns -= covariance / variance * spending->gap_ns;
+	return (uint64_t)(own_ns > LEAST_OWN * spending->took_ns ? own_ns
+								 : LEAST_OWN * spending->took_ns);
 }
 
 /* A recording begins at the full rate: what that costs is to be known soon. */
@@ -45,18 +93,12 @@ bool spending_is_due(const struct spending *spending, uint64_t now_ns)
 	       min_u64(WINDOW_NS, max_u64(WINDOW_MIN_NS, so_far_ns));
 }
 
-void spending_load(struct spending *spending, uint64_t now_ns, struct governor_load *load)
+void spending_load(struct spending *spending, uint64_t now_ns, uint64_t wake_up_ns,
+		   struct governor_load *load)
 {
-	uint64_t other_ns = spending->visits_cpu_ns + spending->looks_ns + spending->news_ns;
-	uint64_t rest_ns = spending->cpu_ns - min_u64(spending->cpu_ns, other_ns);
-	uint64_t nr_ticks = spending->nr_ticks - spending->window_ticks;
-
 	load->window_ns = now_ns - spending->window_ns;
 	load->looks_ns = spending->looks_ns - spending->window_looks_ns;
-	load->tick_ns =
-		(rest_ns - min_u64(rest_ns, spending->window_rest_ns)) / max_u64(nr_ticks, 1);
+	load->tick_ns = spending_tick_ns(spending) + wake_up_ns;
 	spending->window_ns = now_ns;
-	spending->window_rest_ns = rest_ns;
 	spending->window_looks_ns = spending->looks_ns;
-	spending->window_ticks = spending->nr_ticks;
 }

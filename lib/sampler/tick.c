@@ -379,12 +379,12 @@ static void sample_due(struct visitor *visitor, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
 	struct spending *spending = &sampler->spending;
-	struct look_begun begun;
+	struct spending_begun begun;
 
 	sample_queue(visitor, &sampler->active, until_ns);
 	if (sampler->leader != visitor)
 		return;
-	begun = spending_begin_look(spending);
+	begun = spending_begin_part(spending);
 	sample_queue(visitor, &sampler->threads, until_ns);
 	spending_add_look(spending, &begun);
 }
@@ -556,11 +556,14 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	struct governor_load load = {.nr_cpus = (unsigned int)sampler->session->nr_cpus,
 				     .lost_percent = idle_meter_lost_percent(&sampler->idle)};
+	const struct stop_overhead *overhead = &sampler->overhead;
+	uint64_t wake_up_ns;
 
 	if (!spending_is_due(&sampler->spending, now_ns))
 		return;
-	sampler->spending.cpu_ns = counters_cpu_ns(sampler);
-	spending_load(&sampler->spending, now_ns, &load);
+	/* On its own CPU a stop also takes a thread that we are woken there. */
+	wake_up_ns = overhead->beside_ns - min_u64(overhead->away_ns, overhead->beside_ns);
+	spending_load(&sampler->spending, now_ns, wake_up_ns, &load);
 	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
 }
 
@@ -620,6 +623,7 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 void tick_run(struct visitor *visitor, uint64_t now_ns)
 {
 	struct sampler *sampler = visitor->sampler;
+	struct spending_begun begun = spending_begin_part(&sampler->spending);
 
 	begin_tick(sampler, now_ns);
 	heap_drain(sampler, NULL, false);
@@ -640,6 +644,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	counters_publish(sampler, now_ns);
 	schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
 	move(sampler, visitor);
+	spending_add_tick(&sampler->spending, &begun);
 }
 
 void tick_last(struct visitor *visitor)

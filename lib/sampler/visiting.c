@@ -330,18 +330,14 @@ static bool may_have_to_wait(const struct sampler *sampler, const struct sampled
 	return nr_beside || roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
 }
 
-/* So rarely it is asked what a visit takes of our own time. */
-#define VISITS_PER_METERED 16
-
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
 	struct tracee *tracee = &thread->roster->tracee;
 	size_t stack_bytes = visit_stack_limit(thread);
 	enum visit_outcome outcome;
-	bool is_metered = sampler->counts.nr_begun++ % VISITS_PER_METERED == 0;
-	uint64_t cpu_ns = is_metered ? clock_thread_cpu_ns() : 0;
 
+	sampler->counts.nr_begun++;
 	visitor->spin_ns = spin_ns_for(visitor, thread);
 	visitor->may_have_to_wait = may_have_to_wait(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
@@ -349,11 +345,8 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	atomic_store(&visitor->busy_since_ns, clock_monotonic_ns());
 	pthread_mutex_unlock(&sampler->lock);
 	outcome = trace(visitor, tracee, stack_bytes);
-	if (is_metered)
-		cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	pthread_mutex_lock(&sampler->lock);
 	sampler->spending.away_ns += clock_monotonic_ns() - atomic_load(&visitor->busy_since_ns);
-	sampler->spending.visits_cpu_ns += VISITS_PER_METERED * cpu_ns;
 	atomic_store(&visitor->busy_since_ns, 0);
 	thread->visitor = NULL;
 	note_reaped(sampler, &visitor->visit);

@@ -50,8 +50,8 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 		append_reason(out, &is_first, "profc had no CPU in time, or a tick took too long");
 	if (meta->max_overhead_ppm && ticks_hz / in_time < GOOD_SHARE * meta->frequency_hz)
 		append_reason(out, &is_first,
-			      "no CPU was idle, and ticks may take three eighths of the allowed "
-			      "share of CPUs");
+			      "no CPU was idle, and ticks may take half of the allowed share of "
+			      "CPUs");
 	if (is_first)
 		append_reason(out, &is_first,
 			      "some stops were left out, and some ticks were late or rarer");

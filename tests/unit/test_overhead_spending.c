@@ -10,44 +10,50 @@
 #include "overhead/governor.h"
 #include "overhead/spending.h"
 
-/* What would be used with fewer ticks, too, is none of a tick's. */
+/* What would be used with fewer ticks, too, is none of a tick's: 20 us, and 1 % of the time. */
 static void test_spending__a_tick_is_what_one_fewer_would_save(void **state)
 {
-	struct spending spending = {.cpu_ns = 0};
+	struct spending spending = {.nr_ticks = 0};
 	struct governor_load load = {0};
+	uint64_t behind_ns = NS_PER_SEC;
 
 	(void)state;
 	spending_begin(&spending, NS_PER_SEC);
 	assert_false(spending_is_due(&spending, NS_PER_SEC + NS_PER_MS));
 	assert_true(spending_is_due(&spending, NS_PER_SEC + 16 * NS_PER_MS));
-	spending.nr_ticks = 100;
-	spending.cpu_ns = 12 * NS_PER_MS;
-	spending.visits_cpu_ns = 3 * NS_PER_MS;
-	spending.looks_ns = 5 * NS_PER_MS;
-	spending.news_ns = 2 * NS_PER_MS;
-	spending_load(&spending, NS_PER_SEC + 100 * NS_PER_MS, &load);
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t gap_ns = (1 + 7 * i % 10) * NS_PER_MS;
+		struct spending_begun begun = spending_begin_part(&spending);
+
+		/* Which all end now, so that only what passes in here is beside it. */
+		spending.last_ns = begun.at_ns - behind_ns - gap_ns;
+		begun.at_ns -= behind_ns;
+		spending.looks_ns += 50 * NS_PER_US;
+		spending.news_ns += 40 * NS_PER_US;
+		spending.away_ns += behind_ns - 110 * NS_PER_US - gap_ns / 100;
+		spending_add_tick(&spending, &begun);
+	}
+	assert_in_range(spending_tick_ns(&spending), 18 * NS_PER_US, 24 * NS_PER_US);
+	spending_load(&spending, NS_PER_SEC + 100 * NS_PER_MS, 7, &load);
 	assert_int_equal(load.window_ns, 100 * NS_PER_MS);
-	assert_int_equal(load.looks_ns, 5 * NS_PER_MS);
-	assert_int_equal(load.tick_ns, 20 * NS_PER_US);
+	assert_int_equal(load.looks_ns, 50 * NS_PER_MS);
+	assert_int_equal(load.tick_ns, spending_tick_ns(&spending) + 7);
 	/* The next window, which is as long as half of the time before it. */
 	assert_false(spending_is_due(&spending, NS_PER_SEC + 150 * NS_PER_MS));
 	assert_true(spending_is_due(&spending, NS_PER_SEC + 200 * NS_PER_MS));
-	spending.nr_ticks += 50;
-	spending.cpu_ns += 2 * NS_PER_MS;
 	spending.looks_ns += NS_PER_MS;
-	spending_load(&spending, NS_PER_SEC + 200 * NS_PER_MS, &load);
+	spending_load(&spending, NS_PER_SEC + 200 * NS_PER_MS, 7, &load);
 	assert_int_equal(load.looks_ns, NS_PER_MS);
-	assert_int_equal(load.tick_ns, 20 * NS_PER_US);
 }
 
 /* Visits within it, that wait for their thread, and reading what is new are none of a look's. */
 static void test_spending__a_look_is_without_what_else_came_in_between(void **state)
 {
-	struct spending spending = {.cpu_ns = 0};
-	struct look_begun begun = spending_begin_look(&spending);
+	struct spending spending = {.nr_ticks = 0};
+	struct spending_begun begun = spending_begin_part(&spending);
 
 	(void)state;
-	begun.began_ns -= 10 * NS_PER_MS;
+	begun.at_ns -= 10 * NS_PER_MS;
 	spending.away_ns += 6 * NS_PER_MS;
 	spending.news_ns += 3 * NS_PER_MS;
 	spending_add_look(&spending, &begun);
