@@ -231,13 +231,13 @@ void recording_say_done(const struct recording *recording)
 		say_missed(recording->profile);
 	say_inlined(recording);
 	say_stopped(recording);
+	if (has_cpu)
+		say_rate(recording->profile);
 	if (recording->file.path)
 		say_report(recording);
 	else if (recording->argv)
 		print_hint("what the command itself prints goes there too and spoils the profile: "
 			   "send one of them elsewhere");
-	if (has_cpu)
-		say_rate(recording->profile);
 }
 
 /* Nobody has looked: false if somebody has, and there was nothing to be seen. */
