@@ -42,38 +42,67 @@ bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *me
 	return has_any;
 }
 
-/* Stacks of threads have an inaccessible page below; arenas and large blocks do not. */
-static bool holds_blocks(const struct proc_map *map, const struct proc_map *before)
+/*
+ * glibc keeps the blocks of threads in reserves of this size and alignment, and makes parts of them
+ * writable.
+ */
+#define ARENA_BYTES (UINT64_C(64) << 20)
+/* Inaccessible pages at the end of a stack are not more than this; reserves are. */
+#define GUARD_BYTES_MAX (UINT64_C(1) << 20)
+
+static bool is_untouchable(const struct proc_map *map)
 {
-	bool is_guarded = before->end == map->start && !before->readable && !before->writable &&
-			  !before->inode;
+	return !map->readable && !map->writable && !map->executable && !map->inode;
+}
+
+static bool is_arena(const struct proc_map *map, const struct proc_map *next)
+{
+	return map->start % ARENA_BYTES == 0 && next->start == map->end && is_untouchable(next) &&
+	       next->end >= map->start + ARENA_BYTES;
+}
+
+/*
+ * Stacks of threads have an inaccessible page below; arenas and large blocks do not. Programs that
+ * manage memory by themselves, such as those in Go or Java, reserve address space and make parts of
+ * it writable with mprotect(2).
+ */
+static bool holds_blocks(const struct proc_map *map, const struct proc_map *before,
+			 const struct proc_map *next)
+{
+	bool is_guarded = before->end == map->start && is_untouchable(before);
+	bool is_reserve = next->start == map->end && is_untouchable(next) &&
+			  next->end - next->start > GUARD_BYTES_MAX;
 
 	if (!map->writable || map->shared || map->inode)
 		return false;
 	if (map->nr_path_bytes == 6 && memcmp(map->path, "[heap]", 6) == 0)
 		return true;
-	return !map->nr_path_bytes && !is_guarded;
+	if (map->nr_path_bytes)
+		return false;
+	return is_arena(map, next) || !(is_guarded || is_reserve);
 }
 
 uint64_t proc_memory_of_heaps(const char *text, size_t nr_bytes)
 {
 	struct scan all = {.at = text, .end = text + nr_bytes};
-	struct proc_map map, before = {0};
+	struct proc_map before = {0}, current = {0}, next;
 	struct scan line;
-	bool counts = false;
-	uint64_t sum = 0, bytes;
+	uint64_t sum = 0, rss_bytes = 0, bytes;
 
 	while (scan_line(&all, &line)) {
 		struct proc_maps_iter iter = proc_maps_over(line.at, (size_t)(line.end - line.at));
 
 		if (read_kib(line, "Rss:", &bytes)) {
-			sum += counts ? bytes : 0;
+			rss_bytes = bytes;
 		} else if (line.at < line.end && *line.at >= 'A' && *line.at <= 'Z') {
 			continue;
-		} else if (proc_maps_next(&iter, &map) == 1) {
-			counts = holds_blocks(&map, &before);
-			before = map;
+		} else if (proc_maps_next(&iter, &next) == 1) {
+			sum += holds_blocks(&current, &before, &next) ? rss_bytes : 0;
+			before = current;
+			current = next;
+			rss_bytes = 0;
 		}
 	}
-	return sum;
+	next = (struct proc_map){0};
+	return sum + (holds_blocks(&current, &before, &next) ? rss_bytes : 0);
 }

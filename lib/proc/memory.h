@@ -15,7 +15,8 @@ struct proc_memory {
 bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *memory);
 /*
  * The resident bytes of the mappings that allocators take blocks from: [heap], and private writable
- * ones without a file that are no stack of a thread. From the text of /proc/PID/smaps.
+ * ones without a file that are neither a stack of a thread nor parts of a reserve of the program's
+ * own that mprotect(2) made writable. From the text of /proc/PID/smaps.
  */
 uint64_t proc_memory_of_heaps(const char *text, size_t nr_bytes);
 

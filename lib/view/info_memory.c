@@ -137,7 +137,8 @@ static void print_resident(const struct heap_survey *survey, uint64_t discarded_
 			 ? "from before the recording, overhead and caches of allocators"
 			 : "overhead and caches of allocators",
 		 survey->live.error_bytes},
-		{rest(survey->rss_anon_bytes, heap), "", "stacks and other mappings", 0},
+		{rest(survey->rss_anon_bytes, heap), "",
+		 "stacks, memory made writable by mprotect and other mappings", 0},
 		{survey->rss_file_bytes, "", "of files", 0},
 		{survey->rss_shmem_bytes, "", "shared", 0},
 		{survey->swap_bytes, "and ", "swapped out", 0},

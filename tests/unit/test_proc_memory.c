@@ -56,12 +56,39 @@ static void test_memory__of_heaps_is_neither_stacks_nor_files(void **state)
 	assert_int_equal(proc_memory_of_heaps(text, strlen(text)), 13 << 10);
 }
 
+/* Those of glibc for threads, next to each other, are the allocator's; others are the program's. */
+static void test_memory__of_heaps_is_no_reserve_but_arenas(void **state)
+{
+	const char text[] = "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+			    "Rss:                 100 kB\n"
+			    "7f0000021000-7f0004000000 ---p 00000000 00:00 0 \n"
+			    "Rss:                   0 kB\n"
+			    "7f0004000000-7f0004021000 rw-p 00000000 00:00 0 \n"
+			    "Rss:                  20 kB\n"
+			    "7f0004021000-7f0008000000 ---p 00000000 00:00 0 \n"
+			    "Rss:                   0 kB\n"
+			    "7f1000001000-7f1000401000 rw-p 00000000 00:00 0 \n"
+			    "Rss:                4096 kB\n"
+			    "7f1000401000-7f1004001000 ---p 00000000 00:00 0 \n"
+			    "Rss:                   0 kB\n"
+			    "7f2000000000-7f2000100000 rw-p 00000000 00:00 0 \n"
+			    "Rss:                   3 kB\n"
+			    "7f2000100000-7f2000101000 ---p 00000000 00:00 0 \n"
+			    "Rss:                   0 kB\n"
+			    "7f2000101000-7f2000901000 rw-p 00000000 00:00 0 \n"
+			    "Rss:                 500 kB\n";
+
+	(void)state;
+	assert_int_equal(proc_memory_of_heaps(text, strlen(text)), 123 << 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__is_read_of_status),
 		cmocka_unit_test(test_memory__a_process_without_any_has_none),
 		cmocka_unit_test(test_memory__of_heaps_is_neither_stacks_nor_files),
+		cmocka_unit_test(test_memory__of_heaps_is_no_reserve_but_arenas),
 	};
 
 	return cmocka_run_group_tests_name("proc memory", tests, NULL, NULL);

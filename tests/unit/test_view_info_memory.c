@@ -64,8 +64,9 @@ static void test_info_memory__divides_what_is_resident(void **state)
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
-		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
-		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n");
+		"            MiB overhead and caches of allocators, 30.0 MiB stacks, memory made\n"
+		"            writable by mprotect and other mappings, 3.00 MiB of files, and 4.00\n"
+		"            KiB swapped out\n");
 }
 
 static void test_info_memory__says_what_was_before_it_attached(void **state)
@@ -84,8 +85,8 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
 		"            MiB from before the recording, overhead and caches of allocators,\n"
-		"            30.0 MiB stacks and other mappings, 3.00 MiB of files, and 4.00 KiB\n"
-		"            swapped out\n"
+		"            30.0 MiB stacks, memory made writable by mprotect and other\n"
+		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n"
 		"before      up to 30.0 MiB of memory was there when the recording began: its\n"
 		"            allocations were not recorded\n");
 }
@@ -157,8 +158,9 @@ static void test_info_memory__of_processes_that_last(void **state)
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
-		"            MiB overhead and caches of allocators, 30.0 MiB stacks and other\n"
-		"            mappings, 3.00 MiB of files, and 4.00 KiB swapped out\n"
+		"            MiB overhead and caches of allocators, 30.0 MiB stacks, memory made\n"
+		"            writable by mprotect and other mappings, 3.00 MiB of files, and 4.00\n"
+		"            KiB swapped out\n"
 		"begun late  1 program that was executed meanwhile: what was allocated in the\n"
 		"            first moments of one, mostly less than 0.3 s, is not in all this\n");
 }
