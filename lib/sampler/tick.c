@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "overhead/urgency.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
@@ -207,8 +208,6 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 	thread->was_running = true;
 	placement_saw(&sampler->placement, stat->cpu, thread->habits.runs_much,
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
-	if (stat->rt_priority > sampler->session->top_priority)
-		sampler->session->top_priority = stat->rt_priority;
 	put_active(sampler, thread);
 	if (may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
@@ -245,6 +244,9 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 
 	seen_wait_release(&thread->sleep.wait);
 	thread->cpu = stat.cpu;
+	/* Asleep, too: once such threads run we may get no CPU to see it. */
+	if (stat.rt_priority > sampler->session->top_priority)
+		sampler->session->top_priority = stat.rt_priority;
 	if (stat.cpu >= 0)
 		thread->split_seen = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
 	if (outcome != PEEK_GONE && stat.flags & PROC_FLAG_USER_WORKER) {
@@ -577,10 +579,13 @@ static void rise_above(struct visitor *visitor, int priority)
 	int highest = sched_get_priority_max(SCHED_FIFO);
 	struct sched_param param = {.sched_priority = priority < highest ? priority + 1 : highest};
 
-	if (param.sched_priority <= visitor->priority)
-		return;
-	visitor->priority = param.sched_priority;
-	pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+	if (param.sched_priority > visitor->priority &&
+	    pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
+		visitor->priority = param.sched_priority;
+	if (priority >= highest && !visitor->was_refused) {
+		visitor->was_refused = !urgency_deadline(&visitor->sampler->placement.allowed);
+		visitor->priority += !visitor->was_refused;
+	}
 }
 
 static void begin_tick(struct sampler *sampler, uint64_t now_ns)
@@ -613,7 +618,9 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
 	/* On the CPU of a real-time thread that we are not above we would never run again. */
-	if (sampler->session->top_priority >= visitor->priority && sampler->session->top_priority) {
+	if ((sampler->session->top_priority >= visitor->priority &&
+	     sampler->session->top_priority) ||
+	    visitor->priority > sched_get_priority_max(SCHED_FIFO)) {
 		kind = PLACEMENT_ANYWHERE;
 		cpu = -1;
 	}

@@ -327,7 +327,8 @@ static bool may_have_to_wait(const struct sampler *sampler, const struct sampled
 
 	for (size_t i = 0; i < tick->nr_running; i++)
 		nr_beside += tick->running[i] != thread && tick->running[i]->cpu == thread->cpu;
-	return nr_beside || roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
+	return nr_beside || sampler->session->top_priority ||
+	       roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
 }
 
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)

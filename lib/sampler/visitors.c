@@ -7,20 +7,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "overhead/urgency.h"
 #include "probe/prober.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
@@ -40,63 +36,9 @@
 /* While nothing is counted: what is told of allocations finds room. */
 #define HEAP_SLEEP_NS (10 * NS_PER_MS)
 
-/*
- * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
- * exceeds it.
- */
-static bool has_realtime_limit(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-/*
- * Of threads of normal priority, one that wakes and wants little is served before those that have
- * long slices left (EEVDF, sched_setattr(2) since Linux 6.12; before, it has no effect).
- */
-#define SLICE_NS (100 * NS_PER_US)
-
-static void ask_for_short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime_ns, deadline_ns, period_ns;
-	} attributes = {
-		.size = sizeof(attributes),
-		.policy = SCHED_OTHER,
-		.flags = SCHED_FLAG_RESET_ON_FORK,
-		.nice = getpriority(PRIO_PROCESS, 0),
-		.runtime_ns = SLICE_NS,
-	};
-
-	if (sched_getscheduler(0) == SCHED_OTHER)
-		syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
-/*
- * A thread of normal priority sees bursts on its own CPU only when they are over. It may be as
- * root, by RLIMIT_RTPRIO, or where profc itself was started so (chrt).
- */
-static bool become_realtime(void)
-{
-	struct sched_param param = {.sched_priority = 1};
-
-	/* Timers of a normal thread fire up to 50 us late. */
-	prctl(PR_SET_TIMERSLACK, 1);
-	if (has_realtime_limit())
-		return false;
-	if (pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
-		return true;
-	return sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR;
-}
-
 void visitors_calibrate(struct sampler *sampler)
 {
-	calibration_run(&sampler->overhead, become_realtime);
+	calibration_run(&sampler->overhead, urgency_realtime);
 }
 
 static uint64_t end_ns(const struct sampler *sampler)
@@ -321,13 +263,13 @@ static void *visitor_main(void *argument)
 {
 	struct visitor *visitor = argument;
 	struct sampler *sampler = visitor->sampler;
-	bool is_realtime = become_realtime();
+	bool is_realtime = urgency_realtime();
 
 	visitor->priority = is_realtime;
 	atomic_store(&visitor->tid, gettid());
 	visitor->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (!is_realtime)
-		ask_for_short_slices();
+		urgency_short_slices();
 	pool_make_alarm(visitor);
 	pthread_mutex_lock(&sampler->lock);
 	sampler->counts.realtime = is_realtime;

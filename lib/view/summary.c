@@ -258,11 +258,37 @@ static void append_share(struct buf *out, const struct weights *weights, const s
 	buf_append_byte(out, '%');
 }
 
+struct tick_counts {
+	uint64_t nr_missed, nr_due;
+};
+
+static struct tick_counts tick_counts_of(const struct profile *profile)
+{
+	uint64_t nr_missed = profile_counter(profile, "missed_ticks");
+
+	return (struct tick_counts){nr_missed, profile_counter(profile, "ticks") + nr_missed};
+}
+
+static bool has_missed_many(const struct profile *profile)
+{
+	struct tick_counts ticks = tick_counts_of(profile);
+
+	return ticks.nr_due &&
+	       100.0 * (double)ticks.nr_missed / (double)ticks.nr_due >= MANY_MISSED_PERCENT;
+}
+
 static void note_unattributed(const struct weights *weights, struct buf *note)
 {
 	if (!worth_a_note(weights, &weights->unattributed))
 		return;
 	append_share(note, weights, &weights->unattributed);
+	if (has_missed_many(profile_of(weights))) {
+		buf_append_str(
+			note,
+			" of the time has no stack, as profc had no CPU meanwhile: threads of "
+			"real-time priority, or too many others, had them all");
+		return;
+	}
 	buf_append_str(note,
 		       " of the time was used in bursts too short to sample, or after the last "
 		       "sample of a thread: it has no stack and is counted as "
@@ -530,25 +556,6 @@ static void note_idle(const struct weights *weights, struct buf *note)
 	buf_append_str(note, "% of their time");
 	append_rest_of_time(note, weights, METRIC_BLOCKED, wall_ns, ", blocked for ");
 	append_rest_of_time(note, weights, METRIC_RUNQ, wall_ns, ", waiting for a CPU for ");
-}
-
-struct tick_counts {
-	uint64_t nr_missed, nr_due;
-};
-
-static struct tick_counts tick_counts_of(const struct profile *profile)
-{
-	uint64_t nr_missed = profile_counter(profile, "missed_ticks");
-
-	return (struct tick_counts){nr_missed, profile_counter(profile, "ticks") + nr_missed};
-}
-
-static bool has_missed_many(const struct profile *profile)
-{
-	struct tick_counts ticks = tick_counts_of(profile);
-
-	return ticks.nr_due &&
-	       100.0 * (double)ticks.nr_missed / (double)ticks.nr_due >= MANY_MISSED_PERCENT;
 }
 
 bool summary_append_missed(struct buf *out, const struct profile *profile)

@@ -8,7 +8,7 @@ import unittest
 
 import procfs
 from live import LiveCase
-from profc import Recorder, attach, record
+from profc import Recorder, attach, profc, record
 from targets import Running, build
 
 FAST = ("-F", "1000", "--max-overhead", "0")
@@ -87,6 +87,19 @@ class Urgent(LiveCase):
             with self.subTest(arguments=arguments):
                 recording = record(self.directory, [program, *arguments])
                 self.check(recording, recording.said[0])
+
+    def test_more_of_the_highest_priority_than_there_are_cpus(self):
+        program = build("realtime_crowd")
+        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        recording = record(self.directory, [program, "99", "1500"])
+        report = recording.report()
+        lost_ns = sum(row["self_ns"] for row in report["rows"] if row["function"] == "[unattributed]")
+        if lost_ns > 0.4 * report["total_ns"]:
+            # Where the kernel admits no deadline (a cpuset, another profiler) that is said.
+            self.assertIn("profc had no CPU", profc("report", "-i", recording.path).stdout)
+        else:
+            self.assertMostlyIn(recording, "urgent_work", 0.5)
 
     def test_attached_to(self):
         program = build("realtime")
