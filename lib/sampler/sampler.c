@@ -65,6 +65,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	struct sampler *sampler = xcalloc(1, sizeof(*sampler));
 	uint64_t period_ns = NS_PER_SEC / options->frequency_hz;
 	pthread_condattr_t attributes;
+	pthread_mutexattr_t inherits;
 	struct roster_listener listener = book_listener(sampler);
 
 	sampler->options = *options;
@@ -75,7 +76,11 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
-	pthread_mutex_init(&sampler->lock, NULL);
+	/* An idle visitor that has it is not kept from its CPU by what the leader is above. */
+	pthread_mutexattr_init(&inherits);
+	pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&sampler->lock, &inherits);
+	pthread_mutexattr_destroy(&inherits);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&sampler->idle_cond, &attributes);
