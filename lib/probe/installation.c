@@ -148,7 +148,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 	struct patch *patch = &draft->patches[draft->nr_patches];
 
 	if (nr == 0)
-		return PATCH_UNKNOWN_CODE;
+		return PATCH_UNLOADED;
 	if (differs_from_file(request, bytes, nr))
 		return PATCH_DIFFERS_FROM_FILE;
 	if (request->is_exit)

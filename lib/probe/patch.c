@@ -28,6 +28,8 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "a call in it, behind a branch, is where the probe of its entry stands";
 	case PATCH_DIFFERS_FROM_FILE:
 		return "its code in memory is not that of its file";
+	case PATCH_UNLOADED:
+		return "its file was unloaded before a probe could be put there";
 	case PATCH_SAMPLED_BELOW:
 		return "allocations are sampled in what it calls, if there is anything";
 	case PATCH_THROWS:

@@ -33,6 +33,7 @@ enum patch_outcome {
 	PATCH_NO_ROOM,	    /* the area is full */
 	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
 	PATCH_DIFFERS_FROM_FILE,
+	PATCH_UNLOADED,	     /* its memory was there a moment ago */
 	PATCH_SAMPLED_BELOW, /* of an allocator: what it calls has a probe, or must have one */
 	PATCH_THROWS,	     /* likewise, and an exception would come by us */
 	PATCH_NOT_FREED,     /* likewise, and its blocks would pass for leaks */

@@ -469,6 +469,7 @@ void prober_publish_removal(struct prober *prober, struct profile *profile)
 		if (prober->open[i]->serial < profile->nr_processes)
 			publish_last_look(&publishing, prober->open[i]);
 	}
+	prober_publish_missed(prober, profile);
 	if (!prober->sums.remove_ns)
 		return;
 	profile_set_counter(profile, "probe_remove_ns", prober->sums.remove_ns);

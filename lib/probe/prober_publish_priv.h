@@ -8,6 +8,7 @@
 
 struct probed_process;
 struct prober;
+struct profile;
 struct profile_heap;
 struct profile_heap_moment;
 
@@ -23,5 +24,11 @@ void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);
 void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment);
 /* When the next moment of it is due, after one of then. */
 uint64_t prober_next_moment_ns(uint64_t at_ns);
+
+/*
+ * prober_missed.c: at the end of a recording: what would have been watched in files that samples
+ * show and that no process had mapped when the prober looked at it. Not under locks.
+ */
+void prober_publish_missed(struct prober *prober, struct profile *profile);
 
 #endif

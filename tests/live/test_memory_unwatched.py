@@ -66,3 +66,20 @@ class Free(UnwatchedCase):
                 refused[name], (library, "the function that frees its blocks cannot be watched")
             )
         self.assertIn("free (libshort.so)", recording.info())
+
+
+class Plugins(UnwatchedCase):
+    def test_that_come_and_go_are_told(self):
+        """Between two looks at what is mapped: samples have met them, and what is in their files."""
+        library = build("dlopen_plugin", *IN_LIBRARY, called="plugin.so")
+        recording = record(
+            self.directory, [build("loads_briefly"), library, "1", "80"], "-F", "1000",
+            "--count", "^plugin_(inner|work)$",
+        )
+        refused = self.refused(recording)
+        for name in ("plugin_inner", "plugin_work"):
+            if name not in refused:  # it was mapped as profc looked
+                self.assertIn("calls", recording.function(name, "-m", "calls"))
+                continue
+            self.assertEqual(refused[name][0], library)
+            self.assertRegex(refused[name][1], "too briefly|unloaded before")
