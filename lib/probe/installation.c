@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
 #include "probe/access.h"
@@ -22,6 +23,7 @@
 #include "probe/remote.h"
 #include "probe/removal.h"
 #include "probe/stopped.h"
+#include "proc/read.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 /* What is read of each place: enough for the longest window and the padding behind it. */
@@ -44,6 +46,8 @@ struct installation {
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
 	bool is_kept;	       /* set by installation_look() */
+	pid_t pid;
+	uint64_t made_ticks; /* since boot, when the patches were in */
 };
 
 /* Everything of an installation before it is in the process. */
@@ -421,6 +425,12 @@ static void discard(struct installation *installation, const struct probe_access
 	release(installation);
 }
 
+/* As the kernel dates processes. */
+static uint64_t ticks_since_boot(void)
+{
+	return clock_boot_ns() / (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 int installation_make(struct installation **installation, const struct probe_access *access,
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
@@ -455,6 +465,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 		extras->gate->table = region_plan_gate(&draft.plan);
 	draft_release(&draft);
 	if (status == 0) {
+		made->pid = access->pid;
+		made->made_ticks = ticks_since_boot();
 		*installation = made;
 		return 0;
 	}
@@ -493,6 +505,18 @@ bool installation_callee(const struct installation *installation, uint32_t count
 	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
 }
 
+/*
+ * Was the process forked before the patches were in? Pages that patched_prepare() has written to by
+ * then are its own, with the old bytes, which it has not put back itself.
+ */
+static bool is_without_patches(const struct installation *installation, pid_t pid)
+{
+	struct proc_stat stat;
+
+	return pid != installation->pid && proc_read_task_stat(pid, pid, &stat) &&
+	       stat.start_ticks <= installation->made_ticks;
+}
+
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
 				 pid_t pid, int memory_fd)
 {
@@ -501,7 +525,7 @@ bool installation_is_loaded_anew(const struct installation *installation, uint32
 
 	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&
 	       memcmp(bytes, patch->new, patch->nr_bytes) != 0 &&
-	       !page_is_written(pid, patch->address);
+	       (!page_is_written(pid, patch->address) || is_without_patches(installation, pid));
 }
 
 bool installation_is_in_sled(const struct installation *installation, uint32_t counter)
@@ -518,6 +542,10 @@ uint8_t *installation_look(struct installation *installation, pid_t pid, int mem
 	if (!patched_look(patched, pid, memory_fd, states, &is_writable)) {
 		free(states);
 		return NULL;
+	}
+	if (is_without_patches(installation, pid)) {
+		for (size_t i = 0; i < patched->nr; i++)
+			states[i] = states[i] == PATCHED_AS_BEFORE ? PATCHED_GONE : states[i];
 	}
 	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
 	    memchr(states, PATCHED_AS_BEFORE, patched->nr))

@@ -16,7 +16,8 @@ enum patched_state {
 	PATCHED_OURS,
 	PATCHED_AS_BEFORE, /* the process, or profc, has written the old bytes there again */
 	PATCHED_OTHER,	   /* the process has written other bytes there */
-	PATCHED_GONE,	   /* its library was unloaded, and perhaps loaded and patched anew */
+	/* Its library was unloaded, and perhaps loaded and patched again; or it never was there. */
+	PATCHED_GONE,
 };
 
 /* A process' patches, sorted for both ways of asking. Immutable once made: any thread may ask. */

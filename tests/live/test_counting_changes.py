@@ -134,6 +134,24 @@ class Jump(ChangesCase):
         self.assertGoesOn(target, 5)
 
 
+class Forks(ChangesCase):
+    def test_children_that_are_forked_amid_an_installation_change_nothing(self):
+        """Their pages are their own by then, with the bytes from before."""
+        with Running([build("forks_often")]) as target:
+            target.wait_ready()
+            for _ in range(8):
+                recording = attach(
+                    self.directory, target.pid, "-d", "0.3", "--no-cpu",
+                    "--count", "^forks_often_work$",
+                )
+                self.assertNotIn("changes its own code", recording.stderr)
+                (row,) = recording.report("-m", "calls")["rows"]
+                self.assertGreater(row["calls"], 0)
+            self.assertEqual(self.remains(target), [])
+            target.finish()
+            self.assertEqual(target.process.returncode, 0)
+
+
 class Sleds(ChangesCase):
     """Bytes that are there to be patched are left to the program."""
 
