@@ -38,7 +38,10 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 /* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
 static const char fill_place[] = "handle_userfault";
 
-/* No place is told of such a one (since Linux 5.16), nor of any other if the kernel hides it. */
+/*
+ * Is it on a run queue? wchan is 0 then (since Linux 5.16), and for all threads if the kernel hides
+ * it.
+ */
 static bool is_queued(struct tracee *tracee, const char *wchan)
 {
 	bool is_shown = *wchan && strcmp(wchan, "0") != 0;
@@ -57,7 +60,8 @@ bool tracee_is_queued(struct tracee *tracee)
 
 /*
  * A short sleep must not be missed because it ends during the reading, as long ones would be shown
- * at its expense: the one that follows has the same claim to this tick.
+ * at its expense: the one that follows has the same claim to this tick. So the reading begins again
+ * also where the thread is found to run, or to wait for a CPU: it may sleep again at once.
  */
 #define SLEEPS_TRIED 8
 
@@ -75,11 +79,11 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 		snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_read_wchan(tracee, wchan, sizeof(wchan));
 		if (is_queued(tracee, wchan))
-			return PEEK_CHANGED;
+			continue;
 		if (!tracee_syscall(tracee, syscall))
 			return PEEK_HIDDEN;
 		if (syscall->kind == PROC_SYSCALL_RUNNING)
-			return PEEK_CHANGED;
+			continue;
 		if (syscall->kind == PROC_SYSCALL_OUTSIDE && strcmp(wchan, fill_place) == 0)
 			tracee->fills_pages = true;
 		set_where(snapshot, syscall);
