@@ -30,12 +30,17 @@ def state(pid, tid=None):
 
 
 def children(pid):
-    """Of all its threads: profc's commands are not of the first."""
+    """
+    Of all its threads: profc's commands are not of the first. Without those that are profc yet, or
+    that it forks to measure what a stop costs.
+    """
     found = []
     for tid in threads(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as file:
                 found += map(int, file.read().split())
+    if status(pid).get("Name") == "profc":
+        found = [child for child in found if status(child).get("Name") != "profc"]
     return found
 
 
