@@ -107,10 +107,10 @@ static bool is_terminal_ours(const struct recording *recording)
 	return !recording->argv || recording->command.is_reaped;
 }
 
-/* Whoever has asked for the end waits so long for debug information. */
+/* After a request for the end, debug information is read for this long. */
 #define NAMES_NS (NS_PER_SEC / 2)
 
-/* At the end. Whoever asks for it again wants the file now, with what names there are. */
+/* At the end. A further request ends the search at once: the file keeps the names found so far. */
 static void resolve_at_end(const struct recording *recording)
 {
 	const struct end_listener *listener = &recording->ending.listener;

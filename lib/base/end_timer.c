@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that tells others when the user's patience is over. */
+/* A thread that ends work when the user's patience is over. */
 #include "base/end_timer.h"
 
 #include <dirent.h>
@@ -38,7 +38,7 @@ static uint64_t waited_by(int task_dir, const char *tid)
 	return strtoull(second, NULL, 10);
 }
 
-/* What the thread of this process has waited for a CPU that has waited longest. */
+/* The longest time that a thread of this process has waited for a CPU. */
 static uint64_t longest_wait(void)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Bounds how long work goes on once a user has asked for the end: what can be left out is left out
- * when that time is over, and all of it when the user asks again.
+ * Limits how long work continues after the user asked for its end: the work skips its optional
+ * parts when that time is over, and stops when the user asks again.
  */
 struct end_timer {
 	atomic_bool hurried;   /* the time is over */
@@ -22,9 +22,9 @@ struct end_timer {
 
 /*
  * `asked_fd`, of a struct end_listener, becomes readable with each signal; those that have come
- * before are taken out of it, and `is_asked` says whether there was one. Of the time that passes
- * does not count what threads of this process wait for a CPU, up to some seconds. Without a thread
- * to watch it, the time of a user who has asked is over at once.
+ * before are taken out of it, and `is_asked` says whether there was one. Time that threads of this
+ * process wait for a CPU does not count, up to some seconds. If no thread can watch the time, it is
+ * over at once when the user has asked before.
  */
 void end_timer_start(struct end_timer *timer, int asked_fd, bool is_asked, uint64_t time_ns);
 void end_timer_stop(struct end_timer *timer);

@@ -100,7 +100,7 @@ static void select_by_function(struct selection *selection, const struct pattern
 	}
 }
 
-/* Of the stacks kept so far, keep those that have their leaf in one of the modules. */
+/* Drop the stacks whose leaf is in none of the modules. */
 static void select_by_module(struct selection *selection, const struct patterns *patterns)
 {
 	const struct profile *profile = selection->expansion->profile;

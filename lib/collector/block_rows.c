@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "profile/signed_stacks.h"
 
-/* Of all blocks that there were: sizes, means and number, as a profile may have them. */
+/* Sums of the sizes, means and number of all blocks, to keep them within a profile's limits. */
 struct block_sums {
 	uint64_t *of_process; /* owned; by serial */
 	size_t nr, cap;
@@ -57,7 +57,7 @@ void block_rows_free(struct block_rows *rows)
 	free(rows);
 }
 
-/* What a process says of its blocks need not be true: their sum is to stay one that fits. */
+/* A process may lie about its blocks: a block whose sum would exceed the limits is refused. */
 static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_bytes,
 		     uint64_t mean_bytes)
 {

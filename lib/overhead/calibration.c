@@ -176,7 +176,7 @@ static bool choose_cpus(int *own, int *other)
 	return *own >= 0;
 }
 
-/* What the thread that does it is given, and leaves. */
+/* Input and result of the calibrating thread. */
 struct calibration {
 	bool (*hurry)(void);
 	struct stop_overhead overhead;

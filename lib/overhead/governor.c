@@ -9,7 +9,7 @@
 #define CREDIT_NS UINT64_C(1000000000)
 /* So many stops more than it can afford a thread may have: lots do not fall evenly. */
 #define STOPS_ON_CREDIT 4
-/* Of what is allowed, for ticks, and for looks at threads that sleep on. */
+/* Shares of the allowed cost: for ticks, and for looks at threads that still sleep. */
 #define TICKS_SHARE 0.5
 #define LOOKS_SHARE 0.125
 /* With fewer looks one does not know any more for how long they slept. */

@@ -47,7 +47,7 @@ void governor_charge(struct governor *governor, struct stop_budget *budget, uint
  * long? */
 uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_ns);
 
-/* What was used, but for stops, where threads would have the CPU else. */
+/* CPU time used without stops, while no CPU was idle: threads would have had it. */
 struct governor_load {
 	uint64_t window_ns;   /* in so long a time */
 	uint64_t tick_ns;     /* CPU time of a tick, in the mean: what one fewer saves */

@@ -42,10 +42,10 @@ void spending_add_look(struct spending *spending, const struct spending_begun *b
 	spending->looks_ns += took_ns(spending, begun);
 }
 
-/* One that takes long for once says little of the others. */
+/* A single long tick says little about the others. */
 #define MEAN_OF	      64
 #define LONG_FOR_ONCE 4
-/* Of what a tick takes in the mean, its own at least. */
+/* A tick's own cost is at least this part of its mean cost. */
 #define LEAST_OWN 0.125
 
 static void add(double *mean, double value)

@@ -8,12 +8,11 @@
 struct governor_load;
 
 /*
- * What our own threads use, and for what, so that the governor learns what one tick fewer would
- * save: not visits, nor looks at threads that sleep on, nor the reading of what is new, births and
- * maps, all of which would come with the next tick. The same is true of a part of the rest, of
- * threads that have fallen asleep or ended: the longer ago the last tick was, the more of them
- * there are. As gaps are random it shows in the window which part that is: what a tick would take
- * after no gap at all is its own (a line through all of them).
+ * Accounts for the CPU time of profc's own threads, so that the governor learns how much one tick
+ * fewer would save. Visits, looks at threads that still sleep, and the reading of births and maps
+ * save nothing: the next tick would do them. So would it a part of the rest, for threads that fell
+ * asleep or ended: it grows with the time since the last tick. Gaps between ticks are random, so a
+ * straight line through their costs gives the cost after no gap at all: the tick's own.
  */
 struct spending {
 	uint64_t looks_ns, news_ns;
@@ -43,7 +42,7 @@ void spending_add_look(struct spending *spending, const struct spending_begun *b
 /* A tick is over: likewise, and without looks. */
 void spending_add_tick(struct spending *spending, const struct spending_begun *begun);
 
-/* What a tick takes that one fewer would save, without waking up for it; 0: none was over. */
+/* The CPU time that one tick fewer would save, without waking up for it; 0: no tick has ended. */
 uint64_t spending_tick_ns(const struct spending *spending);
 
 /* Is a window over? */

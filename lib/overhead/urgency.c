@@ -33,8 +33,8 @@ static bool has_realtime_limit(void)
 }
 
 /*
- * Of threads of normal priority, one that wakes and wants little is served before those that have
- * long slices left (EEVDF, sched_setattr(2) since Linux 6.12; before, it has no effect).
+ * Among threads of normal priority the kernel runs one that wakes with a short slice before those
+ * with longer ones (EEVDF, sched_setattr(2) since Linux 6.12; before, it has no effect).
  */
 #define SLICE_NS (100 * NS_PER_US)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What can be of numbers that processes have written into the memory that is shared with them. */
+/* Checks the numbers that processes write into shared memory against what is possible. */
 #include "probe/believed.h"
 
 #include <unistd.h>

@@ -9,8 +9,8 @@ struct profile_heap_moment;
 
 /*
  * Exact numbers are read from memory that is shared with processes, which may write anything there.
- * What no program can have done up to now is refused, and counted; what was known before stays. So
- * sums of what is believed have a bound, which is what a profile may have.
+ * Numbers that no program can have reached by now are refused and counted, and the former ones are
+ * kept. So the sums of believed numbers never exceed the limits of a profile.
  */
 struct believed {
 	uint64_t since_ns; /* CLOCK_MONOTONIC: before that nothing was counted */
@@ -19,18 +19,18 @@ struct believed {
 	uint64_t nr_refused;
 };
 
-/* What was last believed of a counter. Once it was not, nothing is any more. */
+/* The last believed value of a counter. After one refused value no further one is believed. */
 struct believed_count {
 	uint64_t calls;
 	bool is_spoilt, is_told; /* the latter is the caller's */
 };
 
-/* The same of the allocations of a process. */
+/* The last believed totals of a process' allocations. */
 struct believed_totals {
 	uint64_t bytes, allocations, dropped, frees;
 };
 
-/* What was not counted. */
+/* Numbers of things that were not counted. */
 struct shortfall {
 	uint64_t nr_missed;	/* by threads that a gate had no room for */
 	uint64_t nr_overlooked; /* programs that were not seen */

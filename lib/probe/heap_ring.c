@@ -232,7 +232,8 @@ static bool has_sense(const struct heap_ring *ring, const struct heap_ring_recor
 }
 
 /*
- * What is at the tail will not come, or cannot be: the next that is whole, or all that is reserved.
+ * The record at the tail will not be completed, or is impossible: go on with the next complete
+ * record, or after all that is reserved.
  */
 static void skip(struct heap_ring *ring)
 {

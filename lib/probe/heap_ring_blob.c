@@ -125,7 +125,7 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
-/* Of a sample. */
+/* The weight that earlier blocks without room left in the slot; it is taken once. */
 static uint64_t take_carried(struct heap_slot *slot)
 {
 	return relaxed_load(&slot->carried)
@@ -133,7 +133,7 @@ static uint64_t take_carried(struct heap_slot *slot)
 		       : 0;
 }
 
-/* What has no room for its stack goes without, but for small blocks, for which others stand. */
+/* A record without room for its stack goes without, except small blocks: others stand for those. */
 static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
 					    uint64_t *nr_stack_bytes, uint64_t *position)
 {

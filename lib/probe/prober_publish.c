@@ -142,7 +142,7 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 						      .reason = profile_intern(profile, reason)});
 }
 
-/* What it has counted until then stays. */
+/* The calls that were counted before stay in the profile. */
 static void tell_spoilt(struct publishing *publishing, const struct probed_process *process,
 			struct counted_place *place)
 {

@@ -7,7 +7,7 @@
 #include "probe/access.h"
 #include "probe/believed.h"
 
-/* What all of it has cost, and what was missed. */
+/* Costs of all installations and removals, and what was missed. */
 struct prober_sums {
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
 	struct probe_cost cost;	  /* of installing */

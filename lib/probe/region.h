@@ -57,8 +57,8 @@ struct region_header {
 	uint64_t data_inode, data_bytes; /* a multiple of the page; counters are its beginning */
 	uint64_t gate_bytes;		 /* of the table; 0: there is none */
 	/*
-	 * Of probes at an allocator: struct heap_shared is the end of the data, and struct
-	 * heap_rules and the blob are the beginning of each part's code. 0: there are none.
+	 * For probes at an allocator: struct heap_shared ends the data, and struct heap_rules and
+	 * the blob begin each part's code. 0: there are none.
 	 */
 	uint64_t heap_offset, blob_bytes;
 	uint64_t private_address, private_bytes; /* not shared, and empty in a forked child */

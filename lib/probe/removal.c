@@ -195,8 +195,9 @@ enum probes_found probes_find(pid_t pid, pid_t *owner)
 }
 
 /*
- * What of a region's files is mapped: all of it, or, after a profc that was killed, less. A part's
- * header, data and code are one, to be unmapped by one call: others would not be found again.
+ * Lists the mapped ranges of a region's files: all, or fewer after a profc that was killed. A
+ * part's header, data and code are one range, unmapped by one call: the rest would not be found
+ * again.
  */
 static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ranges)
 {

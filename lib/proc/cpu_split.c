@@ -73,7 +73,7 @@ void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_s
 	part.user_ns = since(now->user_ns, meter->base.user_ns);
 	part.system_ns = since(now->system_ns, meter->base.system_ns);
 	cut_ns = since(cpu_ns, part.user_ns + part.system_ns);
-	/* One that shows no tick tells nothing of its parts. */
+	/* Less than a tick does not show how it divides. */
 	if ((part.user_ns || part.system_ns) && proc_cpu_split_covers(&part, cpu_ns)) {
 		part.user_ns += cut_ns / 2;
 		part.system_ns += cut_ns - cut_ns / 2;

@@ -24,7 +24,7 @@ void idle_meter_open(struct idle_meter *meter);
 void idle_meter_close(struct idle_meter *meter);
 /* Read again, from time to time: answers are exact at intervals of a tenth of a second. */
 void idle_meter_update(struct idle_meter *meter);
-/* Of what we use: where CPUs are idle it is taken from no thread. */
+/* The part of our CPU time that other threads lost; none is lost where CPUs are idle. */
 unsigned int idle_meter_lost_percent(const struct idle_meter *meter);
 /* The part of idle_meter_update() that does not read. */
 void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now);

@@ -12,7 +12,7 @@
 #include "proc/read.h"
 #include "proc/scan.h"
 
-/* Of a host with more only this many are read. */
+/* Further sockets of a host are not read. */
 #define SOCKETS_MAX ((size_t)1 << 17)
 
 void proc_sockets_release(struct proc_sockets *sockets)

@@ -62,7 +62,7 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 	const struct sampled_process *process = found ? found->owner : NULL;
 	const struct sampled_process *child = NULL;
 
-	/* What says that it is another's is the owner's own. */
+	/* A record that names another process is believed if that process may write there. */
 	if (process)
 		return prober_is_writer(drain->sampler->options.prober, owner, process->serial)
 			       ? process
@@ -165,8 +165,7 @@ static void note_need(struct drain *drain, const struct roster_thread *roster)
 		drain->stack_bytes = wanted;
 }
 
-/* What was allocated while nothing was counted is not recorded; that a block is freed is, always.
- */
+/* Blocks allocated while nothing was counted are not recorded; frees always are. */
 static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
 {
 	if (record->kind == HEAP_RECORD_FREE)

@@ -69,7 +69,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	struct seen_sleep *sleep = &thread->sleep;
 	uint64_t pause_ns = (now_ns - sleep->from_ns) / SLEEP_PART;
 
-	/* Who has what it waits for may change meanwhile. */
+	/* The owner of the lock may change: such sleeps are not read more rarely. */
 	if (!sleep->wait.owner_at)
 		pause_ns = governor_look_pause_ns(&sampler->governor, pause_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
@@ -298,12 +298,12 @@ static bool lacks_registers(const struct sampled_thread *thread)
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
-/* That it has fallen asleep is to be seen soon. */
+/* Ticks in a row that leave it out: a sleep that has begun must be noticed soon. */
 #define MOST_UNSEEN 2
 
 /*
- * One that ran alone on its CPU is not even looked at where it is not its turn: that takes as long
- * as all the rest of a tick.
+ * A thread that ran alone on its CPU is not even read if its stop is left out: reading takes as
+ * long as all the rest of a tick.
  */
 static bool leave_out(struct sampler *sampler, struct sampled_thread *thread)
 {
@@ -415,7 +415,7 @@ static void choose_of_cpus(struct tick *tick)
 		thread->cost.is_alone = !other;
 		if (other)
 			other->cost.is_alone = false;
-		/* One that was left out may run there: that is to be asked of both. */
+		/* A thread that was left out may run there: so both are read. */
 		if (!(other && other->cost.nr_unseen) &&
 		    is_better(thread, other, tick->former_by_cpu[cpu]))
 			tick->by_cpu[cpu] = thread;

@@ -802,7 +802,7 @@ static void note_lost_blocks(const struct weights *weights, struct buf *note)
 		summary_append_lost_blocks(note, profile_of(weights));
 }
 
-/* What was allocated is right without them. */
+/* Allocated amounts do not depend on frees. */
 static void note_lost_frees(const struct weights *weights, struct buf *note)
 {
 	if (metric_is_memory(weights->metric) && weights->metric != METRIC_ALLOC &&
