@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probe/heap_record.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/minmax.h"
 #include "probe/heap_ring.h"
 #include "snapshot/snapshot.h"
 
@@ -38,17 +36,6 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 		break;
 	}
 	return ALLOCATION_MALLOC;
-}
-
-/* A block of no bytes has the chance of one byte (profile/heap.h). */
-uint64_t heap_record_mean(const struct heap_record *record)
-{
-	double size = (double)max_u64(record->size, 1), mean = (double)record->mean, all;
-
-	if (!record->carried || !record->mean)
-		return record->mean;
-	all = size / -expm1(-size / mean) + (double)record->carried;
-	return max_u64(record->mean, (uint64_t)(-size / log1p(-size / all) + 0.5));
 }
 
 bool heap_record_is_move(const struct heap_record *record)

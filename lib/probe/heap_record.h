@@ -11,11 +11,6 @@ struct heap_record;
 struct snapshot;
 
 enum allocation_kind heap_record_allocation_kind(const struct heap_record *record);
-/*
- * The mean of an allocation for profile_allocation.mean_bytes: larger than that by which it was
- * sampled where it stands for others, too.
- */
-uint64_t heap_record_mean(const struct heap_record *record);
 /* Of one that is freed: does a realloc() that frees it go on with what it holds? */
 bool heap_record_is_move(const struct heap_record *record);
 /*

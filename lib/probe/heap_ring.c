@@ -173,7 +173,7 @@ static bool is_committed(const struct heap_header *header, uint64_t position)
  * Head and tail are on the way between two processors whenever they change, and each side waits for
  * that: the one is looked at, and the other told, now and then.
  */
-#define RELEASE_BYTES (HEAP_RING_BYTES / 32)
+#define RELEASE_BYTES (HEAP_RING_BYTES / 64)
 
 static void release(struct heap_ring *ring)
 {
@@ -210,8 +210,6 @@ static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *
 		return false;
 	if (!is_new || ring->all)
 		return true;
-	if (found->carried > SIZE_MAX_BYTES)
-		return false;
 	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
 }
 
@@ -361,7 +359,6 @@ static void read_caller(const struct heap_ring *ring, const struct heap_ring_rec
 	record->regs = (struct regs){0};
 	record->has_stack = true;
 	record->mean = ring->all ? 0 : found->mean;
-	record->carried = found->carried;
 	record->stack_address = found->rsp;
 	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
 	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
@@ -416,7 +413,7 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	record->size = found.size;
 	record->signature = ring->all ? found.signature : 0;
 	record->old = found.old;
-	record->mean = record->carried = 0;
+	record->mean = 0;
 	record->has_stack = false;
 	record->nr_stack_bytes = 0;
 	record->stack = NULL;

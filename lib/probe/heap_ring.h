@@ -66,9 +66,6 @@ struct heap_record {
 	 * 0: all are recorded.
 	 */
 	uint64_t mean;
-	/* Bytes, that those before it stand for which were sampled and found no room: so does it.
-	 */
-	uint64_t carried;
 	bool has_stack;	  /* the rest is known; else an earlier one with that signature has it */
 	struct regs regs; /* of the caller, as when the function returns to it */
 	uint64_t stack_address;

@@ -47,6 +47,27 @@ static bool is_at_end(uint64_t head, uint64_t nr_bytes)
 				   HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes);
 }
 
+/* The part of the ring that blocks like this one have to themselves. */
+uint64_t heap_room_bytes(const struct request *request)
+{
+	return is_large(request) ? (SPARED_BY_OTHERS - SPARED_BY_LARGE) * SPARE_BYTES
+				 : ring_bytes() - SPARED_BY_OTHERS * SPARE_BYTES;
+}
+
+/* And how far it is from here to its end. */
+uint64_t heap_room_left(const struct request *request)
+{
+	uint64_t spared = is_large(request) ? SPARED_BY_LARGE : SPARED_BY_OTHERS;
+	uint64_t end = ring_bytes() - spared * SPARE_BYTES;
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+	int64_t used = (int64_t)(relaxed_load(&shared.head) - tail);
+
+	/* Others may have gone on meanwhile. */
+	if (used < 0)
+		return end;
+	return (uint64_t)used < end ? end - (uint64_t)used : 0;
+}
+
 static void skip_to_end(uint64_t head, uint64_t nr_bytes)
 {
 	struct heap_ring_record *skip = record_at(head);
@@ -112,7 +133,6 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	record->signature = 0;
 	record->old = request->old;
 	record->mean = request->mean;
-	record->carried = 0;
 	record->rbx = frame->rbx;
 	record->rbp = frame->rbp;
 	record->rsp = sp;
@@ -123,14 +143,6 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	record->rip = frame->rip;
 	record->nr_stack_bytes = nr_stack_bytes;
 	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
-}
-
-/* The weight that earlier blocks without room left in the slot; it is taken once. */
-static uint64_t take_carried(struct heap_slot *slot)
-{
-	return relaxed_load(&slot->carried)
-		       ? __atomic_exchange_n(&slot->carried, 0, __ATOMIC_RELAXED)
-		       : 0;
 }
 
 /* A record without room for its stack goes without, except small blocks: others stand for those. */
@@ -169,8 +181,6 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	}
 	heap_fill(record, request, pointer, room);
 	record->tid = (int32_t)tid;
-	if (is_new && request->slot && request->mean)
-		record->carried = take_carried(request->slot);
 	record->time = time ? time : time_now();
 	commit(record, position, kind, request->hook->form.function, 0);
 	return true;

@@ -93,16 +93,92 @@ static void draw(struct heap_slot *slot)
  * Who has brought the countdown below zero has sampled. While it stands there, or before the
  * slot's first use, other threads throw dice of their own: their bytes will be thrown away.
  */
-static bool is_sampled(struct heap_slot *slot, int64_t before, uint64_t size)
+static bool is_chosen(struct request *request)
 {
+	struct heap_slot *slot = request->slot;
 	bool is = true;
 
-	if (heap_countdown_bytes(before - units_of(size)) >= 0)
+	if (heap_countdown_bytes(request->countdown - units_of(request->size)) >= 0)
 		return false;
-	if (heap_countdown_bytes(before) < 0 || !relaxed_load(&slot->mean))
-		is = (uint64_t)draw_interval(slot, mean_now()) <= size;
+	if (heap_countdown_bytes(request->countdown) < 0 || !relaxed_load(&slot->mean)) {
+		request->mean = mean_now();
+		is = (uint64_t)draw_interval(slot, request->mean) <= request->size;
+	}
 	draw(slot);
 	return is;
+}
+
+/* -- what is chosen and not recorded -- */
+
+/* e^-x, with 32 bits behind the point as x has 30: (1 - x / 2^16)^2^16, of x below 8. */
+static uint64_t power_of_minus(uint64_t x)
+{
+	uint64_t y = (UINT64_C(1) << 32) - (x >> 14);
+
+	for (int i = 0; i < 16; i++)
+		y = y * y >> 32;
+	return y;
+}
+
+/* The bytes that a sampled block represents: size / (1 - e^(-size / mean)). */
+static uint64_t represented(uint64_t size, uint64_t mean)
+{
+	if (mean > HEAP_MEAN_MAX)
+		mean = HEAP_MEAN_MAX;
+	if (size / 8 >= mean)
+		return size;
+	if (size <= mean / 4)
+		return mean + size / 2 + size * size / (12 * mean);
+	return (size << 30) / (((UINT64_C(1) << 32) - power_of_minus((size << 30) / mean)) >> 2);
+}
+
+/*
+ * Up to a quarter of the room all are recorded. From there on each part of the room holds what is
+ * recorded of twice as much memory as the part before it: so many blocks represent any half.
+ */
+static uint64_t mean_for(uint64_t mean, uint64_t room, uint64_t left)
+{
+	uint64_t most = room / 4 * 3;
+	uint64_t parts = left < most ? (most - left) * HEAP_ROOM_PARTS * 256 / most : 0;
+
+	mean = (mean << (parts >> 8)) * (256 + (parts & 255)) / 256;
+	return mean > HEAP_MEAN_MAX ? HEAP_MEAN_MAX : mean;
+}
+
+/* The mean by which so few are recorded that there is room for them. */
+static uint64_t mean_with_room(const struct request *request)
+{
+	uint64_t nr = relaxed_load(&heap_own()->nr_remembered);
+	uint64_t by_ring =
+		mean_for(request->mean, heap_room_bytes(request), heap_room_left(request));
+	uint64_t by_pointers = mean_for(request->mean, HEAP_POINTERS_MAX,
+					nr < HEAP_POINTERS_MAX ? HEAP_POINTERS_MAX - nr : 0);
+
+	return by_ring > by_pointers ? by_ring : by_pointers;
+}
+
+/*
+ * When the ring, or the table of pointers, begins to fill, dice decide which of the chosen blocks
+ * are recorded, as if the mean were larger, and it is in their records. Were each block recorded
+ * that finds room, it would depend on the time since the last one, and so on what the program does:
+ * a block behind slow code would be found more often than its share.
+ */
+static bool is_recorded(struct request *request)
+{
+	uint64_t mean = mean_with_room(request), size = request->size;
+	uint64_t dice = next_random(request->slot) >> 35;
+	/* Of small numbers what is behind the point matters. */
+	int shift = (mean | size) >> 22 ? 0 : 8;
+
+	if (mean == request->mean)
+		return true;
+	if (dice * represented(size << shift, mean << shift) >=
+	    represented(size << shift, request->mean << shift) << 29) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
+		return false;
+	}
+	request->mean = mean;
+	return true;
 }
 
 static void count(struct request *request)
@@ -118,7 +194,7 @@ static void count(struct request *request)
 		request->countdown =
 			relaxed_add(&request->slot->countdown, -units_of(request->size));
 	request->is_counted = true;
-	request->is_sampled = is_sampled(request->slot, request->countdown, request->size);
+	request->is_sampled = is_chosen(request) && is_recorded(request);
 }
 
 static void uncount(struct request *request)
@@ -129,9 +205,12 @@ static void uncount(struct request *request)
 
 /* -- which pointers are sampled -- */
 
-static uint64_t *set_of(uint64_t pointer)
+/* A pointer may be in either of two sets, and is put into the one with more room. */
+#define SETS_OF_EACH 2
+
+static uint64_t *set_of(uint64_t pointer, int which)
 {
-	uint64_t hash = (pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+	uint64_t hash = (pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (which ? 20 : 40);
 
 	return heap_own()->sets[hash % HEAP_SETS];
 }
@@ -147,69 +226,53 @@ static void count_in_filter(uint64_t pointer, int by)
 	} while (!exchange(filter, &was, (uint8_t)(was + by)));
 }
 
-/* False: there is no room for one more. */
-static bool remember(uint64_t pointer)
+/* Whether `former` was in there, and is replaced by `latter`. */
+static bool replace_pointer(uint64_t *set, uint64_t former, uint64_t latter)
 {
-	uint64_t *set = set_of(pointer);
-
 	for (int i = 0; i < HEAP_SET_WAYS; i++) {
-		if (relaxed_load(&set[i]) == pointer)
-			return true; /* it was freed by a way that we do not know */
-	}
-	for (int i = 0; i < HEAP_SET_WAYS; i++) {
-		uint64_t none = 0;
+		uint64_t wanted = former;
 
-		if (!relaxed_load(&set[i]) && exchange(&set[i], &none, pointer)) {
-			count_in_filter(pointer, 1);
+		if (relaxed_load(&set[i]) == former && exchange(&set[i], &wanted, latter))
 			return true;
-		}
 	}
 	return false;
 }
 
+/* How many places of the set hold it; of 0, how many are free. */
+static int nr_in_set(const uint64_t *set, uint64_t pointer)
+{
+	int nr = 0;
+
+	for (int i = 0; i < HEAP_SET_WAYS; i++)
+		nr += relaxed_load(&set[i]) == pointer;
+	return nr;
+}
+
+/* False: there is no room for one more. */
+static bool remember(uint64_t pointer)
+{
+	uint64_t *first = set_of(pointer, 0), *second = set_of(pointer, 1);
+	bool is_first_better = nr_in_set(first, 0) >= nr_in_set(second, 0);
+
+	if (nr_in_set(first, pointer) || nr_in_set(second, pointer))
+		return true; /* it was freed by a way that we do not know */
+	if (!replace_pointer(is_first_better ? first : second, 0, pointer))
+		return false;
+	relaxed_add(&heap_own()->nr_remembered, 1);
+	count_in_filter(pointer, 1);
+	return true;
+}
+
 static bool forget(uint64_t pointer)
 {
-	uint64_t *set = set_of(pointer);
-
-	for (int i = 0; pointer && i < HEAP_SET_WAYS; i++) {
-		uint64_t wanted = pointer;
-
-		if (relaxed_load(&set[i]) == pointer && exchange(&set[i], &wanted, 0)) {
+	for (int i = 0; pointer && i < SETS_OF_EACH; i++) {
+		if (replace_pointer(set_of(pointer, i), pointer, 0)) {
+			relaxed_add(&heap_own()->nr_remembered, -UINT64_C(1));
 			count_in_filter(pointer, -1);
 			return true;
 		}
 	}
 	return false;
-}
-
-/* -- what is sampled and not recorded -- */
-
-/* e^-x, with 32 bits behind the point as x has 30: (1 - x / 2^16)^2^16, of x below 8. */
-static uint64_t power_of_minus(uint64_t x)
-{
-	uint64_t y = (UINT64_C(1) << 32) - (x >> 14);
-
-	for (int i = 0; i < 16; i++)
-		y = y * y >> 32;
-	return y;
-}
-
-/* size / (1 - e^(-size / mean)) */
-static uint64_t stands_for(uint64_t size, uint64_t mean)
-{
-	if (mean > HEAP_MEAN_MAX)
-		mean = HEAP_MEAN_MAX;
-	if (size / 8 >= mean)
-		return size;
-	if (size <= mean / 64)
-		return mean + size / 2;
-	return (size << 30) / (((UINT64_C(1) << 32) - power_of_minus((size << 30) / mean)) >> 2);
-}
-
-/* The next one of the thread, or of one that shares its slot, stands for it, too. */
-static void carry(const struct request *request)
-{
-	relaxed_add(&request->slot->carried, stands_for(request->size, request->mean));
 }
 
 /* -- the functions -- */
@@ -238,10 +301,8 @@ static void record_sampled(const struct request *request, uint64_t pointer)
 {
 	if (!remember(pointer)) {
 		relaxed_add(&shared.lost.nr_dropped, 1);
-		carry(request);
 	} else if (!heap_emit(request, HEAP_RECORD_ALLOCATION, pointer)) {
 		forget(pointer);
-		carry(request);
 	}
 }
 

@@ -125,14 +125,14 @@ struct heap_slot {
 	uint64_t mean;		 /* by which the countdown was drawn; 0: never */
 	uint64_t inside_sp;	 /* stack pointer of a thread that is inside; 0: none */
 	uint64_t inside_data;	 /* which thread that is, by its data */
-	uint64_t carried;	 /* bytes of those that found no room: the next one has them */
+	uint64_t padding;
 };
 
 #define HEAP_SLOT_LOG2	6
 #define HEAP_SLOTS	1024
 #define HEAP_HOOKS	128
 #define HEAP_STACK_MAX	(64 << 10)
-#define HEAP_RING_BYTES (UINT64_C(2) << 20)
+#define HEAP_RING_BYTES (UINT64_C(4) << 20)
 #define HEAP_COMMIT_KEY UINT64_C(0x7e57a11c)
 #define HEAP_MARKER_KEY UINT64_C(0x70f1c0de0f5a6e51)
 
@@ -231,11 +231,9 @@ struct heap_ring_record {
 	uint64_t pointer, size;
 	uint64_t signature; /* of the stack, where all are recorded; 0: none */
 	uint64_t old, mean;
-	uint64_t carried; /* what those before it stand for that were sampled and not recorded */
 	/* Of the caller, as it will be when the function returns. */
 	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
 	uint64_t nr_stack_bytes; /* from rsp on, behind this */
-	uint64_t padding;
 };
 
 /*
@@ -494,10 +492,11 @@ struct heap_private {
 	 * child that was not made by the C library's fork(), whose threads do not know their ids.
 	 */
 	int64_t pid;
-	uint64_t nr_walks;    /* that were given away */
-	uint64_t nr_claims;   /* of places in `threads` */
-	uint64_t given_up_at; /* one more than the tail when records were lost */
-	uint64_t padding[507];
+	uint64_t nr_walks;	/* that were given away */
+	uint64_t nr_claims;	/* of places in `threads` */
+	uint64_t given_up_at;	/* one more than the tail when records were lost */
+	uint64_t nr_remembered; /* pointers in `sets` */
+	uint64_t padding[506];
 	/* Where all is recorded: */
 	struct heap_thread threads[HEAP_THREADS];
 	struct heap_walk walks[HEAP_WALKS];

@@ -38,6 +38,7 @@ struct prober *prober_new(const struct prober_options *options)
 
 	prober->options = *options;
 	prober->sums.believed.since_ns = clock_monotonic_ns();
+	prober->sums.heap_mean = options->heap.mean;
 	prober->heap.is_wanted = heap_options_are_set(&options->heap);
 	if (prober->heap.is_wanted && options->heap.is_searched)
 		prober->heap.reach = reach_new();
@@ -626,9 +627,10 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
 	pthread_mutex_lock(&prober->lock);
 	heap = prober->options.heap;
 	nr_dropped = nr_heap_dropped(prober);
-	if (!heap.is_all && nr_dropped > prober->sums.nr_heap_dropped &&
-	    heap.mean <= HEAP_MEAN_MAX / 2)
-		heap.mean *= 2;
+	if (nr_dropped > prober->sums.nr_heap_dropped)
+		heap.mean = min_u64(2 * heap.mean, HEAP_MEAN_MAX);
+	else
+		heap.mean = max_u64(heap.mean / 2, prober->sums.heap_mean);
 	prober->sums.nr_heap_dropped = nr_dropped;
 	if (stack_bytes > heap.stack_bytes)
 		heap.stack_bytes = (uint32_t)min_u64(stack_bytes, HEAP_STACK_MAX);

@@ -123,8 +123,9 @@ bool prober_next_exit(struct prober *prober, struct prober_exit *exit);
 bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial);
 void prober_end_exits(struct prober *prober);
 /*
- * Now and then: have so much of stacks copied as walks need, and one block in more bytes taken
- * where records were dropped for want of room since the last time; never where all are wanted.
+ * Now and then: have so much of stacks copied as walks need, and one block in twice as many bytes
+ * sampled if records were dropped for want of room since the last time, else in half as many, down
+ * to what was asked for.
  */
 void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
 /*

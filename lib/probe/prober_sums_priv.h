@@ -12,6 +12,7 @@ struct prober_sums {
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
 	struct probe_cost cost;	  /* of installing */
 	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
+	uint64_t heap_mean;	  /* that was asked for */
 	uint64_t stop_ns_max, remove_ns;
 	struct shortfall shortfall; /* of processes that are closed */
 	/* How long calls were counted and allocations were not; since when that is so, or 0. */

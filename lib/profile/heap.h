@@ -96,7 +96,7 @@ struct profile_heap_moment {
 	 * ALLOCATION_MAP, which is recorded block by block. 0: not known.
 	 */
 	uint64_t allocated_bytes, nr_allocations;
-	/* Blocks to be recorded that were lost; in a sample, others stand for them. */
+	/* Blocks to be recorded that were not; in a sample, others represent them. */
 	uint64_t nr_dropped;
 	uint64_t nr_frees_dropped; /* frees that were not recorded */
 };

@@ -144,7 +144,7 @@ static void publish_record(const struct drain *drain, const struct sampled_proce
 	block->kind = (uint8_t)heap_record_allocation_kind(record);
 	if (is_new) {
 		block->former = record->old;
-		block->mean_bytes = heap_record_mean(record);
+		block->mean_bytes = record->mean;
 		block->signer = signer;
 		block->signature = record->signature;
 	}
@@ -307,7 +307,10 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 	publish_blocks(drain);
 }
 
-/* Once around at most: a target that allocates ever on would keep us here. */
+/*
+ * Once around at most: a target that allocates ever on would keep us here. While the collector is
+ * behind, records stay in the ring, where fewer are added the fuller it is: so no stack is lost.
+ */
 static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
 	struct drain *drain = context;
@@ -320,7 +323,8 @@ static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ri
 		return;
 	}
 	heap_ring_visit(heap);
-	while (heap->next - begun_at < HEAP_RING_BYTES &&
+	while ((drain->is_last || !collector_is_behind(drain->sampler->collector)) &&
+	       heap->next - begun_at < HEAP_RING_BYTES &&
 	       heap_ring_next(heap, drain->now_ns, &record)) {
 		const struct sampled_process *process = process_of(drain, serial, pid, &record);
 		const struct roster_thread *thread =

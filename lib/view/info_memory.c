@@ -58,7 +58,7 @@ static void append_sampling(struct buf *out, const struct heap_survey *survey)
 	buf_append_str(out, "; ");
 	append_count(out, survey->nr_dropped);
 	if (survey->mean_bytes)
-		buf_append_str(out, " more found no room: others stand for them");
+		buf_append_str(out, " more were left out: others represent them");
 	else
 		buf_append_str(out, " more were lost");
 }
@@ -259,7 +259,7 @@ static void append_losses(struct buf *out, const struct heap_survey *survey)
 		buf_append_str(out, "; ");
 		append_count(out, survey->nr_dropped);
 		buf_append_str(out, survey->mean_bytes
-					    ? " more found no room, for which others stand"
+					    ? " more were left out, as they came too fast"
 				    : survey->nr_dropped == 1 ? " block was lost"
 							      : " blocks were lost");
 	}

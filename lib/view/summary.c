@@ -743,16 +743,16 @@ void summary_append_lost_blocks(struct buf *note, const struct profile *profile)
 	     100 * (double)losses.nr_dropped <= WORTH_A_NOTE_PERCENT * (double)losses.nr_recorded))
 		return;
 	append_count(note, losses.nr_dropped);
-	buf_append_str(note, losses.nr_dropped == 1 ? " block was lost beside "
-						    : " blocks were lost beside ");
+	buf_append_str(note, losses.nr_dropped == 1 ? " block was " : " blocks were ");
+	buf_append_str(note, has_all ? "lost beside " : "left out beside ");
 	append_count(note, losses.nr_recorded);
 	buf_append_str(note, " that were recorded, as they came too fast: ");
 	buf_append_str(
 		note,
 		has_all ? "they are in none of this, and \xc2\xb1 is as if all of them "
 			  "belonged there; less is lost where profc gets more of the CPUs"
-			: "the next ones of their threads stand for them, which makes \xc2\xb1 "
-			  "larger; 'profc record' with a larger RATE of --mem loses less");
+			: "others, chosen at random, represent them, which makes \xc2\xb1 "
+			  "larger; 'profc record' with a larger RATE of --mem leaves out fewer");
 }
 
 void summary_append_lost_frees(struct buf *note, uint64_t nr)

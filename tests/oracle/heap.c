@@ -174,7 +174,7 @@ static void drop_known(struct totals *totals, const struct heap_record *record)
 
 static void add_record(struct totals *totals, const struct heap_record *record)
 {
-	double mean = (double)heap_record_mean(record); /* of what it stands for */
+	double mean = (double)record->mean;
 	double share = record->mean ? 1 - exp(-(double)record->size / mean) : 1;
 
 	if (!totals->first_pid)

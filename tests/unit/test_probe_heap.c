@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -506,7 +507,6 @@ static void test_heap__each_function_tells_size_and_pointer(void **state)
 		assert_int_equal(record.mean, 1);
 		assert_int_equal(record.pid, getpid());
 		assert_int_equal(record.tid, syscall(SYS_gettid));
-		assert_int_equal(record.carried, 0);
 		sum += sizes[i];
 	}
 	assert_int_equal((uintptr_t)pointers[3] % 4096, 0);
@@ -837,7 +837,7 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 	struct heap_record record;
 	struct heap_totals totals;
 	uint64_t nr_frees = 0, nr_stacks = 0;
-	void *pointers[300];
+	void *pointers[400];
 
 	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
@@ -937,7 +937,7 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 
 #define STORM	      2000000
 #define STORM_SIZE    40
-#define STORM_MEAN    12000
+#define STORM_MEAN    24000
 #define STORM_THREADS 4
 
 static void *storm(void *context)
@@ -1022,81 +1022,110 @@ static void test_heap__full_ring_drops_and_counts(void **state)
 	assert_int_equal(nr + totals.nr_dropped, 20000);
 	own_malloc(LARGE);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.mean, 1);
 	end(&fixture);
 }
 
-/* A block that finds the ring full is not lost: the next one stands for it, too. */
-static void test_heap__full_ring_leaves_the_weight_to_the_next(void **state)
+static void read_records(struct fixture *fixture, int nr, struct estimate *estimate)
 {
-	const struct timespec pause = {.tv_nsec = 1000000};
-	struct fixture fixture;
-	struct estimate estimate = {0};
 	struct heap_record record;
-	struct heap_totals totals;
-	uint64_t carried = 0;
 
-	begin(&fixture, STORM_MEAN, threads_of(state));
-	for (int i = 0; i < STORM; i++) {
+	for (int i = 0; i < nr && heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record);
+	     i++) {
+		if (record.kind == HEAP_RECORD_ALLOCATION)
+			add_to(&estimate[record.size == STORM_SIZE], &record);
+	}
+}
+
+/*
+ * A record is read behind each fourth large block, so that the next one, which finds room first, is
+ * a small one. What was recorded of the small must not represent the large.
+ */
+static void test_heap__full_ring_favours_none(void **state)
+{
+	struct fixture fixture;
+	struct estimate estimate[2] = {0};
+	struct heap_totals totals;
+
+	(void)state;
+	begin(&fixture, STORM_SIZE / 2, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 512;
+	for (int i = 0; i < STORM / 4; i++) {
+		own_malloc(STORM_SIZE / 4);
 		own_malloc(STORM_SIZE);
 		if (i % 10000 == 0)
 			arena_used = 0;
-		if (i % (STORM / 5))
-			continue;
-		nanosleep(&pause, NULL);
-		while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
-			record.mean = heap_record_mean(&record);
-			carried += record.carried;
-			add_to(&estimate, &record);
-		}
+		if (i % 4 == 0)
+			read_records(&fixture, 1, estimate);
 	}
+	read_records(&fixture, INT_MAX, estimate);
 	heap_ring_totals(&fixture.ring, &totals);
-	assert_true(totals.nr_dropped > estimate.nr / 10);
-	assert_true(carried > 0);
-	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
-		record.mean = heap_record_mean(&record);
-		add_to(&estimate, &record);
-	}
-	assert_near(&estimate, (double)STORM * STORM_SIZE);
+	assert_true(totals.nr_dropped > estimate[0].nr + estimate[1].nr);
+	assert_near(&estimate[0], STORM / 4 * (double)(STORM_SIZE / 4));
+	assert_near(&estimate[1], STORM / 4 * (double)STORM_SIZE);
 	end(&fixture);
 }
 
-/* Blocks for which there is no room by the size of each, as others stand for them. */
-static void test_heap__what_a_lost_block_stands_for(void **state)
+/* More are alive than can be remembered: those that are freed at once do not represent them. */
+static void test_heap__full_table_of_pointers_favours_none(void **state)
 {
-	static const uint64_t sizes[] = {1, 1000, 2000, 65536, 100000, 127 << 10};
+	const uint64_t nr = UINT64_C(4) * HEAP_SETS * HEAP_SET_WAYS;
 	struct fixture fixture;
-	struct heap_record record;
+	struct estimate estimate[2] = {0};
 
 	(void)state;
-	begin(&fixture, 1 << 16, HEAP_THREADS_BY_DATA);
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		double size = (double)sizes[i], mean = 1 << 16, all = size / -expm1(-size / mean);
-		struct heap_slot *slot = &fixture.shared->slots[0];
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 0;
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t used;
 
-		/* Nobody reads; the countdown is where this one is sampled. */
-		fixture.shared->head = fixture.shared->tail + HEAP_RING_BYTES;
-		for (size_t k = 0; k < HEAP_SLOTS; k++) {
-			fixture.shared->slots[k].mean = 1 << 16;
-			fixture.shared->slots[k].countdown = 0;
+		own_malloc(STORM_SIZE / 2);
+		used = arena_used;
+		arena_used = sizeof(arena) - 4096;
+		own_free(own_malloc(STORM_SIZE));
+		arena_used = used;
+		read_records(&fixture, INT_MAX, estimate);
+	}
+	assert_true(fixture.shared->lost.nr_dropped > nr / 4);
+	assert_near(&estimate[0], (double)nr * (STORM_SIZE / 2));
+	assert_near(&estimate[1], (double)nr * STORM_SIZE);
+	end(&fixture);
+}
+
+/* Where three eighths of the room are used, a block is recorded as often as four times the mean has
+ * it.
+ */
+static void test_heap__chance_of_a_record_is_that_of_its_mean(void **state)
+{
+	static const uint64_t sizes[] = {1, 1000, 16384, 16385, 65536, 100000, 127 << 10};
+	const uint64_t room = HEAP_RING_BYTES / 8 * 5, mean = 1 << 16;
+	const int nr_tries = 20000;
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture, mean, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		double size = (double)sizes[i];
+		double chance = expm1(-size / (4 * (double)mean)) / expm1(-size / (double)mean);
+		uint64_t before = fixture.shared->lost.nr_dropped, nr;
+		const struct heap_ring_record *record =
+			(const void *)&fixture.shared->ring[room / 8 * 3];
+
+		for (int k = 0; k < nr_tries; k++) {
+			fixture.shared->head = room / 8 * 3;
+			fixture.shared->tail = 0;
+			for (size_t j = 0; j < HEAP_SLOTS; j++) {
+				fixture.shared->slots[j].mean = mean;
+				fixture.shared->slots[j].countdown = 0;
+			}
+			own_malloc(sizes[i]);
+			arena_used = 0;
 		}
-		own_malloc(sizes[i]);
-		while (!slot->carried && slot < &fixture.shared->slots[HEAP_SLOTS - 1])
-			slot++;
-		if (fabs((double)slot->carried - all) > 1 + all * 1e-4)
-			fail_msg("%lu: %lu, not %.0f", sizes[i], slot->carried, all);
-		/* The next one has it. */
-		fixture.shared->tail = fixture.shared->head;
-		heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
-		slot->countdown = 0;
-		own_malloc(1000);
-		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
-		assert_int_equal(slot->carried, 0);
-		if (fabs((double)record.carried - all) > 1 + all * 1e-4)
-			fail_msg("%lu: %lu, not %.0f", sizes[i], record.carried, all);
-		all += 1000 / -expm1(-1000 / mean);
-		mean = (double)heap_record_mean(&record);
-		if (fabs(1000 / -expm1(-1000 / mean) - all) > 1 + all * 1e-4)
-			fail_msg("%lu: by a mean of %.0f", sizes[i], mean);
+		nr = (uint64_t)nr_tries - (fixture.shared->lost.nr_dropped - before);
+		if (fabs((double)nr - nr_tries * chance) > 4 * sqrt(nr_tries * chance))
+			fail_msg("%lu: %lu, not %.0f", sizes[i], nr, nr_tries * chance);
+		assert_int_equal(record->mean, 4 * mean);
+		assert_int_equal(record->size, sizes[i]);
 	}
 	end(&fixture);
 }
@@ -1637,10 +1666,9 @@ int main(void)
 		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
 					  &as_one),
 		cmocka_unit_test(test_heap__full_ring_drops_and_counts),
-		cmocka_unit_test(test_heap__full_ring_leaves_the_weight_to_the_next),
-		cmocka_unit_test_prestate(test_heap__full_ring_leaves_the_weight_to_the_next,
-					  &as_one),
-		cmocka_unit_test(test_heap__what_a_lost_block_stands_for),
+		cmocka_unit_test(test_heap__full_ring_favours_none),
+		cmocka_unit_test(test_heap__full_table_of_pointers_favours_none),
+		cmocka_unit_test(test_heap__chance_of_a_record_is_that_of_its_mean),
 		cmocka_unit_test(test_heap__full_ring_has_room_for_large_blocks),
 		cmocka_unit_test(test_heap__who_frees_is_recorded_if_that_is_wanted),
 		cmocka_unit_test(test_heap__full_ring_drops_stacks_of_freeing_first),

@@ -60,7 +60,7 @@ static void test_info_memory__divides_what_is_resident(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more found no room: others stand for them\n"
+		"            512 KiB; 2 more were left out: others represent them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
@@ -80,7 +80,7 @@ static void test_info_memory__says_what_was_before_it_attached(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more found no room: others stand for them\n"
+		"            512 KiB; 2 more were left out: others represent them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
@@ -110,7 +110,7 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 	(void)state;
 	expect_line(made_up(),
 		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 6.48 MiB in "
-		    "801 blocks were not freed; 2 more found no room, for which others stand");
+		    "801 blocks were not freed; 2 more were left out, as they came too fast");
 	assert_false(info_append_memory(&text, made.profile));
 	assert_string_equal(buf_str(&text), "");
 	buf_release(&text);
@@ -154,7 +154,7 @@ static void test_info_memory__of_processes_that_last(void **state)
 		"\n"
 		"Memory\n"
 		"allocated   120 MiB in 1,601 blocks, exact; 201 blocks recorded, one for each\n"
-		"            512 KiB; 2 more found no room: others stand for them\n"
+		"            512 KiB; 2 more were left out: others represent them\n"
 		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms\n"
 		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks\n"
 		"resident    153 MiB: 50.0 MiB ± 6.48 MiB allocated and alive, 70.0 MiB ± 6.48\n"
