@@ -44,13 +44,13 @@ static uint64_t mean_now(void)
 	return !mean ? 1 : mean > HEAP_MEAN_MAX ? HEAP_MEAN_MAX : mean;
 }
 
-/* At least 1, so that an allocation of no bytes is not sampled. */
+/* So many bytes are passed over: the next one is in the allocation to be sampled. */
 static int64_t draw_interval(struct heap_slot *slot, uint64_t mean)
 {
 	/* ln 2 is 45426 / 2^16; 30 bits and 30 of the mean make no more than 64. */
 	uint64_t x = (minus_log2(next_random(slot) | 1) * 45426 >> 8) * mean >> 24;
 
-	return x >= HEAP_INTERVAL_MAX ? HEAP_INTERVAL_MAX : (int64_t)x + 1;
+	return x >= HEAP_INTERVAL_MAX ? HEAP_INTERVAL_MAX : (int64_t)x;
 }
 
 /* -- what is counted -- */
@@ -102,7 +102,7 @@ static bool is_chosen(struct request *request)
 		return false;
 	if (heap_countdown_bytes(request->countdown) < 0 || !relaxed_load(&slot->mean)) {
 		request->mean = mean_now();
-		is = (uint64_t)draw_interval(slot, request->mean) <= request->size;
+		is = (uint64_t)draw_interval(slot, request->mean) < request->size;
 	}
 	draw(slot);
 	return is;
