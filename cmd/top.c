@@ -530,16 +530,20 @@ static int choose_metric(const struct top_args *args, struct browse_wishes *wish
 {
 	const struct count_options *count = &args->record.count;
 	const bool has_memory = count_options_have_memory(count);
-	enum metric last = !has_memory		? METRIC_SAMPLES
-			   : count->free_stacks ? METRIC_FREED
-						: METRIC_TEMPORARY;
 
-	wishes->metrics = (UINT32_C(2) << last) - 1;
+	wishes->metrics = 0;
+	for (int metric = 0; metric < METRIC_COUNT; metric++) {
+		const struct metric_info *info = metric_info((enum metric)metric);
+
+		if ((has_memory || !info->is_memory) &&
+		    (count->free_stacks || !info->needs_freeing))
+			wishes->metrics |= UINT32_C(1) << metric;
+	}
 	if (args->metric != METRIC_NOT_GIVEN)
 		wishes->metric = (enum metric)args->metric;
 	else if (has_memory)
 		wishes->metric = METRIC_LIVE;
-	if (wishes->metric > last)
+	if (!(wishes->metrics & UINT32_C(1) << wishes->metric))
 		return err_set(err, ERR_INVALID, "--metric %s needs --mem%s",
 			       metric_name(wishes->metric), has_memory ? "-free-stacks" : "");
 	if (!dimension_divides(wishes->by, wishes->metric))

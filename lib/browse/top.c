@@ -102,7 +102,7 @@ static void append_amount(struct buf *line, const struct browse_weighing *weighi
 		return;
 	}
 	append_weight(line, weights->metric, weights->total.weight);
-	buf_append_str(line, summary_metric_words(weights->metric));
+	buf_append_str(line, metric_info(weights->metric)->amount_words);
 	buf_append_str(line, " in the last ");
 	append_weight(line, METRIC_WALL, window_ns);
 	if (weights->metric != METRIC_SAMPLES) {

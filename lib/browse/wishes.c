@@ -15,14 +15,10 @@ uint32_t browse_metrics_of(const struct profile *profile)
 {
 	uint32_t metrics = 0;
 
-	for (int metric = METRIC_CPU; metric <= METRIC_SAMPLES; metric++)
-		if (profile_total(profile, (enum metric)metric) > 0)
+	for (int metric = 0; metric < METRIC_COUNT; metric++)
+		if (profile_has_metric(profile, (enum metric)metric))
 			metrics |= BIT(metric);
-	if (!profile_has_heap(profile))
-		return metrics;
-	for (int metric = METRIC_ALLOC; metric <= METRIC_TEMPORARY; metric++)
-		metrics |= BIT(metric);
-	return profile->meta.knows_freeing ? metrics | BIT(METRIC_FREED) : metrics;
+	return metrics;
 }
 
 void browse_wishes_next_metric(struct browse_wishes *wishes)

@@ -349,7 +349,7 @@ bool extract_is_memory(const struct extract *extract)
 
 bool extract_is_bytes(const struct extract *extract)
 {
-	return extract_is_memory(extract) && extract->options->metric != METRIC_ALLOCS;
+	return metric_is_bytes(extract->options->metric);
 }
 
 const char *extract_unit(const struct extract *extract)

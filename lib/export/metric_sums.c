@@ -11,60 +11,59 @@
 #include "calltree/observe.h"
 #include "export/extract_priv.h"
 
-#define MEMORY_COLUMNS(metric, name)                                                               \
-	{metric, true, name "_objects", "count"},                                                  \
-	{                                                                                          \
-		metric, false, name "_space", "bytes"                                              \
-	}
-
-/* In the order of the file. */
-static const struct metric_column all_columns[METRIC_COLUMNS_MAX] = {
-	{METRIC_SAMPLES, true, "samples", "count"},
-	{METRIC_CPU, false, "cpu", "nanoseconds"},
-	{METRIC_WALL, false, "wall", "nanoseconds"},
-	{METRIC_RUNQ, false, "runq", "nanoseconds"},
-	{METRIC_BLOCKED, false, "blocked", "nanoseconds"},
-	MEMORY_COLUMNS(METRIC_ALLOC, "alloc"),
-	MEMORY_COLUMNS(METRIC_LIVE, "inuse"),
-	MEMORY_COLUMNS(METRIC_PEAK, "peak"),
-	MEMORY_COLUMNS(METRIC_LEAKED, "leaked"),
-	MEMORY_COLUMNS(METRIC_TEMPORARY, "temporary"),
-	MEMORY_COLUMNS(METRIC_FREED, "freed"),
-};
-
 /* --- columns --- */
 
 static bool is_recorded(const struct profile *profile, enum metric metric)
 {
 	if (!metric_is_memory(metric))
 		return profile->nr_samples;
-	return profile_has_heap(profile) && (metric != METRIC_FREED || profile->meta.knows_freeing);
+	return profile_has_heap(profile) &&
+	       (profile->meta.knows_freeing || !metric_info(metric)->needs_freeing);
 }
 
-static bool is_default(const struct metric_column *column, enum metric metric)
+static void add_column(struct metric_sums *sums, enum metric metric, bool is_number)
 {
-	if (metric == METRIC_ALLOCS)
-		return column->metric == METRIC_ALLOC && column->is_number;
-	return column->metric == metric && column->is_number == (metric == METRIC_SAMPLES);
+	const struct metric_info *info = metric_info(metric);
+
+	sums->columns[sums->nr_columns++] = (struct metric_column){
+		.metric = metric,
+		.is_number = is_number,
+		.type = is_number ? info->pprof_count : info->pprof_weight,
+		.unit = is_number		       ? "count"
+			: info->kind == METRIC_OF_TIME ? "nanoseconds"
+						       : "bytes",
+	};
+}
+
+static void add_columns(struct metric_sums *sums, const struct extract *extract, enum metric metric)
+{
+	const struct metric_info *info = metric_info(metric);
+
+	if (!is_recorded(extract->profile, metric))
+		return;
+	if (info->pprof_count)
+		add_column(sums, metric, true);
+	if (info->pprof_weight)
+		add_column(sums, metric, false);
+	if (metric == extract->options->metric && (info->pprof_count || info->pprof_weight))
+		sums->default_column = sums->nr_columns - 1;
+	/* Numbers of blocks are beside their bytes. */
+	if (metric == METRIC_ALLOC && extract->options->metric == METRIC_ALLOCS)
+		sums->default_column = sums->nr_columns - 2;
 }
 
 static void choose_columns(struct metric_sums *sums, const struct extract *extract)
 {
-	enum metric metric = extract->options->metric;
-
 	if (extract->options->weights == EXPORT_WEIGHTS_SAMPLES) {
-		sums->columns[0] = all_columns[0];
-		sums->columns[0].metric = metric;
-		sums->nr_columns = 1;
+		add_column(sums, METRIC_SAMPLES, true);
+		sums->columns[0].metric = extract->options->metric;
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(all_columns); i++) {
-		if (!is_recorded(extract->profile, all_columns[i].metric))
-			continue;
-		if (is_default(&all_columns[i], metric))
-			sums->default_column = sums->nr_columns;
-		sums->columns[sums->nr_columns++] = all_columns[i];
-	}
+	/* Readers expect the number of samples first. */
+	add_columns(sums, extract, METRIC_SAMPLES);
+	for (int metric = 0; metric < METRIC_COUNT; metric++)
+		if (metric != METRIC_SAMPLES)
+			add_columns(sums, extract, (enum metric)metric);
 }
 
 /* --- rows --- */

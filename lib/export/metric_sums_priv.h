@@ -21,7 +21,7 @@ struct metric_column {
 	const char *unit; /* "nanoseconds", "bytes", "count" */
 };
 
-#define METRIC_COLUMNS_MAX 17
+#define METRIC_COLUMNS_MAX (2 * METRIC_COUNT)
 
 /* Values of the same path of the same group of threads. */
 struct metric_row {

@@ -93,8 +93,6 @@ static void write_lines(struct page_data *data, struct json *json)
 
 void page_calls_write(struct page_data *data, struct json *json)
 {
-	static const enum metric times[] = {METRIC_CPU, METRIC_WALL, METRIC_RUNQ, METRIC_BLOCKED};
-
 	if (data->extract->counts->state != COUNTS_KNOWN)
 		return;
 	write_edges(data, json);
@@ -110,7 +108,8 @@ void page_calls_write(struct page_data *data, struct json *json)
 	}
 	json_array_end(json);
 	json_key_object_begin(json, "perCall");
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		write_metric(data, json, times[i]);
+	for (int metric = 0; metric < METRIC_COUNT; metric++)
+		if (metric_is_time((enum metric)metric))
+			write_metric(data, json, (enum metric)metric);
 	json_object_end(json);
 }

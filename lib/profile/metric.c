@@ -5,20 +5,65 @@
 #include "base/alloc.h"
 #include "profile/profile.h"
 
-#define TIME_NAMES                                                                                 \
+#define NAMES                                                                                      \
 	[METRIC_CPU] = "cpu", [METRIC_WALL] = "wall", [METRIC_RUNQ] = "runq",                      \
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples"
-#define MEMORY_NAMES                                                                               \
-	[METRIC_ALLOC] = "alloc", [METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live",              \
-	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary",      \
-	[METRIC_FREED] = "freed"
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", [METRIC_ALLOC] = "alloc",      \
+	[METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live", [METRIC_PEAK] = "peak",                \
+	[METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary", [METRIC_FREED] = "freed"
 
-const char *const metric_names[] = {TIME_NAMES, MEMORY_NAMES, NULL};
-const char *const metric_names_and_calls[] = {TIME_NAMES, MEMORY_NAMES, "calls", NULL};
+const char *const metric_names[] = {NAMES, NULL};
+const char *const metric_names_and_calls[] = {NAMES, "calls", NULL};
+
+#define TIME_ROW(pprof, words, none, has)                                                          \
+	{                                                                                          \
+		.unit = "ns", .amount_words = words, .none_words = none, .pprof_weight = pprof,    \
+		.kind = METRIC_OF_TIME, .parts = has                                               \
+	}
+
+#define MEMORY_ROW(words, none, pprof)                                                             \
+	.unit = "bytes", .amount_words = words, .none_words = none,                                \
+	.pprof_count = pprof "_objects", .pprof_weight = pprof "_space", .kind = METRIC_OF_BYTES,  \
+	.is_memory = true
+
+static const struct metric_info metrics[METRIC_COUNT] = {
+	[METRIC_CPU] = TIME_ROW("cpu", " of CPU time", "samples with CPU time", METRIC_HAS_CPU),
+	[METRIC_WALL] = TIME_ROW("wall", " of wall time", "samples with any time",
+				 METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED),
+	[METRIC_RUNQ] = TIME_ROW("runq", " waiting for a CPU", "samples that waited for a CPU",
+				 METRIC_HAS_RUNQ),
+	[METRIC_BLOCKED] =
+		TIME_ROW("blocked", " blocked", "samples that were blocked", METRIC_HAS_BLOCKED),
+	[METRIC_SAMPLES] = {.unit = "samples",
+			    .item = "sample",
+			    .amount_words = "",
+			    .none_words = "samples",
+			    .pprof_count = "samples",
+			    .kind = METRIC_OF_COUNT},
+	[METRIC_ALLOC] = {MEMORY_ROW(" allocated", "blocks allocated", "alloc")},
+	/* Files of pprof have it beside the bytes. */
+	[METRIC_ALLOCS] = {.unit = "blocks",
+			   .item = "block",
+			   .amount_words = " allocated",
+			   .none_words = "blocks allocated",
+			   .kind = METRIC_OF_COUNT,
+			   .is_memory = true},
+	[METRIC_LIVE] = {MEMORY_ROW(" alive", "blocks alive then", "inuse")},
+	[METRIC_PEAK] = {MEMORY_ROW(" alive at the peak", "blocks alive then", "peak")},
+	[METRIC_LEAKED] = {MEMORY_ROW(" not freed", "blocks that were not freed", "leaked")},
+	[METRIC_TEMPORARY] = {MEMORY_ROW(" freed soon", "blocks that were freed so soon",
+					 "temporary")},
+	[METRIC_FREED] = {MEMORY_ROW(" freed", "blocks with a recorded freeing stack", "freed"),
+			  .needs_freeing = true},
+};
+
+const struct metric_info *metric_info(enum metric metric)
+{
+	return &metrics[metric];
+}
 
 bool metric_parse(const char *text, enum metric *metric)
 {
-	for (size_t i = 0; metric_names[i]; i++) {
+	for (int i = 0; i < METRIC_COUNT; i++) {
 		if (strcmp(text, metric_names[i]) == 0) {
 			*metric = (enum metric)i;
 			return true;
@@ -27,51 +72,15 @@ bool metric_parse(const char *text, enum metric *metric)
 	return false;
 }
 
-const char *metric_name(enum metric metric)
-{
-	return metric_names[metric];
-}
-
-const char *metric_unit(enum metric metric)
-{
-	if (metric_is_memory(metric))
-		return metric == METRIC_ALLOCS ? "blocks" : "bytes";
-	return metric == METRIC_SAMPLES ? "samples" : "ns";
-}
-
-bool metric_is_time(enum metric metric)
-{
-	return metric < METRIC_SAMPLES;
-}
-
-bool metric_is_memory(enum metric metric)
-{
-	return metric > METRIC_SAMPLES;
-}
-
 uint64_t sample_weight(const struct sample *sample, enum metric metric)
 {
-	switch (metric) {
-	case METRIC_CPU:
-		return sample->cpu_ns;
-	case METRIC_WALL:
-		return sample->cpu_ns + sample->runq_ns + sample->blocked_ns;
-	case METRIC_RUNQ:
-		return sample->runq_ns;
-	case METRIC_BLOCKED:
-		return sample->blocked_ns;
-	case METRIC_SAMPLES:
+	const struct metric_info *info = &metrics[metric];
+
+	if (metric == METRIC_SAMPLES)
 		return sample->nr;
-	case METRIC_ALLOC:
-	case METRIC_ALLOCS:
-	case METRIC_LIVE:
-	case METRIC_PEAK:
-	case METRIC_LEAKED:
-	case METRIC_TEMPORARY:
-	case METRIC_FREED:
-		break;
-	}
-	return 0;
+	return (info->parts & METRIC_HAS_CPU ? sample->cpu_ns : 0) +
+	       (info->parts & METRIC_HAS_RUNQ ? sample->runq_ns : 0) +
+	       (info->parts & METRIC_HAS_BLOCKED ? sample->blocked_ns : 0);
 }
 
 uint64_t profile_total(const struct profile *profile, enum metric metric)
@@ -90,4 +99,12 @@ enum metric metric_of_profile(const struct profile *profile)
 	if (profile->nr_samples)
 		return METRIC_WALL;
 	return profile_has_heap(profile) ? METRIC_ALLOC : METRIC_CPU;
+}
+
+bool profile_has_metric(const struct profile *profile, enum metric metric)
+{
+	if (!metric_is_memory(metric))
+		return profile_total(profile, metric) > 0;
+	return profile_has_heap(profile) &&
+	       (profile->meta.knows_freeing || !metrics[metric].needs_freeing);
 }

@@ -12,6 +12,7 @@
 #include "mapping/module.h"
 #include "profile/heap.h"
 #include "profile/ids.h"
+#include "profile/metric.h"
 #include "profile/probes.h"
 #include "profile/symbol_source.h"
 #include "profile/waits.h"
@@ -29,42 +30,14 @@ struct buf;
 
 #define PROCESS_NONE UINT32_MAX
 
-/*
- * The quantities that views sum up. Metrics of time are those of each sample, with wall = cpu +
- * runq + blocked. Metrics of memory are the bytes that recorded blocks represent, or blocks for
- * METRIC_ALLOCS.
- */
-enum metric {
-	METRIC_CPU,
-	METRIC_WALL,
-	METRIC_RUNQ,
-	METRIC_BLOCKED,
-	METRIC_SAMPLES,
-	METRIC_ALLOC,	  /* allocated, whether or not it was freed */
-	METRIC_ALLOCS,	  /* the same in blocks */
-	METRIC_LIVE,	  /* alive at a moment, by default the end */
-	METRIC_PEAK,	  /* alive at the peak of bytes */
-	METRIC_LEAKED,	  /* alive at the end of the recording, or of its process */
-	METRIC_TEMPORARY, /* freed soon after */
-	METRIC_FREED,	  /* freed, attributed to the freeing stack */
-};
-
-#define METRIC_COUNT (METRIC_FREED + 1)
-
-/* The metrics' names, NULL-ended; and the same followed by the exact counts. */
-extern const char *const metric_names[], *const metric_names_and_calls[];
-
-bool metric_parse(const char *text, enum metric *metric);
-const char *metric_name(enum metric metric); /* "cpu", "wall", … */
-const char *metric_unit(enum metric metric); /* "ns", "samples", "bytes" or "blocks" */
-bool metric_is_time(enum metric metric);     /* in ns */
-bool metric_is_memory(enum metric metric);   /* in bytes or blocks */
 struct profile;
 /*
  * The default metric: CPU time; wall time if there is none; or allocations where only memory was
  * recorded.
  */
 enum metric metric_of_profile(const struct profile *profile);
+/* Was it recorded: is there a sample with some of it, or are there blocks? */
+bool profile_has_metric(const struct profile *profile, enum metric metric);
 
 /*
  * User and system CPU time as the kernel accounts them, in whole clock ticks: their sum may be less

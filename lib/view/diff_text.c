@@ -55,7 +55,7 @@ static void print_side(const struct diff_side *side, const struct view *view, co
 	if (side->nr > 1)
 		buf_printf(&text, "%zu runs of ", side->nr);
 	append_weight(&text, first->metric, diff_mean(side, &side->total));
-	buf_append_str(&text, summary_metric_words(first->metric));
+	buf_append_str(&text, metric_info(first->metric)->amount_words);
 	if (side->nr > 1)
 		buf_append_str(&text, " in the mean");
 	if (first->metric != METRIC_SAMPLES)

@@ -622,7 +622,7 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 	case IN_NS:
 		return metric_is_time(metric);
 	case IN_BYTES:
-		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
+		return metric_is_bytes(metric);
 	case IN_MEMORY:
 		return metric_is_memory(metric);
 	case IN_BLOCKED:
@@ -679,7 +679,7 @@ void json_key_amount(struct json *json, const char *key, enum metric metric,
 	char member[32];
 
 	snprintf(member, sizeof(member), "%s_%s", key, metric_unit(metric));
-	if (metric_is_time(metric) || (metric_is_memory(metric) && metric != METRIC_ALLOCS))
+	if (metric_info(metric)->kind != METRIC_OF_COUNT)
 		json_key_u64(json, member, tally->weight);
 	if (!metric_is_memory(metric))
 		return;

@@ -548,7 +548,7 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	if (column->cell == calls_cell)
 		return cells->has_calls;
 	if (column->cell == blocks_cell)
-		return metric_is_memory(metric) && metric != METRIC_ALLOCS;
+		return metric_is_bytes(metric);
 	if (column->cell == wait_pid_cell)
 		return profile_of(cells)->nr_processes > 1;
 	if (is_per_call(column))

@@ -49,7 +49,7 @@ struct unit unit_for(enum metric metric, uint64_t largest)
 	};
 	static const struct unit smallest = {MICROSECONDS, NS_PER_US, 1};
 
-	if (metric == METRIC_SAMPLES || metric == METRIC_ALLOCS)
+	if (metric_info(metric)->kind == METRIC_OF_COUNT)
 		return count;
 	if (!metric_is_time(metric))
 		return unit_for_bytes(largest);
@@ -176,15 +176,19 @@ void append_memory(struct buf *out, uint64_t nr_bytes)
 
 void append_weight(struct buf *out, enum metric metric, uint64_t weight)
 {
-	const char *one = metric == METRIC_ALLOCS ? " block" : " sample";
+	const struct metric_info *info = metric_info(metric);
 
-	if (metric_is_time(metric)) {
+	switch (info->kind) {
+	case METRIC_OF_TIME:
 		append_duration(out, weight);
-	} else if (metric_is_memory(metric) && metric != METRIC_ALLOCS) {
+		break;
+	case METRIC_OF_BYTES:
 		append_memory(out, weight);
-	} else {
+		break;
+	case METRIC_OF_COUNT:
 		append_count(out, weight);
-		buf_printf(out, "%s%s", one, weight == 1 ? "" : "s");
+		buf_printf(out, " %s%s", info->item, weight == 1 ? "" : "s");
+		break;
 	}
 }
 

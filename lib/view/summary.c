@@ -37,65 +37,6 @@ static const struct profile *profile_of(const struct weights *weights)
 	return weights->selection->expansion->profile;
 }
 
-const char *summary_metric_words(enum metric metric)
-{
-	switch (metric) {
-	case METRIC_CPU:
-		return " of CPU time";
-	case METRIC_WALL:
-		return " of wall time";
-	case METRIC_RUNQ:
-		return " waiting for a CPU";
-	case METRIC_BLOCKED:
-		return " blocked";
-	case METRIC_ALLOC:
-	case METRIC_ALLOCS:
-		return " allocated";
-	case METRIC_LIVE:
-		return " alive";
-	case METRIC_PEAK:
-		return " alive at the peak";
-	case METRIC_LEAKED:
-		return " not freed";
-	case METRIC_TEMPORARY:
-		return " freed soon";
-	case METRIC_FREED:
-		return " freed";
-	case METRIC_SAMPLES:
-		break;
-	}
-	return "";
-}
-
-const char *summary_none_words(enum metric metric)
-{
-	switch (metric) {
-	case METRIC_CPU:
-		return "samples with CPU time";
-	case METRIC_WALL:
-		return "samples with any time";
-	case METRIC_RUNQ:
-		return "samples that waited for a CPU";
-	case METRIC_BLOCKED:
-		return "samples that were blocked";
-	case METRIC_ALLOC:
-	case METRIC_ALLOCS:
-		return "blocks allocated";
-	case METRIC_LIVE:
-	case METRIC_PEAK:
-		return "blocks alive then";
-	case METRIC_LEAKED:
-		return "blocks that were not freed";
-	case METRIC_TEMPORARY:
-		return "blocks that were freed so soon";
-	case METRIC_FREED:
-		return "blocks with a recorded freeing stack";
-	case METRIC_SAMPLES:
-		break;
-	}
-	return "samples";
-}
-
 /* The noun that shares refer to. */
 static const char *stuff_of(const struct weights *weights)
 {
@@ -115,7 +56,7 @@ static void append_amount(struct buf *out, const struct weights *weights)
 		append_weight(out, weights->metric, all.weight);
 		buf_append_str(out, ")");
 	}
-	buf_append_str(out, summary_metric_words(weights->metric));
+	buf_append_str(out, metric_info(weights->metric)->amount_words);
 	if (profile_of(weights)->meta.within.v == STR_EMPTY.v)
 		return;
 	buf_append_str(out, " inside ");
@@ -625,7 +566,7 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 	bool is_filtered = selection_total_of_all(weights->selection, metric) > 0;
 	struct buf unknown = {0};
 
-	err_set(err, ERR_EMPTY, "no %s in %s%s", summary_none_words(metric), path,
+	err_set(err, ERR_EMPTY, "no %s in %s%s", metric_info(metric)->none_words, path,
 		is_filtered ? " pass the filters" : "");
 	if (!is_filtered && !metric_is_memory(metric) &&
 	    profile_total(profile_of(weights), METRIC_WALL) > 0)

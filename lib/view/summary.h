@@ -67,11 +67,6 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 /* Append how much more may belong to the metric, and why that is unknown; false: nothing does. */
 bool summary_append_unknown(struct buf *out, const struct weights *weights);
 
-/* Follows an amount of a metric: " of CPU time", " blocked"; "" for counts. */
-const char *summary_metric_words(enum metric metric);
-/* Names the missing samples where nothing has a weight: "samples with CPU time". */
-const char *summary_none_words(enum metric metric);
-
 /*
  * Append "800 ms user, 300 ms system", the split of the CPU time of all processes, and how much of
  * it is unknown. False, and nothing appended, if all of it is.

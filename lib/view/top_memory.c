@@ -172,7 +172,7 @@ void top_append_amount(struct buf *line, const struct weights *weights, uint64_t
 		buf_append_str(line, " \xc2\xb1 ");
 		append_weight(line, weights->metric, error);
 	}
-	buf_append_str(line, summary_metric_words(weights->metric));
+	buf_append_str(line, metric_info(weights->metric)->amount_words);
 	if (weights->at_ns != HEAP_AT_END) {
 		buf_append_str(line, ", at ");
 		append_weight(line, METRIC_WALL, weights->at_ns);

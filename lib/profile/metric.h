@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_PROFILE_METRIC_H
+#define PROFC_PROFILE_METRIC_H
+
+#include <stdbool.h>
+
+/*
+ * The quantities that views sum up. Metrics of time are those of each sample, with wall = cpu +
+ * runq + blocked. Metrics of memory are the bytes that recorded blocks represent, or blocks for
+ * METRIC_ALLOCS.
+ */
+enum metric {
+	METRIC_CPU,
+	METRIC_WALL,
+	METRIC_RUNQ,
+	METRIC_BLOCKED,
+	METRIC_SAMPLES,
+	METRIC_ALLOC,	  /* allocated, whether or not it was freed */
+	METRIC_ALLOCS,	  /* the same in blocks */
+	METRIC_LIVE,	  /* alive at a moment, by default the end */
+	METRIC_PEAK,	  /* alive at the peak of bytes */
+	METRIC_LEAKED,	  /* alive at the end of the recording, or of its process */
+	METRIC_TEMPORARY, /* freed soon after */
+	METRIC_FREED,	  /* freed, attributed to the freeing stack */
+};
+
+#define METRIC_COUNT (METRIC_FREED + 1)
+
+enum metric_kind {
+	METRIC_OF_TIME,	 /* in ns */
+	METRIC_OF_BYTES, /* of memory */
+	METRIC_OF_COUNT, /* of what `item` says */
+};
+
+/* Times of a sample that a metric of time adds up. */
+enum metric_parts {
+	METRIC_HAS_CPU = 1,
+	METRIC_HAS_RUNQ = 2,
+	METRIC_HAS_BLOCKED = 4,
+};
+
+/* All that is known about a metric; no other place knows the same. */
+struct metric_info {
+	const char *unit; /* "ns", as files have it: "ns", "bytes", "samples" or "blocks" */
+	const char *item; /* "sample" or "block", for METRIC_OF_COUNT */
+	/* Behind an amount, as in "3 ms of CPU time"; behind "no", as in "no samples with CPU
+	 * time". */
+	const char *amount_words, *none_words;
+	/* Types of its values in pprof's files: how many, and their weight. NULL: it has none such.
+	 */
+	const char *pprof_count, *pprof_weight;
+	enum metric_kind kind;
+	bool is_memory;	    /* of recorded blocks, else of samples */
+	bool needs_freeing; /* recordings need --mem-free-stacks for it */
+	unsigned int parts; /* enum metric_parts */
+};
+
+/* The row of the metric; valid for as long as the program runs. */
+const struct metric_info *metric_info(enum metric metric);
+
+/* The metrics' names, as options and files have them, NULL-ended; and the same followed by the
+ * exact counts. */
+extern const char *const metric_names[], *const metric_names_and_calls[];
+
+static inline const char *metric_name(enum metric metric)
+{
+	return metric_names[metric];
+}
+
+bool metric_parse(const char *text, enum metric *metric);
+
+static inline bool metric_is_time(enum metric metric)
+{
+	return metric_info(metric)->kind == METRIC_OF_TIME;
+}
+
+static inline const char *metric_unit(enum metric metric)
+{
+	return metric_info(metric)->unit;
+}
+
+/* Does it add up recorded blocks, in bytes or by number, and not samples? */
+static inline bool metric_is_memory(enum metric metric)
+{
+	return metric_info(metric)->is_memory;
+}
+
+static inline bool metric_is_bytes(enum metric metric)
+{
+	return metric_info(metric)->kind == METRIC_OF_BYTES;
+}
+
+#endif
