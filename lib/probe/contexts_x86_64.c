@@ -113,7 +113,7 @@ bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct cont
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
-		if (!thread->is_stopped)
+		if (!thread->is_stopped || thread->is_elsewhere)
 			continue;
 		in_stack(stopped, thread->regs.rsp, memory_fd, search, words);
 		in_registers(thread, search);

@@ -375,6 +375,11 @@ static bool have_thread_data(const struct stopped *stopped)
 
 enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA };
 
+static bool is_among(const struct region *region, const struct stopped *stopped)
+{
+	return region_is_among(&region->header, region->header.parts[0].address, stopped);
+}
+
 static enum apply_outcome fail_changed(const struct probe_access *access, struct err *err)
 {
 	err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile", (int)access->pid);
@@ -398,6 +403,10 @@ static enum apply_outcome apply(struct installation *installation,
 					 access->patience_ns, err);
 	if (status < 0)
 		return APPLY_FAILED;
+	if (!is_among(&installation->region, &stopped)) {
+		stopped_end(&stopped);
+		return fail_changed(access, err);
+	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory_fd);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {

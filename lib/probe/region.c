@@ -21,6 +21,7 @@
 #include "probe/heap_shared.h"
 #include "probe/memory_file.h"
 #include "probe/remote.h"
+#include "probe/stopped.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/scan.h"
@@ -523,6 +524,17 @@ uint64_t region_counter(const struct region *region, const struct region_counter
 bool region_is_of_this_version(const struct region_header *header)
 {
 	return memcmp(header->magic, REGION_MAGIC, sizeof(header->magic)) == 0;
+}
+
+bool region_is_among(const struct region_header *header, uint64_t address,
+		     const struct stopped *stopped)
+{
+	cleanup_close int memory_fd = stopped_open_memory(stopped);
+	struct region_header found;
+
+	return memory_fd >= 0 &&
+	       pread(memory_fd, &found, sizeof(found), (off_t)address) == sizeof(found) &&
+	       memcmp(&found, header, sizeof(found)) == 0;
 }
 
 static bool has_sound_heap(const struct region_header *header)

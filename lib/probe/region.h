@@ -12,6 +12,7 @@
 struct err;
 struct heap_shared;
 struct remote;
+struct stopped;
 
 /*
  * The memory of probes in a process: two memfds, mapped there once for each part of the address
@@ -146,6 +147,12 @@ uint64_t region_counter(const struct region *region, const struct region_counter
  */
 bool region_is_of_this_version(const struct region_header *header);
 bool region_is_sound(const struct region_header *header);
+/*
+ * Is this header there, as the threads that are stopped see it? Not if their process has executed
+ * another program since its memory was opened: what was found in that memory says nothing of them.
+ */
+bool region_is_among(const struct region_header *header, uint64_t address,
+		     const struct stopped *stopped);
 bool region_patches_are_sound(const struct patch *patches, size_t nr);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -106,6 +107,7 @@ struct frame {
 	uint64_t restorer;
 	struct kernel_ucontext context;
 	uint8_t info[128];
+	uint64_t mark[2]; /* random */
 	char text[TEXT_BYTES];
 };
 
@@ -122,6 +124,7 @@ struct remote {
 	bool is_adopted, is_group_stop;
 	bool is_entered;		  /* registers and mask are ours */
 	bool is_gone;			  /* or does nothing for us any more */
+	bool has_executed;		  /* a program, since its memory was opened */
 	bool has_sigstop;		  /* that came meanwhile, and is to be sent again */
 	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
 	size_t nr_fp_bytes;
@@ -271,6 +274,24 @@ static bool write_memory(const struct remote *remote, uint64_t at, const void *b
 	return pwrite(remote->memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
 }
 
+/*
+ * Is the frame in the memory that the thread runs in? It may have executed a program since
+ * memory_fd was opened, one with other rights perhaps, while the former memory lives on in a
+ * process that shares it. Stopped, it executes nothing.
+ */
+static bool has_frame(struct remote *remote, const struct frame *frame)
+{
+	cleanup_close int fd = proc_open_task_file(remote->pid, remote->tid, "mem");
+	uint64_t found[ARRAY_SIZE(frame->mark)] = {0};
+	ssize_t got = fd < 0 ? -1
+			     : pread(fd, found, sizeof(found),
+				     (off_t)(remote->at + offsetof(struct frame, mark)));
+
+	remote->has_executed =
+		got != (ssize_t)sizeof(found) || memcmp(found, frame->mark, sizeof(found)) != 0;
+	return !remote->has_executed;
+}
+
 /* Below what a leaf function may use; the thread's own registers have not changed yet. */
 static bool push_frame(struct remote *remote)
 {
@@ -285,12 +306,14 @@ static bool push_frame(struct remote *remote)
 			      (remote->nr_fp_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
 	frame.context.stack.flags = SS_FLAGS_OF_NO_STACK;
 	frame.context.mcontext.fpstate = fp_at;
-	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
+		    0 ||
+	    getrandom(frame.mark, sizeof(frame.mark), 0) != sizeof(frame.mark))
 		return false;
 	frame.context.sigmask = remote->mask;
 	remote->at = at;
 	return write_memory(remote, fp_at, remote->fp, remote->nr_fp_bytes) &&
-	       write_memory(remote, at, &frame, sizeof(frame));
+	       write_memory(remote, at, &frame, sizeof(frame)) && has_frame(remote, &frame);
 }
 
 static bool set_regs(struct remote *remote, struct user_regs_struct *regs)
@@ -576,7 +599,7 @@ static bool try_thread(void *context, pid_t tid)
 	if (!seize(attempts, tid))
 		return attempts->nr < TRIES_MAX;
 	remote->tid = tid;
-	remote->is_entered = false;
+	remote->is_entered = remote->has_executed = false;
 	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
 		forget(remote);
 		return ++attempts->nr < TRIES_MAX;
@@ -587,7 +610,7 @@ static bool try_thread(void *context, pid_t tid)
 	attempts->found = prepare(remote) && !signal;
 	if (!attempts->found)
 		let_go(remote, signal);
-	return !attempts->found && ++attempts->nr < TRIES_MAX;
+	return !attempts->found && !remote->has_executed && ++attempts->nr < TRIES_MAX;
 }
 
 static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
@@ -618,6 +641,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 	struct sparing sparing;
 	struct attempts attempts = {.remote = made, .sparing = &sparing};
 	int nr_threads, status = 0;
+	bool has_executed;
 
 	sparing_init(&sparing, pid);
 	do {
@@ -628,7 +652,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 			*remote = made;
 			return 0;
 		}
-		if (all_are_filtered(&attempts))
+		if (all_are_filtered(&attempts) || made->has_executed)
 			break;
 		/* Of our own visitors, which trace a thread for a moment, it is not told. */
 		if (attempts.is_refused)
@@ -638,9 +662,13 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
+	has_executed = made->has_executed;
 	free(made);
 	if (status < 0)
 		return status;
+	if (has_executed)
+		return err_set(err, ERR_GONE, "process %d has ended, or executed another program",
+			       (int)pid);
 	if (nr_threads <= 0)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	if (all_are_filtered(&attempts))

@@ -273,9 +273,10 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
 }
 
-static int undo(const struct probe_access *access, struct region_header *header,
+static int undo(const struct probe_access *access, uint64_t address, struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
+	const struct region_header found = *header;
 	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
 	uint64_t end_ns = clock_monotonic_ns() + UNDO_NS;
 
@@ -286,6 +287,11 @@ static int undo(const struct probe_access *access, struct region_header *header,
 		if (stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
 				  access->patience_ns, err) < 0)
 			return err->code;
+		if (!region_is_among(&found, address, &stopped)) {
+			stopped_end(&stopped);
+			return err_set(err, ERR_GONE, "process %d has executed another program",
+				       (int)access->pid);
+		}
 		look_at(access, patched, states, header);
 		is_done = patched_undo(patched, &stopped, access->memory_fd, states) &&
 			  !heap_is_in_use(header, &stopped, access->memory_fd) &&
@@ -353,7 +359,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	if (status < 0)
 		return status;
 	patched_init(&patched, patches, header.nr_patches);
-	status = undo(access, &header, &patched, cost, err);
+	status = undo(access, region->address, &header, &patched, cost, err);
 	if (status == 0 && header.is_kept)
 		*is_kept |= region_note_kept(region->address, access->memory_fd);
 	if (status == 0 && unmaps && !*is_kept)

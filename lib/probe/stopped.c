@@ -24,6 +24,7 @@
 #include "base/minmax.h"
 #include "probe/letting_go.h"
 #include "probe/sparing.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "tracee/permission.h"
 #include "tracee/visit.h"
@@ -521,6 +522,11 @@ static void reserve(struct stopped *stopped)
 	ARRAY_RESERVE(stopped->threads, nr, stopped->cap);
 }
 
+static pid_t any_thread(const struct stopped *stopped)
+{
+	return stopped->nr ? stopped->threads[0].tid : stopped->pid;
+}
+
 static enum attempt attempt(struct stopped *stopped)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
@@ -536,6 +542,7 @@ static enum attempt attempt(struct stopped *stopped)
 		if (!read_regs(&stopped->threads[i]))
 			outcome = ATTEMPT_AGAIN;
 	}
+	stopped->program = proc_program_id(stopped->pid, any_thread(stopped));
 	if (outcome != ATTEMPT_DONE)
 		give_up(stopped);
 	return outcome;
@@ -635,7 +642,15 @@ int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, 
 	return begin(stopped, patience_ns, err);
 }
 
-/* It has woken, and runs: stop it as the others. What has stopped has not moved from there. */
+int stopped_open_memory(const struct stopped *stopped)
+{
+	return proc_open_task_file(stopped->pid, any_thread(stopped), "mem");
+}
+
+/*
+ * It has woken, and runs: stop it as the others. What has stopped has not moved from there. It may
+ * have executed a program, one with other rights perhaps.
+ */
 static void stop_woken(struct stopped *stopped, pid_t tid)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
@@ -645,8 +660,11 @@ static void stop_woken(struct stopped *stopped, pid_t tid)
 		for (size_t i = 0; i < stopped->nr; i++) {
 			struct stopped_thread *thread = &stopped->threads[i];
 
-			if (thread->tid == tid && thread->is_stopped)
-				read_regs(thread);
+			if (thread->tid != tid || !thread->is_stopped)
+				continue;
+			read_regs(thread);
+			thread->is_elsewhere =
+				proc_program_id(stopped->pid, tid) != stopped->program;
 		}
 	}
 }

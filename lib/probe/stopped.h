@@ -24,6 +24,7 @@ struct stopped_thread {
 	bool is_group_stop; /* job control has stopped it already */
 	bool is_adopted;    /* it was stopped before, and stays so */
 	bool is_changed;    /* its registers are to be written back */
+	bool is_elsewhere;  /* it runs another program than the others: leave its registers alone */
 	struct user_regs_struct regs;
 };
 
@@ -51,6 +52,7 @@ struct stopped {
 	bool leaves_sleepers;	 /* else it waits until there are none */
 	struct sparing *sparing; /* owned */
 	struct watch *watch;	 /* owned */
+	uint64_t program;	 /* that they run */
 	uint64_t stop_ns;	 /* so long they are waited for */
 	uint64_t begun_ns;	 /* CLOCK_MONOTONIC: when the first was interrupted */
 	uint64_t held_ns;	 /* after stopped_end(): since then */
@@ -88,6 +90,8 @@ bool stopped_sleepers_sleep(const struct stopped *stopped);
  * found of sleepers and threads is to be found again.
  */
 bool stopped_hold(struct stopped *stopped);
+/* The memory that they run in, for reading; owned by the caller; or -1. */
+int stopped_open_memory(const struct stopped *stopped);
 /* Where a thread has its own data by the ABI, as the C library set it; 0: nowhere. */
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread);
 /* Write back registers that have changed, at once: what they are changed to holds already. */

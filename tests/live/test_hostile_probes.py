@@ -93,6 +93,33 @@ class Descriptors(Hostile):
                 self.check(target)
 
 
+class Programs(Hostile):
+    """Another program in the place of the one that probes are put into."""
+
+    ASTRAY = 0x10000000
+
+    def test_a_set_user_id_program_amid_an_installation(self):
+        """It has rights that its user has not: it is led nowhere by what was found before it."""
+        program = self.public(build("executes_amid"))
+        other = build(
+            "set_user_id", "-O2", "-static", "-no-pie", f"-Wl,--section-start=.astray={self.ASTRAY}"
+        )
+        other = self.public(other)
+        os.chmod(other, 0o4755)
+        writable = self.path("writable")
+        os.mkdir(writable)
+        os.chmod(writable, 0o777)
+        command = [program, other, str(self.ASTRAY), os.path.join(writable, "libc.so")]
+        with Running(command, **self.user) as target:
+            target.wait_ready()
+            self.attach(
+                target.pid, "-d", "0.5", "--count", "executes_amid!^counted$", refusal="process"
+            )
+            (said,) = target.finish()
+        self.assertEqual(said, {"effective": 0})
+        self.assertEqual(target.process.returncode, 0)
+
+
 class Contents(Hostile):
     """Nonsense in the memory that is shared while it is read: rows are refused one by one."""
 
