@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/rate_text.h"
 
+#include <math.h>
+
 #include "base/buf.h"
-#include "base/clock.h"
 #include "profile/profile.h"
 
 #define GOOD_SHARE 0.9
+/* With fewer ticks at the requested rate, chance says more about their number than profc does. */
+#define LEAST_TICKS 100
 
 static double counter(const struct profile *profile, const char *name)
 {
@@ -24,17 +27,31 @@ static void append_reason(struct buf *out, bool *is_first, const char *reason)
 	*is_first = false;
 }
 
+/*
+ * The part of the requested rate of ticks that there was. Their moments are drawn at random: one
+ * standard deviation of their number is granted. False: the time was too short to tell.
+ */
+static bool part_of_ticks(const struct profile *profile, double ticks_hz, double *part)
+{
+	/* Without the time that the recording was paused. */
+	double requested = profile->meta.frequency_hz * counter(profile, "ticks") / ticks_hz;
+
+	*part = ticks_hz / profile->meta.frequency_hz + 1 / sqrt(requested);
+	if (*part > 1)
+		*part = 1;
+	return requested >= LEAST_TICKS;
+}
+
 bool append_rate_achieved(struct buf *out, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
-	double ticks = counter(profile, "ticks"), ticks_hz;
 	double taken = share(counter(profile, "interrupts"), counter(profile, "left_out_stops"));
-	double in_time = share(ticks, counter(profile, "missed_ticks"));
+	double in_time = share(counter(profile, "ticks"), counter(profile, "missed_ticks"));
+	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
 	bool is_first = true;
 
-	ticks_hz = counter(profile, "frequency_hz_effective") / 1000;
-	if (meta->duration_ns < NS_PER_SEC || !meta->frequency_hz || ticks <= 0 ||
-	    ticks_hz * taken >= GOOD_SHARE * meta->frequency_hz)
+	if (!meta->frequency_hz || ticks_hz <= 0 ||
+	    !part_of_ticks(profile, ticks_hz, &ticks_part) || ticks_part * taken >= GOOD_SHARE)
 		return false;
 	buf_printf(out, "sampled at %.0f Hz of %u", ticks_hz * taken, meta->frequency_hz);
 	if (taken < GOOD_SHARE) {
@@ -48,7 +65,7 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	}
 	if (in_time < GOOD_SHARE)
 		append_reason(out, &is_first, "profc had no CPU in time, or a tick took too long");
-	if (meta->max_overhead_ppm && ticks_hz / in_time < GOOD_SHARE * meta->frequency_hz)
+	if (meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE)
 		append_reason(out, &is_first,
 			      "no CPU was idle, and ticks may take half of the allowed share of "
 			      "CPUs");

@@ -8,9 +8,9 @@ struct buf;
 struct profile;
 
 /*
- * Append "sampled at 410 Hz of 997: ..." with the reason, if a recording of a second or more
- * achieved less than nine tenths of the requested rate: of ticks, and of stops of the threads that
- * ran then. False: it achieved the rate, and nothing is appended.
+ * Append "sampled at 410 Hz of 997: ..." with the reason, if a recording achieved less than nine
+ * tenths of the requested rate: of ticks, but for chance, and of stops of the threads that ran
+ * then. False: it achieved the rate, or was too short for a hundred ticks, and nothing is appended.
  */
 bool append_rate_achieved(struct buf *out, const struct profile *profile);
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "profile/profile.h"
+#include "view/rate_text.h"
+
+#define REASON_STOPS "a stop costs a thread 35 us, and all at most 2% of its time"
+#define REASON_LATE  "profc had no CPU in time, or a tick took too long"
+#define REASON_BUSY  "no CPU was idle, and ticks may take half of the allowed share of CPUs"
+
+/* The counters of a recording at 1000 Hz. */
+struct rates {
+	uint64_t sampled_ms; /* the time in which there were ticks */
+	uint64_t ticks, missed, interrupts, left_out;
+};
+
+static struct profile *recorded(const struct rates *rates)
+{
+	struct profile *profile = profile_new();
+
+	profile->meta.frequency_hz = 1000;
+	profile->meta.max_overhead_ppm = 20000;
+	profile->meta.duration_ns = rates->sampled_ms * NS_PER_MS;
+	profile_set_counter(profile, "ticks", rates->ticks);
+	profile_set_counter(profile, "missed_ticks", rates->missed);
+	profile_set_counter(profile, "interrupts", rates->interrupts);
+	profile_set_counter(profile, "left_out_stops", rates->left_out);
+	profile_set_counter(profile, "stop_cost_ns", 35000);
+	profile_set_counter(profile, "frequency_hz_effective",
+			    rates->ticks * 1000000 / rates->sampled_ms);
+	return profile;
+}
+
+/* NULL: it says nothing. */
+static void check(const struct rates *rates, const char *expected)
+{
+	struct profile *profile = recorded(rates);
+	struct buf text = {0};
+
+	assert_int_equal(append_rate_achieved(&text, profile), expected != NULL);
+	assert_string_equal(buf_str(&text), expected ? expected : "");
+	buf_release(&text);
+	profile_free(profile);
+}
+
+static void test_rate_text__says_nothing_where_the_rate_was_achieved(void **state)
+{
+	(void)state;
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 9900, .interrupts = 9000}, NULL);
+	check(&(struct rates){.sampled_ms = 150, .ticks = 150, .interrupts = 140}, NULL);
+}
+
+static void test_rate_text__gives_the_reason(void **state)
+{
+	(void)state;
+	check(
+		&(struct rates){
+			.sampled_ms = 10000, .ticks = 10000, .interrupts = 5000, .left_out = 5000},
+		"sampled at 500 Hz of 1000: " REASON_STOPS);
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000, .missed = 4000},
+	      "sampled at 600 Hz of 1000: " REASON_LATE);
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000},
+	      "sampled at 600 Hz of 1000: " REASON_BUSY);
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 3000,
+			      .missed = 2000,
+			      .interrupts = 1000,
+			      .left_out = 2000},
+	      "sampled at 100 Hz of 1000: " REASON_STOPS "; " REASON_LATE "; " REASON_BUSY);
+}
+
+static void test_rate_text__runs_of_a_hundred_ticks_have_it(void **state)
+{
+	(void)state;
+	check(&(struct rates){.sampled_ms = 100, .ticks = 100, .interrupts = 30, .left_out = 60},
+	      "sampled at 333 Hz of 1000: " REASON_STOPS);
+	check(&(struct rates){.sampled_ms = 99, .ticks = 99, .interrupts = 30, .left_out = 60},
+	      NULL);
+	check(&(struct rates){.sampled_ms = 200, .ticks = 80, .missed = 120},
+	      "sampled at 400 Hz of 1000: " REASON_LATE);
+}
+
+/* A tick of a few hundred that came late by lot is no reason. */
+static void test_rate_text__chance_is_no_reason(void **state)
+{
+	(void)state;
+	check(&(struct rates){.sampled_ms = 100, .ticks = 85, .interrupts = 80}, NULL);
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 8500, .interrupts = 8000},
+	      "sampled at 850 Hz of 1000: " REASON_BUSY);
+}
+
+/* Ticks of a recording that was paused belong to the rest of its time. */
+static void test_rate_text__pauses_are_no_reason(void **state)
+{
+	struct profile *profile = recorded(&(struct rates){.sampled_ms = 50, .ticks = 40});
+	struct buf text = {0};
+
+	(void)state;
+	profile->meta.duration_ns = 10 * NS_PER_SEC;
+	assert_false(append_rate_achieved(&text, profile));
+	buf_release(&text);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rate_text__says_nothing_where_the_rate_was_achieved),
+		cmocka_unit_test(test_rate_text__gives_the_reason),
+		cmocka_unit_test(test_rate_text__runs_of_a_hundred_ticks_have_it),
+		cmocka_unit_test(test_rate_text__chance_is_no_reason),
+		cmocka_unit_test(test_rate_text__pauses_are_no_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
