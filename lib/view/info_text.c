@@ -19,6 +19,7 @@
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
+#include "view/rate_text.h"
 #include "view/run_lines.h"
 #include "view/summary.h"
 #include "view/table.h"
@@ -162,7 +163,7 @@ static void print_frequency(struct info *info)
 
 	buf_printf(&info->text, "%u Hz requested", meta->frequency_hz);
 	if (effective)
-		buf_printf(&info->text, ", %.0f Hz achieved", (double)effective / 1000);
+		buf_printf(&info->text, ", %.0f ticks a second", (double)effective / 1000);
 	if (meta->max_overhead_ppm)
 		buf_printf(&info->text, ", at most %g%% overhead",
 			   (double)meta->max_overhead_ppm / 10000);
@@ -171,6 +172,8 @@ static void print_frequency(struct info *info)
 		append_text(info, meta->unwinder);
 	}
 	fact(info, "sampling");
+	if (append_rate_achieved(&info->text, info->profile))
+		fact(info, "rate");
 	if (meta->within.v == STR_EMPTY.v)
 		return;
 	append_text(info, meta->within);

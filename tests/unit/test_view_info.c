@@ -92,6 +92,20 @@ static void check_text(const struct profile *profile, const char *expected)
 	survey_free(survey);
 }
 
+static void check_start(const struct profile *profile, const char *expected)
+{
+	struct view view = {.columns = 80};
+	struct survey *survey = survey_new(profile);
+	struct sink sink = SINK_MEMORY;
+
+	info_print_text(profile, survey, &view, &sink);
+	assert_true(sink.pending.nr_bytes > strlen(expected));
+	sink.pending.bytes[strlen(expected)] = '\0';
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	survey_free(survey);
+}
+
 static void test_info__tells_all_on_80_columns(void **state)
 {
 	struct profile *profile = made_up();
@@ -172,6 +186,33 @@ static void test_info__modules_with_one_problem_share_a_hint(void **state)
 	assert_null(strstr(hint + strlen(one), "stripped"));
 	sink_release(&sink);
 	survey_free(survey);
+	profile_free(profile);
+}
+
+/* Ticks alone are not the rate at which threads were sampled, which record says as well. */
+static void test_info__says_the_rate_that_record_says(void **state)
+{
+	struct profile *profile = profile_new();
+
+	(void)state;
+	profile->meta.complete = true;
+	profile->meta.attached = true;
+	profile->meta.frequency_hz = 500;
+	profile->meta.max_overhead_ppm = 20000;
+	profile_set_counter(profile, "ticks", 5000);
+	profile_set_counter(profile, "frequency_hz_effective", 499600);
+	profile_set_counter(profile, "interrupts", 2000);
+	profile_set_counter(profile, "left_out_stops", 2000);
+	profile_set_counter(profile, "stop_cost_ns", 40000);
+	check_start(profile,
+		    "command     (running processes)\n"
+		    "recorded    for 0 ns\n"
+		    "ended       detached\n"
+		    "sampling    500 Hz requested, 500 ticks a second, at most 2% overhead\n"
+		    "rate        sampled at 250 Hz of 500: a stop costs a thread 40 us, and "
+		    "all at\n"
+		    "            most 2% of its time\n"
+		    "time        ");
 	profile_free(profile);
 }
 
@@ -554,6 +595,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info__tells_all_on_80_columns),
 		cmocka_unit_test(test_info__modules_with_one_problem_share_a_hint),
+		cmocka_unit_test(test_info__says_the_rate_that_record_says),
 		cmocka_unit_test(test_info__threads_that_were_not_sampled),
 		cmocka_unit_test(test_info__an_empty_cut_profile),
 		cmocka_unit_test(test_info__an_attached_process_is_named),
