@@ -28,8 +28,13 @@
 /* Libraries that are loaded by a running program: soon after its start, then ever more rarely. */
 #define FIRST_LOOK_NS (2 * NS_PER_MS)
 #define LOOK_NS	      (500 * NS_PER_MS)
-/* Through all processes, in the end. */
-#define REMOVE_PASSES 8
+/*
+ * Through all processes, in the end. One of any user may look as if it had probes of ours, and hold
+ * us up: after some time each is given only what it takes to take them out.
+ */
+#define REMOVE_PASSES	 8
+#define REMOVE_NS	 (5 * NS_PER_SEC)
+#define LATE_PATIENCE_NS (100 * NS_PER_MS)
 
 struct prober *prober_new(const struct prober_options *options)
 {
@@ -674,9 +679,15 @@ struct removing {
 	struct prober *prober;
 	struct probe_cost cost;
 	uint64_t stop_ns_max;
+	uint64_t end_ns;
 	size_t nr_removed, nr_left;
 	struct err *err;
 };
+
+static bool is_late(const struct removing *removing)
+{
+	return clock_monotonic_ns() >= removing->end_ns;
+}
 
 static void fail_kept(pid_t pid, struct err *err)
 {
@@ -691,11 +702,11 @@ static void remove_from(void *context, pid_t pid)
 	struct removing *removing = context;
 	struct err err = ERR_INIT;
 	cleanup_close int memory_fd = open_memory(pid, &err);
-	const struct probe_access access = {.pid = pid,
-					    .command =
-						    pid == removing->prober->command.pid ? pid : 0,
-					    .memory_fd = memory_fd,
-					    .patience_ns = PATIENCE_NS};
+	const struct probe_access access = {
+		.pid = pid,
+		.command = pid == removing->prober->command.pid ? pid : 0,
+		.memory_fd = memory_fd,
+		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS};
 	uint64_t before_ns = removing->cost.stop_ns;
 	bool is_kept = false;
 	pid_t owner;
@@ -715,6 +726,17 @@ static void remove_from(void *context, pid_t pid)
 		*removing->err = err;
 }
 
+/* First those that surely have some. */
+static void remove_from_known(struct removing *removing)
+{
+	const struct prober *prober = removing->prober;
+
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		if (prober->open[i]->nr_probed && !prober->open[i]->is_gone)
+			remove_from(removing, prober->open[i]->pid);
+	}
+}
+
 void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 {
 	struct removing removing = {.prober = prober, .err = err};
@@ -732,11 +754,13 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	prober_let_go(prober);
 	end_thread(prober);
 	look_at_code_in_the_end(prober);
+	removing.end_ns = clock_monotonic_ns() + REMOVE_NS;
+	remove_from_known(&removing);
 	/* What is forked meanwhile by one that still has them comes to be seen the next time. */
 	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {
 		removing.nr_removed = removing.nr_left = 0;
 		probes_for_each_process(remove_from, &removing);
-		if (!removing.nr_removed)
+		if (!removing.nr_removed || is_late(&removing))
 			break;
 	}
 	prober->sums.remove_ns = removing.cost.stop_ns;

@@ -34,9 +34,12 @@
 #define RANGES_MAX	(4 * REGION_PARTS_MAX)
 #define UNDO_TRIES	100
 #define UNDO_PAUSE_NS	(200 * NS_PER_US)
-/* For one region, and for all: what is found in a process may be anything. */
-#define UNDO_NS	  (5 * NS_PER_SEC)
-#define REMOVE_NS (20 * NS_PER_SEC)
+/*
+ * For one region, and for all of a process, as multiples of the patience with it: what is found
+ * there may be anything.
+ */
+#define UNDO_PATIENCES	 2
+#define REMOVE_PATIENCES 5
 
 static bool is_of_region(const struct proc_map *map)
 {
@@ -278,7 +281,7 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 {
 	const struct region_header found = *header;
 	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
-	uint64_t end_ns = clock_monotonic_ns() + UNDO_NS;
+	uint64_t end_ns = clock_monotonic_ns() + UNDO_PATIENCES * access->patience_ns;
 
 	for (int i = 0; i < UNDO_TRIES && clock_monotonic_ns() < end_ns; i++) {
 		struct stopped stopped;
@@ -397,7 +400,7 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, bo
 {
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(access->pid, regions);
-	uint64_t end_ns = clock_monotonic_ns() + REMOVE_NS;
+	uint64_t end_ns = clock_monotonic_ns() + REMOVE_PATIENCES * access->patience_ns;
 	struct err own = ERR_INIT;
 	int status = 0;
 

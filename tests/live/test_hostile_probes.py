@@ -8,7 +8,7 @@ import socket
 
 from live import LiveCase
 from paths import TARGETS
-from profc import attach, record
+from profc import Recorder, attach, record
 from targets import Running, build
 
 IN_COMPANY = True
@@ -184,6 +184,28 @@ class Contents(Hostile):
         recording = self.check("leaves", *self.COUNTED, arguments=[self.victim])
         self.assertUnharmed()
         self.assertIn("counted", recording.stderr)
+
+
+class Strangers(Hostile):
+    """Processes that nobody records look as if they had probes of root's profc."""
+
+    NR = 60
+
+    def test_they_do_not_hold_it_up(self):
+        counted = self.public(build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB))
+        strangers = self.public(build("looks_probed", "-O2", "-I", LIB))
+        with Running([counted, "nothing"], **self.user) as target:
+            target.wait_ready()
+            options = ("-d", "2", *Contents.COUNTED)
+            with Recorder(self.directory, "attach", "-p", target.pid, *options) as profc:
+                with Running([strangers, str(profc.pid), str(self.NR)], **self.user) as others:
+                    others.wait_ready()
+                    recording = profc.finish(timeout=60)
+            with open(f"/proc/{target.pid}/maps", encoding="ascii") as maps:
+                self.assertNotIn("profc", maps.read().replace(self.directory, ""))
+            target.finish()
+        self.assertEqual(recording.status, 0)
+        self.assertIn(f"probes stay in {self.NR} processes", recording.stderr)
 
 
 class Children(LiveCase):

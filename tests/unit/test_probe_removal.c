@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "probe/access.h"
 #include "probe/region.h"
@@ -42,7 +43,8 @@ static int begin_of(void **state, const struct region_owner *owner)
 	assert_int_equal(ftruncate(fd, DATA_BYTES), 0);
 	fixture = (struct fixture){
 		.access = {.pid = getpid(),
-			   .memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC)},
+			   .memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC),
+			   .patience_ns = NS_PER_SEC},
 		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)};
 	assert_ptr_not_equal(fixture.data, MAP_FAILED);
 	close(fd);
