@@ -452,9 +452,10 @@ static bool is_in_restartable_sequence(const struct remote *remote)
 
 /*
  * Does a handler of a signal run on a stack that was made for it, which may be small? The kernel
- * notes in its frame where that is (ucontext.uc_stack).
+ * notes in its frame where that is (ucontext.uc_stack). It lies in the mapping that the stack
+ * pointer is in: other words may look alike.
  */
-static bool is_on_signal_stack(const struct remote *remote)
+static bool is_on_signal_stack(const struct remote *remote, const struct proc_map *map)
 {
 	enum { LINK = 1, STACK = 2, SIZE = 4 };
 	uint64_t sp = remote->regs.rsp;
@@ -464,8 +465,9 @@ static bool is_on_signal_stack(const struct remote *remote)
 
 	for (size_t i = 0; got > 0 && i + SIZE < (size_t)got / sizeof(*words) && !is; i++)
 		is = (words[i] & ~UC_FP_XSTATE) == (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS) &&
-		     !words[i + LINK] && words[i + STACK] &&
-		     sp - words[i + STACK] < words[i + SIZE];
+		     !words[i + LINK] && words[i + STACK] >= map->start && words[i + STACK] <= sp &&
+		     sp - words[i + STACK] < words[i + SIZE] &&
+		     words[i + SIZE] <= map->end - words[i + STACK];
 	free(words);
 	return is;
 }
@@ -493,13 +495,13 @@ static bool has_room(const struct remote *remote)
 				       !before.writable && data > sp && data < map.end;
 
 			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
-			      (is_main || is_made);
+			      (is_main || is_made) && !is_on_signal_stack(remote, &map);
 			break;
 		}
 		before = map;
 	}
 	buf_release(&text);
-	return has && !is_on_signal_stack(remote);
+	return has;
 }
 
 /* Of a thread that has died, or executes a program, and has its leader's id by now. */

@@ -47,6 +47,17 @@ class Stops(LiveCase):
             max(counters["probe_install_ns"], counters["probe_remove_ns"]),
         )
 
+    def test_words_like_those_of_a_signal_are_no_alternate_stack(self):
+        """postgres has some on its stack, by chance: its processes were refused."""
+        with Running([build("resembles_signal_frame")]) as target:
+            target.wait_ready()
+            recording = attach(
+                self.directory, target.pid, "-d", "200ms", "--no-cpu", "--count", "^counted$"
+            )
+            self.assertUntouched(target.pid)
+        self.assertEqual(recording.status, 0, recording.stderr)
+        self.assertGreater(recording.function("counted", "-m", "calls")["calls"], 0)
+
 
 class KilledWhileACommandBegins(LiveCase):
     """profc has it run up to its entry: whenever it dies the command goes on by itself."""
