@@ -15,6 +15,8 @@
 
 /* So long the death of a thread is waited for. */
 #define DYING_NS NS_PER_SEC
+/* One that waits in the kernel for a program (FUSE, userfaultfd) may never stop. */
+#define STUCK_NS NS_PER_SEC
 
 static void detach(pid_t id, int status)
 {
@@ -62,9 +64,15 @@ void letting_go_reap(pid_t id)
 	waitpid(id, &status, __WALL | __WNOTHREAD | WNOHANG);
 }
 
-void letting_go_of(pid_t id, pid_t command)
+bool letting_go_is_stuck(uint64_t since_ns)
 {
-	uint64_t end_ns = clock_monotonic_ns() + DYING_NS;
+	return clock_monotonic_ns() - since_ns > STUCK_NS;
+}
+
+bool letting_go_of(pid_t id, pid_t command)
+{
+	uint64_t begun_ns = clock_monotonic_ns();
+	uint64_t end_ns = begun_ns + DYING_NS;
 	enum rest rest;
 	int status;
 
@@ -76,15 +84,17 @@ void letting_go_of(pid_t id, pid_t command)
 		if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0)
 			end_ns = clock_monotonic_ns() + DYING_NS;
 		else if (errno == ESRCH || clock_monotonic_ns() > end_ns)
-			return;
+			return true;
+		if (letting_go_is_stuck(begun_ns))
+			return false;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 	if (rest == REST_DEAD && id != command)
 		letting_go_reap(id);
 	if (rest != REST_STOPPED)
-		return;
-	if (letting_go_take_stop(id, &status))
-		detach(id, status);
-	else /* killed just now */
-		letting_go_of(id, command);
+		return true;
+	if (!letting_go_take_stop(id, &status))
+		return letting_go_of(id, command); /* killed just now */
+	detach(id, status);
+	return true;
 }

@@ -3,6 +3,7 @@
 #define PROFC_PROBE_LETTING_GO_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* How the calling thread lets go of what it has seized, so that nobody notices. */
@@ -26,8 +27,12 @@ void letting_go_reap(pid_t id); /* DEAD */
 /*
  * Whatever of ours has this id by now: dead it is reaped, for a process that executes a program
  * waits for that; alive it is stopped and detached from. `command`, a child of ours that others
- * reap, or 0. Does nothing if we do not trace it. Waits until it stops.
+ * reap, or 0. Does nothing if we do not trace it. Waits until it stops, for a second: false if it
+ * does not, as it waits in the kernel for a program that does not answer. It stays traced until the
+ * calling thread ends, which should be soon: as soon as it gets its answer it would stop.
  */
-void letting_go_of(pid_t id, pid_t command);
+bool letting_go_of(pid_t id, pid_t command);
+/* Has what was to stop since then (CLOCK_MONOTONIC) to be left to the end of the thread, too? */
+bool letting_go_is_stuck(uint64_t since_ns);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/own_thread.h"
 #include "probe/entry.h"
 #include "probe/heap_ring.h"
 #include "probe/installation.h"
@@ -158,6 +159,22 @@ static int open_memory(pid_t pid, struct err *err)
 	return fd;
 }
 
+struct installing {
+	struct prober *prober;
+	struct probed_process *process;
+	const struct probe_access *access;
+	struct err *err;
+	int status;
+};
+
+static void install_in_thread(void *context)
+{
+	struct installing *installing = context;
+
+	installing->status = prober_install(installing->prober, installing->process,
+					    installing->access, false, installing->err);
+}
+
 /* Any thread, one process at a time. */
 static int install_running(struct prober *prober, struct probed_process *process, struct err *err)
 {
@@ -167,15 +184,15 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory_fd = memory_fd,
 		.patience_ns = PATIENCE_NS};
-
-	int status = 0;
+	struct installing installing = {
+		.prober = prober, .process = process, .access = &access, .err = err};
 
 	if (memory_fd < 0)
 		return err->code;
 	if (!process->looks.is_over)
-		status = prober_install(prober, process, &access, false, err);
+		own_thread_run(install_in_thread, &installing);
 	prober_look_at_code(prober, process, memory_fd, false);
-	return status;
+	return installing.status;
 }
 
 /* What is said of its gate is to be in the recording, too, which goes on. */
@@ -697,6 +714,20 @@ static void fail_kept(pid_t pid, struct err *err)
 		      "taken away any more");
 }
 
+struct removal_of_one {
+	const struct probe_access *access;
+	struct probe_cost *cost;
+	struct err *err;
+	bool is_kept;
+};
+
+static void remove_in_thread(void *context)
+{
+	struct removal_of_one *removal = context;
+
+	probes_remove(removal->access, removal->cost, &removal->is_kept, removal->err);
+}
+
 static void remove_from(void *context, pid_t pid)
 {
 	struct removing *removing = context;
@@ -707,12 +738,12 @@ static void remove_from(void *context, pid_t pid)
 		.command = pid == removing->prober->command.pid ? pid : 0,
 		.memory_fd = memory_fd,
 		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS};
+	struct removal_of_one removal = {.access = &access, .cost = &removing->cost, .err = &err};
 	uint64_t before_ns = removing->cost.stop_ns;
-	bool is_kept = false;
 	pid_t owner;
 
 	if (memory_fd >= 0)
-		probes_remove(&access, &removing->cost, &is_kept, &err);
+		own_thread_run(remove_in_thread, &removal);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
 	/* One that has ended meanwhile has none any more. */
 	if (probes_find(pid, &owner) == PROBES_NONE) {
@@ -720,7 +751,7 @@ static void remove_from(void *context, pid_t pid)
 		return;
 	}
 	removing->nr_left++;
-	if (is_kept)
+	if (removal.is_kept)
 		fail_kept(pid, &err);
 	if (removing->err)
 		*removing->err = err;

@@ -125,6 +125,7 @@ struct remote {
 	bool is_entered;		  /* registers and mask are ours */
 	bool is_gone;			  /* or does nothing for us any more */
 	bool has_executed;		  /* a program, since its memory was opened */
+	bool is_stuck;			  /* it does not stop, and is left to the end of ours */
 	bool has_sigstop;		  /* that came meanwhile, and is to be sent again */
 	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
 	size_t nr_fp_bytes;
@@ -505,11 +506,11 @@ static bool has_room(const struct remote *remote)
 }
 
 /* Of a thread that has died, or executes a program, and has its leader's id by now. */
-static void forget(const struct remote *remote)
+static void forget(struct remote *remote)
 {
-	letting_go_of(remote->tid, remote->command);
-	if (remote->pid != remote->tid)
-		letting_go_of(remote->pid, remote->command);
+	remote->is_stuck |= !letting_go_of(remote->tid, remote->command);
+	if (remote->pid != remote->tid && !remote->is_stuck)
+		remote->is_stuck = !letting_go_of(remote->pid, remote->command);
 }
 
 /* As it was, in the midst of a system call perhaps, which goes on or begins anew. */
@@ -604,7 +605,7 @@ static bool try_thread(void *context, pid_t tid)
 	remote->is_entered = remote->has_executed = false;
 	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
 		forget(remote);
-		return ++attempts->nr < TRIES_MAX;
+		return !remote->is_stuck && ++attempts->nr < TRIES_MAX;
 	}
 	signal = status >> 16 ? 0 : WSTOPSIG(status);
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
@@ -654,7 +655,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 			*remote = made;
 			return 0;
 		}
-		if (all_are_filtered(&attempts) || made->has_executed)
+		if (all_are_filtered(&attempts) || made->has_executed || made->is_stuck)
 			break;
 		/* Of our own visitors, which trace a thread for a moment, it is not told. */
 		if (attempts.is_refused)

@@ -471,10 +471,13 @@ static void let_go_of_stopped(struct stopped *stopped)
 	keep_pending(stopped);
 }
 
-/* What was interrupted must stop, or die, before it can be let go: each as soon as it does. */
+/*
+ * What was interrupted must stop, or die, before it can be let go: each as soon as it does. What
+ * does not is left to the end of this thread.
+ */
 static void give_up(struct stopped *stopped)
 {
-	uint64_t asked_ns = clock_monotonic_ns();
+	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
 
 	while (stopped->nr_sleepers)
 		forget_sleeper(stopped, stopped->nr_sleepers - 1);
@@ -484,6 +487,9 @@ static void give_up(struct stopped *stopped)
 		let_go_of_stopped(stopped);
 		if (!stopped->nr)
 			break;
+		stopped->is_stuck = letting_go_is_stuck(begun_ns);
+		if (stopped->is_stuck)
+			return;
 		pause_ns(NS_PER_MS / 10);
 		if (clock_monotonic_ns() - asked_ns < ASK_AGAIN_NS)
 			continue;
@@ -492,7 +498,7 @@ static void give_up(struct stopped *stopped)
 			ptrace(PTRACE_INTERRUPT, stopped->threads[i].tid, NULL, NULL);
 	}
 	if (!stopped->is_adopted)
-		letting_go_of(stopped->pid, stopped->command);
+		stopped->is_stuck = !letting_go_of(stopped->pid, stopped->command);
 }
 
 /* Nothing is stopped in vain. */
@@ -601,7 +607,7 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 			return 0;
 		if (outcome == ATTEMPT_AGAIN && ++nr_tries % TRIES_PER_STEP == 0)
 			stopped->stop_ns = min_u64(2 * stopped->stop_ns, STOP_NS_MAX);
-		if (outcome == ATTEMPT_GONE ||
+		if (outcome == ATTEMPT_GONE || stopped->is_stuck ||
 		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid)) ||
 		    clock_monotonic_ns() >= end_ns)
 			break;
@@ -612,6 +618,12 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	release(stopped);
 	if (outcome == ATTEMPT_GONE)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)stopped->pid);
+	if (stopped->is_stuck)
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"a thread of process %d cannot be stopped: it waits in the kernel, for "
+			"a file system that does not answer perhaps",
+			(int)stopped->pid);
 	if (outcome == ATTEMPT_REFUSED && permission_to_trace(stopped->pid, &tgid, err) < 0)
 		return ERR_PERMISSION;
 	if (outcome == ATTEMPT_REFUSED)

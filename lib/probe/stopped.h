@@ -50,6 +50,7 @@ struct stopped {
 	struct stopped_sleeper sleepers[STOPPED_SLEEPERS_MAX];
 	size_t nr_sleepers;
 	bool leaves_sleepers;	 /* else it waits until there are none */
+	bool is_stuck;		 /* a thread did not stop: it is traced until ours ends */
 	struct sparing *sparing; /* owned */
 	struct watch *watch;	 /* owned */
 	uint64_t program;	 /* that they run */
@@ -70,10 +71,11 @@ enum stopped_extent {
  * a program, or another thread of ours visits it) runs on, and it is tried again for `patience_ns`;
  * so does one of which a thread is amid a transfer, but for those that sleep in one and are left to
  * that. ERR_GONE; ERR_PERMISSION: another traces it; ERR_UNSUPPORTED: it could not be stopped in
- * that time. Nothing is stopped where it fails. If it is `command`, a child of ours that has ended,
- * it is left to be reaped by others.
- * No call gives EINTR for it, and most waits end when they would. Those that know no rest of their
- * time-out (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it.
+ * that time. Nothing is stopped where it fails, but a thread that
+ * waits in the kernel and did not stop within a second is traced until the calling thread ends. If
+ * it is `command`, a child of ours that has ended, it is left to be reaped by others. No call gives
+ * EINTR for it, and most waits end when they would. Those that know no rest of their time-out
+ * (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it.
  */
 int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stopped_extent extent,
 		  uint64_t patience_ns, struct err *err);

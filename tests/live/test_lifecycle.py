@@ -91,6 +91,23 @@ class FilledMemory(LiveCase):
         self.assertGreater(server["reads"], 50)
         self.assertIn("stack in a served file", recording.info())
 
+    def test_thread_that_waits_for_a_file_system_holds_nobody(self):
+        """It does not stop before it has its answer: to install probes is given up."""
+        program = build("fuse_fault")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("a file system of FUSE is not to be mounted")
+        for option in ("--mem", "--count=count_on"):
+            with self.subTest(option=option), Running([program, "9000"]) as target:
+                target.wait_ready()
+                (client,) = [pid for pid in procfs.children(target.pid)
+                             if len(procfs.threads(pid)) == 2]
+                done = attach(self.directory, client, option, "-d", "1", status=1)
+                self.assertIn("it waits in the kernel", done.stderr)
+                self.assertUntouched(client)
+                client_said, server_said = target.finish()
+                self.assertEqual(client_said["read"], 7)
+                self.assertEqual(server_said, {"reads": 1})
+
     def test_program_in_a_file_system_that_is_recorded_too(self):
         """As AppImages are."""
         program = build("fuse_program")
