@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Amounts of metrics in samples and profiles. */
+#include "profile/profile.h"
+
+uint64_t sample_weight(const struct sample *sample, enum metric metric)
+{
+	const struct metric_info *info = metric_info(metric);
+
+	if (metric == METRIC_SAMPLES)
+		return sample->nr;
+	return (info->parts & METRIC_HAS_CPU ? sample->cpu_ns : 0) +
+	       (info->parts & METRIC_HAS_RUNQ ? sample->runq_ns : 0) +
+	       (info->parts & METRIC_HAS_BLOCKED ? sample->blocked_ns : 0);
+}
+
+uint64_t profile_total(const struct profile *profile, enum metric metric)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		total += sample_weight(&profile->samples[i], metric);
+	return total;
+}
+
+enum metric metric_of_profile(const struct profile *profile)
+{
+	if (profile_total(profile, METRIC_CPU))
+		return METRIC_CPU;
+	if (profile->nr_samples)
+		return METRIC_WALL;
+	return profile_has_heap(profile) ? METRIC_ALLOC : METRIC_CPU;
+}
+
+bool profile_has_metric(const struct profile *profile, enum metric metric)
+{
+	if (!metric_is_memory(metric))
+		return profile_total(profile, metric) > 0;
+	return profile_has_heap(profile) &&
+	       (profile->meta.knows_freeing || !metric_info(metric)->needs_freeing);
+}
