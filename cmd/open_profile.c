@@ -119,5 +119,6 @@ int open_profile_of_any(const char *path, struct profile **profile)
 
 int open_profile_of_memory(const char *path, enum metric metric, struct profile **profile)
 {
-	return open_with(path, metric_info(metric)->needs_freeing ? NEEDS_FREEING : NEEDS_MEMORY, profile);
+	return open_with(path, metric_info(metric)->needs_freeing ? NEEDS_FREEING : NEEDS_MEMORY,
+			 profile);
 }
