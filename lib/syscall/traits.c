@@ -167,12 +167,13 @@ static const char *const in_system_call[] = {"do_syscall_64", "do_fast_syscall_3
 static const char *const leaving[] = {"exit_to_user_mode_loop", "exit_to_user_mode_prepare",
 				      "do_notify_resume"};
 
+/* Or what goes on behind the call: a connect() begun again says so, where its time is limited. */
 static const char *const transfers[] = {
 	"read_zero",	   "read_iter_zero", "get_random",   "urandom_read",	 "random_read",
 	"do_sendfile",	   "splice_",	     "do_splice",    "iter_file_splice", "pipe_write",
 	"sock_write_iter", "__sys_sendto",   "sys_sendmsg",  "sys_sendmmsg",	 "sock_read_iter",
 	"__sys_recvfrom",  "sys_recvmsg",    "sys_recvmmsg", "tty_read",	 "tty_write",
-	"io_uring_enter",
+	"io_uring_enter",  "sys_connect",
 };
 
 static bool names_any(const char *text, size_t nr_bytes, const char *const *names, size_t nr)

@@ -29,6 +29,10 @@ static void test_kernel_stack__shows_transfers(void **state)
 		"[<0>] filemap_splice_read+0x2c0/0x370\n[<0>] splice_direct_to_actor+0xb5/0x2a0\n"
 		"[<0>] do_splice_direct+0x77/0xd0\n[<0>] do_sendfile+0x373/0x420\n"
 		"[<0>] __x64_sys_sendfile64+0x6a/0xd0\n[<0>]" CALL_END,
+		/* Between its beginning and its sleep. */
+		"[<0>] tcp_connect+0x8b2/0xf20\n[<0>] tcp_v4_connect+0x39f/0x4d0\n"
+		"[<0>] __inet_stream_connect+0xd4/0x3b0\n[<0>] inet_stream_connect+0x36/0x50\n"
+		"[<0>] __sys_connect+0x5e/0x90\n[<0>] __x64_sys_connect+0x18/0x20\n[<0>]" CALL_END,
 		/* aarch64 */
 		"[<0>] read_iter_zero+0x50/0x120\n[<0>] vfs_read+0x1a8/0x2e0\n"
 		"[<0>] invoke_syscall+0x50/0x120\n[<0>] el0_svc_common.constprop.0+0xc8/0xf0\n"
