@@ -397,9 +397,10 @@ class Kept(LiveCase):
     def assert_all_there(self, path):
         done = profc("annotate", "-i", path)
         self.assertIn("x = mix(x); /* Kept: \u00e9 */", done.stdout)
-        self.assertEqual(done.stderr, "")
+        # Some samples may be of the beginning, in code without lines.
+        self.assertNotRegex(done.stderr, "source|cannot|missing")
         done = profc("annotate", "-i", path, "--asm", "hot")
-        self.assertEqual(done.stderr, "")
+        self.assertNotRegex(done.stderr, "source|cannot|missing")
         self.assertRegex(done.stdout, r"(?m)^ +inlined_hot.c:1  static unsigned mix")
         self.assertRegex(done.stdout, r"(?m)^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  (imul|add|sub) ")
 

@@ -40,7 +40,7 @@ def children(pid):
             with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as file:
                 found += map(int, file.read().split())
     if status(pid).get("Name") == "profc":
-        found = [child for child in found if status(child).get("Name") != "profc"]
+        found = [child for child in found if status(child).get("Name", "profc") != "profc"]
     return found
 
 
