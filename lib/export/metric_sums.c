@@ -47,7 +47,7 @@ static void add_columns(struct metric_sums *sums, const struct extract *extract,
 		add_column(sums, metric, false);
 	if (metric == extract->options->metric && (info->pprof_count || info->pprof_weight))
 		sums->default_column = sums->nr_columns - 1;
-	/* Numbers of blocks are beside their bytes. */
+	/* The number of blocks is in the column before that of their bytes. */
 	if (metric == METRIC_ALLOC && extract->options->metric == METRIC_ALLOCS)
 		sums->default_column = sums->nr_columns - 2;
 }

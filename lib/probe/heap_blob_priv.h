@@ -21,9 +21,9 @@
  * fewer tries; a hostile child may change the word forever.
  */
 #define TRIES_MAX 4096
-/* What is recorded while there is little room represents up to 2^12 times as much. */
+/* As room runs out, the mean grows up to 2^12 times. */
 #define HEAP_ROOM_PARTS 12
-/* Of so many pointers all but one in 10,000 find room in one of their two sets. */
+/* With this many pointers, one in 5,000 finds both of its sets full (by simulation). */
 #define HEAP_POINTERS_MAX (HEAP_SETS * HEAP_SET_WAYS / 4 * 3)
 /*
  * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
@@ -128,7 +128,7 @@ static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 /* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
 struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
 				      uint64_t *position);
-/* The part of the ring that blocks like this one have to themselves, and what is left of it. */
+/* The size of the part of the ring that is for blocks of this kind, and the bytes left in it. */
 uint64_t heap_room_bytes(const struct request *request);
 uint64_t heap_room_left(const struct request *request);
 void copy_bytes(void *to, const void *from, uint64_t nr);

@@ -47,14 +47,13 @@ static bool is_at_end(uint64_t head, uint64_t nr_bytes)
 				   HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes);
 }
 
-/* The part of the ring that blocks like this one have to themselves. */
+/* Large blocks have a part of the ring that others do not use. */
 uint64_t heap_room_bytes(const struct request *request)
 {
 	return is_large(request) ? (SPARED_BY_OTHERS - SPARED_BY_LARGE) * SPARE_BYTES
 				 : ring_bytes() - SPARED_BY_OTHERS * SPARE_BYTES;
 }
 
-/* And how far it is from here to its end. */
 uint64_t heap_room_left(const struct request *request)
 {
 	uint64_t spared = is_large(request) ? SPARED_BY_LARGE : SPARED_BY_OTHERS;
@@ -62,7 +61,7 @@ uint64_t heap_room_left(const struct request *request)
 	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
 	int64_t used = (int64_t)(relaxed_load(&shared.head) - tail);
 
-	/* Others may have gone on meanwhile. */
+	/* The reader may have moved on between the two loads. */
 	if (used < 0)
 		return end;
 	return (uint64_t)used < end ? end - (uint64_t)used : 0;
@@ -145,7 +144,7 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
-/* A record without room for its stack goes without, except small blocks: others stand for those. */
+/* Without room for its stack a large block or a free is recorded without; a small block is lost. */
 static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
 					    uint64_t *nr_stack_bytes, uint64_t *position)
 {

@@ -37,14 +37,18 @@ static uint64_t minus_log2(uint64_t x)
 	return ((uint64_t)(shift + 1) << 16) - fraction;
 }
 
-static uint64_t mean_now(void)
+/* A hostile process may have written any mean into shared memory. */
+static uint64_t bounded_mean(uint64_t mean)
 {
-	uint64_t mean = relaxed_load(&shared.mean);
-
 	return !mean ? 1 : mean > HEAP_MEAN_MAX ? HEAP_MEAN_MAX : mean;
 }
 
-/* So many bytes are passed over: the next one is in the allocation to be sampled. */
+static uint64_t mean_now(void)
+{
+	return bounded_mean(relaxed_load(&shared.mean));
+}
+
+/* The number of bytes to pass over: the block with the next byte is sampled. */
 static int64_t draw_interval(struct heap_slot *slot, uint64_t mean)
 {
 	/* ln 2 is 45426 / 2^16; 30 bits and 30 of the mean make no more than 64. */
@@ -108,7 +112,7 @@ static bool is_chosen(struct request *request)
 	return is;
 }
 
-/* -- what is chosen and not recorded -- */
+/* -- leaving out chosen blocks -- */
 
 /* e^-x, with 32 bits behind the point as x has 30: (1 - x / 2^16)^2^16, of x below 8. */
 static uint64_t power_of_minus(uint64_t x)
@@ -123,8 +127,6 @@ static uint64_t power_of_minus(uint64_t x)
 /* The bytes that a sampled block represents: size / (1 - e^(-size / mean)). */
 static uint64_t represented(uint64_t size, uint64_t mean)
 {
-	if (mean > HEAP_MEAN_MAX)
-		mean = HEAP_MEAN_MAX;
 	if (size / 8 >= mean)
 		return size;
 	if (size <= mean / 4)
@@ -133,8 +135,10 @@ static uint64_t represented(uint64_t size, uint64_t mean)
 }
 
 /*
- * Up to a quarter of the room all are recorded. From there on each part of the room holds what is
- * recorded of twice as much memory as the part before it: so many blocks represent any half.
+ * While a quarter of the room is used or less, all chosen blocks are recorded. The rest of the room
+ * has HEAP_ROOM_PARTS equal parts, and the mean doubles from each to the next. So the blocks of
+ * each part represent twice as many bytes as those of the part before, and no few blocks represent
+ * most.
  */
 static uint64_t mean_for(uint64_t mean, uint64_t room, uint64_t left)
 {
@@ -142,10 +146,10 @@ static uint64_t mean_for(uint64_t mean, uint64_t room, uint64_t left)
 	uint64_t parts = left < most ? (most - left) * HEAP_ROOM_PARTS * 256 / most : 0;
 
 	mean = (mean << (parts >> 8)) * (256 + (parts & 255)) / 256;
-	return mean > HEAP_MEAN_MAX ? HEAP_MEAN_MAX : mean;
+	return bounded_mean(mean);
 }
 
-/* The mean by which so few are recorded that there is room for them. */
+/* The mean for the room that is left in the ring and in the table of pointers. */
 static uint64_t mean_with_room(const struct request *request)
 {
 	uint64_t nr = relaxed_load(&heap_own()->nr_remembered);
@@ -158,16 +162,16 @@ static uint64_t mean_with_room(const struct request *request)
 }
 
 /*
- * When the ring, or the table of pointers, begins to fill, dice decide which of the chosen blocks
- * are recorded, as if the mean were larger, and it is in their records. Were each block recorded
- * that finds room, it would depend on the time since the last one, and so on what the program does:
- * a block behind slow code would be found more often than its share.
+ * When the ring or the table of pointers begins to fill, a random number decides whether a chosen
+ * block is recorded. Its chance is that of a larger mean, and the record has that mean. To record
+ * each block that finds room would be biased: more room is free after slow code, so blocks that are
+ * allocated after slow code would be recorded too often.
  */
 static bool is_recorded(struct request *request)
 {
 	uint64_t mean = mean_with_room(request), size = request->size;
 	uint64_t dice = next_random(request->slot) >> 35;
-	/* Of small numbers what is behind the point matters. */
+	/* Small numbers are scaled up, as a rounded fraction would change the chance. */
 	int shift = (mean | size) >> 22 ? 0 : 8;
 
 	if (mean == request->mean)
@@ -183,9 +187,9 @@ static bool is_recorded(struct request *request)
 
 static void count(struct request *request)
 {
-	request->mean = relaxed_load(&request->slot->mean);
-	if (!request->mean)
-		request->mean = mean_now();
+	uint64_t mean = relaxed_load(&request->slot->mean);
+
+	request->mean = mean ? bounded_mean(mean) : mean_now();
 	if (request->size >> HEAP_SIZE_LOG2) {
 		request->is_sampled = true; /* and counted if there is so much */
 		return;
@@ -205,7 +209,7 @@ static void uncount(struct request *request)
 
 /* -- which pointers are sampled -- */
 
-/* A pointer may be in either of two sets, and is put into the one with more room. */
+/* A pointer has two sets, and goes into the one with more free places. */
 #define SETS_OF_EACH 2
 
 static uint64_t *set_of(uint64_t pointer, int which)
@@ -226,7 +230,7 @@ static void count_in_filter(uint64_t pointer, int by)
 	} while (!exchange(filter, &was, (uint8_t)(was + by)));
 }
 
-/* Whether `former` was in there, and is replaced by `latter`. */
+/* Replace one `former` in the set by `latter`; false if there is none. */
 static bool replace_pointer(uint64_t *set, uint64_t former, uint64_t latter)
 {
 	for (int i = 0; i < HEAP_SET_WAYS; i++) {
@@ -238,7 +242,7 @@ static bool replace_pointer(uint64_t *set, uint64_t former, uint64_t latter)
 	return false;
 }
 
-/* How many places of the set hold it; of 0, how many are free. */
+/* The number of places in the set that hold the pointer; with 0, the number of free places. */
 static int nr_in_set(const uint64_t *set, uint64_t pointer)
 {
 	int nr = 0;

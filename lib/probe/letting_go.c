@@ -15,7 +15,7 @@
 
 /* So long the death of a thread is waited for. */
 #define DYING_NS NS_PER_SEC
-/* One that waits in the kernel for a program (FUSE, userfaultfd) may never stop. */
+/* A thread that waits in the kernel for an answer of a program (FUSE) may never stop. */
 #define STUCK_NS NS_PER_SEC
 
 static void detach(pid_t id, int status)

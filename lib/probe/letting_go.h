@@ -32,7 +32,7 @@ void letting_go_reap(pid_t id); /* DEAD */
  * calling thread ends, which should be soon: as soon as it gets its answer it would stop.
  */
 bool letting_go_of(pid_t id, pid_t command);
-/* Has what was to stop since then (CLOCK_MONOTONIC) to be left to the end of the thread, too? */
+/* Has a thread that was interrupted at since_ns (CLOCK_MONOTONIC) had its second to stop? */
 bool letting_go_is_stuck(uint64_t since_ns);
 
 #endif

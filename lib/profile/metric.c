@@ -39,7 +39,7 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 			    .pprof_count = "samples",
 			    .kind = METRIC_OF_COUNT},
 	[METRIC_ALLOC] = {MEMORY_ROW(" allocated", "blocks allocated", "alloc")},
-	/* Files of pprof have it beside the bytes. */
+	/* Files for pprof have the number of blocks in the columns of METRIC_ALLOC. */
 	[METRIC_ALLOCS] = {.unit = "blocks",
 			   .item = "block",
 			   .amount_words = " allocated",

@@ -39,7 +39,7 @@ enum metric_parts {
 	METRIC_HAS_BLOCKED = 4,
 };
 
-/* All that is known about a metric; no other place knows the same. */
+/* Facts about a metric. Which blocks it adds up is in calltree/observe.c. */
 struct metric_info {
 	const char *unit; /* "ns", as files have it: "ns", "bytes", "samples" or "blocks" */
 	const char *item; /* "sample" or "block", for METRIC_OF_COUNT */

@@ -167,7 +167,7 @@ static const char *const in_system_call[] = {"do_syscall_64", "do_fast_syscall_3
 static const char *const leaving[] = {"exit_to_user_mode_loop", "exit_to_user_mode_prepare",
 				      "do_notify_resume"};
 
-/* Or what goes on behind the call: a connect() begun again says so, where its time is limited. */
+/* connect() is no transfer, but a restarted one with a time limit ends with EALREADY. */
 static const char *const transfers[] = {
 	"read_zero",	   "read_iter_zero", "get_random",   "urandom_read",	 "random_read",
 	"do_sendfile",	   "splice_",	     "do_splice",    "iter_file_splice", "pipe_write",
