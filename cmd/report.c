@@ -156,7 +156,6 @@ static bool is_by(const struct report_args *args, enum dimension dimension)
 	return args->keys.first == dimension && args->keys.second == dimension;
 }
 
-/* CPU time, except for tables in which it would have a single row. */
 static enum metric metric_of(const struct report_args *args)
 {
 	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
@@ -165,13 +164,7 @@ static enum metric metric_of(const struct report_args *args)
 		return METRIC_ALLOC;
 	if (args->filter.at && args->metric == NOT_GIVEN)
 		return METRIC_LIVE;
-	if (has_key(args, BY_LIFETIME) && args->metric == NOT_GIVEN)
-		return METRIC_ALLOC;
-	if (has_key(args, BY_STATE))
-		return METRIC_WALL;
-	return has_key(args, BY_SYSCALL) || has_key(args, BY_LOCK) || has_key(args, BY_FD)
-		       ? METRIC_BLOCKED
-		       : METRIC_CPU;
+	return flat_keys_metric(&args->keys);
 }
 
 static int check_memory(const struct report_args *args, struct err *err)

@@ -28,16 +28,10 @@ static struct cost_columns costs_of(const struct flat *flat, const struct view *
 	return cost_columns_of(flat->weights, view, 0, false);
 }
 
-/* Rows that are not part of stacks have no descendants. */
-static bool has_total(const struct flat *flat)
-{
-	return flat->dimension <= BY_MODULE;
-}
-
 static size_t room_of(const struct flat *flat, const struct view *view)
 {
 	struct cost_columns costs = costs_of(flat, view);
-	size_t used = cost_columns_width(&costs) * (has_total(flat) ? 2 : 1) + 2;
+	size_t used = cost_columns_width(&costs) * (dimension_is_code(flat->dimension) ? 2 : 1) + 2;
 
 	return view->columns > used + 8 ? view->columns - used : 8;
 }
@@ -48,7 +42,7 @@ void narrow_table_print_header(const struct flat *flat, const struct view *view,
 	struct buf line = {0};
 
 	cost_append_header(&line, &costs, "self");
-	if (has_total(flat))
+	if (dimension_is_code(flat->dimension))
 		cost_append_header(&line, &costs, "total");
 	buf_append_str(&line, "  ");
 	style_append(&line, view, STYLE_HEADING, dimension_names[flat->dimension]);
@@ -98,7 +92,7 @@ static void append_names(struct buf *out, const struct flat *flat, const struct 
 	const char *words = flat->dimension == BY_LOCK ? " held in " : " in ";
 	struct buf text = {0}, name = {0}, more = {0};
 	size_t room = room_of(flat, view), nr_more = 0, least;
-	bool is_path = flat->dimension == BY_FILE || flat->dimension == BY_MODULE;
+	bool is_path = dimension_info(flat->dimension)->is_path;
 
 	append_id(&text, flat, row);
 	flat_append_name(&text, flat, row, view->names);
@@ -130,7 +124,7 @@ void narrow_table_print_row(const struct flat *flat, size_t index, const struct 
 	struct buf line = {0}, shown = {0};
 
 	cost_append(&line, &costs, &row->self);
-	if (has_total(flat))
+	if (dimension_is_code(flat->dimension))
 		cost_append(&line, &costs, &row->total);
 	buf_append_str(&line, "  ");
 	append_names(&shown, flat, row, view);

@@ -130,7 +130,7 @@ static void make_table(struct page *page, const struct page_matter *matter)
 {
 	page->flat = flat_new(matter->weighing.weights, matter->wishes.by);
 	/* Self is the standard order, also for tables that cannot be sorted by the wished key. */
-	if (matter->wishes.by != BY_LIFETIME && matter->wishes.by != BY_MARK &&
+	if (!dimension_info(matter->wishes.by)->is_in_order &&
 	    strcmp(matter->wishes.sort, "self") != 0)
 		flat_sort(page->flat, matter->wishes.sort, NULL);
 	if (matter->options.limit && page->flat->nr > matter->options.limit)

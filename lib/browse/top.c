@@ -149,7 +149,7 @@ static void print_table(const struct browse *browse, const struct view *view, si
 	struct flat *flat = flat_new(weighing->weights, wishes->by);
 	struct view with_rate = *view;
 
-	if (wishes->by != BY_LIFETIME)
+	if (!dimension_info(wishes->by)->is_in_order)
 		flat_sort(flat, wishes->sort, NULL);
 	with_rate.rate_ns = browse_weighing_rate_ns(weighing);
 	flat_print_text(flat, &with_rate, limit, sink);

@@ -39,7 +39,7 @@ void browse_wishes_next_dimension(struct browse_wishes *wishes)
 		wishes->by = dimension_names[wishes->by + 1] ? (enum dimension)(wishes->by + 1)
 							     : BY_FUNCTION;
 	while (!dimension_divides(wishes->by, wishes->metric) ||
-	       (wishes->by == BY_MARK && !wishes->has_marks));
+	       (dimension_info(wishes->by)->needs_marks && !wishes->has_marks));
 	if (wishes->by != BY_FUNCTION && strcmp(wishes->sort, "calls") == 0)
 		wishes->sort = "self"; /* only functions have calls */
 }

@@ -236,7 +236,7 @@ static bool make_name_key(struct buf *key, const struct matcher *matcher, const 
 	if (criterion != SAME_FILE)
 		return false;
 	flat_append_name(&name, found->flat, found->row, NAME_FULL);
-	if (matcher->diff->by == BY_THREAD || matcher->diff->by == BY_PROCESS)
+	if (dimension_info(matcher->diff->by)->kind == DIMENSION_OF_TASKS)
 		append_task_name(key, matcher, found->is_old, buf_str(&name));
 	else
 		buf_append_str(key, renamed(matcher, found->is_old, buf_str(&name)));
@@ -257,24 +257,14 @@ static bool make_key(struct buf *key, const struct matcher *matcher, const struc
 	struct found found = find_row(matcher, row);
 
 	buf_clear(key);
-	switch (matcher->diff->by) {
-	case BY_FUNCTION:
-	case BY_LINE:
-	case BY_INLINE_SITE:
+	switch (dimension_info(matcher->diff->by)->kind) {
+	case DIMENSION_OF_FUNCTIONS:
 		return make_code_key(key, matcher, &found, criterion);
-	case BY_FILE:
-	case BY_MODULE:
-	case BY_SOURCE_LINE:
+	case DIMENSION_OF_PLACES:
 		return make_place_key(key, matcher, &found, criterion);
-	case BY_THREAD:
-	case BY_PROCESS:
-	case BY_PID:
-	case BY_STATE:
-	case BY_SYSCALL:
-	case BY_LOCK:
-	case BY_FD:
-	case BY_LIFETIME:
-	case BY_MARK:
+	case DIMENSION_OF_TASKS:
+	case DIMENSION_OF_WAITS:
+	case DIMENSION_OF_FACTS:
 		break;
 	}
 	return make_name_key(key, matcher, &found, criterion);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/index_set.h"
 #include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
@@ -17,20 +18,45 @@ static void drop_weightless_rows(struct flat *flat)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < flat->nr; i++)
-		if (flat->rows[i].total.weight > 0 || flat->rows[i].cpu.weight > 0 ||
-		    flat->rows[i].counted || flat->rows[i].runq_ns > 0 ||
-		    flat->rows[i].blocked_ns > 0)
+		if (flat->rows[i].total.weight > 0 || flat->rows[i].times.cpu_ns > 0 ||
+		    flat->rows[i].counted || flat->rows[i].times.runq_ns > 0 ||
+		    flat->rows[i].times.blocked_ns > 0)
 			flat->rows[kept++] = flat->rows[i];
 	flat->nr = kept;
 }
 
-bool dimension_divides(enum dimension dimension, enum metric metric)
+/* A process, the heaviest of each program being the first. */
+static void add_process(struct flat *flat, struct flat_row *row, const struct flat_row *process)
 {
-	bool is_memory = metric_is_memory(metric);
+	const struct profile_process *processes = flat_expansion(flat)->profile->processes;
+	struct flat_program *program = &row->program;
 
-	if (dimension == BY_STATE || dimension == BY_SYSCALL || dimension_is_of_waits(dimension))
-		return !is_memory;
-	return dimension != BY_LIFETIME || is_memory;
+	tally_add(&row->self, &process->self);
+	if (program->nr++ == 0)
+		*program = (struct flat_program){1, process->process, true};
+	else if (processes[process->process].command.v != processes[program->heaviest].command.v)
+		program->one_command = false;
+}
+
+static void count_programs(struct flat *flat)
+{
+	cleanup_free uint32_t *programs = flat_programs(flat_expansion(flat)->profile);
+	struct flat *processes = flat_new(flat->weights, BY_PID);
+	struct index_set set = {0};
+
+	for (size_t i = 0; i < processes->nr; i++) {
+		const struct flat_row *process = &processes->rows[i];
+		struct flat_row key = flat_no_row;
+		uint32_t row;
+
+		key.process = programs[process->process];
+		row = flat_intern_row(flat, &set, &key);
+		add_process(flat, &flat->rows[row], process);
+	}
+	for (size_t i = 0; i < flat->nr; i++)
+		flat->rows[i].total = flat->rows[i].self;
+	index_set_release(&set);
+	flat_free(processes);
 }
 
 static void count_rows(struct flat *flat, const struct flat_order *order, size_t limit)
@@ -39,12 +65,12 @@ static void count_rows(struct flat *flat, const struct flat_order *order, size_t
 		flat->phases = phases_new(flat_expansion(flat)->profile);
 	if (flat_has_two_keys(flat))
 		flat->groups = flat_new(flat->weights, flat->dimension);
-	if (flat->groups || flat->phases)
-		flat_count_parts(flat, order, limit);
-	else if (flat_is_code(flat->dimension))
+	if (!flat->groups && dimension_is_code(flat->dimension))
 		flat_count_code(flat);
+	else if (!flat->groups && flat->dimension == BY_PROCESS)
+		count_programs(flat);
 	else
-		flat_count_samples(flat);
+		flat_count_parts(flat, order, limit);
 	drop_weightless_rows(flat);
 }
 
@@ -85,11 +111,6 @@ struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 	const struct flat_keys keys = {dimension, dimension};
 
 	return flat_new_by(weights, &keys);
-}
-
-const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row)
-{
-	return &flat->phases->phases[row->phase];
 }
 
 /* The split of all selected processes of a program. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/strtab.h"
+#include "calltree/dimension.h"
 #include "calltree/expand.h"
 #include "calltree/tally.h"
 
@@ -18,37 +19,6 @@ struct per_call;
 struct phase;
 struct phases;
 struct weights;
-
-/* What a row of a flat table stands for. */
-enum dimension {
-	BY_FUNCTION, /* a label */
-	BY_LINE,     /* a (function, file, line) */
-	BY_FILE,     /* a source file; code without one is grouped by module */
-	BY_MODULE,
-	BY_THREAD,
-	BY_PROCESS,	/* a program: all processes of one name */
-	BY_PID,		/* a process */
-	BY_STATE,	/* how the time passed: running, waiting for a CPU, blocked */
-	BY_SYSCALL,	/* the system call it was blocked in, or that the kernel worked on */
-	BY_LOCK,	/* what it was blocked on in memory: see blame.h */
-	BY_FD,		/* the descriptor that it was blocked on */
-	BY_LIFETIME,	/* of memory: how long blocks lived */
-	BY_MARK,	/* a phase: from one mark of the recording to the next */
-	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
-	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
-};
-
-/* Their names, NULL-ended and in their order, but for the last ones, which are for annotate alone.
- */
-extern const char *const dimension_names[];
-/* The same of what is watched while it runs, and has no marks: the first ones. */
-extern const char *const dimension_names_live[];
-
-/* Can a metric be divided by it? Memory has no state, no system call and nothing that threads wait
- * for, time no lifetime. */
-bool dimension_divides(enum dimension dimension, enum metric metric);
-/* Is it of what threads wait for? */
-bool dimension_is_of_waits(enum dimension dimension);
 
 /*
  * What the rows of a table are: of one dimension, or of what two have in common, as functions of a
@@ -65,6 +35,8 @@ struct flat_keys {
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err);
 /* ERR_INVALID if the metric cannot be divided so. */
 int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err);
+/* What a table by them shows unless another metric is chosen: one that has more than one row. */
+enum metric flat_keys_metric(const struct flat_keys *keys);
 /* ERR_NOT_FOUND if the profile does not have what they are about: marks, waits. */
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err);
 
@@ -78,7 +50,8 @@ enum flat_state {
 
 const char *flat_state_name(enum flat_state state);
 
-#define FLAT_NONE UINT32_MAX
+#define FLAT_NONE   UINT32_MAX
+#define FLAT_NR_IDS 11
 
 #define FLAT_SYSCALL_UNATTRIBUTED (-2)
 #define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not have the system call */
@@ -88,6 +61,11 @@ struct flat_program {
 	uint32_t nr;
 	uint32_t heaviest; /* one of them */
 	bool one_command;  /* all of them have this one's */
+};
+
+/* The times of the samples of a row. */
+struct flat_times {
+	uint64_t cpu_ns, runq_ns, blocked_ns;
 };
 
 /*
@@ -100,16 +78,21 @@ struct flat_program {
  * dimensions that are no part of the stack both are equal.
  */
 struct flat_row {
-	uint32_t label;
-	struct str_id file;
-	uint32_t line;
-	uint32_t module, thread, process; /* ids */
-	uint32_t state;			  /* enum flat_state */
-	uint32_t lifetime;		  /* enum lifetime */
-	uint32_t phase;			  /* of flat.phases */
-	uint32_t object;		  /* number of flat.blame */
-	int32_t syscall_nr;		  /* -1: in none; or one of the above */
-	bool inlined;			  /* every copy of it that was seen had been inlined */
+	union {
+		struct {
+			uint32_t label;
+			struct str_id file;
+			uint32_t line;
+			uint32_t module, thread, process; /* ids */
+			uint32_t state;			  /* enum flat_state */
+			uint32_t lifetime;		  /* enum lifetime */
+			uint32_t phase;			  /* of flat.phases */
+			uint32_t object;		  /* number of flat.blame */
+			int32_t syscall_nr;		  /* -1: in none; or one of the above */
+		};
+		uint32_t ids[FLAT_NR_IDS]; /* the same */
+	};
+	bool inlined; /* every copy of it that was seen had been inlined */
 	/*
 	 * Of METRIC_BLOCKED, BY_FUNCTION, BY_LINE and BY_SYSCALL: the label of the wait function
 	 * (wait_function.h) that most of self is of, or FLAT_NONE; and how many others there are.
@@ -117,13 +100,12 @@ struct flat_row {
 	uint32_t wait_function;
 	uint32_t nr_other_waits;
 	struct tally self, total;
-	struct tally cpu;	      /* BY_SYSCALL, BY_MARK: whatever the metric */
-	uint64_t runq_ns, blocked_ns; /* BY_MARK */
-	struct flat_program program;  /* BY_PROCESS */
-	uint32_t group;		      /* with two keys: its row of flat.groups */
-	bool counted;		      /* BY_FUNCTION: its calls were */
-	uint64_t calls;		      /* of those; 0 is a fact, too */
-	struct tally called;	      /* of the total, what is below its counted calls */
+	struct flat_times times;     /* those that the dimension has, whatever the metric */
+	struct flat_program program; /* BY_PROCESS */
+	uint32_t group;		     /* with two keys: its row of flat.groups */
+	bool counted;		     /* BY_FUNCTION: its calls were */
+	uint64_t calls;		     /* of those; 0 is a fact, too */
+	struct tally called;	     /* of the total, what is below its counted calls */
 };
 
 struct flat {

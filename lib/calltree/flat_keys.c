@@ -11,35 +11,6 @@
 
 #define BIT(dimension) (1u << (dimension))
 
-/* The dimensions that this one implies: their rows could not divide it. */
-static unsigned int told_by(enum dimension dimension)
-{
-	switch (dimension) {
-	case BY_LINE:
-	case BY_INLINE_SITE:
-		return BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE);
-	case BY_FUNCTION:
-		return BIT(BY_MODULE);
-	case BY_SOURCE_LINE:
-		return BIT(BY_FILE);
-	case BY_THREAD:
-		return BIT(BY_PROCESS) | BIT(BY_PID);
-	case BY_PID:
-		return BIT(BY_PROCESS);
-	case BY_FILE:
-	case BY_MODULE:
-	case BY_PROCESS:
-	case BY_STATE:
-	case BY_SYSCALL:
-	case BY_LOCK:
-	case BY_FD:
-	case BY_LIFETIME:
-	case BY_MARK:
-		break;
-	}
-	return 0;
-}
-
 static int refuse(const char *word, struct err *err)
 {
 	struct buf all = {0};
@@ -82,8 +53,8 @@ int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 		status = parse_one(comma ? comma + 1 : text, &parsed.second, err);
 	if (status)
 		return status;
-	if (comma &&
-	    (parsed.first == parsed.second || (told_by(parsed.first) & BIT(parsed.second)))) {
+	if (comma && (parsed.first == parsed.second ||
+		      (dimension_info(parsed.first)->implies & BIT(parsed.second)))) {
 		err_set(err, ERR_INVALID, "--by %s: a row of one %s has one %s alone", text,
 			dimension_names[parsed.first], dimension_names[parsed.second]);
 		if (parsed.first != parsed.second)
@@ -106,16 +77,28 @@ int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err
 
 	if (dimension_divides(wrong, metric))
 		return 0;
-	if (wrong == BY_LIFETIME)
-		return err_set(err, ERR_INVALID, "--by lifetime needs a metric of memory");
+	if (dimension_info(wrong)->divides == DIMENSION_DIVIDES_MEMORY)
+		return err_set(err, ERR_INVALID, "--by %s needs a metric of memory",
+			       dimension_names[wrong]);
 	return err_set(err, ERR_INVALID, "memory cannot be divided by %s", dimension_names[wrong]);
+}
+
+enum metric flat_keys_metric(const struct flat_keys *keys)
+{
+	enum metric first = dimension_info(keys->first)->metric;
+	enum metric second = dimension_info(keys->second)->metric;
+
+	if (first == METRIC_CPU || first == second)
+		return second;
+	return second == METRIC_CPU ? first : METRIC_WALL;
 }
 
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err)
 {
 	if (dimension_is_of_waits(keys->first))
 		return blame_require(profile, err);
-	if ((keys->first != BY_MARK && keys->second != BY_MARK) || profile->nr_marks > 0)
+	if (profile->nr_marks > 0 || (!dimension_info(keys->first)->needs_marks &&
+				      !dimension_info(keys->second)->needs_marks))
 		return 0;
 	err_set(err, ERR_NOT_FOUND, "no marks in the recording");
 	err_hint(err, "'profc record --control fifo:PATH' sets one when somebody says "

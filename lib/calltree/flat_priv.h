@@ -16,8 +16,6 @@ uint32_t flat_append_row(struct flat *flat, const struct flat_row *row);
 uint32_t flat_intern_row(struct flat *flat, struct index_set *rows, const struct flat_row *key);
 /* The identifying members of both; where both have one, b's. */
 struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *b);
-/* Are the dimension's rows levels of stacks? Rows of others are facts of the samples themselves. */
-bool flat_is_code(enum dimension dimension);
 
 /*
  * Set the members that identify the row of a place of code, in a dimension of code. False for
@@ -28,13 +26,34 @@ bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
 
 /* Fill a table of a dimension of code: rows are levels of stacks. */
 void flat_count_code(struct flat *flat);
-/* Fill a table of another dimension: rows are facts of the samples themselves. */
-void flat_count_samples(struct flat *flat);
 /*
- * Fill a table by two keys, or by phase. Unless `limit` is 0, tables of code have at most the first
- * `limit` rows of each group, in `order`, and count the others as left out.
+ * Fill a table by two keys, or of another dimension: rows are facts of samples and blocks. Unless
+ * `limit` is 0, tables of code have at most the first `limit` rows of each group, in `order`, and
+ * count the others as left out.
  */
 void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit);
+
+/* of_observation() of struct dimension_info. */
+void flat_divide_by_thread(struct flat_division *division, const struct observation *observation,
+			   struct flat_row *key);
+void flat_divide_by_program(struct flat_division *division, const struct observation *observation,
+			    struct flat_row *key);
+void flat_divide_by_process(struct flat_division *division, const struct observation *observation,
+			    struct flat_row *key);
+void flat_divide_by_state(struct flat_division *division, const struct observation *observation,
+			  struct flat_row *key);
+void flat_divide_by_syscall(struct flat_division *division, const struct observation *observation,
+			    struct flat_row *key);
+void flat_divide_by_object(struct flat_division *division, const struct observation *observation,
+			   struct flat_row *key);
+void flat_divide_by_lifetime(struct flat_division *division, const struct observation *observation,
+			     struct flat_row *key);
+void flat_divide_by_phase(struct flat_division *division, const struct observation *observation,
+			  struct flat_row *key);
+
+/* Append "file:line", or as much of it as is known. */
+void flat_append_file_line(struct buf *out, const struct profile *profile, struct str_id file,
+			   uint32_t line);
 
 /*
  * Give the groups of a table the numbers of the rows in `keys` with the same identifying members,
@@ -44,12 +63,6 @@ void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *
 
 /* By process, the first process of its program. The caller frees the array. */
 uint32_t *flat_programs(const struct profile *profile);
-/* The system call of a sample, in the numbers of rows. */
-int32_t flat_syscall_of(const struct profile *profile, const struct sample *sample);
-/* Divide a sample by state, and set has[] where a part is not empty; both by enum flat_state. */
-void flat_divide_by_state(const struct sample *sample, enum metric metric, struct sample *parts,
-			  bool *has);
-
 /* Divides the self weight of the rows of a table with wait functions by these functions. */
 struct wait_sums;
 

@@ -4,6 +4,7 @@
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
 #include "calltree/per_call.h"
+#include "calltree/phases.h"
 #include "calltree/weights.h"
 
 const struct expansion *flat_expansion(const struct flat *flat)
@@ -31,4 +32,9 @@ bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call)
 {
 	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
+}
+
+const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row)
+{
+	return &flat->phases->phases[row->phase];
 }

@@ -35,7 +35,7 @@ static int by_total(const struct flat *flat, const struct flat_row *a, const str
 static int by_cpu(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	(void)flat;
-	return compare_u64(b->cpu.weight, a->cpu.weight);
+	return compare_u64(b->times.cpu_ns, a->times.cpu_ns);
 }
 
 static int by_samples(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
@@ -130,17 +130,12 @@ static int by_group(const struct flat *flat, const struct flat_row *a, const str
 	return flat->groups ? compare_u64(a->group, b->group) : 0;
 }
 
-static int by_phase(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
+/* Phases and lifetimes are in the order of time. */
+static int by_number(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
 	(void)flat;
-	return compare_u64(a->phase, b->phase);
-}
-
-/* A histogram is in the order of its classes. */
-static int by_lifetime(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
-{
-	(void)flat;
-	return compare_u64(a->lifetime, b->lifetime);
+	return a->lifetime == b->lifetime ? compare_u64(a->phase, b->phase)
+					  : compare_u64(a->lifetime, b->lifetime);
 }
 
 /* The final tie-breaker, so that the order of a table is deterministic. */
@@ -167,8 +162,8 @@ static const char *const key_names[] = {"self", "total",    "samples", "calls",	
 static const flat_compare key_compares[] = {by_self, by_total,	  by_samples, by_calls, by_per_call,
 					    by_name, by_function, by_line,    by_module};
 /* After the requested keys. */
-static const flat_compare standard[] = {by_lifetime, by_phase, by_self, by_total, by_cpu,
-					by_calls,    by_name,  by_line, by_id};
+static const flat_compare standard[] = {by_number, by_self, by_total, by_cpu,
+					by_calls,  by_name, by_line,  by_id};
 
 _Static_assert(ARRAY_SIZE(key_names) == ARRAY_SIZE(key_compares) + 1, "one function for each key");
 
@@ -198,7 +193,7 @@ static void sort_in_order(struct flat *flat, struct flat_order *order)
 {
 	order->flat = flat;
 	flat->by_self = order->compares[0] == by_self ||
-			(order->compares[0] == by_lifetime && order->compares[2] == by_self);
+			(order->compares[0] == by_number && order->compares[1] == by_self);
 	if (flat->nr > 0)
 		qsort_r(flat->rows, flat->nr, sizeof(*flat->rows), flat_order_compare, order);
 }
@@ -271,8 +266,8 @@ static int add_keys(struct flat_order *order, const char *keys, struct err *err)
 /* Does it find all rows of one group equal? */
 static bool is_idle(const struct flat *flat, flat_compare compare)
 {
-	return compare == by_group || (compare == by_lifetime && flat->second != BY_LIFETIME) ||
-	       (compare == by_phase && flat->second != BY_MARK);
+	return compare == by_group ||
+	       (compare == by_number && !dimension_info(flat->second)->is_in_order);
 }
 
 static bool is_by_weight(const struct flat_order *order)

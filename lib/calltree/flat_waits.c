@@ -22,13 +22,6 @@ struct wait_sums {
 	size_t nr, cap;
 };
 
-bool flat_has_waits(const struct flat *flat)
-{
-	return flat->weights->metric == METRIC_BLOCKED &&
-	       (flat->dimension == BY_FUNCTION || flat->dimension == BY_LINE ||
-		flat->dimension == BY_SYSCALL);
-}
-
 struct wait_sums *wait_sums_new(const struct flat *flat)
 {
 	struct wait_sums *sums = xcalloc(1, sizeof(*sums));

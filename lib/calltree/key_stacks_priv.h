@@ -11,8 +11,16 @@
 #include "calltree/flat_best_priv.h"
 #include "calltree/flat_priv.h"
 
-struct key_stack;
 struct observation;
+
+struct key_stack {
+	uint32_t key;
+	uint32_t stack; /* its id, KEY_STACK_NONE or KEY_STACK_UNATTRIBUTED */
+	struct tally tally;
+};
+
+#define KEY_STACK_NONE	       0
+#define KEY_STACK_UNATTRIBUTED UINT32_MAX
 
 /* The weights of stacks in the samples of each key. Zero-initialised is empty. */
 struct key_stacks {

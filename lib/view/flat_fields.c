@@ -390,7 +390,7 @@ static struct field_value get_cpu(const struct flat *flat, const struct flat_row
 {
 	(void)flat;
 	(void)scratch;
-	return integer_value(row->cpu.weight);
+	return integer_value(row->times.cpu_ns);
 }
 
 static struct field_value get_runq(const struct flat *flat, const struct flat_row *row,
@@ -398,7 +398,7 @@ static struct field_value get_runq(const struct flat *flat, const struct flat_ro
 {
 	(void)flat;
 	(void)scratch;
-	return integer_value(row->runq_ns);
+	return integer_value(row->times.runq_ns);
 }
 
 static struct field_value get_blocked(const struct flat *flat, const struct flat_row *row,
@@ -406,7 +406,7 @@ static struct field_value get_blocked(const struct flat *flat, const struct flat
 {
 	(void)flat;
 	(void)scratch;
-	return integer_value(row->blocked_ns);
+	return integer_value(row->times.blocked_ns);
 }
 
 static struct field_value get_user(const struct flat *flat, const struct flat_row *row,

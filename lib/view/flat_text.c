@@ -244,20 +244,20 @@ static enum style length_cell(struct buf *out, const struct cells *cells,
 
 static enum style runq_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
-	append_in_unit(out, row->runq_ns, &cells->cpu_unit);
+	append_in_unit(out, row->times.runq_ns, &cells->cpu_unit);
 	return STYLE_PLAIN;
 }
 
 static enum style blocked_cell(struct buf *out, const struct cells *cells,
 			       const struct flat_row *row)
 {
-	append_in_unit(out, row->blocked_ns, &cells->cpu_unit);
+	append_in_unit(out, row->times.blocked_ns, &cells->cpu_unit);
 	return STYLE_PLAIN;
 }
 
 static enum style cpu_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
 {
-	append_in_unit(out, row->cpu.weight, &cells->cpu_unit);
+	append_in_unit(out, row->times.cpu_ns, &cells->cpu_unit);
 	return STYLE_PLAIN;
 }
 
@@ -641,7 +641,7 @@ static bool is_asked_for(const struct flat *flat, const struct flat_row *row)
 /* Functions that only call others would be many rows of zeros after those with self. */
 static bool is_worth_a_row(const struct flat *flat, const struct flat_row *row)
 {
-	return row->self.weight || row->cpu.weight || row->counted || is_asked_for(flat, row);
+	return row->self.weight || row->times.cpu_ns || row->counted || is_asked_for(flat, row);
 }
 
 /* The rows to show. The caller frees the array. */
@@ -745,9 +745,9 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 
 	for (size_t i = 0; i < shown; i++) {
 		largest = max_u64(largest, rows[i]->total.weight);
-		largest_cpu = max_u64(largest_cpu, rows[i]->cpu.weight);
-		largest_cpu = max_u64(largest_cpu, rows[i]->runq_ns);
-		largest_cpu = max_u64(largest_cpu, rows[i]->blocked_ns);
+		largest_cpu = max_u64(largest_cpu, rows[i]->times.cpu_ns);
+		largest_cpu = max_u64(largest_cpu, rows[i]->times.runq_ns);
+		largest_cpu = max_u64(largest_cpu, rows[i]->times.blocked_ns);
 		cells.has_calls = cells.has_calls || rows[i]->counted;
 		cells.has_waits = cells.has_waits || (rows[i]->wait_function != FLAT_NONE &&
 						      rows[i]->wait_function != rows[i]->label);

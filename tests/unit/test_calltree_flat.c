@@ -616,9 +616,9 @@ static void test_flat__phases_between_marks(void **state)
 		     "5 5 0 a\n"
 		     "25 25 2 b\n");
 	bench = bench_begin(made.profile, METRIC_WALL, BY_MARK);
-	assert_int_equal(bench.flat->rows[1].blocked_ns, 10000000);
-	assert_int_equal(bench.flat->rows[1].cpu.weight, 5000000);
-	assert_int_equal(bench.flat->rows[2].blocked_ns, 30000000);
+	assert_int_equal(bench.flat->rows[1].times.blocked_ns, 10000000);
+	assert_int_equal(bench.flat->rows[1].times.cpu_ns, 5000000);
+	assert_int_equal(bench.flat->rows[2].times.blocked_ns, 30000000);
 	bench_end(&bench);
 	expect_pairs(made.profile, METRIC_CPU, "mark,function",
 		     "[before the first mark], main 10 10\n"

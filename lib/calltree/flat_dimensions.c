@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The dimensions of flat tables. */
+#include "calltree/dimension.h"
+
+#include "base/buf.h"
+#include "base/syscall_name.h"
+#include "calltree/blame.h"
+#include "calltree/flat_priv.h"
+#include "calltree/lifetime.h"
+#include "calltree/phases.h"
+#include "calltree/weights.h"
+
+#define BIT(dimension) (1u << (dimension))
+
+/* clang-format off */
+#define LIVE_NAMES                                                                                 \
+	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",                        \
+	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process",                  \
+	[BY_PID] = "pid", [BY_STATE] = "state", [BY_SYSCALL] = "syscall",                          \
+	[BY_LOCK] = "lock", [BY_FD] = "fd", [BY_LIFETIME] = "lifetime"
+/* clang-format on */
+
+const char *const dimension_names[] = {LIVE_NAMES, [BY_MARK] = "mark", NULL};
+const char *const dimension_names_live[] = {LIVE_NAMES, NULL};
+
+/* Places of code. */
+
+static void of_function(const struct expansion *expansion, const struct place *place,
+			struct flat_row *key)
+{
+	(void)expansion;
+	key->label = place->label;
+}
+
+static void of_source_line(const struct expansion *expansion, const struct place *place,
+			   struct flat_row *key)
+{
+	(void)expansion;
+	key->file = place->file;
+	key->line = place->line;
+}
+
+static void of_line(const struct expansion *expansion, const struct place *place,
+		    struct flat_row *key)
+{
+	of_source_line(expansion, place, key);
+	of_function(expansion, place, key);
+}
+
+static void of_module(const struct expansion *expansion, const struct place *place,
+		      struct flat_row *key)
+{
+	key->module = expansion->labels[place->label].module.v;
+}
+
+static void of_file(const struct expansion *expansion, const struct place *place,
+		    struct flat_row *key)
+{
+	if (place->file.v == STR_EMPTY.v)
+		of_module(expansion, place, key);
+	else
+		key->file = place->file;
+}
+
+/* Names. */
+
+static void append_function(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			    enum name_style style)
+{
+	if (row->label != FLAT_NONE)
+		label_append_name(out, flat_expansion(flat), row->label, style);
+}
+
+/* Beside its own members a row may have those of another key. */
+static void append_module(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			  enum name_style style)
+{
+	const struct module_table *modules = flat_expansion(flat)->profile->modules;
+
+	if (row->module == FLAT_NONE)
+		append_function(out, flat, row, style);
+	else
+		buf_append_str(out,
+			       module_table_get(modules, (struct module_id){row->module})->path);
+}
+
+static void append_file(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			enum name_style style)
+{
+	if (row->file.v == STR_EMPTY.v)
+		append_module(out, flat, row, style);
+	else
+		flat_append_file_line(out, flat_expansion(flat)->profile, row->file, 0);
+}
+
+static void append_source_line(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			       enum name_style style)
+{
+	if (row->file.v == STR_EMPTY.v)
+		append_module(out, flat, row, style);
+	else
+		flat_append_file_line(out, flat_expansion(flat)->profile, row->file, row->line);
+}
+
+static void append_thread(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			  enum name_style style)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	(void)style;
+	buf_append_str(out, profile_str(profile, profile->threads[row->thread].name));
+}
+
+static void append_process(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			   enum name_style style)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	(void)style;
+	buf_append_str(out, profile_str(profile, profile->processes[row->process].name));
+}
+
+static void append_state(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			 enum name_style style)
+{
+	(void)flat;
+	(void)style;
+	buf_append_str(out, flat_state_name((enum flat_state)row->state));
+}
+
+static void append_syscall(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			   enum name_style style)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+	int32_t nr = row->syscall_nr;
+	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);
+
+	(void)style;
+	if (nr == FLAT_SYSCALL_UNATTRIBUTED)
+		buf_append_str(out, flat_state_name(STATE_UNATTRIBUTED));
+	else if (nr == FLAT_SYSCALL_NOT_KNOWN)
+		buf_append_str(out, "[running, system call unknown]");
+	else if (nr < 0)
+		buf_append_str(out, "[no system call]");
+	else if (name)
+		buf_append_str(out, name);
+	else
+		buf_printf(out, "system call %d", nr);
+}
+
+static void append_object(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			  enum name_style style)
+{
+	(void)style;
+	blame_append_name(out, flat->blame, row->object);
+}
+
+static void append_lifetime(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			    enum name_style style)
+{
+	(void)flat;
+	(void)style;
+	buf_append_str(out, lifetime_name((enum lifetime)row->lifetime));
+}
+
+static void append_phase(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			 enum name_style style)
+{
+	struct str_id text = flat_row_phase(flat, row)->text;
+
+	(void)style;
+	if (row->phase == 0)
+		buf_append_str(out, "[before the first mark]");
+	else
+		buf_append_str(out, profile_str(flat_expansion(flat)->profile, text));
+}
+
+const struct dimension_info dimensions[DIMENSION_COUNT] = {
+	[BY_FUNCTION] = {.heading = "function",
+			 .kind = DIMENSION_OF_FUNCTIONS,
+			 .implies = BIT(BY_MODULE),
+			 .has_waits = true,
+			 .of_place = of_function,
+			 .append_name = append_function},
+	[BY_LINE] = {.heading = "function",
+		     .kind = DIMENSION_OF_FUNCTIONS,
+		     .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
+		     .has_waits = true,
+		     .of_place = of_line,
+		     .append_name = append_function},
+	[BY_FILE] = {.heading = "file",
+		     .kind = DIMENSION_OF_PLACES,
+		     .is_path = true,
+		     .of_place = of_file,
+		     .append_name = append_file},
+	[BY_MODULE] = {.heading = "module",
+		       .kind = DIMENSION_OF_PLACES,
+		       .is_path = true,
+		       .of_place = of_module,
+		       .append_name = append_module},
+	[BY_THREAD] = {.heading = "thread",
+		       .kind = DIMENSION_OF_TASKS,
+		       .implies = BIT(BY_PROCESS) | BIT(BY_PID),
+		       .of_observation = flat_divide_by_thread,
+		       .append_name = append_thread},
+	[BY_PROCESS] = {.heading = "process",
+			.kind = DIMENSION_OF_TASKS,
+			.of_observation = flat_divide_by_program,
+			.append_name = append_process},
+	[BY_PID] = {.heading = "process",
+		    .kind = DIMENSION_OF_TASKS,
+		    .implies = BIT(BY_PROCESS),
+		    .of_observation = flat_divide_by_process,
+		    .append_name = append_process},
+	[BY_STATE] = {.heading = "state",
+		      .kind = DIMENSION_OF_FACTS,
+		      .divides = DIMENSION_DIVIDES_TIME,
+		      .metric = METRIC_WALL,
+		      .of_observation = flat_divide_by_state,
+		      .append_name = append_state},
+	[BY_SYSCALL] = {.heading = "system call",
+			.kind = DIMENSION_OF_FACTS,
+			.divides = DIMENSION_DIVIDES_TIME,
+			.metric = METRIC_BLOCKED,
+			.times = METRIC_HAS_CPU,
+			.has_waits = true,
+			.of_observation = flat_divide_by_syscall,
+			.append_name = append_syscall},
+	[BY_LOCK] = {.heading = "lock",
+		     .kind = DIMENSION_OF_WAITS,
+		     .divides = DIMENSION_DIVIDES_TIME,
+		     .metric = METRIC_BLOCKED,
+		     .of_observation = flat_divide_by_object,
+		     .append_name = append_object},
+	[BY_FD] = {.heading = "descriptor",
+		   .kind = DIMENSION_OF_WAITS,
+		   .divides = DIMENSION_DIVIDES_TIME,
+		   .metric = METRIC_BLOCKED,
+		   .of_observation = flat_divide_by_object,
+		   .append_name = append_object},
+	[BY_LIFETIME] = {.heading = "lifetime",
+			 .kind = DIMENSION_OF_FACTS,
+			 .divides = DIMENSION_DIVIDES_MEMORY,
+			 .metric = METRIC_ALLOC,
+			 .is_in_order = true,
+			 .of_observation = flat_divide_by_lifetime,
+			 .append_name = append_lifetime},
+	[BY_MARK] = {.heading = "from mark",
+		     .kind = DIMENSION_OF_FACTS,
+		     .is_in_order = true,
+		     .times = METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED,
+		     .needs_marks = true,
+		     .of_observation = flat_divide_by_phase,
+		     .append_name = append_phase},
+	[BY_SOURCE_LINE] = {.heading = "line",
+			    .kind = DIMENSION_OF_PLACES,
+			    .implies = BIT(BY_FILE),
+			    .is_path = true,
+			    .needs_line = true,
+			    .of_place = of_source_line,
+			    .append_name = append_source_line},
+	/* Of two levels: flat_code.c finds its places. */
+	[BY_INLINE_SITE] = {.heading = "function",
+			    .kind = DIMENSION_OF_FUNCTIONS,
+			    .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
+			    .needs_line = true,
+			    .append_name = append_function},
+};
+
+bool dimension_divides(enum dimension dimension, enum metric metric)
+{
+	switch (dimensions[dimension].divides) {
+	case DIMENSION_DIVIDES_ALL:
+		break;
+	case DIMENSION_DIVIDES_TIME:
+		return !metric_is_memory(metric);
+	case DIMENSION_DIVIDES_MEMORY:
+		return metric_is_memory(metric);
+	}
+	return true;
+}
+
+void flat_append_key(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		     enum dimension dimension, enum name_style style)
+{
+	dimension_info(dimension)->append_name(out, flat, row, style);
+}
+
+void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		      enum name_style style)
+{
+	flat_append_key(out, flat, row, flat->second, style);
+}
+
+bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
+		   const struct place *place, struct flat_row *key)
+{
+	const struct dimension_info *info = dimension_info(dimension);
+
+	if (info->needs_line && place->line == 0)
+		return false;
+	switch (expansion->labels[place->label].kind) {
+	case LABEL_FUNCTION:
+	case LABEL_ADDRESS:
+		info->of_place(expansion, place, key);
+		return true;
+	case LABEL_UNKNOWN:
+	case LABEL_UNATTRIBUTED:
+	case LABEL_NO_STACK:
+	case LABEL_HIDDEN:
+		key->label = place->label;
+		return true;
+	case LABEL_ELIDED:
+	case LABEL_TRUNCATED:
+	case LABEL_INDIRECT:
+	case LABEL_UNSAMPLED:
+		break; /* marks in a stack, not places where time is spent */
+	}
+	return false;
+}
+
+bool flat_has_waits(const struct flat *flat)
+{
+	return flat->weights->metric == METRIC_BLOCKED && !flat_has_two_keys(flat) &&
+	       dimension_info(flat->dimension)->has_waits;
+}
