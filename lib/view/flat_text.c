@@ -13,10 +13,9 @@
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
-#include "calltree/phases.h"
 #include "calltree/weights.h"
 #include "view/blame_text.h"
-#include "view/cut.h"
+#include "view/flat_values.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -33,12 +32,26 @@ struct cells {
 	bool of_group;	/* with two keys: the row is one of flat.groups, rather than below one */
 };
 
+/* How values become text. */
+enum column_form {
+	AS_TEXT,
+	AS_ID,
+	AS_COUNT,
+	AS_CALLS, /* a count, or a rate where the view has one */
+	AS_PERCENT,
+	AS_TIME,
+	AS_PER_CALL,
+	IN_UNIT, /* of the metric */
+	IN_CPU_UNIT,
+};
+
 /* A column that a table may have: uniform over dimensions, chosen by the bits of `dimensions`. */
 struct flat_column {
 	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
 	struct table_column column;
-	/* Append the cell's raw text; returns its style. */
-	enum style (*cell)(struct buf *out, const struct cells *cells, const struct flat_row *row);
+	enum flat_value value;
+	enum column_form form;
+	enum style style; /* unless its value or its share decides */
 };
 
 #define BIT(dimension) (1u << (dimension))
@@ -56,68 +69,6 @@ static const struct profile *profile_of(const struct cells *cells)
 	return flat_expansion(cells->flat)->profile;
 }
 
-static enum style weight_cell(struct buf *out, const struct cells *cells, const struct tally *tally)
-{
-	append_in_unit(out, tally->weight, &cells->unit);
-	return style_of_percent(tally_percent(tally, &cells->flat->weights->total));
-}
-
-static enum style percent_cell(struct buf *out, const struct cells *cells,
-			       const struct tally *tally)
-{
-	double percent = tally_percent(tally, &cells->flat->weights->total);
-
-	append_percent(out, percent);
-	return style_of_percent(percent);
-}
-
-static enum style self_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	return weight_cell(out, cells, &row->self);
-}
-
-static enum style self_percent_cell(struct buf *out, const struct cells *cells,
-				    const struct flat_row *row)
-{
-	return percent_cell(out, cells, &row->self);
-}
-
-static enum style interval_cell(struct buf *out, const struct cells *cells,
-				const struct flat_row *row)
-{
-	append_percent(out, tally_interval(&row->self, &cells->flat->weights->total));
-	return STYLE_DIM;
-}
-
-static enum style total_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	weight_cell(out, cells, &row->total);
-	return STYLE_PLAIN;
-}
-
-static enum style total_percent_cell(struct buf *out, const struct cells *cells,
-				     const struct flat_row *row)
-{
-	percent_cell(out, cells, &row->total);
-	return STYLE_PLAIN;
-}
-
-static enum style blocks_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
-{
-	(void)cells;
-	append_count(out, tally_blocks(&row->self));
-	return STYLE_PLAIN;
-}
-
-static enum style samples_cell(struct buf *out, const struct cells *cells,
-			       const struct flat_row *row)
-{
-	(void)cells;
-	append_count(out, row->self.samples);
-	return STYLE_DIM;
-}
-
 /* After a group's name: the details that distinguish groups of that name. */
 static void append_members(struct buf *out, const struct flat *flat, const struct flat_row *row)
 {
@@ -131,7 +82,9 @@ static void append_members(struct buf *out, const struct flat *flat, const struc
 		buf_printf(out, " (%u processes)", row->program.nr);
 }
 
-static enum style name_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+/* With two keys the name of a group, or below it that of the other key. */
+static enum style append_name(struct buf *out, const struct cells *cells,
+			      const struct flat_row *row)
 {
 	const struct flat *flat = cells->flat;
 	size_t start;
@@ -148,215 +101,83 @@ static enum style name_cell(struct buf *out, const struct cells *cells, const st
 					    : STYLE_PLAIN;
 }
 
-static enum style wait_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
+static void append_calls(struct buf *out, uint64_t calls, const struct view *view)
 {
-	flat_append_wait(out, cells->flat, row, cells->view->names);
-	return STYLE_PLAIN;
-}
-
-static enum style location_cell(struct buf *out, const struct cells *cells,
-				const struct flat_row *row)
-{
-	struct buf location = {0};
-
-	flat_append_location(&location, cells->flat, row);
-	buf_append_str(out, cut_directories(buf_str(&location)));
-	buf_release(&location);
-	return STYLE_DIM;
-}
-
-/* Code without a symbol already shows its module in place of the name. */
-static enum style module_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
-{
-	const struct expansion *expansion = flat_expansion(cells->flat);
-
-	const struct module *module = label_module(expansion, row->label);
-
-	if (module && !label_is_nameless(expansion, row->label))
-		buf_append_str(out, module_short_name(module));
-	return STYLE_DIM;
-}
-
-static enum style tid_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	buf_printf(out, "%d", (int)profile_of(cells)->threads[row->thread].tid);
-	return STYLE_DIM;
-}
-
-static const struct profile_process *process_of(const struct cells *cells,
-						const struct flat_row *row)
-{
-	const struct profile *profile = profile_of(cells);
-
-	if (row->program.nr)
-		return &profile->processes[row->program.heaviest];
-	if (row->process != FLAT_NONE)
-		return &profile->processes[row->process];
-	return &profile->processes[profile->threads[row->thread].process];
-}
-
-static enum style pid_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	buf_printf(out, "%d", (int)process_of(cells, row)->pid);
-	return STYLE_DIM;
-}
-
-static enum style process_name_cell(struct buf *out, const struct cells *cells,
-				    const struct flat_row *row)
-{
-	buf_append_str(out, profile_str(profile_of(cells), process_of(cells, row)->name));
-	return STYLE_DIM;
-}
-
-static enum style command_cell(struct buf *out, const struct cells *cells,
-			       const struct flat_row *row)
-{
-	if (row->program.nr <= 1 || row->program.one_command)
-		buf_append_str(out,
-			       profile_str(profile_of(cells), process_of(cells, row)->command));
-	return STYLE_DIM;
-}
-
-static enum style processes_cell(struct buf *out, const struct cells *cells,
-				 const struct flat_row *row)
-{
-	(void)cells;
-	append_count(out, row->program.nr);
-	return STYLE_DIM;
-}
-
-static enum style begin_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	append_weight(out, METRIC_WALL, flat_row_phase(cells->flat, row)->from_ns);
-	return STYLE_DIM;
-}
-
-static enum style length_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
-{
-	const struct phase *phase = flat_row_phase(cells->flat, row);
-	uint64_t end_ns = min_u64(phase->to_ns, profile_of(cells)->meta.duration_ns);
-
-	append_weight(out, METRIC_WALL, end_ns > phase->from_ns ? end_ns - phase->from_ns : 0);
-	return STYLE_DIM;
-}
-
-static enum style runq_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	append_in_unit(out, row->times.runq_ns, &cells->cpu_unit);
-	return STYLE_PLAIN;
-}
-
-static enum style blocked_cell(struct buf *out, const struct cells *cells,
-			       const struct flat_row *row)
-{
-	append_in_unit(out, row->times.blocked_ns, &cells->cpu_unit);
-	return STYLE_PLAIN;
-}
-
-static enum style cpu_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	append_in_unit(out, row->times.cpu_ns, &cells->cpu_unit);
-	return STYLE_PLAIN;
-}
-
-/* Unknown times stay empty: they are not 0. */
-static enum style user_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	struct cpu_split split;
-
-	if (flat_row_split(cells->flat, row, &split))
-		append_in_unit(out, split.user_ns, &cells->unit);
-	return STYLE_PLAIN;
-}
-
-static enum style system_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
-{
-	struct cpu_split split;
-
-	if (flat_row_split(cells->flat, row, &split))
-		append_in_unit(out, split.system_ns, &cells->unit);
-	return STYLE_PLAIN;
-}
-
-/* Empty: not counted; 0: never called. */
-static enum style calls_cell(struct buf *out, const struct cells *cells, const struct flat_row *row)
-{
-	if (!row->counted)
-		return STYLE_PLAIN;
-	if (cells->view->rate_ns)
-		append_rate(out, row->calls, cells->view->rate_ns);
+	if (view->rate_ns)
+		append_rate(out, calls, view->rate_ns);
 	else
-		append_count(out, row->calls);
-	return STYLE_PLAIN;
+		append_count(out, calls);
 }
 
-static enum style per_call_cell(struct buf *out, const struct cells *cells,
-				const struct flat_row *row)
+/* What is not known is empty: it is not 0. */
+static void append_value(struct buf *out, const struct cells *cells,
+			 const struct flat_column *column, const struct value *value)
+{
+	uint64_t number = (uint64_t)value->integer;
+
+	if (value->type == VALUE_ABSENT)
+		return;
+	switch (column->form) {
+	case AS_TEXT:
+		buf_append_str(out, value->text ? value->text : "");
+		break;
+	case AS_ID:
+		buf_append_decimal(out, number);
+		break;
+	case AS_COUNT:
+		append_count(out, number);
+		break;
+	case AS_CALLS:
+		append_calls(out, number, cells->view);
+		break;
+	case AS_PERCENT:
+		append_percent(out, value->real);
+		break;
+	case AS_TIME:
+		append_weight(out, METRIC_WALL, number);
+		break;
+	case IN_UNIT:
+		append_in_unit(out, number, &cells->unit);
+		break;
+	case IN_CPU_UNIT:
+		append_in_unit(out, number, &cells->cpu_unit);
+		break;
+	case AS_PER_CALL:
+		break;
+	}
+}
+
+static enum style append_call_time(struct buf *out, const struct cells *cells,
+				   const struct flat_row *row, enum flat_value value)
 {
 	struct per_call per_call;
 
 	if (!flat_row_per_call(cells->flat, row, &per_call))
 		return STYLE_PLAIN;
-	append_per_call(out, &per_call, cells->view->unit);
-	return per_call_is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
-}
-
-static enum style per_call_interval_cell(struct buf *out, const struct cells *cells,
-					 const struct flat_row *row)
-{
-	struct per_call per_call;
-
-	if (flat_row_per_call(cells->flat, row, &per_call))
+	if (value == FLAT_PER_CALL)
+		append_per_call(out, &per_call, cells->view->unit);
+	else
 		append_per_call_interval(out, &per_call, cells->view->unit);
-	return STYLE_DIM;
+	return value == FLAT_PER_CALL && per_call_is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
 }
 
-static enum style nr_threads_cell(struct buf *out, const struct cells *cells,
-				  const struct flat_row *row)
+/* Append the cell's raw text; returns its style. */
+static enum style append_cell(struct buf *out, const struct cells *cells,
+			      const struct flat_column *column, const struct flat_row *row)
 {
-	append_count(out, blame_nr_threads(cells->flat->blame, row->object));
-	return STYLE_PLAIN;
-}
+	struct buf scratch = {0};
+	struct value value;
 
-static enum style lock_kind_cell(struct buf *out, const struct cells *cells,
-				 const struct flat_row *row)
-{
-	append_lock_kind(out, cells->flat->blame, row->object);
-	return STYLE_DIM;
-}
-
-static enum style waiting_in_cell(struct buf *out, const struct cells *cells,
-				  const struct flat_row *row)
-{
-	append_waiting_in(out, cells->flat->blame, row->object, cells->view->names);
-	return STYLE_PLAIN;
-}
-
-static enum style owners_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
-{
-	append_owners(out, cells->flat->blame, row->object);
-	return STYLE_PLAIN;
-}
-
-static enum style owner_in_cell(struct buf *out, const struct cells *cells,
-				const struct flat_row *row)
-{
-	append_owner_in(out, cells->flat->blame, row->object, cells->view->names);
-	return STYLE_PLAIN;
-}
-
-static enum style wait_pid_cell(struct buf *out, const struct cells *cells,
-				const struct flat_row *row)
-{
-	const struct profile_process *process = blame_process(cells->flat->blame, row->object);
-
-	if (process)
-		buf_printf(out, "%d", (int)process->pid);
-	return STYLE_DIM;
+	if (column->value == FLAT_NAME)
+		return append_name(out, cells, row);
+	if (column->form == AS_PER_CALL)
+		return append_call_time(out, cells, row, column->value);
+	value = flat_value(cells->flat, row, column->value, cells->view->names, &scratch);
+	append_value(out, cells, column, &value);
+	buf_release(&scratch);
+	if (column->value == FLAT_SELF || column->value == FLAT_SELF_PERCENT)
+		return style_of_percent(tally_percent(&row->self, &cells->flat->weights->total));
+	return column->style;
 }
 
 #define NUMBER(text)                                                                               \
@@ -390,55 +211,64 @@ static enum style wait_pid_cell(struct buf *out, const struct cells *cells,
 	}
 
 static const struct flat_column columns[] = {
-	{ALL, NUMBER("self"), self_cell},
-	{ALL, NUMBER("%"), self_percent_cell},
-	{ALL & ~WAITS, SPARE_NUMBER("\xc2\xb1", 1), interval_cell},
-	{WAITS, SPARE_NUMBER("\xc2\xb1", 5), interval_cell},
-	{CODE, NUMBER("total"), total_cell},
-	{CODE, NUMBER("%"), total_percent_cell},
-	{ALL, SPARE_NUMBER("blocks", 2), blocks_cell},
-	{BIT(BY_FUNCTION), NUMBER("calls"), calls_cell},
-	{BIT(BY_FUNCTION), NUMBER("per call"), per_call_cell},
-	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), per_call_interval_cell},
-	{NOT_CODE & ~WAITS, SPARE_NUMBER("samples", 2), samples_cell},
-	{WAITS, SPARE_NUMBER("samples", 6), samples_cell},
-	{BIT(BY_SYSCALL) | BIT(BY_MARK), SPARE_NUMBER("cpu", 3), cpu_cell},
-	{BIT(BY_MARK), SPARE_NUMBER("runq", 3), runq_cell},
-	{BIT(BY_MARK), SPARE_NUMBER("blocked", 3), blocked_cell},
-	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("user", 1), user_cell},
-	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("system", 1), system_cell},
-	{BIT(BY_THREAD), NUMBER("tid"), tid_cell},
-	{BIT(BY_PID), NUMBER("pid"), pid_cell},
-	{BIT(BY_PROCESS), NUMBER("processes"), processes_cell},
-	{BIT(BY_MARK), NUMBER("begins"), begin_cell},
-	{BIT(BY_MARK), NUMBER("lasts"), length_cell},
-	{BIT(BY_FUNCTION), KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), name_cell},
-	{BIT(BY_LINE), KEPT_NAME("function", CUT_MIDDLE, 16, 4, 24), name_cell},
-	{FUNCTIONS, KEPT_NAME("wait function", CUT_MIDDLE, 12, 4, 20), wait_cell},
-	{BIT(BY_FUNCTION), SPARE_NAME("location", CUT_MIDDLE, 12, 3, 5), location_cell},
-	{BIT(BY_LINE), KEPT_NAME("location", CUT_MIDDLE, 12, 3, 18), location_cell},
-	{FUNCTIONS, SPARE_NAME("module", CUT_END, 8, 2, 4), module_cell},
-	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), name_cell},
-	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), name_cell},
-	{BIT(BY_MODULE), NAME("module", CUT_START, 12, 1), name_cell},
-	{BIT(BY_THREAD), NAME("thread", CUT_END, 12, 1), name_cell},
-	{BIT(BY_THREAD), SPARE_NUMBER("pid", 3), pid_cell},
-	{BIT(BY_THREAD), SPARE_NAME("process", CUT_END, 12, 1, 4), process_name_cell},
-	{PROCESSES, NAME("process", CUT_END, 12, 1), name_cell},
-	{PROCESSES, SPARE_NAME("command", CUT_END, 12, 2, 4), command_cell},
-	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), name_cell},
-	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), name_cell},
-	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), wait_cell},
-	{WAITS, SPARE_NUMBER("threads", 4), nr_threads_cell},
-	{WAITS, SPARE_NUMBER("pid", 3), wait_pid_cell},
-	{BIT(BY_FD), NAME("descriptor", CUT_MIDDLE, 28, 4), name_cell},
-	{BIT(BY_LOCK), NAME("lock", CUT_END, 16, 3), name_cell},
-	{BIT(BY_LOCK), SPARE_NAME("kind", CUT_END, 5, 1, 4), lock_kind_cell},
-	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), waiting_in_cell},
-	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), owners_cell},
-	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 2), owner_in_cell},
-	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), name_cell},
-	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), name_cell},
+	{ALL, NUMBER("self"), FLAT_SELF, IN_UNIT, STYLE_PLAIN},
+	{ALL, NUMBER("%"), FLAT_SELF_PERCENT, AS_PERCENT, STYLE_PLAIN},
+	{ALL & ~WAITS, SPARE_NUMBER("\xc2\xb1", 1), FLAT_INTERVAL, AS_PERCENT, STYLE_DIM},
+	{WAITS, SPARE_NUMBER("\xc2\xb1", 5), FLAT_INTERVAL, AS_PERCENT, STYLE_DIM},
+	{CODE, NUMBER("total"), FLAT_TOTAL, IN_UNIT, STYLE_PLAIN},
+	{CODE, NUMBER("%"), FLAT_TOTAL_PERCENT, AS_PERCENT, STYLE_PLAIN},
+	{ALL, SPARE_NUMBER("blocks", 2), FLAT_SELF_BLOCKS, AS_COUNT, STYLE_PLAIN},
+	{BIT(BY_FUNCTION), NUMBER("calls"), FLAT_CALLS, AS_CALLS, STYLE_PLAIN},
+	{BIT(BY_FUNCTION), NUMBER("per call"), FLAT_PER_CALL, AS_PER_CALL, STYLE_PLAIN},
+	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), FLAT_PER_CALL_INTERVAL, AS_PER_CALL,
+	 STYLE_DIM},
+	{NOT_CODE & ~WAITS, SPARE_NUMBER("samples", 2), FLAT_SELF_SAMPLES, AS_COUNT, STYLE_DIM},
+	{WAITS, SPARE_NUMBER("samples", 6), FLAT_SELF_SAMPLES, AS_COUNT, STYLE_DIM},
+	{BIT(BY_SYSCALL) | BIT(BY_MARK), SPARE_NUMBER("cpu", 3), FLAT_CPU, IN_CPU_UNIT,
+	 STYLE_PLAIN},
+	{BIT(BY_MARK), SPARE_NUMBER("runq", 3), FLAT_RUNQ, IN_CPU_UNIT, STYLE_PLAIN},
+	{BIT(BY_MARK), SPARE_NUMBER("blocked", 3), FLAT_BLOCKED, IN_CPU_UNIT, STYLE_PLAIN},
+	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("user", 1), FLAT_USER, IN_UNIT, STYLE_PLAIN},
+	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("system", 1), FLAT_SYSTEM, IN_UNIT, STYLE_PLAIN},
+	{BIT(BY_THREAD), NUMBER("tid"), FLAT_TID, AS_ID, STYLE_DIM},
+	{BIT(BY_PID), NUMBER("pid"), FLAT_PID, AS_ID, STYLE_DIM},
+	{BIT(BY_PROCESS), NUMBER("processes"), FLAT_PROCESSES, AS_COUNT, STYLE_DIM},
+	{BIT(BY_MARK), NUMBER("begins"), FLAT_BEGIN, AS_TIME, STYLE_DIM},
+	{BIT(BY_MARK), NUMBER("lasts"), FLAT_LENGTH, AS_TIME, STYLE_DIM},
+	{BIT(BY_FUNCTION), KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), FLAT_NAME, AS_TEXT,
+	 STYLE_PLAIN},
+	{BIT(BY_LINE), KEPT_NAME("function", CUT_MIDDLE, 16, 4, 24), FLAT_NAME, AS_TEXT,
+	 STYLE_PLAIN},
+	{FUNCTIONS, KEPT_NAME("wait function", CUT_MIDDLE, 12, 4, 20), FLAT_WAIT, AS_TEXT,
+	 STYLE_PLAIN},
+	{BIT(BY_FUNCTION), SPARE_NAME("location", CUT_MIDDLE, 12, 3, 5), FLAT_LOCATION, AS_TEXT,
+	 STYLE_DIM},
+	{BIT(BY_LINE), KEPT_NAME("location", CUT_MIDDLE, 12, 3, 18), FLAT_LOCATION, AS_TEXT,
+	 STYLE_DIM},
+	{FUNCTIONS, SPARE_NAME("module", CUT_END, 8, 2, 4), FLAT_SHORT_MODULE, AS_TEXT, STYLE_DIM},
+	{BIT(BY_SOURCE_LINE), NAME("line", CUT_START, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_FILE), NAME("file", CUT_START, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_MODULE), NAME("module", CUT_START, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_THREAD), NAME("thread", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_THREAD), SPARE_NUMBER("pid", 3), FLAT_PID, AS_ID, STYLE_DIM},
+	{BIT(BY_THREAD), SPARE_NAME("process", CUT_END, 12, 1, 4), FLAT_PROCESS_NAME, AS_TEXT,
+	 STYLE_DIM},
+	{PROCESSES, NAME("process", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{PROCESSES, SPARE_NAME("command", CUT_END, 12, 2, 4), FLAT_COMMAND, AS_TEXT, STYLE_DIM},
+	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), FLAT_WAIT, AS_TEXT,
+	 STYLE_PLAIN},
+	{WAITS, SPARE_NUMBER("threads", 4), FLAT_NR_THREADS, AS_COUNT, STYLE_PLAIN},
+	{WAITS, SPARE_NUMBER("pid", 3), FLAT_PID, AS_ID, STYLE_DIM},
+	{BIT(BY_FD), NAME("descriptor", CUT_MIDDLE, 28, 4), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LOCK), NAME("lock", CUT_END, 16, 3), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LOCK), SPARE_NAME("kind", CUT_END, 5, 1, 4), FLAT_KIND, AS_TEXT, STYLE_DIM},
+	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), FLAT_WAITING_IN, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), FLAT_OWNERS, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 2), FLAT_OWNER_IN, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
 };
 
 /* The columns of one table, chosen from those above, with the unit in their headers. */
@@ -451,12 +281,12 @@ struct chosen {
 
 static bool is_split(const struct flat_column *column)
 {
-	return column->cell == user_cell || column->cell == system_cell;
+	return column->value == FLAT_USER || column->value == FLAT_SYSTEM;
 }
 
 static bool is_per_call(const struct flat_column *column)
 {
-	return column->cell == per_call_cell || column->cell == per_call_interval_cell;
+	return column->value == FLAT_PER_CALL || column->value == FLAT_PER_CALL_INTERVAL;
 }
 
 /* Narrower tables show shares only, since amounts of time would leave no room for names. */
@@ -471,17 +301,17 @@ static bool is_narrow(const struct cells *cells)
 /* On narrow screens locks keep name and owner; their waiters have their own table. */
 static bool is_left_out_where_narrow(const struct flat_column *column, const struct flat *flat)
 {
-	if (column->cell == waiting_in_cell)
+	if (column->value == FLAT_WAITING_IN)
 		return flat->second == BY_LOCK;
-	return column->cell == self_cell || column->cell == total_cell ||
-	       column->cell == nr_threads_cell;
+	return column->value == FLAT_SELF || column->value == FLAT_TOTAL ||
+	       column->value == FLAT_NR_THREADS;
 }
 
 static const char *header_of(const struct flat_column *column, const struct cells *cells)
 {
-	if (is_narrow(cells) && column->cell == self_percent_cell)
+	if (is_narrow(cells) && column->value == FLAT_SELF_PERCENT)
 		return "self%";
-	if (is_narrow(cells) && column->cell == total_percent_cell)
+	if (is_narrow(cells) && column->value == FLAT_TOTAL_PERCENT)
 		return "total%";
 	return column->column.header;
 }
@@ -512,13 +342,14 @@ static bool has_any_split(const struct flat *flat)
 /* The unit of a column's cells. */
 static const char *unit_of(const struct flat_column *column, const struct cells *cells)
 {
-	if (column->cell == cpu_cell || column->cell == runq_cell || column->cell == blocked_cell)
+	if (column->value == FLAT_CPU || column->value == FLAT_RUNQ ||
+	    column->value == FLAT_BLOCKED)
 		return cells->cpu_unit.name;
-	if (column->cell == calls_cell)
+	if (column->value == FLAT_CALLS)
 		return cells->view->rate_ns ? "/s" : "";
-	if (column->cell == per_call_cell)
+	if (column->value == FLAT_PER_CALL)
 		return per_call_unit_name(cells->view->unit);
-	if (column->cell == self_cell || column->cell == total_cell || is_split(column))
+	if (column->value == FLAT_SELF || column->value == FLAT_TOTAL || is_split(column))
 		return cells->unit.name;
 	return "";
 }
@@ -533,23 +364,23 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 		return false;
 	if (is_split(column))
 		return has_splits;
-	if (column->cell == cpu_cell)
+	if (column->value == FLAT_CPU)
 		return metric != METRIC_CPU && !is_grouped && !metric_is_memory(metric);
-	if (column->cell == runq_cell)
+	if (column->value == FLAT_RUNQ)
 		return metric != METRIC_RUNQ && !is_grouped && !metric_is_memory(metric);
-	if (column->cell == blocked_cell)
+	if (column->value == FLAT_BLOCKED)
 		return metric != METRIC_BLOCKED && !is_grouped && !metric_is_memory(metric);
-	if (column->cell == processes_cell)
+	if (column->value == FLAT_PROCESSES)
 		return !is_grouped;
-	if (column->cell == command_cell)
+	if (column->value == FLAT_COMMAND)
 		return !is_grouped || cells->flat->second == BY_PID;
-	if (column->cell == wait_cell)
+	if (column->value == FLAT_WAIT)
 		return cells->has_waits;
-	if (column->cell == calls_cell)
+	if (column->value == FLAT_CALLS)
 		return cells->has_calls;
-	if (column->cell == blocks_cell)
+	if (column->value == FLAT_SELF_BLOCKS)
 		return metric_is_bytes(metric);
-	if (column->cell == wait_pid_cell)
+	if (column->value == FLAT_PID && dimension_is_of_waits(cells->flat->second))
 		return profile_of(cells)->nr_processes > 1;
 	if (is_per_call(column))
 		return cells->has_calls && metric_is_time(metric);
@@ -561,7 +392,7 @@ static bool is_of_table(const struct flat_column *column, const struct flat *fla
 {
 	unsigned int keys = BIT(flat->second);
 
-	if (column->cell == total_cell || column->cell == total_percent_cell)
+	if (column->value == FLAT_TOTAL || column->value == FLAT_TOTAL_PERCENT)
 		keys |= BIT(flat->dimension);
 	return (column->dimensions & keys) != 0;
 }
@@ -569,13 +400,10 @@ static bool is_of_table(const struct flat_column *column, const struct flat *fla
 /* "thread, function" above the names of both. */
 static void head_names(struct chosen *chosen, const struct flat *flat)
 {
-	const char *first = "";
+	const char *first = dimension_info(flat->dimension)->heading;
 
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (columns[i].cell == name_cell && columns[i].dimensions & BIT(flat->dimension))
-			first = columns[i].column.header;
 	for (size_t i = 0; i < chosen->nr; i++)
-		if (chosen->from[i]->cell == name_cell)
+		if (chosen->from[i]->value == FLAT_NAME)
 			snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s, %s", first,
 				 chosen->from[i]->column.header);
 }
@@ -596,9 +424,9 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 	if (flat->groups)
 		head_names(chosen, flat);
 	for (size_t i = 0; i < chosen->nr && cells->has_calls; i++) {
-		if (chosen->from[i]->cell == total_percent_cell)
+		if (chosen->from[i]->value == FLAT_TOTAL_PERCENT)
 			chosen->columns[i].drop = 2;
-		else if (chosen->from[i]->cell == total_cell)
+		else if (chosen->from[i]->value == FLAT_TOTAL)
 			chosen->columns[i].drop = 1;
 	}
 }
@@ -606,10 +434,10 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 /* The other columns are about the second key. */
 static bool is_of_groups(const struct flat_column *column)
 {
-	return column->cell == self_cell || column->cell == self_percent_cell ||
-	       column->cell == interval_cell || column->cell == total_cell ||
-	       column->cell == total_percent_cell || column->cell == blocks_cell ||
-	       column->cell == samples_cell || column->cell == name_cell;
+	return column->value == FLAT_SELF || column->value == FLAT_SELF_PERCENT ||
+	       column->value == FLAT_INTERVAL || column->value == FLAT_TOTAL ||
+	       column->value == FLAT_TOTAL_PERCENT || column->value == FLAT_SELF_BLOCKS ||
+	       column->value == FLAT_SELF_SAMPLES || column->value == FLAT_NAME;
 }
 
 static void add_row(struct table *table, const struct chosen *chosen, const struct cells *cells,
@@ -625,7 +453,7 @@ static void add_row(struct table *table, const struct chosen *chosen, const stru
 			table_add(table, STYLE_PLAIN, "");
 			continue;
 		}
-		style = chosen->from[i]->cell(&text, cells, row);
+		style = append_cell(&text, cells, chosen->from[i], row);
 		table_add(table, style, buf_str(&text));
 	}
 	buf_release(&text);
