@@ -119,6 +119,8 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	double lost_ns = (double)load->tick_ns * lost_part;
 	double wanted_ns, ticks_share, looks_share;
 
+	governor->lost_ns += (double)(load->nr_ticks * load->tick_ns + load->looks_ns) *
+			     load->lost_percent / 100;
 	if (!governor->max_ppm)
 		return governor->period_ns;
 	wanted_ns = 1e6 * lost_ns / (TICKS_SHARE * governor->max_ppm);

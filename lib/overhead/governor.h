@@ -23,6 +23,7 @@ struct governor {
 	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
 	double stop_share;     /* of what is allowed, that which is left for stops */
 	double look_share;     /* of the looks at threads that sleep on, those that are made */
+	double lost_ns;	       /* CPU time that ticks and looks have taken from threads */
 	uint64_t random;
 };
 
@@ -50,6 +51,7 @@ uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_
 /* CPU time used without stops, while no CPU was idle: threads would have had it. */
 struct governor_load {
 	uint64_t window_ns;   /* in so long a time */
+	uint64_t nr_ticks;    /* in it */
 	uint64_t tick_ns;     /* CPU time of a tick, in the mean: what one fewer saves */
 	uint64_t looks_ns;    /* at threads that sleep */
 	unsigned int nr_cpus; /* that there are */

@@ -98,7 +98,9 @@ void spending_load(struct spending *spending, uint64_t now_ns, uint64_t wake_up_
 {
 	load->window_ns = now_ns - spending->window_ns;
 	load->looks_ns = spending->looks_ns - spending->window_looks_ns;
+	load->nr_ticks = spending->nr_ticks - spending->window_ticks;
 	load->tick_ns = spending_tick_ns(spending) + wake_up_ns;
 	spending->window_ns = now_ns;
 	spending->window_looks_ns = spending->looks_ns;
+	spending->window_ticks = spending->nr_ticks;
 }

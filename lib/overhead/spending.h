@@ -22,7 +22,7 @@ struct spending {
 	double gap_ns, took_ns, gaps, products;
 	uint64_t last_ns; /* when the last tick began */
 	/* The window in progress. */
-	uint64_t began_ns, window_ns, window_looks_ns;
+	uint64_t began_ns, window_ns, window_looks_ns, window_ticks;
 };
 
 /* Where a look or a tick begins. */
@@ -47,7 +47,7 @@ uint64_t spending_tick_ns(const struct spending *spending);
 
 /* Is a window over? */
 bool spending_is_due(const struct spending *spending, uint64_t now_ns);
-/* Fills in window_ns, tick_ns and looks_ns, and begins another one. */
+/* Fills in window_ns, nr_ticks, tick_ns and looks_ns, and begins another one. */
 void spending_load(struct spending *spending, uint64_t now_ns, uint64_t wake_up_ns,
 		   struct governor_load *load);
 

@@ -7,17 +7,29 @@
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 
+/* While ticks went on; never 0. */
+static double counted_ns(const struct sampler *sampler)
+{
+	const struct sampling_counts *counts = &sampler->counts;
+	uint64_t sum_ns = counts->counted_ns;
+
+	if (sampler->session->counting)
+		sum_ns += clock_monotonic_ns() - counts->counting_since_ns;
+	return (double)max_u64(sum_ns, 1);
+}
+
 /* Ticks a second, in thousandths. */
 static uint64_t achieved_frequency(const struct sampler *sampler)
 {
-	const struct sampling_counts *counts = &sampler->counts;
-	uint64_t counted_ns = counts->counted_ns;
+	return (uint64_t)(1e12 * (double)sampler->spending.nr_ticks / counted_ns(sampler));
+}
 
-	if (sampler->session->counting)
-		counted_ns += clock_monotonic_ns() - counts->counting_since_ns;
-	return counted_ns
-		       ? (uint64_t)(1e12 * (double)sampler->spending.nr_ticks / (double)counted_ns)
-		       : 0;
+/* Of all CPUs that there are for us. */
+static uint64_t ticks_cost_ppm(const struct sampler *sampler)
+{
+	double cpus_ns = (double)sampler->session->nr_cpus * counted_ns(sampler);
+
+	return (uint64_t)(1e6 * sampler->governor.lost_ns / cpus_ns);
 }
 
 static uint64_t cpu_ns_of(const struct visitor *visitor)
@@ -54,11 +66,13 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"hold_ns_p99", histogram_quantile(&counts->hold_ns, 0.99)},
 		{"held_ns_total", counts->hold_ns.sum},
 		{"stop_cost_ns", counts->cost_ns / max_u64(counts->nr_stops, 1)},
+		{"ticks_cost_ppm", ticks_cost_ppm(sampler)},
 		{"blocked_looks", counts->nr_peeks},
 		{"torn_looks", counts->nr_torn_peeks},
 		{"waiting_looks", counts->nr_runnable},
 		{"spared_stops", counts->nr_spared},
 		{"left_out_stops", counts->nr_left_out},
+		{"held_up_stops", counts->nr_held_up},
 		{"refused_stops", counts->nr_refused},
 		{"fixed_up_calls", counts->nr_fixed_up},
 		{"signals", counts->nr_signals},

@@ -162,7 +162,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 void sampler_reserve_descriptors(void);
 
 /*
- * Counters of the profile are set at the end and, but for those in ppm and working_cpu_ns, after
+ * Counters of the profile are set at the end and, but for cost_ppm and working_cpu_ns, after
  * 1, 2, 4 ... seconds and then every minute. view/counter_words.c says what each of them means.
  */
 

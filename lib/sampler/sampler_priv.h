@@ -50,8 +50,8 @@ struct visitor {
 /* Counts that only the leader, or a holder of the lock, changes. */
 struct sampling_counts {
 	uint64_t nr_late_ticks, nr_unfinished;
-	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_refused, nr_fixed_up,
-		nr_signals;
+	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_held_up, nr_refused,
+		nr_fixed_up, nr_signals;
 	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
 	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
 	bool realtime;

@@ -429,15 +429,16 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 
 	struct governor *governor = &sampler->governor;
 	struct visit_cost *cost = &thread->cost;
+	bool can_relieve = pool_can_relieve(sampler);
 
 	if (cost->nr_unseen)
 		return; /* it was counted */
-	if (pool_can_relieve(sampler) &&
-	    governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
+	if (can_relieve && governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
 	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
 		visit_thread(visitor, thread, false);
 	} else {
 		sampler->counts.nr_left_out++;
+		sampler->counts.nr_held_up += !can_relieve;
 		thread->process->unseen_ns = sampler->tick.now_ns;
 	}
 }

@@ -42,33 +42,53 @@ static bool part_of_ticks(const struct profile *profile, double ticks_hz, double
 	return requested >= LEAST_TICKS;
 }
 
+/*
+ * The shares that were lost. That of stops is known only once a recording is complete, as the CPU
+ * time is; that of ticks is 0 as long as a CPU is idle.
+ */
+static void append_cost(struct buf *out, const struct profile *profile, bool has_rare_ticks)
+{
+	double stop_us = counter(profile, "stop_cost_ns") / 1000;
+	double stops_ppm = counter(profile, "cost_ppm");
+	double ticks_ppm = counter(profile, "ticks_cost_ppm");
+
+	buf_printf(out, "at most %g%% of CPU time may be lost%s",
+		   (double)profile->meta.max_overhead_ppm / 10000,
+		   has_rare_ticks ? ", half of it to ticks" : "");
+	if (stops_ppm > 0)
+		buf_printf(out, "; stops took %.1f%%, %.0f us each", stops_ppm / 10000, stop_us);
+	else if (stop_us > 0)
+		buf_printf(out, "; stops take %.0f us each", stop_us);
+	if (ticks_ppm > 0)
+		buf_printf(out, "; ticks took %.1f%%, as no CPU was idle", ticks_ppm / 10000);
+}
+
 bool append_rate_achieved(struct buf *out, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
-	double taken = share(counter(profile, "interrupts"), counter(profile, "left_out_stops"));
+	double stopped = counter(profile, "interrupts");
+	double left_out = counter(profile, "left_out_stops");
+	double held_up = counter(profile, "held_up_stops");
 	double in_time = share(counter(profile, "ticks"), counter(profile, "missed_ticks"));
 	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
-	bool is_first = true;
+	double taken = share(stopped, left_out);
+	bool has_rare_ticks, is_first = true;
 
 	if (!meta->frequency_hz || ticks_hz <= 0 ||
 	    !part_of_ticks(profile, ticks_hz, &ticks_part) || ticks_part * taken >= GOOD_SHARE)
 		return false;
 	buf_printf(out, "sampled at %.0f Hz of %u", ticks_hz * taken, meta->frequency_hz);
-	if (taken < GOOD_SHARE) {
-		struct buf cost = {0};
-
-		buf_printf(&cost, "a stop costs a thread %.0f us, and all at most %g%% of its time",
-			   counter(profile, "stop_cost_ns") / 1000,
-			   (double)meta->max_overhead_ppm / 10000);
-		append_reason(out, &is_first, buf_str(&cost));
-		buf_release(&cost);
+	has_rare_ticks = meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE;
+	if (has_rare_ticks ||
+	    (meta->max_overhead_ppm && share(stopped, left_out - held_up) < GOOD_SHARE)) {
+		append_reason(out, &is_first, "");
+		append_cost(out, profile, has_rare_ticks);
 	}
+	if (share(stopped, held_up) < GOOD_SHARE)
+		append_reason(out, &is_first,
+			      "no thread was stopped while too many waited for a CPU to stop on");
 	if (in_time < GOOD_SHARE)
 		append_reason(out, &is_first, "profc had no CPU in time, or a tick took too long");
-	if (meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE)
-		append_reason(out, &is_first,
-			      "no CPU was idle, and ticks may take half of the allowed share of "
-			      "CPUs");
 	if (is_first)
 		append_reason(out, &is_first,
 			      "some stops were left out, and some ticks were late or rarer");

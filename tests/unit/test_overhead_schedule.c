@@ -274,6 +274,28 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 }
 
+/* While CPUs are idle ticks take nothing from threads; the sum says what they took in all. */
+static void test_governor__sums_up_what_ticks_have_taken(void **state)
+{
+	struct governor_load load = {.window_ns = WINDOW_NS,
+				     .nr_ticks = 100,
+				     .tick_ns = 20000,
+				     .looks_ns = 500000,
+				     .nr_cpus = 2,
+				     .lost_percent = 0};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 0, 7);
+	governor_update(&governor, &load);
+	assert_true(governor.lost_ns == 0);
+	load.lost_percent = 50;
+	governor_update(&governor, &load);
+	load.lost_percent = 100;
+	governor_update(&governor, &load);
+	assert_true(governor.lost_ns == 1250000 + 2500000);
+}
+
 static void test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed(void **state)
 {
 	/* 2 % of two CPUs for 250 ms are 10 ms; each look takes 50 us, and 100 are due. */
@@ -364,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_governor__credit_ends_with_a_second),
 		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
 		cmocka_unit_test(test_governor__ticks_take_half_of_what_is_allowed),
+		cmocka_unit_test(test_governor__sums_up_what_ticks_have_taken),
 		cmocka_unit_test(
 			test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed),
 		cmocka_unit_test(test_governor__the_period_changes_in_steps),

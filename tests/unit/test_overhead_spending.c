@@ -33,16 +33,20 @@ static void test_spending__a_tick_is_what_one_fewer_would_save(void **state)
 		spending.away_ns += behind_ns - 110 * NS_PER_US - gap_ns / 100;
 		spending_add_tick(&spending, &begun);
 	}
+	spending.nr_ticks = 1000;
 	assert_in_range(spending_tick_ns(&spending), 18 * NS_PER_US, 24 * NS_PER_US);
 	spending_load(&spending, NS_PER_SEC + 100 * NS_PER_MS, 7, &load);
 	assert_int_equal(load.window_ns, 100 * NS_PER_MS);
 	assert_int_equal(load.looks_ns, 50 * NS_PER_MS);
+	assert_int_equal(load.nr_ticks, 1000);
 	assert_int_equal(load.tick_ns, spending_tick_ns(&spending) + 7);
 	/* The next window, which is as long as half of the time before it. */
 	assert_false(spending_is_due(&spending, NS_PER_SEC + 150 * NS_PER_MS));
 	assert_true(spending_is_due(&spending, NS_PER_SEC + 200 * NS_PER_MS));
 	spending.looks_ns += NS_PER_MS;
+	spending.nr_ticks += 100;
 	spending_load(&spending, NS_PER_SEC + 200 * NS_PER_MS, 7, &load);
+	assert_int_equal(load.nr_ticks, 100);
 	assert_int_equal(load.looks_ns, NS_PER_MS);
 }
 

@@ -12,14 +12,21 @@
 #include "profile/profile.h"
 #include "view/rate_text.h"
 
-#define REASON_STOPS "a stop costs a thread 35 us, and all at most 2% of its time"
-#define REASON_LATE  "profc had no CPU in time, or a tick took too long"
-#define REASON_BUSY  "no CPU was idle, and ticks may take half of the allowed share of CPUs"
+#define AT_MOST	     "at most 2% of CPU time may be lost"
+#define REASON_STOPS AT_MOST "; stops took 1.9%, 35 us each"
+#define REASON_TICKS AT_MOST ", half of it to ticks; ticks took 1.0%, as no CPU was idle"
+#define REASON_BOTH                                                                                \
+	AT_MOST ", half of it to ticks; stops took 1.1%, 35 us each; ticks took 0.9%, as "         \
+		"no CPU was idle"
+#define REASON_HELD_UP "no thread was stopped while too many waited for a CPU to stop on"
+#define REASON_LATE    "profc had no CPU in time, or a tick took too long"
 
 /* The counters of a recording at 1000 Hz. */
 struct rates {
 	uint64_t sampled_ms; /* the time in which there were ticks */
-	uint64_t ticks, missed, interrupts, left_out;
+	uint64_t ticks, missed, interrupts, left_out, held_up;
+	uint64_t stops_ppm, ticks_ppm; /* the CPU time that they took */
+	bool is_unbounded;
 };
 
 static struct profile *recorded(const struct rates *rates)
@@ -27,13 +34,16 @@ static struct profile *recorded(const struct rates *rates)
 	struct profile *profile = profile_new();
 
 	profile->meta.frequency_hz = 1000;
-	profile->meta.max_overhead_ppm = 20000;
+	profile->meta.max_overhead_ppm = rates->is_unbounded ? 0 : 20000;
 	profile->meta.duration_ns = rates->sampled_ms * NS_PER_MS;
 	profile_set_counter(profile, "ticks", rates->ticks);
 	profile_set_counter(profile, "missed_ticks", rates->missed);
 	profile_set_counter(profile, "interrupts", rates->interrupts);
 	profile_set_counter(profile, "left_out_stops", rates->left_out);
-	profile_set_counter(profile, "stop_cost_ns", 35000);
+	profile_set_counter(profile, "held_up_stops", rates->held_up);
+	profile_set_counter(profile, "stop_cost_ns", rates->interrupts ? 35000 : 0);
+	profile_set_counter(profile, "cost_ppm", rates->stops_ppm);
+	profile_set_counter(profile, "ticks_cost_ppm", rates->ticks_ppm);
 	profile_set_counter(profile, "frequency_hz_effective",
 			    rates->ticks * 1000000 / rates->sampled_ms);
 	return profile;
@@ -58,29 +68,85 @@ static void test_rate_text__says_nothing_where_the_rate_was_achieved(void **stat
 	check(&(struct rates){.sampled_ms = 150, .ticks = 150, .interrupts = 140}, NULL);
 }
 
-static void test_rate_text__gives_the_reason(void **state)
+static void test_rate_text__gives_the_shares_that_were_lost(void **state)
+{
+	(void)state;
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 10000,
+			      .interrupts = 5000,
+			      .left_out = 5000,
+			      .stops_ppm = 19000},
+	      "sampled at 500 Hz of 1000: " REASON_STOPS);
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000, .ticks_ppm = 10000},
+	      "sampled at 600 Hz of 1000: " REASON_TICKS);
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 6000,
+			      .interrupts = 3000,
+			      .left_out = 3000,
+			      .stops_ppm = 11000,
+			      .ticks_ppm = 9000},
+	      "sampled at 300 Hz of 1000: " REASON_BOTH);
+}
+
+/* Of a recording that was cut short the share of stops is not known. */
+static void test_rate_text__gives_what_is_known_of_a_cut_recording(void **state)
 {
 	(void)state;
 	check(
 		&(struct rates){
 			.sampled_ms = 10000, .ticks = 10000, .interrupts = 5000, .left_out = 5000},
-		"sampled at 500 Hz of 1000: " REASON_STOPS);
+		"sampled at 500 Hz of 1000: " AT_MOST "; stops take 35 us each");
+}
+
+static void test_rate_text__gives_other_reasons(void **state)
+{
+	(void)state;
 	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000, .missed = 4000},
 	      "sampled at 600 Hz of 1000: " REASON_LATE);
-	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000},
-	      "sampled at 600 Hz of 1000: " REASON_BUSY);
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 10000,
+			      .interrupts = 5000,
+			      .left_out = 5000,
+			      .held_up = 5000},
+	      "sampled at 500 Hz of 1000: " REASON_HELD_UP);
 	check(&(struct rates){.sampled_ms = 10000,
 			      .ticks = 3000,
 			      .missed = 2000,
 			      .interrupts = 1000,
-			      .left_out = 2000},
-	      "sampled at 100 Hz of 1000: " REASON_STOPS "; " REASON_LATE "; " REASON_BUSY);
+			      .left_out = 2000,
+			      .stops_ppm = 11000,
+			      .ticks_ppm = 9000},
+	      "sampled at 100 Hz of 1000: " REASON_BOTH "; " REASON_LATE);
+}
+
+/* With --max-overhead 0 nothing is left out for what it costs. */
+static void test_rate_text__names_no_bound_where_there_is_none(void **state)
+{
+	(void)state;
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 10000,
+			      .interrupts = 5000,
+			      .left_out = 5000,
+			      .held_up = 5000,
+			      .stops_ppm = 50000,
+			      .is_unbounded = true},
+	      "sampled at 500 Hz of 1000: " REASON_HELD_UP);
+	check(&(struct rates){.sampled_ms = 10000,
+			      .ticks = 6000,
+			      .missed = 4000,
+			      .ticks_ppm = 30000,
+			      .is_unbounded = true},
+	      "sampled at 600 Hz of 1000: " REASON_LATE);
 }
 
 static void test_rate_text__runs_of_a_hundred_ticks_have_it(void **state)
 {
 	(void)state;
-	check(&(struct rates){.sampled_ms = 100, .ticks = 100, .interrupts = 30, .left_out = 60},
+	check(&(struct rates){.sampled_ms = 100,
+			      .ticks = 100,
+			      .interrupts = 30,
+			      .left_out = 60,
+			      .stops_ppm = 19000},
 	      "sampled at 333 Hz of 1000: " REASON_STOPS);
 	check(&(struct rates){.sampled_ms = 99, .ticks = 99, .interrupts = 30, .left_out = 60},
 	      NULL);
@@ -93,8 +159,8 @@ static void test_rate_text__chance_is_no_reason(void **state)
 {
 	(void)state;
 	check(&(struct rates){.sampled_ms = 100, .ticks = 85, .interrupts = 80}, NULL);
-	check(&(struct rates){.sampled_ms = 10000, .ticks = 8500, .interrupts = 8000},
-	      "sampled at 850 Hz of 1000: " REASON_BUSY);
+	check(&(struct rates){.sampled_ms = 10000, .ticks = 8500, .ticks_ppm = 10000},
+	      "sampled at 850 Hz of 1000: " REASON_TICKS);
 }
 
 /* Ticks of a recording that was paused belong to the rest of its time. */
@@ -114,7 +180,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate_text__says_nothing_where_the_rate_was_achieved),
-		cmocka_unit_test(test_rate_text__gives_the_reason),
+		cmocka_unit_test(test_rate_text__gives_the_shares_that_were_lost),
+		cmocka_unit_test(test_rate_text__gives_what_is_known_of_a_cut_recording),
+		cmocka_unit_test(test_rate_text__gives_other_reasons),
+		cmocka_unit_test(test_rate_text__names_no_bound_where_there_is_none),
 		cmocka_unit_test(test_rate_text__runs_of_a_hundred_ticks_have_it),
 		cmocka_unit_test(test_rate_text__chance_is_no_reason),
 		cmocka_unit_test(test_rate_text__pauses_are_no_reason),
