@@ -37,7 +37,7 @@ static double draw(struct governor *governor)
 
 static void credit(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
 {
-	double share = governor->max_ppm / 1e6;
+	double share = governor->stop_share * governor->max_ppm / 1e6;
 	double most_ns = share * (double)CREDIT_NS;
 	double balance_ns = (double)budget->balance_ns;
 

@@ -199,6 +199,25 @@ static void test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much
 	assert_in_range(3e-6 * lost_ppm(&governor, &brief, PERIOD_NS, 3), 0, 5);
 }
 
+/* A thread that waits for a CPU is found in more ticks than its CPU time has. */
+static void test_governor__a_waiting_thread_has_what_ticks_leave(void **state)
+{
+	struct stop_budget budget = {0};
+	struct governor governor;
+	uint64_t lost_ns = 0;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	governor.stop_share = 0.5;
+	for (uint64_t tick = 1; tick <= 40000; tick++) {
+		if (!allows(&governor, &budget, tick * PERIOD_NS / 4))
+			continue;
+		governor_charge(&governor, &budget, PERIOD_NS / 20);
+		lost_ns += PERIOD_NS / 20;
+	}
+	assert_in_range(lost_ns, 95 * PERIOD_NS, 101 * PERIOD_NS);
+}
+
 static void test_governor__one_long_stop_is_paid_for(void **state)
 {
 	struct stop_budget budget = {0};
@@ -382,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
 		cmocka_unit_test(
 			test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much),
+		cmocka_unit_test(test_governor__a_waiting_thread_has_what_ticks_leave),
 		cmocka_unit_test(test_governor__one_long_stop_is_paid_for),
 		cmocka_unit_test(test_governor__credit_ends_with_a_second),
 		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
