@@ -6,8 +6,8 @@
 #include "collector/message.h"
 #include "snapshot/snapshot.h"
 
-/* No gap between two samples of a running thread is longer than so many periods. */
-#define MOST_PERIODS 6
+/* Of a thousand gaps between two samples of a running thread two are longer than so many means. */
+#define MOST_GAPS 6
 
 uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns)
 {
@@ -119,6 +119,8 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 		return;
 	}
 	sink->nr_samples++;
+	thread->runs.cpu_ns += sample.cpu_ns;
+	thread->runs.nr += sample.cpu_ns > 0;
 	thread->run = (struct last_run){.sample = sample,
 					.is_held = true,
 					.is_latest = true,
@@ -227,18 +229,31 @@ static void add_tail(struct sample_sink *sink, struct thread_samples *thread,
 	lengthen_run(thread, end);
 }
 
+/*
+ * Was it sampled up to its end? Where stops are left out or ticks get rarer, samples are further
+ * apart than periods.
+ */
+static bool was_sampled_to_end(const struct sample_sink *sink, const struct thread_samples *thread,
+			       uint64_t rest_cpu_ns)
+{
+	const struct sampled_runs *runs = &thread->runs;
+
+	return thread->run.sample.cpu_ns &&
+	       rest_cpu_ns <= MOST_GAPS * max_u64(sink->period_ns, runs->cpu_ns / runs->nr);
+}
+
 void samples_end(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct account_clocks *clocks)
 {
 	const struct last_run *run = &thread->run;
 	struct account account = thread->account;
 	uint64_t rest_cpu_ns = account_rest(&account, clocks).cpu_ns;
-	/* A sample that found it runnable tells where it ran only if it was preempted there. */
-	bool ran_on = run->sample.cpu_ns && rest_cpu_ns <= sink->period_ns * MOST_PERIODS;
 
+	/* A sample that found it runnable tells where it ran only if it was preempted there. */
 	if (run->is_latest && run->was_preempted && run->is_held)
 		lengthen_run(thread, clocks);
-	else if (run->is_latest && rest_cpu_ns && (run->was_preempted || ran_on))
+	else if (run->is_latest && rest_cpu_ns &&
+		 (run->was_preempted || was_sampled_to_end(sink, thread, rest_cpu_ns)))
 		add_tail(sink, thread, clocks);
 	samples_rest(sink, thread, clocks);
 }

@@ -36,6 +36,11 @@ struct sample_sink {
 	struct left_out left_out;
 };
 
+/* The CPU time of a thread that samples of it stand for, and their number. */
+struct sampled_runs {
+	uint64_t cpu_ns, nr;
+};
+
 /* What it was last seen running, which may get the time up to its end. */
 struct last_run {
 	struct sample sample;
@@ -60,6 +65,7 @@ struct last_sleep {
 struct thread_samples {
 	struct thread_id row;
 	struct account account;
+	struct sampled_runs runs;
 	struct last_run run;
 	struct last_sleep sleep;
 };

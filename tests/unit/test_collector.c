@@ -170,14 +170,27 @@ static void test_collector__what_ran_on_to_its_end_is_of_the_last_run(void **sta
 	assert_sample(made, 1, SAMPLE_RUNNING, 0, 2, 0);
 }
 
-static void test_collector__what_ran_for_longer_was_missed(void **state)
+/* Stops may be left out, so that samples are as far apart as that. */
+static void test_collector__samples_that_are_rare_are_so_at_the_end(void **state)
 {
 	struct made_collector *made = *state;
 
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 20 * MS, 20 * MS));
 	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 50 * MS});
-	assert_int_equal(made->read->nr_samples, 2);
-	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 40, 0);
+	assert_int_equal(made->read->nr_samples, 3);
+	assert_sample(made, 2, SAMPLE_RUNNING, 0, 30, 0);
+}
+
+static void test_collector__what_ran_for_longer_was_missed(void **state)
+{
+	struct made_collector *made = *state;
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, 5 * MS, 5 * MS));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
+	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 50 * MS});
+	assert_int_equal(made->read->nr_samples, 3);
+	assert_sample(made, 2, SAMPLE_UNATTRIBUTED, 0, 40, 0);
 	assert_int_equal(profile_counter(made->profile, "unattributed_cpu_ns"), 40 * MS);
 }
 
@@ -504,6 +517,7 @@ int main(void)
 		WITH_COLLECTOR(
 			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),
 		WITH_COLLECTOR(test_collector__what_ran_on_to_its_end_is_of_the_last_run),
+		WITH_COLLECTOR(test_collector__samples_that_are_rare_are_so_at_the_end),
 		WITH_COLLECTOR(test_collector__what_ran_for_longer_was_missed),
 		WITH_COLLECTOR(test_collector__of_a_vanished_thread_there_is_what_was_gathered),
 		WITH_COLLECTOR(test_collector__rest_of_a_process_is_its_leaders),
