@@ -6,8 +6,35 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "proc/read.h"
 #include "proc/task.h"
+
+uint64_t proc_cpu_split_sum(const struct proc_cpu_split *split)
+{
+	return split->user_ns + split->system_ns;
+}
+
+void proc_cpu_split_add(struct proc_cpu_split *sum, const struct proc_cpu_split *more)
+{
+	sum->user_ns += more->user_ns;
+	sum->system_ns += more->system_ns;
+}
+
+/* Due to the kernel's scaling one of them may decrease by a tick. */
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now > base ? now - base : 0;
+}
+
+struct proc_cpu_split proc_cpu_split_rest(const struct proc_cpu_split *all,
+					  const struct proc_cpu_split *known)
+{
+	uint64_t rest_ns = since(proc_cpu_split_sum(all), proc_cpu_split_sum(known));
+	uint64_t user_ns = min_u64(since(all->user_ns, known->user_ns), rest_ns);
+
+	return (struct proc_cpu_split){.user_ns = user_ns, .system_ns = rest_ns - user_ns};
+}
 
 struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks)
 {
@@ -51,12 +78,6 @@ void cpu_split_meter_begin(struct cpu_split_meter *meter, const struct proc_cpu_
 		meter->lost = true;
 }
 
-/* Due to the kernel's scaling one of them may decrease by a tick. */
-static uint64_t since(uint64_t now, uint64_t base)
-{
-	return now > base ? now - base : 0;
-}
-
 void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_split *now,
 			  uint64_t cpu_ns)
 {
@@ -78,8 +99,7 @@ void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_s
 		part.user_ns += cut_ns / 2;
 		part.system_ns += cut_ns - cut_ns / 2;
 	}
-	meter->sum.user_ns += part.user_ns;
-	meter->sum.system_ns += part.system_ns;
+	proc_cpu_split_add(&meter->sum, &part);
 }
 
 bool cpu_split_meter_sum(const struct cpu_split_meter *meter, struct proc_cpu_split *sum)

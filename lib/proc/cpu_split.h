@@ -16,6 +16,16 @@ struct proc_cpu_split {
 	uint64_t user_ns, system_ns;
 };
 
+uint64_t proc_cpu_split_sum(const struct proc_cpu_split *split);
+void proc_cpu_split_add(struct proc_cpu_split *sum, const struct proc_cpu_split *more);
+/*
+ * All that is not among the known. Of these one part may be larger than it is in all, as the kernel
+ * rounds each and the meter below shares out what is missing: it is not so at the expense of the
+ * sum.
+ */
+struct proc_cpu_split proc_cpu_split_rest(const struct proc_cpu_split *all,
+					  const struct proc_cpu_split *known);
+
 /* Threads that used less are likely to show 0. */
 #define PROC_CPU_SPLIT_LEAST_NS (10 * NS_PER_MS)
 

@@ -508,9 +508,14 @@ void cpu_split_add(struct cpu_split *a, const struct cpu_split *b)
 
 bool profile_cpu_split(const struct profile *profile, struct cpu_split *split)
 {
+	struct cpu_split rest = {.user_ns = profile_counter(profile, "rest_user_ns"),
+				 .system_ns = profile_counter(profile, "rest_system_ns")};
+
+	rest.known = rest.user_ns || rest.system_ns;
 	*split = (struct cpu_split){0};
 	for (size_t i = 0; i < profile->nr_processes; i++)
 		cpu_split_add(split, &profile->processes[i].split);
+	cpu_split_add(split, &rest);
 	return split->known;
 }
 

@@ -268,20 +268,14 @@ void book_see_split(struct sampled_process *process)
 		cpu->split_seen_ns = cpu->latest_ns;
 }
 
-static uint64_t sum_of(const struct proc_cpu_split *split)
-{
-	return split->user_ns + split->system_ns;
-}
-
 /* It was reaped: the most that was known of it, by its threads that ended or when last asked. */
 static bool last_split(const struct process_cpu *cpu, struct proc_cpu_split *split)
 {
 	*split = cpu->split.base;
-	split->user_ns += cpu->split_of_threads.user_ns;
-	split->system_ns += cpu->split_of_threads.system_ns;
-	if (sum_of(&cpu->split_seen) > sum_of(split))
+	proc_cpu_split_add(split, &cpu->split_of_threads);
+	if (proc_cpu_split_sum(&cpu->split_seen) > proc_cpu_split_sum(split))
 		*split = cpu->split_seen;
-	return sum_of(split) > sum_of(&cpu->split.base);
+	return proc_cpu_split_sum(split) > proc_cpu_split_sum(&cpu->split.base);
 }
 
 static void end_cpu(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -313,14 +307,6 @@ static void add_last_cpu(struct sampled_thread *thread)
 	rest_ns = uncovered_ns(process);
 	thread->clocks.cpu_ns += rest_ns;
 	process->cpu.covered_ns += rest_ns;
-}
-
-static void add_split(struct sampled_process *process, const struct message_thread *ended)
-{
-	if (!ended->has_split)
-		return;
-	process->cpu.split_of_threads.user_ns += ended->split.user_ns;
-	process->cpu.split_of_threads.system_ns += ended->split.system_ns;
 }
 
 void book_free_thread(struct sampled_thread *thread)
@@ -356,7 +342,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	message->body.thread.clocks.time_ns = thread->read_ns;
 	message->body.thread.has_split =
 		cpu_split_meter_sum(&thread->split, &message->body.thread.split);
-	add_split(thread->process, &message->body.thread);
+	proc_cpu_split_add(&thread->process->cpu.split_of_threads, &message->body.thread.split);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);
 	thread->hints = NULL; /* the collector's */
@@ -383,6 +369,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	message->body.process.pid = roster->pid;
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
+	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);
 	collector_publish(sampler->collector, message);
 	probing_gone(sampler, process);
 	due_queue_remove(&sampler->processes, &process->due);

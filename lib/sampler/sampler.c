@@ -220,7 +220,8 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	if (status == 0)
 		visitors_calibrate(sampler);
 	/* Children of ours that were none of the recording. */
-	sampler->session->ended_cpu_ns = reaped_cpu_ns();
+	sampler->session->ended_split = reaped_cpu();
+	sampler->session->ended_cpu_ns = proc_cpu_split_sum(&sampler->session->ended_split);
 	if (status == 0)
 		status = start_collector(sampler, writer, err);
 	/* Asked while it is held: nothing has run where it is not allowed. */
@@ -330,19 +331,38 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 }
 
 /*
- * What the descendants of the command have used beyond what was found of them, which the kernel
- * tells with the command's end: time of processes that lived less than a tick.
+ * What the command and its descendants have used, which the kernel tells with the command's end.
+ * False: it runs on, or not all of that was recorded.
  */
-static void publish_short_lived(struct sampler *sampler)
+static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *all)
+{
+	return sampler->options.run && !sampler->session->was_cut && book_counts_all(sampler) &&
+	       sampler->options.follow_children && child_cpu(sampler->options.pids[0], all);
+}
+
+/*
+ * The division into user and system time of what has none of its own: of processes that were found
+ * too late for it, or used less than the ticks of the kernel that it is told in.
+ */
+static void note_rest_split(struct sampler *sampler, const struct proc_cpu_split *all)
+{
+	struct proc_cpu_split rest = proc_cpu_split_rest(all, &sampler->session->ended_split);
+
+	/* With --within the time of processes is a part of what the kernel tells. */
+	if (sampler->options.within)
+		return;
+	profile_set_counter(sampler->profile, "rest_user_ns", rest.user_ns);
+	profile_set_counter(sampler->profile, "rest_system_ns", rest.system_ns);
+}
+
+/* Beyond what was found of descendants: time of processes that lived less than a tick. */
+static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 {
 	const struct session *session = sampler->session;
 	uint64_t now_ns = clock_monotonic_ns();
 	struct message *message;
-	uint64_t all_ns;
 
-	if (!sampler->options.run || session->was_cut || !book_counts_all(sampler) ||
-	    !sampler->options.follow_children || !child_cpu_ns(sampler->options.pids[0], &all_ns) ||
-	    all_ns < session->ended_cpu_ns + NS_PER_MS)
+	if (all_ns < session->ended_cpu_ns + NS_PER_MS)
 		return;
 	sampler->result.short_lived_cpu_ns = all_ns - session->ended_cpu_ns;
 	message = message_new(MESSAGE_PROCESS, session->start_ns);
@@ -390,11 +410,17 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 {
 	struct collector_result collected;
 	struct profile *profile = sampler->profile;
+	struct proc_cpu_split all;
+	bool has_all;
 
 	sampler_stop(sampler);
 	pool_join(sampler);
-	publish_short_lived(sampler);
+	has_all = command_cpu(sampler, &all);
+	if (has_all)
+		publish_short_lived(sampler, proc_cpu_split_sum(&all));
 	collector_finish(sampler->collector, &collected, failure);
+	if (has_all)
+		note_rest_split(sampler, &all);
 	if (collected.state == COLLECTOR_WRITE_FAILED)
 		sampler->result.end = SAMPLER_END_WRITE_FAILED;
 	sampler->result.nr_samples = collected.nr_samples;

@@ -49,9 +49,8 @@ struct visitor {
 
 /* Counts that only the leader, or a holder of the lock, changes. */
 struct sampling_counts {
-	uint64_t nr_late_ticks, nr_unfinished;
-	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_held_up, nr_refused,
-		nr_fixed_up, nr_signals;
+	uint64_t nr_late_ticks, nr_unfinished, nr_refused, nr_fixed_up, nr_signals;
+	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_held_up;
 	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
 	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
 	bool realtime;
@@ -112,6 +111,7 @@ struct session {
 	int top_priority;		     /* real-time, of the threads sampled */
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
 	uint64_t ended_cpu_ns;		     /* of processes that have ended, ours among them */
+	struct proc_cpu_split ended_split;   /* likewise, as far as it was known of each */
 	_Atomic bool stop_asked, paused;
 	_Atomic uint64_t nr_resting;
 };

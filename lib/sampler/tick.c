@@ -366,7 +366,6 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 static void sample_queue(struct visitor *visitor, struct due_queue *queue, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
-
 	struct sampled_thread *thread;
 
 	do {
@@ -426,7 +425,6 @@ static void choose_of_cpus(struct tick *tick)
 static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;
-
 	struct governor *governor = &sampler->governor;
 	struct visit_cost *cost = &thread->cost;
 	bool can_relieve = pool_can_relieve(sampler);

@@ -101,25 +101,27 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NS_PER_SEC + (uint64_t)time->tv_usec * NS_PER_US;
 }
 
-uint64_t reaped_cpu_ns(void)
+struct proc_cpu_split reaped_cpu(void)
 {
 	struct rusage reaped;
 
 	getrusage(RUSAGE_CHILDREN, &reaped);
-	return ns_of(&reaped.ru_utime) + ns_of(&reaped.ru_stime);
+	return (struct proc_cpu_split){.user_ns = ns_of(&reaped.ru_utime),
+				       .system_ns = ns_of(&reaped.ru_stime)};
 }
 
 /* The C library's waitid() does not pass on what the kernel tells of resources. */
-bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns)
+bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
 {
 	siginfo_t info = {.si_pid = 0};
 	struct rusage usage = {0};
 
 	/* Those that were reaped include orphans, and the child itself if a visit reaped it. */
-	*cpu_ns = reaped_cpu_ns();
+	*cpu = reaped_cpu();
 	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
 		return true;
-	*cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+	cpu->user_ns += ns_of(&usage.ru_utime);
+	cpu->system_ns += ns_of(&usage.ru_stime);
 	return info.si_pid == pid;
 }
 

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/cpu_split.h"
+
 struct err;
 
 /* How a process meets signals, as far as exec(2) leaves it as it was. */
@@ -44,13 +46,13 @@ void launch_reap_orphans(pid_t command);
 void launch_release(struct launch *launch);
 
 /* CPU time of the children of ours that were reaped, and of their descendants. Any thread. */
-uint64_t reaped_cpu_ns(void);
+struct proc_cpu_split reaped_cpu(void);
 /*
  * Once a child of ours has ended: the CPU time of it and of all of its
- * descendants that were waited for by their parents, and reaped_cpu_ns(). Any thread; false while
+ * descendants that were waited for by their parents, and reaped_cpu(). Any thread; false while
  * it runs.
  */
-bool child_cpu_ns(pid_t pid, uint64_t *cpu_ns);
+bool child_cpu(pid_t pid, struct proc_cpu_split *cpu);
 /* Wait for it and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
 int child_reap(pid_t pid, int *status);
 

@@ -12,6 +12,12 @@ IN_COMPANY = True
 TICK_NS = 10e6
 
 
+def minutes_ns(text):
+    """Of "0m1.25s"."""
+    minutes, seconds = text.rstrip("s").split("m")
+    return (60 * float(minutes) + float(seconds)) * 1e9
+
+
 class KernelTime(LiveCase):
     """Against what getrusage(2) tells the program of itself."""
 
@@ -74,3 +80,14 @@ class KernelTime(LiveCase):
         cpu_ns = info["totals"]["cpu_ns"]
         self.assertGreater((info["user_ns"] + info["system_ns"]) / cpu_ns, 0.9)
         self.assertLess((info["user_ns"] + info["system_ns"]) / cpu_ns, 1.02)
+
+    def test_processes_too_short_for_ticks_of_the_kernel(self):
+        """Each shows no user and no system time of its own; their sum comes with the end of the command."""
+        loop = f"for i in $(seq 120); do {build('work_rate')} 1 3 >/dev/null 2>&1; done; times"
+        recording = record(self.directory, ["sh", "-c", loop])
+        own, children = [[minutes_ns(word) for word in line.split()]
+                         for line in recording.stdout.splitlines()[-2:]]
+        report = recording.report()
+        self.assertGreater((report["user_ns"] + report["system_ns"]) / report["total_ns"], 0.95)
+        for name, said in (("user_ns", own[0] + children[0]), ("system_ns", own[1] + children[1])):
+            self.assertWithin(report[name], said, 4 * TICK_NS, name)

@@ -80,6 +80,28 @@ static void test_cpu_split__never_runs_backwards(void **state)
 	assert_int_equal(sum.system_ns, 0);
 }
 
+static void assert_rest(uint64_t known_user_ns, uint64_t known_system_ns, uint64_t user_ns,
+			uint64_t system_ns)
+{
+	const struct proc_cpu_split all = {.user_ns = 100, .system_ns = 50};
+	struct proc_cpu_split known = {.user_ns = known_user_ns, .system_ns = known_system_ns};
+	struct proc_cpu_split rest = proc_cpu_split_rest(&all, &known);
+
+	assert_int_equal(rest.user_ns, user_ns);
+	assert_int_equal(rest.system_ns, system_ns);
+}
+
+static void test_cpu_split__the_rest_makes_the_sum_whole(void **state)
+{
+	(void)state;
+	assert_rest(0, 0, 100, 50);
+	assert_rest(70, 40, 30, 10);
+	/* More of one part is known than there is, by rounding. */
+	assert_rest(105, 30, 0, 15);
+	assert_rest(70, 55, 25, 0);
+	assert_rest(110, 60, 0, 0);
+}
+
 static void test_cpu_split__of_ourselves_is_what_getrusage_says(void **state)
 {
 	struct proc_cpu_split thread, process;
@@ -109,6 +131,7 @@ int main(void)
 		cmocka_unit_test(test_cpu_split__what_was_not_read_is_not_known),
 		cmocka_unit_test(test_cpu_split__what_is_cut_off_is_given_to_both),
 		cmocka_unit_test(test_cpu_split__never_runs_backwards),
+		cmocka_unit_test(test_cpu_split__the_rest_makes_the_sum_whole),
 		cmocka_unit_test(test_cpu_split__of_ourselves_is_what_getrusage_says),
 	};
 
