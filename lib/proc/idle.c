@@ -2,8 +2,10 @@
 #include "proc/idle.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 
@@ -41,6 +43,33 @@ static int open_stat(void)
 	return -1;
 }
 
+/* A line of /proc/stat has ten numbers. */
+#define STAT_LINE_BYTES 256
+
+/* taskset(1), or the CPUs of a container: others that are idle are of no use to us. */
+static void bind_to_own_cpus(struct idle_meter *meter)
+{
+	size_t nr_cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	if (meter->stat_fd < 0 || sched_getaffinity(0, sizeof(meter->cpus), &meter->cpus) < 0 ||
+	    CPU_COUNT(&meter->cpus) >= sysconf(_SC_NPROCESSORS_ONLN))
+		return;
+	meter->text_bytes = (nr_cpus + 1) * STAT_LINE_BYTES;
+	meter->text = xmalloc(meter->text_bytes);
+}
+
+static bool read_own_idle(const struct idle_meter *meter, struct proc_uptime *now)
+{
+	ssize_t got = pread(meter->stat_fd, meter->text, meter->text_bytes, 0);
+	uint64_t idle_ticks;
+
+	if (got <= 0 ||
+	    !proc_idle_of_cpus_parse(meter->text, (size_t)got, &meter->cpus, &idle_ticks))
+		return false;
+	now->idle_cs = idle_ticks * 100 / meter->ticks_per_sec;
+	return true;
+}
+
 /* A CPU is also idle while a thread waits for a disk. */
 static bool read_idle(const struct idle_meter *meter, struct proc_uptime *now)
 {
@@ -48,6 +77,8 @@ static bool read_idle(const struct idle_meter *meter, struct proc_uptime *now)
 
 	if (meter->fd < 0 || !proc_read_uptime(meter->fd, now))
 		return false;
+	if (meter->text)
+		return read_own_idle(meter, now);
 	if (meter->stat_fd >= 0 && proc_read_iowait(meter->stat_fd, &iowait_ticks))
 		now->idle_cs += iowait_ticks * 100 / meter->ticks_per_sec;
 	return true;
@@ -58,6 +89,7 @@ void idle_meter_open(struct idle_meter *meter)
 	*meter = (struct idle_meter){.fd = open("/proc/uptime", O_RDONLY | O_CLOEXEC),
 				     .stat_fd = open_stat(),
 				     .ticks_per_sec = (uint64_t)sysconf(_SC_CLK_TCK)};
+	bind_to_own_cpus(meter);
 	read_idle(meter, &meter->last);
 }
 
@@ -72,6 +104,8 @@ void idle_meter_close(struct idle_meter *meter)
 {
 	close_fd(&meter->fd);
 	close_fd(&meter->stat_fd);
+	free(meter->text);
+	meter->text = NULL;
 }
 
 void idle_meter_judge(struct idle_meter *meter, const struct proc_uptime *now)

@@ -71,3 +71,43 @@ bool proc_read_iowait(int fd, uint64_t *iowait_ticks)
 
 	return got > 0 && proc_iowait_parse(text, (size_t)got, iowait_ticks);
 }
+
+#define IDLE_PLACE 4
+
+/* "3 1 2 3 4 5 6\n": the number of a CPU, and its times. */
+static bool scan_cpu(struct scan *scan, const cpu_set_t *cpus, uint64_t *idle_ticks)
+{
+	uint64_t cpu, number, sum = 0;
+
+	if (!scan_decimal(scan, &cpu))
+		return false;
+	for (int place = 1; place <= IOWAIT_PLACE; place++) {
+		scan_blanks(scan);
+		if (!scan_decimal(scan, &number))
+			return false;
+		sum += place >= IDLE_PLACE ? number : 0;
+	}
+	if (scan->at == scan->end || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, cpus))
+		return false;
+	*idle_ticks += sum;
+	return true;
+}
+
+bool proc_idle_of_cpus_parse(const char *text, size_t size, const cpu_set_t *cpus,
+			     uint64_t *idle_ticks)
+{
+	static const char name[] = "\ncpu";
+	const char *end = text + size;
+	uint64_t sum = 0;
+	bool is_found = false;
+
+	while ((text = memmem(text, (size_t)(end - text), name, strlen(name)))) {
+		struct scan scan = {.at = text + strlen(name), .end = end};
+
+		is_found |= scan_cpu(&scan, cpus, &sum);
+		text += strlen(name);
+	}
+	if (is_found)
+		*idle_ticks = sum;
+	return is_found;
+}

@@ -2,6 +2,7 @@
 #ifndef PROFC_PROC_UPTIME_H
 #define PROFC_PROC_UPTIME_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +29,13 @@ bool proc_read_uptime(int fd, struct proc_uptime *uptime);
 bool proc_iowait_parse(const char *text, size_t size, uint64_t *iowait_ticks);
 /* From a descriptor on /proc/stat, that stays open. */
 bool proc_read_iowait(int fd, uint64_t *iowait_ticks);
+
+/*
+ * The time, in clock ticks, that these CPUs were idle, which includes that in which a thread waited
+ * for I/O: from the lines of /proc/stat that are of one CPU each. False, and nothing written, if
+ * none of them is there.
+ */
+bool proc_idle_of_cpus_parse(const char *text, size_t size, const cpu_set_t *cpus,
+			     uint64_t *idle_ticks);
 
 #endif

@@ -2,6 +2,7 @@
 """profc info on a real recording."""
 
 import json
+import os
 import shutil
 import tempfile
 import unittest
@@ -51,6 +52,14 @@ class RealRecording(unittest.TestCase):
         self.assertLess(info["counters"]["queue_bytes_max"], 1 << 20)
         cut_ns = sum(end["cpu_ns"] for end in info["stacks"]["early_ends"])
         self.assertLessEqual(cut_ns, 0.02 * info["totals"]["cpu_ns"])
+
+    def test_ticks_take_time_where_our_only_cpu_is_busy(self):
+        """However idle another one is that we may not run on."""
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, {min(allowed)})
+        recording = record(tempfile.mkdtemp(dir=self.directory), [build("four_functions"), "600"], "-F", "1000")
+        self.assertGreater(json.loads(recording.info("--json"))["counters"]["ticks_cost_ppm"], 0)
 
     def test_children_and_their_ends_stop_nothing(self):
         """Births and ends are found by reading: each stop is one that takes a stack."""

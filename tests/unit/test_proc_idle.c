@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "proc/idle.h"
+#include "proc/uptime.h"
 
 static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
 {
@@ -63,12 +65,47 @@ static void test_idle_meter__survives_clocks_that_go_back(void **state)
 	assert_int_equal(meter.last.uptime_cs, 1020);
 }
 
+static bool idle_of(const char *text, size_t cpu, size_t other, uint64_t *ticks)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	CPU_SET(other, &cpus);
+	return proc_idle_of_cpus_parse(text, strlen(text), &cpus, ticks);
+}
+
+static void test_idle_of_cpus__is_that_of_these_alone(void **state)
+{
+	static const char text[] = "cpu  10 20 30 400 50 6 7 0 0 0\n"
+				   "cpu0 1 2 3 40 5 6 7 0 0 0\n"
+				   "cpu1 1 2 3 100 20 6 7 0 0 0\n"
+				   "cpu10 1 2 3 1000 200 6 7 0 0 0\n"
+				   "intr 8885920 9 0\n";
+	uint64_t ticks = 7;
+
+	(void)state;
+	assert_true(idle_of(text, 0, 0, &ticks));
+	assert_int_equal(ticks, 45);
+	assert_true(idle_of(text, 1, 10, &ticks));
+	assert_int_equal(ticks, 1320);
+	/* One that is not there, and lines that are cut or are none of a CPU's. */
+	assert_true(idle_of(text, 0, 2, &ticks));
+	assert_int_equal(ticks, 45);
+	assert_false(idle_of(text, 2, 3, &ticks));
+	assert_false(idle_of("cpu  1 2 3 4 5\ncpu0 1 2 3 40 5", 0, 0, &ticks));
+	assert_false(idle_of("cpu0 1 2 3 40 5 6\n", 0, 0, &ticks));
+	assert_false(idle_of("", 0, 0, &ticks));
+	assert_int_equal(ticks, 45);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
 		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),
 		cmocka_unit_test(test_idle_meter__survives_clocks_that_go_back),
+		cmocka_unit_test(test_idle_of_cpus__is_that_of_these_alone),
 	};
 
 	return cmocka_run_group_tests_name("proc/idle", tests, NULL, NULL);
