@@ -11,7 +11,6 @@
 #include "store/format_counts_priv.h"
 #include "store/format_heap_priv.h"
 #include "store/format_priv.h"
-#include "store/format_waits_priv.h"
 
 /*
  * The rows of one record, column by column. A column of numbers is stored as a base, which is their

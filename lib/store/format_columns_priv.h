@@ -5,28 +5,6 @@
 /* Numbers of the file format, like those of format_priv.h. */
 
 /* The columns of each record, in the order of the file. */
-enum meta_column {
-	META_VERSION,
-	META_HOSTNAME,
-	META_KERNEL,
-	META_CPU_MODEL,
-	META_ARCH,
-	META_UNWINDER,
-	META_NR_CPUS,
-	META_FREQUENCY,
-	META_START,
-	META_DURATION,
-	META_MAX_OVERHEAD,
-	META_ATTACHED,
-	META_EXIT_STATUS,
-	META_OLD_COLUMNS, /* every file has at least these */
-	META_KNOWS_CALLS = META_OLD_COLUMNS,
-	META_WITHIN,
-	META_KNOWS_FREEING,
-	META_KNOWS_WAITS,
-	META_COLUMNS,
-};
-
 enum command_column {
 	COMMAND_WORD,
 	COMMAND_COLUMNS,
@@ -56,30 +34,17 @@ enum modules_column {
 	MODULES_COLUMNS,
 };
 
+/* Members of processes and threads, from column 1 on, are in schema.c, as are other tables. */
 enum processes_column {
 	PROCESSES_ROW,
-	PROCESSES_PID,
-	PROCESSES_PARENT,
-	PROCESSES_NAME,
-	PROCESSES_EXE,
-	PROCESSES_COMMAND,
-	PROCESSES_START,
-	PROCESSES_END,
-	PROCESSES_OLD_COLUMNS, /* every file has at least these */
-	PROCESSES_USER = PROCESSES_OLD_COLUMNS,
+	PROCESSES_USER = 8,
 	PROCESSES_SYSTEM,
 	PROCESSES_COLUMNS,
 };
 
 enum threads_column {
 	THREADS_ROW,
-	THREADS_PROCESS,
-	THREADS_TID,
-	THREADS_NAME,
-	THREADS_START,
-	THREADS_END,
-	THREADS_OLD_COLUMNS, /* every file has at least these */
-	THREADS_USER = THREADS_OLD_COLUMNS,
+	THREADS_USER = 6,
 	THREADS_SYSTEM,
 	THREADS_COLUMNS,
 };
@@ -112,62 +77,12 @@ enum samples_column {
 	SAMPLES_COLUMNS,
 };
 
-enum counters_column {
-	COUNTERS_NAME,
-	COUNTERS_VALUE,
-	COUNTERS_COLUMNS,
-};
-
-enum marks_column {
-	MARKS_TIME,
-	MARKS_TEXT,
-	MARKS_COLUMNS,
-};
-
-enum functions_column {
-	FUNCTIONS_NAME,
-	FUNCTIONS_LINKAGE_NAME,
-	FUNCTIONS_FILE,
-	FUNCTIONS_LINE,
-	FUNCTIONS_COLUMNS,
-};
-
 enum locations_column {
 	LOCATIONS_FRAME,
 	LOCATIONS_FUNCTION,
 	LOCATIONS_FILE,
 	LOCATIONS_LINE,
 	LOCATIONS_COLUMNS,
-};
-
-enum module_symbols_column {
-	MODULE_SYMBOLS_SOURCE,
-	MODULE_SYMBOLS_DEBUG_PATH,
-	MODULE_SYMBOLS_PROBLEM,
-	MODULE_SYMBOLS_MISMATCHED,
-	MODULE_SYMBOLS_OWNER,
-	MODULE_SYMBOLS_COLUMNS,
-	MODULE_SYMBOLS_OLD_COLUMNS = MODULE_SYMBOLS_OWNER,
-};
-
-enum jit_names_column {
-	JIT_NAMES_FRAME,
-	JIT_NAMES_NAME,
-	JIT_NAMES_FILE,
-	JIT_NAMES_LINE,
-	JIT_NAMES_FUNCTION_FILE,
-	JIT_NAMES_FUNCTION_LINE,
-	JIT_NAMES_COLUMNS,
-};
-
-enum jit_sources_column {
-	JIT_SOURCES_MODULE,
-	JIT_SOURCES_SOURCE,
-	JIT_SOURCES_PATH,
-	JIT_SOURCES_PROBLEM,
-	JIT_SOURCES_OWNER,
-	JIT_SOURCES_COLUMNS,
-	JIT_SOURCES_OLD_COLUMNS = JIT_SOURCES_OWNER,
 };
 
 /* The number of rows of each kind, for the reader to compare; and whether the file is complete. */

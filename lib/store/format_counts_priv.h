@@ -16,12 +16,4 @@ enum counts_column {
 	COUNTS_COLUMNS,
 };
 
-enum refusals_column {
-	REFUSALS_PROCESS,
-	REFUSALS_FUNCTION,
-	REFUSALS_MODULE,
-	REFUSALS_REASON,
-	REFUSALS_COLUMNS,
-};
-
 #endif

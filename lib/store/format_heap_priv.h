@@ -44,17 +44,6 @@ enum moments_column {
 	MOMENTS_COLUMNS,
 };
 
-enum searches_column {
-	SEARCHES_TIME,
-	SEARCHES_PROCESS,
-	SEARCHES_STOP,
-	SEARCHES_BYTES,
-	SEARCHES_WHY_NOT,
-	SEARCHES_OLD_COLUMNS, /* all that every file has */
-	SEARCHES_MARK = SEARCHES_OLD_COLUMNS,
-	SEARCHES_COLUMNS,
-};
-
 enum searched_column {
 	SEARCHED_ROW,
 	SEARCHED_STATE,

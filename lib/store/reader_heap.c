@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Decodes the records of memory. */
 #include "store/reader_priv.h"
+#include "store/schema_priv.h"
 
 #define GRAINS_MAX (TIME_MAX_NS / SAMPLE_TIME_GRAIN_NS)
 
@@ -140,16 +141,10 @@ bool reader_take_moment(struct reader *reader, struct columns_in *in)
 bool reader_take_search(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
-	struct profile_search row = {
-		.time_ns = columns_in_uint(in, SEARCHES_TIME),
-		.process = columns_in_index(in, SEARCHES_PROCESS, profile->nr_processes),
-		.stop_ns = columns_in_uint(in, SEARCHES_STOP),
-		.nr_bytes = columns_in_uint(in, SEARCHES_BYTES),
-		.why_not = {columns_in_index(in, SEARCHES_WHY_NOT, strtab_nr(profile->strings))},
-		.mark = {columns_in_index(in, SEARCHES_MARK, strtab_nr(profile->strings))},
-	};
+	struct profile_search row = {0};
 
-	if (in->failed || profile->heap.nr_searches >= TABLE_ROWS_MAX ||
+	if (!schema_take(&schema_searches, in, profile, &row) ||
+	    profile->heap.nr_searches >= TABLE_ROWS_MAX ||
 	    !heap_sums_search(&reader->heap_sums, &row))
 		return false;
 	profile_add_search(profile, &row);

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "store/format_runs_priv.h"
-#include "store/format_sources_priv.h"
 #include "store/reader_priv.h"
+#include "store/schema_priv.h"
 
 static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
 {
@@ -20,6 +19,12 @@ static uint32_t read_u32(struct columns_in *in, unsigned int column)
 	return (uint32_t)columns_in_bounded(in, column, UINT32_MAX);
 }
 
+static bool take(struct reader *reader, struct columns_in *in, const struct schema *schema,
+		 void *row)
+{
+	return schema_take(schema, in, reader->profile, row);
+}
+
 static uint64_t read_time(struct columns_in *in, unsigned int column)
 {
 	return columns_in_bounded(in, column, TIME_MAX_NS);
@@ -27,26 +32,7 @@ static uint64_t read_time(struct columns_in *in, unsigned int column)
 
 static bool read_meta(struct reader *reader, struct columns_in *in)
 {
-	struct profile_meta *meta = &reader->profile->meta;
-
-	meta->version = read_text(reader, in, META_VERSION);
-	meta->hostname = read_text(reader, in, META_HOSTNAME);
-	meta->kernel = read_text(reader, in, META_KERNEL);
-	meta->cpu_model = read_text(reader, in, META_CPU_MODEL);
-	meta->arch = read_text(reader, in, META_ARCH);
-	meta->unwinder = read_text(reader, in, META_UNWINDER);
-	meta->nr_cpus = read_u32(in, META_NR_CPUS);
-	meta->frequency_hz = read_u32(in, META_FREQUENCY);
-	meta->start_realtime_ns = read_time(in, META_START);
-	meta->duration_ns = read_time(in, META_DURATION);
-	meta->max_overhead_ppm = read_u32(in, META_MAX_OVERHEAD);
-	meta->attached = columns_in_bounded(in, META_ATTACHED, 1);
-	meta->exit_status = (int32_t)columns_in_delta(in, META_EXIT_STATUS, 0);
-	meta->knows_calls = columns_in_bounded(in, META_KNOWS_CALLS, 1);
-	meta->within = read_text(reader, in, META_WITHIN);
-	meta->knows_freeing = columns_in_bounded(in, META_KNOWS_FREEING, 1);
-	meta->knows_waits = columns_in_bounded(in, META_KNOWS_WAITS, 1);
-	return true;
+	return take(reader, in, &schema_meta, &reader->profile->meta);
 }
 
 static bool read_command_word(struct reader *reader, struct columns_in *in)
@@ -117,19 +103,12 @@ static bool read_process(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	uint32_t row = (uint32_t)columns_in_bounded(in, PROCESSES_ROW, profile->nr_processes);
-	struct profile_process process = {
-		.pid = (pid_t)columns_in_bounded(in, PROCESSES_PID, INT32_MAX),
-		/* 0 is "none"; else an earlier row plus one. */
-		.parent = (uint32_t)columns_in_bounded(in, PROCESSES_PARENT, row) - 1,
-		.name = read_text(reader, in, PROCESSES_NAME),
-		.exe = read_text(reader, in, PROCESSES_EXE),
-		.command = read_text(reader, in, PROCESSES_COMMAND),
-		.start_ns = read_time(in, PROCESSES_START),
-		.end_ns = read_time(in, PROCESSES_END),
-		.split = read_split(in, PROCESSES_USER, PROCESSES_SYSTEM),
-	};
+	struct profile_process process = {.split =
+						  read_split(in, PROCESSES_USER, PROCESSES_SYSTEM)};
 
-	if (in->failed)
+	/* Its parent is an earlier row. */
+	if (!take(reader, in, &schema_processes, &process) || in->failed ||
+	    (process.parent != PROCESS_NONE && process.parent >= row))
 		return false;
 	if (row < profile->nr_processes)
 		profile->processes[row] = process;
@@ -142,16 +121,9 @@ static bool read_thread(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	uint32_t row = (uint32_t)columns_in_bounded(in, THREADS_ROW, profile->nr_threads);
-	struct profile_thread thread = {
-		.process = columns_in_index(in, THREADS_PROCESS, profile->nr_processes),
-		.tid = (pid_t)columns_in_bounded(in, THREADS_TID, INT32_MAX),
-		.name = read_text(reader, in, THREADS_NAME),
-		.start_ns = read_time(in, THREADS_START),
-		.end_ns = read_time(in, THREADS_END),
-		.split = read_split(in, THREADS_USER, THREADS_SYSTEM),
-	};
+	struct profile_thread thread = {.split = read_split(in, THREADS_USER, THREADS_SYSTEM)};
 
-	if (in->failed)
+	if (!take(reader, in, &schema_threads, &thread) || in->failed)
 		return false;
 	if (row < profile->nr_threads) {
 		profile->threads[row] = thread;
@@ -221,57 +193,42 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 
 static bool read_counter(struct reader *reader, struct columns_in *in)
 {
-	struct str_id name = read_text(reader, in, COUNTERS_NAME);
-	uint64_t value = columns_in_uint(in, COUNTERS_VALUE);
+	struct profile_counter row = {0};
 
-	profile_set_counter(reader->profile, profile_str(reader->profile, name), value);
+	if (!take(reader, in, &schema_counters, &row))
+		return false;
+	profile_set_counter(reader->profile, profile_str(reader->profile, row.name), row.value);
 	/* A linear search per row: profiles of ours have some dozens. */
 	return reader->profile->nr_counters <= COUNTERS_MAX;
 }
 
 static bool read_mark(struct reader *reader, struct columns_in *in)
 {
-	uint64_t time_ns = read_time(in, MARKS_TIME);
-	struct str_id text = read_text(reader, in, MARKS_TEXT);
+	struct profile_mark row = {0};
 
-	profile_add_mark(reader->profile, time_ns, profile_str(reader->profile, text));
+	if (!take(reader, in, &schema_marks, &row))
+		return false;
+	profile_add_mark(reader->profile, row.time_ns, profile_str(reader->profile, row.text));
 	return true;
 }
 
 static bool read_jit_name(struct reader *reader, struct columns_in *in)
 {
-	struct profile *profile = reader->profile;
-	struct jit_name row = {
-		.frame = {columns_in_index(in, JIT_NAMES_FRAME, profile->nr_frames)},
-		.name = read_text(reader, in, JIT_NAMES_NAME),
-		.file = read_text(reader, in, JIT_NAMES_FILE),
-		.line = read_u32(in, JIT_NAMES_LINE),
-		.function_file = read_text(reader, in, JIT_NAMES_FUNCTION_FILE),
-		.function_line = read_u32(in, JIT_NAMES_FUNCTION_LINE),
-	};
+	struct jit_name row = {0};
 
-	if (in->failed)
+	if (!take(reader, in, &schema_jit_names, &row))
 		return false;
-	profile_add_jit_name(profile, &row);
+	profile_add_jit_name(reader->profile, &row);
 	return true;
 }
 
 static bool read_jit_source(struct reader *reader, struct columns_in *in)
 {
-	struct profile *profile = reader->profile;
-	struct jit_source row = {
-		.module = {columns_in_index(in, JIT_SOURCES_MODULE,
-					    module_table_nr(profile->modules))},
-		.source = (enum symbol_source)columns_in_bounded(in, JIT_SOURCES_SOURCE,
-								 SYMBOL_SOURCE_COUNT - 1),
-		.path = read_text(reader, in, JIT_SOURCES_PATH),
-		.problem = read_text(reader, in, JIT_SOURCES_PROBLEM),
-		.owner = {(uint32_t)columns_in_bounded(in, JIT_SOURCES_OWNER, UINT32_MAX)},
-	};
+	struct jit_source row = {0};
 
-	if (in->failed)
+	if (!take(reader, in, &schema_jit_sources, &row))
 		return false;
-	profile_add_jit_source(profile, &row);
+	profile_add_jit_source(reader->profile, &row);
 	return true;
 }
 
@@ -286,14 +243,9 @@ static bool read_function(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	size_t nr = profile->symbols.nr_functions;
-	struct function function = {
-		.name = read_text(reader, in, FUNCTIONS_NAME),
-		.linkage_name = read_text(reader, in, FUNCTIONS_LINKAGE_NAME),
-		.file = read_text(reader, in, FUNCTIONS_FILE),
-		.line = read_u32(in, FUNCTIONS_LINE),
-	};
+	struct function function = {0};
 
-	if (in->failed || nr >= TABLE_ROWS_MAX)
+	if (!take(reader, in, &schema_functions, &function) || nr >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
 	return profile_intern_function(profile, &function).v == nr;
@@ -327,17 +279,11 @@ static bool read_location(struct reader *reader, struct columns_in *in)
 
 static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 {
-	struct module_symbols row = {
-		.source = (enum symbol_source)columns_in_bounded(in, MODULE_SYMBOLS_SOURCE,
-								 SYMBOL_SOURCE_COUNT - 1),
-		.debug_path = read_text(reader, in, MODULE_SYMBOLS_DEBUG_PATH),
-		.problem = read_text(reader, in, MODULE_SYMBOLS_PROBLEM),
-		.mismatched = columns_in_bounded(in, MODULE_SYMBOLS_MISMATCHED, 1),
-		.owner = {(uint32_t)columns_in_bounded(in, MODULE_SYMBOLS_OWNER, UINT32_MAX)},
-	};
+	struct module_symbols row = {0};
 
 	begin_symbols(reader);
-	if (in->failed || reader->nr_module_symbols >= reader->profile->symbols.nr_modules)
+	if (!take(reader, in, &schema_module_symbols, &row) ||
+	    reader->nr_module_symbols >= reader->profile->symbols.nr_modules)
 		return false;
 	reader->profile->symbols.modules[reader->nr_module_symbols++] = row;
 	return true;
@@ -345,45 +291,32 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 
 static bool read_run(struct reader *reader, struct columns_in *in)
 {
-	struct profile_run row = {
-		.command = read_text(reader, in, RUNS_COMMAND),
-		.hostname = read_text(reader, in, RUNS_HOSTNAME),
-		.start_realtime_ns = columns_in_uint(in, RUNS_START),
-		.duration_ns = columns_in_uint(in, RUNS_DURATION),
-	};
+	struct profile_run row = {0};
 
-	if (!in->failed)
-		profile_add_run(reader->profile, &row);
-	return !in->failed;
+	if (!take(reader, in, &schema_runs, &row))
+		return false;
+	profile_add_run(reader->profile, &row);
+	return true;
 }
 
 static bool read_source(struct reader *reader, struct columns_in *in)
 {
-	struct profile_source row = {
-		.file = read_text(reader, in, SOURCES_FILE),
-		.nr_bytes = columns_in_uint(in, SOURCES_BYTES),
-		.modified_ns = columns_in_uint(in, SOURCES_MODIFIED),
-		.text = read_text(reader, in, SOURCES_TEXT),
-	};
+	struct profile_source row = {0};
 
-	if (!in->failed)
-		profile_add_source(reader->profile, &row);
-	return !in->failed;
+	if (!take(reader, in, &schema_sources, &row))
+		return false;
+	profile_add_source(reader->profile, &row);
+	return true;
 }
 
 static bool read_listing(struct reader *reader, struct columns_in *in)
 {
-	struct profile_listing row = {
-		.module = {columns_in_index(in, LISTINGS_MODULE,
-					    module_table_nr(reader->profile->modules))},
-		.start = columns_in_uint(in, LISTINGS_START),
-		.end = columns_in_uint(in, LISTINGS_END),
-		.text = read_text(reader, in, LISTINGS_TEXT),
-	};
+	struct profile_listing row = {0};
 
-	if (!in->failed)
-		profile_add_listing(reader->profile, &row);
-	return !in->failed;
+	if (!take(reader, in, &schema_listings, &row))
+		return false;
+	profile_add_listing(reader->profile, &row);
+	return true;
 }
 
 /* The row that the numbers of a row of counts are relative to; false if it would leave a gap. */
@@ -458,14 +391,10 @@ static bool read_count(struct reader *reader, struct columns_in *in)
 static bool read_refusal(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
-	struct profile_refusal row = {
-		.process = columns_in_index(in, REFUSALS_PROCESS, profile->nr_processes),
-		.function = read_text(reader, in, REFUSALS_FUNCTION),
-		.module = read_text(reader, in, REFUSALS_MODULE),
-		.reason = read_text(reader, in, REFUSALS_REASON),
-	};
+	struct profile_refusal row = {0};
 
-	if (in->failed || profile->probes.nr_refusals >= TABLE_ROWS_MAX)
+	if (!take(reader, in, &schema_refusals, &row) ||
+	    profile->probes.nr_refusals >= TABLE_ROWS_MAX)
 		return false;
 	profile_add_refusal(profile, &row);
 	return true;
@@ -493,45 +422,45 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 }
 
 struct table {
-	unsigned int nr_columns;
+	unsigned int nr_columns; /* 0: those of the schema */
 	reader_take_row *read;
-	unsigned int nr_needed; /* 0: all of them */
-	uint32_t texts;		/* a bit for each column of texts; the others hold numbers */
+	unsigned int nr_old; /* every file has so many; 0: as the schema says, else all of them */
+	uint32_t texts;	     /* a bit for each column of texts; the others hold numbers */
+	const struct schema *schema; /* NULL: it has none */
 };
 
 static const struct table tables[RECORD_TYPE_COUNT] = {
-	[RECORD_META] = {META_COLUMNS, read_meta, META_OLD_COLUMNS, 0},
-	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0, 0},
-	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 0, 1U << STRINGS_BYTES},
+	[RECORD_META] = {0, read_meta, 0, 0, &schema_meta},
+	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0, 0, NULL},
+	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 0, 1U << STRINGS_BYTES, NULL},
 	[RECORD_MODULES] = {MODULES_COLUMNS, read_module, MODULES_OLD_COLUMNS,
-			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID},
-	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, PROCESSES_OLD_COLUMNS, 0},
-	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, THREADS_OLD_COLUMNS, 0},
-	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0, 0},
-	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0, 0},
-	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, SAMPLES_OLD_COLUMNS, 0},
-	[RECORD_COUNTERS] = {COUNTERS_COLUMNS, read_counter, 0, 0},
-	[RECORD_MARKS] = {MARKS_COLUMNS, read_mark, 0, 0},
-	[RECORD_FUNCTIONS] = {FUNCTIONS_COLUMNS, read_function, 0, 0},
-	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0},
-	[RECORD_MODULE_SYMBOLS] = {MODULE_SYMBOLS_COLUMNS, read_module_symbols,
-				   MODULE_SYMBOLS_OLD_COLUMNS, 0},
-	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0},
+			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID, NULL},
+	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, 0, 0, &schema_processes},
+	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, 0, 0, &schema_threads},
+	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0, 0, NULL},
+	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0, 0, NULL},
+	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, SAMPLES_OLD_COLUMNS, 0, NULL},
+	[RECORD_COUNTERS] = {0, read_counter, 0, 0, &schema_counters},
+	[RECORD_MARKS] = {0, read_mark, 0, 0, &schema_marks},
+	[RECORD_FUNCTIONS] = {0, read_function, 0, 0, &schema_functions},
+	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0, NULL},
+	[RECORD_MODULE_SYMBOLS] = {0, read_module_symbols, 0, 0, &schema_module_symbols},
+	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0, NULL},
 	[RECORD_ALLOCATIONS] = {ALLOCATIONS_COLUMNS, reader_take_allocation,
-				ALLOCATIONS_OLD_COLUMNS, 0},
-	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, MOMENTS_OLD_COLUMNS, 0},
-	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0},
-	[RECORD_REFUSALS] = {REFUSALS_COLUMNS, read_refusal, 0, 0},
-	[RECORD_JIT_NAMES] = {JIT_NAMES_COLUMNS, read_jit_name, 0, 0},
-	[RECORD_JIT_SOURCES] = {JIT_SOURCES_COLUMNS, read_jit_source, JIT_SOURCES_OLD_COLUMNS, 0},
-	[RECORD_SOURCES] = {SOURCES_COLUMNS, read_source, SOURCES_OLD_COLUMNS, 0},
-	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0},
-	[RECORD_SEARCHES] = {SEARCHES_COLUMNS, reader_take_search, SEARCHES_OLD_COLUMNS, 0},
-	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0},
-	[RECORD_WAITS] = {WAITS_COLUMNS, reader_take_wait, 0, 0},
-	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0},
-	[RECORD_RUNS] = {RUNS_COLUMNS, read_run, 0, 0},
-	[RECORD_LISTINGS] = {LISTINGS_COLUMNS, read_listing, 0, 0},
+				ALLOCATIONS_OLD_COLUMNS, 0, NULL},
+	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, MOMENTS_OLD_COLUMNS, 0, NULL},
+	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0, NULL},
+	[RECORD_REFUSALS] = {0, read_refusal, 0, 0, &schema_refusals},
+	[RECORD_JIT_NAMES] = {0, read_jit_name, 0, 0, &schema_jit_names},
+	[RECORD_JIT_SOURCES] = {0, read_jit_source, 0, 0, &schema_jit_sources},
+	[RECORD_SOURCES] = {0, read_source, 0, 0, &schema_sources},
+	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0, NULL},
+	[RECORD_SEARCHES] = {0, reader_take_search, 0, 0, &schema_searches},
+	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0, NULL},
+	[RECORD_WAITS] = {0, reader_take_wait, 0, 0, &schema_waits},
+	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0, NULL},
+	[RECORD_RUNS] = {0, read_run, 0, 0, &schema_runs},
+	[RECORD_LISTINGS] = {0, read_listing, 0, 0, &schema_listings},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */
@@ -546,10 +475,12 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 			size_t nr_bytes)
 {
 	const struct table *table = &tables[type];
+	const struct schema *schema = table->schema;
+	unsigned int nr_columns = table->nr_columns ? table->nr_columns : schema_nr_columns(schema);
+	unsigned int nr_old = schema ? schema->nr_old : table->nr_old;
 	struct columns_in *in = &reader->columns;
 
-	if (!columns_in_open(in, payload, nr_bytes, table->nr_columns,
-			     table->nr_needed ? table->nr_needed : table->nr_columns,
+	if (!columns_in_open(in, payload, nr_bytes, nr_columns, nr_old ? nr_old : nr_columns,
 			     table->texts) ||
 	    !rows_in_bounds(reader, in->nr_rows))
 		return false;

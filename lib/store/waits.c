@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The objects that blocked threads waited for, as records and back. */
 #include "store/reader_priv.h"
+#include "store/schema_priv.h"
 #include "store/writer_priv.h"
+
+/* The column before those of the schema. */
+#define ROW 0
 
 static void put_wait(struct columns_out *out, uint32_t number, const struct profile_wait *row)
 {
-	columns_out_uint(out, WAITS_ROW, number);
-	columns_out_uint(out, WAITS_PROCESS, row->process);
-	columns_out_uint(out, WAITS_KIND, row->kind);
-	columns_out_uint(out, WAITS_NUMBER, row->number);
-	/* 0 means none: WAIT_NO_PLACE + 1 wraps to it. */
-	columns_out_uint(out, WAITS_PLACE, (uint32_t)(row->place.v + 1));
-	columns_out_uint(out, WAITS_NAME, row->name.v);
-	columns_out_uint(out, WAITS_OWNER, (uint32_t)(row->owner.v + 1));
-	columns_out_uint(out, WAITS_PEER, row->peer.v);
+	columns_out_uint(out, ROW, number);
+	schema_put(&schema_waits, out, row);
 	out->nr_rows++;
 }
 
@@ -24,7 +21,7 @@ int writer_write_waits(struct store_writer *writer, const struct profile *profil
 	size_t nr_before = writer->nr_waits;
 	int status = 0;
 
-	columns_out_begin(out, WAITS_COLUMNS);
+	columns_out_begin(out, schema_nr_columns(&schema_waits));
 	for (; status == 0 && writer->nr_waits < waits->nr; writer->nr_waits++) {
 		put_wait(out, (uint32_t)writer->nr_waits, &waits->rows[writer->nr_waits]);
 		status = writer_emit_if_full(writer, RECORD_WAITS, err);
@@ -45,17 +42,11 @@ bool reader_take_wait(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	size_t nr = profile_waits(profile)->nr;
-	uint64_t number = columns_in_bounded(in, WAITS_ROW, nr);
-	struct profile_wait row = {
-		.process = columns_in_index(in, WAITS_PROCESS, profile->nr_processes),
-		.kind = (uint8_t)columns_in_bounded(in, WAITS_KIND, WAIT_KIND_COUNT - 1),
-		.number = columns_in_uint(in, WAITS_NUMBER),
-		.name = {columns_in_index(in, WAITS_NAME, strtab_nr(profile->strings))},
-		.peer = {columns_in_index(in, WAITS_PEER, strtab_nr(profile->strings))},
-	};
+	uint64_t number = columns_in_bounded(in, ROW, nr);
+	struct profile_wait row = {0};
 
-	row.place.v = (uint32_t)columns_in_bounded(in, WAITS_PLACE, profile->nr_frames) - 1;
-	row.owner.v = (uint32_t)columns_in_bounded(in, WAITS_OWNER, profile->nr_threads) - 1;
+	if (!schema_take(&schema_waits, in, profile, &row))
+		return false;
 	/*
 	 * One row per distinct wait, in the order samples refer to; a known row may gain its peer.
 	 */

@@ -104,20 +104,9 @@ int writer_write_counts(struct store_writer *writer, const struct profile *profi
 int writer_write_refusals(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct profile_probes *probes = &profile->probes;
-	struct columns_out *out = &writer->columns;
-	int status = 0;
+	const struct writer_rows rows = {
+		RECORD_REFUSALS, &schema_refusals, profile->probes.refusals,
+		sizeof(*profile->probes.refusals), profile->probes.nr_refusals};
 
-	columns_out_begin(out, REFUSALS_COLUMNS);
-	for (; status == 0 && writer->nr_refusals < probes->nr_refusals; writer->nr_refusals++) {
-		const struct profile_refusal *refusal = &probes->refusals[writer->nr_refusals];
-
-		columns_out_uint(out, REFUSALS_PROCESS, refusal->process);
-		columns_out_uint(out, REFUSALS_FUNCTION, refusal->function.v);
-		columns_out_uint(out, REFUSALS_MODULE, refusal->module.v);
-		columns_out_uint(out, REFUSALS_REASON, refusal->reason.v);
-		out->nr_rows++;
-		status = writer_emit_if_full(writer, RECORD_REFUSALS, err);
-	}
-	return status ? status : writer_emit(writer, RECORD_REFUSALS, err);
+	return writer_write_rows(writer, &rows, &writer->nr_refusals, err);
 }

@@ -148,25 +148,11 @@ int writer_write_moments(struct store_writer *writer, const struct profile *prof
 int writer_write_searches(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct profile_heap *heap = &profile->heap;
-	struct columns_out *out = &writer->columns;
-	int status = 0;
+	const struct writer_rows rows = {RECORD_SEARCHES, &schema_searches, profile->heap.searches,
+					 sizeof(*profile->heap.searches),
+					 profile->heap.nr_searches};
 
-	columns_out_begin(out, SEARCHES_COLUMNS);
-	for (; status == 0 && writer->heap.nr_searches < heap->nr_searches;
-	     writer->heap.nr_searches++) {
-		const struct profile_search *row = &heap->searches[writer->heap.nr_searches];
-
-		columns_out_uint(out, SEARCHES_TIME, row->time_ns);
-		columns_out_uint(out, SEARCHES_PROCESS, row->process);
-		columns_out_uint(out, SEARCHES_STOP, row->stop_ns);
-		columns_out_uint(out, SEARCHES_BYTES, row->nr_bytes);
-		columns_out_uint(out, SEARCHES_WHY_NOT, row->why_not.v);
-		columns_out_uint(out, SEARCHES_MARK, row->mark.v);
-		out->nr_rows++;
-		status = writer_emit_if_full(writer, RECORD_SEARCHES, err);
-	}
-	return status ? status : writer_emit(writer, RECORD_SEARCHES, err);
+	return writer_write_rows(writer, &rows, &writer->heap.nr_searches, err);
 }
 
 int writer_write_searched(struct store_writer *writer, const struct profile *profile,

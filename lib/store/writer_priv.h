@@ -5,6 +5,7 @@
 
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
+#include "store/schema_priv.h"
 
 /* The members of a row of counts that may change. */
 struct written_count {
@@ -80,5 +81,17 @@ writer_step writer_check_bounds;
 int writer_emit(struct store_writer *writer, enum record_type type, struct err *err);
 /* As above if the record has the largest number of rows. */
 int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err);
+
+/* A table of plain members, which is borrowed. */
+struct writer_rows {
+	enum record_type type;
+	const struct schema *schema;
+	const void *rows;
+	size_t row_bytes, nr;
+};
+
+/* Write the rows after those that the file has, and count them. */
+int writer_write_rows(struct store_writer *writer, const struct writer_rows *rows,
+		      size_t *nr_written, struct err *err);
 
 #endif

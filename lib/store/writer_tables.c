@@ -84,25 +84,11 @@ static void put_split(struct columns_out *out, unsigned int user, unsigned int s
 	columns_out_uint(out, system, split->known ? split->system_ns + 1 : 0);
 }
 
-static bool process_changed(const struct profile_process *a, const struct profile_process *b)
-{
-	return a->pid != b->pid || a->parent != b->parent || a->name.v != b->name.v ||
-	       a->exe.v != b->exe.v || a->command.v != b->command.v || a->start_ns != b->start_ns ||
-	       a->end_ns != b->end_ns || split_changed(&a->split, &b->split);
-}
-
 static void put_process(struct columns_out *out, uint32_t row,
 			const struct profile_process *process)
 {
 	columns_out_uint(out, PROCESSES_ROW, row);
-	columns_out_uint(out, PROCESSES_PID, (uint32_t)process->pid);
-	/* 0 means none: PROCESS_NONE + 1 wraps to it. */
-	columns_out_uint(out, PROCESSES_PARENT, (uint32_t)(process->parent + 1));
-	columns_out_uint(out, PROCESSES_NAME, process->name.v);
-	columns_out_uint(out, PROCESSES_EXE, process->exe.v);
-	columns_out_uint(out, PROCESSES_COMMAND, process->command.v);
-	columns_out_uint(out, PROCESSES_START, process->start_ns);
-	columns_out_uint(out, PROCESSES_END, process->end_ns);
+	schema_put(&schema_processes, out, process);
 	put_split(out, PROCESSES_USER, PROCESSES_SYSTEM, &process->split);
 	out->nr_rows++;
 }
@@ -119,7 +105,8 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 		const struct profile_process *process = &profile->processes[i];
 
 		if (i < writer->written.nr_processes &&
-		    !process_changed(process, &writer->written.processes[i]))
+		    schema_equal(&schema_processes, process, &writer->written.processes[i]) &&
+		    !split_changed(&process->split, &writer->written.processes[i].split))
 			continue;
 		put_process(&writer->columns, (uint32_t)i, process);
 		writer->written.processes[i] = *process;
@@ -129,21 +116,10 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 	return status ? status : writer_emit(writer, RECORD_PROCESSES, err);
 }
 
-static bool thread_changed(const struct profile_thread *a, const struct profile_thread *b)
-{
-	return a->process != b->process || a->tid != b->tid || a->name.v != b->name.v ||
-	       a->start_ns != b->start_ns || a->end_ns != b->end_ns ||
-	       split_changed(&a->split, &b->split);
-}
-
 static void put_thread(struct columns_out *out, uint32_t row, const struct profile_thread *thread)
 {
 	columns_out_uint(out, THREADS_ROW, row);
-	columns_out_uint(out, THREADS_PROCESS, thread->process);
-	columns_out_uint(out, THREADS_TID, (uint32_t)thread->tid);
-	columns_out_uint(out, THREADS_NAME, thread->name.v);
-	columns_out_uint(out, THREADS_START, thread->start_ns);
-	columns_out_uint(out, THREADS_END, thread->end_ns);
+	schema_put(&schema_threads, out, thread);
 	put_split(out, THREADS_USER, THREADS_SYSTEM, &thread->split);
 	out->nr_rows++;
 }
@@ -159,7 +135,8 @@ int writer_write_threads(struct store_writer *writer, const struct profile *prof
 		const struct profile_thread *thread = &profile->threads[i];
 
 		if (i < writer->written.nr_threads &&
-		    !thread_changed(thread, &writer->written.threads[i]))
+		    schema_equal(&schema_threads, thread, &writer->written.threads[i]) &&
+		    !split_changed(&thread->split, &writer->written.threads[i].split))
 			continue;
 		put_thread(&writer->columns, (uint32_t)i, thread);
 		writer->written.threads[i] = *thread;
@@ -252,7 +229,7 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 {
 	struct columns_out *out = &writer->columns;
 
-	columns_out_begin(out, COUNTERS_COLUMNS);
+	columns_out_begin(out, schema_nr_columns(&schema_counters));
 	ARRAY_RESERVE(writer->written.counters, profile->nr_counters, writer->written.cap_counters);
 	for (size_t i = 0; i < profile->nr_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
@@ -260,8 +237,7 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 		if (i < writer->written.nr_counters &&
 		    writer->written.counters[i].value == counter->value)
 			continue;
-		columns_out_uint(out, COUNTERS_NAME, counter->name.v);
-		columns_out_uint(out, COUNTERS_VALUE, counter->value);
+		schema_put(&schema_counters, out, counter);
 		writer->written.counters[i] = *counter;
 		out->nr_rows++;
 	}
@@ -271,17 +247,10 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 
 int writer_write_marks(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
-	struct columns_out *out = &writer->columns;
-	int status = 0;
+	const struct writer_rows rows = {RECORD_MARKS, &schema_marks, profile->marks,
+					 sizeof(*profile->marks), profile->nr_marks};
 
-	columns_out_begin(out, MARKS_COLUMNS);
-	for (; status == 0 && writer->nr_marks < profile->nr_marks; writer->nr_marks++) {
-		columns_out_uint(out, MARKS_TIME, profile->marks[writer->nr_marks].time_ns);
-		columns_out_uint(out, MARKS_TEXT, profile->marks[writer->nr_marks].text.v);
-		out->nr_rows++;
-		status = writer_emit_if_full(writer, RECORD_MARKS, err);
-	}
-	return status ? status : writer_emit(writer, RECORD_MARKS, err);
+	return writer_write_rows(writer, &rows, &writer->nr_marks, err);
 }
 
 static bool command_changed(const struct store_writer *writer, const struct profile_meta *meta)
@@ -314,46 +283,22 @@ static int write_command(struct store_writer *writer, const struct profile_meta 
 	return writer_emit(writer, RECORD_COMMAND, err);
 }
 
-static void put_meta(struct columns_out *out, const struct profile_meta *meta)
-{
-	columns_out_uint(out, META_VERSION, meta->version.v);
-	columns_out_uint(out, META_HOSTNAME, meta->hostname.v);
-	columns_out_uint(out, META_KERNEL, meta->kernel.v);
-	columns_out_uint(out, META_CPU_MODEL, meta->cpu_model.v);
-	columns_out_uint(out, META_ARCH, meta->arch.v);
-	columns_out_uint(out, META_UNWINDER, meta->unwinder.v);
-	columns_out_uint(out, META_NR_CPUS, meta->nr_cpus);
-	columns_out_uint(out, META_FREQUENCY, meta->frequency_hz);
-	columns_out_uint(out, META_START, meta->start_realtime_ns);
-	columns_out_uint(out, META_DURATION, meta->duration_ns);
-	columns_out_uint(out, META_MAX_OVERHEAD, meta->max_overhead_ppm);
-	columns_out_uint(out, META_ATTACHED, meta->attached);
-	columns_out_delta(out, META_EXIT_STATUS, (uint64_t)meta->exit_status, 0);
-	columns_out_uint(out, META_KNOWS_CALLS, meta->knows_calls);
-	columns_out_uint(out, META_WITHIN, meta->within.v);
-	columns_out_uint(out, META_KNOWS_FREEING, meta->knows_freeing);
-	columns_out_uint(out, META_KNOWS_WAITS, meta->knows_waits);
-	out->nr_rows++;
-}
-
 /* All but the duration, which grows at every flush and is known from the samples until the end. */
-static bool meta_changed(const struct profile_meta *a, const struct profile_meta *b)
+static bool meta_changed(const struct profile_meta *written, const struct profile_meta *now)
 {
-	return a->version.v != b->version.v || a->hostname.v != b->hostname.v ||
-	       a->kernel.v != b->kernel.v || a->cpu_model.v != b->cpu_model.v ||
-	       a->arch.v != b->arch.v || a->unwinder.v != b->unwinder.v ||
-	       a->nr_cpus != b->nr_cpus || a->frequency_hz != b->frequency_hz ||
-	       a->start_realtime_ns != b->start_realtime_ns ||
-	       a->max_overhead_ppm != b->max_overhead_ppm || a->attached != b->attached ||
-	       a->exit_status != b->exit_status;
+	struct profile_meta same = *now;
+
+	same.duration_ns = written->duration_ns;
+	return !schema_equal(&schema_meta, written, &same);
 }
 
 static int write_meta(struct store_writer *writer, const struct profile_meta *meta, struct err *err)
 {
 	if (writer->written.wrote_meta && !meta_changed(&writer->written.meta, meta))
 		return 0;
-	columns_out_begin(&writer->columns, META_COLUMNS);
-	put_meta(&writer->columns, meta);
+	columns_out_begin(&writer->columns, schema_nr_columns(&schema_meta));
+	schema_put(&schema_meta, &writer->columns, meta);
+	writer->columns.nr_rows++;
 	writer->written.meta = *meta;
 	writer->written.wrote_meta = true;
 	return writer_emit(writer, RECORD_META, err);

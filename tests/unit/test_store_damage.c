@@ -296,7 +296,10 @@ static void test_store__frames_that_claim_or_hold_too_much(void **state)
 	buf_release(&bombs);
 }
 
-/* One row of a record in which every number is 0 but one. */
+/*
+ * One row of a record in which every number is 0 but one. Columns of plain members have the numbers
+ * of profc-data(5).
+ */
 struct bad_number {
 	const char *what;
 	enum record_type type;
@@ -305,19 +308,18 @@ struct bad_number {
 };
 
 static const struct bad_number bad_numbers[] = {
-	{"a text beyond the last", RECORD_META, META_COLUMNS, META_HOSTNAME, 1000},
-	{"a count above 32 bits", RECORD_META, META_COLUMNS, META_NR_CPUS, UINT64_C(1) << 32},
-	{"a beginning that would overflow", RECORD_META, META_COLUMNS, META_START, UINT64_MAX},
+	{"a text beyond the last", RECORD_META, 17, 1, 1000},
+	{"a count above 32 bits", RECORD_META, 17, 6, UINT64_C(1) << 32},
+	{"a beginning that would overflow", RECORD_META, 17, 8, UINT64_MAX},
 	{"a word beyond the last text", RECORD_COMMAND, COMMAND_COLUMNS, 0, 1000},
 	{"the empty text again", RECORD_STRINGS, STRINGS_COLUMNS, STRINGS_LENGTH, 0},
 	{"a module kind from nowhere", RECORD_MODULES, MODULES_COLUMNS, MODULES_KIND, 99},
 	{"a build-id too long", RECORD_MODULES, MODULES_COLUMNS, MODULES_BUILD_ID_LENGTH, 65},
 	{"a process ahead of the table", RECORD_PROCESSES, PROCESSES_COLUMNS, PROCESSES_ROW, 2},
-	{"a process its own parent", RECORD_PROCESSES, PROCESSES_COLUMNS, PROCESSES_PARENT, 1},
-	{"a pid above 31 bits", RECORD_PROCESSES, PROCESSES_COLUMNS, PROCESSES_PID,
-	 UINT64_C(1) << 31},
-	{"a thread of no process", RECORD_THREADS, THREADS_COLUMNS, THREADS_PROCESS, 1},
-	{"a time that would overflow", RECORD_THREADS, THREADS_COLUMNS, THREADS_END, UINT64_MAX},
+	{"a process its own parent", RECORD_PROCESSES, PROCESSES_COLUMNS, 2, 1},
+	{"a pid above 31 bits", RECORD_PROCESSES, PROCESSES_COLUMNS, 1, UINT64_C(1) << 31},
+	{"a thread of no process", RECORD_THREADS, THREADS_COLUMNS, 1, 1},
+	{"a time that would overflow", RECORD_THREADS, THREADS_COLUMNS, 5, UINT64_MAX},
 	{"a frame in no module", RECORD_FRAMES, FRAMES_COLUMNS, FRAMES_MODULE, 2},
 	{"a stack below itself", RECORD_STACKS, STACKS_COLUMNS, STACKS_PARENT, 3},
 	{"a stack of no frame", RECORD_STACKS, STACKS_COLUMNS, STACKS_FRAME, 2},
@@ -328,12 +330,11 @@ static const struct bad_number bad_numbers[] = {
 	{"a weight that overflows sums", RECORD_SAMPLES, SAMPLES_COLUMNS, SAMPLES_RUNQ,
 	 UINT64_C(1) << 63},
 	{"a time before the beginning", RECORD_SAMPLES, SAMPLES_COLUMNS, SAMPLES_TIME, UINT64_MAX},
-	{"a counter without a name", RECORD_COUNTERS, COUNTERS_COLUMNS, COUNTERS_NAME, 1000},
-	{"a function without a name", RECORD_FUNCTIONS, FUNCTIONS_COLUMNS, FUNCTIONS_NAME, 1000},
+	{"a counter without a name", RECORD_COUNTERS, 2, 0, 1000},
+	{"a function without a name", RECORD_FUNCTIONS, 4, 0, 1000},
 	{"a location in no function", RECORD_LOCATIONS, LOCATIONS_COLUMNS, LOCATIONS_FUNCTION, 9},
 	{"a location of no frame", RECORD_LOCATIONS, LOCATIONS_COLUMNS, LOCATIONS_FRAME, 9},
-	{"a symbol source from nowhere", RECORD_MODULE_SYMBOLS, MODULE_SYMBOLS_COLUMNS,
-	 MODULE_SYMBOLS_SOURCE, 99},
+	{"a symbol source from nowhere", RECORD_MODULE_SYMBOLS, 5, 0, 99},
 	{"a count ahead of the table", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_ROW, 2},
 	{"a count before the table", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_ROW, 1},
 	{"a count kind from nowhere", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_KIND, 2},
@@ -346,11 +347,10 @@ static const struct bad_number bad_numbers[] = {
 	{"counted from before the beginning", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_FROM, 1},
 	{"counted to a time that would overflow", RECORD_COUNTS, COUNTS_COLUMNS, COUNTS_TO,
 	 UINT64_MAX},
-	{"a refusal in no process", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_PROCESS, 1},
-	{"a refusal without a name", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_FUNCTION, 1000},
-	{"a refusal in a nameless module", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_MODULE,
-	 1000},
-	{"a refusal without a reason", RECORD_REFUSALS, REFUSALS_COLUMNS, REFUSALS_REASON, 1000},
+	{"a refusal in no process", RECORD_REFUSALS, 4, 0, 1},
+	{"a refusal without a name", RECORD_REFUSALS, 4, 1, 1000},
+	{"a refusal in a nameless module", RECORD_REFUSALS, 4, 2, 1000},
+	{"a refusal without a reason", RECORD_REFUSALS, 4, 3, 1000},
 	{"a block ahead of the table", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_ROW, 2},
 	{"a block before the table", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_ROW, 1},
 	{"a block of a late time", RECORD_ALLOCATIONS, ALLOCATIONS_COLUMNS, ALLOCATIONS_TIME,
@@ -432,10 +432,10 @@ static void test_store__unknown_records_and_columns_are_left_out(void **state)
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
-	columns_out_begin(&columns, MARKS_COLUMNS + 1);
-	columns_out_uint(&columns, MARKS_TIME, 17);
-	columns_out_uint(&columns, MARKS_TEXT, 1);
-	columns_out_bytes(&columns, MARKS_COLUMNS, "colour", 6);
+	columns_out_begin(&columns, 3);
+	columns_out_uint(&columns, 0, 17);
+	columns_out_uint(&columns, 1, 1);
+	columns_out_bytes(&columns, 2, "colour", 6);
 	columns.nr_rows = 1;
 	assert_int_equal(frames_out_record(&frames, RECORD_MARKS, &columns, NULL), 0);
 	assert_int_equal(frames_out_record(&frames, (enum record_type)100, &columns, NULL), 0);
@@ -453,6 +453,10 @@ static void test_store__unknown_records_and_columns_are_left_out(void **state)
 	store_writer_free(writer);
 	close(fd);
 }
+
+/* Columns of profc-data(5). */
+#define THREADS_TID	    2
+#define THREADS_OLD_COLUMNS 6
 
 /* The thread 0 of before there was a split: its row has fewer columns, and one too few has none. */
 static int read_with_old_thread(unsigned int nr_columns, struct profile **profile)
