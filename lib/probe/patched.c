@@ -255,19 +255,32 @@ static bool write_all(const struct patched *patched, struct stopped *stopped, in
 	return is_done;
 }
 
+static struct context_search search_thunks(struct undoing *undoing)
+{
+	return (struct context_search){.start = undoing->patched->thunk_start,
+				       .end = undoing->patched->thunk_end,
+				       .stack_bytes = STACK_BYTES_UNDO,
+				       .found = move_out,
+				       .owner = undoing};
+}
+
+bool patched_leave(const struct patched *patched, struct stopped *stopped, int memory_fd,
+		   const uint8_t *states)
+{
+	struct undoing undoing = {.patched = patched, .states = states, .memory_fd = memory_fd};
+	const struct context_search search = search_thunks(&undoing);
+
+	return contexts_for_each(stopped, memory_fd, &search) && !undoing.is_stuck;
+}
+
 bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
 		  const uint8_t *states)
 {
 	struct undoing undoing = {.patched = patched, .states = states, .memory_fd = memory_fd};
-	const struct context_search search = {.start = patched->thunk_start,
-					      .end = patched->thunk_end,
-					      .stack_bytes = STACK_BYTES_UNDO,
-					      .found = move_out,
-					      .owner = &undoing};
+	const struct context_search search = search_thunks(&undoing);
 
 	write_all(patched, stopped, memory_fd, RUN_UNDO, &search);
-	return contexts_for_each(stopped, memory_fd, &search) && !undoing.is_stuck &&
-	       stopped_sleepers_sleep(stopped);
+	return patched_leave(patched, stopped, memory_fd, states);
 }
 
 /* Nothing of it has run yet. */

@@ -49,12 +49,17 @@ bool patched_prepare(const struct patched *patched, int memory_fd);
 bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd);
 /*
  * The reverse: old bytes where ours are (others, as of a library that was unloaded, are left as
- * they are), and threads that stand in thunks go on in the code. `states` are those of
- * patched_look(): where other code stands, threads stay in the thunk. False: one cannot be moved
- * from where it is, and is to run on a little; the old bytes are back.
+ * they are), and patched_leave().
  */
 bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
 		  const uint8_t *states);
+/*
+ * With the old bytes back: threads that stand in thunks continue in the code. `states` are those
+ * of patched_look(): where other code stands, threads stay in the thunk. False: one cannot be moved
+ * from where it is, and must run a little.
+ */
+bool patched_leave(const struct patched *patched, struct stopped *stopped, int memory_fd,
+		   const uint8_t *states);
 
 /*
  * Where a sample's thread stands in the program, for a pc in a thunk; how far its stack pointer is

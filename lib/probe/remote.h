@@ -31,7 +31,8 @@ int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct 
 /*
  * Stop a thread of `pid` on whose stack there is room: the main thread, or one on a stack that the
  * C library has made for it; none that is in a handler on a stack for signals, or in 32-bit code,
- * and none that has a filter of system calls which we have not (willing_to_call()).
+ * and none that has a filter of system calls which we have not (willing_to_call()). One that would
+ * wait again with all of its time-out is taken only where there is no other.
  * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: there was none for `patience_ns`.
  */
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,

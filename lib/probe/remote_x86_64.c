@@ -558,7 +558,8 @@ struct attempts {
 	struct sparing *sparing;
 	bool found;
 	bool is_refused;
-	unsigned int nr, nr_filtered, nr_spared;
+	bool takes_waits; /* also threads that would wait again with all of their time-out */
+	unsigned int nr, nr_filtered, nr_spared, nr_waits;
 };
 
 /* It would not stop before it is out of there: of vfork(2), as a rule. */
@@ -576,6 +577,8 @@ static bool seize(struct attempts *attempts, pid_t tid)
 
 	if (sparing_look(attempts->sparing, tid, &syscall) != SPARING_NOT) {
 		attempts->nr_spared++;
+	} else if (!attempts->takes_waits && sparing_may_begin_again(&syscall)) {
+		attempts->nr_waits++;
 	} else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		attempts->is_refused |= errno != ESRCH;
 		attempts->nr++;
@@ -631,7 +634,8 @@ static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
 
 static bool all_are_filtered(const struct attempts *attempts)
 {
-	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared;
+	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared &&
+	       !attempts->nr_waits;
 }
 
 int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
@@ -644,11 +648,15 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 	struct sparing sparing;
 	struct attempts attempts = {.remote = made, .sparing = &sparing};
 	int nr_threads, status = 0;
+	unsigned int nr_rounds = 0;
 	bool has_executed;
 
 	sparing_init(&sparing, pid);
 	do {
-		attempts.nr = attempts.nr_filtered = attempts.nr_spared = 0;
+		/* Again after twice the time: then those waits come to their end in between. */
+		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));
+		nr_rounds++;
+		attempts.nr = attempts.nr_filtered = attempts.nr_spared = attempts.nr_waits = 0;
 		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
@@ -657,6 +665,8 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 		}
 		if (all_are_filtered(&attempts) || made->has_executed || made->is_stuck)
 			break;
+		if (attempts.nr_waits && nr_rounds == 1)
+			continue;
 		/* Of our own visitors, which trace a thread for a moment, it is not told. */
 		if (attempts.is_refused)
 			status = permission_to_trace(pid, &tgid, err);
@@ -679,7 +689,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 			       "all threads of process %d have a filter of system calls (seccomp), "
 			       "which may kill them for those that change its memory map",
 			       (int)pid);
-	if (attempts.nr_spared && !attempts.nr)
+	if (attempts.nr_spared && !attempts.nr && !attempts.nr_waits)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "process %d is not stopped: that would cut a transfer of its thread "
 			       "%d short",

@@ -32,8 +32,11 @@
 #define REGIONS_MAX	256
 #define DESCRIPTORS_MAX 64
 #define RANGES_MAX	(4 * REGION_PARTS_MAX)
-#define UNDO_TRIES	100
-#define UNDO_PAUSE_NS	(200 * NS_PER_US)
+/*
+ * A thread that has to leave the probes by itself is waited for, each time for twice as long: what
+ * waits with a time-out, and begins again at each stop, comes to its end between two of them.
+ */
+#define UNDO_PAUSE_NS (200 * NS_PER_US)
 /*
  * For one region, and for all of a process, as multiples of the patience with it: what is found
  * there may be anything.
@@ -276,14 +279,51 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
 }
 
+/* What threads have to be out of. */
+struct leaving {
+	const struct probe_access *access;
+	const struct region_header *header;
+	const struct patched *patched;
+	const uint8_t *states;
+};
+
+/* The old bytes are back: a thread that is out once does not come in again. */
+static bool has_left(void *context, struct stopped *stopped)
+{
+	const struct leaving *leaving = context;
+	int memory_fd = leaving->access->memory_fd;
+
+	return patched_leave(leaving->patched, stopped, memory_fd, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory_fd);
+}
+
+static bool undo_in(struct stopped *stopped, struct leaving *leaving)
+{
+	int memory_fd = leaving->access->memory_fd;
+
+	return patched_undo(leaving->patched, stopped, memory_fd, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory_fd) &&
+	       stopped_settle(stopped, has_left, leaving);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec end = {.tv_sec = (time_t)(ns / NS_PER_SEC),
+				     .tv_nsec = (long)(ns % NS_PER_SEC)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+}
+
 static int undo(const struct probe_access *access, uint64_t address, struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
 	const struct region_header found = *header;
 	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	struct leaving leaving = {access, header, patched, states};
 	uint64_t end_ns = clock_monotonic_ns() + UNDO_PATIENCES * access->patience_ns;
+	uint64_t pause_ns = UNDO_PAUSE_NS;
 
-	for (int i = 0; i < UNDO_TRIES && clock_monotonic_ns() < end_ns; i++) {
+	for (uint64_t now_ns = 0; now_ns < end_ns; now_ns = clock_monotonic_ns()) {
 		struct stopped stopped;
 		bool is_done;
 
@@ -296,16 +336,13 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 				       (int)access->pid);
 		}
 		look_at(access, patched, states, header);
-		is_done = patched_undo(patched, &stopped, access->memory_fd, states) &&
-			  !heap_is_in_use(header, &stopped, access->memory_fd) &&
-			  stopped_sleepers_sleep(&stopped);
-		is_done |= header->is_kept != 0;
+		is_done = undo_in(&stopped, &leaving) || header->is_kept;
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;
 		if (is_done)
 			return 0;
-		clock_nanosleep(CLOCK_MONOTONIC, 0,
-				&(struct timespec){.tv_nsec = (long)UNDO_PAUSE_NS}, NULL);
+		sleep_until(min_u64(clock_monotonic_ns() + pause_ns, end_ns));
+		pause_ns *= 2;
 	}
 	return err_set(err, ERR_LIMIT, "a thread of process %d does not leave the probes",
 		       (int)access->pid);

@@ -3,12 +3,14 @@
 #include "probe/sparing.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "proc/read.h"
+#include "syscall/traits.h"
 #include "tracee/tracee.h"
 #include "tracee/transfer.h"
 
@@ -169,4 +171,24 @@ enum sparing_look sparing_look_again(struct sparing *sparing, pid_t tid,
 				     struct proc_syscall *syscall)
 {
 	return find(sparing, tid) ? sparing_look(sparing, tid, syscall) : SPARING_NOT;
+}
+
+bool sparing_may_begin_again(const struct proc_syscall *syscall)
+{
+	if (syscall->kind != PROC_SYSCALL_INSIDE)
+		return false;
+	switch (syscall->nr) {
+	case SYS_read:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return true;
+	case SYS_ppoll:
+		return syscall->args[2];
+	case SYS_pselect6:
+		return syscall->args[4];
+	default:
+		return !syscall_restarts_unseen(syscall->nr, syscall->args);
+	}
 }

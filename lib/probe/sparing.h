@@ -54,4 +54,11 @@ enum sparing_look sparing_look_again(struct sparing *sparing, pid_t tid,
 /* After each look, once it was interrupted if it may be. */
 void sparing_leave(struct sparing *sparing);
 
+/*
+ * May a thread in this call begin to wait again with all of its time-out when it is stopped and
+ * resumed? True also where that cannot be known: for sockets, which may have a time-out of their
+ * own (SO_RCVTIMEO), a time-out in memory that may be read-only, and calls that are not listed.
+ */
+bool sparing_may_begin_again(const struct proc_syscall *syscall);
+
 #endif

@@ -108,9 +108,9 @@ static void let_go(struct stopped *stopped)
 	}
 }
 
-/* The others stay in the order in which they are listed. */
 static void remove_thread(struct stopped *stopped, size_t index)
 {
+	pid_table_remove(&stopped->seized, stopped->threads[index].tid);
 	stopped->nr--;
 	memmove(&stopped->threads[index], &stopped->threads[index + 1],
 		(stopped->nr - index) * sizeof(*stopped->threads));
@@ -246,26 +246,9 @@ static void note_seizure(struct stopped *stopped, uint64_t since_ns)
 struct seizing {
 	struct stopped *stopped;
 	enum attempt outcome;
-	bool is_first, found_new;
-	size_t nr_listed;
+	bool found_new, found_spared;
+	bool leaves_waits; /* until the others stand */
 };
-
-/* They are listed in the order in which they were met before. */
-static bool is_known(const struct seizing *seizing, pid_t tid)
-{
-	const struct stopped *stopped = seizing->stopped;
-	size_t at = seizing->nr_listed;
-
-	if (seizing->is_first)
-		return false;
-	if (at < stopped->nr && stopped->threads[at].tid == tid)
-		return true;
-	for (size_t i = 0; i < stopped->nr; i++) {
-		if (stopped->threads[i].tid == tid)
-			return true;
-	}
-	return false;
-}
 
 static const struct stopped_sleeper *find_sleeper(const struct stopped *stopped, pid_t tid)
 {
@@ -325,15 +308,6 @@ static bool has_slept(const struct stopped_sleeper *sleeper)
 	return proc_read_schedstat(sleeper->schedstat_fd, &now) && now.pcount == sleeper->pcount;
 }
 
-bool stopped_sleepers_sleep(const struct stopped *stopped)
-{
-	for (size_t i = 0; i < stopped->nr_sleepers; i++) {
-		if (!has_slept(&stopped->sleepers[i]))
-			return false;
-	}
-	return true;
-}
-
 /* Those that have woken are to be looked at again. */
 static bool forget_woken(struct stopped *stopped)
 {
@@ -354,7 +328,7 @@ static void interrupt(const struct stopped *stopped, pid_t tid)
 }
 
 /*
- * May it be interrupted now? If not it is left asleep, or all is to be tried again. Others stand
+ * May it be interrupted now? If not it is left asleep, or is to be looked at again. Others stand
  * already, and a look may take a tick of the kernel: only those are looked at that need it.
  */
 static bool may_interrupt(struct seizing *seizing, pid_t tid)
@@ -371,8 +345,14 @@ static bool may_interrupt(struct seizing *seizing, pid_t tid)
 	case SPARING_RUNNING:
 		break;
 	}
-	seizing->outcome = ATTEMPT_SPARED;
+	seizing->found_spared = true;
 	return false;
+}
+
+static void add_thread(struct stopped *stopped, const struct stopped_thread *thread)
+{
+	stopped->threads[stopped->nr++] = *thread;
+	pid_table_set(&stopped->seized, thread->tid, stopped);
 }
 
 static bool seize_now(struct seizing *seizing, pid_t tid)
@@ -393,8 +373,7 @@ static bool seize_now(struct seizing *seizing, pid_t tid)
 		seizing->outcome = errno == EPERM ? ATTEMPT_REFUSED : ATTEMPT_AGAIN;
 		return false;
 	}
-	stopped->threads[stopped->nr++] = (struct stopped_thread){.tid = tid};
-	seizing->nr_listed++;
+	add_thread(stopped, &(struct stopped_thread){.tid = tid});
 	if (!stopped->begun_ns)
 		stopped->begun_ns = clock_monotonic_ns();
 	seizing->found_new = true;
@@ -405,43 +384,48 @@ static bool seize_now(struct seizing *seizing, pid_t tid)
 static bool seize(void *context, pid_t tid)
 {
 	struct seizing *seizing = context;
+	const struct stopped *stopped = seizing->stopped;
 	bool goes_on = true;
 
-	if (find_sleeper(seizing->stopped, tid))
+	if (pid_table_get(&stopped->seized, tid) || find_sleeper(stopped, tid) ||
+	    (seizing->leaves_waits && pid_table_get(&stopped->waiting, tid)))
 		return true;
-	if (is_known(seizing, tid)) {
-		seizing->nr_listed++;
-		return true;
-	}
 	if (may_interrupt(seizing, tid))
 		goes_on = seize_now(seizing, tid);
-	sparing_leave(seizing->stopped->sparing);
+	sparing_leave(stopped->sparing);
 	return goes_on && seizing->outcome == ATTEMPT_DONE;
 }
 
 static enum attempt stop_all(struct seizing *seizing)
 {
 	struct stopped *stopped = seizing->stopped;
-	uint64_t end_ns;
+	uint64_t since_ns = clock_monotonic_ns(), end_ns;
+	bool is_to_go_on;
 
-	seizing->is_first = stopped->nr == 0;
 	if (!stopped->begun_ns)
-		stopped->begun_ns = clock_monotonic_ns();
+		stopped->begun_ns = since_ns;
+	seizing->leaves_waits = true;
 	do {
-		seizing->found_new = false;
-		seizing->nr_listed = 0;
+		seizing->found_new = seizing->found_spared = false;
 		if (proc_for_each_task(stopped->pid, seize, seizing) <= 0)
 			return ATTEMPT_GONE;
 		if (seizing->outcome != ATTEMPT_DONE)
 			return seizing->outcome;
-		seizing->is_first = false;
-		end_ns = stopped->begun_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
+		end_ns = since_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;
 		seizing->found_new |= forget_woken(stopped);
-		if (seizing->found_new && clock_monotonic_ns() >= end_ns)
-			return ATTEMPT_AGAIN;
-	} while (seizing->found_new);
+		is_to_go_on = seizing->found_new || seizing->found_spared;
+		if (is_to_go_on && clock_monotonic_ns() >= end_ns)
+			return seizing->found_spared ? ATTEMPT_SPARED : ATTEMPT_AGAIN;
+		if (!is_to_go_on && seizing->leaves_waits) {
+			seizing->leaves_waits = false;
+			since_ns = clock_monotonic_ns();
+			is_to_go_on = stopped->waiting.nr > 0;
+		}
+		if (seizing->found_spared)
+			sched_yield(); /* it may need our CPU */
+	} while (is_to_go_on);
 	return stopped->nr + stopped->nr_sleepers ? ATTEMPT_DONE : ATTEMPT_GONE;
 }
 
@@ -510,6 +494,8 @@ static bool look_before(void *context, pid_t tid)
 	enum sparing_look look = sparing_look(stopped->sparing, tid, &syscall);
 
 	sparing_leave(stopped->sparing);
+	if (look == SPARING_NOT && sparing_may_begin_again(&syscall))
+		pid_table_set(&stopped->waiting, tid, stopped);
 	if (look == SPARING_RUNNING || (look == SPARING_ASLEEP && !stopped->leaves_sleepers))
 		seizing->outcome = ATTEMPT_SPARED;
 	else if (is_in_vfork(&syscall))
@@ -562,6 +548,12 @@ static bool is_traced_by_us(pid_t pid)
 	return proc_read_tracer(pid, &tracer) && (!tracer || tracer == getpid());
 }
 
+static void forget_ids(struct stopped *stopped)
+{
+	pid_table_release(&stopped->seized);
+	pid_table_release(&stopped->waiting);
+}
+
 static void release(struct stopped *stopped)
 {
 	stopped->held_ns = clock_monotonic_ns() - stopped->begun_ns;
@@ -576,17 +568,19 @@ static void release(struct stopped *stopped)
 	stopped->watch = NULL;
 	stopped->threads = NULL;
 	stopped->nr = stopped->cap = 0;
+	forget_ids(stopped);
 }
 
-static void begin_anew(struct stopped *stopped)
+static void begin_again(struct stopped *stopped)
 {
 	stopped->nr = 0;
+	forget_ids(stopped);
 	stopped->begun_ns = stopped->is_adopted ? clock_monotonic_ns() : 0;
 	if (!stopped->is_adopted)
 		return;
 	ARRAY_RESERVE(stopped->threads, 1, stopped->cap);
-	stopped->threads[stopped->nr++] = (struct stopped_thread){
-		.tid = stopped->pid, .is_stopped = true, .is_adopted = true};
+	add_thread(stopped, &(struct stopped_thread){
+				    .tid = stopped->pid, .is_stopped = true, .is_adopted = true});
 }
 
 static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
@@ -601,11 +595,12 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	sparing_init(stopped->sparing, stopped->pid);
 	stopped->watch = begin_watch(stopped);
 	for (;;) {
-		begin_anew(stopped);
+		begin_again(stopped);
 		outcome = attempt(stopped);
 		if (outcome == ATTEMPT_DONE)
 			return 0;
-		if (outcome == ATTEMPT_AGAIN && ++nr_tries % TRIES_PER_STEP == 0)
+		if ((outcome == ATTEMPT_AGAIN || stopped->begun_ns) &&
+		    ++nr_tries % TRIES_PER_STEP == 0)
 			stopped->stop_ns = min_u64(2 * stopped->stop_ns, STOP_NS_MAX);
 		if (outcome == ATTEMPT_GONE || stopped->is_stuck ||
 		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid)) ||
@@ -681,18 +676,35 @@ static void stop_woken(struct stopped *stopped, pid_t tid)
 	}
 }
 
-static void hold_woken(struct stopped *stopped, size_t index)
+/* Asleep again, in an instant; or it runs, and not amid a transfer, as far as time allows. */
+static bool sleeps_again(struct stopped *stopped, struct stopped_sleeper *sleeper)
 {
-	struct stopped_sleeper *sleeper = &stopped->sleepers[index];
-	uint64_t end_ns = clock_monotonic_ns() + WOKEN_NS;
-	pid_t tid = sleeper->tid;
+	uint64_t begun_ns = clock_monotonic_ns(), took_ns;
+	struct proc_syscall syscall;
 
 	do {
 		if (look_at_sleep(stopped, sleeper))
-			return;
-	} while (clock_monotonic_ns() < end_ns);
-	forget_sleeper(stopped, index);
-	stop_woken(stopped, tid);
+			return true;
+		took_ns = clock_monotonic_ns() - begun_ns;
+		if (took_ns >= WOKEN_NS &&
+		    sparing_look_again(stopped->sparing, sleeper->tid, &syscall) == SPARING_NOT)
+			return false;
+	} while (took_ns < STOP_NS);
+	return false;
+}
+
+/* True: it sleeps again, at the same index. */
+static bool hold_woken(struct stopped *stopped, size_t index)
+{
+	pid_t tid = stopped->sleepers[index].tid;
+	bool sleeps = sleeps_again(stopped, &stopped->sleepers[index]);
+
+	if (!sleeps) {
+		forget_sleeper(stopped, index);
+		stop_woken(stopped, tid);
+	}
+	sparing_leave(stopped->sparing);
+	return sleeps;
 }
 
 bool stopped_hold(struct stopped *stopped)
@@ -706,6 +718,57 @@ bool stopped_hold(struct stopped *stopped)
 		hold_woken(stopped, i - 1);
 	}
 	return has_woken;
+}
+
+static bool ask_sleeper(const struct stopped *stopped, size_t index,
+			bool (*ask)(void *context, struct stopped *one), void *context)
+{
+	struct stopped one = {
+		.pid = stopped->pid, .sleepers = {stopped->sleepers[index]}, .nr_sleepers = 1};
+
+	return ask(context, &one);
+}
+
+static bool ask_stopped(const struct stopped *stopped, pid_t tid,
+			bool (*ask)(void *context, struct stopped *one), void *context)
+{
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped one = {
+			.pid = stopped->pid, .threads = &stopped->threads[i], .nr = 1};
+
+		if (stopped->threads[i].tid == tid)
+			return stopped->threads[i].is_stopped && ask(context, &one);
+	}
+	return proc_task_has_ended(stopped->pid, tid);
+}
+
+/* Until it has slept while it was asked about, or stands. */
+static bool settle(struct stopped *stopped, size_t index, uint64_t end_ns,
+		   bool (*ask)(void *context, struct stopped *one), void *context)
+{
+	pid_t tid = stopped->sleepers[index].tid;
+
+	while (!has_slept(&stopped->sleepers[index])) {
+		if (clock_monotonic_ns() >= end_ns)
+			return false;
+		if (!hold_woken(stopped, index))
+			return ask_stopped(stopped, tid, ask, context);
+		if (!ask_sleeper(stopped, index, ask, context))
+			return false;
+	}
+	return true;
+}
+
+bool stopped_settle(struct stopped *stopped, bool (*ask)(void *context, struct stopped *one),
+		    void *context)
+{
+	uint64_t end_ns = clock_monotonic_ns() + STOP_NS;
+
+	for (size_t i = stopped->nr_sleepers; i > 0; i--) {
+		if (!settle(stopped, i - 1, end_ns, ask, context))
+			return false;
+	}
+	return true;
 }
 
 void stopped_write_back(struct stopped *stopped)

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "base/pid_table.h"
+
 struct err;
 struct sparing;
 struct watch;
@@ -45,8 +47,10 @@ struct stopped {
 	pid_t pid;
 	pid_t command;	 /* a child of ours that is left to be reaped by others; or 0 */
 	bool is_adopted; /* its first thread was stopped before, and stays so */
-	struct stopped_thread *threads; /* owned */
+	struct stopped_thread *threads; /* owned, as are the next two */
 	size_t nr, cap;
+	struct pid_table seized;  /* the ids of those */
+	struct pid_table waiting; /* of those that are stopped last */
 	struct stopped_sleeper sleepers[STOPPED_SLEEPERS_MAX];
 	size_t nr_sleepers;
 	bool leaves_sleepers;	 /* else it waits until there are none */
@@ -75,7 +79,9 @@ enum stopped_extent {
  * waits in the kernel and did not stop within a second is traced until the calling thread ends. If
  * it is `command`, a child of ours that has ended, it is left to be reaped by others. No call gives
  * EINTR for it, and most waits end when they would. Those that know no rest of their time-out
- * (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin anew with all of it.
+ * (epoll_wait, sigtimedwait, semtimedop, recv with SO_RCVTIMEO) begin again with all of it: threads
+ * in such a wait are interrupted last, when the others stand, so that a try that fails does not
+ * reach them, as a rule.
  */
 int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stopped_extent extent,
 		  uint64_t patience_ns, struct err *err);
@@ -84,14 +90,19 @@ int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stoppe
  * stays stopped: its libraries may have made other threads before the program begins.
  */
 int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, struct err *err);
-/* Have all sleepers slept since they were seen? Then nothing that they have has changed. */
-bool stopped_sleepers_sleep(const struct stopped *stopped);
 /*
  * Before memory is written that a sleeper might come upon: one that has woken, and sleeps amid a
  * transfer again, is seen anew; another one is stopped, as all. True if any has woken: whatever was
  * found of sleepers and threads is to be found again.
  */
 bool stopped_hold(struct stopped *stopped);
+/*
+ * After `ask` was asked about all: ask again about each sleeper that has woken since it was seen,
+ * as `one`, which is all that this has then. False if `ask` says so, or if one does not keep still
+ * for some milliseconds.
+ */
+bool stopped_settle(struct stopped *stopped, bool (*ask)(void *context, struct stopped *one),
+		    void *context);
 /* The memory that they run in, for reading; owned by the caller; or -1. */
 int stopped_open_memory(const struct stopped *stopped);
 /* Where a thread has its own data by the ABI, as the C library set it; 0: nowhere. */

@@ -88,6 +88,12 @@ def observer(pid):
     return 0
 
 
+def nr_scheduled(pid, tid):
+    """How often a thread has got a CPU."""
+    with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[2])
+
+
 def cpu_ns(pid):
     """CPU time of all live threads as the scheduler accounts it."""
     total = 0

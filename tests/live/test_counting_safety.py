@@ -136,22 +136,25 @@ class Registers(LiveCase):
 class Waits(LiveCase):
     """Each thread is to stand twice, for the probes to come and to go; most are asleep then."""
 
+    def install_once(self, pid, *probes, **user):
+        """Put probes in and take them out; on a busy machine that may be refused: False."""
+        path = self.path("installed.data")
+        done = subprocess.run(
+            [PROFC, "attach", "-p", str(pid), "-o", path, "-d", "0.05", "--no-cpu", *probes],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+            **user,
+        )
+        if done.returncode == 0:
+            self.assertNotIn("stay", done.stderr)
+        else:
+            self.assertRegex(done.stderr, "stopped|exited|has ended")
+        return done.returncode == 0
+
     def install(self, pid, function, **user):
-        """Put probes in and take them out, twice; on a busy machine that may be refused."""
+        """Twice."""
         nr_done = 0
         for _ in range(8):
-            options = ("-d", "0.05", "--no-cpu", "--count", f"^{function}$")
-            path = self.path("installed.data")
-            done = subprocess.run(
-                [PROFC, "attach", "-p", str(pid), "-o", path, *options],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-                **user,
-            )
-            if done.returncode == 0:
-                self.assertNotIn("stay", done.stderr)
-                nr_done += 1
-            else:
-                self.assertRegex(done.stderr, "stopped|exited|has ended")
+            nr_done += self.install_once(pid, "--count", f"^{function}$", **user)
             if nr_done == 2 or procfs.state(pid) in ("gone", "Z"):
                 break
         self.assertGreater(nr_done, 0)
@@ -171,6 +174,39 @@ class Waits(LiveCase):
         # all kinds together (lib/decisions/003-what-the-target-may-notice.md).
         cut = [case for case in cases if case["shorts"]]
         self.assertLessEqual(sum(case["shorts"] for case in cut), 1, cut)
+
+    def hour_long_wait(self, pid):
+        """The thread of blocking_calls that waits for an hour in epoll_wait(2)."""
+        wanted = f"0x{60 * 60 * 1000:x}"
+        for tid in procfs.threads(pid):
+            with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
+                if wanted in file.read().split()[1:5]:
+                    return tid
+        return None
+
+    def check_waits_begin_again_seldom(self, *probes):
+        """
+        Once as the probes come, and once as they go, whatever the other threads do: some wake each
+        millisecond. It was some twenty times. Each time a thread that sleeps gets a CPU twice.
+        """
+        nr_done = 0
+        with Running([build("blocking_calls", more=MORE_WAITS), "60000"]) as target:
+            target.wait_ready()
+            self.eventually(lambda: self.hour_long_wait(target.pid), "a wait for an hour")
+            tid = self.hour_long_wait(target.pid)
+            for _ in range(3):
+                before = procfs.nr_scheduled(target.pid, tid)
+                nr_done += self.install_once(target.pid, *probes)
+                self.assertLessEqual(procfs.nr_scheduled(target.pid, tid) - before, 2 * 4)
+            self.assertEqual(self.hour_long_wait(target.pid), tid)
+            self.assertUntouched(target.pid)
+        self.assertGreater(nr_done, 0)
+
+    def test_waits_begin_again_seldom_beside_counts(self):
+        self.check_waits_begin_again_seldom("--count", "^case_main$")
+
+    def test_waits_begin_again_seldom_beside_memory(self):
+        self.check_waits_begin_again_seldom("--mem")
 
     def check_transfers(self, program, **user):
         with Running([program], **user) as target:

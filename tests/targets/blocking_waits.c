@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_NS (TIMEOUT_MS * 1000000L)
+#define HOUR_MS	   (60 * 60 * 1000)
 
 static const struct timespec constant_timeout = {.tv_nsec = TIMEOUT_NS};
 
@@ -62,6 +63,13 @@ static long call_epoll_wait_timeout(int fd)
 	struct epoll_event event;
 
 	return epoll_wait(fd, &event, 1, TIMEOUT_MS);
+}
+
+static long call_epoll_wait_hour(int fd)
+{
+	struct epoll_event event;
+
+	return epoll_wait(fd, &event, 1, HOUR_MS);
 }
 
 static long call_epoll_pwait(int fd)
@@ -584,6 +592,7 @@ static int prepare_silent_pipe(void)
 struct blocking_case blocking_waits[] = {
 	NEVER(epoll_wait, prepare_epoll, call_epoll_wait),
 	TIMED(epoll_wait_timeout, prepare_epoll, call_epoll_wait_timeout, 0, 0),
+	NEVER(epoll_wait_hour, prepare_epoll, call_epoll_wait_hour),
 	NEVER(epoll_pwait, prepare_epoll, call_epoll_pwait),
 	TIMED(epoll_pwait_timeout, prepare_epoll, call_epoll_pwait_timeout, 0, 0),
 	NEVER(epoll_pwait2, prepare_epoll, call_epoll_pwait2),

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which waits may begin again with all of their time-out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "probe/sparing.h"
+#include "proc/task.h"
+
+static bool may_begin_again(long nr, const uint64_t args[6])
+{
+	struct proc_syscall syscall = {.kind = PROC_SYSCALL_INSIDE, .nr = nr};
+
+	memcpy(syscall.args, args, sizeof(syscall.args));
+	return sparing_may_begin_again(&syscall);
+}
+
+static void test_sparing__tells_waits_that_may_begin_again(void **state)
+{
+	const uint64_t none[6] = {0}, negative[6] = {[3] = (uint32_t)-1};
+	const uint64_t timed[6] = {[2] = 0x1000, [3] = 0x1000, [4] = 0x1000};
+	const struct proc_syscall running = {.kind = PROC_SYSCALL_RUNNING};
+
+	(void)state;
+	assert_true(may_begin_again(SYS_epoll_pwait, timed));
+	assert_false(may_begin_again(SYS_epoll_pwait, negative));
+	assert_true(may_begin_again(SYS_semtimedop, timed));
+	assert_false(may_begin_again(SYS_semtimedop, none));
+	assert_true(may_begin_again(SYS_ppoll, timed));
+	assert_false(may_begin_again(SYS_ppoll, none));
+	assert_true(may_begin_again(SYS_pselect6, timed));
+	assert_true(may_begin_again(SYS_recvfrom, none)); /* SO_RCVTIMEO */
+	assert_true(may_begin_again(SYS_accept4, none));
+	assert_true(may_begin_again(SYS_io_getevents, none));
+	assert_true(may_begin_again(100000, none)); /* not known */
+	assert_false(may_begin_again(SYS_futex, timed));
+	assert_false(may_begin_again(SYS_clock_nanosleep, timed));
+	assert_false(may_begin_again(SYS_wait4, timed));
+	assert_false(sparing_may_begin_again(&running));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sparing__tells_waits_that_may_begin_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
