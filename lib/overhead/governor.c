@@ -11,6 +11,7 @@
 #define STOPS_ON_CREDIT 4
 /* Shares of the allowed cost: for ticks, and for looks at threads that still sleep. */
 #define TICKS_SHARE 0.5
+#define TICKS_FREE  0.125
 #define LOOKS_SHARE 0.125
 /* With fewer looks one does not know any more for how long they slept. */
 #define LEAST_LOOK_SHARE 0.125
@@ -111,6 +112,18 @@ uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_
 					 : (uint64_t)((double)pause_ns / governor->look_share);
 }
 
+/*
+ * More ticks than the stops that can be afforded beside them are of use to others only: they may
+ * have a small part for that. Else as many of both is most of both.
+ */
+static double ticks_share_of(const struct governor *governor, double lost_ns)
+{
+	double mean_ns = (double)governor->mean_cost_ns;
+
+	return mean_ns > 0 ? between(TICKS_FREE, lost_ns / (lost_ns + mean_ns), TICKS_SHARE)
+			   : TICKS_SHARE;
+}
+
 uint64_t governor_update(struct governor *governor, const struct governor_load *load)
 {
 	double former_ns = (double)governor->period_ns;
@@ -123,7 +136,7 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 			     load->lost_percent / 100;
 	if (!governor->max_ppm)
 		return governor->period_ns;
-	wanted_ns = 1e6 * lost_ns / (TICKS_SHARE * governor->max_ppm);
+	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * governor->max_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
 	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;

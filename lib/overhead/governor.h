@@ -11,9 +11,9 @@
  * of that thread alone. Which are left out is drawn by lot, so that what a thread does has no
  * influence on it; the time that they stand for goes to the next sample. Ticks go on all the same.
  * Only where no CPU is idle do they take time from the target themselves. Then they may use half of
- * what is allowed, and get rarer where they would need more; but only what fewer of them
- * would save counts as theirs. Looks at threads that sleep on have an eighth, and get rarer in the
- * same way. Stops have what is left.
+ * what is allowed, and get rarer where they would need more, or where they leave stops so little
+ * that most ticks would be without; but only what fewer of them would save counts as theirs. Looks
+ * at threads that sleep on have an eighth, and get rarer in the same way. Stops have what is left.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */

@@ -46,15 +46,14 @@ static bool part_of_ticks(const struct profile *profile, double ticks_hz, double
  * The shares that were lost. That of stops is known only once a recording is complete, as the CPU
  * time is; that of ticks is 0 as long as a CPU is idle.
  */
-static void append_cost(struct buf *out, const struct profile *profile, bool has_rare_ticks)
+static void append_cost(struct buf *out, const struct profile *profile)
 {
 	double stop_us = counter(profile, "stop_cost_ns") / 1000;
 	double stops_ppm = counter(profile, "cost_ppm");
 	double ticks_ppm = counter(profile, "ticks_cost_ppm");
 
-	buf_printf(out, "at most %g%% of CPU time may be lost%s",
-		   (double)profile->meta.max_overhead_ppm / 10000,
-		   has_rare_ticks ? ", half of it to ticks" : "");
+	buf_printf(out, "at most %g%% of CPU time may be lost",
+		   (double)profile->meta.max_overhead_ppm / 10000);
 	if (stops_ppm > 0)
 		buf_printf(out, "; stops took %.1f%%, %.0f us each", stops_ppm / 10000, stop_us);
 	else if (stop_us > 0)
@@ -82,7 +81,7 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	if (has_rare_ticks ||
 	    (meta->max_overhead_ppm && share(stopped, left_out - held_up) < GOOD_SHARE)) {
 		append_reason(out, &is_first, "");
-		append_cost(out, profile, has_rare_ticks);
+		append_cost(out, profile);
 	}
 	if (share(stopped, held_up) < GOOD_SHARE)
 		append_reason(out, &is_first,

@@ -293,6 +293,32 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 }
 
+/* A stop costs three times what a tick takes of each CPU: there are as many of both at 2 %. */
+static void test_governor__ticks_are_no_more_than_stops(void **state)
+{
+	struct governor_load load = {.window_ns = WINDOW_NS,
+				     .tick_ns = PERIOD_NS / 20,
+				     .nr_cpus = 2,
+				     .lost_percent = 100};
+	struct stop_budget budget = {0};
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	governor_charge(&governor, &budget, 3 * PERIOD_NS / 40);
+	for (int i = 0; i < 5; i++)
+		governor_update(&governor, &load);
+	/* A fortieth for the tick and three for the stop, in fiftieths of the period. */
+	assert_in_range(governor.period_ns, 499 * PERIOD_NS / 100, 501 * PERIOD_NS / 100);
+	assert_true(governor.stop_share > 0.74 && governor.stop_share < 0.76);
+	/* Ticks that take little of it are as many as ever: other threads' stops may be cheaper. */
+	load.tick_ns = PERIOD_NS / 400;
+	for (int i = 0; i < 5; i++)
+		governor_update(&governor, &load);
+	assert_int_equal(governor.period_ns, PERIOD_NS);
+	assert_true(governor.stop_share > 0.93 && governor.stop_share < 0.95);
+}
+
 /* While CPUs are idle ticks take nothing from threads; the sum says what they took in all. */
 static void test_governor__sums_up_what_ticks_have_taken(void **state)
 {
@@ -406,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_governor__credit_ends_with_a_second),
 		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
 		cmocka_unit_test(test_governor__ticks_take_half_of_what_is_allowed),
+		cmocka_unit_test(test_governor__ticks_are_no_more_than_stops),
 		cmocka_unit_test(test_governor__sums_up_what_ticks_have_taken),
 		cmocka_unit_test(
 			test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed),

@@ -14,9 +14,9 @@
 
 #define AT_MOST	     "at most 2% of CPU time may be lost"
 #define REASON_STOPS AT_MOST "; stops took 1.9%, 35 us each"
-#define REASON_TICKS AT_MOST ", half of it to ticks; ticks took 1.0%, as no CPU was idle"
+#define REASON_TICKS AT_MOST "; ticks took 1.0%, as no CPU was idle"
 #define REASON_BOTH                                                                                \
-	AT_MOST ", half of it to ticks; stops took 1.1%, 35 us each; ticks took 0.9%, as "         \
+	AT_MOST "; stops took 1.1%, 35 us each; ticks took 0.9%, as "                              \
 		"no CPU was idle"
 #define REASON_HELD_UP "no thread was stopped while too many waited for a CPU to stop on"
 #define REASON_LATE    "profc had no CPU in time, or a tick took too long"
