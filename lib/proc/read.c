@@ -37,8 +37,18 @@ static bool read_to_end(int fd, struct buf *out)
 bool proc_read_file(const char *path, struct buf *out)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool was_unused = !out->bytes;
+	size_t nr_before = out->nr_bytes;
+	int error;
 
-	return fd >= 0 && read_to_end(fd, out);
+	if (fd >= 0 && read_to_end(fd, out))
+		return true;
+	error = errno;
+	out->nr_bytes = nr_before;
+	if (was_unused)
+		buf_release(out);
+	errno = error;
+	return false;
 }
 
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)

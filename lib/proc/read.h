@@ -19,7 +19,10 @@ struct buf;
 /* No file but maps is longer than a few KiB; this bounds one read. */
 #define PROC_FILE_MAX_BYTES (64 * 1024 * 1024)
 
-/* Append the whole file to `out`. */
+/*
+ * Append the whole file to `out`. False where that fails, as it does when the process ends amid it:
+ * `out` is as before then, and has no memory if it had none.
+ */
 bool proc_read_file(const char *path, struct buf *out);
 /* As above for /proc/PID/NAME and /proc/PID/task/TID/NAME. */
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out);

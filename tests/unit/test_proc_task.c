@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
+#include "proc/read.h"
 #include "proc/task.h"
 #include "proc/uptime.h"
 
@@ -149,6 +151,22 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 	assert_false(proc_status_parse("Name:\tx\n", 8, &got));
 }
 
+/* /proc/self/mem is opened, but its first page cannot be read: as of a process that has ended. */
+static void test_proc_read__leaves_the_buffer_as_it_was_where_it_fails(void **state)
+{
+	struct buf unused = {0}, used = {0};
+
+	(void)state;
+	buf_append_str(&used, "before");
+	assert_false(proc_read_file("/proc/self/mem", &unused));
+	assert_null(unused.bytes);
+	assert_false(proc_read_file("/proc/self/mem", &used));
+	assert_string_equal(buf_str(&used), "before");
+	assert_true(proc_read_file("/proc/self/comm", &used));
+	assert_true(used.nr_bytes > strlen("before"));
+	buf_release(&used);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
 		cmocka_unit_test(test_proc_syscall__tells_its_three_forms_apart),
 		cmocka_unit_test(test_proc_status__reads_ids_and_signal_sets),
+		cmocka_unit_test(test_proc_read__leaves_the_buffer_as_it_was_where_it_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
