@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/served_file.h"
 
 /* The kernel's own limit. */
 #define LINKS_MAX 40
-
-#define PATH_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 /* A walk along a path: each directory is held open, so that no rename leads elsewhere. */
 struct walk {
@@ -69,7 +67,7 @@ static int walk_start(struct walk *walk, const char *where)
 	struct stat found;
 
 	walk_move(walk, open(where, O_PATH | O_DIRECTORY | O_CLOEXEC));
-	if (walk->fd < 0 || fstat(walk->fd, &found) < 0)
+	if (walk->fd < 0 || served_file_stat(walk->fd, &found) < 0)
 		return -1;
 	return is_open_to_chooser(walk, &found) ? 0 : fail_with_errno(EACCES);
 }
@@ -120,16 +118,17 @@ static bool has_more(struct walk *walk)
 /* O_DIRECTORY makes an automounter mount its file system. */
 static int open_name(struct walk *walk, const char *name)
 {
-	int fd = has_more(walk) ? openat(walk->fd, name, PATH_FLAGS | O_DIRECTORY) : -1;
+	int fd =
+		has_more(walk) ? served_path_open(walk->fd, name, O_NOFOLLOW | O_DIRECTORY, 0) : -1;
 
-	return fd < 0 ? openat(walk->fd, name, PATH_FLAGS) : fd;
+	return fd < 0 ? served_path_open(walk->fd, name, O_NOFOLLOW, 0) : fd;
 }
 
 /* Takes `fd` over. */
 static int go_to(struct walk *walk, int fd)
 {
 	struct stat found;
-	int status = fstat(fd, &found), error;
+	int status = served_file_stat(fd, &found), error;
 
 	if (status == 0 && S_ISLNK(found.st_mode)) {
 		status = may_follow(walk, &found) ? follow(walk, fd) : fail_with_errno(EACCES);
@@ -206,7 +205,7 @@ static int regular(int path_fd, struct stat *found)
 {
 	if (path_fd < 0)
 		return -1;
-	if (fstat(path_fd, found) == 0 && S_ISREG(found->st_mode))
+	if (served_file_stat(path_fd, found) == 0 && S_ISREG(found->st_mode))
 		return path_fd;
 	close(path_fd);
 	return fail_with_errno(S_ISLNK(found->st_mode) ? ELOOP : ENOEXEC);
@@ -216,14 +215,12 @@ static int regular(int path_fd, struct stat *found)
 static int reopen(int path_fd, struct stat *found)
 {
 	struct stat own;
-	char self[32];
 	int fd, error;
 
 	path_fd = regular(path_fd, found ? found : &own);
 	if (path_fd < 0)
 		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = served_file_open(path_fd, found ? found : &own);
 	error = errno;
 	close(path_fd);
 	errno = error;
@@ -253,11 +250,12 @@ static int walk_without_links(int root_fd, const char *path, int flags)
 
 	buf_append_str(&walk.left, path);
 	while (walk.fd >= 0 && next_name(&walk, name, &error)) {
-		walk_move(&walk, strcmp(name, "..") == 0 ? fail_with_errno(EXDEV)
-							 : openat(walk.fd, name, PATH_FLAGS));
+		walk_move(&walk, strcmp(name, "..") == 0
+					 ? fail_with_errno(EXDEV)
+					 : served_path_open(walk.fd, name, O_NOFOLLOW, 0));
 		if (walk.fd < 0)
 			error = errno;
-		else if (fstat(walk.fd, &found) < 0 || S_ISLNK(found.st_mode))
+		else if (served_file_stat(walk.fd, &found) < 0 || S_ISLNK(found.st_mode))
 			error = ELOOP;
 		if (error)
 			break;
@@ -273,9 +271,8 @@ static int walk_without_links(int root_fd, const char *path, int flags)
 
 static int open_rooted(int root_fd, const char *path, int flags, uint64_t resolve)
 {
-	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = served_path_open(root_fd, path, flags,
+				  RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve);
 
 	return fd < 0 && (errno == ENOSYS || errno == EPERM)
 		       ? walk_without_links(root_fd, path, flags)
@@ -304,6 +301,7 @@ int linked_file_open(const char *link, struct stat *found)
 
 int entry_file_open(int directory_fd, const char *name, struct stat *found)
 {
-	return strchr(name, '/') ? fail_with_errno(EINVAL)
-				 : reopen(openat(directory_fd, name, PATH_FLAGS), found);
+	return strchr(name, '/')
+		       ? fail_with_errno(EINVAL)
+		       : reopen(served_path_open(directory_fd, name, O_NOFOLLOW, 0), found);
 }

@@ -13,6 +13,7 @@
 #include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "mapping/module_priv.h"
+#include "proc/backing.h"
 
 /* Limit for copies of recently modified files: enough for a program with all its plugins. */
 #define COPIES_BYTES_MAX (UINT64_C(64) << 20)
@@ -33,6 +34,7 @@ struct module_table {
 	size_t nr_open;
 	uint64_t nr_copied_bytes;
 	uint32_t last_stamp;
+	struct backings backings;
 };
 
 static uint64_t module_hash(const struct module *module)
@@ -74,10 +76,16 @@ struct module_table *module_table_new(void)
 	struct module_table *table = xcalloc(1, sizeof(*table));
 	struct module unknown = {.kind = MODULE_KIND_UNKNOWN, .path = xstrdup("[unknown]")};
 
+	backings_init(&table->backings);
 	unknown.fd = -1;
 	module_table_intern(table, &unknown);
 	free(unknown.path);
 	return table;
+}
+
+struct backings *module_table_backings(struct module_table *table)
+{
+	return &table->backings;
 }
 
 uint32_t module_table_next_stamp(struct module_table *table)
@@ -107,6 +115,7 @@ void module_table_free(struct module_table *table)
 		free(entry->module.path);
 		free(entry);
 	}
+	backings_release(&table->backings);
 	free(table->entries);
 	index_set_release(&table->index);
 	index_set_release(&table->files);

@@ -5,6 +5,7 @@
 
 #include "mapping/module.h"
 
+struct backings;
 struct elf_image;
 struct stat;
 
@@ -59,6 +60,8 @@ uint64_t module_table_copies_left(const struct module_table *table);
 
 /* A new stamp, which no space of this table has had. */
 uint32_t module_table_next_stamp(struct module_table *table);
+/* Which file systems have not answered. */
+struct backings *module_table_backings(struct module_table *table);
 
 /* The image given with the module, or NULL. */
 struct elf_image *module_table_image(const struct module_table *table, struct module_id id);

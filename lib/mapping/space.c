@@ -14,6 +14,7 @@
 #include "proc/maps.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 /* vm.max_map_count is 65530 by default and rarely raised above a million. */
 #define MAPPINGS_MAX (UINT32_C(1) << 22)
@@ -33,7 +34,6 @@ struct space *space_new(struct module_table *modules, pid_t pid)
 	space->modules = modules;
 	space->pid = pid;
 	space->reader = pid;
-	space->memory_fd = -1;
 	space->stamp = module_table_next_stamp(modules);
 	return space;
 }
@@ -42,8 +42,7 @@ void space_free(struct space *space)
 {
 	if (!space)
 		return;
-	if (space->memory_fd >= 0)
-		close(space->memory_fd);
+	target_memory_close(space->memory);
 	entries_release(&space->entries);
 	entries_release(&space->former);
 	free(space->code_starts);

@@ -10,6 +10,7 @@
 #include "mapping/space_priv.h"
 #include "proc/range.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 void space_index_code(struct space *space)
 {
@@ -166,16 +167,10 @@ struct elf_image *space_image(struct space *space, const struct mapping *mapping
 
 bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes)
 {
-	if (space->memory_fd == -1) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "/proc/%d/mem", space->reader);
-		space->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (space->memory_fd < 0)
-			space->memory_fd = -2;
-	}
-	return space->memory_fd >= 0 && address <= INT64_MAX &&
-	       pread(space->memory_fd, out, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
+	if (!space->has_tried_memory)
+		space->memory = target_memory_open(space->reader, NULL);
+	space->has_tried_memory = true;
+	return space->memory && target_memory_get(space->memory, address, out, nr_bytes);
 }
 
 /* Code that only moves, or grows, as that of just-in-time compilers does, replaces none. */

@@ -12,6 +12,7 @@
 #include "mapping/module_priv.h"
 #include "mapping/space_priv.h"
 #include "mapping/target_file.h"
+#include "proc/target_memory.h"
 
 #define VDSO_BYTES_MAX (UINT64_C(1) << 20)
 
@@ -31,7 +32,8 @@ struct target_file space_file_of(const struct space *space, const struct entry *
 				    .end = entry->mapping.end,
 				    .dev = entry->dev,
 				    .inode = entry->inode,
-				    .path = entry->path};
+				    .path = entry->path,
+				    .backings = module_table_backings(space->modules)};
 }
 
 static bool is_to_copy(const struct space *space, const struct module *module)
@@ -163,7 +165,8 @@ static struct elf_image *open_vdso(const struct space *space, const struct entry
 	struct buf bytes = {0};
 
 	if (nr_bytes <= VDSO_BYTES_MAX &&
-	    target_memory_read(space->reader, entry->mapping.start, nr_bytes, &bytes))
+	    target_memory_get_once(space->reader, entry->mapping.start,
+				   buf_extend(&bytes, nr_bytes), nr_bytes))
 		image = elf_image_open_memory(bytes.bytes, bytes.nr_bytes, NULL);
 	buf_release(&bytes);
 	return image;

@@ -6,6 +6,8 @@
 #include "mapping/space.h"
 #include "mapping/target_file.h"
 
+struct target_memory;
+
 /* A mapping with the members that identify it from one maps text to the next. */
 struct entry {
 	struct mapping mapping;
@@ -31,7 +33,8 @@ struct space {
 	uint32_t generation;
 	uint32_t stamp;
 	uint32_t nr_replaced;
-	int memory_fd;		/* /proc/PID/mem on first use; -1: not yet; -2: unavailable */
+	struct target_memory *memory; /* owned: on first use */
+	bool has_tried_memory;
 	struct entries entries; /* by address */
 	/* The executable ones alone, for space_locate(): starts and their index in entries. */
 	uint64_t *code_starts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opens the file of a mapping, and reads the memory of a process. */
+/* Opens the file of a mapping. */
 #include "mapping/target_file.h"
 
 #include <errno.h>
@@ -8,33 +8,43 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/chosen_file.h"
+#include "proc/backing.h"
+#include "proc/range.h"
 
 /* <linux/magic.h> */
 #define BTRFS_MAGIC   0x9123683E
 #define OVERLAY_MAGIC 0x794c7630
 
+/* A file that a program serves is read as a copy. */
+static bool is_copy(int fd, const struct stat *stat)
+{
+	struct stat own;
+
+	return fstat(fd, &own) == 0 && (own.st_dev != stat->st_dev || own.st_ino != stat->st_ino);
+}
+
 /*
  * btrfs and overlayfs give stat() another device number than the one in
  * /proc/PID/maps, which is the superblock's or the lower file system's.
  */
-static bool device_is_comparable(int fd)
+static bool device_is_comparable(int fd, const struct stat *stat)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type != BTRFS_MAGIC &&
-	       (unsigned long)fs.f_type != OVERLAY_MAGIC;
+	return !is_copy(fd, stat) && fstatfs(fd, &fs) == 0 &&
+	       (unsigned long)fs.f_type != BTRFS_MAGIC && (unsigned long)fs.f_type != OVERLAY_MAGIC;
 }
 
 static bool is_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
 {
 	return stat->st_ino == file->inode &&
-	       (stat->st_dev == file->dev || !device_is_comparable(fd));
+	       (stat->st_dev == file->dev || !device_is_comparable(fd, stat));
 }
 
 /*
@@ -43,7 +53,7 @@ static bool is_the_mapped_file(int fd, const struct stat *stat, const struct tar
  */
 static bool may_be_the_mapped_file(int fd, const struct stat *stat, const struct target_file *file)
 {
-	return is_the_mapped_file(fd, stat, file) || !device_is_comparable(fd);
+	return is_the_mapped_file(fd, stat, file) || !device_is_comparable(fd, stat);
 }
 
 typedef bool is_right_file(int fd, const struct stat *stat, const struct target_file *file);
@@ -82,7 +92,7 @@ static int open_below(int root_fd, const struct target_file *file, struct stat *
 	return fd;
 }
 
-int target_file_open(const struct target_file *file, struct stat *found)
+static int open_file(const struct target_file *file, struct stat *found)
 {
 	char path[96];
 	int fd;
@@ -90,15 +100,30 @@ int target_file_open(const struct target_file *file, struct stat *found)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid,
 		 file->start, file->end);
 	fd = checked(linked_file_open(path, found), may_be_the_mapped_file, file, found);
-	if (fd >= 0)
+	if (fd >= 0 || errno == ETIMEDOUT)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
 	fd = checked(linked_file_open(path, found), is_the_mapped_file, file, found);
-	if (fd >= 0 || file->path[0] != '/')
+	if (fd >= 0 || errno == ETIMEDOUT || file->path[0] != '/')
 		return fd;
 	fd = open_below(open_root(file->pid), file, found);
 	/* The process may have exited, with the file still at its path. */
-	return fd >= 0 ? fd : open_below(open_root(getpid()), file, found);
+	return fd >= 0 || errno == ETIMEDOUT ? fd : open_below(open_root(getpid()), file, found);
+}
+
+int target_file_open(const struct target_file *file, struct stat *found)
+{
+	const struct proc_range range = {
+		.inode = file->inode, .dev_major = major(file->dev), .dev_minor = minor(file->dev)};
+	int fd = -1;
+
+	errno = ETIMEDOUT;
+	if (!file->backings || !backings_are_silent(file->backings, &range))
+		fd = open_file(file, found);
+	if (fd < 0 && errno == ETIMEDOUT && file->backings &&
+	    backings_are_served(file->backings, file->pid, &range))
+		backings_note_silent(file->backings, &range);
+	return fd;
 }
 
 bool target_shares_mounts(pid_t pid)
@@ -147,18 +172,4 @@ bool target_file_is_at(const struct target_file *file, const char *path)
 	cleanup_close int root_fd = open_root(file->pid), own_root_fd = open_root(getpid());
 
 	return is_at(file, root_fd, path) || is_at(file, own_root_fd, path);
-}
-
-bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out)
-{
-	cleanup_close int fd = -1;
-	char path[32];
-	uint8_t *room;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || address > INT64_MAX)
-		return false;
-	room = buf_extend(out, nr_bytes);
-	return pread(fd, room, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }

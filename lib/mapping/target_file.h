@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens the file of a mapping, and reads the memory of a process. */
+/* Opens the file of a mapping. */
 #ifndef PROFC_MAPPING_TARGET_FILE_H
 #define PROFC_MAPPING_TARGET_FILE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/owner.h"
 
-struct buf;
+struct backings;
 struct stat;
 
 /* One mapped file as /proc/PID/maps names it. */
@@ -17,7 +17,8 @@ struct target_file {
 	pid_t pid;	     /* any live thread of the process */
 	uint64_t start, end; /* of the mapping */
 	uint64_t dev, inode;
-	const char *path; /* in the target's mount namespace */
+	const char *path;	   /* in the target's mount namespace */
+	struct backings *backings; /* borrowed: file systems that have not answered; or NULL */
 };
 
 /*
@@ -39,8 +40,5 @@ bool target_shares_mounts(pid_t pid);
 
 /* Is the mapped file at this path of the target, which need not be its own? Opens nothing. */
 bool target_file_is_at(const struct target_file *file, const char *path);
-
-/* Append nr_bytes of the target's memory through /proc/PID/mem; false if not all can be read. */
-bool target_memory_read(pid_t pid, uint64_t address, uint64_t nr_bytes, struct buf *out);
 
 #endif

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct target_memory;
+
 /* How to get at a process. */
 struct probe_access {
 	pid_t pid;
-	pid_t command;	      /* a child of ours whose end is left to be reaped by others; or 0 */
-	int memory_fd;	      /* of /proc/PID/mem, for reading and writing */
+	pid_t command; /* a child of ours whose end is left to be reaped by others; or 0 */
+	struct target_memory *memory; /* of /proc/PID/mem, for reading and writing */
 	bool is_stopped;      /* the command's only thread is stopped by the calling thread, */
 	bool has_thread_data; /* and its C library has made what the ABI wants for it */
 	uint64_t patience_ns;

@@ -8,6 +8,7 @@
 
 #include "probe/patch.h"
 
+struct target_memory;
 struct stopped;
 
 /* Where a thread goes on: its own registers, or those that a signal frame on its stack keeps. */
@@ -29,7 +30,8 @@ struct context_search {
  * Registers are written back with stopped_end(), frames at once. False: one of a sleeper's own was
  * to be changed, which cannot be.
  */
-bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search);
+bool contexts_for_each(struct stopped *stopped, struct target_memory *memory,
+		       const struct context_search *search);
 /* Would one of a sleeper's own be changed? `found` is asked about those alone. */
 bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search);
 

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "probe/stopped.h"
+#include "proc/target_memory.h"
 
 static void in_registers(struct stopped_thread *thread, const struct context_search *search)
 {
@@ -51,8 +52,8 @@ static bool is_frame(const uint64_t *rip)
 	       !(rip[FLAGS] & FLAGS_PRIVATE);
 }
 
-static void in_words(const uint64_t *words, size_t nr, uint64_t address, int memory_fd,
-		     const struct context_search *search)
+static void in_words(const uint64_t *words, size_t nr, uint64_t address,
+		     struct target_memory *memory, const struct context_search *search)
 {
 	for (size_t i = 4; i + SEGMENTS < nr; i++) {
 		const uint64_t *rip = &words[i];
@@ -71,23 +72,21 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address, int mem
 		changed[2] = context.pushed[1];
 		changed[3] = context.sp;
 		changed[4] = context.pc;
-		if (pwrite(memory_fd, changed, sizeof(changed),
-			   (off_t)(address + (i - 4) * sizeof(uint64_t))) < 0)
+		if (!target_memory_put(memory, address + (i - 4) * sizeof(uint64_t), changed,
+				       sizeof(changed)))
 			return; /* its stack is gone, and it with it */
 	}
 }
 
 /* Of any thread from its stack pointer on; words is room for that. */
-static void in_stack(const struct stopped *stopped, uint64_t sp, int memory_fd,
-		     const struct context_search *search, uint64_t *words)
+static void in_stack(uint64_t sp, struct target_memory *memory, const struct context_search *search,
+		     uint64_t *words)
 {
 	uint64_t address = sp & ~UINT64_C(7);
-	struct iovec here = {.iov_base = words, .iov_len = search->stack_bytes & ~(size_t)7};
-	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = here.iov_len};
-	ssize_t got = process_vm_readv(stopped->pid, &here, 1, &there, 1, 0);
+	size_t got = target_memory_read_at_once(memory, address, words,
+						search->stack_bytes & ~(size_t)7);
 
-	if (got > 0)
-		in_words(words, (size_t)got / sizeof(uint64_t), address, memory_fd, search);
+	in_words(words, got / sizeof(uint64_t), address, memory, search);
 }
 
 bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search)
@@ -106,7 +105,8 @@ bool contexts_need_sleeper(const struct stopped *stopped, const struct context_s
 	return is_needed;
 }
 
-bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+bool contexts_for_each(struct stopped *stopped, struct target_memory *memory,
+		       const struct context_search *search)
 {
 	uint64_t *words = xmalloc(search->stack_bytes);
 
@@ -115,21 +115,22 @@ bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct cont
 
 		if (!thread->is_stopped || thread->is_elsewhere)
 			continue;
-		in_stack(stopped, thread->regs.rsp, memory_fd, search, words);
+		in_stack(thread->regs.rsp, memory, search, words);
 		in_registers(thread, search);
 	}
 	for (size_t i = 0; i < stopped->nr_sleepers; i++)
-		in_stack(stopped, stopped->sleepers[i].sp, memory_fd, search, words);
+		in_stack(stopped->sleepers[i].sp, memory, search, words);
 	free(words);
 	return !contexts_need_sleeper(stopped, search);
 }
 
 #else
 
-bool contexts_for_each(struct stopped *stopped, int memory_fd, const struct context_search *search)
+bool contexts_for_each(struct stopped *stopped, struct target_memory *memory,
+		       const struct context_search *search)
 {
 	(void)stopped;
-	(void)memory_fd;
+	(void)memory;
 	(void)search;
 	return true;
 }

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 #include "tracee/launch.h"
 
 /*
@@ -169,27 +170,28 @@ static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uin
 	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
-static bool read_bytes(int memory_fd, uint64_t at, void *bytes, size_t nr)
+static bool read_bytes(struct target_memory *memory, uint64_t at, void *bytes, size_t nr)
 {
-	return pread(memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+	return target_memory_get(memory, at, bytes, nr);
 }
 
-static bool write_bytes(int memory_fd, uint64_t at, const void *bytes, size_t nr)
+static bool write_bytes(struct target_memory *memory, uint64_t at, const void *bytes, size_t nr)
 {
-	return pwrite(memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+	return target_memory_put(memory, at, bytes, nr);
 }
 
 /*
  * What follows code in its last page is mapped like it, and no part of the program. 0: there is no
  * room; or an address. `first` is where the file's first byte is mapped, 0 if that is not known.
  */
-static uint64_t room_behind_code(int memory_fd, uint64_t first, uint64_t headers, uint64_t nr)
+static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, uint64_t headers,
+				 uint64_t nr)
 {
 	Elf64_Phdr segments[SEGMENTS_MAX];
 	uint64_t bias = first;
 
 	if (!nr || nr > SEGMENTS_MAX ||
-	    !read_bytes(memory_fd, headers, segments, nr * sizeof(*segments)))
+	    !read_bytes(memory, headers, segments, nr * sizeof(*segments)))
 		return 0;
 	for (uint64_t i = 0; i < nr && !first; i++) {
 		if (segments[i].p_type == PT_PHDR)
@@ -206,35 +208,33 @@ static uint64_t room_behind_code(int memory_fd, uint64_t first, uint64_t headers
 	return 0;
 }
 
-static uint64_t find_room(int memory_fd, const struct vector *vector)
+static uint64_t find_room(struct target_memory *memory, const struct vector *vector)
 {
 	Elf64_Ehdr header;
 	uint64_t room = 0;
 
-	if (read_bytes(memory_fd, vector->loader, &header, sizeof(header)) &&
+	if (read_bytes(memory, vector->loader, &header, sizeof(header)) &&
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
-		room = room_behind_code(memory_fd, vector->loader, vector->loader + header.e_phoff,
+		room = room_behind_code(memory, vector->loader, vector->loader + header.e_phoff,
 					header.e_phnum);
-	return room ? room : room_behind_code(memory_fd, 0, vector->segments, vector->nr_segments);
+	return room ? room : room_behind_code(memory, 0, vector->segments, vector->nr_segments);
 }
 
 /* Where the loader finds the entry: above arguments and environment, each ended by a 0. */
-static uint64_t find_entry_word(int memory_fd, uint64_t sp)
+static uint64_t find_entry_word(struct target_memory *memory, uint64_t sp)
 {
 	enum { PIECE_WORDS = 512 };
 	uint64_t words[PIECE_WORDS], nr_ended = 0, first_of_vector = 0, last = 0;
 
 	for (uint64_t i = 1; i < STACK_WORDS_MAX; i++) { /* the first is the number of arguments */
 		uint64_t k = (i - 1) % PIECE_WORDS;
-		ssize_t got = (ssize_t)sizeof(words);
+		size_t got = sizeof(words);
 
 		if (k == 0)
-			got = pread(memory_fd, words, sizeof(words), (off_t)(sp + 8 * i));
-		if (got < (ssize_t)sizeof(words)) {
-			if (got <= 0)
-				return 0;
-			memset((char *)words + got, 0, sizeof(words) - (size_t)got);
-		}
+			got = target_memory_read(memory, sp + 8 * i, words, sizeof(words));
+		if (!got)
+			return 0;
+		memset((char *)words + got, 0, sizeof(words) - got);
 		if (nr_ended < 2) {
 			nr_ended += !words[k];
 			first_of_vector = i + 1;
@@ -276,22 +276,22 @@ static bool make_detour(struct entry_stop *stop, struct detour *detour)
 	*detour = (struct detour){.entry = vector.entry};
 	if (pc_of(&regs) == vector.entry)
 		return true;
-	detour->at = find_room(stop->memory_fd, &vector);
-	detour->word = find_entry_word(stop->memory_fd, sp_of(&regs));
+	detour->at = find_room(stop->memory, &vector);
+	detour->word = find_entry_word(stop->memory, sp_of(&regs));
 	memcpy(code, detour_code, sizeof(code));
 	memcpy(code + DETOUR_ADDRESS_OFFSET, &vector.entry, sizeof(vector.entry));
 	/* In this order: profc may be killed in between. */
 	return detour->at && detour->word &&
-	       read_bytes(stop->memory_fd, detour->at, detour->former, sizeof(detour->former)) &&
-	       write_bytes(stop->memory_fd, detour->at, code, sizeof(code)) &&
-	       write_bytes(stop->memory_fd, detour->word, &detour->at, sizeof(detour->at));
+	       read_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)) &&
+	       write_bytes(stop->memory, detour->at, code, sizeof(code)) &&
+	       write_bytes(stop->memory, detour->word, &detour->at, sizeof(detour->at));
 }
 
 static bool end_detour(struct entry_stop *stop, const struct detour *detour)
 {
 	return !detour->at ||
-	       (write_bytes(stop->memory_fd, detour->word, &detour->entry, sizeof(detour->entry)) &&
-		write_bytes(stop->memory_fd, detour->at, detour->former, sizeof(detour->former)));
+	       (write_bytes(stop->memory, detour->word, &detour->entry, sizeof(detour->entry)) &&
+		write_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)));
 }
 
 enum arrival { ARRIVED, EXECUTED_AGAIN, NOT_ARRIVED };
@@ -319,13 +319,9 @@ static enum arrival run_detour(struct entry_stop *stop, const struct detour *det
 
 static bool open_memory(struct entry_stop *stop)
 {
-	char path[48];
-
-	if (stop->memory_fd >= 0)
-		close(stop->memory_fd);
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)stop->pid);
-	stop->memory_fd = open(path, O_RDWR | O_CLOEXEC);
-	return stop->memory_fd >= 0;
+	target_memory_close(stop->memory);
+	stop->memory = target_memory_open(stop->pid, NULL);
+	return stop->memory;
 }
 
 /* It has executed a program; a constructor of a library may execute another one. */
@@ -361,7 +357,7 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 	pthread_t runner;
 	int status;
 
-	*stop = (struct entry_stop){.pid = launch->pid, .memory_fd = -1};
+	*stop = (struct entry_stop){.pid = launch->pid};
 	/* It stands before it is let go: else its exec may come before the interrupt. */
 	if (ptrace(PTRACE_SEIZE, launch->pid, NULL,
 		   (void *)(PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) < 0 ||
@@ -386,8 +382,7 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 void entry_end(struct entry_stop *stop)
 {
 	ptrace(PTRACE_DETACH, stop->pid, NULL, NULL);
-	if (stop->memory_fd >= 0)
-		close(stop->memory_fd);
-	stop->memory_fd = -1;
+	target_memory_close(stop->memory);
+	stop->memory = NULL;
 	stop->is_stopped = false;
 }

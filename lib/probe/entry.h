@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct target_memory;
 struct launch;
 
 /*
@@ -13,10 +14,10 @@ struct launch;
  */
 struct entry_stop {
 	pid_t pid;
-	int memory_fd;	      /* of /proc/PID/mem */
-	bool is_stopped;      /* by the calling thread; else it runs, or has ended */
-	bool has_thread_data; /* its thread pointer is set */
-	const char *why;      /* not stopped: why, in words */
+	struct target_memory *memory; /* of /proc/PID/mem */
+	bool is_stopped;	      /* by the calling thread; else it runs, or has ended */
+	bool has_thread_data;	      /* its thread pointer is set */
+	const char *why;	      /* not stopped: why, in words */
 };
 
 /*

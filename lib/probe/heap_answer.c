@@ -19,6 +19,7 @@
 #include "probe/heap_ring.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 /* Stacks of threads are looked at so far below their data, and so many of them at once. */
@@ -34,70 +35,73 @@
 
 /* -- the private memory of a process -- */
 
-static bool get(const struct heap_ring *ring, int memory_fd, size_t offset, void *bytes, size_t nr)
+static bool get(const struct heap_ring *ring, struct target_memory *memory, size_t offset,
+		void *bytes, size_t nr)
 {
-	return pread(memory_fd, bytes, nr, (off_t)(ring->private_address + offset)) == (ssize_t)nr;
+	return target_memory_get(memory, ring->private_address + offset, bytes, nr);
 }
 
-static bool put(const struct heap_ring *ring, int memory_fd, size_t offset, const void *bytes,
-		size_t nr)
+static bool put(const struct heap_ring *ring, struct target_memory *memory, size_t offset,
+		const void *bytes, size_t nr)
 {
-	return pwrite(memory_fd, bytes, nr, (off_t)(ring->private_address + offset)) == (ssize_t)nr;
+	return target_memory_put(memory, ring->private_address + offset, bytes, nr);
 }
 
 /* Opens the address space with our memory: if the process calls exec later, that one stays. */
-static int open_own(const struct heap_ring *ring, pid_t pid)
+static struct target_memory *open_own(const struct heap_ring *ring, pid_t pid,
+				      const struct heap_members *members)
 {
+	struct target_memory *memory = target_memory_open(pid, members->backings);
 	uint64_t mark = 0;
-	char path[48];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0 &&
-	    (!get(ring, fd, offsetof(struct heap_private, known.mark), &mark, sizeof(mark)) ||
+	if (memory &&
+	    (!get(ring, memory, offsetof(struct heap_private, known.mark), &mark, sizeof(mark)) ||
 	     mark != ring->mark)) {
-		close(fd);
-		fd = -1;
+		target_memory_close(memory);
+		memory = NULL;
 	}
-	return fd;
+	return memory;
 }
 
-void heap_answer_begin(struct heap_ring *ring, int memory_fd)
+void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory)
 {
 	if (getrandom(&ring->mark, sizeof(ring->mark), 0) != sizeof(ring->mark))
 		ring->mark = clock_monotonic_ns();
-	put(ring, memory_fd, offsetof(struct heap_private, known.mark), &ring->mark,
+	put(ring, memory, offsetof(struct heap_private, known.mark), &ring->mark,
 	    sizeof(ring->mark));
 }
 
-void heap_answer_ids(const struct heap_ring *ring, int memory_fd, uint32_t tid_at,
+void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, uint32_t tid_at,
 		     uint64_t main_data)
 {
-	put(ring, memory_fd, offsetof(struct heap_private, known.main_data), &main_data,
+	put(ring, memory, offsetof(struct heap_private, known.main_data), &main_data,
 	    sizeof(main_data));
-	put(ring, memory_fd, offsetof(struct heap_private, known.tid_at), &tid_at, sizeof(tid_at));
+	put(ring, memory, offsetof(struct heap_private, known.tid_at), &tid_at, sizeof(tid_at));
 }
 
 /* -- stacks -- */
 
-/* How many pages from there on downwards are all readable. */
-static size_t readable_pages(pid_t pid, uint64_t highest, size_t nr)
+/* How many pages from there on downwards are all readable, by the process itself, too. */
+static size_t readable_pages(struct target_memory *memory, pid_t pid, uint64_t highest, size_t nr)
 {
 	uint8_t bytes[PAGES_AT_ONCE];
 	struct iovec there[PAGES_AT_ONCE];
-	const struct iovec here = {.iov_base = bytes, .iov_len = nr};
+	struct iovec here = {.iov_base = bytes};
+	size_t nr_ready = 0;
 	ssize_t got;
 
-	for (size_t i = 0; i < nr; i++)
+	while (nr_ready < nr && target_memory_is_ready(memory, highest - nr_ready * PAGE_BYTES, 1))
+		nr_ready++;
+	for (size_t i = 0; i < nr_ready; i++)
 		there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)(highest - i * PAGE_BYTES),
 					  .iov_len = 1};
-	got = process_vm_readv(pid, &here, 1, there, nr, 0);
+	here.iov_len = nr_ready;
+	got = process_vm_readv(pid, &here, 1, there, nr_ready, 0);
 	return got > 0 ? (size_t)got : 0;
 }
 
 /* The lowest page, down to what is wanted and a bit more; `data` itself: none is. */
-static uint64_t find_low(pid_t pid, uint64_t data, uint64_t wanted)
+static uint64_t find_low(struct target_memory *memory, pid_t pid, uint64_t data, uint64_t wanted)
 {
 	uint64_t lowest = wanted - min_u64(wanted, STACK_BYTES_MORE);
 	uint64_t page = data & -PAGE_BYTES;
@@ -106,7 +110,7 @@ static uint64_t find_low(pid_t pid, uint64_t data, uint64_t wanted)
 		lowest = data - min_u64(data, STACK_BYTES_MAX);
 	while (page > lowest) {
 		size_t nr = (size_t)min_u64((page - lowest) / PAGE_BYTES + 1, PAGES_AT_ONCE);
-		size_t got = readable_pages(pid, page, nr);
+		size_t got = readable_pages(memory, pid, page, nr);
 
 		page -= got * PAGE_BYTES;
 		if (got < nr)
@@ -132,7 +136,7 @@ static bool answer_stack(const struct heap_ring *ring, size_t place, pid_t owner
 	int32_t tid = __atomic_load_n(&stack->tid, __ATOMIC_RELAXED);
 	uint64_t id = heap_stack_owner(data, pid, tid);
 	struct heap_stack_answer answer;
-	cleanup_close int memory_fd = -1;
+	cleanup_target_memory struct target_memory *memory = NULL;
 	pid_t process;
 
 	if (!data || wanted >= data || is_answered(stack, id, wanted))
@@ -140,10 +144,10 @@ static bool answer_stack(const struct heap_ring *ring, size_t place, pid_t owner
 	process = pid == ring->owner_pid ? owner : members->find(members->context, pid);
 	if (process <= 0)
 		return false;
-	memory_fd = open_own(ring, process);
-	answer.low = memory_fd >= 0 ? find_low(process, data, wanted) : data;
+	memory = open_own(ring, process, members);
+	answer.low = memory ? find_low(memory, process, data, wanted) : data;
 	answer.check = heap_stack_check(id, answer.low);
-	put(ring, memory_fd, offsetof(struct heap_private, known.stacks) + place * sizeof(answer),
+	put(ring, memory, offsetof(struct heap_private, known.stacks) + place * sizeof(answer),
 	    &answer, sizeof(answer));
 	__atomic_store_n(&stack->answered_low, answer.low, __ATOMIC_RELAXED);
 	__atomic_store_n(&stack->answered_owner, id, __ATOMIC_RELAXED);
@@ -202,7 +206,8 @@ static void add_range(struct ranges *ranges, const struct proc_map *map)
 
 #define WRITABLE_AT(member) offsetof(struct heap_private, known.writable.member)
 
-static void tell_ranges(const struct heap_ring *ring, int memory_fd, struct ranges *ranges)
+static void tell_ranges(const struct heap_ring *ring, struct target_memory *memory,
+			struct ranges *ranges)
 {
 	uint64_t version = 0;
 
@@ -211,14 +216,14 @@ static void tell_ranges(const struct heap_ring *ring, int memory_fd, struct rang
 		ranges->nr = HEAP_WRITABLE_MAX;
 		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_start);
 	}
-	if (!get(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version)))
+	if (!get(ring, memory, WRITABLE_AT(version), &version, sizeof(version)))
 		return;
 	version |= 1;
-	put(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version));
-	put(ring, memory_fd, WRITABLE_AT(ranges), ranges->at, ranges->nr * sizeof(*ranges->at));
-	put(ring, memory_fd, WRITABLE_AT(nr), &ranges->nr, sizeof(ranges->nr));
+	put(ring, memory, WRITABLE_AT(version), &version, sizeof(version));
+	put(ring, memory, WRITABLE_AT(ranges), ranges->at, ranges->nr * sizeof(*ranges->at));
+	put(ring, memory, WRITABLE_AT(nr), &ranges->nr, sizeof(ranges->nr));
 	version++;
-	put(ring, memory_fd, WRITABLE_AT(version), &version, sizeof(version));
+	put(ring, memory, WRITABLE_AT(version), &version, sizeof(version));
 }
 
 /* What lies next below it, whatever that is. */
@@ -233,7 +238,7 @@ static struct heap_stack main_stack_of(const struct proc_stat *stat, const struc
 				   .end = end};
 }
 
-void heap_answer_maps(const struct heap_ring *ring, pid_t pid, int memory_fd)
+void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_memory *memory)
 {
 	struct buf text = {0};
 	struct ranges ranges = {.nr = 0};
@@ -252,13 +257,12 @@ void heap_answer_maps(const struct heap_ring *ring, pid_t pid, int memory_fd)
 
 			add_range(&ranges, &map);
 			if (stack.end)
-				put(ring, memory_fd,
-				    offsetof(struct heap_private, known.main_stack), &stack,
-				    sizeof(stack));
+				put(ring, memory, offsetof(struct heap_private, known.main_stack),
+				    &stack, sizeof(stack));
 		}
 		below = map.end;
 	}
-	tell_ranges(ring, memory_fd, &ranges);
+	tell_ranges(ring, memory, &ranges);
 	free(ranges.at);
 	buf_release(&text);
 }
@@ -278,7 +282,7 @@ static void answer_writable(struct heap_ring *ring, pid_t owner, const struct he
 	struct heap_answers *answers = &ring->answers;
 	const struct heap_asked *asked = &ring->shared->asked;
 	uint64_t missed = __atomic_load_n(&asked->nr_writable, __ATOMIC_RELAXED);
-	cleanup_close int memory_fd = -1;
+	cleanup_target_memory struct target_memory *memory = NULL;
 	pid_t process;
 
 	if (missed == answers->writable_missed || now_ns < answers->writable_again_ns)
@@ -287,9 +291,9 @@ static void answer_writable(struct heap_ring *ring, pid_t owner, const struct he
 	answers->writable_again_ns = now_ns + AGAIN_NS;
 	process = asker(ring, __atomic_load_n(&asked->writable_pid, __ATOMIC_RELAXED), owner,
 			members);
-	memory_fd = process ? open_own(ring, process) : -1;
-	if (memory_fd >= 0)
-		heap_answer_maps(ring, process, memory_fd);
+	memory = process ? open_own(ring, process, members) : NULL;
+	if (memory)
+		heap_answer_maps(ring, process, memory);
 }
 
 /* -- threads that have ended -- */
@@ -305,21 +309,20 @@ static bool has_ended(const struct heap_thread *thread)
 }
 
 /* A new thread may take the place meanwhile: it stores its id before its claim. */
-static void answer_ended_of(const struct heap_ring *ring, int memory_fd)
+static void answer_ended_of(const struct heap_ring *ring, struct target_memory *memory)
 {
 	const size_t nr_bytes = HEAP_THREADS * sizeof(struct heap_thread);
 	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
 
-	if (!get(ring, memory_fd, offsetof(struct heap_private, threads), threads, nr_bytes))
+	if (!get(ring, memory, offsetof(struct heap_private, threads), threads, nr_bytes))
 		threads->data = 0;
 	for (size_t i = 0; i < HEAP_THREADS; i++) {
 		struct heap_thread again;
 
 		if (has_ended(&threads[i]) &&
-		    get(ring, memory_fd, THREAD_AT(i, data), &again, sizeof(again)) &&
+		    get(ring, memory, THREAD_AT(i, data), &again, sizeof(again)) &&
 		    again.claim == threads[i].claim && again.tid == threads[i].tid)
-			put(ring, memory_fd, THREAD_AT(i, ended), &again.claim,
-			    sizeof(again.claim));
+			put(ring, memory, THREAD_AT(i, ended), &again.claim, sizeof(again.claim));
 	}
 	free(threads);
 }
@@ -332,7 +335,7 @@ static void answer_ended(struct heap_ring *ring, pid_t owner, const struct heap_
 	const struct heap_asked *asked = &ring->shared->asked;
 	uint64_t missed = __atomic_load_n(&asked->nr_places, __ATOMIC_RELAXED);
 	int32_t said = __atomic_load_n(&asked->places_pid, __ATOMIC_RELAXED);
-	cleanup_close int memory_fd = -1;
+	cleanup_target_memory struct target_memory *memory = NULL;
 	pid_t process;
 
 	if (!ring->all || missed == answers->places_missed || now_ns < answers->ended_again_ns)
@@ -340,9 +343,9 @@ static void answer_ended(struct heap_ring *ring, pid_t owner, const struct heap_
 	answers->places_missed = missed;
 	answers->ended_again_ns = now_ns + AGAIN_NS;
 	process = asker(ring, said, owner, members);
-	memory_fd = process && process == said ? open_own(ring, process) : -1;
-	if (memory_fd >= 0)
-		answer_ended_of(ring, memory_fd);
+	memory = process && process == said ? open_own(ring, process, members) : NULL;
+	if (memory)
+		answer_ended_of(ring, memory);
 }
 
 void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members *members,

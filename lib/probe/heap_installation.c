@@ -22,6 +22,7 @@
 #include "probe/request.h"
 #include "probe/stopped.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 /* Of a function, in search of calls: allocators' own are shorter. */
 #define FUNCTION_BYTES_MAX 8192
@@ -107,41 +108,40 @@ static bool is_entry(const struct heap_draft *draft, uint64_t address)
 		       compare_addresses);
 }
 
-static uint64_t word_at(int memory_fd, uint64_t address)
+static uint64_t word_at(struct target_memory *memory, uint64_t address)
 {
 	uint64_t word;
 
-	return proc_read_word(memory_fd, address, &word) ? word : 0;
+	return target_memory_word(memory, address, &word) ? word : 0;
 }
 
 /* Where a call leads in the end, if it is through the entry of a PLT. */
-static uint64_t behind_plt(uint64_t target, int memory_fd)
+static uint64_t behind_plt(uint64_t target, struct target_memory *memory)
 {
 	uint8_t bytes[PLT_ENTRY_BYTES];
 	uint64_t word = 0;
 
-	if (pread(memory_fd, bytes, sizeof(bytes), (off_t)target) == sizeof(bytes))
+	if (target_memory_get(memory, target, bytes, sizeof(bytes)))
 		word = plt_entry_word(bytes, sizeof(bytes), target);
-	return word ? word_at(memory_fd, word) : target;
+	return word ? word_at(memory, word) : target;
 }
 
 /* Does it call another function that is to be hooked? */
 static bool calls_hooked(const struct heap_draft *draft, const struct probe_request *request,
-			 int memory_fd)
+			 struct target_memory *memory)
 {
 	uint8_t *bytes = xmalloc(FUNCTION_BYTES_MAX);
-	ssize_t got = pread(memory_fd, bytes, min_u64(request->nr_bytes, FUNCTION_BYTES_MAX),
-			    (off_t)request->address);
-	struct patch_heap_leads leads = {
-		.address = request->address, .bytes = bytes, .nr_bytes = got > 0 ? (size_t)got : 0};
+	struct patch_heap_leads leads = {.address = request->address, .bytes = bytes};
 	uint64_t target;
 	bool is_word, does = false;
 
+	leads.nr_bytes = target_memory_read(memory, request->address, bytes,
+					    min_u64(request->nr_bytes, FUNCTION_BYTES_MAX));
 	while (!does && patch_heap_leads_next(&leads, &target, &is_word)) {
-		target = is_word ? word_at(memory_fd, target) : target;
+		target = is_word ? word_at(memory, target) : target;
 		if (target - request->address < request->nr_bytes)
 			continue; /* within itself */
-		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory_fd));
+		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory));
 	}
 	free(bytes);
 	return does;
@@ -155,9 +155,10 @@ static bool throws(const struct heap_form *form)
 /* What throws is known by what it calls, or another function is called in its place; or it is not.
  */
 static enum patch_outcome judge_throwing(const struct heap_draft *draft,
-					 const struct probe_request *request, int memory_fd)
+					 const struct probe_request *request,
+					 struct target_memory *memory)
 {
-	if (calls_hooked(draft, request, memory_fd))
+	if (calls_hooked(draft, request, memory))
 		return PATCH_SAMPLED_BELOW;
 	if (request->kin == HEAP_KIN_OF_PLAIN)
 		return PATCH_OK;
@@ -177,7 +178,7 @@ static enum patch_outcome refuse_freeing(struct heap_draft *draft,
 
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
-				   const struct heap_place *place, int memory_fd,
+				   const struct heap_place *place, struct target_memory *memory,
 				   struct patch *patch)
 {
 	struct patch_heap heap = {.function = (enum heap_function)request->heap.function,
@@ -195,17 +196,17 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 	if (draft->nr == HEAP_HOOKS)
 		return PATCH_NO_ROOM;
 	if (throws(&request->heap)) {
-		outcome = judge_throwing(draft, request, memory_fd);
+		outcome = judge_throwing(draft, request, memory);
 		if (outcome)
 			return outcome;
 	} else if (!heap_frees(&request->heap) && !heap_maps(&request->heap)) {
-		heap.is_framed = calls_hooked(draft, request, memory_fd);
+		heap.is_framed = calls_hooked(draft, request, memory);
 	}
 	outcome =
 		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
 	/* What a short one calls is watched in its place. */
 	if (outcome && heap_frees(&request->heap) && !heap_is_pool(&request->heap))
-		return calls_hooked(draft, request, memory_fd)
+		return calls_hooked(draft, request, memory)
 			       ? PATCH_SAMPLED_BELOW
 			       : refuse_freeing(draft, request, outcome);
 	if (outcome)
@@ -279,17 +280,17 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 }
 
 /* In a forked child this is zero: so it learns that it is a child. */
-static void tell_owner(struct heap_ring *ring, int memory_fd)
+static void tell_owner(struct heap_ring *ring, struct target_memory *memory)
 {
 	const int64_t pid = ring->owner_pid;
 	uint64_t at = ring->private_address + offsetof(struct heap_private, pid);
 
-	if (pwrite(memory_fd, &pid, sizeof(pid), (off_t)at) != sizeof(pid))
+	if (!target_memory_put(memory, at, &pid, sizeof(pid)))
 		ring->owner_pid = 0; /* it has ended */
 }
 
 void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
-		      int memory_fd)
+		      struct target_memory *memory)
 {
 	struct heap_shared *shared = ring->shared;
 
@@ -297,9 +298,9 @@ void heap_draft_share(struct heap_ring *ring, const struct heap_options *options
 	shared->stack_bytes = options->stack_bytes;
 	shared->waits_at_exit = options->is_searched;
 	shared->visits.now_ns = clock_monotonic_ns();
-	heap_answer_begin(ring, memory_fd);
-	heap_answer_maps(ring, pid, memory_fd);
-	tell_owner(ring, memory_fd);
+	heap_answer_begin(ring, memory);
+	heap_answer_maps(ring, pid, memory);
+	tell_owner(ring, memory);
 }
 
 /* -- where threads have their ids -- */
@@ -347,7 +348,8 @@ static uint32_t find_ids(const struct thread_data *threads, size_t nr)
 }
 
 /* In another PID namespace only the main thread's id is known as it sees that itself. */
-void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped, int memory_fd)
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
+		   struct target_memory *memory)
 {
 	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
 	uint64_t main_data = 0;
@@ -356,17 +358,17 @@ void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped, 
 	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
 		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
 		bool is_main = stopped->threads[i].tid == stopped->pid;
-		ssize_t got;
+		size_t got;
 
 		if (!at || (!is_main && ring->owner_pid != stopped->pid))
 			continue;
 		if (is_main)
 			main_data = at;
-		got = pread(memory_fd, threads[nr].words, DATA_BYTES, (off_t)at);
+		got = target_memory_read_at_once(memory, at, threads[nr].words, DATA_BYTES);
 		threads[nr].tid = is_main ? ring->owner_pid : stopped->threads[i].tid;
-		threads[nr++].nr_words = got > 0 ? (uint32_t)got / sizeof(threads[0].words[0]) : 0;
+		threads[nr++].nr_words = (uint32_t)(got / sizeof(threads[0].words[0]));
 	}
-	heap_answer_ids(ring, memory_fd, find_ids(threads, nr), main_data);
+	heap_answer_ids(ring, memory, find_ids(threads, nr), main_data);
 	free(threads);
 }
 
@@ -384,7 +386,8 @@ static void found_context(void *owner, struct context *context)
 	finding->is_found = true;
 }
 
-static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped, int memory_fd)
+static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped,
+			   struct target_memory *memory)
 {
 	struct finding finding = {.is_found = false};
 	const struct context_search search = {.start = start,
@@ -393,47 +396,45 @@ static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped
 					      .found = found_context,
 					      .owner = &finding};
 
-	contexts_for_each(stopped, memory_fd, &search);
+	contexts_for_each(stopped, memory, &search);
 	return finding.is_found;
 }
 
 /* A frame of the stub says so itself, by a word that depends on where it is. */
-static bool has_marker_from(pid_t pid, uint64_t sp, uint64_t *words)
+static bool has_marker_from(struct target_memory *memory, uint64_t sp, uint64_t *words)
 {
 	uint64_t address = sp & ~UINT64_C(7);
-	struct iovec here = {.iov_base = words, .iov_len = STACK_BYTES};
-	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = STACK_BYTES};
-	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	size_t got = target_memory_read_at_once(memory, address, words, STACK_BYTES);
 	bool is_found = false;
 
-	for (size_t k = 0; got > 0 && k < (size_t)got / sizeof(*words); k++)
+	for (size_t k = 0; k < got / sizeof(*words); k++)
 		is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
 	return is_found;
 }
 
-static bool has_marker(const struct stopped *stopped)
+static bool has_marker(const struct stopped *stopped, struct target_memory *memory)
 {
 	uint64_t *words = xmalloc(STACK_BYTES);
 	bool is_found = false;
 
 	for (size_t i = 0; i < stopped->nr && !is_found; i++)
-		is_found = has_marker_from(stopped->pid,
-					   stopped_stack_pointer(&stopped->threads[i]), words);
+		is_found =
+			has_marker_from(memory, stopped_stack_pointer(&stopped->threads[i]), words);
 	for (size_t i = 0; i < stopped->nr_sleepers && !is_found; i++)
-		is_found = has_marker_from(stopped->pid, stopped->sleepers[i].sp, words);
+		is_found = has_marker_from(memory, stopped->sleepers[i].sp, words);
 	free(words);
 	return is_found;
 }
 
-static bool is_in_flight(const struct region_header *header, int memory_fd)
+static bool is_in_flight(const struct region_header *header, struct target_memory *memory)
 {
 	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
 	const size_t nr_bytes = HEAP_THREADS * sizeof(*threads);
 	uint64_t at = header->private_address + offsetof(struct heap_private, in_flight);
 	uint64_t threads_at = header->private_address + offsetof(struct heap_private, threads);
 	int64_t nr;
-	bool is = pread(memory_fd, &nr, sizeof(nr), (off_t)at) != sizeof(nr) || nr ||
-		  pread(memory_fd, threads, nr_bytes, (off_t)threads_at) != (ssize_t)nr_bytes;
+	bool is = !target_memory_get(memory, at, &nr, sizeof(nr)) || nr ||
+		  !target_memory_get(memory, threads_at, threads, nr_bytes);
 
 	for (size_t i = 0; i < HEAP_THREADS && !is; i++)
 		is = threads[i].in_flight != 0;
@@ -441,16 +442,17 @@ static bool is_in_flight(const struct region_header *header, int memory_fd)
 	return is;
 }
 
-bool heap_is_in_use(const struct region_header *header, struct stopped *stopped, int memory_fd)
+bool heap_is_in_use(const struct region_header *header, struct stopped *stopped,
+		    struct target_memory *memory)
 {
 	if (!header->heap_offset)
 		return false;
-	if (is_in_flight(header, memory_fd) || has_marker(stopped))
+	if (is_in_flight(header, memory) || has_marker(stopped, memory))
 		return true;
 	for (uint32_t i = 0; i < header->nr_parts; i++) {
 		uint64_t start = region_code(header, i);
 
-		if (has_context_in(start, start + header->blob_bytes, stopped, memory_fd))
+		if (has_context_in(start, start + header->blob_bytes, stopped, memory))
 			return true;
 	}
 	return false;

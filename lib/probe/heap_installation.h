@@ -11,6 +11,7 @@
 #include "probe/heap_shared.h"
 #include "probe/patch.h"
 
+struct target_memory;
 struct heap_ring;
 struct probe_request;
 struct region_header;
@@ -68,7 +69,7 @@ struct heap_place {
  */
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
-				   const struct heap_place *place, int memory_fd,
+				   const struct heap_place *place, struct target_memory *memory,
 				   struct patch *patch);
 void heap_draft_finish(struct heap_draft *draft);
 
@@ -77,14 +78,16 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 		      struct heap_rules *rules);
 /* Fill in the shared and the private memory, before any probe leads there. */
 void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
-		      int memory_fd);
+		      struct target_memory *memory);
 /* Where threads have their ids among their data, by those of a stopped process. */
-void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped, int memory_fd);
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
+		   struct target_memory *memory);
 
 /*
  * Does a thread of a stopped process stand in the blob, or will it return there? All that leads
  * there has been taken away. What is not known for certain counts as so.
  */
-bool heap_is_in_use(const struct region_header *header, struct stopped *stopped, int memory_fd);
+bool heap_is_in_use(const struct region_header *header, struct stopped *stopped,
+		    struct target_memory *memory);
 
 #endif

@@ -24,6 +24,7 @@
 #include "probe/removal.h"
 #include "probe/stopped.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 /* What is read of each place: enough for the longest window and the padding behind it. */
@@ -122,13 +123,7 @@ static int place_parts(struct draft *draft, struct err *err)
 
 static size_t read_code(const struct draft *draft, uint64_t address, uint8_t *bytes)
 {
-	ssize_t got = pread(draft->access->memory_fd, bytes, READ_BYTES, (off_t)address);
-	size_t nr_to_page = (size_t)(PAGE_BYTES - address % PAGE_BYTES);
-
-	/* The next page may not be mapped. */
-	if (got < 0 && nr_to_page < READ_BYTES)
-		got = pread(draft->access->memory_fd, bytes, nr_to_page, (off_t)address);
-	return got > 0 ? (size_t)got : 0;
+	return target_memory_read(draft->access->memory, address, bytes, READ_BYTES);
 }
 
 static bool differs_from_file(const struct probe_request *request, const uint8_t *bytes, size_t nr)
@@ -164,7 +159,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 		return PATCH_LOADED_LATER;
 	if (request->is_heap)
 		return heap_draft_draw(&draft->heap, request, &function, area, heap,
-				       draft->access->memory_fd, patch);
+				       draft->access->memory, patch);
 	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
 				: patch_entry(patch, &function, request->branches, area, counter);
 }
@@ -326,7 +321,7 @@ static void begin_heap(struct installation *installation, const struct draft *dr
 	rules->private_address = region->header.private_address;
 	heap_ring_init(&installation->heap, region_heap(region), rules);
 	heap_draft_share(&installation->heap, draft->heap_options, draft->access->pid,
-			 draft->access->memory_fd);
+			 draft->access->memory);
 }
 
 /* The memory, with everything in it that the process may come upon. */
@@ -337,7 +332,7 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	struct heap_rules rules = {.private_address = 0};
 	struct remote_code code;
 	struct remote *remote = NULL;
-	int status = remote_find_code(access->pid, access->memory_fd, &code, err);
+	int status = remote_find_code(access->pid, access->memory, &code, err);
 
 	if (status == 0)
 		status = draw_all(draft, is_sharded, err);
@@ -345,10 +340,10 @@ static int make_region(struct installation *installation, struct draft *draft, b
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
 		status = access->is_stopped
-				 ? remote_begin_stopped(&remote, access->command, access->memory_fd,
+				 ? remote_begin_stopped(&remote, access->command, access->memory,
 							&code, err)
 				 : remote_begin(&remote, access->pid, access->command,
-						access->memory_fd, &code, access->patience_ns, err);
+						access->memory, &code, access->patience_ns, err);
 	if (status < 0 || !remote)
 		return status;
 	status = fill_region(installation, draft, &rules, remote, err);
@@ -395,7 +390,7 @@ static enum apply_outcome apply(struct installation *installation,
 
 	int status;
 
-	if (!patched_prepare(&installation->patched, access->memory_fd))
+	if (!patched_prepare(&installation->patched, access->memory))
 		return fail_changed(access, err);
 	status = access->is_stopped
 			 ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
@@ -408,10 +403,10 @@ static enum apply_outcome apply(struct installation *installation,
 		return fail_changed(access, err);
 	}
 	if (installation->heap.shared)
-		heap_find_ids(&installation->heap, &stopped, access->memory_fd);
+		heap_find_ids(&installation->heap, &stopped, access->memory);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
-	} else if (!patched_apply(&installation->patched, &stopped, access->memory_fd)) {
+	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
 		outcome = fail_changed(access, err);
 	}
 	stopped_end(&stopped);
@@ -527,12 +522,12 @@ static bool is_without_patches(const struct installation *installation, pid_t pi
 }
 
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
-				 pid_t pid, int memory_fd)
+				 pid_t pid, struct target_memory *memory)
 {
 	const struct patch *patch = &installation->patches[counter];
 	uint8_t bytes[PATCH_MAX_BYTES];
 
-	return pread(memory_fd, bytes, patch->nr_bytes, (off_t)patch->address) == patch->nr_bytes &&
+	return target_memory_get(memory, patch->address, bytes, patch->nr_bytes) &&
 	       memcmp(bytes, patch->new, patch->nr_bytes) != 0 &&
 	       (!page_is_written(pid, patch->address) || is_without_patches(installation, pid));
 }
@@ -542,13 +537,14 @@ bool installation_is_in_sled(const struct installation *installation, uint32_t c
 	return installation->patches[counter].is_in_sled;
 }
 
-uint8_t *installation_look(struct installation *installation, pid_t pid, int memory_fd)
+uint8_t *installation_look(struct installation *installation, pid_t pid,
+			   struct target_memory *memory)
 {
 	const struct patched *patched = &installation->patched;
 	uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
 	bool is_writable;
 
-	if (!patched_look(patched, pid, memory_fd, states, &is_writable)) {
+	if (!patched_look(patched, pid, memory, states, &is_writable)) {
 		free(states);
 		return NULL;
 	}
@@ -561,7 +557,7 @@ uint8_t *installation_look(struct installation *installation, pid_t pid, int mem
 		installation->is_kept = true;
 	/* This also reaches forked children: each is looked at in turn. */
 	if (installation->is_kept)
-		region_keep(&installation->region, memory_fd);
+		region_keep(&installation->region, memory);
 	return states;
 }
 

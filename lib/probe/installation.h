@@ -9,6 +9,7 @@
 
 #include "probe/request.h"
 
+struct target_memory;
 struct err;
 struct heap_options;
 struct heap_ring;
@@ -53,7 +54,7 @@ bool installation_callee(const struct installation *installation, uint32_t count
 /* Does the file's code stand where a counter's probe was put? So where its library is loaded anew.
  */
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
-				 pid_t pid, int memory_fd);
+				 pid_t pid, struct target_memory *memory);
 /* May the process put a patch of its own in the same place? The memory is kept then. */
 bool installation_is_in_sled(const struct installation *installation, uint32_t counter);
 /*
@@ -61,7 +62,8 @@ bool installation_is_in_sled(const struct installation *installation, uint32_t c
  * patched_state. Where the process has changed its code, or may, all of their memory is kept from
  * then on. NULL: it has ended. Any thread.
  */
-uint8_t *installation_look(struct installation *installation, pid_t pid, int memory_fd);
+uint8_t *installation_look(struct installation *installation, pid_t pid,
+			   struct target_memory *memory);
 /* What was sampled of allocations; NULL: nothing is. One thread at a time. */
 struct heap_ring *installation_heap(struct installation *installation);
 /* Sample otherwise from now on. Any thread. */

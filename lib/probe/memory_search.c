@@ -19,6 +19,7 @@
 #include "probe/stopped.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 #define PAGE_BYTES     UINT64_C(4096)
 #define PIECE_PAGES    UINT64_C(256)
@@ -50,7 +51,8 @@ struct searching {
 	uint8_t *bytes;
 	uint64_t end; /* of that */
 	struct buf maps;
-	int pagemap_fd, memory_fd;
+	int pagemap_fd;
+	struct target_memory *memory; /* owned; NULL: may not be read */
 	uint64_t pages[PIECE_PAGES];
 	struct range own[OWN_PARTS_MAX]; /* of our probes: they hold the very pointers */
 	size_t nr_own;
@@ -107,13 +109,19 @@ static const struct stack_place *stack_in(const struct searching *searching,
 static size_t read_memory(const struct searching *searching, uint64_t address, void *out,
 			  size_t nr_bytes)
 {
+	return searching->memory ? target_memory_read(searching->memory, address, out, nr_bytes)
+				 : 0;
+}
+
+/* Pages that are there: at once, as their process stands meanwhile. */
+static size_t read_written(const struct searching *searching, uint64_t address, void *out,
+			   size_t nr_bytes)
+{
 	struct iovec here = {.iov_base = out, .iov_len = nr_bytes};
 	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
 	ssize_t got = process_vm_readv(searching->search->pid, &here, 1, &there, 1, 0);
 
-	if (got <= 0 && searching->memory_fd >= 0)
-		got = pread(searching->memory_fd, out, nr_bytes, (off_t)address);
-	return got > 0 ? (size_t)got : 0;
+	return got > 0 ? (size_t)got : read_memory(searching, address, out, nr_bytes);
 }
 
 /*
@@ -175,7 +183,7 @@ static void search_run(struct searching *searching, uint64_t start, uint64_t end
 {
 	while (start < end) {
 		size_t got =
-			read_memory(searching, start, searching->bytes + LAST_BYTES, end - start);
+			read_written(searching, start, searching->bytes + LAST_BYTES, end - start);
 		uint64_t next = (start | (PAGE_BYTES - 1)) + 1;
 
 		if (got)
@@ -334,12 +342,11 @@ int memory_search_run(struct memory_search *search, struct err *err)
 	searching.pagemap_fd = proc_open_task_file(search->pid, search->pid, "pagemap");
 	if (searching.pagemap_fd < 0)
 		return err_sys(err, "cannot tell which memory process %d has", (int)search->pid);
-	searching.memory_fd = proc_open_task_file(search->pid, search->pid, "mem");
+	searching.memory = target_memory_open(search->pid, NULL);
 	searching.bytes = xmalloc(PIECE_PAGES * PAGE_BYTES + 2 * LAST_BYTES);
 	status = stop_and_search(&searching, err);
 	close(searching.pagemap_fd);
-	if (searching.memory_fd >= 0)
-		close(searching.memory_fd);
+	target_memory_close(searching.memory);
 	free(searching.bytes);
 	free(searching.stacks);
 	buf_release(&searching.maps);

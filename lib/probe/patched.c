@@ -14,6 +14,7 @@
 #include "probe/contexts.h"
 #include "probe/stopped.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 /* Handlers of signals run near the end of a stack; deeper ones are searched for on the way out. */
 #define STACK_BYTES_APPLY ((size_t)64 << 10)
@@ -132,31 +133,31 @@ static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes
 }
 
 /* A run is shorter than a page: so its first and last byte are in all pages that it touches. */
-static bool touch_run(const struct patch *patches, size_t nr_bytes, int memory_fd,
+static bool touch_run(const struct patch *patches, size_t nr_bytes, struct target_memory *memory,
 		      const uint8_t *bytes)
 {
 	off_t at = (off_t)patches->address;
 
-	return pwrite(memory_fd, bytes, 1, at) == 1 &&
-	       pwrite(memory_fd, bytes + nr_bytes - 1, 1, at + (off_t)nr_bytes - 1) == 1;
+	return target_memory_put(memory, at, bytes, 1) &&
+	       target_memory_put(memory, at + nr_bytes - 1, bytes + nr_bytes - 1, 1);
 }
 
 enum run_step { RUN_PREPARE, RUN_CHECK, RUN_APPLY, RUN_UNDO };
 
-static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, int memory_fd,
-		     enum run_step step)
+static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
+		     struct target_memory *memory, enum run_step step)
 {
 	uint8_t bytes[RUN_BYTES];
 	off_t at = (off_t)patches->address;
 
 	assert(nr_bytes <= sizeof(bytes));
-	if (pread(memory_fd, bytes, nr_bytes, at) != (ssize_t)nr_bytes)
+	if (!target_memory_get(memory, at, bytes, nr_bytes))
 		return false;
 	if (step == RUN_CHECK)
 		return has_all(patches, nr, bytes, false);
 	if (step == RUN_PREPARE)
 		return has_all(patches, nr, bytes, false) &&
-		       touch_run(patches, nr_bytes, memory_fd, bytes);
+		       touch_run(patches, nr_bytes, memory, bytes);
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
@@ -166,10 +167,11 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes, in
 		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
 			memcpy(place, patch->old, patch->nr_bytes);
 	}
-	return pwrite(memory_fd, bytes, nr_bytes, at) == (ssize_t)nr_bytes;
+	return target_memory_put(memory, at, bytes, nr_bytes);
 }
 
-static bool step_all(const struct patched *patched, int memory_fd, enum run_step step)
+static bool step_all(const struct patched *patched, struct target_memory *memory,
+		     enum run_step step)
 {
 	bool is_done = true;
 	size_t nr;
@@ -178,22 +180,22 @@ static bool step_all(const struct patched *patched, int memory_fd, enum run_step
 		size_t nr_bytes = 0;
 
 		nr = run_of(patched, i, &nr_bytes);
-		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory_fd, step);
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
 		if (!is_done && (step == RUN_PREPARE || step == RUN_CHECK))
 			return false;
 	}
 	return is_done;
 }
 
-bool patched_prepare(const struct patched *patched, int memory_fd)
+bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	return step_all(patched, memory_fd, RUN_PREPARE);
+	return step_all(patched, memory, RUN_PREPARE);
 }
 
 struct undoing {
 	const struct patched *patched;
 	const uint8_t *states;
-	int memory_fd;
+	struct target_memory *memory;
 	bool is_stuck;
 };
 
@@ -201,7 +203,7 @@ struct undoing {
 static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
 {
 	for (unsigned int i = nr; i > 0; i--) {
-		if (!proc_read_word(undoing->memory_fd, context->sp, &context->pushed[i - 1]))
+		if (!target_memory_word(undoing->memory, context->sp, &context->pushed[i - 1]))
 			return false;
 		context->sp += sizeof(uint64_t);
 	}
@@ -228,7 +230,7 @@ static void move_out(void *owner, struct context *context)
 		return;
 	context->pc = original;
 	context->is_changed =
-		place == PATCH_AT || proc_read_word(undoing->memory_fd, original, &context->pc);
+		place == PATCH_AT || target_memory_word(undoing->memory, original, &context->pc);
 }
 
 /*
@@ -236,8 +238,9 @@ static void move_out(void *owner, struct context *context)
  * the kernel, and to where bytes are written, before these two calls are over. It may be in other
  * code by then, and have to be moved as the others.
  */
-static bool write_all(const struct patched *patched, struct stopped *stopped, int memory_fd,
-		      enum run_step step, const struct context_search *search)
+static bool write_all(const struct patched *patched, struct stopped *stopped,
+		      struct target_memory *memory, enum run_step step,
+		      const struct context_search *search)
 {
 	bool is_done = true;
 	size_t nr;
@@ -247,10 +250,10 @@ static bool write_all(const struct patched *patched, struct stopped *stopped, in
 
 		nr = run_of(patched, i, &nr_bytes);
 		if (stopped_hold(stopped)) {
-			contexts_for_each(stopped, memory_fd, search);
+			contexts_for_each(stopped, memory, search);
 			stopped_write_back(stopped);
 		}
-		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory_fd, step);
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
 	}
 	return is_done;
 }
@@ -264,34 +267,36 @@ static struct context_search search_thunks(struct undoing *undoing)
 				       .owner = undoing};
 }
 
-bool patched_leave(const struct patched *patched, struct stopped *stopped, int memory_fd,
-		   const uint8_t *states)
+bool patched_leave(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory, const uint8_t *states)
 {
-	struct undoing undoing = {.patched = patched, .states = states, .memory_fd = memory_fd};
+	struct undoing undoing = {.patched = patched, .states = states, .memory = memory};
 	const struct context_search search = search_thunks(&undoing);
 
-	return contexts_for_each(stopped, memory_fd, &search) && !undoing.is_stuck;
+	return contexts_for_each(stopped, memory, &search) && !undoing.is_stuck;
 }
 
-bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
-		  const uint8_t *states)
+bool patched_undo(const struct patched *patched, struct stopped *stopped,
+		  struct target_memory *memory, const uint8_t *states)
 {
-	struct undoing undoing = {.patched = patched, .states = states, .memory_fd = memory_fd};
+	struct undoing undoing = {.patched = patched, .states = states, .memory = memory};
 	const struct context_search search = search_thunks(&undoing);
 
-	write_all(patched, stopped, memory_fd, RUN_UNDO, &search);
-	return patched_leave(patched, stopped, memory_fd, states);
+	write_all(patched, stopped, memory, RUN_UNDO, &search);
+	return patched_leave(patched, stopped, memory, states);
 }
 
 /* Nothing of it has run yet. */
-static void take_back(const struct patched *patched, struct stopped *stopped, int memory_fd)
+static void take_back(const struct patched *patched, struct stopped *stopped,
+		      struct target_memory *memory)
 {
 	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
 
-	patched_undo(patched, stopped, memory_fd, states);
+	patched_undo(patched, stopped, memory, states);
 }
 
-bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd)
+bool patched_apply(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory)
 {
 	const struct context_search search = {.start = patched->start,
 					      .end = patched->end,
@@ -299,15 +304,15 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped, int m
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!step_all(patched, memory_fd, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
+	if (!step_all(patched, memory, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
 		return false;
 	/* First, as thunks are right with the old bytes, too, and profc may be killed in between.
 	 */
-	contexts_for_each(stopped, memory_fd, &search);
+	contexts_for_each(stopped, memory, &search);
 	stopped_write_back(stopped);
-	if (write_all(patched, stopped, memory_fd, RUN_APPLY, &search))
+	if (write_all(patched, stopped, memory, RUN_APPLY, &search))
 		return true;
-	take_back(patched, stopped, memory_fd);
+	take_back(patched, stopped, memory);
 	return false;
 }
 
@@ -315,7 +320,6 @@ bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, 
 			 unsigned int *pushed_bytes)
 {
 	const struct patch *patch;
-	struct iovec here, there;
 	enum patch_place place;
 
 	*pushed_bytes = 0;
@@ -330,8 +334,5 @@ bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, 
 		*pushed_bytes = sizeof(uint64_t);
 	if (place != PATCH_AT_WORD)
 		return true;
-	there = (struct iovec){.iov_base = (void *)(uintptr_t)*original,
-			       .iov_len = sizeof(*original)};
-	here = (struct iovec){.iov_base = original, .iov_len = sizeof(*original)};
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(*original);
+	return target_memory_get_once(pid, *original, original, sizeof(*original));
 }

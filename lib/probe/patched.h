@@ -9,6 +9,7 @@
 
 #include "probe/patch.h"
 
+struct target_memory;
 struct stopped;
 
 /* What stands where a patch was put. */
@@ -40,26 +41,27 @@ const struct patch *patched_before(const struct patched *patched, uint64_t addre
  * copied while it is stopped. Nothing in it changes. False: other bytes than the old ones are
  * there.
  */
-bool patched_prepare(const struct patched *patched, int memory_fd);
+bool patched_prepare(const struct patched *patched, struct target_memory *memory);
 /*
  * In a stopped process: have the new bytes where the old ones are, and threads that stand within
  * them go on in the thunks. False, and nothing has changed, where other bytes are there, or where
  * one that was left asleep stands within them.
  */
-bool patched_apply(const struct patched *patched, struct stopped *stopped, int memory_fd);
+bool patched_apply(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory);
 /*
  * The reverse: old bytes where ours are (others, as of a library that was unloaded, are left as
  * they are), and patched_leave().
  */
-bool patched_undo(const struct patched *patched, struct stopped *stopped, int memory_fd,
-		  const uint8_t *states);
+bool patched_undo(const struct patched *patched, struct stopped *stopped,
+		  struct target_memory *memory, const uint8_t *states);
 /*
  * With the old bytes back: threads that stand in thunks continue in the code. `states` are those
  * of patched_look(): where other code stands, threads stay in the thunk. False: one cannot be moved
  * from where it is, and must run a little.
  */
-bool patched_leave(const struct patched *patched, struct stopped *stopped, int memory_fd,
-		   const uint8_t *states);
+bool patched_leave(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory, const uint8_t *states);
 
 /*
  * Where a sample's thread stands in the program, for a pc in a thunk; how far its stack pointer is

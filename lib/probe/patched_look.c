@@ -11,6 +11,7 @@
 #include "probe/region.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 #define PAGE_BYTES 4096
 #define JUMP_BYTES 5 /* of a call, too */
@@ -35,7 +36,7 @@ bool page_is_written(pid_t pid, uint64_t address)
  * next. */
 struct looking {
 	pid_t pid;
-	int memory_fd;
+	struct target_memory *memory;
 	struct buf maps;
 	struct page {
 		uint64_t address;
@@ -50,11 +51,9 @@ static const uint8_t *bytes_at(struct looking *looking, const struct patch *patc
 	uint64_t address = patch->address & -(uint64_t)PAGE_BYTES;
 
 	if (!page->nr_bytes || page->address != address) {
-		ssize_t got =
-			pread(looking->memory_fd, page->bytes, sizeof(page->bytes), (off_t)address);
-
 		page->address = address;
-		page->nr_bytes = got > 0 ? (size_t)got : 0;
+		page->nr_bytes = target_memory_read(looking->memory, address, page->bytes,
+						    sizeof(page->bytes));
 	}
 	return patch->address - address + patch->nr_bytes <= page->nr_bytes
 		       ? page->bytes + (patch->address - address)
@@ -124,10 +123,10 @@ static bool is_writable_somewhere(const struct patched *patched, struct buf *map
 	return false;
 }
 
-bool patched_look(const struct patched *patched, pid_t pid, int memory_fd, uint8_t *states,
-		  bool *is_writable)
+bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
+		  uint8_t *states, bool *is_writable)
 {
-	struct looking looking = {.pid = pid, .memory_fd = memory_fd};
+	struct looking looking = {.pid = pid, .memory = memory};
 	bool is_read = proc_read_process_file(pid, "maps", &looking.maps) && looking.maps.nr_bytes;
 
 	if (is_read) {

@@ -22,6 +22,7 @@
 #include "probe/removal.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 #include "tracee/launch.h"
 
 /* A process that cannot be stopped for so long is left alone. */
@@ -49,6 +50,7 @@ struct prober *prober_new(const struct prober_options *options)
 	if (prober->heap.is_wanted && options->heap.is_searched)
 		prober->heap.reach = reach_new();
 	pthread_mutex_init(&prober->install_lock, NULL);
+	backings_init(&prober->backings);
 	pthread_mutex_init(&prober->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -120,6 +122,7 @@ void prober_free(struct prober *prober)
 	pthread_cond_destroy(&prober->wake);
 	pthread_mutex_destroy(&prober->lock);
 	pthread_mutex_destroy(&prober->install_lock);
+	backings_release(&prober->backings);
 	free(prober);
 }
 
@@ -145,18 +148,15 @@ static struct probed_process *find_pid(const struct prober *prober, pid_t pid)
 	return pid_table_get(&prober->by_pid, pid);
 }
 
-static int open_memory(pid_t pid, struct err *err)
+static struct target_memory *open_memory(struct prober *prober, pid_t pid, struct err *err)
 {
-	char path[48];
-	int fd;
+	struct target_memory *memory = target_memory_open(pid, &prober->backings);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == ESRCH))
+	if (!memory && (errno == ENOENT || errno == ESRCH))
 		err_set(err, ERR_GONE, "it ended before its calls could be counted");
-	else if (fd < 0)
+	else if (!memory)
 		err_sys(err, "cannot write to the memory of process %d", (int)pid);
-	return fd;
+	return memory;
 }
 
 struct installing {
@@ -178,20 +178,20 @@ static void install_in_thread(void *context)
 /* Any thread, one process at a time. */
 static int install_running(struct prober *prober, struct probed_process *process, struct err *err)
 {
-	cleanup_close int memory_fd = open_memory(process->pid, err);
+	cleanup_target_memory struct target_memory *memory = open_memory(prober, process->pid, err);
 	const struct probe_access access = {
 		.pid = process->pid,
 		.command = process->pid == prober->command.pid ? process->pid : 0,
-		.memory_fd = memory_fd,
+		.memory = memory,
 		.patience_ns = PATIENCE_NS};
 	struct installing installing = {
 		.prober = prober, .process = process, .access = &access, .err = err};
 
-	if (memory_fd < 0)
+	if (!memory)
 		return err->code;
 	if (!process->looks.is_over)
 		own_thread_run(install_in_thread, &installing);
-	prober_look_at_code(prober, process, memory_fd, false);
+	prober_look_at_code(prober, process, memory, false);
 	return installing.status;
 }
 
@@ -248,11 +248,11 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 		return failed;
 	}
 	prober->command.entry = stop;
-	if (stop->memory_fd >= 0) {
+	if (stop->memory) {
 		const struct probe_access access = {
 			.pid = launch->pid,
 			.command = launch->pid,
-			.memory_fd = stop->memory_fd,
+			.memory = stop->memory,
 			.is_stopped = true,
 			.has_thread_data = stop->has_thread_data,
 			.patience_ns = PATIENCE_NS,
@@ -283,7 +283,7 @@ static void look(struct prober *prober, struct probed_process *process)
 	uint64_t now_ns;
 
 	pthread_mutex_lock(&prober->lock);
-	prober_read_callees(process);
+	prober_read_callees(prober, process);
 	now_ns = clock_monotonic_ns();
 	process->looks.again_ns =
 		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
@@ -684,11 +684,12 @@ static void look_at_code_in_the_end(struct prober *prober)
 {
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		struct probed_process *process = prober->open[i];
-		cleanup_close int memory_fd = open_memory(process->pid, NULL);
+		cleanup_target_memory struct target_memory *memory =
+			open_memory(prober, process->pid, NULL);
 
-		if (memory_fd >= 0 && process->program &&
+		if (memory && process->program &&
 		    proc_program_id(process->pid, process->pid) == process->program)
-			prober_look_at_code(prober, process, memory_fd, true);
+			prober_look_at_code(prober, process, memory, true);
 	}
 }
 
@@ -732,17 +733,18 @@ static void remove_from(void *context, pid_t pid)
 {
 	struct removing *removing = context;
 	struct err err = ERR_INIT;
-	cleanup_close int memory_fd = open_memory(pid, &err);
+	cleanup_target_memory struct target_memory *memory =
+		open_memory(removing->prober, pid, &err);
 	const struct probe_access access = {
 		.pid = pid,
 		.command = pid == removing->prober->command.pid ? pid : 0,
-		.memory_fd = memory_fd,
+		.memory = memory,
 		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS};
 	struct removal_of_one removal = {.access = &access, .cost = &removing->cost, .err = &err};
 	uint64_t before_ns = removing->cost.stop_ns;
 	pid_t owner;
 
-	if (memory_fd >= 0)
+	if (memory)
 		own_thread_run(remove_in_thread, &removal);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
 	/* One that has ended meanwhile has none any more. */

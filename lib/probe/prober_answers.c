@@ -26,7 +26,8 @@ void prober_answer_heaps(struct prober *prober, uint64_t now_ns)
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		struct probed_process *process = prober->open[i];
 		struct family family = {.prober = prober, .owner = process};
-		const struct heap_members members = {.find = find, .context = &family};
+		const struct heap_members members = {
+			.find = find, .context = &family, .backings = &prober->backings};
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			struct heap_ring *heap = prober_heap_of(&process->probed[k]);

@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "probe/patched.h"
 #include "probe/prober_priv.h"
+#include "proc/target_memory.h"
 
 #define LOOK_NS NS_PER_SEC
 
@@ -40,14 +41,15 @@ static void note_states(struct probed *probed, const uint8_t *states, bool is_ow
 	}
 }
 
-static void look_at(struct prober *prober, struct probed_process *process, int memory_fd)
+static void look_at(struct prober *prober, struct probed_process *process,
+		    struct target_memory *memory)
 {
 	for (struct probed_process *of = process; of; of = of->giver) {
 		for (size_t i = 0; i < of->nr_probed; i++) {
 			struct installation *installation = of->probed[i].installation;
-			uint8_t *states = installation ? installation_look(installation,
-									   process->pid, memory_fd)
-						       : NULL;
+			uint8_t *states =
+				installation ? installation_look(installation, process->pid, memory)
+					     : NULL;
 
 			if (!states)
 				continue;
@@ -59,14 +61,14 @@ static void look_at(struct prober *prober, struct probed_process *process, int m
 	}
 }
 
-void prober_look_at_code(struct prober *prober, struct probed_process *process, int memory_fd,
-			 bool is_last)
+void prober_look_at_code(struct prober *prober, struct probed_process *process,
+			 struct target_memory *memory, bool is_last)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
 	pthread_mutex_lock(&prober->install_lock);
 	if (prober_has_probes(process) && (is_last || now_ns >= process->looks.code_ns + LOOK_NS)) {
-		look_at(prober, process, memory_fd);
+		look_at(prober, process, memory);
 		process->looks.code_ns = now_ns;
 	}
 	pthread_mutex_unlock(&prober->install_lock);

@@ -25,7 +25,7 @@ void prober_file_free(struct prober_file *file)
 	free(file);
 }
 
-static struct prober_file *open_file(pid_t pid, const struct proc_map *map)
+static struct prober_file *open_file(struct prober *prober, pid_t pid, const struct proc_map *map)
 {
 	struct prober_file *file = xcalloc(1, sizeof(*file));
 	struct buf path = {0};
@@ -41,7 +41,8 @@ static struct prober_file *open_file(pid_t pid, const struct proc_map *map)
 								.end = map->end,
 								.dev = file->dev,
 								.inode = file->inode,
-								.path = file->path},
+								.path = file->path,
+								.backings = &prober->backings},
 				    &found);
 	if (file->fd >= 0)
 		file->image = elf_image_open(file->fd, NULL);
@@ -58,7 +59,7 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 		if (file->inode == map->inode && file->dev == dev)
 			return file->image ? file : NULL;
 	}
-	file = open_file(pid, map);
+	file = open_file(prober, pid, map);
 	ARRAY_GROW(prober->files, prober->nr_files, prober->cap_files);
 	prober->files[prober->nr_files++] = file;
 	return file->image ? file : NULL;

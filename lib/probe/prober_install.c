@@ -21,6 +21,7 @@
 #include "probe/willing.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 /* What is compared with the file: the longest window. */
 #define FILE_BYTES PATCH_MAX_BYTES
@@ -79,7 +80,7 @@ static const struct counted_place *place_in(const struct probed *probed,
  * were put in there are gone.
  */
 static bool is_loaded_anew(const struct probed_process *process,
-			   const struct prober_mapping *mapping, int memory_fd)
+			   const struct prober_mapping *mapping, struct target_memory *memory)
 {
 	const struct probed_process *of = process;
 
@@ -89,8 +90,8 @@ static bool is_loaded_anew(const struct probed_process *process,
 			const struct counted_place *place = place_in(probed, mapping);
 
 			if (place)
-				return installation_is_loaded_anew(
-					probed->installation, place->counter, of->pid, memory_fd);
+				return installation_is_loaded_anew(probed->installation,
+								   place->counter, of->pid, memory);
 		}
 	}
 	return false;
@@ -201,8 +202,8 @@ static void tell_code(const struct probed_process *process)
 }
 
 /* Mappings that were not there when last looked, with what is wanted of them. */
-static bool gather_new(struct prober *prober, struct probed_process *process, int memory_fd,
-		       struct gathered *gathered)
+static bool gather_new(struct prober *prober, struct probed_process *process,
+		       struct target_memory *memory, struct gathered *gathered)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
@@ -224,7 +225,7 @@ static bool gather_new(struct prober *prober, struct probed_process *process, in
 						     true, &mapping.bias))
 			continue;
 		is_new = !is_known(process, &mapping);
-		if (!is_new && !is_loaded_anew(process, &mapping, memory_fd))
+		if (!is_new && !is_loaded_anew(process, &mapping, memory))
 			continue;
 		prober_file_search(prober, mapping.file);
 		gather(prober, gathered, &mapping, !is_new);
@@ -249,26 +250,27 @@ static void read_files(struct gathered *gathered)
 	}
 }
 
-static uint64_t plt_word(int memory_fd, uint64_t address)
+static uint64_t plt_word(struct target_memory *memory, uint64_t address)
 {
 	uint8_t bytes[PLT_ENTRY_BYTES];
 
-	return pread(memory_fd, bytes, sizeof(bytes), (off_t)address) == sizeof(bytes)
+	return target_memory_get(memory, address, bytes, sizeof(bytes))
 		       ? plt_entry_word(bytes, sizeof(bytes), address)
 		       : 0;
 }
 
 /* Whom a call calls, as far as it is known before it is made. */
-static void note_callee(struct counted_place *place, uint64_t address, bool is_word, int memory_fd)
+static void note_callee(struct counted_place *place, uint64_t address, bool is_word,
+			struct target_memory *memory)
 {
-	place->word = is_word ? address : plt_word(memory_fd, address);
+	place->word = is_word ? address : plt_word(memory, address);
 	place->callee = is_word ? 0 : address;
 	if (place->word)
-		proc_read_word(memory_fd, place->word, &place->callee);
+		target_memory_word(memory, place->word, &place->callee);
 }
 
 static void note_outcomes(struct gathered *gathered, const struct installation *installation,
-			  int memory_fd)
+			  struct target_memory *memory)
 {
 	for (size_t i = 0; i < gathered->nr; i++) {
 		const struct probe_request *request = &gathered->requests[i];
@@ -282,7 +284,7 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 				    installation_is_in_sled(installation, request->counter);
 		if (request->is_call && request->outcome == PATCH_OK &&
 		    installation_callee(installation, request->counter, &callee, &is_word))
-			note_callee(place, callee, is_word, memory_fd);
+			note_callee(place, callee, is_word, memory);
 	}
 }
 
@@ -398,7 +400,7 @@ static int install(struct prober *prober, struct probed_process *process,
 			*err = own;
 		return status;
 	}
-	note_outcomes(gathered, installation, access->memory_fd);
+	note_outcomes(gathered, installation, access->memory);
 	keep(prober, process, gathered, installation, &cost, is_from_start);
 	return 0;
 }
@@ -417,19 +419,18 @@ const struct prober_mapping *prober_mapping_at(const struct probed_process *proc
 	return NULL;
 }
 
-void prober_read_callee(const struct probed_process *process, struct counted_place *place)
+void prober_read_callee(struct prober *prober, const struct probed_process *process,
+			struct counted_place *place)
 {
-	uint64_t callee = 0;
-	struct iovec here = {.iov_base = &callee, .iov_len = sizeof(callee)};
-	struct iovec there = {.iov_base = (void *)(uintptr_t)place->word,
-			      .iov_len = sizeof(callee)};
+	cleanup_target_memory struct target_memory *memory =
+		process->is_gone ? NULL : target_memory_open(process->pid, &prober->backings);
+	uint64_t callee;
 
-	if (!process->is_gone &&
-	    process_vm_readv(process->pid, &here, 1, &there, 1, 0) == sizeof(callee))
+	if (memory && target_memory_word(memory, place->word, &callee))
 		place->callee = callee;
 }
 
-void prober_read_callees(struct probed_process *process)
+void prober_read_callees(struct prober *prober, struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		struct probed *probed = &process->probed[i];
@@ -440,7 +441,7 @@ void prober_read_callees(struct probed_process *process)
 				place->word ? prober_mapping_at(process, place->callee) : NULL;
 
 			if (mapping && mapping->file == place->file)
-				prober_read_callee(process, place);
+				prober_read_callee(prober, process, place);
 		}
 	}
 }
@@ -453,7 +454,7 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	int status = 0;
 
 	pthread_mutex_lock(&prober->install_lock);
-	is_looked_at = gather_new(prober, process, access->memory_fd, &gathered);
+	is_looked_at = gather_new(prober, process, access->memory, &gathered);
 	if (!is_looked_at)
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
 	else if (gathered.nr)

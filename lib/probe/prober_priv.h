@@ -11,8 +11,10 @@
 #include "probe/prober.h"
 #include "probe/prober_sums_priv.h"
 #include "probe/serials.h"
+#include "proc/backing.h"
 #include "profile/heap.h"
 
+struct target_memory;
 struct branches;
 struct elf_image;
 struct proc_map;
@@ -127,6 +129,7 @@ struct prober {
 	pthread_mutex_t install_lock; /* one installation at a time; files */
 	struct prober_file **files;   /* owned; under install_lock */
 	size_t nr_files, cap_files;
+	struct backings backings;	   /* of the memory of all processes */
 	pthread_mutex_t lock;		   /* of all below; taken after the other */
 	struct probed_process **processes; /* owned: all there were */
 	size_t nr_processes, cap_processes;
@@ -159,8 +162,8 @@ int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
 
 /* prober_changes.c: are its probes there? Once a second, or if it `is_last`; not under `lock`. */
-void prober_look_at_code(struct prober *prober, struct probed_process *process, int memory_fd,
-			 bool is_last);
+void prober_look_at_code(struct prober *prober, struct probed_process *process,
+			 struct target_memory *memory, bool is_last);
 bool prober_has_probes(const struct probed_process *process); /* its own or inherited ones */
 
 /* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
@@ -168,8 +171,9 @@ const struct prober_mapping *prober_mapping_at(const struct probed_process *proc
 					       uint64_t address);
 /* Read again where calls through words lead: at first that may be an entry of the file's own PLT.
  * Under `lock`. */
-void prober_read_callee(const struct probed_process *process, struct counted_place *place);
-void prober_read_callees(struct probed_process *process);
+void prober_read_callee(struct prober *prober, const struct probed_process *process,
+			struct counted_place *place);
+void prober_read_callees(struct prober *prober, struct probed_process *process);
 
 /* Calls up to now; under `lock`. */
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,

@@ -76,7 +76,7 @@ static struct frame_id callee_of(struct publishing *publishing,
 	struct frame_id frame;
 
 	if (place->word)
-		prober_read_callee(process, place);
+		prober_read_callee(publishing->prober, process, place);
 	mapping = prober_mapping_at(process, place->callee);
 	if (!mapping ||
 	    !frame_of(publishing, mapping->file, place->callee - mapping->bias, true, &frame))

@@ -18,13 +18,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/scan.h"
 #include "probe/heap_shared.h"
 #include "probe/memory_file.h"
 #include "probe/remote.h"
 #include "probe/stopped.h"
 #include "proc/maps.h"
 #include "proc/read.h"
-#include "proc/scan.h"
+#include "proc/target_memory.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 #define SHARDS	   16
@@ -477,19 +478,18 @@ void region_close(struct region *region)
 	*region = (struct region){.inode = 0};
 }
 
-bool region_note_kept(uint64_t address, int memory_fd)
+bool region_note_kept(uint64_t address, struct target_memory *memory)
 {
 	const uint64_t is_kept = true;
 
-	return pwrite(memory_fd, &is_kept, sizeof(is_kept),
-		      (off_t)(address + offsetof(struct region_header, is_kept))) ==
-	       sizeof(is_kept);
+	return target_memory_put(memory, address + offsetof(struct region_header, is_kept),
+				 &is_kept, sizeof(is_kept));
 }
 
-void region_keep(const struct region *region, int memory_fd)
+void region_keep(const struct region *region, struct target_memory *memory)
 {
 	for (uint64_t i = 0; i < region->header.nr_parts; i++)
-		region_note_kept(region->header.parts[i].address, memory_fd);
+		region_note_kept(region->header.parts[i].address, memory);
 }
 
 struct heap_shared *region_heap(const struct region *region)
@@ -529,11 +529,10 @@ bool region_is_of_this_version(const struct region_header *header)
 bool region_is_among(const struct region_header *header, uint64_t address,
 		     const struct stopped *stopped)
 {
-	cleanup_close int memory_fd = stopped_open_memory(stopped);
+	cleanup_target_memory struct target_memory *memory = stopped_open_memory(stopped);
 	struct region_header found;
 
-	return memory_fd >= 0 &&
-	       pread(memory_fd, &found, sizeof(found), (off_t)address) == sizeof(found) &&
+	return memory && target_memory_get(memory, address, &found, sizeof(found)) &&
 	       memcmp(&found, header, sizeof(found)) == 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "probe/patch.h"
 
+struct target_memory;
 struct err;
 struct heap_shared;
 struct remote;
@@ -132,9 +133,9 @@ int region_make(struct region *region, const struct region_plan *plan,
 void region_close(struct region *region); /* here only */
 
 /* Set is_kept: no profc unmaps it in this process, nor in children forked later. */
-void region_keep(const struct region *region, int memory_fd);
+void region_keep(const struct region *region, struct target_memory *memory);
 /* Set is_kept of the header at an address. False: the memory is gone. */
-bool region_note_kept(uint64_t address, int memory_fd);
+bool region_note_kept(uint64_t address, struct target_memory *memory);
 /* NULL: there is none. */
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct target_memory;
 struct err;
 struct stopped;
 
@@ -26,7 +27,8 @@ struct remote_code {
 };
 
 /* Nothing is stopped. ERR_UNSUPPORTED: it has no such code. */
-int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err);
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
+		     struct err *err);
 
 /*
  * Stop a thread of `pid` on whose stack there is room: the main thread, or one on a stack that the
@@ -35,10 +37,10 @@ int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct 
  * wait again with all of its time-out is taken only where there is no other.
  * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: there was none for `patience_ns`.
  */
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
 		 const struct remote_code *code, uint64_t patience_ns, struct err *err);
 /* The same with the only thread of a command, which the caller has stopped, and resumes. */
-int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
 			 const struct remote_code *code, struct err *err);
 /* What the call returns: negative for -errno; -ESRCH also where the thread is gone. */
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args);

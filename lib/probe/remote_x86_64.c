@@ -29,6 +29,7 @@
 #include "probe/willing.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 #include "tracee/machine.h"
 #include "tracee/permission.h"
 #include "tracee/visit.h"
@@ -113,7 +114,7 @@ struct frame {
 
 struct remote {
 	pid_t pid, tid;
-	int memory_fd;
+	struct target_memory *memory;
 	struct remote_code code;
 	struct own_filters own_filters;
 	pid_t command;
@@ -139,7 +140,8 @@ static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t 
 }
 
 /* Code in pieces that overlap, so that nothing at a border is missed. */
-static void search(int memory_fd, const struct proc_map *map, struct remote_code *code)
+static void search(struct target_memory *memory, const struct proc_map *map,
+		   struct remote_code *code)
 {
 	enum { PIECE = 1 << 18, OVERLAP = 16 };
 	uint8_t *bytes = xmalloc(PIECE);
@@ -147,17 +149,17 @@ static void search(int memory_fd, const struct proc_map *map, struct remote_code
 	for (uint64_t at = map->start; at < map->end && !(code->call && code->restore);
 	     at += PIECE - OVERLAP) {
 		size_t wanted = map->end - at < PIECE ? (size_t)(map->end - at) : PIECE;
-		ssize_t got = pread(memory_fd, bytes, wanted, (off_t)at);
+		size_t got = target_memory_read(memory, at, bytes, wanted);
 		uint64_t found;
 
-		if (got <= 0)
+		if (!got)
 			break;
-		found = find_bytes(bytes, (size_t)got, call_code, sizeof(call_code));
+		found = find_bytes(bytes, got, call_code, sizeof(call_code));
 		if (found && !code->call)
 			code->call = at + found - 1;
-		found = find_bytes(bytes, (size_t)got, restore_code, sizeof(restore_code));
+		found = find_bytes(bytes, got, restore_code, sizeof(restore_code));
 		if (!found)
-			found = find_bytes(bytes, (size_t)got, restore_code_short,
+			found = find_bytes(bytes, got, restore_code_short,
 					   sizeof(restore_code_short));
 		if (found && !code->restore)
 			code->restore = at + found - 1;
@@ -166,7 +168,8 @@ static void search(int memory_fd, const struct proc_map *map, struct remote_code
 }
 
 /* One file has both, or else it may be unloaded before the other. The C library's is preferred. */
-static bool search_maps(pid_t pid, int memory_fd, bool of_libc, struct remote_code *code)
+static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
+			struct remote_code *code)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
@@ -182,16 +185,17 @@ static bool search_maps(pid_t pid, int memory_fd, bool of_libc, struct remote_co
 		*code = (struct remote_code){0};
 		if (map.executable && map.readable && map.nr_path_bytes && map.path[0] == '/' &&
 		    is_libc == of_libc)
-			search(memory_fd, &map, code);
+			search(memory, &map, code);
 	}
 	buf_release(&text);
 	return code->call && code->restore;
 }
 
-int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err)
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
+		     struct err *err)
 {
 	*code = (struct remote_code){0};
-	if (search_maps(pid, memory_fd, true, code) || search_maps(pid, memory_fd, false, code))
+	if (search_maps(pid, memory, true, code) || search_maps(pid, memory, false, code))
 		return 0;
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
@@ -272,24 +276,22 @@ static void fill_context(struct kernel_ucontext *context, const struct user_regs
 
 static bool write_memory(const struct remote *remote, uint64_t at, const void *bytes, size_t nr)
 {
-	return pwrite(remote->memory_fd, bytes, nr, (off_t)at) == (ssize_t)nr;
+	return target_memory_put(remote->memory, at, bytes, nr);
 }
 
 /*
  * Is the frame in the memory that the thread runs in? It may have executed a program since
- * memory_fd was opened, one with other rights perhaps, while the former memory lives on in a
+ * memory was opened, one with other rights perhaps, while the former memory lives on in a
  * process that shares it. Stopped, it executes nothing.
  */
 static bool has_frame(struct remote *remote, const struct frame *frame)
 {
-	cleanup_close int fd = proc_open_task_file(remote->pid, remote->tid, "mem");
-	uint64_t found[ARRAY_SIZE(frame->mark)] = {0};
-	ssize_t got = fd < 0 ? -1
-			     : pread(fd, found, sizeof(found),
-				     (off_t)(remote->at + offsetof(struct frame, mark)));
+	uint64_t found[ARRAY_SIZE(frame->mark)];
 
 	remote->has_executed =
-		got != (ssize_t)sizeof(found) || memcmp(found, frame->mark, sizeof(found)) != 0;
+		!target_memory_get_once(remote->tid, remote->at + offsetof(struct frame, mark),
+					found, sizeof(found)) ||
+		memcmp(found, frame->mark, sizeof(found)) != 0;
 	return !remote->has_executed;
 }
 
@@ -444,9 +446,8 @@ static bool is_in_restartable_sequence(const struct remote *remote)
 	uint64_t at = 0;
 
 	if (ptrace(GET_RSEQ_CONFIGURATION, remote->tid, (void *)sizeof(where), &where) < 0 ||
-	    !where.at ||
-	    pread(remote->memory_fd, &at, sizeof(at), (off_t)where.at + 8) != sizeof(at) || !at ||
-	    pread(remote->memory_fd, &sequence, sizeof(sequence), (off_t)at) != sizeof(sequence))
+	    !where.at || !target_memory_word(remote->memory, where.at + 8, &at) || !at ||
+	    !target_memory_get(remote->memory, at, &sequence, sizeof(sequence)))
 		return false;
 	return remote->regs.rip - sequence.start < sequence.nr_bytes;
 }
@@ -461,10 +462,11 @@ static bool is_on_signal_stack(const struct remote *remote, const struct proc_ma
 	enum { LINK = 1, STACK = 2, SIZE = 4 };
 	uint64_t sp = remote->regs.rsp;
 	uint64_t *words = xmalloc(SEARCH_BYTES);
-	ssize_t got = pread(remote->memory_fd, words, SEARCH_BYTES, (off_t)(sp & ~UINT64_C(7)));
+	size_t got =
+		target_memory_read_at_once(remote->memory, sp & ~UINT64_C(7), words, SEARCH_BYTES);
 	bool is = false;
 
-	for (size_t i = 0; got > 0 && i + SIZE < (size_t)got / sizeof(*words) && !is; i++)
+	for (size_t i = 0; i + SIZE < got / sizeof(*words) && !is; i++)
 		is = (words[i] & ~UC_FP_XSTATE) == (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS) &&
 		     !words[i + LINK] && words[i + STACK] >= map->start && words[i + STACK] <= sp &&
 		     sp - words[i + STACK] < words[i + SIZE] &&
@@ -619,14 +621,14 @@ static bool try_thread(void *context, pid_t tid)
 	return !attempts->found && !remote->has_executed && ++attempts->nr < TRIES_MAX;
 }
 
-static struct remote *new_remote(pid_t pid, pid_t command, int memory_fd,
+static struct remote *new_remote(pid_t pid, pid_t command, struct target_memory *memory,
 				 const struct remote_code *code)
 {
 	struct remote *remote = xcalloc(1, sizeof(*remote));
 
 	remote->pid = pid;
 	remote->command = command;
-	remote->memory_fd = memory_fd;
+	remote->memory = memory;
 	remote->code = *code;
 	own_filters_read(&remote->own_filters);
 	return remote;
@@ -638,10 +640,10 @@ static bool all_are_filtered(const struct attempts *attempts)
 	       !attempts->nr_waits;
 }
 
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
 		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
 {
-	struct remote *made = new_remote(pid, command, memory_fd, code);
+	struct remote *made = new_remote(pid, command, memory, code);
 	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
 	struct timespec pause = {.tv_nsec = NS_PER_MS};
 	pid_t tgid;
@@ -699,10 +701,10 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd
 		       (int)pid);
 }
 
-int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
 			 const struct remote_code *code, struct err *err)
 {
-	struct remote *made = new_remote(command, command, memory_fd, code);
+	struct remote *made = new_remote(command, command, memory, code);
 
 	made->tid = command;
 	made->is_adopted = true;
@@ -753,27 +755,28 @@ uint64_t remote_end(struct remote *remote)
 
 #else /* not written for this machine yet */
 
-int remote_find_code(pid_t pid, int memory_fd, struct remote_code *code, struct err *err)
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
+		     struct err *err)
 {
 	(void)pid;
-	(void)memory_fd;
+	(void)memory;
 	(void)code;
 	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
 }
 
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, int memory_fd,
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
 		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
 {
 	(void)remote;
 	(void)command;
 	(void)patience_ns;
-	return remote_find_code(pid, memory_fd, (struct remote_code *)(uintptr_t)code, err);
+	return remote_find_code(pid, memory, (struct remote_code *)(uintptr_t)code, err);
 }
 
-int remote_begin_stopped(struct remote **remote, pid_t command, int memory_fd,
+int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
 			 const struct remote_code *code, struct err *err)
 {
-	return remote_begin(remote, command, command, memory_fd, code, 0, err);
+	return remote_begin(remote, command, command, memory, code, 0, err);
 }
 
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)

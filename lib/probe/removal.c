@@ -25,6 +25,7 @@
 #include "probe/stopped.h"
 #include "proc/maps.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 #define MEMFD_PREFIX	"/memfd:"
 #define REGION_PATH	MEMFD_PREFIX REGION_NAME
@@ -145,9 +146,10 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 }
 
 /* Of a region whose layout is ours only. */
-static bool read_header(int memory_fd, uint64_t address, struct region_header *header)
+static bool read_header(struct target_memory *memory, uint64_t address,
+			struct region_header *header)
 {
-	return pread(memory_fd, header, sizeof(*header), (off_t)address) == sizeof(*header) &&
+	return target_memory_get(memory, address, header, sizeof(*header)) &&
 	       region_is_of_this_version(header);
 }
 
@@ -173,13 +175,15 @@ static void look_for(pid_t pid, struct found *found)
 {
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(pid, regions);
-	cleanup_close int memory_fd = nr ? proc_open_task_file(pid, pid, "mem") : -1;
+	cleanup_target_memory struct target_memory *memory =
+		nr ? target_memory_open(pid, NULL) : NULL;
 
 	for (size_t i = 0; i < nr; i++) {
 		enum probes_found of = whose(&regions[i].owner);
 		struct region_header header;
 
-		if (of != PROBES_OURS && !read_header(memory_fd, regions[i].address, &header))
+		if (of != PROBES_OURS &&
+		    !(memory && read_header(memory, regions[i].address, &header)))
 			continue;
 		found->is_any[of] = true;
 		if (of == PROBES_OF_OTHERS)
@@ -230,15 +234,14 @@ static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ran
 static int begin_remote(struct remote **remote, const struct probe_access *access, struct err *err)
 {
 	struct remote_code code;
-	int status = remote_find_code(access->pid, access->memory_fd, &code, err);
+	int status = remote_find_code(access->pid, access->memory, &code, err);
 
 	if (status < 0)
 		return status;
 	return access->is_stopped
-		       ? remote_begin_stopped(remote, access->command, access->memory_fd, &code,
-					      err)
-		       : remote_begin(remote, access->pid, access->command, access->memory_fd,
-				      &code, access->patience_ns, err);
+		       ? remote_begin_stopped(remote, access->command, access->memory, &code, err)
+		       : remote_begin(remote, access->pid, access->command, access->memory, &code,
+				      access->patience_ns, err);
 }
 
 int removal_unmap(const struct probe_access *access, uint64_t inode,
@@ -274,7 +277,7 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 	bool is_writable = false;
 
 	memset(states, PATCHED_OURS, patched->nr);
-	patched_look(patched, access->pid, access->memory_fd, states, &is_writable);
+	patched_look(patched, access->pid, access->memory, states, &is_writable);
 	header->is_kept |=
 		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
 }
@@ -291,18 +294,18 @@ struct leaving {
 static bool has_left(void *context, struct stopped *stopped)
 {
 	const struct leaving *leaving = context;
-	int memory_fd = leaving->access->memory_fd;
+	struct target_memory *memory = leaving->access->memory;
 
-	return patched_leave(leaving->patched, stopped, memory_fd, leaving->states) &&
-	       !heap_is_in_use(leaving->header, stopped, memory_fd);
+	return patched_leave(leaving->patched, stopped, memory, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory);
 }
 
 static bool undo_in(struct stopped *stopped, struct leaving *leaving)
 {
-	int memory_fd = leaving->access->memory_fd;
+	struct target_memory *memory = leaving->access->memory;
 
-	return patched_undo(leaving->patched, stopped, memory_fd, leaving->states) &&
-	       !heap_is_in_use(leaving->header, stopped, memory_fd) &&
+	return patched_undo(leaving->patched, stopped, memory, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory) &&
 	       stopped_settle(stopped, has_left, leaving);
 }
 
@@ -366,8 +369,7 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	read = alloc_bounded(header->nr_patches + 1, sizeof(*read), PATCHES_MAX + 1);
 	if (!read)
 		return err_set(err, ERR_NOMEM, "cannot allocate %zu bytes", nr_bytes);
-	if (pread(access->memory_fd, read, nr_bytes, (off_t)(address + header->patches_offset)) !=
-	    (ssize_t)nr_bytes)
+	if (!target_memory_get(access->memory, address + header->patches_offset, read, nr_bytes))
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
 	else if (!region_patches_are_sound(read, header->nr_patches))
 		status = fail_damaged(access, err);
@@ -391,7 +393,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	/* Of another version, or of others: theirs to take away. */
 	if (of == PROBES_OF_OTHERS)
 		return 0;
-	if (!read_header(access->memory_fd, region->address, &header))
+	if (!read_header(access->memory, region->address, &header))
 		return of == PROBES_OURS ? fail_damaged(access, err) : 0;
 	if (!region_is_sound(&header))
 		return fail_damaged(access, err);
@@ -401,7 +403,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	patched_init(&patched, patches, header.nr_patches);
 	status = undo(access, region->address, &header, &patched, cost, err);
 	if (status == 0 && header.is_kept)
-		*is_kept |= region_note_kept(region->address, access->memory_fd);
+		*is_kept |= region_note_kept(region->address, access->memory);
 	if (status == 0 && unmaps && !*is_kept)
 		status = removal_unmap(access, region->inode, &header, cost, err);
 	patched_release(&patched);

@@ -26,6 +26,7 @@
 #include "probe/sparing.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 #include "tracee/permission.h"
 #include "tracee/visit.h"
 
@@ -649,9 +650,9 @@ int stopped_adopt(struct stopped *stopped, pid_t command, uint64_t patience_ns, 
 	return begin(stopped, patience_ns, err);
 }
 
-int stopped_open_memory(const struct stopped *stopped)
+struct target_memory *stopped_open_memory(const struct stopped *stopped)
 {
-	return proc_open_task_file(stopped->pid, any_thread(stopped), "mem");
+	return target_memory_open(any_thread(stopped), NULL);
 }
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/pid_table.h"
 
+struct target_memory;
 struct err;
 struct sparing;
 struct watch;
@@ -103,8 +104,8 @@ bool stopped_hold(struct stopped *stopped);
  */
 bool stopped_settle(struct stopped *stopped, bool (*ask)(void *context, struct stopped *one),
 		    void *context);
-/* The memory that they run in, for reading; owned by the caller; or -1. */
-int stopped_open_memory(const struct stopped *stopped);
+/* The memory that they run in, owned by the caller; or NULL. */
+struct target_memory *stopped_open_memory(const struct stopped *stopped);
 /* Where a thread has its own data by the ABI, as the C library set it; 0: nowhere. */
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread);
 /* Write back registers that have changed, at once: what they are changed to holds already. */

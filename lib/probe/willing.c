@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/scan.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "proc/scan.h"
 
 struct restrictions {
 	uint64_t seccomp, nr_filters;

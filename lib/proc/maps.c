@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "proc/scan.h"
+#include "base/scan.h"
 
 struct proc_maps_iter proc_maps_over(const char *text, size_t nr_bytes)
 {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/scan.h"
 #include "proc/maps.h"
-#include "proc/scan.h"
 
 #define KIB UINT64_C(1024)
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "proc/maps.h"
+#include "proc/read.h"
 
 /* struct procmap_query and PROCMAP_QUERY of linux/fs.h, which old headers lack. */
 struct map_query {
@@ -18,8 +19,9 @@ struct map_query {
 	uint64_t name, build_id;
 };
 
-/* PROCMAP_QUERY_VMA_EXECUTABLE */
+/* PROCMAP_QUERY_VMA_EXECUTABLE, PROCMAP_QUERY_VMA_SHARED */
 #define EXECUTABLE 4
+#define SHARED	   8
 
 #define QUERY_MAP _IOWR('f', 17, struct map_query)
 
@@ -35,34 +37,36 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 				     .inode = query.inode,
 				     .dev_major = query.dev_major,
 				     .dev_minor = query.dev_minor,
-				     .executable = query.vma_flags & EXECUTABLE};
+				     .executable = query.vma_flags & EXECUTABLE,
+				     .shared = query.vma_flags & SHARED};
 	return true;
 }
 
 #define TEXT_BYTES ((size_t)64 * 1024)
 
 /* The kernel returns whole lines, up to a page per read. */
-static void read_text(int fd, struct buf *text)
+static void read_text(int fd, size_t max_bytes, struct buf *text)
 {
-	uint8_t *room = buf_extend(text, TEXT_BYTES);
 	size_t nr = 0;
 	ssize_t got;
 
 	do {
-		got = pread(fd, room + nr, TEXT_BYTES - nr, (off_t)nr);
+		uint8_t *room = buf_extend(text, TEXT_BYTES);
+
+		got = pread(fd, room, TEXT_BYTES, (off_t)nr);
 		nr += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && nr < TEXT_BYTES);
-	text->nr_bytes = nr;
+		text->nr_bytes = nr;
+	} while (got > 0 && nr < max_bytes);
 }
 
-bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
+static bool find_in_text(int maps_fd, size_t max_bytes, uint64_t address, struct proc_range *range)
 {
 	struct buf text = {0};
 	struct proc_maps_iter maps;
 	struct proc_map map;
 	bool found = false;
 
-	read_text(maps_fd, &text);
+	read_text(maps_fd, max_bytes, &text);
 	maps = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (!found && proc_maps_next(&maps, &map) > 0) {
 		found = map.start <= address && address < map.end;
@@ -73,10 +77,22 @@ bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
 						     .inode = map.inode,
 						     .dev_major = map.dev_major,
 						     .dev_minor = map.dev_minor,
-						     .executable = map.executable};
+						     .executable = map.executable,
+						     .shared = map.shared};
 	}
 	buf_release(&text);
 	if (!found)
 		errno = ENOENT;
 	return found;
+}
+
+bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range)
+{
+	return find_in_text(maps_fd, TEXT_BYTES, address, range);
+}
+
+bool proc_range_find(int maps_fd, uint64_t address, struct proc_range *range)
+{
+	return proc_range_at(maps_fd, address, range) ||
+	       (errno == ENOTTY && find_in_text(maps_fd, PROC_FILE_MAX_BYTES, address, range));
 }

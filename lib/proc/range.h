@@ -11,7 +11,7 @@ struct proc_range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file; 0: of none */
 	uint32_t dev_major, dev_minor;
-	bool executable;
+	bool executable, shared;
 };
 
 /*
@@ -24,5 +24,7 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range);
  * third of a millisecond.
  */
 bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range);
+/* By the first way, or from all of the text. */
+bool proc_range_find(int maps_fd, uint64_t address, struct proc_range *range);
 
 #endif

@@ -129,11 +129,6 @@ bool proc_task_has_ended(pid_t tgid, pid_t tid)
 	       stat.flags & PROC_FLAGS_ENDING;
 }
 
-bool proc_read_word(int memory_fd, uint64_t address, uint64_t *word)
-{
-	return pread(memory_fd, word, sizeof(*word), (off_t)address) == sizeof(*word);
-}
-
 bool proc_read_status(pid_t tid, struct proc_status *status)
 {
 	char text[8192];

@@ -41,8 +41,6 @@ bool proc_task_has_ended(pid_t tgid, pid_t tid);
 bool proc_read_status(pid_t tid, struct proc_status *status);
 /* The process that traces a thread, or 0; false: one of them is gone. */
 bool proc_read_tracer(pid_t tid, pid_t *tracer);
-/* Eight bytes of its memory, through a descriptor on "mem"; false: they are not mapped. */
-bool proc_read_word(int memory_fd, uint64_t address, uint64_t *word);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */
 bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap);
 

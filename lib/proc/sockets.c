@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/scan.h"
 #include "proc/read.h"
-#include "proc/scan.h"
 
 /* Further sockets of a host are not read. */
 #define SOCKETS_MAX ((size_t)1 << 17)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "proc/scan.h"
+#include "base/scan.h"
 
 static struct scan scan_over(const char *text, size_t nr_bytes)
 {
@@ -95,6 +95,7 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 }
 
 #define STAT_FIRST_SP 28
+#define STAT_SIGNAL   38
 #define STAT_CPU      39
 #define STAT_RT	      40
 
@@ -112,6 +113,8 @@ static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 			return;
 		if (field == STAT_FIRST_SP)
 			stat->first_sp = number;
+		else if (field == STAT_SIGNAL)
+			stat->exit_signal = number < 128 ? (int)number : 0;
 		else if (field == STAT_CPU)
 			stat->cpu = number < INT32_MAX ? (int)number : -1;
 		else if (field == STAT_RT)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proc/scan.h"
+#include "base/scan.h"
 
 /* "1695.37": seconds and always two decimals. */
 static bool scan_hundredths(struct scan *scan, uint64_t *hundredths)

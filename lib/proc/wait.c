@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/syscall_name.h"
 #include "proc/read.h"
+#include "proc/target_memory.h"
 
 static bool waits_for_fd(const char *syscall)
 {
@@ -59,13 +60,7 @@ static void look_at_descriptor(pid_t tgid, struct proc_wait *wait)
 /* Zeroes where it cannot be read. */
 static void read_words(pid_t tgid, uint64_t address, uint32_t *words, size_t nr_bytes)
 {
-	char path[32];
-	cleanup_close int fd = -1;
-
-	memset(words, 0, nr_bytes);
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && pread(fd, words, nr_bytes, (off_t)address) != (ssize_t)nr_bytes)
+	if (!target_memory_get_once(tgid, address, words, nr_bytes))
 		memset(words, 0, nr_bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/scan.h"
 #include "proc/read.h"
-#include "proc/scan.h"
 #include "roster/roster_priv.h"
 #include "tracee/permission.h"
 
@@ -61,8 +62,10 @@ static void ask_process(struct roster *roster, pid_t pid)
 	if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z')
 		return;
 	parent = roster_find_process(roster, stat.ppid);
-	/* Orphans of a command are ours (launch_start()), and we have no other children but one. */
-	if (!parent && (stat.ppid != getpid() || pid == roster->helper)) {
+	/* Orphans of a command are ours (launch_start()): the kernel has them send SIGCHLD. Other
+	 * children are errands of ours (base/errand.h), which send none, and one more. */
+	if (!parent &&
+	    (stat.ppid != getpid() || pid == roster->helper || stat.exit_signal != SIGCHLD)) {
 		pid_table_set(&roster->others, pid, roster);
 		return;
 	}

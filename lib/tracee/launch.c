@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/scan.h"
 #include "proc/read.h"
-#include "proc/scan.h"
 
 void child_signals_take_over(const sigset_t *ours, struct child_signals *former)
 {

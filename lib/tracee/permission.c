@@ -16,9 +16,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/scan.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "proc/scan.h"
 
 #define CAPABILITY_SYS_PTRACE 19
 

@@ -99,15 +99,17 @@ static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 /*
  * Copy memory into one more region of the snapshot; returns how many bytes there were. Where the
  * target fills pages as they are touched, only those are read that are there: else we would wait
- * for a thread that may wait for us.
+ * for a thread that may wait for us. So are those outside of `range`, a mapping that no program
+ * serves.
  */
 static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes,
-			  struct snapshot *snapshot)
+			  const struct proc_range *range, struct snapshot *snapshot)
 {
+	bool is_inside = range->start <= start && start + nr_bytes <= range->end;
 	uint8_t *room;
 	size_t got;
 
-	if (tracee->fills_pages)
+	if (tracee->fills_pages || !is_inside)
 		nr_bytes = present_bytes(tracee->tid, start, nr_bytes);
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
@@ -122,15 +124,15 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
  * the limit. Returns where the stack ends, or 0 if that was not reached.
  */
 static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, size_t max_bytes,
-			     struct snapshot *snapshot)
+			     const struct proc_range *range, struct snapshot *snapshot)
 {
-	size_t copied = copy_region(tracee, at, max_bytes, snapshot);
+	size_t copied = copy_region(tracee, at, max_bytes, range, snapshot);
 
 	/* It may reach below the mapping that the stack pointer is in, where that is not known. */
 	if (!copied && at < sp && max_bytes > sp - at) {
 		max_bytes -= sp - at;
 		at = sp;
-		copied = copy_region(tracee, at, max_bytes, snapshot);
+		copied = copy_region(tracee, at, max_bytes, range, snapshot);
 	}
 	return copied < max_bytes ? at + copied : 0;
 }
@@ -152,14 +154,8 @@ static bool ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc
 static bool is_served(struct tracee *tracee, const struct proc_range *range)
 {
 	struct tracee_host *host = tracee->host;
-	bool is_served;
 
-	if (!range->inode)
-		return false;
-	pthread_mutex_lock(&host->backings_lock);
-	is_served = tracee_is_served(&host->backings, tracee->tid, range);
-	pthread_mutex_unlock(&host->backings_lock);
-	return is_served;
+	return backings_are_served(&host->backings, tracee->tid, range);
 }
 
 static bool is_known(const struct tracee *tracee, uint64_t address)
@@ -188,11 +184,19 @@ static bool may_wait_at(struct tracee *tracee, uint64_t address)
 
 bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
 {
-	uint64_t page = address / (uint64_t)sysconf(_SC_PAGESIZE) + 1;
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = address / page_bytes + 1;
+	uint64_t last = address + nr_bytes - 1;
+	bool may_wait = page != tracee->read_page && may_wait_at(tracee, address);
 
-	if (tracee->fills_pages || (page != tracee->read_page && may_wait_at(tracee, address)))
+	if (tracee->fills_pages)
 		return false;
-	tracee->read_page = page;
+	if (!may_wait)
+		tracee->read_page = page;
+	if (last / page_bytes + 1 != page)
+		may_wait |= may_wait_at(tracee, last);
+	if (may_wait && present_bytes(tracee->tid, address, nr_bytes) < nr_bytes)
+		return false;
 	return read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
 }
 
@@ -233,7 +237,7 @@ static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
 
 	if (sp < stacks->first_sp && stacks->first_sp < range->end)
 		return true;
-	return limit == stacks->thread_pointer &&
+	return limit == stacks->thread_pointer && limit + sizeof(word) <= range->end &&
 	       read_any(tracee->tid, limit, &word, sizeof(word)) == sizeof(word) && word == limit;
 }
 
@@ -284,7 +288,7 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
 		*range = (struct proc_range){0};
-		copy_mapping(tracee, start, sp, (size_t)(sp - start), snapshot);
+		copy_mapping(tracee, start, sp, (size_t)(sp - start), range, snapshot);
 		return 0;
 	}
 	if (is_served(tracee, range)) {
@@ -300,8 +304,8 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 		max_bytes = WHOLE_STACK_BYTES;
 	limit = end_of_frames(tracee, sp, limit);
 	if (!limit || limit - start > max_bytes)
-		return copy_mapping(tracee, start, sp, max_bytes, snapshot);
-	end = copy_mapping(tracee, start, sp, limit - start, snapshot);
+		return copy_mapping(tracee, start, sp, max_bytes, range, snapshot);
+	end = copy_mapping(tracee, start, sp, limit - start, range, snapshot);
 	return end ? end : limit;
 }
 
@@ -314,16 +318,21 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 static void copy_other_stack(struct tracee *tracee, const struct seen_stack *other,
 			     struct snapshot *snapshot)
 {
-	uint64_t below = min_u64(OTHER_STACK_BELOW, other->low - other->start);
-	uint64_t above = other->end - other->low;
+	uint64_t start = other->low - min_u64(OTHER_STACK_BELOW, other->low - other->start);
+	uint64_t end = min_u64(other->end, start + OTHER_STACK_BYTES);
+	struct proc_range range = {.start = 0};
 
 	/* It was given back, perhaps, and something else is there now. */
-	if (may_wait_at(tracee, other->low))
-		return;
+	if ((!tracee->maps_are_slow || is_known(tracee, other->low)) &&
+	    find_mapping(tracee, other->low, &range)) {
+		if (is_served(tracee, &range))
+			return;
+		start = max_u64(start, range.start);
+		end = min_u64(end, range.end);
+	}
 	/* Where what is below is not mapped, nothing is read at all. */
-	if (!copy_region(tracee, other->low - below, min_u64(below + above, OTHER_STACK_BYTES),
-			 snapshot))
-		copy_region(tracee, other->low, min_u64(above, OTHER_STACK_BYTES), snapshot);
+	if (!copy_region(tracee, start, end - start, &range, snapshot))
+		copy_region(tracee, other->low, end - other->low, &range, snapshot);
 }
 
 /* Its end may be known better by now, with the thread pointer. */
@@ -407,7 +416,7 @@ static void copy_behind(struct tracee *tracee, struct snapshot *snapshot)
 		return;
 	start = sp - range.start > BEHIND_BYTES_BELOW ? sp - BEHIND_BYTES_BELOW : range.start;
 	end = range.end - start > BEHIND_BYTES ? start + BEHIND_BYTES : range.end;
-	copy_region(tracee, start, end - start, snapshot);
+	copy_region(tracee, start, end - start, &range, snapshot);
 }
 
 /*

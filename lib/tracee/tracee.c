@@ -34,7 +34,7 @@ struct tracee_host *tracee_host_new(void)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	host->max_kept =
 		limit.rlim_cur > 2 * LEFT_FREE ? (size_t)limit.rlim_cur - LEFT_FREE : LEFT_FREE;
-	pthread_mutex_init(&host->backings_lock, NULL);
+	backings_init(&host->backings);
 	return host;
 }
 
@@ -42,7 +42,7 @@ void tracee_host_free(struct tracee_host *host)
 {
 	if (!host)
 		return;
-	pthread_mutex_destroy(&host->backings_lock);
+	backings_release(&host->backings);
 	free(host);
 }
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mounts.h"
 #include "mapping/module.h"
 #include "mapping/space.h"
 #include "proc/maps.h"
-#include "proc/mounts.h"
 #include "proc/sockets.h"
 #include "proc/task.h"
 
@@ -33,13 +33,13 @@ static void read_maps(const char *text, size_t nr_bytes)
 
 static void read_mounts(const char *text, size_t nr_bytes)
 {
-	struct proc_mounts_iter iter = proc_mounts_over(text, nr_bytes);
-	struct proc_mount mount;
+	struct mounts_iter iter = mounts_over(text, nr_bytes);
+	struct mount_line mount;
 
-	while (proc_mounts_next(&iter, &mount)) {
+	while (mounts_next(&iter, &mount)) {
 		assert(mount.options >= text && mount.type > mount.options);
 		assert(mount.type + mount.nr_type_bytes <= text + nr_bytes);
-		(void)proc_mount_has_option(&mount, "nosuid");
+		(void)mount_line_has_option(&mount, "nosuid");
 	}
 }
 

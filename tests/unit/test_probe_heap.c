@@ -32,6 +32,7 @@
 #include "probe/heap_record.h"
 #include "probe/heap_ring.h"
 #include "probe/patch_heap.h"
+#include "proc/target_memory.h"
 
 #if defined(__x86_64__)
 
@@ -404,7 +405,7 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 {
 	size_t all_bytes = is_all ? sizeof(struct heap_all) : 0;
 	size_t nr_bytes = all_bytes + sizeof(struct heap_shared) + CODE_BYTES;
-	int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	struct target_memory *memory = target_memory_open(getpid(), NULL);
 
 	arena_used = 0;
 	is_failing = 0;
@@ -429,9 +430,9 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	/* As glibc has it; else our code finds it. */
 	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
 	heap_ring_init(&fixture->ring, fixture->shared, fixture->rules);
-	heap_answer_begin(&fixture->ring, memory_fd);
-	heap_answer_maps(&fixture->ring, getpid(), memory_fd);
-	close(memory_fd);
+	heap_answer_begin(&fixture->ring, memory);
+	heap_answer_maps(&fixture->ring, getpid(), memory);
+	target_memory_close(memory);
 	hook_all(fixture, threads);
 }
 

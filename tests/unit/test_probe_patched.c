@@ -14,6 +14,7 @@
 
 #include "probe/patched.h"
 #include "probe/stopped.h"
+#include "proc/target_memory.h"
 
 #define PAGES_BYTES 12288
 #define OLD	    0x90
@@ -22,7 +23,7 @@
 /* Three pages, and patches in the first, across two, and near the end of the last. */
 struct fixture {
 	uint8_t *pages;
-	int memory_fd;
+	struct target_memory *memory;
 	struct patch patches[3];
 	struct patched patched;
 	struct stopped stopped; /* without threads */
@@ -33,7 +34,7 @@ static int begin(void **state)
 	static const size_t offsets[] = {64, 4094, 12280};
 	static struct fixture fixture;
 
-	fixture = (struct fixture){.memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+	fixture = (struct fixture){.memory = target_memory_open(getpid(), NULL)};
 	fixture.pages =
 		mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(fixture.pages, MAP_FAILED);
@@ -59,7 +60,7 @@ static int end(void **state)
 
 	patched_release(&fixture->patched);
 	munmap(fixture->pages, PAGES_BYTES);
-	close(fixture->memory_fd);
+	target_memory_close(fixture->memory);
 	return 0;
 }
 
@@ -78,12 +79,12 @@ static void test_patched__applies_all_and_takes_them_back(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_true(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory_fd));
+	assert_true(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
 	assert_int_equal(nr_new(fixture), 15);
 	assert_int_equal(fixture->pages[4093], OLD);
 	assert_int_equal(fixture->pages[4098], NEW);
 	assert_int_equal(fixture->pages[4099], OLD);
-	assert_true(patched_undo(&fixture->patched, &fixture->stopped, fixture->memory_fd, ours));
+	assert_true(patched_undo(&fixture->patched, &fixture->stopped, fixture->memory, ours));
 	assert_int_equal(nr_new(fixture), 0);
 }
 
@@ -92,7 +93,7 @@ static void test_patched__applies_none_where_one_has_other_bytes(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->pages[12282] = 0x55;
-	assert_false(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory_fd));
+	assert_false(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
 	assert_int_equal(nr_new(fixture), 0);
 	assert_int_equal(fixture->pages[12282], 0x55);
 }
@@ -101,11 +102,11 @@ static void test_patched__prepare_changes_nothing(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_true(patched_prepare(&fixture->patched, fixture->memory_fd));
+	assert_true(patched_prepare(&fixture->patched, fixture->memory));
 	for (size_t i = 0; i < PAGES_BYTES; i++)
 		assert_int_equal(fixture->pages[i], OLD);
 	fixture->pages[4095] = 0x55;
-	assert_false(patched_prepare(&fixture->patched, fixture->memory_fd));
+	assert_false(patched_prepare(&fixture->patched, fixture->memory));
 	assert_int_equal(fixture->pages[4095], 0x55);
 }
 
@@ -120,7 +121,7 @@ static void test_patched__prepare_gives_the_process_its_own_pages(void **state)
 	assert_ptr_equal(mmap(fixture->pages, PAGES_BYTES, PROT_READ | PROT_EXEC,
 			      MAP_PRIVATE | MAP_FIXED, fd, 0),
 			 fixture->pages);
-	assert_true(patched_prepare(&fixture->patched, fixture->memory_fd));
+	assert_true(patched_prepare(&fixture->patched, fixture->memory));
 	for (off_t at = 0; at < PAGES_BYTES; at += 4096)
 		assert_int_equal(pwrite(fd, &changed, 1, at), 1);
 	assert_int_equal(fixture->pages[0], OLD);

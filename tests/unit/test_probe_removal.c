@@ -18,6 +18,7 @@
 #include "probe/access.h"
 #include "probe/region.h"
 #include "probe/removal.h"
+#include "proc/target_memory.h"
 
 #define DATA_BYTES     8192
 #define PATCHES_OFFSET 4096
@@ -43,7 +44,7 @@ static int begin_of(void **state, const struct region_owner *owner)
 	assert_int_equal(ftruncate(fd, DATA_BYTES), 0);
 	fixture = (struct fixture){
 		.access = {.pid = getpid(),
-			   .memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC),
+			   .memory = target_memory_open(getpid(), NULL),
 			   .patience_ns = NS_PER_SEC},
 		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)};
 	assert_ptr_not_equal(fixture.data, MAP_FAILED);
@@ -84,7 +85,7 @@ static int end(void **state)
 	struct fixture *fixture = *state;
 
 	munmap(fixture->data, DATA_BYTES);
-	close(fixture->access.memory_fd);
+	target_memory_close(fixture->access.memory);
 	return 0;
 }
 

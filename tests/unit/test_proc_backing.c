@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "proc/backing.h"
 #include "proc/range.h"
 #include "proc/read.h"
-#include "tracee/tracee_priv.h"
 
 #define PAGE	  4096u
 #define HUGE_PAGE (2u << 20)
@@ -36,12 +36,13 @@ static struct proc_range range_of(int fd, int flags)
 
 static void test_backing__many_files_of_one_file_system_are_asked_for_once(void **state)
 {
-	struct backings backings = {0};
+	struct backings backings;
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
 	size_t nr_after_first;
 
 	(void)state;
-	assert_false(tracee_is_served(&backings, getpid(), &anonymous));
+	backings_init(&backings);
+	assert_false(backings_are_served(&backings, getpid(), &anonymous));
 	nr_after_first = backings.nr_found;
 	for (size_t i = 0; i < 3 * BACKINGS_KNOWN; i++) {
 		int fd = memfd_create("stack", MFD_CLOEXEC);
@@ -50,7 +51,7 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 		assert_true(fd >= 0);
 		assert_int_equal(ftruncate(fd, PAGE), 0);
 		range = range_of(fd, MAP_SHARED);
-		assert_false(tracee_is_served(&backings, getpid(), &range));
+		assert_false(backings_are_served(&backings, getpid(), &range));
 		close(fd);
 	}
 	assert_int_equal(nr_after_first, 1);
@@ -59,46 +60,49 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 
 static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
 {
-	struct backings backings = {0};
+	struct backings backings;
 	int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB | MAP_HUGE_2MB;
 	void *at = mmap(NULL, HUGE_PAGE, PROT_NONE, flags, -1, 0);
 	struct proc_range range;
 
 	(void)state;
+	backings_init(&backings);
 	if (at == MAP_FAILED)
 		skip(); /* this kernel has none of that size */
 	munmap(at, HUGE_PAGE);
 	range = range_of(-1, flags);
-	assert_false(tracee_is_served(&backings, getpid(), &range));
+	assert_false(backings_are_served(&backings, getpid(), &range));
 }
 
 /* What the thread that died could not tell, the next one may. */
 static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **state)
 {
-	struct backings backings = {0};
+	struct backings backings;
 	struct proc_range unknown = {.inode = 1, .dev_major = 0xfff, .dev_minor = 0xfffff};
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
 	pid_t dead = fork();
 
 	(void)state;
+	backings_init(&backings);
 	if (dead == 0)
 		_exit(0);
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
-	assert_true(tracee_is_served(&backings, dead, &unknown));
+	assert_true(backings_are_served(&backings, dead, &unknown));
 	assert_int_equal(backings.nr_found, 0);
 	/* Of what is known without it, it does not matter. */
-	assert_false(tracee_is_served(&backings, dead, &anonymous));
+	assert_false(backings_are_served(&backings, dead, &anonymous));
 	assert_int_equal(backings.nr_found, 1);
 }
 
 /* Device 0:0 is no row that is not used. */
 static void test_backing__nothing_is_known_to_begin_with(void **state)
 {
-	struct backings backings = {0};
+	struct backings backings;
 	struct proc_range unknown = {.inode = 1};
 
 	(void)state;
-	assert_true(tracee_is_served(&backings, getpid(), &unknown));
+	backings_init(&backings);
+	assert_true(backings_are_served(&backings, getpid(), &unknown));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Scanning of numbers in text without a terminating NUL. */
-#include "proc/scan.h"
+#include "base/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_PROC_SCAN_H
-#define PROFC_PROC_SCAN_H
+#ifndef PROFC_BASE_SCAN_H
+#define PROFC_BASE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

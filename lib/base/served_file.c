@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads files of file systems that a program or another machine serves. */
+#include "base/served_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/errand.h"
+#include "base/mounts.h"
+
+/* Programs with debug information of some hundred megabytes are copied. */
+#define COPY_BYTES_MAX (INT64_C(512) << 20)
+#define COPY_NS	       (3 * ERRAND_NS)
+
+#ifndef RESOLVE_CACHED /* Linux 5.12 */
+#define RESOLVE_CACHED 0x20
+#endif
+
+/* statfs(2): memory and disks */
+static const uint64_t own_types[] = {
+	0x01021994, /* tmpfs */
+	0x858458f6, /* ramfs */
+	0x958458f6, /* hugetlbfs */
+	0xef53,	    /* ext2, ext3, ext4 */
+	0x58465342, /* xfs */
+	0x9123683e, /* btrfs */
+	0xca451a4e, /* bcachefs */
+	0xf2f52010, /* f2fs */
+	0x2fc12fc1, /* zfs */
+	0xe0f5e1e2, /* erofs */
+	0x73717368, /* squashfs */
+	0x9660,	    /* iso9660 */
+	0x15013346, /* udf */
+	0x4d44,	    /* vfat */
+	0x2011bab0, /* exfat */
+};
+
+#define OVERLAY_TYPE 0x794c7630
+
+static int ask(int fd, struct statx *found)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID,
+		     found);
+}
+
+int served_file_stat(int fd, struct stat *found)
+{
+	struct statx known;
+
+	if (ask(fd, &known) < 0)
+		return errno == ENOSYS || errno == EPERM ? fstat(fd, found) : -1;
+	*found = (struct stat){
+		.st_dev = makedev(known.stx_dev_major, known.stx_dev_minor),
+		.st_ino = known.stx_ino,
+		.st_mode = known.stx_mode,
+		.st_nlink = known.stx_nlink,
+		.st_uid = known.stx_uid,
+		.st_gid = known.stx_gid,
+		.st_rdev = makedev(known.stx_rdev_major, known.stx_rdev_minor),
+		.st_size = (off_t)known.stx_size,
+		.st_blksize = known.stx_blksize,
+		.st_blocks = (blkcnt_t)known.stx_blocks,
+		.st_atim = {known.stx_atime.tv_sec, known.stx_atime.tv_nsec},
+		.st_mtim = {known.stx_mtime.tv_sec, known.stx_mtime.tv_nsec},
+		.st_ctim = {known.stx_ctime.tv_sec, known.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
+
+static void read_own_mounts(struct buf *text)
+{
+	cleanup_close int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	const size_t chunk = (size_t)32 * 1024;
+	ssize_t got;
+
+	do {
+		got = fd < 0 ? -1 : read(fd, buf_extend(text, chunk), chunk);
+		text->nr_bytes -= chunk - (size_t)(got > 0 ? got : 0);
+	} while (got > 0);
+}
+
+static bool is_mount(const struct mount_line *mount, const struct statx *known)
+{
+	if (known->stx_mask & STATX_MNT_ID)
+		return mount->id == known->stx_mnt_id;
+	return mount->dev_major == known->stx_dev_major && mount->dev_minor == known->stx_dev_minor;
+}
+
+/* False: it is not mounted in our mount namespace. */
+static bool find_own_mount(const struct statx *known, bool *is_served)
+{
+	struct buf text = {0};
+	struct mounts_iter mounts;
+	struct mount_line mount;
+	bool is_found = false;
+
+	read_own_mounts(&text);
+	mounts = mounts_over(buf_str(&text), text.nr_bytes);
+	while (!is_found && mounts_next(&mounts, &mount)) {
+		is_found = is_mount(&mount, known);
+		if (is_found)
+			*is_served = mount_line_is_served(&mount, buf_str(&text), text.nr_bytes);
+	}
+	buf_release(&text);
+	return is_found;
+}
+
+/* An overlay of another mount namespace may have been mounted by a user, with any layers. */
+static bool is_of_own_type(void *context)
+{
+	const int *fd = context;
+	struct statfs system;
+
+	if (fstatfs(*fd, &system) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(own_types); i++) {
+		if ((uint64_t)system.f_type == own_types[i])
+			return true;
+	}
+	return system.f_type == OVERLAY_TYPE && geteuid() != 0;
+}
+
+bool served_file_is(int fd)
+{
+	struct statx known;
+	bool is_served;
+
+	if (ask(fd, &known) < 0)
+		return errno != ENOSYS && errno != EPERM;
+	return find_own_mount(&known, &is_served)
+		       ? is_served
+		       : !errand_run(is_of_own_type, &fd, &fd, 1, ERRAND_NS);
+}
+
+struct opening {
+	int directory_fd;
+	const char *path;
+	struct open_how how;
+};
+
+static int open_now(const struct opening *opening, uint64_t resolve)
+{
+	struct open_how how = opening->how;
+
+	how.resolve |= resolve;
+	return (int)syscall(SYS_openat2, opening->directory_fd, opening->path, &how, sizeof(how));
+}
+
+/* Whether it is there or not, the kernel knows it afterwards. */
+static bool look_up(void *context)
+{
+	int fd = open_now(context, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+int served_path_open(int directory_fd, const char *path, int flags, uint64_t resolve)
+{
+	struct opening opening = {
+		.directory_fd = directory_fd,
+		.path = path,
+		.how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags), .resolve = resolve}};
+	int fd = open_now(&opening, RESOLVE_CACHED);
+	bool is_far = strchr(path, '/');
+
+	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL && errno != ENOSYS && errno != EPERM))
+		return fd;
+	if (errno == EAGAIN && (is_far || served_file_is(directory_fd)) &&
+	    !errand_run(look_up, &opening, &directory_fd, 1, ERRAND_NS)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	if (resolve)
+		return open_now(&opening, 0);
+	return openat(directory_fd, path, O_PATH | O_CLOEXEC | flags);
+}
+
+/* In memory that an errand shares with us. */
+struct copying {
+	int from, to;
+	int error;
+	struct stat found;
+};
+
+static int open_file(int path_fd)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static bool copy_all(struct copying *copying, int fd)
+{
+	off_t at = 0;
+
+	if (fd < 0 || fstat(fd, &copying->found) < 0)
+		return false;
+	if (!S_ISREG(copying->found.st_mode) || copying->found.st_size > COPY_BYTES_MAX) {
+		errno = EFBIG;
+		return false;
+	}
+	while (at < copying->found.st_size) {
+		ssize_t got = sendfile(copying->to, fd, &at, (size_t)(copying->found.st_size - at));
+
+		if (got <= 0)
+			return got == 0;
+	}
+	return true;
+}
+
+static bool copy(void *context)
+{
+	struct copying *copying = context;
+
+	if (!copy_all(copying, open_file(copying->from)))
+		copying->error = errno ? errno : EIO;
+	return true;
+}
+
+/* A read of one byte has the time of any errand, a copy some more. */
+static bool answers(void *context)
+{
+	const struct copying *copying = context;
+	cleanup_close int fd = open_file(copying->from);
+	char byte;
+
+	return fd < 0 || pread(fd, &byte, 1, 0) <= 1;
+}
+
+/* Whoever asks the copy is told of the file. */
+static void make_like(int fd, const struct stat *found)
+{
+	const struct timespec times[] = {found->st_atim, found->st_mtim};
+	mode_t mode = found->st_mode & 07777;
+
+	/* A file that we cannot give to its owner is anybody's. */
+	if (fchown(fd, found->st_uid, found->st_gid) < 0 && found->st_uid != geteuid())
+		mode |= S_IWOTH;
+	fchmod(fd, mode);
+	futimens(fd, times);
+}
+
+static int copy_of(int path_fd, struct stat *found)
+{
+	int to = memfd_create("profc", MFD_CLOEXEC);
+	struct copying *copying = mmap(NULL, sizeof(*copying), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fds[2] = {path_fd < to ? path_fd : to, path_fd < to ? to : path_fd};
+	int error = ENOMEM;
+
+	if (to >= 0 && copying != MAP_FAILED) {
+		copying->from = path_fd;
+		copying->to = to;
+		error = errand_run(answers, copying, &path_fd, 1, ERRAND_NS) &&
+					errand_run(copy, copying, fds, 2, COPY_NS)
+				? copying->error
+				: ETIMEDOUT;
+		*found = copying->found;
+	}
+	if (copying != MAP_FAILED)
+		munmap(copying, sizeof(*copying));
+	if (!error) {
+		make_like(to, found);
+		return to;
+	}
+	if (to >= 0)
+		close(to);
+	errno = error;
+	return -1;
+}
+
+int served_file_open(int path_fd, struct stat *found)
+{
+	int fd;
+
+	if (served_file_is(path_fd))
+		return copy_of(path_fd, found);
+	fd = open_file(path_fd);
+	if (fd >= 0 && fstat(fd, found) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads and writes the memory of another process, and waits for no other program. */
+#include "proc/target_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/errand.h"
+#include "base/minmax.h"
+#include "proc/backing.h"
+#include "proc/range.h"
+#include "proc/read.h"
+
+#define PAGES_AT_ONCE 128
+/* Documentation/admin-guide/mm/pagemap.rst: in memory, or swapped out */
+#define PAGE_IS_SOMEWHERE (UINT64_C(3) << 62)
+
+struct target_memory {
+	pid_t tid;
+	int fd, maps_fd, pagemap_fd; /* all of one program */
+	struct backings *backings;
+	struct backings own_backings;
+	struct proc_range written; /* the last mapping that was written to */
+};
+
+static uint64_t page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+struct target_memory *target_memory_open(pid_t tid, struct backings *backings)
+{
+	struct target_memory *memory = xcalloc(1, sizeof(*memory));
+	char path[48];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	memory->tid = tid;
+	memory->fd = open(path, O_RDWR | O_CLOEXEC);
+	error = errno;
+	memory->maps_fd = memory->fd < 0 ? -1 : proc_open_task_file(tid, tid, "maps");
+	memory->pagemap_fd = memory->fd < 0 ? -1 : proc_open_task_file(tid, tid, "pagemap");
+	backings_init(&memory->own_backings);
+	memory->backings = backings ? backings : &memory->own_backings;
+	if (memory->fd >= 0)
+		return memory;
+	target_memory_close(memory);
+	errno = error;
+	return NULL;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void target_memory_close(struct target_memory *memory)
+{
+	if (!memory)
+		return;
+	close_if_open(memory->fd);
+	close_if_open(memory->maps_fd);
+	close_if_open(memory->pagemap_fd);
+	backings_release(&memory->own_backings);
+	free(memory);
+}
+
+static bool is_served_at(struct target_memory *memory, uint64_t address, struct proc_range *range)
+{
+	/* What is not mapped makes nobody wait. */
+	if (!proc_range_find(memory->maps_fd, address, range)) {
+		*range = (struct proc_range){.start = address, .end = address + 1};
+		return memory->maps_fd < 0;
+	}
+	return backings_are_served(memory->backings, memory->tid, range);
+}
+
+/* Memory of which one thing holds: it is ready, or it has to be brought. */
+struct stretch {
+	size_t nr_bytes;
+	bool is_ready;
+	struct proc_range range; /* that brings it */
+};
+
+struct pages {
+	uint64_t first;
+	size_t nr;
+	uint64_t entries[PAGES_AT_ONCE];
+};
+
+static void read_pages(const struct target_memory *memory, uint64_t address, size_t nr_bytes,
+		       struct pages *pages)
+{
+	ssize_t got = -1;
+	uint64_t nr;
+
+	pages->first = address / page_size();
+	nr = (address + nr_bytes + page_size() - 1) / page_size() - pages->first;
+	pages->nr = (size_t)min_u64(nr, PAGES_AT_ONCE);
+	if (memory->pagemap_fd >= 0)
+		got = pread(memory->pagemap_fd, pages->entries, pages->nr * sizeof(uint64_t),
+			    (off_t)(pages->first * sizeof(uint64_t)));
+	for (size_t i = got > 0 ? (size_t)got / sizeof(uint64_t) : 0; i < pages->nr; i++)
+		pages->entries[i] = 0;
+}
+
+static bool is_there(const struct pages *pages, size_t i)
+{
+	return pages->entries[i] & PAGE_IS_SOMEWHERE;
+}
+
+/* From the first page on those that are there, or lie in mappings that the kernel alone fills. */
+static size_t ready_pages(struct target_memory *memory, const struct pages *pages,
+			  struct proc_range *served)
+{
+	size_t nr = 0;
+
+	while (nr < pages->nr) {
+		uint64_t address = (pages->first + nr) * page_size();
+		struct proc_range range;
+
+		if (is_there(pages, nr)) {
+			nr++;
+		} else if (is_served_at(memory, address, &range)) {
+			*served = range;
+			break;
+		} else if (range.end - address < page_size()) {
+			nr++; /* it is not mapped: a read ends there */
+			break;
+		} else {
+			nr += (size_t)((range.end - address) / page_size());
+		}
+	}
+	return min_u64(nr, pages->nr);
+}
+
+static size_t missing_pages(const struct pages *pages, const struct proc_range *range)
+{
+	size_t nr = 0;
+
+	while (nr < pages->nr && !is_there(pages, nr) &&
+	       (pages->first + nr) * page_size() < range->end)
+		nr++;
+	return nr;
+}
+
+static struct stretch find_stretch(struct target_memory *memory, uint64_t address, size_t nr_bytes)
+{
+	struct stretch stretch = {.nr_bytes = 0};
+	struct pages pages;
+	size_t nr;
+
+	read_pages(memory, address, nr_bytes, &pages);
+	nr = ready_pages(memory, &pages, &stretch.range);
+	stretch.is_ready = nr > 0;
+	if (!nr)
+		nr = max_u64(missing_pages(&pages, &stretch.range), 1);
+	stretch.nr_bytes = (size_t)min_u64(nr_bytes, (pages.first + nr) * page_size() - address);
+	return stretch;
+}
+
+struct bringing {
+	pid_t tid;
+	uint64_t address;
+	size_t nr_bytes;
+};
+
+/* Touches a byte of each page. A read of /proc/PID/mem would keep all others from mapping anything.
+ */
+static bool bring(void *context)
+{
+	const struct bringing *bringing = context;
+	struct iovec there[PAGES_AT_ONCE];
+	uint8_t bytes[PAGES_AT_ONCE];
+	struct iovec here = {.iov_base = bytes};
+	size_t nr = 0;
+
+	for (uint64_t at = bringing->address;
+	     at < bringing->address + bringing->nr_bytes && nr < PAGES_AT_ONCE;
+	     at = (at / page_size() + 1) * page_size())
+		there[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
+	here.iov_len = nr;
+	process_vm_readv(bringing->tid, &here, 1, there, nr, 0);
+	return true;
+}
+
+/* Has the first page of what was missing come? */
+static bool is_brought(struct target_memory *memory, const struct stretch *stretch,
+		       uint64_t address)
+{
+	struct bringing bringing = {
+		.tid = memory->tid, .address = address, .nr_bytes = stretch->nr_bytes};
+
+	if (backings_are_silent(memory->backings, &stretch->range))
+		return false;
+	if (!errand_run(bring, &bringing, NULL, 0, ERRAND_NS)) {
+		backings_note_silent(memory->backings, &stretch->range);
+		return false;
+	}
+	return find_stretch(memory, address, 1).is_ready;
+}
+
+/* The file also shows what the process itself may not read, such as the guard below a stack. */
+static ssize_t copy(const struct target_memory *memory, uint64_t address, void *out,
+		    size_t nr_bytes, bool is_stopped)
+{
+	struct iovec here = {.iov_base = out, .iov_len = nr_bytes};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
+	ssize_t got;
+
+	if (is_stopped) {
+		got = process_vm_readv(memory->tid, &here, 1, &there, 1, 0);
+		if (got >= 0 || (errno != EPERM && errno != ENOSYS))
+			return got;
+	}
+	return pread(memory->fd, out, nr_bytes, (off_t)address);
+}
+
+static size_t read_memory(struct target_memory *memory, uint64_t address, void *out,
+			  size_t nr_bytes, bool may_bring)
+{
+	size_t done = 0;
+
+	if (address > (uint64_t)INT64_MAX - page_size() ||
+	    nr_bytes > (uint64_t)INT64_MAX - page_size() - address)
+		return 0;
+	while (done < nr_bytes) {
+		struct stretch stretch = find_stretch(memory, address + done, nr_bytes - done);
+		ssize_t got;
+
+		if (!stretch.is_ready) {
+			if (!may_bring || !is_brought(memory, &stretch, address + done))
+				break;
+			continue;
+		}
+		got = copy(memory, address + done, (uint8_t *)out + done, stretch.nr_bytes,
+			   !may_bring);
+		done += got > 0 ? (size_t)got : 0;
+		if (got < (ssize_t)stretch.nr_bytes)
+			break;
+	}
+	return done;
+}
+
+size_t target_memory_read(struct target_memory *memory, uint64_t address, void *out,
+			  size_t nr_bytes)
+{
+	return read_memory(memory, address, out, nr_bytes, true);
+}
+
+size_t target_memory_read_at_once(struct target_memory *memory, uint64_t address, void *out,
+				  size_t nr_bytes)
+{
+	return read_memory(memory, address, out, nr_bytes, false);
+}
+
+bool target_memory_get(struct target_memory *memory, uint64_t address, void *out, size_t nr_bytes)
+{
+	return target_memory_read(memory, address, out, nr_bytes) == nr_bytes;
+}
+
+bool target_memory_word(struct target_memory *memory, uint64_t address, uint64_t *word)
+{
+	return target_memory_get(memory, address, word, sizeof(*word));
+}
+
+bool target_memory_is_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes)
+{
+	for (size_t done = 0; done < nr_bytes;) {
+		struct stretch stretch = find_stretch(memory, address + done, nr_bytes - done);
+
+		if (!stretch.is_ready)
+			return false;
+		done += stretch.nr_bytes;
+	}
+	return true;
+}
+
+/* To write to a page of a file that others share may wait for its server, too. */
+static bool is_private(struct target_memory *memory, uint64_t address)
+{
+	struct proc_range *range = &memory->written;
+
+	if (range->start <= address && address < range->end)
+		return true;
+	if (!is_served_at(memory, address, range) || !range->shared)
+		return true;
+	*range = (struct proc_range){.start = 0};
+	return false;
+}
+
+/* To copy a page of a private mapping the kernel needs that page alone. */
+static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes)
+{
+	uint8_t byte;
+
+	for (uint64_t at = address; at < address + nr_bytes;
+	     at = (at / page_size() + 1) * page_size()) {
+		if (!is_private(memory, at))
+			return false;
+		if (!target_memory_is_ready(memory, at, 1) &&
+		    (!target_memory_get(memory, at, &byte, 1) ||
+		     !target_memory_is_ready(memory, at, 1)))
+			return false;
+	}
+	return true;
+}
+
+bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
+		       size_t nr_bytes)
+{
+	if (address > (uint64_t)INT64_MAX - page_size() ||
+	    nr_bytes > (uint64_t)INT64_MAX - page_size() - address)
+		return false;
+	return make_ready(memory, address, nr_bytes) &&
+	       pwrite(memory->fd, bytes, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
+}
+
+bool target_memory_get_once(pid_t tid, uint64_t address, void *out, size_t nr_bytes)
+{
+	cleanup_target_memory struct target_memory *memory = target_memory_open(tid, NULL);
+
+	return memory && target_memory_get(memory, address, out, nr_bytes);
+}
