@@ -20,11 +20,14 @@
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
+#include "proc/touched.h"
 
-#define PAGE_BYTES     UINT64_C(4096)
-#define PIECE_PAGES    UINT64_C(256)
-#define LAST_BYTES     (sizeof(uint64_t) - 1)
-#define OWN_PARTS_MAX  64
+#define PAGE_BYTES    UINT64_C(4096)
+#define PIECE_PAGES   UINT64_C(256)
+#define LAST_BYTES    (sizeof(uint64_t) - 1)
+#define OWN_PARTS_MAX 64
+/* A process stands for so long at most: some ten GB are searched in that time. */
+#define SEARCH_NS_MAX  (10 * NS_PER_SEC)
 #define RED_ZONE_BYTES 128 /* below a stack pointer, which the ABI lets functions use */
 /* Of a stack, in search of a frame of the probes at an allocator. */
 #define PROBE_STACK_BYTES 1024
@@ -57,6 +60,7 @@ struct searching {
 	struct range own[OWN_PARTS_MAX]; /* of our probes: they hold the very pointers */
 	size_t nr_own;
 	uint64_t nr_unreadable_bytes;
+	bool is_late; /* the process has stood for too long */
 };
 
 static int by_sp(const void *left, const void *right)
@@ -227,12 +231,24 @@ static void search_piece(struct searching *searching, uint64_t start, uint64_t e
 	}
 }
 
-static void search_range(struct searching *searching, uint64_t start, uint64_t end)
+static void search_pieces(struct searching *searching, uint64_t start, uint64_t end)
 {
-	while (start < end) {
+	while (start < end && !searching->is_late) {
 		uint64_t next = min_u64(end, (start / PAGE_BYTES + PIECE_PAGES) * PAGE_BYTES);
 
 		search_piece(searching, start, next);
+		start = next;
+		searching->is_late =
+			clock_monotonic_ns() - searching->search->at_ns > SEARCH_NS_MAX;
+	}
+}
+
+static void search_range(struct searching *searching, uint64_t start, uint64_t end)
+{
+	while (start < end && !searching->is_late) {
+		uint64_t next = proc_touched_from(searching->pagemap_fd, &start, end);
+
+		search_pieces(searching, start, next);
 		start = next;
 	}
 }
@@ -310,6 +326,11 @@ static int search_stopped(struct searching *searching, const struct stopped *sto
 		return err_sys(err, "cannot read the memory map of process %d", (int)pid);
 	note_threads(searching, stopped);
 	search_maps(searching);
+	if (searching->is_late)
+		return err_set(
+			err, ERR_LIMIT,
+			"the memory of process %d is too large to be searched while it stands",
+			(int)pid);
 	if (searching->nr_unreadable_bytes)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "%llu bytes of the memory of process %d cannot be read",

@@ -22,7 +22,8 @@ struct memory_search {
  * Read all that it may have kept a pointer in: registers, and the memory that is its own, as far
  * as it was ever written to; of stacks what is in use, and nothing of our own probes. Not what is
  * shared with other processes. By a thread that traces nobody. Fails, having found nothing that
- * could be relied on, as stopped_begin() does, or where not all of it can be read.
+ * could be relied on, as stopped_begin() does, or where not all of it can be read in ten
+ * seconds.
  */
 int memory_search_run(struct memory_search *search, struct err *err);
 

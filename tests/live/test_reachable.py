@@ -356,3 +356,19 @@ class Options(ReachableCase):
     def test_the_view_needs_leaks(self):
         done = profc("report", "--reachable", status=2)
         self.assertIn("--reachable needs --leaks", done.stderr)
+
+
+class ReservedMemory(LiveCase):
+    def test_terabytes_that_are_not_used_are_not_gone_through(self):
+        """As AddressSanitizer, Java and Go reserve them: the process would stand for minutes."""
+        recording = record(self.directory, [build("reserves_memory"), "16"], "--mem=1",
+                           "--reachable", "--no-cpu", timeout=60)
+        (said,) = recording.said
+        if not said["terabytes"]:
+            self.skipTest("addresses are limited")
+        leaks = json.loads(profc("report", "-i", recording.path, "--leaks", "--reachable",
+                                 "--json").stdout)
+        (lost,) = [leak for leak in leaks["leaks"]
+                   if any((frame["function"] or "").startswith("loses")
+                          for frame in leak["stack"])]
+        self.assertEqual((lost["lost_bytes"], lost["lost_blocks"]), (1600, 1))
