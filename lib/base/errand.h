@@ -11,8 +11,8 @@
 #define ERRAND_NS UINT64_C(1000000000)
 
 /*
- * An errand reads a file, or memory that shows one, for which a program may have to answer (FUSE)
- * or another machine (NFS). If these do not answer, the read never ends, and no signal ends it: not
+ * An errand reads a file, or memory that shows one, for which a program may have to answer (FUSE).
+ * If that does not answer, the read never ends, and no signal ends it: not
  * even the death of profc, whose process would stay for as long as one thread of it waits. So a
  * child does it.
  *

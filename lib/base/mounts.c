@@ -108,20 +108,12 @@ bool mount_line_is_type(const struct mount_line *mount, const char *type)
 	       memcmp(mount->type, type, mount->nr_type_bytes) == 0;
 }
 
-/* Memory, disks, and what layers them. Of others it is not known. */
-static const char *const own_types[] = {
-	"tmpfs",    "ramfs",   "hugetlbfs", "devtmpfs", "ext2",	 "ext3",  "ext4",
-	"xfs",	    "btrfs",   "bcachefs",  "f2fs",	"zfs",	 "erofs", "jfs",
-	"squashfs", "iso9660", "udf",	    "vfat",	"exfat", "ntfs3",
-};
-
-static bool is_own_type(const struct mount_line *mount)
+/* "fuse", "fuse.sshfs", "fuseblk" */
+static bool is_fuse(const struct mount_line *mount)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(own_types); i++) {
-		if (mount_line_is_type(mount, own_types[i]))
-			return true;
-	}
-	return false;
+	static const char type[] = "fuse";
+
+	return mount->nr_type_bytes >= strlen(type) && memcmp(mount->type, type, strlen(type)) == 0;
 }
 
 static bool is_below(const char *path, size_t nr_bytes, const struct mount_line *mount)
@@ -146,7 +138,7 @@ static bool is_layer_served(const char *path, size_t nr_bytes, const char *mount
 		if (is_below(path, nr_bytes, &mount) && mount.nr_place_bytes >= of.nr_place_bytes)
 			of = mount;
 	}
-	return of.nr_place_bytes && !is_own_type(&of) && !mount_line_is_type(&of, "overlay");
+	return of.nr_place_bytes && is_fuse(&of);
 }
 
 /* The value of "lowerdir=/a:/b", "upperdir=/c" and "lowerdir+=/d"; NULL: of another option. */
@@ -188,5 +180,5 @@ static bool is_overlay_served(const struct mount_line *overlay, const char *moun
 bool mount_line_is_served(const struct mount_line *mount, const char *mounts, size_t nr_bytes)
 {
 	return mount_line_is_type(mount, "overlay") ? is_overlay_served(mount, mounts, nr_bytes)
-						    : !is_own_type(mount);
+						    : is_fuse(mount);
 }

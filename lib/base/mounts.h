@@ -38,9 +38,9 @@ bool mount_line_has_option(const struct mount_line *mount, const char *word);
 bool mount_line_is_type(const struct mount_line *mount, const char *type);
 
 /*
- * May a read of one of its files wait for anybody but the kernel and its disks: a program (FUSE),
- * or another machine? Of an overlay the layers count, which are looked for among `mounts`, the
- * whole text.
+ * May a read of one of its files wait for a program (FUSE)? No other file system that waits for
+ * one, or for another machine, can be mounted by users: of these the administrator has made sure.
+ * Of an overlay the layers count, which are looked for among `mounts`, the whole text.
  */
 bool mount_line_is_served(const struct mount_line *mount, const char *mounts, size_t nr_bytes);
 

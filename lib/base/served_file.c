@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads files of file systems that a program or another machine serves. */
+/* Reads files of file systems that a program serves. */
 #include "base/served_file.h"
 
 #include <errno.h>
@@ -28,25 +28,8 @@
 #define RESOLVE_CACHED 0x20
 #endif
 
-/* statfs(2): memory and disks */
-static const uint64_t own_types[] = {
-	0x01021994, /* tmpfs */
-	0x858458f6, /* ramfs */
-	0x958458f6, /* hugetlbfs */
-	0xef53,	    /* ext2, ext3, ext4 */
-	0x58465342, /* xfs */
-	0x9123683e, /* btrfs */
-	0xca451a4e, /* bcachefs */
-	0xf2f52010, /* f2fs */
-	0x2fc12fc1, /* zfs */
-	0xe0f5e1e2, /* erofs */
-	0x73717368, /* squashfs */
-	0x9660,	    /* iso9660 */
-	0x15013346, /* udf */
-	0x4d44,	    /* vfat */
-	0x2011bab0, /* exfat */
-};
-
+/* statfs(2) */
+#define FUSE_TYPE    0x65735546
 #define OVERLAY_TYPE 0x794c7630
 
 static int ask(int fd, struct statx *found)
@@ -118,18 +101,14 @@ static bool find_own_mount(const struct statx *known, bool *is_served)
 }
 
 /* An overlay of another mount namespace may have been mounted by a user, with any layers. */
-static bool is_of_own_type(void *context)
+static bool is_not_served(void *context)
 {
 	const int *fd = context;
 	struct statfs system;
 
-	if (fstatfs(*fd, &system) < 0)
+	if (fstatfs(*fd, &system) < 0 || system.f_type == FUSE_TYPE)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(own_types); i++) {
-		if ((uint64_t)system.f_type == own_types[i])
-			return true;
-	}
-	return system.f_type == OVERLAY_TYPE && geteuid() != 0;
+	return system.f_type != OVERLAY_TYPE || geteuid() != 0;
 }
 
 bool served_file_is(int fd)
@@ -141,7 +120,7 @@ bool served_file_is(int fd)
 		return errno != ENOSYS && errno != EPERM;
 	return find_own_mount(&known, &is_served)
 		       ? is_served
-		       : !errand_run(is_of_own_type, &fd, &fd, 1, ERRAND_NS);
+		       : !errand_run(is_not_served, &fd, &fd, 1, ERRAND_NS);
 }
 
 struct opening {

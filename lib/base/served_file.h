@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads files of file systems that a program or another machine serves. */
+/* Reads files of file systems that a program serves. */
 #ifndef PROFC_BASE_SERVED_FILE_H
 #define PROFC_BASE_SERVED_FILE_H
 
@@ -9,7 +9,7 @@
 struct stat;
 
 /*
- * Files may lie in a file system that need not answer (FUSE, NFS): to look for a name there, to
+ * Files may lie in a file system that need not answer (FUSE): to look for a name there, to
  * open or to read may then wait without an end, and no signal ends that wait. So an errand
  * (base/errand.h) does it, for a few seconds. The errno of a wait in vain is ETIMEDOUT.
  */

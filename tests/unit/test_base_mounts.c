@@ -14,6 +14,8 @@ static const char text[] =
 	"no line of it\n"
 	"36 22 0:40 /a\\040b /mnt/-\\040x rw,nosuid,nodev - fuse.sshfs host: rw,user_id=0\n"
 	"37 22 0:41 / /dev/shm rw shared:3 master:1 - tmpfs tmpfs rw\n"
+	"39 22 0:43 / /home rw - nfs4 server:/home rw\n"
+	"40 22 0:44 / /data rw - fuse server rw\n"
 	"38 22 0:42 / /cut rw -";
 
 static void test_mounts__reads_lines(void **state)
@@ -31,8 +33,9 @@ static void test_mounts__reads_lines(void **state)
 	assert_true(mount_line_is_type(&mount, "fuse.sshfs"));
 	assert_true(mounts_next(&iter, &mount));
 	assert_true(mount.id == 37 && mount_line_is_type(&mount, "tmpfs"));
+	assert_true(mounts_next(&iter, &mount) && mounts_next(&iter, &mount));
 	assert_false(mounts_next(&iter, &mount));
-	assert_int_equal(mount.id, 37);
+	assert_int_equal(mount.id, 40);
 }
 
 static void test_mounts__finds_whole_options(void **state)
@@ -63,12 +66,14 @@ static bool is_served(const char *mounts, uint64_t id)
 	return false;
 }
 
-static void test_mounts__are_served_by_programs_and_machines(void **state)
+static void test_mounts__are_served_by_programs_that_users_may_start(void **state)
 {
 	(void)state;
 	assert_false(is_served(text, 22));
 	assert_true(is_served(text, 36));
 	assert_false(is_served(text, 37));
+	assert_false(is_served(text, 39));
+	assert_true(is_served(text, 40));
 }
 
 static void test_mounts__overlays_are_served_as_their_layers(void **state)
@@ -98,7 +103,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mounts__reads_lines),
 		cmocka_unit_test(test_mounts__finds_whole_options),
-		cmocka_unit_test(test_mounts__are_served_by_programs_and_machines),
+		cmocka_unit_test(test_mounts__are_served_by_programs_that_users_may_start),
 		cmocka_unit_test(test_mounts__overlays_are_served_as_their_layers),
 	};
 
