@@ -23,6 +23,7 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.base_period_ns = period_ns,
 		.period_ns = period_ns,
 		.max_period_ns = max_u64(period_ns, LONGEST_PERIOD_NS),
+		.lots = 1,
 		.stop_share = 1,
 		.look_share = 1,
 		.random = seed,
@@ -36,15 +37,17 @@ static double draw(struct governor *governor)
 	return (double)(governor->random >> 11) * 0x1p-53;
 }
 
-static void credit(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+static void credit(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
 {
 	double share = governor->stop_share * governor->max_ppm / 1e6;
 	double most_ns = share * (double)CREDIT_NS;
 	double balance_ns = (double)budget->balance_ns;
 
 	/* A clock that runs backwards is that of another thread, since an exec. */
-	if (cpu_ns > budget->cpu_ns)
+	if (cpu_ns > budget->cpu_ns) {
 		balance_ns += share * (double)(cpu_ns - budget->cpu_ns);
+		governor->credited_ns += (double)min_u64(cpu_ns - budget->cpu_ns, CREDIT_NS);
+	}
 	budget->cpu_ns = cpu_ns;
 	budget->balance_ns = (int64_t)(balance_ns < most_ns ? balance_ns : most_ns);
 }
@@ -65,12 +68,12 @@ bool governor_draws(struct governor *governor, const struct stop_budget *budget)
 
 	if (!governor->max_ppm || !mean_ns)
 		return true;
-	chance = governor->stop_share * governor->max_ppm / 1e6 * (double)governor->period_ns /
-		 (double)mean_ns;
+	chance = governor->lots * governor->stop_share * governor->max_ppm / 1e6 *
+		 (double)governor->period_ns / (double)mean_ns;
 	return chance >= 1 || draw(governor) < chance;
 }
 
-bool governor_affords(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
+bool governor_affords(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
 {
 	if (!governor->max_ppm)
 		return true;
@@ -95,6 +98,7 @@ void governor_charge(struct governor *governor, struct stop_budget *budget, uint
 	if (!budget->mean_cost_ns)
 		budget->mean_cost_ns = governor->mean_cost_ns;
 	budget->balance_ns -= (int64_t)cost_ns;
+	governor->charged_ns += (double)cost_ns;
 	budget->mean_cost_ns = mean_with(budget->mean_cost_ns, cost_ns);
 	governor->mean_cost_ns = mean_with(governor->mean_cost_ns, cost_ns);
 }
@@ -124,6 +128,22 @@ static double ticks_share_of(const struct governor *governor, double lost_ns)
 			   : TICKS_SHARE;
 }
 
+/* By this factor the lots get rarer, or more frequent again, in a window. */
+#define LOTS_STEP 1.5
+
+static void adapt_lots(struct governor *governor)
+{
+	double allowed_ns = governor->stop_share * governor->max_ppm / 1e6 * governor->credited_ns;
+
+	if (governor->charged_ns <= 0)
+		return;
+	governor->lots *= between(1 / LOTS_STEP, allowed_ns / governor->charged_ns, LOTS_STEP);
+	if (governor->lots > 1)
+		governor->lots = 1;
+	governor->credited_ns /= 2;
+	governor->charged_ns /= 2;
+}
+
 uint64_t governor_update(struct governor *governor, const struct governor_load *load)
 {
 	double former_ns = (double)governor->period_ns;
@@ -136,6 +156,7 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 			     load->lost_percent / 100;
 	if (!governor->max_ppm)
 		return governor->period_ns;
+	adapt_lots(governor);
 	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * governor->max_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
 	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);

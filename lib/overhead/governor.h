@@ -9,7 +9,9 @@
  * What sampling may cost. A thread loses the time that it is held in stops and what each costs
  * beside that (calibration.h): at most the allowed share of its own CPU time, by leaving out stops
  * of that thread alone. Which are left out is drawn by lot, so that what a thread does has no
- * influence on it; the time that they stand for goes to the next sample. Ticks go on all the same.
+ * influence on it; the time that they stand for goes to the next sample. Threads that live for a
+ * few stops, or wait for a CPU, are found more often than their CPU time says: where all threads
+ * together would lose more than the share, all lots get rarer. Ticks go on all the same.
  * Only where no CPU is idle do they take time from the target themselves. Then they may use half of
  * what is allowed, and get rarer where they would need more, or where they leave stops so little
  * that most ticks would be without; but only what fewer of them would save counts as theirs. Looks
@@ -21,9 +23,12 @@ struct governor {
 	uint64_t period_ns;	 /* what is done */
 	uint64_t max_period_ns;
 	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
-	double stop_share;     /* of what is allowed, that which is left for stops */
-	double look_share;     /* of the looks at threads that sleep on, those that are made */
-	double lost_ns;	       /* CPU time that ticks and looks have taken from threads */
+	/* Of late: the CPU time of threads that were asked about, and what their stops cost. */
+	double credited_ns, charged_ns;
+	double lots;	   /* the part of the stops that lots have made few enough */
+	double stop_share; /* of what is allowed, that which is left for stops */
+	double look_share; /* of the looks at threads that sleep on, those that are made */
+	double lost_ns;	   /* CPU time that ticks and looks have taken from threads */
 	uint64_t random;
 };
 
@@ -40,7 +45,7 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 /* By lot: shall it be stopped in this tick, if that finds it running? */
 bool governor_draws(struct governor *governor, const struct stop_budget *budget);
 /* Its CPU clock shows cpu_ns: can it afford a stop now? */
-bool governor_affords(const struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
+bool governor_affords(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
 /* It was, and lost so much. */
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns);
 

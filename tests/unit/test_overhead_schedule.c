@@ -218,6 +218,35 @@ static void test_governor__a_waiting_thread_has_what_ticks_leave(void **state)
 	assert_in_range(lost_ns, 95 * PERIOD_NS, 101 * PERIOD_NS);
 }
 
+/*
+ * Threads use 5 ms of CPU time and end; as they wait for a CPU in between they are found in ten
+ * ticks. Each may have some stops on credit; all together stay within what is allowed.
+ */
+static void test_governor__short_lives_are_bounded_together(void **state)
+{
+	const struct governor_load load = {.window_ns = 100000000, .nr_cpus = 2};
+	const uint64_t life_ns = 5000000, cost_ns = 60000;
+	double used_ns = 0, lost_ns = 0;
+	struct governor governor;
+
+	(void)state;
+	governor_init(&governor, 1000000, 20000, 1);
+	for (int life = 0; life < 4000; life++) {
+		struct stop_budget budget = {0};
+
+		for (uint64_t i = 1; i <= 10; i++) {
+			if (!allows(&governor, &budget, i * life_ns / 10))
+				continue;
+			governor_charge(&governor, &budget, cost_ns);
+			lost_ns += life >= 1000 ? cost_ns : 0;
+		}
+		used_ns += life >= 1000 ? life_ns : 0;
+		if (life % 20 == 0)
+			governor_update(&governor, &load);
+	}
+	assert_true(lost_ns / used_ns > 0.017 && lost_ns / used_ns < 0.0215);
+}
+
 static void test_governor__one_long_stop_is_paid_for(void **state)
 {
 	struct stop_budget budget = {0};
@@ -428,6 +457,7 @@ int main(void)
 		cmocka_unit_test(
 			test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much),
 		cmocka_unit_test(test_governor__a_waiting_thread_has_what_ticks_leave),
+		cmocka_unit_test(test_governor__short_lives_are_bounded_together),
 		cmocka_unit_test(test_governor__one_long_stop_is_paid_for),
 		cmocka_unit_test(test_governor__credit_ends_with_a_second),
 		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
