@@ -158,13 +158,17 @@ static bool is_by(const struct report_args *args, enum dimension dimension)
 
 static enum metric metric_of(const struct report_args *args)
 {
+	enum metric metric;
+
 	if (args->metric != NOT_GIVEN && args->metric != METRIC_CALLS)
 		return (enum metric)args->metric;
 	if (args->leaks)
 		return METRIC_ALLOC;
 	if (args->filter.at && args->metric == NOT_GIVEN)
 		return METRIC_LIVE;
-	return flat_keys_metric(&args->keys);
+	/* Calls are counted beside a metric of time. */
+	metric = flat_keys_metric(&args->keys);
+	return args->metric == METRIC_CALLS && metric_is_memory(metric) ? METRIC_CPU : metric;
 }
 
 static int check_memory(const struct report_args *args, struct err *err)
