@@ -476,9 +476,13 @@ bool reader_take_record(struct reader *reader, enum record_type type, const uint
 {
 	const struct table *table = &tables[type];
 	const struct schema *schema = table->schema;
-	unsigned int nr_columns = table->nr_columns ? table->nr_columns : schema_nr_columns(schema);
-	unsigned int nr_old = schema ? schema->nr_old : table->nr_old;
 	struct columns_in *in = &reader->columns;
+	unsigned int nr_columns, nr_old;
+
+	if (!table->read) /* of another version */
+		return true;
+	nr_columns = table->nr_columns ? table->nr_columns : schema_nr_columns(schema);
+	nr_old = schema ? schema->nr_old : table->nr_old;
 
 	if (!columns_in_open(in, payload, nr_bytes, nr_columns, nr_old ? nr_old : nr_columns,
 			     table->texts) ||

@@ -438,6 +438,7 @@ static void test_store__unknown_records_and_columns_are_left_out(void **state)
 	columns_out_bytes(&columns, 2, "colour", 6);
 	columns.nr_rows = 1;
 	assert_int_equal(frames_out_record(&frames, RECORD_MARKS, &columns, NULL), 0);
+	assert_int_equal(frames_out_record(&frames, (enum record_type)24, &columns, NULL), 0);
 	assert_int_equal(frames_out_record(&frames, (enum record_type)100, &columns, NULL), 0);
 	assert_int_equal(frames_out_flush(&frames, NULL), 0);
 	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
