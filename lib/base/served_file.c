@@ -68,8 +68,10 @@ static void read_own_mounts(struct buf *text)
 	const size_t chunk = (size_t)32 * 1024;
 	ssize_t got;
 
+	if (fd < 0)
+		return;
 	do {
-		got = fd < 0 ? -1 : read(fd, buf_extend(text, chunk), chunk);
+		got = read(fd, buf_extend(text, chunk), chunk);
 		text->nr_bytes -= chunk - (size_t)(got > 0 ? got : 0);
 	} while (got > 0);
 }
