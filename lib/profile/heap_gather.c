@@ -282,6 +282,24 @@ static void end_pending(struct heap_gather *gather, const struct pending *pendin
 	add_sums(pending->number <= gather->peak.number ? &group->at_peak : &group->others, &one);
 }
 
+/*
+ * The times of records are only as exact as the last one that had its own. A row that was alive at
+ * the peak, as the order of records tells, is so by its times, too; also in a file, where the time
+ * and the life are both rounded down.
+ */
+static void end_row(struct heap_gather *gather, uint32_t row, const struct heap_freed *freed)
+{
+	uint64_t after_ns = gather->peak.time_ns + 2 * SAMPLE_TIME_GRAIN_NS;
+
+	if (freed->time_ns >= after_ns) {
+		profile_free_allocation(gather->profile, row, freed->time_ns, freed->thread);
+		return;
+	}
+	profile_free_allocation(gather->profile, row, after_ns, freed->thread);
+	/* What is allocated in its place is not to be alive together with it. */
+	gather->last_ns = max_u64(gather->last_ns, after_ns);
+}
+
 static void end_moved(struct heap_gather *gather, struct moved *moved)
 {
 	if (!moved->is_there)
@@ -291,7 +309,7 @@ static void end_moved(struct heap_gather *gather, struct moved *moved)
 		end_pending(gather, &moved->pending, &moved->by, true);
 		return;
 	}
-	profile_free_allocation(gather->profile, moved->row, moved->by.time_ns, moved->by.thread);
+	end_row(gather, moved->row, &moved->by);
 	profile_move_allocation(gather->profile, moved->row);
 }
 
@@ -388,7 +406,7 @@ void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed
 		return;
 	}
 	gather->alive_bytes -= gather->profile->heap.allocations[at].size_bytes;
-	profile_free_allocation(gather->profile, at, freed->time_ns, freed->thread);
+	end_row(gather, at, freed);
 }
 
 void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed)

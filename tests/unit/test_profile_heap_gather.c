@@ -171,6 +171,25 @@ static void test_gather__peak_is_exact_although_all_is_freed(void **state)
 	end(&fixture);
 }
 
+/* All of it at one time, as far as is known: the order alone tells what was alive together. */
+static void test_gather__peak_is_that_of_the_order(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	begin(&fixture);
+	add(&fixture, 16, 100, 5);
+	heap_gather_flush(fixture.gather);
+	add(&fixture, 32, 10, 5);
+	drop(&fixture, 16, 5);
+	add(&fixture, 48, 99, 5);
+	drop(&fixture, 32, 5);
+	drop(&fixture, 48, 5);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(peak_bytes(fixture.profile), 110);
+	end(&fixture);
+}
+
 static void test_gather__lives_are_told_apart(void **state)
 {
 	struct fixture fixture;
@@ -402,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_gather__many_short_lives_are_one_row),
 		cmocka_unit_test(test_gather__blocks_that_live_on_have_rows_of_their_own),
 		cmocka_unit_test(test_gather__peak_is_exact_although_all_is_freed),
+		cmocka_unit_test(test_gather__peak_is_that_of_the_order),
 		cmocka_unit_test(test_gather__lives_are_told_apart),
 		cmocka_unit_test(test_gather__lives_go_on_through_realloc),
 		cmocka_unit_test(test_gather__what_realloc_keeps_is_not_freed),
