@@ -223,7 +223,7 @@ static bool answers(void *context)
 	return fd < 0 || pread(fd, &byte, 1, 0) <= 1;
 }
 
-/* Whoever asks the copy is told of the file. */
+/* The copy has the status of the file. */
 static void make_like(int fd, const struct stat *found)
 {
 	const struct timespec times[] = {found->st_atim, found->st_mtim};

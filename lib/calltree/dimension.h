@@ -13,7 +13,7 @@ struct flat_division;
 struct flat_row;
 struct observation;
 
-/* What a row of a flat table stands for. */
+/* Each row of a flat table is one of these: */
 enum dimension {
 	BY_FUNCTION, /* a label */
 	BY_LINE,     /* a (function, file, line) */
@@ -93,7 +93,7 @@ static inline const struct dimension_info *dimension_info(enum dimension dimensi
 
 /* The names of those that can be chosen, in their order, NULL-ended. */
 extern const char *const dimension_names[];
-/* The same for what is watched while it runs, and has no marks. */
+/* The names of those that a running program has: it has no marks. */
 extern const char *const dimension_names_live[];
 
 /* Are its rows levels of stacks? Rows of the others are facts of samples and blocks. */

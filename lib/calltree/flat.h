@@ -35,7 +35,7 @@ struct flat_keys {
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err);
 /* ERR_INVALID if the metric cannot be divided so. */
 int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err);
-/* What a table by them shows unless another metric is chosen: one that has more than one row. */
+/* The metric of a table by these keys, unless the user chooses another one. */
 enum metric flat_keys_metric(const struct flat_keys *keys);
 /* ERR_NOT_FOUND if the profile does not have what they are about: marks, waits. */
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err);

@@ -259,7 +259,7 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			    .needs_line = true,
 			    .of_place = of_source_line,
 			    .append_name = append_source_line},
-	/* Of two levels: flat_code.c finds its places. */
+	/* flat_code.c finds the place of each row, in two levels. */
 	[BY_INLINE_SITE] = {.heading = "function",
 			    .kind = DIMENSION_OF_FUNCTIONS,
 			    .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),

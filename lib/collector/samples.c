@@ -6,7 +6,7 @@
 #include "collector/message.h"
 #include "snapshot/snapshot.h"
 
-/* Of a thousand gaps between two samples of a running thread two are longer than so many means. */
+/* Two of a thousand gaps between samples of a running thread are longer than so many mean gaps. */
 #define MOST_GAPS 6
 
 uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns)

@@ -23,9 +23,9 @@ struct governor {
 	uint64_t period_ns;	 /* what is done */
 	uint64_t max_period_ns;
 	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
-	/* Of late: the CPU time of threads that were asked about, and what their stops cost. */
+	/* The CPU time that threads used in the last windows, and the cost of their stops. */
 	double credited_ns, charged_ns;
-	double lots;	   /* the part of the stops that lots have made few enough */
+	double lots;	   /* the chance of a stop is multiplied by this */
 	double stop_share; /* of what is allowed, that which is left for stops */
 	double look_share; /* of the looks at threads that sleep on, those that are made */
 	double lost_ns;	   /* CPU time that ticks and looks have taken from threads */

@@ -282,7 +282,7 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
 }
 
-/* What threads have to be out of. */
+/* The code that threads must leave. */
 struct leaving {
 	const struct probe_access *access;
 	const struct region_header *header;

@@ -30,11 +30,11 @@ static bool is_mapped_like(const struct proc_range *range, int maps, size_t nr_b
 	       own.dev_minor == range->dev_minor;
 }
 
-/* Of all that x86-64 and AArch64 have, as powers of 2: each has a file system of its own. */
+/* Sizes of huge pages on x86-64 and AArch64, as powers of 2: each has its own file system. */
 #define SMALLEST_HUGE_PAGE 16
 #define LARGEST_HUGE_PAGE  34
 
-/* What is shared, or has huge pages, shows a file of the kernel's that is mounted nowhere. */
+/* Shared memory and huge pages show a file of a kernel file system that is mounted nowhere. */
 static bool is_shared_memory(const struct proc_range *range)
 {
 	cleanup_close int maps = proc_open_task_file(getpid(), gettid(), "maps");
@@ -80,15 +80,15 @@ static enum mounted look_in(pid_t tid, const struct proc_range *range)
 	return found;
 }
 
-/* What lies below a container's files is to be seen from outside, if anywhere. */
+/* The layers of a container's files can be seen from outside only. */
 static bool find(pid_t tid, const struct proc_range *range, bool *is_served)
 {
-	/* Of that our own probes are: it is asked for first, as it takes least. */
+	/* The memory of our own probes is shared: the cheapest question comes first. */
 	enum mounted found = is_shared_memory(range) ? IS_OWN : look_in(getpid(), range);
 
 	if (found == NOT_MOUNTED) {
 		found = look_in(tid, range);
-		/* Whoever mounted it says what its layers are. */
+		/* Its layers are only those that the user who mounted it names. */
 		if (found == IS_OVERLAY_OF_OWN && geteuid() == 0)
 			found = IS_SERVED;
 	}

@@ -73,7 +73,7 @@ void target_memory_close(struct target_memory *memory)
 
 static bool is_served_at(struct target_memory *memory, uint64_t address, struct proc_range *range)
 {
-	/* What is not mapped makes nobody wait. */
+	/* Addresses that are not mapped cause no wait. */
 	if (!proc_range_find(memory->maps_fd, address, range)) {
 		*range = (struct proc_range){.start = address, .end = address + 1};
 		return memory->maps_fd < 0;

@@ -296,7 +296,7 @@ static void end_row(struct heap_gather *gather, uint32_t row, const struct heap_
 		return;
 	}
 	profile_free_allocation(gather->profile, row, after_ns, freed->thread);
-	/* What is allocated in its place is not to be alive together with it. */
+	/* Blocks that are allocated after it was freed are not alive together with it. */
 	gather->last_ns = max_u64(gather->last_ns, after_ns);
 }
 

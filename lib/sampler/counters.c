@@ -24,7 +24,7 @@ static uint64_t achieved_frequency(const struct sampler *sampler)
 	return (uint64_t)(1e12 * (double)sampler->spending.nr_ticks / counted_ns(sampler));
 }
 
-/* Of all CPUs that there are for us. */
+/* As a share of all CPUs that profc may use. */
 static uint64_t ticks_cost_ppm(const struct sampler *sampler)
 {
 	double cpus_ns = (double)sampler->session->nr_cpus * counted_ns(sampler);

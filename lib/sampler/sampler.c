@@ -331,7 +331,7 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 }
 
 /*
- * What the command and its descendants have used, which the kernel tells with the command's end.
+ * The CPU time of the command and its descendants, which the kernel tells with the command's end.
  * False: it runs on, or not all of that was recorded.
  */
 static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *all)

@@ -109,7 +109,7 @@ static void append_calls(struct buf *out, uint64_t calls, const struct view *vie
 		append_count(out, calls);
 }
 
-/* What is not known is empty: it is not 0. */
+/* A value that is not known is empty, not 0. */
 static void append_value(struct buf *out, const struct cells *cells,
 			 const struct flat_column *column, const struct value *value)
 {

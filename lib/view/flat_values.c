@@ -344,7 +344,7 @@ static struct value get_wait_functions(const struct row_value *of)
 	return integer_value(of->row->nr_other_waits + (of->row->wait_function != FLAT_NONE));
 }
 
-/* What is not known is null, not "". */
+/* A text that is not known is null, not "". */
 static struct value scratch_value(struct buf *scratch)
 {
 	return text_value(scratch->nr_bytes ? buf_str(scratch) : NULL);

@@ -10,7 +10,7 @@ struct buf;
 struct flat;
 struct flat_row;
 
-/* What is known about rows of flat tables, in whatever form it is shown. */
+/* The values of a row, for text, JSON and CSV alike. */
 enum flat_value {
 	FLAT_NAME,
 	FLAT_FUNCTION,

@@ -111,7 +111,7 @@ static void test_code_filter__what_is_outside_takes_its_time_away(void **state)
 	assert_int_equal(profile_counter(made.read, "within_dropped_cpu_ns") / MS, 12);
 	assert_int_equal(profile_counter(made.read, "within_dropped_blocked_ns") / MS, 12);
 	assert_int_equal(profile_counter(made.read, "within_cut_samples"), 2);
-	/* It ran for longer after its last sample than between samples: where, nobody saw. */
+	/* It ran for longer after its last sample than between samples: the place is not known. */
 	assert_int_equal(profile_counter(made.read, "within_unknown_cpu_ns") / MS, 100);
 	assert_int_equal(profile_counter(made.read, "unattributed_cpu_ns"), 0);
 	made_collector_free(&made);
