@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -129,6 +130,7 @@ struct opening {
 	int directory_fd;
 	const char *path;
 	struct open_how how;
+	int socket; /* where an errand sends what it has opened */
 };
 
 static int open_now(const struct opening *opening, uint64_t resolve)
@@ -139,14 +141,74 @@ static int open_now(const struct opening *opening, uint64_t resolve)
 	return (int)syscall(SYS_openat2, opening->directory_fd, opening->path, &how, sizeof(how));
 }
 
-/* Whether it is there or not, the kernel knows it afterwards. */
-static bool look_up(void *context)
-{
-	int fd = open_now(context, 0);
+/* A message of an errno, or of 0 and a descriptor. */
+union passed {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr header;
+};
 
-	if (fd >= 0)
-		close(fd);
-	return true;
+static bool open_and_send(void *context)
+{
+	const struct opening *opening = context;
+	int fd = open_now(opening, 0);
+	int error = fd < 0 ? errno : 0;
+	struct iovec part = {.iov_base = &error, .iov_len = sizeof(error)};
+	union passed passed = {.header = {.cmsg_len = CMSG_LEN(sizeof(fd)),
+					  .cmsg_level = SOL_SOCKET,
+					  .cmsg_type = SCM_RIGHTS}};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	memcpy(CMSG_DATA(&passed.header), &fd, sizeof(fd));
+	if (fd >= 0) {
+		message.msg_control = &passed;
+		message.msg_controllen = sizeof(passed);
+	}
+	return sendmsg(opening->socket, &message, 0) == sizeof(error);
+}
+
+static int receive(int socket)
+{
+	int fd = -1, error = EIO;
+	struct iovec part = {.iov_base = &error, .iov_len = sizeof(error)};
+	union passed passed = {.header = {.cmsg_len = 0}};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &passed,
+				 .msg_controllen = sizeof(passed)};
+
+	if (recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+		return -1;
+	if (!error && CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(&passed.header), sizeof(fd));
+	errno = error ? error : EIO;
+	return fd;
+}
+
+/* The descriptor is the errand's: to open the path again would ask the program again. */
+static int open_by_errand(struct opening *opening)
+{
+	int pair[2], fd, error;
+	bool is_done;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	opening->socket = pair[1];
+	if (opening->directory_fd < 0)
+		is_done = errand_run(open_and_send, opening, &pair[1], 1, ERRAND_NS);
+	else
+		is_done = errand_run(
+			open_and_send, opening,
+			(const int[]){
+				opening->directory_fd < pair[1] ? opening->directory_fd : pair[1],
+				opening->directory_fd < pair[1] ? pair[1] : opening->directory_fd},
+			2, ERRAND_NS);
+	errno = ETIMEDOUT;
+	fd = is_done ? receive(pair[0]) : -1;
+	error = errno;
+	close(pair[0]);
+	close(pair[1]);
+	errno = error;
+	return fd;
 }
 
 int served_path_open(int directory_fd, const char *path, int flags, uint64_t resolve)
@@ -160,11 +222,8 @@ int served_path_open(int directory_fd, const char *path, int flags, uint64_t res
 
 	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL && errno != ENOSYS && errno != EPERM))
 		return fd;
-	if (errno == EAGAIN && (is_far || served_file_is(directory_fd)) &&
-	    !errand_run(look_up, &opening, &directory_fd, 1, ERRAND_NS)) {
-		errno = ETIMEDOUT;
-		return -1;
-	}
+	if (errno == EAGAIN && (is_far || served_file_is(directory_fd)))
+		return open_by_errand(&opening);
 	if (resolve)
 		return open_now(&opening, 0);
 	return openat(directory_fd, path, O_PATH | O_CLOEXEC | flags);

@@ -19,8 +19,9 @@ int served_file_stat(int fd, struct stat *found);
 /* Is a file, or directory, of such a file system? `fd` may be one of O_PATH. */
 bool served_file_is(int fd);
 /*
- * openat(2) with O_PATH and these flags, and openat2(2)'s RESOLVE_... flags. If these are not 0,
- * and the kernel has no such call, or a filter denies it, -1 with ENOSYS or EPERM.
+ * openat(2) with O_PATH and these flags, and openat2(2)'s RESOLVE_... flags. The path is one name
+ * that is not followed, or is opened without magic links: an errand has another /proc/self. If
+ * these are not 0, and the kernel has no such call, or a filter denies it, -1 with ENOSYS or EPERM.
  */
 int served_path_open(int directory_fd, const char *path, int flags, uint64_t resolve);
 /*
