@@ -205,7 +205,12 @@ sanitized: $(BUILD)/sanitized/profc
 $(BUILD)/sanitized/profc: $(SANITIZED:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/libprofc.a
 	$(call say,LD)$(LINK) $(SANITIZE_CFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
+# main() of unit tests.
+$(BUILD)/libunit.a: $(BUILD)/tests/unit/unit.o
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $^
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libunit.a $(BUILD)/libcmd.a $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
 
@@ -286,10 +291,10 @@ check-headers:
 # Had the compiler anything to say about what is built?
 check-warnings: programs
 	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
-		$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
+		$(BUILD)/tests/unit/unit.o $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
 
 # Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
-check-warnings-clang: $(patsubst %.c,$(BUILD)/%.clang,$(if $(UNIT_PROGRAMS),$(UNIT_SOURCES)) \
+check-warnings-clang: $(patsubst %.c,$(BUILD)/%.clang,$(if $(UNIT_PROGRAMS),tests/unit/unit.c $(UNIT_SOURCES)) \
 		$(FUZZ_SOURCES) tests/fuzz/replay.c $(BENCH_SOURCES) $(ORACLE_SOURCES))
 
 $(BUILD)/%.clang: %.c

@@ -5,6 +5,7 @@
 #include "base/sink.h"
 #include "calltree/filter.h"
 #include "export/export.h"
+#include "tests/unit/unit.h"
 
 /* What a format makes of a profile, with `options` (NULL: all defaults). sink_release() it. */
 static inline struct sink export_made(enum export_kind kind, const struct profile *profile,

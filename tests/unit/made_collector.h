@@ -2,16 +2,9 @@
 #ifndef PROFC_TESTS_UNIT_MADE_COLLECTOR_H
 #define PROFC_TESTS_UNIT_MADE_COLLECTOR_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "collector/collector.h"
@@ -19,6 +12,7 @@
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
+#include "tests/unit/unit.h"
 
 /* A collector that writes into memory, is told what a test likes, and whose file is read back. */
 struct made_collector {

@@ -2,22 +2,15 @@
 #ifndef PROFC_TESTS_UNIT_STORE_FIXTURE_H
 #define PROFC_TESTS_UNIT_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "tests/unit/unit.h"
 
 /* A small profile, the file made of it, and ways to read a file held in memory. */
 static char libc_path[] = "/usr/lib/libc.so.6";

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The lines of a made-up profile, and what is told again after some were refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "agent/lines_priv.h"
 #include "agent/write_priv.h"
 #include "base/buf.h"
-#include "made_profile.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* An outlet that keeps what it takes. */
 struct kept {
@@ -83,14 +76,13 @@ static void assert_told(struct kept *kept, const char *expected)
 #define FRAME(id, address)                                                                         \
 	"{\"type\":\"frame\",\"id\":" id ",\"module\":1,\"address\":\"" address "\"}\n"
 
-static void test_agent_lines__definitions_come_once_and_before_what_names_them(void **state)
+TEST(agent_lines, definitions_come_once_and_before_what_names_them)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	made_sample(&made, "main;work", 2);
 	made_sample(&made, "main", 1);
 	made_sample(&made, "main;work", 1);
@@ -117,14 +109,13 @@ static void test_agent_lines__definitions_come_once_and_before_what_names_them(v
 	profile_free(profile);
 }
 
-static void test_agent_lines__a_task_that_changes_is_told_again(void **state)
+TEST(agent_lines, a_task_that_changes_is_told_again)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	agent_lines_look(lines, profile);
 	assert_told(&kept, PROCESS THREAD);
 	profile->threads[0].name = profile_intern(profile, "worker \"1\"");
@@ -139,14 +130,13 @@ static void test_agent_lines__a_task_that_changes_is_told_again(void **state)
 	profile_free(profile);
 }
 
-static void test_agent_lines__what_is_refused_is_lost_but_definitions_come_later(void **state)
+TEST(agent_lines, what_is_refused_is_lost_but_definitions_come_later)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	kept.nr_taken_yet = 3; /* hello, the process and the thread */
 	made_sample(&made, "main", 1);
 	made_sample(&made, "main", 1);
@@ -166,13 +156,12 @@ static void test_agent_lines__what_is_refused_is_lost_but_definitions_come_later
 	profile_free(profile);
 }
 
-static void test_agent_lines__hello_is_the_first_line_even_if_late(void **state)
+TEST(agent_lines, hello_is_the_first_line_even_if_late)
 {
 	struct made made = made_begin();
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	profile_add_command_word(made.profile, "prog");
 	profile_add_command_word(made.profile, "a\"b");
 	kept.nr_taken_yet = 0;
@@ -192,14 +181,13 @@ static void test_agent_lines__hello_is_the_first_line_even_if_late(void **state)
 	profile_free(made.profile);
 }
 
-static void test_agent_lines__blocks_are_freed_unless_they_were_lost(void **state)
+TEST(agent_lines, blocks_are_freed_unless_they_were_lost)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	made_block(&made, "", 64, 4096, 1);
 	agent_lines_look(lines, profile);
 	assert_told(&kept, PROCESS THREAD
@@ -230,7 +218,7 @@ static void test_agent_lines__blocks_are_freed_unless_they_were_lost(void **stat
 	profile_free(profile);
 }
 
-static void test_agent_lines__marks_memory_and_counts(void **state)
+TEST(agent_lines, marks_memory_and_counts)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
@@ -243,7 +231,6 @@ static void test_agent_lines__marks_memory_and_counts(void **state)
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	profile_add_mark(profile, 5, "half\nway");
 	profile_add_heap_moment(profile, &moment);
 	count = made_count(&made, "main", "work", 6);
@@ -272,7 +259,7 @@ static void test_agent_lines__marks_memory_and_counts(void **state)
 	profile_free(profile);
 }
 
-static void test_agent_lines__names_that_a_program_gives_its_code(void **state)
+TEST(agent_lines, names_that_a_program_gives_its_code)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
@@ -280,7 +267,6 @@ static void test_agent_lines__names_that_a_program_gives_its_code(void **state)
 	struct kept kept;
 	struct agent_lines *lines = lines_into(&kept);
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	agent_lines_look(lines, profile);
 	assert_non_null(strstr(buf_str(&kept.text), FRAME("0", "0x2")));
@@ -295,21 +281,4 @@ static void test_agent_lines__names_that_a_program_gives_its_code(void **state)
 	agent_lines_free(lines);
 	buf_release(&kept.text);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_agent_lines__definitions_come_once_and_before_what_names_them),
-		cmocka_unit_test(test_agent_lines__a_task_that_changes_is_told_again),
-		cmocka_unit_test(
-			test_agent_lines__what_is_refused_is_lost_but_definitions_come_later),
-		cmocka_unit_test(test_agent_lines__hello_is_the_first_line_even_if_late),
-		cmocka_unit_test(test_agent_lines__blocks_are_freed_unless_they_were_lost),
-		cmocka_unit_test(test_agent_lines__marks_memory_and_counts),
-		cmocka_unit_test(test_agent_lines__names_that_a_program_gives_its_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

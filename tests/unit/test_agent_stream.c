@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What waits for an agent: bounds, losses, and a pipe that is full or closed. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/stream_priv.h"
 #include "base/buf.h"
+#include "tests/unit/unit.h"
 
 static bool put_text(struct agent_stream *stream, const char *text)
 {
@@ -41,14 +35,13 @@ static void assert_read(int fd, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_agent_stream__losses_are_told_where_they_were(void **state)
+TEST(agent_stream, losses_are_told_where_they_were)
 {
 	struct agent_stream stream;
 	struct buf last = {0};
 	bool has_moved;
 	int ends[2];
 
-	(void)state;
 	open_pipe(ends);
 	agent_stream_init(&stream, 10);
 	assert_true(put_text(&stream, "one\n"));
@@ -76,18 +69,17 @@ static void test_agent_stream__losses_are_told_where_they_were(void **state)
 	close(ends[1]);
 }
 
-static void test_agent_stream__a_line_that_never_fits_does_not_stop_others(void **state)
+TEST(agent_stream, a_line_that_never_fits_does_not_stop_others)
 {
 	struct agent_stream stream;
 
-	(void)state;
 	agent_stream_init(&stream, 10);
 	assert_false(put_text(&stream, "longer than the whole\n"));
 	assert_true(put_text(&stream, "short\n"));
 	agent_stream_release(&stream);
 }
 
-static void test_agent_stream__what_a_full_pipe_does_not_take_waits(void **state)
+TEST(agent_stream, what_a_full_pipe_does_not_take_waits)
 {
 	static char line[4096];
 	struct agent_stream stream;
@@ -97,7 +89,6 @@ static void test_agent_stream__what_a_full_pipe_does_not_take_waits(void **state
 	ssize_t nr;
 	char bytes[8192];
 
-	(void)state;
 	open_pipe(ends);
 	memset(line, 'x', sizeof(line) - 2);
 	line[sizeof(line) - 2] = '\n';
@@ -116,13 +107,12 @@ static void test_agent_stream__what_a_full_pipe_does_not_take_waits(void **state
 	close(ends[1]);
 }
 
-static void test_agent_stream__what_nobody_reads_is_lost(void **state)
+TEST(agent_stream, what_nobody_reads_is_lost)
 {
 	struct agent_stream stream;
 	bool has_moved;
 	int ends[2];
 
-	(void)state;
 	open_pipe(ends);
 	signal(SIGPIPE, SIG_IGN);
 	agent_stream_init(&stream, 100);
@@ -138,16 +128,4 @@ static void test_agent_stream__what_nobody_reads_is_lost(void **state)
 	assert_int_equal(agent_stream_nr_lost(&stream), 3);
 	agent_stream_release(&stream);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_agent_stream__losses_are_told_where_they_were),
-		cmocka_unit_test(test_agent_stream__a_line_that_never_fits_does_not_stop_others),
-		cmocka_unit_test(test_agent_stream__what_a_full_pipe_does_not_take_waits),
-		cmocka_unit_test(test_agent_stream__what_nobody_reads_is_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
+#include "tests/unit/unit.h"
 
-static void test_buf__grows_and_clears(void **state)
+TEST(buf, grows_and_clears)
 {
 	struct buf buf = {0};
 
-	(void)state;
 	assert_string_equal(buf_str(&buf), "");
 	for (int i = 0; i < 1000; i++)
 		buf_append_str(&buf, "0123456789");
@@ -29,14 +21,13 @@ static void test_buf__grows_and_clears(void **state)
 	assert_null(buf.bytes);
 }
 
-static void test_buf__numbers_are_little_endian(void **state)
+TEST(buf, numbers_are_little_endian)
 {
 	static const uint8_t expected[] = {0x44, 0x33, 0x22, 0x11, 0xef, 0xcd,
 					   0xab, 0x89, 0x67, 0x45, 0x23, 0x01};
 	struct buf buf = {0};
 	struct cursor cursor;
 
-	(void)state;
 	buf_append_u32(&buf, 0x11223344);
 	buf_append_u64(&buf, UINT64_C(0x0123456789abcdef));
 	assert_int_equal(buf.nr_bytes, sizeof(expected));
@@ -49,11 +40,10 @@ static void test_buf__numbers_are_little_endian(void **state)
 	buf_release(&buf);
 }
 
-static void test_buf__decimals(void **state)
+TEST(buf, decimals)
 {
 	struct buf buf = {0};
 
-	(void)state;
 	buf_append_decimal(&buf, 0);
 	buf_append_byte(&buf, ' ');
 	buf_append_decimal(&buf, 1000);
@@ -77,9 +67,8 @@ static void check_uleb(uint64_t value, const char *bytes, size_t nr_bytes)
 	buf_release(&buf);
 }
 
-static void test_buf__uleb(void **state)
+TEST(buf, uleb)
 {
-	(void)state;
 	check_uleb(0, "\x00", 1);
 	check_uleb(127, "\x7f", 1);
 	check_uleb(128, "\x80\x01", 2);
@@ -87,13 +76,12 @@ static void test_buf__uleb(void **state)
 	check_uleb(UINT64_MAX, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
 }
 
-static void test_buf__zigzag(void **state)
+TEST(buf, zigzag)
 {
 	static const int64_t values[] = {0, -1, 1, -64, 64, INT64_MAX, INT64_MIN};
 	struct buf buf = {0};
 	struct cursor cursor;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		buf_append_sleb_zigzag(&buf, values[i]);
 	assert_memory_equal(buf.bytes, "\x00\x01\x02\x7f\x80\x01", 6);
@@ -104,7 +92,7 @@ static void test_buf__zigzag(void **state)
 	buf_release(&buf);
 }
 
-static void test_cursor__uleb_above_64_bits_fails(void **state)
+TEST(cursor, uleb_above_64_bits_fails)
 {
 	static const char *const bad[] = {
 		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
@@ -112,7 +100,6 @@ static void test_cursor__uleb_above_64_bits_fails(void **state)
 		"\x80\x80\x80",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct cursor cursor = cursor_over(bad[i], strlen(bad[i]));
 
@@ -121,11 +108,10 @@ static void test_cursor__uleb_above_64_bits_fails(void **state)
 	}
 }
 
-static void test_cursor__stays_failed(void **state)
+TEST(cursor, stays_failed)
 {
 	struct cursor cursor = cursor_over("\x01\x02\x03", 3);
 
-	(void)state;
 	assert_int_equal(cursor_u32(&cursor), 0);
 	assert_true(cursor.failed);
 	assert_int_equal(cursor_byte(&cursor), 0); /* although there are bytes */
@@ -135,11 +121,10 @@ static void test_cursor__stays_failed(void **state)
 	assert_int_equal(cursor_left(&cursor), 3);
 }
 
-static void test_cursor__huge_counts_do_not_wrap(void **state)
+TEST(cursor, huge_counts_do_not_wrap)
 {
 	struct cursor cursor = cursor_over("abc", 3);
 
-	(void)state;
 	assert_null(cursor_bytes(&cursor, UINT64_MAX));
 	cursor = cursor_over("abc", 3);
 	assert_null(cursor_bytes(&cursor, UINT64_C(1) << 63));
@@ -147,20 +132,4 @@ static void test_cursor__huge_counts_do_not_wrap(void **state)
 	assert_memory_equal(cursor_bytes(&cursor, 3), "abc", 3);
 	assert_non_null(cursor_bytes(&cursor, 0));
 	assert_false(cursor.failed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buf__grows_and_clears),
-		cmocka_unit_test(test_buf__numbers_are_little_endian),
-		cmocka_unit_test(test_buf__decimals),
-		cmocka_unit_test(test_buf__uleb),
-		cmocka_unit_test(test_buf__zigzag),
-		cmocka_unit_test(test_cursor__uleb_above_64_bits_fails),
-		cmocka_unit_test(test_cursor__stays_failed),
-		cmocka_unit_test(test_cursor__huge_counts_do_not_wrap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/child_index.h"
+#include "tests/unit/unit.h"
 
-static void test_child_index__is_empty_at_first(void **state)
+TEST(child_index, is_empty_at_first)
 {
 	struct child_index index = {0};
 
-	(void)state;
 	assert_int_equal(child_index_find(&index, 0, 0), INDEX_NONE);
 	assert_int_equal(child_index_find(&index, 7, 1), INDEX_NONE);
 	child_index_release(&index);
 }
 
 /* Nodes of one to two hundred children, each found by its key and under its parent alone. */
-static void test_child_index__finds_children_of_few_and_of_many(void **state)
+TEST(child_index, finds_children_of_few_and_of_many)
 {
 	struct child_index index = {0};
 	uint32_t node = 201;
 
-	(void)state;
 	for (uint32_t parent = 1; parent <= 200; parent++)
 		child_index_add(&index, 0, parent * 3, parent);
 	for (uint32_t round = 0; round < 200; round++)
@@ -46,11 +38,10 @@ static void test_child_index__finds_children_of_few_and_of_many(void **state)
 }
 
 /* What was left out has no parent, and may have children. */
-static void test_child_index__numbers_may_be_left_out(void **state)
+TEST(child_index, numbers_may_be_left_out)
 {
 	struct child_index index = {0};
 
-	(void)state;
 	child_index_add(&index, 5, 1, 10);
 	child_index_add(&index, 7, 1, 20);
 	assert_int_equal(child_index_find(&index, 5, 1), 10);
@@ -58,15 +49,4 @@ static void test_child_index__numbers_may_be_left_out(void **state)
 	assert_int_equal(child_index_find(&index, 0, 0), INDEX_NONE);
 	assert_int_equal(child_index_find(&index, 6, 1), INDEX_NONE);
 	child_index_release(&index);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_child_index__is_empty_at_first),
-		cmocka_unit_test(test_child_index__finds_children_of_few_and_of_many),
-		cmocka_unit_test(test_child_index__numbers_may_be_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/chosen_file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "base/chosen_file.h"
 #include "base/owner.h"
+#include "tests/unit/unit.h"
 
 /* Two users who need not exist. */
 #define USER  60001
@@ -106,11 +97,10 @@ static int opens(const struct made *made, const char *name, struct owner chooser
 	return 0;
 }
 
-static void test_owner__joined_is_the_one_who_is_not_trusted(void **state)
+TEST(owner, joined_is_the_one_who_is_not_trusted)
 {
 	const struct owner root = owner_of_user(0), user = owner_of_user(USER);
 
-	(void)state;
 	assert_true(owner_is_trusted(root));
 	assert_true(owner_is_trusted(owner_caller()));
 	assert_false(owner_is_trusted(user));
@@ -127,11 +117,10 @@ static void test_owner__joined_is_the_one_who_is_not_trusted(void **state)
 	assert_false(owner_is_user(OWNER_NOBODY, UINT32_MAX - 1));
 }
 
-static void test_owner__of_a_file_that_others_may_write_is_nobody(void **state)
+TEST(owner, of_a_file_that_others_may_write_is_nobody)
 {
 	struct stat file = {.st_uid = USER, .st_mode = S_IFREG | 0664};
 
-	(void)state;
 	assert_true(owner_is_user(owner_of_file(&file), USER));
 	file.st_mode = S_IFREG | 0646;
 	assert_int_equal(owner_of_file(&file).v, OWNER_NOBODY.v);
@@ -142,9 +131,8 @@ static void test_owner__of_a_file_that_others_may_write_is_nobody(void **state)
 	assert_int_equal(owner_of_fd(-1).v, OWNER_NOBODY.v);
 }
 
-static void test_chosen_file__what_all_or_the_chooser_may_read(void **state)
+TEST_WITH(struct made *made, chosen_file, what_all_or_the_chooser_may_read)
 {
-	struct made *made = *state;
 	const struct owner user = owner_of_user(USER);
 
 	need_root();
@@ -163,9 +151,8 @@ static void test_chosen_file__what_all_or_the_chooser_may_read(void **state)
 	assert_int_equal(opens(made, "of-another", owner_of_user(0)), 0);
 }
 
-static void test_chosen_file__directories_must_be_open_as_well(void **state)
+TEST_WITH(struct made *made, chosen_file, directories_must_be_open_as_well)
 {
-	struct made *made = *state;
 	const struct owner user = owner_of_user(USER);
 
 	need_root();
@@ -183,9 +170,8 @@ static void test_chosen_file__directories_must_be_open_as_well(void **state)
 	assert_int_equal(opens(made, "home/missing", user), ENOENT);
 }
 
-static void test_chosen_file__links_of_others_are_not_followed_for_root(void **state)
+TEST_WITH(struct made *made, chosen_file, links_of_others_are_not_followed_for_root)
 {
-	struct made *made = *state;
 	const struct owner user = owner_of_user(USER);
 
 	need_root();
@@ -204,10 +190,8 @@ static void test_chosen_file__links_of_others_are_not_followed_for_root(void **s
 	assert_int_equal(opens(made, "turn", user), ELOOP);
 }
 
-static void test_chosen_file__only_regular_files(void **state)
+TEST_WITH(struct made *made, chosen_file, only_regular_files)
 {
-	struct made *made = *state;
-
 	assert_int_equal(mkfifoat(made->fd, "fifo", 0666), 0);
 	put_directory(made, "directory", 0755, geteuid());
 	assert_int_equal(opens(made, "fifo", owner_caller()), ENOEXEC);
@@ -218,9 +202,8 @@ static void test_chosen_file__only_regular_files(void **state)
 	assert_int_equal(entry_file_open(made->fd, "fifo", NULL), -1);
 }
 
-static void test_chosen_file__relative_paths(void **state)
+TEST_WITH(struct made *made, chosen_file, relative_paths)
 {
-	struct made *made = *state;
 	struct stat found;
 	int fd;
 
@@ -238,9 +221,8 @@ static void test_chosen_file__relative_paths(void **state)
 	assert_int_equal(chdir("/"), 0);
 }
 
-static void test_rooted_file__never_leaves_the_root(void **state)
+TEST_WITH(struct made *made, rooted_file, never_leaves_the_root)
 {
-	struct made *made = *state;
 	cleanup_close int root_fd = -1;
 	struct stat found;
 	int fd;
@@ -288,9 +270,8 @@ static void deny_openat2(void)
 }
 
 /* As before Linux 5.6: without links, and so without a way out. */
-static void test_rooted_file__without_openat2_follows_no_link(void **state)
+TEST_WITH(struct made *made, rooted_file, without_openat2_follows_no_link)
 {
-	struct made *made = *state;
 	cleanup_close int root_fd = -1;
 	struct stat found;
 	int fd;
@@ -316,22 +297,4 @@ static void test_rooted_file__without_openat2_follows_no_link(void **state)
 	assert_int_equal(rooted_file_open(root_fd, "/directory/missing", &found), -1);
 	assert_int_equal(rooted_directory_open(root_fd, "link"), -1);
 	assert_int_equal(rooted_directory_open(root_fd, "directory/inside"), -1);
-}
-
-int main(void)
-{
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_owner__joined_is_the_one_who_is_not_trusted),
-		cmocka_unit_test(test_owner__of_a_file_that_others_may_write_is_nobody),
-		IN_DIRECTORY(test_chosen_file__what_all_or_the_chooser_may_read),
-		IN_DIRECTORY(test_chosen_file__directories_must_be_open_as_well),
-		IN_DIRECTORY(test_chosen_file__links_of_others_are_not_followed_for_root),
-		IN_DIRECTORY(test_chosen_file__only_regular_files),
-		IN_DIRECTORY(test_chosen_file__relative_paths),
-		IN_DIRECTORY(test_rooted_file__never_leaves_the_root),
-		IN_DIRECTORY(test_rooted_file__without_openat2_follows_no_link),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/demangled_name.h"
+#include "tests/unit/unit.h"
 
 struct expectation {
 	const char *name, *shortened;
@@ -31,17 +23,15 @@ static void check(const struct expectation *rows, size_t nr)
 		check(rows_, ARRAY_SIZE(rows_));                                                   \
 	} while (0)
 
-static void test_demangled_name__c_names_stay(void **state)
+TEST(demangled_name, c_names_stay)
 {
-	(void)state;
 	CHECK({"main", "main"}, {"foo.part.0", "foo.part.0"}, {"malloc@plt", "malloc@plt"},
 	      {"operator", "operator"}, {"operator_name", "operator_name"}, {"", ""},
 	      {"__memmove_avx_unaligned_erms", "__memmove_avx_unaligned_erms"});
 }
 
-static void test_demangled_name__parameters_and_templates_go(void **state)
+TEST(demangled_name, parameters_and_templates_go)
 {
-	(void)state;
 	CHECK({"foo(int)", "foo"}, {"foo(int) const", "foo"}, {"A::foo() const &", "A::foo"},
 	      {"std::vector<int, std::allocator<int> >::push_back(int const&)",
 	       "std::vector::push_back"},
@@ -51,9 +41,8 @@ static void test_demangled_name__parameters_and_templates_go(void **state)
 	      {"std::__cxx11::to_string[abi:cxx11](int)", "std::__cxx11::to_string[abi:cxx11]"});
 }
 
-static void test_demangled_name__return_types_go(void **state)
+TEST(demangled_name, return_types_go)
 {
-	(void)state;
 	CHECK({"void foo<int>(int)", "foo"}, {"unsigned long ns::foo<int>(int)", "ns::foo"},
 	      {"char const* foo<int>(int)", "foo"},
 	      {"std::enable_if<true, int>::type ns::f<int>(int)", "ns::f"},
@@ -63,9 +52,8 @@ static void test_demangled_name__return_types_go(void **state)
 	      {"int (&ns::array<3>())[3]", "ns::array"});
 }
 
-static void test_demangled_name__operators_stay(void **state)
+TEST(demangled_name, operators_stay)
 {
-	(void)state;
 	CHECK({"A::operator()(int) const", "A::operator()"},
 	      {"operator<(A const&, A const&)", "operator<"},
 	      {"std::ostream& operator<< <std::char_traits<char> >(std::ostream&, char const*)",
@@ -83,9 +71,8 @@ static void test_demangled_name__operators_stay(void **state)
 	      {"A::operator,(A&)", "A::operator,"});
 }
 
-static void test_demangled_name__local_scopes_stay(void **state)
+TEST(demangled_name, local_scopes_stay)
 {
-	(void)state;
 	CHECK({"(anonymous namespace)::foo(int)", "(anonymous namespace)::foo"},
 	      {"ns::(anonymous namespace)::A<int>::foo()", "ns::(anonymous namespace)::A::foo"},
 	      {"void (anonymous namespace)::foo<int>(int)", "(anonymous namespace)::foo"},
@@ -97,9 +84,8 @@ static void test_demangled_name__local_scopes_stay(void **state)
 	       "ns::f::{lambda(auto:1)#1}::operator()"});
 }
 
-static void test_demangled_name__function_arguments(void **state)
+TEST(demangled_name, function_arguments)
 {
-	(void)state;
 	CHECK({"std::function<void (int)>::operator()(int) const", "std::function::operator()"},
 	      {"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data "
 	       "const&)",
@@ -108,16 +94,14 @@ static void test_demangled_name__function_arguments(void **state)
 	      {"qsort_like(void*, int (*)(void const*, void const*))", "qsort_like"});
 }
 
-static void test_demangled_name__descriptions_stay(void **state)
+TEST(demangled_name, descriptions_stay)
 {
-	(void)state;
 	CHECK({"non-virtual thunk to B::f(int)", "non-virtual thunk to B::f"},
 	      {"guard variable for f()::x", "guard variable for f::x"});
 }
 
-static void test_demangled_name__rust(void **state)
+TEST(demangled_name, rust)
 {
-	(void)state;
 	CHECK({"core::ptr::drop_in_place<alloc::string::String>", "core::ptr::drop_in_place"},
 	      {"core::ptr::drop_in_place::<alloc::string::String>", "core::ptr::drop_in_place"},
 	      {"demo::work::{{closure}}", "demo::work::{{closure}}"},
@@ -135,9 +119,8 @@ static void test_demangled_name__rust(void **state)
 	       "core::ops::function::FnOnce::call_once{{vtable.shim}}"});
 }
 
-static void test_demangled_name__go_d_and_jit(void **state)
+TEST(demangled_name, go_d_and_jit)
 {
-	(void)state;
 	CHECK({"main.(*T).Method", "main.(*T).Method"}, {"main.main.func1", "main.main.func1"},
 	      {"main.Map[go.shape.int]", "main.Map[go.shape.int]"},
 	      {"demo.map!(int).map(int[])", "demo.map.map"}, {"demo.main()", "demo.main"},
@@ -148,27 +131,8 @@ static void test_demangled_name__go_d_and_jit(void **state)
 	      {"py::f.<locals>.g:/tmp/x.py", "py::f.<locals>.g:/tmp/x.py"});
 }
 
-static void test_demangled_name__brackets_that_do_not_match_stay(void **state)
+TEST(demangled_name, brackets_that_do_not_match_stay)
 {
-	(void)state;
 	CHECK({"foo<int", "foo<int"}, {"foo(int", "foo(int"}, {"a{b", "a{b"}, {"(", "("},
 	      {"(*)", "(*)"}, {"void (*", "void (*"}, {">x", ">x"}, {"()", "()"});
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_demangled_name__c_names_stay),
-		cmocka_unit_test(test_demangled_name__parameters_and_templates_go),
-		cmocka_unit_test(test_demangled_name__return_types_go),
-		cmocka_unit_test(test_demangled_name__operators_stay),
-		cmocka_unit_test(test_demangled_name__local_scopes_stay),
-		cmocka_unit_test(test_demangled_name__function_arguments),
-		cmocka_unit_test(test_demangled_name__descriptions_stay),
-		cmocka_unit_test(test_demangled_name__rust),
-		cmocka_unit_test(test_demangled_name__go_d_and_jit),
-		cmocka_unit_test(test_demangled_name__brackets_that_do_not_match_stay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

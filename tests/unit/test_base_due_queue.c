@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is due, in the order of time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/due_queue.h"
+#include "tests/unit/unit.h"
 
 #define NR 100
 
-static void test_due_queue__gives_back_in_order_of_time(void **state)
+TEST(due_queue, gives_back_in_order_of_time)
 {
 	struct due_queue queue = {0};
 	struct due dues[NR] = {0};
 	uint64_t last_ns = 0;
 
-	(void)state;
 	for (size_t i = 0; i < NR; i++) {
 		dues[i].of = &dues[i];
 		due_queue_put(&queue, &dues[i], 1 + i * 37 % NR);
@@ -39,25 +32,14 @@ static void test_due_queue__gives_back_in_order_of_time(void **state)
 	due_queue_release(&queue);
 }
 
-static void test_due_queue__gives_nothing_before_its_time(void **state)
+TEST(due_queue, gives_nothing_before_its_time)
 {
 	struct due_queue queue = {0};
 	struct due due = {.of = &queue};
 
-	(void)state;
 	due_queue_put(&queue, &due, 10);
 	assert_null(due_queue_take(&queue, 9));
 	assert_ptr_equal(due_queue_take(&queue, 10), &queue);
 	due_queue_remove(&queue, &due); /* not there any more: no effect */
 	due_queue_release(&queue);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_due_queue__gives_back_in_order_of_time),
-		cmocka_unit_test(test_due_queue__gives_nothing_before_its_time),
-	};
-
-	return cmocka_run_group_tests_name("base/due_queue", tests, NULL, NULL);
 }

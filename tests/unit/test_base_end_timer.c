@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How long work may go on once a user has asked for the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/end_timer.h"
+#include "tests/unit/unit.h"
 
 #define LONG_NS	    (UINT64_C(3600) * NS_PER_SEC)
 #define PATIENCE_NS (20 * NS_PER_SEC)
@@ -27,13 +21,12 @@ static bool becomes(const atomic_bool *flag)
 	return atomic_load(flag);
 }
 
-static void test_end_timer__without_a_signal_there_is_no_bound(void **state)
+TEST(end_timer, without_a_signal_there_is_no_bound)
 {
 	const struct timespec pause = {.tv_nsec = 50000000};
 	int asked_fd = eventfd(0, EFD_CLOEXEC);
 	struct end_timer timer;
 
-	(void)state;
 	end_timer_start(&timer, asked_fd, false, 1);
 	nanosleep(&pause, NULL);
 	assert_false(timer.hurried);
@@ -42,11 +35,10 @@ static void test_end_timer__without_a_signal_there_is_no_bound(void **state)
 	close(asked_fd);
 }
 
-static void test_end_timer__one_signal_bounds_the_time_and_two_end_it(void **state)
+TEST(end_timer, one_signal_bounds_the_time_and_two_end_it)
 {
 	struct end_timer timer;
 
-	(void)state;
 	for (int was_asked = 0; was_asked <= 1; was_asked++) {
 		int asked_fd = eventfd(0, EFD_CLOEXEC);
 
@@ -64,12 +56,11 @@ static void test_end_timer__one_signal_bounds_the_time_and_two_end_it(void **sta
 	}
 }
 
-static void test_end_timer__a_second_signal_does_not_wait_for_the_time(void **state)
+TEST(end_timer, a_second_signal_does_not_wait_for_the_time)
 {
 	int asked_fd = eventfd(0, EFD_CLOEXEC);
 	struct end_timer timer;
 
-	(void)state;
 	end_timer_start(&timer, asked_fd, true, LONG_NS);
 	assert_false(timer.hurried);
 	eventfd_write(asked_fd, 1);
@@ -77,15 +68,4 @@ static void test_end_timer__a_second_signal_does_not_wait_for_the_time(void **st
 	assert_true(becomes(&timer.ended));
 	end_timer_stop(&timer);
 	close(asked_fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_end_timer__without_a_signal_there_is_no_bound),
-		cmocka_unit_test(test_end_timer__one_signal_bounds_the_time_and_two_end_it),
-		cmocka_unit_test(test_end_timer__a_second_signal_does_not_wait_for_the_time),
-	};
-
-	return cmocka_run_group_tests_name("end timer", tests, NULL, NULL);
 }

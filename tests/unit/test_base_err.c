@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
+#include "tests/unit/unit.h"
 
-static void test_err__carries_code_and_words(void **state)
+TEST(err, carries_code_and_words)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(err_set(&err, ERR_LIMIT, "%d of at most %d", 7, 5), ERR_LIMIT);
 	assert_int_equal(err.code, ERR_LIMIT);
 	assert_int_equal(err.sys_errno, 0);
@@ -22,11 +15,10 @@ static void test_err__carries_code_and_words(void **state)
 	assert_string_equal(err.hint, "");
 }
 
-static void test_err__sys_appends_the_reason_and_keeps_errno(void **state)
+TEST(err, sys_appends_the_reason_and_keeps_errno)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	errno = ENOENT;
 	assert_int_equal(err_sys(&err, "cannot open %s", "it"), ERR_SYS);
 	assert_string_equal(err.what, "cannot open it: No such file or directory");
@@ -34,11 +26,10 @@ static void test_err__sys_appends_the_reason_and_keeps_errno(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void test_err__a_new_failure_forgets_the_old_hint(void **state)
+TEST(err, a_new_failure_forgets_the_old_hint)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	err_set(&err, ERR_INVALID, "first");
 	err_hint(&err, "do %s", "this");
 	assert_string_equal(err.hint, "do this");
@@ -50,23 +41,21 @@ static void test_err__a_new_failure_forgets_the_old_hint(void **state)
 	assert_string_equal(err.hint, "");
 }
 
-static void test_err__prefix_stands_before(void **state)
+TEST(err, prefix_stands_before)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	err_set(&err, ERR_CORRUPT, "bad record");
 	err_prefix(&err, "profile %d", 3);
 	assert_string_equal(err.what, "profile 3: bad record");
 	assert_int_equal(err.code, ERR_CORRUPT);
 }
 
-static void test_err__long_words_are_cut(void **state)
+TEST(err, long_words_are_cut)
 {
 	struct err err = ERR_INIT;
 	char words[2000];
 
-	(void)state;
 	memset(words, 'x', sizeof(words) - 1);
 	words[sizeof(words) - 1] = '\0';
 	err_set(&err, ERR_INVALID, "%s", words);
@@ -80,25 +69,10 @@ static void test_err__long_words_are_cut(void **state)
 	assert_int_equal(strlen(err.hint), sizeof(err.hint) - 1);
 }
 
-static void test_err__nobody_listening(void **state)
+TEST(err, nobody_listening)
 {
-	(void)state;
 	assert_int_equal(err_set(NULL, ERR_GONE, "x"), ERR_GONE);
 	assert_int_equal(err_sys(NULL, "x"), ERR_SYS);
 	err_hint(NULL, "x");
 	err_prefix(NULL, "x");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err__carries_code_and_words),
-		cmocka_unit_test(test_err__sys_appends_the_reason_and_keeps_errno),
-		cmocka_unit_test(test_err__a_new_failure_forgets_the_old_hint),
-		cmocka_unit_test(test_err__prefix_stands_before),
-		cmocka_unit_test(test_err__long_words_are_cut),
-		cmocka_unit_test(test_err__nobody_listening),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/errand.h"
+#include "tests/unit/unit.h"
 
 #define MS UINT64_C(1000000)
 
@@ -30,12 +25,11 @@ static bool look(void *context)
 }
 
 /* Else who reads what profc prints would wait for a child that cannot end. */
-static void test_errand__has_no_descriptor_but_its_own(void **state)
+TEST(errand, has_no_descriptor_but_its_own)
 {
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	assert_true(shared != MAP_FAILED);
 	shared->kept = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	shared->other = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -59,9 +53,8 @@ static bool wait_for_ever(void *context)
 	return context != NULL;
 }
 
-static void test_errand__that_fails_or_does_not_end_is_none(void **state)
+TEST(errand, that_fails_or_does_not_end_is_none)
 {
-	(void)state;
 	assert_false(errand_run(return_false, NULL, NULL, 0, ERRAND_NS));
 	assert_false(errand_run(wait_for_ever, NULL, NULL, 0, 20 * MS));
 	/* Nothing is left of them. */
@@ -77,23 +70,11 @@ static bool has_all_blocked(void *context)
 	       sigismember(&blocked, SIGTERM);
 }
 
-static void test_errand__runs_no_handler_of_ours(void **state)
+TEST(errand, runs_no_handler_of_ours)
 {
 	sigset_t blocked;
 
-	(void)state;
 	assert_true(errand_run(has_all_blocked, NULL, NULL, 0, ERRAND_NS));
 	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &blocked), 0);
 	assert_false(sigismember(&blocked, SIGINT));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errand__has_no_descriptor_but_its_own),
-		cmocka_unit_test(test_errand__that_fails_or_does_not_end_is_none),
-		cmocka_unit_test(test_errand__runs_no_handler_of_ours),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/escape.h"
+#include "tests/unit/unit.h"
 
 struct text_case {
 	const char *text, *terminal, *json;
@@ -51,9 +45,8 @@ static const struct text_case cases[] = {
 	{"\x80", "\\x80", "\xef\xbf\xbd"},
 };
 
-static void test_escape__hostile_texts(void **state)
+TEST(escape, hostile_texts)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct buf terminal = {0}, json = {0};
 
@@ -67,11 +60,10 @@ static void test_escape__hostile_texts(void **state)
 }
 
 /* Any byte, alone or between others: nothing that a terminal acts on comes out. */
-static void test_escape__no_control_byte_survives(void **state)
+TEST(escape, no_control_byte_survives)
 {
 	struct buf out = {0};
 
-	(void)state;
 	for (int first = 1; first < 256; first++) {
 		for (int second = 1; second < 256; second++) {
 			char text[] = {(char)first, (char)second, 'x', '\0'};
@@ -86,9 +78,8 @@ static void test_escape__no_control_byte_survives(void **state)
 	buf_release(&out);
 }
 
-static void test_text_columns__wide_and_combining(void **state)
+TEST(text_columns, wide_and_combining)
 {
-	(void)state;
 	assert_int_equal(text_columns(""), 0);
 	assert_int_equal(text_columns("abc"), 3);
 	assert_int_equal(text_columns("\xc3\xa9"), 1);
@@ -98,37 +89,22 @@ static void test_text_columns__wide_and_combining(void **state)
 	assert_int_equal(text_columns("\xe2\x80\xa6"), 1);     /* an ellipsis */
 }
 
-static void test_escape_shell__nothing_gets_out_of_the_quotes(void **state)
+TEST(escape_shell, nothing_gets_out_of_the_quotes)
 {
 	struct buf command = {0};
 
-	(void)state;
 	escape_shell(&command, "it's $(here); `x`");
 	assert_string_equal(buf_str(&command), "'it'\\''s $(here); `x`'");
 	buf_release(&command);
 }
 
-static void test_escape_shell__plain_words_stay_plain(void **state)
+TEST(escape_shell, plain_words_stay_plain)
 {
 	struct buf command = {0};
 
-	(void)state;
 	escape_shell(&command, "/tmp/a-b_c.data");
 	buf_append_byte(&command, ' ');
 	escape_shell(&command, "");
 	assert_string_equal(buf_str(&command), "/tmp/a-b_c.data ''");
 	buf_release(&command);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_escape__hostile_texts),
-		cmocka_unit_test(test_escape__no_control_byte_survives),
-		cmocka_unit_test(test_text_columns__wide_and_combining),
-		cmocka_unit_test(test_escape_shell__nothing_gets_out_of_the_quotes),
-		cmocka_unit_test(test_escape_shell__plain_words_stay_plain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/index_set.h"
+#include "tests/unit/unit.h"
 
 /* The owner is an array of numbers; an element is its value. */
 static bool same_number(const void *owner, uint32_t index, const void *key)
@@ -14,13 +8,12 @@ static bool same_number(const void *owner, uint32_t index, const void *key)
 	return ((const uint64_t *)owner)[index] == *(const uint64_t *)key;
 }
 
-static void test_index_set__finds_what_was_added(void **state)
+TEST(index_set, finds_what_was_added)
 {
 	static uint64_t numbers[10000];
 	struct index_set set = {0};
 	uint64_t missing = 7;
 
-	(void)state;
 	assert_int_equal(index_set_find(&set, 0, same_number, numbers, &missing), INDEX_NONE);
 	for (uint32_t i = 0; i < 10000; i++) {
 		numbers[i] = (uint64_t)i * 64 + 100;
@@ -38,13 +31,12 @@ static void test_index_set__finds_what_was_added(void **state)
 }
 
 /* All hashes equal: slow, but right. */
-static void test_index_set__survives_collisions(void **state)
+TEST(index_set, survives_collisions)
 {
 	static uint64_t numbers[300];
 	struct index_set set = {0};
 	uint64_t missing = 1;
 
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++) {
 		numbers[i] = 1000 + i;
 		index_set_add(&set, UINT64_MAX, i);
@@ -57,12 +49,11 @@ static void test_index_set__survives_collisions(void **state)
 	index_set_release(&set);
 }
 
-static void test_hash__differs_by_every_bit_and_length(void **state)
+TEST(hash, differs_by_every_bit_and_length)
 {
 	uint8_t bytes[16] = {0};
 	uint64_t zero = hash_bytes(bytes, sizeof(bytes));
 
-	(void)state;
 	for (size_t bit = 0; bit < sizeof(bytes) * 8; bit++) {
 		bytes[bit / 8] = (uint8_t)(1U << bit % 8);
 		assert_int_not_equal(hash_bytes(bytes, sizeof(bytes)), zero);
@@ -79,28 +70,15 @@ static void test_hash__differs_by_every_bit_and_length(void **state)
 #define FIRST_WORD_2 UINT64_C(0x7172737475767778)
 
 /* Two texts of 16 bytes that met for whoever knew the function. */
-static void test_hash__cannot_be_made_to_meet(void **state)
+TEST(hash, cannot_be_made_to_meet)
 {
 	uint64_t a[2] = {FIRST_WORD, 0}, b[2] = {FIRST_WORD_2, 0};
 	uint64_t after_a = scramble_u64(sizeof(a) * WEYL + a[0] + 1);
 	uint64_t after_b = scramble_u64(sizeof(b) * WEYL + b[0] + 1);
 
-	(void)state;
 	b[1] = (after_a - after_b) * WEYL;
 	assert_int_equal(scramble_u64(after_a * WEYL + a[1] + 1),
 			 scramble_u64(after_b * WEYL + b[1] + 1));
 	assert_int_not_equal(hash_bytes(a, sizeof(a)), hash_bytes(b, sizeof(b)));
 	assert_int_not_equal(hash_u64(0), scramble_u64(0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_index_set__finds_what_was_added),
-		cmocka_unit_test(test_index_set__survives_collisions),
-		cmocka_unit_test(test_hash__differs_by_every_bit_and_length),
-		cmocka_unit_test(test_hash__cannot_be_made_to_meet),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

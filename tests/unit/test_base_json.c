@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/json.h"
 #include "base/sink.h"
+#include "tests/unit/unit.h"
 
 static void check_json(void (*write)(struct json *json), const char *expected)
 {
@@ -49,9 +44,8 @@ static void write_nested(struct json *json)
 	json_object_end(json);
 }
 
-static void test_json__commas_and_nesting(void **state)
+TEST(json, commas_and_nesting)
 {
-	(void)state;
 	check_json(write_nested, "{\"a\":[18446744073709551615,-9223372036854775808,[],{}],"
 				 "\"b\\\"\":\"c\\u000a\",\"none\":null,\"yes\":true,\"no\":false,"
 				 "\"empty\":[],\"more\":{\"n\":7},\"null\":null}\n");
@@ -71,9 +65,8 @@ static void write_doubles(struct json *json)
 	json_array_end(json);
 }
 
-static void test_json__doubles_are_short_and_finite(void **state)
+TEST(json, doubles_are_short_and_finite)
 {
-	(void)state;
 	check_json(write_doubles, "[0,1.5,0.6667,100,-0.25,1000000000000000000,null,null]\n");
 }
 
@@ -88,20 +81,8 @@ static void write_unknown(struct json *json)
 	json_object_end(json);
 }
 
-static void test_json__what_is_not_known_is_null(void **state)
+TEST(json, what_is_not_known_is_null)
 {
-	(void)state;
 	check_json(write_unknown, "{\"a\":null,\"b\":null,\"c\":\"text\",\"d\":null,"
 				  "\"e\":18446744073709551615}\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json__commas_and_nesting),
-		cmocka_unit_test(test_json__doubles_are_short_and_finite),
-		cmocka_unit_test(test_json__what_is_not_known_is_null),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mounts.h"
+#include "tests/unit/unit.h"
 
 static const char text[] =
 	"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n"
@@ -18,12 +11,11 @@ static const char text[] =
 	"40 22 0:44 / /data rw - fuse server rw\n"
 	"38 22 0:42 / /cut rw -";
 
-static void test_mounts__reads_lines(void **state)
+TEST(mounts, reads_lines)
 {
 	struct mounts_iter iter = mounts_over(text, strlen(text));
 	struct mount_line mount;
 
-	(void)state;
 	assert_true(mounts_next(&iter, &mount));
 	assert_true(mount.id == 22 && mount.dev_major == 254 && mount.dev_minor == 0);
 	assert_true(mount_line_is_type(&mount, "ext4"));
@@ -38,12 +30,11 @@ static void test_mounts__reads_lines(void **state)
 	assert_int_equal(mount.id, 40);
 }
 
-static void test_mounts__finds_whole_options(void **state)
+TEST(mounts, finds_whole_options)
 {
 	struct mounts_iter iter = mounts_over(text, strlen(text));
 	struct mount_line mount;
 
-	(void)state;
 	assert_true(mounts_next(&iter, &mount) && mounts_next(&iter, &mount));
 	assert_true(mount_line_has_option(&mount, "rw"));
 	assert_true(mount_line_has_option(&mount, "nosuid"));
@@ -66,9 +57,8 @@ static bool is_served(const char *mounts, uint64_t id)
 	return false;
 }
 
-static void test_mounts__are_served_by_programs_that_users_may_start(void **state)
+TEST(mounts, are_served_by_programs_that_users_may_start)
 {
-	(void)state;
 	assert_false(is_served(text, 22));
 	assert_true(is_served(text, 36));
 	assert_false(is_served(text, 37));
@@ -76,7 +66,7 @@ static void test_mounts__are_served_by_programs_that_users_may_start(void **stat
 	assert_true(is_served(text, 40));
 }
 
-static void test_mounts__overlays_are_served_as_their_layers(void **state)
+TEST(mounts, overlays_are_served_as_their_layers)
 {
 	static const char mounts[] =
 		"1 0 254:0 / / rw - ext4 /dev/vda rw\n"
@@ -89,23 +79,10 @@ static void test_mounts__overlays_are_served_as_their_layers(void **state)
 		"8 1 0:46 / /e rw - overlay overlay rw,lowerdir+=/x,lowerdir+=/far\n"
 		"9 1 0:47 / /f rw - overlay overlay\n";
 
-	(void)state;
 	assert_false(is_served(mounts, 4));
 	assert_true(is_served(mounts, 5));
 	assert_true(is_served(mounts, 6));
 	assert_false(is_served(mounts, 7));
 	assert_true(is_served(mounts, 8));
 	assert_false(is_served(mounts, 9));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mounts__reads_lines),
-		cmocka_unit_test(test_mounts__finds_whole_options),
-		cmocka_unit_test(test_mounts__are_served_by_programs_that_users_may_start),
-		cmocka_unit_test(test_mounts__overlays_are_served_as_their_layers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/nearest.h"
+#include "tests/unit/unit.h"
 
 static const char *const commands[] = {"record", "attach", "report", "annotate", "export", "info"};
 
@@ -16,9 +10,8 @@ static const char *nearest(const char *word)
 	return nearest_word(word, commands, ARRAY_SIZE(commands));
 }
 
-static void test_nearest__finds_slips(void **state)
+TEST(nearest, finds_slips)
 {
-	(void)state;
 	assert_string_equal(nearest("recrod"), "record");     /* swapped */
 	assert_string_equal(nearest("reprt"), "report");      /* missing */
 	assert_string_equal(nearest("exporrt"), "export");    /* extra */
@@ -27,11 +20,10 @@ static void test_nearest__finds_slips(void **state)
 	assert_string_equal(nearest("inof"), "info");
 }
 
-static void test_nearest__says_nothing_when_far(void **state)
+TEST(nearest, says_nothing_when_far)
 {
 	static const char *const top = "top";
 
-	(void)state;
 	assert_null(nearest(""));
 	assert_null(nearest("x"));
 	assert_null(nearest_word("foo", &top, 1)); /* two of three letters are no slips */
@@ -39,22 +31,10 @@ static void test_nearest__says_nothing_when_far(void **state)
 	assert_null(nearest("a-very-long-word-that-is-longer-than-any-candidate-of-all"));
 }
 
-static void test_nearest__prefers_fewer_slips(void **state)
+TEST(nearest, prefers_fewer_slips)
 {
 	static const char *const words[] = {"--children", "--no-children"};
 
-	(void)state;
 	assert_string_equal(nearest_word("--no-childen", words, 2), "--no-children");
 	assert_string_equal(nearest_word("--childen", words, 2), "--children");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nearest__finds_slips),
-		cmocka_unit_test(test_nearest__says_nothing_when_far),
-		cmocka_unit_test(test_nearest__prefers_fewer_slips),
-	};
-
-	return cmocka_run_group_tests_name("base/nearest", tests, NULL, NULL);
 }

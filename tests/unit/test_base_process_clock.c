@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/process_clock.h"
+#include "tests/unit/unit.h"
 
 #define WORK_NS (30 * NS_PER_MS)
 
@@ -75,13 +70,12 @@ static void end(struct working *working)
 	waitpid(working->pid, NULL, 0);
 }
 
-static void test_process_clock__goes_on_from_where_it_was(void **state)
+TEST(process_clock, goes_on_from_where_it_was)
 {
 	struct working working = start_working();
 	struct process_clock clock = {0};
 	uint64_t before_ns, kept_ns;
 
-	(void)state;
 	have_it_work(&working);
 	before_ns = clock_of(working.pid);
 	assert_true(before_ns >= WORK_NS);
@@ -99,12 +93,11 @@ static void test_process_clock__goes_on_from_where_it_was(void **state)
 	end(&working);
 }
 
-static void test_process_clock__does_without_who_is_gone(void **state)
+TEST(process_clock, does_without_who_is_gone)
 {
 	struct working working = start_working();
 	struct process_clock clock = {0};
 
-	(void)state;
 	process_clock_keep(&clock, working.pid);
 	end(&working);
 	process_clock_release(&clock);
@@ -112,14 +105,4 @@ static void test_process_clock__does_without_who_is_gone(void **state)
 	process_clock_keep(&clock, working.pid);
 	assert_false(clock.is_kept);
 	process_clock_release(&clock);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process_clock__goes_on_from_where_it_was),
-		cmocka_unit_test(test_process_clock__does_without_who_is_gone),
-	};
-
-	return cmocka_run_group_tests_name("base/process_clock", tests, NULL, NULL);
 }

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/sink.h"
+#include "tests/unit/unit.h"
 
-static void test_sink__memory_keeps_everything(void **state)
+TEST(sink, memory_keeps_everything)
 {
 	struct sink sink = SINK_MEMORY;
 	char part[1000];
 
-	(void)state;
 	memset(part, 'p', sizeof(part));
 	for (int i = 0; i < 500; i++)
 		sink_write(&sink, part, sizeof(part));
@@ -30,12 +23,11 @@ static void test_sink__memory_keeps_everything(void **state)
 	sink_release(&sink);
 }
 
-static void test_sink__long_formats_are_not_cut(void **state)
+TEST(sink, long_formats_are_not_cut)
 {
 	struct sink sink = SINK_MEMORY;
 	char text[600];
 
-	(void)state;
 	memset(text, 't', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	text[510] = '\0';
@@ -49,14 +41,13 @@ static void test_sink__long_formats_are_not_cut(void **state)
 	sink_release(&sink);
 }
 
-static void test_sink__writes_to_a_descriptor(void **state)
+TEST(sink, writes_to_a_descriptor)
 {
 	int fd = memfd_create("sink", MFD_CLOEXEC);
 	struct stat status;
 	struct sink sink;
 	char part[1000] = {0};
 
-	(void)state;
 	sink_init_fd(&sink, fd);
 	sink_str(&sink, "first");
 	assert_int_equal(fstat(fd, &status), 0);
@@ -71,12 +62,11 @@ static void test_sink__writes_to_a_descriptor(void **state)
 	close(fd);
 }
 
-static void test_sink__remembers_the_first_failure(void **state)
+TEST(sink, remembers_the_first_failure)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct sink sink;
 
-	(void)state;
 	assert_true(fd >= 0);
 	sink_init_fd(&sink, fd);
 	sink_str(&sink, "lost");
@@ -88,12 +78,11 @@ static void test_sink__remembers_the_first_failure(void **state)
 	close(fd);
 }
 
-static void test_sink__a_reader_that_left(void **state)
+TEST(sink, a_reader_that_left)
 {
 	struct sink sink;
 	int ends[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	close(ends[0]);
@@ -102,17 +91,4 @@ static void test_sink__a_reader_that_left(void **state)
 	assert_int_equal(sink_flush(&sink), EPIPE);
 	sink_release(&sink);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sink__memory_keeps_everything),
-		cmocka_unit_test(test_sink__long_formats_are_not_cut),
-		cmocka_unit_test(test_sink__writes_to_a_descriptor),
-		cmocka_unit_test(test_sink__remembers_the_first_failure),
-		cmocka_unit_test(test_sink__a_reader_that_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

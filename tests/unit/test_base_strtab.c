@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/strtab.h"
+#include "tests/unit/unit.h"
 
-static void test_strtab__ids_are_dense_and_texts_distinct(void **state)
+TEST(strtab, ids_are_dense_and_texts_distinct)
 {
 	struct strtab *tab = strtab_new();
 
-	(void)state;
 	assert_int_equal(strtab_nr(tab), 1);
 	assert_string_equal(strtab_get(tab, STR_EMPTY), "");
 	assert_int_equal(strtab_intern(tab, "main").v, 1);
@@ -28,12 +18,11 @@ static void test_strtab__ids_are_dense_and_texts_distinct(void **state)
 	strtab_free(NULL);
 }
 
-static void test_strtab__takes_parts_of_texts(void **state)
+TEST(strtab, takes_parts_of_texts)
 {
 	struct strtab *tab = strtab_new();
 	static const char bytes[] = {'a', 'b', '\0', 'c', 'x'};
 
-	(void)state;
 	assert_string_equal(strtab_get(tab, strtab_intern_n(tab, "name=value", 4)), "name");
 	assert_int_equal(strtab_intern(tab, "name").v, 1);
 	assert_string_equal(strtab_get(tab, strtab_intern_n(tab, bytes, sizeof(bytes))), "ab");
@@ -41,7 +30,7 @@ static void test_strtab__takes_parts_of_texts(void **state)
 	strtab_free(tab);
 }
 
-static void test_strtab__texts_never_move(void **state)
+TEST(strtab, texts_never_move)
 {
 	struct strtab *tab = strtab_new();
 	const char *first = strtab_get(tab, strtab_intern(tab, "first"));
@@ -49,7 +38,6 @@ static void test_strtab__texts_never_move(void **state)
 	char *huge = malloc(huge_bytes + 1);
 	char name[32];
 
-	(void)state;
 	assert_non_null(huge);
 	memset(huge, 'h', huge_bytes);
 	huge[huge_bytes] = '\0';
@@ -65,15 +53,4 @@ static void test_strtab__texts_never_move(void **state)
 	assert_int_equal(strtab_intern(tab, "name 31415").v, 3 + 31415);
 	free(huge);
 	strtab_free(tab);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strtab__ids_are_dense_and_texts_distinct),
-		cmocka_unit_test(test_strtab__takes_parts_of_texts),
-		cmocka_unit_test(test_strtab__texts_never_move),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/wrap.h"
+#include "tests/unit/unit.h"
 
-static void test_wrap__fills_lines_and_indents(void **state)
+TEST(wrap, fills_lines_and_indents)
 {
 	static const char words[] = "eighteen-character eighteen-character eighteen-character "
 				    "eighteen-character eighteen-character";
 	struct buf out = {0};
 
-	(void)state;
 	wrap_words(&out, words, strlen(words), &(struct wrap){.columns = 79, .indent = 4});
 	assert_string_equal(buf_str(&out),
 			    "eighteen-character eighteen-character eighteen-character "
@@ -24,7 +16,7 @@ static void test_wrap__fills_lines_and_indents(void **state)
 	buf_release(&out);
 }
 
-static void test_wrap__columns_are_not_bytes(void **state)
+TEST(wrap, columns_are_not_bytes)
 {
 	/* 39 letters of two bytes, a space, 39 more: 79 columns. */
 	static const char half[] = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
@@ -33,7 +25,6 @@ static void test_wrap__columns_are_not_bytes(void **state)
 				   "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4";
 	struct buf words = {0}, out = {0}, expected = {0};
 
-	(void)state;
 	buf_printf(&words, "%s %s", half, half);
 	buf_printf(&expected, "%s %s\n", half, half);
 	wrap_words(&out, buf_str(&words), words.nr_bytes, &(struct wrap){.columns = 79});
@@ -43,25 +34,13 @@ static void test_wrap__columns_are_not_bytes(void **state)
 	buf_release(&expected);
 }
 
-static void test_wrap__paragraphs_are_filled_and_examples_stay(void **state)
+TEST(wrap, paragraphs_are_filled_and_examples_stay)
 {
 	struct buf out = {0};
 
-	(void)state;
 	wrap_text(&out, "One\ntwo.\n\nExamples:\n  profc  x\n  profc  y\n\nLast",
 		  &(struct wrap){.columns = 79});
 	assert_string_equal(buf_str(&out),
 			    "One two.\n\nExamples:\n  profc  x\n  profc  y\n\nLast\n");
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrap__fills_lines_and_indents),
-		cmocka_unit_test(test_wrap__columns_are_not_bytes),
-		cmocka_unit_test(test_wrap__paragraphs_are_filled_and_examples_stay),
-	};
-
-	return cmocka_run_group_tests_name("base/wrap", tests, NULL, NULL);
 }

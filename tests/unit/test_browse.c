@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Screens of made-up profiles, and how keys lead from one to another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
@@ -15,6 +8,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/style.h"
 
 static const struct filter everything = {.from_ns = 0};
@@ -139,11 +133,10 @@ static struct profile *branching_later(void)
 	return made_end(&made);
 }
 
-static void test_browse__table_has_a_selected_row(void **unused)
+TEST(browse, table_has_a_selected_row)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	expect(&session, "1.00 s of CPU time, 5 samples in 1.00 s: ./prog\n"
 			 "by function, most self first   h: keys, i: notes, q: quit\n"
 			 "self ms    %    ± total ms     %  function  location  module\n"
@@ -159,11 +152,10 @@ static void test_browse__table_has_a_selected_row(void **unused)
 	end(&session);
 }
 
-static void test_browse__enter_shows_callers_and_callees(void **unused)
+TEST(browse, enter_shows_callers_and_callees)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "\r");
 	expect(&session, "1.00 s of CPU time, 5 samples in 1.00 s: ./prog\n"
 			 "callers and callees of token   Esc: back, h: keys, q: quit\n"
@@ -203,11 +195,10 @@ static void test_browse__enter_shows_callers_and_callees(void **unused)
 	end(&session);
 }
 
-static void test_browse__tree_opens_where_it_divides(void **unused)
+TEST(browse, tree_opens_where_it_divides)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "t"); /* what is hot is open, and only children are */
 	expect(&session, "1.00 s of CPU time, 5 samples in 1.00 s: ./prog\n"
 			 "call tree   Esc: back, h: keys, q: quit\n"
@@ -262,11 +253,10 @@ static void test_browse__tree_opens_where_it_divides(void **unused)
 	end(&session);
 }
 
-static void test_browse__filters_are_typed_and_taken_away(void **unused)
+TEST(browse, filters_are_typed_and_taken_away)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "/^prin");
 	expect_within(&session, "function (regular expression): ^prin_\n");
 	press(&session, "\177nt$\r");
@@ -308,11 +298,10 @@ static void test_browse__filters_are_typed_and_taken_away(void **unused)
 	end(&session);
 }
 
-static void test_browse__a_thread_is_chosen(void **unused)
+TEST(browse, a_thread_is_chosen)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "TG");
 	expect(&session, "1.00 s of CPU time, 5 samples in 1.00 s: ./prog\n"
 			 "Enter chooses a thread   Esc: back, h: keys, q: quit\n"
@@ -340,12 +329,11 @@ static void test_browse__a_thread_is_chosen(void **unused)
 	end(&session);
 }
 
-static void test_browse__modules_and_processes_lead_to_their_functions(void **unused)
+TEST(browse, modules_and_processes_lead_to_their_functions)
 {
 	struct made made = made_begin();
 	struct session session;
 
-	(void)unused;
 	made_sample(&made, "main@m.c:7;a+b(1).so!odd", 100);
 	made_sample(&made, "main@m.c:7;aab1.so!even", 100);
 	made_thread(&made, 200, 200, "other");
@@ -367,11 +355,10 @@ static void test_browse__modules_and_processes_lead_to_their_functions(void **un
 	end(&session);
 }
 
-static void test_browse__orders_metrics_and_rows_go_on(void **unused)
+TEST(browse, orders_metrics_and_rows_go_on)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "s");
 	expect_within(&session, "by function, most total first ");
 	expect_within(&session, ">    0.0  0.0 31.3   1000.0 100.0  start");
@@ -396,11 +383,10 @@ static void test_browse__orders_metrics_and_rows_go_on(void **unused)
 	end(&session);
 }
 
-static void test_browse__narrow_screens_keep_names(void **unused)
+TEST(browse, narrow_screens_keep_names)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	session.view.columns = 40;
 	session.nr_lines = 6;
 	expect(&session, "1.00 s of CPU time, 5 samples in 1.00 s…\n"
@@ -435,11 +421,10 @@ static void test_browse__narrow_screens_keep_names(void **unused)
 }
 
 /* Where the test runs there is no p.c: lines that cost something are shown without their text. */
-static void test_browse__source_without_its_text(void **unused)
+TEST(browse, source_without_its_text)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	press(&session, "S");
 	expect(&session,
 	       "1.00 s of CPU time, 5 samples in 1.00 s: ./prog\n"
@@ -460,12 +445,11 @@ static void test_browse__source_without_its_text(void **unused)
 	end(&session);
 }
 
-static void test_browse__names_of_a_target_are_escaped(void **unused)
+TEST(browse, names_of_a_target_are_escaped)
 {
 	struct made made = made_begin();
 	struct session session;
 
-	(void)unused;
 	profile_add_command_word(made.profile, "./\033[2Jprog");
 	made_sample(&made, "\033]0;x\007main@m.c:7;\342\200\256evil\nname@p.c:3", 1000);
 	session = begin(made_end(&made));
@@ -478,13 +462,12 @@ static void test_browse__names_of_a_target_are_escaped(void **unused)
 	end(&session);
 }
 
-static void test_browse__what_is_selected_and_open_survives_a_later_profile(void **unused)
+TEST(browse, what_is_selected_and_open_survives_a_later_profile)
 {
 	struct session session = begin(branching());
 	struct profile *later;
 	struct browse_input input;
 
-	(void)unused;
 	press(&session, "jjtjj\rk"); /* closes parse() */
 	expect_within(&session, ">      950  95.0 33.0                 ├─▾ main\n"
 				"      700  70.0 38.3                 │ ├─▸ parse\n");
@@ -507,13 +490,12 @@ static void test_browse__what_is_selected_and_open_survives_a_later_profile(void
 	end(&session);
 }
 
-static void test_browse__deep_recursion_is_a_chain(void **unused)
+TEST(browse, deep_recursion_is_a_chain)
 {
 	struct made made = made_begin();
 	struct session session;
 	struct buf stack = {0};
 
-	(void)unused;
 	buf_append_str(&stack, "main@m.c:1");
 	for (int i = 0; i < 3000; i++)
 		buf_append_str(&stack, i % 2 ? ";odd@o.c:3" : ";even@e.c:3");
@@ -530,11 +512,10 @@ static void test_browse__deep_recursion_is_a_chain(void **unused)
 	end(&session);
 }
 
-static void test_browse__keys_are_listed_and_left(void **unused)
+TEST(browse, keys_are_listed_and_left)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	session.nr_lines = 8;
 	press(&session, "h");
 	expect_within(&session, "\nq, Ctrl-C   quit\n");
@@ -547,11 +528,10 @@ static void test_browse__keys_are_listed_and_left(void **unused)
 	end(&session);
 }
 
-static void test_browse__far_away_pages_are_forgotten(void **unused)
+TEST(browse, far_away_pages_are_forgotten)
 {
 	struct session session = begin(branching());
 
-	(void)unused;
 	for (int i = 0; i < 50; i++)
 		press(&session, "Gf\033GfTh");
 	for (int i = 0; i < 50; i++)
@@ -603,7 +583,7 @@ static void look_at_another(struct session *session, bool is_later)
 }
 
 /* Whatever is pressed, on whichever screen: what is drawn fits it. */
-static void test_browse__any_keys_on_any_screen(void **unused)
+TEST(browse, any_keys_on_any_screen)
 {
 	static const char bytes[] = "jkG\r\r\033tfSsbmnNTih";
 	static const char *const filters[] = {"/main\r", "/\r", "/(\r", "/parse\r",
@@ -611,7 +591,6 @@ static void test_browse__any_keys_on_any_screen(void **unused)
 	struct session session = begin(branching());
 	uint32_t random = 1;
 
-	(void)unused;
 	for (int i = 0; i < 20000; i++) {
 		struct browse_screen screen = {.selected = BROWSE_NO_LINE};
 
@@ -637,7 +616,7 @@ static void test_browse__any_keys_on_any_screen(void **unused)
 }
 
 /* What the command line leaves out of stacks stays so with the filters of keys. */
-static void test_browse__stacks_begin_and_end_as_asked_for(void **unused)
+TEST(browse, stacks_begin_and_end_as_asked_for)
 {
 	static const char *const run = "^run$", *const hidden = "^(run|leaf)$";
 	const struct filter shaped = {.shape = {.focus = {&run, 1}, .hide = {&hidden, 1}}};
@@ -650,7 +629,6 @@ static void test_browse__stacks_begin_and_end_as_asked_for(void **unused)
 	struct weights *weights;
 	struct session session;
 
-	(void)unused;
 	made_sample(&made, "main;run;work;leaf", 100);
 	made_sample(&made, "main;run", 50);
 	made_sample(&made, "main;other", 25);
@@ -678,13 +656,12 @@ static void test_browse__stacks_begin_and_end_as_asked_for(void **unused)
 	profile_free(profile);
 }
 
-static void test_browse__metrics_of_memory_go_on_and_divide(void **unused)
+TEST(browse, metrics_of_memory_go_on_and_divide)
 {
 	struct browse_wishes wishes = {.metric = METRIC_LIVE, .sort = "self"};
 	const int rows[] = {BY_LINE,	BY_FILE, BY_MODULE,  BY_THREAD,
 			    BY_PROCESS, BY_PID,	 BY_LIFETIME};
 
-	(void)unused;
 	wishes.metrics = 1U << METRIC_CPU | 1U << METRIC_LIVE | 1U << METRIC_LEAKED;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		browse_wishes_next_dimension(&wishes);
@@ -705,11 +682,10 @@ static void test_browse__metrics_of_memory_go_on_and_divide(void **unused)
 	assert_int_equal(wishes.metric, METRIC_CPU);
 }
 
-static void test_browse__calls_are_an_order_where_they_are_counted(void **unused)
+TEST(browse, calls_are_an_order_where_they_are_counted)
 {
 	struct browse_wishes wishes = {.metric = METRIC_CPU, .sort = "name"};
 
-	(void)unused;
 	browse_wishes_next_sort(&wishes, false);
 	assert_string_equal(wishes.sort, "self");
 	wishes.sort = "name";
@@ -722,11 +698,10 @@ static void test_browse__calls_are_an_order_where_they_are_counted(void **unused
 	assert_string_equal(wishes.sort, "self");
 }
 
-static void test_browse__input_is_bounded(void **unused)
+TEST(browse, input_is_bounded)
 {
 	struct browse_prompt prompt;
 
-	(void)unused;
 	browse_prompt_begin(&prompt, "");
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(browse_prompt_key(&prompt, 'x'), BROWSE_PROMPT_OPEN);
@@ -751,9 +726,8 @@ static void expect_key(const char *bytes, int key, unsigned int nr_used)
 	assert_int_equal(nr, nr_used);
 }
 
-static void test_browse__keys_of_several_bytes(void **unused)
+TEST(browse, keys_of_several_bytes)
 {
-	(void)unused;
 	expect_key("\033[A", BROWSE_KEY_UP, 3);
 	expect_key("\033OBj", BROWSE_KEY_DOWN, 3);
 	expect_key("\033[5~q", BROWSE_KEY_PAGE_UP, 4);
@@ -765,13 +739,12 @@ static void test_browse__keys_of_several_bytes(void **unused)
 	expect_key("\303\251", 0xc3, 1);
 }
 
-static void test_browse__selected_line_is_reversed_as_a_whole(void **unused)
+TEST(browse, selected_line_is_reversed_as_a_whole)
 {
 	const struct view view = {.columns = 10, .colour = true};
 	struct browse_screen screen = {.selected = 1};
 	struct buf out = {0};
 
-	(void)unused;
 	buf_append_str(&screen.text, "one\n");
 	style_append(&screen.text, &view, STYLE_HOT, "20.0");
 	style_append(&screen.text, &view, STYLE_PLAIN, " two");
@@ -784,33 +757,4 @@ static void test_browse__selected_line_is_reversed_as_a_whole(void **unused)
 					   "\033[2mthree\033[0m\n");
 	buf_release(&out);
 	buf_release(&screen.text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_browse__table_has_a_selected_row),
-		cmocka_unit_test(test_browse__enter_shows_callers_and_callees),
-		cmocka_unit_test(test_browse__tree_opens_where_it_divides),
-		cmocka_unit_test(test_browse__filters_are_typed_and_taken_away),
-		cmocka_unit_test(test_browse__a_thread_is_chosen),
-		cmocka_unit_test(test_browse__modules_and_processes_lead_to_their_functions),
-		cmocka_unit_test(test_browse__orders_metrics_and_rows_go_on),
-		cmocka_unit_test(test_browse__narrow_screens_keep_names),
-		cmocka_unit_test(test_browse__source_without_its_text),
-		cmocka_unit_test(test_browse__names_of_a_target_are_escaped),
-		cmocka_unit_test(test_browse__what_is_selected_and_open_survives_a_later_profile),
-		cmocka_unit_test(test_browse__deep_recursion_is_a_chain),
-		cmocka_unit_test(test_browse__keys_are_listed_and_left),
-		cmocka_unit_test(test_browse__far_away_pages_are_forgotten),
-		cmocka_unit_test(test_browse__any_keys_on_any_screen),
-		cmocka_unit_test(test_browse__stacks_begin_and_end_as_asked_for),
-		cmocka_unit_test(test_browse__metrics_of_memory_go_on_and_divide),
-		cmocka_unit_test(test_browse__calls_are_an_order_where_they_are_counted),
-		cmocka_unit_test(test_browse__input_is_bounded),
-		cmocka_unit_test(test_browse__keys_of_several_bytes),
-		cmocka_unit_test(test_browse__selected_line_is_reversed_as_a_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/sink.h"
 #include "browse/browse.h"
@@ -14,6 +7,7 @@
 #include "calltree/count_history.h"
 #include "calltree/filter.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/style.h"
 
 #define MS UINT64_C(1000000)
@@ -101,13 +95,12 @@ static void note(struct count_history *history, struct profile *profile)
 }
 
 /* At 4 s the window begins at 1.5 s; counts are known from 2 s on, 400 calls in 2 s. */
-static void test_top__calls_per_second_of_the_window(void **unused)
+TEST(top, calls_per_second_of_the_window)
 {
 	struct count_history history = {0};
 	struct profile *profile = after(40, 700);
 	struct session session;
 
-	(void)unused;
 	note(&history, after(10, 100));
 	note(&history, after(20, 300));
 	note(&history, after(30, 500));
@@ -133,13 +126,12 @@ static void test_top__calls_per_second_of_the_window(void **unused)
 }
 
 /* Where no earlier counts are known, or not those of a thread, there are no columns of them. */
-static void test_top__calls_are_not_guessed(void **unused)
+TEST(top, calls_are_not_guessed)
 {
 	struct count_history history = {0};
 	struct profile *profile = after(40, 700);
 	struct session session;
 
-	(void)unused;
 	begin(&session, profile, METRIC_CPU);
 	session.history = &history;
 	look(&session);
@@ -160,12 +152,11 @@ static void test_top__calls_are_not_guessed(void **unused)
 	profile_free(profile);
 }
 
-static void test_top__history_forgets_what_no_window_needs(void **unused)
+TEST(top, history_forgets_what_no_window_needs)
 {
 	struct count_history history = {0};
 	struct profile *now = after(100, 9000);
 
-	(void)unused;
 	for (unsigned int i = 1; i < 100; i++)
 		note(&history, after(i, i));
 	assert_true(history.nr < 30);
@@ -208,12 +199,11 @@ static struct profile *of_memory(void)
 	return made_end(&made);
 }
 
-static void test_top__who_holds_the_memory(void **unused)
+TEST(top, who_holds_the_memory)
 {
 	struct profile *profile = of_memory();
 	struct session session;
 
-	(void)unused;
 	begin(&session, profile, METRIC_LIVE);
 	session.window_ns = 2000 * MS;
 	look(&session);
@@ -251,12 +241,11 @@ static void test_top__who_holds_the_memory(void **unused)
 }
 
 /* No more lines than the screen has, whatever it shows. */
-static void test_top__rows_fit_the_screen(void **unused)
+TEST(top, rows_fit_the_screen)
 {
 	struct profile *profile = of_memory();
 	struct session session;
 
-	(void)unused;
 	begin(&session, profile, METRIC_LIVE);
 	look(&session);
 	session.view.columns = 40;
@@ -276,13 +265,12 @@ static void test_top__rows_fit_the_screen(void **unused)
 }
 
 /* Of three threads one ended before the last second, and one sleeps. */
-static void test_top__how_busy_the_processes_are(void **unused)
+TEST(top, how_busy_the_processes_are)
 {
 	struct made made = made_begin();
 	struct session session;
 	struct profile *profile;
 
-	(void)unused;
 	made_thread(&made, 100, 101, "ends");
 	made_sample(&made, "main@m.c:3;early@e.c:7", 1000);
 	made_thread(&made, 100, 102, "sleeps");
@@ -327,18 +315,4 @@ static void test_top__how_busy_the_processes_are(void **unused)
 	assert_true(browse_is_over(session.browse));
 	browse_free(session.browse);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_top__calls_per_second_of_the_window),
-		cmocka_unit_test(test_top__calls_are_not_guessed),
-		cmocka_unit_test(test_top__history_forgets_what_no_window_needs),
-		cmocka_unit_test(test_top__who_holds_the_memory),
-		cmocka_unit_test(test_top__rows_fit_the_screen),
-		cmocka_unit_test(test_top__how_busy_the_processes_are),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sink.h"
@@ -16,6 +9,7 @@
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/blame_text.h"
 #include "view/flat_text.h"
 #include "view/style.h"
@@ -141,12 +135,11 @@ static void expect_narrow(struct profile *profile, const char *expected)
 }
 
 /* What is asked next is said: for which lock, for which file; where there are such. */
-static void test_blame__tables_tell_where_to_look(void **state)
+TEST(blame, tables_tell_where_to_look)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sleep(&made, "main;get;libc.so.6!pthread_mutex_lock",
 		   made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "[heap]", made.thread), 0, 30);
 	profile = made_end(&made);
@@ -183,7 +176,7 @@ static void test_blame__tables_tell_where_to_look(void **state)
 }
 
 /* Which lock and who has it are left where there is little room. */
-static void test_blame__tables_in_40_columns(void **state)
+TEST(blame, tables_in_40_columns)
 {
 	struct made made = made_begin();
 	struct thread_id first = made.thread;
@@ -191,7 +184,6 @@ static void test_blame__tables_in_40_columns(void **state)
 	char name[] = "queue_lock";
 	uint32_t lock = made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "", first);
 
-	(void)state;
 	made_run(&made, "main;write_report", 0, 30);
 	made_thread(&made, 100, 101, "worker");
 	profile_waits(made.profile)->rows[0].place = made_frame(made.profile, name);
@@ -211,7 +203,7 @@ static void test_blame__tables_in_40_columns(void **state)
 }
 
 /* The main thread has the lock for the first 30 of 40 ms, and another for the rest. */
-static void test_blame__owners_and_what_they_did_meanwhile(void **state)
+TEST(blame, owners_and_what_they_did_meanwhile)
 {
 	struct made made = made_begin();
 	struct thread_id first = made.thread, second, third;
@@ -219,7 +211,6 @@ static void test_blame__owners_and_what_they_did_meanwhile(void **state)
 	char name[] = "queue_lock";
 	struct profile_wait *rows;
 
-	(void)state;
 	made_run(&made, "main;parse", 0, 20);
 	made_run(&made, "main;store", 20, 35);
 	second = made_thread(&made, 100, 101, "worker");
@@ -240,7 +231,7 @@ static void test_blame__owners_and_what_they_did_meanwhile(void **state)
 		     "40 2 mutex queue_lock, in get; prog 75%, worker 25%; parse\n");
 }
 
-static void test_blame__names_and_kinds_of_locks(void **state)
+TEST(blame, names_and_kinds_of_locks)
 {
 	struct made made = made_begin();
 	struct thread_id thread = made.thread;
@@ -252,7 +243,6 @@ static void test_blame__names_and_kinds_of_locks(void **state)
 	uint32_t looks = made_wait(&made, WAIT_MUTEX, 0x3000, "", thread);
 	uint32_t file = made_wait(&made, WAIT_FILE, 3, "/tmp/x", THREAD_NONE);
 
-	(void)state;
 	/* Two words of one condition, which are waited for by turns; others are what they are. */
 	made_sleep(&made, "main;wait;libc.so.6!pthread_cond_wait", cond, 0, 100);
 	made_sleep(&made, "main;wait;libc.so.6!___pthread_cond_timedwait64", same, 100, 180);
@@ -272,14 +262,13 @@ static void test_blame__names_and_kinds_of_locks(void **state)
 }
 
 /* Linked statically, or inlined, they are in the module of the program. */
-static void test_blame__functions_of_the_language_are_not_the_programs(void **state)
+TEST(blame, functions_of_the_language_are_not_the_programs)
 {
 	struct made made = made_begin();
 	uint32_t one = made_wait(&made, WAIT_FUTEX, 0x1000, "", THREAD_NONE);
 	uint32_t two = made_wait(&made, WAIT_FUTEX, 0x2000, "", THREAD_NONE);
 	uint32_t three = made_wait(&made, WAIT_FUTEX, 0x3000, "", THREAD_NONE);
 
-	(void)state;
 	made_sleep(&made, "main;want;pthread_mutex_lock;__lll_lock_wait;futex_wait", one, 0, 90);
 	made_sleep(&made, "main;load+std::mutex::lock+__gthread_mutex_lock;libc.so.6!read", two, 90,
 		   170);
@@ -291,7 +280,7 @@ static void test_blame__functions_of_the_language_are_not_the_programs(void **st
 		     "70 1 futex 0x3000, in syscall_of_ours; ; \n");
 }
 
-static void test_blame__descriptors_by_what_is_behind_them(void **state)
+TEST(blame, descriptors_by_what_is_behind_them)
 {
 	struct made made = made_begin();
 	uint32_t first = made_wait(&made, WAIT_FILE, 7, "socket:[1]", THREAD_NONE);
@@ -303,7 +292,6 @@ static void test_blame__descriptors_by_what_is_behind_them(void **state)
 	uint32_t path = made_wait(&made, WAIT_FILE, 3, "/tmp/x", THREAD_NONE);
 	struct str_id peer = profile_intern(made.profile, "socket 10.0.0.1:5432");
 
-	(void)state;
 	/* Two connections to one peer, one after the other; of another nothing is known. */
 	profile_waits_set_peer(profile_waits(made.profile), first - 1, peer);
 	profile_waits_set_peer(profile_waits(made.profile), later - 1, peer);
@@ -324,13 +312,12 @@ static void test_blame__descriptors_by_what_is_behind_them(void **state)
 }
 
 /* A file may say what no recording has. */
-static void test_blame__odd_rows_are_told_as_they_are(void **state)
+TEST(blame, odd_rows_are_told_as_they_are)
 {
 	struct made made = made_begin();
 	uint32_t nobody = made_wait(&made, WAIT_THREAD, 0x2000, "", THREAD_NONE);
 	uint32_t any = made_wait(&made, WAIT_MUTEX, WAIT_NUMBER_ANY, "", THREAD_NONE);
 
-	(void)state;
 	made_sleep(&made, "main", nobody, 0, 30);
 	made_sleep(&made, "", any, 30, 50);
 	expect_blame(made_end(&made), BY_LOCK,
@@ -338,30 +325,13 @@ static void test_blame__odd_rows_are_told_as_they_are(void **state)
 		     "20 1 futex [others, too many to tell apart], in [no stack]; ; \n");
 }
 
-static void test_blame__wants_a_recording_that_has_it(void **state)
+TEST(blame, wants_a_recording_that_has_it)
 {
 	struct made made = made_begin();
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(blame_require(made.profile, &err), ERR_NOT_FOUND);
 	made.profile->meta.knows_waits = true;
 	assert_int_equal(blame_require(made.profile, NULL), 0);
 	profile_free(made.profile);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blame__tables_tell_where_to_look),
-		cmocka_unit_test(test_blame__tables_in_40_columns),
-		cmocka_unit_test(test_blame__owners_and_what_they_did_meanwhile),
-		cmocka_unit_test(test_blame__names_and_kinds_of_locks),
-		cmocka_unit_test(test_blame__functions_of_the_language_are_not_the_programs),
-		cmocka_unit_test(test_blame__descriptors_by_what_is_behind_them),
-		cmocka_unit_test(test_blame__odd_rows_are_told_as_they_are),
-		cmocka_unit_test(test_blame__wants_a_recording_that_has_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

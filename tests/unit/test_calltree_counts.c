@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* The counts of a profile under a filter. */
 struct counted {
@@ -97,12 +91,11 @@ static struct profile *counted_calls(void)
 	return made_end(&made);
 }
 
-static void test_calltree_counts__function_is_whose_code_it_is(void **state)
+TEST(calltree_counts, function_is_whose_code_it_is)
 {
 	struct profile *profile = counted_calls();
 	struct counted counted = count(profile, &(struct filter){0});
 
-	(void)state;
 	assert_int_equal(counted.counts->state, COUNTS_KNOWN);
 	assert_int_equal(calls_of(&counted, "work"), 105);
 	assert_int_equal(calls_of(&counted, "idle"), 0);
@@ -112,12 +105,11 @@ static void test_calltree_counts__function_is_whose_code_it_is(void **state)
 	profile_free(profile);
 }
 
-static void test_calltree_counts__caller_is_who_wrote_the_call(void **state)
+TEST(calltree_counts, caller_is_who_wrote_the_call)
 {
 	struct profile *profile = counted_calls();
 	struct counted counted = count(profile, &(struct filter){0});
 
-	(void)state;
 	assert_int_equal(calls_between(&counted, "main", "work"), 2);
 	assert_int_equal(calls_between(&counted, "step", "work"), 3);
 	assert_int_equal(calls_between(&counted, "main", ""), 11);
@@ -126,12 +118,11 @@ static void test_calltree_counts__caller_is_who_wrote_the_call(void **state)
 	profile_free(profile);
 }
 
-static void test_calltree_counts__lines_have_calls_and_definitions_entries(void **state)
+TEST(calltree_counts, lines_have_calls_and_definitions_entries)
 {
 	struct profile *profile = counted_calls();
 	struct counted counted = count(profile, &(struct filter){0});
 
-	(void)state;
 	assert_int_equal(line_of(&counted, "s.h", 7)->calls, 3);
 	assert_int_equal(line_of(&counted, "a.c", 20)->calls, 2);
 	assert_false(line_of(&counted, "a.c", 20)->has_entries);
@@ -143,13 +134,12 @@ static void test_calltree_counts__lines_have_calls_and_definitions_entries(void 
 	profile_free(profile);
 }
 
-static void test_calltree_counts__process_filter_applies(void **state)
+TEST(calltree_counts, process_filter_applies)
 {
 	struct profile *profile = counted_calls();
 	struct counted counted =
 		count(profile, &(struct filter){.processes = {(const char *const[]){"200"}, 1}});
 
-	(void)state;
 	assert_int_equal(calls_of(&counted, "work"), 100);
 	assert_int_equal(calls_of(&counted, "idle"), NOT_COUNTED);
 	assert_int_equal(calls_between(&counted, "main", "work"), NOT_COUNTED);
@@ -163,13 +153,12 @@ static void test_calltree_counts__process_filter_applies(void **state)
 	profile_free(profile);
 }
 
-static void test_calltree_counts__function_filter_leaves_the_functions_it_names(void **state)
+TEST(calltree_counts, function_filter_leaves_the_functions_it_names)
 {
 	struct profile *profile = counted_calls();
 	struct counted counted =
 		count(profile, &(struct filter){.functions = {(const char *const[]){"^main$"}, 1}});
 
-	(void)state;
 	assert_int_equal(calls_of(&counted, "work"), NOT_COUNTED);
 	assert_int_equal(calls_between(&counted, "main", "work"), 2);
 	assert_int_equal(calls_between(&counted, "step", "work"), NOT_COUNTED);
@@ -177,7 +166,7 @@ static void test_calltree_counts__function_filter_leaves_the_functions_it_names(
 	profile_free(profile);
 }
 
-static void test_calltree_counts__nothing_is_known_of_threads_and_times(void **state)
+TEST(calltree_counts, nothing_is_known_of_threads_and_times)
 {
 	const struct filter filters[] = {
 		{.threads = {(const char *const[]){"prog"}, 1}},
@@ -187,7 +176,6 @@ static void test_calltree_counts__nothing_is_known_of_threads_and_times(void **s
 	};
 	struct profile *profile = counted_calls();
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct counted counted = count(profile, &filters[i]);
 
@@ -199,7 +187,7 @@ static void test_calltree_counts__nothing_is_known_of_threads_and_times(void **s
 }
 
 /* 300 was forked by 100, 400 by 300; 300 then executed another program. */
-static void test_calltree_counts__forked_processes_count_with_their_parent(void **state)
+TEST(calltree_counts, forked_processes_count_with_their_parent)
 {
 	static const struct {
 		const char *processes;
@@ -210,7 +198,6 @@ static void test_calltree_counts__forked_processes_count_with_their_parent(void 
 	struct profile *profile;
 	uint64_t from_ns, to_ns;
 
-	(void)state;
 	made_count(&made, "work@w.c:1", NULL, 7)->from_ns = 50;
 	made_thread(&made, 300, 300, "p-child");
 	made_thread(&made, 400, 400, "p-grandchild");
@@ -235,13 +222,12 @@ static void test_calltree_counts__forked_processes_count_with_their_parent(void 
 	profile_free(profile);
 }
 
-static void test_calltree_counts__none_without_probes(void **state)
+TEST(calltree_counts, none_without_probes)
 {
 	struct made made = made_begin();
 	struct counted counted;
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	profile = made_end(&made);
 	counted = count(profile, &(struct filter){0});
@@ -252,11 +238,10 @@ static void test_calltree_counts__none_without_probes(void **state)
 }
 
 /* Of what stands still, the file has an earlier end until the recording has its own. */
-static void test_calltree_counts__those_of_a_process_are_read_at_a_time(void **state)
+TEST(calltree_counts, those_of_a_process_are_read_at_a_time)
 {
 	static const uint64_t expected[2][2] = {{70, 30}, {70, 70}};
 
-	(void)state;
 	for (int incomplete = 0; incomplete < 2; incomplete++) {
 		struct made made = made_begin();
 		struct counted counted;
@@ -277,22 +262,4 @@ static void test_calltree_counts__those_of_a_process_are_read_at_a_time(void **s
 		counted_release(&counted);
 		profile_free(made.profile);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calltree_counts__function_is_whose_code_it_is),
-		cmocka_unit_test(test_calltree_counts__caller_is_who_wrote_the_call),
-		cmocka_unit_test(test_calltree_counts__lines_have_calls_and_definitions_entries),
-		cmocka_unit_test(test_calltree_counts__process_filter_applies),
-		cmocka_unit_test(
-			test_calltree_counts__function_filter_leaves_the_functions_it_names),
-		cmocka_unit_test(test_calltree_counts__nothing_is_known_of_threads_and_times),
-		cmocka_unit_test(test_calltree_counts__forked_processes_count_with_their_parent),
-		cmocka_unit_test(test_calltree_counts__none_without_probes),
-		cmocka_unit_test(test_calltree_counts__those_of_a_process_are_read_at_a_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "calltree/diff.h"
@@ -14,6 +7,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* One side: nr samples of 1 ms in each function. */
 struct side {
@@ -102,12 +96,11 @@ static void expect_rows(const struct diff *diff, const struct side *old_side,
 	buf_release(&text);
 }
 
-static void test_diff__amounts_in_percent_of_the_old_total(void **state)
+TEST(diff, amounts_in_percent_of_the_old_total)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(510, 800, 0);
 	struct diff *diff = diff_of(&before, &after, DIFF_AMOUNTS, NULL, 0);
 
-	(void)state;
 	expect_rows(diff, &before, &after,
 		    "+40.0 ±4.6 eval sure\n"
 		    "-10.0 ±1.9 print sure\n"
@@ -119,12 +112,11 @@ static void test_diff__amounts_in_percent_of_the_old_total(void **state)
 	side_release(&after);
 }
 
-static void test_diff__shares_do_not_mind_the_length_of_a_look(void **state)
+TEST(diff, shares_do_not_mind_the_length_of_a_look)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(1000, 800, 200);
 	struct diff *diff = diff_of(&before, &after, DIFF_SHARES, NULL, 0);
 
-	(void)state;
 	for (size_t i = 0; i < diff->nr; i++) {
 		assert_float_equal(diff->rows[i].change, 0, 0.001);
 		assert_false(diff_row_is_sure(&diff->rows[i]));
@@ -135,7 +127,7 @@ static void test_diff__shares_do_not_mind_the_length_of_a_look(void **state)
 	side_release(&after);
 }
 
-static void test_diff__limit_is_exceeded_only_surely(void **state)
+TEST(diff, limit_is_exceeded_only_surely)
 {
 	struct side before = side_of(500, 500, 0), after = side_of(500, 500, 60);
 	struct side noisy = side_of(505, 490, 5), shifted = side_of(500, 440, 60);
@@ -143,7 +135,6 @@ static void test_diff__limit_is_exceeded_only_surely(void **state)
 	struct diff *same = diff_of(&before, &noisy, DIFF_AMOUNTS, NULL, 0);
 	struct diff *moved = diff_of(&before, &shifted, DIFF_AMOUNTS, NULL, 0);
 
-	(void)state;
 	assert_true(diff_exceeds(grown, 5)); /* the total by 6 % */
 	assert_false(diff_exceeds(grown, 7));
 	assert_true(diff_exceeds(moved, 4)); /* the total by nothing, print by 6 ± 1.5 */
@@ -209,9 +200,8 @@ static const char *const *stacks(const char *first, const char *second)
 	return mine;
 }
 
-static void test_diff__main_programs_are_one_whatever_their_names(void **state)
+TEST(diff, main_programs_are_one_whatever_their_names)
 {
-	(void)state;
 	expect_partners(stacks("prog-main!work@w.c:3", NULL),
 			stacks("prog-branch!work@w.c:9", NULL), NULL, 0,
 			"prog-main!work = prog-branch!work\n");
@@ -223,9 +213,8 @@ static void test_diff__main_programs_are_one_whatever_their_names(void **state)
 			"new: grep!work\ngone: sort!work\n");
 }
 
-static void test_diff__hashes_and_versions_do_not_tell_modules_apart(void **state)
+TEST(diff, hashes_and_versions_do_not_tell_modules_apart)
 {
-	(void)state;
 	expect_partners(stacks("bench-0a1b2c3d!f", "libz.so.1.2.13!g"),
 			stacks("bench-4e5f6a7b!f", "libz.so.1.3!g"), NULL, 0,
 			"bench-0a1b2c3d!f = bench-4e5f6a7b!f\n"
@@ -238,9 +227,8 @@ static void test_diff__hashes_and_versions_do_not_tell_modules_apart(void **stat
 			"p!a::f::h0123456789abcdef = p!a::f::hfedcba9876543210\n");
 }
 
-static void test_diff__functions_of_one_name_go_by_their_source(void **state)
+TEST(diff, functions_of_one_name_go_by_their_source)
 {
-	(void)state;
 	expect_partners(stacks("p!f@/main/a/x.c:1", "p!f@/main/b/x.c:1"),
 			stacks("p!f@/branch/b/x.c:1", "p!f@/branch/a/x.c:1"), NULL, 0,
 			"p!f = p!f\np!f = p!f\n");
@@ -254,22 +242,20 @@ static void test_diff__functions_of_one_name_go_by_their_source(void **state)
 			"new: q!f\nnew: p!g\ngone: p!f\ngone: q!g\n");
 }
 
-static void test_diff__names_can_be_mapped(void **state)
+TEST(diff, names_can_be_mapped)
 {
 	struct diff_rename renames[] = {{"a", "b", false}, {"f", "g", false}, {"z", "y", false}};
 
-	(void)state;
 	expect_partners(stacks("a!f", NULL), stacks("b!g", NULL), renames, 3, "a!f = b!g\n");
 	assert_true(renames[0].used && renames[1].used && !renames[2].used);
 }
 
-static void test_diff__a_profile_and_its_copy_have_no_change(void **state)
+TEST(diff, a_profile_and_its_copy_have_no_change)
 {
 	struct side before = side_of(5, 4, 1), same = side_of(5, 4, 1), other = side_of(5, 5, 1);
 	struct diff *none = diff_of(&before, &same, DIFF_AMOUNTS, NULL, 0);
 	struct diff *some = diff_of(&before, &other, DIFF_AMOUNTS, NULL, 0);
 
-	(void)state;
 	assert_true(diff_is_none(none));
 	assert_false(diff_is_none(some));
 	diff_free(none);
@@ -326,9 +312,8 @@ static void expect_change(struct side before, struct side after, const char *exp
 }
 
 /* `eval` has 1000 samples in either, so that the share of `parse` is no fact. */
-static void test_diff__calls_and_time_per_call(void **state)
+TEST(diff, calls_and_time_per_call)
 {
-	(void)state;
 	/* Twice as often, in the same time each. */
 	expect_change(counted_side(500, 1000, 7), counted_side(1000, 2000, 7),
 		      "1000 2000 +0.0 ±8.4 changed\n"
@@ -343,11 +328,10 @@ static void test_diff__calls_and_time_per_call(void **state)
 		      "1000 1000 +2.0 ±10.2\n");
 }
 
-static void test_diff__without_samples_counts_alone(void **state)
+TEST(diff, without_samples_counts_alone)
 {
 	struct made before = made_begin(), after = made_begin();
 
-	(void)state;
 	made_count(&before, "parse", NULL, 10);
 	made_count(&after, "parse", NULL, 11);
 	expect_change(end_side(&before), end_side(&after), "10 11 changed\n");
@@ -406,13 +390,12 @@ static const struct diff_row *find_row(const struct diff *diff, const char *want
 	return found;
 }
 
-static void test_diff__runs_have_the_interval_of_their_spread(void **state)
+TEST(diff, runs_have_the_interval_of_their_spread)
 {
 	struct runs before = {0}, after = {0}, one = {0};
 	const struct diff_row *row;
 	struct diff *diff;
 
-	(void)state;
 	/* Of 1000 ms each: 40, 50 and 60 % before, 50, 60 and 70 % after. */
 	add_run(&before, side_of(400, 600, 0));
 	add_run(&before, side_of(500, 500, 0));
@@ -443,13 +426,12 @@ static void test_diff__runs_have_the_interval_of_their_spread(void **state)
 	runs_release(&one);
 }
 
-static void test_diff__runs_that_agree_are_no_surer_than_samples(void **state)
+TEST(diff, runs_that_agree_are_no_surer_than_samples)
 {
 	struct runs before = {0}, after = {0};
 	const struct diff_row *row;
 	struct diff *diff;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		add_run(&before, side_of(50, 50, 0));
 		add_run(&after, side_of(50, 45, 5));
@@ -466,14 +448,13 @@ static void test_diff__runs_that_agree_are_no_surer_than_samples(void **state)
 	runs_release(&after);
 }
 
-static void test_diff__other_rows_are_the_same_by_name(void **state)
+TEST(diff, other_rows_are_the_same_by_name)
 {
 	struct runs before = {0}, after = {0};
 	struct made made = made_begin();
 	const struct diff_row *row;
 	struct diff *diff;
 
-	(void)state;
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "main@m.c:1;libz.so.1!f@/old/z.c:5", 1000);
 	made_thread(&made, 100, 102, "worker");
@@ -530,7 +511,7 @@ static void append_nodes(struct buf *out, const struct diff_tree *tree, uint32_t
 	}
 }
 
-static void test_diff__trees_are_one_by_what_is_the_same(void **state)
+TEST(diff, trees_are_one_by_what_is_the_same)
 {
 	struct side before, after;
 	struct made made = made_begin();
@@ -538,7 +519,6 @@ static void test_diff__trees_are_one_by_what_is_the_same(void **state)
 	struct buf text = {0};
 	struct diff *diff;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		made_sample(&made, "main;parse@/old/a.c:1;lex", 1);
 		made_sample(&made, "main;eval", 1);
@@ -568,26 +548,4 @@ static void test_diff__trees_are_one_by_what_is_the_same(void **state)
 	diff_free(diff);
 	side_release(&before);
 	side_release(&after);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_diff__amounts_in_percent_of_the_old_total),
-		cmocka_unit_test(test_diff__shares_do_not_mind_the_length_of_a_look),
-		cmocka_unit_test(test_diff__limit_is_exceeded_only_surely),
-		cmocka_unit_test(test_diff__main_programs_are_one_whatever_their_names),
-		cmocka_unit_test(test_diff__hashes_and_versions_do_not_tell_modules_apart),
-		cmocka_unit_test(test_diff__functions_of_one_name_go_by_their_source),
-		cmocka_unit_test(test_diff__names_can_be_mapped),
-		cmocka_unit_test(test_diff__a_profile_and_its_copy_have_no_change),
-		cmocka_unit_test(test_diff__calls_and_time_per_call),
-		cmocka_unit_test(test_diff__without_samples_counts_alone),
-		cmocka_unit_test(test_diff__runs_have_the_interval_of_their_spread),
-		cmocka_unit_test(test_diff__runs_that_agree_are_no_surer_than_samples),
-		cmocka_unit_test(test_diff__other_rows_are_the_same_by_name),
-		cmocka_unit_test(test_diff__trees_are_one_by_what_is_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

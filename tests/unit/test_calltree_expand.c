@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "calltree/expand.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* All levels of a sample as "name file:line", joined by " > ", inlined ones with a '*'. */
 static const char *levels_text(const struct expansion *expansion, const struct sample *sample,
@@ -33,13 +27,12 @@ static const char *levels_text(const struct expansion *expansion, const struct s
 	return buf_str(out);
 }
 
-static void test_expand__opens_inline_chains_outermost_first(void **state)
+TEST(expand, opens_inline_chains_outermost_first)
 {
 	struct made made = made_begin();
 	struct expansion *expansion;
 	struct buf out = {0};
 
-	(void)state;
 	made_sample(&made, "main@a.c:5;work@a.c:20+square@v.h:3+mul@v.h:9;libm.so!sqrt", 1);
 	expansion = expansion_new(made_end(&made), false);
 	assert_string_equal(levels_text(expansion, &made.profile->samples[0], &out),
@@ -49,13 +42,12 @@ static void test_expand__opens_inline_chains_outermost_first(void **state)
 	profile_free(made.profile);
 }
 
-static void test_expand__folds_inlines_into_the_call_line(void **state)
+TEST(expand, folds_inlines_into_the_call_line)
 {
 	struct made made = made_begin();
 	struct expansion *expansion;
 	struct buf out = {0};
 
-	(void)state;
 	made_sample(&made, "main@a.c:5;work@a.c:20+square@v.h:3", 1);
 	expansion = expansion_new(made_end(&made), true);
 	assert_string_equal(levels_text(expansion, &made.profile->samples[0], &out),
@@ -65,7 +57,7 @@ static void test_expand__folds_inlines_into_the_call_line(void **state)
 	profile_free(made.profile);
 }
 
-static void test_expand__names_what_has_no_symbol(void **state)
+TEST(expand, names_what_has_no_symbol)
 {
 	struct made made = made_begin();
 	struct expansion *expansion;
@@ -73,7 +65,6 @@ static void test_expand__names_what_has_no_symbol(void **state)
 	struct buf out = {0};
 	uint64_t address;
 
-	(void)state;
 	made_sample(&made, "main;..42;??", 1);
 	sample = made_sample(&made, "libx.so!?", 1);
 	sample->end = STACK_END_NO_CFI;
@@ -102,7 +93,7 @@ static void test_expand__names_what_has_no_symbol(void **state)
 	profile_free(made.profile);
 }
 
-static void test_expand__code_made_at_run_time_is_one_label(void **state)
+TEST(expand, code_made_at_run_time_is_one_label)
 {
 	static char jit_path[] = "[jit]";
 	const struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .fd = -1};
@@ -112,7 +103,6 @@ static void test_expand__code_made_at_run_time_is_one_label(void **state)
 	struct buf name = {0};
 	uint32_t labels[2];
 
-	(void)state;
 	module = module_table_intern(made.profile->modules, &jit);
 	for (uint64_t i = 0; i < 2; i++) {
 		struct code_address where = {module, 0x7f0000001000 + 64 * i};
@@ -136,7 +126,7 @@ static void test_expand__code_made_at_run_time_is_one_label(void **state)
 }
 
 /* Of one name, though other code has stood there in between; a name of nobody's grammar. */
-static void test_expand__names_of_such_code_are_left_as_they_are(void **state)
+TEST(expand, names_of_such_code_are_left_as_they_are)
 {
 	static char jit_path[] = "[jit]";
 	const struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .fd = -1};
@@ -148,7 +138,6 @@ static void test_expand__names_of_such_code_are_left_as_they_are(void **state)
 	struct location location = {.line = 0};
 	struct buf name = {0};
 
-	(void)state;
 	where.module = module_table_intern(made.profile->modules, &jit);
 	frames[0] = profile_intern_frame(made.profile, where);
 	assert_true(profile_add_jit_frame(made.profile, where, &frames[1]));
@@ -170,13 +159,12 @@ static void test_expand__names_of_such_code_are_left_as_they_are(void **state)
 	profile_free(made.profile);
 }
 
-static void test_expand__one_function_is_one_label(void **state)
+TEST(expand, one_function_is_one_label)
 {
 	struct made made = made_begin();
 	struct expansion *expansion;
 	size_t nr_pseudo, nr_square = 0;
 
-	(void)state;
 	/* Inlined in two places and called in a third: one function. In another module: another. */
 	made_sample(&made, "main@a.c:5+square@v.h:3", 1);
 	made_sample(&made, "main@a.c:6+square@v.h:4", 1);
@@ -198,13 +186,12 @@ static void test_expand__one_function_is_one_label(void **state)
 }
 
 /* A clone and a copy of a template have their own linkage name, maybe a line of their own. */
-static void test_expand__copies_of_one_name_and_file_are_one_label(void **state)
+TEST(expand, copies_of_one_name_and_file_are_one_label)
 {
 	struct made made = made_begin();
 	struct expansion *expansion;
 	struct function *copy;
 
-	(void)state;
 	made_sample(&made, "main@a.c:5;max@v.h:3", 1);
 	made_sample(&made, "main@a.c:6;other@v.h:4", 1);
 	made_sample(&made, "main@a.c:6;elsewhere@w.h:4", 1);
@@ -221,19 +208,4 @@ static void test_expand__copies_of_one_name_and_file_are_one_label(void **state)
 	assert_int_equal(expansion->nr_labels, 5 + STACK_END_COUNT + 3);
 	expansion_free(expansion);
 	profile_free(made.profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expand__opens_inline_chains_outermost_first),
-		cmocka_unit_test(test_expand__folds_inlines_into_the_call_line),
-		cmocka_unit_test(test_expand__names_what_has_no_symbol),
-		cmocka_unit_test(test_expand__code_made_at_run_time_is_one_label),
-		cmocka_unit_test(test_expand__names_of_such_code_are_left_as_they_are),
-		cmocka_unit_test(test_expand__one_function_is_one_label),
-		cmocka_unit_test(test_expand__copies_of_one_name_and_file_are_one_label),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

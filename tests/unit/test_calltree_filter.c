@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define PATTERNS(...)                                                                              \
 	{                                                                                          \
@@ -59,7 +53,7 @@ static uint64_t selected_ms(const struct profile *profile, const struct filter *
 	return sum_ns / 1000000;
 }
 
-static void test_filter__patterns_choose_samples(void **state)
+TEST(filter, patterns_choose_samples)
 {
 	const struct {
 		struct filter filter;
@@ -79,19 +73,17 @@ static void test_filter__patterns_choose_samples(void **state)
 	};
 	struct profile *profile = four_samples();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(selected_ms(profile, &cases[i].filter), cases[i].expected_ms);
 	profile_free(profile);
 }
 
-static void test_filter__time_range_cuts_samples(void **state)
+TEST(filter, time_range_cuts_samples)
 {
 	struct made made = made_begin();
 	struct filter middle = {.from_ns = 5000000, .to_ns = 12000000};
 	struct filter late = {.from_ns = 12000000};
 
-	(void)state;
 	made_sample(&made, "main", 10); /* 0 … 10 ms */
 	made_sample(&made, "main", 10); /* 10 … 20 ms */
 	made_end(&made);
@@ -105,7 +97,7 @@ static void test_filter__time_range_cuts_samples(void **state)
 		.text = (text_), .nr_bytes = sizeof(text_) - 1                                     \
 	}
 
-static void test_filter__time_range_is_between_marks(void **state)
+TEST(filter, time_range_is_between_marks)
 {
 	const struct {
 		struct filter filter;
@@ -120,7 +112,6 @@ static void test_filter__time_range_is_between_marks(void **state)
 	};
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main", 20);
 	made_end(&made);
 	/* As of recordings that were merged: in no order of their times. */
@@ -145,13 +136,12 @@ static void expect_no_mark(const struct profile *profile, const struct filter *f
 	expansion_free(expansion);
 }
 
-static void test_filter__marks_that_are_not_there_are_said(void **state)
+TEST(filter, marks_that_are_not_there_are_said)
 {
 	const struct filter nowhere = {.from_mark = MARK("c")};
 	const struct filter too_early = {.from_ns = 3000000, .to_mark = MARK("a")};
 	struct profile *profile = four_samples();
 
-	(void)state;
 	profile_add_mark(profile, 2000000, "a");
 	expect_no_mark(profile, &nowhere, "no mark 'c' in the recording");
 	expect_no_mark(profile, &too_early,
@@ -179,11 +169,10 @@ static uint32_t nr_selected(const struct profile *profile, uint64_t from_ms, uin
 	return nr;
 }
 
-static void test_filter__time_range_cuts_observations(void **state)
+TEST(filter, time_range_cuts_observations)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main", 90)->nr = 9;
 	made_end(&made);
 	assert_int_equal(nr_selected(made.profile, 0, 0), 9);
@@ -193,7 +182,7 @@ static void test_filter__time_range_cuts_observations(void **state)
 	profile_free(made.profile);
 }
 
-static void test_filter__says_what_is_wrong(void **state)
+TEST(filter, says_what_is_wrong)
 {
 	struct profile *profile = four_samples();
 	struct expansion *expansion = expansion_new(profile, false);
@@ -202,25 +191,10 @@ static void test_filter__says_what_is_wrong(void **state)
 	struct selection *selection = NULL;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(selection_new(expansion, &bad_regex, &selection, &err), ERR_INVALID);
 	assert_non_null(strstr(err.what, "'foo('"));
 	assert_int_equal(selection_new(expansion, &bad_time, &selection, &err), ERR_INVALID);
 	assert_null(selection);
 	expansion_free(expansion);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_filter__patterns_choose_samples),
-		cmocka_unit_test(test_filter__time_range_cuts_samples),
-		cmocka_unit_test(test_filter__time_range_is_between_marks),
-		cmocka_unit_test(test_filter__marks_that_are_not_there_are_said),
-		cmocka_unit_test(test_filter__time_range_cuts_observations),
-		cmocka_unit_test(test_filter__says_what_is_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

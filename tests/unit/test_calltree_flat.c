@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -15,6 +8,7 @@
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* Everything between a profile and a table. */
 struct bench {
@@ -77,11 +71,10 @@ static void expect_table(struct profile *profile, enum metric metric, enum dimen
 	bench_end(&bench);
 }
 
-static void test_flat__self_and_total_of_functions(void **state)
+TEST(flat, self_and_total_of_functions)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main;parse", 1);
 	made_sample(&made, "main;parse;libc!malloc", 2);
 	made_sample(&made, "main;eval", 4);
@@ -94,11 +87,10 @@ static void test_flat__self_and_total_of_functions(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__recursion_counts_once(void **state)
+TEST(flat, recursion_counts_once)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main;fib@a.c:3;fib@a.c:3;fib@a.c:2", 1);
 	made_sample(&made, "main;fib@a.c:3;add;fib@a.c:2", 2);
 	made_sample(&made, "main;fib@a.c:3", 4);
@@ -115,11 +107,10 @@ static void test_flat__recursion_counts_once(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__inlined_code_has_rows_of_its_own(void **state)
+TEST(flat, inlined_code_has_rows_of_its_own)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main@a.c:5+square@v.h:3", 1);
 	made_sample(&made, "main@a.c:6+square@v.h:3+mul@v.h:9", 2);
 	made_sample(&made, "main@a.c:7;mul@v.h:9", 4);
@@ -140,11 +131,10 @@ static void test_flat__inlined_code_has_rows_of_its_own(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__what_is_not_known_is_shown(void **state)
+TEST(flat, what_is_not_known_is_shown)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main;..42;eval@e.c:1", 1);
 	made_sample(&made, "eval@e.c:1", 2)->end = STACK_END_NO_CFI;
 	made_sample(&made, "??", 4)->end = STACK_END_NO_MAPPING;
@@ -168,11 +158,10 @@ static void test_flat__what_is_not_known_is_shown(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__modules(void **state)
+TEST(flat, modules)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_sample(&made, "main;libc!qsort;compare", 1);
 	made_sample(&made, "main;libc!qsort", 2);
 	expect_table(made_end(&made), METRIC_CPU, BY_MODULE,
@@ -200,11 +189,10 @@ static struct profile *threads_that_wait(void)
 	return made_end(&made);
 }
 
-static void test_flat__threads_states_and_system_calls(void **state)
+TEST(flat, threads_states_and_system_calls)
 {
 	struct profile *profile = threads_that_wait();
 
-	(void)state;
 	expect_table(profile, METRIC_CPU, BY_THREAD, "6 6 1 worker\n3 3 1 prog\n");
 	expect_table(profile, METRIC_WALL, BY_THREAD, "96 96 2 worker\n4 4 1 prog\n");
 	expect_table(profile, METRIC_WALL, BY_PROCESS, "100 100 3 prog\n");
@@ -228,13 +216,12 @@ static void test_flat__threads_states_and_system_calls(void **state)
 	profile_free(profile);
 }
 
-static void test_flat__sort_keys(void **state)
+TEST(flat, sort_keys)
 {
 	struct made made = made_begin();
 	struct bench bench;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	made_sample(&made, "main;a", 4);
 	made_sample(&made, "main;b", 2);
 	made_sample(&made, "main;b", 2);
@@ -260,7 +247,7 @@ static void test_flat__sort_keys(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__deep_recursion_needs_no_deep_stack(void **state)
+TEST(flat, deep_recursion_needs_no_deep_stack)
 {
 	struct made made = made_begin();
 	struct stack_id stack = STACK_EMPTY;
@@ -268,7 +255,6 @@ static void test_flat__deep_recursion_needs_no_deep_stack(void **state)
 	struct frame_id frame = made_frame(made.profile, name);
 	struct bench bench;
 
-	(void)state;
 	for (int i = 0; i < 200000; i++)
 		stack = stack_trie_intern(made.profile->stacks, stack, frame);
 	made_sample(&made, "", 7)->stack = stack;
@@ -328,11 +314,10 @@ static struct profile *counted_run(void)
 	return made_end(&made);
 }
 
-static void test_flat__per_call_leaves_out_inlined_copies(void **state)
+TEST(flat, per_call_leaves_out_inlined_copies)
 {
 	struct profile *profile = counted_run();
 
-	(void)state;
 	expect_calls(profile, "self",
 		     "1000 40.00 square\n"
 		     "4 1250.00 leaf\n"
@@ -342,11 +327,10 @@ static void test_flat__per_call_leaves_out_inlined_copies(void **state)
 	profile_free(profile);
 }
 
-static void test_flat__sorts_by_calls_and_per_call(void **state)
+TEST(flat, sorts_by_calls_and_per_call)
 {
 	struct profile *profile = counted_run();
 
-	(void)state;
 	expect_calls(profile, "calls",
 		     "2000000 0.00 quick\n"
 		     "1000 40.00 square\n"
@@ -363,7 +347,7 @@ static void test_flat__sorts_by_calls_and_per_call(void **state)
 }
 
 /* The interval of a time of 40 ms of 50, as that of a share, divided by 1000 calls. */
-static void test_flat__per_call_has_the_interval_of_its_time(void **state)
+TEST(flat, per_call_has_the_interval_of_its_time)
 {
 	struct profile *profile = counted_run();
 	struct bench bench = bench_begin(profile, METRIC_CPU, BY_FUNCTION);
@@ -371,7 +355,6 @@ static void test_flat__per_call_has_the_interval_of_its_time(void **state)
 	struct per_call per_call;
 	double percent;
 
-	(void)state;
 	assert_int_equal(row->calls, 1000);
 	assert_true(flat_row_per_call(bench.flat, row, &per_call));
 	percent = tally_interval(&row->called, &bench.weights->total);
@@ -382,12 +365,11 @@ static void test_flat__per_call_has_the_interval_of_its_time(void **state)
 }
 
 /* Counted from 15 ms on: of the sample from 10 to 30 ms three quarters. */
-static void test_flat__per_call_leaves_out_time_before_the_counts(void **state)
+TEST(flat, per_call_leaves_out_time_before_the_counts)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;work", 10);
 	made_sample(&made, "main;work", 20);
 	made_sample(&made, "main;work", 5);
@@ -398,12 +380,11 @@ static void test_flat__per_call_leaves_out_time_before_the_counts(void **state)
 }
 
 /* 200 was forked by 100 and counts with it; 300 runs the same code uncounted. */
-static void test_flat__per_call_leaves_out_processes_that_were_not_counted(void **state)
+TEST(flat, per_call_leaves_out_processes_that_were_not_counted)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;work", 10);
 	made_count(&made, "work", NULL, 10);
 	made_thread(&made, 200, 200, "child");
@@ -417,12 +398,11 @@ static void test_flat__per_call_leaves_out_processes_that_were_not_counted(void 
 }
 
 /* And in the second process `rare` alone is counted. */
-static void test_flat__per_call_leaves_out_functions_not_counted_in_a_process(void **state)
+TEST(flat, per_call_leaves_out_functions_not_counted_in_a_process)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;work", 10);
 	made_count(&made, "work", NULL, 10);
 	made_thread(&made, 200, 200, "child");
@@ -433,14 +413,13 @@ static void test_flat__per_call_leaves_out_functions_not_counted_in_a_process(vo
 	profile_free(profile);
 }
 
-static void test_flat__cannot_sort_by_counts_that_are_not_there(void **state)
+TEST(flat, cannot_sort_by_counts_that_are_not_there)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct err err = ERR_INIT;
 	struct bench bench;
 
-	(void)state;
 	made_sample(&made, "main", 10);
 	profile = made_end(&made);
 	bench = bench_begin(profile, METRIC_CPU, BY_FUNCTION);
@@ -476,13 +455,12 @@ static void expect_pairs(const struct profile *profile, enum metric metric, cons
 	bench_end(&bench);
 }
 
-static void test_flat__two_keys_are_groups_of_rows(void **state)
+TEST(flat, two_keys_are_groups_of_rows)
 {
 	struct made made = made_begin();
 	struct thread_id first = made.thread;
 	struct sample *sample;
 
-	(void)state;
 	made_sample(&made, "main@m.c:1;work@a.c:2+inner@b.h:3;libz!leaf@l.c:4", 1);
 	made_sample(&made, "main@m.c:1;work@a.c:2;main@m.c:1;work@a.c:2", 2);
 	made_thread(&made, 100, 101, "worker");
@@ -556,7 +534,7 @@ static void expect_first_rows(const struct weights *weights, const struct flat_r
 }
 
 /* Some threads that have functions of nine, some of which call themselves. */
-static void test_flat__a_limit_keeps_the_first_of_each_group(void **state)
+TEST(flat, a_limit_keeps_the_first_of_each_group)
 {
 	static const char *const orders[] = {NULL, "total", "name", "samples,self"};
 	static const char *const both[] = {"thread,function", "function,thread", "module,function"};
@@ -564,7 +542,6 @@ static void test_flat__a_limit_keeps_the_first_of_each_group(void **state)
 	struct bench bench;
 	uint32_t random = 7;
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		char stack[100];
 		unsigned int a, b, c;
@@ -595,13 +572,12 @@ static void test_flat__a_limit_keeps_the_first_of_each_group(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__phases_between_marks(void **state)
+TEST(flat, phases_between_marks)
 {
 	struct made made = made_begin();
 	struct bench bench;
 	struct sample *sample;
 
-	(void)state;
 	made_sample(&made, "main", 10); /* 0 … 10 ms */
 	sample = made_sample(&made, "eval", 20);
 	sample->blocked_ns = 40000000;	/* and 20 ms of CPU, in 10 … 30 ms */
@@ -633,13 +609,12 @@ static void test_flat__phases_between_marks(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__processes_of_one_name_are_a_program(void **state)
+TEST(flat, processes_of_one_name_are_a_program)
 {
 	struct made made = made_begin();
 	struct bench bench;
 	const struct flat_row *row;
 
-	(void)state;
 	made_thread(&made, 200, 200, "cc");
 	made_thread(&made, 201, 201, "cc");
 	made_sample(&made, "main", 1);
@@ -662,7 +637,7 @@ static void test_flat__processes_of_one_name_are_a_program(void **state)
 	profile_free(made.profile);
 }
 
-static void test_flat__keys_that_make_no_sense(void **state)
+TEST(flat, keys_that_make_no_sense)
 {
 	const char *const wrong[] = {"",
 				     "nothing",
@@ -675,7 +650,6 @@ static void test_flat__keys_that_make_no_sense(void **state)
 	struct err err = ERR_INIT;
 	struct flat_keys keys;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		assert_int_equal(flat_keys_parse(wrong[i], &keys, &err), ERR_INVALID);
 	assert_int_equal(flat_keys_parse("function,line", &keys, &err), 0);
@@ -684,32 +658,4 @@ static void test_flat__keys_that_make_no_sense(void **state)
 	assert_int_equal(flat_keys_check(&keys, METRIC_ALLOC, &err), ERR_INVALID);
 	assert_int_equal(flat_keys_parse("lifetime,function", &keys, &err), 0);
 	assert_int_equal(flat_keys_check(&keys, METRIC_CPU, &err), ERR_INVALID);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flat__self_and_total_of_functions),
-		cmocka_unit_test(test_flat__recursion_counts_once),
-		cmocka_unit_test(test_flat__inlined_code_has_rows_of_its_own),
-		cmocka_unit_test(test_flat__what_is_not_known_is_shown),
-		cmocka_unit_test(test_flat__modules),
-		cmocka_unit_test(test_flat__threads_states_and_system_calls),
-		cmocka_unit_test(test_flat__sort_keys),
-		cmocka_unit_test(test_flat__deep_recursion_needs_no_deep_stack),
-		cmocka_unit_test(test_flat__per_call_leaves_out_inlined_copies),
-		cmocka_unit_test(test_flat__sorts_by_calls_and_per_call),
-		cmocka_unit_test(test_flat__per_call_has_the_interval_of_its_time),
-		cmocka_unit_test(test_flat__per_call_leaves_out_time_before_the_counts),
-		cmocka_unit_test(test_flat__per_call_leaves_out_processes_that_were_not_counted),
-		cmocka_unit_test(test_flat__per_call_leaves_out_functions_not_counted_in_a_process),
-		cmocka_unit_test(test_flat__cannot_sort_by_counts_that_are_not_there),
-		cmocka_unit_test(test_flat__two_keys_are_groups_of_rows),
-		cmocka_unit_test(test_flat__a_limit_keeps_the_first_of_each_group),
-		cmocka_unit_test(test_flat__phases_between_marks),
-		cmocka_unit_test(test_flat__processes_of_one_name_are_a_program),
-		cmocka_unit_test(test_flat__keys_that_make_no_sense),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,6 @@
  * of real programs.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -26,6 +19,7 @@
 #include "profile/spread.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define NR_RUNS 400
 
@@ -243,13 +237,12 @@ static void record_memory(const struct allocating *program, uint64_t *random, st
 	profile_free(made.profile);
 }
 
-static void test_intervals__of_memory_hold_the_truth(void **state)
+TEST(intervals, of_memory_hold_the_truth)
 {
 	struct series kept[ARRAY_SIZE(allocating) * MOST_SITES * 3];
 	size_t nr = 0;
 	uint64_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(allocating); i++) {
 		const struct allocating *program = &allocating[i];
 		struct series series[MOST_SITES * 3] = {0};
@@ -448,26 +441,15 @@ static void record_time(const struct going *program, uint64_t *random, struct se
 	profile_free(made.profile);
 }
 
-static void test_intervals__of_time_hold_the_truth(void **state)
+TEST(intervals, of_time_hold_the_truth)
 {
 	struct series series[ARRAY_SIZE(threads)] = {0};
 	uint64_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
 		series[i].name = threads[i].name;
 		for (unsigned int run = 0; run < NR_RUNS; run++)
 			record_time(&threads[i], &random, &series[i]);
 	}
 	check_series(series, ARRAY_SIZE(series));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_intervals__of_memory_hold_the_truth),
-		cmocka_unit_test(test_intervals__of_time_hold_the_truth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

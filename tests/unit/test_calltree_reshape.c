@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/counts.h"
@@ -15,6 +8,7 @@
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define PATTERNS(...)                                                                              \
 	{                                                                                          \
@@ -72,14 +66,13 @@ static struct profile *made_up(void)
 	return made_end(&made);
 }
 
-static void test_reshape__hidden_functions_leave_their_time_to_callers(void **state)
+TEST(reshape, hidden_functions_leave_their_time_to_callers)
 {
 	struct profile *profile = made_up();
 	const struct filter leaf = {.shape.hide = PATTERNS("^leaf$")};
 	const struct filter inner = {.shape.hide = PATTERNS("^inner$", "^main$")};
 	const struct filter work = {.shape.hide = PATTERNS("^work$")};
 
-	(void)state;
 	expect_samples(profile, &leaf,
 		       "main;work+inner 1\nmain;work+inner 2\nmain;work+inner;work+inner 4\n"
 		       "other 8\n[truncated: no unwind information];work+inner 16\n[hidden] 32\n"
@@ -96,7 +89,7 @@ static void test_reshape__hidden_functions_leave_their_time_to_callers(void **st
 	profile_free(profile);
 }
 
-static void test_reshape__focus_is_the_root_of_what_it_leaves(void **state)
+TEST(reshape, focus_is_the_root_of_what_it_leaves)
 {
 	struct profile *profile = made_up();
 	const struct filter work = {.shape.focus = PATTERNS("^work$")};
@@ -105,7 +98,6 @@ static void test_reshape__focus_is_the_root_of_what_it_leaves(void **state)
 				    .shape.hide = PATTERNS("work", "inner")};
 	const struct filter none = {.shape.focus = PATTERNS("nowhere")};
 
-	(void)state;
 	/* What is missing at the root is missing no more. */
 	expect_samples(profile, &work,
 		       "work+inner;leaf 1\nwork+inner 2\nwork+inner;work+inner;leaf 4\n"
@@ -118,7 +110,7 @@ static void test_reshape__focus_is_the_root_of_what_it_leaves(void **state)
 	profile_free(profile);
 }
 
-static void test_reshape__other_filters_see_what_it_leaves(void **state)
+TEST(reshape, other_filters_see_what_it_leaves)
 {
 	struct made made = made_begin();
 	const struct filter module = {.shape.hide = PATTERNS("inflate"),
@@ -126,7 +118,6 @@ static void test_reshape__other_filters_see_what_it_leaves(void **state)
 	const struct filter function = {.shape.focus = PATTERNS("run"),
 					.functions = PATTERNS("main")};
 
-	(void)state;
 	made_sample(&made, "main;run;libz!inflate", 1);
 	made_sample(&made, "main;libz!crc", 2);
 	made_end(&made);
@@ -135,7 +126,7 @@ static void test_reshape__other_filters_see_what_it_leaves(void **state)
 	profile_free(made.profile);
 }
 
-static void test_reshape__blocks_have_such_stacks_where_they_are_freed_too(void **state)
+TEST(reshape, blocks_have_such_stacks_where_they_are_freed_too)
 {
 	struct made made = made_begin();
 	const struct filter hide = {.shape.hide = PATTERNS("^malloc$", "^free$")};
@@ -143,7 +134,6 @@ static void test_reshape__blocks_have_such_stacks_where_they_are_freed_too(void 
 	struct stack_id freed;
 	struct profile_allocation *row;
 
-	(void)state;
 	row = made_block(&made, "main;make;malloc", 100, 0, 1);
 	row->freed_ns = made.time_ns + SAMPLE_TIME_GRAIN_NS;
 	freed = made_stack(made.profile, "main;drop;free");
@@ -157,7 +147,7 @@ static void test_reshape__blocks_have_such_stacks_where_they_are_freed_too(void 
 	profile_free(made.profile);
 }
 
-static void test_reshape__says_what_it_cannot_know(void **state)
+TEST(reshape, says_what_it_cannot_know)
 {
 	struct profile *profile = made_counted();
 	struct expansion *expansion = expansion_new(profile, false);
@@ -167,7 +157,6 @@ static void test_reshape__says_what_it_cannot_know(void **state)
 	struct counts *counts;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(selection_new(expansion, &hide, &selection, NULL), 0);
 	assert_true(selection->hides_nothing);
 	assert_true(selection->everything);
@@ -178,17 +167,4 @@ static void test_reshape__says_what_it_cannot_know(void **state)
 	assert_int_equal(selection_new(expansion, &bad, &selection, &err), ERR_INVALID);
 	expansion_free(expansion);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reshape__hidden_functions_leave_their_time_to_callers),
-		cmocka_unit_test(test_reshape__focus_is_the_root_of_what_it_leaves),
-		cmocka_unit_test(test_reshape__other_filters_see_what_it_leaves),
-		cmocka_unit_test(test_reshape__blocks_have_such_stacks_where_they_are_freed_too),
-		cmocka_unit_test(test_reshape__says_what_it_cannot_know),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,6 +10,7 @@
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 struct bench {
 	struct profile *profile;
@@ -88,12 +82,11 @@ static void append_file(struct buf *out, const struct bench *bench, const struct
 	}
 }
 
-static void test_source__cost_of_each_line(void **state)
+TEST(source, cost_of_each_line)
 {
 	struct bench bench;
 	struct buf text = {0};
 
-	(void)state;
 	bench_begin(&bench);
 	for (size_t i = 0; i < bench.source->nr_files; i++)
 		append_file(&text, &bench, &bench.source->files[i]);
@@ -112,13 +105,12 @@ static void test_source__cost_of_each_line(void **state)
 	bench_end(&bench);
 }
 
-static void test_source__spans_of_functions(void **state)
+TEST(source, spans_of_functions)
 {
 	struct source_span *spans;
 	struct bench bench;
 	bool *wanted;
 
-	(void)state;
 	bench_begin(&bench);
 	assert_int_equal(find_labels(bench.expansion, "main", &wanted, NULL), 0);
 	assert_int_equal(source_find_spans(bench.source, wanted, &spans), 1);
@@ -130,14 +122,13 @@ static void test_source__spans_of_functions(void **state)
 	bench_end(&bench);
 }
 
-static void test_source__none_without_line_numbers(void **state)
+TEST(source, none_without_line_numbers)
 {
 	struct made made = made_begin();
 	struct source_span *spans;
 	struct bench bench;
 	bool *wanted;
 
-	(void)state;
 	made_sample(&made, "main;work", 8);
 	bench_of(&bench, made_end(&made));
 	assert_int_equal(bench.source->nr_files, 0);
@@ -149,12 +140,11 @@ static void test_source__none_without_line_numbers(void **state)
 	bench_end(&bench);
 }
 
-static void test_source__most_time_without_lines_has_a_module(void **state)
+TEST(source, most_time_without_lines_has_a_module)
 {
 	struct bench bench;
 	struct module_id most;
 
-	(void)state;
 	bench_begin(&bench);
 	most = source_hottest_without_lines(bench.weights);
 	assert_string_equal(module_short_name(module_table_get(bench.profile->modules, most)),
@@ -162,9 +152,8 @@ static void test_source__most_time_without_lines_has_a_module(void **state)
 	bench_end(&bench);
 }
 
-static void test_source_path__ends_match_whole_components(void **state)
+TEST(source_path, ends_match_whole_components)
 {
-	(void)state;
 	assert_true(source_path_matches("/src/prog/main.c", "main.c"));
 	assert_true(source_path_matches("/src/prog/main.c", "./prog/main.c"));
 	assert_true(source_path_matches("/src/lib/../prog/main.c", "/src/prog/main.c"));
@@ -196,12 +185,11 @@ static void assert_labels(const struct bench *bench, const char *word, const cha
 	buf_release(&found);
 }
 
-static void test_find__a_word_means_a_file_or_a_function(void **state)
+TEST(find, a_word_means_a_file_or_a_function)
 {
 	struct bench bench;
 	bool none;
 
-	(void)state;
 	bench_begin(&bench);
 	assert_labels(&bench, "v.h", "square mul ");
 	assert_labels(&bench, "fib", "fib ");
@@ -213,14 +201,13 @@ static void test_find__a_word_means_a_file_or_a_function(void **state)
  * Line 20 calls `work` from 10 ms on; in the process that was not counted it has 30 ms. Line 21
  * calls from the beginning.
  */
-static void test_source__time_per_call_of_what_was_counted(void **state)
+TEST(source, time_per_call_of_what_was_counted)
 {
 	struct made made = made_begin();
 	const struct source_file *file;
 	struct per_call per_call;
 	struct bench bench;
 
-	(void)state;
 	made_sample(&made, "main@prog.c:20;work@w.c:2", 10);
 	made_sample(&made, "main@prog.c:20;work@w.c:2", 8);
 	made_sample(&made, "main@prog.c:21;work@w.c:2", 4);
@@ -248,19 +235,4 @@ static void test_source__time_per_call_of_what_was_counted(void **state)
 	assert_string_equal(profile_str(bench.profile, file->file), "i.c");
 	assert_int_equal(source_find_line(bench.source, file, 1)->calls, 7);
 	bench_end(&bench);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source__cost_of_each_line),
-		cmocka_unit_test(test_source__spans_of_functions),
-		cmocka_unit_test(test_source__none_without_line_numbers),
-		cmocka_unit_test(test_source__most_time_without_lines_has_a_module),
-		cmocka_unit_test(test_source_path__ends_match_whole_components),
-		cmocka_unit_test(test_find__a_word_means_a_file_or_a_function),
-		cmocka_unit_test(test_source__time_per_call_of_what_was_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "calltree/tally.h"
+#include "tests/unit/unit.h"
 
 /* nr samples of 1 ms of CPU time. */
 static struct tally equal_samples(unsigned int nr)
@@ -21,7 +15,7 @@ static struct tally equal_samples(unsigned int nr)
 	return tally;
 }
 
-static void test_tally__interval_of_equal_weights_is_wilson(void **state)
+TEST(tally, interval_of_equal_weights_is_wilson)
 {
 	static const struct {
 		unsigned int part, whole;
@@ -31,7 +25,6 @@ static void test_tally__interval_of_equal_weights_is_wilson(void **state)
 		{1, 4, 32.689},	  {5000, 10000, 0.980}, {1, 1, 39.673},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tally part = equal_samples(cases[i].part);
 		struct tally whole = equal_samples(cases[i].whole);
@@ -40,12 +33,11 @@ static void test_tally__interval_of_equal_weights_is_wilson(void **state)
 	}
 }
 
-static void test_tally__equal_observations_in_one_row_count_each(void **state)
+TEST(tally, equal_observations_in_one_row_count_each)
 {
 	const struct sample ten = {.cpu_ns = 10000000, .nr = 10};
 	struct tally part = {0}, whole = equal_samples(20);
 
-	(void)state;
 	tally_add_sample(&part, &ten, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_int_equal(part.samples, 10);
@@ -56,12 +48,11 @@ static void test_tally__equal_observations_in_one_row_count_each(void **state)
 			   0.001);
 }
 
-static void test_tally__few_heavy_samples_widen_the_interval(void **state)
+TEST(tally, few_heavy_samples_widen_the_interval)
 {
 	const struct sample heavy = {.cpu_ns = 50000000, .nr = 1};
 	struct tally part = {0}, whole = equal_samples(50);
 
-	(void)state;
 	tally_add_sample(&part, &heavy, METRIC_CPU);
 	tally_add(&whole, &part);
 	/* Half of the time hangs on one look. */
@@ -69,13 +60,12 @@ static void test_tally__few_heavy_samples_widen_the_interval(void **state)
 	assert_true(tally_interval(&part, &whole) > 30);
 }
 
-static void test_tally__a_long_sleep_is_known_not_estimated(void **state)
+TEST(tally, a_long_sleep_is_known_not_estimated)
 {
 	const struct sample sleep = {.blocked_ns = 900000000, .nr = 0, .kind = SAMPLE_BLOCKED};
 	struct tally part = {0}, whole = {0};
 	struct sample other = {.blocked_ns = 1000000, .nr = 1, .kind = SAMPLE_BLOCKED};
 
-	(void)state;
 	tally_add_sample(&part, &sleep, METRIC_BLOCKED);
 	tally_add(&whole, &part);
 	for (int i = 0; i < 100; i++)
@@ -85,13 +75,12 @@ static void test_tally__a_long_sleep_is_known_not_estimated(void **state)
 }
 
 /* A program of 150 ms that was looked at once, early: its rest makes that look no surer. */
-static void test_tally__one_look_of_one_is_a_guess_whatever_comes_after_it(void **state)
+TEST(tally, one_look_of_one_is_a_guess_whatever_comes_after_it)
 {
 	const struct sample look = {.cpu_ns = 1000000, .nr = 1};
 	const struct sample rest = {.cpu_ns = 149000000, .nr = 0};
 	struct tally whole = {0};
 
-	(void)state;
 	tally_add_sample(&whole, &look, METRIC_CPU);
 	tally_add_sample(&whole, &rest, METRIC_CPU);
 	assert_int_equal(whole.samples, 1);
@@ -99,43 +88,40 @@ static void test_tally__one_look_of_one_is_a_guess_whatever_comes_after_it(void 
 }
 
 /* The time after the last look hangs on that look, as that of any look does. */
-static void test_tally__a_heavy_rest_widens_the_interval(void **state)
+TEST(tally, a_heavy_rest_widens_the_interval)
 {
 	const struct sample rest = {.cpu_ns = 100000000, .nr = 0};
 	struct tally part = equal_samples(1), whole = equal_samples(99);
 
-	(void)state;
 	tally_add_sample(&part, &rest, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_true(tally_interval(&part, &whole) > 30);
 }
 
 /* A thread that keeps profc from running is seen thrice, for a thousandth of its time. */
-static void test_tally__time_that_nobody_saw_makes_nothing_surer(void **state)
+TEST(tally, time_that_nobody_saw_makes_nothing_surer)
 {
 	const struct sample lost = {.cpu_ns = 3000000000, .nr = 0, .kind = SAMPLE_UNATTRIBUTED};
 	struct tally part = {0}, seen = equal_samples(3), whole = seen;
 
-	(void)state;
 	tally_add_sample(&part, &lost, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_true(tally_interval(&part, &whole) > 25);
 	assert_true(tally_interval(&seen, &whole) > 25);
 }
 
-static void test_tally__unattributed_time_has_an_interval(void **state)
+TEST(tally, unattributed_time_has_an_interval)
 {
 	const struct sample lost = {.cpu_ns = 5000000, .nr = 0, .kind = SAMPLE_UNATTRIBUTED};
 	struct tally part = {0}, whole = equal_samples(95);
 
-	(void)state;
 	tally_add_sample(&part, &lost, METRIC_CPU);
 	tally_add(&whole, &part);
 	assert_float_equal(tally_percent(&part, &whole), 5, 0.001);
 	assert_in_range((unsigned)(100 * tally_interval(&part, &whole)), 100, 600);
 }
 
-static void test_tally__no_interval_is_below_a_tenth(void **state)
+TEST(tally, no_interval_is_below_a_tenth)
 {
 	const struct sample many = {.cpu_ns = 1000000000000, .nr = 1000000};
 	const struct sample one = {.cpu_ns = 1000000, .nr = 1};
@@ -143,7 +129,6 @@ static void test_tally__no_interval_is_below_a_tenth(void **state)
 	const struct sample one_sleep = {.blocked_ns = 1000, .nr = 1, .kind = SAMPLE_BLOCKED};
 	struct tally part = {0}, whole = {0}, asleep = {0};
 
-	(void)state;
 	tally_add_sample(&part, &one, METRIC_CPU);
 	tally_add_sample(&whole, &many, METRIC_CPU);
 	tally_add(&whole, &part);
@@ -177,13 +162,12 @@ static bool covers(uint64_t *state, unsigned int nr, double share)
 	return fabs(tally_percent(&part, &whole) - 100 * share) <= tally_interval(&part, &whole);
 }
 
-static void test_tally__nineteen_of_twenty_intervals_hold_the_truth(void **state)
+TEST(tally, nineteen_of_twenty_intervals_hold_the_truth)
 {
 	static const double shares[] = {0.02, 0.1, 0.25, 0.5, 0.9};
 	static const unsigned int numbers[] = {100, 1000};
 	uint64_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
 			unsigned int nr_covered = 0;
@@ -195,34 +179,14 @@ static void test_tally__nineteen_of_twenty_intervals_hold_the_truth(void **state
 	}
 }
 
-static void test_tally__without_samples_nothing_is_sure(void **state)
+TEST(tally, without_samples_nothing_is_sure)
 {
 	const struct sample lost = {.cpu_ns = 5, .nr = 0, .kind = SAMPLE_UNATTRIBUTED};
 	struct tally none = {0};
 
-	(void)state;
 	assert_float_equal(tally_percent(&none, &none), 0, 0);
 	assert_float_equal(tally_interval(&none, &none), 100, 0);
 	tally_add_sample(&none, &lost, METRIC_CPU);
 	assert_int_equal(none.weight, 5);
 	assert_float_equal(tally_interval(&none, &none), 100, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tally__interval_of_equal_weights_is_wilson),
-		cmocka_unit_test(test_tally__equal_observations_in_one_row_count_each),
-		cmocka_unit_test(test_tally__few_heavy_samples_widen_the_interval),
-		cmocka_unit_test(test_tally__a_long_sleep_is_known_not_estimated),
-		cmocka_unit_test(test_tally__one_look_of_one_is_a_guess_whatever_comes_after_it),
-		cmocka_unit_test(test_tally__a_heavy_rest_widens_the_interval),
-		cmocka_unit_test(test_tally__time_that_nobody_saw_makes_nothing_surer),
-		cmocka_unit_test(test_tally__unattributed_time_has_an_interval),
-		cmocka_unit_test(test_tally__no_interval_is_below_a_tenth),
-		cmocka_unit_test(test_tally__nineteen_of_twenty_intervals_hold_the_truth),
-		cmocka_unit_test(test_tally__without_samples_nothing_is_sure),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

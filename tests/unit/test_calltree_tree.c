@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
@@ -14,6 +7,7 @@
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 enum kind {
 	TREE_WHOLE,
@@ -86,11 +80,10 @@ static struct profile *parser_and_evaluator(void)
 	return made_end(&made);
 }
 
-static void test_tree__from_the_roots_down(void **state)
+TEST(tree, from_the_roots_down)
 {
 	struct profile *profile = parser_and_evaluator();
 
-	(void)state;
 	/* Nothing is hidden: what is broken or lost stands beside main. */
 	expect_tree(profile, TREE_WHOLE, NULL,
 		    "32 32 [unattributed]\n"
@@ -107,11 +100,10 @@ static void test_tree__from_the_roots_down(void **state)
 	profile_free(profile);
 }
 
-static void test_tree__callees_count_the_outermost_call(void **state)
+TEST(tree, callees_count_the_outermost_call)
 {
 	struct profile *profile = parser_and_evaluator();
 
-	(void)state;
 	expect_tree(profile, TREE_CALLEES, "eval",
 		    "30 20 eval\n"
 		    "  8 0 eval\n"
@@ -122,11 +114,10 @@ static void test_tree__callees_count_the_outermost_call(void **state)
 	profile_free(profile);
 }
 
-static void test_tree__callers_up_to_the_root(void **state)
+TEST(tree, callers_up_to_the_root)
 {
 	struct profile *profile = parser_and_evaluator();
 
-	(void)state;
 	expect_tree(profile, TREE_CALLERS, "alloc",
 		    "3 0 alloc\n"
 		    "  2 0 add inlined\n"
@@ -141,11 +132,10 @@ static void test_tree__callers_up_to_the_root(void **state)
 	profile_free(profile);
 }
 
-static void test_tree__several_functions_each_have_a_tree(void **state)
+TEST(tree, several_functions_each_have_a_tree)
 {
 	struct profile *profile = parser_and_evaluator();
 
-	(void)state;
 	expect_tree(profile, TREE_CALLEES, "^(parse|add)$",
 		    "10 8 add inlined\n"
 		    "  2 2 alloc\n"
@@ -154,31 +144,17 @@ static void test_tree__several_functions_each_have_a_tree(void **state)
 	profile_free(profile);
 }
 
-static void test_tree__unknown_function_is_said(void **state)
+TEST(tree, unknown_function_is_said)
 {
 	struct profile *profile = parser_and_evaluator();
 	struct expansion *expansion = expansion_new(profile, false);
 	struct err err = ERR_INIT;
 	bool *wanted = NULL;
 
-	(void)state;
 	assert_int_equal(find_labels(expansion, "evaluate", &wanted, &err), ERR_NOT_FOUND);
 	assert_non_null(strstr(err.what, "'evaluate'"));
 	assert_int_equal(find_labels(expansion, "a(", &wanted, &err), ERR_INVALID);
 	assert_null(wanted);
 	expansion_free(expansion);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree__from_the_roots_down),
-		cmocka_unit_test(test_tree__callees_count_the_outermost_call),
-		cmocka_unit_test(test_tree__callers_up_to_the_root),
-		cmocka_unit_test(test_tree__several_functions_each_have_a_tree),
-		cmocka_unit_test(test_tree__unknown_function_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

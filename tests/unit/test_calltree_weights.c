@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "profile/profile.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define MS UINT64_C(1000000)
 
@@ -41,7 +35,7 @@ static void bench_end(struct bench *bench)
  * Whatever the order of the samples is: callers come first, and a stack's ends are one after the
  * other. What is only a caller has no row, and neither has what has nothing of the metric.
  */
-static void test_weights__are_of_stacks_in_order(void **state)
+TEST(weights, are_of_stacks_in_order)
 {
 	struct made made = made_begin();
 	struct stack_id leaf, middle;
@@ -49,7 +43,6 @@ static void test_weights__are_of_stacks_in_order(void **state)
 	struct bench bench;
 	size_t next = 0;
 
-	(void)state;
 	leaf = made_sample(&made, "main;middle;leaf", 1)->stack;
 	made_sample(&made, "main;middle;leaf", 2)->end = STACK_END_NO_CFI;
 	made_sample(&made, "main;middle;other", 0);
@@ -81,28 +74,17 @@ static void test_weights__are_of_stacks_in_order(void **state)
 	profile_free(made.profile);
 }
 
-static void test_weights__of_nothing(void **state)
+TEST(weights, of_nothing)
 {
 	struct made made = made_begin();
 	struct stack_weight sum;
 	struct bench bench;
 	size_t next = 0;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	bench = bench_begin(made_end(&made), METRIC_BLOCKED);
 	assert_int_equal(bench.weights->total.weight, 0);
 	assert_false(weights_next_stack(bench.weights, &next, &sum));
 	bench_end(&bench);
 	profile_free(made.profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_weights__are_of_stacks_in_order),
-		cmocka_unit_test(test_weights__of_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

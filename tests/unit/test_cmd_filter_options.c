@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/filter_options.h"
+#include "tests/unit/unit.h"
 
 struct values {
 	int other;
@@ -19,7 +12,7 @@ struct values {
 
 static const struct option_row rows[] = {FILTER_OPTION_ROWS(struct values, filter), OPTIONS_END};
 
-static void test_filter_options__time_ranges(void **state)
+TEST(filter_options, time_ranges)
 {
 	static const struct {
 		const char *text;
@@ -32,7 +25,6 @@ static void test_filter_options__time_ranges(void **state)
 		{"0..1us", 0, 1000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct filter_options options = {.time = cases[i].text};
 		struct filter filter;
@@ -51,7 +43,7 @@ static void expect_mark(const struct mark_name *mark, const char *text)
 }
 
 /* The text of a mark may be anything, dots too. */
-static void test_filter_options__ranges_between_marks(void **state)
+TEST(filter_options, ranges_between_marks)
 {
 	static const struct {
 		const char *text, *from_mark, *to_mark;
@@ -67,7 +59,6 @@ static void test_filter_options__ranges_between_marks(void **state)
 		{"mark:mark:..mark:.", "mark:", ".", 0, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct filter_options options = {.time = cases[i].text};
 		struct filter filter;
@@ -80,13 +71,12 @@ static void test_filter_options__ranges_between_marks(void **state)
 	}
 }
 
-static void test_filter_options__bad_time_ranges(void **state)
+TEST(filter_options, bad_time_ranges)
 {
 	static const char *const cases[] = {"",	      "5",	 "..",	    "2..1",
 					    "1..1",   "0..0",	 "x..2",    "1..y",
 					    "mark:a", "mark:..", "..mark:", "a..mark:b"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct filter_options options = {.time = cases[i]};
 		struct filter filter;
@@ -95,7 +85,7 @@ static void test_filter_options__bad_time_ranges(void **state)
 	}
 }
 
-static void test_filter_options__rows_fill_the_filter(void **state)
+TEST(filter_options, rows_fill_the_filter)
 {
 	char text[] = "report --thread a,b --thread=c --process 1 --module libz "
 		      "--function ^f$ --time 1..";
@@ -106,7 +96,6 @@ static void test_filter_options__rows_fill_the_filter(void **state)
 	struct values values = {.other = 0};
 	struct filter filter;
 
-	(void)state;
 	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	argv[argc] = NULL;
@@ -122,7 +111,7 @@ static void test_filter_options__rows_fill_the_filter(void **state)
 	options_release(rows, &values);
 }
 
-static void test_filter_options__moments(void **state)
+TEST(filter_options, moments)
 {
 	struct filter_options at_time = {.at = "1.5s"}, at_peak = {.at = "peak"};
 	struct filter_options at_mark = {.at = "mark:warm up", .temporary_ns = 7};
@@ -130,7 +119,6 @@ static void test_filter_options__moments(void **state)
 	struct filter filter;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(filter_options_apply(&at_time, &filter, NULL), 0);
 	assert_int_equal(filter.heap.at, FILTER_AT_TIME);
 	assert_int_equal(filter.heap.at_ns, 1500 * NS_PER_MS);
@@ -147,17 +135,4 @@ static void test_filter_options__moments(void **state)
 	assert_int_equal(filter_options_apply(&nothing, &filter, &err), ERR_INVALID);
 	assert_string_equal(err.what, "--at: needs a time, 'peak' or 'mark:TEXT'");
 	assert_int_equal(filter_options_apply(&nonsense, &filter, NULL), ERR_INVALID);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_filter_options__time_ranges),
-		cmocka_unit_test(test_filter_options__ranges_between_marks),
-		cmocka_unit_test(test_filter_options__bad_time_ranges),
-		cmocka_unit_test(test_filter_options__moments),
-		cmocka_unit_test(test_filter_options__rows_fill_the_filter),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

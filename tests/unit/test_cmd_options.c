@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/err.h"
 #include "cmd/options.h"
+#include "tests/unit/unit.h"
 
 struct values {
 	bool quiet, children;
@@ -130,7 +122,7 @@ static void release(struct parsed *parsed)
 	options_release(rows, &parsed->values);
 }
 
-static void test_options__long_short_and_clustered_forms(void **state)
+TEST(options, long_short_and_clustered_forms)
 {
 	static const char *const lines[] = {
 		"record --frequency 99 --output x --quiet",
@@ -141,7 +133,6 @@ static void test_options__long_short_and_clustered_forms(void **state)
 		"record -q x --frequency=1 -F99 -o x",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct parsed parsed;
 
@@ -153,11 +144,10 @@ static void test_options__long_short_and_clustered_forms(void **state)
 	}
 }
 
-static void test_options__words_move_to_the_end_in_order(void **state)
+TEST(options, words_move_to_the_end_in_order)
 {
 	struct parsed parsed;
 
-	(void)state;
 	assert_int_equal(parse(&parsed, false, "annotate a.c -q b.c -o out - -- -x"), 0);
 	assert_int_equal(parsed.argc, 9);
 	assert_int_equal(parsed.first_word, 5);
@@ -167,11 +157,10 @@ static void test_options__words_move_to_the_end_in_order(void **state)
 	assert_string_equal(parsed.argv[8], "-x");
 }
 
-static void test_options__command_keeps_its_own_options(void **state)
+TEST(options, command_keeps_its_own_options)
 {
 	struct parsed parsed;
 
-	(void)state;
 	assert_int_equal(parse(&parsed, true, "record -q prog -o out --help"), 0);
 	assert_int_equal(parsed.first_word, 2);
 	assert_string_equal(parsed.argv[2], "prog");
@@ -185,11 +174,10 @@ static void test_options__command_keeps_its_own_options(void **state)
 	assert_int_equal(parsed.first_word, 2);
 }
 
-static void test_options__lists_repeat_and_split(void **state)
+TEST(options, lists_repeat_and_split)
 {
 	struct parsed parsed;
 
-	(void)state;
 	assert_int_equal(parse(&parsed, false, "x -p 12,34 --pid=56 --file a,b --file c"), 0);
 	assert_int_equal(parsed.values.pids.nr, 3);
 	assert_string_equal(parsed.values.pids.values[0], "12");
@@ -203,11 +191,10 @@ static void test_options__lists_repeat_and_split(void **state)
 	assert_null(parsed.values.pids.values);
 }
 
-static void test_options__flags_choices_and_doubles(void **state)
+TEST(options, flags_choices_and_doubles)
 {
 	struct parsed parsed;
 
-	(void)state;
 	assert_int_equal(parse(&parsed, false, "x --children --by=module --tree --max-overhead .5"),
 			 0);
 	assert_true(parsed.values.children);
@@ -225,7 +212,7 @@ struct refusal {
 	const char *hint;
 };
 
-static void test_options__refuse_with_reason_and_hint(void **state)
+TEST(options, refuse_with_reason_and_hint)
 {
 	static const struct refusal refusals[] = {
 		{"x --frequncy 9", "unknown option '--frequncy'", "did you mean '--frequency'?"},
@@ -252,7 +239,6 @@ static void test_options__refuse_with_reason_and_hint(void **state)
 		 "did you mean 'module'?"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct parsed parsed;
 
@@ -267,7 +253,7 @@ struct duration {
 	uint64_t ns;
 };
 
-static void test_options__durations(void **state)
+TEST(options, durations)
 {
 	static const struct duration good[] = {
 		{"10", 10000000000},   {"10s", 10000000000}, {"500ms", 500000000},
@@ -279,7 +265,6 @@ static void test_options__durations(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ns = 42;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		assert_int_equal(duration_parse(good[i].text, &ns, &err), 0);
 		assert_int_equal(ns, good[i].ns);
@@ -301,9 +286,8 @@ static enum options_ask asked(bool stop_at_word, const char *line)
 	return options_asked(rows, parsed.argc, parsed.argv, stop_at_word);
 }
 
-static void test_options__help_is_seen_where_it_is_an_option(void **state)
+TEST(options, help_is_seen_where_it_is_an_option)
 {
-	(void)state;
 	assert_int_equal(asked(true, "record --help"), OPTIONS_ASK_HELP);
 	assert_int_equal(asked(true, "record -qh prog"), OPTIONS_ASK_HELP);
 	assert_int_equal(asked(true, "record --bogus --help"), OPTIONS_ASK_HELP);
@@ -314,7 +298,7 @@ static void test_options__help_is_seen_where_it_is_an_option(void **state)
 	assert_int_equal(asked(false, "report -- --help"), OPTIONS_ASK_NOTHING);
 }
 
-static void test_options__help_text(void **state)
+TEST(options, help_text)
 {
 	static const struct option_row few[] = {
 		{.type = OPTION_SECTION, .name = "Sampling"},
@@ -333,7 +317,6 @@ static void test_options__help_text(void **state)
 	};
 	struct buf out = {0};
 
-	(void)state;
 	options_help(few, &out);
 	assert_string_equal(
 		buf_str(&out),
@@ -348,21 +331,4 @@ static void test_options__help_text(void **state)
 	options_list(few, &out);
 	assert_string_equal(buf_str(&out), "-F\n--frequency\n--a-name-with-no-end\n-h\n--help\n");
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options__long_short_and_clustered_forms),
-		cmocka_unit_test(test_options__words_move_to_the_end_in_order),
-		cmocka_unit_test(test_options__command_keeps_its_own_options),
-		cmocka_unit_test(test_options__lists_repeat_and_split),
-		cmocka_unit_test(test_options__flags_choices_and_doubles),
-		cmocka_unit_test(test_options__refuse_with_reason_and_hint),
-		cmocka_unit_test(test_options__durations),
-		cmocka_unit_test(test_options__help_is_seen_where_it_is_an_option),
-		cmocka_unit_test(test_options__help_text),
-	};
-
-	return cmocka_run_group_tests_name("cmd/options", tests, NULL, NULL);
 }

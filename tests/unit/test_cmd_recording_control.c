@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "cmd/recording_control.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
 	char directory[64];
@@ -73,9 +65,8 @@ static int read_status(struct control *control)
 	return control_read(control, &word, &argument, NULL);
 }
 
-static void test_recording_control__obeys_lines_in_order(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, obeys_lines_in_order)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	say(fixture, "pause\nmark two words\n\nresume\nsnapshot  /tmp/x y\nstop\n");
@@ -87,9 +78,8 @@ static void test_recording_control__obeys_lines_in_order(void **state)
 	assert_int_equal(read_status(control), 0);
 }
 
-static void test_recording_control__takes_words_of_two_parts(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, takes_words_of_two_parts)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	say(fixture, "mem start \nmem stopmem discardstop\nmem\nmem stops\nmark mem stop\n"
@@ -106,9 +96,8 @@ static void test_recording_control__takes_words_of_two_parts(void **state)
 	assert_int_equal(read_status(control), 0);
 }
 
-static void test_recording_control__waits_for_the_end_of_a_line(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, waits_for_the_end_of_a_line)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	say(fixture, "mark ha");
@@ -125,9 +114,8 @@ static short events(const struct control *control)
 	return fd.revents;
 }
 
-static void test_recording_control__a_line_ends_with_its_last_writer(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, a_line_ends_with_its_last_writer)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	say(fixture, "pause\nmark half");
@@ -148,9 +136,8 @@ static void test_recording_control__a_line_ends_with_its_last_writer(void **stat
 	assert_int_equal(events(control), 0);
 }
 
-static void test_recording_control__refuses_nonsense_and_goes_on(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, refuses_nonsense_and_goes_on)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 	char overlong[6000];
 
@@ -166,10 +153,9 @@ static void test_recording_control__refuses_nonsense_and_goes_on(void **state)
 }
 
 /* What came before it was obeyed, and a mark cut there. */
-static void test_recording_control__a_null_byte_is_refused(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, a_null_byte_is_refused)
 {
 	static const char lines[] = "mark a\0b\npause\0\n\0\nmark c\n\0stop\n";
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	assert_int_equal(write(fixture->writer, lines, sizeof(lines)), sizeof(lines));
@@ -183,19 +169,17 @@ static void test_recording_control__a_null_byte_is_refused(void **state)
 	assert_int_equal(read_status(control), ERR_INVALID);
 }
 
-static void test_recording_control__refuses_what_is_no_fifo(void **state)
+TEST(recording_control, refuses_what_is_no_fifo)
 {
 	struct control control;
 
-	(void)state;
 	assert_int_equal(control_open(&control, "/dev/null", NULL), ERR_INVALID);
 }
 
-static void test_recording_control__path_is_behind_its_scheme(void **state)
+TEST(recording_control, path_is_behind_its_scheme)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_string_equal(control_path("fifo:a:b", NULL), "a:b");
 	assert_null(control_path("fifo:", &err));
 	assert_null(control_path("fifo", &err));
@@ -204,9 +188,8 @@ static void test_recording_control__path_is_behind_its_scheme(void **state)
 }
 
 /* Of several writers none of which ends its line. */
-static void test_recording_control__words_without_an_end_are_told_apart(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, words_without_an_end_are_told_apart)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 
 	say(fixture, "pausestop\nresumepausemark two words\nresumestop ");
@@ -224,9 +207,8 @@ static void test_recording_control__words_without_an_end_are_told_apart(void **s
 }
 
 /* None of their words is obeyed, and none of them twice. */
-static void test_recording_control__glued_nonsense_is_one_line(void **state)
+TEST_WITH(struct fixture *fixture, recording_control, glued_nonsense_is_one_line)
 {
-	struct fixture *fixture = *state;
 	struct control *control = &fixture->control;
 	static const char *const lines[] = {"pausestop now\n", "stopmark\n",	"pausemark \n",
 					    "pausehalt\n",     "stopmarks x\n", "pausepaus\n"};
@@ -239,32 +221,4 @@ static void test_recording_control__glued_nonsense_is_one_line(void **state)
 	say(fixture, "mark astop\n");
 	expect(control, CONTROL_MARK, "astop");
 	assert_int_equal(read_status(control), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_recording_control__obeys_lines_in_order,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_recording_control__takes_words_of_two_parts,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_recording_control__a_line_ends_with_its_last_writer, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(test_recording_control__waits_for_the_end_of_a_line,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_recording_control__refuses_nonsense_and_goes_on, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_recording_control__a_null_byte_is_refused,
-						set_up, tear_down),
-		cmocka_unit_test(test_recording_control__refuses_what_is_no_fifo),
-		cmocka_unit_test(test_recording_control__path_is_behind_its_scheme),
-		cmocka_unit_test_setup_teardown(
-			test_recording_control__words_without_an_end_are_told_apart, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(test_recording_control__glued_nonsense_is_one_line,
-						set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows from aarch64's instructions, on whatever machine this runs on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "code/code_aarch64.h"
 #include "elf/elf_image.h"
+#include "tests/unit/unit.h"
 #include "unwind/row.h"
 
 enum { FP = 29, SP = 31 };
@@ -92,31 +86,28 @@ static void assert_row(struct row row, unsigned int reg, int cfa, int ra, int fp
 	assert_int_equal(row.fp_offset, fp);
 }
 
-static void test_code__plts_have_no_frame(void **state)
+TEST(code, plts_have_no_frame)
 {
 	static const uint32_t code[] = {ADRP_X16, LDR_X17, ADD_X16, BR_X17};
 
-	(void)state;
 	for (size_t at = 0; at < ARRAY_SIZE(code); at++)
 		assert_row(ROW(at, true), SP, 0, 0, 0);
 }
 
 /* Its push is for whom it goes to, who takes it off. */
-static void test_code__first_entry_of_a_plt_has_pushed(void **state)
+TEST(code, first_entry_of_a_plt_has_pushed)
 {
 	static const uint32_t code[] = {PLT_PUSH, ADRP_X16, LDR_X17, ADD_X16, BR_X17};
 
-	(void)state;
 	for (size_t at = 1; at < ARRAY_SIZE(code); at++)
 		assert_row(ROW(at, true), SP, 16, -8, 0);
 }
 
-static void test_code__every_place_of_a_function(void **state)
+TEST(code, every_place_of_a_function)
 {
 	static const uint32_t code[] = {PACIASP, PUSH_RECORD, FP_IS_SP, BL_ON,
 					NOP,	 POP_RECORD,  AUTIASP,	RET};
 
-	(void)state;
 	assert_row(ROW(0, true), SP, 0, 0, 0);
 	assert_row(ROW(1, true), SP, 0, 0, 0);
 	assert_row(ROW(2, true), SP, 32, -24, -32);
@@ -133,24 +124,22 @@ static void test_code__every_place_of_a_function(void **state)
 }
 
 /* A caller's x30 is not what it was called with. */
-static void test_code__callers_link_register_is_lost(void **state)
+TEST(code, callers_link_register_is_lost)
 {
 	static const uint32_t code[] = {BLR_X8, RET};
 
-	(void)state;
 	ASSERT_NO_ROW(ROW(1, false));
 	ASSERT_NO_ROW(ROW(0, true));
 	ASSERT_NO_ROW(ENTERED(1));
 	assert_row(ROW(1, true), SP, 0, 0, 0);
 }
 
-static void test_code__large_frames_and_vectors(void **state)
+TEST(code, large_frames_and_vectors)
 {
 	static const uint32_t code[] = {PUSH_D8_D9,  PUSH_Q0,	SUB_SP_4096, STORE_RECORD,
 					FP_IS_SP_16, CMP_SP,	BLR_X8,	     LOAD_RECORD,
 					ADD_SP_4096, POP_Q0_Q1, RETAA};
 
-	(void)state;
 	assert_row(ROW(0, true), SP, 0, 0, 0);
 	assert_row(ROW(1, true), SP, 16, 0, 0);
 	assert_row(ROW(3, true), SP, 4128, 0, 0);
@@ -159,51 +148,47 @@ static void test_code__large_frames_and_vectors(void **state)
 	assert_row(ENTERED(7), SP, 4128, -4104, -4112);
 }
 
-static void test_code__allocated_stack_is_left_by_the_frame_pointer(void **state)
+TEST(code, allocated_stack_is_left_by_the_frame_pointer)
 {
 	static const uint32_t code[] = {PUSH_RECORD, FP_IS_SP,	 ALLOCA, BLR_X8,
 					SP_IS_FP,    POP_RECORD, RET};
 
-	(void)state;
 	assert_row(ROW(4, false), FP, 32, -24, -32);
 	assert_row(ENTERED(4), FP, 32, -24, -32);
 	assert_row(ROW(5, true), SP, 32, -24, -32);
 }
 
-static void test_code__realigned_stack_is_left_by_the_frame_pointer(void **state)
+TEST(code, realigned_stack_is_left_by_the_frame_pointer)
 {
 	static const uint32_t code[] = {PUSH_RECORD, FP_IS_SP_16, ALIGN, BLR_X8,
 					SP_IS_FP_16, POP_RECORD,  RET};
 
-	(void)state;
 	assert_row(ROW(4, false), FP, 16, -24, -32);
 	assert_row(ENTERED(4), FP, 16, -24, -32);
 }
 
-static void test_code__link_register_alone_is_saved(void **state)
+TEST(code, link_register_alone_is_saved)
 {
 	static const uint32_t code[] = {PUSH_X30, BLR_X8, POP_X30, RET};
 
-	(void)state;
 	assert_row(ROW(0, true), SP, 0, 0, 0);
 	assert_row(ROW(1, true), SP, 16, -16, 0);
 	assert_row(ROW(2, false), SP, 16, -16, 0);
 	assert_row(ENTERED(2), SP, 16, -16, 0);
 }
 
-static void test_code__branches_are_followed(void **state)
+TEST(code, branches_are_followed)
 {
 	static const uint32_t branch[] = {CBZ_X0_ON_4, BRK, BRK, BRK, POP_RECORD, RET};
 	static const uint32_t condition[] = {NOP, B_NE_ON_3, BRK, BRK, RET};
 	static const uint32_t circle[] = {NOP, B_BACK_1, NOP, TBNZ_BACK_2, BRK};
 
-	(void)state;
 	assert_row(row_of(branch, ARRAY_SIZE(branch), 0, true), SP, 32, -24, -32);
 	assert_row(row_of(condition, ARRAY_SIZE(condition), 0, true), SP, 0, 0, 0);
 	ASSERT_NO_ROW(row_of(circle, ARRAY_SIZE(circle), 2, true));
 }
 
-static void test_code__what_cannot_be_followed_has_no_row(void **state)
+TEST(code, what_cannot_be_followed_has_no_row)
 {
 	static const uint32_t jump[] = {BR_X3};
 	static const uint32_t other_link[] = {LR_IS_X9, RET};
@@ -211,7 +196,6 @@ static void test_code__what_cannot_be_followed_has_no_row(void **state)
 	static const uint32_t deeper[] = {PUSH_RECORD, RET};
 	static const uint32_t end[] = {NOP, POP_D8};
 
-	(void)state;
 	ASSERT_NO_ROW(row_of(jump, 1, 0, true));
 	ASSERT_NO_ROW(row_of(other_link, 2, 0, true));
 	ASSERT_NO_ROW(row_of(other_stack, 2, 0, true));
@@ -220,14 +204,13 @@ static void test_code__what_cannot_be_followed_has_no_row(void **state)
 	ASSERT_NO_ROW(row_of(end, 2, 7, true));
 }
 
-static void test_code__calls_are_told(void **state)
+TEST(code, calls_are_told)
 {
 	static const uint32_t code[] = {BL_ON, BLR_X8, RET};
 	struct elf_image *image = elf_image_of_code(code, sizeof(code), CODE);
 	const struct code_reader *reader = &code_reader_aarch64;
 	uint64_t target = 0;
 
-	(void)state;
 	assert_int_equal(reader->call_before(image, CODE + 4, &target), ROW_CALL_DIRECT);
 	assert_int_equal(target, CODE + 4);
 	assert_int_equal(reader->call_before(image, CODE + 8, &target), ROW_CALL_INDIRECT);
@@ -235,23 +218,4 @@ static void test_code__calls_are_told(void **state)
 	assert_int_equal(reader->call_before(image, CODE + 6, &target), ROW_CALL_NONE);
 	assert_int_equal(reader->call_before(image, CODE, &target), ROW_CALL_NONE);
 	elf_image_free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_code__plts_have_no_frame),
-		cmocka_unit_test(test_code__first_entry_of_a_plt_has_pushed),
-		cmocka_unit_test(test_code__every_place_of_a_function),
-		cmocka_unit_test(test_code__callers_link_register_is_lost),
-		cmocka_unit_test(test_code__large_frames_and_vectors),
-		cmocka_unit_test(test_code__allocated_stack_is_left_by_the_frame_pointer),
-		cmocka_unit_test(test_code__realigned_stack_is_left_by_the_frame_pointer),
-		cmocka_unit_test(test_code__link_register_alone_is_saved),
-		cmocka_unit_test(test_code__branches_are_followed),
-		cmocka_unit_test(test_code__what_cannot_be_followed_has_no_row),
-		cmocka_unit_test(test_code__calls_are_told),
-	};
-
-	return cmocka_run_group_tests_name("unwind code aarch64", tests, NULL, NULL);
 }

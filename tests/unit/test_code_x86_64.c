@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows for code without CFI: the code stands in the tests, byte by byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "code/code_x86_64.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "tests/unit/tiny_elf.h"
+#include "tests/unit/unit.h"
 #include "unwind/code_entries.h"
 #include "unwind/code_walk.h"
 #include "unwind/row.h"
@@ -90,9 +82,8 @@ static void assert_step(struct row row, unsigned int reg, int64_t cfa_offset)
 /* crti's _init: sub $8,%rsp; test %rax,%rax; je +2; call *%rax; add $8,%rsp; ret */
 #define INIT "\x48\x83\xec\x08\x48\x85\xc0\x74\x02\xff\xd0\x48\x83\xc4\x08\xc3"
 
-static void test_code__stack_pointer_is_added_up(void **state)
+TEST(code, stack_pointer_is_added_up)
 {
-	(void)state;
 	assert_step(ROW(INIT, 0), RSP, 8);
 	assert_step(ROW(INIT, 4), RSP, 16);
 	assert_step(ROW_OF_CALLER(INIT, 11), RSP, 16);
@@ -103,11 +94,10 @@ static void test_code__stack_pointer_is_added_up(void **state)
 /* push %rbp; push %rbx; xor %ebp,%ebp; pop %rbx; pop %rbp; ret */
 #define PUSHED "\x55\x53\x31\xed\x5b\x5d\xc3"
 
-static void test_code__pushed_frame_pointer_is_found(void **state)
+TEST(code, pushed_frame_pointer_is_found)
 {
 	struct row row = ROW(PUSHED, 0);
 
-	(void)state;
 	assert_step(row, RSP, 8);
 	assert_int_equal(row.fp, ROW_FP_SAME); /* nothing is pushed yet */
 	row = ROW(PUSHED, 4);
@@ -122,11 +112,10 @@ static void test_code__pushed_frame_pointer_is_found(void **state)
 /* push %rbp; mov %rsp,%rbp; and $-64,%rsp; call .; leave; ret */
 #define ALIGNED "\x55\x48\x89\xe5\x48\x83\xe4\xc0\xe8\xf3\xff\xff\xff\xc9\xc3"
 
-static void test_code__leave_goes_by_the_frame_pointer(void **state)
+TEST(code, leave_goes_by_the_frame_pointer)
 {
 	struct row row = ROW_OF_CALLER(ALIGNED, 13);
 
-	(void)state;
 	assert_step(row, RBP, 16);
 	assert_int_equal(row.fp, ROW_FP_AT_CFA);
 	assert_int_equal(row.fp_offset, -16);
@@ -140,11 +129,10 @@ static void test_code__leave_goes_by_the_frame_pointer(void **state)
 	"\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x48\x8d\x6c\x24\x08\x48\x8b\x6c\x24\x08"             \
 	"\x48\x83\xc4\x10\xc3"
 
-static void test_code__frame_pointer_moved_to_the_stack_is_found(void **state)
+TEST(code, frame_pointer_moved_to_the_stack_is_found)
 {
 	struct row row = ROW(GO, 14);
 
-	(void)state;
 	assert_step(row, RSP, 24);
 	assert_int_equal(row.fp, ROW_FP_AT_CFA);
 	assert_int_equal(row.fp_offset, -16);
@@ -157,30 +145,26 @@ static void test_code__frame_pointer_moved_to_the_stack_is_found(void **state)
 }
 
 /* or $12,%ah is a byte of rax: not of rsp, which has its number */
-static void test_code__byte_registers_are_not_the_stack_pointer(void **state)
+TEST(code, byte_registers_are_not_the_stack_pointer)
 {
-	(void)state;
 	assert_step(ROW("\x80\xcc\x0c\xc3", 0), RSP, 8);
 	assert_step(ROW("\x84\xe4\x20\xc4\xc3", 0), RSP, 8);
 }
 
 /* jne over to a second way; the first runs into ud2 */
-static void test_code__other_ways_are_tried(void **state)
+TEST(code, other_ways_are_tried)
 {
-	(void)state;
 	assert_step(ROW("\x53\x75\x02\x0f\x0b\x5b\xc3", 1), RSP, 16);
 }
 
-static void test_code__loops_end(void **state)
+TEST(code, loops_end)
 {
-	(void)state;
 	assert_int_equal(ROW("\x90\xeb\xfd", 0).kind, ROW_NEVER_RETURNS);
 	assert_step(ROW("\x90\x75\xfd\xc3", 0), RSP, 8);
 }
 
-static void test_code__unknown_targets_end_the_way(void **state)
+TEST(code, unknown_targets_end_the_way)
 {
-	(void)state;
 	assert_int_equal(ROW("\xff\xe0\xc3", 0).kind, ROW_NO_CFI);	   /* jmp *%rax */
 	assert_int_equal(ROW("\x48\x89\xc4\xc3", 0).kind, ROW_NO_CFI);	   /* mov %rax,%rsp */
 	assert_int_equal(ROW("\x06", 0).kind, ROW_NO_CFI);		   /* no instruction */
@@ -190,24 +174,22 @@ static void test_code__unknown_targets_end_the_way(void **state)
 }
 
 /* call *%r12; exit for ever: mov $60,%eax; syscall; jmp back. Nobody returns from here. */
-static void test_code__endless_exit_never_returns(void **state)
+TEST(code, endless_exit_never_returns)
 {
 	static const char loop[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xeb\xf7";
 	static const char halt[] = "\x41\xff\xd4\xb8\x3c\0\0\0\x0f\x05\xf4";
 
-	(void)state;
 	assert_int_equal(ROW_OF_CALLER(loop, 3).kind, ROW_NEVER_RETURNS);
 	assert_int_equal(ROW_OF_CALLER(halt, 3).kind, ROW_NEVER_RETURNS);
 }
 
 /* Go's systemstack: call *%rdi; mov 56(%rax),%rsp; ret */
-static void test_code__switch_of_stacks_is_seen(void **state)
+TEST(code, switch_of_stacks_is_seen)
 {
 	static const char back[] = "\xff\xd7\x48\x8b\x60\x38\xc3";
 	static const char there[] = "\x48\x8b\x60\x38\xff\xd7\xc3";
 	struct elf_image *image = image_of(back, sizeof(back) - 1);
 
-	(void)state;
 	assert_true(code_reader_x86_64.switches_stack(image, &(struct code_at){.pc = CODE + 2}));
 	assert_false(code_reader_x86_64.switched_stack(image, CODE, CODE + 2));
 	elf_image_free(image);
@@ -218,17 +200,16 @@ static void test_code__switch_of_stacks_is_seen(void **state)
 }
 
 /* A call that is padded behind does not return: what follows is another function. */
-static void test_code__call_that_never_returns_is_no_way(void **state)
+TEST(code, call_that_never_returns_is_no_way)
 {
 	static const char code[] = "\xe8\0\0\0\0\x0f\x1f\x40\x00\x53\xc3";
 
-	(void)state;
 	assert_int_equal(ROW_OF_CALLER(code, 5).kind, ROW_NO_CFI);
 	assert_int_equal(ROW(code, 0).kind, ROW_NO_CFI);
 }
 
 /* call +16; lea 32(%rip),%rdi; mov $0x1004,%rdi; mov $0x1005,%ecx; call out of the code */
-static void test_code__names_of_code_are_entries(void **state)
+TEST(code, names_of_code_are_entries)
 {
 	static const char code[] = "\xe8\x10\0\0\0\x48\x8d\x3d\x20\0\0\0"
 				   "\x48\xc7\xc7\x04\x10\0\0\xb9\x05\x10\0\0\xe8\0\0\x10\0"
@@ -239,7 +220,6 @@ static void test_code__names_of_code_are_entries(void **state)
 	struct code_entries entries = {0};
 	uint64_t at = CODE + sizeof(code);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		assert_true(code_entries_before(&entries, &code_reader_x86_64, image, &at));
 		assert_int_equal(at, expected[i]);
@@ -251,11 +231,10 @@ static void test_code__names_of_code_are_entries(void **state)
 }
 
 /* push %rbx; sub $32,%rsp; call; and nothing more: only the way from the entry leads here */
-static void test_code__entry_leads_where_no_return_does(void **state)
+TEST(code, entry_leads_where_no_return_does)
 {
 	static const char code[] = "\x53\x48\x83\xec\x20\xe8\0\0\0\0";
 
-	(void)state;
 	assert_int_equal(ROW_OF_CALLER(code, 10).kind, ROW_NO_CFI);
 	assert_step(ROW_FROM_ENTRY(code, 10), RSP, 48);
 	assert_step(ROW_FROM_ENTRY(code, 0), RSP, 8);
@@ -267,12 +246,11 @@ static void test_code__entry_leads_where_no_return_does(void **state)
  *	pushq GOT+8(%rip); jmp *GOT+16(%rip); nop (4)
  *	jmp *slot(%rip); pushq $0; jmp to the first entry
  */
-static void test_code__plt_entries(void **state)
+TEST(code, plt_entries)
 {
 	static const char plt[] = "\xff\x35\0\0\0\0\xff\x25\0\0\0\0\x0f\x1f\x40\0"
 				  "\xff\x25\0\0\0\0\x68\0\0\0\0\xe9\xe0\xff\xff\xff";
 
-	(void)state;
 	assert_step(ROW(plt, 16), RSP, 8);  /* before the jump to the function */
 	assert_step(ROW(plt, 22), RSP, 8);  /* before the push of the index */
 	assert_step(ROW(plt, 27), RSP, 16); /* behind it */
@@ -280,7 +258,7 @@ static void test_code__plt_entries(void **state)
 	assert_step(ROW(plt, 6), RSP, 24); /* both words are pushed */
 }
 
-static void test_code__calls_before_return_addresses(void **state)
+TEST(code, calls_before_return_addresses)
 {
 	/* nop; call +0; nop; nop; call *%rbx; nop; nop; nop; call *8(%rax); nop (8) */
 	static const char code[] = "\x90\xe8\0\0\0\0\x90\x90\xff\xd3\x90\x90\x90\xff\x50\x08"
@@ -288,7 +266,6 @@ static void test_code__calls_before_return_addresses(void **state)
 	struct elf_image *image = image_of(code, sizeof(code) - 1);
 	uint64_t target = 0;
 
-	(void)state;
 	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 6, &target), ROW_CALL_DIRECT);
 	assert_int_equal(target, CODE + 6);
 	assert_int_equal(code_reader_x86_64.call_before(image, CODE + 10, &target),
@@ -300,7 +277,7 @@ static void test_code__calls_before_return_addresses(void **state)
 	elf_image_free(image);
 }
 
-static void test_code__lengths(void **state)
+TEST(code, lengths)
 {
 	static const struct {
 		const char *bytes;
@@ -331,7 +308,6 @@ static void test_code__lengths(void **state)
 		{"\xc7\xf8\1\2\3\4", 6},		/* xbegin */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct code_instruction instruction;
 
@@ -346,7 +322,7 @@ static void test_code__lengths(void **state)
 }
 
 /* What moving an instruction to another place needs to know. */
-static void test_code__operands_relative_to_rip(void **state)
+TEST(code, operands_relative_to_rip)
 {
 	static const struct {
 		const char *bytes;
@@ -372,7 +348,6 @@ static void test_code__operands_relative_to_rip(void **state)
 		{"\xff\x14\x25\x10\0\0\0", 7, 0, 0, 0, 0, CODE_EFFECT_CALL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct code_instruction found;
 
@@ -387,7 +362,7 @@ static void test_code__operands_relative_to_rip(void **state)
 	}
 }
 
-static void test_code__word_of_a_plt_entry(void **state)
+TEST(code, word_of_a_plt_entry)
 {
 	static const struct {
 		const char *bytes;
@@ -407,7 +382,6 @@ static void test_code__word_of_a_plt_entry(void **state)
 		{"\xe9\x10\0\0\0\xff\x25\x10\0\0\0\x90\x90\x90\x90\x90", 0},
 	};
 
-	(void)state;
 #if !defined(__x86_64__)
 	skip(); /* it is asked about code of this machine */
 #endif
@@ -432,11 +406,10 @@ static bool asks(bool (*question)(const struct elf_image *, const struct code_at
 /* leave; vaddpd %ymm1,%ymm0,%ymm0; lea -8(%r10),%rsp; ret */
 #define REALIGNED_END "\xc9\xc5\xfd\x58\xc1\x49\x8d\x62\xf8\xc3"
 
-static void test_code__restored_frame_pointer_stays(void **state)
+TEST(code, restored_frame_pointer_stays)
 {
 	size_t nr_bytes = sizeof(REALIGNED_END) - 1;
 
-	(void)state;
 	assert_false(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 0));
 	assert_true(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 1));
 	assert_true(asks(code_reader_x86_64.keeps_fp, REALIGNED_END, nr_bytes, 9));
@@ -445,11 +418,10 @@ static void test_code__restored_frame_pointer_stays(void **state)
 /* je +1; ret; mov 0(%rbp),%rbp; mov %rcx,%rsp; pop %rcx; jmp *%rcx */
 #define EH_RETURN "\x74\x01\xc3\x48\x8b\x6d\x00\x48\x89\xcc\x59\xff\xe1"
 
-static void test_code__leaving_for_a_handler_is_no_return(void **state)
+TEST(code, leaving_for_a_handler_is_no_return)
 {
 	size_t nr_bytes = sizeof(EH_RETURN) - 1;
 
-	(void)state;
 	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 0));
 	assert_true(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 2));
 	assert_false(asks(code_reader_x86_64.may_return, EH_RETURN, nr_bytes, 3));
@@ -459,22 +431,20 @@ static void test_code__leaving_for_a_handler_is_no_return(void **state)
  * push %rbp; mov %rsp,%rbp; test: dec %ecx; js out; push %rax; jmp test; out: call .; leave; ret:
  * V8's interpreter pushes its registers so. Nobody knows how many, but rbp does.
  */
-static void test_code__loop_that_pushes_leaves_the_frame_pointer(void **state)
+TEST(code, loop_that_pushes_leaves_the_frame_pointer)
 {
 	static const char code[] =
 		"\x55\x48\x89\xe5\xff\xc9\x78\x03\x50\xeb\xf9\xe8\0\0\0\0\xc9\xc3";
 
-	(void)state;
 	assert_step(ROW_FROM_ENTRY(code, 16), RBP, 16);
 	assert_int_equal(row_from_entry_by_sp(code, sizeof(code) - 1, 16).kind, ROW_NO_CFI);
 }
 
 /* The same for what has no frame pointer: no depth is better than one of many. */
-static void test_code__loop_that_pushes_has_no_depth(void **state)
+TEST(code, loop_that_pushes_has_no_depth)
 {
 	static const char code[] = "\x90\xff\xc9\x78\x03\x50\xeb\xf9\xe8\0\0\0\0\xc3";
 
-	(void)state;
 	assert_int_equal(ROW_FROM_ENTRY(code, 13).kind, ROW_NO_CFI);
 }
 
@@ -491,9 +461,8 @@ static bool switches(const char *code, size_t nr_bytes, uint64_t offset)
 #define SWITCHES_ON_THE_WAY(code) switches(code, sizeof(code) - 1, 0)
 
 /* Only a pointer from elsewhere is another stack: not room, alignment, or what was saved here. */
-static void test_code__only_a_load_is_another_stack(void **state)
+TEST(code, only_a_load_is_another_stack)
 {
-	(void)state;
 	assert_true(SWITCHES_ON_THE_WAY("\x48\x8b\x62\x38\xc3"));      /* mov 56(%rdx),%rsp */
 	assert_true(SWITCHES_ON_THE_WAY("\x48\x89\xfc\xc3"));	       /* mov %rdi,%rsp */
 	assert_true(SWITCHES_ON_THE_WAY("\x48\x87\xe0\xc3"));	       /* xchg %rsp,%rax */
@@ -509,21 +478,19 @@ static void test_code__only_a_load_is_another_stack(void **state)
 }
 
 /* A copy of the stack pointer brings it back, wherever it was aligned to. */
-static void test_code__copied_stack_pointer_comes_back(void **state)
+TEST(code, copied_stack_pointer_comes_back)
 {
-	(void)state;
 	/* push %rbx; mov %rsp,%rcx; and $-64,%rsp; mov %rcx,%rsp; pop %rbx; ret */
 	assert_step(ROW("\x53\x48\x89\xe1\x48\x83\xe4\xc0\x48\x89\xcc\x5b\xc3", 1), RSP, 16);
 }
 
 /* call abort, then another function that switches stacks: mov %rsi,%rsp; ret */
-static void test_code__last_call_of_a_function_does_not_return(void **state)
+TEST(code, last_call_of_a_function_does_not_return)
 {
 	static const char code[] = "\xff\xd0\xe8\0\0\0\0\x48\x89\xf4\xc3";
 	struct elf_image *image = image_of(code, sizeof(code) - 1);
 	struct code_at at = {.pc = CODE + 2};
 
-	(void)state;
 	assert_true(code_reader_x86_64.switches_stack(image, &at));
 	at.function_end = CODE + 7;
 	assert_false(code_reader_x86_64.switches_stack(image, &at));
@@ -550,46 +517,11 @@ static bool is_on_other_stack(const char *code, size_t nr_bytes, uint64_t offset
 }
 
 /* Its entry is where the padding before it ends. */
-static void test_code__function_that_switched_stacks_is_known_without_cfi(void **state)
+TEST(code, function_that_switched_stacks_is_known_without_cfi)
 {
-	(void)state;
 	assert_true(is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 9, false));
 	assert_false(is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 9, true));
 	assert_false(
 		is_on_other_stack(SWITCHES, sizeof(SWITCHES) - 1, 3, false)); /* no way there */
 	assert_false(is_on_other_stack(STAYS, sizeof(STAYS) - 1, 9, false));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_code__stack_pointer_is_added_up),
-		cmocka_unit_test(test_code__pushed_frame_pointer_is_found),
-		cmocka_unit_test(test_code__leave_goes_by_the_frame_pointer),
-		cmocka_unit_test(test_code__frame_pointer_moved_to_the_stack_is_found),
-		cmocka_unit_test(test_code__byte_registers_are_not_the_stack_pointer),
-		cmocka_unit_test(test_code__other_ways_are_tried),
-		cmocka_unit_test(test_code__loops_end),
-		cmocka_unit_test(test_code__unknown_targets_end_the_way),
-		cmocka_unit_test(test_code__endless_exit_never_returns),
-		cmocka_unit_test(test_code__switch_of_stacks_is_seen),
-		cmocka_unit_test(test_code__call_that_never_returns_is_no_way),
-		cmocka_unit_test(test_code__names_of_code_are_entries),
-		cmocka_unit_test(test_code__entry_leads_where_no_return_does),
-		cmocka_unit_test(test_code__plt_entries),
-		cmocka_unit_test(test_code__calls_before_return_addresses),
-		cmocka_unit_test(test_code__lengths),
-		cmocka_unit_test(test_code__operands_relative_to_rip),
-		cmocka_unit_test(test_code__word_of_a_plt_entry),
-		cmocka_unit_test(test_code__function_that_switched_stacks_is_known_without_cfi),
-		cmocka_unit_test(test_code__restored_frame_pointer_stays),
-		cmocka_unit_test(test_code__leaving_for_a_handler_is_no_return),
-		cmocka_unit_test(test_code__loop_that_pushes_leaves_the_frame_pointer),
-		cmocka_unit_test(test_code__loop_that_pushes_has_no_depth),
-		cmocka_unit_test(test_code__only_a_load_is_another_stack),
-		cmocka_unit_test(test_code__copied_stack_pointer_comes_back),
-		cmocka_unit_test(test_code__last_call_of_a_function_does_not_return),
-	};
-
-	return cmocka_run_group_tests_name("unwind code", tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Made-up messages, and the samples that are then in the file. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/index_set.h"
 #include "tests/unit/made_collector.h"
+#include "tests/unit/unit.h"
 
 #define MS UINT64_C(1000000)
 
@@ -66,10 +59,8 @@ static void end(struct made_collector *made, const struct account_clocks *clocks
 	made_collector_finish(made);
 }
 
-static void test_collector__time_goes_to_stacks_of_its_kind(void **state)
+TEST_WITH(struct made_collector *made, collector, time_goes_to_stacks_of_its_kind)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 2 * MS));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 20 * MS, 12 * MS));
 	end(made, &(struct account_clocks){.time_ns = 20 * MS, .cpu_ns = 12 * MS});
@@ -82,10 +73,8 @@ static void test_collector__time_goes_to_stacks_of_its_kind(void **state)
 }
 
 /* When it fell asleep is a guess; that it slept on is none, and no other observation. */
-static void test_collector__what_of_a_sleep_is_known_is_a_sample_of_its_own(void **state)
+TEST_WITH(struct made_collector *made, collector, what_of_a_sleep_is_known_is_a_sample_of_its_own)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
 	sleep_on(made, 30 * MS);
 	sleep_on(made, 50 * MS);
@@ -105,10 +94,8 @@ static void sleeps_in_mean(struct made_collector *made, uint64_t sure_ns, uint64
 	made_publish(made, message);
 }
 
-static void test_collector__a_guess_of_when_it_woke_is_not_known(void **state)
+TEST_WITH(struct made_collector *made, collector, a_guess_of_when_it_woke_is_not_known)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
 	sleeps_in_mean(made, 15 * MS, 40 * MS);
 	end(made, &(struct account_clocks){.time_ns = 50 * MS});
@@ -128,10 +115,8 @@ static struct message *asleep_after_wakes(uint64_t time_ns, uint64_t pcount)
 }
 
 /* Having woken once it slept there and nowhere else; having woken twice, perhaps elsewhere. */
-static void test_collector__of_two_sleeps_in_one_place_none_is_a_guess(void **state)
+TEST_WITH(struct made_collector *made, collector, of_two_sleeps_in_one_place_none_is_a_guess)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, asleep_after_wakes(10 * MS, 7));
 	made_publish(made, asleep_after_wakes(30 * MS, 8));
 	made_publish(made, asleep_after_wakes(45 * MS, 10));
@@ -143,9 +128,9 @@ static void test_collector__of_two_sleeps_in_one_place_none_is_a_guess(void **st
 }
 
 /* What it sleeps in since is another stack, which nobody knows. */
-static void test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before(void **state)
+TEST_WITH(struct made_collector *made, collector,
+	  a_dropped_sleep_gives_none_of_its_time_to_the_one_before)
 {
-	struct made_collector *made = *state;
 	struct message *dropped = made_sample(0, SEEN_BLOCKED, 20 * MS, 5 * MS);
 
 	free(dropped->body.sample.snapshot);
@@ -159,10 +144,8 @@ static void test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_be
 	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 5, 35);
 }
 
-static void test_collector__what_ran_on_to_its_end_is_of_the_last_run(void **state)
+TEST_WITH(struct made_collector *made, collector, what_ran_on_to_its_end_is_of_the_last_run)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
 	end(made, &(struct account_clocks){.time_ns = 12 * MS, .cpu_ns = 12 * MS});
 	assert_int_equal(made->read->nr_samples, 2);
@@ -171,10 +154,8 @@ static void test_collector__what_ran_on_to_its_end_is_of_the_last_run(void **sta
 }
 
 /* Stops may be left out, so that samples are as far apart as that. */
-static void test_collector__samples_that_are_rare_are_so_at_the_end(void **state)
+TEST_WITH(struct made_collector *made, collector, samples_that_are_rare_are_so_at_the_end)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 20 * MS, 20 * MS));
 	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 50 * MS});
@@ -182,10 +163,8 @@ static void test_collector__samples_that_are_rare_are_so_at_the_end(void **state
 	assert_sample(made, 2, SAMPLE_RUNNING, 0, 30, 0);
 }
 
-static void test_collector__what_ran_for_longer_was_missed(void **state)
+TEST_WITH(struct made_collector *made, collector, what_ran_for_longer_was_missed)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_RUNNING, 5 * MS, 5 * MS));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
 	end(made, &(struct account_clocks){.time_ns = 50 * MS, .cpu_ns = 50 * MS});
@@ -194,10 +173,8 @@ static void test_collector__what_ran_for_longer_was_missed(void **state)
 	assert_int_equal(profile_counter(made->profile, "unattributed_cpu_ns"), 40 * MS);
 }
 
-static void test_collector__of_a_vanished_thread_there_is_what_was_gathered(void **state)
+TEST_WITH(struct made_collector *made, collector, of_a_vanished_thread_there_is_what_was_gathered)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 8 * MS));
 	end(made, NULL);
 	assert_int_equal(made->read->nr_samples, 1);
@@ -213,10 +190,8 @@ static void publish_rest(struct made_collector *made, uint64_t time_ns, uint64_t
 	made_publish(made, message);
 }
 
-static void test_collector__rest_of_a_process_is_its_leaders(void **state)
+TEST_WITH(struct made_collector *made, collector, rest_of_a_process_is_its_leaders)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_thread(made, MADE_PID + 1));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 8 * MS));
 	made_publish(made, made_sample(1, SEEN_RUNNING, 10 * MS, 7 * MS));
@@ -232,10 +207,8 @@ static void test_collector__rest_of_a_process_is_its_leaders(void **state)
 	assert_int_equal(made->result.nr_samples, 2);
 }
 
-static void test_collector__also_once_that_has_ended(void **state)
+TEST_WITH(struct made_collector *made, collector, also_once_that_has_ended)
 {
-	struct made_collector *made = *state;
-
 	made_publish(made, made_thread_end(0, 0, 10 * MS, NULL));
 	publish_rest(made, 11 * MS, 30 * MS);
 	made_publish(made, made_process_end(0, 12 * MS));
@@ -245,9 +218,8 @@ static void test_collector__also_once_that_has_ended(void **state)
 	assert_int_equal(made->read->nr_threads, 1);
 }
 
-static void test_collector__also_where_no_thread_was_met(void **state)
+TEST_WITH(struct made_collector *made, collector, also_where_no_thread_was_met)
 {
-	struct made_collector *made = *state;
 	struct message *rest = message_new(MESSAGE_PROCESS_REST, 11 * MS);
 
 	made_publish(made, made_process(made, MADE_PID + 7));
@@ -263,9 +235,8 @@ static void test_collector__also_where_no_thread_was_met(void **state)
 }
 
 /* What was known of it when it ended. */
-static void test_collector__an_ended_process_is_still_a_parent(void **state)
+TEST_WITH(struct made_collector *made, collector, an_ended_process_is_still_a_parent)
 {
-	struct made_collector *made = *state;
 	struct message *child;
 
 	made_publish(made, made_thread_end(0, 0, 10 * MS, NULL));
@@ -280,9 +251,8 @@ static void test_collector__an_ended_process_is_still_a_parent(void **state)
 	assert_int_equal(made->read->processes[1].pid, MADE_PID + 1);
 }
 
-static void test_collector__a_mark_and_a_cut_are_in_order(void **state)
+TEST_WITH(struct made_collector *made, collector, a_mark_and_a_cut_are_in_order)
 {
-	struct made_collector *made = *state;
 	struct profile *start = NULL;
 	struct collector_cut cut;
 	uint64_t nr_bytes;
@@ -305,9 +275,8 @@ static void test_collector__a_mark_and_a_cut_are_in_order(void **state)
 	profile_free(start);
 }
 
-static void test_collector__says_who_is_there(void **state)
+TEST_WITH(struct made_collector *made, collector, says_who_is_there)
 {
-	struct made_collector *made = *state;
 	struct collector_progress progress;
 
 	made_publish(made, made_thread(made, MADE_PID + 1));
@@ -358,20 +327,18 @@ static void assert_ends_with(struct collector_options *options, enum collector_s
 	made_collector_free(&made);
 }
 
-static void test_collector__tells_when_there_are_enough_samples(void **state)
+TEST(collector, tells_when_there_are_enough_samples)
 {
-	(void)state;
 	assert_ends_with(&(struct collector_options){.max_samples = 500},
 			 COLLECTOR_SAMPLES_REACHED);
 }
 
-static void test_collector__tells_when_the_file_is_large_enough(void **state)
+TEST(collector, tells_when_the_file_is_large_enough)
 {
-	(void)state;
 	assert_ends_with(&(struct collector_options){.max_bytes = 1500}, COLLECTOR_SIZE_REACHED);
 }
 
-static void test_collector__tells_when_it_cannot_write(void **state)
+TEST(collector, tells_when_it_cannot_write)
 {
 	struct collector_options options = {.wake = count};
 	struct made_collector made;
@@ -379,7 +346,6 @@ static void test_collector__tells_when_it_cannot_write(void **state)
 	struct collector_cut cut;
 	int unwritable;
 
-	(void)state;
 	options.context = &nr_wakes;
 	made_collector_start(&made, &options);
 	unwritable = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -409,13 +375,12 @@ static void look(void *context, const struct profile *profile)
 	}
 }
 
-static void test_collector__who_looks_on_sees_each_sample_once(void **state)
+TEST(collector, who_looks_on_sees_each_sample_once)
 {
 	struct looked looked = {0};
 	struct collector_options options = {.look = look, .look_context = &looked};
 	struct made_collector made;
 
-	(void)state;
 	made_collector_start(&made, &options);
 	made_publish(&made, made_process(&made, MADE_PID));
 	made_publish(&made, made_thread(&made, MADE_PID));
@@ -430,18 +395,14 @@ static void test_collector__who_looks_on_sees_each_sample_once(void **state)
 	made_collector_free(&made);
 }
 
-static void test_collector__takes_no_more_than_fits(void **state)
+TEST_WITH(struct made_collector *made, collector, takes_no_more_than_fits)
 {
-	struct made_collector *made = *state;
-
 	assert_true(collector_has_room(made->collector, 1024));
 	assert_false(collector_has_room(made->collector, COLLECTOR_QUEUE_MAX_BYTES + 1));
 	assert_false(collector_is_behind(made->collector));
 	made_collector_finish(made);
 	assert_true(profile_counter(made->profile, "queue_bytes_max") > 0);
 }
-
-#define WITH_COLLECTOR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 static void told_of_block(struct made_collector *made, enum message_kind kind, uint64_t address,
 			  uint64_t former, bool is_move)
@@ -458,9 +419,8 @@ static void told_of_block(struct made_collector *made, enum message_kind kind, u
 }
 
 /* Of a stack that was lost it is known that there was one. */
-static void test_collector__who_freed_is_known_only_if_that_was_recorded(void **state)
+TEST_WITH(struct made_collector *made, collector, who_freed_is_known_only_if_that_was_recorded)
 {
-	struct made_collector *made = *state;
 	const struct profile_allocation *rows;
 	struct message *message = message_new(MESSAGE_BLOCK_FREED, 20 * MS);
 
@@ -478,9 +438,8 @@ static void test_collector__who_freed_is_known_only_if_that_was_recorded(void **
 }
 
 /* The first is moved twice, of which no more is recorded the second time; then comes another. */
-static void test_collector__blocks_are_followed_through_realloc(void **state)
+TEST_WITH(struct made_collector *made, collector, blocks_are_followed_through_realloc)
 {
-	struct made_collector *made = *state;
 	const struct profile_allocation *rows;
 
 	told_of_block(made, MESSAGE_BLOCK, 0x1000, 0, false);
@@ -503,35 +462,4 @@ static void test_collector__blocks_are_followed_through_realloc(void **state)
 	assert_int_equal(rows[3].former,
 			 FORMER_UNKNOWN); /* its freeing was of none that is known */
 	assert_int_equal(rows[3].freed_ns, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_COLLECTOR(test_collector__time_goes_to_stacks_of_its_kind),
-		WITH_COLLECTOR(test_collector__blocks_are_followed_through_realloc),
-		WITH_COLLECTOR(test_collector__who_freed_is_known_only_if_that_was_recorded),
-		WITH_COLLECTOR(test_collector__what_of_a_sleep_is_known_is_a_sample_of_its_own),
-		WITH_COLLECTOR(test_collector__a_guess_of_when_it_woke_is_not_known),
-		WITH_COLLECTOR(test_collector__of_two_sleeps_in_one_place_none_is_a_guess),
-		WITH_COLLECTOR(
-			test_collector__a_dropped_sleep_gives_none_of_its_time_to_the_one_before),
-		WITH_COLLECTOR(test_collector__what_ran_on_to_its_end_is_of_the_last_run),
-		WITH_COLLECTOR(test_collector__samples_that_are_rare_are_so_at_the_end),
-		WITH_COLLECTOR(test_collector__what_ran_for_longer_was_missed),
-		WITH_COLLECTOR(test_collector__of_a_vanished_thread_there_is_what_was_gathered),
-		WITH_COLLECTOR(test_collector__rest_of_a_process_is_its_leaders),
-		WITH_COLLECTOR(test_collector__also_once_that_has_ended),
-		WITH_COLLECTOR(test_collector__also_where_no_thread_was_met),
-		WITH_COLLECTOR(test_collector__an_ended_process_is_still_a_parent),
-		WITH_COLLECTOR(test_collector__a_mark_and_a_cut_are_in_order),
-		WITH_COLLECTOR(test_collector__says_who_is_there),
-		cmocka_unit_test(test_collector__tells_when_there_are_enough_samples),
-		cmocka_unit_test(test_collector__tells_when_the_file_is_large_enough),
-		cmocka_unit_test(test_collector__tells_when_it_cannot_write),
-		cmocka_unit_test(test_collector__who_looks_on_sees_each_sample_once),
-		WITH_COLLECTOR(test_collector__takes_no_more_than_fits),
-	};
-
-	return cmocka_run_group_tests_name("collector", tests, NULL, NULL);
 }

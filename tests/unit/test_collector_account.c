@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "collector/account.h"
+#include "tests/unit/unit.h"
 
 static const struct account_losses none;
 
@@ -23,28 +17,26 @@ static void check(struct account_weights got, uint64_t cpu_ns, uint64_t runq_ns,
 	assert_int_equal(got.blocked_ns, blocked_ns);
 }
 
-static void test_account__running_takes_what_ran_since_the_last_sample(void **state)
+TEST(account, running_takes_what_ran_since_the_last_sample)
 {
 	struct account account;
 	struct account_clocks start = at(1000, 50, 5);
 	struct account_clocks first = at(1100, 140, 15);
 	struct account_clocks second = at(1200, 240, 15);
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_RUNNING, &first, &none), 90, 10, 0);
 	check(account_seen(&account, SEEN_RUNNING, &second, &none), 100, 0, 0);
 	check(account_rest(&account, &second), 0, 0, 0);
 }
 
-static void test_account__carries_cpu_over_sleeping_samples(void **state)
+TEST(account, carries_cpu_over_sleeping_samples)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks asleep = at(100, 30, 10);
 	struct account_clocks running = at(200, 90, 10);
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 60);
 	check(account_seen(&account, SEEN_RUNNING, &running, &none), 90, 10, 0);
@@ -52,14 +44,13 @@ static void test_account__carries_cpu_over_sleeping_samples(void **state)
 	check(account_rest(&account, &running), 0, 0, 40);
 }
 
-static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **state)
+TEST(account, proven_sleep_takes_no_time_beyond_the_proof)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks asleep = at(10, 10, 0);
 	struct account_clocks running = at(1000, 100, 0);
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 0);
 	assert_int_equal(account_blocked_until(&account, 810), 800);
@@ -67,33 +58,31 @@ static void test_account__proven_sleep_takes_no_time_beyond_the_proof(void **sta
 	check(account_rest(&account, &running), 0, 0, 100);
 }
 
-static void test_account__time_held_is_in_no_sample(void **state)
+TEST(account, time_held_is_in_no_sample)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks running = at(100, 80, 0);
 	struct account_losses held = {.held_ns = 20};
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_RUNNING, &running, &held), 80, 0, 0);
 	check(account_rest(&account, &running), 0, 0, 0);
 }
 
-static void test_account__what_was_never_seen_running_is_the_rest(void **state)
+TEST(account, what_was_never_seen_running_is_the_rest)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks asleep = at(100, 1, 0);
 	struct account_clocks end = at(200, 3, 1);
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 99);
 	check(account_rest(&account, &end), 3, 1, 97);
 }
 
-static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **state)
+TEST(account, clocks_that_step_back_hand_out_nothing_twice)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -102,7 +91,6 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 	struct account_clocks end = at(200, 150, 0);
 	uint64_t cpu_ns = 0;
 
-	(void)state;
 	account_start(&account, &start);
 	cpu_ns += account_seen(&account, SEEN_RUNNING, &ahead, &none).cpu_ns;
 	cpu_ns += account_seen(&account, SEEN_RUNNING, &behind, &none).cpu_ns;
@@ -110,20 +98,19 @@ static void test_account__clocks_that_step_back_hand_out_nothing_twice(void **st
 	assert_int_equal(cpu_ns, 150);
 }
 
-static void test_account__runnable_takes_no_cpu_time(void **state)
+TEST(account, runnable_takes_no_cpu_time)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
 	struct account_clocks waiting = at(100, 30, 70);
 	struct account_clocks running = at(150, 80, 70);
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_RUNNABLE, &waiting, &none), 0, 70, 0);
 	check(account_seen(&account, SEEN_RUNNING, &running, &none), 80, 0, 0);
 }
 
-static void test_account__stolen_time_is_a_wait_and_no_sleep(void **state)
+TEST(account, stolen_time_is_a_wait_and_no_sleep)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -131,13 +118,12 @@ static void test_account__stolen_time_is_a_wait_and_no_sleep(void **state)
 	struct account_clocks asleep = at(2000, 400, 100);
 	struct account_losses losses = {.stolen_ns = 600};
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_RUNNING, &running, &losses), 300, 700, 0);
 	check(account_seen(&account, SEEN_BLOCKED, &asleep, &none), 0, 0, 900);
 }
 
-static void test_account__no_more_is_stolen_than_there_was(void **state)
+TEST(account, no_more_is_stolen_than_there_was)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);
@@ -145,7 +131,6 @@ static void test_account__no_more_is_stolen_than_there_was(void **state)
 	struct account_clocks second = at(200, 130, 0);
 	struct account_losses losses = {.held_ns = 30, .stolen_ns = 50};
 
-	(void)state;
 	account_start(&account, &start);
 	check(account_seen(&account, SEEN_RUNNING, &first, &losses), 60, 10, 0);
 	check(account_seen(&account, SEEN_RUNNABLE, &second, &losses), 0, 0, 0);
@@ -153,14 +138,13 @@ static void test_account__no_more_is_stolen_than_there_was(void **state)
 }
 
 /* Whatever is seen in whatever order, all of the kernel's time is handed out, once. */
-static void test_account__totals_are_the_kernels(void **state)
+TEST(account, totals_are_the_kernels)
 {
 	struct account account;
 	struct account_clocks clocks = at(5, 7, 9);
 	struct account_weights sum = {0};
 	uint64_t random = 88172645463325252u;
 
-	(void)state;
 	account_start(&account, &clocks);
 	for (int i = 0; i < 1000; i++) {
 		struct account_weights got;
@@ -189,22 +173,4 @@ static void test_account__totals_are_the_kernels(void **state)
 	assert_int_equal(sum.cpu_ns, clocks.cpu_ns - 7);
 	assert_int_equal(sum.runq_ns, clocks.runq_ns - 9);
 	assert_int_equal(sum.cpu_ns + sum.runq_ns + sum.blocked_ns, clocks.time_ns - 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_account__running_takes_what_ran_since_the_last_sample),
-		cmocka_unit_test(test_account__carries_cpu_over_sleeping_samples),
-		cmocka_unit_test(test_account__proven_sleep_takes_no_time_beyond_the_proof),
-		cmocka_unit_test(test_account__time_held_is_in_no_sample),
-		cmocka_unit_test(test_account__what_was_never_seen_running_is_the_rest),
-		cmocka_unit_test(test_account__clocks_that_step_back_hand_out_nothing_twice),
-		cmocka_unit_test(test_account__runnable_takes_no_cpu_time),
-		cmocka_unit_test(test_account__stolen_time_is_a_wait_and_no_sleep),
-		cmocka_unit_test(test_account__no_more_is_stolen_than_there_was),
-		cmocka_unit_test(test_account__totals_are_the_kernels),
-	};
-
-	return cmocka_run_group_tests_name("collector account", tests, NULL, NULL);
 }

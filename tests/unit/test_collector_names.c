@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names that change while a thread runs: which are read anew, and which are another program's. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "proc/program.h"
 #include "proc/read.h"
 #include "tests/unit/made_collector.h"
+#include "tests/unit/unit.h"
 
 /* A child that does as told, and what is known of it as of when it had not. */
 struct fixture {
@@ -124,43 +117,25 @@ static void assert_name_once_it_ran(struct fixture *fixture, const char *name)
 	assert_string_equal(profile_str(made->read, made->read->threads[0].name), name);
 }
 
-static void test_names__that_of_a_process_is_read_anew(void **state)
+TEST_WITH(struct fixture *fixture, names, that_of_a_process_is_read_anew)
 {
-	struct fixture *fixture = *state;
-
 	order(fixture, 'r', "renamed");
 	assert_name_once_it_ran(fixture, "renamed");
 }
 
-static void test_names__that_of_the_next_program_is_left(void **state)
+TEST_WITH(struct fixture *fixture, names, that_of_the_next_program_is_left)
 {
-	struct fixture *fixture = *state;
-
 	order(fixture, 'e', "sleep");
 	assert_name_once_it_ran(fixture, "before");
 }
 
 /* Its exec is not told of yet when the collector learns what its process is called. */
-static void test_names__the_leader_is_called_as_its_process(void **state)
+TEST_WITH(struct fixture *fixture, names, the_leader_is_called_as_its_process)
 {
-	struct fixture *fixture = *state;
 	struct message *message = message_new(MESSAGE_MAPS, 3);
 
 	order(fixture, 'e', "sleep");
 	message->body.process.comm = xstrdup("told");
 	made_publish(&fixture->made, message);
 	assert_name_once_it_ran(fixture, "told");
-}
-
-#define WITH_CHILD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_CHILD(test_names__that_of_a_process_is_read_anew),
-		WITH_CHILD(test_names__that_of_the_next_program_is_left),
-		WITH_CHILD(test_names__the_leader_is_called_as_its_process),
-	};
-
-	return cmocka_run_group_tests_name("collector names", tests, NULL, NULL);
 }

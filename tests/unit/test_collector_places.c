@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* By which code a stack is named where other code has come to stand in its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "mapping/module.h"
 #include "proc/range.h"
@@ -16,6 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "stack/stack.h"
 #include "tests/unit/made_collector.h"
+#include "tests/unit/unit.h"
 
 #define LIB_A "7f0000001000-7f0000003000 r-xp 00001000 08:01 80 /lib/a.so\n"
 #define LIB_B "7f0000001000-7f0000003000 r-xp 00001000 08:01 81 /lib/b.so\n"
@@ -79,10 +71,8 @@ static void assert_leaf(const struct made_collector *made, size_t sample, const 
 			    path);
 }
 
-static void test_places__a_stack_has_the_code_that_was_there(void **state)
+TEST_WITH(struct made_collector *made, places, a_stack_has_the_code_that_was_there)
 {
-	struct made_collector *made = *state;
-
 	run(made, 1000, 80);
 	publish_map(made, message_new(MESSAGE_MAPS, 1500), LIB_B);
 	run(made, 2000, 0);
@@ -96,26 +86,12 @@ static void test_places__a_stack_has_the_code_that_was_there(void **state)
 	assert_leaf(made, 3, "/lib/b.so");
 }
 
-static void test_places__code_that_no_map_tells_of_has_no_name(void **state)
+TEST_WITH(struct made_collector *made, places, code_that_no_map_tells_of_has_no_name)
 {
-	struct made_collector *made = *state;
-
 	run(made, 1000, 82);
 	run(made, 2000, 80);
 	made_collector_finish(made);
 	assert_int_equal(made->read->nr_samples, 2);
 	assert_leaf(made, 0, "unknown");
 	assert_leaf(made, 1, "/lib/a.so");
-}
-
-#define WITH_COLLECTOR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_COLLECTOR(test_places__a_stack_has_the_code_that_was_there),
-		WITH_COLLECTOR(test_places__code_that_no_map_tells_of_has_no_name),
-	};
-
-	return cmocka_run_group_tests_name("collector places", tests, NULL, NULL);
 }

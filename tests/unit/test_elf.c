@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
 #include "tests/unit/tiny_elf.h"
+#include "tests/unit/unit.h"
 
 /* Open through a descriptor, as a target's file is. The descriptor closes with the test. */
 static struct elf_image *open_bytes(const struct buf *file, int *fd, struct err *err)
@@ -23,11 +15,10 @@ static struct elf_image *open_bytes(const struct buf *file, int *fd, struct err 
 	return elf_image_open(*fd, err);
 }
 
-static void test_elf__garbage_is_refused(void **state)
+TEST(elf, garbage_is_refused)
 {
 	static const char *const texts[] = {"", "#!/bin/sh\n", "\177ELF", "!<arch>\n and so on"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct buf file = {0};
 		struct err err = ERR_INIT;
@@ -40,7 +31,7 @@ static void test_elf__garbage_is_refused(void **state)
 	}
 }
 
-static void test_elf__machine_is_named(void **state)
+TEST(elf, machine_is_named)
 {
 	static const struct {
 		uint16_t machine;
@@ -51,7 +42,6 @@ static void test_elf__machine_is_named(void **state)
 		     {EM_S390, ELF_MACHINE_OTHER}};
 	struct buf file = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		cleanup_close int fd = -1;
 		struct elf_image *image;
@@ -65,13 +55,12 @@ static void test_elf__machine_is_named(void **state)
 	buf_release(&file);
 }
 
-static void test_elf__code_without_a_file_is_read(void **state)
+TEST(elf, code_without_a_file_is_read)
 {
 	static const uint8_t code[] = {0x90, 0xc3, 0xf4};
 	struct elf_image *image = elf_image_of_code(code, sizeof(code), 0x7f0000001000);
 	uint8_t read[4] = {0};
 
-	(void)state;
 	assert_int_equal(elf_image_read(image, 0x7f0000001001, read, sizeof(read)), 2);
 	assert_memory_equal(read, code + 1, 2);
 	assert_int_equal(elf_image_read(image, 0x7f0000001003, read, 1), 0);
@@ -80,11 +69,10 @@ static void test_elf__code_without_a_file_is_read(void **state)
 	elf_image_free(image);
 }
 
-static void test_elf__every_cut_gives_an_error_or_an_image(void **state)
+TEST(elf, every_cut_gives_an_error_or_an_image)
 {
 	struct buf file = {0};
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 2);
 	tiny_elf_segment(&file, 0, (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = 4096});
 	tiny_elf_segment(&file, 1,
@@ -106,13 +94,12 @@ static void test_elf__every_cut_gives_an_error_or_an_image(void **state)
 	buf_release(&file);
 }
 
-static void test_elf__headers_that_point_outside_are_harmless(void **state)
+TEST(elf, headers_that_point_outside_are_harmless)
 {
 	struct buf file = {0};
 	cleanup_close int fd = -1;
 	struct elf_image *image;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 1);
 	tiny_elf_segment(
 		&file, 0,
@@ -127,7 +114,7 @@ static void test_elf__headers_that_point_outside_are_harmless(void **state)
 	buf_release(&file);
 }
 
-static void test_elf__build_id_is_read(void **state)
+TEST(elf, build_id_is_read)
 {
 	static const uint8_t note[] = {4, 0, 0,	  0,   3,   0, 0,    0,	   3,	 0,
 				       0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 0xef, 0};
@@ -137,7 +124,6 @@ static void test_elf__build_id_is_read(void **state)
 	const uint8_t *build_id;
 	size_t nr_bytes;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 1);
 	tiny_elf_segment(&file, 0,
 			 (Elf64_Phdr){.p_type = PT_NOTE,
@@ -158,14 +144,13 @@ static void test_elf__build_id_is_read(void **state)
  * LLD lets a read-only and an executable segment share a page of the file:
  * both begin in the page at 0x1000, mapped one page apart.
  */
-static void test_elf__bias_follows_the_right_to_execute(void **state)
+TEST(elf, bias_follows_the_right_to_execute)
 {
 	struct buf file = {0};
 	cleanup_close int fd = -1;
 	struct elf_image *image;
 	uint64_t bias;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 2);
 	tiny_elf_segment(&file, 0,
 			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x12f0});
@@ -190,7 +175,7 @@ static void test_elf__bias_follows_the_right_to_execute(void **state)
 }
 
 /* PT_GNU_EH_FRAME and what it points to, in a file without section headers. */
-static void test_elf__cfi_without_section_headers(void **state)
+TEST(elf, cfi_without_section_headers)
 {
 	struct buf file = {0};
 	cleanup_close int fd = -1;
@@ -198,7 +183,6 @@ static void test_elf__cfi_without_section_headers(void **state)
 	const struct elf_cfi *cfi;
 	uint64_t content = TINY_ELF_CONTENT(2);
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 2);
 	tiny_elf_segment(
 		&file, 0,
@@ -254,7 +238,7 @@ static void build_compressed(struct buf *file, const uint8_t *packed, uint64_t n
 	tiny_elf_sections(file, sections, ARRAY_SIZE(sections));
 }
 
-static void test_elf__compressed_debug_frame_is_unpacked(void **state)
+TEST(elf, compressed_debug_frame_is_unpacked)
 {
 	static const char plain[] = "call frame information, call frame information";
 	uint8_t packed[128];
@@ -264,7 +248,6 @@ static void test_elf__compressed_debug_frame_is_unpacked(void **state)
 	struct elf_image *image;
 	const struct elf_cfi *cfi;
 
-	(void)state;
 	compress(packed, &nr_packed, (const Bytef *)plain, sizeof(plain));
 	build_compressed(&file, packed, nr_packed, sizeof(plain));
 	image = open_bytes(&file, &fd, NULL);
@@ -276,12 +259,11 @@ static void test_elf__compressed_debug_frame_is_unpacked(void **state)
 	buf_release(&file);
 }
 
-static void test_elf__compression_bomb_is_refused(void **state)
+TEST(elf, compression_bomb_is_refused)
 {
 	uint8_t packed[128] = "whatever";
 	struct buf file = {0};
 
-	(void)state;
 	for (unsigned int shift = 20; shift < 64; shift += 4) {
 		cleanup_close int fd = -1;
 		struct elf_image *image;
@@ -295,12 +277,11 @@ static void test_elf__compression_bomb_is_refused(void **state)
 	buf_release(&file);
 }
 
-static void test_elf__memory_image_keeps_its_own_copy(void **state)
+TEST(elf, memory_image_keeps_its_own_copy)
 {
 	struct buf file = {0};
 	struct elf_image *image;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_AARCH64, 1);
 	tiny_elf_segment(&file, 0,
 			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = 0x100});
@@ -311,23 +292,4 @@ static void test_elf__memory_image_keeps_its_own_copy(void **state)
 	assert_true(elf_image_segment(image, 0)->executable);
 	assert_null(elf_image_cfi(image)->eh_frame.bytes);
 	elf_image_free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_elf__garbage_is_refused),
-		cmocka_unit_test(test_elf__machine_is_named),
-		cmocka_unit_test(test_elf__code_without_a_file_is_read),
-		cmocka_unit_test(test_elf__every_cut_gives_an_error_or_an_image),
-		cmocka_unit_test(test_elf__headers_that_point_outside_are_harmless),
-		cmocka_unit_test(test_elf__build_id_is_read),
-		cmocka_unit_test(test_elf__bias_follows_the_right_to_execute),
-		cmocka_unit_test(test_elf__cfi_without_section_headers),
-		cmocka_unit_test(test_elf__compressed_debug_frame_is_unpacked),
-		cmocka_unit_test(test_elf__compression_bomb_is_refused),
-		cmocka_unit_test(test_elf__memory_image_keeps_its_own_copy),
-	};
-
-	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);
 }

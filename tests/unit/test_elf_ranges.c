@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "elf/elf_ranges.h"
+#include "tests/unit/unit.h"
 
 static uint64_t value_at(const struct elf_ranges *ranges, uint64_t address)
 {
@@ -26,13 +20,12 @@ static struct elf_ranges ranges_of(const struct elf_range *list, size_t nr)
 	return ranges;
 }
 
-static void test_ranges__ends_do_not_belong_to_them(void **state)
+TEST(ranges, ends_do_not_belong_to_them)
 {
 	static const struct elf_range list[] = {{.start = 30, .end = 40, .value = 2},
 						{.start = 10, .end = 20, .value = 1}};
 	struct elf_ranges ranges = ranges_of(list, ARRAY_SIZE(list));
 
-	(void)state;
 	assert_int_equal(value_at(&ranges, 9), 0);
 	assert_int_equal(value_at(&ranges, 10), 1);
 	assert_int_equal(value_at(&ranges, 19), 1);
@@ -43,7 +36,7 @@ static void test_ranges__ends_do_not_belong_to_them(void **state)
 	assert_int_equal(value_at(&ranges, 10), 0);
 }
 
-static void test_ranges__inner_ones_count_first(void **state)
+TEST(ranges, inner_ones_count_first)
 {
 	static const struct elf_range list[] = {
 		{.start = 10, .end = 20, .value = 2}, {.start = 10, .end = 100, .value = 1},
@@ -52,7 +45,6 @@ static void test_ranges__inner_ones_count_first(void **state)
 	};
 	struct elf_ranges ranges = ranges_of(list, ARRAY_SIZE(list));
 
-	(void)state;
 	assert_int_equal(value_at(&ranges, 10), 2);
 	assert_int_equal(value_at(&ranges, 25), 1);
 	assert_int_equal(value_at(&ranges, 35), 3);
@@ -62,14 +54,4 @@ static void test_ranges__inner_ones_count_first(void **state)
 	assert_int_equal(value_at(&ranges, 70), 1);
 	assert_int_equal(value_at(&ranges, 100), 0);
 	elf_ranges_release(&ranges);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges__ends_do_not_belong_to_them),
-		cmocka_unit_test(test_ranges__inner_ones_count_first),
-	};
-
-	return cmocka_run_group_tests_name("elf ranges", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Signals that ask for the end while something else is at work. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/end_listener.h"
+#include "tests/unit/unit.h"
 
 #define PATIENCE_MS 20000
 
@@ -22,13 +16,12 @@ static void stop(void)
 	nr_stops++;
 }
 
-static int block_signals(void **state)
+static void block_signals(void)
 {
 	sigset_t all;
 
-	(void)state;
 	sigfillset(&all);
-	return sigprocmask(SIG_BLOCK, &all, NULL);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &all, NULL), 0);
 }
 
 static bool is_pending(int signal)
@@ -39,12 +32,12 @@ static bool is_pending(int signal)
 	return sigismember(&pending, signal);
 }
 
-static void test_end_listener__hears_who_asks_for_the_end(void **state)
+TEST(end_listener, hears_who_asks_for_the_end)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct end_listener listener;
 
-	(void)state;
+	block_signals();
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct pollfd asked = {.events = POLLIN};
 
@@ -62,22 +55,22 @@ static void test_end_listener__hears_who_asks_for_the_end(void **state)
 	}
 }
 
-static void test_end_listener__hears_what_came_before(void **state)
+TEST(end_listener, hears_what_came_before)
 {
 	struct end_listener listener;
 
-	(void)state;
+	block_signals();
 	kill(getpid(), SIGTERM);
 	end_listener_start(&listener, NULL);
 	assert_true(end_listener_stop(&listener));
 }
 
-static void test_end_listener__leaves_other_signals_alone(void **state)
+TEST(end_listener, leaves_other_signals_alone)
 {
 	struct end_listener listener;
 	sigset_t rest;
 
-	(void)state;
+	block_signals();
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGTSTP);
 	end_listener_start(&listener, NULL);
@@ -91,15 +84,4 @@ static void test_end_listener__leaves_other_signals_alone(void **state)
 	sigemptyset(&rest);
 	sigaddset(&rest, SIGUSR1);
 	sigwaitinfo(&rest, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_end_listener__hears_who_asks_for_the_end),
-		cmocka_unit_test(test_end_listener__hears_what_came_before),
-		cmocka_unit_test(test_end_listener__leaves_other_signals_alone),
-	};
-
-	return cmocka_run_group_tests_name("end listener", tests, block_signals, NULL);
 }

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define HEAD                                                                                       \
 	"# callgrind format\nversion: 1\ncreator: profc " PROFC_VERSION "\ncmd: prog\n"            \
 	"positions: line\n"
 
-static void test_callgrind__own_lines_and_calls(void **state)
+TEST(callgrind, own_lines_and_calls)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main@m.c:7", 1);
 	made_sample(&made, "main@m.c:7;libm.so!sqrt", 2);
 	made_sample(&made, "main@m.c:8;libm.so!sqrt", 4);
@@ -67,13 +59,12 @@ static void test_callgrind__own_lines_and_calls(void **state)
 }
 
 /* f calls g calls f: the calls to each must add up to each stack once. */
-static void test_callgrind__recursion_counts_once(void **state)
+TEST(callgrind, recursion_counts_once)
 {
 	struct export_options counts = {.metric = METRIC_SAMPLES};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "f@a.c:1;g@a.c:2;f@a.c:3;h@a.c:4", 1);
 	made_sample(&made, "f@a.c:1;f@a.c:1", 1);
 	profile = made_end(&made);
@@ -111,12 +102,11 @@ static void test_callgrind__recursion_counts_once(void **state)
 }
 
 /* Lines of an included file cost the function that includes it. */
-static void test_callgrind__lines_of_other_files_stay_with_the_function(void **state)
+TEST(callgrind, lines_of_other_files_stay_with_the_function)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "f@a.c:1", 1);
 	made_sample(&made, "f@a.c:2", 2);
 	made_sample(&made, "f@a.c:3", 4);
@@ -138,13 +128,12 @@ static void test_callgrind__lines_of_other_files_stay_with_the_function(void **s
 	profile_free(profile);
 }
 
-static void test_callgrind__threads_are_parts(void **state)
+TEST(callgrind, threads_are_parts)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "f@a.c:1", 1);
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "f@a.c:2", 2);
@@ -172,13 +161,12 @@ static void test_callgrind__threads_are_parts(void **state)
 	profile_free(profile);
 }
 
-static void test_callgrind__marks_are_descriptions(void **state)
+TEST(callgrind, marks_are_descriptions)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main@m.c:7", 1);
 	profile_add_mark(made.profile, 1250000999, "half\nway");
 	profile = made_end(&made);
@@ -191,11 +179,10 @@ static void test_callgrind__marks_are_descriptions(void **state)
 }
 
 /* A call that was counted has its number; what no caller is known of comes from one in brackets. */
-static void test_callgrind__exact_calls(void **state)
+TEST(callgrind, exact_calls)
 {
 	struct profile *profile = made_counted();
 
-	(void)state;
 	assert_export(EXPORT_CALLGRIND, profile, NULL,
 		      HEAD "event: cpu : time in ns\nevents: cpu\nsummary: 5000000\n"
 			   "\nob=(1) /bin/prog\nfl=(1) m.c\nfn=(1) main\n"
@@ -215,13 +202,12 @@ static void test_callgrind__exact_calls(void **state)
 }
 
 /* A call that was only seen in a sample is one of those counted at the beginning of the callee. */
-static void test_callgrind__calls_that_were_only_sampled_are_among_the_counted(void **state)
+TEST(callgrind, calls_that_were_only_sampled_are_among_the_counted)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main@m.c:7;work@w.c:20", 1);
 	made_sample(&made, "main@m.c:9;work@w.c:20", 1);
 	made_count(&made, "work@w.c:1", NULL, 10);
@@ -237,32 +223,14 @@ static void test_callgrind__calls_that_were_only_sampled_are_among_the_counted(v
 }
 
 /* Counts are of no thread: none are in the parts of threads. */
-static void test_callgrind__parts_of_threads_have_no_exact_calls(void **state)
+TEST(callgrind, parts_of_threads_have_no_exact_calls)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
 	struct profile *profile = made_counted();
 	struct sink sink = export_made(EXPORT_CALLGRIND, profile, &split);
 
-	(void)state;
 	assert_non_null(strstr(buf_str(&sink.pending), "cfn=(2) work\ncalls=1 1\n7 5000000\n"));
 	assert_null(strstr(buf_str(&sink.pending), "rare"));
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_callgrind__own_lines_and_calls),
-		cmocka_unit_test(test_callgrind__recursion_counts_once),
-		cmocka_unit_test(test_callgrind__lines_of_other_files_stay_with_the_function),
-		cmocka_unit_test(test_callgrind__threads_are_parts),
-		cmocka_unit_test(test_callgrind__marks_are_descriptions),
-		cmocka_unit_test(test_callgrind__exact_calls),
-		cmocka_unit_test(
-			test_callgrind__calls_that_were_only_sampled_are_among_the_counted),
-		cmocka_unit_test(test_callgrind__parts_of_threads_have_no_exact_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

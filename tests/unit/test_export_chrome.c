@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define HEAD                                                                                       \
 	"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"profc " PROFC_VERSION            \
@@ -26,12 +20,11 @@
 #define OPEN(ts, name)	EVENT("B", ts, "100", "100", name)
 #define CLOSE(ts, name) EVENT("E", ts, "100", "100", name)
 
-static void test_chrome__what_stays_on_the_stack_is_one_slice(void **state)
+TEST(chrome, what_stays_on_the_stack_is_one_slice)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;f", 1);
 	made_sample(&made, "main;f;g", 1);
 	made_sample(&made, "main;h", 1);
@@ -49,12 +42,11 @@ static void test_chrome__what_stays_on_the_stack_is_one_slice(void **state)
 }
 
 /* Moments are rounded, weights are not: less than a grain between two samples is no gap. */
-static void test_chrome__rounded_moments_leave_no_gaps(void **state)
+TEST(chrome, rounded_moments_leave_no_gaps)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main", 2)->time_ns -= 1;
 	made_sample(&made, "main", 2)->time_ns -= SAMPLE_TIME_GRAIN_NS - 1;
 	made_sample(&made, "main", 2)->time_ns -= 500;
@@ -68,12 +60,11 @@ static void test_chrome__rounded_moments_leave_no_gaps(void **state)
 	profile_free(profile);
 }
 
-static void test_chrome__a_name_never_closes_and_opens_at_once(void **state)
+TEST(chrome, a_name_never_closes_and_opens_at_once)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;q;r", 1);
 	made_sample(&made, "main;r", 1);
 	profile = made_end(&made);
@@ -85,13 +76,12 @@ static void test_chrome__a_name_never_closes_and_opens_at_once(void **state)
 	profile_free(profile);
 }
 
-static void test_chrome__merged_lanes_count_from_one(void **state)
+TEST(chrome, merged_lanes_count_from_one)
 {
 	struct export_options merge = {.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "f", 1);
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "f", 1);
@@ -108,14 +98,13 @@ static void test_chrome__merged_lanes_count_from_one(void **state)
 }
 
 /* Instants across all threads; of two recordings in one their order is that of time. */
-static void test_chrome__marks_are_global_instants(void **state)
+TEST(chrome, marks_are_global_instants)
 {
 	struct filter second = {.from_ns = 1000000};
 	struct export_options later = {.filter = &second};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "f", 2);
 	profile_add_mark(made.profile, 1500001, "it \"is\" \x1b");
 	profile_add_mark(made.profile, 500, "first");
@@ -129,17 +118,4 @@ static void test_chrome__marks_are_global_instants(void **state)
 			      MARK("1500.001", "it \\\"is\\\" \\u001b") OPEN("1000.000", "f")
 				      CLOSE("2000.000", "f") "\n]}\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chrome__what_stays_on_the_stack_is_one_slice),
-		cmocka_unit_test(test_chrome__rounded_moments_leave_no_gaps),
-		cmocka_unit_test(test_chrome__a_name_never_closes_and_opens_at_once),
-		cmocka_unit_test(test_chrome__merged_lanes_count_from_one),
-		cmocka_unit_test(test_chrome__marks_are_global_instants),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

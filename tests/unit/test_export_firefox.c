@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* Does the document hold this text, which is a whole member of it? */
 #define assert_has(sink, text)                                                                     \
@@ -29,12 +22,11 @@ static struct profile *two_threads(void)
 	return made_end(&made);
 }
 
-static void test_firefox__tables_are_shared(void **state)
+TEST(firefox, tables_are_shared)
 {
 	struct profile *profile = two_threads();
 	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
 
-	(void)state;
 	/* Rows: main, work, square; then, under [truncated …], the same again; main, sqrt. */
 	assert_has(&sink, "\"stackTable\":{\"frame\":[0,1,2,3,0,1,2,4],"
 			  "\"prefix\":[null,0,1,null,3,4,5,0],\"length\":8}");
@@ -58,12 +50,11 @@ static void test_firefox__tables_are_shared(void **state)
 	profile_free(profile);
 }
 
-static void test_firefox__samples_are_per_thread(void **state)
+TEST(firefox, samples_are_per_thread)
 {
 	struct profile *profile = two_threads();
 	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
 
-	(void)state;
 	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
 			  "\"pid\":\"100\",\"tid\":100,");
 	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[2,0,6],"
@@ -79,13 +70,12 @@ static void test_firefox__samples_are_per_thread(void **state)
 	profile_free(profile);
 }
 
-static void test_firefox__counts_are_counts(void **state)
+TEST(firefox, counts_are_counts)
 {
 	struct export_options merged = {.metric = METRIC_SAMPLES, .threads = EXPORT_THREADS_MERGE};
 	struct profile *profile = two_threads();
 	struct sink sink = export_made(EXPORT_FIREFOX, profile, &merged);
 
-	(void)state;
 	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
 			  "\"pid\":\"1\",\"tid\":1,");
 	assert_has(&sink, "\"samples\":{\"weightType\":\"samples\",\"stack\":[2,0,6,7],"
@@ -96,7 +86,7 @@ static void test_firefox__counts_are_counts(void **state)
 }
 
 /* They stood in every thread, and were shown as often. */
-static void test_firefox__marks_are_markers_of_one_thread(void **state)
+TEST(firefox, marks_are_markers_of_one_thread)
 {
 	static const char markers[] =
 		"\"markers\":{\"data\":[{\"type\":\"mark\",\"text\":\"begin\"},"
@@ -107,7 +97,6 @@ static void test_firefox__marks_are_markers_of_one_thread(void **state)
 	struct sink sink;
 	const char *first;
 
-	(void)state;
 	profile_add_mark(profile, 500, "begin");
 	profile_add_mark(profile, 2000000, "end \"1\"");
 	sink = export_made(EXPORT_FIREFOX, profile, NULL);
@@ -126,14 +115,13 @@ static void test_firefox__marks_are_markers_of_one_thread(void **state)
 }
 
 /* All of the recording, or what the filter leaves of it: a mark may come before any sample. */
-static void test_firefox__range_is_that_of_the_recording(void **state)
+TEST(firefox, range_is_that_of_the_recording)
 {
 	struct filter part = {.from_ns = 1500000, .to_ns = 4000000};
 	struct export_options options = {.filter = &part};
 	struct profile *profile = two_threads();
 	struct sink whole, cut;
 
-	(void)state;
 	profile->meta.duration_ns = 12000000;
 	whole = export_made(EXPORT_FIREFOX, profile, NULL);
 	cut = export_made(EXPORT_FIREFOX, profile, &options);
@@ -148,28 +136,13 @@ static void test_firefox__range_is_that_of_the_recording(void **state)
 	profile_free(profile);
 }
 
-static void test_firefox__without_marks_there_are_no_markers(void **state)
+TEST(firefox, without_marks_there_are_no_markers)
 {
 	struct profile *profile = two_threads();
 	struct sink sink = export_made(EXPORT_FIREFOX, profile, NULL);
 
-	(void)state;
 	assert_has(&sink, "\"markerSchema\":[]");
 	assert_has(&sink, "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],");
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_firefox__tables_are_shared),
-		cmocka_unit_test(test_firefox__samples_are_per_thread),
-		cmocka_unit_test(test_firefox__counts_are_counts),
-		cmocka_unit_test(test_firefox__marks_are_markers_of_one_thread),
-		cmocka_unit_test(test_firefox__range_is_that_of_the_recording),
-		cmocka_unit_test(test_firefox__without_marks_there_are_no_markers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "export/asset_priv.h"
 #include "export/markup_priv.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* The frames of the picture, depth first and heaviest first: "title x y width text". */
 static void append_frames(struct buf *out, const char *svg)
@@ -50,13 +43,12 @@ static void assert_frames(const struct profile *profile, const struct export_opt
 	sink_release(&sink);
 }
 
-static void test_flamegraph__boxes_are_weights(void **state)
+TEST(flamegraph, boxes_are_weights)
 {
 	struct export_options full = {.names = EXPORT_NAMES_FULL};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;light", 25);
 	made_sample(&made, "main;heavy;leaf", 50);
 	made_sample(&made, "main", 20);
@@ -79,13 +71,12 @@ static void test_flamegraph__boxes_are_weights(void **state)
 	profile_free(profile);
 }
 
-static void test_flamegraph__lanes_stand_on_one_root(void **state)
+TEST(flamegraph, lanes_stand_on_one_root)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_SAMPLES};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "run", 1)->nr = 3;
@@ -118,13 +109,12 @@ static char *last_color(const struct profile *profile)
 }
 
 /* Two recordings meet modules in another order: their pictures can be compared all the same. */
-static void test_flamegraph__colors_are_those_of_names(void **state)
+TEST(flamegraph, colors_are_those_of_names)
 {
 	struct made first = made_begin(), second = made_begin();
 	struct profile *profile;
 	char *color, *other;
 
-	(void)state;
 	made_sample(&first, "libz!inflate", 1);
 	profile = made_end(&first);
 	color = last_color(profile);
@@ -139,12 +129,11 @@ static void test_flamegraph__colors_are_those_of_names(void **state)
 	free(other);
 }
 
-static void test_flamegraph__what_cannot_be_seen_is_left_out(void **state)
+TEST(flamegraph, what_cannot_be_seen_is_left_out)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main", 10000000);
 	made_sample(&made, "main;rare;deep;deeper", 1);
 	profile = made_end(&made);
@@ -155,14 +144,13 @@ static void test_flamegraph__what_cannot_be_seen_is_left_out(void **state)
 }
 
 /* Zooming gives a frame room: what it is called then stands there where it was cut. */
-static void test_flamegraph__keeps_short_names_of_cut_frames(void **state)
+TEST(flamegraph, keeps_short_names_of_cut_frames)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 	const char *svg;
 
-	(void)state;
 	made_sample(&made, "wide<int>(int)", 100);
 	made_sample(&made, "narrow<int>(int)", 1);
 	made_sample(&made, "plain", 1);
@@ -178,7 +166,7 @@ static void test_flamegraph__keeps_short_names_of_cut_frames(void **state)
 	profile_free(profile);
 }
 
-static void test_flamegraph__needs_no_other_file(void **state)
+TEST(flamegraph, needs_no_other_file)
 {
 	struct asset script = asset_flamegraph_js();
 	struct made made = made_begin();
@@ -186,7 +174,6 @@ static void test_flamegraph__needs_no_other_file(void **state)
 	struct sink sink;
 	const char *svg;
 
-	(void)state;
 	made_sample(&made, "main]]>", 1);
 	made_sample(&made, "\"'", 1);
 	profile = made_end(&made);
@@ -199,18 +186,4 @@ static void test_flamegraph__needs_no_other_file(void **state)
 	assert_non_null(strstr(svg, "<title>&quot;&#39;, 1 ms"));
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flamegraph__boxes_are_weights),
-		cmocka_unit_test(test_flamegraph__lanes_stand_on_one_root),
-		cmocka_unit_test(test_flamegraph__colors_are_those_of_names),
-		cmocka_unit_test(test_flamegraph__what_cannot_be_seen_is_left_out),
-		cmocka_unit_test(test_flamegraph__keeps_short_names_of_cut_frames),
-		cmocka_unit_test(test_flamegraph__needs_no_other_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

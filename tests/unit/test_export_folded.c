@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
-static void test_folded__equal_stacks_are_one_line(void **state)
+TEST(folded, equal_stacks_are_one_line)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;parse@p.c:3", 1);
 	made_sample(&made, "main;emit", 2);
 	made_sample(&made, "main;parse@p.c:4", 4); /* another line of the same function */
@@ -28,13 +21,12 @@ static void test_folded__equal_stacks_are_one_line(void **state)
 	profile_free(profile);
 }
 
-static void test_folded__inlined_frames_are_frames(void **state)
+TEST(folded, inlined_frames_are_frames)
 {
 	struct export_options folded = {.fold_inlines = true};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;work@a.c:20+square@v.h:3;libm.so!sqrt", 3);
 	profile = made_end(&made);
 	assert_export(EXPORT_FOLDED, profile, NULL, "prog;main;work;square;sqrt 3000000\n");
@@ -42,12 +34,11 @@ static void test_folded__inlined_frames_are_frames(void **state)
 	profile_free(profile);
 }
 
-static void test_folded__names_cannot_break_a_line(void **state)
+TEST(folded, names_cannot_break_a_line)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_thread(&made, 7, 7, "#my prog\n;x");
 	made_sample(&made, "a b(char const*)", 1);
 	made_sample(&made, "call 12", 1);
@@ -66,12 +57,11 @@ static void test_folded__names_cannot_break_a_line(void **state)
 	profile_free(profile);
 }
 
-static void test_folded__what_is_missing_has_a_name(void **state)
+TEST(folded, what_is_missing_has_a_name)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main;leaf", 1)->end = STACK_END_NO_CFI;
 	made_sample(&made, "main;leaf", 2);
 	made_sample(&made, "", 4)->kind = SAMPLE_UNATTRIBUTED;
@@ -99,12 +89,11 @@ static struct profile *two_processes(void)
 	return made_end(&made);
 }
 
-static void test_folded__threads_merge_by_process_name_or_stay_apart(void **state)
+TEST(folded, threads_merge_by_process_name_or_stay_apart)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
 	struct profile *profile = two_processes();
 
-	(void)state;
 	assert_export(EXPORT_FOLDED, profile, NULL,
 		      "prog;main 5000000\n"
 		      "prog;run 2000000\n"
@@ -117,18 +106,17 @@ static void test_folded__threads_merge_by_process_name_or_stay_apart(void **stat
 	profile_free(profile);
 }
 
-static void test_folded__filters_choose_samples(void **state)
+TEST(folded, filters_choose_samples)
 {
 	const struct filter only_run = {.functions = {(const char *const[]){"^run$"}, 1}};
 	struct export_options options = {.filter = &only_run};
 	struct profile *profile = two_processes();
 
-	(void)state;
 	assert_export(EXPORT_FOLDED, profile, &options, "prog;run 2000000\n");
 	profile_free(profile);
 }
 
-static void test_folded__metric_and_weights(void **state)
+TEST(folded, metric_and_weights)
 {
 	struct export_options blocked = {.metric = METRIC_BLOCKED};
 	struct export_options wall = {.metric = METRIC_WALL};
@@ -138,7 +126,6 @@ static void test_folded__metric_and_weights(void **state)
 	struct profile *profile;
 	struct sample *asleep;
 
-	(void)state;
 	made_sample(&made, "main;work", 3)->nr = 3;
 	asleep = made_sample(&made, "main;nap", 0);
 	asleep->blocked_ns = 70;
@@ -151,7 +138,7 @@ static void test_folded__metric_and_weights(void **state)
 	profile_free(profile);
 }
 
-static void test_export__nothing_to_write_is_an_error(void **state)
+TEST(export, nothing_to_write_is_an_error)
 {
 	const struct filter nowhere = {.functions = {(const char *const[]){"nowhere"}, 1}};
 	const struct filter everything = {.from_ns = 0};
@@ -161,27 +148,10 @@ static void test_export__nothing_to_write_is_an_error(void **state)
 	struct sink sink = SINK_MEMORY;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(export_write(EXPORT_FOLDED, profile, &filtered, &sink, &err), ERR_EMPTY);
 	assert_string_equal(err.what, "no samples are left after the filters");
 	assert_int_equal(export_write(EXPORT_FOLDED, profile, &blocked, &sink, &err), ERR_EMPTY);
 	assert_string_equal(err.what, "no blocked time was recorded");
 	assert_int_equal(sink.pending.nr_bytes, 0);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded__equal_stacks_are_one_line),
-		cmocka_unit_test(test_folded__inlined_frames_are_frames),
-		cmocka_unit_test(test_folded__names_cannot_break_a_line),
-		cmocka_unit_test(test_folded__what_is_missing_has_a_name),
-		cmocka_unit_test(test_folded__threads_merge_by_process_name_or_stay_apart),
-		cmocka_unit_test(test_folded__filters_choose_samples),
-		cmocka_unit_test(test_folded__metric_and_weights),
-		cmocka_unit_test(test_export__nothing_to_write_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* The data of a page as it is before it is packed; sink_release() it. */
 static struct sink data_of(const struct profile *profile, const struct export_options *options)
@@ -94,13 +87,12 @@ static void assert_column(struct sink *sink, const char *name, const char *expec
 	buf_release(&text);
 }
 
-static void test_html__stacks_and_samples_are_columns(void **state)
+TEST(html, stacks_and_samples_are_columns)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main@m.c:7;light@l.c:3", 1);
 	made_sample(&made, "main@m.c:7;libm.so!heavy+light@l.c:4", 3);
 	made_sample(&made, "main@m.c:9", 2)->nr = 4;
@@ -139,7 +131,7 @@ static void test_html__stacks_and_samples_are_columns(void **state)
 }
 
 /* Whatever the metric that the page begins with. */
-static void test_html__has_all_metrics_of_time(void **state)
+TEST(html, has_all_metrics_of_time)
 {
 	struct export_options blocked = {.metric = METRIC_BLOCKED};
 	struct made made = made_begin();
@@ -147,7 +139,6 @@ static void test_html__has_all_metrics_of_time(void **state)
 	struct sample *sample;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	sample = made_sample(&made, "main;read", 0);
 	sample->kind = SAMPLE_BLOCKED;
@@ -164,7 +155,7 @@ static void test_html__has_all_metrics_of_time(void **state)
 	profile_free(profile);
 }
 
-static void test_html__threads_follow_each_other(void **state)
+TEST(html, threads_follow_each_other)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
 	struct made made = made_begin();
@@ -172,7 +163,6 @@ static void test_html__threads_follow_each_other(void **state)
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	made_thread(&made, 100, 101, "worker");
 	made_sample(&made, "work", 1);
@@ -195,7 +185,7 @@ static void test_html__threads_follow_each_other(void **state)
 }
 
 /* Filters leave gaps, in which the thread did something else. */
-static void test_html__what_filters_leave_out_is_a_gap(void **state)
+TEST(html, what_filters_leave_out_is_a_gap)
 {
 	static const char *const wanted[] = {"work"};
 	struct filter filter = {.functions = {.texts = wanted, .nr = 1}};
@@ -204,7 +194,6 @@ static void test_html__what_filters_leave_out_is_a_gap(void **state)
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main;work", 1);
 	made_sample(&made, "main;rest", 2);
 	made_sample(&made, "main;work", 4);
@@ -218,7 +207,7 @@ static void test_html__what_filters_leave_out_is_a_gap(void **state)
 }
 
 /* Of many samples times are rounded, and sums are still right. */
-static void test_html__rounds_times_of_many_samples(void **state)
+TEST(html, rounds_times_of_many_samples)
 {
 	struct made made = made_begin();
 	struct profile *profile;
@@ -226,7 +215,6 @@ static void test_html__rounds_times_of_many_samples(void **state)
 	struct sink sink;
 	uint64_t sum = 0;
 
-	(void)state;
 	for (int i = 0; i <= PAGE_SAMPLES_EXACT; i++)
 		made_sample(&made, "main", 1);
 	profile = made_end(&made);
@@ -241,14 +229,13 @@ static void test_html__rounds_times_of_many_samples(void **state)
 	profile_free(profile);
 }
 
-static void test_html__names_are_short_and_full(void **state)
+TEST(html, names_are_short_and_full)
 {
 	struct export_options full = {.names = EXPORT_NAMES_FULL};
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "std::vector<int>::push(int)", 1);
 	profile = made_end(&made);
 	sink = data_of(profile, NULL);
@@ -261,13 +248,12 @@ static void test_html__names_are_short_and_full(void **state)
 	profile_free(profile);
 }
 
-static void test_html__blocks_have_their_metrics(void **state)
+TEST(html, blocks_have_their_metrics)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	made.time_ns = 0;
 	made_block(&made, "main;keep", 100, 0, 1);
@@ -296,7 +282,7 @@ static void test_html__blocks_have_their_metrics(void **state)
 }
 
 /* Where, when it is known; of a freeing that is selected the allocation need not be. */
-static void test_html__blocks_are_freed_somewhere(void **state)
+TEST(html, blocks_are_freed_somewhere)
 {
 	static const char *const wanted[] = {"drop"};
 	struct filter filter = {.functions = {.texts = wanted, .nr = 1}};
@@ -306,7 +292,6 @@ static void test_html__blocks_are_freed_somewhere(void **state)
 	struct sample *freeing;
 	struct sink sink;
 
-	(void)state;
 	freeing = made_sample(&made, "main;drop", 1);
 	made_block(&made, "main;use", 50, 0, 1);
 	made_block(&made, "main;use", 70, 0, 1);
@@ -334,7 +319,7 @@ static void test_html__blocks_are_freed_somewhere(void **state)
 }
 
 /* Of many blocks the time of freeing is rounded, and stays behind that of the allocation. */
-static void test_html__rounds_lives_of_many_blocks(void **state)
+TEST(html, rounds_lives_of_many_blocks)
 {
 	struct made made = made_begin();
 	struct profile *profile;
@@ -342,7 +327,6 @@ static void test_html__rounds_lives_of_many_blocks(void **state)
 	struct sink sink;
 	uint64_t begin_ns;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	for (int i = 0; i <= PAGE_BLOCKS_EXACT; i++)
 		made_block(&made, "main", 50, 0, 1);
@@ -361,12 +345,11 @@ static void test_html__rounds_lives_of_many_blocks(void **state)
 	profile_free(profile);
 }
 
-static void test_html__exact_calls(void **state)
+TEST(html, exact_calls)
 {
 	struct profile *profile = made_counted();
 	struct sink sink = data_of(profile, NULL);
 
-	(void)state;
 	assert_member(&sink, "\"functions\":[[\"main\",0,1,0,1],[\"work\",1,1,0,1],"
 			     "[\"rare\",2,1,0,1]]");
 	assert_member(&sink, "\"calls\":[null,10,2]");
@@ -380,11 +363,10 @@ static void test_html__exact_calls(void **state)
 	profile_free(profile);
 }
 
-static void test_html__bytes_are_packed(void **state)
+TEST(html, bytes_are_packed)
 {
 	struct sink one = SINK_MEMORY, other = SINK_MEMORY;
 
-	(void)state;
 	page_write_packed(&one, "aaaaaaaa", 8);
 	page_write_packed(&other, "aaaaaaab", 8);
 	/* The header of gzip in base64, and whole groups of four. */
@@ -408,14 +390,13 @@ static char *between(struct sink *sink, const char *from, const char *to)
 	return strndup(start, (size_t)(end - start));
 }
 
-static void test_html__hostile_names_stay_text(void **state)
+TEST(html, hostile_names_stay_text)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 	char *title;
 
-	(void)state;
 	profile_add_command_word(made.profile, "</title><script>alert(1)</script>\x1b[31m");
 	made_sample(&made, "</script><img src=x onerror=alert(2)>", 1);
 	profile = made_end(&made);
@@ -429,13 +410,12 @@ static void test_html__hostile_names_stay_text(void **state)
 	profile_free(profile);
 }
 
-static void test_html__loads_nothing(void **state)
+TEST(html, loads_nothing)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main", 1);
 	profile = made_end(&made);
 	sink = export_made(EXPORT_HTML, profile, NULL);
@@ -445,25 +425,4 @@ static void test_html__loads_nothing(void **state)
 	assert_null(strstr(buf_str(&sink.pending), " src="));
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_html__stacks_and_samples_are_columns),
-		cmocka_unit_test(test_html__has_all_metrics_of_time),
-		cmocka_unit_test(test_html__threads_follow_each_other),
-		cmocka_unit_test(test_html__what_filters_leave_out_is_a_gap),
-		cmocka_unit_test(test_html__rounds_times_of_many_samples),
-		cmocka_unit_test(test_html__names_are_short_and_full),
-		cmocka_unit_test(test_html__blocks_have_their_metrics),
-		cmocka_unit_test(test_html__blocks_are_freed_somewhere),
-		cmocka_unit_test(test_html__rounds_lives_of_many_blocks),
-		cmocka_unit_test(test_html__exact_calls),
-		cmocka_unit_test(test_html__bytes_are_packed),
-		cmocka_unit_test(test_html__hostile_names_stay_text),
-		cmocka_unit_test(test_html__loads_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

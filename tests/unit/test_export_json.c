@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 static struct profile *two_threads(void)
 {
@@ -30,11 +24,10 @@ static struct profile *two_threads(void)
 
 #define MARKS "\"marks\":[{\"time_ns\":1500,\"text\":\"half \\\"way\\\"\"}],"
 
-static void test_json__tables(void **state)
+TEST(json, tables)
 {
 	struct profile *profile = two_threads();
 
-	(void)state;
 	assert_export(EXPORT_JSON, profile, NULL,
 		      HEAD
 		      "\"metric\":\"cpu\",\"unit\":\"ns\",\"weight\":7000000," MARKS
@@ -72,13 +65,12 @@ static void test_json__tables(void **state)
 	profile_free(profile);
 }
 
-static void test_json__merged_counts(void **state)
+TEST(json, merged_counts)
 {
 	struct export_options options = {
 		.threads = EXPORT_THREADS_MERGE, .metric = METRIC_SAMPLES, .fold_inlines = true};
 	struct profile *profile = two_threads();
 
-	(void)state;
 	assert_export(EXPORT_JSON, profile, &options,
 		      HEAD
 		      "\"metric\":\"samples\",\"unit\":\"samples\",\"weight\":7," MARKS
@@ -109,13 +101,12 @@ static void test_json__merged_counts(void **state)
 }
 
 /* What stands for the frames beyond --max-depth is nowhere in the code. */
-static void test_json__frames_left_out_have_no_address(void **state)
+TEST(json, frames_left_out_have_no_address)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
 
-	(void)state;
 	made_sample(&made, "main;..7;work", 1);
 	profile = made_end(&made);
 	sink = export_made(EXPORT_JSON, profile, NULL);
@@ -130,14 +121,13 @@ static void test_json__frames_left_out_have_no_address(void **state)
 }
 
 /* With functions that are in no sample; of a selection without known counts there are none. */
-static void test_json__exact_calls(void **state)
+TEST(json, exact_calls)
 {
 	const struct filter of_thread = {.threads = {(const char *const[]){"prog"}, 1}};
 	struct export_options options = {.filter = &of_thread};
 	struct profile *profile = made_counted();
 	struct sink sink = export_made(EXPORT_JSON, profile, NULL);
 
-	(void)state;
 	assert_non_null(
 		strstr(buf_str(&sink.pending),
 		       "\"functions\":["
@@ -158,16 +148,4 @@ static void test_json__exact_calls(void **state)
 	assert_null(strstr(buf_str(&sink.pending), "rare"));
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json__tables),
-		cmocka_unit_test(test_json__merged_counts),
-		cmocka_unit_test(test_json__frames_left_out_have_no_address),
-		cmocka_unit_test(test_json__exact_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

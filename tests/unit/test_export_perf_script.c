@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 static struct profile *two_threads(void)
 {
@@ -26,11 +20,10 @@ static struct profile *two_threads(void)
 	return made_end(&made);
 }
 
-static void test_perf_script__blocks_in_time_order(void **state)
+TEST(perf_script, blocks_in_time_order)
 {
 	struct profile *profile = two_threads();
 
-	(void)state;
 	assert_export(EXPORT_PERF_SCRIPT, profile, NULL,
 		      "prog 100/100 [000] 0.001000: 1000000 cpu:\n"
 		      "\t               4 sqrt (/bin/libm.so)\n"
@@ -47,12 +40,11 @@ static void test_perf_script__blocks_in_time_order(void **state)
 	profile_free(profile);
 }
 
-static void test_perf_script__merged_threads_count_from_one(void **state)
+TEST(perf_script, merged_threads_count_from_one)
 {
 	struct export_options merged = {.threads = EXPORT_THREADS_MERGE, .metric = METRIC_SAMPLES};
 	struct profile *profile = two_threads();
 
-	(void)state;
 	assert_export(EXPORT_PERF_SCRIPT, profile, &merged,
 		      "prog 1/1 [000] 0.001000: 1 samples:\n"
 		      "\t               4 sqrt (/bin/libm.so)\n"
@@ -70,12 +62,11 @@ static void test_perf_script__merged_threads_count_from_one(void **state)
  * What readers take for the fields of a line: speedscope and stackcollapse-perf.pl look for
  * /^(\S.+?)\s+(\d+)/ and, of a frame, for / \((\S*)\)/.
  */
-static void test_perf_script__names_that_readers_would_misread(void **state)
+TEST(perf_script, names_that_readers_would_misread)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "my prog (deleted)!main;..7", 1);
 	made_thread(&made, 100, 101, "#io 7");
 	made_sample(&made, "main", 1);
@@ -99,15 +90,4 @@ static void test_perf_script__names_that_readers_would_misread(void **state)
 		      "\t               2 main (/bin/prog)\n"
 		      "\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_perf_script__blocks_in_time_order),
-		cmocka_unit_test(test_perf_script__merged_threads_count_from_one),
-		cmocka_unit_test(test_perf_script__names_that_readers_would_misread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "base/buf.h"
 #include "export/protobuf_priv.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* The message as text, fields in order: "5{1=2 2=9} 6'main'"; see append_message(). */
 struct schema {
@@ -101,14 +96,13 @@ static void assert_pprof(const struct profile *profile, const struct export_opti
 	sink_release(&sink);
 }
 
-static void test_protobuf__wire_format(void **state)
+TEST(protobuf, wire_format)
 {
 	static const uint8_t expected[] = {0x08, 0x96, 0x01, /* field 1, varint 150 */
 					   0x12, 0x02, 'o',  'k', 0x82, 0x01, 0x00};
 	struct buf out = {0};
 	struct buf empty = {0};
 
-	(void)state;
 	protobuf_uint(&out, 1, 150);
 	protobuf_uint(&out, 3, 0); /* left out */
 	protobuf_bytes(&out, 2, "ok", 2);
@@ -119,14 +113,13 @@ static void test_protobuf__wire_format(void **state)
 	buf_release(&out);
 }
 
-static void test_pprof__merged_counts(void **state)
+TEST(pprof, merged_counts)
 {
 	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
 					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1);
 	made_sample(&made, "main@m.c:7;work@w.c:20+square@v.h:3", 1)->nr = 4;
 	profile = made_end(&made);
@@ -147,13 +140,12 @@ static void test_pprof__merged_counts(void **state)
 	profile_free(profile);
 }
 
-static void test_pprof__all_metrics_without_labels(void **state)
+TEST(pprof, all_metrics_without_labels)
 {
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sample *other;
 
-	(void)state;
 	made_sample(&made, "f", 1);
 	made_sample(&made, "f", 2)->runq_ns = 7;
 	other = made_sample(&made, "f", 4);
@@ -175,13 +167,12 @@ static void test_pprof__all_metrics_without_labels(void **state)
 }
 
 /* Memory of a recording without samples: blocks and bytes of each metric that it has. */
-static void test_pprof__memory(void **state)
+TEST(pprof, memory)
 {
 	struct export_options live = {.metric = METRIC_LIVE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_block(&made, "f", 100, 1, 1)->freed_ns = 4096;
 	made_block(&made, "f", 50, 1, 1);
 	made_block(&made, "g", 30, 10, 3); /* after that; the only one seen of several */
@@ -204,14 +195,13 @@ static void test_pprof__memory(void **state)
 	profile_free(profile);
 }
 
-static void test_pprof__time_of_threads(void **state)
+TEST(pprof, time_of_threads)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_WALL};
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sample *lost;
 
-	(void)state;
 	made.profile->meta.frequency_hz = 0;
 	made_sample(&made, "f", 1);
 	lost = made_sample(&made, "", 2);
@@ -237,14 +227,13 @@ static void test_pprof__time_of_threads(void **state)
 }
 
 /* The name is for people, and what is left out of it stands in the other. */
-static void test_pprof__names_and_system_names(void **state)
+TEST(pprof, names_and_system_names)
 {
 	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
 					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "max<int>(int, int)", 1);
 	made_sample(&made, "min<int>(int)", 1);
 	profile = made_end(&made);
@@ -262,14 +251,13 @@ static void test_pprof__names_and_system_names(void **state)
 }
 
 /* Readers take the first mapping for the main program, and frames left out are nowhere. */
-static void test_pprof__the_program_comes_first(void **state)
+TEST(pprof, the_program_comes_first)
 {
 	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
 					.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "libc.so!start;main;..9", 1);
 	made.profile->processes[0].exe = profile_intern(made.profile, "/bin/prog");
 	profile = made_end(&made);
@@ -289,12 +277,11 @@ static void test_pprof__the_program_comes_first(void **state)
 }
 
 /* Calls are a value of their own: each of a function once, whether or not its caller is known. */
-static void test_pprof__exact_calls(void **state)
+TEST(pprof, exact_calls)
 {
 	struct export_options merged = {.threads = EXPORT_THREADS_MERGE};
 	struct profile *profile = made_counted();
 
-	(void)state;
 	assert_pprof(profile, &merged,
 		     "1{1=1 2=2 }\n1{1=3 2=4 }\n1{1=5 2=4 }\n1{1=6 2=4 }\n1{1=7 2=4 }\n"
 		     "1{1=8 2=2 }\n" /* … and calls, count */
@@ -318,20 +305,4 @@ static void test_pprof__exact_calls(void **state)
 		     "6'blocked'\n6'calls'\n6'prog'\n6'process'\n6'[unknown callee]'\n6'main'\n"
 		     "6'm.c'\n6'work'\n6'w.c'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_protobuf__wire_format),
-		cmocka_unit_test(test_pprof__merged_counts),
-		cmocka_unit_test(test_pprof__all_metrics_without_labels),
-		cmocka_unit_test(test_pprof__memory),
-		cmocka_unit_test(test_pprof__time_of_threads),
-		cmocka_unit_test(test_pprof__names_and_system_names),
-		cmocka_unit_test(test_pprof__the_program_comes_first),
-		cmocka_unit_test(test_pprof__exact_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 #define HEAD                                                                                       \
 	"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","                     \
 	"\"exporter\":\"profc@" PROFC_VERSION "\",\"name\":\"prog\","
 
-static void test_speedscope__one_profile_per_thread(void **state)
+TEST(speedscope, one_profile_per_thread)
 {
 	struct made made = made_begin();
 	struct thread_id first = made.thread;
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "main@m.c:1;work@w.c:20+square@v.h:3", 1);
 	made_sample(&made, "main@m.c:1;work@w.c:21+square@v.h:4", 2); /* the same functions */
 	made_thread(&made, 100, 101, "worker");
@@ -45,13 +38,12 @@ static void test_speedscope__one_profile_per_thread(void **state)
 /* A tenth of a millisecond. */
 #define TENTH UINT64_C(100000)
 
-static void test_speedscope__idle_fills_the_recording(void **state)
+TEST(speedscope, idle_fills_the_recording)
 {
 	struct export_options idle = {.idle = true};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made.time_ns = 10 * TENTH;
 	made_sample(&made, "main", 0)->cpu_ns = 4 * TENTH; /* [6, 10) */
 	made.time_ns = 20 * TENTH;
@@ -73,13 +65,12 @@ static void test_speedscope__idle_fills_the_recording(void **state)
 	profile_free(profile);
 }
 
-static void test_speedscope__counts_have_no_unit(void **state)
+TEST(speedscope, counts_have_no_unit)
 {
 	struct export_options samples = {.metric = METRIC_SAMPLES};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made.time_ns = 1000;
 	made_sample(&made, "main\x01\"</script>", 1)->nr = 5;
 	profile = made_end(&made);
@@ -92,13 +83,12 @@ static void test_speedscope__counts_have_no_unit(void **state)
 	profile_free(profile);
 }
 
-static void test_speedscope__merged_threads_are_in_time_order(void **state)
+TEST(speedscope, merged_threads_are_in_time_order)
 {
 	struct export_options merge = {.threads = EXPORT_THREADS_MERGE};
 	struct made made = made_begin();
 	struct profile *profile;
 
-	(void)state;
 	made_sample(&made, "first", 1);
 	made_sample(&made, "third", 2);
 	made_thread(&made, 100, 101, "worker");
@@ -114,16 +104,4 @@ static void test_speedscope__merged_threads_are_in_time_order(void **state)
 			   "\"samples\":[[0],\n[2],\n[1]],\n"
 			   "\"weights\":[1000000,1000000,2000000]}]}\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_speedscope__one_profile_per_thread),
-		cmocka_unit_test(test_speedscope__idle_fills_the_recording),
-		cmocka_unit_test(test_speedscope__counts_have_no_unit),
-		cmocka_unit_test(test_speedscope__merged_threads_are_in_time_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

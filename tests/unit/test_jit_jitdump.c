@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "jit/jit_code.h"
 #include "jit/jitdump.h"
+#include "tests/unit/unit.h"
 
 #define CODE UINT64_C(0x7f0000001000)
 #define V8   UINT32_C(0xdeadbeef)
@@ -70,13 +63,12 @@ static int parse(const struct buf *in, struct jit_code *code, uint64_t *nr_taken
 	return jitdump_parse(&dump, in->bytes, in->nr_bytes, in->nr_bytes, code, nr_taken, NULL);
 }
 
-static void test_jitdump__code_has_its_name(void **state)
+TEST(jitdump, code_has_its_name)
 {
 	struct buf in = {0};
 	struct jit_code code = {0};
 	uint64_t nr_taken;
 
-	(void)state;
 	put_header(&in, 0);
 	put_code(&in, CODE, "_ZN3foo3barEv<int> (x)", 32, 32);
 	put_code(&in, CODE + 32, "next", 8, 8);
@@ -125,27 +117,24 @@ static void check_lines(uint32_t pad, uint64_t shift)
 	jit_code_release(&code);
 }
 
-static void test_jitdump__lines_belong_to_the_code_behind_them(void **state)
+TEST(jitdump, lines_belong_to_the_code_behind_them)
 {
-	(void)state;
 	check_lines(0, 0);
 }
 
 /* perf inject puts code behind 64 bytes of a header, and V8 counts from there. */
-static void test_jitdump__lines_of_v8_are_moved(void **state)
+TEST(jitdump, lines_of_v8_are_moved)
 {
-	(void)state;
 	check_lines(V8, 64);
 }
 
-static void test_jitdump__lines_outside_of_the_code_are_none(void **state)
+TEST(jitdump, lines_outside_of_the_code_are_none)
 {
 	struct buf in = {0};
 	struct buf rows = {0};
 	struct jit_code code = {0};
 	uint64_t nr_taken;
 
-	(void)state;
 	put_header(&in, 0);
 	put_row(&rows, CODE, 10, "/a.js");
 	put_row(&rows, CODE + 32, 11, "\xff");
@@ -159,7 +148,7 @@ static void test_jitdump__lines_outside_of_the_code_are_none(void **state)
 	jit_code_release(&code);
 }
 
-static void test_jitdump__a_record_that_is_being_written_waits(void **state)
+TEST(jitdump, a_record_that_is_being_written_waits)
 {
 	struct buf in = {0};
 	struct jit_code code = {0};
@@ -167,7 +156,6 @@ static void test_jitdump__a_record_that_is_being_written_waits(void **state)
 	uint64_t nr_taken;
 	size_t nr_whole;
 
-	(void)state;
 	put_header(&in, 0);
 	put_code(&in, CODE, "f", 32, 32);
 	nr_whole = in.nr_bytes;
@@ -187,13 +175,12 @@ static void test_jitdump__a_record_that_is_being_written_waits(void **state)
 	jit_code_release(&code);
 }
 
-static void test_jitdump__what_is_none_is_refused(void **state)
+TEST(jitdump, what_is_none_is_refused)
 {
 	struct buf in = {0};
 	struct jit_code code = {0};
 	uint64_t nr_taken;
 
-	(void)state;
 	put_header(&in, 0);
 	buf_append_u32(&in, 0);
 	buf_append_u32(&in, 15); /* shorter than its own beginning */
@@ -206,18 +193,4 @@ static void test_jitdump__what_is_none_is_refused(void **state)
 	assert_int_equal(code.nr, 0);
 	buf_release(&in);
 	jit_code_release(&code);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jitdump__code_has_its_name),
-		cmocka_unit_test(test_jitdump__lines_belong_to_the_code_behind_them),
-		cmocka_unit_test(test_jitdump__lines_of_v8_are_moved),
-		cmocka_unit_test(test_jitdump__lines_outside_of_the_code_are_none),
-		cmocka_unit_test(test_jitdump__a_record_that_is_being_written_waits),
-		cmocka_unit_test(test_jitdump__what_is_none_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "jit/jit_names.h"
 #include "profile/profile.h"
+#include "tests/unit/unit.h"
 
 #define PLACE UINT64_C(0x7f0000001008)
 
@@ -102,9 +94,8 @@ static const char *problem(const struct made *made)
 	return profile_str(made->profile, last_source(made)->problem);
 }
 
-static void test_jit_names__a_map_names_what_was_seen(void **state)
+TEST_WITH(struct made *made, jit_names, a_map_names_what_was_seen)
 {
-	struct made *made = *state;
 	struct frame_id frame = sample(made);
 
 	write_map(made->path, "7f0000001000 10 f (a) <b>\n7f0000002000 10 never_seen\n", O_TRUNC);
@@ -116,9 +107,8 @@ static void test_jit_names__a_map_names_what_was_seen(void **state)
 	assert_string_equal(problem(made), "");
 }
 
-static void test_jit_names__a_name_may_come_before_and_after_the_sample(void **state)
+TEST_WITH(struct made *made, jit_names, a_name_may_come_before_and_after_the_sample)
 {
-	struct made *made = *state;
 	struct code_address other = {.module = made->module, .address = PLACE + 0x1000};
 	struct frame_id frame = sample(made), later;
 
@@ -156,20 +146,19 @@ static void check_reuse(struct made *made, int flags)
 	assert_string_equal(name_of(made, sample(made)), "one");
 }
 
-static void test_jit_names__a_line_added_later_renames_no_earlier_sample(void **state)
+TEST_WITH(struct made *made, jit_names, a_line_added_later_renames_no_earlier_sample)
 {
-	check_reuse(*state, O_APPEND);
+	check_reuse(made, O_APPEND);
 }
 
 /* Of the same size each time: what stood there before tells. */
-static void test_jit_names__a_map_written_anew_renames_no_earlier_sample(void **state)
+TEST_WITH(struct made *made, jit_names, a_map_written_anew_renames_no_earlier_sample)
 {
-	check_reuse(*state, O_TRUNC);
+	check_reuse(made, O_TRUNC);
 }
 
-static void test_jit_names__a_map_in_the_place_of_another_is_read(void **state)
+TEST_WITH(struct made *made, jit_names, a_map_in_the_place_of_another_is_read)
 {
-	struct made *made = *state;
 	struct frame_id frame = sample(made);
 
 	write_map(made->path, "7f0000001000 10 one\n", O_TRUNC);
@@ -181,9 +170,8 @@ static void test_jit_names__a_map_in_the_place_of_another_is_read(void **state)
 	assert_string_equal(name_of(made, sample(made)), "two");
 }
 
-static void test_jit_names__a_map_that_is_gone_is_read_to_its_end(void **state)
+TEST_WITH(struct made *made, jit_names, a_map_that_is_gone_is_read_to_its_end)
 {
-	struct made *made = *state;
 	struct frame_id frame = sample(made);
 
 	write_map(made->path, "7f0000002000 10 other\n", O_TRUNC);
@@ -196,9 +184,8 @@ static void test_jit_names__a_map_that_is_gone_is_read_to_its_end(void **state)
 	assert_string_equal(name_of(made, frame), "no_newline");
 }
 
-static void test_jit_names__another_program_has_names_of_its_own(void **state)
+TEST_WITH(struct made *made, jit_names, another_program_has_names_of_its_own)
 {
-	struct made *made = *state;
 	struct frame_id frame = sample(made), now;
 
 	write_map(made->path, "7f0000001000 10 one\n", O_TRUNC);
@@ -216,39 +203,32 @@ static void test_jit_names__another_program_has_names_of_its_own(void **state)
 	assert_string_equal(name_of(made, frame), "one");
 }
 
-static void test_jit_names__no_file_is_no_problem_yet(void **state)
+TEST_WITH(struct made *made, jit_names, no_file_is_no_problem_yet)
 {
-	struct made *made = *state;
-
 	sample(made);
 	poll(made);
 	assert_int_equal(last_source(made)->source, SYMBOL_SOURCE_NONE);
 	assert_string_equal(problem(made), "");
 }
 
-static void test_jit_names__links_are_refused(void **state)
+TEST_WITH(struct made *made, jit_names, links_are_refused)
 {
-	struct made *made = *state;
-
 	assert_int_equal(symlink("/etc/passwd", made->path), 0);
 	sample(made);
 	poll(made);
 	assert_non_null(strstr(problem(made), "symbolic link"));
 }
 
-static void test_jit_names__fifos_are_refused_at_once(void **state)
+TEST_WITH(struct made *made, jit_names, fifos_are_refused_at_once)
 {
-	struct made *made = *state;
-
 	assert_int_equal(mkfifo(made->path, 0644), 0);
 	sample(made);
 	poll(made);
 	assert_non_null(strstr(problem(made), "not a regular file"));
 }
 
-static void test_jit_names__files_older_than_the_process_are_refused(void **state)
+TEST_WITH(struct made *made, jit_names, files_older_than_the_process_are_refused)
 {
-	struct made *made = *state;
 	const struct profile_process process = {
 		.pid = getpid(), .parent = PROCESS_NONE, .start_ns = 60 * NS_PER_SEC};
 
@@ -261,10 +241,8 @@ static void test_jit_names__files_older_than_the_process_are_refused(void **stat
 	assert_int_equal(made->profile->nr_jit_names, 0);
 }
 
-static void test_jit_names__other_users_files_are_refused(void **state)
+TEST_WITH(struct made *made, jit_names, other_users_files_are_refused)
 {
-	struct made *made = *state;
-
 	if (geteuid() != 0)
 		skip(); /* only root can give a file away */
 	write_map(made->path, "7f0000001000 10 jitted\n", O_TRUNC);
@@ -273,26 +251,4 @@ static void test_jit_names__other_users_files_are_refused(void **state)
 	poll(made);
 	assert_non_null(strstr(problem(made), "is owned by user"));
 	assert_int_equal(made->profile->nr_jit_names, 0);
-}
-
-#define WITH_MAP(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_MAP(test_jit_names__a_map_names_what_was_seen),
-		WITH_MAP(test_jit_names__a_name_may_come_before_and_after_the_sample),
-		WITH_MAP(test_jit_names__a_line_added_later_renames_no_earlier_sample),
-		WITH_MAP(test_jit_names__a_map_written_anew_renames_no_earlier_sample),
-		WITH_MAP(test_jit_names__a_map_in_the_place_of_another_is_read),
-		WITH_MAP(test_jit_names__a_map_that_is_gone_is_read_to_its_end),
-		WITH_MAP(test_jit_names__another_program_has_names_of_its_own),
-		WITH_MAP(test_jit_names__no_file_is_no_problem_yet),
-		WITH_MAP(test_jit_names__links_are_refused),
-		WITH_MAP(test_jit_names__fifos_are_refused_at_once),
-		WITH_MAP(test_jit_names__files_older_than_the_process_are_refused),
-		WITH_MAP(test_jit_names__other_users_files_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is kept of a recording that is to be of some code only. */
 #include "mapping/code_filter.h"
-
 #include "tests/unit/made_collector.h"
+#include "tests/unit/unit.h"
 
 #define MS UINT64_C(1000000)
 
@@ -39,7 +39,7 @@ static void add_module(struct module_table *modules, const char *path, uint64_t 
 	free(copy);
 }
 
-static void test_code_filter__has_what_is_between_the_bounds(void **state)
+TEST(code_filter, has_what_is_between_the_bounds)
 {
 	struct asked asked = {.modules = module_table_new()};
 	struct code_filter *within;
@@ -52,7 +52,6 @@ static void test_code_filter__has_what_is_between_the_bounds(void **state)
 		{2, 0x800f, true}, {2, 0x8010, false}, {1, 0x1000, false}, {0, 0x1000, false},
 	};
 
-	(void)state;
 	add_module((struct module_table *)(uintptr_t)asked.modules, "/lib/other", 1);
 	add_module((struct module_table *)(uintptr_t)asked.modules, "/bin/program", 2);
 	within = code_filter_new(&(const struct code_filter_options){find, &asked}, asked.modules);
@@ -87,13 +86,12 @@ static void sleep_on(struct made_collector *made, uint64_t until_ns)
 }
 
 /* Made-up samples have no frames: all of them are outside. */
-static void test_code_filter__what_is_outside_takes_its_time_away(void **state)
+TEST(code_filter, what_is_outside_takes_its_time_away)
 {
 	struct made_collector made;
 	const struct code_filter_options within = {find_nothing, NULL};
 	const struct account_clocks last = {.time_ns = 160 * MS, .cpu_ns = 112 * MS};
 
-	(void)state;
 	made_collector_start(&made, &(const struct collector_options){.within = &within});
 	made_publish(&made, made_process(&made, MADE_PID));
 	made_publish(&made, made_thread(&made, MADE_PID));
@@ -115,14 +113,4 @@ static void test_code_filter__what_is_outside_takes_its_time_away(void **state)
 	assert_int_equal(profile_counter(made.read, "within_unknown_cpu_ns") / MS, 100);
 	assert_int_equal(profile_counter(made.read, "unattributed_cpu_ns"), 0);
 	made_collector_free(&made);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_code_filter__has_what_is_between_the_bounds),
-		cmocka_unit_test(test_code_filter__what_is_outside_takes_its_time_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "mapping/module.h"
+#include "tests/unit/unit.h"
 
 static char libc_path[] = "/usr/lib/libc.so.6";
 static char jit_path[] = "[jit]";
 static char probes_path[] = "/memfd:profc-probes-7-8-9";
 
-static void test_module__zero_is_unknown(void **state)
+TEST(module, zero_is_unknown)
 {
 	struct module_table *table = module_table_new();
 	const struct module *unknown = module_table_get(table, MODULE_UNKNOWN);
 
-	(void)state;
 	assert_int_equal(module_table_nr(table), 1);
 	assert_int_equal(unknown->kind, MODULE_KIND_UNKNOWN);
 	assert_string_equal(unknown->path, "[unknown]");
@@ -27,7 +21,7 @@ static void test_module__zero_is_unknown(void **state)
 	module_table_free(table);
 }
 
-static void test_module__equal_files_share_an_id(void **state)
+TEST(module, equal_files_share_an_id)
 {
 	struct module_table *table = module_table_new();
 	struct module libc = {.kind = MODULE_KIND_FILE,
@@ -39,7 +33,6 @@ static void test_module__equal_files_share_an_id(void **state)
 			      .fd = -1};
 	struct module_id first = module_table_intern(table, &libc);
 
-	(void)state;
 	assert_int_equal(first.v, 1);
 	assert_int_equal(module_table_intern(table, &libc).v, 1);
 	libc.build_id[1] = 0xce; /* rebuilt in place */
@@ -51,7 +44,7 @@ static void test_module__equal_files_share_an_id(void **state)
 }
 
 /* Without a build-id it is told by when it was written, and by what is in it. */
-static void test_module__files_without_build_id_are_told_apart(void **state)
+TEST(module, files_without_build_id_are_told_apart)
 {
 	struct module_table *table = module_table_new();
 	struct module libc = {.kind = MODULE_KIND_FILE,
@@ -62,7 +55,6 @@ static void test_module__files_without_build_id_are_told_apart(void **state)
 			      .fingerprint = 99,
 			      .fd = -1};
 
-	(void)state;
 	assert_int_equal(module_table_intern(table, &libc).v, 1);
 	libc.modified_ns = 6;
 	assert_int_equal(module_table_intern(table, &libc).v, 2);
@@ -77,19 +69,18 @@ static void test_module__files_without_build_id_are_told_apart(void **state)
 	module_table_free(table);
 }
 
-static void test_module__jit_memory_belongs_to_one_process(void **state)
+TEST(module, jit_memory_belongs_to_one_process)
 {
 	struct module_table *table = module_table_new();
 	struct module jit = {.kind = MODULE_KIND_JIT, .path = jit_path, .owner_pid = 10, .fd = -1};
 	struct module_id first = module_table_intern(table, &jit);
 
-	(void)state;
 	jit.owner_pid = 11;
 	assert_int_not_equal(module_table_intern(table, &jit).v, first.v);
 	module_table_free(table);
 }
 
-static void test_module__takes_the_descriptor_over(void **state)
+TEST(module, takes_the_descriptor_over)
 {
 	struct module_table *table = module_table_new();
 	struct module libc = {.kind = MODULE_KIND_FILE, .path = libc_path};
@@ -97,7 +88,6 @@ static void test_module__takes_the_descriptor_over(void **state)
 	int surplus = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct module_id id;
 
-	(void)state;
 	libc.fd = kept;
 	id = module_table_intern(table, &libc);
 	libc.fd = surplus;
@@ -109,20 +99,19 @@ static void test_module__takes_the_descriptor_over(void **state)
 	assert_int_equal(fcntl(kept, F_GETFD), -1);
 }
 
-static void test_module__short_name(void **state)
+TEST(module, short_name)
 {
 	struct module file = {.path = libc_path};
 	struct module pseudo = {.path = jit_path};
 	struct module probes = {.path = probes_path};
 
-	(void)state;
 	assert_string_equal(module_short_name(&probes), "[profc-probes]");
 	assert_true(module_is_of_probes(&probes) && !module_is_of_probes(&file));
 	assert_string_equal(module_short_name(&file), "libc.so.6");
 	assert_string_equal(module_short_name(&pseudo), "[jit]");
 }
 
-static void test_module__jit_memory_has_numbers(void **state)
+TEST(module, jit_memory_has_numbers)
 {
 	struct module_table *table = module_table_new();
 	const struct module jit = {
@@ -130,7 +119,6 @@ static void test_module__jit_memory_has_numbers(void **state)
 	struct module_id first = module_table_intern(table, &jit);
 	struct module_id second = module_table_numbered(table, first, 1);
 
-	(void)state;
 	assert_int_not_equal(second.v, first.v);
 	assert_int_equal(module_table_numbered(table, second, 1).v, second.v);
 	assert_int_not_equal(module_table_numbered(table, second, 2).v, second.v);
@@ -140,13 +128,12 @@ static void test_module__jit_memory_has_numbers(void **state)
 	module_table_free(table);
 }
 
-static void test_module__jitdumps_are_known_by_their_name(void **state)
+TEST(module, jitdumps_are_known_by_their_name)
 {
 	static char good[] = "/x/jit-123.dump", no_number[] = "/x/jit-.dump",
 		    other[] = "/x/jit-12.dump.old";
 	struct module module = {.kind = MODULE_KIND_JIT, .path = good};
 
-	(void)state;
 	assert_true(module_is_jitdump(&module));
 	module.kind = MODULE_KIND_FILE;
 	assert_false(module_is_jitdump(&module));
@@ -154,20 +141,4 @@ static void test_module__jitdumps_are_known_by_their_name(void **state)
 	assert_false(module_is_jitdump(&module));
 	module.path = other;
 	assert_false(module_is_jitdump(&module));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_module__zero_is_unknown),
-		cmocka_unit_test(test_module__equal_files_share_an_id),
-		cmocka_unit_test(test_module__files_without_build_id_are_told_apart),
-		cmocka_unit_test(test_module__jit_memory_belongs_to_one_process),
-		cmocka_unit_test(test_module__jit_memory_has_numbers),
-		cmocka_unit_test(test_module__jitdumps_are_known_by_their_name),
-		cmocka_unit_test(test_module__takes_the_descriptor_over),
-		cmocka_unit_test(test_module__short_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

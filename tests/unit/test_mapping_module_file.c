@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +7,7 @@
 #include "mapping/module.h"
 #include "mapping/module_file.h"
 #include "tests/unit/tiny_elf.h"
+#include "tests/unit/unit.h"
 
 #define FILE_BYTES 0x3000
 
@@ -98,11 +90,10 @@ static void change(int fd, off_t offset)
 	assert_int_equal(futimens(fd, (struct timespec[]){before.st_atim, before.st_mtim}), 0);
 }
 
-static void test_module_file__contents_tell_files_without_build_id_apart(void **state)
+TEST(module_file, contents_tell_files_without_build_id_apart)
 {
 	static const off_t read[] = {0x800, 0x1800, 0x2fff};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(read) / sizeof(read[0]); i++) {
 		int fd = program_without_id();
 		struct module module = module_of(fd);
@@ -116,12 +107,11 @@ static void test_module_file__contents_tell_files_without_build_id_apart(void **
 }
 
 /* A stripped program's names are in the midst of it, far from its headers and its end. */
-static void test_module_file__all_of_a_file_is_its_contents(void **state)
+TEST(module_file, all_of_a_file_is_its_contents)
 {
 	int fd = program_without_id();
 	struct module module;
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, 300000), 0);
 	module = module_of(fd);
 	module.file_bytes = 300000;
@@ -131,12 +121,11 @@ static void test_module_file__all_of_a_file_is_its_contents(void **state)
 	close(fd);
 }
 
-static void test_module_file__size_and_time_count_without_build_id(void **state)
+TEST(module_file, size_and_time_count_without_build_id)
 {
 	int fd = program_without_id();
 	struct module module = module_of(fd);
 
-	(void)state;
 	module.file_bytes++;
 	assert_differs(&module, fd, "12288 bytes, recorded 12289");
 	module.file_bytes = FILE_BYTES;
@@ -146,19 +135,18 @@ static void test_module_file__size_and_time_count_without_build_id(void **state)
 }
 
 /* They recorded the size alone. */
-static void test_module_file__old_recordings_go_by_the_size(void **state)
+TEST(module_file, old_recordings_go_by_the_size)
 {
 	int fd = program_without_id();
 	struct module module = {.kind = MODULE_KIND_FILE, .file_bytes = FILE_BYTES, .fd = -1};
 
-	(void)state;
 	assert_same(&module, fd);
 	module.file_bytes = 1;
 	assert_differs(&module, fd, "12288 bytes, recorded 1");
 	close(fd);
 }
 
-static void test_module_file__a_build_id_decides_alone(void **state)
+TEST(module_file, a_build_id_decides_alone)
 {
 	int fd = program(NT_GNU_BUILD_ID, "GNU\0", "abcdefgh");
 	struct module module = {.kind = MODULE_KIND_FILE,
@@ -168,7 +156,6 @@ static void test_module_file__a_build_id_decides_alone(void **state)
 				.build_id = "abcdefgh",
 				.fd = -1};
 
-	(void)state;
 	assert_same(&module, fd);
 	module.build_id[7] = 'i';
 	assert_differs(&module, fd, "build-id 6162636465666768, recorded 6162636465666769");
@@ -179,12 +166,11 @@ static void test_module_file__a_build_id_decides_alone(void **state)
 }
 
 /* Stripped or copied, a Go program is still of the build that its linker has noted. */
-static void test_module_file__the_build_id_of_go_decides_alone(void **state)
+TEST(module_file, the_build_id_of_go_decides_alone)
 {
 	int fd = program(4, "Go\0\0", "aaa/bbbb"), other = program(4, "Go\0\0", "aaa/cccc");
 	struct module module = module_of(fd);
 
-	(void)state;
 	module.file_bytes = 1;
 	module.modified_ns = 2;
 	change(fd, 0x2fff);
@@ -194,13 +180,12 @@ static void test_module_file__the_build_id_of_go_decides_alone(void **state)
 	close(other);
 }
 
-static void test_elf_cut__an_image_is_cut_out_of_an_archive(void **state)
+TEST(elf_cut, an_image_is_cut_out_of_an_archive)
 {
 	int whole = program_without_id(), archive = memfd_create("archive", MFD_CLOEXEC);
 	static uint8_t bytes[FILE_BYTES], found[FILE_BYTES];
 	int cut;
 
-	(void)state;
 	assert_int_equal(pread(whole, bytes, sizeof(bytes), 0), FILE_BYTES);
 	assert_int_equal(pwrite(archive, bytes, sizeof(bytes), 0x2000), FILE_BYTES);
 	assert_false(elf_begins_at(archive, 0));
@@ -216,14 +201,13 @@ static void test_elf_cut__an_image_is_cut_out_of_an_archive(void **state)
 	close(whole);
 }
 
-static void test_elf_cut__headers_that_lie_ask_for_no_more_than_there_is(void **state)
+TEST(elf_cut, headers_that_lie_ask_for_no_more_than_there_is)
 {
 	int fd = program_without_id();
 	Elf64_Phdr segment = {.p_type = PT_LOAD, .p_offset = 0x1000, .p_filesz = 0x10000000};
 	struct stat found;
 	int cut;
 
-	(void)state;
 	assert_int_equal(pwrite(fd, &segment, sizeof(segment), sizeof(Elf64_Ehdr)),
 			 sizeof(segment));
 	cut = elf_cut_out(fd, 0);
@@ -233,20 +217,4 @@ static void test_elf_cut__headers_that_lie_ask_for_no_more_than_there_is(void **
 	assert_int_equal(ftruncate(fd, sizeof(Elf64_Ehdr) - 1), 0);
 	assert_int_equal(elf_cut_out(fd, 0), -1);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_module_file__contents_tell_files_without_build_id_apart),
-		cmocka_unit_test(test_module_file__all_of_a_file_is_its_contents),
-		cmocka_unit_test(test_module_file__size_and_time_count_without_build_id),
-		cmocka_unit_test(test_module_file__old_recordings_go_by_the_size),
-		cmocka_unit_test(test_module_file__a_build_id_decides_alone),
-		cmocka_unit_test(test_module_file__the_build_id_of_go_decides_alone),
-		cmocka_unit_test(test_elf_cut__an_image_is_cut_out_of_an_archive),
-		cmocka_unit_test(test_elf_cut__headers_that_lie_ask_for_no_more_than_there_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

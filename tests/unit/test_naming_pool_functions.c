@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How users describe the functions of a pool. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/err.h"
 #include "naming/pool_functions.h"
+#include "tests/unit/unit.h"
 
 #define INT(number) (number | HEAP_ARGUMENT_INT)
 
@@ -28,7 +21,7 @@ static void assert_form(const struct pool_function *function, const char *name,
 	assert_int_equal(form->out, expected.out);
 }
 
-static void test_pool_functions__each_form_is_read(void **state)
+TEST(pool_functions, each_form_is_read)
 {
 	static const struct {
 		const char *text, *name;
@@ -53,7 +46,6 @@ static void test_pool_functions__each_form_is_read(void **state)
 		 {.function = HEAP_POOL, .size = 2}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pool_functions functions = {0};
 		struct err err = ERR_INIT;
@@ -66,12 +58,11 @@ static void test_pool_functions__each_form_is_read(void **state)
 	}
 }
 
-static void test_pool_functions__several_stand_in_one_text(void **state)
+TEST(pool_functions, several_stand_in_one_text)
 {
 	struct pool_functions functions = {0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		pool_functions_add(&functions, " alloc:a(size=1),free:b(2)  free:c(3),", &err), 0);
 	assert_int_equal(pool_functions_add(&functions, "free:d(4)", &err), 0);
@@ -84,7 +75,7 @@ static void test_pool_functions__several_stand_in_one_text(void **state)
 	pool_functions_release(&functions);
 }
 
-static void test_pool_functions__what_is_wrong_is_said(void **state)
+TEST(pool_functions, what_is_wrong_is_said)
 {
 	static const struct {
 		const char *text, *why;
@@ -122,7 +113,6 @@ static void test_pool_functions__what_is_wrong_is_said(void **state)
 		{"free:f(1,count=2)", "free has one argument, the pointer"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pool_functions functions = {0};
 		struct err err = ERR_INIT;
@@ -136,26 +126,13 @@ static void test_pool_functions__what_is_wrong_is_said(void **state)
 }
 
 /* Those before what is wrong are there, and can be released. */
-static void test_pool_functions__wrong_one_leaves_those_before(void **state)
+TEST(pool_functions, wrong_one_leaves_those_before)
 {
 	struct pool_functions functions = {0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(pool_functions_add(&functions, "free:a(1) free:b(9)", &err), ERR_INVALID);
 	assert_non_null(strstr(err.what, "'free:b(9)'"));
 	assert_int_equal(functions.nr, 1);
 	pool_functions_release(&functions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pool_functions__each_form_is_read),
-		cmocka_unit_test(test_pool_functions__several_stand_in_one_text),
-		cmocka_unit_test(test_pool_functions__what_is_wrong_is_said),
-		cmocka_unit_test(test_pool_functions__wrong_one_leaves_those_before),
-	};
-
-	return cmocka_run_group_tests_name("naming pool functions", tests, NULL, NULL);
 }

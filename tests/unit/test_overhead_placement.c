@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "overhead/placement.h"
+#include "tests/unit/unit.h"
 
 /* On a machine of `nr_cpus` CPUs, whatever the one we run on has. */
 static struct placement placement_on(size_t nr_cpus, bool realtime)
@@ -26,23 +19,21 @@ static struct placement placement_on(size_t nr_cpus, bool realtime)
 #define RUNS  true
 #define CALLS true
 
-static void test_placement__leaves_the_cpu_to_a_thread_without_calls(void **state)
+TEST(placement, leaves_the_cpu_to_a_thread_without_calls)
 {
 	struct placement placement = placement_on(2, true);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, 0, RUNS, !CALLS);
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
 	assert_int_equal(cpu, 1);
 }
 
-static void test_placement__stays_away_where_it_is(void **state)
+TEST(placement, stays_away_where_it_is)
 {
 	struct placement placement = placement_on(8, true);
 	int cpu;
 
-	(void)state;
 	placement.cpu = 5;
 	placement_saw(&placement, 0, RUNS, !CALLS);
 	placement_saw(&placement, 3, RUNS, !CALLS);
@@ -53,23 +44,21 @@ static void test_placement__stays_away_where_it_is(void **state)
 	assert_int_equal(cpu, 1);
 }
 
-static void test_placement__goes_beside_a_thread_that_makes_calls(void **state)
+TEST(placement, goes_beside_a_thread_that_makes_calls)
 {
 	struct placement placement = placement_on(4, true);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, 2, RUNS, CALLS);
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_BESIDE);
 	assert_int_equal(cpu, 2);
 }
 
-static void test_placement__goes_beside_where_no_cpu_is_idle(void **state)
+TEST(placement, goes_beside_where_no_cpu_is_idle)
 {
 	struct placement placement = placement_on(2, true);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, 1, RUNS, !CALLS);
 	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_BESIDE);
 	assert_int_equal(cpu, 1);
@@ -79,12 +68,11 @@ static void test_placement__goes_beside_where_no_cpu_is_idle(void **state)
 }
 
 /* Without priority it would be woken only after a burst of the target on its CPU. */
-static void test_placement__is_never_beside_without_realtime_priority(void **state)
+TEST(placement, is_never_beside_without_realtime_priority)
 {
 	struct placement placement = placement_on(2, false);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, 1, RUNS, CALLS);
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
 	assert_int_equal(cpu, -1);
@@ -95,12 +83,11 @@ static void test_placement__is_never_beside_without_realtime_priority(void **sta
 }
 
 /* It would be woken there only when their next burst is over. */
-static void test_placement__keeps_off_the_cpus_of_sleepers(void **state)
+TEST(placement, keeps_off_the_cpus_of_sleepers)
 {
 	struct placement placement = placement_on(2, false);
 	int cpu;
 
-	(void)state;
 	placement.cpu = 0;
 	placement_saw(&placement, 0, !RUNS, !CALLS);
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_AWAY);
@@ -114,12 +101,11 @@ static void test_placement__keeps_off_the_cpus_of_sleepers(void **state)
 }
 
 /* The timer of a tick would end sleeps on its CPU that are nearly over. */
-static void test_placement__leaves_the_cpu_to_sleepers_where_none_is_idle(void **state)
+TEST(placement, leaves_the_cpu_to_sleepers_where_none_is_idle)
 {
 	struct placement placement = placement_on(2, true);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, 1, !RUNS, CALLS);
 	assert_int_equal(placement_choose(&placement, false, &cpu), PLACEMENT_AWAY);
 	assert_int_equal(cpu, 0);
@@ -128,24 +114,22 @@ static void test_placement__leaves_the_cpu_to_sleepers_where_none_is_idle(void *
 	assert_int_equal(cpu, 1);
 }
 
-static void test_placement__stays_when_nobody_was_seen(void **state)
+TEST(placement, stays_when_nobody_was_seen)
 {
 	struct placement placement = placement_on(2, true);
 	int cpu;
 
-	(void)state;
 	placement.kind = PLACEMENT_BESIDE;
 	placement.cpu = 1;
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_BESIDE);
 	assert_int_equal(cpu, 1);
 }
 
-static void test_placement__chooses_among_cpus_with_equal_chances(void **state)
+TEST(placement, chooses_among_cpus_with_equal_chances)
 {
 	struct placement placement = placement_on(4, true);
 	int nr[4] = {0};
 
-	(void)state;
 	for (int tick = 0; tick < 4000; tick++) {
 		int cpu;
 
@@ -174,42 +158,21 @@ static int next_cpu(int cpu, uint32_t nr_stays, bool makes_calls, int candidate)
 	return next;
 }
 
-static void test_placement__moves_rarely_among_threads_without_calls(void **state)
+TEST(placement, moves_rarely_among_threads_without_calls)
 {
-	(void)state;
 	assert_int_equal(next_cpu(0, 1, !CALLS, 1), 0);
 	assert_int_equal(next_cpu(1, 31, !CALLS, 0), 1);
 	assert_int_equal(next_cpu(0, 32, !CALLS, 1), 1);
 	assert_int_equal(next_cpu(0, 1, CALLS, 1), 1);
 }
 
-static void test_placement__ignores_unknown_cpus(void **state)
+TEST(placement, ignores_unknown_cpus)
 {
 	struct placement placement = placement_on(2, true);
 	int cpu;
 
-	(void)state;
 	placement_saw(&placement, -1, RUNS, CALLS);
 	placement_saw(&placement, CPU_SETSIZE, RUNS, CALLS);
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
 	assert_int_equal(cpu, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_placement__leaves_the_cpu_to_a_thread_without_calls),
-		cmocka_unit_test(test_placement__stays_away_where_it_is),
-		cmocka_unit_test(test_placement__goes_beside_a_thread_that_makes_calls),
-		cmocka_unit_test(test_placement__goes_beside_where_no_cpu_is_idle),
-		cmocka_unit_test(test_placement__is_never_beside_without_realtime_priority),
-		cmocka_unit_test(test_placement__keeps_off_the_cpus_of_sleepers),
-		cmocka_unit_test(test_placement__leaves_the_cpu_to_sleepers_where_none_is_idle),
-		cmocka_unit_test(test_placement__stays_when_nobody_was_seen),
-		cmocka_unit_test(test_placement__chooses_among_cpus_with_equal_chances),
-		cmocka_unit_test(test_placement__moves_rarely_among_threads_without_calls),
-		cmocka_unit_test(test_placement__ignores_unknown_cpus),
-	};
-
-	return cmocka_run_group_tests_name("overhead/placement", tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/histogram.h"
 #include "overhead/governor.h"
 #include "overhead/schedule.h"
+#include "tests/unit/unit.h"
 
 #define PERIOD_NS UINT64_C(2000000)
 #define WINDOW_NS UINT64_C(250000000)
@@ -16,12 +10,11 @@
 #define LEAST_GAP_NS (PERIOD_NS / 8)
 #define MOST_GAP_NS  (6 * PERIOD_NS)
 
-static void test_schedule__gaps_are_exponential_with_the_period_as_mean(void **state)
+TEST(schedule, gaps_are_exponential_with_the_period_as_mean)
 {
 	struct schedule schedule;
 	uint64_t last_ns, start_ns = 1000, nr_short = 0;
 
-	(void)state;
 	schedule_init(&schedule, start_ns, PERIOD_NS, 42);
 	assert_in_range(schedule.next_ns, start_ns, start_ns + PERIOD_NS);
 	for (uint64_t i = 0; i < 4000; i++) {
@@ -44,13 +37,12 @@ static void test_schedule__gaps_are_exponential_with_the_period_as_mean(void **s
  * Each tick sets off what lasts for a period, as a thread's burst that waited for the CPU of one
  * that was stopped: what happens in it is to be seen at all its ages alike.
  */
-static void test_schedule__does_not_avoid_what_ticks_set_off(void **state)
+TEST(schedule, does_not_avoid_what_ticks_set_off)
 {
 	uint64_t nr_by_quarter[4] = {0};
 	struct schedule schedule;
 	uint64_t set_off_ns = 0;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	for (uint64_t i = 0; i < 8000; i++) {
 		uint64_t age_ns = schedule.next_ns - set_off_ns;
@@ -72,13 +64,12 @@ static void test_schedule__does_not_avoid_what_ticks_set_off(void **state)
  * A target that goes round in exactly one period: the time that ticks stand for, each for
  * the gap before it, must come out equal for all parts of the round.
  */
-static void test_schedule__does_not_alias_with_a_target_of_the_same_rhythm(void **state)
+TEST(schedule, does_not_alias_with_a_target_of_the_same_rhythm)
 {
 	struct schedule schedule;
 	uint64_t weight_by_quarter[4] = {0};
 	uint64_t last_ns = 0;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	for (uint64_t i = 0; i < 4000; i++) {
 		weight_by_quarter[schedule.next_ns % PERIOD_NS / (PERIOD_NS / 4)] +=
@@ -91,12 +82,11 @@ static void test_schedule__does_not_alias_with_a_target_of_the_same_rhythm(void 
 		assert_in_range(weight_by_quarter[i], 830 * PERIOD_NS, 1170 * PERIOD_NS);
 }
 
-static void test_schedule__ticks_that_nobody_took_are_counted_and_skipped(void **state)
+TEST(schedule, ticks_that_nobody_took_are_counted_and_skipped)
 {
 	struct schedule schedule;
 	uint64_t now_ns;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	now_ns = schedule.next_ns + 10 * PERIOD_NS;
 	schedule_advance(&schedule, now_ns);
@@ -105,12 +95,11 @@ static void test_schedule__ticks_that_nobody_took_are_counted_and_skipped(void *
 	assert_in_range(schedule.next_ns, now_ns + LEAST_GAP_NS, now_ns + MOST_GAP_NS);
 }
 
-static void test_schedule__what_is_due_during_a_tick_is_left_out(void **state)
+TEST(schedule, what_is_due_during_a_tick_is_left_out)
 {
 	struct schedule schedule;
 	uint64_t first_ns, second_ns;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	first_ns = schedule.next_ns;
 	schedule_advance(&schedule, first_ns);
@@ -123,12 +112,11 @@ static void test_schedule__what_is_due_during_a_tick_is_left_out(void **state)
 	assert_in_range(schedule.next_ns, second_ns + LEAST_GAP_NS, second_ns + MOST_GAP_NS);
 }
 
-static void test_schedule__a_new_period_counts_from_the_next_tick_on(void **state)
+TEST(schedule, a_new_period_counts_from_the_next_tick_on)
 {
 	struct schedule schedule;
 	uint64_t first_ns;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	first_ns = schedule.next_ns;
 	schedule_set_period(&schedule, 10 * PERIOD_NS);
@@ -137,12 +125,11 @@ static void test_schedule__a_new_period_counts_from_the_next_tick_on(void **stat
 	assert_in_range(schedule.next_ns - first_ns, 10 * LEAST_GAP_NS, 10 * MOST_GAP_NS);
 }
 
-static void test_schedule__time_that_was_skipped_has_no_missed_ticks(void **state)
+TEST(schedule, time_that_was_skipped_has_no_missed_ticks)
 {
 	const uint64_t after_ns = 1000 * PERIOD_NS;
 	struct schedule schedule;
 
-	(void)state;
 	schedule_init(&schedule, 0, PERIOD_NS, 7);
 	schedule_skip(&schedule, after_ns);
 	assert_in_range(schedule.next_ns, after_ns, after_ns + PERIOD_NS);
@@ -174,22 +161,20 @@ static double lost_ppm(struct governor *governor, struct stop_budget *budget, ui
 	return 1e6 * (double)lost_ns / (double)(nr_ticks * governor->period_ns);
 }
 
-static void test_governor__lets_a_cheap_rate_be(void **state)
+TEST(governor, lets_a_cheap_rate_be)
 {
 	struct stop_budget budget = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	assert_true((uint64_t)lost_ppm(&governor, &budget, PERIOD_NS / 100, 1000) == 10000);
 }
 
-static void test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much(void **state)
+TEST(governor, leaves_out_stops_of_a_thread_that_would_lose_too_much)
 {
 	struct stop_budget dear = {0}, cheap = {0}, brief = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	assert_in_range(lost_ppm(&governor, &dear, PERIOD_NS / 10, 5000), 18000, 20500);
 	/* Another one is stopped as often as ever, and the period stays. */
@@ -200,13 +185,12 @@ static void test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much
 }
 
 /* A thread that waits for a CPU is found in more ticks than its CPU time has. */
-static void test_governor__a_waiting_thread_has_what_ticks_leave(void **state)
+TEST(governor, a_waiting_thread_has_what_ticks_leave)
 {
 	struct stop_budget budget = {0};
 	struct governor governor;
 	uint64_t lost_ns = 0;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	governor.stop_share = 0.5;
 	for (uint64_t tick = 1; tick <= 40000; tick++) {
@@ -222,14 +206,13 @@ static void test_governor__a_waiting_thread_has_what_ticks_leave(void **state)
  * Threads use 5 ms of CPU time and end; as they wait for a CPU in between they are found in ten
  * ticks. Each may have some stops on credit; all together stay within what is allowed.
  */
-static void test_governor__short_lives_are_bounded_together(void **state)
+TEST(governor, short_lives_are_bounded_together)
 {
 	const struct governor_load load = {.window_ns = 100000000, .nr_cpus = 2};
 	const uint64_t life_ns = 5000000, cost_ns = 60000;
 	double used_ns = 0, lost_ns = 0;
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, 1000000, 20000, 1);
 	for (int life = 0; life < 4000; life++) {
 		struct stop_budget budget = {0};
@@ -247,12 +230,11 @@ static void test_governor__short_lives_are_bounded_together(void **state)
 	assert_true(lost_ns / used_ns > 0.017 && lost_ns / used_ns < 0.0215);
 }
 
-static void test_governor__one_long_stop_is_paid_for(void **state)
+TEST(governor, one_long_stop_is_paid_for)
 {
 	struct stop_budget budget = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	lost_ppm(&governor, &budget, PERIOD_NS / 100, 100);
 	governor_charge(&governor, &budget, 20 * PERIOD_NS);
@@ -263,12 +245,11 @@ static void test_governor__one_long_stop_is_paid_for(void **state)
 	assert_in_range(lost_ppm(&governor, &budget, PERIOD_NS / 100, 5000), 9000, 10000);
 }
 
-static void test_governor__credit_ends_with_a_second(void **state)
+TEST(governor, credit_ends_with_a_second)
 {
 	struct stop_budget budget = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	governor_charge(&governor, &budget, PERIOD_NS / 100);
 	allows(&governor, &budget, UINT64_C(3600) * 1000000000);
@@ -278,14 +259,13 @@ static void test_governor__credit_ends_with_a_second(void **state)
 	assert_int_equal(budget.balance_ns, 20000000);
 }
 
-static void test_governor__which_stops_are_left_out_is_drawn_by_lot(void **state)
+TEST(governor, which_stops_are_left_out_is_drawn_by_lot)
 {
 	size_t nr[2] = {0};
 	struct stop_budget budget = {0};
 	struct governor governor;
 	uint64_t cpu_ns = 0;
 
-	(void)state;
 	/* A thread that does one thing in every other tick. */
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	for (size_t i = 0; i < 20000; i++) {
@@ -299,7 +279,7 @@ static void test_governor__which_stops_are_left_out_is_drawn_by_lot(void **state
 	assert_in_range(100 * nr[0] / (nr[0] + nr[1]), 48, 52);
 }
 
-static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
+TEST(governor, ticks_take_half_of_what_is_allowed)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS,
 				     .tick_ns = PERIOD_NS / 100,
@@ -307,7 +287,6 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 				     .lost_percent = 100};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 	assert_true(governor.stop_share > 0.74 && governor.stop_share < 0.76);
@@ -323,7 +302,7 @@ static void test_governor__ticks_take_half_of_what_is_allowed(void **state)
 }
 
 /* A stop costs three times what a tick takes of each CPU: there are as many of both at 2 %. */
-static void test_governor__ticks_are_no_more_than_stops(void **state)
+TEST(governor, ticks_are_no_more_than_stops)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS,
 				     .tick_ns = PERIOD_NS / 20,
@@ -332,7 +311,6 @@ static void test_governor__ticks_are_no_more_than_stops(void **state)
 	struct stop_budget budget = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	governor_charge(&governor, &budget, 3 * PERIOD_NS / 40);
 	for (int i = 0; i < 5; i++)
@@ -349,7 +327,7 @@ static void test_governor__ticks_are_no_more_than_stops(void **state)
 }
 
 /* While CPUs are idle ticks take nothing from threads; the sum says what they took in all. */
-static void test_governor__sums_up_what_ticks_have_taken(void **state)
+TEST(governor, sums_up_what_ticks_have_taken)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS,
 				     .nr_ticks = 100,
@@ -359,7 +337,6 @@ static void test_governor__sums_up_what_ticks_have_taken(void **state)
 				     .lost_percent = 0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 0, 7);
 	governor_update(&governor, &load);
 	assert_true(governor.lost_ns == 0);
@@ -370,14 +347,13 @@ static void test_governor__sums_up_what_ticks_have_taken(void **state)
 	assert_true(governor.lost_ns == 1250000 + 2500000);
 }
 
-static void test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed(void **state)
+TEST(governor, looks_at_sleepers_take_an_eighth_of_what_is_allowed)
 {
 	/* 2 % of two CPUs for 250 ms are 10 ms; each look takes 50 us, and 100 are due. */
 	const uint64_t eighth_ns = 1250000, look_ns = 50000;
 	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	for (int i = 0; i < 20; i++) {
 		load.looks_ns = (uint64_t)(100 * governor.look_share * (double)look_ns);
@@ -393,7 +369,7 @@ static void test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed(v
 	assert_int_equal(governor_look_pause_ns(&governor, 1000), 1000);
 }
 
-static void test_governor__the_period_changes_in_steps(void **state)
+TEST(governor, the_period_changes_in_steps)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS,
 				     .tick_ns = UINT64_MAX / 2,
@@ -401,7 +377,6 @@ static void test_governor__the_period_changes_in_steps(void **state)
 				     .lost_percent = 100};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 20000, 7);
 	assert_int_equal(governor_update(&governor, &load), 2 * PERIOD_NS);
 	assert_int_equal(governor_update(&governor, &load), 4 * PERIOD_NS);
@@ -412,7 +387,7 @@ static void test_governor__the_period_changes_in_steps(void **state)
 	assert_int_equal(governor_update(&governor, &load), governor.max_period_ns / 2);
 }
 
-static void test_governor__zero_switches_it_off(void **state)
+TEST(governor, zero_switches_it_off)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS,
 				     .tick_ns = UINT64_MAX / 2,
@@ -421,18 +396,16 @@ static void test_governor__zero_switches_it_off(void **state)
 	struct stop_budget budget = {0};
 	struct governor governor;
 
-	(void)state;
 	governor_init(&governor, PERIOD_NS, 0, 7);
 	assert_int_equal(governor_update(&governor, &load), PERIOD_NS);
 	governor_charge(&governor, &budget, 1000 * PERIOD_NS);
 	assert_true(allows(&governor, &budget, 1));
 }
 
-static void test_histogram__quantiles_are_within_a_step(void **state)
+TEST(histogram, quantiles_are_within_a_step)
 {
 	static struct histogram histogram;
 
-	(void)state;
 	assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
 	for (uint64_t value = 1; value <= 1000; value++)
 		histogram_add(&histogram, value);
@@ -441,35 +414,4 @@ static void test_histogram__quantiles_are_within_a_step(void **state)
 	assert_int_equal(histogram.sum, 500500);
 	histogram_add(&histogram, UINT64_MAX);
 	assert_true(histogram_quantile(&histogram, 1) > UINT64_MAX / 8 * 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_schedule__gaps_are_exponential_with_the_period_as_mean),
-		cmocka_unit_test(test_schedule__does_not_avoid_what_ticks_set_off),
-		cmocka_unit_test(test_schedule__does_not_alias_with_a_target_of_the_same_rhythm),
-		cmocka_unit_test(test_schedule__ticks_that_nobody_took_are_counted_and_skipped),
-		cmocka_unit_test(test_schedule__what_is_due_during_a_tick_is_left_out),
-		cmocka_unit_test(test_schedule__a_new_period_counts_from_the_next_tick_on),
-		cmocka_unit_test(test_schedule__time_that_was_skipped_has_no_missed_ticks),
-		cmocka_unit_test(test_governor__lets_a_cheap_rate_be),
-		cmocka_unit_test(
-			test_governor__leaves_out_stops_of_a_thread_that_would_lose_too_much),
-		cmocka_unit_test(test_governor__a_waiting_thread_has_what_ticks_leave),
-		cmocka_unit_test(test_governor__short_lives_are_bounded_together),
-		cmocka_unit_test(test_governor__one_long_stop_is_paid_for),
-		cmocka_unit_test(test_governor__credit_ends_with_a_second),
-		cmocka_unit_test(test_governor__which_stops_are_left_out_is_drawn_by_lot),
-		cmocka_unit_test(test_governor__ticks_take_half_of_what_is_allowed),
-		cmocka_unit_test(test_governor__ticks_are_no_more_than_stops),
-		cmocka_unit_test(test_governor__sums_up_what_ticks_have_taken),
-		cmocka_unit_test(
-			test_governor__looks_at_sleepers_take_an_eighth_of_what_is_allowed),
-		cmocka_unit_test(test_governor__the_period_changes_in_steps),
-		cmocka_unit_test(test_governor__zero_switches_it_off),
-		cmocka_unit_test(test_histogram__quantiles_are_within_a_step),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "overhead/governor.h"
 #include "overhead/spending.h"
+#include "tests/unit/unit.h"
 
 /* What would be used with fewer ticks, too, is none of a tick's: 20 us, and 1 % of the time. */
-static void test_spending__a_tick_is_what_one_fewer_would_save(void **state)
+TEST(spending, a_tick_is_what_one_fewer_would_save)
 {
 	struct spending spending = {.nr_ticks = 0};
 	struct governor_load load = {0};
 	uint64_t behind_ns = NS_PER_SEC;
 
-	(void)state;
 	spending_begin(&spending, NS_PER_SEC);
 	assert_false(spending_is_due(&spending, NS_PER_SEC + NS_PER_MS));
 	assert_true(spending_is_due(&spending, NS_PER_SEC + 16 * NS_PER_MS));
@@ -51,12 +44,11 @@ static void test_spending__a_tick_is_what_one_fewer_would_save(void **state)
 }
 
 /* Visits within it, that wait for their thread, and reading what is new are none of a look's. */
-static void test_spending__a_look_is_without_what_else_came_in_between(void **state)
+TEST(spending, a_look_is_without_what_else_came_in_between)
 {
 	struct spending spending = {.nr_ticks = 0};
 	struct spending_begun begun = spending_begin_part(&spending);
 
-	(void)state;
 	begun.at_ns -= 10 * NS_PER_MS;
 	spending.away_ns += 6 * NS_PER_MS;
 	spending.news_ns += 3 * NS_PER_MS;
@@ -66,14 +58,4 @@ static void test_spending__a_look_is_without_what_else_came_in_between(void **st
 	spending.away_ns += NS_PER_SEC * 3600;
 	spending_add_look(&spending, &begun);
 	assert_int_equal(spending.looks_ns, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spending__a_tick_is_what_one_fewer_would_save),
-		cmocka_unit_test(test_spending__a_look_is_without_what_else_came_in_between),
-	};
-
-	return cmocka_run_group_tests_name("overhead/spending", tests, NULL, NULL);
 }

@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What of numbers that anybody may have written is believed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "probe/believed.h"
 #include "probe/serials.h"
 #include "profile/heap.h"
 #include "profile/probes.h"
+#include "tests/unit/unit.h"
 
 static struct believed new_believed(void)
 {
 	return (struct believed){.since_ns = clock_monotonic_ns()};
 }
 
-static void test_believed__counts_that_grow(void **state)
+TEST(believed, counts_that_grow)
 {
 	struct believed believed = new_believed();
 	struct believed_count first = {.calls = 0}, second = {.calls = 0};
 
-	(void)state;
 	assert_int_equal(believed_calls(&believed, &first, 10), 10);
 	assert_int_equal(believed_calls(&believed, &second, 5), 5);
 	assert_int_equal(believed_calls(&believed, &first, 1000000), 1000000);
@@ -32,12 +25,11 @@ static void test_believed__counts_that_grow(void **state)
 	assert_int_equal(believed.nr_refused, 0);
 }
 
-static void test_believed__what_goes_back_or_is_too_much_stays(void **state)
+TEST(believed, what_goes_back_or_is_too_much_stays)
 {
 	struct believed believed = new_believed();
 	struct believed_count back = {.calls = 0}, much = {.calls = 0};
 
-	(void)state;
 	believed_calls(&believed, &back, 10);
 	believed_calls(&believed, &much, 10);
 	assert_int_equal(believed_calls(&believed, &back, 9), 10);
@@ -50,12 +42,11 @@ static void test_believed__what_goes_back_or_is_too_much_stays(void **state)
 }
 
 /* However long it takes, and whatever is said, the sums are those that a profile may have. */
-static void test_believed__sums_have_a_bound(void **state)
+TEST(believed, sums_have_a_bound)
 {
 	struct believed believed = {.since_ns = 0}; /* long ago */
 	struct believed_totals totals[100] = {{.bytes = 0}};
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		struct profile_heap_moment moment = {.allocated_bytes = HEAP_TOTAL_MAX / 2 - 1,
 						     .nr_allocations = 1};
@@ -71,13 +62,12 @@ static void test_believed__sums_have_a_bound(void **state)
 	assert_int_equal(believed.nr_refused, 99);
 }
 
-static void test_believed__totals_do_not_go_back(void **state)
+TEST(believed, totals_do_not_go_back)
 {
 	struct believed believed = new_believed();
 	struct believed_totals totals = {.bytes = 0};
 	struct profile_heap_moment moment = {.allocated_bytes = 1000, .nr_allocations = 10};
 
-	(void)state;
 	believed_moment(&believed, &totals, &moment);
 	moment = (struct profile_heap_moment){
 		.allocated_bytes = 900, .nr_allocations = 11, .nr_dropped = 1};
@@ -93,9 +83,8 @@ static void test_believed__totals_do_not_go_back(void **state)
 	assert_int_equal(believed.nr_refused, 1);
 }
 
-static void test_believed__parts_leave_room(void **state)
+TEST(believed, parts_leave_room)
 {
-	(void)state;
 	assert_true(part_has_room(0, 0, 50, 100));
 	assert_false(part_has_room(0, 0, 51, 100));
 	assert_true(part_has_room(50, 0, 25, 100));
@@ -104,11 +93,10 @@ static void test_believed__parts_leave_room(void **state)
 	assert_false(part_has_room(50, 50, UINT64_MAX, 100));
 }
 
-static void test_serials__descent(void **state)
+TEST(serials, descent)
 {
 	struct serials serials = {.nr = 0};
 
-	(void)state;
 	serials_set(&serials, 0, NULL, SERIALS_NO_PARENT);
 	serials_set(&serials, 3, NULL, 0);
 	serials_set(&serials, 4, NULL, 3);
@@ -123,18 +111,4 @@ static void test_serials__descent(void **state)
 	assert_false(serials_has_parent(&serials, 5));
 	assert_false(serials_has_parent(&serials, 99));
 	serials_release(&serials);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_believed__counts_that_grow),
-		cmocka_unit_test(test_believed__what_goes_back_or_is_too_much_stays),
-		cmocka_unit_test(test_believed__sums_have_a_bound),
-		cmocka_unit_test(test_believed__totals_do_not_go_back),
-		cmocka_unit_test(test_believed__parts_leave_room),
-		cmocka_unit_test(test_serials__descent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

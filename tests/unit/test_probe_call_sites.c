@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which calls of functions can be counted, for code that stands in the tests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "probe/call_sites.h"
 #include "probe/wanted.h"
+#include "tests/unit/unit.h"
 
 static const uint8_t code[] = "\xe8\0\1\0\0"	   /* call */
 			      "\xff\x15\x10\0\0\0" /* call *16(%rip) */
 			      "\xff\xd0"	   /* call *%rax */
 			      "\xc3";
 
-static void test_call_sites__are_wanted_or_refused(void **state)
+TEST(call_sites, are_wanted_or_refused)
 {
 	struct call_sites sites = {0};
 	struct wanted wanted = {0};
 
-	(void)state;
 	call_sites_add(&sites,
 		       &(const struct call_code){
 			       .function = "f", .address = 0x1000, .bytes = code, .nr_bytes = 14},
@@ -42,12 +35,11 @@ static void test_call_sites__are_wanted_or_refused(void **state)
 	wanted_release(&wanted);
 }
 
-static void test_call_sites__each_is_there_once(void **state)
+TEST(call_sites, each_is_there_once)
 {
 	struct call_sites sites = {0};
 	struct wanted wanted = {0};
 
-	(void)state;
 	call_sites_add(
 		&sites,
 		&(const struct call_code){
@@ -64,7 +56,7 @@ static void test_call_sites__each_is_there_once(void **state)
 	wanted_release(&wanted);
 }
 
-static void test_call_sites__behind_data_there_are_none(void **state)
+TEST(call_sites, behind_data_there_are_none)
 {
 	static const uint8_t mixed[] = "\xe8\0\1\0\0"
 				       "\x06" /* not an instruction */
@@ -72,7 +64,6 @@ static void test_call_sites__behind_data_there_are_none(void **state)
 	struct call_sites sites = {0};
 	struct wanted wanted = {0};
 
-	(void)state;
 	call_sites_add(&sites,
 		       &(const struct call_code){
 			       .function = "f", .address = 0x1000, .bytes = mixed, .nr_bytes = 11},
@@ -82,15 +73,4 @@ static void test_call_sites__behind_data_there_are_none(void **state)
 	assert_string_equal(wanted.refusals[0].reason, "data stands among its code");
 	call_sites_release(&sites);
 	wanted_release(&wanted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_call_sites__are_wanted_or_refused),
-		cmocka_unit_test(test_call_sites__each_is_there_once),
-		cmocka_unit_test(test_call_sites__behind_data_there_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,7 @@
  * Gates: the ways out of functions, by their bytes; and a gate at work, whose callers see nothing
  * of it, wherever its probes are taken away.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -19,6 +11,7 @@
 #include "probe/branches.h"
 #include "probe/gate.h"
 #include "probe/patch.h"
+#include "tests/unit/unit.h"
 
 #if defined(__x86_64__)
 
@@ -66,11 +59,10 @@ static void assert_exit(const struct gate_exits *exits, size_t index, uint64_t o
 	assert_int_equal(exits->at[index].exit_at, exit_at);
 }
 
-static void test_gate_exits__a_return_takes_what_stands_before_it(void **state)
+TEST(gate_exits, a_return_takes_what_stands_before_it)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	/* nop; add $8,%rsp; ret */
 	assert_null(FIND("\x90\x48\x83\xc4\x08\xc3", 0, &exits));
 	assert_int_equal(exits.nr, 1);
@@ -78,11 +70,10 @@ static void test_gate_exits__a_return_takes_what_stands_before_it(void **state)
 	gate_exits_release(&exits);
 }
 
-static void test_gate_exits__or_padding_behind_it(void **state)
+TEST(gate_exits, or_padding_behind_it)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	/* test %edi,%edi; je 1f; xor %eax,%eax; 1: pop %rbx; ret; nopw (a padding of 6) */
 	assert_null(FIND("\x85\xff\x74\x02\x31\xc0\x5b\xc3\x66\x0f\x1f\x44\x00\x00", 6, &exits));
 	assert_int_equal(exits.nr, 1);
@@ -95,21 +86,19 @@ static void test_gate_exits__or_padding_behind_it(void **state)
 	gate_exits_release(&exits);
 }
 
-static void test_gate_exits__no_call_is_moved(void **state)
+TEST(gate_exits, no_call_is_moved)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	/* call; pop %rbx; ret */
 	assert_non_null(FIND("\xe8\x00\x01\x00\x00\x5b\xc3\x55", 1, &exits));
 	gate_exits_release(&exits);
 }
 
-static void test_gate_exits__jumps_to_other_functions_are_some(void **state)
+TEST(gate_exits, jumps_to_other_functions_are_some)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	/* jne out; jmp *word(%rip) */
 	assert_null(FIND("\x0f\x85\x00\x10\x00\x00\xff\x25\x00\x10\x00\x00", 0, &exits));
 	assert_int_equal(exits.nr, 2);
@@ -135,11 +124,10 @@ static void test_gate_exits__jumps_to_other_functions_are_some(void **state)
 	gate_exits_release(&exits);
 }
 
-static void test_gate_exits__tables_lead_among_the_instructions(void **state)
+TEST(gate_exits, tables_lead_among_the_instructions)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	/* Without a table it is moved as a whole: mov %rdi,%rax twice is seven bytes before it. */
 	assert_null(FIND("\x90\x90\x90\x90\x48\x89\xf8\x90\xc3\xcc\xcc\xcc\xcc\xcc", 5, &exits));
 	assert_exit(&exits, 0, 4, 5, 4);
@@ -160,11 +148,10 @@ static void test_gate_exits__tables_lead_among_the_instructions(void **state)
 	gate_exits_release(&exits);
 }
 
-static void test_gate_exits__what_runs_on_is_refused(void **state)
+TEST(gate_exits, what_runs_on_is_refused)
 {
 	struct gate_exits exits;
 
-	(void)state;
 	assert_string_equal(FIND("\x31\xc0\xff\xc0", 0, &exits),
 			    "it leads into the code behind it");
 	gate_exits_release(&exits);
@@ -316,11 +303,10 @@ static void write_all(bool is_new)
 	}
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
 	uint64_t all[3];
 
-	(void)state;
 	bench = (struct bench){.nr_patches = 0};
 	bench.code = mmap(NULL, (size_t)4 * PAGE + GATE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -343,15 +329,12 @@ static int set_up(void **state)
 	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
 	add_entry(g_gate, PATCH_ENTER, 1);
 	add_exits();
-	return 0;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-	(void)state;
 	branches_free(bench.branches);
 	munmap(bench.code, (size_t)4 * PAGE + GATE_BYTES);
-	return 0;
 }
 
 static uint64_t calls(size_t index)
@@ -388,12 +371,13 @@ static void assert_nobody_inside(void)
 		assert_int_equal(bench.slots[i], 0);
 }
 
-static void test_gate__counts_what_is_inside_only(void **state)
+TEST(gate, counts_what_is_inside_only)
 {
 	static const unsigned int inside[WAYS] = LEAF_CALLS;
-	struct regs outside = regs_of(g_other, 0);
+	struct regs outside;
 
-	(void)state;
+	set_up();
+	outside = regs_of(g_other, 0);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way), gated = plain;
 		uint64_t before = calls(0);
@@ -413,14 +397,17 @@ static void test_gate__counts_what_is_inside_only(void **state)
 	/* Each of the ways, and once more from within. */
 	assert_int_equal(calls(1), WAYS + 1);
 	assert_int_equal(calls(MISSED), 0);
+	tear_down();
 }
 
-static void test_gate__a_taken_slot_is_missed(void **state)
+TEST(gate, a_taken_slot_is_missed)
 {
-	uint64_t *slot = own_slot();
-	struct regs regs = regs_of(g_gate, 2);
+	uint64_t *slot;
+	struct regs regs;
 
-	(void)state;
+	set_up();
+	slot = own_slot();
+	regs = regs_of(g_gate, 2);
 	slot[0] = own_word() + (UINT64_C(1) << 40);
 	slot[1] = UINT64_MAX;
 	write_all(true);
@@ -430,21 +417,25 @@ static void test_gate__a_taken_slot_is_missed(void **state)
 	assert_int_equal(calls(MISSED), 2);
 	assert_int_equal(slot[0], own_word() + (UINT64_C(1) << 40));
 	assert_int_equal(slot[1], UINT64_MAX);
+	tear_down();
 }
 
 /* Left by an exception, from further down: where it was entered is no frame any more. */
-static void test_gate__is_entered_anew_where_a_frame_is_gone(void **state)
+TEST(gate, is_entered_anew_where_a_frame_is_gone)
 {
-	uint64_t *slot = own_slot();
-	struct regs regs = regs_of(g_gate, 0);
+	uint64_t *slot;
+	struct regs regs;
 
-	(void)state;
+	set_up();
+	slot = own_slot();
+	regs = regs_of(g_gate, 0);
 	slot[0] = own_word();
 	slot[1] = (uint64_t)(uintptr_t)&regs - (1 << 16);
 	write_all(true);
 	gate_call(&regs);
 	assert_int_equal(calls(0), 1);
 	assert_nobody_inside();
+	tear_down();
 }
 
 /* --- taken away at each instruction --- */
@@ -494,13 +485,13 @@ static void step(struct regs *regs)
 	gate_call(regs);
 }
 
-static void test_gate__goes_away_anywhere(void **state)
+TEST(gate, goes_away_anywhere)
 {
 	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct sigaction former;
 	size_t nr_places = 0;
 
-	(void)state;
+	set_up();
 	sigaction(SIGTRAP, &action, &former);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way);
@@ -524,34 +515,14 @@ static void test_gate__goes_away_anywhere(void **state)
 	sigaction(SIGTRAP, &former, NULL);
 	/* Three thunks of some twenty instructions at least, on each way. */
 	assert_true(nr_places > (size_t)3 * 20 * WAYS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gate_exits__a_return_takes_what_stands_before_it),
-		cmocka_unit_test(test_gate_exits__or_padding_behind_it),
-		cmocka_unit_test(test_gate_exits__no_call_is_moved),
-		cmocka_unit_test(test_gate_exits__jumps_to_other_functions_are_some),
-		cmocka_unit_test(test_gate_exits__tables_lead_among_the_instructions),
-		cmocka_unit_test(test_gate_exits__what_runs_on_is_refused),
-		cmocka_unit_test_setup_teardown(test_gate__counts_what_is_inside_only, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_gate__a_taken_slot_is_missed, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_gate__is_entered_anew_where_a_frame_is_gone,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_gate__goes_away_anywhere, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	tear_down();
 }
 
 #else
 
-int main(void)
+TEST(gate, is_for_another_processor)
 {
-	return 0;
+	skip();
 }
 
 #endif

@@ -3,20 +3,11 @@
  * The probes of an allocator at work: one that stands in this file is hooked, and what the ring
  * tells of it is compared with what was called.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,6 +24,7 @@
 #include "probe/heap_ring.h"
 #include "probe/patch_heap.h"
 #include "proc/target_memory.h"
+#include "tests/unit/unit.h"
 
 #if defined(__x86_64__)
 
@@ -395,11 +387,6 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 	branches_free(branches);
 }
 
-static enum heap_threads threads_of(void **state)
-{
-	return *state ? *(const enum heap_threads *)*state : HEAP_THREADS_BY_DATA;
-}
-
 static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 		       enum heap_threads threads)
 {
@@ -486,7 +473,7 @@ static void assert_totals(const struct fixture *fixture, uint64_t nr_bytes, uint
 /* Sizes against which a mean of 1 is nothing: all are sampled. */
 #define LARGE 1000
 
-static void test_heap__each_function_tells_size_and_pointer(void **state)
+static void check_each_function(enum heap_threads how)
 {
 	struct fixture fixture;
 	void *pointers[6];
@@ -494,7 +481,7 @@ static void test_heap__each_function_tells_size_and_pointer(void **state)
 					 LARGE + 3, LARGE + 4, LARGE + 5};
 	uint64_t sum = 0;
 
-	begin(&fixture, 1, threads_of(state));
+	begin(&fixture, 1, how);
 	pointers[0] = own_malloc(LARGE);
 	pointers[1] = own_calloc(2000, 3);
 	pointers[2] = own_realloc(NULL, LARGE + 2);
@@ -521,13 +508,27 @@ static void test_heap__each_function_tells_size_and_pointer(void **state)
 	end(&fixture);
 }
 
-static void test_heap__reallocation_frees_and_allocates(void **state)
+TEST(heap, each_function_tells_size_and_pointer)
+{
+	check_each_function(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, each_function_tells_size_and_pointer_by_base)
+{
+	check_each_function(HEAP_THREADS_BY_BASE);
+}
+
+TEST(heap, each_function_tells_size_and_pointer_as_one)
+{
+	check_each_function(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, reallocation_frees_and_allocates)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	void *first, *second, *third;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	first = own_malloc(LARGE);
 	memcpy(first, "contents", 9);
@@ -548,12 +549,11 @@ static void test_heap__reallocation_frees_and_allocates(void **state)
 	end(&fixture);
 }
 
-static void test_heap__failed_reallocation_keeps_the_old(void **state)
+TEST(heap, failed_reallocation_keeps_the_old)
 {
 	struct fixture fixture;
 	void *pointer;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	pointer = own_malloc(LARGE);
 	is_failing = 1;
@@ -570,13 +570,12 @@ static void test_heap__failed_reallocation_keeps_the_old(void **state)
 	end(&fixture);
 }
 
-static void test_heap__pools_tell_by_their_arguments(void **state)
+TEST(heap, pools_tell_by_their_arguments)
 {
 	struct fixture fixture;
 	struct two_words got;
 	void *stored, *fixed, *resized;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	got = own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8);
 	assert_int_equal(got.nr, 8710);
@@ -597,12 +596,11 @@ static void test_heap__pools_tell_by_their_arguments(void **state)
 	end(&fixture);
 }
 
-static void test_heap__pool_that_fails_has_allocated_nothing(void **state)
+TEST(heap, pool_that_fails_has_allocated_nothing)
 {
 	struct fixture fixture;
 	void *stored, *resized, *kept;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	kept = own_pool_resize(arena, NULL, LARGE);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, kept);
@@ -619,12 +617,11 @@ static void test_heap__pool_that_fails_has_allocated_nothing(void **state)
 }
 
 /* A user names an argument that is no pointer: nothing is recorded, and nothing breaks. */
-static void test_heap__pool_whose_pointer_is_nowhere(void **state)
+TEST(heap, pool_whose_pointer_is_nowhere)
 {
 	struct fixture fixture;
 	void *stored = NULL;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		if (functions[i].form.out)
@@ -653,12 +650,11 @@ static void expect_range(struct fixture *fixture, enum heap_record_kind kind, co
 }
 
 /* Whatever the rate is; but exact totals are of other blocks. */
-static void test_heap__mappings_are_told_by_range(void **state)
+TEST(heap, mappings_are_told_by_range)
 {
 	struct fixture fixture;
 	char *at, *moved;
 
-	(void)state;
 	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
 	at = map_memory(3 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
 	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, 3 * PAGE);
@@ -676,11 +672,10 @@ static void test_heap__mappings_are_told_by_range(void **state)
 	end(&fixture);
 }
 
-static void test_heap__what_is_no_memory_is_not_told(void **state)
+TEST(heap, what_is_no_memory_is_not_told)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	map_memory(PAGE, MAP_SHARED);
 	own_map(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
@@ -700,12 +695,11 @@ static void test_heap__what_is_no_memory_is_not_told(void **state)
 	end(&fixture);
 }
 
-static void test_heap__mappings_of_allocators_are_not_told(void **state)
+TEST(heap, mappings_of_allocators_are_not_told)
 {
 	struct fixture fixture;
 	void *at;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	at = own_pool_mapping(8 * PAGE); /* is part of what the pool hands out */
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, at).mean, 1);
@@ -718,12 +712,11 @@ static void test_heap__mappings_of_allocators_are_not_told(void **state)
 }
 
 /* As callers of static functions may rely on it. */
-static void test_heap__pool_changes_no_register(void **state)
+TEST(heap, pool_changes_no_register)
 {
 	struct fixture fixture;
 	uint64_t expected[ARRAY_SIZE(own_registers)];
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
 		expected[i] = own_registers[i] = UINT64_C(0x1234567800000000) * i + i;
@@ -741,12 +734,11 @@ static void test_heap__pool_changes_no_register(void **state)
 	end(&fixture);
 }
 
-static void test_heap__errno_is_left_alone(void **state)
+TEST(heap, errno_is_left_alone)
 {
 	struct fixture fixture;
 	void *pointer;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	errno = 77;
 	pointer = own_malloc(LARGE);
@@ -756,11 +748,10 @@ static void test_heap__errno_is_left_alone(void **state)
 	end(&fixture);
 }
 
-static void test_heap__sizes_beyond_measure_fail_as_before(void **state)
+TEST(heap, sizes_beyond_measure_fail_as_before)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture, 1 << 20, HEAP_THREADS_BY_DATA);
 	assert_null(own_malloc(SIZE_MAX));
 	assert_null(own_malloc((size_t)1 << HEAP_SIZE_LOG2));
@@ -775,7 +766,7 @@ static void test_heap__sizes_beyond_measure_fail_as_before(void **state)
 
 /* The walk of the stack begins where the function returns to, with the registers as they are then.
  */
-static void test_heap__record_shows_the_caller(void **state)
+TEST(heap, record_shows_the_caller)
 {
 	struct fixture fixture;
 	volatile uint64_t local = 0x1122334455667788;
@@ -783,7 +774,6 @@ static void test_heap__record_shows_the_caller(void **state)
 	uint64_t pc, sp, fp, offset, copied;
 	void *pointer;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	pointer = own_malloc(LARGE);
 	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
@@ -802,14 +792,13 @@ static void test_heap__record_shows_the_caller(void **state)
 	end(&fixture);
 }
 
-static void test_heap__who_frees_is_recorded_if_that_is_wanted(void **state)
+TEST(heap, who_frees_is_recorded_if_that_is_wanted)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	void *pointer;
 	uint64_t pc;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	own_free(own_malloc(LARGE));
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
@@ -832,7 +821,7 @@ static void test_heap__who_frees_is_recorded_if_that_is_wanted(void **state)
 }
 
 /* Before the end of a block is lost, its stack is. */
-static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
+TEST(heap, full_ring_drops_stacks_of_freeing_first)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -840,7 +829,6 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 	uint64_t nr_frees = 0, nr_stacks = 0;
 	void *pointers[400];
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
@@ -861,19 +849,19 @@ static void test_heap__full_ring_drops_stacks_of_freeing_first(void **state)
 }
 
 /* Whatever clock it is by: it lies between what was before and what is behind. */
-static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
+static void check_time(bool has_cycles)
 {
 	struct fixture fixture;
 	const struct timespec pause = {.tv_nsec = (long)(3 * NS_PER_MS)};
 	uint64_t from_ns[50], to_ns[50];
 
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
-	if (*state)
+	if (!has_cycles)
 		fixture.rules->has_cycles = fixture.ring.has_cycles = false;
 	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
 		nanosleep(&pause, NULL);
 		from_ns[i] = clock_monotonic_ns();
-		if (*state)
+		if (!has_cycles)
 			heap_ring_visit(&fixture.ring); /* whose time it is */
 		own_malloc(LARGE);
 		to_ns[i] = clock_monotonic_ns();
@@ -886,6 +874,16 @@ static void test_heap__time_is_that_of_the_monotonic_clock(void **state)
 		assert_true(record.time_ns <= to_ns[i] + 10 * NS_PER_US);
 	}
 	end(&fixture);
+}
+
+TEST(heap, time_is_that_of_the_monotonic_clock)
+{
+	check_time(true);
+}
+
+TEST(heap, time_without_cycles_is_that_of_the_monotonic_clock)
+{
+	check_time(false);
 }
 
 /* On a stack behind which nothing is. */
@@ -905,7 +903,7 @@ __asm__(".text\n"
 	"	mov %rbp, %rsp\n	pop %rbp\n	ret\n");
 /* clang-format on */
 
-static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
+TEST(heap, stack_is_copied_up_to_where_it_ends)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -913,7 +911,6 @@ static void test_heap__stack_is_copied_up_to_where_it_ends(void **state)
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *pointer;
 
-	(void)state;
 	assert_ptr_not_equal(stack, MAP_FAILED);
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	fixture.shared->stack_bytes = 8192;
@@ -974,14 +971,14 @@ static void assert_near(const struct estimate *estimate, double bytes)
 			 estimate->nr, bytes);
 }
 
-static void test_heap__estimates_and_totals_of_threads_are_right(void **state)
+static void check_estimates(enum heap_threads how)
 {
 	struct fixture fixture;
 	pthread_t threads[STORM_THREADS];
 	struct estimate estimate = {0};
 	struct heap_record record;
 
-	begin(&fixture, STORM_MEAN, threads_of(state));
+	begin(&fixture, STORM_MEAN, how);
 	fixture.shared->stack_bytes = 0;
 	for (int i = 0; i < STORM_THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, storm, NULL), 0);
@@ -1003,14 +1000,28 @@ static void test_heap__estimates_and_totals_of_threads_are_right(void **state)
 	end(&fixture);
 }
 
-static void test_heap__full_ring_drops_and_counts(void **state)
+TEST(heap, estimates_and_totals_of_threads_are_right)
+{
+	check_estimates(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, estimates_and_totals_of_threads_are_right_by_base)
+{
+	check_estimates(HEAP_THREADS_BY_BASE);
+}
+
+TEST(heap, estimates_and_totals_of_threads_are_right_as_one)
+{
+	check_estimates(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, full_ring_drops_and_counts)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	struct heap_totals totals;
 	uint64_t nr = 0;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	fixture.shared->stack_bytes = 512;
 	for (int i = 0; i < 20000; i++)
@@ -1042,13 +1053,12 @@ static void read_records(struct fixture *fixture, int nr, struct estimate *estim
  * A record is read behind each fourth large block, so that the next one, which finds room first, is
  * a small one. What was recorded of the small must not represent the large.
  */
-static void test_heap__full_ring_favours_none(void **state)
+TEST(heap, full_ring_favours_none)
 {
 	struct fixture fixture;
 	struct estimate estimate[2] = {0};
 	struct heap_totals totals;
 
-	(void)state;
 	begin(&fixture, STORM_SIZE / 2, HEAP_THREADS_BY_DATA);
 	fixture.shared->stack_bytes = 512;
 	for (int i = 0; i < STORM / 4; i++) {
@@ -1068,13 +1078,12 @@ static void test_heap__full_ring_favours_none(void **state)
 }
 
 /* More are alive than can be remembered: those that are freed at once do not represent them. */
-static void test_heap__full_table_of_pointers_favours_none(void **state)
+TEST(heap, full_table_of_pointers_favours_none)
 {
 	const uint64_t nr = UINT64_C(4) * HEAP_SETS * HEAP_SET_WAYS;
 	struct fixture fixture;
 	struct estimate estimate[2] = {0};
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	fixture.shared->stack_bytes = 0;
 	for (uint64_t i = 0; i < nr; i++) {
@@ -1096,14 +1105,13 @@ static void test_heap__full_table_of_pointers_favours_none(void **state)
 /* Where three eighths of the room are used, a block is recorded as often as four times the mean has
  * it.
  */
-static void test_heap__chance_of_a_record_is_that_of_its_mean(void **state)
+TEST(heap, chance_of_a_record_is_that_of_its_mean)
 {
 	static const uint64_t sizes[] = {1, 1000, 16384, 16385, 65536, 100000, 127 << 10};
 	const uint64_t room = HEAP_RING_BYTES / 8 * 5, mean = 1 << 16;
 	const int nr_tries = 20000;
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture, mean, HEAP_THREADS_BY_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		double size = (double)sizes[i];
@@ -1163,22 +1171,20 @@ static void check_room(bool is_all)
 	end(&fixture);
 }
 
-static void test_heap__full_ring_has_room_for_large_blocks(void **state)
+TEST(heap, full_ring_has_room_for_large_blocks)
 {
-	(void)state;
 	check_room(false);
 	check_room(true);
 }
 
 /* Of the parent's pointers a child knows nothing, and its own are its own. */
-static void test_heap__forked_child_begins_without_pointers(void **state)
+TEST(heap, forked_child_begins_without_pointers)
 {
 	struct fixture fixture;
 	void *pointer;
 	int status;
 	pid_t child;
 
-	(void)state;
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	pointer = own_malloc(LARGE);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
@@ -1207,13 +1213,12 @@ static void test_heap__forked_child_begins_without_pointers(void **state)
 	end(&fixture);
 }
 
-static void test_heap__unknown_pointers_are_freed_in_silence(void **state)
+TEST(heap, unknown_pointers_are_freed_in_silence)
 {
 	struct fixture fixture;
 	void *before;
 	uint64_t freed = nr_freed;
 
-	(void)state;
 	before = own_malloc(LARGE);
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	own_free(before);
@@ -1225,13 +1230,13 @@ static void test_heap__unknown_pointers_are_freed_in_silence(void **state)
 
 /* -- all of them -- */
 
-static void test_heap__all_are_recorded_in_order(void **state)
+static void check_order_of_all(enum heap_threads how)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	void *first, *moved;
 
-	begin_with(&fixture, 0, true, threads_of(state));
+	begin_with(&fixture, 0, true, how);
 	first = own_malloc(0);
 	moved = own_realloc(first, 10);
 	is_failing = 1;
@@ -1257,14 +1262,23 @@ static void test_heap__all_are_recorded_in_order(void **state)
 	end(&fixture);
 }
 
-static void test_heap__times_of_all_are_those_of_the_clock(void **state)
+TEST(heap, all_are_recorded_in_order)
+{
+	check_order_of_all(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, all_are_recorded_in_order_as_one)
+{
+	check_order_of_all(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, times_of_all_are_those_of_the_clock)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	uint64_t before_ns, after_ns;
 	struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	nanosleep(&pause, NULL);
 	before_ns = clock_monotonic_ns();
@@ -1299,13 +1313,12 @@ static struct heap_record next_allocation(struct fixture *fixture)
 	return next_of(fixture, HEAP_RECORD_ALLOCATION, last_allocated);
 }
 
-static void test_heap__stacks_are_signed_by_steps(void **state)
+TEST(heap, stacks_are_signed_by_steps)
 {
 	struct fixture fixture;
 	struct heap_record records[4];
 	uintptr_t caller = 0;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	for (int i = 0; i < 4; i++) {
 		allocate_in_frame(&caller);
@@ -1343,12 +1356,11 @@ static void test_heap__stacks_are_signed_by_steps(void **state)
 	end(&fixture);
 }
 
-static void test_heap__wrong_steps_lead_to_no_fault(void **state)
+TEST(heap, wrong_steps_lead_to_no_fault)
 {
 	static const int32_t offsets[] = {8, -16, 12, 1 << 19, 1 << 29, INT32_MIN};
 	uintptr_t caller;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
 		struct fixture fixture;
 		struct heap_record record;
@@ -1369,14 +1381,13 @@ static void test_heap__wrong_steps_lead_to_no_fault(void **state)
 }
 
 /* Frames that are as they were are not looked up again: here, as their steps are gone. */
-static void test_heap__callers_that_are_met_again_are_known(void **state)
+TEST(heap, callers_that_are_met_again_are_known)
 {
 	struct fixture fixture;
 	struct heap_record records[3];
 	struct heap_all *all;
 	uintptr_t caller;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	all = fixture.ring.all;
 	for (int i = 0; i < 3; i++) {
@@ -1401,14 +1412,13 @@ static void test_heap__callers_that_are_met_again_are_known(void **state)
 	end(&fixture);
 }
 
-static void test_heap__full_ring_of_all_is_not_waited_for_in_vain(void **state)
+TEST(heap, full_ring_of_all_is_not_waited_for_in_vain)
 {
 	struct fixture fixture;
 	struct heap_record record;
 	struct heap_totals totals;
 	uint64_t head;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	fixture.shared->head = HEAP_ALL_RING_BYTES; /* never written, so never read */
 	own_malloc(100);			    /* for a while; then nobody is there */
@@ -1442,7 +1452,7 @@ static void *allocate_while_read(void *unused)
 }
 
 /* Who is faster than the reader waits, and nothing is lost. */
-static void test_heap__full_ring_of_all_is_waited_for(void **state)
+TEST(heap, full_ring_of_all_is_waited_for)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 	struct fixture fixture;
@@ -1450,7 +1460,6 @@ static void test_heap__full_ring_of_all_is_waited_for(void **state)
 	pthread_t thread;
 	size_t nr = 0;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	assert_int_equal(pthread_create(&thread, NULL, allocate_while_read, NULL), 0);
 	while (nr < 2 * HEAP_ALL_RING_BYTES / HEAP_RECORD_ALIGNMENT) {
@@ -1465,7 +1474,7 @@ static void test_heap__full_ring_of_all_is_waited_for(void **state)
 }
 
 /* Those that follow each other fast share a time, up to the next time that the ring is read. */
-static void test_heap__times_of_all_are_true(void **state)
+TEST(heap, times_of_all_are_true)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
 	const uint64_t slack_ns = 5000000; /* of two clocks that are told apart by a line */
@@ -1473,7 +1482,6 @@ static void test_heap__times_of_all_are_true(void **state)
 	struct heap_record record;
 	uint64_t begun_ns, last_ns;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	begun_ns = last_ns = clock_monotonic_ns();
 	for (int i = 0; i < 1000; i++)
@@ -1495,7 +1503,7 @@ static void test_heap__times_of_all_are_true(void **state)
 }
 
 /* Without any step: by the words that lead to code. */
-static void test_heap__stacks_are_signed_by_words(void **state)
+TEST(heap, stacks_are_signed_by_words)
 {
 	struct fixture fixture;
 	static struct heap_record records[5]; /* not on the stack, where they would be words, too */
@@ -1504,7 +1512,6 @@ static void test_heap__stacks_are_signed_by_words(void **state)
 				  .end = (uint64_t)(uintptr_t)etext};
 	uintptr_t caller;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	heap_ring_set_code(&fixture.ring, &code, 1);
 	fixture.shared->stack_bytes = 128;
@@ -1535,7 +1542,7 @@ static void *allocate_and_free_many(void *unused)
 	return NULL;
 }
 
-static void test_heap__all_of_threads_are_told_apart(void **state)
+TEST(heap, all_of_threads_are_told_apart)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -1543,7 +1550,6 @@ static void test_heap__all_of_threads_are_told_apart(void **state)
 	size_t nr[2] = {0};
 	pid_t tids[4] = {0};
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	fixture.shared->stack_bytes = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
@@ -1570,7 +1576,7 @@ static void test_heap__all_of_threads_are_told_apart(void **state)
 }
 
 /* A child of fork(2), its child, and one that the C library does not know of. */
-static void test_heap__forked_child_says_its_own_id(void **state)
+TEST(heap, forked_child_says_its_own_id)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -1578,7 +1584,6 @@ static void test_heap__forked_child_says_its_own_id(void **state)
 	pid_t child;
 	int status;
 
-	(void)state;
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	pointer = own_malloc(1);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer).pid, getpid());
@@ -1621,12 +1626,12 @@ static void free_in_child_of_child(void *pointer)
 	assert_int_equal(status, 0);
 }
 
-static void test_heap__children_of_children_are_told_apart(void **state)
+static void check_children_of_children(enum heap_threads how)
 {
 	struct fixture fixture;
 	struct heap_record records[2];
 
-	begin_with(&fixture, 0, true, threads_of(state));
+	begin_with(&fixture, 0, true, how);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
 	free_in_child_of_child(arena);
 	records[0] = next_of(&fixture, HEAP_RECORD_FREE, arena);
@@ -1638,75 +1643,21 @@ static void test_heap__children_of_children_are_told_apart(void **state)
 	end(&fixture);
 }
 
-int main(void)
+TEST(heap, children_of_children_are_told_apart)
 {
-	static enum heap_threads by_base = HEAP_THREADS_BY_BASE, as_one = HEAP_THREADS_AS_ONE;
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap__each_function_tells_size_and_pointer),
-		cmocka_unit_test_prestate(test_heap__each_function_tells_size_and_pointer,
-					  &by_base),
-		cmocka_unit_test_prestate(test_heap__each_function_tells_size_and_pointer, &as_one),
-		cmocka_unit_test(test_heap__reallocation_frees_and_allocates),
-		cmocka_unit_test(test_heap__failed_reallocation_keeps_the_old),
-		cmocka_unit_test(test_heap__pools_tell_by_their_arguments),
-		cmocka_unit_test(test_heap__pool_that_fails_has_allocated_nothing),
-		cmocka_unit_test(test_heap__pool_whose_pointer_is_nowhere),
-		cmocka_unit_test(test_heap__pool_changes_no_register),
-		cmocka_unit_test(test_heap__mappings_are_told_by_range),
-		cmocka_unit_test(test_heap__what_is_no_memory_is_not_told),
-		cmocka_unit_test(test_heap__mappings_of_allocators_are_not_told),
-		cmocka_unit_test(test_heap__errno_is_left_alone),
-		cmocka_unit_test(test_heap__sizes_beyond_measure_fail_as_before),
-		cmocka_unit_test(test_heap__record_shows_the_caller),
-		cmocka_unit_test(test_heap__time_is_that_of_the_monotonic_clock),
-		cmocka_unit_test_prestate(test_heap__time_is_that_of_the_monotonic_clock, &as_one),
-		cmocka_unit_test(test_heap__stack_is_copied_up_to_where_it_ends),
-		cmocka_unit_test(test_heap__estimates_and_totals_of_threads_are_right),
-		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
-					  &by_base),
-		cmocka_unit_test_prestate(test_heap__estimates_and_totals_of_threads_are_right,
-					  &as_one),
-		cmocka_unit_test(test_heap__full_ring_drops_and_counts),
-		cmocka_unit_test(test_heap__full_ring_favours_none),
-		cmocka_unit_test(test_heap__full_table_of_pointers_favours_none),
-		cmocka_unit_test(test_heap__chance_of_a_record_is_that_of_its_mean),
-		cmocka_unit_test(test_heap__full_ring_has_room_for_large_blocks),
-		cmocka_unit_test(test_heap__who_frees_is_recorded_if_that_is_wanted),
-		cmocka_unit_test(test_heap__full_ring_drops_stacks_of_freeing_first),
-		cmocka_unit_test(test_heap__forked_child_begins_without_pointers),
-		cmocka_unit_test(test_heap__unknown_pointers_are_freed_in_silence),
-		cmocka_unit_test(test_heap__all_are_recorded_in_order),
-		cmocka_unit_test(test_heap__times_of_all_are_those_of_the_clock),
-		cmocka_unit_test(test_heap__stacks_are_signed_by_steps),
-		cmocka_unit_test(test_heap__callers_that_are_met_again_are_known),
-		cmocka_unit_test(test_heap__wrong_steps_lead_to_no_fault),
-		cmocka_unit_test(test_heap__times_of_all_are_true),
-		cmocka_unit_test(test_heap__stacks_are_signed_by_words),
-		cmocka_unit_test(test_heap__full_ring_of_all_is_not_waited_for_in_vain),
-		cmocka_unit_test(test_heap__full_ring_of_all_is_waited_for),
-		cmocka_unit_test(test_heap__all_of_threads_are_told_apart),
-		cmocka_unit_test(test_heap__forked_child_says_its_own_id),
-		cmocka_unit_test(test_heap__children_of_children_are_told_apart),
-		cmocka_unit_test_prestate(test_heap__children_of_children_are_told_apart, &by_base),
-		cmocka_unit_test_prestate(test_heap__all_are_recorded_in_order, &as_one),
-	};
+	check_children_of_children(HEAP_THREADS_BY_DATA);
+}
 
-	return cmocka_run_group_tests_name("probe heap", tests, NULL, NULL);
+TEST(heap, children_of_children_are_told_apart_by_base)
+{
+	check_children_of_children(HEAP_THREADS_BY_BASE);
 }
 
 #else
 
-static void test_heap__is_for_another_processor(void **state)
+TEST(heap, is_for_another_processor)
 {
-	(void)state;
 	skip();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap__is_for_another_processor)};
-
-	return cmocka_run_group_tests_name("probe heap", tests, NULL, NULL);
 }
 
 #endif

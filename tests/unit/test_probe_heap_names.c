@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which functions are an allocator's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "probe/heap_names.h"
+#include "tests/unit/unit.h"
 
-static void test_heap_names__functions_are_known_by_name(void **state)
+TEST(heap_names, functions_are_known_by_name)
 {
 	static const struct {
 		const char *name;
@@ -34,7 +28,6 @@ static void test_heap_names__functions_are_known_by_name(void **state)
 		{"_Exit", HEAP_EXIT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		enum heap_function function = HEAP_FUNCTION_COUNT;
 
@@ -43,7 +36,7 @@ static void test_heap_names__functions_are_known_by_name(void **state)
 	}
 }
 
-static void test_heap_names__others_are_not(void **state)
+TEST(heap_names, others_are_not)
 {
 	/* xallocx() changes what is in place; malloc_usable_size() allocates nothing. */
 	static const char *const names[] = {"",
@@ -57,21 +50,10 @@ static void test_heap_names__others_are_not(void **state)
 					    "__libc_malloc",
 					    "_Znwj"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		enum heap_function function;
 
 		if (heap_function_of(names[i], &function))
 			fail_msg("%s: %d", names[i], (int)function);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap_names__functions_are_known_by_name),
-		cmocka_unit_test(test_heap_names__others_are_not),
-	};
-
-	return cmocka_run_group_tests_name("probe heap names", tests, NULL, NULL);
 }

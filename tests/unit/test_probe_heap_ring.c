@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The reading end of the ring, whatever the writing end does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "probe/heap_ring.h"
+#include "tests/unit/unit.h"
 
 #define RECORD_BYTES sizeof(struct heap_ring_record)
 
@@ -72,12 +63,11 @@ static void assert_none(struct bench *bench, uint64_t now_ns)
 	assert_false(heap_ring_next(&bench->ring, now_ns, &record));
 }
 
-static void test_ring__records_come_in_order_and_free_their_room(void **state)
+TEST(ring, records_come_in_order_and_free_their_room)
 {
 	struct bench bench;
 	struct heap_record record;
 
-	(void)state;
 	begin(&bench, 0);
 	add(&bench, 1);
 	add(&bench, 2);
@@ -91,12 +81,11 @@ static void test_ring__records_come_in_order_and_free_their_room(void **state)
 	end(&bench);
 }
 
-static void test_ring__what_is_never_ended_is_passed_after_a_second(void **state)
+TEST(ring, what_is_never_ended_is_passed_after_a_second)
 {
 	struct bench bench;
 	uint64_t position;
 
-	(void)state;
 	begin(&bench, 64);
 	reserve(&bench, RECORD_BYTES, &position);
 	add(&bench, 2);
@@ -114,13 +103,12 @@ static void test_ring__what_is_never_ended_is_passed_after_a_second(void **state
 	end(&bench);
 }
 
-static void test_ring__goes_around_its_end(void **state)
+TEST(ring, goes_around_its_end)
 {
 	struct bench bench;
 	uint64_t position;
 	struct heap_ring_record *skip;
 
-	(void)state;
 	begin(&bench, 3 * HEAP_RING_BYTES - HEAP_RECORD_ALIGNMENT);
 	skip = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
 	skip->nr_bytes = HEAP_RECORD_ALIGNMENT;
@@ -133,7 +121,7 @@ static void test_ring__goes_around_its_end(void **state)
 }
 
 /* The target may write anything: it is passed, and nothing beyond the ring is read. */
-static void test_ring__nonsense_is_passed(void **state)
+TEST(ring, nonsense_is_passed)
 {
 	static const struct heap_ring_record nonsense[] = {
 		{.nr_bytes = 0},
@@ -148,7 +136,6 @@ static void test_ring__nonsense_is_passed(void **state)
 		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = UINT64_MAX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
 		struct bench bench;
 		uint64_t position;
@@ -166,7 +153,7 @@ static void test_ring__nonsense_is_passed(void **state)
 }
 
 /* What no program can do. */
-static void test_ring__what_cannot_be_is_passed(void **state)
+TEST(ring, what_cannot_be_is_passed)
 {
 	const struct heap_ring_record good = {
 		.nr_bytes = RECORD_BYTES, .pointer = 0x1000, .size = 8, .mean = 512};
@@ -174,7 +161,6 @@ static void test_ring__what_cannot_be_is_passed(void **state)
 	size_t nr = 0;
 	struct bench bench;
 
-	(void)state;
 	begin(&bench, 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		bad[i] = good;
@@ -206,13 +192,12 @@ static void test_ring__what_cannot_be_is_passed(void **state)
 }
 
 /* More of a stack than is ever copied, though there is room for it. */
-static void test_ring__stacks_have_a_bound(void **state)
+TEST(ring, stacks_have_a_bound)
 {
 	struct bench bench;
 	uint64_t position;
 	struct heap_ring_record *record;
 
-	(void)state;
 	begin(&bench, 0);
 	record = reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
 	record->header = (struct heap_header){.commit = heap_commit_word(position)};
@@ -226,11 +211,10 @@ static void test_ring__stacks_have_a_bound(void **state)
 }
 
 /* However much is said to be there. */
-static void test_ring__once_around_is_enough(void **state)
+TEST(ring, once_around_is_enough)
 {
 	struct bench bench;
 
-	(void)state;
 	begin(&bench, 0);
 	for (uint64_t at = 0; at < HEAP_RING_BYTES; at += HEAP_RECORD_ALIGNMENT) {
 		struct heap_header header = {.commit = heap_commit_word(at), .kind = 99};
@@ -279,13 +263,12 @@ static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
 	memcpy(place + sizeof(header), words, nr_bytes - sizeof(header));
 }
 
-static void test_ring__brief_ones_have_what_their_flags_say(void **state)
+TEST(ring, brief_ones_have_what_their_flags_say)
 {
 	struct bench bench;
 	struct heap_record record;
 	uint64_t first_ns;
 
-	(void)state;
 	begin_all(&bench, 32);
 	bench.ring.begun_ns = 0;
 	add_brief(&bench,
@@ -326,13 +309,12 @@ static void test_ring__brief_ones_have_what_their_flags_say(void **state)
 	end_all(&bench);
 }
 
-static void test_ring__brief_nonsense_is_passed(void **state)
+TEST(ring, brief_nonsense_is_passed)
 {
 	struct bench bench;
 	uint64_t position;
 	struct heap_ring_record *record;
 
-	(void)state;
 	/* Of more bytes than there are up to the end of the ring. */
 	begin_all(&bench, HEAP_ALL_RING_BYTES - HEAP_RECORD_ALIGNMENT);
 	record = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
@@ -353,11 +335,10 @@ static void test_ring__brief_nonsense_is_passed(void **state)
 	end_all(&bench);
 }
 
-static void test_ring__a_head_beyond_all_is_not_followed(void **state)
+TEST(ring, a_head_beyond_all_is_not_followed)
 {
 	struct bench bench;
 
-	(void)state;
 	begin(&bench, 0);
 	bench.shared->head = UINT64_C(1) << 62;
 	assert_none(&bench, 1);
@@ -370,12 +351,11 @@ static void test_ring__a_head_beyond_all_is_not_followed(void **state)
 	end(&bench);
 }
 
-static void test_ring__totals_are_what_countdowns_have_passed(void **state)
+TEST(ring, totals_are_what_countdowns_have_passed)
 {
 	struct bench bench;
 	struct heap_totals totals;
 
-	(void)state;
 	begin(&bench, 0);
 	/* 1000 bytes were given; 3 allocations of 100 bytes in all have come off. */
 	bench.shared->slots[0].given_bytes = 1000;
@@ -390,23 +370,4 @@ static void test_ring__totals_are_what_countdowns_have_passed(void **state)
 	assert_int_equal(totals.nr_allocations, 3 + 11);
 	assert_int_equal(totals.nr_dropped, 4);
 	end(&bench);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring__records_come_in_order_and_free_their_room),
-		cmocka_unit_test(test_ring__what_is_never_ended_is_passed_after_a_second),
-		cmocka_unit_test(test_ring__goes_around_its_end),
-		cmocka_unit_test(test_ring__brief_ones_have_what_their_flags_say),
-		cmocka_unit_test(test_ring__brief_nonsense_is_passed),
-		cmocka_unit_test(test_ring__nonsense_is_passed),
-		cmocka_unit_test(test_ring__what_cannot_be_is_passed),
-		cmocka_unit_test(test_ring__stacks_have_a_bound),
-		cmocka_unit_test(test_ring__once_around_is_enough),
-		cmocka_unit_test(test_ring__a_head_beyond_all_is_not_followed),
-		cmocka_unit_test(test_ring__totals_are_what_countdowns_have_passed),
-	};
-
-	return cmocka_run_group_tests_name("probe heap ring", tests, NULL, NULL);
 }

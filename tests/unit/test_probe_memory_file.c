@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which descriptors of a process are taken for the memory of its probes, and what is done to it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "probe/memory_file.h"
+#include "tests/unit/unit.h"
 
 #define NAME	 "profc-trial-1-2-3"
 #define NR_BYTES 65536
@@ -58,7 +49,7 @@ static void assert_refused(int fd, const char *why)
 	close(fd);
 }
 
-static void test_memory_file__is_sized_for_good(void **state)
+TEST(memory_file, is_sized_for_good)
 {
 	struct err err = ERR_INIT;
 	int fd = new_memory();
@@ -66,7 +57,6 @@ static void test_memory_file__is_sized_for_good(void **state)
 	struct stat found;
 	volatile char *bytes;
 
-	(void)state;
 	assert_true(file >= 0);
 	assert_true(fcntl(file, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(fstat(fd, &found), 0);
@@ -94,7 +84,7 @@ static int take_filled(int fd, const uint8_t *bytes, struct err *err)
 	return status == 0 ? file : status;
 }
 
-static void test_memory_file__is_filled_for_good(void **state)
+TEST(memory_file, is_filled_for_good)
 {
 	static uint8_t bytes[NR_BYTES];
 	struct err err = ERR_INIT;
@@ -102,7 +92,6 @@ static void test_memory_file__is_filled_for_good(void **state)
 	uint8_t *own;
 	int file;
 
-	(void)state;
 	memset(bytes, 7, sizeof(bytes));
 	file = take_filled(fd, bytes, &err);
 	assert_true(file >= 0);
@@ -126,14 +115,13 @@ static void test_memory_file__is_filled_for_good(void **state)
 }
 
 /* By whoever had it before us. */
-static void test_memory_file__that_is_mapped_is_refused(void **state)
+TEST(memory_file, that_is_mapped_is_refused)
 {
 	static uint8_t bytes[NR_BYTES];
 	struct err err = ERR_INIT;
 	int fd = new_memory();
 	void *at = mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	(void)state;
 	assert_ptr_not_equal(at, MAP_FAILED);
 	assert_int_equal(take_filled(fd, bytes, &err), ERR_CORRUPT);
 	assert_non_null(strstr(err.what, "others can write to it"));
@@ -141,14 +129,13 @@ static void test_memory_file__that_is_mapped_is_refused(void **state)
 	close(fd);
 }
 
-static void test_memory_file__other_files_are_left_alone(void **state)
+TEST(memory_file, other_files_are_left_alone)
 {
 	char path[] = "/tmp/profc-test-XXXXXX", shared[] = "/dev/shm/profc-test-XXXXXX";
 	int file = mkstemp(path), in_memory = mkstemp(shared);
 	struct err err = ERR_INIT;
 	int fds[2];
 
-	(void)state;
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "of root", 7), 7);
 	assert_refused(open(path, O_RDWR), "no file of memory");
@@ -180,11 +167,10 @@ static int reopened(int fd, int flags)
 	return again;
 }
 
-static void test_memory_file__other_memory_is_left_alone(void **state)
+TEST(memory_file, other_memory_is_left_alone)
 {
 	int fd = new_memory();
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, NR_BYTES), 0);
 	assert_refused(fd, "not empty");
 	fd = new_memory();
@@ -199,25 +185,10 @@ static void test_memory_file__other_memory_is_left_alone(void **state)
 		assert_refused(fd, "no file of memory");
 }
 
-static void test_memory_file__of_a_process_that_is_gone(void **state)
+TEST(memory_file, of_a_process_that_is_gone)
 {
 	struct err err = ERR_INIT;
 	int file;
 
-	(void)state;
 	assert_int_equal(memory_file_take(&file, INT_MAX, 0, NAME, NR_BYTES, &err), ERR_GONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_file__is_sized_for_good),
-		cmocka_unit_test(test_memory_file__is_filled_for_good),
-		cmocka_unit_test(test_memory_file__that_is_mapped_is_refused),
-		cmocka_unit_test(test_memory_file__other_files_are_left_alone),
-		cmocka_unit_test(test_memory_file__other_memory_is_left_alone),
-		cmocka_unit_test(test_memory_file__of_a_process_that_is_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

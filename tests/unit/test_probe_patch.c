@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of probes, for code that stands in the tests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "probe/branches.h"
 #include "probe/patch.h"
+#include "tests/unit/unit.h"
 
 #define FUNCTION UINT64_C(0x401000)
 #define AREA	 UINT64_C(0x402000)
@@ -95,29 +87,27 @@ static void assert_window(const struct made *made, uint64_t address, const void 
 #define ASSERT_WINDOW(made, address, literal)                                                      \
 	assert_window(&(made), (address), (literal), sizeof(literal) - 1)
 
-static void test_patch__entry_jumps_to_what_it_displaced(void **state)
+TEST(patch, entry_jumps_to_what_it_displaced)
 {
 	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; ret */
 	struct made made = ENTRY("\x55\x48\x89\xe5\x48\x83\xec\x10\xc3");
 
-	(void)state;
 	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc");
 	assert_memory_equal(made.patch.old, "\x55\x48\x89\xe5\x48\x83\xec\x10", 8);
 	ASSERT_THUNK(made, COUNT "\x55\x48\x89\xe5\x48\x83\xec\x10\xe9\xf3\xef\xff\xff");
 	assert_int_equal(made.patch.kind, PATCH_ENTRY);
 }
 
-static void test_patch__landing_pad_of_indirect_calls_stays(void **state)
+TEST(patch, landing_pad_of_indirect_calls_stays)
 {
 	/* endbr64; mov $1,%eax; ret */
 	struct made made = ENTRY("\xf3\x0f\x1e\xfa\xb8\1\0\0\0\xc3");
 
-	(void)state;
 	ASSERT_WINDOW(made, FUNCTION + 4, "\xe9\xf7\x0f\0\0");
 	ASSERT_THUNK(made, COUNT "\xb8\1\0\0\0\xe9\xf7\xef\xff\xff");
 }
 
-static void test_patch__room_for_patches_of_the_program_stays(void **state)
+TEST(patch, room_for_patches_of_the_program_stays)
 {
 	/* endbr64; nopl 0(%rax,%rax); mov $1,%eax; ret */
 	struct made ftrace = ENTRY("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\0\xb8\1\0\0\0\xc3");
@@ -130,7 +120,6 @@ static void test_patch__room_for_patches_of_the_program_stays(void **state)
 	/* nop, five times; ret; ud2 */
 	struct made full = ENTRY("\x90\x90\x90\x90\x90\xc3\x0f\x0b");
 
-	(void)state;
 	ASSERT_WINDOW(ftrace, FUNCTION + 9, "\xe9\xf2\x0f\0\0");
 	ASSERT_WINDOW(gcc, FUNCTION + 6, "\xe9\xf5\x0f\0\0");
 	ASSERT_WINDOW(xray, FUNCTION + 11, "\xe9\xf0\x0f\0\0");
@@ -141,19 +130,18 @@ static void test_patch__room_for_patches_of_the_program_stays(void **state)
 	assert_true(full.patch.is_in_sled);
 }
 
-static void test_patch__operands_relative_to_rip_stay_the_same(void **state)
+TEST(patch, operands_relative_to_rip_stay_the_same)
 {
 	struct made load = ENTRY("\x48\x8b\x05\x10\0\0\0\xc3");		 /* mov 16(%rip),%rax */
 	struct made compare = ENTRY("\x83\x3d\x10\0\0\0\x7f\xc3");	 /* cmpl $127,16(%rip) */
 	struct made address = ENTRY("\x48\x8d\x3d\xf9\xff\xff\xff\xc3"); /* lea of itself */
 
-	(void)state;
 	ASSERT_THUNK(load, COUNT "\x48\x8b\x05\x08\xf0\xff\xff\xe9\xf3\xef\xff\xff");
 	ASSERT_THUNK(compare, COUNT "\x83\x3d\x08\xf0\xff\xff\x7f\xe9\xf3\xef\xff\xff");
 	ASSERT_THUNK(address, COUNT "\x48\x8d\x3d\xf1\xef\xff\xff\xe9\xf3\xef\xff\xff");
 }
 
-static void test_patch__branches_and_jumps_lead_where_they_led(void **state)
+TEST(patch, branches_and_jumps_lead_where_they_led)
 {
 	/* test %edi,%edi; je +16; inc %eax; ret */
 	struct made branch = ENTRY("\x85\xff\x74\x10\xff\xc0\xc3");
@@ -164,7 +152,6 @@ static void test_patch__branches_and_jumps_lead_where_they_led(void **state)
 	struct made plt = ENTRY("\xf2\xff\x25\x10\0\0\0\x0f\x1f\0"); /* bnd jmp *16(%rip) */
 	struct made table = ENTRY("\xff\x24\xfd\0\0\x40\0");	     /* jmp *table(,%rdi,8) */
 
-	(void)state;
 	ASSERT_THUNK(branch, COUNT "\x85\xff\x0f\x84\x04\xf0\xff\xff\xff\xc0\xe9\xef\xef\xff\xff");
 	ASSERT_THUNK(wide, COUNT "\x0f\x88\x08\xf0\xff\xff\xe9\xf3\xef\xff\xff");
 	ASSERT_THUNK(hinted, COUNT "\x0f\x85\x05\xf0\xff\xff\x31\xc0\xe9\xf0\xef\xff\xff");
@@ -177,7 +164,7 @@ static void test_patch__branches_and_jumps_lead_where_they_led(void **state)
 /* movl $low,-8(%rsp); movl $high,-4(%rsp); lea -8(%rsp),%rsp */
 #define PUSH(low) "\xc7\x44\x24\xf8" low "\xc7\x44\x24\xfc\0\0\0\0\x48\x8d\x64\x24\xf8"
 
-static void test_patch__displaced_calls_return_to_the_program(void **state)
+TEST(patch, displaced_calls_return_to_the_program)
 {
 	struct made direct = ENTRY("\xe8\0\1\0\0\xc3");
 	/* sub $8,%rsp; call *16(%rip) */
@@ -185,7 +172,6 @@ static void test_patch__displaced_calls_return_to_the_program(void **state)
 	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");       /* call *24(%rdi) */
 	struct made local = ENTRY("\x48\x83\xec\x08\x41\xff\x54\x24\x08\xc3"); /* *8(%r12) */
 
-	(void)state;
 	ASSERT_THUNK(direct, COUNT PUSH("\x05\x10\x40\0") "\xe9\xe3\xf0\xff\xff");
 	assert_int_equal(direct.patch.callee_kind, PATCH_CALLEE_DIRECT);
 	assert_int_equal(direct.patch.callee, FUNCTION + 0x105);
@@ -198,28 +184,25 @@ static void test_patch__displaced_calls_return_to_the_program(void **state)
 	ASSERT_THUNK(local, COUNT "\x48\x83\xec\x08" PUSH("\x09\x10\x40\0") "\x41\xff\x64\x24\x08");
 }
 
-static void test_patch__call_that_needs_its_stack_pointer_is_refused(void **state)
+TEST(patch, call_that_needs_its_stack_pointer_is_refused)
 {
-	(void)state;
 	assert_int_equal(ENTRY("\x48\x83\xec\x08\xff\x54\x24\x08\xc3").outcome,
 			 PATCH_NO_FIXED_FORM); /* call *8(%rsp) */
 	assert_int_equal(ENTRY("\x48\x83\xec\x08\xff\xd4\xc3").outcome,
 			 PATCH_NO_FIXED_FORM); /* call *%rsp */
 }
 
-static void test_patch__nothing_returns_among_the_bytes(void **state)
+TEST(patch, nothing_returns_among_the_bytes)
 {
-	(void)state;
 	/* push %rbx; call *%rax; pop %rbx; ret */
 	assert_int_equal(ENTRY("\x53\xff\xd0\x5b\xc3").outcome, PATCH_JUMPED_INTO);
 }
 
-static void test_patch__padding_behind_a_function_is_used(void **state)
+TEST(patch, padding_behind_a_function_is_used)
 {
 	static const uint64_t next[] = {FUNCTION + 4}, far[] = {FUNCTION + 8};
 	struct made made;
 
-	(void)state;
 	made = entry_with("\xc3\x66\x90\xcc\x90\x90\x90\x90", 8, 1, NULL, 0);
 	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0");
 	ASSERT_THUNK(made, COUNT "\xc3");
@@ -248,20 +231,19 @@ static void test_patch__padding_behind_a_function_is_used(void **state)
 	assert_int_equal(made.outcome, PATCH_INDIRECT_JUMP);
 }
 
-static void test_patch__code_that_is_jumped_into_is_refused(void **state)
+TEST(patch, code_that_is_jumped_into_is_refused)
 {
 	/* xor %eax,%eax; inc %edi; inc %edi; jne to the second */
 	struct made loop = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfa\xc3");
 	/* the last byte of the window is followed by where it leads: that is outside */
 	struct made behind = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfe\xc3");
 
-	(void)state;
 	assert_int_equal(loop.outcome, PATCH_JUMPED_INTO);
 	assert_int_equal(behind.outcome, PATCH_OK);
 	assert_int_equal(loop.area.nr_bytes, 0);
 }
 
-static void test_patch__loops_to_the_entry_are_no_calls(void **state)
+TEST(patch, loops_to_the_entry_are_no_calls)
 {
 	/* dec %edi; mov $1,%eax; jne to the start */
 	struct made loop = ENTRY("\xff\xcf\xb8\1\0\0\0\x75\xf7\xc3");
@@ -279,7 +261,6 @@ static void test_patch__loops_to_the_entry_are_no_calls(void **state)
 	struct made tail_call = entry_with("\xb8\1\0\0\0\xc3\x90\x90\x31\xff\xe9\xf1\xff\xff\xff",
 					   15, 6, &other, 1);
 
-	(void)state;
 	assert_int_equal(loop.outcome, PATCH_LOOPS_TO_ENTRY);
 	assert_int_equal(pad.outcome, PATCH_LOOPS_TO_ENTRY);
 	assert_int_equal(start.outcome, PATCH_LOOPS_TO_ENTRY);
@@ -289,17 +270,16 @@ static void test_patch__loops_to_the_entry_are_no_calls(void **state)
 	assert_int_equal(tail_call.outcome, PATCH_OK);
 }
 
-static void test_patch__size_that_is_not_known_ends_at_the_next_function(void **state)
+TEST(patch, size_that_is_not_known_ends_at_the_next_function)
 {
 	static const uint64_t other[] = {FUNCTION + 8};
 	static const char code[] = "\xb8\1\0\0\0\xc3\x90\x90\x31\xff\xe9\xf1\xff\xff\xff";
 
-	(void)state;
 	assert_int_equal(entry_with(code, 15, 0, other, 1).outcome, PATCH_OK);
 	assert_int_equal(entry_with(code, 15, 0, NULL, 0).outcome, PATCH_LOOPS_TO_ENTRY);
 }
 
-static void test_patch__instructions_of_one_form_are_refused(void **state)
+TEST(patch, instructions_of_one_form_are_refused)
 {
 	static const struct {
 		const char *code;
@@ -320,7 +300,6 @@ static void test_patch__instructions_of_one_form_are_refused(void **state)
 		{"\x31\xc0\x48", 3, PATCH_TOO_SHORT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct made made =
 			entry_with(cases[i].code, cases[i].nr_bytes, i == 11 ? 2 : 0, NULL, 0);
@@ -330,9 +309,8 @@ static void test_patch__instructions_of_one_form_are_refused(void **state)
 	}
 }
 
-static void test_patch__code_that_cannot_be_read_is_unknown(void **state)
+TEST(patch, code_that_cannot_be_read_is_unknown)
 {
-	(void)state;
 	assert_int_equal(entry_with("\x31\xc0\x31", 3, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
 	assert_int_equal(entry_with("\x31\xc0", 2, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
 	assert_int_equal(entry_with("", 0, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
@@ -357,14 +335,13 @@ static enum patch_outcome reach(const char *code, size_t nr_bytes, uint64_t area
 	return outcome;
 }
 
-static void test_patch__what_is_too_far_is_refused(void **state)
+TEST(patch, what_is_too_far_is_refused)
 {
 	static const char plain[] = "\xb8\1\0\0\0\xc3";
 	/* an operand almost 2 GiB before it */
 	static const char far_operand[] = "\x48\x8b\x05\0\0\0\x80\xc3";
 	const uint64_t edge = FUNCTION + 0x7fffffff;
 
-	(void)state;
 	assert_int_equal(reach(plain, 6, edge - 0xf, edge), PATCH_OK);
 	assert_int_equal(reach(plain, 6, edge + 0x11, edge), PATCH_OUT_OF_REACH);
 	assert_int_equal(reach(plain, 6, 0x500000, 0x500000 + 0x80000007), PATCH_OK);
@@ -373,13 +350,12 @@ static void test_patch__what_is_too_far_is_refused(void **state)
 	assert_int_equal(reach(far_operand, 8, 0x300000, 0x300000), PATCH_OK);
 }
 
-static void test_patch__full_area_is_left_as_it_is(void **state)
+TEST(patch, full_area_is_left_as_it_is)
 {
 	uint8_t thunks[48];
 	struct code_area area = {.address = AREA, .bytes = thunks, .cap_bytes = 47};
 	struct patch patch;
 
-	(void)state;
 	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
 				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
 			 PATCH_OK);
@@ -403,7 +379,7 @@ static void test_patch__full_area_is_left_as_it_is(void **state)
 	assert_int_equal(area.nr_bytes, 29);
 }
 
-static void test_patch__calls_lead_over_their_thunk(void **state)
+TEST(patch, calls_lead_over_their_thunk)
 {
 	struct made direct = CALL("\xe8\0\1\0\0");
 	struct made padded = CALL("\x67\xe8\0\1\0\0");
@@ -411,7 +387,6 @@ static void test_patch__calls_lead_over_their_thunk(void **state)
 	struct made word = CALL("\xff\x15\x10\0\0\0");
 	struct made tls_word = CALL("\x66\x48\xff\x15\x10\0\0\0");
 
-	(void)state;
 	ASSERT_WINDOW(direct, FUNCTION, "\xe8\xfb\x0f\0\0");
 	ASSERT_THUNK(direct, COUNT "\xe9\xf8\xf0\xff\xff");
 	assert_int_equal(direct.patch.kind, PATCH_CALL);
@@ -428,9 +403,8 @@ static void test_patch__calls_lead_over_their_thunk(void **state)
 	ASSERT_THUNK(tls_word, COUNT "\x66\x48\xff\x25\x08\xf0\xff\xff");
 }
 
-static void test_patch__other_calls_are_refused(void **state)
+TEST(patch, other_calls_are_refused)
 {
-	(void)state;
 	assert_int_equal(CALL("\xff\xd0").outcome, PATCH_INDIRECT_CALL);
 	assert_int_equal(CALL("\xff\x14\x25\x10\0\0\0").outcome, PATCH_INDIRECT_CALL);
 	assert_int_equal(CALL("\xff\x1d\x10\0\0\0").outcome, PATCH_INDIRECT_CALL); /* far */
@@ -440,7 +414,7 @@ static void test_patch__other_calls_are_refused(void **state)
 	assert_int_equal(CALL("\xe8\x10\0\0").outcome, PATCH_UNKNOWN_CODE);
 }
 
-static void test_patch__calls_are_found(void **state)
+TEST(patch, calls_are_found)
 {
 	static const uint8_t code[] = "\x53\xe8\0\1\0\0"      /* push %rbx; call */
 				      "\xff\x15\x10\0\0\0"    /* call *16(%rip) */
@@ -452,7 +426,6 @@ static void test_patch__calls_are_found(void **state)
 	struct patch_calls calls = {.address = FUNCTION, .bytes = code, .nr_bytes = 33};
 	struct patch_call_site site;
 
-	(void)state;
 	assert_true(patch_calls_next(&calls, &site));
 	assert_int_equal(site.address, FUNCTION + 1);
 	assert_int_equal(site.nr_bytes, 5);
@@ -476,7 +449,7 @@ static void test_patch__calls_are_found(void **state)
 	assert_false(patch_calls_next(&calls, &site));
 }
 
-static void test_patch__who_enters_always_calls(void **state)
+TEST(patch, who_enters_always_calls)
 {
 	/* push %rbx; call; ret */
 	struct made straight = ENTRY("\x53\xe8\0\1\0\0\xc3");
@@ -484,7 +457,6 @@ static void test_patch__who_enters_always_calls(void **state)
 	struct made branch = ENTRY("\x85\xff\x74\x40\xe8\0\1\0\0\xc3");
 	struct made alone = CALL("\xe8\0\1\0\0");
 
-	(void)state;
 	assert_int_equal(straight.outcome, PATCH_OK);
 	assert_true(patch_always_calls(&straight.patch, FUNCTION + 1));
 	assert_false(patch_always_calls(&straight.patch, FUNCTION));
@@ -495,7 +467,7 @@ static void test_patch__who_enters_always_calls(void **state)
 	assert_false(patch_always_calls(&alone.patch, FUNCTION));
 }
 
-static void test_patch__jumps_out_of_the_code_are_calls_if_asked_for(void **state)
+TEST(patch, jumps_out_of_the_code_are_calls_if_asked_for)
 {
 	static const uint8_t code[] = "\x74\x02"	   /* je, within */
 				      "\xeb\x7f"	   /* jmp: a tail call */
@@ -506,7 +478,6 @@ static void test_patch__jumps_out_of_the_code_are_calls_if_asked_for(void **stat
 		.address = FUNCTION, .bytes = code, .nr_bytes = 18, .with_jumps = true};
 	struct patch_call_site site;
 
-	(void)state;
 	assert_true(patch_calls_next(&calls, &site));
 	assert_int_equal(site.kind, PATCH_CALL_JUMP);
 	assert_int_equal(site.address, FUNCTION + 2);
@@ -547,7 +518,7 @@ static void assert_places(const struct made *made, const struct place *places, s
 		assert_places(&(made), places_, ARRAY_SIZE(places_));                              \
 	} while (0)
 
-static void test_patch__thunks_stand_for_the_program(void **state)
+TEST(patch, thunks_stand_for_the_program)
 {
 	/* push %rbp; mov %rsp,%rbp; je +0; ret */
 	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
@@ -557,7 +528,6 @@ static void test_patch__thunks_stand_for_the_program(void **state)
 	struct made calls = CALL("\xe8\0\1\0\0");
 	struct made got = CALL("\xff\x15\x10\0\0\0");
 
-	(void)state;
 	ASSERT_PLACES(entries, {0, PATCH_AT, FUNCTION}, {8, PATCH_AT, FUNCTION},
 		      {9, PATCH_AT, FUNCTION + 1}, {12, PATCH_AT, FUNCTION + 4},
 		      {18, PATCH_AT, FUNCTION + 6}, {23, PATCH_ELSEWHERE, 0},
@@ -588,7 +558,7 @@ static void assert_not_moved(const struct made *made, uint64_t offset)
 	assert_false(patch_moved_pc(&made->patch, FUNCTION + offset, &moved));
 }
 
-static void test_patch__threads_among_the_bytes_move_to_the_thunk(void **state)
+TEST(patch, threads_among_the_bytes_move_to_the_thunk)
 {
 	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
 	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");
@@ -597,7 +567,6 @@ static void test_patch__threads_among_the_bytes_move_to_the_thunk(void **state)
 	struct made inside = ENTRY("\x31\xc0\x0f\x05\x31\xc9\xc3");
 	struct made at_end = ENTRY("\xb0\x27\x90\x0f\x05\x31\xc9\xc3");
 
-	(void)state;
 	assert_not_moved(&entries, 0); /* the new jump leads on from there */
 	assert_moved(&entries, 1, 9);
 	assert_moved(&entries, 4, 12);
@@ -614,7 +583,7 @@ static void test_patch__threads_among_the_bytes_move_to_the_thunk(void **state)
 	assert_moved(&at_end, 5, 13);
 }
 
-static void test_branches__are_found_behind_data(void **state)
+TEST(branches, are_found_behind_data)
 {
 	static const uint64_t starts[] = {0x2000, 0x1000, 0x1000};
 	static const uint8_t code[] =
@@ -624,7 +593,6 @@ static void test_branches__are_found_behind_data(void **state)
 		"\xe8\xf9\xff\xff\xff"; /* call 0x2000 */
 	struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
 
-	(void)state;
 	branches_add_code(branches, 0x1ff9, code, 14);
 	branches_add(branches, 0x3000, 0x1100, false);
 	branches_sort(branches);
@@ -645,55 +613,16 @@ static void test_branches__are_found_behind_data(void **state)
 
 #else
 
-static void test_patch__nothing_is_patched_on_this_processor(void **state)
+TEST(patch, nothing_is_patched_on_this_processor)
 {
-	(void)state;
 	assert_int_equal(ENTRY("\x1f\x20\x03\xd5\xc0\x03\x5f\xd6").outcome, PATCH_UNSUPPORTED);
 	assert_int_equal(CALL("\x04\0\0\x94").outcome, PATCH_UNSUPPORTED);
 }
 
 #endif
 
-static void test_patch__every_outcome_has_words(void **state)
+TEST(patch, every_outcome_has_words)
 {
-	(void)state;
 	for (int i = 0; i < PATCH_OUTCOME_COUNT; i++)
 		assert_string_not_equal(patch_outcome_text((enum patch_outcome)i), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#if defined(__x86_64__)
-		cmocka_unit_test(test_patch__entry_jumps_to_what_it_displaced),
-		cmocka_unit_test(test_patch__landing_pad_of_indirect_calls_stays),
-		cmocka_unit_test(test_patch__jumps_out_of_the_code_are_calls_if_asked_for),
-		cmocka_unit_test(test_patch__who_enters_always_calls),
-		cmocka_unit_test(test_patch__room_for_patches_of_the_program_stays),
-		cmocka_unit_test(test_patch__operands_relative_to_rip_stay_the_same),
-		cmocka_unit_test(test_patch__branches_and_jumps_lead_where_they_led),
-		cmocka_unit_test(test_patch__displaced_calls_return_to_the_program),
-		cmocka_unit_test(test_patch__call_that_needs_its_stack_pointer_is_refused),
-		cmocka_unit_test(test_patch__nothing_returns_among_the_bytes),
-		cmocka_unit_test(test_patch__padding_behind_a_function_is_used),
-		cmocka_unit_test(test_patch__code_that_is_jumped_into_is_refused),
-		cmocka_unit_test(test_patch__loops_to_the_entry_are_no_calls),
-		cmocka_unit_test(test_patch__size_that_is_not_known_ends_at_the_next_function),
-		cmocka_unit_test(test_patch__instructions_of_one_form_are_refused),
-		cmocka_unit_test(test_patch__code_that_cannot_be_read_is_unknown),
-		cmocka_unit_test(test_patch__what_is_too_far_is_refused),
-		cmocka_unit_test(test_patch__full_area_is_left_as_it_is),
-		cmocka_unit_test(test_patch__calls_lead_over_their_thunk),
-		cmocka_unit_test(test_patch__other_calls_are_refused),
-		cmocka_unit_test(test_patch__calls_are_found),
-		cmocka_unit_test(test_patch__thunks_stand_for_the_program),
-		cmocka_unit_test(test_patch__threads_among_the_bytes_move_to_the_thunk),
-		cmocka_unit_test(test_branches__are_found_behind_data),
-#else
-		cmocka_unit_test(test_patch__nothing_is_patched_on_this_processor),
-#endif
-		cmocka_unit_test(test_patch__every_outcome_has_words),
-	};
-
-	return cmocka_run_group_tests_name("probe patch", tests, NULL, NULL);
 }

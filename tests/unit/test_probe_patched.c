@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The patches of a process, in pages of this one that stand for its code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "probe/patched.h"
 #include "probe/stopped.h"
 #include "proc/target_memory.h"
+#include "tests/unit/unit.h"
 
 #define PAGES_BYTES 12288
 #define OLD	    0x90
@@ -29,7 +22,7 @@ struct fixture {
 	struct stopped stopped; /* without threads */
 };
 
-static int begin(void **state)
+static int set_up(void **state)
 {
 	static const size_t offsets[] = {64, 4094, 12280};
 	static struct fixture fixture;
@@ -54,7 +47,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -75,10 +68,8 @@ static size_t nr_new(const struct fixture *fixture)
 	return nr;
 }
 
-static void test_patched__applies_all_and_takes_them_back(void **state)
+TEST_WITH(struct fixture *fixture, patched, applies_all_and_takes_them_back)
 {
-	struct fixture *fixture = *state;
-
 	assert_true(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
 	assert_int_equal(nr_new(fixture), 15);
 	assert_int_equal(fixture->pages[4093], OLD);
@@ -88,20 +79,16 @@ static void test_patched__applies_all_and_takes_them_back(void **state)
 	assert_int_equal(nr_new(fixture), 0);
 }
 
-static void test_patched__applies_none_where_one_has_other_bytes(void **state)
+TEST_WITH(struct fixture *fixture, patched, applies_none_where_one_has_other_bytes)
 {
-	struct fixture *fixture = *state;
-
 	fixture->pages[12282] = 0x55;
 	assert_false(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
 	assert_int_equal(nr_new(fixture), 0);
 	assert_int_equal(fixture->pages[12282], 0x55);
 }
 
-static void test_patched__prepare_changes_nothing(void **state)
+TEST_WITH(struct fixture *fixture, patched, prepare_changes_nothing)
 {
-	struct fixture *fixture = *state;
-
 	assert_true(patched_prepare(&fixture->patched, fixture->memory));
 	for (size_t i = 0; i < PAGES_BYTES; i++)
 		assert_int_equal(fixture->pages[i], OLD);
@@ -111,9 +98,8 @@ static void test_patched__prepare_changes_nothing(void **state)
 }
 
 /* Pages of a file are shared with all who map it; those of a patch are no more, ahead of it. */
-static void test_patched__prepare_gives_the_process_its_own_pages(void **state)
+TEST_WITH(struct fixture *fixture, patched, prepare_gives_the_process_its_own_pages)
 {
-	struct fixture *fixture = *state;
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	uint8_t changed = 0x11;
 
@@ -128,18 +114,4 @@ static void test_patched__prepare_gives_the_process_its_own_pages(void **state)
 	assert_int_equal(fixture->pages[4096], OLD);
 	assert_int_equal(fixture->pages[8192], OLD);
 	close(fd);
-}
-
-#define WITH_PAGES(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PAGES(test_patched__applies_all_and_takes_them_back),
-		WITH_PAGES(test_patched__applies_none_where_one_has_other_bytes),
-		WITH_PAGES(test_patched__prepare_changes_nothing),
-		WITH_PAGES(test_patched__prepare_gives_the_process_its_own_pages),
-	};
-
-	return cmocka_run_group_tests_name("probe patched", tests, NULL, NULL);
 }

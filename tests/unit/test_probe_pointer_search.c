@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which blocks do words point to? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "probe/pointer_search.h"
+#include "tests/unit/unit.h"
 
 #define NR(array) (sizeof(array) / sizeof(*(array)))
 
@@ -38,7 +32,7 @@ static void expect_found(const struct pointer_search *search, const char *expect
 	assert_string_equal(found, expected);
 }
 
-static void test_pointer_search__to_the_first_byte_or_any_other(void **state)
+TEST(pointer_search, to_the_first_byte_or_any_other)
 {
 	struct pointer_block blocks[] = {
 		{.address = 0x5000, .size = 0x100, .id = 0},
@@ -53,13 +47,12 @@ static void test_pointer_search__to_the_first_byte_or_any_other(void **state)
 					 0x4008, 0xfff,	 0x5100, UINT64_MAX, 0};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	search_words(&search, 0x9000, words, NR(words));
 	expect_found(&search, "+++---");
 }
 
-static void test_pointer_search__blocks_within_others(void **state)
+TEST(pointer_search, blocks_within_others)
 {
 	struct pointer_block blocks[] = {
 		{.address = 0x1000, .size = 0x1000, .id = 0},
@@ -70,7 +63,6 @@ static void test_pointer_search__blocks_within_others(void **state)
 	static const uint64_t to_the_rest[] = {0x1240}, to_both[] = {0x1110};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	search_words(&search, 0x9000, to_the_rest, 1);
 	expect_found(&search, "+---");
@@ -80,7 +72,7 @@ static void test_pointer_search__blocks_within_others(void **state)
 	expect_found(&search, "++--");
 }
 
-static void test_pointer_search__at_any_address(void **state)
+TEST(pointer_search, at_any_address)
 {
 	struct pointer_block blocks[] = {{.address = 0x112233445500, .size = 16, .id = 0},
 					 {.address = 0x112233446600, .size = 16, .id = 1}};
@@ -88,7 +80,6 @@ static void test_pointer_search__at_any_address(void **state)
 					1, 0x0f, 0x66, 0x44, 0x33, 0x22, 0x11, 0, 0};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	pointer_search_bytes(&search, 0x9000, bytes, 10); /* the second one begins behind these */
 	expect_found(&search, "+-");
@@ -96,7 +87,7 @@ static void test_pointer_search__at_any_address(void **state)
 	expect_found(&search, "++");
 }
 
-static void test_pointer_search__just_behind_a_block(void **state)
+TEST(pointer_search, just_behind_a_block)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 16, .id = 0},
 					 {.address = 0x1010, .size = 16, .id = 1},
@@ -105,7 +96,6 @@ static void test_pointer_search__just_behind_a_block(void **state)
 	static const uint64_t words[] = {0x1010, 0x1020};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	search_words(&search, 0x9000, words, NR(words));
 	expect_found(&search, "-+--");
@@ -120,7 +110,7 @@ static void test_pointer_search__just_behind_a_block(void **state)
 }
 
 /* But what is in another block does. */
-static void test_pointer_search__what_is_in_the_block_itself_does_not_count(void **state)
+TEST(pointer_search, what_is_in_the_block_itself_does_not_count)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 24, .id = 0},
 					 {.address = 0x1018, .size = 24, .id = 1}};
@@ -128,7 +118,6 @@ static void test_pointer_search__what_is_in_the_block_itself_does_not_count(void
 	static const uint64_t back[] = {0x1017};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	search_words(&search, 0x1008, words, 1);
 	expect_found(&search, "--");
@@ -138,7 +127,7 @@ static void test_pointer_search__what_is_in_the_block_itself_does_not_count(void
 	expect_found(&search, "++");
 }
 
-static void test_pointer_search__empty_blocks_and_the_end_of_memory(void **state)
+TEST(pointer_search, empty_blocks_and_the_end_of_memory)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 0, .id = 0},
 					 {.address = UINT64_MAX - 15, .size = 64, .id = 1},
@@ -146,18 +135,16 @@ static void test_pointer_search__empty_blocks_and_the_end_of_memory(void **state
 	static const uint64_t words[] = {0x1000, UINT64_MAX - 1};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, blocks, NR(blocks));
 	search_words(&search, 0, words, NR(words));
 	expect_found(&search, "++-");
 }
 
-static void test_pointer_search__nothing_to_find(void **state)
+TEST(pointer_search, nothing_to_find)
 {
 	static const uint64_t words[] = {0, 1, UINT64_MAX};
 	struct pointer_search search;
 
-	(void)state;
 	pointer_search_init(&search, NULL, 0);
 	search_words(&search, 0x1000, words, NR(words));
 	assert_int_equal(search.nr, 0);
@@ -170,11 +157,10 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Against the definition, of blocks that lie in, across and beside each other as it comes. */
-static void test_pointer_search__blocks_within_blocks(void **state)
+TEST(pointer_search, blocks_within_blocks)
 {
 	uint64_t random = 1;
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		struct pointer_block blocks[40];
 		struct pointer_search search;
@@ -199,20 +185,4 @@ static void test_pointer_search__blocks_within_blocks(void **state)
 			assert_int_equal(blocks[i].is_found, is_found);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pointer_search__blocks_within_blocks),
-		cmocka_unit_test(test_pointer_search__to_the_first_byte_or_any_other),
-		cmocka_unit_test(test_pointer_search__at_any_address),
-		cmocka_unit_test(test_pointer_search__just_behind_a_block),
-		cmocka_unit_test(test_pointer_search__blocks_within_others),
-		cmocka_unit_test(test_pointer_search__what_is_in_the_block_itself_does_not_count),
-		cmocka_unit_test(test_pointer_search__empty_blocks_and_the_end_of_memory),
-		cmocka_unit_test(test_pointer_search__nothing_to_find),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The memory of probes, as it is here while the process writes to it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "probe/region.h"
+#include "tests/unit/unit.h"
 
 #define NR_COUNTERS 3
 
@@ -20,7 +11,7 @@ struct fixture {
 	struct region region;
 };
 
-static int begin(void **state)
+static int set_up(void **state)
 {
 	static struct fixture fixture;
 	struct region_plan *plan = &fixture.plan;
@@ -43,7 +34,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -52,9 +43,8 @@ static int end(void **state)
 }
 
 /* Code of a part is reached from all of it, and begins where nothing is written to. */
-static void test_region__parts_are_header_then_data_then_code(void **state)
+TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then_code)
 {
-	const struct fixture *fixture = *state;
 	struct region_plan plan = fixture->plan;
 	uint64_t page = 4096;
 
@@ -70,9 +60,8 @@ static void test_region__parts_are_header_then_data_then_code(void **state)
 	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
 }
 
-static void test_region__what_the_process_writes_leads_nowhere(void **state)
+TEST_WITH(struct fixture *fixture, region, what_the_process_writes_leads_nowhere)
 {
-	struct fixture *fixture = *state;
 	struct region *region = &fixture->region;
 	uint64_t *counters = (uint64_t *)(void *)region->data;
 
@@ -80,16 +69,4 @@ static void test_region__what_the_process_writes_leads_nowhere(void **state)
 	counters[2] = 7;
 	assert_int_equal(region_counter(region, &fixture->plan.counters, 2), 7);
 	assert_ptr_equal(region_heap(region), region->data + fixture->plan.heap_offset);
-}
-
-#define WITH_REGION(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_REGION(test_region__parts_are_header_then_data_then_code),
-		WITH_REGION(test_region__what_the_process_writes_leads_nowhere),
-	};
-
-	return cmocka_run_group_tests_name("probe region", tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is found of probes is read from memory that any stray write of the program may have hit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,6 +10,7 @@
 #include "probe/region.h"
 #include "probe/removal.h"
 #include "proc/target_memory.h"
+#include "tests/unit/unit.h"
 
 #define DATA_BYTES     8192
 #define PATCHES_OFFSET 4096
@@ -32,7 +24,7 @@ struct fixture {
 	struct patch *patches;
 };
 
-static int begin_of(void **state, const struct region_owner *owner)
+static struct fixture *begin(const struct region_owner *owner)
 {
 	static struct fixture fixture;
 	char name[64];
@@ -61,31 +53,26 @@ static int begin_of(void **state, const struct region_owner *owner)
 	for (size_t i = 0; i < NR_PATCHES; i++)
 		fixture.patches[i] = (struct patch){
 			.address = 0x1000 + 5 * i, .nr_bytes = 5, .thunk = 0x9000, .nr_steps = 1};
-	*state = &fixture;
-	return 0;
+	return &fixture;
 }
 
-static int begin(void **state)
+static int set_up(void **state)
 {
 	const struct region_owner owner = region_own_identity();
 
-	return begin_of(state, &owner);
+	*state = begin(&owner);
+	return 0;
 }
 
-static int begin_left_behind(void **state)
+static void end(const struct fixture *fixture)
 {
-	struct region_owner owner = region_own_identity();
-
-	owner.pid = INT32_MAX; /* which no process has */
-	return begin_of(state, &owner);
-}
-
-static int end(void **state)
-{
-	struct fixture *fixture = *state;
-
 	munmap(fixture->data, DATA_BYTES);
 	target_memory_close(fixture->access.memory);
+}
+
+static int tear_down(void **state)
+{
+	end(*state);
 	return 0;
 }
 
@@ -108,31 +95,32 @@ static void assert_damaged(const struct fixture *fixture)
 }
 
 /* A process cannot stop itself: what is whole comes that far. */
-static void test_removal__what_is_whole_is_believed(void **state)
+TEST_WITH(const struct fixture *fixture, removal, what_is_whole_is_believed)
 {
-	const struct fixture *fixture = *state;
 	int status = remove_all(fixture);
 
 	assert_true(status < 0);
 	assert_int_not_equal(status, ERR_CORRUPT);
 }
 
-static void test_removal__another_version_is_left_alone(void **state)
+TEST(removal, another_version_is_left_alone)
 {
-	const struct fixture *fixture = *state;
+	struct region_owner left_behind = region_own_identity();
+	const struct fixture *fixture;
 	pid_t owner;
 
+	left_behind.pid = INT32_MAX; /* which no process has */
+	fixture = begin(&left_behind);
 	fixture->header->magic[6] ^= 1;
 	fixture->header->nr_parts = UINT64_MAX;
 	assert_int_equal(remove_all(fixture), 0);
 	assert_int_equal(probes_find(getpid(), &owner), PROBES_NONE);
+	end(fixture);
 }
 
 /* Its name cannot be written to, and says whose it is. */
-static void test_removal__a_header_that_is_no_more_is_told_of(void **state)
+TEST_WITH(const struct fixture *fixture, removal, a_header_that_is_no_more_is_told_of)
 {
-	const struct fixture *fixture = *state;
-
 	fixture->header->owner.pid = 1;
 	fixture->header->owner.start_ticks = 0;
 	fixture->header->nr_parts = 0;
@@ -141,9 +129,8 @@ static void test_removal__a_header_that_is_no_more_is_told_of(void **state)
 	assert_damaged(fixture);
 }
 
-static void test_removal__damaged_sizes_are_refused(void **state)
+TEST_WITH(const struct fixture *fixture, removal, damaged_sizes_are_refused)
 {
-	const struct fixture *fixture = *state;
 	struct region_header *header = fixture->header;
 	const struct region_header whole = *header;
 	const struct {
@@ -174,9 +161,8 @@ static void test_removal__damaged_sizes_are_refused(void **state)
 	}
 }
 
-static void test_removal__damaged_patches_are_refused(void **state)
+TEST_WITH(const struct fixture *fixture, removal, damaged_patches_are_refused)
 {
-	const struct fixture *fixture = *state;
 	struct patch *patch = &fixture->patches[1];
 	const struct patch whole = *patch;
 	const struct patch damages[] = {
@@ -198,20 +184,4 @@ static void test_removal__damaged_patches_are_refused(void **state)
 	*patch = whole;
 	fixture->patches[2].address = UINT64_MAX - 3; /* sorted, and its end wraps */
 	assert_damaged(fixture);
-}
-
-#define WITH_REGION(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_REGION(test_removal__what_is_whole_is_believed),
-		cmocka_unit_test_setup_teardown(test_removal__another_version_is_left_alone,
-						begin_left_behind, end),
-		WITH_REGION(test_removal__a_header_that_is_no_more_is_told_of),
-		WITH_REGION(test_removal__damaged_sizes_are_refused),
-		WITH_REGION(test_removal__damaged_patches_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("probe removal", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which waits may begin again with all of their time-out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 #include "probe/sparing.h"
 #include "proc/task.h"
+#include "tests/unit/unit.h"
 
 static bool may_begin_again(long nr, const uint64_t args[6])
 {
@@ -20,13 +14,12 @@ static bool may_begin_again(long nr, const uint64_t args[6])
 	return sparing_may_begin_again(&syscall);
 }
 
-static void test_sparing__tells_waits_that_may_begin_again(void **state)
+TEST(sparing, tells_waits_that_may_begin_again)
 {
 	const uint64_t none[6] = {0}, negative[6] = {[3] = (uint32_t)-1};
 	const uint64_t timed[6] = {[2] = 0x1000, [3] = 0x1000, [4] = 0x1000};
 	const struct proc_syscall running = {.kind = PROC_SYSCALL_RUNNING};
 
-	(void)state;
 	assert_true(may_begin_again(SYS_epoll_pwait, timed));
 	assert_false(may_begin_again(SYS_epoll_pwait, negative));
 	assert_true(may_begin_again(SYS_semtimedop, timed));
@@ -42,13 +35,4 @@ static void test_sparing__tells_waits_that_may_begin_again(void **state)
 	assert_false(may_begin_again(SYS_clock_nanosleep, timed));
 	assert_false(may_begin_again(SYS_wait4, timed));
 	assert_false(sparing_may_begin_again(&running));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sparing__tells_waits_that_may_begin_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

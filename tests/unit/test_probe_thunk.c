@@ -3,21 +3,14 @@
  * Probes at work: a piece of code is copied to where it may be written, and run with and without
  * them. Nothing that a caller can see may differ but the flags, wherever a probe comes or goes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include "base/alloc.h"
 #include "probe/branches.h"
 #include "probe/patch.h"
+#include "tests/unit/unit.h"
 
 #if defined(__x86_64__)
 
@@ -319,11 +312,10 @@ static uint64_t expected_calls(const char *name)
 	return strcmp(name, "recursion") == 0 ? 9 + ROUNDS : ROUNDS;
 }
 
-static void test_thunk__callers_see_nothing(void **state)
+static void check_callers(bool is_sharded)
 {
-	struct bench bench = bench_new(*state != NULL);
+	struct bench bench = bench_new(is_sharded);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		struct machine before[ROUNDS];
 		struct patch patch;
@@ -354,13 +346,22 @@ static void test_thunk__callers_see_nothing(void **state)
 	bench_release(&bench);
 }
 
-static void test_thunk__all_at_once_are_counted_each(void **state)
+TEST(thunk, callers_see_nothing)
 {
-	struct bench bench = bench_new(*state != NULL);
+	check_callers(false);
+}
+
+TEST(thunk, callers_see_nothing_by_thread)
+{
+	check_callers(true);
+}
+
+static void check_all_at_once(bool is_sharded)
+{
+	struct bench bench = bench_new(is_sharded);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain;
 
-	(void)state;
 	run_machine(&plain);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		struct patch patch = patch_of(&bench, i, i);
@@ -378,6 +379,16 @@ static void test_thunk__all_at_once_are_counted_each(void **state)
 			fail_msg("%s: %lu calls", functions[i].name, calls_of(&bench, i));
 	}
 	bench_release(&bench);
+}
+
+TEST(thunk, all_at_once_are_counted_each)
+{
+	check_all_at_once(false);
+}
+
+TEST(thunk, all_at_once_are_counted_each_by_thread)
+{
+	check_all_at_once(true);
 }
 
 /* The calls of f_caller: direct, through a word, and with a prefix. */
@@ -401,15 +412,14 @@ static size_t patch_calls_of(struct bench *bench, struct patch *patches, size_t 
 	return nr;
 }
 
-static void test_thunk__calls_are_counted_each(void **state)
+static void check_calls(bool is_sharded)
 {
-	struct bench bench = bench_new(*state != NULL);
+	struct bench bench = bench_new(is_sharded);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain, again = plain;
 	struct patch patches[4];
 	size_t nr = patch_calls_of(&bench, patches, ARRAY_SIZE(patches));
 
-	(void)state;
 	assert_int_equal(nr, 3);
 	run_machine(&plain);
 	for (size_t i = 0; i < nr; i++)
@@ -426,17 +436,26 @@ static void test_thunk__calls_are_counted_each(void **state)
 	bench_release(&bench);
 }
 
-/* The call that a function begins with, and then the function. */
-static void test_thunk__call_among_the_first_bytes_is_counted_too(void **state)
+TEST(thunk, calls_are_counted_each)
 {
-	struct bench bench = bench_new(*state != NULL);
+	check_calls(false);
+}
+
+TEST(thunk, calls_are_counted_each_by_thread)
+{
+	check_calls(true);
+}
+
+/* The call that a function begins with, and then the function. */
+TEST(thunk, call_among_the_first_bytes_is_counted_too)
+{
+	struct bench bench = bench_new(false);
 	uint64_t start = start_of(&bench, f_call_first);
 	struct machine plain = machine_of(&bench, start, 3);
 	struct machine counted = plain, again = plain;
 	const struct patch_counter second = counter_of(&bench, 1);
 	struct patch call, entry = {0};
 
-	(void)state;
 	run_machine(&plain);
 	assert_int_equal(patch_call(&call, start, (const uint8_t *)(uintptr_t)start, 5, &bench.area,
 				    &second),
@@ -606,27 +625,24 @@ static void put_in_everywhere(struct bench *bench, size_t index)
 	assert_true(how.nr_before > 0);
 }
 
-static void test_thunk__probes_go_at_every_instruction(void **state)
+TEST(thunk, probes_go_at_every_instruction)
 {
-	(void)state;
 	with_steps(take_away_everywhere);
 }
 
-static void test_thunk__probes_come_at_every_instruction(void **state)
+TEST(thunk, probes_come_at_every_instruction)
 {
-	(void)state;
 	with_steps(put_in_everywhere);
 }
 
-static void test_thunk__probes_at_calls_go_at_every_instruction(void **state)
+TEST(thunk, probes_at_calls_go_at_every_instruction)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
-	struct bench bench = bench_new(*state != NULL);
+	struct bench bench = bench_new(false);
 	struct machine start = machine_of(&bench, start_of(&bench, f_caller), 3), plain = start;
 	struct patch patches[4];
 	size_t nr = patch_calls_of(&bench, patches, ARRAY_SIZE(patches));
 
-	(void)state;
 	run_machine(&plain);
 	assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
 	for (size_t i = 0; i < nr; i++) {
@@ -647,38 +663,11 @@ static void test_thunk__probes_at_calls_go_at_every_instruction(void **state)
 	bench_release(&bench);
 }
 
-int main(void)
-{
-	static char sharded[] = "counted by thread";
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thunk__callers_see_nothing),
-		cmocka_unit_test_prestate(test_thunk__callers_see_nothing, sharded),
-		cmocka_unit_test(test_thunk__all_at_once_are_counted_each),
-		cmocka_unit_test_prestate(test_thunk__all_at_once_are_counted_each, sharded),
-		cmocka_unit_test(test_thunk__calls_are_counted_each),
-		cmocka_unit_test_prestate(test_thunk__calls_are_counted_each, sharded),
-		cmocka_unit_test(test_thunk__call_among_the_first_bytes_is_counted_too),
-		cmocka_unit_test(test_thunk__probes_go_at_every_instruction),
-		cmocka_unit_test(test_thunk__probes_come_at_every_instruction),
-		cmocka_unit_test(test_thunk__probes_at_calls_go_at_every_instruction),
-	};
-
-	return cmocka_run_group_tests_name("probe thunk", tests, NULL, NULL);
-}
-
 #else
 
-static void test_thunk__is_for_another_processor(void **state)
+TEST(thunk, is_for_another_processor)
 {
-	(void)state;
 	skip();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_thunk__is_for_another_processor)};
-
-	return cmocka_run_group_tests_name("probe thunk", tests, NULL, NULL);
 }
 
 #endif

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <linux/mman.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "proc/backing.h"
 #include "proc/range.h"
 #include "proc/read.h"
+#include "tests/unit/unit.h"
 
 #define PAGE	  4096u
 #define HUGE_PAGE (2u << 20)
@@ -34,13 +29,12 @@ static struct proc_range range_of(int fd, int flags)
 	return range;
 }
 
-static void test_backing__many_files_of_one_file_system_are_asked_for_once(void **state)
+TEST(backing, many_files_of_one_file_system_are_asked_for_once)
 {
 	struct backings backings;
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
 	size_t nr_after_first;
 
-	(void)state;
 	backings_init(&backings);
 	assert_false(backings_are_served(&backings, getpid(), &anonymous));
 	nr_after_first = backings.nr_found;
@@ -58,14 +52,13 @@ static void test_backing__many_files_of_one_file_system_are_asked_for_once(void 
 	assert_int_equal(backings.nr_found, 1);
 }
 
-static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
+TEST(backing, huge_pages_are_the_kernel_s_own)
 {
 	struct backings backings;
 	int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB | MAP_HUGE_2MB;
 	void *at = mmap(NULL, HUGE_PAGE, PROT_NONE, flags, -1, 0);
 	struct proc_range range;
 
-	(void)state;
 	backings_init(&backings);
 	if (at == MAP_FAILED)
 		skip(); /* this kernel has none of that size */
@@ -75,14 +68,13 @@ static void test_backing__huge_pages_are_the_kernel_s_own(void **state)
 }
 
 /* What the thread that died could not tell, the next one may. */
-static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **state)
+TEST(backing, a_thread_that_died_says_nothing_of_the_others)
 {
 	struct backings backings;
 	struct proc_range unknown = {.inode = 1, .dev_major = 0xfff, .dev_minor = 0xfffff};
 	struct proc_range anonymous = range_of(-1, MAP_SHARED | MAP_ANONYMOUS);
 	pid_t dead = fork();
 
-	(void)state;
 	backings_init(&backings);
 	if (dead == 0)
 		_exit(0);
@@ -95,24 +87,11 @@ static void test_backing__a_thread_that_died_says_nothing_of_the_others(void **s
 }
 
 /* Device 0:0 is no row that is not used. */
-static void test_backing__nothing_is_known_to_begin_with(void **state)
+TEST(backing, nothing_is_known_to_begin_with)
 {
 	struct backings backings;
 	struct proc_range unknown = {.inode = 1};
 
-	(void)state;
 	backings_init(&backings);
 	assert_true(backings_are_served(&backings, getpid(), &unknown));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_backing__many_files_of_one_file_system_are_asked_for_once),
-		cmocka_unit_test(test_backing__huge_pages_are_the_kernel_s_own),
-		cmocka_unit_test(test_backing__a_thread_that_died_says_nothing_of_the_others),
-		cmocka_unit_test(test_backing__nothing_is_known_to_begin_with),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "proc/cpu_split.h"
+#include "tests/unit/unit.h"
 
-static void test_cpu_split__counts_the_parts_that_count(void **state)
+TEST(cpu_split, counts_the_parts_that_count)
 {
 	struct proc_cpu_split at_10 = {.user_ns = 10, .system_ns = 1};
 	struct proc_cpu_split at_30 = {.user_ns = 28, .system_ns = 4};
 	struct proc_cpu_split at_50 = {.user_ns = 29, .system_ns = 24}, sum = {0};
 	struct cpu_split_meter meter = {0};
 
-	(void)state;
 	cpu_split_meter_rest(&meter, &at_10, 0);
 	cpu_split_meter_rest(&meter, &at_30, 0); /* it rests already */
 	assert_true(cpu_split_meter_sum(&meter, &sum));
@@ -30,12 +24,11 @@ static void test_cpu_split__counts_the_parts_that_count(void **state)
 	assert_int_equal(sum.system_ns, 1 + 20);
 }
 
-static void test_cpu_split__what_was_not_read_is_not_known(void **state)
+TEST(cpu_split, what_was_not_read_is_not_known)
 {
 	struct proc_cpu_split now = {.user_ns = 10, .system_ns = 1}, sum;
 	struct cpu_split_meter at_end = {0}, at_begin = {0}, less_than_a_tick = {0};
 
-	(void)state;
 	cpu_split_meter_rest(&at_end, NULL, 0);
 	assert_false(cpu_split_meter_sum(&at_end, &sum));
 	cpu_split_meter_begin(&at_begin, NULL);
@@ -45,13 +38,12 @@ static void test_cpu_split__what_was_not_read_is_not_known(void **state)
 	assert_false(cpu_split_meter_sum(&less_than_a_tick, &sum));
 }
 
-static void test_cpu_split__what_is_cut_off_is_given_to_both(void **state)
+TEST(cpu_split, what_is_cut_off_is_given_to_both)
 {
 	const uint64_t tick_ns = PROC_CPU_SPLIT_LEAST_NS;
 	struct proc_cpu_split now = {.user_ns = 5 * tick_ns, .system_ns = tick_ns}, sum = {0};
 	struct cpu_split_meter meter = {0}, early = {0}, brief = {0};
 
-	(void)state;
 	cpu_split_meter_rest(&meter, &now, 7 * tick_ns + 1);
 	assert_true(cpu_split_meter_sum(&meter, &sum));
 	assert_int_equal(sum.user_ns, 5 * tick_ns + tick_ns / 2);
@@ -66,13 +58,12 @@ static void test_cpu_split__what_is_cut_off_is_given_to_both(void **state)
 }
 
 /* The kernel falls behind by a tick when it scales. */
-static void test_cpu_split__never_runs_backwards(void **state)
+TEST(cpu_split, never_runs_backwards)
 {
 	struct proc_cpu_split before = {.user_ns = 20, .system_ns = 10};
 	struct proc_cpu_split after = {.user_ns = 50, .system_ns = 9}, sum;
 	struct cpu_split_meter meter = {0};
 
-	(void)state;
 	cpu_split_meter_begin(&meter, &before);
 	cpu_split_meter_rest(&meter, &after, 0);
 	assert_true(cpu_split_meter_sum(&meter, &sum));
@@ -91,9 +82,8 @@ static void assert_rest(uint64_t known_user_ns, uint64_t known_system_ns, uint64
 	assert_int_equal(rest.system_ns, system_ns);
 }
 
-static void test_cpu_split__the_rest_makes_the_sum_whole(void **state)
+TEST(cpu_split, the_rest_makes_the_sum_whole)
 {
-	(void)state;
 	assert_rest(0, 0, 100, 50);
 	assert_rest(70, 40, 30, 10);
 	/* More of one part is known than there is, by rounding. */
@@ -102,14 +92,13 @@ static void test_cpu_split__the_rest_makes_the_sum_whole(void **state)
 	assert_rest(110, 60, 0, 0);
 }
 
-static void test_cpu_split__of_ourselves_is_what_getrusage_says(void **state)
+TEST(cpu_split, of_ourselves_is_what_getrusage_says)
 {
 	struct proc_cpu_split thread, process;
 	volatile unsigned long spun = 0;
 	struct rusage usage;
 	uint64_t user_ns, tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 
-	(void)state;
 	do {
 		for (int i = 0; i < 1000000; i++)
 			spun = spun + (unsigned long)i;
@@ -122,18 +111,4 @@ static void test_cpu_split__of_ourselves_is_what_getrusage_says(void **state)
 	assert_in_range(thread.user_ns, user_ns - tick_ns, user_ns + 3 * tick_ns);
 	assert_true(process.user_ns >= thread.user_ns);
 	assert_false(proc_read_cpu_split(INT32_MAX, 0, &process));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpu_split__counts_the_parts_that_count),
-		cmocka_unit_test(test_cpu_split__what_was_not_read_is_not_known),
-		cmocka_unit_test(test_cpu_split__what_is_cut_off_is_given_to_both),
-		cmocka_unit_test(test_cpu_split__never_runs_backwards),
-		cmocka_unit_test(test_cpu_split__the_rest_makes_the_sum_whole),
-		cmocka_unit_test(test_cpu_split__of_ourselves_is_what_getrusage_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

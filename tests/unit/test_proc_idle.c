@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "proc/idle.h"
 #include "proc/uptime.h"
+#include "tests/unit/unit.h"
 
 static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
 {
@@ -18,12 +11,11 @@ static void judge(struct idle_meter *meter, uint64_t after_cs, uint64_t idle_cs)
 	idle_meter_judge(meter, &now);
 }
 
-static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
+TEST(idle_meter, needs_more_than_half_a_cpu)
 {
 	struct idle_meter meter = {
 		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 
-	(void)state;
 	judge(&meter, 10, 5);
 	assert_false(meter.some_idle);
 	judge(&meter, 10, 6);
@@ -37,12 +29,11 @@ static void test_idle_meter__needs_more_than_half_a_cpu(void **state)
 }
 
 /* Hundredths of a second say nothing about a few of them. */
-static void test_idle_meter__waits_for_a_long_enough_interval(void **state)
+TEST(idle_meter, waits_for_a_long_enough_interval)
 {
 	struct idle_meter meter = {
 		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 
-	(void)state;
 	judge(&meter, 3, 3);
 	assert_false(meter.some_idle);
 	assert_int_equal(meter.last.uptime_cs, 1000);
@@ -50,13 +41,12 @@ static void test_idle_meter__waits_for_a_long_enough_interval(void **state)
 	assert_true(meter.some_idle);
 }
 
-static void test_idle_meter__survives_clocks_that_go_back(void **state)
+TEST(idle_meter, survives_clocks_that_go_back)
 {
 	struct idle_meter meter = {
 		.fd = -1, .stat_fd = -1, .last = {.uptime_cs = 1000, .idle_cs = 500}};
 	struct proc_uptime now = {.uptime_cs = 1020, .idle_cs = 400};
 
-	(void)state;
 	meter.some_idle = true;
 	idle_meter_judge(&meter, &now);
 	assert_false(meter.some_idle);
@@ -75,7 +65,7 @@ static bool idle_of(const char *text, size_t cpu, size_t other, uint64_t *ticks)
 	return proc_idle_of_cpus_parse(text, strlen(text), &cpus, ticks);
 }
 
-static void test_idle_of_cpus__is_that_of_these_alone(void **state)
+TEST(idle_of_cpus, is_that_of_these_alone)
 {
 	static const char text[] = "cpu  10 20 30 400 50 6 7 0 0 0\n"
 				   "cpu0 1 2 3 40 5 6 7 0 0 0\n"
@@ -84,7 +74,6 @@ static void test_idle_of_cpus__is_that_of_these_alone(void **state)
 				   "intr 8885920 9 0\n";
 	uint64_t ticks = 7;
 
-	(void)state;
 	assert_true(idle_of(text, 0, 0, &ticks));
 	assert_int_equal(ticks, 45);
 	assert_true(idle_of(text, 1, 10, &ticks));
@@ -97,16 +86,4 @@ static void test_idle_of_cpus__is_that_of_these_alone(void **state)
 	assert_false(idle_of("cpu0 1 2 3 40 5 6\n", 0, 0, &ticks));
 	assert_false(idle_of("", 0, 0, &ticks));
 	assert_int_equal(ticks, 45);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_meter__needs_more_than_half_a_cpu),
-		cmocka_unit_test(test_idle_meter__waits_for_a_long_enough_interval),
-		cmocka_unit_test(test_idle_meter__survives_clocks_that_go_back),
-		cmocka_unit_test(test_idle_of_cpus__is_that_of_these_alone),
-	};
-
-	return cmocka_run_group_tests_name("proc/idle", tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "proc/maps.h"
+#include "tests/unit/unit.h"
 
-static void test_proc_maps__reads_a_file_mapping(void **state)
+TEST(proc_maps, reads_a_file_mapping)
 {
 	static const char text[] =
 		"55e3c4a00000-55e3c4a21000 r-xp 00002000 fd:01 131094                     "
@@ -19,7 +12,6 @@ static void test_proc_maps__reads_a_file_mapping(void **state)
 	struct proc_maps_iter iter = proc_maps_over(text, strlen(text));
 	struct proc_map map;
 
-	(void)state;
 	assert_int_equal(proc_maps_next(&iter, &map), 1);
 	assert_true(map.start == 0x55e3c4a00000 && map.end == 0x55e3c4a21000);
 	assert_true(map.offset == 0x2000 && map.inode == 131094);
@@ -30,7 +22,7 @@ static void test_proc_maps__reads_a_file_mapping(void **state)
 	assert_int_equal(proc_maps_next(&iter, &map), 0);
 }
 
-static void test_proc_maps__reads_lines_without_a_path(void **state)
+TEST(proc_maps, reads_lines_without_a_path)
 {
 	static const char text[] = "7f00-7f01 rw-s 00000000 00:00 0 \n"
 				   "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0"
@@ -38,7 +30,6 @@ static void test_proc_maps__reads_lines_without_a_path(void **state)
 	struct proc_maps_iter iter = proc_maps_over(text, strlen(text));
 	struct proc_map map;
 
-	(void)state;
 	assert_int_equal(proc_maps_next(&iter, &map), 1);
 	assert_int_equal(map.nr_path_bytes, 0);
 	assert_true(map.shared && map.writable && !map.executable);
@@ -48,7 +39,7 @@ static void test_proc_maps__reads_lines_without_a_path(void **state)
 	assert_int_equal(proc_maps_next(&iter, &map), 0);
 }
 
-static void test_proc_maps__refuses_what_is_no_maps_line(void **state)
+TEST(proc_maps, refuses_what_is_no_maps_line)
 {
 	static const char *const bad[] = {
 		"hello\n",
@@ -59,7 +50,6 @@ static void test_proc_maps__refuses_what_is_no_maps_line(void **state)
 		"1000-2000 r-xp 00000000 00:00 \n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct proc_maps_iter iter = proc_maps_over(bad[i], strlen(bad[i]));
 		struct proc_map map;
@@ -80,23 +70,10 @@ static void check_path(const char *line, const char *path, bool deleted)
 	buf_release(&out);
 }
 
-static void test_proc_maps__decodes_paths(void **state)
+TEST(proc_maps, decodes_paths)
 {
-	(void)state;
 	check_path("1000-2000 r-xp 00000000 08:01 7 /tmp/a b\n", "/tmp/a b", false);
 	check_path("1000-2000 r-xp 00000000 08:01 7 /tmp/a\\012b\n", "/tmp/a\nb", false);
 	check_path("1000-2000 r-xp 00000000 08:01 7 /memfd:x (deleted)\n", "/memfd:x", true);
 	check_path("1000-2000 r-xp 00000000 08:01 7 /tmp/\\01\n", "/tmp/\\01", false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_proc_maps__reads_a_file_mapping),
-		cmocka_unit_test(test_proc_maps__reads_lines_without_a_path),
-		cmocka_unit_test(test_proc_maps__refuses_what_is_no_maps_line),
-		cmocka_unit_test(test_proc_maps__decodes_paths),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

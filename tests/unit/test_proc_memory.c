@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "proc/memory.h"
+#include "tests/unit/unit.h"
 
-static void test_memory__is_read_of_status(void **state)
+TEST(memory, is_read_of_status)
 {
 	const char *text = "Name:\tcat\nVmSwap:\t      4 kB\nRssAnon:\t     112 kB\n"
 			   "RssFile:\t    1600 kB\nRssShmem:\t       8 kB\nThreads:\t1\n";
 	struct proc_memory memory;
 
-	(void)state;
 	assert_true(proc_memory_parse(text, strlen(text), &memory));
 	assert_int_equal(memory.rss_anon_bytes, 112 << 10);
 	assert_int_equal(memory.rss_file_bytes, 1600 << 10);
@@ -24,17 +15,16 @@ static void test_memory__is_read_of_status(void **state)
 	assert_int_equal(memory.swap_bytes, 4 << 10);
 }
 
-static void test_memory__a_process_without_any_has_none(void **state)
+TEST(memory, a_process_without_any_has_none)
 {
 	const char *text = "Name:\tkthreadd\nThreads:\t1\n";
 	struct proc_memory memory = {.swap_bytes = 7};
 
-	(void)state;
 	assert_false(proc_memory_parse(text, strlen(text), &memory));
 	assert_int_equal(memory.swap_bytes, 7);
 }
 
-static void test_memory__of_heaps_is_neither_stacks_nor_files(void **state)
+TEST(memory, of_heaps_is_neither_stacks_nor_files)
 {
 	const char *text =
 		"55d0-55d1 rw-p 00000000 00:00 0                          [heap]\n"
@@ -52,12 +42,11 @@ static void test_memory__of_heaps_is_neither_stacks_nor_files(void **state)
 		"e000-f000 rw-p 00000000 00:00 0                          [stack]\n"
 		"Rss:               70000 kB\n";
 
-	(void)state;
 	assert_int_equal(proc_memory_of_heaps(text, strlen(text)), 13 << 10);
 }
 
 /* Those of glibc for threads, next to each other, are the allocator's; others are the program's. */
-static void test_memory__of_heaps_is_no_reserve_but_arenas(void **state)
+TEST(memory, of_heaps_is_no_reserve_but_arenas)
 {
 	const char text[] = "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
 			    "Rss:                 100 kB\n"
@@ -78,18 +67,5 @@ static void test_memory__of_heaps_is_no_reserve_but_arenas(void **state)
 			    "7f2000101000-7f2000901000 rw-p 00000000 00:00 0 \n"
 			    "Rss:                 500 kB\n";
 
-	(void)state;
 	assert_int_equal(proc_memory_of_heaps(text, strlen(text)), 123 << 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory__is_read_of_status),
-		cmocka_unit_test(test_memory__a_process_without_any_has_none),
-		cmocka_unit_test(test_memory__of_heaps_is_neither_stacks_nor_files),
-		cmocka_unit_test(test_memory__of_heaps_is_no_reserve_but_arenas),
-	};
-
-	return cmocka_run_group_tests_name("proc memory", tests, NULL, NULL);
 }

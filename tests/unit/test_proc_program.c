@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <elf.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "proc/program.h"
+#include "tests/unit/unit.h"
 
 static const char *bits_of(unsigned char class, uint16_t machine)
 {
@@ -21,20 +14,18 @@ static const char *bits_of(unsigned char class, uint16_t machine)
 	return proc_program_32_bit(&header, sizeof(header));
 }
 
-static void test_program__32_bit_ones_are_named(void **state)
+TEST(program, 32_bit_ones_are_named)
 {
-	(void)state;
 	assert_string_equal(bits_of(ELFCLASS32, EM_386), "i386");
 	assert_string_equal(bits_of(ELFCLASS32, EM_X86_64), "x32");
 	assert_string_equal(bits_of(ELFCLASS32, EM_ARM), "arm");
 	assert_string_equal(bits_of(ELFCLASS32, EM_MIPS), "32-bit");
 }
 
-static void test_program__others_are_not(void **state)
+TEST(program, others_are_not)
 {
 	static const char script[] = "#!/bin/sh\nexec something-else\n";
 
-	(void)state;
 	assert_null(bits_of(ELFCLASS64, EM_X86_64));
 	assert_null(bits_of(ELFCLASS64, EM_AARCH64));
 	assert_null(proc_program_32_bit(script, sizeof(script)));
@@ -42,14 +33,4 @@ static void test_program__others_are_not(void **state)
 	assert_null(proc_program_32_bit(NULL, 0));
 	assert_null(proc_program_process_32_bit(getpid()));
 	assert_null(proc_program_process_32_bit(0)); /* nobody's */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program__32_bit_ones_are_named),
-		cmocka_unit_test(test_program__others_are_not),
-	};
-
-	return cmocka_run_group_tests_name("proc program", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "proc/range.h"
+#include "tests/unit/unit.h"
 
 #define PAGE 4096u
 
@@ -42,12 +36,11 @@ static void check(bool (*find)(int, uint64_t, struct proc_range *), int maps)
 	assert_true(range.start == 1);
 }
 
-static void test_proc_range__is_that_of_the_mapping(void **state)
+TEST(proc_range, is_that_of_the_mapping)
 {
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	struct proc_range range;
 
-	(void)state;
 	assert_true(maps >= 0);
 	check(proc_range_in_text, maps);
 	if (proc_range_at(maps, (uintptr_t)&range, &range))
@@ -55,13 +48,4 @@ static void test_proc_range__is_that_of_the_mapping(void **state)
 	else
 		assert_int_equal(errno, ENOTTY);
 	close(maps);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_proc_range__is_that_of_the_mapping),
-	};
-
-	return cmocka_run_group_tests_name("proc/range", tests, NULL, NULL);
 }

@@ -1,15 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +8,7 @@
 #include "base/err.h"
 #include "proc/exec_failure.h"
 #include "proc/search_path.h"
+#include "tests/unit/unit.h"
 
 static void assert_found(const char *directories, const char *program, const char *expected)
 {
@@ -29,31 +20,28 @@ static void assert_found(const char *directories, const char *program, const cha
 	buf_release(&path);
 }
 
-static void test_search_path__the_first_directory_wins(void **state)
+TEST(search_path, the_first_directory_wins)
 {
 	struct buf path = {0};
 
-	(void)state;
 	assert_found("/nowhere:/bin:/usr/bin", "sh", "/bin/sh");
 	assert_found("/:/bin", "sh", "/bin/sh");
 	assert_false(search_path_find("/nowhere:/usr/share", "sh", &path));
 	buf_release(&path);
 }
 
-static void test_search_path__an_empty_directory_is_the_current_one(void **state)
+TEST(search_path, an_empty_directory_is_the_current_one)
 {
-	(void)state;
 	assert_int_equal(chdir("/bin"), 0);
 	assert_found("", "sh", "./sh");
 	assert_found("/nowhere::/usr/bin", "sh", "./sh");
 	assert_found("/nowhere:", "sh", "./sh");
 }
 
-static void test_search_path__lacks_what_is_nowhere(void **state)
+TEST(search_path, lacks_what_is_nowhere)
 {
 	struct buf closed = {0};
 
-	(void)state;
 	buf_append_str(&closed, "former");
 	assert_true(search_path_lacks("/nowhere:/bin", "no such program", &closed));
 	assert_string_equal(buf_str(&closed), "");
@@ -87,12 +75,11 @@ static void remove_script(char *path)
 	free(path);
 }
 
-static void test_exec_failure__an_interpreter_that_is_not_there(void **state)
+TEST(exec_failure, an_interpreter_that_is_not_there)
 {
 	char *script = make_script("#! /nowhere/python -u\n", 0755);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(exec_failure_foresee("/bin", script), ENOENT);
 	assert_int_equal(exec_failure_explain("/bin", script, ENOENT, &err), ERR_NOT_FOUND);
 	assert_string_equal(err.hint,
@@ -100,47 +87,29 @@ static void test_exec_failure__an_interpreter_that_is_not_there(void **state)
 	remove_script(script);
 }
 
-static void test_exec_failure__a_file_that_is_not_executable(void **state)
+TEST(exec_failure, a_file_that_is_not_executable)
 {
 	char *script = make_script("#!/bin/sh\n", 0644);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(exec_failure_foresee("/bin", script), EACCES);
 	assert_int_equal(exec_failure_explain("/bin", script, EACCES, &err), ERR_SYS);
 	assert_non_null(strstr(err.hint, "not executable"));
 	remove_script(script);
 }
 
-static void test_exec_failure__what_can_be_executed_is_foreseen_to_be(void **state)
+TEST(exec_failure, what_can_be_executed_is_foreseen_to_be)
 {
-	(void)state;
 	assert_int_equal(exec_failure_foresee("/nowhere:/bin", "sh"), 0);
 	assert_int_equal(exec_failure_foresee("/nowhere", "sh"), ENOENT);
 	assert_int_equal(exec_failure_foresee("", "/bin/sh"), 0);
 	assert_int_equal(exec_refuse_32_bit("/bin", "no such program", NULL), 0);
 }
 
-static void test_exec_failure__a_number_is_taken_for_a_process(void **state)
+TEST(exec_failure, a_number_is_taken_for_a_process)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(exec_failure_explain("/bin", "1234", ENOENT, &err), ERR_NOT_FOUND);
 	assert_string_equal(err.hint, "to record process 1234, use -p 1234");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_search_path__the_first_directory_wins),
-		cmocka_unit_test(test_search_path__an_empty_directory_is_the_current_one),
-		cmocka_unit_test(test_search_path__lacks_what_is_nowhere),
-		cmocka_unit_test(test_exec_failure__an_interpreter_that_is_not_there),
-		cmocka_unit_test(test_exec_failure__a_file_that_is_not_executable),
-		cmocka_unit_test(test_exec_failure__what_can_be_executed_is_foreseen_to_be),
-		cmocka_unit_test(test_exec_failure__a_number_is_taken_for_a_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +6,7 @@
 #include "proc/ends.h"
 #include "proc/sockets.h"
 #include "proc/unix_peer.h"
+#include "tests/unit/unit.h"
 
 /* As a little-endian machine has them. */
 static const char tcp[] =
@@ -39,11 +31,10 @@ static const char unix_text[] = "Num       RefCount Protocol Flags    Type St In
 				"0: 00000002 00000000 00010000 0001 01  42 /run/a b\n"
 				"0: 00000003 00000000 00000000 0001 03  43 @abstract\n";
 
-static void test_proc_sockets__peers_and_listeners(void **state)
+TEST(proc_sockets, peers_and_listeners)
 {
 	struct proc_sockets sockets = {0};
 
-	(void)state;
 	proc_sockets_add_inet(&sockets, tcp, strlen(tcp));
 	proc_sockets_add_inet(&sockets, tcp6, strlen(tcp6));
 	proc_sockets_add_inet(&sockets, udp, strlen(udp));
@@ -61,20 +52,19 @@ static void test_proc_sockets__peers_and_listeners(void **state)
 	proc_sockets_release(&sockets);
 }
 
-static void test_proc_sockets__is_told_anew(void **state)
+TEST(proc_sockets, is_told_anew)
 {
 	static const char later[] = "   0: 0100007F:0050 0100000A:1538 01 00000000:00000000 "
 				    "00:00000000 00000000 0 0 11 1 0\n";
 	struct proc_sockets sockets = {0};
 
-	(void)state;
 	proc_sockets_add_inet(&sockets, tcp, strlen(tcp));
 	proc_sockets_add_inet(&sockets, later, strlen(later));
 	assert_string_equal(proc_sockets_find(&sockets, 11), "10.0.0.1:5432");
 	proc_sockets_release(&sockets);
 }
 
-static void test_proc_ends__of_our_own_pipes(void **state)
+TEST(proc_ends, of_our_own_pipes)
 {
 	struct proc_ends known = {0};
 	char name[32], target[64] = "";
@@ -82,7 +72,6 @@ static void test_proc_ends__of_our_own_pipes(void **state)
 	bool writes;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", ends[0]);
 	assert_true(readlink(name, target, sizeof(target) - 1) > 0);
@@ -108,12 +97,11 @@ static uint64_t inode_of(int fd)
 	return stat.st_ino;
 }
 
-static void test_proc_unix_peer__of_our_own_sockets(void **state)
+TEST(proc_unix_peer, of_our_own_sockets)
 {
 	struct proc_ends known = {0};
 	int pair[2], alone = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	if (!proc_unix_peer(inode_of(pair[0])))
 		skip(); /* a kernel without it, or a filter */
@@ -127,16 +115,4 @@ static void test_proc_unix_peer__of_our_own_sockets(void **state)
 	close(pair[0]);
 	close(pair[1]);
 	close(alone);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_proc_sockets__peers_and_listeners),
-		cmocka_unit_test(test_proc_sockets__is_told_anew),
-		cmocka_unit_test(test_proc_ends__of_our_own_pipes),
-		cmocka_unit_test(test_proc_unix_peer__of_our_own_sockets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

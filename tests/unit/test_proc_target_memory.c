@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "proc/target_memory.h"
+#include "tests/unit/unit.h"
 
 #define PAGE 4096u
 
@@ -23,13 +17,12 @@ static uint8_t *map(size_t nr_pages, int fd)
 	return at;
 }
 
-static void test_target_memory__reads_what_is_there_and_what_is_not_touched(void **state)
+TEST(target_memory, reads_what_is_there_and_what_is_not_touched)
 {
 	struct target_memory *memory = target_memory_open(getpid(), NULL);
 	uint8_t *pages = map(3, -1);
 	uint8_t bytes[3 * PAGE];
 
-	(void)state;
 	assert_non_null(memory);
 	pages[PAGE] = 7; /* between pages that are not there */
 	memset(bytes, 1, sizeof(bytes));
@@ -40,14 +33,13 @@ static void test_target_memory__reads_what_is_there_and_what_is_not_touched(void
 	target_memory_close(memory);
 }
 
-static void test_target_memory__ends_where_nothing_is_mapped(void **state)
+TEST(target_memory, ends_where_nothing_is_mapped)
 {
 	struct target_memory *memory = target_memory_open(getpid(), NULL);
 	uint8_t *pages = map(3, -1);
 	uint8_t bytes[3 * PAGE];
 	uint64_t word;
 
-	(void)state;
 	munmap(pages + 2 * PAGE, PAGE);
 	assert_int_equal(target_memory_read(memory, (uintptr_t)pages + 8, bytes, 3 * PAGE - 8),
 			 2 * PAGE - 8);
@@ -59,14 +51,13 @@ static void test_target_memory__ends_where_nothing_is_mapped(void **state)
 	target_memory_close(memory);
 }
 
-static void test_target_memory__writes_to_files_of_disks_and_memory(void **state)
+TEST(target_memory, writes_to_files_of_disks_and_memory)
 {
 	struct target_memory *memory = target_memory_open(getpid(), NULL);
 	int fd = memfd_create("file", MFD_CLOEXEC);
 	const uint64_t word = 42;
 	uint8_t *page;
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, PAGE), 0);
 	page = map(1, fd);
 	assert_true(target_memory_put(memory, (uintptr_t)page, &word, sizeof(word)));
@@ -76,27 +67,14 @@ static void test_target_memory__writes_to_files_of_disks_and_memory(void **state
 	target_memory_close(memory);
 }
 
-static void test_target_memory__of_a_process_that_is_gone_there_is_none(void **state)
+TEST(target_memory, of_a_process_that_is_gone_there_is_none)
 {
 	pid_t dead = fork();
 	uint64_t word;
 
-	(void)state;
 	if (dead == 0)
 		_exit(0);
 	assert_int_equal(waitpid(dead, NULL, 0), dead);
 	assert_null(target_memory_open(dead, NULL));
 	assert_false(target_memory_get_once(dead, 4096, &word, sizeof(word)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_target_memory__reads_what_is_there_and_what_is_not_touched),
-		cmocka_unit_test(test_target_memory__ends_where_nothing_is_mapped),
-		cmocka_unit_test(test_target_memory__writes_to_files_of_disks_and_memory),
-		cmocka_unit_test(test_target_memory__of_a_process_that_is_gone_there_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "proc/read.h"
 #include "proc/task.h"
 #include "proc/uptime.h"
+#include "tests/unit/unit.h"
 
-static void test_proc_schedstat__reads_three_numbers(void **state)
+TEST(proc_schedstat, reads_three_numbers)
 {
 	static const char text[] = "1234567890123 4567 89\n";
 	struct proc_schedstat got = {0};
 
-	(void)state;
 	assert_true(proc_schedstat_parse(text, strlen(text), &got));
 	assert_true(got.cpu_ns == 1234567890123 && got.runq_ns == 4567 && got.pcount == 89);
 	assert_false(proc_schedstat_parse("12 34\n", 6, &got));
@@ -25,12 +17,11 @@ static void test_proc_schedstat__reads_three_numbers(void **state)
 	assert_true(got.pcount == 89);
 }
 
-static void test_proc_uptime__reads_hundredths(void **state)
+TEST(proc_uptime, reads_hundredths)
 {
 	static const char text[] = "1695.07 3301.90\n";
 	struct proc_uptime got = {0};
 
-	(void)state;
 	assert_true(proc_uptime_parse(text, strlen(text), &got));
 	assert_true(got.uptime_cs == 169507 && got.idle_cs == 330190);
 	for (size_t nr = 0; nr < strlen(text); nr++)
@@ -40,12 +31,11 @@ static void test_proc_uptime__reads_hundredths(void **state)
 	assert_true(got.uptime_cs == 169507);
 }
 
-static void test_proc_iowait__is_the_fifth_number(void **state)
+TEST(proc_iowait, is_the_fifth_number)
 {
 	static const char text[] = "cpu  10 2 30 400 57 0 1 0 0 0\ncpu0 1 1 1 1 1\n";
 	uint64_t got = 7;
 
-	(void)state;
 	assert_true(proc_iowait_parse(text, strlen(text), &got));
 	assert_true(got == 57);
 	for (size_t nr = 0; nr <= strlen("cpu  10 2 30 400 57"); nr++)
@@ -54,14 +44,13 @@ static void test_proc_iowait__is_the_fifth_number(void **state)
 	assert_true(got == 57);
 }
 
-static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
+TEST(proc_stat, ends_the_name_at_the_last_parenthesis)
 {
 	static const char text[] =
 		"4711 (a) R 1 (b)) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 "
 		"12345 67 18446744073709551615 1 1 140737 0 0 0 0 0 0 0 0 0 17 3 0 0\n";
 	struct proc_stat got = {0};
 
-	(void)state;
 	assert_true(proc_stat_parse(text, strlen(text), &got));
 	assert_string_equal(got.comm, "a) R 1 (b)");
 	assert_int_equal(got.state, 'S');
@@ -74,27 +63,25 @@ static void test_proc_stat__ends_the_name_at_the_last_parenthesis(void **state)
 	assert_int_equal(got.cpu, 3);
 }
 
-static void test_proc_schedstat__is_made_up_where_the_kernel_does_not_count(void **state)
+TEST(proc_schedstat, is_made_up_where_the_kernel_does_not_count)
 {
 	const struct proc_stat stat = {.user_ticks = 3, .system_ticks = 4};
 	const struct proc_status status = {.nr_yielded = 1000, .nr_preempted = 1};
 	struct proc_schedstat got = proc_schedstat_from(&stat, &status, 10000000);
 
-	(void)state;
 	assert_true(got.cpu_ns == 70000000 && got.runq_ns == 0 && got.pcount == 1001);
 }
 
-static void test_proc_stat__refuses_a_cut_line(void **state)
+TEST(proc_stat, refuses_a_cut_line)
 {
 	static const char text[] = "4711 (cat) R 17 4711 4700 0 -1 4194304";
 	struct proc_stat got;
 
-	(void)state;
 	for (size_t nr = 0; nr <= strlen(text); nr++)
 		assert_false(proc_stat_parse(text, nr, &got));
 }
 
-static void test_proc_syscall__tells_its_three_forms_apart(void **state)
+TEST(proc_syscall, tells_its_three_forms_apart)
 {
 	static const char running[] = "running\n";
 	static const char inside[] = "232 0x3 0x7ffe1000 0x40 0xffffffff 0x0 0x8 0x7ffe0ff8 "
@@ -102,7 +89,6 @@ static void test_proc_syscall__tells_its_three_forms_apart(void **state)
 	static const char outside[] = "-1 0x7ffe0ff8 0x401234\n";
 	struct proc_syscall got;
 
-	(void)state;
 	assert_true(proc_syscall_parse(running, strlen(running), &got));
 	assert_int_equal(got.kind, PROC_SYSCALL_RUNNING);
 
@@ -118,7 +104,7 @@ static void test_proc_syscall__tells_its_three_forms_apart(void **state)
 	assert_false(proc_syscall_parse("232 0x3\n", 8, &got));
 }
 
-static void test_proc_status__reads_ids_and_signal_sets(void **state)
+TEST(proc_status, reads_ids_and_signal_sets)
 {
 	static const char text[] = "Name:\tTgid: 9\n"
 				   "Tgid:\t100\n"
@@ -137,7 +123,6 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 				   "nonvoluntary_ctxt_switches:\t12\n";
 	struct proc_status got;
 
-	(void)state;
 	assert_true(proc_status_parse(text, strlen(text), &got));
 	assert_int_equal(got.tgid, 100);
 	assert_int_equal(got.tracer_pid, 77);
@@ -152,11 +137,10 @@ static void test_proc_status__reads_ids_and_signal_sets(void **state)
 }
 
 /* /proc/self/mem is opened, but its first page cannot be read: as of a process that has ended. */
-static void test_proc_read__leaves_the_buffer_as_it_was_where_it_fails(void **state)
+TEST(proc_read, leaves_the_buffer_as_it_was_where_it_fails)
 {
 	struct buf unused = {0}, used = {0};
 
-	(void)state;
 	buf_append_str(&used, "before");
 	assert_false(proc_read_file("/proc/self/mem", &unused));
 	assert_null(unused.bytes);
@@ -165,21 +149,4 @@ static void test_proc_read__leaves_the_buffer_as_it_was_where_it_fails(void **st
 	assert_true(proc_read_file("/proc/self/comm", &used));
 	assert_true(used.nr_bytes > strlen("before"));
 	buf_release(&used);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_proc_schedstat__reads_three_numbers),
-		cmocka_unit_test(test_proc_schedstat__is_made_up_where_the_kernel_does_not_count),
-		cmocka_unit_test(test_proc_uptime__reads_hundredths),
-		cmocka_unit_test(test_proc_iowait__is_the_fifth_number),
-		cmocka_unit_test(test_proc_stat__ends_the_name_at_the_last_parenthesis),
-		cmocka_unit_test(test_proc_stat__refuses_a_cut_line),
-		cmocka_unit_test(test_proc_syscall__tells_its_three_forms_apart),
-		cmocka_unit_test(test_proc_status__reads_ids_and_signal_sets),
-		cmocka_unit_test(test_proc_read__leaves_the_buffer_as_it_was_where_it_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

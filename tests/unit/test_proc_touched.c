@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "proc/read.h"
 #include "proc/touched.h"
+#include "tests/unit/unit.h"
 
 #define PAGE	 4096u
 #define RESERVED (UINT64_C(1) << 40)
 #define MIDDLE	 (RESERVED / 2)
 
-static void test_touched__is_found_amid_what_is_only_reserved(void **state)
+TEST(touched, is_found_amid_what_is_only_reserved)
 {
 	int pagemap = proc_open_task_file(getpid(), getpid(), "pagemap");
 	uint8_t *at = mmap(NULL, RESERVED, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uint64_t first = (uintptr_t)at, start = first, end;
 
-	(void)state;
 	assert_true(pagemap >= 0);
 	if (at == MAP_FAILED)
 		skip(); /* addresses are limited */
@@ -45,13 +39,4 @@ static void test_touched__is_found_amid_what_is_only_reserved(void **state)
 	assert_int_equal(start, first + RESERVED);
 	munmap(at, RESERVED);
 	close(pagemap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_touched__is_found_amid_what_is_only_reserved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "profile/profile.h"
+#include "tests/unit/unit.h"
 
 static struct thread_id add_thread(struct profile *profile)
 {
@@ -18,13 +12,12 @@ static struct thread_id add_thread(struct profile *profile)
 	return profile_add_thread(profile, &thread);
 }
 
-static void test_profile__frames_are_distinct(void **state)
+TEST(profile, frames_are_distinct)
 {
 	struct profile *profile = profile_new();
 	struct code_address where = {.module = MODULE_UNKNOWN, .address = 0x1000};
 	struct frame_id first = profile_intern_frame(profile, where);
 
-	(void)state;
 	assert_int_equal(first.v, 0);
 	assert_int_equal(profile_intern_frame(profile, where).v, 0);
 	where.address++;
@@ -33,12 +26,11 @@ static void test_profile__frames_are_distinct(void **state)
 	profile_free(profile);
 }
 
-static void test_profile__functions_are_distinct(void **state)
+TEST(profile, functions_are_distinct)
 {
 	struct profile *profile = profile_new();
 	struct function row = {.name = profile_intern(profile, "run"), .line = 10};
 
-	(void)state;
 	profile_reset_symbols(profile);
 	assert_int_equal(profile_intern_function(profile, &row).v, 0);
 	assert_int_equal(profile_intern_function(profile, &row).v, 0);
@@ -50,13 +42,12 @@ static void test_profile__functions_are_distinct(void **state)
 	profile_free(profile);
 }
 
-static void test_profile__totals_add_every_sample(void **state)
+TEST(profile, totals_add_every_sample)
 {
 	struct profile *profile = profile_new();
 	struct sample sample = {.cpu_ns = 100, .runq_ns = 20, .blocked_ns = 3, .nr = 2};
 	struct sample lost = {.cpu_ns = 7, .nr = 0, .kind = SAMPLE_UNATTRIBUTED};
 
-	(void)state;
 	sample.thread = lost.thread = add_thread(profile);
 	profile_add_sample(profile, &sample);
 	profile_add_sample(profile, &lost);
@@ -68,11 +59,10 @@ static void test_profile__totals_add_every_sample(void **state)
 	profile_free(profile);
 }
 
-static void test_profile__counters_are_overwritten_by_name(void **state)
+TEST(profile, counters_are_overwritten_by_name)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	profile_set_counter(profile, "stops", 1);
 	profile_set_counter(profile, "late_ticks", 5);
 	profile_set_counter(profile, "stops", 2);
@@ -83,7 +73,7 @@ static void test_profile__counters_are_overwritten_by_name(void **state)
 	profile_free(profile);
 }
 
-static void test_profile__chains_belong_to_frames(void **state)
+TEST(profile, chains_belong_to_frames)
 {
 	struct profile *profile = profile_new();
 	struct function inner = {.name = profile_intern(profile, "inner")};
@@ -92,7 +82,6 @@ static void test_profile__chains_belong_to_frames(void **state)
 	struct frame_id bare = profile_intern_frame(profile, (struct code_address){.address = 1});
 	struct frame_id named = profile_intern_frame(profile, (struct code_address){.address = 2});
 
-	(void)state;
 	profile_reset_symbols(profile);
 	assert_int_equal(profile->symbols.nr_frames, 2);
 	chain[0].function = profile_intern_function(profile, &inner);
@@ -106,11 +95,10 @@ static void test_profile__chains_belong_to_frames(void **state)
 	profile_free(profile);
 }
 
-static void test_profile__marks_and_command_words(void **state)
+TEST(profile, marks_and_command_words)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	profile_add_command_word(profile, "sort");
 	profile_add_command_word(profile, "-n");
 	profile_add_mark(profile, 42, "warm");
@@ -121,11 +109,10 @@ static void test_profile__marks_and_command_words(void **state)
 	profile_free(profile);
 }
 
-static void test_metric__names_and_units(void **state)
+TEST(metric, names_and_units)
 {
 	enum metric metric = METRIC_CPU;
 
-	(void)state;
 	assert_true(metric_parse("blocked", &metric));
 	assert_int_equal(metric, METRIC_BLOCKED);
 	assert_false(metric_parse("CPU", &metric));
@@ -135,9 +122,8 @@ static void test_metric__names_and_units(void **state)
 	assert_string_equal(metric_unit(METRIC_SAMPLES), "samples");
 }
 
-static void test_symbol_source__every_source_has_its_own_name(void **state)
+TEST(symbol_source, every_source_has_its_own_name)
 {
-	(void)state;
 	assert_string_equal(symbol_source_name(SYMBOL_SOURCE_DWARF), "DWARF");
 	for (int i = 0; i < SYMBOL_SOURCE_COUNT; i++) {
 		for (int j = 0; j < i; j++)
@@ -146,13 +132,12 @@ static void test_symbol_source__every_source_has_its_own_name(void **state)
 	}
 }
 
-static void test_profile__title_is_the_command_or_the_first_process(void **state)
+TEST(profile, title_is_the_command_or_the_first_process)
 {
 	struct profile *profile = profile_new();
 	struct profile_process process = {.pid = 10, .parent = PROCESS_NONE};
 	struct buf title = {0};
 
-	(void)state;
 	profile_append_title(&title, profile);
 	assert_int_equal(title.nr_bytes, 0);
 	process.name = profile_intern(profile, "server");
@@ -167,21 +152,4 @@ static void test_profile__title_is_the_command_or_the_first_process(void **state
 	assert_string_equal(buf_str(&title), "prog -x");
 	buf_release(&title);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_profile__title_is_the_command_or_the_first_process),
-		cmocka_unit_test(test_profile__frames_are_distinct),
-		cmocka_unit_test(test_profile__functions_are_distinct),
-		cmocka_unit_test(test_profile__totals_add_every_sample),
-		cmocka_unit_test(test_profile__counters_are_overwritten_by_name),
-		cmocka_unit_test(test_profile__chains_belong_to_frames),
-		cmocka_unit_test(test_profile__marks_and_command_words),
-		cmocka_unit_test(test_metric__names_and_units),
-		cmocka_unit_test(test_symbol_source__every_source_has_its_own_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

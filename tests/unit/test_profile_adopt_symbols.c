@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "profile/adopt_symbols.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 static const char *name_of(const struct profile *profile, uint32_t frame, uint32_t level)
 {
@@ -19,13 +13,12 @@ static const char *name_of(const struct profile *profile, uint32_t frame, uint32
 }
 
 /* The later state has a frame more, and other texts before those of the names. */
-static void test_adopt_symbols__names_the_first_frames(void **state)
+TEST(adopt_symbols, names_the_first_frames)
 {
 	struct made early = made_begin();
 	struct made late = made_begin();
 	struct profile *from, *into;
 
-	(void)state;
 	profile_intern(late.profile, "something else");
 	made_sample(&early, "main@a.c:7;outer@a.c:9+inner@b.h:3;?", 1);
 	made_sample(&late, "main@a.c:7;outer@a.c:9+inner@b.h:3;?", 1);
@@ -49,13 +42,4 @@ static void test_adopt_symbols__names_the_first_frames(void **state)
 	/* Nothing of it was borrowed. */
 	assert_string_equal(name_of(into, 1, 0), "inner");
 	profile_free(into);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_adopt_symbols__names_the_first_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "profile/extend_sleeps.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 
 /* 5 ms of a sleep that ends at `made`'s time. */
 static struct sample *sleep_5_ms(struct made *made)
@@ -30,12 +24,11 @@ static struct sample extended(struct made *made, uint64_t since_ms, uint64_t now
 	return made->profile->samples[made->profile->nr_samples - 1];
 }
 
-static void test_extend_sleeps__who_sleeps_sleeps_on(void **state)
+TEST(extend_sleeps, who_sleeps_sleeps_on)
 {
 	struct made made = made_begin();
 	struct sample before = *sleep_5_ms(&made), after = extended(&made, 0, 12);
 
-	(void)state;
 	assert_int_equal(made.profile->nr_samples, 2);
 	assert_int_equal(after.time_ns, 12 * NS_PER_MS);
 	assert_int_equal(after.blocked_ns, 7 * NS_PER_MS);
@@ -46,12 +39,11 @@ static void test_extend_sleeps__who_sleeps_sleeps_on(void **state)
 	profile_free(made.profile);
 }
 
-static void test_extend_sleeps__others_do_not(void **state)
+TEST(extend_sleeps, others_do_not)
 {
 	struct made runs = made_begin(), ended = made_begin(), paused = made_begin(),
 		    rested = made_begin();
 
-	(void)state;
 	sleep_5_ms(&runs);
 	made_sample(&runs, "main", 1);
 	extended(&runs, 0, 20);
@@ -75,14 +67,4 @@ static void test_extend_sleeps__others_do_not(void **state)
 	extended(&rested, 0, 20);
 	assert_int_equal(rested.profile->nr_samples, 2);
 	profile_free(rested.profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_extend_sleeps__who_sleeps_sleeps_on),
-		cmocka_unit_test(test_extend_sleeps__others_do_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

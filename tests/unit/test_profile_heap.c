@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "profile/heap_estimate.h"
 #include "profile/heap_lives.h"
 #include "profile/heap_survey.h"
 #include "profile/profile.h"
+#include "tests/unit/unit.h"
 
 static struct profile *profile_of_two_threads(void)
 {
@@ -31,13 +26,12 @@ static struct profile_allocation block(uint64_t size_bytes, uint64_t mean_bytes)
 		.size_bytes = size_bytes, .mean_bytes = mean_bytes, .freed_by = THREAD_NONE};
 }
 
-static void test_heap__a_row_stands_for_blocks_by_its_chance(void **state)
+TEST(heap, a_row_stands_for_blocks_by_its_chance)
 {
 	struct profile_allocation every = block(100, 0), small = block(64, 65536);
 	struct profile_allocation large = block(1 << 30, 65536), as_mean = block(4096, 4096);
 	struct profile_allocation empty = block(0, 1000);
 
-	(void)state;
 	assert_float_equal(allocation_chance(&every), 1, 0);
 	assert_float_equal(allocation_bytes(&every), 100, 0);
 	/* One block of 64 bytes in 1024.5 is met if each 65536th byte is. */
@@ -50,13 +44,12 @@ static void test_heap__a_row_stands_for_blocks_by_its_chance(void **state)
 	assert_float_equal(allocation_bytes(&empty), 0, 0);
 }
 
-static void test_heap__blocks_are_freed_once_and_not_before_they_are_there(void **state)
+TEST(heap, blocks_are_freed_once_and_not_before_they_are_there)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_allocation row = block(32, 0);
 	const struct profile_allocation *rows;
 
-	(void)state;
 	row.time_ns = 5000;
 	row.thread.v = 1;
 	assert_false(profile_has_heap(profile));
@@ -81,12 +74,11 @@ static void test_heap__blocks_are_freed_once_and_not_before_they_are_there(void 
 }
 
 /* An end of 0 would say that a block is alive. */
-static void test_heap__a_block_freed_at_the_beginning_is_freed(void **state)
+TEST(heap, a_block_freed_at_the_beginning_is_freed)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_allocation row = block(32, 0);
 
-	(void)state;
 	profile_add_allocation(profile, &row);
 	profile_free_allocation(profile, 0, 0, THREAD_NONE);
 	assert_int_equal(profile->heap.allocations[0].freed_ns, 1024);
@@ -104,13 +96,12 @@ static void add(struct profile *profile, uint64_t time_ns, uint64_t freed_ns, ui
 }
 
 /* One block that realloc() has moved twice, and another one beside it. */
-static void test_heap_lives__run_from_the_first_allocation_to_the_end(void **state)
+TEST(heap_lives, run_from_the_first_allocation_to_the_end)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct heap_lives lives;
 	struct heap_life life;
 
-	(void)state;
 	add(profile, 1000, 4000, 10, 0);
 	add(profile, 2000, 9000, 10, 0);
 	add(profile, 4001, 6000, 20, 0);
@@ -137,12 +128,11 @@ static void test_heap_lives__run_from_the_first_allocation_to_the_end(void **sta
 	profile_free(profile);
 }
 
-static void test_heap_lives__are_not_whole_where_a_part_was_not_recorded(void **state)
+TEST(heap_lives, are_not_whole_where_a_part_was_not_recorded)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct heap_lives lives;
 
-	(void)state;
 	add(profile, 1000, 4000, 10, 0);
 	add(profile, 4001, 6000, 20, 0);
 	add(profile, 7000, 8000, 20, 0);
@@ -158,7 +148,7 @@ static void test_heap_lives__are_not_whole_where_a_part_was_not_recorded(void **
 	profile_free(profile);
 }
 
-static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **state)
+TEST(heap_estimate, rows_add_up_to_what_is_known_exactly)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_heap_moment moment = {
@@ -166,7 +156,6 @@ static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **stat
 	struct heap_estimate estimate;
 	struct heap_weight weight;
 
-	(void)state;
 	add(profile, 1024, 0, 100, 65536);
 	add(profile, 2048, 0, 100, 65536);
 	add(profile, 20480, 0, 100, 65536); /* later than what is known exactly */
@@ -185,7 +174,7 @@ static void test_heap_estimate__rows_add_up_to_what_is_known_exactly(void **stat
 }
 
 /* Scaled as the one before, the later one would be 2^121 bytes. */
-static void test_heap_estimate__rows_after_the_last_moment_are_not_scaled(void **state)
+TEST(heap_estimate, rows_after_the_last_moment_are_not_scaled)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_heap_moment moment = {
@@ -193,7 +182,6 @@ static void test_heap_estimate__rows_after_the_last_moment_are_not_scaled(void *
 	struct heap_estimate estimate;
 	struct heap_weight weight;
 
-	(void)state;
 	add(profile, 1024, 0, 1, 1 << 20);
 	add(profile, 20480, 0, UINT64_C(1) << 60, 0);
 	profile_add_heap_moment(profile, &moment);
@@ -208,14 +196,13 @@ static void test_heap_estimate__rows_after_the_last_moment_are_not_scaled(void *
 	profile_free(profile);
 }
 
-static void test_heap_estimate__what_was_recorded_whole_is_exact(void **state)
+TEST(heap_estimate, what_was_recorded_whole_is_exact)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_heap_moment moment = {.time_ns = 10240, .allocated_bytes = 300};
 	struct heap_estimate estimate;
 	struct heap_weight weight;
 
-	(void)state;
 	add(profile, 1024, 0, 100, 0);
 	add(profile, 2048, 0, 200, 0);
 	moment.nr_allocations = 2;
@@ -239,7 +226,7 @@ static void test_heap_estimate__what_was_recorded_whole_is_exact(void **state)
 }
 
 /* A child counts in the memory that it has of its parent; a program that it executes does not. */
-static void test_heap_estimate__forked_processes_are_scaled_and_executed_programs_not(void **state)
+TEST(heap_estimate, forked_processes_are_scaled_and_executed_programs_not)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_process forked = {.pid = 12, .parent = 0};
@@ -250,7 +237,6 @@ static void test_heap_estimate__forked_processes_are_scaled_and_executed_program
 	struct heap_estimate estimate;
 	struct heap_survey survey;
 
-	(void)state;
 	profile_add_process(profile, &forked);
 	profile_add_process(profile, &executed);
 	profile_add_process(profile, &again);
@@ -287,14 +273,13 @@ static void test_heap_estimate__forked_processes_are_scaled_and_executed_program
  *	     .    .    5    .    .    .     freed at once
  *	     .    .    .    20---20---20
  */
-static void test_heap_estimate__peak_and_what_is_alive(void **state)
+TEST(heap_estimate, peak_and_what_is_alive)
 {
 	struct profile *profile = profile_of_two_threads();
 	struct profile_allocation *rows;
 	struct heap_estimate estimate;
 	double bytes;
 
-	(void)state;
 	add(profile, 0, 2 * 1024, 10, 0);
 	add(profile, 1 * 1024, 3 * 1024, 30, 0);
 	add(profile, 2 * 1024, 2 * 1024, 5, 0);
@@ -317,23 +302,4 @@ static void test_heap_estimate__peak_and_what_is_alive(void **state)
 	assert_false(heap_is_alive(profile, &rows[0], 2000, 0));
 	heap_estimate_release(&estimate);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap__a_row_stands_for_blocks_by_its_chance),
-		cmocka_unit_test(test_heap__blocks_are_freed_once_and_not_before_they_are_there),
-		cmocka_unit_test(test_heap__a_block_freed_at_the_beginning_is_freed),
-		cmocka_unit_test(test_heap_lives__run_from_the_first_allocation_to_the_end),
-		cmocka_unit_test(test_heap_lives__are_not_whole_where_a_part_was_not_recorded),
-		cmocka_unit_test(test_heap_estimate__rows_add_up_to_what_is_known_exactly),
-		cmocka_unit_test(test_heap_estimate__rows_after_the_last_moment_are_not_scaled),
-		cmocka_unit_test(test_heap_estimate__what_was_recorded_whole_is_exact),
-		cmocka_unit_test(
-			test_heap_estimate__forked_processes_are_scaled_and_executed_programs_not),
-		cmocka_unit_test(test_heap_estimate__peak_and_what_is_alive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "profile/heap_discard.h"
 #include "profile/heap_lives.h"
 #include "profile/heap_survey.h"
 #include "profile/profile.h"
+#include "tests/unit/unit.h"
 
 /* Three processes with a thread each. */
 static struct profile *made_profile(void)
@@ -48,11 +42,10 @@ static void add_moment(struct profile *profile, uint32_t process, uint64_t time_
 							     .nr_allocations = nr_allocations});
 }
 
-static void test_heap_discard__nothing_was_discarded(void **state)
+TEST(heap_discard, nothing_was_discarded)
 {
 	struct profile *profile = made_profile();
 
-	(void)state;
 	add_block(profile, 0, 1024, 10);
 	add_moment(profile, 0, 2000, 10, 1);
 	heap_discard_apply(profile);
@@ -63,14 +56,13 @@ static void test_heap_discard__nothing_was_discarded(void **state)
 }
 
 /* Of the second process nothing was known by then; the third had ended. */
-static void test_heap_discard__what_comes_later_counts_from_then_on(void **state)
+TEST(heap_discard, what_comes_later_counts_from_then_on)
 {
 	struct profile *profile = made_profile();
 	const struct profile_heap *heap = &profile->heap;
 	struct heap_survey survey;
 	uint32_t early, late;
 
-	(void)state;
 	early = add_block(profile, 0, 1024, 100);
 	add_block(profile, 0, 2048, 200);
 	add_block(profile, 2, 3072, 4000);
@@ -108,14 +100,13 @@ static void test_heap_discard__what_comes_later_counts_from_then_on(void **state
 }
 
 /* Of a block that realloc() has moved since, what it was then is not known any more. */
-static void test_heap_discard__blocks_that_were_moved_meanwhile(void **state)
+TEST(heap_discard, blocks_that_were_moved_meanwhile)
 {
 	struct profile *profile = made_profile();
 	const struct profile_heap *heap = &profile->heap;
 	struct profile_allocation row = {.thread = {0}, .freed_by = THREAD_NONE};
 	struct heap_lives lives;
 
-	(void)state;
 	add_block(profile, 0, 1024, 10);
 	add_block(profile, 0, 1024, 20);
 	heap_discard_note(profile, 1500);
@@ -139,11 +130,10 @@ static void test_heap_discard__blocks_that_were_moved_meanwhile(void **state)
 	profile_free(profile);
 }
 
-static void test_heap_discard__all_of_it(void **state)
+TEST(heap_discard, all_of_it)
 {
 	struct profile *profile = made_profile();
 
-	(void)state;
 	profile_free_allocation(profile, add_block(profile, 0, 1024, 10), 2048, THREAD_NONE);
 	heap_discard_note(profile, 0);
 	heap_discard_apply(profile);
@@ -156,12 +146,11 @@ static void test_heap_discard__all_of_it(void **state)
 }
 
 /* Numbers of a file that somebody made up: less than before, and later than what follows. */
-static void test_heap_discard__numbers_that_make_no_sense(void **state)
+TEST(heap_discard, numbers_that_make_no_sense)
 {
 	struct profile *profile = made_profile();
 	const struct profile_heap *heap = &profile->heap;
 
-	(void)state;
 	add_moment(profile, 0, 1000, 500, 5);
 	profile->heap.discard = (struct heap_discard){.time_ns = 1000000, .nr_moments = 1};
 	add_moment(profile, 0, 2000, 30, 3);
@@ -171,17 +160,4 @@ static void test_heap_discard__numbers_that_make_no_sense(void **state)
 	assert_int_equal(heap->moments[1].allocated_bytes, 0);
 	assert_int_equal(heap->moments[1].nr_allocations, 0);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap_discard__nothing_was_discarded),
-		cmocka_unit_test(test_heap_discard__what_comes_later_counts_from_then_on),
-		cmocka_unit_test(test_heap_discard__blocks_that_were_moved_meanwhile),
-		cmocka_unit_test(test_heap_discard__all_of_it),
-		cmocka_unit_test(test_heap_discard__numbers_that_make_no_sense),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

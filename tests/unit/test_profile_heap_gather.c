@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Blocks that are all recorded, as rows that say the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "profile/heap_estimate.h"
 #include "profile/heap_gather.h"
 #include "profile/profile.h"
 #include "stack/stack.h"
+#include "tests/unit/unit.h"
 
 struct fixture {
 	struct profile *profile;
@@ -100,12 +94,11 @@ static uint64_t peak_bytes(const struct profile *profile)
 	return (uint64_t)bytes;
 }
 
-static void test_gather__many_short_lives_are_one_row(void **state)
+TEST(gather, many_short_lives_are_one_row)
 {
 	struct fixture fixture;
 	struct totals totals;
 
-	(void)state;
 	begin(&fixture);
 	for (uint64_t i = 0; i < 100000; i++) {
 		add(&fixture, 0x1000 + i % 7 * 16, i % 10, 1 + i / 1000);
@@ -125,12 +118,11 @@ static void test_gather__many_short_lives_are_one_row(void **state)
 	end(&fixture);
 }
 
-static void test_gather__blocks_that_live_on_have_rows_of_their_own(void **state)
+TEST(gather, blocks_that_live_on_have_rows_of_their_own)
 {
 	struct fixture fixture;
 	const struct profile_allocation *rows;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 100, 1);
 	add(&fixture, 32, 200, 2);
@@ -148,11 +140,10 @@ static void test_gather__blocks_that_live_on_have_rows_of_their_own(void **state
 }
 
 /* 30 blocks of 10 bytes at once, all of them gone when rows are made. */
-static void test_gather__peak_is_exact_although_all_is_freed(void **state)
+TEST(gather, peak_is_exact_although_all_is_freed)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture);
 	for (uint64_t round = 0; round < 50; round++) {
 		uint64_t nr = round == 20 ? 30 : 5;
@@ -172,11 +163,10 @@ static void test_gather__peak_is_exact_although_all_is_freed(void **state)
 }
 
 /* All of it at one time, as far as is known: the order alone tells what was alive together. */
-static void test_gather__peak_is_that_of_the_order(void **state)
+TEST(gather, peak_is_that_of_the_order)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 100, 5);
 	heap_gather_flush(fixture.gather);
@@ -190,11 +180,10 @@ static void test_gather__peak_is_that_of_the_order(void **state)
 	end(&fixture);
 }
 
-static void test_gather__lives_are_told_apart(void **state)
+TEST(gather, lives_are_told_apart)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture);
 	for (uint64_t i = 0; i < 100; i++) {
 		add(&fixture, 16, 1, 100 * i);
@@ -221,12 +210,11 @@ static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t s
 }
 
 /* Of 10 bytes at 1 ms, 20 at 5, and freed at 25; and another one, with rows made in between. */
-static void test_gather__lives_go_on_through_realloc(void **state)
+TEST(gather, lives_go_on_through_realloc)
 {
 	struct fixture fixture;
 	const struct profile_allocation *rows;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 10, 1);
 	move(&fixture, 16, 32, 20, 5);
@@ -253,12 +241,11 @@ static void test_gather__lives_go_on_through_realloc(void **state)
 	end(&fixture);
 }
 
-static void test_gather__what_realloc_keeps_is_not_freed(void **state)
+TEST(gather, what_realloc_keeps_is_not_freed)
 {
 	struct fixture fixture;
 	struct heap_freed freed;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 100, 1);
 	freed = freed_at(&fixture, 16, 2);
@@ -281,11 +268,10 @@ static void test_gather__what_realloc_keeps_is_not_freed(void **state)
 	end(&fixture);
 }
 
-static void test_gather__an_address_used_again_was_freed(void **state)
+TEST(gather, an_address_used_again_was_freed)
 {
 	struct fixture fixture;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 100, 1);
 	add(&fixture, 16, 200, 2);
@@ -319,14 +305,13 @@ static void unmap(struct fixture *fixture, uint32_t number, uint64_t ms, bool is
 }
 
 /* With blocks before them and after, of which rows are made at the same time. */
-static void test_gather__each_mapping_has_a_row_of_its_own_in_the_order_of_time(void **state)
+TEST(gather, each_mapping_has_a_row_of_its_own_in_the_order_of_time)
 {
 	struct fixture fixture;
 	static const uint64_t times_ms[] = {1, 2, 3, 5, 7};
 	const struct profile_allocation *rows;
 	uint32_t brief, lasting;
 
-	(void)state;
 	begin(&fixture);
 	add(&fixture, 16, 1, 1);
 	brief = map(&fixture, 1000, 2, 0);
@@ -351,12 +336,11 @@ static void test_gather__each_mapping_has_a_row_of_its_own_in_the_order_of_time(
 }
 
 /* Most blocks are alive when no mapping is, and most of both at another moment. */
-static void test_gather__mappings_are_part_of_the_peak(void **state)
+TEST(gather, mappings_are_part_of_the_peak)
 {
 	struct fixture fixture;
 	uint32_t number;
 
-	(void)state;
 	begin(&fixture);
 	for (uint64_t i = 1; i <= 30; i++)
 		add(&fixture, 16 * i, 10, 1);
@@ -383,13 +367,12 @@ static void test_gather__mappings_are_part_of_the_peak(void **state)
 }
 
 /* Two of them are in one batch of rows, at one time, and the third in the next. */
-static void test_gather__mappings_that_move_are_followed(void **state)
+TEST(gather, mappings_that_move_are_followed)
 {
 	struct fixture fixture;
 	const struct profile_allocation *rows;
 	uint32_t numbers[3];
 
-	(void)state;
 	begin(&fixture);
 	for (int i = 0; i < 40; i++)
 		add(&fixture, 16 + 16 * i, 1, 5);
@@ -413,24 +396,4 @@ static void test_gather__mappings_that_move_are_followed(void **state)
 			assert_int_equal(former, size == 400 ? FORMER_UNKNOWN : 0);
 	}
 	end(&fixture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gather__many_short_lives_are_one_row),
-		cmocka_unit_test(test_gather__blocks_that_live_on_have_rows_of_their_own),
-		cmocka_unit_test(test_gather__peak_is_exact_although_all_is_freed),
-		cmocka_unit_test(test_gather__peak_is_that_of_the_order),
-		cmocka_unit_test(test_gather__lives_are_told_apart),
-		cmocka_unit_test(test_gather__lives_go_on_through_realloc),
-		cmocka_unit_test(test_gather__what_realloc_keeps_is_not_freed),
-		cmocka_unit_test(test_gather__an_address_used_again_was_freed),
-		cmocka_unit_test(
-			test_gather__each_mapping_has_a_row_of_its_own_in_the_order_of_time),
-		cmocka_unit_test(test_gather__mappings_are_part_of_the_peak),
-		cmocka_unit_test(test_gather__mappings_that_move_are_followed),
-	};
-
-	return cmocka_run_group_tests_name("profile heap gather", tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Mappings that go as a whole, in parts, and several at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "profile/live_maps.h"
+#include "tests/unit/unit.h"
 
 #define ROWS 64
 
@@ -50,11 +42,10 @@ static void unmap(struct fixture *fixture, uint64_t start, uint64_t to)
 	fixture->nr_cut += live_maps_remove(&fixture->maps, start, to, &fixture->gone);
 }
 
-static void test_live_maps__whole_ones_go(void **state)
+TEST(live_maps, whole_ones_go)
 {
 	struct fixture *fixture = begin();
 
-	(void)state;
 	add(fixture, 300, 400, 3);
 	add(fixture, 100, 200, 1);
 	add(fixture, 200, 300, 2);
@@ -71,11 +62,10 @@ static void test_live_maps__whole_ones_go(void **state)
 	end(fixture);
 }
 
-static void test_live_maps__one_is_gone_with_its_last_part(void **state)
+TEST(live_maps, one_is_gone_with_its_last_part)
 {
 	struct fixture *fixture = begin();
 
-	(void)state;
 	add(fixture, 100, 200, 1);
 	unmap(fixture, 140, 150); /* two parts are left */
 	assert_int_equal(fixture->nr_cut, 1);
@@ -93,11 +83,10 @@ static void test_live_maps__one_is_gone_with_its_last_part(void **state)
 	end(fixture);
 }
 
-static void test_live_maps__new_one_replaces_what_is_there(void **state)
+TEST(live_maps, new_one_replaces_what_is_there)
 {
 	struct fixture *fixture = begin();
 
-	(void)state;
 	add(fixture, 100, 200, 1);
 	add(fixture, 200, 300, 2);
 	add(fixture, 300, 400, 3);
@@ -115,11 +104,10 @@ static void test_live_maps__new_one_replaces_what_is_there(void **state)
 	end(fixture);
 }
 
-static void test_live_maps__empty_ranges_change_nothing(void **state)
+TEST(live_maps, empty_ranges_change_nothing)
 {
 	struct fixture *fixture = begin();
 
-	(void)state;
 	add(fixture, 100, 200, 1);
 	unmap(fixture, 150, 150);
 	unmap(fixture, 170, 160);
@@ -134,11 +122,10 @@ static void test_live_maps__empty_ranges_change_nothing(void **state)
 #define PAGES 200
 
 /* As a table of pages has it, which rows still have one. */
-static void test_live_maps__agree_with_a_table_of_pages(void **state)
+TEST(live_maps, agree_with_a_table_of_pages)
 {
 	unsigned int x = 1;
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		struct fixture *fixture = begin();
 		uint32_t pages[PAGES] = {0}; /* row, or 0 */
@@ -174,17 +161,4 @@ static void test_live_maps__agree_with_a_table_of_pages(void **state)
 		assert_int_equal(fixture->maps.nr, 0);
 		end(fixture);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live_maps__whole_ones_go),
-		cmocka_unit_test(test_live_maps__one_is_gone_with_its_last_part),
-		cmocka_unit_test(test_live_maps__new_one_replaces_what_is_there),
-		cmocka_unit_test(test_live_maps__empty_ranges_change_nothing),
-		cmocka_unit_test(test_live_maps__agree_with_a_table_of_pages),
-	};
-
-	return cmocka_run_group_tests_name("profile live maps", tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/runs.h"
+#include "tests/unit/unit.h"
 
 static char prog_path[] = "/bin/prog";
 static char jit_path[] = "[jit]";
@@ -77,11 +70,10 @@ static struct profile *merge_two(struct profile *one, struct profile *two)
 	return merged;
 }
 
-static void test_merge__equal_code_is_one_and_processes_are_two(void **state)
+TEST(merge, equal_code_is_one_and_processes_are_two)
 {
 	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("b", 100, 1, 12));
 
-	(void)state;
 	assert_int_equal(merged->nr_processes, 4);
 	assert_int_equal(merged->processes[0].parent, PROCESS_NONE);
 	assert_int_equal(merged->processes[3].parent, 2);
@@ -96,11 +88,10 @@ static void test_merge__equal_code_is_one_and_processes_are_two(void **state)
 }
 
 /* The JIT memories of two recordings have nothing to do with each other. */
-static void test_merge__jit_code_stays_apart(void **state)
+TEST(merge, jit_code_stays_apart)
 {
 	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("b", 100, 1, 12));
 
-	(void)state;
 	assert_int_equal(module_table_nr(merged->modules), 4);
 	assert_int_equal(merged->nr_frames, 3);
 	assert_int_not_equal(merged->samples[1].stack.v, merged->samples[3].stack.v);
@@ -122,13 +113,12 @@ static struct profile *with_waits(struct profile *profile, const char *name)
 	return profile;
 }
 
-static void test_merge__waits_are_of_their_processes(void **state)
+TEST(merge, waits_are_of_their_processes)
 {
 	struct profile *merged = merge_two(with_waits(recording("a", 100, 1, 30), "/a"),
 					   with_waits(recording("b", 100, 1, 12), "/b"));
 	const struct profile_wait *rows = profile_waits(merged)->rows;
 
-	(void)state;
 	assert_true(merged->meta.knows_waits);
 	assert_int_equal(profile_waits(merged)->nr, 4);
 	assert_true(rows[0].process == 0 && rows[0].owner.v == 0 && rows[0].place.v == 0);
@@ -160,12 +150,11 @@ static struct profile *with_jit_name(struct profile *profile, const char *text)
 	return profile;
 }
 
-static void test_merge__keeps_what_was_said_of_jit_code(void **state)
+TEST(merge, keeps_what_was_said_of_jit_code)
 {
 	struct profile *merged = merge_two(with_jit_name(recording("a", 100, 1, 30), "one"),
 					   with_jit_name(recording("b", 100, 1, 12), "two"));
 
-	(void)state;
 	assert_int_equal(merged->nr_jit_names, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct jit_name *name = &merged->jit_names[i];
@@ -206,14 +195,13 @@ static struct profile *with_counts(struct profile *profile, uint64_t calls)
 	return profile;
 }
 
-static void test_merge__counts_are_of_their_processes(void **state)
+TEST(merge, counts_are_of_their_processes)
 {
 	const uint64_t ten_seconds = UINT64_C(10000000000);
 	struct profile *merged = merge_two(with_counts(recording("a", 110, 1, 30), 7),
 					   with_counts(recording("b", 100, 1, 12), 9));
 	const struct profile_count *counts = merged->probes.counts;
 
-	(void)state;
 	assert_int_equal(merged->probes.nr_counts, 4);
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(counts[i].process, i < 2 ? 1 : 3);
@@ -237,12 +225,11 @@ static void test_merge__counts_are_of_their_processes(void **state)
 }
 
 /* Counted in both parts of one recording, and not in between. */
-static void test_merge__counts_of_a_process_that_goes_on(void **state)
+TEST(merge, counts_of_a_process_that_goes_on)
 {
 	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
 	struct profile *joined;
 
-	(void)state;
 	former->processes[0].end_ns = former->processes[1].end_ns = 5000;
 	with_counts(former, 7)->probes.counts[0].process = 0;
 	with_counts(latter, 9)->probes.counts[0].process = 0;
@@ -294,7 +281,7 @@ static struct profile *with_blocks(struct profile *profile, uint64_t size_bytes)
 }
 
 /* The second recording began ten seconds before the first. */
-static void test_merge__blocks_are_in_time_order(void **state)
+TEST(merge, blocks_are_in_time_order)
 {
 	struct profile *merged = merge_two(with_blocks(recording("a", 110, 1, 30), 7),
 					   with_blocks(recording("b", 100, 1, 12), 9));
@@ -302,7 +289,6 @@ static void test_merge__blocks_are_in_time_order(void **state)
 	/* 9765625 times 1024 ns */
 	const uint64_t ten_seconds = UINT64_C(10000000000);
 
-	(void)state;
 	assert_int_equal(merged->heap.nr_allocations, 4);
 	assert_int_equal(rows[0].size_bytes, 9);
 	assert_int_equal(rows[0].time_ns, 1024);
@@ -329,13 +315,12 @@ static void test_merge__blocks_are_in_time_order(void **state)
 	profile_free(merged);
 }
 
-static void test_merge__searches_are_those_of_all(void **state)
+TEST(merge, searches_are_those_of_all)
 {
 	struct profile *merged = merge_two(with_blocks(recording("a", 110, 1, 30), 7),
 					   with_blocks(recording("b", 100, 1, 12), 9));
 	const struct profile_heap *heap = &merged->heap;
 
-	(void)state;
 	assert_int_equal(heap->nr_searches, 4);
 	assert_int_equal(heap->searches[0].nr_bytes, 7);
 	assert_int_equal(heap->searches[0].time_ns, UINT64_C(10000000000) + 2600);
@@ -358,12 +343,11 @@ static void test_merge__searches_are_those_of_all(void **state)
 }
 
 /* Each part counts anew; what the process allocated is what both say. */
-static void test_merge__allocations_of_a_process_that_goes_on_add_up(void **state)
+TEST(merge, allocations_of_a_process_that_goes_on_add_up)
 {
 	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
 	struct profile *joined;
 
-	(void)state;
 	former->processes[0].end_ns = former->processes[1].end_ns = 5000;
 	with_blocks(former, 7);
 	with_blocks(latter, 9);
@@ -379,12 +363,11 @@ static void test_merge__allocations_of_a_process_that_goes_on_add_up(void **stat
 	profile_free(joined);
 }
 
-static void test_merge__keeps_places_in_time(void **state)
+TEST(merge, keeps_places_in_time)
 {
 	const uint64_t ten_seconds = UINT64_C(10000000000);
 	struct profile *merged = merge_two(recording("a", 110, 1, 30), recording("b", 100, 2, 12));
 
-	(void)state;
 	assert_int_equal(merged->meta.start_realtime_ns, UINT64_C(100000000000));
 	assert_int_equal(merged->meta.duration_ns, ten_seconds + 5000);
 	assert_int_equal(merged->samples[0].time_ns, ten_seconds + 1000);
@@ -397,12 +380,11 @@ static void test_merge__keeps_places_in_time(void **state)
 	profile_free(merged);
 }
 
-static void test_merge__facts_and_counters(void **state)
+TEST(merge, facts_and_counters)
 {
 	struct profile *two = recording("b", 100, 1, 12);
 	struct profile *merged;
 
-	(void)state;
 	two->meta.exit_status = 0;
 	merged = merge_two(recording("a", 100, 1, 30), two);
 	assert_string_equal(profile_str(merged, merged->meta.hostname), "a, b");
@@ -415,13 +397,12 @@ static void test_merge__facts_and_counters(void **state)
 	profile_free(merged);
 }
 
-static void test_merge__symbols_come_from_who_has_them(void **state)
+TEST(merge, symbols_come_from_who_has_them)
 {
 	struct profile *two = recording("b", 100, 1, 12);
 	struct profile *merged;
 	struct frame_symbols chain;
 
-	(void)state;
 	name_main(two, "main");
 	merged = merge_two(recording("a", 100, 1, 30), two);
 	assert_int_equal(merged->symbols.nr_frames, merged->nr_frames);
@@ -437,11 +418,10 @@ static void test_merge__symbols_come_from_who_has_them(void **state)
 	profile_free(merged);
 }
 
-static void test_merge__without_any_symbols_there_are_none(void **state)
+TEST(merge, without_any_symbols_there_are_none)
 {
 	struct profile *merged = merge_two(recording("a", 100, 1, 30), recording("a", 100, 1, 12));
 
-	(void)state;
 	assert_int_equal(merged->symbols.nr_frames, 0);
 	assert_null(merged->symbols.modules);
 	assert_string_equal(profile_str(merged, merged->meta.hostname), "a");
@@ -465,12 +445,11 @@ static struct profile *join_two(const char *exe)
 	return joined;
 }
 
-static void test_merge__joined_processes_go_on(void **state)
+TEST(merge, joined_processes_go_on)
 {
 	const uint64_t second = UINT64_C(1000000000);
 	struct profile *joined = join_two("/bin/prog");
 
-	(void)state;
 	assert_int_equal(joined->nr_processes, 3); /* a child in each */
 	assert_int_equal(joined->processes[2].parent, 0);
 	assert_int_equal(joined->processes[0].start_ns, 1);
@@ -491,11 +470,10 @@ static void test_merge__joined_processes_go_on(void **state)
 	profile_free(joined);
 }
 
-static void test_merge__program_of_another_exec_is_another(void **state)
+TEST(merge, program_of_another_exec_is_another)
 {
 	struct profile *joined = join_two("/bin/other");
 
-	(void)state;
 	assert_int_equal(joined->nr_processes, 4);
 	assert_int_equal(joined->processes[0].end_ns, 5000);
 	assert_int_equal(joined->nr_threads, 2);
@@ -503,12 +481,11 @@ static void test_merge__program_of_another_exec_is_another(void **state)
 	profile_free(joined);
 }
 
-static void test_merge__process_that_had_ended_does_not_go_on(void **state)
+TEST(merge, process_that_had_ended_does_not_go_on)
 {
 	struct profile *former = recording("a", 100, 1, 30), *latter = recording("a", 101, 1, 12);
 	struct profile *joined;
 
-	(void)state;
 	former->processes[0].end_ns = 1500; /* before its child */
 	joined = profile_join(former, latter);
 	assert_int_equal(joined->nr_processes, 4);
@@ -528,7 +505,7 @@ static void assert_group(const struct profile *profile, const struct run_group *
 	assert_int_equal(group->last_ns, last_s * UINT64_C(1000000000));
 }
 
-static void test_profile_merge__runs_are_listed(void **state)
+TEST(profile_merge, runs_are_listed)
 {
 	struct profile *one = recording("one", 200, 10, 1), *two = recording("two", 100, 20, 2);
 	struct profile *again = recording("one", 300, 30, 3);
@@ -540,7 +517,6 @@ static void test_profile_merge__runs_are_listed(void **state)
 	struct run_group *groups;
 	size_t nr;
 
-	(void)state;
 	assert_int_equal(one->runs.nr, 0);
 	assert_int_equal(both->runs.nr, 2);
 	assert_int_equal(all->runs.nr, 3);
@@ -560,41 +536,14 @@ static void test_profile_merge__runs_are_listed(void **state)
 	profile_free(one);
 }
 
-static void test_profile_merge__parts_of_one_recording_are_no_runs(void **state)
+TEST(profile_merge, parts_of_one_recording_are_no_runs)
 {
 	struct profile *former = recording("one", 200, 10, 1),
 		       *latter = recording("one", 300, 10, 2);
 	struct profile *joined = profile_join(former, latter);
 
-	(void)state;
 	assert_int_equal(joined->runs.nr, 0);
 	profile_free(joined);
 	profile_free(former);
 	profile_free(latter);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merge__equal_code_is_one_and_processes_are_two),
-		cmocka_unit_test(test_merge__jit_code_stays_apart),
-		cmocka_unit_test(test_merge__keeps_what_was_said_of_jit_code),
-		cmocka_unit_test(test_merge__waits_are_of_their_processes),
-		cmocka_unit_test(test_merge__counts_are_of_their_processes),
-		cmocka_unit_test(test_merge__counts_of_a_process_that_goes_on),
-		cmocka_unit_test(test_merge__blocks_are_in_time_order),
-		cmocka_unit_test(test_merge__searches_are_those_of_all),
-		cmocka_unit_test(test_merge__allocations_of_a_process_that_goes_on_add_up),
-		cmocka_unit_test(test_merge__keeps_places_in_time),
-		cmocka_unit_test(test_merge__facts_and_counters),
-		cmocka_unit_test(test_merge__symbols_come_from_who_has_them),
-		cmocka_unit_test(test_merge__without_any_symbols_there_are_none),
-		cmocka_unit_test(test_merge__joined_processes_go_on),
-		cmocka_unit_test(test_merge__program_of_another_exec_is_another),
-		cmocka_unit_test(test_profile_merge__runs_are_listed),
-		cmocka_unit_test(test_profile_merge__parts_of_one_recording_are_no_runs),
-		cmocka_unit_test(test_merge__process_that_had_ended_does_not_go_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

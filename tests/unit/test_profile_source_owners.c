@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "profile/source_owners.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profile/profile.h"
+#include "profile/source_owners.h"
+#include "tests/unit/unit.h"
 
 #define USER  60001
 #define OTHER 60002
@@ -72,11 +64,10 @@ static struct owner owner_of(struct profile *profile, const char *file)
 	return owner;
 }
 
-static void test_source_owners__joined_over_all_that_name_it(void **state)
+TEST(source_owners, joined_over_all_that_name_it)
 {
 	struct profile *profile = made();
 
-	(void)state;
 	assert_true(owner_is_user(owner_of(profile, "of-user"), USER));
 	assert_true(owner_is_user(owner_of(profile, "of-user-and-root"), USER));
 	assert_true(owner_is_user(owner_of(profile, "of-other"), OTHER));
@@ -88,11 +79,10 @@ static void test_source_owners__joined_over_all_that_name_it(void **state)
 	profile_free(profile);
 }
 
-static void test_source_owners__a_profile_of_another_user_is_that_users(void **state)
+TEST(source_owners, a_profile_of_another_user_is_that_users)
 {
 	struct profile *profile = made();
 
-	(void)state;
 	profile_set_owner(profile, owner_caller());
 	assert_true(owner_is_trusted(owner_of(profile, "of-root")));
 	profile_set_owner(profile, owner_of_user(OTHER));
@@ -101,14 +91,4 @@ static void test_source_owners__a_profile_of_another_user_is_that_users(void **s
 		assert_true(owner_is_user(owner_of(profile, programs[i].function_file), OTHER));
 	}
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source_owners__joined_over_all_that_name_it),
-		cmocka_unit_test(test_source_owners__a_profile_of_another_user_is_that_users),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
+#include "tests/unit/unit.h"
 
 #define REACH_NS 1000
 
@@ -33,7 +26,7 @@ static void check(struct sample *samples, size_t nr, size_t nr_threads, const ui
 	assert_int_equal(before, after);
 }
 
-static void test_spread__leaves_even_gaps_alone_but_at_the_ends(void **state)
+TEST(spread, leaves_even_gaps_alone_but_at_the_ends)
 {
 	struct sample samples[] = {
 		LOOK(0, 100, 120), LOOK(0, 200, 120), LOOK(0, 300, 120), LOOK(0, 400, 120),
@@ -43,11 +36,10 @@ static void test_spread__leaves_even_gaps_alone_but_at_the_ends(void **state)
 	 * one comes to the last two. */
 	const uint64_t expected[] = {210, 90, 120, 120, 120, 120, 90, 90};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), 1, expected);
 }
 
-static void test_spread__shares_a_gap_among_two_looks_on_either_side(void **state)
+TEST(spread, shares_a_gap_among_two_looks_on_either_side)
 {
 	struct sample samples[] = {
 		LOOK(0, 100, 4),   LOOK(0, 200, 4), LOOK(0, 300, 4),
@@ -58,14 +50,13 @@ static void test_spread__shares_a_gap_among_two_looks_on_either_side(void **stat
 		LOOK(0, 400, 4), LOOK(0, 500, 4), LOOK(0, 600, 4),
 	};
 
-	(void)state;
 	spread_cpu_time(samples, ARRAY_SIZE(samples), 1, REACH_NS);
 	spread_cpu_time(plain, ARRAY_SIZE(plain), 1, REACH_NS);
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
 		assert_int_equal(samples[i].cpu_ns - plain[i].cpu_ns, i >= 1 && i <= 4 ? 99 : 0);
 }
 
-static void test_spread__does_not_reach_over_a_pause(void **state)
+TEST(spread, does_not_reach_over_a_pause)
 {
 	struct sample samples[] = {
 		LOOK(0, 100, 10),
@@ -75,11 +66,10 @@ static void test_spread__does_not_reach_over_a_pause(void **state)
 	};
 	const uint64_t expected[] = {25, 15, 200, 100};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), 1, expected);
 }
 
-static void test_spread__keeps_threads_apart(void **state)
+TEST(spread, keeps_threads_apart)
 {
 	struct sample samples[] = {
 		LOOK(0, 100, 10), LOOK(1, 110, 1000), LOOK(0, 200, 30),
@@ -87,11 +77,10 @@ static void test_spread__keeps_threads_apart(void **state)
 	};
 	const uint64_t expected[] = {25, 2500, 15, 7, 1500};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), 3, expected);
 }
 
-static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void **state)
+TEST(spread, gives_nothing_to_looks_that_found_it_not_running)
 {
 	struct sample samples[] = {
 		LOOK(0, 100, 10), LOOK(0, 150, 0),  LOOK(0, 200, 30),
@@ -99,7 +88,6 @@ static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void *
 	};
 	const uint64_t expected[] = {25, 0, 15, 99, 55};
 
-	(void)state;
 	samples[1].runq_ns = 40; /* it waited for a CPU */
 	samples[3].kind = SAMPLE_BLOCKED;
 	samples[4].kind = SAMPLE_UNATTRIBUTED;
@@ -107,46 +95,26 @@ static void test_spread__gives_nothing_to_looks_that_found_it_not_running(void *
 	assert_int_equal(samples[1].runq_ns, 40);
 }
 
-static void test_spread__leaves_what_ran_after_the_last_look_where_it_is(void **state)
+TEST(spread, leaves_what_ran_after_the_last_look_where_it_is)
 {
 	struct sample samples[] = {LOOK(0, 100, 20), LOOK(0, 200, 40), LOOK(0, 240, 60)};
 	const uint64_t expected[] = {40, 20, 60};
 
-	(void)state;
 	samples[2].nr = 0;
 	check(samples, ARRAY_SIZE(samples), 1, expected);
 }
 
-static void test_spread__loses_no_nanosecond(void **state)
+TEST(spread, loses_no_nanosecond)
 {
 	struct sample samples[] = {LOOK(0, 100, 7), LOOK(0, 200, 8), LOOK(0, 300, 10)};
 	const uint64_t expected[] = {13, 4, 8};
 
-	(void)state;
 	/* 7; 8 = 4 + 2 + 2; 10 = 2 + 2 + 6: the look that ended the gap has the rest. */
 	check(samples, ARRAY_SIZE(samples), 1, expected);
 }
 
-static void test_spread__is_at_home_with_nothing(void **state)
+TEST(spread, is_at_home_with_nothing)
 {
-
-	(void)state;
 	spread_cpu_time(NULL, 0, 0, REACH_NS);
 	spread_cpu_time(NULL, 0, 5, REACH_NS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spread__leaves_even_gaps_alone_but_at_the_ends),
-		cmocka_unit_test(test_spread__shares_a_gap_among_two_looks_on_either_side),
-		cmocka_unit_test(test_spread__does_not_reach_over_a_pause),
-		cmocka_unit_test(test_spread__keeps_threads_apart),
-		cmocka_unit_test(test_spread__gives_nothing_to_looks_that_found_it_not_running),
-		cmocka_unit_test(test_spread__leaves_what_ran_after_the_last_look_where_it_is),
-		cmocka_unit_test(test_spread__loses_no_nanosecond),
-		cmocka_unit_test(test_spread__is_at_home_with_nothing),
-	};
-
-	return cmocka_run_group_tests_name("profile/spread", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "profile/profile.h"
 #include "profile/survey.h"
+#include "tests/unit/unit.h"
 
 static char prog_path[] = "/bin/prog";
 static char libc_path[] = "/lib/libc.so.6";
@@ -44,13 +38,12 @@ static void add_sample(struct profile *profile, uint32_t stack, enum stack_end e
 	profile_add_sample(profile, &sample);
 }
 
-static void test_survey__sums_modules_and_ends(void **state)
+TEST(survey, sums_modules_and_ends)
 {
 	struct profile *profile = two_modules();
 	struct sample lost = {.cpu_ns = 1000, .kind = SAMPLE_UNATTRIBUTED};
 	struct survey *survey;
 
-	(void)state;
 	add_sample(profile, 1, STACK_END_ROOT, 100);
 	add_sample(profile, 2, STACK_END_ROOT, 30);
 	add_sample(profile, 2, STACK_END_DEPTH_LIMIT, 3);
@@ -80,12 +73,11 @@ static void test_survey__sums_modules_and_ends(void **state)
 }
 
 /* What is not proved to reach the root is in no sum of complete stacks. */
-static void test_survey__what_is_not_proved_is_not_complete(void **state)
+TEST(survey, what_is_not_proved_is_not_complete)
 {
 	struct profile *profile = two_modules();
 	struct survey *survey;
 
-	(void)state;
 	add_sample(profile, 1, STACK_END_ROOT, 100);
 	add_sample(profile, 2, STACK_END_OTHER_STACK, 30);
 	add_sample(profile, 2, STACK_END_UNPROVED, 7);
@@ -100,25 +92,13 @@ static void test_survey__what_is_not_proved_is_not_complete(void **state)
 	profile_free(profile);
 }
 
-static void test_survey__an_empty_profile_has_nothing(void **state)
+TEST(survey, an_empty_profile_has_nothing)
 {
 	struct profile *profile = profile_new();
 	struct survey *survey = survey_new(profile);
 
-	(void)state;
 	assert_int_equal(survey->total.samples, 0);
 	assert_int_equal(survey->nr_ends, 0);
 	survey_free(survey);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_survey__sums_modules_and_ends),
-		cmocka_unit_test(test_survey__what_is_not_proved_is_not_complete),
-		cmocka_unit_test(test_survey__an_empty_profile_has_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

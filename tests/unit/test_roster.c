@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "roster/roster.h"
+#include "tests/unit/unit.h"
 
 /* What was told. */
 struct heard {
@@ -53,7 +47,7 @@ static void thread_gone(void *context, struct roster_thread *thread)
 	roster_release_thread(thread);
 }
 
-static void test_roster__a_command_that_nobody_has_reaped_is_over(void **state)
+TEST(roster, a_command_that_nobody_has_reaped_is_over)
 {
 	struct heard heard = {0};
 	const struct roster_listener listener = {.context = &heard,
@@ -65,7 +59,6 @@ static void test_roster__a_command_that_nobody_has_reaped_is_over(void **state)
 	siginfo_t ended;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		pause();
 		_exit(0);
@@ -89,13 +82,4 @@ static void test_roster__a_command_that_nobody_has_reaped_is_over(void **state)
 
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	roster_free(roster);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_roster__a_command_that_nobody_has_reaped_is_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

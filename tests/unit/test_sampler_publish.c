@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "sampler/records.h"
 #include "sampler/sampler_priv.h"
+#include "tests/unit/unit.h"
 
 #define SEEN_NS	 (100 * NS_PER_MS)
 #define ENDED_NS (300 * NS_PER_MS)
@@ -36,31 +29,28 @@ static uint64_t slept_until_ns(const struct proc_schedstat *clocks)
 	return thread.sleep.until_ns;
 }
 
-static void test_publish__who_did_not_wake_slept_to_the_end(void **state)
+TEST(publish, who_did_not_wake_slept_to_the_end)
 {
 	struct proc_schedstat clocks = {
 		.cpu_ns = 20 * NS_PER_MS, .runq_ns = 10 * NS_PER_MS, .pcount = 7};
 
-	(void)state;
 	assert_int_equal(slept_until_ns(&clocks), ENDED_NS);
 }
 
 /* 200 ms, less 60 of work and 20 of waiting for a CPU, in three sleeps. */
-static void test_publish__sleeps_between_looks_are_as_long_as_one_another(void **state)
+TEST(publish, sleeps_between_looks_are_as_long_as_one_another)
 {
 	struct proc_schedstat clocks = {
 		.cpu_ns = 80 * NS_PER_MS, .runq_ns = 30 * NS_PER_MS, .pcount = 9};
 
-	(void)state;
 	assert_int_equal(slept_until_ns(&clocks), SEEN_NS + 40 * NS_PER_MS);
 }
 
 /* A thread that executes a program has the id of its leader from then on, and its own clocks. */
-static void test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it(void **state)
+TEST(publish, clocks_of_who_has_its_id_now_say_nothing_of_it)
 {
 	struct proc_schedstat clocks = {.cpu_ns = NS_PER_MS, .runq_ns = 0, .pcount = 6};
 
-	(void)state;
 	assert_int_equal(slept_until_ns(&clocks), SEEN_NS);
 	clocks.pcount = 1;
 	assert_int_equal(slept_until_ns(&clocks), SEEN_NS);
@@ -84,30 +74,15 @@ static uint64_t slept_while_quiet(uint64_t from_ns, uint64_t waited_ns)
 }
 
 /* Its process had no CPU, but it may have been waiting for one. */
-static void test_publish__waiting_for_a_cpu_is_not_sleep(void **state)
+TEST(publish, waiting_for_a_cpu_is_not_sleep)
 {
-	(void)state;
 	assert_int_equal(slept_while_quiet(0, 0), ENDED_NS);
 	assert_int_equal(slept_while_quiet(0, 50 * NS_PER_MS), ENDED_NS - 50 * NS_PER_MS);
 	assert_int_equal(slept_while_quiet(0, 250 * NS_PER_MS), SEEN_NS);
 }
 
 /* Else long sleeps, which are seen more often, would get more than they have. */
-static void test_publish__the_tail_of_a_short_sleep_is_left_to_the_next(void **state)
+TEST(publish, the_tail_of_a_short_sleep_is_left_to_the_next)
 {
-	(void)state;
 	assert_int_equal(slept_while_quiet(SEEN_NS - 50 * NS_PER_MS, 0), SEEN_NS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_publish__who_did_not_wake_slept_to_the_end),
-		cmocka_unit_test(test_publish__sleeps_between_looks_are_as_long_as_one_another),
-		cmocka_unit_test(test_publish__clocks_of_who_has_its_id_now_say_nothing_of_it),
-		cmocka_unit_test(test_publish__waiting_for_a_cpu_is_not_sleep),
-		cmocka_unit_test(test_publish__the_tail_of_a_short_sleep_is_left_to_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
+#include "tests/unit/unit.h"
 
 static void add(struct snapshot *snapshot, uint64_t start, const char *text)
 {
@@ -21,12 +13,11 @@ static void add(struct snapshot *snapshot, uint64_t start, const char *text)
 	memcpy(room, text, strlen(text));
 }
 
-static void test_snapshot__read_stays_inside_one_region(void **state)
+TEST(snapshot, read_stays_inside_one_region)
 {
 	struct snapshot snapshot = {0};
 	char out[8] = "";
 
-	(void)state;
 	snapshot_clear(&snapshot);
 	add(&snapshot, 0x1000, "abcd");
 	add(&snapshot, 0x2000, "wxyz");
@@ -39,12 +30,11 @@ static void test_snapshot__read_stays_inside_one_region(void **state)
 	snapshot_release(&snapshot);
 }
 
-static void test_snapshot__continued_region_is_one(void **state)
+TEST(snapshot, continued_region_is_one)
 {
 	struct snapshot snapshot = {0};
 	char out[8] = "";
 
-	(void)state;
 	snapshot_clear(&snapshot);
 	add(&snapshot, 0x1000, "abcd");
 	add(&snapshot, 0x1004, "efgh");
@@ -54,12 +44,11 @@ static void test_snapshot__continued_region_is_one(void **state)
 	snapshot_release(&snapshot);
 }
 
-static void test_snapshot__trim_gives_back_the_tail(void **state)
+TEST(snapshot, trim_gives_back_the_tail)
 {
 	struct snapshot snapshot = {0};
 	char out[8] = "";
 
-	(void)state;
 	snapshot_clear(&snapshot);
 	add(&snapshot, 0x1000, "abcd");
 	add(&snapshot, 0x2000, "wxyz");
@@ -72,11 +61,10 @@ static void test_snapshot__trim_gives_back_the_tail(void **state)
 	snapshot_release(&snapshot);
 }
 
-static void test_snapshot__regions_are_bounded(void **state)
+TEST(snapshot, regions_are_bounded)
 {
 	struct snapshot snapshot = {0};
 
-	(void)state;
 	snapshot_clear(&snapshot);
 	for (uint64_t i = 0; i < SNAPSHOT_REGIONS_MAX; i++)
 		add(&snapshot, 0x1000 * (i + 1), "a");
@@ -85,12 +73,11 @@ static void test_snapshot__regions_are_bounded(void **state)
 	snapshot_release(&snapshot);
 }
 
-static void test_snapshot__unset_registers_have_no_value(void **state)
+TEST(snapshot, unset_registers_have_no_value)
 {
 	struct regs regs = {0};
 	uint64_t value = 42;
 
-	(void)state;
 	regs_set(&regs, 7, 0x1234);
 	assert_true(regs_get(&regs, 7, &value));
 	assert_int_equal(value, 0x1234);
@@ -98,7 +85,7 @@ static void test_snapshot__unset_registers_have_no_value(void **state)
 	assert_false(regs_get(&regs, REGS_MAX, &value));
 }
 
-static void test_snapshot__save_and_load_keep_everything(void **state)
+TEST(snapshot, save_and_load_keep_everything)
 {
 	struct snapshot saved = {0};
 	struct snapshot loaded = {0};
@@ -106,7 +93,6 @@ static void test_snapshot__save_and_load_keep_everything(void **state)
 	struct cursor in;
 	char out[4];
 
-	(void)state;
 	snapshot_clear(&saved);
 	saved.arch = ARCH_AARCH64;
 	saved.state = THREAD_STATE_SLEEPING;
@@ -138,13 +124,12 @@ static void test_snapshot__save_and_load_keep_everything(void **state)
 	buf_release(&bytes);
 }
 
-static void test_snapshot__cut_off_bytes_are_an_error(void **state)
+TEST(snapshot, cut_off_bytes_are_an_error)
 {
 	struct snapshot saved = {0};
 	struct snapshot loaded = {0};
 	struct buf bytes = {0};
 
-	(void)state;
 	snapshot_clear(&saved);
 	regs_set(&saved.regs, 16, 0x401000);
 	add(&saved, 0x7ffe0000, "stack");
@@ -159,30 +144,13 @@ static void test_snapshot__cut_off_bytes_are_an_error(void **state)
 	buf_release(&bytes);
 }
 
-static void test_snapshot__other_bytes_are_refused(void **state)
+TEST(snapshot, other_bytes_are_refused)
 {
 	struct snapshot loaded = {0};
 	struct err err = ERR_INIT;
 	struct cursor in = cursor_over("PSN2 and then some more bytes", 29);
 
-	(void)state;
 	assert_int_equal(snapshot_load(&loaded, &in, &err), ERR_CORRUPT);
 	assert_string_equal(err.what, "not a saved snapshot");
 	snapshot_release(&loaded);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_snapshot__read_stays_inside_one_region),
-		cmocka_unit_test(test_snapshot__continued_region_is_one),
-		cmocka_unit_test(test_snapshot__trim_gives_back_the_tail),
-		cmocka_unit_test(test_snapshot__regions_are_bounded),
-		cmocka_unit_test(test_snapshot__unset_registers_have_no_value),
-		cmocka_unit_test(test_snapshot__save_and_load_keep_everything),
-		cmocka_unit_test(test_snapshot__cut_off_bytes_are_an_error),
-		cmocka_unit_test(test_snapshot__other_bytes_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "snapshot/signal_frame.h"
+#include "tests/unit/unit.h"
 
 #define STACK_START 0x7f0000010000u
 #define STACK_BYTES 0x2000u
@@ -38,11 +31,10 @@ static struct copy copy_with_frame(uint64_t sp, uint64_t frame, uint64_t stack_s
 	return copy;
 }
 
-static void test_struck_sp__is_read_from_the_signal_frame(void **state)
+TEST(struck_sp, is_read_from_the_signal_frame)
 {
 	uint64_t sp = 0;
 
-	(void)state;
 	/* However the handler's own stack pointer is aligned. */
 	for (uint64_t below = 0; below < 64; below += 8) {
 		struct copy copy = copy_with_frame(STACK_START + 0x1000 - below,
@@ -54,59 +46,54 @@ static void test_struck_sp__is_read_from_the_signal_frame(void **state)
 	}
 }
 
-static void test_struck_sp__believes_only_a_stack_that_contains_the_frame(void **state)
+TEST(struck_sp, believes_only_a_stack_that_contains_the_frame)
 {
 	struct copy copy =
 		copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START + 0x10000);
 	uint64_t sp = 1;
 
-	(void)state;
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START - 0x10000);
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	assert_true(sp == 1);
 }
 
-static void test_struck_sp__is_aligned(void **state)
+TEST(struck_sp, is_aligned)
 {
 	struct copy copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START);
 	uint64_t sp = 1;
 
-	(void)state;
 	put(&copy, STACK_START + 0x1a38 + 168, STRUCK_SP + 3);
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 }
 
-static void test_struck_sp__stays_within_the_copy(void **state)
+TEST(struck_sp, stays_within_the_copy)
 {
 	struct copy copy = copy_with_frame(STACK_START + 0x1000, STACK_START + 0x1a38, STACK_START);
 	uint64_t sp = 1;
 
-	(void)state;
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, 0xa38 + 175, copy.start, &sp));
 	assert_true(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, 0xa38 + 176, copy.start, &sp));
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, 0, copy.start, &sp));
 }
 
-static void test_struck_sp__finds_nothing_where_there_is_no_signal(void **state)
+TEST(struck_sp, finds_nothing_where_there_is_no_signal)
 {
 	struct copy copy = {.start = STACK_START, .nr = STACK_BYTES};
 	uint64_t sp = 1;
 
-	(void)state;
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 	memset(copy.bytes, 0xff, sizeof(copy.bytes));
 	assert_false(signal_frame_struck_sp(ARCH_X86_64, copy.bytes, copy.nr, copy.start, &sp));
 }
 
 /* <asm/ucontext.h>, <asm/sigcontext.h> of arm64: offsets as its compiler tells them. */
-static void test_struck_sp__is_read_from_a_signal_frame_of_aarch64(void **state)
+TEST(struck_sp, is_read_from_a_signal_frame_of_aarch64)
 {
 	struct copy copy = {.start = STACK_START + 0x808, .nr = STACK_BYTES - 0x808};
 	const uint64_t frame = STACK_START + 0x1000;
 	uint64_t sp = 0;
 
-	(void)state;
 	put(&copy, frame + 128 + 16, STACK_START); /* uc_stack.ss_sp */
 	put(&copy, frame + 128 + 32, STACK_BYTES); /* uc_stack.ss_size */
 	put(&copy, frame + 128 + 432, STRUCK_SP);  /* uc_mcontext.sp */
@@ -114,18 +101,4 @@ static void test_struck_sp__is_read_from_a_signal_frame_of_aarch64(void **state)
 	assert_true(sp == STRUCK_SP);
 	assert_false(signal_frame_struck_sp(ARCH_AARCH64, copy.bytes,
 					    frame + 128 + 432 + 7 - copy.start, copy.start, &sp));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_struck_sp__is_read_from_the_signal_frame),
-		cmocka_unit_test(test_struck_sp__believes_only_a_stack_that_contains_the_frame),
-		cmocka_unit_test(test_struck_sp__is_aligned),
-		cmocka_unit_test(test_struck_sp__stays_within_the_copy),
-		cmocka_unit_test(test_struck_sp__is_read_from_a_signal_frame_of_aarch64),
-		cmocka_unit_test(test_struck_sp__finds_nothing_where_there_is_no_signal),
-	};
-
-	return cmocka_run_group_tests_name("snapshot/signal_frame", tests, NULL, NULL);
 }

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -28,6 +18,7 @@
 #include "proc/range.h"
 #include "proc/read.h"
 #include "tests/unit/tiny_elf.h"
+#include "tests/unit/unit.h"
 
 /* No process has this id (proc_sys_kernel(5): pid_max is at most 2^22): no file can be opened. */
 #define NO_PROCESS 5000000
@@ -57,13 +48,12 @@ static const struct module *module_at(const struct space *space, struct module_t
 	return module_table_get(modules, space_locate(space, address).module);
 }
 
-static void test_space__addresses_are_located(void **state)
+TEST(space, addresses_are_located)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 	const struct mapping *mapping;
 
-	(void)state;
 	assert_int_equal(update(space, CAT_HEAD CAT_TEXT HEAP JIT STACK VDSO VSYSCALL), 0);
 	assert_string_equal(module_at(space, modules, 0x401234)->path, "/usr/bin/cat");
 	assert_int_equal(module_at(space, modules, 0x401234)->kind, MODULE_KIND_FILE);
@@ -87,7 +77,7 @@ static void test_space__addresses_are_located(void **state)
 }
 
 /* What caches go by: never the same for two spaces, or for one before and after a change. */
-static void test_space__stamps_are_used_once(void **state)
+TEST(space, stamps_are_used_once)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
@@ -95,7 +85,6 @@ static void test_space__stamps_are_used_once(void **state)
 	struct space *child;
 	uint32_t stamp;
 
-	(void)state;
 	assert_int_not_equal(space_stamp(space), space_stamp(other));
 	assert_int_equal(update(space, CAT_TEXT STACK), 0);
 	stamp = space_stamp(space);
@@ -114,7 +103,7 @@ static void test_space__stamps_are_used_once(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__run_time_code_is_read_from_the_process(void **state)
+TEST(space, run_time_code_is_read_from_the_process)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -122,7 +111,6 @@ static void test_space__run_time_code_is_read_from_the_process(void **state)
 	static const char code[] = "some code";
 	char read[sizeof(code)];
 
-	(void)state;
 	assert_true(space_read_code(space, (uintptr_t)code, read, sizeof(read)));
 	assert_string_equal(read, code);
 	assert_false(space_read_code(space, 8, read, sizeof(read)));
@@ -133,12 +121,11 @@ static void test_space__run_time_code_is_read_from_the_process(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__generation_counts_changes(void **state)
+TEST(space, generation_counts_changes)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 
-	(void)state;
 	update(space, CAT_TEXT LIB_A);
 	assert_int_equal(space_generation(space), 1);
 	update(space, CAT_TEXT LIB_A);
@@ -154,14 +141,13 @@ static void test_space__generation_counts_changes(void **state)
 }
 
 /* dlclose() and dlopen() of another library at the same addresses. */
-static void test_space__reused_addresses_are_another_module(void **state)
+TEST(space, reused_addresses_are_another_module)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 	struct code_address before;
 	struct code_address after;
 
-	(void)state;
 	update(space, CAT_TEXT LIB_A);
 	before = space_locate(space, 0x7f0000001800);
 	update(space, CAT_TEXT LIB_B);
@@ -176,7 +162,7 @@ static void test_space__reused_addresses_are_another_module(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__replaced_code_is_recalled(void **state)
+TEST(space, replaced_code_is_recalled)
 {
 	const struct proc_range a = {.start = 0x7f0000001000,
 				     .end = 0x7f0000003000,
@@ -189,7 +175,6 @@ static void test_space__replaced_code_is_recalled(void **state)
 	struct proc_range other = a;
 	uint32_t stamp;
 
-	(void)state;
 	assert_int_equal(update(space, CAT_TEXT LIB_A STACK), 0);
 	assert_int_equal(update(space, CAT_TEXT LIB_B_TWICE STACK), 0);
 	stamp = space_stamp(space);
@@ -220,14 +205,13 @@ static void test_space__replaced_code_is_recalled(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__of_replaced_code_the_latest_is_kept(void **state)
+TEST(space, of_replaced_code_the_latest_is_kept)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 	struct proc_range range = {.start = 0x1000, .end = 0x2000, .dev_major = 8, .dev_minor = 1};
 	char text[128];
 
-	(void)state;
 	for (unsigned int inode = 1; inode <= 100; inode++) {
 		snprintf(text, sizeof(text), "1000-2000 r-xp 00000000 08:01 %u /lib/%u.so\n", inode,
 			 inode);
@@ -242,7 +226,7 @@ static void test_space__of_replaced_code_the_latest_is_kept(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__text_that_is_no_maps_changes_nothing(void **state)
+TEST(space, text_that_is_no_maps_changes_nothing)
 {
 	static const char *const texts[] = {
 		"hello\n",
@@ -253,7 +237,6 @@ static void test_space__text_that_is_no_maps_changes_nothing(void **state)
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 
-	(void)state;
 	update(space, CAT_TEXT);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct err err = ERR_INIT;
@@ -267,12 +250,11 @@ static void test_space__text_that_is_no_maps_changes_nothing(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__deleted_files_keep_their_name(void **state)
+TEST(space, deleted_files_keep_their_name)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 
-	(void)state;
 	update(space, "00401000-00405000 r-xp 00001000 08:01 77 /tmp/old (deleted)\n"
 		      "00501000-00505000 r-xp 00001000 08:01 78 /tmp/old\n");
 	assert_string_equal(module_at(space, modules, 0x401000)->path, "/tmp/old");
@@ -282,13 +264,12 @@ static void test_space__deleted_files_keep_their_name(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__fork_starts_with_the_parents_mappings(void **state)
+TEST(space, fork_starts_with_the_parents_mappings)
 {
 	struct module_table *modules = module_table_new();
 	struct space *parent = space_new(modules, NO_PROCESS);
 	struct space *child;
 
-	(void)state;
 	update(parent, CAT_TEXT LIB_A);
 	child = space_fork(parent, NO_PROCESS + 1);
 	update(parent, CAT_TEXT);
@@ -299,19 +280,18 @@ static void test_space__fork_starts_with_the_parents_mappings(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__gone_process_is_said(void **state)
+TEST(space, gone_process_is_said)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(space_refresh(space, &err), ERR_GONE);
 	space_free(space);
 	module_table_free(modules);
 }
 
-static void test_space__map_of_another_program_is_refused(void **state)
+TEST(space, map_of_another_program_is_refused)
 {
 	static const char before[] = "00400000-00402000 r-xp 00000000 08:01 10 /bin/first\n"
 				     "7ffe10000000-7ffe10002000 r-xp 00000000 00:00 0 [vdso]\n";
@@ -324,7 +304,6 @@ static void test_space__map_of_another_program_is_refused(void **state)
 	struct space *space = space_new(modules, NO_PROCESS);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(space_update(space, before, strlen(before), NULL), 0);
 	assert_int_equal(space_update(space, later, strlen(later), NULL), 0);
 	assert_int_equal(space_update(space, executed, strlen(executed), &err), ERR_GONE);
@@ -383,14 +362,13 @@ static void await_program(pid_t pid, const char *name)
 	}
 }
 
-static void test_space__map_of_another_program_at_the_same_place_is_refused(void **state)
+TEST(space, map_of_another_program_at_the_same_place_is_refused)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space;
 	int shell;
 	pid_t pid = start_shell(&shell);
 
-	(void)state;
 	space = space_new(modules, pid);
 	space_is_of_program(space, proc_program_id(pid, pid));
 	assert_int_equal(space_refresh(space, NULL), 0);
@@ -406,7 +384,7 @@ static void test_space__map_of_another_program_at_the_same_place_is_refused(void
 	module_table_free(modules);
 }
 
-static void test_space__own_code_is_found_with_its_image(void **state)
+TEST(space, own_code_is_found_with_its_image)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -414,7 +392,6 @@ static void test_space__own_code_is_found_with_its_image(void **state)
 	const struct mapping *mapping;
 	const struct module *module;
 
-	(void)state;
 	assert_int_equal(space_refresh(space, NULL), 0);
 	mapping = space_find(space, here);
 	assert_non_null(mapping);
@@ -430,7 +407,7 @@ static void test_space__own_code_is_found_with_its_image(void **state)
 
 static int variable = 1, nothing_yet[2000];
 
-static void test_space__own_variables_are_found_in_their_module(void **state)
+TEST(space, own_variables_are_found_in_their_module)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -439,7 +416,6 @@ static void test_space__own_variables_are_found_in_their_module(void **state)
 	cleanup_free char *block = xmalloc(64);
 	struct code_address where, other;
 
-	(void)state;
 	variable++; /* so that it is written to */
 	nothing_yet[1999]++;
 	assert_int_equal(space_refresh(space, NULL), 0);
@@ -463,13 +439,12 @@ static void test_space__own_variables_are_found_in_their_module(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__own_vdso_has_an_image(void **state)
+TEST(space, own_vdso_has_an_image)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
 	bool found = false;
 
-	(void)state;
 	assert_int_equal(space_refresh(space, NULL), 0);
 	for (size_t i = 0; i < space_nr_mappings(space); i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
@@ -490,7 +465,7 @@ static void test_space__own_vdso_has_an_image(void **state)
  * A file as LLD lays it out, mapped for real: the executable segment begins in
  * the middle of a page of the file and is one page further in memory.
  */
-static void test_space__lld_layout_gives_elf_addresses(void **state)
+TEST(space, lld_layout_gives_elf_addresses)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -499,7 +474,6 @@ static void test_space__lld_layout_gives_elf_addresses(void **state)
 	struct code_address address;
 	uint8_t *code;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 2);
 	tiny_elf_segment(&file, 0,
 			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x12f0});
@@ -538,7 +512,7 @@ static void own_line(uint64_t address, char *line, int cap)
 	assert_in_range(address, start, end);
 }
 
-static void test_space__known_file_needs_no_living_process(void **state)
+TEST(space, known_file_needs_no_living_process)
 {
 	struct module_table *modules = module_table_new();
 	struct space *living = space_new(modules, getpid());
@@ -546,7 +520,6 @@ static void test_space__known_file_needs_no_living_process(void **state)
 	uint64_t here = (uint64_t)(uintptr_t)test_space__known_file_needs_no_living_process;
 	char line[512];
 
-	(void)state;
 	assert_int_equal(space_refresh(living, NULL), 0);
 	own_line(here, line, sizeof(line));
 	assert_int_equal(update(gone, line), 0);
@@ -557,14 +530,13 @@ static void test_space__known_file_needs_no_living_process(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__plain_path_serves_when_the_process_is_gone(void **state)
+TEST(space, plain_path_serves_when_the_process_is_gone)
 {
 	struct module_table *modules = module_table_new();
 	struct space *gone = space_new(modules, NO_PROCESS);
 	uint64_t here = (uint64_t)(uintptr_t)test_space__plain_path_serves_when_the_process_is_gone;
 	char line[512];
 
-	(void)state;
 	own_line(here, line, sizeof(line));
 	assert_int_equal(update(gone, line), 0);
 	assert_true(module_at(gone, modules, here)->nr_build_id_bytes > 0);
@@ -573,7 +545,7 @@ static void test_space__plain_path_serves_when_the_process_is_gone(void **state)
 }
 
 /* Rebuilt in place: the same path, device and inode, but other bytes. */
-static void test_space__rewritten_file_is_another_module(void **state)
+TEST(space, rewritten_file_is_another_module)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -583,7 +555,6 @@ static void test_space__rewritten_file_is_another_module(void **state)
 	struct module_id before;
 	uint8_t *code;
 
-	(void)state;
 	tiny_elf_begin(&file, EM_X86_64, 1);
 	tiny_elf_segment(&file, 0, (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X});
 	fd = tiny_elf_fd(&file);
@@ -619,7 +590,7 @@ static uint8_t *map_pages(uint8_t *at, size_t nr, int protection)
 	return pages;
 }
 
-static void test_space__code_is_the_same_until_other_code_takes_its_place(void **state)
+TEST(space, code_is_the_same_until_other_code_takes_its_place)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -627,7 +598,6 @@ static void test_space__code_is_the_same_until_other_code_takes_its_place(void *
 	bool knows = knows_single_mappings();
 	uint8_t *data;
 
-	(void)state;
 	assert_int_equal(space_refresh(space, NULL), 0);
 	assert_int_equal(space_has_same_code(space), knows);
 	data = map_pages(NULL, 2, PROT_READ);
@@ -644,13 +614,12 @@ static void test_space__code_is_the_same_until_other_code_takes_its_place(void *
 	module_table_free(modules);
 }
 
-static void test_space__code_of_a_process_that_is_gone_is_unknown(void **state)
+TEST(space, code_of_a_process_that_is_gone_is_unknown)
 {
 	struct module_table *modules = module_table_new();
 	struct space *gone = space_new(modules, NO_PROCESS);
 	char line[512];
 
-	(void)state;
 	own_line((uint64_t)(uintptr_t)map_pages, line, sizeof(line));
 	assert_int_equal(update(gone, line), 0);
 	assert_false(space_has_same_code(gone));
@@ -658,7 +627,7 @@ static void test_space__code_of_a_process_that_is_gone_is_unknown(void **state)
 	module_table_free(modules);
 }
 
-static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
+TEST(space, executable_file_that_is_no_elf_is_jit)
 {
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, getpid());
@@ -667,7 +636,6 @@ static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
 	const struct module *module;
 	uint8_t *code;
 
-	(void)state;
 	memset(buf_extend(&file, 4096), 0xcc, 4096);
 	fd = tiny_elf_fd(&file);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
@@ -683,7 +651,7 @@ static void test_space__executable_file_that_is_no_elf_is_jit(void **state)
 	module_table_free(modules);
 }
 
-static void test_module__equal_modules_have_one_id(void **state)
+TEST(module, equal_modules_have_one_id)
 {
 	struct module_table *modules = module_table_new();
 	char path[] = "/bin/x";
@@ -691,7 +659,6 @@ static void test_module__equal_modules_have_one_id(void **state)
 	struct module_id first = module_table_intern(modules, &module);
 	struct module_id second;
 
-	(void)state;
 	assert_int_equal(module_table_nr(modules), 2);
 	assert_int_equal(module_table_intern(modules, &module).v, first.v);
 	module.nr_build_id_bytes = 1; /* rebuilt in place */
@@ -702,14 +669,13 @@ static void test_module__equal_modules_have_one_id(void **state)
 	module_table_free(modules);
 }
 
-static void test_module__open_descriptors_are_bounded(void **state)
+TEST(module, open_descriptors_are_bounded)
 {
 	struct module_table *modules = module_table_new();
 	char path[] = "/bin/x";
 	struct module module = {.kind = MODULE_KIND_FILE, .path = path};
 	size_t nr_open = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < MODULE_TABLE_FDS_MAX + 10; i++) {
 		module.inode = i;
 		module.fd = dup(STDOUT_FILENO);
@@ -720,37 +686,4 @@ static void test_module__open_descriptors_are_bounded(void **state)
 		nr_open += module_table_get(modules, (struct module_id){id})->fd >= 0;
 	assert_int_equal(nr_open, MODULE_TABLE_FDS_MAX);
 	module_table_free(modules);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_space__addresses_are_located),
-		cmocka_unit_test(test_space__generation_counts_changes),
-		cmocka_unit_test(test_space__run_time_code_is_read_from_the_process),
-		cmocka_unit_test(test_space__stamps_are_used_once),
-		cmocka_unit_test(test_space__reused_addresses_are_another_module),
-		cmocka_unit_test(test_space__replaced_code_is_recalled),
-		cmocka_unit_test(test_space__of_replaced_code_the_latest_is_kept),
-		cmocka_unit_test(test_space__text_that_is_no_maps_changes_nothing),
-		cmocka_unit_test(test_space__deleted_files_keep_their_name),
-		cmocka_unit_test(test_space__fork_starts_with_the_parents_mappings),
-		cmocka_unit_test(test_space__gone_process_is_said),
-		cmocka_unit_test(test_space__map_of_another_program_is_refused),
-		cmocka_unit_test(test_space__map_of_another_program_at_the_same_place_is_refused),
-		cmocka_unit_test(test_space__own_code_is_found_with_its_image),
-		cmocka_unit_test(test_space__own_variables_are_found_in_their_module),
-		cmocka_unit_test(test_space__own_vdso_has_an_image),
-		cmocka_unit_test(test_space__lld_layout_gives_elf_addresses),
-		cmocka_unit_test(test_space__known_file_needs_no_living_process),
-		cmocka_unit_test(test_space__plain_path_serves_when_the_process_is_gone),
-		cmocka_unit_test(test_space__rewritten_file_is_another_module),
-		cmocka_unit_test(test_space__code_is_the_same_until_other_code_takes_its_place),
-		cmocka_unit_test(test_space__code_of_a_process_that_is_gone_is_unknown),
-		cmocka_unit_test(test_space__executable_file_that_is_no_elf_is_jit),
-		cmocka_unit_test(test_module__equal_modules_have_one_id),
-		cmocka_unit_test(test_module__open_descriptors_are_bounded),
-	};
-
-	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "stack/stack.h"
 #include "stack/stack_end.h"
+#include "tests/unit/unit.h"
 
 static struct frame_id frame(uint32_t v)
 {
 	return (struct frame_id){v};
 }
 
-static void test_stack__zero_is_the_empty_stack(void **state)
+TEST(stack, zero_is_the_empty_stack)
 {
 	struct stack_trie *trie = stack_trie_new();
 
-	(void)state;
 	assert_int_equal(stack_trie_nr(trie), 1);
 	assert_int_equal(stack_trie_depth(trie, STACK_EMPTY), 0);
 	assert_int_equal(stack_trie_parent(trie, STACK_EMPTY).v, 0);
 	stack_trie_free(trie);
 }
 
-static void test_stack__equal_paths_share_an_id(void **state)
+TEST(stack, equal_paths_share_an_id)
 {
 	struct stack_trie *trie = stack_trie_new();
 	struct stack_id start = stack_trie_intern(trie, STACK_EMPTY, frame(0));
 	struct stack_id main_ = stack_trie_intern(trie, start, frame(1));
 	struct stack_id again = stack_trie_intern(trie, start, frame(1));
 
-	(void)state;
 	assert_int_equal(main_.v, again.v);
 	assert_int_equal(stack_trie_nr(trie), 3);
 	assert_int_equal(stack_trie_depth(trie, main_), 2);
@@ -41,23 +33,21 @@ static void test_stack__equal_paths_share_an_id(void **state)
 	stack_trie_free(trie);
 }
 
-static void test_stack__the_same_frame_below_another_parent_differs(void **state)
+TEST(stack, the_same_frame_below_another_parent_differs)
 {
 	struct stack_trie *trie = stack_trie_new();
 	struct stack_id a = stack_trie_intern(trie, STACK_EMPTY, frame(7));
 	struct stack_id recursive = stack_trie_intern(trie, a, frame(7));
 
-	(void)state;
 	assert_int_not_equal(a.v, recursive.v);
 	assert_int_equal(stack_trie_depth(trie, recursive), 2);
 	stack_trie_free(trie);
 }
 
-static void test_stack__parents_precede_children_in_large_tries(void **state)
+TEST(stack, parents_precede_children_in_large_tries)
 {
 	struct stack_trie *trie = stack_trie_new();
 
-	(void)state;
 	for (uint32_t i = 0; i < 20000; i++) {
 		struct stack_id parent = {
 			(uint32_t)(i * UINT64_C(2654435761) % stack_trie_nr(trie))};
@@ -75,13 +65,12 @@ static void test_stack__parents_precede_children_in_large_tries(void **state)
 	stack_trie_free(trie);
 }
 
-static void test_stack__appended_stacks_are_found_again(void **state)
+TEST(stack, appended_stacks_are_found_again)
 {
 	struct stack_trie *trie = stack_trie_new();
 	struct stack_id start = stack_trie_append(trie, STACK_EMPTY, frame(4));
 	struct stack_id main_ = stack_trie_append(trie, start, frame(5));
 
-	(void)state;
 	assert_int_equal(main_.v, 2);
 	assert_int_equal(stack_trie_depth(trie, main_), 2);
 	assert_int_equal(stack_trie_intern(trie, start, frame(5)).v, main_.v);
@@ -92,9 +81,8 @@ static void test_stack__appended_stacks_are_found_again(void **state)
 	stack_trie_free(trie);
 }
 
-static void test_stack_end__every_reason_has_its_own_name(void **state)
+TEST(stack_end, every_reason_has_its_own_name)
 {
-	(void)state;
 	assert_string_equal(stack_end_name(STACK_END_ROOT), "root");
 	assert_null(stack_end_remedy(STACK_END_ROOT, false));
 	assert_string_not_equal(stack_end_remedy(STACK_END_NO_CFI, false),
@@ -105,18 +93,4 @@ static void test_stack_end__every_reason_has_its_own_name(void **state)
 			assert_string_not_equal(stack_end_name((enum stack_end)i),
 						stack_end_name((enum stack_end)j));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stack__zero_is_the_empty_stack),
-		cmocka_unit_test(test_stack__equal_paths_share_an_id),
-		cmocka_unit_test(test_stack__the_same_frame_below_another_parent_differs),
-		cmocka_unit_test(test_stack__parents_precede_children_in_large_tries),
-		cmocka_unit_test(test_stack__appended_stacks_are_found_again),
-		cmocka_unit_test(test_stack_end__every_reason_has_its_own_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-
 #include "profile/heap_discard.h"
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/unit.h"
 
-static void test_store__gives_back_what_was_written(void **state)
+TEST(store, gives_back_what_was_written)
 {
 	struct buf bytes = small_file();
 	struct store_salvage salvage = {0};
@@ -12,7 +11,6 @@ static void test_store__gives_back_what_was_written(void **state)
 	struct err err = ERR_INIT;
 	const struct module *module;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, &salvage, &err), 0);
 	assert_false(salvage.salvaged);
 	assert_true(profile->meta.complete);
@@ -52,12 +50,11 @@ static void test_store__gives_back_what_was_written(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_samples(void **state)
+TEST(store, gives_back_samples)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->nr_samples, 20);
 	assert_int_equal(profile->samples[0].time_ns, 2000000);
@@ -71,13 +68,12 @@ static void test_store__gives_back_samples(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_what_threads_waited_for(void **state)
+TEST(store, gives_back_what_threads_waited_for)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct profile_wait *rows;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_true(profile->meta.knows_waits);
 	assert_int_equal(profile_waits(profile)->nr, 2);
@@ -98,14 +94,13 @@ static void test_store__gives_back_what_threads_waited_for(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_symbols(void **state)
+TEST(store, gives_back_symbols)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	struct frame_symbols chain;
 	const struct location *location;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->symbols.nr_frames, 2);
 	chain = profile->symbols.frames[1];
@@ -141,14 +136,13 @@ static void test_store__gives_back_symbols(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_what_programs_said_of_their_code(void **state)
+TEST(store, gives_back_what_programs_said_of_their_code)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct jit_name *name;
 	const struct jit_source *source;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->nr_jit_names, 1);
 	name = &profile->jit_names[0];
@@ -168,14 +162,13 @@ static void test_store__gives_back_what_programs_said_of_their_code(void **state
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_counts_and_refusals(void **state)
+TEST(store, gives_back_counts_and_refusals)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct profile_count *counts;
 	const struct profile_refusal *refusal;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->probes.nr_counts, 2);
 	counts = profile->probes.counts;
@@ -227,7 +220,7 @@ static void check_block(const struct profile *profile, size_t i,
 	assert_int_equal(row->search, expected->search);
 }
 
-static void test_store__gives_back_allocations(void **state)
+TEST(store, gives_back_allocations)
 {
 	static const struct profile_allocation expected[] = {
 		{.time_ns = 2048,
@@ -265,7 +258,6 @@ static void test_store__gives_back_allocations(void **state)
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->heap.nr_allocations, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -274,14 +266,13 @@ static void test_store__gives_back_allocations(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_searches(void **state)
+TEST(store, gives_back_searches)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct profile_search *searches;
 	const struct profile_verdict *verdicts;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->heap.nr_searches, 3);
 	searches = profile->heap.searches;
@@ -307,13 +298,12 @@ static void test_store__gives_back_searches(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__gives_back_moments_of_memory(void **state)
+TEST(store, gives_back_moments_of_memory)
 {
 	struct buf bytes = small_file();
 	struct profile *profile = NULL;
 	const struct profile_heap_moment *moments;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
 	assert_int_equal(profile->heap.nr_moments, 2);
 	moments = profile->heap.moments;
@@ -336,14 +326,13 @@ static void test_store__gives_back_moments_of_memory(void **state)
 }
 
 /* Written amid the rest; what is read has none of it left. */
-static void test_store__leaves_out_what_was_discarded(void **state)
+TEST(store, leaves_out_what_was_discarded)
 {
 	struct profile *written = small_profile(), *profile = NULL, *again = NULL;
 	struct store_writer *writer = NULL;
 	const struct profile_heap *heap;
 	int fd = memory_file();
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	add_blocks(written);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
@@ -380,14 +369,13 @@ static void test_store__leaves_out_what_was_discarded(void **state)
 }
 
 /* One of many threads allocates every millisecond, and each block is freed after a second. */
-static void test_store__blocks_cost_little(void **state)
+TEST(store, blocks_cost_little)
 {
 	struct profile *written = small_profile(), *profile = NULL;
 	struct store_writer *writer = NULL;
 	int fd = memory_file();
 	uint64_t nr_bytes;
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	nr_bytes = store_writer_nr_bytes(writer);
@@ -421,7 +409,7 @@ static void test_store__blocks_cost_little(void **state)
 }
 
 /* Here realloc() has not touched it. */
-static void test_store__what_a_block_was_made_of_has_been_moved(void **state)
+TEST(store, what_a_block_was_made_of_has_been_moved)
 {
 	struct profile *written = small_profile(), *profile = NULL;
 	struct profile_allocation row = {.freed_by = THREAD_NONE};
@@ -429,7 +417,6 @@ static void test_store__what_a_block_was_made_of_has_been_moved(void **state)
 	struct store_writer *writer = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	profile_add_allocation(written, &row);
 	row.former = 1;
 	profile_add_allocation(written, &row);
@@ -477,14 +464,13 @@ static void check_counts(const struct profile *profile, const struct profile *wr
 }
 
 /* 20000 counts of which 300 change in each second: some hundred bytes a second, not a megabyte. */
-static void test_store__counts_that_change_cost_little(void **state)
+TEST(store, counts_that_change_cost_little)
 {
 	struct profile *written = counted_profile(20000), *profile = NULL;
 	struct store_writer *writer = NULL;
 	int fd = memory_file();
 	uint64_t nr_bytes;
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	nr_bytes = store_writer_nr_bytes(writer);
@@ -510,7 +496,7 @@ static void test_store__counts_that_change_cost_little(void **state)
 }
 
 /* A count that does not change, in a recording that is killed after a minute. */
-static void test_store__a_count_that_stands_still_is_known_to(void **state)
+TEST(store, a_count_that_stands_still_is_known_to)
 {
 	struct profile *written = counted_profile(1), *profile = NULL;
 	struct profile_count *count = &written->probes.counts[0];
@@ -519,7 +505,6 @@ static void test_store__a_count_that_stands_still_is_known_to(void **state)
 	uint64_t nr_bytes = 0;
 	int nr_rows = 0;
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	count->calls = 7;
 	for (uint64_t second = 1; second <= 60; second++) {
@@ -542,14 +527,13 @@ static void test_store__a_count_that_stands_still_is_known_to(void **state)
 }
 
 /* Rows of hardly a byte, more of them than a reader takes from a file of that size. */
-static void test_store__counts_that_change_alike_stay_readable(void **state)
+TEST(store, counts_that_change_alike_stay_readable)
 {
 	struct profile *written = counted_profile(16384), *profile = NULL;
 	struct store_salvage salvage = {0};
 	struct store_writer *writer = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	for (uint64_t second = 1; second <= 1000; second++) {
 		for (size_t i = 0; i < 16384; i++) {
@@ -572,7 +556,7 @@ static void test_store__counts_that_change_alike_stay_readable(void **state)
 }
 
 /* Weights that do not add up to the elapsed time, all kinds, times out of order, extremes. */
-static void test_store__keeps_any_sample_exactly(void **state)
+TEST(store, keeps_any_sample_exactly)
 {
 	static const struct sample samples[] = {
 		{.time_ns = 7, .cpu_ns = UINT64_C(1) << 60, .nr = 1, .syscall_nr = -1},
@@ -600,7 +584,6 @@ static void test_store__keeps_any_sample_exactly(void **state)
 	struct profile *profile = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	profile_add_thread(written, &thread);
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
 		profile_add_sample(written, &samples[i]);
@@ -630,7 +613,7 @@ static void test_store__keeps_any_sample_exactly(void **state)
 }
 
 /* What was made of a salvaged recording does not pass for a whole one. */
-static void test_store__a_rewritten_salvage_stays_incomplete(void **state)
+TEST(store, a_rewritten_salvage_stays_incomplete)
 {
 	struct profile *written = small_profile();
 	struct store_salvage salvage = {0};
@@ -638,7 +621,6 @@ static void test_store__a_rewritten_salvage_stays_incomplete(void **state)
 	struct profile *profile = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	written->meta.complete = false;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
@@ -652,7 +634,7 @@ static void test_store__a_rewritten_salvage_stays_incomplete(void **state)
 	close(fd);
 }
 
-static void test_store__an_empty_recording_is_whole(void **state)
+TEST(store, an_empty_recording_is_whole)
 {
 	struct profile *written = profile_new();
 	struct store_salvage salvage = {0};
@@ -660,7 +642,6 @@ static void test_store__an_empty_recording_is_whole(void **state)
 	struct profile *profile = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
 	store_writer_free(writer);
@@ -674,7 +655,7 @@ static void test_store__an_empty_recording_is_whole(void **state)
 }
 
 /* More rows than a record takes, and texts that are no ASCII. */
-static void test_store__large_tables_span_records(void **state)
+TEST(store, large_tables_span_records)
 {
 	struct profile *written = small_profile();
 	struct store_writer *writer = NULL;
@@ -682,7 +663,6 @@ static void test_store__large_tables_span_records(void **state)
 	int fd = memory_file();
 	char name[32];
 
-	(void)state;
 	for (uint32_t i = 0; i < 100000; i++) {
 		struct sample sample = sample_at(UINT64_C(2000000) * i, 0, 1 + i % 2);
 		struct code_address where = {{1}, 0x2000 + 16 * (uint64_t)i};
@@ -710,7 +690,7 @@ static void test_store__large_tables_span_records(void **state)
 }
 
 /* What is mostly short may be long: a command of a shell's "*", a program that marks each step. */
-static void test_store__long_commands_and_many_marks(void **state)
+TEST(store, long_commands_and_many_marks)
 {
 	struct profile *written = small_profile();
 	struct store_salvage salvage = {0};
@@ -718,7 +698,6 @@ static void test_store__long_commands_and_many_marks(void **state)
 	struct profile *profile = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	for (uint32_t i = 0; i < 20000; i++) {
 		profile_add_command_word(written, "word");
 		profile_add_mark(written, i, "mark");
@@ -833,7 +812,7 @@ static void many_counters(struct profile *profile)
 }
 
 /* A merge of extremes, for one, would end in a file that nobody can read. */
-static void test_store__writes_nothing_that_readers_refuse(void **state)
+TEST(store, writes_nothing_that_readers_refuse)
 {
 	static const struct {
 		void (*spoil)(struct profile *profile);
@@ -857,7 +836,6 @@ static void test_store__writes_nothing_that_readers_refuse(void **state)
 		{many_counters, "the profile has more than 501 counters"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct profile *profile = small_profile();
 		struct store_writer *writer = NULL;
@@ -874,14 +852,13 @@ static void test_store__writes_nothing_that_readers_refuse(void **state)
 	}
 }
 
-static void test_store__write_failure_says_why(void **state)
+TEST(store, write_failure_says_why)
 {
 	struct profile *profile = small_profile();
 	struct store_writer *writer = NULL;
 	struct err err = ERR_INIT;
 	FILE *full = fopen("/dev/full", "we");
 
-	(void)state;
 	assert_non_null(full);
 	assert_int_equal(store_writer_new(fileno(full), &writer, &err), ERR_SYS);
 	assert_string_equal(err.what, "cannot write the profile: No space left on device");
@@ -890,7 +867,7 @@ static void test_store__write_failure_says_why(void **state)
 	profile_free(profile);
 }
 
-static void test_store__start_of_a_file_that_grows(void **state)
+TEST(store, start_of_a_file_that_grows)
 {
 	struct profile *written = small_profile(), *profile = NULL;
 	struct store_writer *writer = NULL;
@@ -899,7 +876,6 @@ static void test_store__start_of_a_file_that_grows(void **state)
 	uint64_t nr_bytes;
 	char path[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
@@ -915,35 +891,4 @@ static void test_store__start_of_a_file_that_grows(void **state)
 	profile_free(written);
 	store_writer_free(writer);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store__gives_back_what_was_written),
-		cmocka_unit_test(test_store__gives_back_samples),
-		cmocka_unit_test(test_store__gives_back_what_threads_waited_for),
-		cmocka_unit_test(test_store__gives_back_symbols),
-		cmocka_unit_test(test_store__gives_back_what_programs_said_of_their_code),
-		cmocka_unit_test(test_store__gives_back_counts_and_refusals),
-		cmocka_unit_test(test_store__counts_that_change_cost_little),
-		cmocka_unit_test(test_store__gives_back_allocations),
-		cmocka_unit_test(test_store__what_a_block_was_made_of_has_been_moved),
-		cmocka_unit_test(test_store__gives_back_searches),
-		cmocka_unit_test(test_store__gives_back_moments_of_memory),
-		cmocka_unit_test(test_store__leaves_out_what_was_discarded),
-		cmocka_unit_test(test_store__blocks_cost_little),
-		cmocka_unit_test(test_store__a_count_that_stands_still_is_known_to),
-		cmocka_unit_test(test_store__counts_that_change_alike_stay_readable),
-		cmocka_unit_test(test_store__keeps_any_sample_exactly),
-		cmocka_unit_test(test_store__a_rewritten_salvage_stays_incomplete),
-		cmocka_unit_test(test_store__an_empty_recording_is_whole),
-		cmocka_unit_test(test_store__large_tables_span_records),
-		cmocka_unit_test(test_store__long_commands_and_many_marks),
-		cmocka_unit_test(test_store__writes_nothing_that_readers_refuse),
-		cmocka_unit_test(test_store__write_failure_says_why),
-		cmocka_unit_test(test_store__start_of_a_file_that_grows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

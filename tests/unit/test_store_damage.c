@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <stdio.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
 #include "store/frames_priv.h"
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/unit.h"
 
 /*
  * Whatever the bytes: an error, or a profile that says it is less than whole, or
@@ -36,11 +36,10 @@ static void check_damaged(const uint8_t *bytes, size_t nr_bytes)
 	profile_free(profile);
 }
 
-static void test_store__truncation_at_every_byte(void **state)
+TEST(store, truncation_at_every_byte)
 {
 	struct buf bytes = small_file();
 
-	(void)state;
 	for (size_t length = 0; length < bytes.nr_bytes; length++) {
 		struct store_salvage salvage = {0};
 		struct profile *profile = NULL;
@@ -56,13 +55,12 @@ static void test_store__truncation_at_every_byte(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__salvages_whole_frames(void **state)
+TEST(store, salvages_whole_frames)
 {
 	struct buf bytes = small_file();
 	struct store_salvage salvage = {0};
 	struct profile *profile = NULL;
 
-	(void)state;
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes - 1, &profile, &salvage, NULL), 0);
 	assert_true(salvage.salvaged);
 	assert_string_equal(salvage.why, "the file ends inside a frame");
@@ -80,7 +78,7 @@ static void test_store__salvages_whole_frames(void **state)
 }
 
 /* profc was killed before its first look. */
-static void test_store__a_recording_that_had_only_begun_says_of_what(void **state)
+TEST(store, a_recording_that_had_only_begun_says_of_what)
 {
 	int fd = memory_file();
 	struct profile *written = profile_new(), *profile = NULL;
@@ -88,7 +86,6 @@ static void test_store__a_recording_that_had_only_begun_says_of_what(void **stat
 	struct store_salvage salvage = {0};
 	struct buf bytes;
 
-	(void)state;
 	written->meta.start_realtime_ns = 1764000000000000000;
 	profile_add_command_word(written, "./prog");
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
@@ -107,11 +104,10 @@ static void test_store__a_recording_that_had_only_begun_says_of_what(void **stat
 	close(fd);
 }
 
-static void test_store__every_bit_flipped(void **state)
+TEST(store, every_bit_flipped)
 {
 	struct buf bytes = small_file();
 
-	(void)state;
 	for (size_t bit = 0; bit < bytes.nr_bytes * 8 && bit < 4096 * 8; bit++) {
 		bytes.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
 		check_damaged(bytes.bytes, bytes.nr_bytes);
@@ -120,12 +116,11 @@ static void test_store__every_bit_flipped(void **state)
 	buf_release(&bytes);
 }
 
-static void test_store__many_random_bits_flipped(void **state)
+TEST(store, many_random_bits_flipped)
 {
 	struct buf good = small_file();
 	uint64_t random = 42;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		struct buf bytes = {0};
 
@@ -143,13 +138,12 @@ static void test_store__many_random_bits_flipped(void **state)
 	buf_release(&good);
 }
 
-static void test_store__bytes_behind_the_end_are_told(void **state)
+TEST(store, bytes_behind_the_end_are_told)
 {
 	struct buf bytes = small_file();
 	struct store_salvage salvage = {0};
 	struct profile *profile = NULL;
 
-	(void)state;
 	buf_append_str(&bytes, "more");
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, &salvage, NULL), 0);
 	assert_true(profile->meta.complete);
@@ -170,11 +164,10 @@ static enum err_code error_of(const void *bytes, size_t nr_bytes)
 	return err.code;
 }
 
-static void test_store__refuses_what_is_no_profile(void **state)
+TEST(store, refuses_what_is_no_profile)
 {
 	struct buf bytes = small_file();
 
-	(void)state;
 	assert_int_equal(error_of("", 0), ERR_EMPTY);
 	assert_int_equal(error_of("#!/bin/sh\necho this is a script\n", 32), ERR_CORRUPT);
 	assert_int_equal(error_of("PERFILE2h\0\0\0\0\0\0\0", 16), ERR_CORRUPT);
@@ -198,12 +191,11 @@ static void check_path(const char *path, enum err_code code, const char *what)
 	assert_null(profile);
 }
 
-static void test_store__refuses_odd_files(void **state)
+TEST(store, refuses_odd_files)
 {
 	char fifo[] = "/tmp/profc-test-XXXXXX";
 	char expected[96];
 
-	(void)state;
 	check_path("/nowhere/profc.data", ERR_NOT_FOUND,
 		   "/nowhere/profc.data: cannot open the profile: No such file or directory");
 	check_path("/usr", ERR_INVALID, "/usr: is a directory, not a profile");
@@ -241,12 +233,11 @@ static enum err_code error_of_content(const struct buf *content)
 	return code;
 }
 
-static void test_store__lying_lengths(void **state)
+TEST(store, lying_lengths)
 {
 	static const uint64_t lies[] = {
 		0, 1, 127, UINT32_C(1) << 31, UINT32_MAX, UINT64_C(1) << 62, UINT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct buf record_length = {0}, nr_rows = {0}, nr_columns = {0}, column = {0};
 
@@ -273,14 +264,13 @@ static void test_store__lying_lengths(void **state)
 	}
 }
 
-static void test_store__frames_that_claim_or_hold_too_much(void **state)
+TEST(store, frames_that_claim_or_hold_too_much)
 {
 	struct store_salvage salvage = {0};
 	struct profile *profile = NULL;
 	struct buf zeroes = {0};
 	struct buf file, bombs = {0};
 
-	(void)state;
 	memset(buf_extend(&zeroes, FRAME_CONTENT_MAX_BYTES + 1), 0, FRAME_CONTENT_MAX_BYTES + 1);
 	assert_int_equal(error_of_content(&zeroes), ERR_CORRUPT);
 	/* Empty records of type 0 are skipped, but eight frames of them are too many. */
@@ -382,9 +372,8 @@ static const struct bad_number bad_numbers[] = {
 	{"an end with other counts", RECORD_END, END_COLUMNS, END_SAMPLES, 77},
 };
 
-static void test_store__references_and_numbers_out_of_bounds(void **state)
+TEST(store, references_and_numbers_out_of_bounds)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_numbers); i++) {
 		const struct bad_number *bad = &bad_numbers[i];
 		struct profile *written = small_profile();
@@ -418,7 +407,7 @@ static void test_store__references_and_numbers_out_of_bounds(void **state)
 }
 
 /* A later version may add record types and columns; this reader leaves them out. */
-static void test_store__unknown_records_and_columns_are_left_out(void **state)
+TEST(store, unknown_records_and_columns_are_left_out)
 {
 	struct profile *written = small_profile();
 	struct store_salvage salvage = {0};
@@ -428,7 +417,6 @@ static void test_store__unknown_records_and_columns_are_left_out(void **state)
 	struct frames_out frames;
 	int fd = memory_file();
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
@@ -491,14 +479,13 @@ static int read_with_old_thread(unsigned int nr_columns, struct profile **profil
 	return status;
 }
 
-static void test_store__flags_of_later_versions_are_left_out(void **state)
+TEST(store, flags_of_later_versions_are_left_out)
 {
 	struct profile *written = small_profile(), *profile = NULL;
 	struct store_salvage salvage = {0};
 	struct store_writer *writer = NULL;
 	int fd = memory_file();
 
-	(void)state;
 	add_counts(written);
 	written->probes.counts[0].flags = 0x81;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
@@ -514,11 +501,10 @@ static void test_store__flags_of_later_versions_are_left_out(void **state)
 	close(fd);
 }
 
-static void test_store__columns_that_old_files_lack_are_not_known(void **state)
+TEST(store, columns_that_old_files_lack_are_not_known)
 {
 	struct profile *profile = NULL;
 
-	(void)state;
 	assert_int_equal(read_with_old_thread(THREADS_OLD_COLUMNS, &profile), 0);
 	assert_int_equal(profile->threads[0].tid, 4712);
 	assert_false(profile->threads[0].split.known);
@@ -530,7 +516,7 @@ static void test_store__columns_that_old_files_lack_are_not_known(void **state)
 }
 
 /* The first versions wrote fewer columns of modules than are read now. */
-static void test_store__modules_of_old_files_lack_the_later_columns(void **state)
+TEST(store, modules_of_old_files_lack_the_later_columns)
 {
 	struct profile *written = small_profile();
 	struct store_writer *writer = NULL;
@@ -540,7 +526,6 @@ static void test_store__modules_of_old_files_lack_the_later_columns(void **state
 	struct frames_out frames;
 	int fd = memory_file();
 
-	(void)state;
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
@@ -568,27 +553,4 @@ static void test_store__modules_of_old_files_lack_the_later_columns(void **state
 	frames_out_release(&frames);
 	store_writer_free(writer);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store__truncation_at_every_byte),
-		cmocka_unit_test(test_store__salvages_whole_frames),
-		cmocka_unit_test(test_store__a_recording_that_had_only_begun_says_of_what),
-		cmocka_unit_test(test_store__every_bit_flipped),
-		cmocka_unit_test(test_store__many_random_bits_flipped),
-		cmocka_unit_test(test_store__bytes_behind_the_end_are_told),
-		cmocka_unit_test(test_store__refuses_what_is_no_profile),
-		cmocka_unit_test(test_store__refuses_odd_files),
-		cmocka_unit_test(test_store__lying_lengths),
-		cmocka_unit_test(test_store__frames_that_claim_or_hold_too_much),
-		cmocka_unit_test(test_store__references_and_numbers_out_of_bounds),
-		cmocka_unit_test(test_store__unknown_records_and_columns_are_left_out),
-		cmocka_unit_test(test_store__flags_of_later_versions_are_left_out),
-		cmocka_unit_test(test_store__columns_that_old_files_lack_are_not_known),
-		cmocka_unit_test(test_store__modules_of_old_files_lack_the_later_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

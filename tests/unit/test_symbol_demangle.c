@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "symbol/demangle.h"
 #include "symbol/name_pool.h"
+#include "tests/unit/unit.h"
 
 static void assert_demangled(const char *linkage_name, const char *wanted)
 {
@@ -21,9 +13,8 @@ static void assert_demangled(const char *linkage_name, const char *wanted)
 	free(demangled);
 }
 
-static void test_symbol_demangle__cpp(void **state)
+TEST(symbol_demangle, cpp)
 {
-	(void)state;
 	assert_demangled("_Z3fooi", "foo(int)");
 	assert_demangled("_ZNSt6vectorIiSaIiEE9push_backERKi",
 			 "std::vector<int, std::allocator<int> >::push_back(int const&)");
@@ -55,11 +46,10 @@ static void assert_not_unfolded(struct buf *name)
 	buf_release(name);
 }
 
-static void test_symbol_demangle__cpp_that_doubles_without_end(void **state)
+TEST(symbol_demangle, cpp_that_doubles_without_end)
 {
 	struct buf name = {.nr_bytes = 0};
 
-	(void)state;
 	buf_append_str(&name, "_Z1f1AIiiE");
 	for (unsigned int level = 0; level < 60; level++) {
 		buf_append_str(&name, "S_IS");
@@ -71,12 +61,11 @@ static void test_symbol_demangle__cpp_that_doubles_without_end(void **state)
 	assert_not_unfolded(&name);
 }
 
-static void test_symbol_demangle__rust_that_doubles_without_end(void **state)
+TEST(symbol_demangle, rust_that_doubles_without_end)
 {
 	struct buf name = {.nr_bytes = 0};
 	unsigned int before = 8; /* where the last type stands, from behind the "_R" */
 
-	(void)state;
 	buf_append_str(&name, "_RINvC1a1fTmmE");
 	for (unsigned int level = 0; level < 60; level++) {
 		unsigned int here = (unsigned int)name.nr_bytes - 2;
@@ -92,12 +81,11 @@ static void test_symbol_demangle__rust_that_doubles_without_end(void **state)
 	assert_not_unfolded(&name);
 }
 
-static void test_symbol_demangle__d_that_doubles_without_end(void **state)
+TEST(symbol_demangle, d_that_doubles_without_end)
 {
 	struct buf name = {.nr_bytes = 0};
 	unsigned int before;
 
-	(void)state;
 	buf_append_str(&name, "_D1a1fF");
 	before = (unsigned int)name.nr_bytes;
 	buf_append_str(&name, "Hii");
@@ -114,27 +102,24 @@ static void test_symbol_demangle__d_that_doubles_without_end(void **state)
 	assert_not_unfolded(&name);
 }
 
-static void test_symbol_demangle__d_that_nests_without_end(void **state)
+TEST(symbol_demangle, d_that_nests_without_end)
 {
 	struct buf name = {.nr_bytes = 0};
 
-	(void)state;
 	buf_append_str(&name, "_D1a");
 	for (int level = 0; level < 15000; level++)
 		buf_append_str(&name, "FPFP");
 	assert_not_unfolded(&name);
 }
 
-static void test_symbol_demangle__cpp_is_not_taken_for_rust(void **state)
+TEST(symbol_demangle, cpp_is_not_taken_for_rust)
 {
-	(void)state;
 	/* A part of 17 letters that begins with h, but no hash. */
 	assert_demangled("_ZN3foo17hash_table_lookup3getEv", "foo::hash_table_lookup::get()");
 }
 
-static void test_symbol_demangle__rust(void **state)
+TEST(symbol_demangle, rust)
 {
-	(void)state;
 	assert_demangled("_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
 			 "core::ptr::drop_in_place");
 	assert_demangled("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$"
@@ -144,9 +129,8 @@ static void test_symbol_demangle__rust(void **state)
 	assert_demangled("_RNCNvC4demo4main0", "demo::main::{closure#0}");
 }
 
-static void test_symbol_demangle__d_and_ada(void **state)
+TEST(symbol_demangle, d_and_ada)
 {
-	(void)state;
 	assert_demangled("_D4demo4testFZv", "demo.test()");
 	assert_demangled("_Dmain", "D main");
 	assert_demangled("_ada_hello", "hello");
@@ -160,9 +144,8 @@ static void assert_ada(const char *name, const char *wanted)
 	free(demangled);
 }
 
-static void test_symbol_demangle__ada_where_the_unit_says_so(void **state)
+TEST(symbol_demangle, ada_where_the_unit_says_so)
 {
-	(void)state;
 	assert_demangled("pkg__proc", "pkg__proc"); /* of C, for all that is known */
 	assert_ada("pkg__proc", "pkg.proc");
 	assert_ada("pkg__inner__proc__nested", "pkg.inner.proc.nested");
@@ -178,20 +161,18 @@ static void test_symbol_demangle__ada_where_the_unit_says_so(void **state)
 	assert_ada("main", "main");
 }
 
-static void test_symbol_demangle__ada_units_have_other_names_too(void **state)
+TEST(symbol_demangle, ada_units_have_other_names_too)
 {
 	static const char *const names[] = {"pkg__vecIP", "B_1__", "TB",     "TKB",	"",
 					    "__",	  "B_",	   "a__B_1", "a__B_1__"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_ada(names[i], names[i]);
 	assert_ada("_Z3fooi", "foo(int)");
 }
 
-static void test_symbol_demangle__other_names_stay(void **state)
+TEST(symbol_demangle, other_names_stay)
 {
-	(void)state;
 	assert_demangled("main", "main");
 	assert_demangled("", "");
 	assert_demangled("_Z", "_Z");
@@ -201,11 +182,10 @@ static void test_symbol_demangle__other_names_stay(void **state)
 	assert_demangled("_D", "_D");
 }
 
-static void test_symbol_demangle__hostile_names_stay(void **state)
+TEST(symbol_demangle, hostile_names_stay)
 {
 	char *deep = xmalloc(200001);
 
-	(void)state;
 	memset(deep, 'P', 200000); /* pointer to pointer to … */
 	memcpy(deep, "_Z1f", 4);
 	deep[200000] = '\0';
@@ -213,12 +193,11 @@ static void test_symbol_demangle__hostile_names_stay(void **state)
 	free(deep);
 }
 
-static void test_symbol_demangle__pool_keeps_each_text_once(void **state)
+TEST(symbol_demangle, pool_keeps_each_text_once)
 {
 	struct name_pool pool;
 	const char *first;
 
-	(void)state;
 	name_pool_init(&pool);
 	first = name_pool_demangle(&pool, "_Z3fooi");
 	assert_string_equal(first, "foo(int)");
@@ -227,25 +206,4 @@ static void test_symbol_demangle__pool_keeps_each_text_once(void **state)
 	assert_ptr_equal(name_pool_demangle(&pool, "main"), name_pool_keep(&pool, "main"));
 	assert_null(name_pool_keep(&pool, NULL));
 	name_pool_release(&pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_demangle__cpp),
-		cmocka_unit_test(test_symbol_demangle__cpp_that_doubles_without_end),
-		cmocka_unit_test(test_symbol_demangle__rust_that_doubles_without_end),
-		cmocka_unit_test(test_symbol_demangle__d_that_doubles_without_end),
-		cmocka_unit_test(test_symbol_demangle__d_that_nests_without_end),
-		cmocka_unit_test(test_symbol_demangle__cpp_is_not_taken_for_rust),
-		cmocka_unit_test(test_symbol_demangle__rust),
-		cmocka_unit_test(test_symbol_demangle__d_and_ada),
-		cmocka_unit_test(test_symbol_demangle__ada_where_the_unit_says_so),
-		cmocka_unit_test(test_symbol_demangle__ada_units_have_other_names_too),
-		cmocka_unit_test(test_symbol_demangle__other_names_stay),
-		cmocka_unit_test(test_symbol_demangle__hostile_names_stay),
-		cmocka_unit_test(test_symbol_demangle__pool_keeps_each_text_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Compressed sections of files that are made here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <libelf.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -14,6 +7,7 @@
 #include "base/alloc.h"
 #include "symbol/elf_section.h"
 #include "tests/unit/tiny_elf.h"
+#include "tests/unit/unit.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -91,13 +85,12 @@ static void tear_down(struct made *made)
 	buf_release(&made->file);
 }
 
-static void test_elf_section__is_inflated(void **state)
+TEST(elf_section, is_inflated)
 {
 	static const uint32_t types[] = {ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD};
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	struct made made;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		set_up(&made, types[i], CONTENT_BYTES, CONTENT_BYTES);
 		assert_false(elf_hide_bombs(made.elf));
@@ -108,7 +101,7 @@ static void test_elf_section__is_inflated(void **state)
 	}
 }
 
-static void test_elf_section__wrong_sizes_are_refused(void **state)
+TEST(elf_section, wrong_sizes_are_refused)
 {
 	static const uint32_t types[] = {ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD};
 	static const uint64_t sizes[] = {CONTENT_BYTES - 1, CONTENT_BYTES + 1, 0, UINT64_C(1) << 50,
@@ -116,7 +109,6 @@ static void test_elf_section__wrong_sizes_are_refused(void **state)
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	struct made made;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types) * ARRAY_SIZE(sizes); i++) {
 		set_up(&made, types[i % 2], sizes[i / 2], CONTENT_BYTES);
 		assert_false(elf_dwarf_sections(made.elf, false, NULL, &made.inflated, sections));
@@ -124,14 +116,13 @@ static void test_elf_section__wrong_sizes_are_refused(void **state)
 	}
 }
 
-static void test_elf_section__inflating_ends_when_asked(void **state)
+TEST(elf_section, inflating_ends_when_asked)
 {
 	static const uint32_t types[] = {ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD};
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	const atomic_bool ended = true;
 	struct made made;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		set_up(&made, types[i], CONTENT_BYTES, CONTENT_BYTES);
 		assert_false(elf_dwarf_sections(made.elf, false, &ended, &made.inflated, sections));
@@ -141,12 +132,11 @@ static void test_elf_section__inflating_ends_when_asked(void **state)
 }
 
 /* A library that is given the file would inflate it. */
-static void test_elf_section__symbols_that_claim_too_much_are_hidden(void **state)
+TEST(elf_section, symbols_that_claim_too_much_are_hidden)
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
 	struct made made;
 
-	(void)state;
 	set_up(&made, ELFCOMPRESS_ZLIB, CONTENT_BYTES, UINT64_C(1) << 50);
 	assert_true(elf_has_section(made.elf, ".symtab"));
 	assert_true(elf_hide_bombs(made.elf));
@@ -154,16 +144,4 @@ static void test_elf_section__symbols_that_claim_too_much_are_hidden(void **stat
 	assert_true(elf_dwarf_sections(made.elf, false, NULL, &made.inflated, sections));
 	assert_false(elf_hide_bombs(made.elf));
 	tear_down(&made);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_elf_section__is_inflated),
-		cmocka_unit_test(test_elf_section__wrong_sizes_are_refused),
-		cmocka_unit_test(test_elf_section__inflating_ends_when_asked),
-		cmocka_unit_test(test_elf_section__symbols_that_claim_too_much_are_hidden),
-	};
-
-	return cmocka_run_group_tests_name("symbol elf section", tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/familiar_names.h"
+#include "tests/unit/unit.h"
 
 /* By address, and of one address the name to show last, as elf_symbols.h says. */
 static struct elf_symbol rows[] = {
@@ -49,18 +42,16 @@ static void assert_named(uint64_t address, const char *name, const char *usual)
 	symbol_result_free(result_builder_finish(&builder));
 }
 
-static void test_symbol_familiar_names__as_callers_say(void **state)
+TEST(symbol_familiar_names, as_callers_say)
 {
-	(void)state;
 	assert_named(0x110, "__GI___libc_write", "write");
 	assert_named(0x110, "__libc_write", "write");
 	assert_named(0x210, "__clock_nanosleep", "clock_nanosleep");
 	assert_named(0x410, "__GI____strtof_l", "___strtof_l");
 }
 
-static void test_symbol_familiar_names__others_stay(void **state)
+TEST(symbol_familiar_names, others_stay)
 {
-	(void)state;
 	assert_named(0x310, "__add", "__add");	   /* of the same code, and no name of it */
 	assert_named(0x110, "write", "write");	   /* none to better */
 	assert_named(0x110, "write64", "write64"); /* the program's own word */
@@ -68,24 +59,22 @@ static void test_symbol_familiar_names__others_stay(void **state)
 	assert_named(0x110, "_ZN5write5writeEv", "_ZN5write5writeEv");
 }
 
-static void test_symbol_familiar_names__inlined_ones_by_their_symbol(void **state)
+TEST(symbol_familiar_names, inlined_ones_by_their_symbol)
 {
 	const struct symbol_location levels[] = {{.name = "__GI___libc_write"}, {.name = "sum"}};
 	struct result_builder builder;
 	struct symbol_chain *chain = make_chain(&builder, levels, 2);
 
-	(void)state;
 	familiar_names_give(&builder, chain, &symbols, 0x310);
 	assert_string_equal(builder.result->locations[0].name, "write");
 	assert_string_equal(builder.result->locations[1].name, "sum");
 	symbol_result_free(result_builder_finish(&builder));
 }
 
-static void test_symbol_familiar_names__without_versions(void **state)
+TEST(symbol_familiar_names, without_versions)
 {
 	struct name_pool pool;
 
-	(void)state;
 	name_pool_init(&pool);
 	assert_string_equal(familiar_name(&pool, "f@@V2"), "f");
 	assert_string_equal(familiar_name(&pool, "f@V1"), "f");
@@ -95,7 +84,7 @@ static void test_symbol_familiar_names__without_versions(void **state)
 	name_pool_release(&pool);
 }
 
-static void test_symbol_familiar_names__a_part_is_no_call(void **state)
+TEST(symbol_familiar_names, a_part_is_no_call)
 {
 	const struct symbol_location levels[] = {
 		{.name = "read", .function_file = "r.c", .function_line = 24, .line = 26},
@@ -104,14 +93,13 @@ static void test_symbol_familiar_names__a_part_is_no_call(void **state)
 	struct result_builder builder;
 	struct symbol_chain *chain = make_chain(&builder, levels, 2);
 
-	(void)state;
 	familiar_names_join_parts(&builder, chain);
 	assert_int_equal(chain->nr, 1);
 	assert_int_equal(builder.result->locations[chain->first].line, 26);
 	symbol_result_free(result_builder_finish(&builder));
 }
 
-static void test_symbol_familiar_names__inlined_recursion_stays(void **state)
+TEST(symbol_familiar_names, inlined_recursion_stays)
 {
 	const struct symbol_location levels[] = {
 		{.name = "fib", .function_file = "f.c", .function_line = 5, .line = 7},
@@ -121,22 +109,7 @@ static void test_symbol_familiar_names__inlined_recursion_stays(void **state)
 	struct result_builder builder;
 	struct symbol_chain *chain = make_chain(&builder, levels, 3);
 
-	(void)state;
 	familiar_names_join_parts(&builder, chain);
 	assert_int_equal(chain->nr, 3);
 	symbol_result_free(result_builder_finish(&builder));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_familiar_names__as_callers_say),
-		cmocka_unit_test(test_symbol_familiar_names__others_stay),
-		cmocka_unit_test(test_symbol_familiar_names__inlined_ones_by_their_symbol),
-		cmocka_unit_test(test_symbol_familiar_names__without_versions),
-		cmocka_unit_test(test_symbol_familiar_names__a_part_is_no_call),
-		cmocka_unit_test(test_symbol_familiar_names__inlined_recursion_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

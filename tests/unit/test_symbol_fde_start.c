@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "symbol/fde_start.h"
+#include "tests/unit/unit.h"
 
 /* Addresses of the two sections in a made-up file. */
 #define HDR_ADDRESS    0x2000
@@ -114,7 +106,7 @@ static struct fde_index index_over(struct buf *hdr, uint32_t nr_rows)
 				  .frames_address = FRAMES_ADDRESS};
 }
 
-static void test_fde_start__of_addresses_inside_functions(void **state)
+TEST(fde_start, of_addresses_inside_functions)
 {
 	static const struct {
 		uint64_t address, start, end; /* start 0: none */
@@ -126,7 +118,6 @@ static void test_fde_start__of_addresses_inside_functions(void **state)
 	struct buf hdr = {0};
 	struct fde_index index = index_over(&hdr, 2);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t start = 0, end = 0;
 
@@ -139,13 +130,12 @@ static void test_fde_start__of_addresses_inside_functions(void **state)
 }
 
 /* Sizes that lie, and sections that are cut anywhere: nothing is found, nothing is read beyond. */
-static void test_fde_start__of_damaged_sections(void **state)
+TEST(fde_start, of_damaged_sections)
 {
 	struct buf hdr = {0}, lying = {0};
 	struct fde_index index = index_over(&hdr, 2), liar = index_over(&lying, 3);
 	uint64_t start, end;
 
-	(void)state;
 	assert_false(fde_index_find(&liar, 0x1000, &start, &end));
 	for (size_t nr = 0; nr < sizeof(frames); nr++) {
 		uint8_t *cut = malloc(nr ? nr : 1); /* of exactly this size, for valgrind */
@@ -163,14 +153,4 @@ static void test_fde_start__of_damaged_sections(void **state)
 	assert_false(fde_index_find(&index, 0x1000, &start, &end));
 	buf_release(&hdr);
 	buf_release(&lying);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fde_start__of_addresses_inside_functions),
-		cmocka_unit_test(test_fde_start__of_damaged_sections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

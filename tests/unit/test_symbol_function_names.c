@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "symbol/function_names.h"
+#include "tests/unit/unit.h"
 
-static void test_symbol_function_names__parts(void **state)
+TEST(symbol_function_names, parts)
 {
 	static const char *const parts[] = {
 		"f.cold",
@@ -32,7 +26,6 @@ static void test_symbol_function_names__parts(void **state)
 		"f.0",	      "part.0",	       "_Z4coldi",    "",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!function_name_is_of_part(parts[i]))
 			fail_msg("'%s' is a part", parts[i]);
@@ -58,9 +51,8 @@ static void assert_matches(const char *pattern, const char *linkage_name, bool e
 	name_pool_release(&pool);
 }
 
-static void test_symbol_function_names__forms_that_match(void **state)
+TEST(symbol_function_names, forms_that_match)
 {
-	(void)state;
 	assert_matches("^memcpy$", "memcpy@@GLIBC_2.14", true);
 	assert_matches("GLIBC", "memcpy@@GLIBC_2.14", false);
 	assert_matches("^f$", "f.constprop.0.isra.1", true);
@@ -77,12 +69,11 @@ static void test_symbol_function_names__forms_that_match(void **state)
 	assert_matches("", "x", true);
 }
 
-static void test_symbol_function_names__the_very_name(void **state)
+TEST(symbol_function_names, the_very_name)
 {
 	const struct name_wanted wanted = {.exact = "a::f"}, all = {.exact = NULL};
 	struct name_pool pool;
 
-	(void)state;
 	name_pool_init(&pool);
 	assert_true(linkage_name_matches(&wanted, &pool, "_ZN1a1fEi"));
 	assert_false(linkage_name_matches(&wanted, &pool, "_ZN1a2ffEi"));
@@ -92,27 +83,14 @@ static void test_symbol_function_names__the_very_name(void **state)
 	name_pool_release(&pool);
 }
 
-static void test_symbol_function_names__without_version(void **state)
+TEST(symbol_function_names, without_version)
 {
 	struct name_pool pool;
 
-	(void)state;
 	name_pool_init(&pool);
 	assert_string_equal(unversioned_name(&pool, "f@@V2"), "f");
 	assert_string_equal(unversioned_name(&pool, "f@V1"), "f");
 	assert_string_equal(unversioned_name(&pool, "f"), "f");
 	assert_string_equal(unversioned_name(&pool, "@f"), "@f");
 	name_pool_release(&pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_function_names__parts),
-		cmocka_unit_test(test_symbol_function_names__forms_that_match),
-		cmocka_unit_test(test_symbol_function_names__the_very_name),
-		cmocka_unit_test(test_symbol_function_names__without_version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

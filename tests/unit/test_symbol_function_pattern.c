@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "symbol/function_pattern.h"
+#include "tests/unit/unit.h"
 
 static struct function_pattern read_pattern(const char *text)
 {
@@ -28,11 +21,10 @@ static bool takes_function(const struct function_pattern *pattern, const char *n
 	return !regex || regexec(regex, name, 0, NULL, 0) == 0;
 }
 
-static void test_symbol_function_pattern__function_of_any_module(void **state)
+TEST(symbol_function_pattern, function_of_any_module)
 {
 	struct function_pattern pattern = read_pattern("^parse_");
 
-	(void)state;
 	assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
 	assert_true(takes_function(&pattern, "parse_line"));
 	assert_false(takes_function(&pattern, "do_parse_line"));
@@ -40,11 +32,10 @@ static void test_symbol_function_pattern__function_of_any_module(void **state)
 	function_pattern_release(&pattern);
 }
 
-static void test_symbol_function_pattern__module_by_base_name_or_path(void **state)
+TEST(symbol_function_pattern, module_by_base_name_or_path)
 {
 	struct function_pattern pattern = read_pattern("^libc\\.so!^malloc$");
 
-	(void)state;
 	assert_true(function_pattern_takes_module(&pattern, "/lib/x86_64-linux-gnu/libc.so.6"));
 	assert_false(function_pattern_takes_module(&pattern, "/lib/libcrypt.so.1"));
 	assert_false(function_pattern_takes_module(&pattern, "/opt/my-libc.so"));
@@ -57,12 +48,11 @@ static void test_symbol_function_pattern__module_by_base_name_or_path(void **sta
 	function_pattern_release(&pattern);
 }
 
-static void test_symbol_function_pattern__empty_parts_mean_all(void **state)
+TEST(symbol_function_pattern, empty_parts_mean_all)
 {
 	static const char *const texts[] = {"", "!"};
 	struct function_pattern pattern;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		pattern = read_pattern(texts[i]);
 		assert_true(function_pattern_takes_module(&pattern, "/usr/bin/prog"));
@@ -76,12 +66,11 @@ static void test_symbol_function_pattern__empty_parts_mean_all(void **state)
 	function_pattern_release(&pattern);
 }
 
-static void test_symbol_function_pattern__mark_as_part_of_a_name(void **state)
+TEST(symbol_function_pattern, mark_as_part_of_a_name)
 {
 	static const char *const texts[] = {"!operator!=", "operator\\!=", "operator[!]=",
 					    "operator[][:alpha:]!]=", "operator[^]a]="};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct function_pattern pattern = read_pattern(texts[i]);
 
@@ -102,25 +91,11 @@ static void assert_bad(const char *text, const char *named)
 		fail_msg("'%s' does not name %s", err.what, named);
 }
 
-static void test_symbol_function_pattern__bad_part_is_named(void **state)
+TEST(symbol_function_pattern, bad_part_is_named)
 {
-	(void)state;
 	assert_bad("f(", "'f(' for functions: ");
 	assert_bad("libc!f(", "'f(' for functions: ");
 	assert_bad("*libc(!f", "'*libc(' for modules: ");
 	assert_bad("[a!f", "'[a!f' for functions: ");
 	assert_bad("a\\", "'a\\' for functions: ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_function_pattern__function_of_any_module),
-		cmocka_unit_test(test_symbol_function_pattern__module_by_base_name_or_path),
-		cmocka_unit_test(test_symbol_function_pattern__empty_parts_mean_all),
-		cmocka_unit_test(test_symbol_function_pattern__mark_as_part_of_a_name),
-		cmocka_unit_test(test_symbol_function_pattern__bad_part_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The functions of small programs, built here, beside what nm and readelf say of them. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
 #include "symbol/written_in.h"
+#include "tests/unit/unit.h"
 
 /* twin() is in two files; doubled() is in both, too, and always inlined. */
 static const char c_one[] =
@@ -90,13 +81,11 @@ static const char script[] =
 	"cp go go_bare && $strip go_bare\n"
 	":";
 
-struct fixture {
-	char dir[64];
-};
+static char directory[] = "/tmp/test_functions.XXXXXX";
 
-static void write_source(const struct fixture *fixture, const char *name, const char *text)
+static void write_source(const char *name, const char *text)
 {
-	cleanup_free char *path = xasprintf("%s/%s", fixture->dir, name);
+	cleanup_free char *path = xasprintf("%s/%s", directory, name);
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
@@ -106,36 +95,30 @@ static void write_source(const struct fixture *fixture, const char *name, const 
 
 static int build(void **state)
 {
-	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
-
-	strcpy(fixture->dir, "/tmp/test_functions.XXXXXX");
-	assert_non_null(mkdtemp(fixture->dir));
-	write_source(fixture, "one.c", c_one);
-	write_source(fixture, "two.c", c_two);
-	write_source(fixture, "header.h", cc_header);
-	write_source(fixture, "one.cc", cc_one);
-	write_source(fixture, "two.cc", cc_two);
-	write_source(fixture, "versions.c", versions);
-	write_source(fixture, "go.go", go);
-	setenv("DIR", fixture->dir, 1);
-	*state = fixture;
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	write_source("one.c", c_one);
+	write_source("two.c", c_two);
+	write_source("header.h", cc_header);
+	write_source("one.cc", cc_one);
+	write_source("two.cc", cc_two);
+	write_source("versions.c", versions);
+	write_source("go.go", go);
+	setenv("DIR", directory, 1);
 	return system(script);
 }
 
 static int clean(void **state)
 {
-	struct fixture *fixture = *state;
-	cleanup_free char *command = xasprintf("rm -r %s", fixture->dir);
-	int status = system(command);
+	cleanup_free char *command = xasprintf("rm -r %s", directory);
 
-	free(fixture);
-	return status;
+	(void)state;
+	return system(command);
 }
 
-static bool was_built(void **state, const char *name)
+static bool was_built(const char *name)
 {
-	const struct fixture *fixture = *state;
-	cleanup_free char *path = xasprintf("%s/%s", fixture->dir, name);
+	cleanup_free char *path = xasprintf("%s/%s", directory, name);
 
 	return access(path, R_OK) == 0;
 }
@@ -147,11 +130,10 @@ struct program {
 	struct symbol_functions *functions;
 };
 
-static struct program open_program(void **state, const char *name)
+static struct program open_program(const char *name)
 {
 	static const struct symbol_options options;
-	const struct fixture *fixture = *state;
-	struct program program = {.path = xasprintf("%s/%s", fixture->dir, name)};
+	struct program program = {.path = xasprintf("%s/%s", directory, name)};
 	struct symbol_request request = {.path = program.path, .chooser = owner_caller(), .fd = -1};
 	struct err err = ERR_INIT;
 
@@ -225,9 +207,9 @@ static uint64_t address_by_nm(const struct program *program, const char *name)
 	return number_of(program, command);
 }
 
-static void test_symbol_functions__aliases_are_one_function(void **state)
+TEST(symbol_functions, aliases_are_one_function)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function *original = the_one(&program, "^original$");
 
 	assert_ptr_equal(the_one(&program, "^nickname$"), original);
@@ -238,9 +220,9 @@ static void test_symbol_functions__aliases_are_one_function(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__static_ones_of_a_name_are_several(void **state)
+TEST(symbol_functions, static_ones_of_a_name_are_several)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function **found;
 	size_t nr;
 
@@ -290,20 +272,20 @@ static void assert_as_readelf_says(const struct program *program)
 	free(all);
 }
 
-static void test_symbol_functions__all_are_those_of_readelf(void **state)
+TEST(symbol_functions, all_are_those_of_readelf)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 
 	assert_as_readelf_says(&program);
 	close_program(&program);
-	program = open_program(state, "cc");
+	program = open_program("cc");
 	assert_as_readelf_says(&program);
 	close_program(&program);
 }
 
-static void test_symbol_functions__stubs_are_none(void **state)
+TEST(symbol_functions, stubs_are_none)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function **all;
 	uint64_t low = number_of(&program, "printf '%d\\n' 0x$(readelf -SW $FILE | "
 					   "sed -n 's/.* \\.plt  *[A-Z]*  *\\([^ ]*\\).*/\\1/p')");
@@ -321,9 +303,9 @@ static void test_symbol_functions__stubs_are_none(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__cold_code_is_a_part(void **state)
+TEST(symbol_functions, cold_code_is_a_part)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function *part, *whole, **found;
 	size_t nr;
 
@@ -344,9 +326,9 @@ static void test_symbol_functions__cold_code_is_a_part(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__resolver_has_the_name_it_chooses_for(void **state)
+TEST(symbol_functions, resolver_has_the_name_it_chooses_for)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function *choice = the_one(&program, "^choice$");
 
 	assert_int_equal(choice->kind, SYMBOL_FUNCTION_IFUNC);
@@ -356,13 +338,13 @@ static void test_symbol_functions__resolver_has_the_name_it_chooses_for(void **s
 	close_program(&program);
 }
 
-static void test_symbol_functions__static_program(void **state)
+TEST(symbol_functions, static_program)
 {
 	struct program program;
 
-	if (!was_built(state, "static"))
+	if (!was_built("static"))
 		skip(); /* this compiler links no static programs here */
-	program = open_program(state, "static");
+	program = open_program("static");
 	assert_int_equal(the_one(&program, "^exit$")->start, address_by_nm(&program, "exit"));
 	if (number_of(&program, "nm $FILE | grep -c ' __libc_malloc$' || :") == 1) /* glibc */
 		assert_ptr_equal(the_one(&program, "^__libc_malloc$"),
@@ -373,15 +355,15 @@ static void test_symbol_functions__static_program(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__go_table(void **state)
+TEST(symbol_functions, go_table)
 {
 	struct program plain, bare;
 	const struct symbol_function *cold;
 
-	if (!was_built(state, "go_bare"))
+	if (!was_built("go_bare"))
 		skip(); /* there is no compiler of Go here */
-	plain = open_program(state, "go");
-	bare = open_program(state, "go_bare");
+	plain = open_program("go");
+	bare = open_program("go_bare");
 	cold = the_one(&bare, "^main\\.cold$");
 	assert_string_equal(cold->name, "main.cold");
 	assert_null(cold->linkage_name);
@@ -393,9 +375,9 @@ static void test_symbol_functions__go_table(void **state)
 	close_program(&bare);
 }
 
-static void test_symbol_functions__cxx_names_in_all_forms(void **state)
+TEST(symbol_functions, cxx_names_in_all_forms)
 {
-	struct program program = open_program(state, "cc");
+	struct program program = open_program("cc");
 	const struct symbol_function **found;
 	size_t nr;
 
@@ -419,12 +401,12 @@ static void test_symbol_functions__cxx_names_in_all_forms(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__names_are_those_of_reports(void **state)
+TEST(symbol_functions, names_are_those_of_reports)
 {
 	static const char *const names[] = {"c", "cc", "split", "dwarf"};
 
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-		struct program program = open_program(state, names[k]);
+		struct program program = open_program(names[k]);
 		const struct symbol_function **all;
 		size_t nr;
 
@@ -447,10 +429,10 @@ static void test_symbol_functions__names_are_those_of_reports(void **state)
 	}
 }
 
-static void test_symbol_functions__separate_debug_file(void **state)
+TEST(symbol_functions, separate_debug_file)
 {
-	struct program whole = open_program(state, "c"), split = open_program(state, "split");
-	struct program bare = open_program(state, "bare");
+	struct program whole = open_program("c"), split = open_program("split");
+	struct program bare = open_program("bare");
 
 	assert_int_equal(symbol_functions_nr(split.functions),
 			 symbol_functions_nr(whole.functions));
@@ -465,9 +447,9 @@ static void test_symbol_functions__separate_debug_file(void **state)
 	close_program(&bare);
 }
 
-static void test_symbol_functions__debug_information_alone(void **state)
+TEST(symbol_functions, debug_information_alone)
 {
-	struct program whole = open_program(state, "c"), dwarf = open_program(state, "dwarf");
+	struct program whole = open_program("c"), dwarf = open_program("dwarf");
 	const struct symbol_function *original = the_one(&dwarf, "^original$");
 	size_t nr;
 
@@ -503,9 +485,9 @@ static uint64_t copies_by_readelf(const struct program *program, const char *nam
 	return number_of(program, command);
 }
 
-static void test_symbol_functions__inlined_copies_are_counted(void **state)
+TEST(symbol_functions, inlined_copies_are_counted)
 {
-	struct program program = open_program(state, "cc");
+	struct program program = open_program("cc");
 	const struct symbol_function *shared = the_one(&program, "^shared\\(int\\)$");
 
 	/* One in each of two units, each of which describes it for itself. */
@@ -516,9 +498,9 @@ static void test_symbol_functions__inlined_copies_are_counted(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__inlined_everywhere_is_told(void **state)
+TEST(symbol_functions, inlined_everywhere_is_told)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	struct symbol_inlined_function found = {.name = NULL};
 	regex_t regex;
 
@@ -535,9 +517,9 @@ static void test_symbol_functions__inlined_everywhere_is_told(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__versions_do_not_matter(void **state)
+TEST(symbol_functions, versions_do_not_matter)
 {
-	struct program program = open_program(state, "versions.so");
+	struct program program = open_program("versions.so");
 	const struct symbol_function **found;
 	size_t nr;
 
@@ -548,9 +530,9 @@ static void test_symbol_functions__versions_do_not_matter(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__called_means_the_very_name(void **state)
+TEST(symbol_functions, called_means_the_very_name)
 {
-	struct program program = open_program(state, "cc");
+	struct program program = open_program("cc");
 	size_t nr;
 
 	free(symbol_functions_called(program.functions, "twice", &nr));
@@ -562,25 +544,24 @@ static void test_symbol_functions__called_means_the_very_name(void **state)
 	close_program(&program);
 }
 
-static void test_symbol_functions__nearest_name(void **state)
+TEST(symbol_functions, nearest_name)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 
 	assert_string_equal(symbol_functions_nearest(program.functions, "^orignal$"), "original");
 	assert_null(symbol_functions_nearest(program.functions, "nothing_like_any_of_them"));
 	close_program(&program);
-	program = open_program(state, "cc");
+	program = open_program("cc");
 	assert_string_equal(symbol_functions_nearest(program.functions, "outer::C::overlaoded"),
 			    "outer::C::overloaded");
 	close_program(&program);
 }
 
-static void test_symbol_functions__another_build_has_none(void **state)
+TEST(symbol_functions, another_build_has_none)
 {
 	static const struct symbol_options options;
 	static const uint8_t other[20] = {1, 2, 3};
-	const struct fixture *fixture = *state;
-	cleanup_free char *path = xasprintf("%s/c", fixture->dir);
+	cleanup_free char *path = xasprintf("%s/c", directory);
 	struct symbol_request request = {.path = path,
 					 .chooser = owner_caller(),
 					 .fd = -1,
@@ -617,9 +598,9 @@ static size_t lines_of(const struct program *program, const struct symbol_functi
 	return nr_written;
 }
 
-static void test_symbol_written_in__lines_of_a_file(void **state)
+TEST(symbol_written_in, lines_of_a_file)
 {
-	struct program program = open_program(state, "c");
+	struct program program = open_program("c");
 	const struct symbol_function *function = the_one(&program, "^from_two$");
 	uint32_t low, high;
 
@@ -652,7 +633,7 @@ static void assert_lines(const char *text, const char *file, uint32_t first, uin
 	free(path);
 }
 
-static void test_symbol_written_in__file_and_lines_are_read(void **state)
+TEST(symbol_written_in, file_and_lines_are_read)
 {
 	static const char *const functions[] = {"main",	   "a::b",	"a.c", "a.c:",	   "a.c:1-",
 						"a.c:x-2", "a.c:1-2-3", ":12", "a::b(int)"};
@@ -662,7 +643,6 @@ static void test_symbol_written_in__file_and_lines_are_read(void **state)
 	struct err err = ERR_INIT;
 	char *path;
 
-	(void)state;
 	assert_lines("src/a.c:12", "src/a.c", 12, 12);
 	assert_lines("a.c:3-40", "a.c", 3, 40);
 	assert_lines("odd:name.c:1-4294967295", "odd:name.c", 1, UINT32_MAX);
@@ -676,30 +656,4 @@ static void test_symbol_written_in__file_and_lines_are_read(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_functions__aliases_are_one_function),
-		cmocka_unit_test(test_symbol_functions__static_ones_of_a_name_are_several),
-		cmocka_unit_test(test_symbol_functions__all_are_those_of_readelf),
-		cmocka_unit_test(test_symbol_functions__stubs_are_none),
-		cmocka_unit_test(test_symbol_functions__cold_code_is_a_part),
-		cmocka_unit_test(test_symbol_functions__resolver_has_the_name_it_chooses_for),
-		cmocka_unit_test(test_symbol_functions__static_program),
-		cmocka_unit_test(test_symbol_functions__go_table),
-		cmocka_unit_test(test_symbol_functions__cxx_names_in_all_forms),
-		cmocka_unit_test(test_symbol_functions__names_are_those_of_reports),
-		cmocka_unit_test(test_symbol_functions__separate_debug_file),
-		cmocka_unit_test(test_symbol_functions__debug_information_alone),
-		cmocka_unit_test(test_symbol_functions__inlined_copies_are_counted),
-		cmocka_unit_test(test_symbol_functions__inlined_everywhere_is_told),
-		cmocka_unit_test(test_symbol_functions__versions_do_not_matter),
-		cmocka_unit_test(test_symbol_functions__called_means_the_very_name),
-		cmocka_unit_test(test_symbol_functions__nearest_name),
-		cmocka_unit_test(test_symbol_functions__another_build_has_none),
-		cmocka_unit_test(test_symbol_written_in__lines_of_a_file),
-		cmocka_unit_test(test_symbol_written_in__file_and_lines_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, build, clean);
-}
+TEST_GROUP(build, clean);

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "profile/profile.h"
 #include "symbol/jit_symbols.h"
 #include "symbol/symbol.h"
+#include "tests/unit/unit.h"
 
 /* A process of node with two places in code that it made. */
 struct made {
@@ -77,13 +69,12 @@ static void assert_problem(struct made made, const char *part)
 	profile_free(made.profile);
 }
 
-static void test_jit_symbols__the_last_name_stands_as_it_is(void **state)
+TEST(jit_symbols, the_last_name_stands_as_it_is)
 {
 	struct made made = made_in("[jit]");
 	struct symbol_result *result;
 	const struct symbol_location *location;
 
-	(void)state;
 	name(&made, 0, "old");
 	name(&made, 0, "_ZN3fooEv");
 	name(&made, 1, "other");
@@ -101,12 +92,11 @@ static void test_jit_symbols__the_last_name_stands_as_it_is(void **state)
 	profile_free(made.profile);
 }
 
-static void test_jit_symbols__hints_say_what_was_found(void **state)
+TEST(jit_symbols, hints_say_what_was_found)
 {
 	struct made silent = made_in("[jit]"), partly = made_in("[jit]"), other = made_in("[jit]"),
 		    refused = made_in("[jit]"), wine = made_in("/usr/lib/wine/ntdll.dll");
 
-	(void)state;
 	assert_problem(made_in("[jit]"), "older profc");
 	assert_problem(made_in("/memfd:profc-probes-7-8-9"), "code of profc's own");
 	source(&silent, "", "");
@@ -120,14 +110,4 @@ static void test_jit_symbols__hints_say_what_was_found(void **state)
 	assert_problem(refused, "belongs to another user");
 	source(&wine, "", "");
 	assert_problem(wine, "not an ELF file");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jit_symbols__the_last_name_stands_as_it_is),
-		cmocka_unit_test(test_jit_symbols__hints_say_what_was_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

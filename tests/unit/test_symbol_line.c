@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "dwarf_bytes.h"
 #include "symbol/dwarf_line.h"
 #include "symbol/line_header.h"
+#include "tests/unit/dwarf_bytes.h"
+#include "tests/unit/unit.h"
 
 /* line_base -5, line_range 14, opcode_base 13: a special opcode is 18 + 14 * pc + line. */
 #define SPECIAL(pc, line) (uint8_t)(18 + 14 * (pc) + (line))
@@ -109,7 +102,7 @@ static void assert_line(const struct line_match *match, uint32_t file, uint32_t 
 	assert_int_equal(match->row.line, line);
 }
 
-static void test_symbol_line__row_holds_until_the_next(void **state)
+TEST(symbol_line, row_holds_until_the_next)
 {
 	static const uint8_t program[] = {SET_ADDRESS(0x1000), SPECIAL(0, 3), SET_COLUMN(7),
 					  SPECIAL(4, 1),       SET_FILE(2),   SPECIAL(4, -2),
@@ -118,7 +111,6 @@ static void test_symbol_line__row_holds_until_the_next(void **state)
 	struct line_match matches[ARRAY_SIZE(addresses)] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_false(matches[0].found);
 	assert_line(&matches[1], 1, 4);
@@ -131,7 +123,7 @@ static void test_symbol_line__row_holds_until_the_next(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_line__sequences_come_in_any_order(void **state)
+TEST(symbol_line, sequences_come_in_any_order)
 {
 	static const uint8_t program[] = {
 		SET_ADDRESS(0x3000), SPECIAL(0, 2), ADVANCE_PC(8), END_SEQUENCE,
@@ -141,7 +133,6 @@ static void test_symbol_line__sequences_come_in_any_order(void **state)
 	struct line_match matches[ARRAY_SIZE(addresses)] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_line(&matches[0], 1, 1);
 	assert_false(matches[1].found);
@@ -149,7 +140,7 @@ static void test_symbol_line__sequences_come_in_any_order(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_line__dropped_functions_have_no_lines(void **state)
+TEST(symbol_line, dropped_functions_have_no_lines)
 {
 	static const uint8_t program[] = {SET_ADDRESS(0), SPECIAL(0, 8), ADVANCE_PC(0x40),
 					  END_SEQUENCE};
@@ -157,7 +148,6 @@ static void test_symbol_line__dropped_functions_have_no_lines(void **state)
 	struct line_match matches[1] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_false(matches[0].found);
 	fixture.file.relocatable = true;
@@ -166,7 +156,7 @@ static void test_symbol_line__dropped_functions_have_no_lines(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_line__line_zero_remembers_the_line_before(void **state)
+TEST(symbol_line, line_zero_remembers_the_line_before)
 {
 	static const uint8_t program[] = {SET_ADDRESS(0x1000), SPECIAL(0, 4),	 ADVANCE_LINE(-5),
 					  SPECIAL(4, 0),       ADVANCE_PC(4),	 END_SEQUENCE,
@@ -176,7 +166,6 @@ static void test_symbol_line__line_zero_remembers_the_line_before(void **state)
 	struct line_match matches[ARRAY_SIZE(addresses)] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_line(&matches[0], 1, 0);
 	assert_true(matches[0].has_previous);
@@ -187,7 +176,7 @@ static void test_symbol_line__line_zero_remembers_the_line_before(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_line__unknown_opcodes_are_skipped(void **state)
+TEST(symbol_line, unknown_opcodes_are_skipped)
 {
 	static const uint8_t program[] = {SET_ADDRESS(0x1000),
 					  12,
@@ -206,13 +195,12 @@ static void test_symbol_line__unknown_opcodes_are_skipped(void **state)
 	struct line_match matches[1] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_line(&matches[0], 1, 7);
 	end(&fixture);
 }
 
-static void test_symbol_line__program_cut_short_keeps_what_was_said(void **state)
+TEST(symbol_line, program_cut_short_keeps_what_was_said)
 {
 	static const uint8_t program[] = {SET_ADDRESS(0x1000), SPECIAL(0, 1), SPECIAL(4, 1),
 					  ADVANCE_PC(0x80)};
@@ -220,7 +208,6 @@ static void test_symbol_line__program_cut_short_keeps_what_was_said(void **state
 	struct line_match matches[ARRAY_SIZE(addresses)] = {{.found = false}};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, program, addresses, matches);
 	assert_line(&matches[0], 1, 2);
 	assert_false(matches[1].found);
@@ -228,14 +215,13 @@ static void test_symbol_line__program_cut_short_keeps_what_was_said(void **state
 	end(&fixture);
 }
 
-static void test_symbol_line__paths_are_put_together(void **state)
+TEST(symbol_line, paths_are_put_together)
 {
 	static const uint8_t program[] = {END_SEQUENCE};
 	const struct line_header *header;
 	struct fixture fixture;
 	char *path;
 
-	(void)state;
 	begin(&fixture, program, sizeof(program));
 	header = dwarf_unit_lines(&fixture.unit);
 	assert_non_null(header);
@@ -250,7 +236,7 @@ static void test_symbol_line__paths_are_put_together(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_line__version_5_counts_files_from_0(void **state)
+TEST(symbol_line, version_5_counts_files_from_0)
 {
 	static const uint8_t line[] = {
 		U32(47), U16(5), 8,    0, U32(39), 1, 1, 1, 0xfb, 14, 13, 0,
@@ -270,7 +256,6 @@ static void test_symbol_line__version_5_counts_files_from_0(void **state)
 	};
 	char *path;
 
-	(void)state;
 	sections[DWARF_LINE] = (struct dwarf_bytes){.at = line, .nr = sizeof(line)};
 	dwarf_file_init(&file, sections);
 	assert_non_null(dwarf_unit_lines(&unit));
@@ -284,7 +269,7 @@ static void test_symbol_line__version_5_counts_files_from_0(void **state)
 	dwarf_file_release(&file);
 }
 
-static void test_symbol_line__lying_headers_are_refused(void **state)
+TEST(symbol_line, lying_headers_are_refused)
 {
 	/* Offsets of bytes in the section, and what is written there. */
 	static const struct {
@@ -301,7 +286,6 @@ static void test_symbol_line__lying_headers_are_refused(void **state)
 	static const uint8_t program[] = {SET_ADDRESS(0x1000), SPECIAL(0, 1), END_SEQUENCE};
 	static const uint64_t addresses[] = {0x1000};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct line_match matches[1] = {{.found = false}};
 		struct fixture fixture;
@@ -313,21 +297,4 @@ static void test_symbol_line__lying_headers_are_refused(void **state)
 		assert_true(fixture.file.damaged);
 		end(&fixture);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_line__row_holds_until_the_next),
-		cmocka_unit_test(test_symbol_line__sequences_come_in_any_order),
-		cmocka_unit_test(test_symbol_line__dropped_functions_have_no_lines),
-		cmocka_unit_test(test_symbol_line__line_zero_remembers_the_line_before),
-		cmocka_unit_test(test_symbol_line__unknown_opcodes_are_skipped),
-		cmocka_unit_test(test_symbol_line__program_cut_short_keeps_what_was_said),
-		cmocka_unit_test(test_symbol_line__paths_are_put_together),
-		cmocka_unit_test(test_symbol_line__version_5_counts_files_from_0),
-		cmocka_unit_test(test_symbol_line__lying_headers_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,13 @@
 /* Resolves the code of this very program, which is built with debug information. */
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "profile/profile.h"
 #include "symbol/resolve.h"
+#include "tests/unit/unit.h"
 
 static const struct symbol_options options;
 
@@ -93,14 +86,13 @@ static struct frame_id find_inlined(const struct profile *profile, const struct 
 	return frames[0];
 }
 
-static void test_symbol_resolve__own_code_with_its_inline_chain(void **state)
+TEST(symbol_resolve, own_code_with_its_inline_chain)
 {
 	struct profile *profile = profile_new();
 	struct module_id module = add_module(profile, "/proc/self/exe", NULL);
 	struct frame_id frames[16], inlined;
 	const struct location *location;
 
-	(void)state;
 	outermost(1);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 		frames[i] = add_frame(profile, module, elf_address(outermost) + i);
@@ -118,12 +110,11 @@ static void test_symbol_resolve__own_code_with_its_inline_chain(void **state)
 	profile_free(profile);
 }
 
-static void test_symbol_resolve__many_modules_in_parallel(void **state)
+TEST(symbol_resolve, many_modules_in_parallel)
 {
 	struct profile *profile = profile_new();
 	struct frame_id frames[40];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
 		/* The same file under many names: every worker reads it. */
 		char *path = xasprintf("/copy/%zu", i);
@@ -139,7 +130,7 @@ static void test_symbol_resolve__many_modules_in_parallel(void **state)
 	profile_free(profile);
 }
 
-static void test_symbol_resolve__rebuilt_file_keeps_no_names(void **state)
+TEST(symbol_resolve, rebuilt_file_keeps_no_names)
 {
 	struct profile *profile = profile_new();
 	int fd = open("/proc/self/exe", O_RDONLY);
@@ -148,7 +139,6 @@ static void test_symbol_resolve__rebuilt_file_keeps_no_names(void **state)
 	struct module_id id;
 	struct frame_id frame;
 
-	(void)state;
 	memset(module.build_id, 0xab, 20);
 	module.nr_build_id_bytes = 20;
 	id = module_table_intern(profile->modules, &module);
@@ -161,12 +151,11 @@ static void test_symbol_resolve__rebuilt_file_keeps_no_names(void **state)
 	profile_free(profile);
 }
 
-static void test_symbol_resolve__missing_file_is_said(void **state)
+TEST(symbol_resolve, missing_file_is_said)
 {
 	struct profile *profile = profile_new();
 	struct module_id module = add_module(profile, "/nowhere/at/all", NULL);
 
-	(void)state;
 	add_frame(profile, module, 0x1000);
 	resolve_profile(profile, &options, NULL);
 	assert_int_equal(profile->symbols.modules[module.v].source, SYMBOL_SOURCE_NONE);
@@ -176,7 +165,7 @@ static void test_symbol_resolve__missing_file_is_said(void **state)
 }
 
 /* Of one that ends in a hurry: symbol tables are read, debug information is not. */
-static void test_symbol_resolve__names_are_found_without_debug_information(void **state)
+TEST(symbol_resolve, names_are_found_without_debug_information)
 {
 	const atomic_bool hurried = true;
 	const struct symbol_options in_a_hurry = {.hurried = &hurried};
@@ -185,7 +174,6 @@ static void test_symbol_resolve__names_are_found_without_debug_information(void 
 	struct frame_id frame = add_frame(profile, self, elf_address(outermost));
 	const char *problem;
 
-	(void)state;
 	resolve_profile(profile, &in_a_hurry, NULL);
 	assert_function(profile, frame, 0, "outermost");
 	assert_int_equal(profile->symbols.frames[frame.v].nr, 1);
@@ -198,7 +186,7 @@ static void test_symbol_resolve__names_are_found_without_debug_information(void 
 	profile_free(profile);
 }
 
-static void test_symbol_resolve__better_names_are_kept(void **state)
+TEST(symbol_resolve, better_names_are_kept)
 {
 	struct profile *profile = profile_new();
 	struct module_id module = add_module(profile, "/nowhere/at/all", NULL);
@@ -206,7 +194,6 @@ static void test_symbol_resolve__better_names_are_kept(void **state)
 	const struct function function = {.name = profile_intern(profile, "known"), .line = 3};
 	struct location chain = {.line = 5};
 
-	(void)state;
 	profile_reset_symbols(profile);
 	chain.function = profile_intern_function(profile, &function);
 	profile_set_chain(profile, frame, &chain, 1);
@@ -232,13 +219,12 @@ static void note_progress(void *context, size_t done, size_t nr, const char *mod
 	*progress = (struct progress){.nr = progress->nr + 1, .last_done = done, .nr_modules = nr};
 }
 
-static void test_symbol_resolve__progress_ends_with_all(void **state)
+TEST(symbol_resolve, progress_ends_with_all)
 {
 	struct profile *profile = profile_new();
 	struct progress seen = {.nr = 0};
 	const struct resolve_progress progress = {.report = note_progress, .context = &seen};
 
-	(void)state;
 	add_frame(profile, add_module(profile, "/nowhere/1", NULL), 1);
 	add_frame(profile, add_module(profile, "/nowhere/2", NULL), 1);
 	resolve_profile(profile, &options, &progress);
@@ -247,28 +233,11 @@ static void test_symbol_resolve__progress_ends_with_all(void **state)
 	profile_free(profile);
 }
 
-static void test_symbol_resolve__empty_profile(void **state)
+TEST(symbol_resolve, empty_profile)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	resolve_profile(profile, &options, NULL);
 	assert_int_equal(profile->symbols.nr_frames, 0);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_resolve__own_code_with_its_inline_chain),
-		cmocka_unit_test(test_symbol_resolve__many_modules_in_parallel),
-		cmocka_unit_test(test_symbol_resolve__rebuilt_file_keeps_no_names),
-		cmocka_unit_test(test_symbol_resolve__missing_file_is_said),
-		cmocka_unit_test(test_symbol_resolve__names_are_found_without_debug_information),
-		cmocka_unit_test(test_symbol_resolve__better_names_are_kept),
-		cmocka_unit_test(test_symbol_resolve__progress_ends_with_all),
-		cmocka_unit_test(test_symbol_resolve__empty_profile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

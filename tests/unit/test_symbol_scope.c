@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/alloc.h"
-#include "dwarf_bytes.h"
 #include "symbol/dwarf_scope.h"
+#include "tests/unit/dwarf_bytes.h"
+#include "tests/unit/unit.h"
 
 /* Codes of the abbreviations below. */
 enum {
@@ -149,7 +143,7 @@ static void assert_chain(const struct fixture *fixture, size_t address, const ui
 #define ASSERT_NO_CHAIN(fixture, address)                                                          \
 	assert_int_equal((fixture)->table.of_address[address], SCOPE_NONE)
 
-static void test_symbol_scope__inlined_functions_nest(void **state)
+TEST(symbol_scope, inlined_functions_nest)
 {
 	static const uint8_t entries[] = {
 		UNIT,
@@ -168,7 +162,6 @@ static void test_symbol_scope__inlined_functions_nest(void **state)
 	static const uint64_t addresses[] = {0xfff, 0x1000, 0x1010, 0x1018, 0x1020, 0x1040, 0x2008};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_NO_CHAIN(&fixture, 0);
 	ASSERT_CHAIN(&fixture, 1, 0);
@@ -181,7 +174,7 @@ static void test_symbol_scope__inlined_functions_nest(void **state)
 	end(&fixture);
 }
 
-static void test_symbol_scope__code_below_abstract_functions_is_found(void **state)
+TEST(symbol_scope, code_below_abstract_functions_is_found)
 {
 	/* A lambda: its operator() stands in a class within a function that has no code. */
 	static const uint8_t entries[] = {
@@ -203,7 +196,6 @@ static void test_symbol_scope__code_below_abstract_functions_is_found(void **sta
 	static const uint64_t addresses[] = {0x1000, 0x1009, 0x2000, 0x3000};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	ASSERT_CHAIN(&fixture, 1, 5, 0);
@@ -212,7 +204,7 @@ static void test_symbol_scope__code_below_abstract_functions_is_found(void **sta
 	end(&fixture);
 }
 
-static void test_symbol_scope__namespaces_are_entered(void **state)
+TEST(symbol_scope, namespaces_are_entered)
 {
 	static const uint8_t entries[] = {
 		UNIT, NAMESPACE, NAMESPACE, AT_FUNCTION(0x1000, 0x10), 0, 0, 0, 0,
@@ -220,13 +212,12 @@ static void test_symbol_scope__namespaces_are_entered(void **state)
 	static const uint64_t addresses[] = {0x1004};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	end(&fixture);
 }
 
-static void test_symbol_scope__siblings_are_jumped_to(void **state)
+TEST(symbol_scope, siblings_are_jumped_to)
 {
 	/* What lies between would mark the unit as damaged, were it read. */
 	static const uint8_t entries[] = {
@@ -235,14 +226,13 @@ static void test_symbol_scope__siblings_are_jumped_to(void **state)
 	static const uint64_t addresses[] = {0x1004};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	assert_false(fixture.made.file.damaged);
 	end(&fixture);
 }
 
-static void test_symbol_scope__siblings_that_point_back_end_nothing(void **state)
+TEST(symbol_scope, siblings_that_point_back_end_nothing)
 {
 	static const uint8_t entries[] = {
 		UNIT,
@@ -259,25 +249,23 @@ static void test_symbol_scope__siblings_that_point_back_end_nothing(void **state
 	static const uint64_t addresses[] = {0x1004};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	end(&fixture);
 }
 
-static void test_symbol_scope__dropped_functions_hold_nothing(void **state)
+TEST(symbol_scope, dropped_functions_hold_nothing)
 {
 	static const uint8_t entries[] = {UNIT, AT_FUNCTION(0, 0x7f), 0, 0};
 	static const uint64_t addresses[] = {0x10};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_NO_CHAIN(&fixture, 0);
 	end(&fixture);
 }
 
-static void test_symbol_scope__functions_that_share_code_do_not_mix(void **state)
+TEST(symbol_scope, functions_that_share_code_do_not_mix)
 {
 	static const uint8_t entries[] = {
 		UNIT,
@@ -294,21 +282,19 @@ static void test_symbol_scope__functions_that_share_code_do_not_mix(void **state
 	static const uint64_t addresses[] = {0x1004, 0x1008};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, entries, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	ASSERT_CHAIN(&fixture, 1, 6, 0);
 	end(&fixture);
 }
 
-static void test_symbol_scope__damage_ends_the_walk(void **state)
+TEST(symbol_scope, damage_ends_the_walk)
 {
 	static const uint8_t unknown_code[] = {UNIT, AT_FUNCTION(0x1000, 0x10), 0, 99,
 					       AT_FUNCTION(0x2000, 0x10)};
 	static const uint64_t addresses[] = {0x1004, 0x2004};
 	struct fixture fixture;
 
-	(void)state;
 	MATCH(&fixture, unknown_code, addresses);
 	ASSERT_CHAIN(&fixture, 0, 0);
 	ASSERT_NO_CHAIN(&fixture, 1);
@@ -317,19 +303,3 @@ static void test_symbol_scope__damage_ends_the_walk(void **state)
 }
 
 /* clang-format on */
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_scope__inlined_functions_nest),
-		cmocka_unit_test(test_symbol_scope__code_below_abstract_functions_is_found),
-		cmocka_unit_test(test_symbol_scope__namespaces_are_entered),
-		cmocka_unit_test(test_symbol_scope__siblings_are_jumped_to),
-		cmocka_unit_test(test_symbol_scope__siblings_that_point_back_end_nothing),
-		cmocka_unit_test(test_symbol_scope__dropped_functions_hold_nothing),
-		cmocka_unit_test(test_symbol_scope__functions_that_share_code_do_not_mix),
-		cmocka_unit_test(test_symbol_scope__damage_ends_the_walk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is known of Linux calls, and of kernel stacks as several kernels print them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
 #include "syscall/traits.h"
+#include "tests/unit/unit.h"
 
 #define CALL_END " do_syscall_64+0x84/0x800\n[<0>] entry_SYSCALL_64_after_hwframe+0x76/0x7e\n"
 
@@ -19,7 +13,7 @@ static bool shows_transfer(const char *text)
 	return kernel_stack_shows_transfer(text, strlen(text));
 }
 
-static void test_kernel_stack__shows_transfers(void **state)
+TEST(kernel_stack, shows_transfers)
 {
 	static const char *const texts[] = {
 		"[<0>] read_zero+0x9f/0xf0\n[<0>] vfs_read+0xc1/0x3a0\n"
@@ -39,12 +33,11 @@ static void test_kernel_stack__shows_transfers(void **state)
 		"[<0>] do_el0_svc+0x24/0x38\n[<0>] el0_svc+0x3c/0x130\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_true(shows_transfer(texts[i]));
 }
 
-static void test_kernel_stack__shows_none_elsewhere(void **state)
+TEST(kernel_stack, shows_none_elsewhere)
 {
 	static const char *const texts[] = {
 		"", /* on a CPU */
@@ -57,17 +50,15 @@ static void test_kernel_stack__shows_none_elsewhere(void **state)
 		"[<0>] pipe_write+0x3a7/0x6f0\n[<0>] vfs_wri",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_false(shows_transfer(texts[i]));
 }
 
-static void test_traits__waits_and_transfers(void **state)
+TEST(traits, waits_and_transfers)
 {
 	const uint64_t long_one[6] = {[1] = 1 << 20, [2] = 1 << 20};
 	const uint64_t short_one[6] = {[2] = 100};
 
-	(void)state;
 	assert_true(syscall_waits(SYS_futex));
 	assert_true(syscall_waits(SYS_read));
 	assert_false(syscall_waits(SYS_getpid));
@@ -79,7 +70,7 @@ static void test_traits__waits_and_transfers(void **state)
 	assert_false(syscall_transfers(SYS_futex, long_one));
 }
 
-static void test_traits__restarts_unseen_only_what_keeps_its_time(void **state)
+TEST(traits, restarts_unseen_only_what_keeps_its_time)
 {
 	const uint64_t none[6] = {0};
 	const uint64_t epoll_for_ever[6] = {[3] = (uint64_t)-1};
@@ -87,7 +78,6 @@ static void test_traits__restarts_unseen_only_what_keeps_its_time(void **state)
 	const uint64_t timeout[6] = {[2] = 0x7ffe0000, [3] = 0x7ffe0000};
 	const uint64_t all_bytes[6] = {[3] = MSG_WAITALL};
 
-	(void)state;
 	assert_true(syscall_restarts_unseen(SYS_futex, none));
 	assert_true(syscall_restarts_unseen(SYS_clock_nanosleep, none));
 	assert_true(syscall_restarts_unseen(SYS_epoll_pwait, epoll_for_ever));
@@ -101,16 +91,4 @@ static void test_traits__restarts_unseen_only_what_keeps_its_time(void **state)
 	assert_false(syscall_restarts_unseen(SYS_getpid, none));
 	assert_true(syscall_goes_on(SYS_connect));
 	assert_false(syscall_goes_on(SYS_accept));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernel_stack__shows_transfers),
-		cmocka_unit_test(test_kernel_stack__shows_none_elsewhere),
-		cmocka_unit_test(test_traits__waits_and_transfers),
-		cmocka_unit_test(test_traits__restarts_unseen_only_what_keeps_its_time),
-	};
-
-	return cmocka_run_group_tests_name("syscall/traits", tests, NULL, NULL);
 }

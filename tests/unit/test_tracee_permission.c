@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
+#include "tests/unit/unit.h"
 #include "tracee/permission.h"
 
 #define OUR_UID 1000
@@ -40,11 +34,10 @@ static void assert_said(const struct refusal *refusal, const char *what, const c
 		fail_msg("'%s' lacks '%s'", err.hint, hint);
 }
 
-static void test_refusal__says_what_yama_wants(void **state)
+TEST(refusal, says_what_yama_wants)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.yama = YAMA_DESCENDANTS;
 	assert_said(&refusal, "Yama", "profc record");
 	refusal.yama = YAMA_ADMIN;
@@ -58,11 +51,10 @@ static void test_refusal__says_what_yama_wants(void **state)
 	assert_said(&refusal, "the kernel does not allow", "security module");
 }
 
-static void test_refusal__names_the_other_tracer_first(void **state)
+TEST(refusal, names_the_other_tracer_first)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.yama = YAMA_DESCENDANTS;
 	refusal.tracer = 99;
 	strcpy(refusal.tracer_name, "gdb");
@@ -74,32 +66,29 @@ static void test_refusal__names_the_other_tracer_first(void **state)
 	assert_said(&refusal, "already traced by gdb (pid 99)", "one tracer");
 }
 
-static void test_refusal__of_another_user_is_not_blamed_on_yama(void **state)
+TEST(refusal, of_another_user_is_not_blamed_on_yama)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.yama = YAMA_DESCENDANTS;
 	refusal.status.real_uid = refusal.status.effective_uid = 33;
 	refusal.is_dumpable = false;
 	assert_said(&refusal, "another user (uid 33)", "as that user");
 }
 
-static void test_refusal__of_a_program_that_runs_as_another_user(void **state)
+TEST(refusal, of_a_program_that_runs_as_another_user)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.status.effective_uid = 33;
 	refusal.is_dumpable = false;
 	assert_said(&refusal, "runs set-user-id, as uid 33", "as root");
 }
 
-static void test_refusal__of_what_forbids_it_itself(void **state)
+TEST(refusal, of_what_forbids_it_itself)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.is_dumpable = false;
 	assert_said(&refusal, "not dumpable", "PR_SET_DUMPABLE");
 	refusal.is_dumpable = true;
@@ -109,11 +98,10 @@ static void test_refusal__of_what_forbids_it_itself(void **state)
 	assert_said(&refusal, "the kernel does not allow", "container");
 }
 
-static void test_refusal__of_what_is_no_running_process(void **state)
+TEST(refusal, of_what_is_no_running_process)
 {
 	struct refusal refusal = ordinary();
 
-	(void)state;
 	refusal.has_status = false;
 	assert_said(&refusal, "exists, but /proc does not show it", "hidepid");
 	refusal.exists = false;
@@ -131,18 +119,4 @@ static void test_refusal__of_what_is_no_running_process(void **state)
 	assert_said(&refusal, "has ended meanwhile", "");
 	refusal.reason = EIO;
 	assert_said(&refusal, "cannot trace process 4711", "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refusal__says_what_yama_wants),
-		cmocka_unit_test(test_refusal__names_the_other_tracer_first),
-		cmocka_unit_test(test_refusal__of_another_user_is_not_blamed_on_yama),
-		cmocka_unit_test(test_refusal__of_a_program_that_runs_as_another_user),
-		cmocka_unit_test(test_refusal__of_what_forbids_it_itself),
-		cmocka_unit_test(test_refusal__of_what_is_no_running_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Walks over this program's own stack: the true return addresses are noted by the frames
  * themselves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/self_snapshot.h"
+#include "tests/unit/unit.h"
 #include "unwind/unwind.h"
 
 #define NESTED 4
@@ -75,11 +67,10 @@ static void assert_nested(const struct unwind_walk *walk, enum unwind_method met
 	}
 }
 
-static void test_unwind__libunwind_walks_to_the_root(void **state)
+TEST(unwind, libunwind_walks_to_the_root)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_LIBUNWIND, 0);
@@ -89,11 +80,10 @@ static void test_unwind__libunwind_walks_to_the_root(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__rows_walk_to_the_root(void **state)
+TEST(unwind, rows_walk_to_the_root)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_CFI, 0);
@@ -112,13 +102,12 @@ static void assert_same_frames(const struct unwind_walk *a, const struct unwind_
 	}
 }
 
-static void test_unwind__rows_agree_with_libunwind(void **state)
+TEST(unwind, rows_agree_with_libunwind)
 {
 	struct fixture fixture;
 	struct unwinder *libunwind = unwinder_new(UNWINDER_LIBUNWIND, 0);
 	struct unwind_walk whole = {0};
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	unwinder_walk(libunwind, fixture.space, &snapshot, NULL, &whole);
@@ -143,7 +132,7 @@ static void on_signal(int number)
 }
 
 /* A handler on a stack of its own, below (or above) the one that was struck. */
-static void test_unwind__signal_on_another_stack_goes_to_the_root(void **state)
+TEST(unwind, signal_on_another_stack_goes_to_the_root)
 {
 	static uint8_t other_stack[1 << 16];
 	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof(other_stack)};
@@ -153,7 +142,6 @@ static void test_unwind__signal_on_another_stack_goes_to_the_root(void **state)
 	struct unwinder *libunwind = unwinder_new(UNWINDER_LIBUNWIND, 0);
 	size_t nr_exact = 0;
 
-	(void)state;
 	set_up(&fixture);
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
@@ -175,11 +163,10 @@ static void test_unwind__signal_on_another_stack_goes_to_the_root(void **state)
 }
 
 /* These tests are compiled with frame pointers, and the thread's own is withheld. */
-static void test_unwind__unknown_frame_pointer_is_not_guessed(void **state)
+TEST(unwind, unknown_frame_pointer_is_not_guessed)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
@@ -190,11 +177,10 @@ static void test_unwind__unknown_frame_pointer_is_not_guessed(void **state)
 }
 
 #if defined(__x86_64__)
-static void test_unwind__code_replaces_an_unknown_frame_pointer(void **state)
+TEST(unwind, code_replaces_an_unknown_frame_pointer)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
@@ -207,11 +193,10 @@ static void test_unwind__code_replaces_an_unknown_frame_pointer(void **state)
 }
 #endif
 
-static void test_unwind__frame_pointers_alone(void **state)
+TEST(unwind, frame_pointers_alone)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_FP, 0);
@@ -219,13 +204,12 @@ static void test_unwind__frame_pointers_alone(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__warm_walks_compile_nothing(void **state)
+TEST(unwind, warm_walks_compile_nothing)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
 	uint64_t nr_cold;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	unwinder_walk(unwinder, fixture.space, &snapshot, NULL, &fixture.walk);
@@ -239,11 +223,10 @@ static void test_unwind__warm_walks_compile_nothing(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__lookup_is_before_the_return_address(void **state)
+TEST(unwind, lookup_is_before_the_return_address)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_LIBUNWIND, 0);
@@ -259,13 +242,12 @@ static void test_unwind__lookup_is_before_the_return_address(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__max_depth_keeps_both_ends(void **state)
+TEST(unwind, max_depth_keeps_both_ends)
 {
 	struct fixture fixture;
 	struct unwind_walk whole = {0};
 	struct unwinder *unwinder = unwinder_new(UNWINDER_LIBUNWIND, 0);
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	unwinder_walk(unwinder, fixture.space, &snapshot, NULL, &whole);
@@ -288,12 +270,11 @@ static void test_unwind__max_depth_keeps_both_ends(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__short_copy_says_which_address_is_missing(void **state)
+TEST(unwind, short_copy_says_which_address_is_missing)
 {
 	struct fixture fixture;
 	uint64_t end;
 
-	(void)state;
 	set_up(&fixture);
 	nest(NESTED - 1);
 	/* Leave about half of what the nested frames use. */
@@ -305,38 +286,15 @@ static void test_unwind__short_copy_says_which_address_is_missing(void **state)
 	tear_down(&fixture);
 }
 
-static void test_unwind__kinds_have_names(void **state)
+TEST(unwind, kinds_have_names)
 {
 	static const char *const names[] = {"auto", "cfi", "libunwind", "fp"};
 	enum unwinder_kind kind;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_true(unwinder_kind_parse(names[i], &kind));
 		assert_string_equal(unwinder_kind_name(kind), names[i]);
 	}
 	assert_false(unwinder_kind_parse("dwarf", &kind));
 	assert_false(unwinder_kind_parse("", &kind));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unwind__libunwind_walks_to_the_root),
-		cmocka_unit_test(test_unwind__rows_walk_to_the_root),
-		cmocka_unit_test(test_unwind__rows_agree_with_libunwind),
-		cmocka_unit_test(test_unwind__signal_on_another_stack_goes_to_the_root),
-		cmocka_unit_test(test_unwind__unknown_frame_pointer_is_not_guessed),
-#if defined(__x86_64__)
-		cmocka_unit_test(test_unwind__code_replaces_an_unknown_frame_pointer),
-#endif
-		cmocka_unit_test(test_unwind__frame_pointers_alone),
-		cmocka_unit_test(test_unwind__warm_walks_compile_nothing),
-		cmocka_unit_test(test_unwind__lookup_is_before_the_return_address),
-		cmocka_unit_test(test_unwind__max_depth_keeps_both_ends),
-		cmocka_unit_test(test_unwind__short_copy_says_which_address_is_missing),
-		cmocka_unit_test(test_unwind__kinds_have_names),
-	};
-
-	return cmocka_run_group_tests_name("unwind", tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* aarch64 stacks, walked on whatever machine this runs on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
 #include "tests/unit/made_space.h"
+#include "tests/unit/unit.h"
 #include "unwind/unwind.h"
 
 enum {
@@ -116,13 +108,12 @@ static void assert_frames(const struct unwind_walk *walk, const uint64_t *pcs, s
 		assert_int_equal(walk->frames[i].pc, pcs[i]);
 }
 
-static void test_aarch64__signatures_are_stripped(void **state)
+TEST(aarch64, signatures_are_stripped)
 {
 	struct fixture fixture;
 	const uint64_t words[] = {TOP - 16, PAC | (ROOT + 0x10), 0, 0};
 	const uint64_t pcs[] = {LEAF, FRAMED + 0x10, ROOT + 0x10};
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, LEAF, TOP - 64, TOP - 64, PAC | (FRAMED + 0x10));
 	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
@@ -132,13 +123,12 @@ static void test_aarch64__signatures_are_stripped(void **state)
 	tear_down(&fixture);
 }
 
-static void test_aarch64__link_register_is_the_leafs_only(void **state)
+TEST(aarch64, link_register_is_the_leafs_only)
 {
 	struct fixture fixture;
 	const uint64_t words[] = {0, LEAF + 0x10, 0, 0};
 	const uint64_t pcs[] = {FRAMED, LEAF + 0x10};
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, FRAMED, TOP - 64, 0, ROOT + 0x10);
 	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
@@ -149,13 +139,12 @@ static void test_aarch64__link_register_is_the_leafs_only(void **state)
 	tear_down(&fixture);
 }
 
-static void test_aarch64__frame_records_are_followed(void **state)
+TEST(aarch64, frame_records_are_followed)
 {
 	struct fixture fixture;
 	const uint64_t words[] = {TOP - 32, MADE_JIT + 0x40, 0, 0, 0, PAC | (ROOT + 0x10)};
 	const uint64_t pcs[] = {MADE_JIT, MADE_JIT + 0x40, ROOT + 0x10};
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64, 0);
 	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
@@ -167,12 +156,11 @@ static void test_aarch64__frame_records_are_followed(void **state)
 }
 
 /* By the frame record alone whoever called through the PLT would be left out. */
-static void test_aarch64__code_without_a_record_is_read(void **state)
+TEST(aarch64, code_without_a_record_is_read)
 {
 	struct fixture fixture;
 	const uint64_t words[] = {TOP - 16, PAC | (ROOT + 0x10), 0, 0};
 
-	(void)state;
 	for (uint64_t pc = PLT; pc < PLT + sizeof(plt); pc += 4) {
 		const uint64_t pcs[] = {pc, FRAMED + 0x10, ROOT + 0x10};
 
@@ -188,13 +176,12 @@ static void test_aarch64__code_without_a_record_is_read(void **state)
 }
 
 /* As glibc describes _dl_runtime_resolve: without the 16 bytes that the PLT has pushed. */
-static void test_aarch64__lazy_binding_is_read(void **state)
+TEST(aarch64, lazy_binding_is_read)
 {
 	struct fixture fixture;
 	const uint64_t words[] = {0, FRAMED + 0x10, TOP - 16, ROOT + 0x10, 0, 0};
 	const uint64_t pcs[] = {RESOLVE, FRAMED + 0x10, ROOT + 0x10};
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, RESOLVE, TOP - 64, TOP - 48, 0);
 	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
@@ -204,14 +191,13 @@ static void test_aarch64__lazy_binding_is_read(void **state)
 	tear_down(&fixture);
 }
 
-static void test_aarch64__signal_frame_is_the_kernels(void **state)
+TEST(aarch64, signal_frame_is_the_kernels)
 {
 	struct fixture fixture;
 	uint64_t frame[80] = {0}; /* struct rt_sigframe; x0 is at 128 + 176 + 8 */
 	const size_t x0 = (128 + 176 + 8) / 8;
 	const uint64_t pcs[] = {LEAF, HANDLER, LEAF + 0x40, ROOT + 0x10};
 
-	(void)state;
 	set_up(&fixture);
 	frame[x0 + X30] = ROOT + 0x10;
 	frame[x0 + SP] = TOP - 64;
@@ -226,12 +212,11 @@ static void test_aarch64__signal_frame_is_the_kernels(void **state)
 }
 
 /* What cannot be said by rows needs libunwind, which knows its own machine only. */
-static void test_aarch64__libunwind_is_not_asked_elsewhere(void **state)
+TEST(aarch64, libunwind_is_not_asked_elsewhere)
 {
 	struct fixture fixture;
 	const uint64_t pcs[] = {LEAF};
 
-	(void)state;
 	if (arch_native() == ARCH_AARCH64)
 		skip();
 	set_up(&fixture);
@@ -240,19 +225,4 @@ static void test_aarch64__libunwind_is_not_asked_elsewhere(void **state)
 	assert_frames(&fixture.walk, pcs, ARRAY_SIZE(pcs));
 	assert_int_equal(fixture.walk.end, STACK_END_UNKNOWN_REG);
 	tear_down(&fixture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_aarch64__signatures_are_stripped),
-		cmocka_unit_test(test_aarch64__link_register_is_the_leafs_only),
-		cmocka_unit_test(test_aarch64__frame_records_are_followed),
-		cmocka_unit_test(test_aarch64__code_without_a_record_is_read),
-		cmocka_unit_test(test_aarch64__lazy_binding_is_read),
-		cmocka_unit_test(test_aarch64__signal_frame_is_the_kernels),
-		cmocka_unit_test(test_aarch64__libunwind_is_not_asked_elsewhere),
-	};
-
-	return cmocka_run_group_tests_name("unwind aarch64", tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Walks of stacks that were seen before allocate nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "mapping/space.h"
 #include "tests/lib/count_allocations.h"
 #include "tests/unit/self_snapshot.h"
+#include "tests/unit/unit.h"
 #include "unwind/unwind.h"
 
 #define DEPTH 200
@@ -50,25 +43,21 @@ __attribute__((noinline)) static int recurse(int depth)
 	return result;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-	(void)state;
 	fixture.modules = module_table_new();
 	fixture.space = space_new(fixture.modules, getpid());
 	assert_int_equal(space_refresh(fixture.space, NULL), 0);
 	recurse(DEPTH);
-	return 0;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-	(void)state;
 	unwind_walk_release(&fixture.walk);
 	snapshot_release(&fixture.snapshot);
 	space_free(fixture.space);
 	module_table_free(fixture.modules);
 	fixture = (struct fixture){0};
-	return 0;
 }
 
 /* How many allocations the third walk makes. */
@@ -87,52 +76,41 @@ static uint64_t nr_when_warm(size_t max_depth)
 	return nr;
 }
 
-static void test_allocations__are_counted(void **state)
+TEST(allocations, are_counted)
 {
-	(void)state;
 	if (!COUNTS_ALLOCATIONS)
 		skip();
+	set_up();
 	uint64_t nr_before = count_allocations();
 
 	nr_when_warm(0); /* the cold walk must allocate */
 	assert_true(count_allocations() > nr_before);
+	tear_down();
 }
 
-static void test_allocations__none_in_a_whole_stack(void **state)
+TEST(allocations, none_in_a_whole_stack)
 {
-	(void)state;
+	set_up();
 	assert_int_equal(nr_when_warm(0), 0);
 	assert_true(fixture.walk.nr_frames > DEPTH);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
+	tear_down();
 }
 
-static void test_allocations__none_at_a_limit(void **state)
+TEST(allocations, none_at_a_limit)
 {
-	(void)state;
+	set_up();
 	assert_int_equal(nr_when_warm(20), 0);
 	assert_int_equal(fixture.walk.nr_frames, 20);
 	assert_int_equal(fixture.walk.end, STACK_END_DEPTH_LIMIT);
+	tear_down();
 }
 
-static void test_allocations__none_where_memory_ends(void **state)
+TEST(allocations, none_where_memory_ends)
 {
-	(void)state;
+	set_up();
 	snapshot_trim_region(&fixture.snapshot, fixture.snapshot.nr_bytes / 2);
 	assert_int_equal(nr_when_warm(0), 0);
 	assert_int_equal(fixture.walk.end, STACK_END_BAD_MEMORY);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_allocations__are_counted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_allocations__none_in_a_whole_stack, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_allocations__none_at_a_limit, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_allocations__none_where_memory_ends, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests_name("unwind allocations", tests, NULL, NULL);
+	tear_down();
 }

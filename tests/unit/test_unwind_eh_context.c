@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What libgcc notes of the frame it is about to leave. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "snapshot/snapshot.h"
+#include "tests/unit/unit.h"
 #include "unwind/eh_context.h"
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
@@ -63,24 +55,22 @@ static bool find(struct fixture *fixture, struct eh_notes *notes)
 	return is_found;
 }
 
-static void test_eh_context__knows_the_return_address(void **state)
+TEST(eh_context, knows_the_return_address)
 {
 	struct fixture fixture = {0};
 	struct eh_notes notes;
 
-	(void)state;
 	put_context(&fixture, THIS_AT, CFA, CALLER, ENTRY);
 	assert_true(find(&fixture, &notes));
 	assert_int_equal(notes.return_address, CALLER);
 	assert_int_equal(notes.nr_targets, 0);
 }
 
-static void test_eh_context__knows_whose_frame_pointer_comes(void **state)
+TEST(eh_context, knows_whose_frame_pointer_comes)
 {
 	struct fixture fixture = {0};
 	struct eh_notes notes;
 
-	(void)state;
 	put_context(&fixture, THIS_AT, CFA, CALLER, ENTRY);
 	put_context(&fixture, TARGET_AT, TARGET_CFA, LANDING, ENTRY + 0x10000);
 	assert_true(find(&fixture, &notes));
@@ -92,12 +82,11 @@ static void test_eh_context__knows_whose_frame_pointer_comes(void **state)
 }
 
 /* What was not overwritten since an earlier exception looks as true as what is. */
-static void test_eh_context__all_that_may_be_are_told(void **state)
+TEST(eh_context, all_that_may_be_are_told)
 {
 	struct fixture fixture = {0};
 	struct eh_notes notes;
 
-	(void)state;
 	put_context(&fixture, THIS_AT, CFA, CALLER, ENTRY);
 	for (size_t i = 0; i <= EH_TARGETS_MAX; i++)
 		put_context(&fixture, THIS_AT + 30 * (i + 1), TARGET_CFA + 16 * i, LANDING + i,
@@ -109,30 +98,28 @@ static void test_eh_context__all_that_may_be_are_told(void **state)
 }
 
 /* The caller's own landing pad: its context has the same CFA and another function. */
-static void test_eh_context__landing_in_the_caller_is_not_the_return(void **state)
+TEST(eh_context, landing_in_the_caller_is_not_the_return)
 {
 	struct fixture fixture = {0};
 	struct eh_notes notes;
 
-	(void)state;
 	put_context(&fixture, THIS_AT, CFA, LANDING, ENTRY + 0x10000);
 	put_context(&fixture, TARGET_AT, CFA, CALLER, ENTRY);
 	assert_true(find(&fixture, &notes));
 	assert_int_equal(notes.return_address, CALLER);
 }
 
-static void test_eh_context__nothing_is_found_before_it_is_made(void **state)
+TEST(eh_context, nothing_is_found_before_it_is_made)
 {
 	struct fixture fixture = {0};
 	struct eh_notes notes;
 
-	(void)state;
 	assert_false(find(&fixture, &notes));
 	put_context(&fixture, THIS_AT, CFA - 0x100, CALLER, ENTRY); /* of a frame that is gone */
 	assert_false(find(&fixture, &notes));
 }
 
-static void test_eh_context__frames_of_no_size_are_none(void **state)
+TEST(eh_context, frames_of_no_size_are_none)
 {
 	struct walk_work work = {.limit = UINT64_MAX};
 	const struct walk walk = {.work = &work, .snapshot = &(struct snapshot){.nr_regions = 0}};
@@ -140,21 +127,6 @@ static void test_eh_context__frames_of_no_size_are_none(void **state)
 	const struct eh_frame huge = {.sp = 0, .cfa = UINT64_MAX, .entry = ENTRY};
 	struct eh_notes notes;
 
-	(void)state;
 	assert_false(eh_context_find(&walk, unwind_arch_x86_64.eh, &below, &notes));
 	assert_false(eh_context_find(&walk, unwind_arch_x86_64.eh, &huge, &notes));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eh_context__knows_the_return_address),
-		cmocka_unit_test(test_eh_context__knows_whose_frame_pointer_comes),
-		cmocka_unit_test(test_eh_context__all_that_may_be_are_told),
-		cmocka_unit_test(test_eh_context__landing_in_the_caller_is_not_the_return),
-		cmocka_unit_test(test_eh_context__nothing_is_found_before_it_is_made),
-		cmocka_unit_test(test_eh_context__frames_of_no_size_are_none),
-	};
-
-	return cmocka_run_group_tests_name("unwind eh context", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of exception handlers, byte by byte, and the calls that they lead back to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
+#include "tests/unit/unit.h"
 #include "unwind/eh_table.h"
 #include "unwind/row.h"
 
@@ -26,12 +20,11 @@ static bool begin(struct eh_table *table, const void *bytes, size_t nr_bytes)
 /* What gcc writes: landing pads from the function's start, uleb128, two call sites. */
 #define GCC_TABLE "\xff\xff\x01\x09\x10\x05\x40\x00\x20\x85\x01\x00\x00"
 
-static void test_eh_table__call_sites_are_read(void **state)
+TEST(eh_table, call_sites_are_read)
 {
 	struct eh_table table;
 	struct eh_call_site site;
 
-	(void)state;
 	assert_true(BEGIN(&table, GCC_TABLE "types that follow"));
 	assert_true(eh_table_next(&table, &site));
 	assert_int_equal(site.start, FUNCTION + 0x10);
@@ -45,12 +38,11 @@ static void test_eh_table__call_sites_are_read(void **state)
 }
 
 /* LLVM: udata4; a base of the landing pads of their own, relative to where it stands. */
-static void test_eh_table__landings_have_a_base_of_their_own(void **state)
+TEST(eh_table, landings_have_a_base_of_their_own)
 {
 	struct eh_table table;
 	struct eh_call_site site;
 
-	(void)state;
 	assert_true(BEGIN(&table, "\x1b\xff\x0f\x00\x00\xff\x03\x0d"
 				  "\x10\x00\x00\x00\x05\x00\x00\x00\x40\x00\x00\x00\x00"));
 	assert_true(eh_table_next(&table, &site));
@@ -59,13 +51,12 @@ static void test_eh_table__landings_have_a_base_of_their_own(void **state)
 	assert_false(eh_table_next(&table, &site));
 }
 
-static void test_eh_table__damage_ends_it(void **state)
+TEST(eh_table, damage_ends_it)
 {
 	static const char bytes[] = GCC_TABLE;
 	struct eh_table table;
 	struct eh_call_site site;
 
-	(void)state;
 	for (size_t nr_bytes = 0; nr_bytes < sizeof(bytes) - 1; nr_bytes++) {
 		size_t nr = 0;
 
@@ -81,14 +72,13 @@ static void test_eh_table__damage_ends_it(void **state)
 /* call +0; nop; call *%rax; jmp +4; call +0 */
 static const uint8_t code[] = {0xe8, 0, 0, 0, 0, 0x90, 0xff, 0xd0, 0xeb, 4, 0xe8, 0, 0, 0, 0};
 
-static void test_code__calls_are_found_in_order(void **state)
+TEST(code, calls_are_found_in_order)
 {
 	struct elf_image *image = elf_image_of_code(code, sizeof(code), FUNCTION);
 	const struct code_reader *reader = &code_reader_x86_64;
 	uint64_t at = FUNCTION;
 	uint64_t target = 0;
 
-	(void)state;
 	assert_int_equal(reader->next_call(image, &at, FUNCTION + 10, &target), ROW_CALL_DIRECT);
 	assert_int_equal(at, FUNCTION + 5);
 	assert_int_equal(target, FUNCTION + 5);
@@ -98,13 +88,12 @@ static void test_code__calls_are_found_in_order(void **state)
 	elf_image_free(image);
 }
 
-static void test_code__jumps_into_another_part_are_seen(void **state)
+TEST(code, jumps_into_another_part_are_seen)
 {
 	struct elf_image *image = elf_image_of_code(code, sizeof(code), FUNCTION);
 	const struct code_reader *reader = &code_reader_x86_64;
 	uint64_t goal = FUNCTION + 14;
 
-	(void)state;
 	assert_true(reader->jumps_into(image, FUNCTION, FUNCTION + 15, goal, goal + 1));
 	assert_false(reader->jumps_into(image, FUNCTION, FUNCTION + 15, goal + 1, goal + 9));
 	assert_false(reader->jumps_into(image, FUNCTION, FUNCTION + 8, goal, goal + 1));
@@ -114,29 +103,14 @@ static void test_code__jumps_into_another_part_are_seen(void **state)
 /* ret; jmp -3, to itself or the ret; call +0 */
 static const uint8_t inside[] = {0xc3, 0xeb, 0xfd, 0xe8, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x06};
 
-static void test_code__ways_out_are_seen(void **state)
+TEST(code, ways_out_are_seen)
 {
 	struct elf_image *image = elf_image_of_code(inside, sizeof(inside), FUNCTION);
 	const struct code_reader *reader = &code_reader_x86_64;
 
-	(void)state;
 	assert_false(reader->jumps_out(image, FUNCTION, FUNCTION + 8));
 	assert_true(reader->jumps_out(image, FUNCTION + 1, FUNCTION + 8));   /* to the ret */
 	assert_true(reader->jumps_out(image, FUNCTION, FUNCTION + 14));	     /* as a PLT does */
 	assert_true(reader->jumps_out(image, FUNCTION + 14, FUNCTION + 15)); /* unreadable */
 	elf_image_free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eh_table__call_sites_are_read),
-		cmocka_unit_test(test_eh_table__landings_have_a_base_of_their_own),
-		cmocka_unit_test(test_eh_table__damage_ends_it),
-		cmocka_unit_test(test_code__calls_are_found_in_order),
-		cmocka_unit_test(test_code__jumps_into_another_part_are_seen),
-		cmocka_unit_test(test_code__ways_out_are_seen),
-	};
-
-	return cmocka_run_group_tests_name("unwind eh table", tests, NULL, NULL);
 }

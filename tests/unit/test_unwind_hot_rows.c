@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "unwind/hot_rows.h"
 #include "unwind/unwind.h"
 
@@ -30,12 +24,11 @@ static struct row step_row(uint8_t cfa_reg, int32_t cfa_offset)
 		.kind = ROW_STEP, .cfa_reg = cfa_reg, .cfa_offset = cfa_offset, .ra_offset = -8};
 }
 
-static void test_hot_rows__are_found_by_what_they_are_of(void **state)
+TEST(hot_rows, are_found_by_what_they_are_of)
 {
 	struct hot_rows hot;
 	const struct hot_row *row;
 
-	(void)state;
 	hot_rows_init(&hot);
 	row = added(&hot, 0x5000, false, 7, step_row(RSP, 24));
 	assert_non_null(row);
@@ -49,12 +42,11 @@ static void test_hot_rows__are_found_by_what_they_are_of(void **state)
 	hot_rows_release(&hot);
 }
 
-static void test_hot_rows__hold_plain_steps_only(void **state)
+TEST(hot_rows, hold_plain_steps_only)
 {
 	struct row rows[6];
 	struct hot_rows hot;
 
-	(void)state;
 	hot_rows_init(&hot);
 	for (size_t i = 0; i < 6; i++)
 		rows[i] = step_row(RSP, 16);
@@ -71,12 +63,11 @@ static void test_hot_rows__hold_plain_steps_only(void **state)
 	hot_rows_release(&hot);
 }
 
-static void test_hot_rows__say_what_becomes_of_the_frame_pointer(void **state)
+TEST(hot_rows, say_what_becomes_of_the_frame_pointer)
 {
 	struct row row = step_row(RBP, 16);
 	struct hot_rows hot;
 
-	(void)state;
 	hot_rows_init(&hot);
 	row.fp = ROW_FP_AT_CFA;
 	row.fp_offset = -16;
@@ -90,11 +81,10 @@ static void test_hot_rows__say_what_becomes_of_the_frame_pointer(void **state)
 	hot_rows_release(&hot);
 }
 
-static void test_hot_rows__kernel_addresses_are_none(void **state)
+TEST(hot_rows, kernel_addresses_are_none)
 {
 	struct hot_rows hot;
 
-	(void)state;
 	hot_rows_init(&hot);
 	assert_null(added(&hot, UINT64_C(0xffffffffff600000), true, 1, step_row(RSP, 8)));
 	hot_rows_release(&hot);
@@ -103,12 +93,11 @@ static void test_hot_rows__kernel_addresses_are_none(void **state)
 #define MANY 10000
 
 /* It grows with what is in use, so that nearly all of it stays. */
-static void test_hot_rows__many_fit(void **state)
+TEST(hot_rows, many_fit)
 {
 	struct hot_rows hot;
 	size_t nr_found = 0;
 
-	(void)state;
 	hot_rows_init(&hot);
 	for (int round = 0; round < 8; round++) {
 		for (uint64_t i = 0; i < MANY; i++) {
@@ -120,17 +109,4 @@ static void test_hot_rows__many_fit(void **state)
 		nr_found += hot_rows_find(&hot, hot_key(0x400000 + i * 24, false), 1) != NULL;
 	assert_in_range(nr_found, MANY * 9 / 10, MANY);
 	hot_rows_release(&hot);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hot_rows__are_found_by_what_they_are_of),
-		cmocka_unit_test(test_hot_rows__hold_plain_steps_only),
-		cmocka_unit_test(test_hot_rows__say_what_becomes_of_the_frame_pointer),
-		cmocka_unit_test(test_hot_rows__kernel_addresses_are_none),
-		cmocka_unit_test(test_hot_rows__many_fit),
-	};
-
-	return cmocka_run_group_tests_name("unwind hot rows", tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows compiled from call frame information that stands in the tests, byte by byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unit/unit.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_copy.h"
 #include "unwind/row.h"
@@ -58,11 +50,10 @@ static void assert_step(struct row row, unsigned int reg, int64_t cfa_offset)
 	"\x43\x0d\x06"	       /* +4: CFA rbp+16 */                                                \
 	"\x5c\x0c\x07\x08"     /* +32: CFA rsp+8 */
 
-static void test_row__frame_pointer_is_followed(void **state)
+TEST(row, frame_pointer_is_followed)
 {
 	struct row row = ROW(WITH_FRAME_POINTER, 0);
 
-	(void)state;
 	assert_step(row, RSP, 8);
 	assert_int_equal(row.fp, ROW_FP_SAME);
 	row = ROW(WITH_FRAME_POINTER, 1);
@@ -75,7 +66,7 @@ static void test_row__frame_pointer_is_followed(void **state)
 	assert_step(row, RSP, 8);
 }
 
-static void test_row__every_way_to_advance(void **state)
+TEST(row, every_way_to_advance)
 {
 	static const char instructions[] = "\x02\x10\x0e\x10"	      /* advance_loc1 16 */
 					   "\x03\x10\x00\x0e\x18"     /* advance_loc2 16 */
@@ -83,7 +74,6 @@ static void test_row__every_way_to_advance(void **state)
 					   "\x01\x40\x10\0\0\0\0\0\0" /* set_loc START + 0x40 */
 					   "\x0e\x28";
 
-	(void)state;
 	assert_step(ROW(instructions, 0x0f), RSP, 8);
 	assert_step(ROW(instructions, 0x10), RSP, 16);
 	assert_step(ROW(instructions, 0x20), RSP, 24);
@@ -91,62 +81,55 @@ static void test_row__every_way_to_advance(void **state)
 	assert_step(ROW(instructions, 0x40), RSP, 40);
 }
 
-static void test_row__remembered_state_returns(void **state)
+TEST(row, remembered_state_returns)
 {
 	static const char instructions[] = "\x41\x0e\x10\x0a" /* +1: rsp+16, remember */
 					   "\x41\x0e\x08"     /* +2: rsp+8, the early return */
 					   "\x41\x0b";	      /* +3: as before */
 
-	(void)state;
 	assert_step(ROW(instructions, 1), RSP, 16);
 	assert_step(ROW(instructions, 2), RSP, 8);
 	assert_step(ROW(instructions, 3), RSP, 16);
 }
 
-static void test_row__restore_is_to_the_cie(void **state)
+TEST(row, restore_is_to_the_cie)
 {
 	struct row row = ROW("\x86\x02\x41\xc6", 0);
 
-	(void)state;
 	assert_int_equal(row.fp, ROW_FP_AT_CFA);
 	row = ROW("\x86\x02\x41\xc6", 1);
 	assert_int_equal(row.fp, ROW_FP_SAME);
 }
 
 /* rustc's run_compiler has a frame of 540,112 bytes */
-static void test_row__large_frames_fit(void **state)
+TEST(row, large_frames_fit)
 {
-	(void)state;
 	assert_step(ROW("\x0e\xd0\xfb\x20", 0), RSP, 540112);
 }
 
-static void test_row__frames_that_do_not_fit_fall_back(void **state)
+TEST(row, frames_that_do_not_fit_fall_back)
 {
-	(void)state;
 	assert_int_equal(ROW("\x0e\x80\x80\x80\x80\x10", 0).kind, ROW_FALLBACK);
 }
 
-static void test_row__undefined_return_address_is_the_root(void **state)
+TEST(row, undefined_return_address_is_the_root)
 {
-	(void)state;
 	assert_int_equal(ROW("\x07\x10", 0).kind, ROW_ROOT);
 }
 
-static void test_row__undefined_frame_pointer_is_lost(void **state)
+TEST(row, undefined_frame_pointer_is_lost)
 {
 	struct row row = ROW("\x07\x06", 0);
 
-	(void)state;
 	assert_step(row, RSP, 8);
 	assert_int_equal(row.fp, ROW_FP_LOST);
 }
 
-static void test_row__plt_numbers_come_from_the_expression(void **state)
+TEST(row, plt_numbers_come_from_the_expression)
 {
 	/* breg7 8; breg16 0; lit15; and; lit10; ge; lit3; shl; plus */
 	struct row row = ROW("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3a\x2a\x33\x24\x22", 0);
 
-	(void)state;
 	assert_int_equal(row.kind, ROW_STEP_PLT);
 	assert_int_equal(row.cfa_reg, RSP);
 	assert_int_equal(row.cfa_offset, 8);
@@ -157,11 +140,10 @@ static void test_row__plt_numbers_come_from_the_expression(void **state)
 }
 
 /* A function that realigns its stack: CFA = *(rbp-8), rbp saved where rbp points. */
-static void test_row__realigned_stack(void **state)
+TEST(row, realigned_stack)
 {
 	struct row row = ROW("\x10\x06\x02\x76\x00\x0f\x03\x76\x78\x06", 0);
 
-	(void)state;
 	assert_int_equal(row.kind, ROW_STEP_DEREF);
 	assert_int_equal(row.cfa_reg, RBP);
 	assert_int_equal(row.cfa_offset, -8);
@@ -170,35 +152,31 @@ static void test_row__realigned_stack(void **state)
 }
 
 /* ld.so's _dl_runtime_resolve */
-static void test_row__other_registers_hold_the_cfa(void **state)
+TEST(row, other_registers_hold_the_cfa)
 {
-	(void)state;
 	assert_step(ROW("\x0c\x03\x10", 0), RBX, 16);
 }
 
-static void test_row__signal_frame_has_the_kernels_layout(void **state)
+TEST(row, signal_frame_has_the_kernels_layout)
 {
 	/* breg7 160; deref: glibc's __restore_rt */
 	static const char restore_rt[] = "\x0f\x04\x77\xa0\x01\x06";
 
-	(void)state;
 	assert_int_equal(row_with("zRS", restore_rt, sizeof(restore_rt) - 1, 0).kind, ROW_SIGNAL);
 }
 
 /* 'S' on code with an ordinary frame: only its caller's pc is special */
-static void test_row__signal_frame_that_describes_itself(void **state)
+TEST(row, signal_frame_that_describes_itself)
 {
 	struct row row = row_with("zRS", "", 0, 0);
 
-	(void)state;
 	assert_step(row, RSP, 8);
 	assert_true(row.caller_is_exact);
 	assert_false(row_with("zR", "", 0, 0).caller_is_exact);
 }
 
-static void test_row__what_rows_cannot_say_falls_back(void **state)
+TEST(row, what_rows_cannot_say_falls_back)
 {
-	(void)state;
 	assert_int_equal(ROW("\x0f\x03\x30\x31\x22", 0).kind, ROW_FALLBACK); /* lit0; lit1; plus */
 	assert_int_equal(ROW("\x09\x06\x03", 0).kind, ROW_FALLBACK);	     /* rbp is in rbx */
 	assert_int_equal(ROW("\x09\x10\x03", 0).kind, ROW_FALLBACK);	     /* rip is in rbx */
@@ -208,28 +186,25 @@ static void test_row__what_rows_cannot_say_falls_back(void **state)
 }
 
 /* longjmp's: the stack pointer that it is going to have is in r8 */
-static void test_row__cfi_of_where_the_code_goes_is_marked(void **state)
+TEST(row, cfi_of_where_the_code_goes_is_marked)
 {
 	struct row row = ROW("\x09\x07\x08", 0);
 
-	(void)state;
 	assert_int_equal(row.kind, ROW_FALLBACK);
 	assert_true(row.is_of_target);
 }
 
 /* rax at CFA-16: only __builtin_eh_return() has it restored */
-static void test_row__functions_that_leave_for_a_handler_are_marked(void **state)
+TEST(row, functions_that_leave_for_a_handler_are_marked)
 {
-	(void)state;
 	assert_true(ROW("\x80\x02", 0).saves_eh);
 	assert_false(ROW("\x83\x02", 0).saves_eh);
 }
 
-static void test_row__nonsense_is_bad_cfi(void **state)
+TEST(row, nonsense_is_bad_cfi)
 {
 	static uint8_t remember[1000000], nothing[CFI_INSTRUCTION_BYTES_MAX + 2];
 
-	(void)state;
 	memset(remember, 0x0a, sizeof(remember));
 	assert_int_equal(ROW("\x0b", 0).kind, ROW_BAD_CFI);	    /* restore without remember */
 	assert_int_equal(ROW("\x3f", 0).kind, ROW_BAD_CFI);	    /* no such instruction */
@@ -242,7 +217,7 @@ static void test_row__nonsense_is_bad_cfi(void **state)
 	assert_int_equal(row_with("zR", nothing, sizeof(nothing), 0).kind, ROW_BAD_CFI);
 }
 
-static void test_row__aarch64_return_address_stays_in_its_register(void **state)
+TEST(row, aarch64_return_address_stays_in_its_register)
 {
 	struct buf bytes = {0};
 	size_t cie = cfi_add_cie_ra(&bytes, "zR", 30, AARCH64_ENTRY, sizeof(AARCH64_ENTRY) - 1);
@@ -253,7 +228,6 @@ static void test_row__aarch64_return_address_stays_in_its_register(void **state)
 	struct cfi_fde fde;
 	struct row row;
 
-	(void)state;
 	assert_true(cfi_fde_at(&section, at, &fde));
 	row = row_compile(unwind_arch(ARCH_AARCH64), &section, &fde, START);
 	assert_int_equal(row.kind, ROW_STEP);
@@ -280,7 +254,7 @@ static struct buf two_functions(size_t *first, size_t *second)
 	return bytes;
 }
 
-static void test_cfi__index_finds_by_address(void **state)
+TEST(cfi, index_finds_by_address)
 {
 	size_t first;
 	size_t second;
@@ -289,7 +263,6 @@ static void test_cfi__index_finds_by_address(void **state)
 	struct elf_ranges index = {0};
 	uint64_t offset = 0;
 
-	(void)state;
 	cfi_index_build(&index, &section);
 	assert_int_equal(index.nr, 2);
 	assert_true(elf_ranges_find(&index, 0x2000, &offset));
@@ -311,13 +284,12 @@ static const uint8_t hdr_bytes[] = {
 	0, 0xb0, 0xff, 0xff, 0x40, 0x10, 0, 0, /* 0x3000: FDE at 0x9040 */
 };
 
-static void test_cfi__search_table_finds_the_last_before(void **state)
+TEST(cfi, search_table_finds_the_last_before)
 {
 	struct elf_bytes hdr = {.bytes = hdr_bytes, .nr_bytes = sizeof(hdr_bytes), .vaddr = 0x8000};
 	struct elf_bytes eh_frame = {.nr_bytes = 0x100, .vaddr = 0x9000};
 	uint64_t offset = 0;
 
-	(void)state;
 	assert_true(cfi_hdr_is_usable(&hdr));
 	assert_true(cfi_hdr_find(&hdr, &eh_frame, 0x2fff, &offset));
 	assert_int_equal(offset, 0x20);
@@ -328,12 +300,11 @@ static void test_cfi__search_table_finds_the_last_before(void **state)
 	assert_false(cfi_hdr_find(&hdr, &eh_frame, 0x3000, &offset));
 }
 
-static void test_cfi__search_table_that_lies_is_not_used(void **state)
+TEST(cfi, search_table_that_lies_is_not_used)
 {
 	uint8_t lying[sizeof(hdr_bytes)];
 	struct elf_bytes hdr = {.bytes = lying, .nr_bytes = sizeof(lying), .vaddr = 0x8000};
 
-	(void)state;
 	memcpy(lying, hdr_bytes, sizeof(lying));
 	lying[8] = 3; /* one entry more than there are */
 	assert_false(cfi_hdr_is_usable(&hdr));
@@ -346,7 +317,7 @@ static void test_cfi__search_table_that_lies_is_not_used(void **state)
 	assert_false(cfi_hdr_is_usable(&hdr));
 }
 
-static void test_cfi__debug_frame_has_ids_of_its_own(void **state)
+TEST(cfi, debug_frame_has_ids_of_its_own)
 {
 	/* DWARF 4: version 4, "", address size 8, segment size 0, alignments 1 and -8, column 16 */
 	static const uint8_t bytes[] = {15,   0,  0,	0, 0xff, 0xff, 0xff, 0xff, 4, 0,    8, 0, 1,
@@ -357,7 +328,6 @@ static void test_cfi__debug_frame_has_ids_of_its_own(void **state)
 	struct cfi_section section = {.is_debug_frame = true};
 	struct cfi_fde fde;
 
-	(void)state;
 	/* the CIE's last instruction takes one operand byte more */
 	memcpy(fixed, bytes, 19);
 	fixed[0] = 16;
@@ -371,7 +341,7 @@ static void test_cfi__debug_frame_has_ids_of_its_own(void **state)
 	assert_step(row_compile(unwind_arch(ARCH_X86_64), &section, &fde, 0x1000), RSP, 16);
 }
 
-static void test_cfi__damaged_entries_are_refused(void **state)
+TEST(cfi, damaged_entries_are_refused)
 {
 	struct buf bytes = {0};
 	size_t cie = cfi_add_cie(&bytes, "zR", X86_ENTRY, sizeof(X86_ENTRY) - 1);
@@ -379,7 +349,6 @@ static void test_cfi__damaged_entries_are_refused(void **state)
 	struct cfi_section section = {.bytes = {.bytes = bytes.bytes, .nr_bytes = bytes.nr_bytes}};
 	struct cfi_fde fde;
 
-	(void)state;
 	assert_true(cfi_fde_at(&section, at, &fde));
 	cfi_patch_u32(&bytes, at + 4, 4); /* the CIE pointer leads to the FDE itself */
 	assert_false(cfi_fde_at(&section, at, &fde));
@@ -395,11 +364,10 @@ static void test_cfi__damaged_entries_are_refused(void **state)
 	buf_release(&bytes);
 }
 
-static void test_cfi__unknown_augmentation_is_refused(void **state)
+TEST(cfi, unknown_augmentation_is_refused)
 {
 	static const char *const unknown[] = {"zQ", "eh", "R", "zRSSSSSSSSSSSSSS"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
 		struct buf bytes = {0};
 		size_t cie = cfi_add_cie(&bytes, unknown[i], X86_ENTRY, sizeof(X86_ENTRY) - 1);
@@ -414,14 +382,13 @@ static void test_cfi__unknown_augmentation_is_refused(void **state)
 }
 
 /* Every byte of a section takes every value: whatever comes out, it does come out. */
-static void test_cfi__no_byte_can_do_harm(void **state)
+TEST(cfi, no_byte_can_do_harm)
 {
 	size_t first;
 	size_t second;
 	struct buf bytes = two_functions(&first, &second);
 	size_t nr_rows = 0;
 
-	(void)state;
 	for (size_t at = 0; at < bytes.nr_bytes; at++) {
 		uint8_t right = bytes.bytes[at];
 
@@ -448,13 +415,12 @@ static void test_cfi__no_byte_can_do_harm(void **state)
 	buf_release(&bytes);
 }
 
-static void test_cfi__every_cut_is_harmless(void **state)
+TEST(cfi, every_cut_is_harmless)
 {
 	size_t first;
 	size_t second;
 	struct buf bytes = two_functions(&first, &second);
 
-	(void)state;
 	for (size_t nr_bytes = 0; nr_bytes <= bytes.nr_bytes; nr_bytes++) {
 		/* a copy of its own, so that a read beyond it is one beyond an allocation */
 		uint8_t *cut = xmemdup(bytes.bytes, nr_bytes);
@@ -470,7 +436,7 @@ static void test_cfi__every_cut_is_harmless(void **state)
 }
 
 /* What libunwind gets in place of a .debug_frame. */
-static void test_cfi_copy__says_the_same_elsewhere(void **state)
+TEST(cfi_copy, says_the_same_elsewhere)
 {
 	static const char frame_pointer[] = WITH_FRAME_POINTER;
 	const uint64_t bias = 0x7f0000000000;
@@ -483,7 +449,6 @@ static void test_cfi_copy__says_the_same_elsewhere(void **state)
 	struct cfi_section copied = {0};
 	struct cfi_fde fde;
 
-	(void)state;
 	cfi_add_fde(&bytes, cie, (struct cfi_range_bytes){START, 0x100}, frame_pointer,
 		    sizeof(frame_pointer) - 1);
 	section.bytes = (struct elf_bytes){.bytes = bytes.bytes, .nr_bytes = bytes.nr_bytes};
@@ -499,39 +464,4 @@ static void test_cfi_copy__says_the_same_elsewhere(void **state)
 	buf_release(&bytes);
 	buf_release(&copy);
 	buf_release(&table);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cfi_copy__says_the_same_elsewhere),
-		cmocka_unit_test(test_row__frame_pointer_is_followed),
-		cmocka_unit_test(test_row__cfi_of_where_the_code_goes_is_marked),
-		cmocka_unit_test(test_row__functions_that_leave_for_a_handler_are_marked),
-		cmocka_unit_test(test_row__every_way_to_advance),
-		cmocka_unit_test(test_row__remembered_state_returns),
-		cmocka_unit_test(test_row__restore_is_to_the_cie),
-		cmocka_unit_test(test_row__large_frames_fit),
-		cmocka_unit_test(test_row__frames_that_do_not_fit_fall_back),
-		cmocka_unit_test(test_row__undefined_return_address_is_the_root),
-		cmocka_unit_test(test_row__undefined_frame_pointer_is_lost),
-		cmocka_unit_test(test_row__plt_numbers_come_from_the_expression),
-		cmocka_unit_test(test_row__realigned_stack),
-		cmocka_unit_test(test_row__other_registers_hold_the_cfa),
-		cmocka_unit_test(test_row__signal_frame_has_the_kernels_layout),
-		cmocka_unit_test(test_row__signal_frame_that_describes_itself),
-		cmocka_unit_test(test_row__what_rows_cannot_say_falls_back),
-		cmocka_unit_test(test_row__nonsense_is_bad_cfi),
-		cmocka_unit_test(test_row__aarch64_return_address_stays_in_its_register),
-		cmocka_unit_test(test_cfi__index_finds_by_address),
-		cmocka_unit_test(test_cfi__search_table_finds_the_last_before),
-		cmocka_unit_test(test_cfi__search_table_that_lies_is_not_used),
-		cmocka_unit_test(test_cfi__debug_frame_has_ids_of_its_own),
-		cmocka_unit_test(test_cfi__damaged_entries_are_refused),
-		cmocka_unit_test(test_cfi__unknown_augmentation_is_refused),
-		cmocka_unit_test(test_cfi__no_byte_can_do_harm),
-		cmocka_unit_test(test_cfi__every_cut_is_harmless),
-	};
-
-	return cmocka_run_group_tests_name("unwind rows", tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Walks over stacks that were never a program's: every word is in the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/made_space.h"
+#include "tests/unit/unit.h"
 #include "unwind/unwind.h"
 
 /*
@@ -184,11 +177,10 @@ static void assert_frames(const struct unwind_walk *walk, const uint64_t *pcs, s
 		assert_frames(&fixture.walk, pcs_, ARRAY_SIZE(pcs_));                              \
 	} while (0)
 
-static void test_walk__goes_to_the_root(void **state)
+TEST(walk, goes_to_the_root)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP16 + 0x10, 0, FRAMED + 0x10);
@@ -207,11 +199,10 @@ static void test_walk__goes_to_the_root(void **state)
 
 /* The last instruction of a function that never returns is a call: its pc is the next function's.
  */
-static void test_walk__call_at_the_end_belongs_to_the_caller(void **state)
+TEST(walk, call_at_the_end_belongs_to_the_caller)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP16, SP16, ROOT + 0x10); /* SP16 is the end of SP8, whose CFA is rsp+8 */
@@ -221,11 +212,10 @@ static void test_walk__call_at_the_end_belongs_to_the_caller(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__zero_return_address_is_a_root_at_the_top(void **state)
+TEST(walk, zero_return_address_is_a_root_at_the_top)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP8 + 0x10, 0);
@@ -250,11 +240,10 @@ static void test_walk__zero_return_address_is_a_root_at_the_top(void **state)
 }
 
 /* The word where a return address should be is the number of the program's arguments. */
-static void test_walk__program_begins_where_its_arguments_are(void **state)
+TEST(walk, program_begins_where_its_arguments_are)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP8 + 0x10, 1);
@@ -266,12 +255,11 @@ static void test_walk__program_begins_where_its_arguments_are(void **state)
 }
 
 /* A call through a null pointer, or a wild one, has left its return address. */
-static void test_walk__call_to_nowhere_keeps_its_caller(void **state)
+TEST(walk, call_to_nowhere_keeps_its_caller)
 {
 	static const uint64_t wild[] = {0, 0x77, 0xdead0000};
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	WORDS(TOP - 64, ROOT + 0x10);
 	for (size_t i = 0; i < ARRAY_SIZE(wild); i++) {
@@ -284,11 +272,10 @@ static void test_walk__call_to_nowhere_keeps_its_caller(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__missing_memory_is_named(void **state)
+TEST(walk, missing_memory_is_named)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP16 + 0x10);
@@ -310,14 +297,13 @@ static bool read_beyond(void *context, uint64_t address, void *out, size_t nr_by
 	return true;
 }
 
-static void test_walk__memory_beyond_the_copy_is_asked_for(void **state)
+TEST(walk, memory_beyond_the_copy_is_asked_for)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
 	uint64_t word = ROOT + 0x10;
 	struct unwind_memory memory = {.read = read_beyond, .context = &word};
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP16 + 0x10);
@@ -328,11 +314,10 @@ static void test_walk__memory_beyond_the_copy_is_asked_for(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__return_to_nowhere_is_no_frame(void **state)
+TEST(walk, return_to_nowhere_is_no_frame)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, 0xdeadbeef);
@@ -343,12 +328,11 @@ static void test_walk__return_to_nowhere_is_no_frame(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__leaf_outside_every_mapping_is_kept(void **state)
+TEST(walk, leaf_outside_every_mapping_is_kept)
 {
 	static const uint64_t pcs[] = {0, 0xdeadbeef, UINT64_MAX};
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(pcs); i++) {
 		set_regs(&fixture, pcs[i], 0, 0);
@@ -360,11 +344,10 @@ static void test_walk__leaf_outside_every_mapping_is_kept(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__frame_that_leads_to_itself_is_a_loop(void **state)
+TEST(walk, frame_that_leads_to_itself_is_a_loop)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	/* the CFA is the same again and again, and so is the return address there */
 	set_regs(&fixture, STUCK, TOP - 64, TOP - 64);
@@ -376,11 +359,10 @@ static void test_walk__frame_that_leads_to_itself_is_a_loop(void **state)
 }
 
 /* FRAMED to FRAMED, each saved frame pointer leading to the other record. */
-static void test_walk__circle_of_frames_is_a_loop(void **state)
+TEST(walk, circle_of_frames_is_a_loop)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, FRAMED, TOP - 64, TOP - 64);
 	WORDS(TOP - 64, TOP - 32, FRAMED + 0x10);
@@ -391,11 +373,10 @@ static void test_walk__circle_of_frames_is_a_loop(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__stack_may_go_down_to_another_one(void **state)
+TEST(walk, stack_may_go_down_to_another_one)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, FRAMED, TOP - 64, TOP - 64);
 	WORDS(TOP - 64, MADE_OTHER_STACK + 0x100, FRAMED + 0x10);
@@ -406,11 +387,10 @@ static void test_walk__stack_may_go_down_to_another_one(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__bad_cfi_is_said(void **state)
+TEST(walk, bad_cfi_is_said)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, BAD + 0x10);
@@ -421,11 +401,10 @@ static void test_walk__bad_cfi_is_said(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__lost_registers_stay_unknown(void **state)
+TEST(walk, lost_registers_stay_unknown)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, LOST_FP, TOP - 64, TOP - 32);
 	WORDS(TOP - 64, FRAMED + 0x10, 0, 0, 0, 0, ROOT + 0x10);
@@ -435,11 +414,10 @@ static void test_walk__lost_registers_stay_unknown(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__leaf_may_use_any_register(void **state)
+TEST(walk, leaf_may_use_any_register)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, FROM_RBX, TOP - 64, 0);
 	regs_set(&fixture.snapshot.regs, 3, TOP - 48);
@@ -450,11 +428,10 @@ static void test_walk__leaf_may_use_any_register(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__deeper_frames_know_no_other_register(void **state)
+TEST(walk, deeper_frames_know_no_other_register)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, FROM_RBX + 0x10, 0, 0, ROOT + 0x10);
@@ -465,11 +442,10 @@ static void test_walk__deeper_frames_know_no_other_register(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__rows_alone_end_where_they_cannot_say(void **state)
+TEST(walk, rows_alone_end_where_they_cannot_say)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, EXPRESSED, TOP - 64, 0);
 	WORDS(TOP - 64, 0);
@@ -479,12 +455,11 @@ static void test_walk__rows_alone_end_where_they_cannot_say(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__signal_frame_restores_every_register(void **state)
+TEST(walk, signal_frame_restores_every_register)
 {
 	struct fixture fixture;
 	uint64_t ucontext[32] = {0};
 
-	(void)state;
 	set_up(&fixture);
 	/* the handler returns to the trampoline; struck was FROM_RBX, which needs rbx */
 	ucontext[120 / 8] = 0x77;     /* rbp */
@@ -506,11 +481,10 @@ static void test_walk__signal_frame_restores_every_register(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__vsyscall_has_pushed_nothing(void **state)
+TEST(walk, vsyscall_has_pushed_nothing)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, MADE_VSYSCALL, TOP - 64, 0);
 	WORDS(TOP - 64, ROOT + 0x10);
@@ -520,11 +494,10 @@ static void test_walk__vsyscall_has_pushed_nothing(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__jit_code_is_followed_by_frame_pointers(void **state)
+TEST(walk, jit_code_is_followed_by_frame_pointers)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, MADE_JIT + 0x20, TOP - 64, TOP - 48);
 	WORDS(TOP - 64, 0, 0, TOP - 24, MADE_JIT + 0x100, 0, 0x77, ROOT + 0x10);
@@ -544,14 +517,13 @@ static void test_walk__jit_code_is_followed_by_frame_pointers(void **state)
 #define TRAMPOLINE	  "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
 #define TRAMPOLINE_RETURN 6
 
-static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
+TEST(walk, jit_code_without_frame_pointers_is_read)
 {
 	struct fixture fixture;
 	/* The made space is of this process, so that its code is to be found here. */
 	void *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	(void)state;
 	assert_int_equal((uintptr_t)page, MADE_JIT);
 	memcpy(page, TRAMPOLINE, sizeof(TRAMPOLINE));
 	set_up(&fixture);
@@ -577,13 +549,12 @@ static void test_walk__jit_code_without_frame_pointers_is_read(void **state)
  * HotSpot's interpreter keeps frame pointers, and below each the stack pointer that the
  * caller had before the adapter between them pushed the arguments: two words here.
  */
-static void test_walk__methods_that_never_return_are_read_from_their_entry(void **state)
+TEST(walk, methods_that_never_return_are_read_from_their_entry)
 {
 	struct fixture fixture;
 	char *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	(void)state;
 	assert_int_equal((uintptr_t)page, MADE_JIT);
 	memcpy(page + METHOD_AT, METHOD, sizeof(METHOD));
 	set_up(&fixture);
@@ -601,13 +572,12 @@ static void test_walk__methods_that_never_return_are_read_from_their_entry(void 
 }
 
 /* A trace of LuaJIT: it runs in its interpreter's frame and goes from there to the next. */
-static void test_walk__code_in_anothers_frame_is_left_by_its_return(void **state)
+TEST(walk, code_in_anothers_frame_is_left_by_its_return)
 {
 	struct fixture fixture;
 	char *page = mmap((void *)(uintptr_t)MADE_JIT, MADE_JIT_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	(void)state;
 	assert_int_equal((uintptr_t)page, MADE_JIT);
 	memcpy(page, "\xeb\xfe", 2); /* jmp . */
 	set_up(&fixture);
@@ -631,11 +601,10 @@ static void test_walk__code_in_anothers_frame_is_left_by_its_return(void **state
 }
 
 /* Nothing says where it is entered but the end of the CFI before it. */
-static void test_walk__code_that_leaves_is_read_from_the_end_of_cfi(void **state)
+TEST(walk, code_that_leaves_is_read_from_the_end_of_cfi)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	WORDS(TOP - 64, 0, CALLED, 0, 0);
 	set_regs(&fixture, LEAVES + 2, TOP - 64, 1);
@@ -649,7 +618,7 @@ static void test_walk__code_that_leaves_is_read_from_the_end_of_cfi(void **state
 	tear_down(&fixture);
 }
 
-static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
+TEST(walk, wrong_frame_pointers_are_not_followed)
 {
 	static const uint64_t wrong[] = {
 		TOP - 47, /* unaligned */
@@ -660,7 +629,6 @@ static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	WORDS(TOP - 64, 0, 0, TOP - 24, MADE_JIT + 0x100, 0, 0x77, ROOT + 0x10, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -675,13 +643,12 @@ static void test_walk__wrong_frame_pointers_are_not_followed(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__frame_pointer_chains_only_rise(void **state)
+TEST(walk, frame_pointer_chains_only_rise)
 {
 	struct fixture fixture;
 	/* the second record leads to itself, down to the first, and to an odd address */
 	const uint64_t second[] = {TOP - 32, TOP - 64, TOP - 31};
 
-	(void)state;
 	set_up(&fixture);
 	WORDS(TOP - 64, TOP - 32, MADE_JIT + 0x10, 0, 0, 0, MADE_JIT + 0x20);
 	for (size_t i = 0; i < ARRAY_SIZE(second); i++) {
@@ -694,11 +661,10 @@ static void test_walk__frame_pointer_chains_only_rise(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__outermost_frame_pointer_is_zero(void **state)
+TEST(walk, outermost_frame_pointer_is_zero)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64);
 	WORDS(TOP - 64, 0, MADE_JIT + 0x10);
@@ -713,11 +679,10 @@ static void test_walk__outermost_frame_pointer_is_zero(void **state)
 }
 
 /* A thread that sleeps was not stopped: its frame pointer is not known. */
-static void test_walk__frame_of_unknown_depth_is_found_by_its_call(void **state)
+TEST(walk, frame_of_unknown_depth_is_found_by_its_call)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up_with(&fixture, true);
 	set_regs(&fixture, ALLOCA + 9, TOP - 96, 0);
 	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
@@ -737,11 +702,10 @@ static void test_walk__frame_of_unknown_depth_is_found_by_its_call(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__unknown_frame_pointer_is_not_followed(void **state)
+TEST(walk, unknown_frame_pointer_is_not_followed)
 {
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, MADE_JIT, TOP - 64, TOP - 64);
 	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
@@ -753,12 +717,11 @@ static void test_walk__unknown_frame_pointer_is_not_followed(void **state)
 }
 
 /* Those of a 32-bit program are not taken. */
-static void test_walk__without_registers_only_the_time_is_known(void **state)
+TEST(walk, without_registers_only_the_time_is_known)
 {
 	static const enum unwinder_kind kinds[] = {UNWINDER_AUTO, UNWINDER_LIBUNWIND};
 	struct fixture fixture;
 
-	(void)state;
 	set_up(&fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		walk_as(&fixture, kinds[i]);
@@ -769,14 +732,13 @@ static void test_walk__without_registers_only_the_time_is_known(void **state)
 }
 
 /* The same numbers mean other registers there. */
-static void test_walk__code_of_another_machine_is_not_read(void **state)
+TEST(walk, code_of_another_machine_is_not_read)
 {
 	struct buf eh_frame = {0};
 	struct buf code = {0};
 	struct fixture fixture = {0};
 	size_t cie = cfi_add_cie(&eh_frame, "zR", X86_ENTRY, sizeof(X86_ENTRY) - 1);
 
-	(void)state;
 	FUNCTION(SP8, "");
 	buf_append_u32(&eh_frame, 0);
 	made_space_set_up(&fixture.made, EM_386, &eh_frame, &code);
@@ -793,13 +755,12 @@ static void test_walk__code_of_another_machine_is_not_read(void **state)
 
 #define DEEP 1000000
 
-static void test_walk__a_million_frames_are_walked(void **state)
+TEST(walk, a_million_frames_are_walked)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 1000);
 	uint64_t *words = xcalloc(DEEP, sizeof(*words));
 
-	(void)state;
 	set_up(&fixture);
 	set_regs(&fixture, SP8, TOP - DEEP * sizeof(*words), 0);
 	for (size_t i = 0; i < DEEP - 1; i++)
@@ -836,13 +797,12 @@ static void put_climbing(struct fixture *fixture, size_t nr)
 }
 
 /* From the leaf on for each of them would be two thousand million steps. */
-static void test_walk__libunwind_goes_along_a_stack_once(void **state)
+TEST(walk, libunwind_goes_along_a_stack_once)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
 	const size_t nr = 60000;
 
-	(void)state;
 	set_up(&fixture);
 	put_climbing(&fixture, nr);
 	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
@@ -854,12 +814,11 @@ static void test_walk__libunwind_goes_along_a_stack_once(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__expression_without_an_end_ends_the_walk(void **state)
+TEST(walk, expression_without_an_end_ends_the_walk)
 {
 	static const enum unwinder_kind kinds[] = {UNWINDER_AUTO, UNWINDER_LIBUNWIND};
 	struct fixture fixture;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		set_up(&fixture);
 		set_regs(&fixture, SP8, TOP - 64, 0);
@@ -871,13 +830,12 @@ static void test_walk__expression_without_an_end_ends_the_walk(void **state)
 	}
 }
 
-static void test_walk__ends_when_the_recording_is_to_end(void **state)
+TEST(walk, ends_when_the_recording_is_to_end)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
 	atomic_bool ended = false;
 
-	(void)state;
 	set_up(&fixture);
 	put_climbing(&fixture, 100);
 	unwinder_end_by(unwinder, &ended);
@@ -891,13 +849,12 @@ static void test_walk__ends_when_the_recording_is_to_end(void **state)
 	tear_down(&fixture);
 }
 
-static void test_walk__walks_share_a_bound(void **state)
+TEST(walk, walks_share_a_bound)
 {
 	struct fixture fixture;
 	struct unwinder *unwinder = unwinder_new(UNWINDER_AUTO, 0);
 	size_t nr_whole = 0;
 
-	(void)state;
 	set_up(&fixture);
 	put_climbing(&fixture, 100);
 	unwinder_bound(unwinder, 100000);
@@ -910,48 +867,4 @@ static void test_walk__walks_share_a_bound(void **state)
 	assert_int_equal(fixture.walk.end, STACK_END_COSTLY);
 	unwinder_free(unwinder);
 	tear_down(&fixture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk__goes_to_the_root),
-		cmocka_unit_test(test_walk__call_at_the_end_belongs_to_the_caller),
-		cmocka_unit_test(test_walk__zero_return_address_is_a_root_at_the_top),
-		cmocka_unit_test(test_walk__program_begins_where_its_arguments_are),
-		cmocka_unit_test(test_walk__call_to_nowhere_keeps_its_caller),
-		cmocka_unit_test(test_walk__missing_memory_is_named),
-		cmocka_unit_test(test_walk__memory_beyond_the_copy_is_asked_for),
-		cmocka_unit_test(test_walk__return_to_nowhere_is_no_frame),
-		cmocka_unit_test(test_walk__leaf_outside_every_mapping_is_kept),
-		cmocka_unit_test(test_walk__frame_that_leads_to_itself_is_a_loop),
-		cmocka_unit_test(test_walk__circle_of_frames_is_a_loop),
-		cmocka_unit_test(test_walk__stack_may_go_down_to_another_one),
-		cmocka_unit_test(test_walk__bad_cfi_is_said),
-		cmocka_unit_test(test_walk__lost_registers_stay_unknown),
-		cmocka_unit_test(test_walk__leaf_may_use_any_register),
-		cmocka_unit_test(test_walk__deeper_frames_know_no_other_register),
-		cmocka_unit_test(test_walk__rows_alone_end_where_they_cannot_say),
-		cmocka_unit_test(test_walk__signal_frame_restores_every_register),
-		cmocka_unit_test(test_walk__vsyscall_has_pushed_nothing),
-		cmocka_unit_test(test_walk__jit_code_is_followed_by_frame_pointers),
-		cmocka_unit_test(test_walk__jit_code_without_frame_pointers_is_read),
-		cmocka_unit_test(test_walk__code_in_anothers_frame_is_left_by_its_return),
-		cmocka_unit_test(test_walk__methods_that_never_return_are_read_from_their_entry),
-		cmocka_unit_test(test_walk__code_that_leaves_is_read_from_the_end_of_cfi),
-		cmocka_unit_test(test_walk__wrong_frame_pointers_are_not_followed),
-		cmocka_unit_test(test_walk__frame_pointer_chains_only_rise),
-		cmocka_unit_test(test_walk__outermost_frame_pointer_is_zero),
-		cmocka_unit_test(test_walk__frame_of_unknown_depth_is_found_by_its_call),
-		cmocka_unit_test(test_walk__unknown_frame_pointer_is_not_followed),
-		cmocka_unit_test(test_walk__without_registers_only_the_time_is_known),
-		cmocka_unit_test(test_walk__code_of_another_machine_is_not_read),
-		cmocka_unit_test(test_walk__a_million_frames_are_walked),
-		cmocka_unit_test(test_walk__libunwind_goes_along_a_stack_once),
-		cmocka_unit_test(test_walk__expression_without_an_end_ends_the_walk),
-		cmocka_unit_test(test_walk__ends_when_the_recording_is_to_end),
-		cmocka_unit_test(test_walk__walks_share_a_bound),
-	};
-
-	return cmocka_run_group_tests_name("unwind walk", tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/sink.h"
 #include "calltree/code.h"
 #include "calltree/expand.h"
@@ -13,6 +6,7 @@
 #include "calltree/find.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/asm_text.h"
 
 /* Samples at three addresses of work(), the last of which square() is inlined at. */
@@ -65,13 +59,12 @@ static void expect(const struct profile *profile, const char *function,
 	expansion_free(expansion);
 }
 
-static void test_view__instructions_between_their_source(void **state)
+TEST(view, instructions_between_their_source)
 {
 	uint64_t at[3];
 	struct profile *profile = three_addresses(at);
 	char expected[512];
 
-	(void)state;
 	{
 		/* The second sample lies inside the first instruction, as return addresses do. */
 		const struct asm_line lines[] = {
@@ -101,14 +94,13 @@ static void test_view__instructions_between_their_source(void **state)
 	profile_free(profile);
 }
 
-static void test_view__addresses_without_a_disassembly(void **state)
+TEST(view, addresses_without_a_disassembly)
 {
 	uint64_t at[3];
 	struct profile *profile = three_addresses(at);
 	const struct asm_listing bare = {.nr_lines = 0};
 	char expected[512];
 
-	(void)state;
 	snprintf(expected, sizeof(expected),
 		 "work in /bin/prog: 90 samples self (90.0%%)\n"
 		 "    self     %%   address\n"
@@ -118,14 +110,4 @@ static void test_view__addresses_without_a_disassembly(void **state)
 		 (unsigned long)at[0], (unsigned long)at[1], (unsigned long)at[2]);
 	expect(profile, "work", &bare, expected);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_view__instructions_between_their_source),
-		cmocka_unit_test(test_view__addresses_without_a_disassembly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "view/asm_lines.h"
 #include "view/asm_text.h"
 #include "view/disassembly.h"
@@ -25,7 +18,7 @@ static const char output[] = "\n"
 			     "    120a:\tjne    1200 <work>\n"
 			     "\t...\n";
 
-static void test_disassembly__is_taken_apart(void **state)
+TEST(disassembly, is_taken_apart)
 {
 	static const struct disassembly_line expected[] = {
 		{DISASSEMBLY_FUNCTION, 0x1200, "<work>:", 0},
@@ -36,7 +29,6 @@ static void test_disassembly__is_taken_apart(void **state)
 	};
 	struct disassembly disassembly = {0};
 
-	(void)state;
 	buf_append_str(&disassembly.output, output);
 	disassembly_parse(&disassembly);
 	assert_int_equal(disassembly.nr, 5);
@@ -51,11 +43,10 @@ static void test_disassembly__is_taken_apart(void **state)
 	disassembly_release(&disassembly);
 }
 
-static void test_disassembly__of_nothing_is_empty(void **state)
+TEST(disassembly, of_nothing_is_empty)
 {
 	struct disassembly disassembly = {0};
 
-	(void)state;
 	disassembly_parse(&disassembly);
 	assert_int_equal(disassembly.nr, 0);
 	disassembly_release(&disassembly);
@@ -68,7 +59,7 @@ static const char *line_of_prog(void *context, const char *path, uint32_t line)
 	return strcmp(path, "/src/prog.c") == 0 && line == 23 ? "\twhile (rounds--)" : NULL;
 }
 
-static void test_asm_lines__have_the_source_before_the_instructions(void **state)
+TEST(asm_lines, have_the_source_before_the_instructions)
 {
 	static const char *const expected[] = {
 		"<work>:",
@@ -80,7 +71,6 @@ static void test_asm_lines__have_the_source_before_the_instructions(void **state
 	struct disassembly disassembly = {0};
 	struct asm_lines lines = {0};
 
-	(void)state;
 	buf_append_str(&disassembly.output, output);
 	disassembly_parse(&disassembly);
 	asm_lines_append(&lines, &disassembly, line_of_prog, NULL);
@@ -91,15 +81,4 @@ static void test_asm_lines__have_the_source_before_the_instructions(void **state
 	}
 	asm_lines_release(&lines);
 	disassembly_release(&disassembly);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_disassembly__is_taken_apart),
-		cmocka_unit_test(test_disassembly__of_nothing_is_empty),
-		cmocka_unit_test(test_asm_lines__have_the_source_before_the_instructions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/sink.h"
 #include "calltree/expand.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/dump.h"
 #include "view/style.h"
 
@@ -57,9 +51,8 @@ static void expect(bool json, const char *expected)
 	profile_free(profile);
 }
 
-static void test_dump__text_has_equal_stacks_once(void **state)
+TEST(dump, text_has_equal_stacks_once)
 {
-	(void)state;
 	expect(false, "process 100: prog\n"
 		      "\n"
 		      "thread 100 prog: running\n"
@@ -79,9 +72,8 @@ static void test_dump__text_has_equal_stacks_once(void **state)
 		      "    (no stack)\n");
 }
 
-static void test_dump__json_has_the_documented_members(void **state)
+TEST(dump, json_has_the_documented_members)
 {
-	(void)state;
 	expect(true,
 	       "{\"version\":1,\"processes\":["
 	       "{\"pid\":100,\"name\":\"prog\",\"command\":\"prog\",\"threads\":["
@@ -115,14 +107,4 @@ static void test_dump__json_has_the_documented_members(void **state)
 	       "{\"tid\":200,\"name\":\"other\",\"state\":\"stopped\",\"syscall\":null,"
 	       "\"fd\":null,\"object\":null,\"futex\":null,\"lock_owner\":null,\"stack_end\":null,"
 	       "\"stack\":[]}]}]}\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dump__text_has_equal_stacks_once),
-		cmocka_unit_test(test_dump__json_has_the_documented_members),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

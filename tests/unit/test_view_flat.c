@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
@@ -13,6 +6,7 @@
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/summary.h"
@@ -100,9 +94,8 @@ static struct profile *starved_run(uint64_t nr_missed)
 	return made_end(&made);
 }
 
-static void test_view__many_missed_looks_are_said_first(void **state)
+TEST(view, many_missed_looks_are_said_first)
 {
-	(void)state;
 	expect_of(
 		starved_run(1000), METRIC_CPU, BY_FUNCTION, FORM_TEXT,
 		"700 ms of CPU time, 70 samples in 700 ms: prog\n"
@@ -121,9 +114,8 @@ static void test_view__many_missed_looks_are_said_first(void **state)
 		  "      higher -F\n");
 }
 
-static void test_view__first_screen_of_80_columns(void **state)
+TEST(view, first_screen_of_80_columns)
 {
-	(void)state;
 	expect(METRIC_CPU, BY_FUNCTION, FORM_TEXT,
 	       "1.00 s of CPU time, 96 samples in 1.00 s: ./prog --level=\\x1b[31m9\n"
 	       "self ms    %   ± total ms    %  function              location     module\n"
@@ -166,9 +158,8 @@ static struct profile *blocking_run(void)
 	return made_end(&made);
 }
 
-static void test_view__blocked_time_says_what_of_the_program_waits(void **state)
+TEST(view, blocked_time_says_what_of_the_program_waits)
 {
-	(void)state;
 	expect_of(blocking_run(), METRIC_BLOCKED, BY_FUNCTION, FORM_CSV,
 		  "function,file,line,module,inlined,self_ns,total_ns,self_samples,total_samples,"
 		  "self_pct,total_pct,ci_pct,total_ci_pct,calls,per_call_ns,per_call_ci_ns,wait_"
@@ -191,9 +182,8 @@ static void test_view__blocked_time_says_what_of_the_program_waits(void **state)
 		  "      higher -F\n");
 }
 
-static void test_view__json_has_the_documented_members(void **state)
+TEST(view, json_has_the_documented_members)
 {
-	(void)state;
 	expect(METRIC_CPU, BY_FUNCTION, FORM_JSON,
 	       "{\"version\":1,\"metric\":\"cpu\",\"unit\":\"ns\",\"total_ns\":1000000000,"
 	       "\"samples\":96,\"duration_ns\":1000000000,"
@@ -216,9 +206,8 @@ static void test_view__json_has_the_documented_members(void **state)
 	       "\"calls\":null}]}\n");
 }
 
-static void test_view__csv_has_the_same_fields(void **state)
+TEST(view, csv_has_the_same_fields)
 {
-	(void)state;
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
 	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
 	       "total_pct,ci_pct,total_ci_pct,user_ns,system_ns,calls,per_call_ns,per_call_ci_ns\n"
@@ -236,7 +225,7 @@ static void test_view__csv_has_the_same_fields(void **state)
 }
 
 /* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
-static void test_view__csv_of_hostile_names(void **state)
+TEST(view, csv_of_hostile_names)
 {
 	const struct filter everything = {.from_ns = 0};
 	struct made made = made_begin();
@@ -246,7 +235,6 @@ static void test_view__csv_of_hostile_names(void **state)
 	struct weights *weights;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	made_thread(&made, 101, 101, "\033[2J\n\"a\", b\xff");
 	made_sample(&made, "", 1)->end = STACK_END_NOT_TAKEN;
 	profile = made_end(&made);
@@ -319,14 +307,13 @@ static void expect_counts(struct profile *profile, const struct filter *filter, 
 	expansion_free(expansion);
 }
 
-static void test_view__calls_fit_80_and_40_columns(void **state)
+TEST(view, calls_fit_80_and_40_columns)
 {
 	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
 	const struct view in_ms = {.columns = 80, .unit = TIME_UNIT_MS};
 	const struct view tiny = {.columns = 40};
 	struct profile *profile = made_at_once(counted_run());
 
-	(void)state;
 	expect_counts(profile, &(struct filter){0}, "calls", &tiny,
 		      "self%      calls per call  function\n"
 		      " 60.0 15,360,000   195 ns  pars…pression\n"
@@ -369,13 +356,12 @@ static void test_view__calls_fit_80_and_40_columns(void **state)
 	profile_free(profile);
 }
 
-static void test_view__notes_say_what_was_not_counted(void **state)
+TEST(view, notes_say_what_was_not_counted)
 {
 	const struct view view = {.columns = 80};
 	struct profile *profile = counted_run();
 	struct profile_refusal refusal = {.reason = profile_intern(profile, "too short")};
 
-	(void)state;
 	profile_add_refusal(profile, &refusal);
 	profile->probes.counts[0].from_ns = 250000000;
 	expect_counts(
@@ -399,20 +385,4 @@ static void test_view__notes_say_what_was_not_counted(void **state)
 		"      filters select they are unknown\n"
 		"note: 1 function or call could not be counted: 'profc info' says why\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_view__first_screen_of_80_columns),
-		cmocka_unit_test(test_view__many_missed_looks_are_said_first),
-		cmocka_unit_test(test_view__blocked_time_says_what_of_the_program_waits),
-		cmocka_unit_test(test_view__json_has_the_documented_members),
-		cmocka_unit_test(test_view__csv_has_the_same_fields),
-		cmocka_unit_test(test_view__csv_of_hostile_names),
-		cmocka_unit_test(test_view__calls_fit_80_and_40_columns),
-		cmocka_unit_test(test_view__notes_say_what_was_not_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/sink.h"
 #include "profile/profile.h"
 #include "profile/survey.h"
+#include "tests/unit/unit.h"
 #include "view/counter_words.h"
 #include "view/info.h"
 #include "view/info_counts.h"
@@ -106,11 +97,10 @@ static void check_start(const struct profile *profile, const char *expected)
 	survey_free(survey);
 }
 
-static void test_info__tells_all_on_80_columns(void **state)
+TEST(info, tells_all_on_80_columns)
 {
 	struct profile *profile = made_up();
 
-	(void)state;
 	profile->processes[0].split =
 		(struct cpu_split){.user_ns = 1200000000, .system_ns = 600000000, .known = true};
 	check_text(profile,
@@ -148,7 +138,7 @@ static void test_info__tells_all_on_80_columns(void **state)
 	profile_free(profile);
 }
 
-static void test_info__modules_with_one_problem_share_a_hint(void **state)
+TEST(info, modules_with_one_problem_share_a_hint)
 {
 	static const char one[] = "  hint: lib0.so, lib1.so, lib2.so, lib3.so and 2 more: it is "
 				  "stripped\n",
@@ -161,7 +151,6 @@ static void test_info__modules_with_one_problem_share_a_hint(void **state)
 	struct survey *survey;
 	const char *hint;
 
-	(void)state;
 	profile_add_process(profile, &process);
 	profile_add_thread(profile, &thread);
 	for (uint64_t i = 0; i < 7; i++) {
@@ -190,11 +179,10 @@ static void test_info__modules_with_one_problem_share_a_hint(void **state)
 }
 
 /* Ticks alone are not the rate at which threads were sampled, which record says as well. */
-static void test_info__says_the_rate_that_record_says(void **state)
+TEST(info, says_the_rate_that_record_says)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	profile->meta.complete = true;
 	profile->meta.attached = true;
 	profile->meta.frequency_hz = 500;
@@ -217,11 +205,10 @@ static void test_info__says_the_rate_that_record_says(void **state)
 	profile_free(profile);
 }
 
-static void test_info__threads_that_were_not_sampled(void **state)
+TEST(info, threads_that_were_not_sampled)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	profile->meta.complete = true;
 	profile->meta.attached = true;
 	profile->meta.nr_cpus = 2;
@@ -235,11 +222,10 @@ static void test_info__threads_that_were_not_sampled(void **state)
 	profile_free(profile);
 }
 
-static void test_info__an_empty_cut_profile(void **state)
+TEST(info, an_empty_cut_profile)
 {
 	struct profile *profile = profile_new();
 
-	(void)state;
 	profile->meta.attached = true;
 	profile->meta.complete = false;
 	profile->meta.nr_cpus = 2;
@@ -257,7 +243,7 @@ static void test_info__an_empty_cut_profile(void **state)
 	profile_free(profile);
 }
 
-static void test_info__an_attached_process_is_named(void **state)
+TEST(info, an_attached_process_is_named)
 {
 	struct profile *profile = profile_new();
 	struct profile_process process = {.pid = 7, .parent = PROCESS_NONE};
@@ -265,7 +251,6 @@ static void test_info__an_attached_process_is_named(void **state)
 	struct view view = {.columns = 80};
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	process.command = profile_intern(profile, "server -d\033");
 	profile->meta.attached = true;
 	profile_add_process(profile, &process);
@@ -293,11 +278,10 @@ static void check_end(struct profile *profile, const char *expected)
 	survey_free(survey);
 }
 
-static void test_info__says_how_it_ended(void **state)
+TEST(info, says_how_it_ended)
 {
 	struct profile *profile = made_up();
 
-	(void)state;
 	profile->meta.exit_status = 9; /* as of wait(2) */
 	check_end(profile, "the command was killed by signal 9\n");
 	profile->meta.exit_status = -1;
@@ -309,14 +293,13 @@ static void test_info__says_how_it_ended(void **state)
 	profile_free(profile);
 }
 
-static void test_info__json_of_marks_and_of_what_is_not_known(void **state)
+TEST(info, json_of_marks_and_of_what_is_not_known)
 {
 	struct profile *profile = made_up();
 	struct profile_process child = {.pid = 7, .parent = 0, .start_ns = 5};
 	struct survey *survey = survey_new(profile);
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	profile->meta.exit_status = -1;
 	profile_add_process(profile, &child);
 	profile_add_mark(profile, 1500, "phase \"2\"");
@@ -332,14 +315,13 @@ static void test_info__json_of_marks_and_of_what_is_not_known(void **state)
 	profile_free(profile);
 }
 
-static void test_info__lists_the_first_marks(void **state)
+TEST(info, lists_the_first_marks)
 {
 	struct profile *profile = made_up();
 	struct survey *survey = survey_new(profile);
 	const struct view view = {.columns = 40};
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	profile_add_mark(profile, 1500 * UINT64_C(1000000), "warm\x1b[2J");
 	for (int i = 0; i < 20; i++)
 		profile_add_mark(profile, 12345 * UINT64_C(1000000),
@@ -425,12 +407,11 @@ static void check_counts(const struct profile *profile, const char *expected)
 	free(text);
 }
 
-static void test_info__tells_what_is_counted_since_when(void **state)
+TEST(info, tells_what_is_counted_since_when)
 {
 	struct profile *profile = made_up_counts();
 	struct profile_count *counts = profile->probes.counts;
 
-	(void)state;
 	check_counts(profile, "1 function and 2 call sites in 2 processes, counted from the "
 			      "start.\n");
 	counts[3].flags = counts[4].flags = 0;
@@ -462,14 +443,13 @@ static void check_line(const struct profile *profile, const char *expected)
 	buf_release(&line);
 }
 
-static void test_info__one_line_says_how_many_calls_were_counted(void **state)
+TEST(info, one_line_says_how_many_calls_were_counted)
 {
 	struct profile *profile = made_up();
 	struct profile_count rows[] = {counted_at(0, COUNT_ENTRY, 0), counted_at(0, COUNT_CALL, 0),
 				       counted_at(1, COUNT_CALL, 0)};
 	struct buf line = {0};
 
-	(void)state;
 	assert_false(info_append_counts(&line, profile));
 	assert_int_equal(line.nr_bytes, 0);
 	profile_add_count(profile, &rows[0]);
@@ -484,12 +464,11 @@ static void test_info__one_line_says_how_many_calls_were_counted(void **state)
 	profile_free(profile);
 }
 
-static void test_info__refusals_with_one_reason_are_told_together(void **state)
+TEST(info, refusals_with_one_reason_are_told_together)
 {
 	struct profile *profile = made_up();
 	char name[16], *text;
 
-	(void)state;
 	refuse(profile, 0, "odd\x1b[2J", "a jump leads into its beginning");
 	refuse(profile, 0, "", "it may not be changed");
 	for (int i = 0; i < 12; i++) {
@@ -525,11 +504,10 @@ static void check_json(const struct profile *profile, const char *expected)
 	survey_free(survey);
 }
 
-static void test_info__json_of_counts(void **state)
+TEST(info, json_of_counts)
 {
 	struct profile *profile = made_up_counts();
 
-	(void)state;
 	refuse(profile, 1, "odd", "it is too short");
 	profile_set_counter(profile, "probe_install_ns", 1500000);
 	profile_set_counter(profile, "probe_stop_ns_max", 900000);
@@ -559,9 +537,8 @@ static void check_value(const char *name, uint64_t value, const char *expected)
 	buf_release(&text);
 }
 
-static void test_counter_words__units_follow_names(void **state)
+TEST(counter_words, units_follow_names)
 {
-	(void)state;
 	check_value("hold_ns_p99", 1500, "1.50 µs");
 	check_value("held_ns_total", 2500000000, "2.50 s");
 	check_value("cost_ppm", 12345, "1.23%");
@@ -578,9 +555,8 @@ static void check_words(const char *name, uint64_t value, const char *expected)
 	assert_string_equal(counter_words_of(&words, value), expected);
 }
 
-static void test_counter_words__fit_their_value(void **state)
+TEST(counter_words, fit_their_value)
 {
-	(void)state;
 	check_words("missed_ticks", 1, "sampling tick missed");
 	check_words("missed_ticks", 2, "sampling ticks missed");
 	check_words("blocked_looks", 1, "peek at a sleeping thread, without a stop");
@@ -589,27 +565,4 @@ static void test_counter_words__fit_their_value(void **state)
 	check_words("refused_stops", 1, "sample of a running thread that could not be traced");
 	check_words("probe_dropped", 1, "count that could not be taken");
 	check_words("of_another_version", 1, "of_another_version");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_info__tells_all_on_80_columns),
-		cmocka_unit_test(test_info__modules_with_one_problem_share_a_hint),
-		cmocka_unit_test(test_info__says_the_rate_that_record_says),
-		cmocka_unit_test(test_info__threads_that_were_not_sampled),
-		cmocka_unit_test(test_info__an_empty_cut_profile),
-		cmocka_unit_test(test_info__an_attached_process_is_named),
-		cmocka_unit_test(test_info__says_how_it_ended),
-		cmocka_unit_test(test_info__json_of_marks_and_of_what_is_not_known),
-		cmocka_unit_test(test_info__lists_the_first_marks),
-		cmocka_unit_test(test_info__tells_what_is_counted_since_when),
-		cmocka_unit_test(test_info__one_line_says_how_many_calls_were_counted),
-		cmocka_unit_test(test_info__refusals_with_one_reason_are_told_together),
-		cmocka_unit_test(test_info__json_of_counts),
-		cmocka_unit_test(test_counter_words__units_follow_names),
-		cmocka_unit_test(test_counter_words__fit_their_value),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/info_memory.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -52,9 +46,8 @@ static void expect_text(struct profile *profile, const char *expected)
 	profile_free(profile);
 }
 
-static void test_info_memory__divides_what_is_resident(void **state)
+TEST(info_memory, divides_what_is_resident)
 {
-	(void)state;
 	expect_text(
 		made_up(),
 		"\n"
@@ -69,11 +62,10 @@ static void test_info_memory__divides_what_is_resident(void **state)
 		"            KiB swapped out\n");
 }
 
-static void test_info_memory__says_what_was_before_it_attached(void **state)
+TEST(info_memory, says_what_was_before_it_attached)
 {
 	struct profile *profile = made_up();
 
-	(void)state;
 	profile->meta.attached = true;
 	expect_text(
 		profile,
@@ -101,13 +93,12 @@ static void expect_line(struct profile *profile, const char *expected)
 	profile_free(profile);
 }
 
-static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
+TEST(info_memory, one_line_at_the_end_of_a_recording)
 {
 	const struct profile_heap_moment moment = {.rss_anon_bytes = MIB};
 	struct made made = made_begin();
 	struct buf text = {0};
 
-	(void)state;
 	expect_line(made_up(),
 		    "recorded 201 of 1,601 blocks, 120 MiB; 70.0 MiB \xc2\xb1 6.48 MiB in "
 		    "801 blocks were not freed; 2 more were left out, as they came too fast");
@@ -118,34 +109,31 @@ static void test_info_memory__one_line_at_the_end_of_a_recording(void **state)
 	expect_line(made_end(&made), "nothing was allocated");
 }
 
-static void test_info_memory__of_few_blocks_none_may_be_recorded(void **state)
+TEST(info_memory, of_few_blocks_none_may_be_recorded)
 {
 	const struct profile_heap_moment moment = {.allocated_bytes = 20 * 1024,
 						   .nr_allocations = 138};
 	struct made made = made_begin();
 
-	(void)state;
 	profile_add_heap_moment(made.profile, &moment);
 	expect_line(made_end(&made),
 		    "recorded 0 of 138 blocks, 20.0 KiB: a smaller --mem=RATE records more");
 }
 
-static void test_info_memory__nothing_where_it_was_not_recorded(void **state)
+TEST(info_memory, nothing_where_it_was_not_recorded)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	expect_text(made_end(&made), "");
 }
 
 /* One that ended early is no part of what is resident, or alive, at the end. */
-static void test_info_memory__of_processes_that_last(void **state)
+TEST(info_memory, of_processes_that_last)
 {
 	struct profile *profile = made_up();
 	struct profile_process other = {.pid = 7, .parent = 0, .end_ns = 300000000};
 	struct profile_heap_moment moment = {.time_ns = 250000000, .rss_anon_bytes = 77 * MIB};
 
-	(void)state;
 	moment.process = profile_add_process(profile, &other).v;
 	profile_add_heap_moment(profile, &moment);
 	profile->processes[0].end_ns = 400000000;
@@ -166,13 +154,12 @@ static void test_info_memory__of_processes_that_last(void **state)
 }
 
 /* Exact totals of one that was over before anyone looked at its pages. */
-static void test_info_memory__says_that_pages_were_not_seen(void **state)
+TEST(info_memory, says_that_pages_were_not_seen)
 {
 	const struct profile_heap_moment moment = {
 		.time_ns = 20480, .allocated_bytes = 65536, .nr_allocations = 1};
 	struct made made = made_begin();
 
-	(void)state;
 	made_block(&made, "main", 65536, 0, 10);
 	profile_add_heap_moment(made.profile, &moment);
 	expect_text(made_end(&made),
@@ -184,13 +171,12 @@ static void test_info_memory__says_that_pages_were_not_seen(void **state)
 		    "resident    not seen: it is looked at once a second\n");
 }
 
-static void test_info_memory__as_json(void **state)
+TEST(info_memory, as_json)
 {
 	struct profile *profile = made_up();
 	struct sink sink = SINK_MEMORY;
 	struct json json;
 
-	(void)state;
 	json_init(&json, &sink);
 	json_object_begin(&json);
 	info_write_memory(&json, profile);
@@ -208,20 +194,4 @@ static void test_info_memory__as_json(void **state)
 		"\"reachable\":null}}\n");
 	sink_release(&sink);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_info_memory__divides_what_is_resident),
-		cmocka_unit_test(test_info_memory__says_what_was_before_it_attached),
-		cmocka_unit_test(test_info_memory__one_line_at_the_end_of_a_recording),
-		cmocka_unit_test(test_info_memory__of_few_blocks_none_may_be_recorded),
-		cmocka_unit_test(test_info_memory__nothing_where_it_was_not_recorded),
-		cmocka_unit_test(test_info_memory__of_processes_that_last),
-		cmocka_unit_test(test_info_memory__says_that_pages_were_not_seen),
-		cmocka_unit_test(test_info_memory__as_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables and trees of memory, from recorded blocks to text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/expand.h"
@@ -19,6 +11,7 @@
 #include "calltree/weights.h"
 #include "profile/heap_lives.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/diff_text.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
@@ -99,9 +92,8 @@ static void expect_table(const struct filter *filter, enum metric metric, const 
 
 static const struct filter everything = {.from_ns = 0};
 
-static void test_memory__allocated_by_function(void **state)
+TEST(memory, allocated_by_function)
 {
-	(void)state;
 	expect_table(&everything, METRIC_ALLOC,
 		     "11.0 MiB allocated in 9 blocks in 6.18 ms: ./prog\n"
 		     "self MiB    %   ± total MiB     % blocks  function  location  module\n"
@@ -112,7 +104,7 @@ static void test_memory__allocated_by_function(void **state)
 		     "     0.0  0.0 0.0       0.0  <0.1      0  parse     p.c:1     prog\n");
 }
 
-static void test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency(void **state)
+TEST(memory, what_is_copied_of_stacks_is_no_matter_of_frequency)
 {
 	const struct view view = {.columns = 70};
 	struct made made = made_begin();
@@ -120,7 +112,6 @@ static void test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency(void
 	struct weights *weights;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	made_block(&made, "main@m.c:1;deep@m.c:2", 2048, 0, 1)->end = STACK_END_BAD_MEMORY;
 	profile = made_end(&made);
 	weights = weigh(profile, &everything, METRIC_ALLOC);
@@ -135,7 +126,7 @@ static void test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency(void
 	profile_free(profile);
 }
 
-static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
+TEST(memory, who_asks_operator_new_is_in_the_tree)
 {
 	const struct view view = {.columns = 70};
 	struct made made = made_begin();
@@ -144,7 +135,6 @@ static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
 	struct flat *flat;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	made_block(&made, "main@m.c:1;often@m.c:2;operator new(unsigned long)@n.c:1", 2048, 1, 1);
 	made_block(&made, "main@m.c:1;seldom@m.c:3", 1024, 1, 1);
 	profile = made_end(&made);
@@ -160,9 +150,8 @@ static void test_memory__who_asks_operator_new_is_in_the_tree(void **state)
 	profile_free(profile);
 }
 
-static void test_memory__blocks_by_function(void **state)
+TEST(memory, blocks_by_function)
 {
-	(void)state;
 	expect_table(&everything, METRIC_ALLOCS,
 		     "9 blocks allocated in 6.18 ms: ./prog\n"
 		     "self    %   ± total     %  function  location  module\n"
@@ -175,7 +164,7 @@ static void test_memory__blocks_by_function(void **state)
 
 /* A row of the file may be of several blocks, where all are recorded: not one of them is missing.
  */
-static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
+TEST(memory, blocks_in_one_row_are_all_recorded)
 {
 	const struct view view = {.columns = 90};
 	struct profile *profile = made_up();
@@ -184,7 +173,6 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 	struct diff *diff;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	profile->heap.allocations[0].nr_more = 2;
 	weights = weigh(profile, &everything, METRIC_ALLOC);
 	summary_print_heading(weights, &view, &sink);
@@ -204,12 +192,11 @@ static void test_memory__blocks_in_one_row_are_all_recorded(void **state)
 	profile_free(profile);
 }
 
-static void test_memory__alive_at_a_time(void **state)
+TEST(memory, alive_at_a_time)
 {
 	const struct filter at = {
 		.heap = {.at = FILTER_AT_TIME, .at_ns = 2 * MS * SAMPLE_TIME_GRAIN_NS}};
 
-	(void)state;
 	expect_table(&at, METRIC_LIVE,
 		     "10.0 MiB alive at 2.05 ms in 3 blocks in 6.18 ms: ./prog\n"
 		     "self MiB    %   ± total MiB     % blocks  function  location  module\n"
@@ -218,7 +205,7 @@ static void test_memory__alive_at_a_time(void **state)
 		     "     0.0  0.0 0.0      10.0 100.0      0  main      m.c:1     prog\n");
 }
 
-static void test_memory__alive_at_the_peak(void **state)
+TEST(memory, alive_at_the_peak)
 {
 	const struct filter at_peak = {.heap = {.at = FILTER_AT_PEAK}};
 	static const char expected[] =
@@ -228,7 +215,6 @@ static void test_memory__alive_at_the_peak(void **state)
 		"     3.0 27.3 0.0       3.0  27.3      3  cache     c.c:1     prog\n"
 		"     0.0  0.0 0.0      11.0 100.0      0  main      m.c:1     prog\n";
 
-	(void)state;
 	expect_table(&everything, METRIC_PEAK, expected);
 	expect_table(&at_peak, METRIC_LIVE,
 		     "11.0 MiB alive at 4.10 ms in 4 blocks in 6.18 ms: ./prog\n"
@@ -238,9 +224,8 @@ static void test_memory__alive_at_the_peak(void **state)
 		     "     0.0  0.0 0.0      11.0 100.0      0  main      m.c:1     prog\n");
 }
 
-static void test_memory__not_freed(void **state)
+TEST(memory, not_freed)
 {
-	(void)state;
 	expect_table(&everything, METRIC_LEAKED,
 		     "3.00 MiB not freed in 4 blocks in 6.18 ms: ./prog\n"
 		     "self KiB     %   ± total KiB     % blocks  function  location  module\n"
@@ -250,13 +235,12 @@ static void test_memory__not_freed(void **state)
 		     "       0   0.0 0.0         1  <0.1      0  parse     p.c:1     prog\n");
 }
 
-static void test_memory__freed_soon(void **state)
+TEST(memory, freed_soon)
 {
 	const struct filter long_lived = {.heap = {.temporary_ns = 6000000}};
 	const struct filter of_a_time = {
 		.from_ns = 1000, .to_ns = 3000000, .heap = {.temporary_ns = 6000000}};
 
-	(void)state;
 	expect_table(&long_lived, METRIC_TEMPORARY,
 		     "8.00 MiB freed soon in 5 blocks in 6.18 ms: ./prog\n"
 		     "self KiB     %   ± total KiB     % blocks  function  location  module\n"
@@ -323,9 +307,8 @@ static void expect_of_realloc(const struct filter *filter, enum metric metric, e
 	profile_free(profile);
 }
 
-static void test_memory__lifetimes_run_from_the_first_allocation(void **state)
+TEST(memory, lifetimes_run_from_the_first_allocation)
 {
-	(void)state;
 	expect_of_realloc(&everything, METRIC_ALLOC, BY_LIFETIME,
 			  "self KiB    %   ± blocks samples  lifetime\n"
 			  "     3.0 12.8 0.0      2       2  1 ms to 10 ms\n"
@@ -338,9 +321,8 @@ static void test_memory__lifetimes_run_from_the_first_allocation(void **state)
 			  "   1 20.0 0.0       1  [moved by realloc, rest unknown]\n");
 }
 
-static void test_memory__what_realloc_moved_is_not_temporary_for_that(void **state)
+TEST(memory, what_realloc_moved_is_not_temporary_for_that)
 {
-	(void)state;
 	expect_of_realloc(
 		&shorter_than_a_second, METRIC_TEMPORARY, BY_FUNCTION,
 		"self B     %   ± total B     % blocks  function  location  module\n"
@@ -356,7 +338,7 @@ static void test_memory__what_realloc_moved_is_not_temporary_for_that(void **sta
 }
 
 /* Three of the texts are freed by parse(), one by who was lost; who freed the buffer is unknown. */
-static void test_memory__freed_by_whom(void **state)
+TEST(memory, freed_by_whom)
 {
 	const struct view view = {.columns = 90};
 	struct profile *profile = made_up();
@@ -365,7 +347,6 @@ static void test_memory__freed_by_whom(void **state)
 	struct flat *flat;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	for (uint32_t i = 4; i < 8; i++) {
 		profile->heap.allocations[i].freed_by.v = 0;
 		profile_note_freeing(profile, i, i < 7 ? parse : STACK_EMPTY,
@@ -390,7 +371,7 @@ static void test_memory__freed_by_whom(void **state)
 	profile_free(profile);
 }
 
-static void test_memory__decades_of_lifetimes(void **state)
+TEST(memory, decades_of_lifetimes)
 {
 	static const struct {
 		uint64_t from_ns, to_ns;
@@ -404,7 +385,6 @@ static void test_memory__decades_of_lifetimes(void **state)
 	};
 	uint64_t ns = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(decades) / sizeof(decades[0]); i++) {
 		struct heap_life life = {.born_ns = 7, .is_whole = true};
 
@@ -428,7 +408,7 @@ static void test_memory__decades_of_lifetimes(void **state)
 	assert_false(lifetime_from_ns(LIFETIME_ALIVE, &ns) || lifetime_to_ns(LIFETIME_ALIVE, &ns));
 }
 
-static void test_memory__tree(void **state)
+TEST(memory, tree)
 {
 	const struct view view = {.columns = 80};
 	const struct tree_limits limits = {.min_percent = 0};
@@ -437,7 +417,6 @@ static void test_memory__tree(void **state)
 	struct tree *tree = tree_new(weights);
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	tree_print_text(tree, &view, &limits, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    " total MiB     %    ±  self MiB     %  function\n"
@@ -450,14 +429,13 @@ static void test_memory__tree(void **state)
 	profile_free(profile);
 }
 
-static void test_memory__json(void **state)
+TEST(memory, json)
 {
 	struct profile *profile = made_up();
 	struct weights *weights = weigh(profile, &everything, METRIC_PEAK);
 	struct flat *flat = flat_new(weights, BY_FUNCTION);
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	flat_print_json(flat, 1, &sink);
 	assert_string_equal(
 		buf_str(&sink.pending),
@@ -512,9 +490,8 @@ static void expect_leaks(uint64_t min_age_ns, const struct leaks_limits *limits,
 	expect_leaks_of(made_up(), min_age_ns, LEAKS_BY_PROCESS, limits, as_json, expected);
 }
 
-static void test_memory__leaks(void **state)
+TEST(memory, leaks)
 {
-	(void)state;
 	expect_leaks(0, &(struct leaks_limits){.rows = 0}, false,
 		     "3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
 		     "\n"
@@ -548,9 +525,8 @@ static struct profile *made_by_several(void)
 	return made_end(&made);
 }
 
-static void test_memory__leaks_of_several_processes(void **state)
+TEST(memory, leaks_of_several_processes)
 {
-	(void)state;
 	expect_leaks_of(
 		made_by_several(), 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.depth = 1}, false,
 		"16.5 KiB in 7 blocks not freed, by 2 processes, in 6.14 µs: prog\n"
@@ -579,12 +555,11 @@ static void test_memory__leaks_of_several_processes(void **state)
 			"2 more (-n 0 shows all)\n");
 }
 
-static void test_memory__leaks_of_processes_of_one_name(void **state)
+TEST(memory, leaks_of_processes_of_one_name)
 {
 	static const char stack[] = "main@/src/m.c:5;cache@/src/c.c:20";
 	struct made made = made_begin();
 
-	(void)state;
 	made_block(&made, stack, KIB, 0, 0);
 	for (int pid = 200; pid < 203; pid++) {
 		made_thread(&made, pid, pid, "cc");
@@ -603,9 +578,8 @@ static void test_memory__leaks_of_processes_of_one_name(void **state)
 		"    /src/c.c:20: cache\n");
 }
 
-static void test_memory__leaks_of_several_threads(void **state)
+TEST(memory, leaks_of_several_threads)
 {
-	(void)state;
 	expect_leaks_of(made_by_several(), 0, LEAKS_BY_THREAD, &(struct leaks_limits){.depth = 1},
 			false,
 			"16.5 KiB in 7 blocks not freed, by threads of 4 names, in 6.14 µs: prog\n"
@@ -650,9 +624,8 @@ static void test_memory__leaks_of_several_threads(void **state)
 		"src/c.c\",\"line\":20,\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
-static void test_memory__leaks_of_some_age(void **state)
+TEST(memory, leaks_of_some_age)
 {
-	(void)state;
 	expect_leaks(1000000, &(struct leaks_limits){.depth = 1}, false,
 		     "3.00 MiB in 3 blocks not freed, of one stack, in 6.18 ms: ./prog\n"
 		     "\n"
@@ -661,11 +634,10 @@ static void test_memory__leaks_of_some_age(void **state)
 }
 
 /* Directories are cut before names of functions, and no number is. */
-static void test_memory__leaks_fit_the_terminal(void **state)
+TEST(memory, leaks_fit_the_terminal)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	made_block(&made,
 		   "main@/build/server-2.11/src/main/server_main.c:1204;"
 		   "accept_connection_and_read_request@/build/server-2.11/src/net/accept.c:77;"
@@ -684,13 +656,12 @@ static void test_memory__leaks_fit_the_terminal(void **state)
 }
 
 /* What a shell starts is another program: the number is too small, and says so. */
-static void test_memory__leaks_of_late_programs_are_noted(void **state)
+TEST(memory, leaks_of_late_programs_are_noted)
 {
 	struct profile *profile = made_up();
 	struct profile_process other = {.pid = 7, .parent = 0};
 	struct profile_heap_moment moment = {.time_ns = 5000};
 
-	(void)state;
 	moment.process = profile_add_process(profile, &other).v;
 	profile_add_heap_moment(profile, &moment);
 	expect_leaks_of(
@@ -706,11 +677,10 @@ static void test_memory__leaks_of_late_programs_are_noted(void **state)
 }
 
 /* What a call has mapped is told from what an allocator has handed out. */
-static void test_memory__leaks_of_mappings_are_marked(void **state)
+TEST(memory, leaks_of_mappings_are_marked)
 {
 	struct profile *profile = made_up();
 
-	(void)state;
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++)
 		profile->heap.allocations[i].kind = i < 4 ? ALLOCATION_MAP : ALLOCATION_POOL;
 	expect_leaks_of(profile, 0, LEAKS_BY_PROCESS, &(struct leaks_limits){.depth = 1}, false,
@@ -747,9 +717,8 @@ static struct profile *made_by_unrolled_loop(void)
 	return made_end(&made);
 }
 
-static void test_memory__leaks_that_are_shown_alike_are_one(void **state)
+TEST(memory, leaks_that_are_shown_alike_are_one)
 {
-	(void)state;
 	expect_leaks_of(made_by_unrolled_loop(), 0, LEAKS_BY_PROCESS,
 			&(struct leaks_limits){.rows = 0}, false,
 			"13.8 KiB in 12 blocks not freed, of 4 stacks, in 12.3 µs: prog\n"
@@ -772,14 +741,13 @@ static void test_memory__leaks_that_are_shown_alike_are_one(void **state)
 }
 
 /* The recording goes on for twice as long after the process ended: it was all in the first half. */
-static void test_memory__leaks_of_a_process_that_ended_early(void **state)
+TEST(memory, leaks_of_a_process_that_ended_early)
 {
 	struct profile *profile = made_up();
 	struct expansion *expansion;
 	struct selection *selection;
 	struct leaks *leaks;
 
-	(void)state;
 	profile->processes[0].end_ns = profile->meta.duration_ns;
 	profile->meta.duration_ns *= 3;
 	expansion = expansion_new(profile, false);
@@ -797,14 +765,13 @@ static void test_memory__leaks_of_a_process_that_ended_early(void **state)
 }
 
 /* What realloc() has moved is as old as it is, and has grown by what was added. */
-static void test_memory__leaks_that_realloc_has_moved(void **state)
+TEST(memory, leaks_that_realloc_has_moved)
 {
 	struct profile *profile = made_by_realloc();
 	struct expansion *expansion = expansion_new(profile, false);
 	struct selection *selection;
 	struct leaks *leaks;
 
-	(void)state;
 	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
 	leaks = leaks_new(selection, &(struct leaks_request){.depth = 0});
 	assert_int_equal(leaks->nr, 1);
@@ -818,16 +785,14 @@ static void test_memory__leaks_that_realloc_has_moved(void **state)
 	profile_free(profile);
 }
 
-static void test_memory__no_leaks(void **state)
+TEST(memory, no_leaks)
 {
-	(void)state;
 	expect_leaks(7000000, &(struct leaks_limits){.rows = 0}, false,
 		     "nothing recorded was left unfreed for 7.00 ms, in 6.18 ms: ./prog\n");
 }
 
-static void test_memory__leaks_as_json(void **state)
+TEST(memory, leaks_as_json)
 {
-	(void)state;
 	expect_leaks(
 		0, &(struct leaks_limits){.rows = 1}, true,
 		"{\"version\":1,\"total_bytes\":3146752,\"total_blocks\":4,\"exact\":true,\"ci_"
@@ -890,9 +855,8 @@ static void expect_searched(struct profile *profile, const struct leaks_limits *
 	expect_searched_at(profile, &everything, limits, as_json, expected);
 }
 
-static void test_memory__leaks_with_what_is_lost(void **state)
+TEST(memory, leaks_with_what_is_lost)
 {
-	(void)state;
 	expect_searched(
 		searched(), &(struct leaks_limits){.depth = 1}, false,
 		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
@@ -924,14 +888,13 @@ static struct profile *searched_at_mark(void)
 	return profile;
 }
 
-static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **state)
+TEST(memory, leaks_of_a_moment_are_as_if_that_were_the_end)
 {
 	const struct filter at = {
 		.heap = {.at = FILTER_AT_TIME, .at_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS}};
 	const struct filter later = {
 		.heap = {.at = FILTER_AT_TIME, .at_ns = 3 * MS * SAMPLE_TIME_GRAIN_NS + 1}};
 
-	(void)state;
 	expect_searched_at(
 		searched_at_mark(), &at, &(struct leaks_limits){.depth = 1}, false,
 		"10.0 MiB in 3 blocks alive at 3.07 ms, of 2 stacks, in 6.18 ms: ./prog\n"
@@ -958,9 +921,8 @@ static void test_memory__leaks_of_a_moment_are_as_if_that_were_the_end(void **st
 }
 
 /* Callers that are not shown tell nothing apart: line 6 of main() adds a block, which is lost. */
-static void test_memory__leaks_that_are_cut_alike_are_one(void **state)
+TEST(memory, leaks_that_are_cut_alike_are_one)
 {
-	(void)state;
 	expect_searched(
 		made_by_unrolled_loop(), &(struct leaks_limits){.depth = 1, .rows = 1}, true,
 		"{\"version\":1,\"total_bytes\":14080,\"total_blocks\":12,\"exact\":true,\"ci_"
@@ -977,12 +939,11 @@ static void test_memory__leaks_that_are_cut_alike_are_one(void **state)
 }
 
 /* What is pointed to comes last, however much it is. */
-static void test_memory__lost_blocks_come_first(void **state)
+TEST(memory, lost_blocks_come_first)
 {
 	struct profile *profile = made_up();
 	const struct profile_search search = {.stop_ns = 2000000, .nr_bytes = 2048};
 
-	(void)state;
 	for (uint32_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 
@@ -1015,9 +976,8 @@ static void test_memory__lost_blocks_come_first(void **state)
 		"\"module\":\"/bin/prog\",\"inlined\":false}]}]}\n");
 }
 
-static void test_memory__leaks_without_a_search(void **state)
+TEST(memory, leaks_without_a_search)
 {
-	(void)state;
 	expect_searched(
 		made_up(), &(struct leaks_limits){.rows = 1, .depth = 1}, false,
 		"3.00 MiB in 4 blocks not freed, of 2 stacks, in 6.18 ms: ./prog\n"
@@ -1033,12 +993,11 @@ static void test_memory__leaks_without_a_search(void **state)
 /* 64 of 16384 blocks were met: their share is known no better than to some percent. */
 /* What was lost was lost in bursts, of which no interval tells. */
 /* Nobody is told to do what they have done. */
-static void test_memory__lost_blocks_are_told(void **state)
+TEST(memory, lost_blocks_are_told)
 {
 	struct made made = made_begin();
 	struct profile_heap_moment moment = {.nr_dropped = 1420, .nr_frees_dropped = 7};
 
-	(void)state;
 	profile_add_command_word(made.profile, "./prog");
 	for (int i = 0; i < 2; i++)
 		made_block(&made, "main@/src/m.c:5", KIB * KIB, 0, MS);
@@ -1059,7 +1018,7 @@ static void test_memory__lost_blocks_are_told(void **state)
 		"      been freed\n");
 }
 
-static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
+TEST(memory, estimates_have_intervals_and_exact_totals)
 {
 	struct made made = made_begin();
 	struct profile_heap_moment moment = {.allocated_bytes = 1 << 20, .nr_allocations = 16384};
@@ -1068,7 +1027,6 @@ static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
 	struct stack_weight sum;
 	size_t next = 0;
 
-	(void)state;
 	for (int i = 0; i < 64; i++)
 		made_block(&made, i % 4 ? "main@m.c:1;often@m.c:2" : "main@m.c:1;seldom@m.c:3", 64,
 			   8192, 1);
@@ -1093,47 +1051,4 @@ static void test_memory__estimates_have_intervals_and_exact_totals(void **state)
 	assert_float_equal(tally_error(&sum.tally, &weights->total), 114300, 1000);
 	release(weights);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory__allocated_by_function),
-		cmocka_unit_test(test_memory__what_is_copied_of_stacks_is_no_matter_of_frequency),
-		cmocka_unit_test(test_memory__who_asks_operator_new_is_in_the_tree),
-		cmocka_unit_test(test_memory__blocks_by_function),
-		cmocka_unit_test(test_memory__blocks_in_one_row_are_all_recorded),
-		cmocka_unit_test(test_memory__alive_at_a_time),
-		cmocka_unit_test(test_memory__alive_at_the_peak),
-		cmocka_unit_test(test_memory__not_freed),
-		cmocka_unit_test(test_memory__freed_soon),
-		cmocka_unit_test(test_memory__lifetimes_run_from_the_first_allocation),
-		cmocka_unit_test(test_memory__what_realloc_moved_is_not_temporary_for_that),
-		cmocka_unit_test(test_memory__freed_by_whom),
-		cmocka_unit_test(test_memory__decades_of_lifetimes),
-		cmocka_unit_test(test_memory__tree),
-		cmocka_unit_test(test_memory__json),
-		cmocka_unit_test(test_memory__leaks),
-		cmocka_unit_test(test_memory__leaks_of_several_processes),
-		cmocka_unit_test(test_memory__leaks_of_processes_of_one_name),
-		cmocka_unit_test(test_memory__leaks_of_several_threads),
-		cmocka_unit_test(test_memory__leaks_of_some_age),
-		cmocka_unit_test(test_memory__leaks_fit_the_terminal),
-		cmocka_unit_test(test_memory__leaks_of_late_programs_are_noted),
-		cmocka_unit_test(test_memory__leaks_of_mappings_are_marked),
-		cmocka_unit_test(test_memory__leaks_of_a_process_that_ended_early),
-		cmocka_unit_test(test_memory__leaks_that_realloc_has_moved),
-		cmocka_unit_test(test_memory__leaks_that_are_shown_alike_are_one),
-		cmocka_unit_test(test_memory__leaks_that_are_cut_alike_are_one),
-		cmocka_unit_test(test_memory__no_leaks),
-		cmocka_unit_test(test_memory__lost_blocks_are_told),
-		cmocka_unit_test(test_memory__leaks_as_json),
-		cmocka_unit_test(test_memory__leaks_with_what_is_lost),
-		cmocka_unit_test(test_memory__leaks_of_a_moment_are_as_if_that_were_the_end),
-		cmocka_unit_test(test_memory__lost_blocks_come_first),
-		cmocka_unit_test(test_memory__leaks_without_a_search),
-		cmocka_unit_test(test_memory__estimates_have_intervals_and_exact_totals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

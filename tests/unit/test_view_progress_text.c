@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/clock.h"
+#include "tests/unit/unit.h"
 #include "view/progress_text.h"
 
 #define S NS_PER_SEC
@@ -21,9 +15,8 @@ static void assert_progress(struct progress_state state, const char *expected)
 	buf_release(&text);
 }
 
-static void test_progress_text__what_is_known(void **state)
+TEST(progress_text, what_is_known)
 {
-	(void)state;
 	assert_progress((struct progress_state){.elapsed_ns = 2 * S}, ": 2 s");
 	assert_progress((struct progress_state){0, 50, 0, 2 * S, 0, 0}, ": 0%");
 	assert_progress((struct progress_state){0, 0, 3000000, 9 * S, 0, 2 * S},
@@ -35,28 +28,15 @@ static void test_progress_text__what_is_known(void **state)
 }
 
 /* What has just begun says nothing of a pace. */
-static void test_progress_text__no_guesses(void **state)
+TEST(progress_text, no_guesses)
 {
-	(void)state;
 	assert_progress((struct progress_state){1, 100, 1000, 3 * S, S / 5, S / 5}, ": 1%, 1.0 kB");
 }
 
-static void test_progress_text__long_times(void **state)
+TEST(progress_text, long_times)
 {
-	(void)state;
 	assert_progress((struct progress_state){1, 100, 0, 9 * S, 2 * S, 0}, ": 1%, 3 min left");
 	assert_progress((struct progress_state){1, 10000, 0, 9 * S, 2 * S, 0}, ": 0%, 6 h left");
 	assert_progress((struct progress_state){.elapsed_ns = 99 * S}, ": 99 s");
 	assert_progress((struct progress_state){.elapsed_ns = 100 * S}, ": 2 min");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_progress_text__what_is_known),
-		cmocka_unit_test(test_progress_text__no_guesses),
-		cmocka_unit_test(test_progress_text__long_times),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/clock.h"
 #include "profile/profile.h"
+#include "tests/unit/unit.h"
 #include "view/rate_text.h"
 
 #define AT_MOST	     "at most 2% of CPU time may be lost"
@@ -61,16 +54,14 @@ static void check(const struct rates *rates, const char *expected)
 	profile_free(profile);
 }
 
-static void test_rate_text__says_nothing_where_the_rate_was_achieved(void **state)
+TEST(rate_text, says_nothing_where_the_rate_was_achieved)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 10000, .ticks = 9900, .interrupts = 9000}, NULL);
 	check(&(struct rates){.sampled_ms = 150, .ticks = 150, .interrupts = 140}, NULL);
 }
 
-static void test_rate_text__gives_the_shares_that_were_lost(void **state)
+TEST(rate_text, gives_the_shares_that_were_lost)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 10000,
 			      .ticks = 10000,
 			      .interrupts = 5000,
@@ -89,18 +80,16 @@ static void test_rate_text__gives_the_shares_that_were_lost(void **state)
 }
 
 /* Of a recording that was cut short the share of stops is not known. */
-static void test_rate_text__gives_what_is_known_of_a_cut_recording(void **state)
+TEST(rate_text, gives_what_is_known_of_a_cut_recording)
 {
-	(void)state;
 	check(
 		&(struct rates){
 			.sampled_ms = 10000, .ticks = 10000, .interrupts = 5000, .left_out = 5000},
 		"sampled at 500 Hz of 1000: " AT_MOST "; stops take 35 us each");
 }
 
-static void test_rate_text__gives_other_reasons(void **state)
+TEST(rate_text, gives_other_reasons)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 10000, .ticks = 6000, .missed = 4000},
 	      "sampled at 600 Hz of 1000: " REASON_LATE);
 	check(&(struct rates){.sampled_ms = 10000,
@@ -120,9 +109,8 @@ static void test_rate_text__gives_other_reasons(void **state)
 }
 
 /* With --max-overhead 0 nothing is left out for what it costs. */
-static void test_rate_text__names_no_bound_where_there_is_none(void **state)
+TEST(rate_text, names_no_bound_where_there_is_none)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 10000,
 			      .ticks = 10000,
 			      .interrupts = 5000,
@@ -139,9 +127,8 @@ static void test_rate_text__names_no_bound_where_there_is_none(void **state)
 	      "sampled at 600 Hz of 1000: " REASON_LATE);
 }
 
-static void test_rate_text__runs_of_a_hundred_ticks_have_it(void **state)
+TEST(rate_text, runs_of_a_hundred_ticks_have_it)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 100,
 			      .ticks = 100,
 			      .interrupts = 30,
@@ -155,39 +142,21 @@ static void test_rate_text__runs_of_a_hundred_ticks_have_it(void **state)
 }
 
 /* A tick of a few hundred that came late by lot is no reason. */
-static void test_rate_text__chance_is_no_reason(void **state)
+TEST(rate_text, chance_is_no_reason)
 {
-	(void)state;
 	check(&(struct rates){.sampled_ms = 100, .ticks = 85, .interrupts = 80}, NULL);
 	check(&(struct rates){.sampled_ms = 10000, .ticks = 8500, .ticks_ppm = 10000},
 	      "sampled at 850 Hz of 1000: " REASON_TICKS);
 }
 
 /* Ticks of a recording that was paused belong to the rest of its time. */
-static void test_rate_text__pauses_are_no_reason(void **state)
+TEST(rate_text, pauses_are_no_reason)
 {
 	struct profile *profile = recorded(&(struct rates){.sampled_ms = 50, .ticks = 40});
 	struct buf text = {0};
 
-	(void)state;
 	profile->meta.duration_ns = 10 * NS_PER_SEC;
 	assert_false(append_rate_achieved(&text, profile));
 	buf_release(&text);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rate_text__says_nothing_where_the_rate_was_achieved),
-		cmocka_unit_test(test_rate_text__gives_the_shares_that_were_lost),
-		cmocka_unit_test(test_rate_text__gives_what_is_known_of_a_cut_recording),
-		cmocka_unit_test(test_rate_text__gives_other_reasons),
-		cmocka_unit_test(test_rate_text__names_no_bound_where_there_is_none),
-		cmocka_unit_test(test_rate_text__runs_of_a_hundred_ticks_have_it),
-		cmocka_unit_test(test_rate_text__chance_is_no_reason),
-		cmocka_unit_test(test_rate_text__pauses_are_no_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/json.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
@@ -13,6 +6,7 @@
 #include "calltree/source.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/source_choice.h"
 #include "view/source_file.h"
 #include "view/source_text.h"
@@ -107,9 +101,8 @@ static void expect(struct listing listing, const char *name, bool as_json, const
 static const struct listing whole = {
 	.lines = prog_c, .nr_lines = 11, .first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
 
-static void test_view__source_with_costs(void **state)
+TEST(view, source_with_costs)
 {
-	(void)state;
 	/* Tabs become spaces, control bytes are shown, inlined code stands below its call. */
 	expect(whole, "prog.c", false,
 	       "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
@@ -128,11 +121,10 @@ static void test_view__source_with_costs(void **state)
 	       "                                 11  }\n");
 }
 
-static void test_view__source_never_exceeds_its_width(void **state)
+TEST(view, source_never_exceeds_its_width)
 {
 	struct listing line = whole;
 
-	(void)state;
 	line.first = line.last = 5;
 	expect_with("__gnu_cxx::__ops::_Iter_comp_iter::operator()", line, "prog.c", false,
 		    "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
@@ -141,11 +133,10 @@ static void test_view__source_never_exceeds_its_width(void **state)
 		    "                     80  80.0        ↳ inlined __gnu_cx…iter::operator()\n");
 }
 
-static void test_view__source_of_one_function(void **state)
+TEST(view, source_of_one_function)
 {
 	struct listing function = whole;
 
-	(void)state;
 	function.first = 8;
 	function.last = 11;
 	function.context = 1;
@@ -157,11 +148,10 @@ static void test_view__source_of_one_function(void **state)
 	       "                                 11  }\n");
 }
 
-static void test_view__source_that_is_not_here(void **state)
+TEST(view, source_that_is_not_here)
 {
 	struct listing bare = {.first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
 
-	(void)state;
 	expect(bare, "prog.c", false,
 	       "prog.c: 20 samples self (20.0%), 100 samples total (100.0%)\n"
 	       "    self     %    total     %  line\n"
@@ -176,11 +166,10 @@ static void test_view__source_that_is_not_here(void **state)
 }
 
 /* A file that is shorter than its line numbers say, as after an edit: both are shown. */
-static void test_view__source_shorter_than_its_lines(void **state)
+TEST(view, source_shorter_than_its_lines)
 {
 	struct listing cut = whole;
 
-	(void)state;
 	cut.nr_lines = 2;
 	cut.path = "src/prog.c";
 	expect(cut, "prog.c", true,
@@ -267,12 +256,11 @@ static const char *const work_c[] = {
 static const struct listing whole_work = {
 	.lines = work_c, .nr_lines = 7, .first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
 
-static void test_view__source_with_counts(void **state)
+TEST(view, source_with_counts)
 {
 	const struct view narrow = {.columns = 80}, wide = {.columns = 120};
 	const struct view in_us = {.columns = 80, .unit = TIME_UNIT_US};
 
-	(void)state;
 	expect_counts(
 		"work.c", &narrow, whole_work,
 		"work.c: 0 ns self (0.0%), 500 ms total (100.0%)\n"
@@ -316,11 +304,10 @@ static void test_view__source_with_counts(void **state)
 }
 
 /* Shares alone, so that something of the source is there; and no line is wider. */
-static void test_view__source_in_40_columns(void **state)
+TEST(view, source_in_40_columns)
 {
 	const struct view tiny = {.columns = 40};
 
-	(void)state;
 	expect_counts("work.c", &tiny, whole_work,
 		      "work.c\n"
 		      "0 ns self (0.0%), 500 ms total (100.0%)\n"
@@ -336,7 +323,7 @@ static void test_view__source_in_40_columns(void **state)
 }
 
 /* In a listing that is longer than a screen they are not found at a glance. */
-static void test_view__source_names_the_hottest_lines(void **state)
+TEST(view, source_names_the_hottest_lines)
 {
 	static const int samples_of_lines[] = {[3] = 1, [5] = 4, [7] = 2, [20] = 10, [28] = 3};
 	const struct view view = {.columns = 80};
@@ -348,7 +335,6 @@ static void test_view__source_names_the_hottest_lines(void **state)
 				  .context = UINT32_MAX};
 	struct made made = made_begin();
 
-	(void)state;
 	for (size_t i = 0; i < 28; i++)
 		text[i] = "";
 	for (size_t line = 0; line < sizeof(samples_of_lines) / sizeof(int); line++) {
@@ -392,23 +378,21 @@ static void test_view__source_names_the_hottest_lines(void **state)
 		       "     3.0  15.0      3.0  15.0    28\n");
 }
 
-static void test_view__source_counted_without_samples(void **state)
+TEST(view, source_counted_without_samples)
 {
 	const struct view view = {.columns = 80};
 	const struct listing bare = {.first = 1, .last = UINT32_MAX, .context = UINT32_MAX};
 
-	(void)state;
 	expect_counts("idle.c", &view, bare,
 		      "idle.c: 0 ns self (0.0%), 0 ns total (0.0%)\n"
 		      "      ncalls tottime µs     %     percall line\n"
 		      "           0                                 1\n");
 }
 
-static void test_view__source_counts_as_json(void **state)
+TEST(view, source_counts_as_json)
 {
 	struct listing part = whole_work;
 
-	(void)state;
 	part.context = 0;
 	expect_counts("work.c", NULL, part,
 		      "{\"file\":\"work.c\",\"read_from\":\"\",\"lines\":[{\"line\":1,\"self_ns\":"
@@ -469,9 +453,8 @@ static struct profile *three_files(const char *own)
 	return made_end(&made);
 }
 
-static void test_view__source_that_can_be_changed_is_shown_first(void **state)
+TEST(view, source_that_can_be_changed_is_shown_first)
 {
-	(void)state;
 	expect_choice(three_files("main@" OWN ":7"), 3, false, OWN " " SYSTEM);
 	expect_choice(three_files("main@" OWN ":7"), 3, true, OWN " " SYSTEM " " GONE);
 	expect_choice(three_files("main@" OWN ":7"), 1, true, OWN);
@@ -479,32 +462,11 @@ static void test_view__source_that_can_be_changed_is_shown_first(void **state)
 	expect_choice(three_files(NULL), 3, false, OWN " " SYSTEM);
 }
 
-static void test_view__source_that_is_not_there_is_better_than_none(void **state)
+TEST(view, source_that_is_not_there_is_better_than_none)
 {
 	struct made made = made_begin();
 
-	(void)state;
 	add(&made, 50, "main@/nowhere/else.c:5");
 	add(&made, 80, "main@/nowhere/else.c:5;gone@" GONE ":3");
 	expect_choice(made_end(&made), 3, false, GONE " /nowhere/else.c");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_view__source_with_costs),
-		cmocka_unit_test(test_view__source_never_exceeds_its_width),
-		cmocka_unit_test(test_view__source_of_one_function),
-		cmocka_unit_test(test_view__source_that_is_not_here),
-		cmocka_unit_test(test_view__source_shorter_than_its_lines),
-		cmocka_unit_test(test_view__source_with_counts),
-		cmocka_unit_test(test_view__source_in_40_columns),
-		cmocka_unit_test(test_view__source_names_the_hottest_lines),
-		cmocka_unit_test(test_view__source_counted_without_samples),
-		cmocka_unit_test(test_view__source_that_can_be_changed_is_shown_first),
-		cmocka_unit_test(test_view__source_that_is_not_there_is_better_than_none),
-		cmocka_unit_test(test_view__source_counts_as_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

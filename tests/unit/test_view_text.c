@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/sink.h"
+#include "tests/unit/unit.h"
 #include "view/cut.h"
 #include "view/number.h"
 #include "view/style.h"
 #include "view/table.h"
 
-static void test_cut__names_keep_both_ends_and_paths_their_last(void **state)
+TEST(cut, names_keep_both_ends_and_paths_their_last)
 {
 	static const struct {
 		const char *text;
@@ -32,7 +26,6 @@ static void test_cut__names_keep_both_ends_and_paths_their_last(void **state)
 		{"x", 0, CUT_END, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct buf out = {0};
 		size_t used = append_cut(&out, cases[i].text, cases[i].columns, cases[i].cut);
@@ -43,7 +36,7 @@ static void test_cut__names_keep_both_ends_and_paths_their_last(void **state)
 	}
 }
 
-static void test_number__one_unit_for_a_column(void **state)
+TEST(number, one_unit_for_a_column)
 {
 	static const struct {
 		uint64_t largest_ns, value_ns;
@@ -54,7 +47,6 @@ static void test_number__one_unit_for_a_column(void **state)
 		{5000000, 12345, "12 µs"},	     {900, 900, "0.9 µs"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct unit unit = unit_for(METRIC_CPU, cases[i].largest_ns);
 		struct buf out = {0};
@@ -66,11 +58,10 @@ static void test_number__one_unit_for_a_column(void **state)
 	}
 }
 
-static void test_number__amounts_with_their_unit(void **state)
+TEST(number, amounts_with_their_unit)
 {
 	struct buf out = {0};
 
-	(void)state;
 	append_weight(&out, METRIC_CPU, 2412345678);
 	buf_append_str(&out, ", ");
 	append_weight(&out, METRIC_CPU, 12400000);
@@ -110,11 +101,10 @@ static void expect_table(const struct view *view, const char *expected)
 	table_free(table);
 }
 
-static void test_table__fits_the_width(void **state)
+TEST(table, fits_the_width)
 {
 	const struct view wide = {.columns = 80}, narrow = {.columns = 30};
 
-	(void)state;
 	expect_table(&wide, "  ms  name                file\n"
 			    "1200  a_rather_long_name  directory/file.c\n"
 			    "   7  evil\\x1b[31m\n");
@@ -139,7 +129,7 @@ static void expect_row(const struct table_column *row, const char *const *texts,
 	table_free(table);
 }
 
-static void test_table__what_a_row_is_about_is_cut_last(void **state)
+TEST(table, what_a_row_is_about_is_cut_last)
 {
 	static const struct table_column row[] = {
 		{.header = "ms", .right = true},
@@ -169,12 +159,11 @@ static void test_table__what_a_row_is_about_is_cut_last(void **state)
 		{10, "ms  name\n12  a_nam…\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect_row(row, texts, ARRAY_SIZE(row), cases[i].columns, cases[i].expected);
 }
 
-static void test_table__columns_go_where_there_is_no_room(void **state)
+TEST(table, columns_go_where_there_is_no_room)
 {
 	static const struct table_column spare[] = {
 		{.header = "ms", .right = true},
@@ -195,33 +184,16 @@ static void test_table__columns_go_where_there_is_no_room(void **state)
 		{1, "ms  name\n12  a_nam…\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect_row(spare, texts, ARRAY_SIZE(spare), cases[i].columns, cases[i].expected);
 }
 
-static void test_table__colours_are_a_choice(void **state)
+TEST(table, colours_are_a_choice)
 {
 	const struct view colour = {.columns = 80, .colour = true};
 
-	(void)state;
 	expect_table(&colour,
 		     "  \033[1mms\033[0m  \033[1mname\033[0m                \033[1mfile\033[0m\n"
 		     "\033[1;31m1200\033[0m  a_rather_long_name  \033[2mdirectory/file.c\033[0m\n"
 		     "   7  \033[36mevil\\x1b[31m\033[0m\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut__names_keep_both_ends_and_paths_their_last),
-		cmocka_unit_test(test_number__one_unit_for_a_column),
-		cmocka_unit_test(test_number__amounts_with_their_unit),
-		cmocka_unit_test(test_table__fits_the_width),
-		cmocka_unit_test(test_table__what_a_row_is_about_is_cut_last),
-		cmocka_unit_test(test_table__columns_go_where_there_is_no_room),
-		cmocka_unit_test(test_table__colours_are_a_choice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

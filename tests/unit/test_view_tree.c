@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/escape.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
@@ -14,6 +7,7 @@
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
 #include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
@@ -95,12 +89,11 @@ static struct profile *branching(void)
 	return made_end(&made);
 }
 
-static void test_view__tree_branches_only_where_time_divides(void **state)
+TEST(view, tree_branches_only_where_time_divides)
 {
 	const struct tree_limits limits = {.min_percent = 0.5};
 	struct profile *profile = branching();
 
-	(void)state;
 	expect(profile, &limits, false,
 	       "   total     %    \xc2\xb1    self     %  function\n"
 	       "     957  95.7  1.3                ├─ start\n"
@@ -118,12 +111,11 @@ static void test_view__tree_branches_only_where_time_divides(void **state)
 	profile_free(profile);
 }
 
-static void test_view__tree_depth_is_limited(void **state)
+TEST(view, tree_depth_is_limited)
 {
 	const struct tree_limits limits = {.max_depth = 2, .min_percent = 5};
 	struct profile *profile = branching();
 
-	(void)state;
 	expect(profile, &limits, false,
 	       "   total     %    \xc2\xb1    self     %  function\n"
 	       "     957  95.7  1.3                start\n"
@@ -133,12 +125,11 @@ static void test_view__tree_depth_is_limited(void **state)
 }
 
 /* Nobody looks for what callers did themselves, and their own time is elsewhere. */
-static void test_view__tree_of_callers_has_no_self(void **state)
+TEST(view, tree_of_callers_has_no_self)
 {
 	struct profile *profile = branching();
 	const struct tree_limits limits = {.max_depth = 0};
 
-	(void)state;
 	expect_of(callers_of_r, profile, &limits, false,
 		  "   total     %    ±  function\n"
 		  "     150  15.0  2.2  read\n"
@@ -147,12 +138,11 @@ static void test_view__tree_of_callers_has_no_self(void **state)
 	profile_free(profile);
 }
 
-static void test_view__tree_json_lists_parents_first(void **state)
+TEST(view, tree_json_lists_parents_first)
 {
 	const struct tree_limits limits = {.max_depth = 2, .min_percent = 50};
 	struct profile *profile = branching();
 
-	(void)state;
 	expect(profile, &limits, true,
 	       "{\"version\":1,\"metric\":\"samples\",\"unit\":\"samples\",\"samples\":1000,"
 	       "\"command\":[],\"nodes\":["
@@ -167,7 +157,7 @@ static void test_view__tree_json_lists_parents_first(void **state)
 }
 
 /* A narrow terminal and a very deep stack: art and names give way, no line is too long. */
-static void test_view__tree_never_exceeds_its_width(void **state)
+TEST(view, tree_never_exceeds_its_width)
 {
 	const struct view view = {.columns = 60, .names = NAME_FULL};
 	const struct filter everything = {.from_ns = 0};
@@ -180,7 +170,6 @@ static void test_view__tree_never_exceeds_its_width(void **state)
 	struct tree *tree;
 	struct sink sink = SINK_MEMORY;
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		char name[64], leaf[] = "leaf";
 
@@ -271,7 +260,7 @@ static void expect_counts(const char *function, bool callers, const struct tree_
 	expect_counts_of(counted(), false, function, callers, limits, expected);
 }
 
-static void test_view__counts_of_recursion_are_those_of_others_and_its_own(void **state)
+TEST(view, counts_of_recursion_are_those_of_others_and_its_own)
 {
 	static const char *const expected[] = {
 		"function calls   total     %\n"
@@ -284,7 +273,6 @@ static void test_view__counts_of_recursion_are_those_of_others_and_its_own(void 
 		"    leaf         7 1000 µs 100.0\n",
 	};
 
-	(void)state;
 	for (int is_deep = 0; is_deep < 2; is_deep++) {
 		struct made made = made_begin();
 
@@ -299,9 +287,8 @@ static void test_view__counts_of_recursion_are_those_of_others_and_its_own(void 
 	}
 }
 
-static void test_view__tree_of_counts(void **state)
+TEST(view, tree_of_counts)
 {
-	(void)state;
 	expect_counts(NULL, false, &(struct tree_limits){0},
 		      "function                calls   total     %\n"
 		      "main                        1 4000 µs 100.0\n"
@@ -327,9 +314,8 @@ static void test_view__tree_of_counts(void **state)
 		      "  rare                   3\n");
 }
 
-static void test_view__callees_have_exact_edges(void **state)
+TEST(view, callees_have_exact_edges)
 {
-	(void)state;
 	expect_counts("load", false, &(struct tree_limits){.calls = true},
 		      "total µs     %    ± self µs     %         calls  function\n"
 		      "    2000  50.0  4.0                              load\n"
@@ -344,9 +330,8 @@ static void test_view__callees_have_exact_edges(void **state)
 		      "    1000  25.0  3.5    1000  25.0  └─ parse\n");
 }
 
-static void test_view__callers_have_exact_edges(void **state)
+TEST(view, callers_have_exact_edges)
 {
-	(void)state;
 	expect_counts("parse", true, &(struct tree_limits){.calls = true},
 		      "total µs     %    ±         calls  function\n"
 		      "    2000  50.0  4.0        15,360  parse\n"
@@ -362,13 +347,12 @@ static void test_view__callers_have_exact_edges(void **state)
 		      "                                3  rare\n");
 }
 
-static void test_tree_text__recursion_is_one_line(void **state)
+TEST(tree_text, recursion_is_one_line)
 {
 	struct made made = made_begin();
 	const struct tree_limits all = {.min_percent = 0};
 	struct profile *profile;
 
-	(void)state;
 	add(&made, 1, "main;walk;walk;walk;leaf");
 	add(&made, 2, "main;walk;leaf");
 	add(&made, 3, "main;walk;walk");
@@ -384,22 +368,4 @@ static void test_tree_text__recursion_is_one_line(void **state)
 		  "       4  40.0 26.0                   odd\n"
 		  "       4  40.0 26.0       4  40.0     even\n");
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_view__tree_branches_only_where_time_divides),
-		cmocka_unit_test(test_view__tree_depth_is_limited),
-		cmocka_unit_test(test_view__tree_of_callers_has_no_self),
-		cmocka_unit_test(test_view__tree_json_lists_parents_first),
-		cmocka_unit_test(test_view__tree_never_exceeds_its_width),
-		cmocka_unit_test(test_view__tree_of_counts),
-		cmocka_unit_test(test_view__callees_have_exact_edges),
-		cmocka_unit_test(test_tree_text__recursion_is_one_line),
-		cmocka_unit_test(test_view__counts_of_recursion_are_those_of_others_and_its_own),
-		cmocka_unit_test(test_view__callers_have_exact_edges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

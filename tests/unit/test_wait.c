@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/futex.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 
 #include "proc/task.h"
+#include "tests/unit/unit.h"
 #include "wait/wait.h"
 
 /* Memory of a made-up process, at this address. */
@@ -48,7 +41,7 @@ static void put_word(struct memory *memory, size_t at, uint32_t word)
 	memcpy(memory->bytes + at, &word, sizeof(word));
 }
 
-static void test_wait__mutexes_and_who_has_them(void **state)
+TEST(wait, mutexes_and_who_has_them)
 {
 	const uint64_t address = MEMORY_ADDRESS + 64;
 	const int op = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
@@ -56,7 +49,6 @@ static void test_wait__mutexes_and_who_has_them(void **state)
 	const struct wait_memory reader = {.read = read_made, .context = &memory};
 	struct seen_wait wait;
 
-	(void)state;
 	put_word(&memory, 64, 2);
 	put_word(&memory, 72, 4711);
 	wait = wait_of(&memory, SYS_futex, address, op, 2);
@@ -82,12 +74,11 @@ static void test_wait__mutexes_and_who_has_them(void **state)
 	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner && !wait.owner_at);
 }
 
-static void test_wait__locks_that_the_kernel_knows_the_owner_of(void **state)
+TEST(wait, locks_that_the_kernel_knows_the_owner_of)
 {
 	struct memory memory = {0};
 	struct seen_wait wait;
 
-	(void)state;
 	put_word(&memory, 64, FUTEX_WAITERS | 4711);
 	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 64, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG,
 		       0);
@@ -96,12 +87,11 @@ static void test_wait__locks_that_the_kernel_knows_the_owner_of(void **state)
 	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
 }
 
-static void test_wait__conditions_and_unreadable_memory(void **state)
+TEST(wait, conditions_and_unreadable_memory)
 {
 	struct memory memory = {0};
 	struct seen_wait wait;
 
-	(void)state;
 	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 68, FUTEX_WAIT_BITSET, 0);
 	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner);
 	wait = wait_of(&memory, SYS_futex, 0x77, FUTEX_WAIT, 2);
@@ -111,14 +101,13 @@ static void test_wait__conditions_and_unreadable_memory(void **state)
 }
 
 #if defined(__x86_64__)
-static void test_wait__end_of_a_thread(void **state)
+TEST(wait, end_of_a_thread)
 {
 	const size_t record = 1024, id = record + 0x2d0;
 	const uint64_t self = MEMORY_ADDRESS + record;
 	struct memory memory = {0};
 	struct seen_wait wait;
 
-	(void)state;
 	put_word(&memory, id, 4711);
 	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + id, FUTEX_WAIT_BITSET, 4711);
 	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
@@ -128,14 +117,13 @@ static void test_wait__end_of_a_thread(void **state)
 }
 #endif
 
-static void test_wait__descriptors(void **state)
+TEST(wait, descriptors)
 {
 	struct pollfd polled[] = {{.fd = 7}, {.fd = -1}, {.fd = 9}};
 	struct memory memory = {0};
 	struct seen_wait wait;
 	fd_set set;
 
-	(void)state;
 	wait = wait_of(&memory, SYS_read, 3, 0, 0);
 	assert_true(wait.is_known && wait.kind == WAIT_FILE && wait.number == 3);
 	assert_false(wait_of(&memory, SYS_read, UINT64_MAX, 0, 0).is_known);
@@ -160,13 +148,12 @@ static void test_wait__descriptors(void **state)
 	assert_false(wait_of(&memory, SYS_nanosleep, 0, 0, 0).is_known);
 }
 
-static void test_wait__many_descriptors_are_told_in_part(void **state)
+TEST(wait, many_descriptors_are_told_in_part)
 {
 	struct pollfd polled[20];
 	struct memory memory = {0};
 	struct seen_wait wait;
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		polled[i] = (struct pollfd){.fd = i};
 	memcpy(memory.bytes, polled, sizeof(polled));
@@ -174,20 +161,4 @@ static void test_wait__many_descriptors_are_told_in_part(void **state)
 	assert_int_equal(wait.number, 20);
 	assert_string_equal(wait.object, "0, 1, 2, 3, 4, 5, 6, 7, ...");
 	seen_wait_release(&wait);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wait__mutexes_and_who_has_them),
-		cmocka_unit_test(test_wait__locks_that_the_kernel_knows_the_owner_of),
-		cmocka_unit_test(test_wait__conditions_and_unreadable_memory),
-#if defined(__x86_64__)
-		cmocka_unit_test(test_wait__end_of_a_thread),
-#endif
-		cmocka_unit_test(test_wait__descriptors),
-		cmocka_unit_test(test_wait__many_descriptors_are_told_in_part),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
