@@ -6,9 +6,9 @@
 #include "browse/browse.h"
 #include "browse/key.h"
 #include "calltree/filter.h"
-#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/style.h"
 
 static const struct filter everything = {.from_ns = 0};
@@ -624,25 +624,21 @@ TEST(browse, stacks_begin_and_end_as_asked_for)
 	struct profile *profile;
 	struct browse_options options;
 	struct browse_input input;
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 	struct session session;
 
 	made_sample(&made, "main;run;work;leaf", 100);
 	made_sample(&made, "main;run", 50);
 	made_sample(&made, "main;other", 25);
 	profile = made_end(&made);
-	expansion = expansion_new(profile, false);
-	assert_int_equal(selection_new(expansion, &shaped, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
+	weighed = weighed_new(profile, &shaped, METRIC_CPU);
 	options = options_of(profile);
 	options.filter = &shaped;
 	session = (struct session){.profile = profile,
 				   .browse = browse_new(&options),
 				   .view = {.columns = 80, .names = NAME_SHORT},
 				   .nr_lines = 12};
-	input = (struct browse_input){.profile = profile, .weights = weights};
+	input = (struct browse_input){.profile = profile, .weights = weighed.weights};
 	assert_int_equal(browse_show(session.browse, &input, NULL), 0);
 	expect_within(&session, "100.0 66.7 ");
 	expect_within(&session, " [hidden]");
@@ -650,9 +646,7 @@ TEST(browse, stacks_begin_and_end_as_asked_for)
 	expect_within(&session, "150 ms (85.7% of 175 ms) of wall time");
 	expect_within(&session, " [hidden]");
 	browse_free(session.browse);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 

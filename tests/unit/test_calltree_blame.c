@@ -4,12 +4,10 @@
 #include "base/sink.h"
 #include "browse/narrow_table.h"
 #include "calltree/blame.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/flat.h"
-#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/blame_text.h"
 #include "view/flat_text.h"
 #include "view/style.h"
@@ -51,16 +49,11 @@ static void made_run(struct made *made, const char *stack, uint64_t from_ms, uin
 /* "ms threads kind name, in function; owners; what the first did" a row. */
 static void expect_blame(struct profile *profile, enum dimension dimension, const char *expected)
 {
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
 	struct buf text = {0};
 	struct flat *flat;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_BLOCKED);
-	flat = flat_new(weights, dimension);
+	flat = flat_new(weighed.weights, dimension);
 	for (size_t i = 0; i < flat->nr; i++) {
 		const struct flat_row *row = &flat->rows[i];
 
@@ -80,9 +73,7 @@ static void expect_blame(struct profile *profile, enum dimension dimension, cons
 	assert_string_equal(buf_str(&text), expected);
 	buf_release(&text);
 	flat_free(flat);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
@@ -91,47 +82,33 @@ static void expect_table(struct profile *profile, enum dimension dimension, size
 			 const char *expected)
 {
 	const struct view view = {.columns = columns};
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
 	struct sink sink = SINK_MEMORY;
 	struct flat *flat;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_BLOCKED);
-	flat = flat_new(weights, dimension);
+	flat = flat_new(weighed.weights, dimension);
 	flat_print_text(flat, &view, 0, &sink);
 	flat_print_notes(flat, &view, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	flat_free(flat);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 /* The same in the browser, which moves in rows of one table of shares and names. */
 static void expect_narrow(struct profile *profile, const char *expected)
 {
 	const struct view view = {.columns = 40};
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
 	struct sink sink = SINK_MEMORY;
 	struct flat *flat;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_BLOCKED);
-	flat = flat_new(weights, BY_LOCK);
+	flat = flat_new(weighed.weights, BY_LOCK);
 	narrow_table_print_row(flat, 0, &view, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	flat_free(flat);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 /* What is asked next is said: for which lock, for which file; where there are such. */

@@ -3,30 +3,22 @@
 #include "base/buf.h"
 #include "calltree/diff.h"
 #include "calltree/diff_tree.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 
 /* One side: nr samples of 1 ms in each function. */
 struct side {
 	struct profile *profile;
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 };
 
 static struct side end_side(struct made *made)
 {
-	const struct filter everything = {.from_ns = 0};
-	struct side side;
+	struct profile *profile = made_end(made);
 
-	side.profile = made_end(made);
-	side.expansion = expansion_new(side.profile, false);
-	assert_int_equal(selection_new(side.expansion, &everything, &side.selection, NULL), 0);
-	side.weights = weights_new(side.selection, METRIC_CPU);
-	return side;
+	return (struct side){.profile = profile, .weighed = weighed_new(profile, NULL, METRIC_CPU)};
 }
 
 static struct side side_of(unsigned int parse, unsigned int eval, unsigned int print)
@@ -56,9 +48,7 @@ static struct side side_with(const char *exe, const char *const *stacks)
 
 static void side_release(struct side *side)
 {
-	weights_free(side->weights);
-	selection_free(side->selection);
-	expansion_free(side->expansion);
+	weighed_free(&side->weighed);
 	profile_free(side->profile);
 }
 
@@ -66,8 +56,8 @@ static struct diff *diff_of(const struct side *before, const struct side *after,
 			    enum diff_mode mode, struct diff_rename *renames, size_t nr_renames)
 {
 	const struct diff_request request = {
-		.old_runs = (const struct weights *const *)&before->weights,
-		.new_runs = (const struct weights *const *)&after->weights,
+		.old_runs = (const struct weights *const *)&before->weighed.weights,
+		.new_runs = (const struct weights *const *)&after->weighed.weights,
 		.nr_old = 1,
 		.nr_new = 1,
 		.mode = mode,
@@ -88,8 +78,9 @@ static void expect_rows(const struct diff *diff, const struct side *old_side,
 		bool is_new = row->new_at.label != DIFF_NONE;
 
 		buf_printf(&text, "%+.1f ±%.1f ", row->change, row->half);
-		label_append_name(&text, is_new ? new_side->expansion : old_side->expansion,
-				  is_new ? row->new_at.label : row->old_at.label, NAME_FULL);
+		label_append_name(
+			&text, is_new ? new_side->weighed.expansion : old_side->weighed.expansion,
+			is_new ? row->new_at.label : row->old_at.label, NAME_FULL);
 		buf_append_str(&text, diff_row_is_sure(row) ? " sure\n" : "\n");
 	}
 	assert_string_equal(buf_str(&text), expected);
@@ -163,10 +154,10 @@ static void append_row(struct buf *out, const struct diff_row *row, const struct
 		if (labels[i] == DIFF_NONE)
 			continue;
 		buf_append_str(out, i && both ? " = " : "");
-		buf_append_str(out,
-			       module_short_name(label_module(sides[i]->expansion, labels[i])));
+		buf_append_str(out, module_short_name(
+					    label_module(sides[i]->weighed.expansion, labels[i])));
 		buf_append_str(out, "!");
-		label_append_name(out, sides[i]->expansion, labels[i], NAME_FULL);
+		label_append_name(out, sides[i]->weighed.expansion, labels[i], NAME_FULL);
 	}
 	buf_append_str(out, "\n");
 }
@@ -347,7 +338,7 @@ struct runs {
 static void add_run(struct runs *runs, struct side side)
 {
 	runs->sides[runs->nr] = side;
-	runs->weights[runs->nr++] = side.weights;
+	runs->weights[runs->nr++] = side.weighed.weights;
 }
 
 static struct diff *diff_of_runs(const struct runs *before, const struct runs *after,

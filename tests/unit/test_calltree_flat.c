@@ -2,19 +2,16 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 
 /* Everything between a profile and a table. */
 struct bench {
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 	struct flat *flat;
 	struct buf text;
 };
@@ -22,28 +19,23 @@ struct bench {
 static struct bench bench_begin(const struct profile *profile, enum metric metric,
 				enum dimension dimension)
 {
-	const struct filter everything = {.from_ns = 0};
-	struct bench bench = {.expansion = expansion_new(profile, false)};
+	struct bench bench = {.weighed = weighed_new(profile, NULL, metric)};
 
-	assert_int_equal(selection_new(bench.expansion, &everything, &bench.selection, NULL), 0);
-	bench.weights = weights_new(bench.selection, metric);
-	bench.flat = flat_new(bench.weights, dimension);
+	bench.flat = flat_new(bench.weighed.weights, dimension);
 	return bench;
 }
 
 static void bench_end(struct bench *bench)
 {
 	flat_free(bench->flat);
-	weights_free(bench->weights);
-	selection_free(bench->selection);
-	expansion_free(bench->expansion);
+	weighed_free(&bench->weighed);
 	buf_release(&bench->text);
 }
 
 /* "self total samples name [location]\n" a row; weights in ms. */
 static const char *table_text(struct bench *bench)
 {
-	uint64_t unit = bench->weights->metric == METRIC_SAMPLES ? 1 : 1000000;
+	uint64_t unit = bench->weighed.weights->metric == METRIC_SAMPLES ? 1 : 1000000;
 
 	buf_clear(&bench->text);
 	for (size_t i = 0; i < bench->flat->nr; i++) {
@@ -357,7 +349,7 @@ TEST(flat, per_call_has_the_interval_of_its_time)
 
 	assert_int_equal(row->calls, 1000);
 	assert_true(flat_row_per_call(bench.flat, row, &per_call));
-	percent = tally_interval(&row->called, &bench.weights->total);
+	percent = tally_interval(&row->called, &bench.weighed.weights->total);
 	assert_int_equal(per_call.ci_ns, percent / 100 * 50e6 / 1000);
 	assert_true(per_call.ci_ns > 5000);
 	bench_end(&bench);
@@ -438,7 +430,7 @@ static void expect_pairs(const struct profile *profile, enum metric metric, cons
 	struct flat *flat;
 
 	assert_int_equal(flat_keys_parse(by, &keys, NULL), 0);
-	flat = flat_new_by(bench.weights, &keys);
+	flat = flat_new_by(bench.weighed.weights, &keys);
 	for (size_t i = 0; i < flat->nr; i++) {
 		const struct flat_row *row = &flat->rows[i];
 
@@ -566,7 +558,7 @@ TEST(flat, a_limit_keeps_the_first_of_each_group)
 			assert_int_equal(
 				flat_keys_parse(both[i % ARRAY_SIZE(both)], &request.keys, NULL),
 				0);
-			expect_first_rows(bench.weights, &request);
+			expect_first_rows(bench.weighed.weights, &request);
 		}
 	bench_end(&bench);
 	profile_free(made.profile);

@@ -9,9 +9,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
-#include "calltree/weights.h"
 #include "collector/message.h"
 #include "collector/samples.h"
 #include "overhead/schedule.h"
@@ -20,6 +17,7 @@
 #include "snapshot/snapshot.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 
 #define NR_RUNS 400
 
@@ -103,36 +101,13 @@ static void check_series(const struct series *series, size_t nr_series)
 }
 
 /* What the views make of a profile. */
-struct bench {
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
-};
-
-static struct bench bench_begin(const struct profile *profile, enum metric metric)
-{
-	const struct filter everything = {.from_ns = 0};
-	struct bench bench = {.expansion = expansion_new(profile, false)};
-
-	assert_int_equal(selection_new(bench.expansion, &everything, &bench.selection, NULL), 0);
-	bench.weights = weights_new(bench.selection, metric);
-	return bench;
-}
-
-static void bench_end(struct bench *bench)
-{
-	weights_free(bench->weights);
-	selection_free(bench->selection);
-	expansion_free(bench->expansion);
-}
-
-static struct tally tally_of(const struct bench *bench, struct stack_id stack)
+static struct tally tally_of(const struct weighed_fixture *weighed, struct stack_id stack)
 {
 	struct tally none = {0};
 
-	for (size_t i = 0; i < bench->weights->nr_stacks; i++)
-		if (bench->weights->stacks[i].stack.v == stack.v)
-			return bench->weights->stacks[i].tally;
+	for (size_t i = 0; i < weighed->weights->nr_stacks; i++)
+		if (weighed->weights->stacks[i].stack.v == stack.v)
+			return weighed->weights->stacks[i].tally;
 	return none;
 }
 
@@ -203,7 +178,7 @@ static void record_memory(const struct allocating *program, uint64_t *random, st
 					  .allocated_bytes = exact_bytes(program, false)};
 	uint64_t live_bytes = exact_bytes(program, true);
 	struct stack_id stacks[MOST_SITES] = {{0}};
-	struct bench allocated, live;
+	struct weighed_fixture allocated, live;
 
 	for (size_t i = 0; i < MOST_SITES && program->sites[i].nr; i++) {
 		const struct site *site = &program->sites[i];
@@ -213,8 +188,8 @@ static void record_memory(const struct allocating *program, uint64_t *random, st
 		allocate(&made, program, site, stacks[i], random);
 	}
 	profile_add_heap_moment(made.profile, &end);
-	allocated = bench_begin(made_end(&made), METRIC_ALLOC);
-	live = bench_begin(made.profile, METRIC_LIVE);
+	allocated = weighed_new(made_end(&made), NULL, METRIC_ALLOC);
+	live = weighed_new(made.profile, NULL, METRIC_LIVE);
 	for (size_t i = 0; i < MOST_SITES && program->sites[i].nr; i++) {
 		const struct site *site = &program->sites[i];
 		uint64_t truth = site->nr * site->size_bytes;
@@ -232,8 +207,8 @@ static void record_memory(const struct allocating *program, uint64_t *random, st
 				   tally_percent(&tally, &live.weights->total),
 				   tally_interval(&tally, &live.weights->total));
 	}
-	bench_end(&live);
-	bench_end(&allocated);
+	weighed_free(&live);
+	weighed_free(&allocated);
 	profile_free(made.profile);
 }
 
@@ -409,7 +384,7 @@ static void record_time(const struct going *program, uint64_t *random, struct se
 	struct schedule schedule;
 	uint64_t slept_pcount = UINT64_MAX;
 	double all_ns = 0;
-	struct bench bench;
+	struct weighed_fixture weighed;
 	struct tally tally;
 
 	made.profile->meta.frequency_hz = NS_PER_SEC / PERIOD_NS;
@@ -430,14 +405,14 @@ static void record_time(const struct going *program, uint64_t *random, struct se
 		    &(const struct account_clocks){walk.now_ns, walk.cpu_ns, walk.runq_ns});
 	made_end(&made);
 	profile_spread_cpu_time(made.profile);
-	bench = bench_begin(made.profile, program->sleeps ? METRIC_BLOCKED : METRIC_CPU);
+	weighed = weighed_new(made.profile, NULL, program->sleeps ? METRIC_BLOCKED : METRIC_CPU);
 	for (size_t i = 0; i < NR_PLACES; i++)
 		all_ns += (double)walk.spent_ns[i];
-	tally = tally_of(&bench, stacks[0]);
+	tally = tally_of(&weighed, stacks[0]);
 	series_add(series, 100 * (double)walk.spent_ns[0] / all_ns,
-		   tally_percent(&tally, &bench.weights->total),
-		   tally_interval(&tally, &bench.weights->total));
-	bench_end(&bench);
+		   tally_percent(&tally, &weighed.weights->total),
+		   tally_interval(&tally, &weighed.weights->total));
+	weighed_free(&weighed);
 	profile_free(made.profile);
 }
 

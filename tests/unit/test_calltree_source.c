@@ -3,32 +3,24 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/source_path.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/per_call.h"
 #include "calltree/source.h"
-#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 
 struct bench {
 	struct profile *profile;
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 	struct source *source;
 };
 
 static void bench_of(struct bench *bench, struct profile *profile)
 {
-	const struct filter everything = {.from_ns = 0};
-
 	bench->profile = profile;
-	bench->expansion = expansion_new(bench->profile, false);
-	assert_int_equal(selection_new(bench->expansion, &everything, &bench->selection, NULL), 0);
-	bench->weights = weights_new(bench->selection, METRIC_CPU);
-	bench->source = source_new(bench->weights);
+	bench->weighed = weighed_new(profile, NULL, METRIC_CPU);
+	bench->source = source_new(bench->weighed.weights);
 }
 
 /*
@@ -50,9 +42,7 @@ static void bench_begin(struct bench *bench)
 static void bench_end(struct bench *bench)
 {
 	source_free(bench->source);
-	weights_free(bench->weights);
-	selection_free(bench->selection);
-	expansion_free(bench->expansion);
+	weighed_free(&bench->weighed);
 	profile_free(bench->profile);
 }
 
@@ -76,7 +66,7 @@ static void append_file(struct buf *out, const struct bench *bench, const struct
 			const struct source_site *site = &source->sites[line->first_site + j];
 
 			buf_printf(out, " <- %lu ", ms(&site->total));
-			label_append_name(out, bench->expansion, site->label, NAME_FULL);
+			label_append_name(out, bench->weighed.expansion, site->label, NAME_FULL);
 		}
 		buf_append_byte(out, '\n');
 	}
@@ -112,7 +102,7 @@ TEST(source, spans_of_functions)
 	bool *wanted;
 
 	bench_begin(&bench);
-	assert_int_equal(find_labels(bench.expansion, "main", &wanted, NULL), 0);
+	assert_int_equal(find_labels(bench.weighed.expansion, "main", &wanted, NULL), 0);
 	assert_int_equal(source_find_spans(bench.source, wanted, &spans), 1);
 	assert_string_equal(profile_str(bench.profile, spans[0].file), "prog.c");
 	assert_int_equal(spans[0].first, 1); /* made-up functions are defined in line 1 */
@@ -133,7 +123,7 @@ TEST(source, none_without_line_numbers)
 	bench_of(&bench, made_end(&made));
 	assert_int_equal(bench.source->nr_files, 0);
 	assert_int_equal(bench.source->nr_lines, 0);
-	assert_int_equal(find_labels(bench.expansion, "main", &wanted, NULL), 0);
+	assert_int_equal(find_labels(bench.weighed.expansion, "main", &wanted, NULL), 0);
 	assert_int_equal(source_find_spans(bench.source, wanted, &spans), 0);
 	free(spans);
 	free(wanted);
@@ -146,7 +136,7 @@ TEST(source, most_time_without_lines_has_a_module)
 	struct module_id most;
 
 	bench_begin(&bench);
-	most = source_hottest_without_lines(bench.weights);
+	most = source_hottest_without_lines(bench.weighed.weights);
 	assert_string_equal(module_short_name(module_table_get(bench.profile->modules, most)),
 			    "libz");
 	bench_end(&bench);
@@ -164,9 +154,9 @@ TEST(source_path, ends_match_whole_components)
 
 static bool *labels_of(const struct bench *bench, const char *word)
 {
-	bool *wanted = xcalloc(bench->expansion->nr_labels, sizeof(*wanted));
+	bool *wanted = xcalloc(bench->weighed.expansion->nr_labels, sizeof(*wanted));
 
-	assert_int_equal(find_labels_or_file(bench->expansion, word, wanted, NULL), 0);
+	assert_int_equal(find_labels_or_file(bench->weighed.expansion, word, wanted, NULL), 0);
 	return wanted;
 }
 
@@ -175,10 +165,10 @@ static void assert_labels(const struct bench *bench, const char *word, const cha
 	cleanup_free bool *wanted = labels_of(bench, word);
 	struct buf found = {0};
 
-	for (uint32_t i = 0; i < bench->expansion->nr_labels; i++) {
+	for (uint32_t i = 0; i < bench->weighed.expansion->nr_labels; i++) {
 		if (!wanted[i])
 			continue;
-		label_append_name(&found, bench->expansion, i, NAME_FULL);
+		label_append_name(&found, bench->weighed.expansion, i, NAME_FULL);
 		buf_append_byte(&found, ' ');
 	}
 	assert_string_equal(buf_str(&found), names);
@@ -193,7 +183,8 @@ TEST(find, a_word_means_a_file_or_a_function)
 	bench_begin(&bench);
 	assert_labels(&bench, "v.h", "square mul ");
 	assert_labels(&bench, "fib", "fib ");
-	assert_int_equal(find_labels_or_file(bench.expansion, "w.h", &none, NULL), ERR_NOT_FOUND);
+	assert_int_equal(find_labels_or_file(bench.weighed.expansion, "w.h", &none, NULL),
+			 ERR_NOT_FOUND);
 	bench_end(&bench);
 }
 

@@ -2,12 +2,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 
 enum kind {
 	TREE_WHOLE,
@@ -48,23 +48,16 @@ static void append_tree(struct buf *out, const struct tree *tree, uint32_t node,
 static void expect_tree(const struct profile *profile, enum kind kind, const char *function,
 			const char *expected)
 {
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_CPU);
 	struct tree *tree;
 	struct buf text = {0};
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
-	tree = plant(weights, kind, function);
+	tree = plant(weighed.weights, kind, function);
 	append_tree(&text, tree, TREE_ROOT, 0);
 	assert_string_equal(buf_str(&text), expected);
 	buf_release(&text);
 	tree_free(tree);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 static struct profile *parser_and_evaluator(void)

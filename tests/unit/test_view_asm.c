@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/sink.h"
 #include "calltree/code.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/find.h"
-#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/asm_text.h"
 
 /* Samples at three addresses of work(), the last of which square() is inlined at. */
@@ -33,19 +31,14 @@ static void expect(const struct profile *profile, const char *function,
 		   const struct asm_listing *wanted, const char *expected)
 {
 	const struct view view = {.columns = 60, .names = NAME_SHORT};
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_SAMPLES);
 	struct asm_listing listing = *wanted;
-	struct selection *selection;
-	struct weights *weights;
 	struct codes *codes;
 	struct sink sink = SINK_MEMORY;
 	bool *labels;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	assert_int_equal(find_labels(expansion, function, &labels, NULL), 0);
-	weights = weights_new(selection, METRIC_SAMPLES);
-	codes = codes_new(weights, labels);
+	assert_int_equal(find_labels(weighed.expansion, function, &labels, NULL), 0);
+	codes = codes_new(weighed.weights, labels);
 	assert_int_equal(codes->nr, 1);
 	listing.codes = codes;
 	listing.code = &codes->codes[0];
@@ -54,9 +47,7 @@ static void expect(const struct profile *profile, const char *function,
 	sink_release(&sink);
 	free(labels);
 	codes_free(codes);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 TEST(view, instructions_between_their_source)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
 #include "base/sink.h"
-#include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/summary.h"
@@ -60,20 +60,13 @@ static void print(const struct weights *weights, enum dimension dimension, enum 
 static void expect_of(struct profile *profile, enum metric metric, enum dimension dimension,
 		      enum form form, const char *expected)
 {
-	struct expansion *expansion = expansion_new(profile, false);
-	const struct filter everything = {.from_ns = 0};
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, metric);
 	struct sink sink = SINK_MEMORY;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, metric);
-	print(weights, dimension, form, &sink);
+	print(weighed.weights, dimension, form, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
@@ -227,21 +220,16 @@ TEST(view, csv_has_the_same_fields)
 /* Lines stay lines, quotes are doubled, and nothing reaches a terminal as it was. */
 TEST(view, csv_of_hostile_names)
 {
-	const struct filter everything = {.from_ns = 0};
 	struct made made = made_begin();
 	struct profile *profile;
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 	struct sink sink = SINK_MEMORY;
 
 	made_thread(&made, 101, 101, "\033[2J\n\"a\", b\xff");
 	made_sample(&made, "", 1)->end = STACK_END_NOT_TAKEN;
 	profile = made_end(&made);
-	expansion = expansion_new(profile, false);
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_SAMPLES);
-	print(weights, BY_THREAD, FORM_CSV, &sink);
+	weighed = weighed_new(profile, NULL, METRIC_SAMPLES);
+	print(weighed.weights, BY_THREAD, FORM_CSV, &sink);
 	assert_string_equal(
 		buf_str(&sink.pending),
 		"pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
@@ -249,15 +237,13 @@ TEST(view, csv_of_hostile_names)
 		"101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
 		"\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725,39.6725,\n");
 	buf_clear(&sink.pending);
-	print(weights, BY_FUNCTION, FORM_CSV, &sink);
+	print(weighed.weights, BY_FUNCTION, FORM_CSV, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    "function,file,line,module,inlined,self_samples,total_samples,"
 			    "self_pct,total_pct,ci_pct,total_ci_pct,calls\n"
 			    "[no stack],,,,false,1,1,100.0000,100.0000,39.6725,39.6725,\n");
 	sink_release(&sink);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
@@ -287,24 +273,18 @@ static struct profile *counted_run(void)
 static void expect_counts(struct profile *profile, const struct filter *filter, const char *keys,
 			  const struct view *view, const char *expected)
 {
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, filter, METRIC_CPU);
 	struct flat *flat;
 	struct sink sink = SINK_MEMORY;
 
-	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
-	flat = flat_new(weights, BY_FUNCTION);
+	flat = flat_new(weighed.weights, BY_FUNCTION);
 	assert_int_equal(flat_sort(flat, keys, NULL), 0);
 	flat_print_text(flat, view, 0, &sink);
-	summary_print_notes(weights, view, &sink);
+	summary_print_notes(weighed.weights, view, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	flat_free(flat);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 TEST(view, calls_fit_80_and_40_columns)

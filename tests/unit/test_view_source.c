@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/json.h"
 #include "base/sink.h"
-#include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/source.h"
-#include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/source_choice.h"
 #include "view/source_file.h"
 #include "view/source_text.h"
@@ -71,25 +69,18 @@ static void expect_with(const char *inlined, struct listing listing, const char 
 			const char *expected)
 {
 	struct profile *profile = small_program(inlined);
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_SAMPLES);
 	struct source *source;
 	struct sink sink = SINK_MEMORY;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_SAMPLES);
-	source = source_new(weights);
+	source = source_new(weighed.weights);
 	listing.source = source;
 	listing.file = file_named(source, profile, name);
 	print(&listing, as_json, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	source_free(source);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
@@ -206,16 +197,12 @@ static struct profile *counted_program(void)
 static void expect_listing(struct profile *profile, const char *name, const struct view *view,
 			   struct listing listing, const char *expected)
 {
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_CPU);
 	struct source *source;
 	struct sink sink = SINK_MEMORY;
 	struct json json;
 
-	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
-	source = source_new(weights);
+	source = source_new(weighed.weights);
 	listing.source = source;
 	listing.file = file_named(source, profile, name);
 	assert_non_null(listing.file);
@@ -231,9 +218,7 @@ static void expect_listing(struct profile *profile, const char *name, const stru
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	source_free(source);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
@@ -418,17 +403,13 @@ static void expect_choice(struct profile *profile, size_t limit, bool or_missing
 	static const struct source_maps maps = {.nr = 0};
 	const struct source_choice choice = {
 		.maps = &maps, .limit = limit, .or_missing = or_missing};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_SAMPLES);
 	struct source *source;
 	const struct source_file **chosen;
 	struct buf text = {0};
 	size_t nr;
 
-	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_SAMPLES);
-	source = source_new(weights);
+	source = source_new(weighed.weights);
 	chosen = source_choose(source, &choice, &nr);
 	for (size_t i = 0; i < nr; i++)
 		buf_printf(&text, "%s%s", i ? " " : "", profile_str(profile, chosen[i]->file));
@@ -436,9 +417,7 @@ static void expect_choice(struct profile *profile, size_t limit, bool or_missing
 	buf_release(&text);
 	free(chosen);
 	source_free(source);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 

@@ -2,12 +2,12 @@
 #include "base/escape.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
-#include "calltree/filter.h"
 #include "calltree/find.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
 #include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
@@ -36,16 +36,11 @@ static void expect_of(struct tree *(*make)(const struct weights *), const struct
 		      const struct tree_limits *limits, bool json, const char *expected)
 {
 	const struct view view = {.columns = 80, .names = NAME_SHORT};
-	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_SAMPLES);
 	struct tree *tree;
 	struct sink sink = SINK_MEMORY;
 
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_SAMPLES);
-	tree = make(weights);
+	tree = make(weighed.weights);
 	if (json)
 		tree_print_json(tree, limits, &sink);
 	else
@@ -53,9 +48,7 @@ static void expect_of(struct tree *(*make)(const struct weights *), const struct
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	tree_free(tree);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 }
 
 static struct tree *folded(const struct weights *weights)
@@ -160,13 +153,10 @@ TEST(view, tree_json_lists_parents_first)
 TEST(view, tree_never_exceeds_its_width)
 {
 	const struct view view = {.columns = 60, .names = NAME_FULL};
-	const struct filter everything = {.from_ns = 0};
 	const struct tree_limits limits = {.min_percent = 0};
 	struct made made = made_begin();
 	struct stack_id stack = STACK_EMPTY;
-	struct expansion *expansion;
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed;
 	struct tree *tree;
 	struct sink sink = SINK_MEMORY;
 
@@ -180,10 +170,8 @@ TEST(view, tree_never_exceeds_its_width)
 		made_sample(&made, "", 1)->stack = stack_trie_intern(
 			made.profile->stacks, stack, made_frame(made.profile, leaf));
 	}
-	expansion = expansion_new(made_end(&made), false);
-	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
-	tree = tree_new(weights);
+	weighed = weighed_new(made_end(&made), NULL, METRIC_CPU);
+	tree = tree_new(weighed.weights);
 	tree_print_text(tree, &view, &limits, &sink);
 	buf_append_byte(&sink.pending, 0);
 	for (char *line = (char *)sink.pending.bytes; *line; line += strlen(line) + 1) {
@@ -192,9 +180,7 @@ TEST(view, tree_never_exceeds_its_width)
 	}
 	sink_release(&sink);
 	tree_free(tree);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(made.profile);
 }
 
@@ -226,20 +212,17 @@ static void expect_counts_of(struct profile *profile, bool is_folded, const char
 			     bool callers, const struct tree_limits *limits, const char *expected)
 {
 	const struct view view = {.columns = 80};
-	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection;
-	struct weights *weights;
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_CPU);
 	struct tree *tree;
 	struct sink sink = SINK_MEMORY;
 	bool *wanted = NULL;
 
-	assert_int_equal(selection_new(expansion, &(struct filter){0}, &selection, NULL), 0);
-	weights = weights_new(selection, METRIC_CPU);
 	if (function)
-		assert_int_equal(find_labels(expansion, function, &wanted, NULL), 0);
-	tree = tree_new_as(weights, &(struct tree_request){.callers_of = callers ? wanted : NULL,
-							   .callees_of = callers ? NULL : wanted,
-							   .is_folded = is_folded});
+		assert_int_equal(find_labels(weighed.expansion, function, &wanted, NULL), 0);
+	tree = tree_new_as(weighed.weights,
+			   &(struct tree_request){.callers_of = callers ? wanted : NULL,
+						  .callees_of = callers ? NULL : wanted,
+						  .is_folded = is_folded});
 	if (function)
 		tree_print_text(tree, &view, limits, &sink);
 	else
@@ -248,9 +231,7 @@ static void expect_counts_of(struct profile *profile, bool is_folded, const char
 	sink_release(&sink);
 	tree_free(tree);
 	free(wanted);
-	weights_free(weights);
-	selection_free(selection);
-	expansion_free(expansion);
+	weighed_free(&weighed);
 	profile_free(profile);
 }
 
