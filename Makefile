@@ -100,7 +100,7 @@ heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings 
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-gates check-intervals
+.PHONY: check check-installed check-unit check-live check-gates check-intervals accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
@@ -262,6 +262,11 @@ check-live: programs
 check-gates lint: programs
 	@$(RUN) gates
 
+# The outputs of this build become the expected ones: those with TEXT, or all.
+TEXT ?=
+accept: all $(BUILD)/tests/bench/make_profile
+	@BUILD=$(BUILD) tests/outputs/run --accept -k '$(TEXT)'
+
 # RUNS=100 SERIES= MS=700
 check-intervals: all
 	@BUILD=$(BUILD) tests/intervals/run
@@ -358,6 +363,7 @@ help:
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
 	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES=, LOAD=, RESULTS="
+	@echo "make accept        the outputs of this build become those that tests expect; TEXT="
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
 	@echo "make bench         speed and overhead, side by side with other tools"
 	@echo "make format        rewrite all C sources in the house style"
@@ -369,6 +375,6 @@ help:
 -include $(SANITIZED:%.c=$(BUILD)/sanitized/%.d)
 -include $(LIB_OBJECTS:.o=.d) $(BLOB_SOURCES:%.c=$(BUILD)/%.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
--include $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
+-include $(BUILD)/tests/unit/unit.d $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
 
 endif

@@ -12,7 +12,7 @@ class Outputs(unittest.TestCase):
     def test_are_the_same(self):
         runner = os.path.join(ROOT, "tests", "outputs", "run")
         done = subprocess.run([runner], capture_output=True, text=True, check=False)
-        hint = "\nhint: compare two builds by tests/outputs/run --keep DIR; then --accept"
+        hint = "\nhint: compare two builds by tests/outputs/run --keep DIR; then make accept"
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + hint)
 
 
