@@ -38,7 +38,7 @@ int annotate_instructions(const struct annotate_args *args, const struct weights
 
 /* How many files, or functions, to show where none is named. */
 size_t annotate_limit(const struct annotate_args *args);
-/* Of --source-path; borrowed. */
+/* The values of --source-path, borrowed. */
 struct source_maps annotate_maps(const struct annotate_args *args);
 /* Find and read a source file, with --source-path, as source_file_read() does. */
 void annotate_read_source(const struct annotate_args *args, const struct profile *profile,

@@ -267,7 +267,7 @@ static void loop(struct browser *browser)
 		if (fds[1].revents & POLLIN)
 			take_keys(browser);
 		else if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
-			return; /* nobody looks at it any more */
+			return; /* the terminal is gone */
 	}
 }
 

@@ -20,7 +20,7 @@ struct sampler_result;
  */
 struct live;
 
-/* Whom to record. All of it is borrowed until the end. */
+/* The processes to record. All members are borrowed until live_stop(). */
 struct live_request {
 	const struct record_options *options;
 	struct counting *counting; /* the caller ends it after live_stop(); NULL: none */
@@ -44,11 +44,11 @@ struct sampler *live_sampler(struct live *live);
 void live_pause(struct live *live);
 void live_resume(struct live *live);
 /*
- * What was recorded so far, without symbols, as a profile that the caller owns. Who sleeps does so
- * until now.
+ * The profile so far, without symbols; the caller owns it. The sleep of a thread that is blocked
+ * lasts until now in it.
  */
 int live_profile(struct live *live, struct profile **profile, struct err *err);
-/* End it and let everybody go, if that has not been done. What came of it: borrowed. */
+/* End the recording, if it has not ended, and detach from all threads. The result is borrowed. */
 const struct sampler_result *live_stop(struct live *live);
 void live_free(struct live *live); /* stops it, too */
 

@@ -14,7 +14,7 @@ struct codes;
 struct disassembly;
 struct err;
 
-/* Of a function: it may be in several parts, as gcc's .cold ones. */
+/* A part of a function. gcc moves cold code into a part of its own. */
 struct code_part {
 	struct module_id module;
 	uint64_t start, end; /* addresses as in the ELF file */

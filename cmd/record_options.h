@@ -117,8 +117,8 @@ extern const char *const record_unwinder_choices[];
 /* The defaults. */
 void record_options_init(struct record_options *options);
 /*
- * For commands whose arguments are processes: ERR_INVALID if -p names none, or if there is a word,
- * NULL-ended, besides.
+ * For commands that take only processes: ERR_INVALID if -p names none, or if there are words
+ * besides. `words` is NULL-ended.
  */
 int record_options_check_words(const struct record_options *options, char *const *words,
 			       struct err *err);

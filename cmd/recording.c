@@ -299,7 +299,7 @@ static void append_threads(struct buf *text, const struct sampler_progress *prog
 	size_t nr = progress->nr_threads;
 
 	if (!nr)
-		return; /* nobody was heard of yet */
+		return; /* no thread was found yet */
 	buf_printf(text, ", %zu thread%s", nr, nr == 1 ? "" : "s");
 	if (progress->nr_blocked >= nr)
 		buf_append_str(text, nr == 1 ? ", asleep" : ", all asleep");
@@ -563,7 +563,7 @@ static int finish_file(struct recording *recording)
 	return err.code ? failed_status : status;
 }
 
-/* As a shell tells it that sees who died of a signal. */
+/* A shell reports the death by a signal as this status. */
 static int end_by(struct recording *recording, int signal)
 {
 	recording->ending.dies_of = signal;

@@ -166,8 +166,8 @@ static int parse_line(struct control *control, const char *line, enum control_wo
 }
 
 /*
- * All writers have closed the FIFO, of which poll(2) would tell for ever; to one who opens it only
- * now it is new. It is never without a reader meanwhile.
+ * All writers have closed the FIFO, and poll(2) would report that for ever; a descriptor that is
+ * opened only now is new to it. The FIFO always has a reader meanwhile.
  */
 static void open_anew(struct control *control)
 {

@@ -34,12 +34,12 @@ static int open_stdout(struct recording_file *file, struct err *err)
 }
 
 /*
- * NAME.old.profc-PID: what was NAME.old, or NAME without samples, while nobody knows yet whether
- * this recording has any.
+ * NAME.old.profc-PID: the former NAME.old, or a former NAME without samples, until this recording
+ * has samples.
  */
 #define OLDER ".profc-"
 
-/* Of a profc that was killed meanwhile? */
+/* Is it the file of a profc that was killed? */
 static bool is_forsaken(const char *name, const char *old_name)
 {
 	size_t nr = strlen(old_name);
@@ -95,7 +95,7 @@ static char *keep_older(const char *old_path)
 	return move_to_spare(old_path, old_path);
 }
 
-/* Of those that are larger nobody need look whether there are samples in them. */
+/* A file that is larger has samples: it need not be read. */
 #define EMPTY_BYTES_MAX (256 << 10)
 
 /* A recording of nothing, which is not to displace one of something. */
@@ -306,7 +306,7 @@ int recording_file_close(struct recording_file *file, struct err *err)
 	return status;
 }
 
-/* Over nobody's file. Nothing can be done should it fail; it is there under the other name. */
+/* Replaces no other file. If the rename fails, the file keeps its other name. */
 static void move_back(const char *from, const char *to)
 {
 	struct stat found;

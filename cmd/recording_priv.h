@@ -38,8 +38,8 @@ struct recording_ending {
 	int dies_of;	       /* the signal that profc is to end by */
 	int late_signal;       /* to pass on to a command that outlives its recording */
 	/*
-	 * Listens while it begins and once it is over. Who asks then wants the end at once: what
-	 * takes long is left out.
+	 * Listens while the recording begins and after its end. A user who asks then wants the end
+	 * at once: long work is left out.
 	 */
 	struct end_listener listener;
 };
@@ -105,7 +105,7 @@ int recording_say_exec_failed(const struct recording *recording);
 void recording_say_refused(const struct recording *recording);
 /* A process that waits for profc, which waits for its end: that ends by being asked to only. */
 void recording_warn_of_waiting(const struct recording *recording);
-/* Of --check-unwinder, for those who hunt errors in an unwinder. */
+/* Prints the result of --check-unwinder, for the search for errors in an unwinder. */
 void recording_say_check(const struct recording *recording);
 
 /*

@@ -163,7 +163,7 @@ void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const 
 	}
 }
 
-/* At the end. Nobody reads, that is, where nothing was taken since then. */
+/* At the end. There is no reader if no bytes were taken since `since_ns`. */
 struct waiting {
 	uint64_t nr_bytes, nr_copies;
 	uint64_t since_ns;

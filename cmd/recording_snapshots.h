@@ -21,7 +21,7 @@ struct snapshots {
 	bool has_names;		       /* shall be looked for */
 	struct symbol_options symbols; /* how */
 	bool clears_line;	       /* of progress, before a message */
-	struct patience patience;      /* with who reads them, where they go to a FIFO */
+	struct patience patience;      /* with the readers of FIFOs */
 	pthread_t thread;
 	bool has_thread;
 	int over_fd; /* readable once the thread is */
@@ -35,14 +35,14 @@ struct snapshots {
 void snapshots_init(struct snapshots *snapshots, const char *recording_path,
 		    const struct symbol_options *symbols);
 /*
- * Of this moment, into a file. Returns at once; should it come to nothing, that is said on standard
- * error. To be called by one thread, as is the next.
+ * Write a snapshot of this moment into a file. Returns at once; a failure is reported on standard
+ * error. Only one thread may call this and snapshots_finish().
  */
 void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path);
 /*
- * All that were asked for are written when this returns, but for those whose readers take nothing
- * for some seconds; the sampler has finished before. Once `asked_fd` is readable no reader is
- * waited for. That it waits for one is said unless it is to be `quiet`.
+ * Wait until all snapshots are written, but for those that no reader takes for some seconds; the
+ * sampler has finished before. Once `asked_fd` is readable this waits for no reader. It says that
+ * it waits, unless `quiet`.
  */
 void snapshots_finish(struct snapshots *snapshots, int asked_fd, bool quiet);
 

@@ -76,7 +76,7 @@ static bool ended_in_delay(const struct recording *recording)
 bool recording_is_empty(const struct recording *recording)
 {
 	const struct profile_probes *probes = &recording->profile->probes;
-	/* What was never called or allocated is known as well, unless nobody has counted yet. */
+	/* That functions were never called is a result, too, if counting has begun. */
 	bool has_counted = (probes->nr_counts || profile_has_heap(recording->profile)) &&
 			   !ended_in_delay(recording) && !recording->ended_paused;
 
@@ -163,7 +163,7 @@ static void say_counters(const struct profile *profile)
 	}
 }
 
-/* Of what comes next it says how far to trust it. */
+/* Says how far to trust the numbers that follow. */
 static void say_missed(const struct profile *profile)
 {
 	struct buf text = {0};
@@ -240,7 +240,7 @@ void recording_say_done(const struct recording *recording)
 			   "send one of them elsewhere");
 }
 
-/* Nobody has looked: false if somebody has, and there was nothing to be seen. */
+/* There was no tick: the recording ended within its delay, or paused. False if it did neither. */
 static bool never_looked(const struct recording *recording, struct err *err)
 {
 	if (ended_in_delay(recording)) {
@@ -279,7 +279,7 @@ static void hint_at_names(const struct profile *profile, struct err *err)
 	buf_release(&text);
 }
 
-/* --threads has left nobody. */
+/* --threads has left no thread. */
 static bool chose_nobody(const struct recording *recording, struct err *err)
 {
 	const struct profile *profile = recording->profile;

@@ -56,7 +56,7 @@ struct report_args {
 
 #define AT(member) offsetof(struct report_args, member)
 
-/* Of metric_names_and_calls: the exact counts beside the time, which are no metric. */
+/* The exact counts in metric_names_and_calls: they are shown beside the time and are no metric. */
 #define METRIC_CALLS METRIC_COUNT
 
 static const struct option_row rows[] = {
@@ -150,7 +150,7 @@ static bool has_key(const struct report_args *args, enum dimension dimension)
 	return args->keys.first == dimension || args->keys.second == dimension;
 }
 
-/* Of one key. */
+/* Is this dimension the only key? */
 static bool is_by(const struct report_args *args, enum dimension dimension)
 {
 	return args->keys.first == dimension && args->keys.second == dimension;

@@ -9,7 +9,7 @@ struct err;
 struct sink;
 struct symbol_options;
 
-/* Whose names `demangle` makes readable: addr2line's styles. */
+/* The languages with names that `demangle` makes readable: addr2line's styles. */
 enum demangle_style {
 	DEMANGLE_STYLE_AUTO,
 	DEMANGLE_STYLE_NONE,

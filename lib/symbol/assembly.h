@@ -13,9 +13,9 @@ struct elf_symbols;
 struct symbol_object;
 
 /*
- * An assembler tells which lines code is of, but not where a function is defined. Set that in the
- * chains whose `is_assembly` is set, of addresses that ascend: the line of a function's first
- * instruction.
+ * The debug information of an assembler has the line of each instruction, but not where a function
+ * is defined. Set that for each chain with `is_assembly`: to the line of the function's first
+ * instruction. The addresses ascend.
  */
 void assembly_define(struct symbol_object *object, const struct elf_symbols *symbols,
 		     const uint64_t *addresses, const bool *is_assembly, size_t nr,

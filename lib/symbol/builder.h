@@ -44,7 +44,7 @@ void result_builder_begin(struct result_builder *builder, size_t index);
 /* Append a level to the chain begun last, innermost first. Texts must be the pool's. */
 void result_builder_add(struct result_builder *builder, const struct symbol_location *location);
 
-/* Take in all of `part`, whose chains become those from `first` on. Ends the part. */
+/* Add all of `part`; its chains become those from `first` on. Ends the part. */
 void result_builder_take(struct result_builder *builder, struct result_builder *part, size_t first);
 
 bool result_builder_is_open(const struct result_builder *builder, size_t index);

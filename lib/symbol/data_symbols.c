@@ -43,7 +43,7 @@ static void add_symbol(struct data_symbols *symbols, const struct symbol_object 
 				     .is_global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL};
 }
 
-/* Of those at one address the one to show comes last: global, then with a shorter name. */
+/* The symbol to show is the last at its address: a global one, then one with a shorter name. */
 static int compare(const void *a, const void *b)
 {
 	const struct data_symbol *left = a, *right = b;

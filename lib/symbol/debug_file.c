@@ -66,7 +66,7 @@ static bool is_elf(int fd, struct build_id *id)
 	return result;
 }
 
-/* Of files that are known by nothing else. The largest debug files have a quarter of it. */
+/* Limit for files that only a checksum identifies. The largest debug files have a quarter of it. */
 #define CHECKSUM_BYTES_MAX INT64_C(0x400000000)
 #define BLOCK_BYTES	   (1 << 16)
 

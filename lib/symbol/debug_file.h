@@ -26,8 +26,8 @@ struct build_id {
 struct build_id build_id_of(struct Elf *elf);
 
 /*
- * Open a regular, non-empty file for reading, by the rules of chosen_file_open() for who chose the
- * path; -1 with errno else.
+ * Open a regular, non-empty file for reading, by the rules of chosen_file_open(), for the user that
+ * chose the path; -1 with errno else.
  */
 int open_regular_file(const char *path, struct owner chooser);
 

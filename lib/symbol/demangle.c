@@ -97,7 +97,7 @@ static char *demangle_with(demangle_function demangle, const char *name)
 	return result;
 }
 
-/* "Q", then a distance in base 26 whose last digit is a small letter. */
+/* "Q", then a distance in base 26; its last digit is a small letter. */
 static bool has_few_back_references(const char *name)
 {
 	size_t nr = 0;

@@ -9,9 +9,8 @@
 #include "symbol/dwarf_cursor.h"
 
 /*
- * Abbreviation tables (DWARF 5 section 7.5.3), compiled so that an entry nobody
- * wants is skipped in as few steps as its forms allow: runs of fixed sizes are
- * one addition.
+ * Abbreviation tables (DWARF 5 section 7.5.3), compiled so that an unwanted entry is skipped in as
+ * few steps as its forms allow: a run of forms of fixed sizes is one addition.
  */
 
 /* What the size of a form may depend on; one table is compiled for each. */

@@ -16,7 +16,7 @@
 struct dwarf_bytes {
 	const uint8_t *at; /* borrowed; NULL when there is no such section */
 	size_t nr;
-	/* Of a whole section, where it stands in its file; 0 when it was inflated or made. */
+	/* The offset of a whole section in its file; 0 when it was inflated or made. */
 	uint64_t file_offset;
 };
 

@@ -66,7 +66,7 @@ struct dwarf_unit {
 	const char *dwo_name;	      /* split DWARF: where the rest of it is */
 	uint64_t dwo_id;
 	struct line_header *lines; /* owned; NULL until asked for */
-	/* Of a split unit: the skeleton in the main file, which has addresses and lines. */
+	/* The skeleton of a split unit, in the main file. It has addresses and lines. */
 	struct dwarf_unit *skeleton;
 };
 
@@ -94,7 +94,7 @@ struct dwarf_file {
 /* The sections are borrowed and must outlive the file. Reads the headers of all units. */
 void dwarf_file_init(struct dwarf_file *file,
 		     const struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
-/* Another reader of the same sections, whose roots have been read already. No supplement yet. */
+/* Another reader of the same sections, after the roots have been read. No supplement yet. */
 void dwarf_file_init_like(struct dwarf_file *file, const struct dwarf_file *other);
 void dwarf_file_release(struct dwarf_file *file);
 

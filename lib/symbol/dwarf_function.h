@@ -15,7 +15,7 @@ struct dwarf_function {
 	/* The entry that gives `name`: what encloses it belongs to the full name. */
 	struct dwarf_unit *name_unit;
 	uint64_t name_offset;
-	struct dwarf_unit *decl_unit; /* whose line table numbers decl_file */
+	struct dwarf_unit *decl_unit; /* its line table numbers decl_file */
 	uint64_t decl_file;
 	uint32_t decl_line; /* 0 when unknown */
 	bool is_external;   /* what other units call so is the same function */

@@ -121,7 +121,8 @@ static void visit_function(struct inventory_walk *walk, const struct abbrev *abb
 	struct dwarf_entry entry;
 
 	if (!abbrev->has_pcs) {
-		/* Of a declaration there are only parameters; else types with code may be below. */
+		/* A declaration has only parameters below it, any other entry may have types with
+		 * code. */
 		if (abbrev->is_declaration) {
 			dwarf_walk_skip_entry(&walk->at, abbrev);
 		} else {

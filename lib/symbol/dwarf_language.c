@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-/* Of DWARF 6, but in use already; elfutils' dwarf.h lacks them. */
+/* DWARF 6 defines these, compilers use them already; elfutils' dwarf.h lacks them. */
 enum {
 	LANG_C_PLUS_PLUS_17 = 0x2a,
 	LANG_C_PLUS_PLUS_20 = 0x2b,

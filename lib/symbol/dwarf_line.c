@@ -202,7 +202,7 @@ static bool run_program(struct line_run *run, struct dwarf_bytes program)
 	return !cursor.failed;
 }
 
-/* Of one unit: hundreds of times that of the largest ones. */
+/* Limit for one unit: hundreds of times the size of the largest ones. */
 #define PROGRAM_BYTES_MAX (UINT64_C(1) << 28)
 
 void dwarf_match_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,

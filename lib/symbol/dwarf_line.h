@@ -15,7 +15,7 @@
 
 struct line_header;
 
-/* Of a unit, read on first use and kept by it; NULL when it has none or it is damaged. */
+/* The line table of a unit, read on first use, owned by the unit; NULL: none, or damaged. */
 const struct line_header *dwarf_unit_lines(struct dwarf_unit *unit);
 
 /*

@@ -17,7 +17,7 @@
 #include "symbol/dwarf_scope.h"
 #include "symbol/split_dwarf.h"
 
-/* A function whose texts are the result's: read once, however often it is inlined. */
+/* A function with its texts in the result: read once, however often it is inlined. */
 struct known_function {
 	const struct dwarf_file *file;
 	uint64_t offset;

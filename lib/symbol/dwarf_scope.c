@@ -13,8 +13,8 @@
 
 /*
  * The first pass enters what usually contains code: namespaces, and functions that hold a wanted
- * address. For addresses not found, a second pass also enters lambdas and local classes, whose code
- * is below types within functions, often below functions without own code; a last one enters
+ * address. For addresses not found, a second pass also enters lambdas and local classes: their code
+ * is below types within functions, often below functions without own code. The last pass enters
  * everything.
  */
 enum pass {

@@ -22,7 +22,7 @@ void dwarf_walk_give_up(struct dwarf_walk *walk)
 
 static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
-	/* A copy, whose address is not taken, can stay in registers. */
+	/* The address of a copy is not taken: it can stay in registers. */
 	const struct abbrev_table *abbrevs = walk->abbrevs;
 	const struct dwarf_encoding encoding = walk->unit->encoding;
 	struct dwarf_cursor cursor = walk->cursor;

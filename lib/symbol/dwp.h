@@ -8,8 +8,8 @@
 #include "symbol/elf_section.h"
 
 /*
- * A package of .dwo files (DWARF 5 section 7.3.5): the sections of all of them
- * one after the other, and an index that says which part of each is whose.
+ * A package of .dwo files (DWARF 5 section 7.3.5): the sections of all of them one after the other,
+ * and an index of the parts of each section that belong to one file.
  */
 struct dwp {
 	int fd;

@@ -23,10 +23,9 @@
 #define THREAD_START_BYTES 64
 
 /*
- * Of several symbols at one address, prefer one with a size to a label, a function to other types,
- * a global one to a local one, and then the usual name: without leading underscores, and short.
- * getrlimit of libc is also __getrlimit, __GI___getrlimit and getrlimit64, of which only the
- * unusual ones are not weak.
+ * The best of several symbols at one address has a size, is a function, is global, and has the
+ * usual name: without leading underscores, and short. getrlimit of libc is also __getrlimit,
+ * __GI___getrlimit and getrlimit64, of which only the unusual ones are not weak.
  */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {

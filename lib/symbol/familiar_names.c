@@ -44,7 +44,7 @@ static const char *usual_name(struct name_pool *pool, const struct elf_symbol *s
 {
 	const char *usual = symbol ? familiar_name(pool, symbol->name) : NULL;
 
-	/* Different functions whose code is the same are one for the linker. */
+	/* The linker folds functions with the same code into one. */
 	return usual && strstr(name, usual) ? usual : familiar_name(pool, name);
 }
 

@@ -23,9 +23,9 @@ bool is_inner_name(const char *name);
 const char *familiar_name(struct name_pool *pool, const char *name);
 
 /*
- * Rename the functions of a chain, of the code at an address, whose symbols have a name that
- * others use: write for __libc_write. The name that a function had is its linkage name then, so
- * that it is found by both.
+ * Give the functions of a chain, for the code at an address, the names that users know, if their
+ * symbols have one: write for __libc_write. The former name becomes the linkage name, so that a
+ * function is found by both.
  */
 void familiar_names_give(struct result_builder *builder, struct symbol_chain *chain,
 			 const struct elf_symbols *symbols, uint64_t address);

@@ -49,7 +49,7 @@ struct suffix {
 
 static const struct suffix suffixes[] = {
 	{"cold", false, false, true},	/* seldom run */
-	{"part", true, false, true},	/* what remains of a function whose beginning was inlined */
+	{"part", true, false, true},	/* the rest of a function after its beginning was inlined */
 	{"_omp_fn", true, false, true}, /* bodies of OpenMP's constructs, of gcc and of clang */
 	{"omp_outlined", false, false, true},
 	{"actor", false, true, true}, /* coroutines, behind their first call */
@@ -109,7 +109,7 @@ bool function_name_is_of_part(const char *linkage_name)
 		if (suffix->is_part)
 			return true;
 	}
-	/* Of several functions, by clang's machine outliner. */
+	/* clang's machine outliner shares this code among several functions. */
 	return strncmp(linkage_name, "OUTLINED_FUNCTION_", 18) == 0;
 }
 

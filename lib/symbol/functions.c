@@ -56,7 +56,7 @@ static struct entry *add(struct symbol_functions *functions, uint64_t start, uin
 	return entry;
 }
 
-/* Where code ends whose symbol does not say it; its start when nothing does. */
+/* The end of the code of a symbol without a size; its start if nothing says the end. */
 static uint64_t end_of_sizeless(const struct symbol_functions *functions,
 				const struct elf_symbol *symbol)
 {
@@ -183,7 +183,7 @@ static void add_definitions(struct symbol_functions *functions)
 		const struct dwarf_definition *row = &inventory->definitions[i];
 		struct entry *entry = entry_at(functions, nr, row->start);
 
-		/* Of several at one place the last is shown. */
+		/* The last of several at one place is shown. */
 		if (i + 1 < inventory->nr_definitions && row[1].start == row->start)
 			continue;
 		if (!entry && is_covered(functions, row->start))

@@ -72,13 +72,13 @@ size_t symbol_functions_nr(const struct symbol_functions *functions);
 const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
 						     const regex_t *regex, size_t *nr);
 
-/* The same, but of those one of whose names is exactly `name`. */
+/* The same for functions with exactly `name` among their names. */
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,
 						       const char *name, size_t *nr);
 
 /*
- * The function, inlined everywhere, whose name a regular expression is found in; of several that
- * with the most copies. Asked when nothing was found. False when there is none.
+ * A function that is inlined everywhere and has a name that matches: the one with the most copies.
+ * For a search that has found nothing else. False when there is none.
  */
 bool symbol_functions_find_inlined(struct symbol_functions *functions, const regex_t *regex,
 				   struct symbol_inlined_function *found);

@@ -28,7 +28,7 @@ struct go_place {
 	uint64_t start, end;	     /* of the function's code */
 };
 
-/* `text_address` is that of .text, for programs whose table gets it from the loader. */
+/* `text_address` is the address of .text, for tables that the loader relocates. */
 void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address);
 bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_place *place);
 /* Where the code of function `index`, below nr_functions, begins; false when that is damaged. */

@@ -92,7 +92,7 @@ static void look_among_inlined(struct named_code *code, struct symbol_functions 
 	regfree(&regex);
 }
 
-/* Of libraries any name would be like some. */
+/* Libraries have so many names that any word is near one. */
 static void look_for_nearest(struct named_code *code, const char *path,
 			     struct symbol_functions *functions)
 {

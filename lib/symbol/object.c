@@ -67,7 +67,7 @@ static enum elf_file_kind kind_of(int fd)
 	return kind;
 }
 
-/* Make `fd`, taken over, the module of a Dwfl whose addresses are the file's own. */
+/* Make `fd`, taken over, the module of a Dwfl with the file's own addresses. */
 static int report_module(struct symbol_object *object, int fd, struct err *err)
 {
 	const enum elf_file_kind kind = kind_of(fd);

@@ -56,7 +56,7 @@ struct symbol_object {
  */
 int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
 		       const struct symbol_request *request, struct err *err);
-/* Who is behind all files that were read so far, and so behind the sources they name. */
+/* The owner of all files read so far, and thus of the sources that they name. */
 struct owner symbol_object_owner(const struct symbol_object *object);
 void symbol_object_close(struct symbol_object *object);
 

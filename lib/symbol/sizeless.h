@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds where functions end whose symbols have no size. */
+/* Finds the ends of functions that have symbols without a size. */
 #ifndef PROFC_SYMBOL_SIZELESS_H
 #define PROFC_SYMBOL_SIZELESS_H
 

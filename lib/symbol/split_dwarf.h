@@ -24,7 +24,7 @@ struct split_dwarf {
 	struct index_set index;
 	struct dwp *package; /* NULL: none */
 	bool has_looked_for_package;
-	size_t nr_missing; /* skeletons whose rest was not found */
+	size_t nr_missing; /* skeletons without their .dwo file */
 };
 
 void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *options,

@@ -53,8 +53,7 @@ bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint6
 const char *symbol_file_mismatch(const struct symbol_file *file);
 /* How many bytes an address of the file has: 4 or 8. */
 unsigned int symbol_file_address_bytes(const struct symbol_file *file);
-/* Of which function an address is in the PLT's stub, by its linkage name; NULL: of none. Borrowed.
- */
+/* The linkage name of the function that the PLT stub at an address calls, borrowed; NULL: none. */
 const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t address);
 void symbol_file_close(struct symbol_file *file);
 

@@ -49,7 +49,7 @@ int source_lines_read(struct source_lines *lines, char **path, const char *text,
 	return 0;
 }
 
-/* Neighbours are mostly of one file, whose path is one text of the result. */
+/* Neighbours are mostly in one file: its path is one text of the result. */
 struct known_path {
 	const char *path;
 	bool is_wanted;

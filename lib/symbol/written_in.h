@@ -9,7 +9,7 @@
 struct err;
 struct symbol_file;
 
-/* Lines first … last of the files whose path ends so, or is the end of it (source_path.h). */
+/* Lines first … last of the files that source_path.h matches with the path. */
 struct source_lines {
 	const char *path;
 	uint32_t first, last;

@@ -13,8 +13,9 @@ struct rows;
 struct walk;
 
 /*
- * The kind of end of a stack whose last frame has the stack pointer sp, if the frame itself does
- * not prove that it is outermost (its return address is 0, or it never returns).
+ * The kind of end of a stack with `sp` in its last frame, if the frame itself does not prove that
+ * it is outermost (its return address is 0, or it never returns).
+ *
  * STACK_END_ROOT: at the top of the thread's own stack, with no return address above it.
  * STACK_END_OTHER_STACK: on a stack that is known not to be the thread's own.
  * STACK_END_UNPROVED: neither is known.

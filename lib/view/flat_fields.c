@@ -21,7 +21,7 @@
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
 
-/* Of which metrics a field is. */
+/* The metrics that have a field. */
 enum field_measure {
 	IN_ANY,
 	IN_NS,
@@ -153,7 +153,7 @@ static void json_value(struct json *json, const struct value *value)
 	}
 }
 
-/* Of the recording as a whole, where it is known. */
+/* The split of the whole recording, if it is known. */
 static void write_split(struct json *json, const struct selection *selection)
 {
 	struct cpu_split split;
