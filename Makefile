@@ -135,8 +135,8 @@ $(BUILD)/commit:
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' >$@
 
-$(BUILD)/cmd/version.o: $(BUILD)/commit
-$(BUILD)/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
+$(BUILD)/cmd/main.o: $(BUILD)/commit
+$(BUILD)/cmd/main.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
 	-DPROFC_FLAGS=$(call c_string,$(SAID_FLAGS))
 
 # What the compiler cannot know: the assembler includes these.
@@ -196,8 +196,8 @@ $(BUILD)/sanitized/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) -U_FORTIFY_SOURCE $(SANITIZE_CFLAGS) -O0 -g1 -Wno-stack-usage -c -o $@ $<)
 
-$(BUILD)/sanitized/cmd/version.o: $(BUILD)/commit
-$(BUILD)/sanitized/cmd/version.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' -DPROFC_FLAGS='""'
+$(BUILD)/sanitized/cmd/main.o: $(BUILD)/commit
+$(BUILD)/sanitized/cmd/main.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' -DPROFC_FLAGS='""'
 
 .PHONY: sanitized
 sanitized: $(BUILD)/sanitized/profc

@@ -5,17 +5,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NCURSES_NOMACROS
+#include <curses.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/nearest.h"
 #include "base/sink.h"
+#include "base/wrap.h"
 #include "cmd/command.h"
 #include "cmd/complete.h"
 #include "cmd/foreign.h"
-#include "cmd/help.h"
 #include "cmd/mapped_files.h"
-#include "cmd/version.h"
+#include "symbol/library_versions.h"
+#include "unwind/libunwind_version.h"
+
+/* The Makefile says these for this file only: a commit compiles no other again. */
+#ifndef PROFC_COMMIT
+#define PROFC_COMMIT "unknown"
+#endif
+#ifndef PROFC_FLAGS
+#define PROFC_FLAGS ""
+#endif
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 
 /* In the order of `profc --help`. */
 /* clang-format off */
@@ -93,14 +111,50 @@ static int unknown(const char *what, const char *name)
 	return EXIT_USAGE;
 }
 
+static void append_help(struct buf *out)
+{
+	buf_append_str(out,
+		       "usage: profc COMMAND [OPTIONS] [ARGUMENT...]\n"
+		       "       profc --help | --version [-v] | help COMMAND\n"
+		       "\n"
+		       "Where does the time of a program go? profc samples the stacks of any\n"
+		       "native Linux process you may trace, without changing or restarting it.\n"
+		       "\n"
+		       "Commands:\n");
+	for (const struct command *const *command = commands; *command; command++)
+		buf_printf(out, "  %-11s %s\n", (*command)->name, (*command)->summary);
+	buf_append_str(out, "\n"
+			    "First steps:\n"
+			    "  profc record ./program      record a profile into profc.data\n"
+			    "  profc report                show where its time went, by function\n"
+			    "  profc annotate FUNCTION     show the cost of each source line\n"
+			    "\n"
+			    "'profc COMMAND --help' lists the options; profc(1) is the manual.\n");
+}
+
+static void append_command_help(const struct command *command, struct buf *out)
+{
+	static const struct wrap wrap = {.columns = 79};
+
+	buf_printf(out, "usage: profc %s %s\n\n%s\n", command->name, command->synopsis,
+		   command->summary);
+	if (command->help) {
+		buf_append_byte(out, '\n');
+		wrap_text(out, command->help, &wrap);
+	}
+	if (command->options->type != OPTION_SECTION)
+		buf_append_str(out, "\nOptions:\n");
+	options_help(command->options, out);
+}
+
 static int print_help(const struct command *command)
 {
 	struct buf text = {0};
 
 	if (command)
-		help_command(command, &text);
+		append_command_help(command, &text);
 	else
-		help_profc(commands, &text);
+		append_help(&text);
 	return print_text(&text);
 }
 
@@ -114,11 +168,24 @@ static bool is_verbose(const char *word)
 	return word && (strcmp(word, "--verbose") == 0 || strcmp(word, "-v") == 0);
 }
 
+/* With `verbose` also what a report of a defect should say. */
+static void append_version(bool verbose, struct buf *out)
+{
+	buf_append_str(out, "profc " PROFC_VERSION "\n");
+	if (!verbose)
+		return;
+	buf_append_str(out, "commit:    " PROFC_COMMIT "\n");
+	buf_printf(out, "libraries: libunwind %s, ", libunwind_version());
+	library_versions(out);
+	buf_printf(out, ", %s", curses_version());
+	buf_append_str(out, "\ncompiler:  " COMPILER "\nflags:     " PROFC_FLAGS "\n");
+}
+
 static int print_version(bool verbose)
 {
 	struct buf text = {0};
 
-	version_text(verbose, &text);
+	append_version(verbose, &text);
 	return print_text(&text);
 }
 
