@@ -24,7 +24,7 @@ REMARK = re.compile(r"\[[^]]* [^]]*\]")  # what profc says of a stack in the pla
 
 FREQUENCY = 500
 CLAIM_TOLERANCE = 1.0  # percentage points
-SIGMAS = 3
+MISSED_CHANCE = 0.001
 EXAMPLES = 6
 CHAIN_LEAST = 99
 SHARE_TOLERANCE = 3.0  # beside what sampling allows: what is not in the functions themselves
@@ -46,6 +46,14 @@ def nr_equal_samples(recording):
     profc looks late, and some of them weigh more."""
     weights = [weight for each in recording.speedscope()["profiles"] for weight in each["weights"]]
     return max(1, sum(weights) ** 2 / max(1, sum(weight**2 for weight in weights)))
+
+
+def chance_of(nr, of, share):
+    """Of so many samples exactly `nr` are in what has that share of them all."""
+    if not 0 < share < 1:
+        return float(nr == of * share)
+    ways = math.lgamma(of + 1) - math.lgamma(nr + 1) - math.lgamma(of - nr + 1)
+    return math.exp(ways + nr * math.log(share) + (of - nr) * math.log(1 - share))
 
 
 class Account:
@@ -97,9 +105,16 @@ class Account:
         return self.percent([stack for stack in stacks if function in stack[0]])
 
     def allowance(self, percent):
-        """By how much so few samples may miss that share, in percentage points."""
-        share = percent / 100
-        return 100 * SIGMAS * math.sqrt(share * (1 - share) / self.nr_equal_samples)
+        """By how much so few samples may miss that share, in percentage points: once in 1,000 times
+        they miss it by more. A rest of 1 % is in one sample or none of thirty, and may be in three:
+        it has a longer tail than the normal distribution."""
+        nr = int(self.nr_equal_samples)
+        rest = 1 - percent / 100
+        likely, most = 0.0, -1
+        while likely < 1 - MISSED_CHANCE and most < nr:
+            most += 1
+            likely += chance_of(most, nr, rest)
+        return 100 * (most / nr - rest)
 
     def examples(self, stacks):
         """The most frequent, outermost frame first."""

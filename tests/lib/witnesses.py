@@ -84,7 +84,18 @@ def by_profc(directory, pid):
     return {tid: list(seen.most_common(1)[0][0]) for tid, seen in weights.items()}
 
 
+def dumped_threads(pid):
+    return json.loads(profc("dump", "-p", pid, "--json").stdout)["processes"][0]["threads"]
+
+
 def ends(pid):
     """{tid: why profc's walk ended}, by its dump."""
-    threads = json.loads(profc("dump", "-p", pid, "--json").stdout)["processes"][0]["threads"]
-    return {thread["tid"]: thread["stack_end"] for thread in threads}
+    return {thread["tid"]: thread["stack_end"] for thread in dumped_threads(pid)}
+
+
+def lands(pid):
+    """Is a thread about to continue in the handler of an exception? libgcc has overwritten the
+    return address of its own frame then, which gdb and libunwind take for its caller. Single steps
+    judge such stacks (test_single_step_exceptions)."""
+    leaves = [frame["function"] for thread in dumped_threads(pid) for frame in thread["stack"][:2]]
+    return any(name.startswith("_Unwind_") for name in leaves)

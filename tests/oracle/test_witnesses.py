@@ -136,7 +136,8 @@ class Libunwind(Beside):
         self.assertGreater(len(mine), 0, "threads with a stack")
         if mine != self.those_of(mine, witnesses.by_libunwind(pid)):
             theirs = self.those_of(mine, witnesses.by_gdb(self.directory, pid))
-            self.assertEqual(mine, theirs, f"stop {nr}, beside gdb's")
+            if not witnesses.lands(pid):
+                self.assertEqual(mine, theirs, f"stop {nr}, beside gdb's")
 
     @staticmethod
     def those_of(mine, theirs):
