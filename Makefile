@@ -38,7 +38,7 @@ BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # Code that goes into other processes, and is linked for itself.
-BLOB_SOURCES := lib/probe/heap_blob.c $(wildcard lib/probe/heap_*_blob.c)
+BLOB_SOURCES := lib/heap/heap_blob.c $(wildcard lib/heap/heap_*_blob.c)
 LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -57,7 +57,7 @@ FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
 # Reading and showing a profile needs none of the rooms that stop a process;
 # scripts/check-halves links without them.
-RECORD_ROOMS := tracee roster overhead probe naming agent unwind collector sampler jit syscall doctor wait
+RECORD_ROOMS := tracee roster overhead patch heap inject probe naming agent unwind collector sampler jit syscall doctor wait
 REPORT_OBJECTS := $(filter-out $(RECORD_ROOMS:%=$(BUILD)/lib/%/%.o),$(LIB_OBJECTS))
 
 REPORT_PACKAGES := libdw libelf libzstd zlib ncursesw
@@ -154,22 +154,22 @@ $(BLOB_SOURCES:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
 
-$(BUILD)/lib/probe/heap_stubs.o: lib/probe/heap_stubs.S
+$(BUILD)/lib/heap/heap_stubs.o: lib/heap/heap_stubs.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) -c -o $@ $<
 
-$(BUILD)/lib/probe/heap_blob.elf: lib/probe/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/probe/heap_stubs.o
+$(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/heap/heap_stubs.o
 	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
 
-$(BUILD)/lib/probe/heap_blob.bin: $(BUILD)/lib/probe/heap_blob.elf
+$(BUILD)/lib/heap/heap_blob.bin: $(BUILD)/lib/heap/heap_blob.elf
 	$(call say,COPY)$(OBJCOPY) -O binary -j .text $< $@
 
-$(BUILD)/lib/probe/heap_code.o: $(BUILD)/lib/probe/heap_blob.bin
-$(BUILD)/lib/probe/heap_code.o: PROFC_CPPFLAGS += -DPROFC_HEAP_BLOB='"$(BUILD)/lib/probe/heap_blob.bin"'
+$(BUILD)/lib/heap/heap_code.o: $(BUILD)/lib/heap/heap_blob.bin
+$(BUILD)/lib/heap/heap_code.o: PROFC_CPPFLAGS += -DPROFC_HEAP_BLOB='"$(BUILD)/lib/heap/heap_blob.bin"'
 endif
 
 # What must not be in the blob.
-check-blob: $(if $(IS_X86_64),$(BUILD)/lib/probe/heap_blob.elf)
+check-blob: $(if $(IS_X86_64),$(BUILD)/lib/heap/heap_blob.elf)
 	@scripts/check-blob $^
 
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)

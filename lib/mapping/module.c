@@ -335,7 +335,7 @@ bool module_is_jitdump(const struct module *module)
 
 bool module_is_of_probes(const struct module *module)
 {
-	/* REGION_NAME of probe/region.h; an id of the profc that made it follows. */
+	/* REGION_NAME of inject/region.h; an id of the profc that made it follows. */
 	static const char prefix[] = "/memfd:profc-probes-";
 
 	return strncmp(module->path, prefix, sizeof(prefix) - 1) == 0;

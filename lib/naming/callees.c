@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "elf/elf_image.h"
-#include "probe/heap_names.h"
-#include "probe/patch_heap.h"
+#include "heap/heap_names.h"
+#include "heap/patch_heap.h"
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
 

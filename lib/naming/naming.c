@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
+#include "heap/heap_names.h"
 #include "naming/callees.h"
 #include "naming/pool_functions.h"
-#include "probe/call_sites.h"
-#include "probe/heap_names.h"
+#include "patch/call_sites.h"
 #include "probe/wanted.h"
 #include "symbol/function_pattern.h"
 #include "symbol/functions.h"
@@ -245,14 +245,13 @@ static void add_sites(const struct search *search, const struct symbol_function 
 	if (!bytes)
 		return;
 	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
-	call_sites_add(sites,
-		       &(const struct call_code){.function = function->name,
-						 .address = function->start,
-						 .bytes = bytes,
-						 .nr_bytes = nr_bytes,
-						 .is_function = is_function,
-						 .context = search},
-		       search->wanted);
+	if (!call_sites_add(sites, &(const struct call_code){.function = function->name,
+							     .address = function->start,
+							     .bytes = bytes,
+							     .nr_bytes = nr_bytes,
+							     .is_function = is_function,
+							     .context = search}))
+		wanted_refuse(search->wanted, function->name, "data stands among its code");
 	free(bytes);
 }
 
@@ -268,7 +267,7 @@ static size_t want_written(const struct search *search, const struct call_sites 
 	nr = symbol_file_written_in(search->symbols, wanted, addresses, sites->nr, lines);
 	for (size_t i = 0; i < sites->nr; i++) {
 		if (lines[i])
-			call_sites_want(sites, i, search->wanted);
+			wanted_add_call(search->wanted, &sites->at[i]);
 	}
 	free(addresses);
 	free(lines);
@@ -288,7 +287,7 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 		add_sites(search, functions[i], &sites);
 	if (calls->function) {
 		for (size_t i = 0; i < sites.nr; i++)
-			call_sites_want(&sites, i, search->wanted);
+			wanted_add_call(search->wanted, &sites.at[i]);
 		calls->is_found |= nr > 0;
 	} else {
 		calls->is_found |= want_written(search, &sites, &calls->lines) > 0;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "probe/heap_shared.h"
+#include "heap/heap_shared.h"
 
 struct err;
 

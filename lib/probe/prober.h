@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "probe/heap_exit.h"
-#include "probe/heap_installation.h"
+#include "heap/heap_exit.h"
+#include "heap/heap_options.h"
 #include "probe/wanted.h"
 
 struct err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which process asks in the memory of another: children that were forked from it. */
-#include "probe/heap_answer.h"
+#include "heap/heap_answer.h"
 #include "probe/prober_priv.h"
 
 struct family {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "probe/patched.h"
+#include "inject/patched.h"
 #include "probe/prober_priv.h"
 #include "proc/target_memory.h"
 

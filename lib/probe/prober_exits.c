@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Processes that are about to end, of all that have probes. */
-#include "probe/heap_ring.h"
+#include "heap/heap_ring.h"
 #include "probe/prober_priv.h"
 #include "proc/read.h"
 

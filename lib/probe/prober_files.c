@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "elf/elf_image.h"
 #include "mapping/target_file.h"
-#include "probe/branches.h"
+#include "patch/branches.h"
 #include "probe/prober_priv.h"
 #include "proc/maps.h"
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -13,12 +12,12 @@
 #include "base/minmax.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
-#include "probe/heap_ring.h"
-#include "probe/installation.h"
+#include "heap/heap_ring.h"
+#include "inject/installation.h"
+#include "inject/region.h"
+#include "inject/removal.h"
+#include "inject/willing.h"
 #include "probe/prober_priv.h"
-#include "probe/region.h"
-#include "probe/removal.h"
-#include "probe/willing.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"

@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 #include "base/pid_table.h"
+#include "heap/heap_ring.h"
+#include "inject/installation.h"
 #include "mapping/module.h"
-#include "probe/heap_ring.h"
-#include "probe/installation.h"
 #include "probe/prober.h"
 #include "probe/prober_sums_priv.h"
 #include "probe/serials.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "probe/access.h"
+#include "inject/access.h"
 #include "probe/believed.h"
 
 /* Costs of all installations and removals, and what was missed. */

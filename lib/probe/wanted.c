@@ -6,7 +6,8 @@
 
 #include "base/alloc.h"
 #include "elf/elf_image.h"
-#include "probe/gate.h"
+#include "patch/call_sites.h"
+#include "patch/gate.h"
 
 /* Of what follows a function: more than any window takes. */
 #define PADDING_BYTES  32
@@ -39,6 +40,19 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
 	ARRAY_GROW(wanted->refusals, wanted->nr_refusals, wanted->cap_refusals);
 	wanted->refusals[wanted->nr_refusals++] =
 		(struct wanted_refusal){.name = xstrdup(name), .reason = xstrdup(reason)};
+}
+
+void wanted_add_call(struct wanted *wanted, const struct call_site *call)
+{
+	if (call->site.kind == PATCH_CALL_INDIRECT)
+		wanted_refuse(wanted, call->function,
+			      "a call in it goes through a register or pointer");
+	else if (call->site.kind == PATCH_CALL_JUMP)
+		wanted_refuse(wanted, call->function,
+			      "a call in it is a jump, which ends the function (a tail call)");
+	else
+		wanted_add(wanted, WANTED_CALL, call->site.address, call->site.nr_bytes,
+			   call->function);
 }
 
 bool wanted_is_counted(const struct wanted_place *place)

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probe/heap_names.h"
-#include "probe/heap_shared.h"
-#include "probe/patch.h"
+#include "heap/heap_names.h"
+#include "heap/heap_shared.h"
+#include "patch/patch.h"
 
+struct call_site;
 struct elf_image;
 
 /* A file of code that a process has mapped. Borrowed. */
@@ -62,6 +63,8 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 /* The functions of an allocator: all of one that are to be sampled are in one file. */
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
 		     uint64_t address, uint64_t nr_bytes, const char *name);
+/* A call: it becomes a place, or a refusal. */
+void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*

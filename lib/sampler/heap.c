@@ -2,10 +2,10 @@
 /* Sampled allocations, from the memory that processes share with us to the collector. */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "probe/heap_record.h"
-#include "probe/heap_ring.h"
+#include "heap/heap_record.h"
+#include "heap/heap_ring.h"
+#include "heap/reach.h"
 #include "probe/prober.h"
-#include "probe/reach.h"
 #include "sampler/heap_children_priv.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"

@@ -6,8 +6,8 @@
 #include "sampler/heap_children_priv.h"
 
 #include "base/clock.h"
+#include "heap/reach.h"
 #include "probe/prober.h"
-#include "probe/reach.h"
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 

@@ -4,8 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "heap/reach.h"
 #include "probe/prober.h"
-#include "probe/reach.h"
+#include "probe/reach_search.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/branches.h"
-#include "probe/patch.h"
+#include "patch/branches.h"
+#include "patch/patch.h"
 
 #define CODE	UINT64_C(0x401000)
 #define AREA	UINT64_C(0x10402000)

@@ -26,9 +26,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "probe/heap_names.h"
-#include "probe/heap_record.h"
-#include "probe/heap_ring.h"
+#include "heap/heap_names.h"
+#include "heap/heap_record.h"
+#include "heap/heap_ring.h"
 #include "probe/prober.h"
 #include "tracee/launch.h"
 

@@ -23,8 +23,8 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "code/code_x86_64.h"
-#include "probe/branches.h"
-#include "probe/patch.h"
+#include "patch/branches.h"
+#include "patch/patch.h"
 
 /* Before 4 Zydis had no such header, and another interface. */
 #if defined(__x86_64__) && __has_include(<Zydis/Disassembler.h>)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * child_spoils HOW [MS]: the threads of a process allocate and call counted() for MS milliseconds (1000).
- * A child, which becomes another user first, spoils the memory that profc shares with both: it
- *	fills	with words of all bits, or of none, or random ones, from end to end;
+ * child_spoils HOW [MS]: the threads of a process allocate and call counted() for MS milliseconds
+ *(1000). A child, which becomes another user first, spoils the memory that profc shares with both:
+ *it fills	with words of all bits, or of none, or random ones, from end to end;
  *	aims	at words that are used as addresses or bounds, with values that are nearly right;
  *	breaks	in: makes profc's code writable and changes it, opens its files, grows its mappings,
  *		writes to its parent.
- * The parent checks its blocks. Prints {"calls", "spoilt", "broken"}: the number of calls, how often
- * the child wrote to everything, and how many attempts to break in succeeded.
+ * The parent checks its blocks. Prints {"calls", "spoilt", "broken"}: the number of calls, how
+ *often the child wrote to everything, and how many attempts to break in succeeded.
  */
 #include <errno.h>
 #include <grp.h>
@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "probe/heap_shared.h"
+#include "heap/heap_shared.h"
 #include "self_measure.h"
 
 #define THREADS_NR 3

@@ -10,8 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-#include "probe/patch.h"
-#include "probe/region.h"
+#include "inject/region.h"
+#include "patch/patch.h"
 #include "self_measure.h"
 
 #define PAGE_BYTES 4096

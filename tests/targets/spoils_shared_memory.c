@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * spoils_shared_memory HOW [PID|FILE]: calls counted() all the time, and allocates. Says "ready". What
- * profc shares with it, as soon as that is there, another thread
+ * spoils_shared_memory HOW [PID|FILE]: calls counted() all the time, and allocates. Says "ready".
+ *What profc shares with it, as soon as that is there, another thread
  *	fills	with words of all bits, or of none, or random ones;
  *	forges	with records that are marked as whole ones, also of the process PID;
- *	leaves	beside one that it has made itself, as if a profc had been killed, of which the patches
- *		are in FILE, mapped for reading only: so before it says "ready";
- *	nothing	of it;
- *	keeps	a descriptor of, by a process that shares its own, and cuts, grows and punches the file.
- * In the end prints {"calls", "spoilt"}: how many calls it has made, and how often something was
- * done.
+ *	leaves	beside one that it has made itself, as if a profc had been killed, of which the
+ *patches are in FILE, mapped for reading only: so before it says "ready"; nothing	of it; keeps
+ *a descriptor of, by a process that shares its own, and cuts, grows and punches the file. In the
+ *end prints {"calls", "spoilt"}: how many calls it has made, and how often something was done.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,8 +20,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "probe/heap_shared.h"
-#include "probe/region.h"
+#include "heap/heap_shared.h"
+#include "inject/region.h"
 #include "self_measure.h"
 
 static _Atomic uint64_t calls;
@@ -104,7 +102,7 @@ static void fill(uint8_t *start, uint8_t *end, unsigned how)
 
 	for (; start < end; start += sizeof(words)) {
 		size_t nr = (size_t)(end - start) < sizeof(words) ? (size_t)(end - start)
-								   : sizeof(words);
+								  : sizeof(words);
 
 		for (size_t i = 0; i < 512; i++)
 			words[i] = word_of(how);
@@ -240,9 +238,9 @@ static void keep(int next, pid_t parent)
 
 			*spoilt += ftruncate(kept, 0) == 0;
 			if (fstat(kept, &found) == 0 && found.st_size)
-				*spoilt += fallocate(kept,
-						     FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-						     4096) == 0;
+				*spoilt +=
+					fallocate(kept, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+						  0, 4096) == 0;
 			*spoilt += ftruncate(kept, 1 << 30) == 0;
 			usleep(1000);
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which calls of functions can be counted, for code that stands in the tests. */
 #include "base/alloc.h"
-#include "probe/call_sites.h"
+#include "patch/call_sites.h"
 #include "probe/wanted.h"
 #include "tests/unit/unit.h"
 

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process, where all is recorded. */
+#include "heap/heap_blob_priv.h"
+
+/* 0: all were given away. */
+static uint64_t take_name(int64_t tid)
+{
+	struct heap_all *all = heap_all();
+	uint64_t name = relaxed_load(&all->nr_names);
+	bool is_taken = false;
+
+	for (int i = 0; i < TRIES_MAX && !is_taken; i++) {
+		if (name >= HEAP_NAMES - 1)
+			return 0;
+		is_taken = exchange(&all->nr_names, &name, name + 1);
+	}
+	if (!is_taken)
+		return 0;
+	all->names[name + 1].pid = (int32_t)own_pid();
+	__atomic_store_n(&all->names[name + 1].tid, (int32_t)tid, __ATOMIC_RELEASE);
+	return name + 1;
+}
+
+/* 0: all were given away. */
+static uint64_t take_walk(void)
+{
+	uint64_t walk = relaxed_add(&heap_own()->nr_walks, 1);
+
+	return walk < HEAP_WALKS ? walk + 1 : 0;
+}
+
+/*
+ * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
+ * sees what the other has written.
+ */
+static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	__atomic_store_n(&thread->tid, tid, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&thread->data, __ATOMIC_SEQ_CST) != data)
+		return false;
+	/* Stored after the id: a reader that sees the claim sees the id, too. */
+	__atomic_store_n(&thread->claim, relaxed_add(&heap_own()->nr_claims, 1) + 1,
+			 __ATOMIC_RELEASE);
+	relaxed_store(&thread->inside_sp, 0);
+	relaxed_store(&thread->in_flight, 0);
+	thread->name = take_name(tid);
+	if (!thread->walk)
+		thread->walk = take_walk();
+	thread->is_walking = thread->readable_end = thread->readable = thread->left = 0;
+	return true;
+}
+
+/* profc sets `ended` once the thread is gone. */
+static bool has_ended(const struct heap_thread *thread)
+{
+	uint64_t claim = relaxed_load(&thread->claim);
+
+	return claim && relaxed_load(&thread->ended) == claim;
+}
+
+/* From a thread that has ended. */
+static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
+{
+	uint64_t was = relaxed_load(&thread->data);
+	int64_t former = relaxed_load(&thread->tid);
+
+	if (!former || !has_ended(thread) || !exchange(&thread->data, &was, data))
+		return false;
+	if (__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST) == former)
+		return claim(thread, data, tid);
+	__atomic_store_n(&thread->data, was, __ATOMIC_SEQ_CST); /* it has come back */
+	return false;
+}
+
+/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
+static struct heap_thread *find_thread(void)
+{
+	struct heap_thread *threads = heap_own()->threads;
+	uint64_t data = thread_data();
+	uint64_t first = heap_hash(data) >> 32;
+	int64_t tid = data ? heap_own_tid() : 0;
+
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+		uint64_t was = relaxed_load(&thread->data);
+
+		if (was == data && relaxed_load(&thread->tid) == tid)
+			return thread;
+		if (was == data || (!was && exchange(&thread->data, &was, data)))
+			return claim(thread, data, tid) ? thread : 0;
+	}
+	for (uint64_t i = 0; data && i < HEAP_PROBES; i++) {
+		struct heap_thread *thread = &threads[(first + i) % HEAP_THREADS];
+
+		if (take_over(thread, data, tid))
+			return thread;
+	}
+	relaxed_store(&shared.asked.places_pid, (int32_t)own_pid());
+	relaxed_add(&shared.asked.nr_places, 1);
+	return 0;
+}
+
+static void count_dropped(const struct request *request)
+{
+	relaxed_add(&shared.lost.dropped_bytes, request->size);
+	relaxed_add(&shared.lost.dropped_blocks, 1);
+}
+
+static inline enum spared_parts spared_by(const struct request *request, enum heap_record_kind kind)
+{
+	if (kind != HEAP_RECORD_ALLOCATION)
+		return SPARED_BY_FREES;
+	return is_large(request) ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_OTHERS;
+}
+
+static inline uint64_t *reserve_brief(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position)
+{
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	if (used > HEAP_ALL_RING_BYTES - (uint64_t)spared * SPARE_BYTES - nr_bytes ||
+	    HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes ||
+	    !exchange(&shared.head, &head, head + nr_bytes))
+		return (uint64_t *)heap_reserve(nr_bytes, spared, position);
+	*position = head;
+	return (uint64_t *)record_at(head);
+}
+
+static uint64_t stamp(struct heap_thread *thread, uint64_t visit)
+{
+	uint64_t now = time_now();
+	bool is_dense = now - thread->stamped_at < thread->stride * HEAP_DENSE_TIME;
+
+	thread->stride = is_dense ? HEAP_STRIDE : 1;
+	thread->left = thread->stride - 1;
+	thread->stamped_at = now;
+	thread->stamped_visit = visit;
+	return now;
+}
+
+/* 0: it is as good as that of the record before. */
+static inline uint64_t time_of_record(struct heap_thread *thread)
+{
+	uint64_t visit = relaxed_load(&shared.visits.nr);
+
+	if (!thread->left || thread->stamped_visit != visit)
+		return stamp(thread, visit);
+	thread->left--;
+	return 0;
+}
+
+/* False: there is no room. Inlined, as all else goes by the kind. */
+static inline __attribute__((always_inline)) bool emit_brief(const struct request *request,
+							     enum heap_record_kind kind,
+							     uint64_t pointer, uint64_t signature)
+{
+	struct heap_thread *thread = request->thread;
+	uint64_t time = time_of_record(thread);
+	uint64_t flags = HEAP_BRIEF | kind;
+	uint64_t position;
+	uint64_t *words, *next;
+
+	/* Of what realloc() frees the size tells that it is moved. */
+	if (kind == HEAP_RECORD_ALLOCATION)
+		flags |= HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE;
+	else if (request->old && request->size)
+		flags |= HEAP_BRIEF_SIZE;
+	if (request->old)
+		flags |= HEAP_BRIEF_OLD;
+	if (time)
+		flags |= HEAP_BRIEF_TIME;
+	words = reserve_brief(heap_brief_bytes((uint32_t)flags), spared_by(request, kind),
+			      &position);
+	if (!words)
+		return false;
+	words[1] = pointer;
+	next = &words[2];
+	if (flags & HEAP_BRIEF_SIZE)
+		*next++ = request->size;
+	if (flags & HEAP_BRIEF_SIGNATURE)
+		*next++ = signature;
+	if (flags & HEAP_BRIEF_OLD)
+		*next++ = request->old;
+	if (flags & HEAP_BRIEF_TIME)
+		*next++ = time;
+	commit(words, position, flags, request->hook->form.function, thread->name);
+	return true;
+}
+
+static bool emit_whole(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
+		       uint64_t signature, uint64_t nr_stack_bytes)
+{
+	uint64_t position;
+	struct heap_ring_record *record =
+		heap_reserve(record_bytes(nr_stack_bytes), spared_by(request, kind), &position);
+
+	if (!record)
+		return false;
+	heap_fill(record, request, pointer, nr_stack_bytes);
+	record->tid = (int32_t)(request->thread ? request->thread->tid : heap_own_tid());
+	record->signature = signature;
+	record->time = time_now();
+	commit(record, position, kind, request->hook->form.function, 0);
+	return true;
+}
+
+static inline bool is_brief(const struct request *request)
+{
+	return request->thread && request->thread->name;
+}
+
+static void emit_allocation(const struct request *request, uint64_t pointer)
+{
+	uint64_t signature = heap_sign(request->frame, request->thread);
+	bool has_stack = !signature || !heap_is_met(signature, request->thread);
+	uint64_t room = 0;
+
+	if (has_stack) {
+		room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+		if (!signature)
+			signature = heap_sign_words(request->frame, request->thread, room);
+		has_stack = !signature || !heap_is_met(signature, request->thread);
+	}
+	if (!has_stack && is_brief(request)
+		    ? emit_brief(request, HEAP_RECORD_ALLOCATION, pointer, signature)
+		    : emit_whole(request, HEAP_RECORD_ALLOCATION, pointer, signature,
+				 has_stack ? room : 0)) {
+		if (has_stack && signature)
+			heap_note_met(signature);
+		return;
+	}
+	relaxed_add(&shared.lost.nr_dropped, 1);
+	count_dropped(request);
+}
+
+static void emit_free(const struct request *request, uint64_t pointer)
+{
+	if (!(is_brief(request) ? emit_brief(request, HEAP_RECORD_FREE, pointer, 0)
+				: emit_whole(request, HEAP_RECORD_FREE, pointer, 0, 0)))
+		relaxed_add(&shared.lost.nr_frees, 1);
+}
+
+static void emit_kept(const struct request *request, uint64_t pointer)
+{
+	if (!emit_whole(request, HEAP_RECORD_KEPT, pointer, 0, 0))
+		relaxed_add(&shared.lost.nr_dropped, 1);
+}
+
+static struct outcome free_one(struct request *request)
+{
+	uint64_t pointer = argument(request, request->hook->form.pointer);
+
+	if (pointer && !is_nested(request))
+		emit_free(request, pointer);
+	return (struct outcome){.jump = request->hook->original};
+}
+
+static struct outcome allocate_one(struct request *request)
+{
+	struct outcome outcome = {.jump = request->hook->original};
+	uint64_t pointer;
+
+	if (!heap_read_arguments(request) || is_nested(request))
+		return outcome;
+	if (!heap_can_be_called(request)) {
+		relaxed_add(&shared.lost.nr_dropped, 1);
+		return outcome;
+	}
+	request->was_sampled = request->old != 0;
+	if (request->old)
+		emit_free(request, request->old);
+	outcome.result = heap_call_original(request);
+	pointer = heap_pointer_of(request, outcome.result);
+	if (pointer)
+		emit_allocation(request, pointer);
+	else if (request->old && request->size)
+		emit_kept(request, request->old);
+	if (!throws(request) || outcome.result)
+		outcome.jump = 0;
+	return outcome;
+}
+
+/* One instruction, so that the handler of a signal does not come amid it. */
+static void add_here(int64_t *word, int64_t value)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
+}
+
+struct outcome heap_record_one(struct request *request)
+{
+	struct heap_thread *thread = find_thread();
+	struct outcome outcome;
+
+	request->thread = thread;
+	if (!thread)
+		request->slot = heap_slot_of_thread();
+	/* Nothing returns to us from there: where the thread stands tells that it is here. */
+	if (heap_frees(&request->hook->form))
+		return free_one(request);
+	if (thread)
+		add_here(&thread->in_flight, 1);
+	else
+		relaxed_add(&heap_own()->in_flight, 1);
+	outcome = heap_maps(&request->hook->form) ? heap_on_map(request) : allocate_one(request);
+	if (thread)
+		add_here(&thread->in_flight, -1);
+	else
+		relaxed_add(&heap_own()->in_flight, -1);
+	return outcome;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process, at the functions of its allocator: from where the stub calls it. */
+#include <stddef.h>
+
+#include "heap/heap_blob_priv.h"
+
+/* In front of this code, in the process, where the linker script has it. */
+struct heap_shared shared __attribute__((section(".bss.shared")));
+
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+	__attribute__((visibility("hidden"), used));
+
+/* The assembler code knows them. */
+_Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_frame, rax) == 32 &&
+		       offsetof(struct heap_frame, arguments) == 40 &&
+		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
+		       HEAP_STACK_ARGUMENTS == 16 && sizeof(struct heap_rules) == 4416,
+	       "heap_stubs.S");
+
+struct heap_slot *heap_slot_of_thread(void)
+{
+	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
+}
+
+/* One by one: to clear it takes longer than all else. */
+static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
+				 int64_t countdown)
+{
+	request->hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	request->frame = frame;
+	request->slot = 0;
+	request->thread = 0;
+	request->size = request->old = request->out = request->mean = 0;
+	request->countdown = countdown;
+	request->is_framed = which & HEAP_STUB_FRAMED;
+	request->is_counted = which & HEAP_STUB_COUNTED;
+	request->is_sampled = request->was_sampled = false;
+}
+
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+{
+	struct request request;
+	struct outcome outcome;
+
+	begin_request(&request, frame, which, countdown);
+	if (rules.is_all && request.hook->form.function != HEAP_EXIT)
+		return heap_record_one(&request);
+	request.slot = heap_slot_of_thread();
+	relaxed_add(&heap_own()->in_flight, 1);
+	if (heap_maps(&request.hook->form))
+		outcome = heap_on_map(&request);
+	else if (request.hook->form.function == HEAP_EXIT)
+		outcome = heap_on_exit(&request);
+	else if (heap_frees(&request.hook->form))
+		outcome = heap_on_free(&request);
+	else
+		outcome = heap_on_allocation(&request);
+	relaxed_add(&heap_own()->in_flight, -1);
+	return outcome;
+}

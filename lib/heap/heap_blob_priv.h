@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of our code in a process have in common. It has no data but what heap_shared.h
+ * shows, calls nothing but the allocator, uses no register that the C library does not expect to
+ * lose, and no vector registers.
+ */
+#ifndef PROFC_HEAP_HEAP_BLOB_PRIV_H
+#define PROFC_HEAP_HEAP_BLOB_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heap/heap_shared.h"
+#include "heap/heap_walk_blob.h"
+
+#pragma GCC visibility push(hidden)
+
+#define PAGE_BYTES UINT64_C(4096)
+/*
+ * An atomic change of a shared word is tried this often. Threads that follow the rules need far
+ * fewer tries; a hostile child may change the word forever.
+ */
+#define TRIES_MAX 4096
+/* As room runs out, the mean grows up to 2^12 times. */
+#define HEAP_ROOM_PARTS 12
+/* With this many pointers, one in 5,000 finds both of its sets full (by simulation). */
+#define HEAP_POINTERS_MAX (HEAP_SETS * HEAP_SET_WAYS / 4 * 3)
+/*
+ * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
+ * less than what lies between the stacks of two threads.
+ */
+#define NESTED_STACK_BYTES 65536
+
+/* What the stub does next: return the result, or, if `jump` is set, go there as if called. */
+struct outcome {
+	uint64_t result, jump;
+};
+
+typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* An allocation that is being looked at. */
+struct request {
+	const struct heap_hook *hook;
+	struct heap_frame *frame;
+	struct heap_slot *slot;	    /* NULL: it has a place of its own, */
+	struct heap_thread *thread; /* which is this; else NULL */
+	uint64_t size, old, out;
+	int64_t countdown;			  /* before it was counted */
+	uint64_t mean;				  /* by which it was sampled */
+	bool is_framed;				  /* by its function */
+	bool is_counted, is_sampled, was_sampled; /* was: what realloc() was given */
+};
+
+static inline uint64_t cycles(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* By the processor where it runs evenly; else it stands still between two visits of the reader. */
+static inline uint64_t time_now(void)
+{
+	return rules.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
+}
+
+static inline void pause_briefly(void)
+{
+	__asm__ volatile("pause" : : : "memory");
+}
+
+/* -- the ring -- */
+
+static inline uint64_t ring_bytes(void)
+{
+	return rules.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
+}
+
+static inline struct heap_ring_record *record_at(uint64_t position)
+{
+	uint8_t *ring = rules.is_all ? heap_all()->ring : shared.ring;
+
+	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
+}
+
+static inline void commit(void *record, uint64_t position, uint64_t kind, uint64_t of,
+			  uint64_t thread)
+{
+	__atomic_store_n((uint64_t *)record,
+			 heap_commit_word(position) | thread << 32 | kind << 48 | of << 56,
+			 __ATOMIC_RELEASE);
+}
+
+/*
+ * The last parts of a ring are spared, each for what must not be lost rather than what uses the
+ * ring up to there: blocks and what is freed, with stacks; large blocks with stacks; what is freed,
+ * without one; large blocks without one, to the end. For a lost block others stand, but one whose
+ * freeing was lost passes for leaked, and a large one for which a small one stands is not found.
+ */
+#define SPARE_BYTES (HEAP_RING_BYTES / 8)
+
+/* Large: it is sampled nearly always, if a sample is taken. Mappings are all recorded. */
+#define LARGE_MEANS 4
+#define LARGE_BYTES (UINT64_C(128) << 10)
+
+static inline bool is_large(const struct request *request)
+{
+	return request->size >= LARGE_BYTES && request->size / LARGE_MEANS >= request->mean;
+}
+
+enum spared_parts {
+	SPARED_BY_LARGE_WITHOUT_STACK = 0,
+	SPARED_BY_FREES = 1,
+	SPARED_BY_LARGE = 2,
+	SPARED_BY_OTHERS = 3,
+};
+
+/* Of the ring of all records so much may be unread where it begins anew before its end. */
+#define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
+
+static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
+{
+	return (sizeof(struct heap_ring_record) + nr_stack_bytes + HEAP_RECORD_ALIGNMENT - 1) &
+	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
+}
+
+/* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position);
+/* The size of the part of the ring that is for blocks of this kind, and the bytes left in it. */
+uint64_t heap_room_bytes(const struct request *request);
+uint64_t heap_room_left(const struct request *request);
+void copy_bytes(void *to, const void *from, uint64_t nr);
+/* As much of the stack as is to be copied, and can be read. */
+uint64_t heap_stack_bytes_from(uint64_t sp);
+/* Who asked for what, with so many bytes of the stack, which are there. */
+void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
+	       uint64_t nr_stack_bytes);
+/* False: there is no room, which is counted. */
+bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer);
+
+/* -- the functions -- */
+
+/* By its number in a form; 0 if that has none. */
+static inline uint64_t argument(const struct request *request, uint32_t number)
+{
+	uint64_t at = (number & ~(uint64_t)HEAP_ARGUMENT_INT) - 1;
+	uint64_t value = at < HEAP_ARGUMENTS ? request->frame->arguments[at] : 0;
+
+	return number & HEAP_ARGUMENT_INT ? (uint32_t)value : value;
+}
+
+/* Is this part of an allocation that is under way already? */
+static inline bool is_nested(const struct request *request)
+{
+	uint64_t inside = relaxed_load(request->thread ? &request->thread->inside_sp
+						       : &request->slot->inside_sp);
+	uint64_t sp = (uint64_t)request->frame;
+
+	return sp < inside && inside - sp < NESTED_STACK_BYTES &&
+	       (request->thread || relaxed_load(&request->slot->inside_data) == thread_data());
+}
+
+static inline bool throws(const struct request *request)
+{
+	return request->hook->form.function == HEAP_NEW ||
+	       request->hook->form.function == HEAP_NEW_ALIGNED;
+}
+
+/* heap_blob.c */
+struct heap_slot *heap_slot_of_thread(void);
+
+/* heap_calls_blob.c: false: no size, as the product of two is too large for one; it fails then. */
+bool heap_read_arguments(struct request *request);
+/* False: it has more arguments than can be copied from this stack, perhaps. */
+bool heap_can_be_called(const struct request *request);
+uint64_t heap_call_function(const struct request *request, uint64_t function_at);
+uint64_t heap_call_original(const struct request *request);
+uint64_t heap_pointer_of(const struct request *request, uint64_t result);
+
+/* heap_sample_blob.c, heap_all_blob.c, heap_edges_blob.c */
+struct outcome heap_on_free(struct request *request);
+struct outcome heap_on_allocation(struct request *request);
+struct outcome heap_record_one(struct request *request);
+struct outcome heap_on_map(struct request *request);
+struct outcome heap_on_exit(const struct request *request);
+
+#pragma GCC visibility pop
+
+#endif

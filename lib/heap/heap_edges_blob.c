@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process: where memory is mapped, and where the process ends. */
+#include <linux/mman.h>
+
+#include "heap/heap_blob_priv.h"
+
+/* -- mappings -- */
+
+static bool is_of_library(const struct heap_frame *frame)
+{
+	for (int i = 0; i < HEAP_CODES; i++) {
+		if (frame->rip - rules.codes[i].start < rules.codes[i].end - rules.codes[i].start)
+			return true;
+	}
+	return false;
+}
+
+/* Other mappings are of files that programs share, or address space that is kept for later. */
+static bool is_memory(uint64_t protection, uint64_t flags)
+{
+	return (uint32_t)protection != PROT_NONE &&
+	       (flags & MAP_ANONYMOUS || (flags & MAP_TYPE) == MAP_PRIVATE);
+}
+
+static void emit_range(struct request *request, enum heap_record_kind kind, uint64_t start,
+		       uint64_t nr_bytes)
+{
+	request->size = nr_bytes;
+	if (nr_bytes)
+		heap_emit(request, kind, start);
+}
+
+/* Of a range that one of a fixed place replaces is known from that. */
+static struct outcome map(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	struct outcome outcome = {.result = heap_call_function(request, request->hook->original)};
+
+	if (outcome.result >= -PAGE_BYTES)
+		return outcome;
+	if (is_memory(with[2], with[3]))
+		emit_range(request, HEAP_RECORD_ALLOCATION, outcome.result, with[1]);
+	else if (with[3] & MAP_FIXED)
+		emit_range(request, HEAP_RECORD_FREE, outcome.result, with[1]);
+	return outcome;
+}
+
+/* What fails is told afterwards only: that a mapping cannot grow where it is is nothing rare. */
+static struct outcome remap(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	struct outcome outcome = {.result = heap_call_function(request, request->hook->original)};
+
+	if (outcome.result >= -PAGE_BYTES)
+		return outcome;
+	if (!(with[3] & MREMAP_DONTUNMAP) && with[1]) {
+		emit_range(request, HEAP_RECORD_FREE, with[0], with[1]);
+		request->old = with[0];
+		request->was_sampled = true;
+	}
+	emit_range(request, HEAP_RECORD_ALLOCATION, outcome.result, with[2]);
+	return outcome;
+}
+
+struct outcome heap_on_map(struct request *request)
+{
+	const uint64_t *with = request->frame->arguments;
+	uint32_t which = request->hook->form.function;
+
+	if (is_of_library(request->frame) || is_nested(request))
+		return (struct outcome){.jump = request->hook->original};
+	if (which == HEAP_MAP)
+		return map(request);
+	if (which == HEAP_REMAP)
+		return remap(request);
+	if (with[0] % PAGE_BYTES == 0) /* else it fails */
+		emit_range(request, HEAP_RECORD_FREE, with[0], with[1]);
+	return (struct outcome){.jump = request->hook->original};
+}
+
+/* -- the end of the process -- */
+
+static uint64_t *claim_exit(uint64_t word)
+{
+	for (int i = 0; i < HEAP_EXITS; i++) {
+		uint64_t none = 0;
+
+		if (!relaxed_load(&shared.exits[i]) && exchange(&shared.exits[i], &none, word))
+			return &shared.exits[i];
+	}
+	return 0;
+}
+
+/* Some seconds, whatever the processor's clock. */
+#define EXIT_CYCLES (UINT64_C(20) << 30)
+#define EXIT_SPINS  (UINT64_C(1) << 28)
+
+/* Until profc lets us go, has given up its search of processes, or has had the time. */
+static void wait_to_go(const uint64_t *exit, uint64_t word)
+{
+	uint64_t begun = rules.has_cycles ? cycles() : 0;
+
+	for (uint64_t i = 0; i < EXIT_SPINS; i++) {
+		if (__atomic_load_n(exit, __ATOMIC_ACQUIRE) != word ||
+		    !relaxed_load(&shared.waits_at_exit) ||
+		    (rules.has_cycles && cycles() - begun > EXIT_CYCLES))
+			return;
+		pause_briefly();
+	}
+}
+
+/*
+ * Who has no recorded block goes at once. A child of vfork(2), with its parent's memory, is let go
+ * by profc.
+ */
+struct outcome heap_on_exit(const struct request *request)
+{
+	int64_t pid = relaxed_load(&heap_own()->pid);
+	struct heap_frame *frame = request->frame;
+	uint64_t *exit = 0;
+	uint64_t word;
+
+	/* What registers hold besides the status is no pointer that anybody keeps. */
+	for (int i = 1; i < HEAP_ARGUMENTS; i++)
+		frame->arguments[i] = 0;
+	frame->rax = frame->r10 = frame->r11 = 0;
+
+	word = heap_exit_word((int32_t)pid, (int32_t)heap_own_tid());
+	if (pid > 0 && relaxed_load(&shared.waits_at_exit))
+		exit = claim_exit(word);
+	if (exit) {
+		wait_to_go(exit, word);
+		exchange(exit, &word, 0);
+	}
+	return (struct outcome){.jump = request->hook->original};
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "heap/heap_record.h"
+
+#include <string.h>
+
+#include "heap/heap_ring.h"
+#include "snapshot/snapshot.h"
+
+enum allocation_kind heap_record_allocation_kind(const struct heap_record *record)
+{
+	switch (record->function) {
+	case HEAP_CALLOC:
+		return ALLOCATION_CALLOC;
+	case HEAP_REALLOC:
+	case HEAP_REALLOCARRAY:
+		return ALLOCATION_REALLOC;
+	case HEAP_MEMALIGN:
+	case HEAP_POSIX_MEMALIGN:
+	case HEAP_VALLOC:
+		return ALLOCATION_ALIGNED;
+	case HEAP_NEW:
+	case HEAP_NEW_ALIGNED:
+	case HEAP_NEW_NOTHROW_ALIGNED:
+		return ALLOCATION_NEW;
+	case HEAP_POOL:
+		return ALLOCATION_POOL;
+	case HEAP_MAP:
+	case HEAP_UNMAP:
+	case HEAP_REMAP:
+		return ALLOCATION_MAP;
+	case HEAP_MALLOC:
+	case HEAP_FREE:
+	case HEAP_POOL_FREE:
+	case HEAP_EXIT:
+	case HEAP_FUNCTION_COUNT:
+		break;
+	}
+	return ALLOCATION_MALLOC;
+}
+
+bool heap_record_is_move(const struct heap_record *record)
+{
+	/* Of no bytes it is free(). */
+	return (record->function == HEAP_REALLOC || record->function == HEAP_REALLOCARRAY ||
+		record->function == HEAP_POOL || record->function == HEAP_REMAP) &&
+	       record->size;
+}
+
+void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot)
+{
+	uint8_t *bytes;
+
+	snapshot_clear(snapshot);
+	snapshot->arch = arch_native();
+	snapshot->state = THREAD_STATE_RUNNING;
+	snapshot->tid = record->tid;
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->time_ns = record->time_ns;
+	snapshot->regs = record->regs;
+	snapshot->regs.value[arch_regs(snapshot->arch)->pc]--;
+	bytes = snapshot_add_region(snapshot, record->stack_address, record->nr_stack_bytes);
+	if (bytes)
+		memcpy(bytes, record->stack, record->nr_stack_bytes);
+}

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Takes records out of the ring. */
+#include "heap/heap_ring.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/clock.h"
+#include "base/minmax.h"
+
+/* As long as this a thread may take to copy some kilobytes. */
+#define PATIENCE_NS NS_PER_SEC
+
+/* DWARF numbers */
+enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, RIP = 16 };
+
+#if defined(__x86_64__)
+
+bool heap_ring_has_cycles(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8; /* invariant TSC */
+}
+
+static uint64_t cycles(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+#else
+
+bool heap_ring_has_cycles(void)
+{
+	return false;
+}
+
+static uint64_t cycles(void)
+{
+	return 0;
+}
+
+#endif
+
+/* Of a few attempts the one that was least disturbed. */
+static struct heap_moment moment(void)
+{
+	struct heap_moment best = {0};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 3; i++) {
+		uint64_t before = cycles();
+		uint64_t ns = clock_monotonic_ns();
+		uint64_t after = cycles();
+
+		if (after - before < shortest) {
+			shortest = after - before;
+			best = (struct heap_moment){before + shortest / 2, ns};
+		}
+	}
+	return best;
+}
+
+/* Two moments as far apart as this tell how fast it runs. */
+#define MOMENTS_NS (100 * NS_PER_MS)
+
+static void look_at_clocks(struct heap_ring *ring)
+{
+	struct heap_moment now = moment();
+
+	if (now.ns - ring->latter.ns >= MOMENTS_NS)
+		ring->former = ring->latter;
+	ring->latter = now;
+}
+
+/* No recording is longer. */
+#define FAR_NS 0x1p62
+
+/* 0: it is so far away that no clock has it. */
+static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
+{
+	const struct heap_moment *former = &ring->former, *latter = &ring->latter;
+	double ns_per_cycle, distance_ns;
+
+	if (!ring->has_cycles)
+		return time;
+	if (latter->cycles <= former->cycles)
+		return latter->ns;
+	ns_per_cycle =
+		(double)(latter->ns - former->ns) / (double)(latter->cycles - former->cycles);
+	distance_ns = (double)(int64_t)(time - latter->cycles) * ns_per_cycle;
+	if (distance_ns > FAR_NS || distance_ns < -FAR_NS)
+		return 0;
+	return latter->ns + (uint64_t)(int64_t)distance_ns;
+}
+
+/* So far the clocks of processors may be apart, and more. */
+#define CLOCKS_APART_NS NS_PER_SEC
+
+static bool is_of_our_time(const struct heap_ring *ring, uint64_t ns)
+{
+	return ns < INT64_MAX && ns + CLOCKS_APART_NS >= ring->begun_ns &&
+	       ns <= ring->latter.ns + CLOCKS_APART_NS;
+}
+
+/* False: it cannot have been then. */
+static bool note_time(struct heap_ring *ring, uint64_t time)
+{
+	uint64_t ns;
+
+	if (ring->has_cycles && (int64_t)(time - ring->latter.cycles) > 0)
+		look_at_clocks(ring);
+	ns = time_ns_of(ring, time);
+	if (!is_of_our_time(ring, ns)) {
+		/* While a machine sleeps the clock of its processor may begin anew. */
+		ring->former = ring->latter = moment();
+		if (ring->has_cycles || !is_of_our_time(ring, ns))
+			return false;
+	}
+	ring->time_ns = ring->has_cycles ? min_u64(ns, ring->latter.ns) : ns;
+	return true;
+}
+
+void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
+		    const struct heap_rules *rules)
+{
+	*ring = (struct heap_ring){.shared = shared,
+				   .private_address = rules->private_address,
+				   .bytes = shared->ring,
+				   .nr_bytes = HEAP_RING_BYTES,
+				   .owner_pid = rules->owner_pid,
+				   .has_cycles = rules->has_cycles != 0,
+				   .frees_have_stacks = rules->frees_have_stacks != 0};
+	if (rules->is_all) {
+		ring->all = (struct heap_all *)(void *)shared - 1;
+		ring->bytes = ring->all->ring;
+		ring->nr_bytes = HEAP_ALL_RING_BYTES;
+	}
+	ring->former = moment();
+	ring->latter = ring->former;
+	ring->time_ns = ring->begun_ns = ring->latter.ns;
+	ring->tail = ring->next = __atomic_load_n(&shared->tail, __ATOMIC_RELAXED);
+	ring->head = ring->released = ring->tail;
+}
+
+static struct heap_ring_record *record_at(const struct heap_ring *ring, uint64_t position)
+{
+	return (struct heap_ring_record *)(void *)&ring->bytes[position & (ring->nr_bytes - 1)];
+}
+
+/* As the target may change it at any moment, it is read once. */
+static struct heap_header header_at(const struct heap_ring *ring, uint64_t position)
+{
+	const uint64_t *there = (const uint64_t *)(const void *)record_at(ring, position);
+	uint64_t word = __atomic_load_n(there, __ATOMIC_ACQUIRE);
+	struct heap_header header;
+
+	memcpy(&header, &word, sizeof(header));
+	return header;
+}
+
+static bool is_committed(const struct heap_header *header, uint64_t position)
+{
+	return header->commit == heap_commit_word(position);
+}
+
+/*
+ * Head and tail are on the way between two processors whenever they change, and each side waits for
+ * that: the one is looked at, and the other told, now and then.
+ */
+#define RELEASE_BYTES (HEAP_RING_BYTES / 64)
+
+static void release(struct heap_ring *ring)
+{
+	ring->released = ring->tail;
+	__atomic_store_n(&ring->shared->tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+static void go_on(struct heap_ring *ring, uint64_t position)
+{
+	ring->tail = ring->next = position;
+	if (position - ring->released >= RELEASE_BYTES)
+		release(ring);
+}
+
+static uint64_t left_to_end(const struct heap_ring *ring)
+{
+	return ring->nr_bytes - (ring->tail & (ring->nr_bytes - 1));
+}
+
+/* No address space is larger. */
+#define SIZE_MAX_BYTES (UINT64_C(1) << 56)
+
+/* Can our code have written that? So that whoever gets it need not ask. */
+static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *found)
+{
+	bool is_new = found->header.kind == HEAP_RECORD_ALLOCATION;
+	bool is_map = found->header.function >= HEAP_MAP;
+
+	if (found->header.kind == HEAP_RECORD_FREE)
+		return true;
+	if (!found->pointer)
+		return false;
+	if (is_new && (found->size > SIZE_MAX_BYTES || found->pointer > UINT64_MAX - found->size))
+		return false;
+	if (!is_new || ring->all)
+		return true;
+	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
+}
+
+/* Its length is believed if it is one. */
+static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found)
+{
+	uint32_t kind = found->header.kind;
+
+	if (!found->nr_bytes || found->nr_bytes % HEAP_RECORD_ALIGNMENT ||
+	    found->nr_bytes > left_to_end(ring) || found->nr_bytes > ring->head - ring->tail ||
+	    kind >= HEAP_RECORD_KIND_COUNT || found->header.function >= HEAP_FUNCTION_COUNT)
+		return false;
+	if (kind == HEAP_RECORD_SKIP)
+		return found->nr_bytes == left_to_end(ring);
+	return found->nr_bytes >= sizeof(*found) &&
+	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found) &&
+	       found->nr_stack_bytes <= HEAP_STACK_MAX && can_be(ring, found);
+}
+
+/*
+ * The record at the tail will not be completed, or is impossible: go on with the next complete
+ * record, or after all that is reserved.
+ */
+static void skip(struct heap_ring *ring)
+{
+	uint64_t position = ring->tail + HEAP_RECORD_ALIGNMENT;
+	struct heap_header header;
+
+	for (; position < ring->head; position += HEAP_RECORD_ALIGNMENT) {
+		header = header_at(ring, position);
+		if (is_committed(&header, position))
+			break;
+	}
+	ring->waiting_since_ns = 0;
+	go_on(ring, position < ring->head ? position : ring->head);
+}
+
+/* As much of it as there may be. */
+static bool copy_whole(const struct heap_ring *ring, const struct heap_header *header,
+		       struct heap_ring_record *found)
+{
+	const struct heap_ring_record *there = record_at(ring, ring->tail);
+	uint64_t nr = left_to_end(ring) < sizeof(*found) ? HEAP_RECORD_ALIGNMENT : sizeof(*found);
+
+	_Static_assert(offsetof(struct heap_ring_record, nr_bytes) < HEAP_RECORD_ALIGNMENT,
+		       "it is there always");
+	found->nr_stack_bytes = 0;
+	memcpy(found, there, nr);
+	found->header = *header;
+	return has_sense(ring, found);
+}
+
+static bool copy_brief(const struct heap_ring *ring, const struct heap_header *header,
+		       struct heap_ring_record *found)
+{
+	const uint64_t *word = (const uint64_t *)(const void *)record_at(ring, ring->tail);
+	uint64_t nr_bytes = heap_brief_bytes(header->kind);
+	struct heap_name name;
+
+	if (!ring->all || nr_bytes > left_to_end(ring) || nr_bytes > ring->head - ring->tail ||
+	    (header->kind & HEAP_KIND_MASK) >= HEAP_RECORD_SKIP ||
+	    header->function >= HEAP_FUNCTION_COUNT)
+		return false;
+	name = ring->all->names[header->thread];
+	found->header = *header;
+	found->header.kind &= HEAP_KIND_MASK;
+	found->nr_bytes = (uint32_t)nr_bytes;
+	found->was_sampled = header->kind & HEAP_BRIEF_OLD;
+	found->pid = name.pid;
+	found->tid = name.tid;
+	found->pointer = word[1];
+	word += 2;
+	found->size = header->kind & HEAP_BRIEF_SIZE ? *word++ : 0;
+	found->signature = header->kind & HEAP_BRIEF_SIGNATURE ? *word++ : 0;
+	found->old = header->kind & HEAP_BRIEF_OLD ? *word++ : 0;
+	found->time = header->kind & HEAP_BRIEF_TIME ? *word : 0;
+	return can_be(ring, found);
+}
+
+static bool copy(const struct heap_ring *ring, const struct heap_header *header,
+		 struct heap_ring_record *found)
+{
+	__builtin_prefetch(record_at(ring, ring->tail + 512));
+	return header->kind & HEAP_BRIEF ? copy_brief(ring, header, found)
+					 : copy_whole(ring, header, found);
+}
+
+/* False: one that cannot be its own. */
+static bool has_time(struct heap_ring *ring, const struct heap_ring_record *found)
+{
+	return found->header.kind == HEAP_RECORD_SKIP || !found->time ||
+	       note_time(ring, found->time);
+}
+
+static bool has_more(struct heap_ring *ring)
+{
+	if (ring->head != ring->tail)
+		return true;
+	ring->head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
+	if (ring->head - ring->tail > ring->nr_bytes || ring->head % HEAP_RECORD_ALIGNMENT) {
+		/* Not by our code. */
+		ring->nr_refused++;
+		go_on(ring, ring->head & -(uint64_t)HEAP_RECORD_ALIGNMENT);
+		ring->head = ring->tail;
+	}
+	return ring->head != ring->tail;
+}
+
+/* Copied, as the target may change it at any moment. */
+static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_record *found)
+{
+	uint64_t begun_at;
+
+	go_on(ring, ring->next);
+	begun_at = ring->tail;
+	while (ring->tail - begun_at < ring->nr_bytes && has_more(ring)) {
+		struct heap_header header = header_at(ring, ring->tail);
+
+		if (!is_committed(&header, ring->tail)) {
+			if (!ring->waiting_since_ns)
+				ring->waiting_since_ns = now_ns;
+			if (now_ns - ring->waiting_since_ns < PATIENCE_NS)
+				break;
+			ring->nr_lost++;
+			skip(ring);
+			continue;
+		}
+		ring->waiting_since_ns = 0;
+		if (!copy(ring, &header, found) || !has_time(ring, found)) {
+			ring->nr_refused++;
+			skip(ring);
+			continue;
+		}
+		if (found->header.kind != HEAP_RECORD_SKIP)
+			return true;
+		go_on(ring, ring->tail + found->nr_bytes);
+	}
+	release(ring);
+	return false;
+}
+
+static void read_caller(const struct heap_ring *ring, const struct heap_ring_record *found,
+			struct heap_record *record)
+{
+	struct regs *regs = &record->regs;
+
+	record->regs = (struct regs){0};
+	record->has_stack = true;
+	record->mean = ring->all ? 0 : found->mean;
+	record->stack_address = found->rsp;
+	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
+	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
+	regs_set(regs, RBX, found->rbx);
+	regs_set(regs, RBP, found->rbp);
+	regs_set(regs, RSP, found->rsp);
+	regs_set(regs, R12, found->r12);
+	regs_set(regs, R12 + 1, found->r13);
+	regs_set(regs, R12 + 2, found->r14);
+	regs_set(regs, R12 + 3, found->r15);
+	regs_set(regs, RIP, found->rip);
+}
+
+void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
+{
+	if (record->kind != HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP)
+		return;
+	ring->counted_bytes += record->size;
+	ring->counted_blocks++;
+}
+
+uint64_t heap_ring_visit(struct heap_ring *ring)
+{
+	uint64_t head;
+
+	if (!ring->has_cycles)
+		__atomic_store_n(&ring->shared->visits.now_ns, clock_monotonic_ns(),
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->shared->visits.nr, ++ring->nr_visits, __ATOMIC_RELAXED);
+	head = __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
+	/* There is room for no more, whatever it says. */
+	return ring->next + min_u64(head - ring->next, ring->nr_bytes);
+}
+
+bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
+{
+	struct heap_ring_record found;
+
+	if (!take(ring, now_ns, &found))
+		return false;
+	ring->next = ring->tail + found.nr_bytes;
+	/* One by one: registers are many, and there mostly are none. */
+	record->kind = (enum heap_record_kind)found.header.kind;
+	record->function = (enum heap_function)found.header.function;
+	record->was_sampled = found.was_sampled != 0;
+	record->wants_stack = found.header.kind == HEAP_RECORD_ALLOCATION ||
+			      (found.header.kind == HEAP_RECORD_FREE && ring->frees_have_stacks);
+	record->pid = found.pid;
+	record->tid = found.tid;
+	record->time_ns = ring->time_ns;
+	record->pointer = found.pointer;
+	record->size = found.size;
+	record->signature = ring->all ? found.signature : 0;
+	record->old = found.old;
+	record->mean = 0;
+	record->has_stack = false;
+	record->nr_stack_bytes = 0;
+	record->stack = NULL;
+	if (found.nr_bytes >= sizeof(found))
+		read_caller(ring, &found, record);
+	return true;
+}
+
+void heap_ring_put_back(struct heap_ring *ring)
+{
+	ring->next = ring->tail;
+}
+
+void heap_ring_end(struct heap_ring *ring)
+{
+	__atomic_store_n(&ring->shared->is_over, 1, __ATOMIC_RELAXED);
+}
+
+void heap_ring_add_step(struct heap_ring *ring, const struct heap_step *step)
+{
+	uint64_t first = heap_hash(step->pc) >> 32;
+
+	for (uint64_t i = 0; ring->all && i < HEAP_PROBES; i++) {
+		struct heap_step *place = &ring->all->steps[(first + i) % HEAP_STEPS];
+
+		if (place->pc == step->pc)
+			return;
+		if (place->pc)
+			continue;
+		place->cfa_offset = step->cfa_offset;
+		place->fp_offset = step->fp_offset;
+		place->flags = step->flags;
+		__atomic_store_n(&place->pc, step->pc, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct heap_stack *a = left;
+	const struct heap_stack *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Ranges that are not further apart become one. */
+static size_t join(struct heap_stack *code, size_t nr, uint64_t gap_bytes)
+{
+	size_t nr_left = 1;
+
+	for (size_t i = 1; i < nr; i++) {
+		struct heap_stack *last = &code[nr_left - 1];
+
+		if (code[i].start > last->end && code[i].start - last->end > gap_bytes)
+			code[nr_left++] = code[i];
+		else if (code[i].end > last->end)
+			last->end = code[i].end;
+	}
+	return nr_left;
+}
+
+void heap_ring_set_code(struct heap_ring *ring, struct heap_stack *code, size_t nr)
+{
+	struct heap_all *all = ring->all;
+
+	if (!all)
+		return;
+	__atomic_store_n(&all->nr_code, 0, __ATOMIC_RELEASE);
+	if (!nr)
+		return;
+	qsort(code, nr, sizeof(*code), by_start);
+	for (uint64_t gap_bytes = 1; nr > HEAP_CODE; gap_bytes *= 2)
+		nr = join(code, nr, gap_bytes);
+	memcpy(all->code, code, nr * sizeof(*code));
+	__atomic_store_n(&all->nr_code, (uint32_t)nr, __ATOMIC_RELEASE);
+}
+
+void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
+{
+	const struct heap_shared *shared = ring->shared;
+
+	*totals = (struct heap_totals){
+		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
+		.nr_frees = __atomic_load_n(&shared->lost.nr_frees, __ATOMIC_RELAXED),
+		.nr_lost = ring->nr_lost + ring->nr_refused,
+	};
+	if (ring->all) {
+		totals->allocated_bytes =
+			ring->counted_bytes +
+			__atomic_load_n(&shared->lost.dropped_bytes, __ATOMIC_RELAXED);
+		totals->nr_allocations =
+			ring->counted_blocks +
+			__atomic_load_n(&shared->lost.dropped_blocks, __ATOMIC_RELAXED);
+		return;
+	}
+	for (size_t i = 0; i < HEAP_SLOTS; i++) {
+		const struct heap_slot *slot = &shared->slots[i];
+		int64_t countdown = __atomic_load_n(&slot->countdown, __ATOMIC_RELAXED);
+
+		totals->allocated_bytes += __atomic_load_n(&slot->given_bytes, __ATOMIC_RELAXED) -
+					   (uint64_t)heap_countdown_bytes(countdown);
+		totals->nr_allocations += __atomic_load_n(&slot->nr_allocations, __ATOMIC_RELAXED) +
+					  heap_countdown_allocations(countdown);
+	}
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process: what it tells, in the ring. */
+#include "heap/heap_blob_priv.h"
+
+void copy_bytes(void *to, const void *from, uint64_t nr)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
+}
+
+/*
+ * If all is recorded, a program that is faster than the reader waits for it: at most some 100 ms of
+ * CPU time while nothing is read, and eight times that for one record. False: the reader is gone,
+ * or gets no CPU time. It spins, as a sleep needs a system call.
+ */
+#define SPINS_NR   (1 << 22)
+#define SPINS_MOST (8 * SPINS_NR)
+
+static bool wait_for_reader(int *nr_spins)
+{
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	if (tail + 1 == relaxed_load(&heap_own()->given_up_at))
+		return false;
+	for (int i = 0; i < SPINS_NR && *nr_spins < SPINS_MOST && !relaxed_load(&shared.is_over);
+	     i++) {
+		pause_briefly();
+		++*nr_spins;
+		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
+			return true;
+		if (relaxed_load(&heap_own()->given_up_at) == tail + 1)
+			return false; /* another thread has waited so long */
+	}
+	relaxed_store(&heap_own()->given_up_at, tail + 1);
+	return false;
+}
+
+/*
+ * How far it is to where a record may not go on: the end of the ring, or of its first part while
+ * the reader is near.
+ */
+static bool is_at_end(uint64_t head, uint64_t nr_bytes)
+{
+	uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	return left < nr_bytes || (rules.is_all && used < HEAP_NEAR_BYTES &&
+				   HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes);
+}
+
+/* Large blocks have a part of the ring that others do not use. */
+uint64_t heap_room_bytes(const struct request *request)
+{
+	return is_large(request) ? (SPARED_BY_OTHERS - SPARED_BY_LARGE) * SPARE_BYTES
+				 : ring_bytes() - SPARED_BY_OTHERS * SPARE_BYTES;
+}
+
+uint64_t heap_room_left(const struct request *request)
+{
+	uint64_t spared = is_large(request) ? SPARED_BY_LARGE : SPARED_BY_OTHERS;
+	uint64_t end = ring_bytes() - spared * SPARE_BYTES;
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+	int64_t used = (int64_t)(relaxed_load(&shared.head) - tail);
+
+	/* The reader may have moved on between the two loads. */
+	if (used < 0)
+		return end;
+	return (uint64_t)used < end ? end - (uint64_t)used : 0;
+}
+
+static void skip_to_end(uint64_t head, uint64_t nr_bytes)
+{
+	struct heap_ring_record *skip = record_at(head);
+
+	skip->nr_bytes = (uint32_t)nr_bytes;
+	commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
+}
+
+/* A record does not go around the end of the ring. NULL: there is no room. */
+struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
+				      uint64_t *position)
+{
+	int64_t room = (int64_t)(ring_bytes() - (uint64_t)spared * SPARE_BYTES);
+	uint64_t head = relaxed_load(&shared.head);
+	int nr_spins = 0;
+
+	/* All records are aligned: another head was written by a hostile process. */
+	for (int i = 0; i < TRIES_MAX && head % HEAP_RECORD_ALIGNMENT == 0; i++) {
+		uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
+		int64_t used;
+
+		*position = is_at_end(head, nr_bytes) ? head + left : head;
+		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
+		used = (int64_t)(*position + nr_bytes -
+				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
+		if (used > room) {
+			if (!rules.is_all || !wait_for_reader(&nr_spins))
+				return 0;
+			head = relaxed_load(&shared.head);
+			continue;
+		}
+		if (!exchange(&shared.head, &head, *position + nr_bytes))
+			continue;
+		if (*position != head)
+			skip_to_end(head, left);
+		return record_at(*position);
+	}
+	return 0;
+}
+
+uint64_t heap_stack_bytes_from(uint64_t sp)
+{
+	uint64_t nr = relaxed_load(&shared.stack_bytes);
+	uint64_t start;
+	uint64_t there = heap_readable_end(sp, &start) - sp;
+
+	if (nr > HEAP_STACK_MAX)
+		nr = HEAP_STACK_MAX;
+	return there < nr ? there : nr;
+}
+
+void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
+	       uint64_t nr_stack_bytes)
+{
+	const struct heap_frame *frame = request->frame;
+	uint64_t sp = (uint64_t)(frame + 1);
+
+	record->nr_bytes = (uint32_t)record_bytes(nr_stack_bytes);
+	record->was_sampled = request->was_sampled;
+	record->pid = (int32_t)own_pid();
+	record->pointer = pointer;
+	record->size = request->size;
+	record->signature = 0;
+	record->old = request->old;
+	record->mean = request->mean;
+	record->rbx = frame->rbx;
+	record->rbp = frame->rbp;
+	record->rsp = sp;
+	record->r12 = frame->r12;
+	record->r13 = frame->r13;
+	record->r14 = frame->r14;
+	record->r15 = frame->r15;
+	record->rip = frame->rip;
+	record->nr_stack_bytes = nr_stack_bytes;
+	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
+}
+
+/* Without room for its stack a large block or a free is recorded without; a small block is lost. */
+static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
+					    uint64_t *nr_stack_bytes, uint64_t *position)
+{
+	bool is_large_one = is_new && is_large(request);
+	struct heap_ring_record *record = 0;
+
+	if (is_new || *nr_stack_bytes)
+		record = heap_reserve(record_bytes(*nr_stack_bytes),
+				      is_large_one ? SPARED_BY_LARGE : SPARED_BY_OTHERS, position);
+	if (record || (is_new && !is_large_one))
+		return record;
+	*nr_stack_bytes = 0;
+	return heap_reserve(record_bytes(0),
+			    is_new ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_FREES, position);
+}
+
+bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer)
+{
+	bool is_new = kind == HEAP_RECORD_ALLOCATION;
+	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
+	/* It lives while the program has it: not yet while it is recorded, and no more. */
+	uint64_t time = is_new ? 0 : time_now();
+	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
+	int64_t tid = heap_own_tid();
+	uint64_t position;
+	struct heap_ring_record *record = reserve_for(request, is_new, &room, &position);
+
+	if (!record) {
+		relaxed_add(kind == HEAP_RECORD_FREE ? &shared.lost.nr_frees
+						     : &shared.lost.nr_dropped,
+			    1);
+		return false;
+	}
+	heap_fill(record, request, pointer, room);
+	record->tid = (int32_t)tid;
+	record->time = time ? time : time_now();
+	commit(record, position, kind, request->hook->form.function, 0);
+	return true;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Our code in a process: which thread it runs in, and what of memory it may read. */
+#include "heap/heap_blob_priv.h"
+
+/* -- ids -- */
+
+/* Where musl and glibc have a thread's id among its data. */
+#define TID_AT_MUSL  0x30
+#define TID_AT_GLIBC 0x2d0
+
+static bool has_owner_at(uint64_t data, uint32_t at)
+{
+	return relaxed_load((const int32_t *)(data + at)) == rules.owner_pid;
+}
+
+/*
+ * By the main thread, where profc could not see it: that had no data yet. The first line of them is
+ * there. Others find nothing, which stays so until the main thread comes.
+ */
+static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
+{
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	uint32_t at = 0;
+
+	if (has_owner_at(data, TID_AT_MUSL))
+		at = TID_AT_MUSL;
+	else if (heap_is_writable(data + TID_AT_GLIBC, sizeof(int32_t), sp) &&
+		 has_owner_at(data, TID_AT_GLIBC))
+		at = TID_AT_GLIBC;
+	if (at) {
+		relaxed_store(&heap_known()->main_data, data);
+		relaxed_store(&heap_known()->tid_at, at);
+	}
+	return at;
+}
+
+/* 0: it is not known. */
+static int64_t known_tid(void)
+{
+	uint64_t data = thread_data();
+	uint32_t at = relaxed_load(&heap_known()->tid_at);
+
+	if (data && !at)
+		at = learn_tid_at(data);
+	return data && at ? relaxed_load((const int32_t *)(data + at)) : 0;
+}
+
+int64_t heap_own_tid(void)
+{
+	int64_t tid = known_tid();
+
+	return tid > 0 ? tid : own_pid();
+}
+
+/*
+ * In a child of fork(2), which begins with zeros. The C library has written down its id, which is
+ * that of its only thread, before anything else there; not so where the system call was made by
+ * another way: then the id is that of the parent's thread.
+ */
+__attribute__((noinline)) int64_t heap_learn_pid(void)
+{
+	int64_t pid = known_tid();
+	int64_t none = 0;
+
+	if (pid <= 0 || pid == rules.owner_pid)
+		pid = -1;
+	return exchange(&heap_own()->pid, &none, pid) ? pid : none;
+}
+
+/* -- what can be read -- */
+
+/* A thread's stack, with its data above it, is not smaller (PTHREAD_STACK_MIN). */
+#define LEAST_STACK_BYTES 16384
+/* Further below its data it is on another stack. */
+#define LARGEST_STACK_BYTES (UINT64_C(64) << 20)
+
+static bool is_of(const struct heap_stack_question *stack, uint64_t data, int32_t pid, int32_t tid)
+{
+	return relaxed_load(&stack->data) == data && relaxed_load(&stack->pid) == pid &&
+	       relaxed_load(&stack->tid) == tid;
+}
+
+/* The one of the thread. Where all near it are taken, one that may be another's becomes its own. */
+static uint64_t place_of_stack(uint64_t data, int32_t pid, int32_t tid)
+{
+	uint64_t first = heap_stack_owner(data, pid, tid) >> 32;
+	struct heap_stack_question *stack;
+	uint64_t place = 0;
+
+	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
+		place = (first + i) % HEAP_THREAD_STACKS;
+		stack = &shared.stacks[place];
+		if (is_of(stack, data, pid, tid))
+			return place;
+		if (!relaxed_load(&stack->data))
+			break;
+	}
+	relaxed_store(&stack->data, data);
+	relaxed_store(&stack->pid, pid);
+	relaxed_store(&stack->tid, tid);
+	relaxed_store(&stack->wanted, data);
+	return place;
+}
+
+/* The two words may be torn: then the check fails. */
+static uint64_t low_of(const struct heap_stack_answer *answer, uint64_t owner)
+{
+	uint64_t low = relaxed_load(&answer->low);
+
+	return relaxed_load(&answer->check) == heap_stack_check(owner, low) ? low : UINT64_MAX;
+}
+
+static void ask(struct heap_stack_question *stack, uint64_t sp)
+{
+	uint64_t page = sp & -PAGE_BYTES;
+
+	if (page >= relaxed_load(&stack->wanted))
+		return;
+	relaxed_store(&stack->wanted, page);
+	__atomic_fetch_add(&shared.asked.nr_stacks, 1, __ATOMIC_RELEASE);
+}
+
+/* Between the stack pointer and the thread's data, if both are in the same mapping. */
+static bool is_below_data(uint64_t sp, uint64_t data, uint64_t *start)
+{
+	int32_t pid, tid;
+	uint64_t place;
+
+	if (!relaxed_load(&heap_known()->tid_at) ||
+	    data == relaxed_load(&heap_known()->main_data) || data - sp >= LARGEST_STACK_BYTES)
+		return false;
+	*start = data - LEAST_STACK_BYTES;
+	if (data - sp < LEAST_STACK_BYTES)
+		return true;
+	pid = (int32_t)own_pid();
+	tid = (int32_t)heap_own_tid();
+	place = place_of_stack(data, pid, tid);
+	*start = low_of(&heap_known()->stacks[place], heap_stack_owner(data, pid, tid));
+	if (sp >= *start)
+		return true;
+	ask(&shared.stacks[place], sp);
+	return false;
+}
+
+/*
+ * The main thread's stack has room of its own, and all of it that was ever used is there. Of one
+ * that is not known, as a coroutine's, only the page of the return address below is there for sure:
+ * that behind it may be another's, who takes it away at this moment.
+ */
+uint64_t heap_readable_end(uint64_t sp, uint64_t *start)
+{
+	uint64_t main_end = relaxed_load(&heap_known()->main_stack.end);
+	uint64_t data = thread_data();
+
+	*start = relaxed_load(&heap_known()->main_stack.start);
+	if (sp >= *start && sp < main_end)
+		return main_end;
+	if (is_below_data(sp, data, start))
+		return data;
+	*start = sp;
+	return (sp + PAGE_BYTES - 1) & -PAGE_BYTES;
+}
+
+static bool find_writable(uint64_t address, uint64_t nr)
+{
+	const struct heap_writable *writable = &heap_known()->writable;
+	uint64_t version = __atomic_load_n(&writable->version, __ATOMIC_ACQUIRE);
+	uint64_t first = 0, end = relaxed_load(&writable->nr);
+	bool is_found = false;
+
+	if (end > HEAP_WRITABLE_MAX)
+		return false;
+	while (first < end && !is_found) {
+		uint64_t middle = (first + end) / 2;
+		uint64_t from = relaxed_load(&writable->ranges[middle].start);
+		uint64_t to = relaxed_load(&writable->ranges[middle].end);
+
+		is_found = address >= from && address < to && to - address >= nr;
+		if (address < from)
+			end = middle;
+		else
+			first = middle + 1;
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return is_found && version % 2 == 0 && relaxed_load(&writable->version) == version;
+}
+
+bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
+{
+	uint64_t start;
+	uint64_t end = heap_readable_end(sp, &start);
+
+	if (address % PAGE_BYTES + nr <= PAGE_BYTES && address / PAGE_BYTES == sp / PAGE_BYTES)
+		return true;
+	if (address >= sp && address < end && end - address >= nr)
+		return true;
+	if (find_writable(address, nr))
+		return true;
+	relaxed_store(&shared.asked.writable_pid, (int32_t)own_pid());
+	relaxed_add(&shared.asked.nr_writable, 1);
+	return false;
+}

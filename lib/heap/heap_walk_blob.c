@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Our code in a process walks a stack: as steps lead from frame to frame, until it comes to a frame
+ * that it has met the last time, from which on all that it would read is as it was. Most stacks it
+ * has seen, and does not walk: they are those from the same place where all is as it was.
+ */
+#include <stddef.h>
+
+#include "heap/heap_walk_blob.h"
+
+#define PAGE_BYTES     UINT64_C(4096)
+#define DEPTH_MAX      4096
+#define WALK_BYTES_MAX (UINT64_C(8) << 20)
+/* Signatures are polynomials in this, so that those of callers are known when they are. */
+#define BASE UINT64_C(0xd1342543de82ef95)
+
+static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, uint64_t from,
+						    uint64_t end)
+{
+	uint64_t readable;
+	uint64_t readable_end = heap_readable_end(from, &readable);
+
+	if (thread && readable < from) { /* it is the thread's own stack, known as a whole */
+		thread->readable = readable;
+		thread->readable_end = readable_end;
+	}
+	return end <= readable_end;
+}
+
+/* A step may be wrong where other code has come to stand since: it must not lead to a fault. */
+static inline bool are_readable(struct heap_thread *thread, uint64_t from, uint64_t end)
+{
+	return (thread && from >= thread->readable && end <= thread->readable_end) ||
+	       find_readable(thread, from, end);
+}
+
+typedef uint64_t __attribute__((may_alias)) word_of_any;
+
+/* A consistent copy of a step. */
+struct step {
+	int64_t cfa_offset, fp_offset;
+	uint32_t flags;
+};
+
+_Static_assert(sizeof(struct heap_step) == 16 && offsetof(struct heap_step, cfa_offset) == 8 &&
+		       offsetof(struct heap_step, fp_offset) == 12 &&
+		       offsetof(struct heap_step, flags) == 14,
+	       "find_step()");
+
+/* False: no step is known for that address. */
+static inline bool find_step(uint64_t pc, struct step *found)
+{
+	const struct heap_step *steps = heap_all()->steps;
+	uint64_t first = heap_hash(pc) >> 32;
+
+	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
+		const struct heap_step *step = &steps[(first + i) % HEAP_STEPS];
+		uint64_t word;
+
+		if (__atomic_load_n(&step->pc, __ATOMIC_ACQUIRE) != pc)
+			continue;
+		word = relaxed_load((const word_of_any *)(const void *)&step->cfa_offset);
+		*found = (struct step){.cfa_offset = (int32_t)word,
+				       .fp_offset = (int16_t)(word >> 32),
+				       .flags = (uint32_t)(word >> 48)};
+		return true;
+	}
+	return false;
+}
+
+struct walk {
+	struct heap_thread *thread;
+	struct heap_walk *kept; /* of the thread; or NULL */
+	uint64_t first_sp, pc, sp, fp;
+	uint64_t fp_at; /* where fp was read to come here; 0: it is as it was */
+	bool has_fp;
+};
+
+static inline bool go_to_caller(struct walk *walk, const struct step *step)
+{
+	uint64_t from = step->flags & HEAP_STEP_BY_FP ? walk->fp : walk->sp;
+	uint64_t cfa = from + (uint64_t)step->cfa_offset;
+	uint64_t saved = cfa + (uint64_t)step->fp_offset;
+
+	if ((step->flags & HEAP_STEP_BY_FP && !walk->has_fp) || cfa <= walk->sp || cfa % 8 ||
+	    cfa - walk->first_sp > WALK_BYTES_MAX ||
+	    !are_readable(walk->thread, walk->first_sp, cfa))
+		return false;
+	walk->fp_at = 0;
+	walk->has_fp &= !(step->flags & HEAP_STEP_FP_LOST);
+	if (step->flags & HEAP_STEP_FP_SAVED) {
+		if (saved < walk->first_sp || saved > cfa - 8)
+			return false;
+		walk->fp = *(const uint64_t *)saved;
+		walk->fp_at = saved;
+		walk->has_fp = true;
+	}
+	walk->pc = *(const uint64_t *)(cfa - 8);
+	walk->sp = cfa;
+	return true;
+}
+
+/*
+ * How many frames, from the outermost one on, may still be met if that at walked[at] is: 0 if all
+ * that was read from there on, on the way to the outermost one, is as it was.
+ */
+static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
+{
+	while (at-- > 0) {
+		const struct heap_walked *frame = &kept->walked[at];
+
+		if (*(const uint64_t *)(frame->sp - 8) != frame->pc ||
+		    (frame->uses_fp && frame->fp_at &&
+		     *(const uint64_t *)frame->fp_at != frame->fp))
+			return at + 1;
+	}
+	return 0;
+}
+
+static bool is_met_again(const struct walk *walk, const struct heap_walked *frame)
+{
+	return frame->sp == walk->sp && frame->pc == walk->pc &&
+	       (!frame->uses_fp || (walk->has_fp && frame->fp == walk->fp));
+}
+
+/*
+ * Frames that were met the last time: *nr is how many of them may still be met, from the outermost
+ * one on, as the others are below.
+ */
+static bool find_met(const struct walk *walk, uint64_t *nr)
+{
+	const struct heap_walk *kept = walk->kept;
+	uint64_t changed;
+
+	while (*nr && kept->walked[*nr - 1].sp < walk->sp)
+		--*nr;
+	if (!*nr || !is_met_again(walk, &kept->walked[*nr - 1]) ||
+	    kept->walked[0].sp - walk->first_sp > WALK_BYTES_MAX ||
+	    !are_readable(walk->thread, walk->first_sp, kept->walked[0].sp))
+		return false;
+	changed = nr_changed(kept, *nr - 1);
+	if (!changed)
+		return true;
+	*nr = changed - 1;
+	return false;
+}
+
+/* The new frames, innermost first in `next`, on top of `nr` that are as they were. */
+static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_next)
+{
+	uint64_t signature = nr ? kept->walked[nr - 1].signature : 0;
+	uint64_t uses_fp = nr ? kept->walked[nr - 1].uses_fp : 0;
+
+	for (uint64_t i = nr_next; i > 0; i--) {
+		struct heap_walked *frame = &kept->walked[nr];
+		uint64_t flags;
+
+		frame->sp = kept->next[i - 1].sp;
+		frame->pc = kept->next[i - 1].pc;
+		frame->fp = kept->next[i - 1].fp;
+		frame->fp_at = kept->next[i - 1].fp_at;
+		signature = signature * BASE + heap_hash(frame->pc);
+		/* As noted there is what the step of the frame itself does. */
+		flags = kept->next[i - 1].uses_fp;
+		uses_fp = (flags & HEAP_STEP_BY_FP) ||
+			  (!(flags & (HEAP_STEP_FP_SAVED | HEAP_STEP_FP_LOST)) && uses_fp);
+		frame->signature = signature;
+		frame->uses_fp = uses_fp;
+		nr++;
+	}
+	kept->nr_walked = nr;
+	return signature;
+}
+
+static inline struct heap_walk *walk_of(const struct heap_thread *thread)
+{
+	return thread && thread->walk ? &heap_own()->walks[thread->walk - 1] : 0;
+}
+
+static struct walk begin(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	uint64_t sp = (uint64_t)(frame + 1);
+
+	return (struct walk){.thread = thread,
+			     .kept = walk_of(thread),
+			     .first_sp = sp,
+			     .pc = frame->rip,
+			     .sp = sp,
+			     .fp = frame->rbp,
+			     .has_fp = true};
+}
+
+/* Without knowing of the last time, which is right for any depth and in any state. */
+static uint64_t sign_anew(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	struct walk walk = begin(frame, thread);
+	uint64_t signature = 0, power = 1;
+
+	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+		struct step step;
+
+		if (!find_step(walk.pc, &step))
+			return 0;
+		signature += heap_hash(walk.pc) * power;
+		power *= BASE;
+		if (step.flags & HEAP_STEP_ROOT)
+			return signature;
+		if (!go_to_caller(&walk, &step))
+			return 0;
+	}
+	return 0;
+}
+
+static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	struct walk walk = begin(frame, thread);
+	struct heap_walk *kept = walk.kept = &heap_own()->walks[thread->walk - 1];
+	uint64_t nr = kept->nr_walked, nr_next = 0;
+
+	while (!find_met(&walk, &nr)) {
+		struct heap_walked *next;
+		struct step step;
+
+		if (nr_next == HEAP_FRAMES || !find_step(walk.pc, &step))
+			return 0;
+		next = &kept->next[nr_next++]; /* one by one: to clear all of it takes longer */
+		next->sp = walk.sp;
+		next->pc = walk.pc;
+		next->fp = walk.fp;
+		next->fp_at = walk.fp_at;
+		next->uses_fp = step.flags;
+		if (step.flags & HEAP_STEP_ROOT) {
+			nr = 0;
+			break;
+		}
+		if (!go_to_caller(&walk, &step))
+			return 0;
+	}
+	if (nr + nr_next > HEAP_FRAMES)
+		return 0;
+	return keep_walked(kept, nr, nr_next);
+}
+
+/*
+ * By the stack pointer and two return addresses, as all that operator new allocates comes from the
+ * same place in that.
+ */
+static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	uint64_t sp = (uint64_t)(frame + 1);
+	uint64_t cfa, caller = 0;
+	struct step step;
+
+	if (find_step(frame->rip, &step) && !(step.flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT))) {
+		cfa = sp + (uint64_t)step.cfa_offset;
+		if (cfa > sp && cfa - sp < PAGE_BYTES && cfa % 8 == 0 &&
+		    are_readable(thread, sp, cfa))
+			caller = *(const uint64_t *)(cfa - 8);
+	}
+	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_SEEN_LOG2);
+}
+
+static inline bool is_seen_again(const struct heap_seen *seen, const struct heap_frame *frame,
+				 struct heap_thread *thread)
+{
+	uint64_t sp = (uint64_t)(frame + 1);
+	const struct heap_word *word = seen->words;
+	const struct heap_word *end = word + seen->nr_words;
+
+	if (seen->pc != frame->rip || seen->sp != sp || !seen->signature ||
+	    (seen->uses_fp && seen->fp != frame->rbp) || !are_readable(thread, sp, seen->end))
+		return false;
+	for (; word < end; word++) {
+		if (*(const uint64_t *)word->at != word->is)
+			return false;
+	}
+	return true;
+}
+
+static bool add_word(struct heap_seen *seen, uint64_t at, uint64_t is)
+{
+	if (seen->nr_words == HEAP_SEEN_WORDS)
+		return false;
+	seen->words[seen->nr_words++] = (struct heap_word){at, is};
+	return true;
+}
+
+/*
+ * What was walked last; of those that are deeper the walk itself knows most. Where no frame further
+ * out is found by the frame pointer, that register is used for anything, and may be as it likes.
+ */
+static void keep_seen(struct heap_seen *seen, const struct heap_walk *kept,
+		      const struct heap_frame *frame)
+{
+	const struct heap_walked *innermost = &kept->walked[kept->nr_walked - 1];
+
+	seen->signature = 0;
+	seen->nr_words = 0;
+	for (const struct heap_walked *walked = innermost; walked-- > kept->walked;) {
+		if (!add_word(seen, walked->sp - 8, walked->pc) ||
+		    (walked->uses_fp && walked->fp_at &&
+		     !add_word(seen, walked->fp_at, walked->fp)))
+			return;
+	}
+	seen->sp = innermost->sp;
+	seen->pc = innermost->pc;
+	seen->fp = frame->rbp;
+	seen->uses_fp = innermost->uses_fp != 0;
+	seen->end = kept->walked[0].sp;
+	seen->is_met = 0;
+	seen->signature = innermost->signature;
+}
+
+static uint64_t sign_seen(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	struct heap_walk *kept = &heap_own()->walks[thread->walk - 1];
+	uint64_t place = place_of(frame, thread);
+	struct heap_seen *seen = &kept->seen[place];
+	uint64_t signature;
+
+	kept->last = place;
+	if (is_seen_again(seen, frame, thread))
+		return seen->signature;
+	signature = sign_next(frame, thread);
+	if (signature)
+		keep_seen(seen, kept, frame);
+	return signature;
+}
+
+uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	uint64_t signature = 0;
+
+	/* In the handler of a signal that came amid a walk. */
+	if (!thread || relaxed_load(&thread->is_walking))
+		return sign_anew(frame, 0);
+	if (!thread->walk)
+		return sign_anew(frame, thread);
+	relaxed_store(&thread->is_walking, 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	signature = sign_seen(frame, thread);
+	if (!signature)
+		signature = sign_anew(frame, thread);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	relaxed_store(&thread->is_walking, 0);
+	return signature;
+}
+
+static bool is_code(uint64_t word, uint32_t nr_code)
+{
+	const struct heap_all *all = heap_all();
+
+	for (uint32_t i = 0; i < nr_code; i++) {
+		uint64_t start = relaxed_load(&all->code[i].start);
+
+		if (word - start < relaxed_load(&all->code[i].end) - start)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Two stacks of which this is the same are walked alike: each return address stands at the same
+ * place, and so does each frame pointer. Of the rest, words that are left over from earlier calls
+ * make for differences that matter little.
+ */
+uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thread,
+			 uint64_t nr_bytes)
+{
+	const uint64_t *words = (const uint64_t *)(frame + 1);
+	uint64_t sp = (uint64_t)words;
+	uint32_t nr_code = relaxed_load(&heap_all()->nr_code);
+	uint64_t signature = heap_hash(heap_hash(sp ^ nr_bytes) ^ frame->rip);
+
+	if (!nr_code || nr_code > HEAP_CODE || !nr_bytes ||
+	    !are_readable(thread, sp, sp + nr_bytes))
+		return 0;
+	if (frame->rbp - sp < WALK_BYTES_MAX) /* else it is no frame pointer */
+		signature = heap_hash(signature ^ frame->rbp);
+	for (uint64_t i = 0; i < nr_bytes / sizeof(*words); i++) {
+		if (words[i] - sp < WALK_BYTES_MAX || is_code(words[i], nr_code))
+			signature = heap_hash(heap_hash(signature ^ words[i]) ^ i);
+	}
+	return signature;
+}
+
+static bool is_noted(uint64_t signature)
+{
+	const uint64_t *signatures = heap_all()->signatures;
+	uint64_t first = signature >> 32;
+
+	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
+		if (__atomic_load_n(&signatures[(first + i) % HEAP_SIGNATURES], __ATOMIC_ACQUIRE) ==
+		    signature)
+			return true;
+	}
+	return false;
+}
+
+bool heap_is_met(uint64_t signature, struct heap_thread *thread)
+{
+	struct heap_walk *kept = walk_of(thread);
+	struct heap_seen *seen = kept ? &kept->seen[kept->last] : 0;
+	bool is_seen = seen && seen->signature == signature;
+
+	if ((is_seen && seen->is_met) || (kept && kept->met[signature % HEAP_MET] == signature))
+		return true;
+	if (!is_noted(signature))
+		return false;
+	if (is_seen)
+		seen->is_met = 1;
+	else if (kept)
+		kept->met[signature % HEAP_MET] = signature;
+	return true;
+}
+
+/* Where there is no room for it, such stacks are copied. */
+void heap_note_met(uint64_t signature)
+{
+	uint64_t *signatures = heap_all()->signatures;
+	uint64_t first = signature >> 32;
+
+	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
+		uint64_t none = 0;
+
+		if (__atomic_compare_exchange_n(&signatures[(first + i) % HEAP_SIGNATURES], &none,
+						signature, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return;
+	}
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The recorded blocks of all processes, and the search for those to which nothing points. */
+#include "heap/reach.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "heap/pointer_search.h"
+#include "profile/live_blocks.h"
+
+struct reached_process {
+	uint32_t nr_alive;
+	bool is_over; /* it was searched, or given up */
+};
+
+/* The last search, until it is taken. */
+struct reach_found {
+	uint32_t process;
+	struct pointer_block *blocks; /* owned; their ids are rows of `sizes` */
+	struct pointer_search pointers;
+	struct reach_search search;
+};
+
+struct reach {
+	struct live_blocks blocks;
+	uint64_t *sizes; /* owned; of all blocks there were, by their rows */
+	size_t nr_sizes, cap_sizes;
+	struct reached_process *processes; /* owned; by serial */
+	size_t nr_processes, cap_processes;
+	struct reach_found found;
+};
+
+struct reach *reach_new(void)
+{
+	return xcalloc(1, sizeof(struct reach));
+}
+
+static void release_found(struct reach_found *found)
+{
+	free(found->blocks);
+	free(found->search.why_not);
+	*found = (struct reach_found){0};
+}
+
+void reach_free(struct reach *reach)
+{
+	if (!reach)
+		return;
+	release_found(&reach->found);
+	live_blocks_release(&reach->blocks);
+	free(reach->sizes);
+	free(reach->processes);
+	free(reach);
+}
+
+static struct reached_process *process_of(struct reach *reach, uint32_t process)
+{
+	while (reach->nr_processes <= process) {
+		ARRAY_GROW(reach->processes, reach->nr_processes, reach->cap_processes);
+		reach->processes[reach->nr_processes++] = (struct reached_process){0};
+	}
+	return &reach->processes[process];
+}
+
+void reach_remove(struct reach *reach, uint32_t process, uint64_t address)
+{
+	uint32_t row;
+
+	if (live_blocks_remove(&reach->blocks, process, address, &row))
+		process_of(reach, process)->nr_alive--;
+}
+
+void reach_add(struct reach *reach, uint32_t process, uint64_t address, uint64_t size)
+{
+	reach_remove(reach, process, address); /* that it was freed was not told */
+	ARRAY_GROW(reach->sizes, reach->nr_sizes, reach->cap_sizes);
+	live_blocks_add(&reach->blocks, process, address, (uint32_t)reach->nr_sizes);
+	reach->sizes[reach->nr_sizes++] = size;
+	process_of(reach, process)->nr_alive++;
+}
+
+bool reach_is_due(const struct reach *reach, uint32_t process)
+{
+	return process < reach->nr_processes && !reach->processes[process].is_over &&
+	       reach->processes[process].nr_alive;
+}
+
+/* -- a search -- */
+
+static void list_blocks(struct reach *reach)
+{
+	struct reach_found *found = &reach->found;
+	size_t nr = 0;
+
+	found->blocks = xcalloc(reach->processes[found->process].nr_alive, sizeof(*found->blocks));
+	for (size_t i = 0; i < reach->blocks.cap; i++) {
+		const struct live_block *block = &reach->blocks.rows[i];
+
+		if (block->address && block->process == found->process)
+			found->blocks[nr++] =
+				(struct pointer_block){.address = block->address,
+						       .size = reach->sizes[block->row],
+						       .id = block->row};
+	}
+	assert(nr == reach->processes[found->process].nr_alive);
+	pointer_search_init(&found->pointers, found->blocks, nr);
+}
+
+static struct reach_search *begin(struct reach *reach, uint32_t process, bool is_last)
+{
+	assert(reach_is_due(reach, process));
+	release_found(&reach->found);
+	reach->found.process = process;
+	reach->processes[process].is_over = is_last;
+	return &reach->found.search;
+}
+
+struct reach_search *reach_begin(struct reach *reach, uint32_t process, bool is_last)
+{
+	struct reach_search *search = begin(reach, process, is_last);
+
+	list_blocks(reach);
+	search->pointers = &reach->found.pointers;
+	return search;
+}
+
+void reach_give_up(struct reach *reach, uint32_t process, const char *why_not)
+{
+	begin(reach, process, true)->why_not = xstrdup(why_not);
+}
+
+static bool is_still_there(const struct reach *reach, const struct pointer_block *block)
+{
+	uint32_t row;
+
+	return live_blocks_find(&reach->blocks, reach->found.process, block->address, &row) &&
+	       row == block->id;
+}
+
+void reach_take(struct reach *reach, struct block_search *out)
+{
+	struct reach_found *found = &reach->found;
+
+	*out = (struct block_search){.at_ns = found->search.at_ns,
+				     .stop_ns = found->search.stop_ns,
+				     .nr_bytes = found->search.nr_bytes,
+				     .why_not = found->search.why_not};
+	found->search.why_not = NULL;
+	if (!out->why_not)
+		out->verdicts = xcalloc(found->pointers.nr, sizeof(*out->verdicts));
+	for (size_t i = 0; i < found->pointers.nr && !out->why_not; i++) {
+		const struct pointer_block *block = &found->blocks[i];
+
+		/* What alone is pointed to just behind its end may be lost, or not. */
+		if (is_still_there(reach, block) && (block->is_found || !block->is_ended))
+			out->verdicts[out->nr++] = (struct block_verdict){
+				.address = block->address, .is_lost = !block->is_found};
+	}
+	release_found(found);
+}

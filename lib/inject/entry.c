@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Runs a command up to the entry of its program. */
+#include "inject/entry.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+#include "tracee/launch.h"
+
+/*
+ * Code that the loader of a dynamic program is led to in place of the entry: a system call that
+ * changes nothing, and at whose end we see it stop, then a jump to the entry. So nothing waits for
+ * us there, and the program begins as ever if we are no more. No registers change that the program
+ * is promised anything of.
+ */
+#if defined(__x86_64__)
+static const uint8_t detour_code[] = {
+	0xf3, 0x0f, 0x1e, 0xfa,			     /* endbr64 */
+	0xb8, 0x27, 0x00, 0x00, 0x00,		     /* mov $SYS_getpid, %eax */
+	0x0f, 0x05,				     /* syscall */
+	0x49, 0xbb, 0,	  0,	0,    0, 0, 0, 0, 0, /* movabs $entry, %r11 */
+	0x41, 0xff, 0xe3,			     /* jmp *%r11 */
+};
+#define DETOUR_CALLED_OFFSET  11 /* behind the system call */
+#define DETOUR_ADDRESS_OFFSET 13
+#elif defined(__aarch64__)
+static const uint8_t detour_code[] = {
+	0x9f, 0x24, 0x03, 0xd5, /* bti j */
+	0xe9, 0x03, 0x00, 0xaa, /* mov x9, x0 */
+	0x88, 0x15, 0x80, 0xd2, /* mov x8, #SYS_getpid */
+	0x01, 0x00, 0x00, 0xd4, /* svc #0 */
+	0xe0, 0x03, 0x09, 0xaa, /* mov x0, x9 */
+	0x49, 0x00, 0x00, 0x58, /* ldr x9, entry */
+	0x20, 0x01, 0x1f, 0xd6, /* br x9 */
+	0,    0,    0,	  0,	0, 0, 0, 0,
+};
+#define DETOUR_CALLED_OFFSET  16
+#define DETOUR_ADDRESS_OFFSET 28
+#endif
+
+#define PAGE_BYTES   UINT64_C(4096)
+#define ALIGN_BYTES  UINT64_C(16)
+#define SEGMENTS_MAX 64
+/* Arguments, environment and vector of a program: the kernel allows 6 MiB of all. */
+#define STACK_WORDS_MAX (UINT64_C(1) << 20)
+
+/* It runs on another thread, as launch_run() waits until the exec is over, and that for us. */
+struct run {
+	struct launch *launch;
+	int failed;
+};
+
+static void *run_launch(void *context)
+{
+	struct run *run = context;
+
+	run->failed = launch_run(run->launch);
+	return NULL;
+}
+
+/* The next stop; signals that come before are passed on. False: it has ended, and is not reaped. */
+static bool next_stop(pid_t pid, int *status)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	while (waitid(P_PID, (id_t)pid, &info,
+		      WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return false;
+	return waitpid(pid, status, __WALL | __WNOTHREAD) == pid && WIFSTOPPED(*status);
+}
+
+/*
+ * `request` and `signal`, which is passed on, set it going. Group-stops are left: who stops a
+ * command before it has begun has it stopped a bit later.
+ */
+static bool go_to_next(pid_t pid, enum __ptrace_request request, int *signal, int *status)
+{
+	if (ptrace(request, pid, NULL, (void *)(long)*signal) < 0 || !next_stop(pid, status))
+		return false;
+	*signal = *status >> 16 || WSTOPSIG(*status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(*status);
+	return true;
+}
+
+static bool is_exec(int status)
+{
+	return status >> 16 == PTRACE_EVENT_EXEC && WSTOPSIG(status) == SIGTRAP;
+}
+
+/* That at the begin or the end of a system call. */
+static bool is_at_call(int status)
+{
+	return !(status >> 16) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* What the kernel has told the program about itself. */
+struct vector {
+	uint64_t entry, loader, segments, nr_segments;
+};
+
+static bool read_vector(pid_t pid, struct vector *vector)
+{
+	struct buf bytes = {0};
+	bool is_read = proc_read_process_file(pid, "auxv", &bytes);
+
+	*vector = (struct vector){.entry = 0};
+	for (size_t i = 0; is_read && i + 16 <= bytes.nr_bytes; i += 16) {
+		uint64_t pair[2];
+
+		memcpy(pair, bytes.bytes + i, sizeof(pair));
+		if (pair[0] == AT_ENTRY)
+			vector->entry = pair[1];
+		else if (pair[0] == AT_BASE)
+			vector->loader = pair[1];
+		else if (pair[0] == AT_PHDR)
+			vector->segments = pair[1];
+		else if (pair[0] == AT_PHNUM)
+			vector->nr_segments = pair[1];
+	}
+	buf_release(&bytes);
+	return vector->entry != 0;
+}
+
+static bool get_regs(pid_t pid, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static uint64_t pc_of(const struct user_regs_struct *regs)
+{
+#if defined(__x86_64__)
+	return regs->rip;
+#elif defined(__aarch64__)
+	return regs->pc;
+#endif
+}
+
+/* Stand before the first instruction, in no system call. */
+static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+#if defined(__x86_64__)
+	regs->rip = entry;
+	regs->orig_rax = (unsigned long long)-1;
+	stop->has_thread_data = regs->fs_base != 0;
+#elif defined(__aarch64__)
+	regs->pc = entry;
+#endif
+	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static bool read_bytes(struct target_memory *memory, uint64_t at, void *bytes, size_t nr)
+{
+	return target_memory_get(memory, at, bytes, nr);
+}
+
+static bool write_bytes(struct target_memory *memory, uint64_t at, const void *bytes, size_t nr)
+{
+	return target_memory_put(memory, at, bytes, nr);
+}
+
+/*
+ * What follows code in its last page is mapped like it, and no part of the program. 0: there is no
+ * room; or an address. `first` is where the file's first byte is mapped, 0 if that is not known.
+ */
+static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, uint64_t headers,
+				 uint64_t nr)
+{
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	uint64_t bias = first;
+
+	if (!nr || nr > SEGMENTS_MAX ||
+	    !read_bytes(memory, headers, segments, nr * sizeof(*segments)))
+		return 0;
+	for (uint64_t i = 0; i < nr && !first; i++) {
+		if (segments[i].p_type == PT_PHDR)
+			bias = headers - segments[i].p_vaddr;
+	}
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t end = bias + segments[i].p_vaddr + segments[i].p_memsz;
+		uint64_t at = (end + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1);
+
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X && end &&
+		    at % PAGE_BYTES && PAGE_BYTES - at % PAGE_BYTES >= sizeof(detour_code))
+			return at;
+	}
+	return 0;
+}
+
+static uint64_t find_room(struct target_memory *memory, const struct vector *vector)
+{
+	Elf64_Ehdr header;
+	uint64_t room = 0;
+
+	if (read_bytes(memory, vector->loader, &header, sizeof(header)) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+		room = room_behind_code(memory, vector->loader, vector->loader + header.e_phoff,
+					header.e_phnum);
+	return room ? room : room_behind_code(memory, 0, vector->segments, vector->nr_segments);
+}
+
+/* Where the loader finds the entry: above arguments and environment, each ended by a 0. */
+static uint64_t find_entry_word(struct target_memory *memory, uint64_t sp)
+{
+	enum { PIECE_WORDS = 512 };
+	uint64_t words[PIECE_WORDS], nr_ended = 0, first_of_vector = 0, last = 0;
+
+	for (uint64_t i = 1; i < STACK_WORDS_MAX; i++) { /* the first is the number of arguments */
+		uint64_t k = (i - 1) % PIECE_WORDS;
+		size_t got = sizeof(words);
+
+		if (k == 0)
+			got = target_memory_read(memory, sp + 8 * i, words, sizeof(words));
+		if (!got)
+			return 0;
+		memset((char *)words + got, 0, sizeof(words) - got);
+		if (nr_ended < 2) {
+			nr_ended += !words[k];
+			first_of_vector = i + 1;
+		} else if ((i - first_of_vector) % 2) {
+			if (last == AT_ENTRY)
+				return sp + 8 * i;
+			if (last == AT_NULL)
+				return 0;
+		}
+		last = words[k];
+	}
+	return 0;
+}
+
+/* Where the loader is led, and what was there. */
+struct detour {
+	uint64_t entry, word, at; /* at: 0, as there is no loader */
+	uint8_t former[sizeof(detour_code)];
+};
+
+static uint64_t sp_of(const struct user_regs_struct *regs)
+{
+#if defined(__x86_64__)
+	return regs->rsp;
+#elif defined(__aarch64__)
+	return regs->sp;
+#endif
+}
+
+/* Of a command that has just executed its program. */
+static bool make_detour(struct entry_stop *stop, struct detour *detour)
+{
+	uint8_t code[sizeof(detour_code)];
+	struct user_regs_struct regs;
+	struct vector vector;
+
+	if (!read_vector(stop->pid, &vector) || !get_regs(stop->pid, &regs))
+		return false;
+	*detour = (struct detour){.entry = vector.entry};
+	if (pc_of(&regs) == vector.entry)
+		return true;
+	detour->at = find_room(stop->memory, &vector);
+	detour->word = find_entry_word(stop->memory, sp_of(&regs));
+	memcpy(code, detour_code, sizeof(code));
+	memcpy(code + DETOUR_ADDRESS_OFFSET, &vector.entry, sizeof(vector.entry));
+	/* In this order: profc may be killed in between. */
+	return detour->at && detour->word &&
+	       read_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)) &&
+	       write_bytes(stop->memory, detour->at, code, sizeof(code)) &&
+	       write_bytes(stop->memory, detour->word, &detour->at, sizeof(detour->at));
+}
+
+static bool end_detour(struct entry_stop *stop, const struct detour *detour)
+{
+	return !detour->at ||
+	       (write_bytes(stop->memory, detour->word, &detour->entry, sizeof(detour->entry)) &&
+		write_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)));
+}
+
+enum arrival { ARRIVED, EXECUTED_AGAIN, NOT_ARRIVED };
+
+/* To the end of the call in the detour; or, without one, of the exec itself. */
+static enum arrival run_detour(struct entry_stop *stop, const struct detour *detour,
+			       struct user_regs_struct *regs)
+{
+	unsigned int nr_seen = 0, nr_wanted = detour->at ? 2 : 1;
+	int signal = 0, status;
+
+	while (nr_seen < nr_wanted) {
+		if (!go_to_next(stop->pid, PTRACE_SYSCALL, &signal, &status))
+			return NOT_ARRIVED;
+		if (is_exec(status))
+			return EXECUTED_AGAIN;
+		if (!is_at_call(status))
+			continue;
+		if (!get_regs(stop->pid, regs))
+			return NOT_ARRIVED;
+		nr_seen += !detour->at || pc_of(regs) == detour->at + DETOUR_CALLED_OFFSET;
+	}
+	return ARRIVED;
+}
+
+static bool open_memory(struct entry_stop *stop)
+{
+	target_memory_close(stop->memory);
+	stop->memory = target_memory_open(stop->pid, NULL);
+	return stop->memory;
+}
+
+/* It has executed a program; a constructor of a library may execute another one. */
+static bool run_to_entry(struct entry_stop *stop)
+{
+	struct user_regs_struct regs;
+	enum arrival arrival;
+	struct detour detour;
+
+	do {
+		if (!open_memory(stop) || !make_detour(stop, &detour))
+			return false;
+		arrival = run_detour(stop, &detour, &regs);
+	} while (arrival == EXECUTED_AGAIN);
+	return arrival == ARRIVED && end_detour(stop, &detour) &&
+	       stand_at(stop, &regs, detour.entry);
+}
+
+static bool run_to_exec(pid_t pid)
+{
+	int signal = 0, status;
+
+	do {
+		if (!go_to_next(pid, PTRACE_CONT, &signal, &status))
+			return false;
+	} while (!is_exec(status));
+	return true;
+}
+
+int entry_run(struct entry_stop *stop, struct launch *launch)
+{
+	struct run run = {.launch = launch};
+	pthread_t runner;
+	int status;
+
+	*stop = (struct entry_stop){.pid = launch->pid};
+	/* It stands before it is let go: else its exec may come before the interrupt. */
+	if (ptrace(PTRACE_SEIZE, launch->pid, NULL,
+		   (void *)(PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) < 0 ||
+	    ptrace(PTRACE_INTERRUPT, launch->pid, NULL, NULL) < 0 ||
+	    !next_stop(launch->pid, &status) ||
+	    pthread_create(&runner, NULL, run_launch, &run) != 0) {
+		stop->why = "the command could not be traced up to its beginning";
+		entry_end(stop);
+		return launch_run(launch);
+	}
+	stop->is_stopped = run_to_exec(launch->pid) && run_to_entry(stop);
+	if (!stop->is_stopped) {
+		stop->why = "the command did not come to its beginning";
+		entry_end(stop);
+	}
+	pthread_join(runner, NULL);
+	if (run.failed && stop->is_stopped)
+		entry_end(stop);
+	return run.failed;
+}
+
+void entry_end(struct entry_stop *stop)
+{
+	ptrace(PTRACE_DETACH, stop->pid, NULL, NULL);
+	target_memory_close(stop->memory);
+	stop->memory = NULL;
+	stop->is_stopped = false;
+}

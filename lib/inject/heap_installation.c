@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Puts probes at the functions of an allocator, and knows when they can go. */
+#include "inject/heap_installation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "code/plt_entry.h"
+#include "heap/heap_answer.h"
+#include "heap/heap_code.h"
+#include "heap/heap_ring.h"
+#include "heap/patch_heap.h"
+#include "inject/contexts.h"
+#include "inject/region.h"
+#include "inject/request.h"
+#include "inject/stopped.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+/* Of a function, in search of calls: allocators' own are shorter. */
+#define FUNCTION_BYTES_MAX 8192
+#define ENDBR_BYTES	   4
+/* arch/x86/include/uapi/asm/hwcap2.h */
+#define HWCAP2_FSGSBASE (1UL << 1)
+/* The allocator, and handlers of signals on top of it, do not use more. */
+#define STACK_BYTES ((size_t)1 << 20)
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Does the kernel let programs read what fs is? The same for all of them. */
+static bool can_read_base(void)
+{
+#if defined(__x86_64__)
+	return (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE) != 0;
+#else
+	return false;
+#endif
+}
+
+/* Requests of one file follow each other. More than there is room for nobody has. */
+static void note_code(struct heap_draft *draft, const struct heap_code_range *code)
+{
+	if (draft->nr_codes == HEAP_CODES ||
+	    (draft->nr_codes && draft->codes[draft->nr_codes - 1].start == code->start))
+		return;
+	draft->codes[draft->nr_codes++] = *code;
+}
+
+void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
+		     size_t nr_requests, const struct heap_options *options, bool has_thread_data)
+{
+	*draft = (struct heap_draft){.threads = has_thread_data	  ? HEAP_THREADS_BY_DATA
+						: can_read_base() ? HEAP_THREADS_BY_BASE
+								  : HEAP_THREADS_AS_ONE,
+				     .is_all = options && options->is_all};
+	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
+	for (size_t i = 0; i < nr_requests; i++) {
+		if (!requests[i].is_heap)
+			continue;
+		if (!heap_is_pool(&requests[i].heap))
+			note_code(draft, &requests[i].code);
+		/* Whom an allocator asks for memory is no part of what it hands out. */
+		if (heap_maps(&requests[i].heap) || requests[i].kin == HEAP_KIN_ALONE)
+			continue;
+		draft->entries[draft->nr_entries++] = requests[i].address;
+		draft->entries[draft->nr_entries++] = requests[i].address + ENDBR_BYTES;
+	}
+	qsort(draft->entries, draft->nr_entries, sizeof(*draft->entries), compare_addresses);
+}
+
+void heap_draft_release(struct heap_draft *draft)
+{
+	free(draft->entries);
+	draft->entries = NULL;
+}
+
+size_t heap_draft_code_bytes(void)
+{
+	size_t nr_bytes;
+
+	heap_code(&nr_bytes);
+	return nr_bytes;
+}
+
+void heap_draft_put_code(uint8_t *code)
+{
+	size_t nr_bytes;
+	const uint8_t *bytes = heap_code(&nr_bytes);
+
+	memcpy(code, bytes, nr_bytes);
+}
+
+static bool is_entry(const struct heap_draft *draft, uint64_t address)
+{
+	return bsearch(&address, draft->entries, draft->nr_entries, sizeof(address),
+		       compare_addresses);
+}
+
+static uint64_t word_at(struct target_memory *memory, uint64_t address)
+{
+	uint64_t word;
+
+	return target_memory_word(memory, address, &word) ? word : 0;
+}
+
+/* Where a call leads in the end, if it is through the entry of a PLT. */
+static uint64_t behind_plt(uint64_t target, struct target_memory *memory)
+{
+	uint8_t bytes[PLT_ENTRY_BYTES];
+	uint64_t word = 0;
+
+	if (target_memory_get(memory, target, bytes, sizeof(bytes)))
+		word = plt_entry_word(bytes, sizeof(bytes), target);
+	return word ? word_at(memory, word) : target;
+}
+
+/* Does it call another function that is to be hooked? */
+static bool calls_hooked(const struct heap_draft *draft, const struct probe_request *request,
+			 struct target_memory *memory)
+{
+	uint8_t *bytes = xmalloc(FUNCTION_BYTES_MAX);
+	struct patch_heap_leads leads = {.address = request->address, .bytes = bytes};
+	uint64_t target;
+	bool is_word, does = false;
+
+	leads.nr_bytes = target_memory_read(memory, request->address, bytes,
+					    min_u64(request->nr_bytes, FUNCTION_BYTES_MAX));
+	while (!does && patch_heap_leads_next(&leads, &target, &is_word)) {
+		target = is_word ? word_at(memory, target) : target;
+		if (target - request->address < request->nr_bytes)
+			continue; /* within itself */
+		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory));
+	}
+	free(bytes);
+	return does;
+}
+
+static bool throws(const struct heap_form *form)
+{
+	return form->function == HEAP_NEW || form->function == HEAP_NEW_ALIGNED;
+}
+
+/* What throws is known by what it calls, or another function is called in its place; or it is not.
+ */
+static enum patch_outcome judge_throwing(const struct heap_draft *draft,
+					 const struct probe_request *request,
+					 struct target_memory *memory)
+{
+	if (calls_hooked(draft, request, memory))
+		return PATCH_SAMPLED_BELOW;
+	if (request->kin == HEAP_KIN_OF_PLAIN)
+		return PATCH_OK;
+	/* What it calls may be watched since before. */
+	return draft->is_later ? PATCH_SAMPLED_BELOW : PATCH_THROWS;
+}
+
+/* Its allocator's blocks would seem to be there for ever. */
+static enum patch_outcome refuse_freeing(struct heap_draft *draft,
+					 const struct probe_request *request,
+					 enum patch_outcome outcome)
+{
+	if (draft->nr_unfreed < HEAP_CODES)
+		draft->unfreed[draft->nr_unfreed++] = request->bias;
+	return outcome;
+}
+
+enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
+				   const struct patch_function *function, struct code_area *area,
+				   const struct heap_place *place, struct target_memory *memory,
+				   struct patch *patch)
+{
+	struct patch_heap heap = {.function = (enum heap_function)request->heap.function,
+				  .hook = (uint32_t)draft->nr,
+				  .threads = draft->threads,
+				  .is_all = draft->is_all,
+				  .shared = place->shared,
+				  .rules = place->rules,
+				  .stub = place->stub};
+	struct heap_hook *hook = &draft->hooks[draft->nr];
+	enum patch_outcome outcome;
+
+	if (!heap_draft_code_bytes())
+		return PATCH_UNSUPPORTED;
+	if (draft->nr == HEAP_HOOKS)
+		return PATCH_NO_ROOM;
+	if (throws(&request->heap)) {
+		outcome = judge_throwing(draft, request, memory);
+		if (outcome)
+			return outcome;
+	} else if (!heap_frees(&request->heap) && !heap_maps(&request->heap)) {
+		heap.is_framed = calls_hooked(draft, request, memory);
+	}
+	outcome =
+		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
+	/* What a short one calls is watched in its place. */
+	if (outcome && heap_frees(&request->heap) && !heap_is_pool(&request->heap))
+		return calls_hooked(draft, request, memory)
+			       ? PATCH_SAMPLED_BELOW
+			       : refuse_freeing(draft, request, outcome);
+	if (outcome)
+		return outcome;
+	hook->form = request->heap;
+	draft->modules[draft->nr] = request->bias;
+	draft->patches[draft->nr] = patch;
+	draft->requests[draft->nr++] = request;
+	return PATCH_OK;
+}
+
+/* The plain function of a hook's allocator; 0: it has none. */
+static uint64_t plain_of(const struct heap_draft *draft, size_t hook, enum heap_function function)
+{
+	for (size_t i = 0; i < draft->nr; i++) {
+		if (draft->modules[i] == draft->modules[hook] &&
+		    draft->requests[i]->kin == HEAP_KIN_PLAIN &&
+		    draft->hooks[i].form.function == function)
+			return draft->hooks[i].original;
+	}
+	return 0;
+}
+
+static void refuse(struct heap_draft *draft, size_t hook, enum patch_outcome outcome)
+{
+	struct patch *patch = draft->patches[hook];
+
+	draft->requests[hook]->outcome = outcome;
+	memcpy(patch->new, patch->old, patch->nr_bytes);
+}
+
+static bool is_unfreed(const struct heap_draft *draft, size_t hook)
+{
+	const struct heap_form *form = &draft->hooks[hook].form;
+
+	for (size_t i = 0; i < draft->nr_unfreed; i++) {
+		if (draft->unfreed[i] == draft->modules[hook])
+			return !heap_is_pool(form) && !heap_maps(form) && !heap_frees(form) &&
+			       form->function != HEAP_EXIT;
+	}
+	return false;
+}
+
+void heap_draft_finish(struct heap_draft *draft)
+{
+	for (size_t i = 0; i < draft->nr; i++) {
+		struct heap_hook *hook = &draft->hooks[i];
+		bool is_aligned = hook->form.function == HEAP_NEW_ALIGNED;
+
+		hook->plain = plain_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
+		if (is_unfreed(draft, i))
+			refuse(draft, i, PATCH_NOT_FREED);
+		else if (throws(&hook->form) && !hook->plain)
+			refuse(draft, i, PATCH_THROWS);
+	}
+}
+
+void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
+		      struct heap_rules *rules)
+{
+	struct proc_status status;
+	pid_t own_pid = proc_read_status(pid, &status) ? status.ns_pid : pid;
+
+	*rules = (struct heap_rules){.threads = draft->threads,
+				     .has_cycles = heap_ring_has_cycles(),
+				     .frees_have_stacks = options->free_stacks,
+				     .is_all = options->is_all,
+				     .owner_pid = own_pid};
+	memcpy(rules->hooks, draft->hooks, sizeof(rules->hooks));
+	memcpy(rules->codes, draft->codes, sizeof(rules->codes));
+}
+
+/* In a forked child this is zero: so it learns that it is a child. */
+static void tell_owner(struct heap_ring *ring, struct target_memory *memory)
+{
+	const int64_t pid = ring->owner_pid;
+	uint64_t at = ring->private_address + offsetof(struct heap_private, pid);
+
+	if (!target_memory_put(memory, at, &pid, sizeof(pid)))
+		ring->owner_pid = 0; /* it has ended */
+}
+
+void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
+		      struct target_memory *memory)
+{
+	struct heap_shared *shared = ring->shared;
+
+	shared->mean = options->mean;
+	shared->stack_bytes = options->stack_bytes;
+	shared->waits_at_exit = options->is_searched;
+	shared->visits.now_ns = clock_monotonic_ns();
+	heap_answer_begin(ring, memory);
+	heap_answer_maps(ring, pid, memory);
+	tell_owner(ring, memory);
+}
+
+/* -- where threads have their ids -- */
+
+/* musl and glibc; then wherever else all threads have theirs. */
+static const uint32_t ids_at[] = {0x30, 0x2d0};
+#define DATA_BYTES  2048
+#define THREADS_MAX 64
+/* Smaller ones are found anywhere. */
+#define TID_MIN 1000
+
+struct thread_data {
+	int32_t tid;
+	uint32_t nr_words;
+	int32_t words[DATA_BYTES / sizeof(int32_t)];
+};
+
+static bool has_id_at(const struct thread_data *data, uint32_t at)
+{
+	return at / sizeof(data->words[0]) < data->nr_words &&
+	       data->words[at / sizeof(data->words[0])] == data->tid;
+}
+
+static bool have_ids_at(const struct thread_data *threads, size_t nr, uint32_t at)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!has_id_at(&threads[i], at))
+			return false;
+	}
+	return nr > 0;
+}
+
+static uint32_t find_ids(const struct thread_data *threads, size_t nr)
+{
+	for (size_t i = 0; i < sizeof(ids_at) / sizeof(ids_at[0]); i++) {
+		if (have_ids_at(threads, nr, ids_at[i]))
+			return ids_at[i];
+	}
+	for (uint32_t at = 0; nr && threads[0].tid >= TID_MIN && at < DATA_BYTES;
+	     at += sizeof(threads[0].words[0])) {
+		if (have_ids_at(threads, nr, at))
+			return at;
+	}
+	return 0;
+}
+
+/* In another PID namespace only the main thread's id is known as it sees that itself. */
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
+		   struct target_memory *memory)
+{
+	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
+	uint64_t main_data = 0;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
+		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
+		bool is_main = stopped->threads[i].tid == stopped->pid;
+		size_t got;
+
+		if (!at || (!is_main && ring->owner_pid != stopped->pid))
+			continue;
+		if (is_main)
+			main_data = at;
+		got = target_memory_read_at_once(memory, at, threads[nr].words, DATA_BYTES);
+		threads[nr].tid = is_main ? ring->owner_pid : stopped->threads[i].tid;
+		threads[nr++].nr_words = (uint32_t)(got / sizeof(threads[0].words[0]));
+	}
+	heap_answer_ids(ring, memory, find_ids(threads, nr), main_data);
+	free(threads);
+}
+
+/* -- removal -- */
+
+struct finding {
+	bool is_found;
+};
+
+static void found_context(void *owner, struct context *context)
+{
+	struct finding *finding = owner;
+
+	(void)context;
+	finding->is_found = true;
+}
+
+static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped,
+			   struct target_memory *memory)
+{
+	struct finding finding = {.is_found = false};
+	const struct context_search search = {.start = start,
+					      .end = end,
+					      .stack_bytes = STACK_BYTES,
+					      .found = found_context,
+					      .owner = &finding};
+
+	contexts_for_each(stopped, memory, &search);
+	return finding.is_found;
+}
+
+/* A frame of the stub says so itself, by a word that depends on where it is. */
+static bool has_marker_from(struct target_memory *memory, uint64_t sp, uint64_t *words)
+{
+	uint64_t address = sp & ~UINT64_C(7);
+	size_t got = target_memory_read_at_once(memory, address, words, STACK_BYTES);
+	bool is_found = false;
+
+	for (size_t k = 0; k < got / sizeof(*words); k++)
+		is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
+	return is_found;
+}
+
+static bool has_marker(const struct stopped *stopped, struct target_memory *memory)
+{
+	uint64_t *words = xmalloc(STACK_BYTES);
+	bool is_found = false;
+
+	for (size_t i = 0; i < stopped->nr && !is_found; i++)
+		is_found =
+			has_marker_from(memory, stopped_stack_pointer(&stopped->threads[i]), words);
+	for (size_t i = 0; i < stopped->nr_sleepers && !is_found; i++)
+		is_found = has_marker_from(memory, stopped->sleepers[i].sp, words);
+	free(words);
+	return is_found;
+}
+
+static bool is_in_flight(const struct region_header *header, struct target_memory *memory)
+{
+	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
+	const size_t nr_bytes = HEAP_THREADS * sizeof(*threads);
+	uint64_t at = header->private_address + offsetof(struct heap_private, in_flight);
+	uint64_t threads_at = header->private_address + offsetof(struct heap_private, threads);
+	int64_t nr;
+	bool is = !target_memory_get(memory, at, &nr, sizeof(nr)) || nr ||
+		  !target_memory_get(memory, threads_at, threads, nr_bytes);
+
+	for (size_t i = 0; i < HEAP_THREADS && !is; i++)
+		is = threads[i].in_flight != 0;
+	free(threads);
+	return is;
+}
+
+bool heap_is_in_use(const struct region_header *header, struct stopped *stopped,
+		    struct target_memory *memory)
+{
+	if (!header->heap_offset)
+		return false;
+	if (is_in_flight(header, memory) || has_marker(stopped, memory))
+		return true;
+	for (uint32_t i = 0; i < header->nr_parts; i++) {
+		uint64_t start = region_code(header, i);
+
+		if (has_context_in(start, start + header->blob_bytes, stopped, memory))
+			return true;
+	}
+	return false;
+}

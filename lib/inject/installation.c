@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Puts probes into a process. */
+#include "inject/installation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "heap/heap_ring.h"
+#include "inject/access.h"
+#include "inject/heap_installation.h"
+#include "inject/patched.h"
+#include "inject/patched_look.h"
+#include "inject/placing.h"
+#include "inject/region.h"
+#include "inject/remote.h"
+#include "inject/removal.h"
+#include "inject/stopped.h"
+#include "patch/gate.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+/* What is read of each place: enough for the longest window and the padding behind it. */
+#define READ_BYTES 64
+/* Of code for a probe, on average: thunks of 40 to 96 bytes, aligned. */
+#define THUNK_ROOM_BYTES 112
+/* The same with a gate. */
+#define GATED_ROOM_BYTES 192
+/* Those at an allocator. */
+#define HEAP_THUNK_ROOM_BYTES 208
+/* Code within this of other code is served by one part: all of it reaches the part. */
+#define PART_SPAN_BYTES ((uint64_t)1 << 30)
+/* An address may be taken by the process before we get to map it. */
+#define MAKE_TRIES 4
+
+struct installation {
+	struct region region;
+	struct region_counters counters;
+	struct patch *patches; /* owned: the process may write to those that it has */
+	struct patched patched;
+	struct heap_ring heap; /* if the region has one */
+	bool is_kept;	       /* set by installation_look() */
+	pid_t pid;
+	uint64_t made_ticks; /* since boot, when the patches were in */
+};
+
+/* Everything of an installation before it is in the process. */
+struct draft {
+	const struct probe_access *access;
+	struct probe_request *requests;
+	size_t nr_requests;
+	struct probe_gate *gate;		 /* NULL: there is none */
+	const struct heap_options *heap_options; /* or NULL */
+	bool has_heap_before;
+	struct heap_draft heap;
+	struct region_plan plan;
+	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
+	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
+	struct patch *patches;			    /* owned */
+	size_t nr_patches;
+};
+
+static void draft_release(struct draft *draft)
+{
+	for (uint32_t i = 0; i < REGION_PARTS_MAX; i++)
+		free(draft->code[i]);
+	free(draft->patches);
+	heap_draft_release(&draft->heap);
+}
+
+static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
+{
+	uint64_t nr_bytes = THUNK_ROOM_BYTES + draft->plan.blob_bytes;
+
+	for (size_t i = first; i < end; i++)
+		nr_bytes += draft->requests[i].is_heap ? HEAP_THUNK_ROOM_BYTES
+			    : draft->gate	       ? GATED_ROOM_BYTES
+						       : THUNK_ROOM_BYTES;
+	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+/* Which requests share a part, and where its memory is to be. */
+static int place_parts(struct draft *draft, struct err *err)
+{
+	struct region_plan *plan = &draft->plan;
+	struct placing places[REGION_PARTS_MAX];
+	size_t i = 0;
+
+	while (i < draft->nr_requests) {
+		uint64_t first = draft->requests[i].address;
+		size_t begun = i;
+
+		if (plan->nr_parts == REGION_PARTS_MAX)
+			return err_set(err, ERR_LIMIT, "code is in more than %d places",
+				       REGION_PARTS_MAX);
+		while (i < draft->nr_requests &&
+		       draft->requests[i].address - first < PART_SPAN_BYTES)
+			i++;
+		places[plan->nr_parts] = (struct placing){.first = first,
+							  .last = draft->requests[i - 1].address +
+								  draft->requests[i - 1].nr_bytes};
+		plan->parts[plan->nr_parts].code_bytes = code_room(draft, begun, i);
+		draft->first_of_part[plan->nr_parts++] = begun;
+		draft->first_of_part[plan->nr_parts] = i;
+	}
+	region_plan_data(plan);
+	for (uint32_t k = 0; k < plan->nr_parts; k++)
+		places[k].nr_bytes = plan->head_bytes + plan->data_bytes +
+				     plan->parts[k].code_bytes + (k ? 0 : plan->gate_bytes);
+	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
+		return err->code;
+	for (uint32_t k = 0; k < plan->nr_parts; k++)
+		plan->parts[k].address = places[k].found;
+	return 0;
+}
+
+static size_t read_code(const struct draft *draft, uint64_t address, uint8_t *bytes)
+{
+	return target_memory_read(draft->access->memory, address, bytes, READ_BYTES);
+}
+
+static bool differs_from_file(const struct probe_request *request, const uint8_t *bytes, size_t nr)
+{
+	return request->file_bytes &&
+	       memcmp(bytes, request->file_bytes,
+		      nr < request->nr_file_bytes ? nr : request->nr_file_bytes) != 0;
+}
+
+static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
+			       struct code_area *area, const struct patch_counter *counter,
+			       const struct heap_place *heap)
+{
+	uint8_t bytes[READ_BYTES];
+	size_t nr = read_code(draft, request->address, bytes);
+	const struct patch_function function = {.address = request->address,
+						.nr_bytes = request->nr_bytes,
+						.bias = request->bias,
+						.bytes = bytes,
+						.nr_readable = nr};
+	struct patch *patch = &draft->patches[draft->nr_patches];
+
+	if (nr == 0)
+		return PATCH_UNLOADED;
+	if (differs_from_file(request, bytes, nr))
+		return PATCH_DIFFERS_FROM_FILE;
+	if (request->is_exit)
+		return nr < request->nr_bytes
+			       ? PATCH_UNKNOWN_CODE
+			       : patch_exit(patch, request->address, bytes, request->nr_bytes,
+					    request->exit_at, area, counter);
+	if (request->is_heap && heap_is_pool(&request->heap) && draft->has_heap_before)
+		return PATCH_LOADED_LATER;
+	if (request->is_heap)
+		return heap_draft_draw(&draft->heap, request, &function, area, heap,
+				       draft->access->memory, patch);
+	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
+				: patch_entry(patch, &function, request->branches, area, counter);
+}
+
+/* Two probes must not overlap: of a call within a function's first bytes, the latter goes first. */
+static bool overlaps_last(const struct draft *draft, const struct probe_request *request)
+{
+	const struct patch *last =
+		draft->nr_patches ? &draft->patches[draft->nr_patches - 1] : NULL;
+
+	return last && request->address < last->address + last->nr_bytes;
+}
+
+/* One that is made by all who enter is counted there. */
+static void share_last(const struct draft *draft, struct probe_request *request)
+{
+	const struct patch *last = &draft->patches[draft->nr_patches - 1];
+
+	request->counter = (uint32_t)draft->nr_patches - 1;
+	request->outcome = request->is_call && patch_always_calls(last, request->address)
+				   ? PATCH_OK
+				   : PATCH_BEHIND_ENTRY;
+}
+
+static uint64_t gate_table(const struct draft *draft)
+{
+	return draft->plan.gate_bytes ? region_plan_gate(&draft->plan) : draft->gate->table;
+}
+
+/* Who is let in and not seen on the way out would be inside for ever. */
+static int check_gate(const struct draft *draft, struct err *err)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		const struct probe_request *request = &draft->requests[i];
+		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER;
+
+		if (is_of_gate && request->outcome != PATCH_OK)
+			return err_set(err, ERR_INVALID,
+				       "calls inside of the function of --within cannot be "
+				       "counted: at a way %s: %s",
+				       request->is_exit ? "out of it" : "into it",
+				       patch_outcome_text(request->outcome));
+	}
+	return 0;
+}
+
+static void draw_part(struct draft *draft, uint32_t part)
+{
+	const struct region_plan *plan = &draft->plan;
+	uint64_t counters = region_plan_counters(plan, part);
+	const uint64_t heads[] = {counters, draft->gate ? gate_table(draft) : 0};
+	struct code_area area = {.address = region_plan_code(plan, part),
+				 .bytes = draft->code[part],
+				 .cap_bytes = plan->parts[part].code_bytes};
+
+	const struct heap_place heap = {.shared = region_plan_heap(plan, part),
+					.rules = area.address,
+					.stub = area.address + sizeof(struct heap_rules)};
+	uint64_t base_word = area.address + ((plan->blob_bytes + 15) & ~UINT64_C(15));
+
+	if (plan->has_heap)
+		heap_draft_put_code(area.bytes);
+	area.nr_bytes = base_word - area.address;
+	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads)); /* where thunks find them */
+	area.nr_bytes += sizeof(heads);
+	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
+		struct probe_request *request = &draft->requests[i];
+		const struct patch_counter counter = {
+			.base_word = base_word,
+			.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t)),
+			.address = counters + draft->nr_patches * sizeof(uint64_t),
+			.nr_shards = plan->counters.nr_shards,
+			.shard_log2 = plan->counters.shard_log2,
+			.pass = request->pass,
+			.gate_word = base_word + sizeof(uint64_t),
+			.missed = counters + draft->nr_requests * sizeof(uint64_t)};
+
+		if (overlaps_last(draft, request)) {
+			share_last(draft, request);
+			continue;
+		}
+		request->counter = (uint32_t)draft->nr_patches;
+		request->outcome = draw(draft, request, &area, &counter, &heap);
+		draft->nr_patches += request->outcome == PATCH_OK;
+	}
+}
+
+/* All bytes, before anything is stopped. */
+static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
+{
+	struct region_plan *plan = &draft->plan;
+
+	draft_release(draft);
+	*draft = (struct draft){.access = draft->access,
+				.requests = draft->requests,
+				.nr_requests = draft->nr_requests,
+				.gate = draft->gate,
+				.heap_options = draft->heap_options,
+				.has_heap_before = draft->has_heap_before};
+	if (draft->gate && !is_sharded)
+		return err_set(err, ERR_INVALID,
+			       "calls inside of a function cannot be counted in process %d: its "
+			       "threads have no data of their own yet",
+			       (int)draft->access->pid);
+	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, draft->heap_options,
+			is_sharded);
+	draft->heap.is_later = draft->has_heap_before;
+	plan->has_heap = draft->heap.nr_entries > 0;
+	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
+	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
+	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
+	/* One more, of those whom the gate has missed. */
+	plan->counters = region_counters_for(draft->nr_requests + 1, is_sharded);
+	plan->nr_patches = draft->nr_requests;
+	if (place_parts(draft, err) < 0)
+		return err->code;
+	draft->patches = xcalloc(draft->nr_requests, sizeof(*draft->patches));
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		draft->code[i] = xmalloc(plan->parts[i].code_bytes);
+		memset(draft->code[i], 0xcc, plan->parts[i].code_bytes);
+		draw_part(draft, i);
+	}
+	heap_draft_finish(&draft->heap);
+	if (!draft->nr_patches)
+		return err_set(err, ERR_EMPTY, "nothing can be counted");
+	return draft->gate ? check_gate(draft, err) : 0;
+}
+
+static bool has_patch_in_sled(const struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nr_patches; i++) {
+		if (draft->patches[i].is_in_sled)
+			return true;
+	}
+	return false;
+}
+
+static int fill_region(struct installation *installation, const struct draft *draft,
+		       const struct heap_rules *rules, struct remote *remote, struct err *err)
+{
+	struct region_contents contents = {.patches = draft->patches,
+					   .nr_patches = draft->nr_patches,
+					   .is_kept = has_patch_in_sled(draft)};
+
+	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
+		contents.code[i] = draft->code[i];
+		if (draft->plan.has_heap)
+			memcpy(contents.code[i], rules, sizeof(*rules));
+	}
+	return region_make(&installation->region, &draft->plan, &contents, remote,
+			   draft->access->pid, err);
+}
+
+static void begin_heap(struct installation *installation, const struct draft *draft,
+		       struct heap_rules *rules)
+{
+	const struct region *region = &installation->region;
+
+	rules->private_address = region->header.private_address;
+	heap_ring_init(&installation->heap, region_heap(region), rules);
+	heap_draft_share(&installation->heap, draft->heap_options, draft->access->pid,
+			 draft->access->memory);
+}
+
+/* The memory, with everything in it that the process may come upon. */
+static int make_region(struct installation *installation, struct draft *draft, bool is_sharded,
+		       struct probe_cost *cost, struct err *err)
+{
+	const struct probe_access *access = draft->access;
+	struct heap_rules rules = {.private_address = 0};
+	struct remote_code code;
+	struct remote *remote = NULL;
+	int status = remote_find_code(access->pid, access->memory, &code, err);
+
+	if (status == 0)
+		status = draw_all(draft, is_sharded, err);
+	if (status == 0 && draft->plan.has_heap)
+		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
+	if (status == 0)
+		status = access->is_stopped
+				 ? remote_begin_stopped(&remote, access->command, access->memory,
+							&code, err)
+				 : remote_begin(&remote, access->pid, access->command,
+						access->memory, &code, access->patience_ns, err);
+	if (status < 0 || !remote)
+		return status;
+	status = fill_region(installation, draft, &rules, remote, err);
+	cost->remote_ns += remote_end(remote);
+	if (status < 0)
+		return status;
+	if (draft->plan.has_heap)
+		begin_heap(installation, draft, &rules);
+	installation->counters = draft->plan.counters;
+	installation->patches = draft->patches;
+	draft->patches = NULL;
+	return 0;
+}
+
+/* Sharded counters find their copy by the thread's own data, which all threads need then. */
+static bool have_thread_data(const struct stopped *stopped)
+{
+	for (size_t i = 0; i < stopped->nr; i++) {
+		if (!stopped_thread_pointer(&stopped->threads[i]))
+			return false;
+	}
+	return true;
+}
+
+enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA };
+
+static bool is_among(const struct region *region, const struct stopped *stopped)
+{
+	return region_is_among(&region->header, region->header.parts[0].address, stopped);
+}
+
+static enum apply_outcome fail_changed(const struct probe_access *access, struct err *err)
+{
+	err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile", (int)access->pid);
+	return APPLY_FAILED;
+}
+
+static enum apply_outcome apply(struct installation *installation,
+				const struct probe_access *access, struct probe_cost *cost,
+				struct err *err)
+{
+	enum apply_outcome outcome = APPLIED;
+	struct stopped stopped;
+
+	int status;
+
+	if (!patched_prepare(&installation->patched, access->memory))
+		return fail_changed(access, err);
+	status = access->is_stopped
+			 ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
+			 : stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
+					 access->patience_ns, err);
+	if (status < 0)
+		return APPLY_FAILED;
+	if (!is_among(&installation->region, &stopped)) {
+		stopped_end(&stopped);
+		return fail_changed(access, err);
+	}
+	if (installation->heap.shared)
+		heap_find_ids(&installation->heap, &stopped, access->memory);
+	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
+		outcome = APPLY_NO_THREAD_DATA;
+	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
+		outcome = fail_changed(access, err);
+	}
+	stopped_end(&stopped);
+	cost->stop_ns += stopped.held_ns;
+	return outcome;
+}
+
+static void release(struct installation *installation)
+{
+	patched_release(&installation->patched);
+	free(installation->patches);
+	installation->patches = NULL;
+	region_close(&installation->region);
+}
+
+static void discard(struct installation *installation, const struct probe_access *access)
+{
+	/* Nothing leads there, or does so no more: no thread is in it. */
+	removal_unmap(access, installation->region.inode, &installation->region.header, NULL, NULL);
+	release(installation);
+}
+
+/* As the kernel dates processes. */
+static uint64_t ticks_since_boot(void)
+{
+	return clock_boot_ns() / (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int installation_make(struct installation **installation, const struct probe_access *access,
+		      struct probe_request *requests, size_t nr_requests,
+		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
+{
+	struct draft draft = {.access = access,
+			      .requests = requests,
+			      .nr_requests = nr_requests,
+			      .gate = extras->gate,
+			      .heap_options = extras->heap,
+			      .has_heap_before = extras->has_heap_before};
+	struct installation *made = xcalloc(1, sizeof(*made));
+	bool is_sharded = !access->is_stopped || access->has_thread_data;
+	struct err own = ERR_INIT;
+	int status = ERR_LIMIT;
+
+	for (int i = 0; i < MAKE_TRIES && status == ERR_LIMIT; i++) {
+		enum apply_outcome outcome;
+
+		own = (struct err)ERR_INIT;
+		status = make_region(made, &draft, is_sharded, cost, &own);
+		if (status < 0)
+			continue;
+		patched_init(&made->patched, made->patches, draft.nr_patches);
+		outcome = apply(made, access, cost, &own);
+		if (outcome == APPLIED)
+			break;
+		is_sharded &= outcome != APPLY_NO_THREAD_DATA;
+		status = outcome == APPLY_FAILED ? own.code : ERR_LIMIT;
+		discard(made, access);
+	}
+	if (status == 0 && draft.plan.gate_bytes)
+		extras->gate->table = region_plan_gate(&draft.plan);
+	draft_release(&draft);
+	if (status == 0) {
+		made->pid = access->pid;
+		made->made_ticks = ticks_since_boot();
+		*installation = made;
+		return 0;
+	}
+	free(made);
+	if (err)
+		*err = own;
+	return status;
+}
+
+void installation_free(struct installation *installation)
+{
+	if (!installation)
+		return;
+	release(installation);
+	free(installation);
+}
+
+uint64_t installation_count(const struct installation *installation, uint32_t counter)
+{
+	return region_counter(&installation->region, &installation->counters, counter);
+}
+
+uint64_t installation_nr_missed(const struct installation *installation)
+{
+	return region_counter(&installation->region, &installation->counters,
+			      installation->counters.nr - 1);
+}
+
+bool installation_callee(const struct installation *installation, uint32_t counter,
+			 uint64_t *address, bool *is_word)
+{
+	const struct patch *patch = &installation->patches[counter];
+
+	*address = patch->callee;
+	*is_word = patch->callee_kind == PATCH_CALLEE_IN_WORD;
+	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
+}
+
+/*
+ * Was the process forked before the patches were in? Pages that patched_prepare() has written to by
+ * then are its own, with the old bytes, which it has not put back itself.
+ */
+static bool is_without_patches(const struct installation *installation, pid_t pid)
+{
+	struct proc_stat stat;
+
+	return pid != installation->pid && proc_read_task_stat(pid, pid, &stat) &&
+	       stat.start_ticks <= installation->made_ticks;
+}
+
+bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
+				 pid_t pid, struct target_memory *memory)
+{
+	const struct patch *patch = &installation->patches[counter];
+	uint8_t bytes[PATCH_MAX_BYTES];
+
+	return target_memory_get(memory, patch->address, bytes, patch->nr_bytes) &&
+	       memcmp(bytes, patch->new, patch->nr_bytes) != 0 &&
+	       (!page_is_written(pid, patch->address) || is_without_patches(installation, pid));
+}
+
+bool installation_is_in_sled(const struct installation *installation, uint32_t counter)
+{
+	return installation->patches[counter].is_in_sled;
+}
+
+uint8_t *installation_look(struct installation *installation, pid_t pid,
+			   struct target_memory *memory)
+{
+	const struct patched *patched = &installation->patched;
+	uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	bool is_writable;
+
+	if (!patched_look(patched, pid, memory, states, &is_writable)) {
+		free(states);
+		return NULL;
+	}
+	if (is_without_patches(installation, pid)) {
+		for (size_t i = 0; i < patched->nr; i++)
+			states[i] = states[i] == PATCHED_AS_BEFORE ? PATCHED_GONE : states[i];
+	}
+	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
+	    memchr(states, PATCHED_AS_BEFORE, patched->nr))
+		installation->is_kept = true;
+	/* This also reaches forked children: each is looked at in turn. */
+	if (installation->is_kept)
+		region_keep(&installation->region, memory);
+	return states;
+}
+
+struct heap_ring *installation_heap(struct installation *installation)
+{
+	return installation->heap.shared ? &installation->heap : NULL;
+}
+
+void installation_set_heap(struct installation *installation, const struct heap_options *heap)
+{
+	struct heap_shared *shared = installation->heap.shared;
+
+	if (!shared)
+		return;
+	__atomic_store_n(&shared->mean, heap->mean, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared->stack_bytes, heap->stack_bytes, __ATOMIC_RELAXED);
+}
+
+bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,
+			      uint64_t *original, unsigned int *pushed_bytes)
+{
+	return patched_original_pc(&installation->patched, pid, pc, original, pushed_bytes);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The patches of a process: written, taken back, and found by address. */
+#include "inject/patched.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/minmax.h"
+#include "inject/contexts.h"
+#include "inject/stopped.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+/* Handlers of signals run near the end of a stack; deeper ones are searched for on the way out. */
+#define STACK_BYTES_APPLY ((size_t)64 << 10)
+#define STACK_BYTES_UNDO  ((size_t)1 << 20)
+/* Patches this near to each other are read and written in one go. */
+#define RUN_BYTES 4096
+
+static int compare_thunks(const void *a, const void *b, void *context)
+{
+	const struct patch *patches = context;
+	uint64_t left = patches[*(const uint32_t *)a].thunk;
+	uint64_t right = patches[*(const uint32_t *)b].thunk;
+
+	return left < right ? -1 : left > right;
+}
+
+void patched_init(struct patched *patched, const struct patch *patches, size_t nr)
+{
+	*patched = (struct patched){
+		.patches = patches, .nr = nr, .start = UINT64_MAX, .thunk_start = UINT64_MAX};
+	patched->by_thunk = xcalloc(nr ? nr : 1, sizeof(*patched->by_thunk));
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+
+		patched->by_thunk[i] = (uint32_t)i;
+		patched->start = min_u64(patched->start, patch->address);
+		patched->end = max_u64(patched->end, patch->address + patch->nr_bytes + 1);
+		patched->thunk_start = min_u64(patched->thunk_start, patch->thunk);
+		patched->thunk_end =
+			max_u64(patched->thunk_end, patch->thunk + patch->nr_thunk_bytes);
+	}
+	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
+		(void *)(uintptr_t)patches);
+}
+
+void patched_release(struct patched *patched)
+{
+	free(patched->by_thunk);
+	*patched = (struct patched){.nr = 0};
+}
+
+const struct patch *patched_before(const struct patched *patched, uint64_t address)
+{
+	size_t low = 0, high = patched->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (patched->patches[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &patched->patches[low - 1] : NULL;
+}
+
+static const struct patch *patch_of_thunk(const struct patched *patched, uint64_t pc)
+{
+	size_t low = 0, high = patched->nr;
+	const struct patch *patch;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (patched->patches[patched->by_thunk[middle]].thunk <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	patch = &patched->patches[patched->by_thunk[low - 1]];
+	return pc - patch->thunk < patch->nr_thunk_bytes ? patch : NULL;
+}
+
+static void move_in(void *owner, struct context *context)
+{
+	const struct patched *patched = owner;
+	const struct patch *patch = patched_before(patched, context->pc);
+	uint64_t moved;
+
+	if (!patch || !patch_moved_pc(patch, context->pc, &moved) ||
+	    (context->pc == patch->address + patch->nr_bytes && !context->is_in_call))
+		return;
+	context->pc = moved;
+	context->is_changed = true;
+}
+
+/* How many patches from `first` on lie in one run, and how long that is. */
+static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
+{
+	uint64_t start = patched->patches[first].address;
+	size_t i = first;
+
+	while (i < patched->nr &&
+	       patched->patches[i].address + PATCH_MAX_BYTES - start < RUN_BYTES) {
+		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
+				     start);
+		i++;
+	}
+	return i - first;
+}
+
+/* Are the bytes there that we expect, in all patches of a run? */
+static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes, bool is_new)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+		const uint8_t *expected = is_new ? patch->new : patch->old;
+
+		if (memcmp(bytes + (patch->address - patches->address), expected,
+			   patch->nr_bytes) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* A run is shorter than a page: so its first and last byte are in all pages that it touches. */
+static bool touch_run(const struct patch *patches, size_t nr_bytes, struct target_memory *memory,
+		      const uint8_t *bytes)
+{
+	off_t at = (off_t)patches->address;
+
+	return target_memory_put(memory, at, bytes, 1) &&
+	       target_memory_put(memory, at + nr_bytes - 1, bytes + nr_bytes - 1, 1);
+}
+
+enum run_step { RUN_PREPARE, RUN_CHECK, RUN_APPLY, RUN_UNDO };
+
+static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
+		     struct target_memory *memory, enum run_step step)
+{
+	uint8_t bytes[RUN_BYTES];
+	off_t at = (off_t)patches->address;
+
+	assert(nr_bytes <= sizeof(bytes));
+	if (!target_memory_get(memory, at, bytes, nr_bytes))
+		return false;
+	if (step == RUN_CHECK)
+		return has_all(patches, nr, bytes, false);
+	if (step == RUN_PREPARE)
+		return has_all(patches, nr, bytes, false) &&
+		       touch_run(patches, nr_bytes, memory, bytes);
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+		uint8_t *place = bytes + (patch->address - patches->address);
+
+		if (step == RUN_APPLY)
+			memcpy(place, patch->new, patch->nr_bytes);
+		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
+			memcpy(place, patch->old, patch->nr_bytes);
+	}
+	return target_memory_put(memory, at, bytes, nr_bytes);
+}
+
+static bool step_all(const struct patched *patched, struct target_memory *memory,
+		     enum run_step step)
+{
+	bool is_done = true;
+	size_t nr;
+
+	for (size_t i = 0; i < patched->nr; i += nr) {
+		size_t nr_bytes = 0;
+
+		nr = run_of(patched, i, &nr_bytes);
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
+		if (!is_done && (step == RUN_PREPARE || step == RUN_CHECK))
+			return false;
+	}
+	return is_done;
+}
+
+bool patched_prepare(const struct patched *patched, struct target_memory *memory)
+{
+	return step_all(patched, memory, RUN_PREPARE);
+}
+
+struct undoing {
+	const struct patched *patched;
+	const uint8_t *states;
+	struct target_memory *memory;
+	bool is_stuck;
+};
+
+/* What a thunk has pushed goes back to its registers. */
+static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
+{
+	for (unsigned int i = nr; i > 0; i--) {
+		if (!target_memory_word(undoing->memory, context->sp, &context->pushed[i - 1]))
+			return false;
+		context->sp += sizeof(uint64_t);
+	}
+	return true;
+}
+
+static void move_out(void *owner, struct context *context)
+{
+	struct undoing *undoing = owner;
+	const struct patch *patch = patch_of_thunk(undoing->patched, context->pc);
+	enum patch_place place;
+	uint64_t original;
+
+	if (!patch || undoing->states[patch - undoing->patched->patches] == PATCHED_OTHER)
+		return;
+	place = patch_original_pc(patch, context->pc, &original);
+	if (place == PATCH_ELSEWHERE)
+		return;
+	if (place == PATCH_AT_CALL) {
+		undoing->is_stuck = true;
+		return;
+	}
+	if (!pop(undoing, context, patch_nr_pushed(patch, context->pc)))
+		return;
+	context->pc = original;
+	context->is_changed =
+		place == PATCH_AT || target_memory_word(undoing->memory, original, &context->pc);
+}
+
+/*
+ * Write each run while those that were left asleep are so: one that has woken has to come out of
+ * the kernel, and to where bytes are written, before these two calls are over. It may be in other
+ * code by then, and have to be moved as the others.
+ */
+static bool write_all(const struct patched *patched, struct stopped *stopped,
+		      struct target_memory *memory, enum run_step step,
+		      const struct context_search *search)
+{
+	bool is_done = true;
+	size_t nr;
+
+	for (size_t i = 0; i < patched->nr; i += nr) {
+		size_t nr_bytes = 0;
+
+		nr = run_of(patched, i, &nr_bytes);
+		if (stopped_hold(stopped)) {
+			contexts_for_each(stopped, memory, search);
+			stopped_write_back(stopped);
+		}
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
+	}
+	return is_done;
+}
+
+static struct context_search search_thunks(struct undoing *undoing)
+{
+	return (struct context_search){.start = undoing->patched->thunk_start,
+				       .end = undoing->patched->thunk_end,
+				       .stack_bytes = STACK_BYTES_UNDO,
+				       .found = move_out,
+				       .owner = undoing};
+}
+
+bool patched_leave(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory, const uint8_t *states)
+{
+	struct undoing undoing = {.patched = patched, .states = states, .memory = memory};
+	const struct context_search search = search_thunks(&undoing);
+
+	return contexts_for_each(stopped, memory, &search) && !undoing.is_stuck;
+}
+
+bool patched_undo(const struct patched *patched, struct stopped *stopped,
+		  struct target_memory *memory, const uint8_t *states)
+{
+	struct undoing undoing = {.patched = patched, .states = states, .memory = memory};
+	const struct context_search search = search_thunks(&undoing);
+
+	write_all(patched, stopped, memory, RUN_UNDO, &search);
+	return patched_leave(patched, stopped, memory, states);
+}
+
+/* Nothing of it has run yet. */
+static void take_back(const struct patched *patched, struct stopped *stopped,
+		      struct target_memory *memory)
+{
+	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+
+	patched_undo(patched, stopped, memory, states);
+}
+
+bool patched_apply(const struct patched *patched, struct stopped *stopped,
+		   struct target_memory *memory)
+{
+	const struct context_search search = {.start = patched->start,
+					      .end = patched->end,
+					      .stack_bytes = STACK_BYTES_APPLY,
+					      .found = move_in,
+					      .owner = (void *)(uintptr_t)patched};
+
+	if (!step_all(patched, memory, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
+		return false;
+	/* First, as thunks are right with the old bytes, too, and profc may be killed in between.
+	 */
+	contexts_for_each(stopped, memory, &search);
+	stopped_write_back(stopped);
+	if (write_all(patched, stopped, memory, RUN_APPLY, &search))
+		return true;
+	take_back(patched, stopped, memory);
+	return false;
+}
+
+bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
+			 unsigned int *pushed_bytes)
+{
+	const struct patch *patch;
+	enum patch_place place;
+
+	*pushed_bytes = 0;
+	if (pc < patched->thunk_start || pc >= patched->thunk_end)
+		return false;
+	patch = patch_of_thunk(patched, pc);
+	place = patch ? patch_original_pc(patch, pc, original) : PATCH_ELSEWHERE;
+	if (place == PATCH_ELSEWHERE)
+		return false;
+	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(patch, pc);
+	if (place == PATCH_AT_CALL)
+		*pushed_bytes = sizeof(uint64_t);
+	if (place != PATCH_AT_WORD)
+		return true;
+	return target_memory_get_once(pid, *original, original, sizeof(*original));
+}

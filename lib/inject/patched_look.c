@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Programs that change their own code: whether the patches are still there. */
+#include "inject/patched_look.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "inject/patched.h"
+#include "inject/region.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+#define PAGE_BYTES 4096
+#define JUMP_BYTES 5 /* of a call, too */
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define PAGE_IS_PRESENT	 (UINT64_C(1) << 63)
+#define PAGE_IS_SWAPPED	 (UINT64_C(1) << 62)
+#define PAGE_IS_OF_FILE	 (UINT64_C(1) << 61) /* or of shared memory */
+#define PAGE_ENTRY_BYTES sizeof(uint64_t)
+
+bool page_is_written(pid_t pid, uint64_t address)
+{
+	cleanup_close int fd = proc_open_task_file(pid, pid, "pagemap");
+	uint64_t entry;
+
+	return fd >= 0 &&
+	       pread(fd, &entry, sizeof(entry), (off_t)(address / PAGE_BYTES * PAGE_ENTRY_BYTES)) ==
+		       sizeof(entry) &&
+	       (entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) && !(entry & PAGE_IS_OF_FILE);
+}
+
+/* What is read of a process: a page, as patches of one follow each other. A patch may go on in the
+ * next. */
+struct looking {
+	pid_t pid;
+	struct target_memory *memory;
+	struct buf maps;
+	struct page {
+		uint64_t address;
+		size_t nr_bytes; /* that could be read */
+		uint8_t bytes[PAGE_BYTES + PATCH_MAX_BYTES];
+	} page;
+};
+
+static const uint8_t *bytes_at(struct looking *looking, const struct patch *patch)
+{
+	struct page *page = &looking->page;
+	uint64_t address = patch->address & -(uint64_t)PAGE_BYTES;
+
+	if (!page->nr_bytes || page->address != address) {
+		page->address = address;
+		page->nr_bytes = target_memory_read(looking->memory, address, page->bytes,
+						    sizeof(page->bytes));
+	}
+	return patch->address - address + patch->nr_bytes <= page->nr_bytes
+		       ? page->bytes + (patch->address - address)
+		       : NULL;
+}
+
+static bool is_of_region(const struct proc_map *map)
+{
+	static const char prefix[] = "/memfd:" REGION_NAME;
+
+	return map->nr_path_bytes >= strlen(prefix) &&
+	       memcmp(map->path, prefix, strlen(prefix)) == 0;
+}
+
+/* Does a jump or call lead to a thunk, then of a later patch in the same place? */
+static bool leads_to_region(struct looking *looking, const struct patch *patch,
+			    const uint8_t *bytes)
+{
+	size_t at = patch->kind == PATCH_CALL_GOT ? patch->nr_bytes - JUMP_BYTES : 0;
+	struct proc_maps_iter iter =
+		proc_maps_over(buf_str(&looking->maps), looking->maps.nr_bytes);
+	struct proc_map map;
+	int32_t distance;
+	uint64_t target;
+
+	memcpy(&distance, bytes + at + 1, sizeof(distance));
+	target = patch->address + at + JUMP_BYTES + (uint64_t)(int64_t)distance;
+	while ((bytes[at] == 0xe9 || bytes[at] == 0xe8) && proc_maps_next(&iter, &map) == 1) {
+		if (target >= map.start && target < map.end)
+			return is_of_region(&map);
+	}
+	return false;
+}
+
+static enum patched_state state_of(struct looking *looking, const struct patch *patch)
+{
+	const uint8_t *bytes = bytes_at(looking, patch);
+
+	if (!bytes)
+		return PATCHED_GONE;
+	if (memcmp(bytes, patch->new, patch->nr_bytes) == 0)
+		return PATCHED_OURS;
+	if (!page_is_written(looking->pid, patch->address) &&
+	    !page_is_written(looking->pid, patch->address + patch->nr_bytes - 1))
+		return PATCHED_GONE;
+	if (memcmp(bytes, patch->old, patch->nr_bytes) == 0)
+		return PATCHED_AS_BEFORE;
+	return leads_to_region(looking, patch, bytes) ? PATCHED_GONE : PATCHED_OTHER;
+}
+
+static bool has_patch_in(const struct patched *patched, uint64_t start, uint64_t end)
+{
+	const struct patch *last = patched_before(patched, end - 1);
+
+	return last && last->address + last->nr_bytes > start;
+}
+
+static bool is_writable_somewhere(const struct patched *patched, struct buf *maps)
+{
+	struct proc_maps_iter iter = proc_maps_over(buf_str(maps), maps->nr_bytes);
+	struct proc_map map;
+
+	while (proc_maps_next(&iter, &map) == 1) {
+		if (map.writable && has_patch_in(patched, map.start, map.end))
+			return true;
+	}
+	return false;
+}
+
+bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
+		  uint8_t *states, bool *is_writable)
+{
+	struct looking looking = {.pid = pid, .memory = memory};
+	bool is_read = proc_read_process_file(pid, "maps", &looking.maps) && looking.maps.nr_bytes;
+
+	if (is_read) {
+		*is_writable = is_writable_somewhere(patched, &looking.maps);
+		for (size_t i = 0; i < patched->nr; i++)
+			states[i] = (uint8_t)state_of(&looking, &patched->patches[i]);
+	}
+	buf_release(&looking.maps);
+	return is_read;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Free places in the address space of a process. */
+#include "inject/placing.h"
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+
+/* Jumps lead +-2 GiB; operands of displaced instructions may lie a bit beyond the code. */
+#define REACH_BYTES ((uint64_t)2000 << 20)
+/* Kept free on either side: stacks and heaps grow, and the kernel keeps gaps between them. */
+#define MARGIN_BYTES ((uint64_t)1 << 20)
+#define LOWEST	     ((uint64_t)1 << 20)
+#define HIGHEST	     (((uint64_t)1 << 47) - ((uint64_t)1 << 20))
+
+struct gap {
+	uint64_t start, end;
+};
+
+struct gaps {
+	struct gap *rows; /* owned */
+	size_t nr, cap;
+};
+
+static void add_gap(struct gaps *gaps, uint64_t start, uint64_t end)
+{
+	if (start >= end || end - start <= 2 * MARGIN_BYTES)
+		return;
+	ARRAY_GROW(gaps->rows, gaps->nr, gaps->cap);
+	gaps->rows[gaps->nr++] =
+		(struct gap){.start = start + MARGIN_BYTES, .end = end - MARGIN_BYTES};
+}
+
+static bool read_gaps(pid_t pid, struct gaps *gaps)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	uint64_t end = LOWEST;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (proc_maps_next(&iter, &map) == 1) {
+		if (map.start > HIGHEST)
+			break;
+		/* Behind a heap it grows, and so does a stack, downwards; both end in margins. */
+		add_gap(gaps, end, map.start);
+		end = map.end;
+	}
+	add_gap(gaps, end, HIGHEST);
+	buf_release(&text);
+	return true;
+}
+
+static uint64_t distance_to(const struct placing *place, uint64_t start)
+{
+	uint64_t end = start + place->nr_bytes;
+	uint64_t low = start < place->first ? start : place->first;
+	uint64_t high = end > place->last ? end : place->last;
+
+	return high - low;
+}
+
+/* The end of a gap that is nearer to the code. */
+static uint64_t candidate(const struct placing *place, const struct gap *gap)
+{
+	uint64_t page = ~UINT64_C(4095);
+
+	if (gap->start >= place->last)
+		return (gap->start + 4095) & page;
+	return (gap->end - place->nr_bytes) & page;
+}
+
+static bool find_one(struct placing *place, struct gaps *gaps)
+{
+	struct gap *best = NULL;
+	uint64_t best_at = 0;
+
+	for (size_t i = 0; i < gaps->nr; i++) {
+		struct gap *gap = &gaps->rows[i];
+		uint64_t at;
+
+		if (gap->end <= gap->start || gap->end - gap->start < place->nr_bytes)
+			continue;
+		at = candidate(place, gap);
+		if (at < gap->start || at + place->nr_bytes > gap->end ||
+		    distance_to(place, at) > REACH_BYTES ||
+		    (best && distance_to(place, at) >= distance_to(place, best_at)))
+			continue;
+		best = gap;
+		best_at = at;
+	}
+	if (!best)
+		return false;
+	place->found = best_at;
+	if (best->start >= place->last)
+		best->start = best_at + place->nr_bytes;
+	else
+		best->end = best_at;
+	return true;
+}
+
+int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
+{
+	struct gaps gaps = {0};
+	int status = 0;
+
+	if (!read_gaps(pid, &gaps))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	for (size_t i = 0; i < nr && status == 0; i++) {
+		if (!find_one(&places[i], &gaps))
+			status = err_set(err, ERR_LIMIT,
+					 "process %d has no free address within 2 GiB of its code",
+					 (int)pid);
+	}
+	free(gaps.rows);
+	return status;
+}

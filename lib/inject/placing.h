@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_INJECT_PLACING_H
+#define PROFC_INJECT_PLACING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+/* Memory that is wanted so near to some code that jumps of 32 bits lead from one to the other. */
+struct placing {
+	uint64_t first, last; /* of the code */
+	uint64_t nr_bytes;    /* wanted, whole pages */
+	uint64_t found;	      /* set: free, as of now */
+};
+
+/* Places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */
+int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err);
+
+#endif

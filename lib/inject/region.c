@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The memory of probes, in the process and here. */
+#include "inject/region.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "base/scan.h"
+#include "heap/heap_shared.h"
+#include "inject/memory_file.h"
+#include "inject/remote.h"
+#include "inject/stopped.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+#define SHARDS	   16
+
+static uint64_t whole_pages(uint64_t nr_bytes)
+{
+	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded)
+{
+	struct region_counters counters = {.nr = nr, .nr_shards = is_sharded ? SHARDS : 1};
+
+	counters.shard_log2 = 6; /* a line of the cache, which no two share */
+	while (UINT64_C(1) << counters.shard_log2 < nr * sizeof(uint64_t))
+		counters.shard_log2++;
+	return counters;
+}
+
+void region_plan_data(struct region_plan *plan)
+{
+	const struct region_counters *counters = &plan->counters;
+	uint64_t code_offset;
+
+	plan->patches_offset = whole_pages(sizeof(struct region_header));
+	plan->head_bytes =
+		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
+	plan->data_bytes = whole_pages((uint64_t)counters->nr_shards << counters->shard_log2);
+	plan->heap_offset = 0;
+	if (plan->has_heap) {
+		plan->heap_offset =
+			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
+		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
+	}
+	code_offset = plan->head_bytes;
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		plan->parts[i].file_offset = code_offset;
+		code_offset += plan->parts[i].code_bytes;
+	}
+}
+
+uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
+{
+	return plan->parts[part].address + plan->head_bytes;
+}
+
+uint64_t region_plan_code(const struct region_plan *plan, uint32_t part)
+{
+	return plan->parts[part].address + plan->head_bytes + plan->data_bytes;
+}
+
+uint64_t region_code(const struct region_header *header, uint32_t part)
+{
+	return header->parts[part].address + header->head_bytes + header->data_bytes;
+}
+
+uint64_t region_plan_gate(const struct region_plan *plan)
+{
+	return region_plan_code(plan, 0) + plan->parts[0].code_bytes;
+}
+
+uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
+{
+	return region_plan_counters(plan, part) + plan->heap_offset;
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat found;
+
+	return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+}
+
+struct region_owner region_own_identity(void)
+{
+	struct proc_stat self = {.start_ticks = 0};
+
+	proc_read_task_stat(getpid(), getpid(), &self);
+	return (struct region_owner){.pid = getpid(),
+				     .start_ticks = self.start_ticks,
+				     .pid_namespace = own_pid_namespace()};
+}
+
+/* What there is from its first moment on. */
+static void write_name(char *name, size_t cap)
+{
+	struct region_owner owner = region_own_identity();
+
+	snprintf(name, cap, REGION_NAME "-%" PRId32 "-%" PRIu64 "-%" PRIu64, owner.pid,
+		 owner.start_ticks, owner.pid_namespace);
+}
+
+bool region_read_name(const char *name, struct region_owner *owner)
+{
+	struct scan scan = {.at = name, .end = name + strlen(name)};
+	uint64_t pid;
+
+	if (strncmp(name, REGION_NAME, strlen(REGION_NAME)) != 0)
+		return false;
+	scan.at += strlen(REGION_NAME);
+	if (!scan_char(&scan, '-') || !scan_decimal(&scan, &pid) || !scan_char(&scan, '-') ||
+	    !scan_decimal(&scan, &owner->start_ticks) || !scan_char(&scan, '-') ||
+	    !scan_decimal(&scan, &owner->pid_namespace) || pid > INT32_MAX)
+		return false;
+	owner->pid = (int32_t)pid;
+	return true;
+}
+
+static void fill_header(struct region_header *header, const struct region_plan *plan,
+			const struct region_contents *contents)
+{
+	*header = (struct region_header){
+		.owner = region_own_identity(),
+		.is_kept = contents->is_kept,
+		.nr_parts = plan->nr_parts,
+		.nr_patches = contents->nr_patches,
+		.patches_offset = plan->patches_offset,
+		.head_bytes = plan->head_bytes,
+		.data_bytes = plan->data_bytes,
+		.gate_bytes = plan->gate_bytes,
+		.heap_offset = plan->heap_offset,
+		.blob_bytes = plan->blob_bytes,
+	};
+	memcpy(header->parts, plan->parts, sizeof(header->parts));
+	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
+}
+
+/* -- the files -- */
+
+/* A memfd: its descriptor in the process, and ours. */
+struct memory {
+	int64_t fd; /* negative: there is none */
+	int file;
+	struct stat found;
+};
+
+struct mapped {
+	uint64_t address, nr_bytes;
+};
+
+struct making {
+	struct region *region;
+	const struct region_plan *plan;
+	const struct region_contents *contents;
+	struct remote *remote;
+	pid_t pid;
+	char name[64];
+	struct memory data, rest;
+	struct mapped mapped[REGION_PARTS_MAX + 1]; /* so far */
+	size_t nr_mapped;
+};
+
+/* Are our files mapped there, or did the process swap the descriptors before the calls of mmap? */
+static bool is_mapped_there(const struct making *making)
+{
+	const struct region_plan *plan = making->plan;
+	uint64_t nr_data = 0, nr_rest = plan->gate_bytes;
+	struct proc_maps_iter iter;
+	struct buf text = {0};
+	struct proc_map map;
+
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		nr_data += plan->data_bytes;
+		nr_rest += plan->head_bytes + plan->parts[i].code_bytes;
+	}
+	if (!proc_read_process_file(making->pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while ((nr_data || nr_rest) && proc_maps_next(&iter, &map) == 1) {
+		if (makedev(map.dev_major, map.dev_minor) != making->rest.found.st_dev)
+			continue;
+		if (map.inode == making->data.found.st_ino)
+			nr_data -= min_u64(nr_data, map.end - map.start);
+		else if (map.inode == making->rest.found.st_ino)
+			nr_rest -= min_u64(nr_rest, map.end - map.start);
+	}
+	buf_release(&text);
+	return !nr_data && !nr_rest;
+}
+
+static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
+{
+	if (result == -ESRCH)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (result == -EEXIST)
+		return err_set(err, ERR_LIMIT, "memory of process %d was taken meanwhile",
+			       (int)pid);
+	errno = (int)-result;
+	err_sys(err, "process %d may not %s", (int)pid, what);
+	if (err)
+		err->code = ERR_UNSUPPORTED;
+	return ERR_UNSUPPORTED;
+}
+
+static void note_mapped(struct making *making, uint64_t address, uint64_t nr_bytes)
+{
+	making->mapped[making->nr_mapped++] = (struct mapped){address, nr_bytes};
+}
+
+static void unmap_all(struct making *making)
+{
+	for (size_t i = 0; i < making->nr_mapped; i++)
+		remote_call(
+			making->remote, SYS_munmap,
+			(const uint64_t[]){making->mapped[i].address, making->mapped[i].nr_bytes},
+			2);
+}
+
+/* Reserve the address range of a part before the kernel places other mappings. */
+static int64_t reserve(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	uint64_t nr_bytes = plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
+			    (part ? 0 : plan->gate_bytes);
+	const uint64_t args[] = {plan->parts[part].address,
+				 nr_bytes,
+				 PROT_NONE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				 (uint64_t)-1,
+				 0};
+	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
+
+	if (got >= 0)
+		note_mapped(making, (uint64_t)got, nr_bytes);
+	return got < 0 ? got : 0;
+}
+
+static int reserve_all(struct making *making, struct err *err)
+{
+	for (uint32_t i = 0; i < making->plan->nr_parts; i++) {
+		int64_t status = reserve(making, i);
+
+		if (status < 0)
+			return refused(err, making->pid, "map memory", status);
+	}
+	return 0;
+}
+
+struct wanted_map {
+	uint64_t address, nr_bytes, offset;
+	int protection, flags;
+};
+
+static int64_t map_there(struct making *making, const struct memory *memory,
+			 const struct wanted_map *wanted)
+{
+	const uint64_t args[] = {wanted->address,
+				 wanted->nr_bytes,
+				 (uint64_t)wanted->protection,
+				 (uint64_t)(wanted->flags | MAP_FIXED),
+				 (uint64_t)memory->fd,
+				 wanted->offset};
+	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
+
+	return got < 0 ? got : 0;
+}
+
+/* Map the header first: a later profc finds the other mappings by it. */
+static int64_t map_part(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	const struct wanted_map head = {.address = plan->parts[part].address,
+					.nr_bytes = plan->head_bytes,
+					.protection = PROT_READ,
+					.flags = MAP_PRIVATE};
+	const struct wanted_map data = {.address = region_plan_counters(plan, part),
+					.nr_bytes = plan->data_bytes,
+					.protection = PROT_READ | PROT_WRITE,
+					.flags = MAP_SHARED};
+	const struct wanted_map code = {.address = region_plan_code(plan, part),
+					.nr_bytes = plan->parts[part].code_bytes,
+					.offset = plan->parts[part].file_offset,
+					.protection = PROT_READ | PROT_EXEC,
+					.flags = MAP_PRIVATE};
+	int64_t status = map_there(making, &making->rest, &head);
+
+	if (status == 0)
+		status = map_there(making, &making->data, &data);
+	return status < 0 ? status : map_there(making, &making->rest, &code);
+}
+
+/* Private, as a forked child has other threads at the same addresses. */
+static int64_t map_gate(struct making *making)
+{
+	const struct region_plan *plan = making->plan;
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	const struct wanted_map gate = {.address = region_plan_gate(plan),
+					.nr_bytes = plan->gate_bytes,
+					.offset = last->file_offset + last->code_bytes,
+					.protection = PROT_READ | PROT_WRITE,
+					.flags = MAP_PRIVATE};
+
+	return plan->gate_bytes ? map_there(making, &making->rest, &gate) : 0;
+}
+
+static int map_all(struct making *making, struct err *err)
+{
+	int64_t status = 0;
+
+	for (uint32_t i = 0; i < making->plan->nr_parts && status == 0; i++)
+		status = map_part(making, i);
+	if (status == 0)
+		status = map_gate(making);
+	if (status < 0)
+		return refused(err, making->pid, "map executable memory", status);
+	if (!is_mapped_there(making))
+		return err_set(err, ERR_CORRUPT,
+			       "process %d has mapped another file in the place of the memory "
+			       "for its probes",
+			       (int)making->pid);
+	return 0;
+}
+
+/* The kernel chooses the address. A forked child gets zeros, except for struct heap_known. */
+static int map_private(struct making *making, struct err *err)
+{
+	struct region_header *header = &making->region->header;
+	const uint64_t nr_bytes = sizeof(struct heap_private);
+	const uint64_t nr_wiped = offsetof(struct heap_private, known);
+	const uint64_t args[] = {
+		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
+	int64_t wiped;
+
+	if (at < 0)
+		return refused(err, making->pid, "map memory", at);
+	note_mapped(making, (uint64_t)at, nr_bytes);
+	wiped = remote_call(making->remote, SYS_madvise,
+			    (const uint64_t[]){(uint64_t)at, nr_wiped, MADV_WIPEONFORK}, 3);
+	if (wiped < 0)
+		return refused(err, making->pid, "have memory that children begin without", wiped);
+	header->private_address = (uint64_t)at;
+	header->private_bytes = nr_bytes;
+	for (uint32_t i = 0; i < making->plan->nr_parts; i++)
+		memcpy(making->contents->code[i] + offsetof(struct heap_rules, private_address),
+		       &header->private_address, sizeof(header->private_address));
+	return 0;
+}
+
+static int make_memory(struct making *making, struct memory *memory, struct err *err)
+{
+	memory->fd = remote_call(making->remote, SYS_memfd_create,
+				 (const uint64_t[]){remote_text(making->remote, making->name),
+						    MFD_CLOEXEC | MFD_ALLOW_SEALING},
+				 2);
+	return memory->fd < 0 ? refused(err, making->pid, "make memory to share", memory->fd) : 0;
+}
+
+static int look_at(struct memory *memory, struct err *err)
+{
+	return fstat(memory->file, &memory->found) < 0
+		       ? err_sys(err, "cannot look at the memory of probes")
+		       : 0;
+}
+
+static int make_data(struct making *making, struct err *err)
+{
+	struct memory *data = &making->data;
+	const size_t nr_bytes = making->plan->data_bytes;
+	int status = make_memory(making, data, err);
+	void *at;
+
+	if (status == 0)
+		status = memory_file_take(&data->file, making->pid, data->fd, making->name,
+					  nr_bytes, err);
+	if (status == 0)
+		status = look_at(data, err);
+	if (status < 0)
+		return status;
+	at = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, data->file, 0);
+	if (at == MAP_FAILED)
+		return err_sys(err, "cannot map the memory of probes");
+	making->region->data = at;
+	making->region->header.data_inode = data->found.st_ino;
+	return 0;
+}
+
+static int make_rest(struct making *making, struct err *err)
+{
+	const struct region_plan *plan = making->plan;
+	const struct region_contents *contents = making->contents;
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+	const size_t nr_bytes = last->file_offset + last->code_bytes + plan->gate_bytes;
+	cleanup_free uint8_t *bytes = xcalloc(nr_bytes, 1);
+	struct memory *rest = &making->rest;
+	int status = make_memory(making, rest, err);
+
+	memcpy(bytes, &making->region->header, sizeof(making->region->header));
+	memcpy(bytes + plan->patches_offset, contents->patches,
+	       contents->nr_patches * sizeof(*contents->patches));
+	for (uint32_t i = 0; i < plan->nr_parts; i++)
+		memcpy(bytes + plan->parts[i].file_offset, contents->code[i],
+		       plan->parts[i].code_bytes);
+	if (status == 0)
+		status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name,
+						 bytes, nr_bytes, err);
+	if (status == 0)
+		status = look_at(rest, err);
+	making->region->dev = rest->found.st_dev;
+	making->region->inode = rest->found.st_ino;
+	return status;
+}
+
+static void close_memory(struct making *making, const struct memory *memory)
+{
+	if (memory->fd >= 0)
+		remote_call(making->remote, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1);
+	if (memory->file >= 0)
+		close(memory->file);
+}
+
+int region_make(struct region *region, const struct region_plan *plan,
+		const struct region_contents *contents, struct remote *remote, pid_t pid,
+		struct err *err)
+{
+	struct making making = {.region = region,
+				.plan = plan,
+				.contents = contents,
+				.remote = remote,
+				.pid = pid,
+				.data = {.fd = -1, .file = -1},
+				.rest = {.fd = -1, .file = -1}};
+	int status;
+
+	write_name(making.name, sizeof(making.name));
+	*region = (struct region){.inode = 0};
+	fill_header(&region->header, plan, contents);
+	status = make_data(&making, err);
+	if (status == 0)
+		status = reserve_all(&making, err);
+	if (status == 0 && plan->has_heap)
+		status = map_private(&making, err);
+	if (status == 0)
+		status = make_rest(&making, err);
+	if (status == 0)
+		status = map_all(&making, err);
+	if (status < 0)
+		unmap_all(&making);
+	close_memory(&making, &making.data);
+	close_memory(&making, &making.rest);
+	if (status < 0)
+		region_close(region);
+	return status;
+}
+
+void region_close(struct region *region)
+{
+	if (region->data)
+		munmap(region->data, region->header.data_bytes);
+	*region = (struct region){.inode = 0};
+}
+
+bool region_note_kept(uint64_t address, struct target_memory *memory)
+{
+	const uint64_t is_kept = true;
+
+	return target_memory_put(memory, address + offsetof(struct region_header, is_kept),
+				 &is_kept, sizeof(is_kept));
+}
+
+void region_keep(const struct region *region, struct target_memory *memory)
+{
+	for (uint64_t i = 0; i < region->header.nr_parts; i++)
+		region_note_kept(region->header.parts[i].address, memory);
+}
+
+struct heap_shared *region_heap(const struct region *region)
+{
+	return region->header.heap_offset
+		       ? (struct heap_shared *)(void *)(region->data + region->header.heap_offset)
+		       : NULL;
+}
+
+uint64_t region_counter(const struct region *region, const struct region_counters *counters,
+			uint64_t index)
+{
+	const uint8_t *first = region->data;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < counters->nr_shards; i++) {
+		const _Atomic uint64_t *counter =
+			(const _Atomic uint64_t *)(const void *)(first +
+								 ((uint64_t)i
+								  << counters->shard_log2)) +
+			index;
+
+		sum += atomic_load_explicit(counter, memory_order_relaxed);
+	}
+	return sum;
+}
+
+/* -- of a region that was found -- */
+
+#define DATA_BYTES_MAX ((uint64_t)1 << 40)
+
+bool region_is_of_this_version(const struct region_header *header)
+{
+	return memcmp(header->magic, REGION_MAGIC, sizeof(header->magic)) == 0;
+}
+
+bool region_is_among(const struct region_header *header, uint64_t address,
+		     const struct stopped *stopped)
+{
+	cleanup_target_memory struct target_memory *memory = stopped_open_memory(stopped);
+	struct region_header found;
+
+	return memory && target_memory_get(memory, address, &found, sizeof(found)) &&
+	       memcmp(&found, header, sizeof(found)) == 0;
+}
+
+static bool has_sound_heap(const struct region_header *header)
+{
+	if (!header->heap_offset)
+		return !header->blob_bytes && !header->private_bytes;
+	for (uint64_t i = 0; i < header->nr_parts; i++) {
+		if (header->blob_bytes > header->parts[i].code_bytes)
+			return false;
+	}
+	/* Without the latter it was being made. */
+	return header->data_bytes >= sizeof(struct heap_shared) &&
+	       header->heap_offset == header->data_bytes - sizeof(struct heap_shared) &&
+	       (header->private_bytes == sizeof(struct heap_private) || !header->private_bytes);
+}
+
+bool region_is_sound(const struct region_header *header)
+{
+	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
+	       header->data_bytes <= DATA_BYTES_MAX && header->head_bytes <= DATA_BYTES_MAX &&
+	       header->patches_offset >= sizeof(*header) &&
+	       header->patches_offset <= header->head_bytes &&
+	       header->nr_patches <=
+		       (header->head_bytes - header->patches_offset) / sizeof(struct patch) &&
+	       has_sound_heap(header);
+}
+
+bool region_patches_are_sound(const struct patch *patches, size_t nr)
+{
+	uint64_t end = 0; /* of the last one */
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct patch *patch = &patches[i];
+
+		if (patch->address < end || !patch->nr_bytes || patch->nr_bytes > PATCH_MAX_BYTES ||
+		    patch->address > UINT64_MAX - PATCH_MAX_BYTES ||
+		    patch->nr_steps > PATCH_MAX_STEPS)
+			return false;
+		end = patch->address + patch->nr_bytes;
+	}
+	return true;
+}

@@ -1,0 +1,804 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* System calls in the place of a thread of another process, through a signal frame. */
+#include "inject/remote.h"
+
+#include "base/err.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "inject/letting_go.h"
+#include "inject/sparing.h"
+#include "inject/willing.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+#include "tracee/machine.h"
+#include "tracee/permission.h"
+#include "tracee/visit.h"
+
+/* `syscall; ret`, and what C libraries have as SA_RESTORER: `mov $15,%rax; syscall`. */
+static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
+static const uint8_t restore_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+
+/* arch/x86/include/uapi/asm/ucontext.h */
+#define UC_FP_XSTATE	     UINT64_C(0x1)
+#define UC_SIGCONTEXT_SS     0x2
+#define UC_STRICT_RESTORE_SS 0x4
+#define SS_FLAGS_OF_NO_STACK 0x40 /* makes the kernel leave the alternate stack as it is */
+#define KERNEL_SIGSET_BYTES  8
+#define XSTATE_MAX_BYTES     16384
+#define FXSAVE_BYTES	     512
+#define SW_RESERVED_OFFSET   464
+#define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only where it is in use */
+#define TEXT_BYTES	     64
+#define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the thread's own */
+#define TRIES_MAX	     16		 /* threads that are stopped in search of one */
+#define ASK_AGAIN_NS	     (20 * NS_PER_MS)
+#define SPIN_NS		     (100 * NS_PER_US)
+#define PAUSE_MAX_NS	     (50 * NS_PER_MS) /* between two searches */
+#define SEARCH_BYTES	     (64 * 1024)      /* of stack, for the frame of a signal */
+#define USER_CS		     0x33	      /* of 64-bit code */
+
+/* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
+#define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f)
+
+struct rseq_configuration {
+	uint64_t at;
+	uint32_t nr_bytes, signature, flags, padding;
+};
+
+struct kernel_sigset {
+	uint64_t bits;
+};
+
+struct kernel_stack {
+	uint64_t sp;
+	int32_t flags;
+	uint32_t padding;
+	uint64_t size;
+};
+
+/* arch/x86/include/uapi/asm/sigcontext.h; the C library's header calls some of it otherwise. */
+#define NR_GENERAL 18
+
+struct kernel_sigcontext {
+	uint64_t general[NR_GENERAL]; /* r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+					 flags */
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+};
+
+#define XSTATE_MAGIC1 UINT32_C(0x46505853)
+#define XSTATE_MAGIC2 UINT32_C(0x46505845)
+
+struct fpx_sw_bytes {
+	uint32_t magic1, extended_size;
+	uint64_t features;
+	uint32_t xstate_size, padding[7];
+};
+
+/* struct ucontext as the kernel reads it back. */
+struct kernel_ucontext {
+	uint64_t flags, link;
+	struct kernel_stack stack;
+	struct kernel_sigcontext mcontext;
+	struct kernel_sigset sigmask;
+};
+
+struct frame {
+	uint64_t restorer;
+	struct kernel_ucontext context;
+	uint8_t info[128];
+	uint64_t mark[2]; /* random */
+	char text[TEXT_BYTES];
+};
+
+struct remote {
+	pid_t pid, tid;
+	struct target_memory *memory;
+	struct remote_code code;
+	struct own_filters own_filters;
+	pid_t command;
+	struct user_regs_struct regs; /* as it was, */
+	struct kernel_sigset mask;    /* with this */
+	uint64_t at;		      /* of the frame, in the process */
+	uint64_t stopped_ns;
+	bool is_adopted, is_group_stop;
+	bool is_entered;		  /* registers and mask are ours */
+	bool is_gone;			  /* or does nothing for us any more */
+	bool has_executed;		  /* a program, since its memory was opened */
+	bool is_stuck;			  /* it does not stop, and is left to the end of ours */
+	bool has_sigstop;		  /* that came meanwhile, and is to be sent again */
+	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
+	size_t nr_fp_bytes;
+};
+
+static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t *wanted, size_t nr)
+{
+	const uint8_t *found = memmem(bytes, nr_bytes, wanted, nr);
+
+	return found ? (uint64_t)(found - bytes) + 1 : 0;
+}
+
+/* Code in pieces that overlap, so that nothing at a border is missed. */
+static void search(struct target_memory *memory, const struct proc_map *map,
+		   struct remote_code *code)
+{
+	enum { PIECE = 1 << 18, OVERLAP = 16 };
+	uint8_t *bytes = xmalloc(PIECE);
+
+	for (uint64_t at = map->start; at < map->end && !(code->call && code->restore);
+	     at += PIECE - OVERLAP) {
+		size_t wanted = map->end - at < PIECE ? (size_t)(map->end - at) : PIECE;
+		size_t got = target_memory_read(memory, at, bytes, wanted);
+		uint64_t found;
+
+		if (!got)
+			break;
+		found = find_bytes(bytes, got, call_code, sizeof(call_code));
+		if (found && !code->call)
+			code->call = at + found - 1;
+		found = find_bytes(bytes, got, restore_code, sizeof(restore_code));
+		if (!found)
+			found = find_bytes(bytes, got, restore_code_short,
+					   sizeof(restore_code_short));
+		if (found && !code->restore)
+			code->restore = at + found - 1;
+	}
+	free(bytes);
+}
+
+/* One file has both, or else it may be unloaded before the other. The C library's is preferred. */
+static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
+			struct remote_code *code)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (!(code->call && code->restore) && proc_maps_next(&iter, &map) == 1) {
+		bool is_libc = memmem(map.path, map.nr_path_bytes, "libc", 4) ||
+			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
+
+		*code = (struct remote_code){0};
+		if (map.executable && map.readable && map.nr_path_bytes && map.path[0] == '/' &&
+		    is_libc == of_libc)
+			search(memory, &map, code);
+	}
+	buf_release(&text);
+	return code->call && code->restore;
+}
+
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
+		     struct err *err)
+{
+	*code = (struct remote_code){0};
+	if (search_maps(pid, memory, true, code) || search_maps(pid, memory, false, code))
+		return 0;
+	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	return err_set(err, ERR_UNSUPPORTED,
+		       "process %d has no code to make system calls with in its place", (int)pid);
+}
+
+/* How long the saved state is that the kernel takes back, without what is not in use. */
+static size_t xstate_bytes(uint64_t features)
+{
+	unsigned int a, b, c, d;
+	size_t nr_bytes = FXSAVE_BYTES + 64;
+
+	for (unsigned int i = 2; i < 63; i++) {
+		if (features & UINT64_C(1) << i && __get_cpuid_count(0xd, i, &a, &b, &c, &d) &&
+		    b + a > nr_bytes)
+			nr_bytes = b + a;
+	}
+	return nr_bytes;
+}
+
+/* As the kernel would have put it there (arch/x86/kernel/fpu/signal.c). */
+static bool read_fp(struct remote *remote)
+{
+	struct iovec iov = {.iov_base = remote->fp, .iov_len = XSTATE_MAX_BYTES};
+	struct fpx_sw_bytes software = {.magic1 = XSTATE_MAGIC1};
+	const uint32_t magic2 = XSTATE_MAGIC2;
+	uint64_t features, used;
+
+	if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_X86_XSTATE, &iov) < 0 ||
+	    iov.iov_len < FXSAVE_BYTES + 64) {
+		iov.iov_len = FXSAVE_BYTES;
+		if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRFPREG, &iov) < 0)
+			return false;
+		memset(remote->fp + SW_RESERVED_OFFSET, 0, FXSAVE_BYTES - SW_RESERVED_OFFSET);
+		remote->nr_fp_bytes = FXSAVE_BYTES;
+		return true;
+	}
+	memcpy(&features, remote->fp + SW_RESERVED_OFFSET, sizeof(features));
+	memcpy(&used, remote->fp + FXSAVE_BYTES, sizeof(used));
+	if (!(used & FEATURES_TILES))
+		features &= ~FEATURES_TILES;
+	software.features = features;
+	software.xstate_size = (uint32_t)xstate_bytes(features);
+	if (software.xstate_size > iov.iov_len)
+		return false;
+	software.extended_size = software.xstate_size + (uint32_t)sizeof(magic2);
+	memcpy(remote->fp + SW_RESERVED_OFFSET, &software, sizeof(software));
+	memcpy(remote->fp + software.xstate_size, &magic2, sizeof(magic2));
+	remote->nr_fp_bytes = software.extended_size;
+	return true;
+}
+
+/* As it goes on: at the next instruction, or again at a call that our stop broke off. */
+static struct user_regs_struct regs_to_go_on(const struct remote *remote)
+{
+	struct user_regs_struct regs = remote->regs;
+	enum machine_call call = machine_call(&regs);
+
+	if (call == MACHINE_CALL_RESTARTS || call == MACHINE_CALL_RESTART_BLOCK ||
+	    (call == MACHINE_CALL_EINTR && !remote->is_group_stop))
+		machine_restart_call(&regs, MACHINE_CALL_RESTART_BLOCK);
+	return regs;
+}
+
+static void fill_context(struct kernel_ucontext *context, const struct user_regs_struct *regs)
+{
+	const uint64_t general[NR_GENERAL] = {
+		regs->r8,  regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13,
+		regs->r14, regs->r15, regs->rdi, regs->rsi, regs->rbp, regs->rbx,
+		regs->rdx, regs->rax, regs->rcx, regs->rsp, regs->rip, regs->eflags,
+	};
+
+	memcpy(context->mcontext.general, general, sizeof(general));
+	context->mcontext.cs = (uint16_t)regs->cs;
+	context->mcontext.ss = (uint16_t)regs->ss;
+}
+
+static bool write_memory(const struct remote *remote, uint64_t at, const void *bytes, size_t nr)
+{
+	return target_memory_put(remote->memory, at, bytes, nr);
+}
+
+/*
+ * Is the frame in the memory that the thread runs in? It may have executed a program since
+ * memory was opened, one with other rights perhaps, while the former memory lives on in a
+ * process that shares it. Stopped, it executes nothing.
+ */
+static bool has_frame(struct remote *remote, const struct frame *frame)
+{
+	uint64_t found[ARRAY_SIZE(frame->mark)];
+
+	remote->has_executed =
+		!target_memory_get_once(remote->tid, remote->at + offsetof(struct frame, mark),
+					found, sizeof(found)) ||
+		memcmp(found, frame->mark, sizeof(found)) != 0;
+	return !remote->has_executed;
+}
+
+/* Below what a leaf function may use; the thread's own registers have not changed yet. */
+static bool push_frame(struct remote *remote)
+{
+	struct user_regs_struct regs = regs_to_go_on(remote);
+	struct frame frame = {.restorer = remote->code.restore};
+	uint64_t fp_at =
+		(remote->regs.rsp - MACHINE_RED_ZONE_BYTES - remote->nr_fp_bytes) & ~UINT64_C(63);
+	uint64_t at = ((fp_at - sizeof(frame)) & ~UINT64_C(15)) - 8;
+
+	fill_context(&frame.context, &regs);
+	frame.context.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS |
+			      (remote->nr_fp_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
+	frame.context.stack.flags = SS_FLAGS_OF_NO_STACK;
+	frame.context.mcontext.fpstate = fp_at;
+	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
+		    0 ||
+	    getrandom(frame.mark, sizeof(frame.mark), 0) != sizeof(frame.mark))
+		return false;
+	frame.context.sigmask = remote->mask;
+	remote->at = at;
+	return write_memory(remote, fp_at, remote->fp, remote->nr_fp_bytes) &&
+	       write_memory(remote, at, &frame, sizeof(frame)) && has_frame(remote, &frame);
+}
+
+static bool set_regs(struct remote *remote, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_SETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static bool get_regs(struct remote *remote, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0 &&
+	       iov.iov_len == sizeof(*regs);
+}
+
+/* At the call instruction, to return through the frame. Nothing but registers is of the thread. */
+static struct user_regs_struct regs_at_call(const struct remote *remote)
+{
+	struct user_regs_struct regs = remote->regs;
+
+	regs.rip = remote->code.call;
+	regs.rsp = remote->at;
+	regs.orig_rax = (unsigned long long)-1;
+	return regs;
+}
+
+/* False: it has died, and is not reaped. `ask_ns`: how often it is asked to stop; 0: never. */
+static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
+{
+	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
+	enum rest rest;
+
+	while ((rest = letting_go_look(remote->tid)) == REST_NONE) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns - begun_ns > SPIN_NS)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
+					NULL);
+		/* An interrupt may be lost; one in vfork(2) stops only when that is over. */
+		if (ask_ns && now_ns - asked_ns > ask_ns) {
+			asked_ns = now_ns;
+			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
+		}
+	}
+	return rest == REST_STOPPED && letting_go_take_stop(remote->tid, status);
+}
+
+/*
+ * Go on to the next stop of a system call. All signals are blocked: a SIGSTOP, which cannot be, is
+ * put off; another one was brought about by the call itself.
+ */
+static bool step(struct remote *remote)
+{
+	for (;;) {
+		int status;
+
+		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0 ||
+		    !await_stop(remote, 0, &status))
+			return false;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			return true;
+		if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP)
+			return false;
+		remote->has_sigstop |= !(status >> 16);
+	}
+}
+
+/*
+ * From now on it finds back by itself: without us it goes through the frame. Handlers that run
+ * meanwhile would find a strange stack.
+ */
+static bool enter(struct remote *remote)
+{
+	struct user_regs_struct regs = regs_at_call(remote);
+	const struct kernel_sigset all = {.bits = UINT64_MAX};
+
+	regs.rip = remote->code.restore;
+	regs.rsp = remote->at + sizeof(uint64_t);
+	remote->is_entered = true;
+	return set_regs(remote, &regs) &&
+	       ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all) == 0 &&
+	       ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0;
+}
+
+int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
+{
+	struct user_regs_struct regs = regs_at_call(remote);
+	uint64_t values[6] = {0};
+
+	for (unsigned int i = 0; i < nr_args; i++)
+		values[i] = args[i];
+	regs.rax = (unsigned long long)nr;
+	regs.rdi = values[0];
+	regs.rsi = values[1];
+	regs.rdx = values[2];
+	regs.r10 = values[3];
+	regs.r8 = values[4];
+	regs.r9 = values[5];
+	if (remote->is_gone || !set_regs(remote, &regs) || !step(remote) || !step(remote) ||
+	    !get_regs(remote, &regs)) {
+		remote->is_gone = true;
+		return -ESRCH;
+	}
+	return (int64_t)regs.rax;
+}
+
+uint64_t remote_text(struct remote *remote, const char *text)
+{
+	char copy[TEXT_BYTES] = {0};
+	uint64_t at = remote->at + offsetof(struct frame, text);
+
+	strncpy(copy, text, sizeof(copy) - 1);
+	write_memory(remote, at, copy, sizeof(copy));
+	return at;
+}
+
+/* It may stand in a sequence that the kernel would have it begin anew after a signal (rseq(2)). */
+static bool is_in_restartable_sequence(const struct remote *remote)
+{
+	struct rseq_configuration where;
+	struct {
+		uint32_t version, flags;
+		uint64_t start, nr_bytes, abort;
+	} sequence;
+	uint64_t at = 0;
+
+	if (ptrace(GET_RSEQ_CONFIGURATION, remote->tid, (void *)sizeof(where), &where) < 0 ||
+	    !where.at || !target_memory_word(remote->memory, where.at + 8, &at) || !at ||
+	    !target_memory_get(remote->memory, at, &sequence, sizeof(sequence)))
+		return false;
+	return remote->regs.rip - sequence.start < sequence.nr_bytes;
+}
+
+/*
+ * Does a handler of a signal run on a stack that was made for it, which may be small? The kernel
+ * notes in its frame where that is (ucontext.uc_stack). It lies in the mapping that the stack
+ * pointer is in: other words may look alike.
+ */
+static bool is_on_signal_stack(const struct remote *remote, const struct proc_map *map)
+{
+	enum { LINK = 1, STACK = 2, SIZE = 4 };
+	uint64_t sp = remote->regs.rsp;
+	uint64_t *words = xmalloc(SEARCH_BYTES);
+	size_t got =
+		target_memory_read_at_once(remote->memory, sp & ~UINT64_C(7), words, SEARCH_BYTES);
+	bool is = false;
+
+	for (size_t i = 0; i + SIZE < got / sizeof(*words) && !is; i++)
+		is = (words[i] & ~UC_FP_XSTATE) == (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS) &&
+		     !words[i + LINK] && words[i + STACK] >= map->start && words[i + STACK] <= sp &&
+		     sp - words[i + STACK] < words[i + SIZE] &&
+		     words[i + SIZE] <= map->end - words[i + STACK];
+	free(words);
+	return is;
+}
+
+/*
+ * Is there room below? On the main thread's stack, or on one that the C library has made: a guard
+ * is below it, and the thread's own data at its upper end. Those of goroutines and coroutines lie
+ * somewhere in the heap.
+ */
+static bool has_room(const struct remote *remote)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map, before = {0};
+	uint64_t sp = remote->regs.rsp, data = remote->regs.fs_base;
+	bool has = false;
+
+	if (!proc_read_process_file(remote->pid, "maps", &text))
+		return false;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (proc_maps_next(&iter, &map) == 1) {
+		if (sp >= map.start && sp < map.end) {
+			bool is_main = map.nr_path_bytes == 7 && !memcmp(map.path, "[stack]", 7);
+			bool is_made = before.end == map.start && !before.readable &&
+				       !before.writable && data > sp && data < map.end;
+
+			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
+			      (is_main || is_made) && !is_on_signal_stack(remote, &map);
+			break;
+		}
+		before = map;
+	}
+	buf_release(&text);
+	return has;
+}
+
+/* Of a thread that has died, or executes a program, and has its leader's id by now. */
+static void forget(struct remote *remote)
+{
+	remote->is_stuck |= !letting_go_of(remote->tid, remote->command);
+	if (remote->pid != remote->tid && !remote->is_stuck)
+		remote->is_stuck = !letting_go_of(remote->pid, remote->command);
+}
+
+/* As it was, in the midst of a system call perhaps, which goes on or begins anew. */
+static void put_back(struct remote *remote)
+{
+	struct user_regs_struct regs = remote->regs;
+	bool is_changed = remote->is_entered;
+
+	if (!remote->is_adopted)
+		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
+	/* In this order: without us it would go on with all signals blocked else. */
+	if (remote->is_entered)
+		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
+	if (is_changed)
+		set_regs(remote, &regs);
+}
+
+static void let_go(struct remote *remote, int signal)
+{
+	put_back(remote);
+	if (remote->has_sigstop)
+		syscall(SYS_tgkill, remote->pid, remote->tid, SIGSTOP);
+	if (ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)signal) < 0)
+		forget(remote);
+}
+
+/* Stopped, it installs no filter any more. */
+static bool may_call(const struct remote *remote, pid_t tid)
+{
+	return willing_to_call(remote->pid, tid, &remote->own_filters);
+}
+
+/* A stopped thread, made ready; false: another one may do. */
+static bool prepare(struct remote *remote)
+{
+	remote->stopped_ns = clock_monotonic_ns();
+	return may_call(remote, remote->tid) && get_regs(remote, &remote->regs) &&
+	       remote->regs.cs == USER_CS && has_room(remote) &&
+	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
+	       enter(remote);
+}
+
+struct attempts {
+	struct remote *remote;
+	struct sparing *sparing;
+	bool found;
+	bool is_refused;
+	bool takes_waits; /* also threads that would wait again with all of their time-out */
+	unsigned int nr, nr_filtered, nr_spared, nr_waits;
+};
+
+/* It would not stop before it is out of there: of vfork(2), as a rule. */
+static bool is_uninterruptible(pid_t pid, pid_t tid)
+{
+	struct proc_stat stat;
+
+	return proc_read_task_stat(pid, tid, &stat) && stat.state == 'D';
+}
+
+static bool seize(struct attempts *attempts, pid_t tid)
+{
+	struct proc_syscall syscall;
+	bool is_seized = false;
+
+	if (sparing_look(attempts->sparing, tid, &syscall) != SPARING_NOT) {
+		attempts->nr_spared++;
+	} else if (!attempts->takes_waits && sparing_may_begin_again(&syscall)) {
+		attempts->nr_waits++;
+	} else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		attempts->is_refused |= errno != ESRCH;
+		attempts->nr++;
+	} else {
+		is_seized = true;
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	}
+	sparing_leave(attempts->sparing);
+	return is_seized;
+}
+
+static bool try_thread(void *context, pid_t tid)
+{
+	struct attempts *attempts = context;
+	struct remote *remote = attempts->remote;
+	int status, signal;
+
+	if (!may_call(remote, tid)) {
+		attempts->nr_filtered++;
+		return true;
+	}
+	if (is_uninterruptible(remote->pid, tid))
+		return ++attempts->nr < TRIES_MAX;
+	if (!seize(attempts, tid))
+		return attempts->nr < TRIES_MAX;
+	remote->tid = tid;
+	remote->is_entered = remote->has_executed = false;
+	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
+		forget(remote);
+		return !remote->is_stuck && ++attempts->nr < TRIES_MAX;
+	}
+	signal = status >> 16 ? 0 : WSTOPSIG(status);
+	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	/* A signal that it stopped for has more to it than a number: it goes on with that. */
+	attempts->found = prepare(remote) && !signal;
+	if (!attempts->found)
+		let_go(remote, signal);
+	return !attempts->found && !remote->has_executed && ++attempts->nr < TRIES_MAX;
+}
+
+static struct remote *new_remote(pid_t pid, pid_t command, struct target_memory *memory,
+				 const struct remote_code *code)
+{
+	struct remote *remote = xcalloc(1, sizeof(*remote));
+
+	remote->pid = pid;
+	remote->command = command;
+	remote->memory = memory;
+	remote->code = *code;
+	own_filters_read(&remote->own_filters);
+	return remote;
+}
+
+static bool all_are_filtered(const struct attempts *attempts)
+{
+	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared &&
+	       !attempts->nr_waits;
+}
+
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
+		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+{
+	struct remote *made = new_remote(pid, command, memory, code);
+	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
+	struct timespec pause = {.tv_nsec = NS_PER_MS};
+	pid_t tgid;
+	struct sparing sparing;
+	struct attempts attempts = {.remote = made, .sparing = &sparing};
+	int nr_threads, status = 0;
+	unsigned int nr_rounds = 0;
+	bool has_executed;
+
+	sparing_init(&sparing, pid);
+	do {
+		/* Again after twice the time: then those waits come to their end in between. */
+		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));
+		nr_rounds++;
+		attempts.nr = attempts.nr_filtered = attempts.nr_spared = attempts.nr_waits = 0;
+		attempts.is_refused = false;
+		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
+		if (attempts.found) {
+			*remote = made;
+			return 0;
+		}
+		if (all_are_filtered(&attempts) || made->has_executed || made->is_stuck)
+			break;
+		if (attempts.nr_waits && nr_rounds == 1)
+			continue;
+		/* Of our own visitors, which trace a thread for a moment, it is not told. */
+		if (attempts.is_refused)
+			status = permission_to_trace(pid, &tgid, err);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		/* Between two transfers there is little time. */
+		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
+	has_executed = made->has_executed;
+	free(made);
+	if (status < 0)
+		return status;
+	if (has_executed)
+		return err_set(err, ERR_GONE, "process %d has ended, or executed another program",
+			       (int)pid);
+	if (nr_threads <= 0)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (all_are_filtered(&attempts))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "all threads of process %d have a filter of system calls (seccomp), "
+			       "which may kill them for those that change its memory map",
+			       (int)pid);
+	if (attempts.nr_spared && !attempts.nr && !attempts.nr_waits)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d is not stopped: that would cut a transfer of its thread "
+			       "%d short",
+			       (int)pid, (int)sparing.spared);
+	return err_set(err, ERR_UNSUPPORTED,
+		       "no thread of process %d can be stopped that has room on its stack",
+		       (int)pid);
+}
+
+int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
+			 const struct remote_code *code, struct err *err)
+{
+	struct remote *made = new_remote(command, command, memory, code);
+
+	made->tid = command;
+	made->is_adopted = true;
+	if (prepare(made)) {
+		*remote = made;
+		return 0;
+	}
+	put_back(made);
+	free(made);
+	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for us",
+		       (int)command);
+}
+
+/*
+ * To a stop on its way out of the kernel, where that looks after system calls that were broken off,
+ * and after signals. False: it has died.
+ */
+static bool step_out(struct remote *remote)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) < 0)
+		return false;
+	for (;;) {
+		if (ptrace(PTRACE_CONT, remote->tid, NULL, NULL) < 0 ||
+		    !await_stop(remote, 0, &status))
+			return false;
+		if (status >> 16)
+			return true;
+		remote->has_sigstop |= WSTOPSIG(status) == SIGSTOP;
+	}
+}
+
+uint64_t remote_end(struct remote *remote)
+{
+	uint64_t held_ns;
+
+	if (remote->is_adopted)
+		put_back(remote);
+	else if (step_out(remote))
+		let_go(remote, 0);
+	else
+		forget(remote);
+	held_ns = clock_monotonic_ns() - remote->stopped_ns;
+	free(remote);
+	return held_ns;
+}
+
+#else /* not written for this machine yet */
+
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
+		     struct err *err)
+{
+	(void)pid;
+	(void)memory;
+	(void)code;
+	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
+}
+
+int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
+		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+{
+	(void)remote;
+	(void)command;
+	(void)patience_ns;
+	return remote_find_code(pid, memory, (struct remote_code *)(uintptr_t)code, err);
+}
+
+int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
+			 const struct remote_code *code, struct err *err)
+{
+	return remote_begin(remote, command, command, memory, code, 0, err);
+}
+
+int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
+{
+	(void)remote;
+	(void)nr;
+	(void)args;
+	(void)nr_args;
+	return -1;
+}
+
+uint64_t remote_text(struct remote *remote, const char *text)
+{
+	(void)remote;
+	(void)text;
+	return 0;
+}
+
+uint64_t remote_end(struct remote *remote)
+{
+	(void)remote;
+	return 0;
+}
+
+#endif

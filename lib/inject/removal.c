@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Takes probes out of a process, whoever has put them there. */
+#include "inject/removal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "inject/access.h"
+#include "inject/heap_installation.h"
+#include "inject/patched.h"
+#include "inject/patched_look.h"
+#include "inject/region.h"
+#include "inject/remote.h"
+#include "inject/stopped.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "proc/target_memory.h"
+
+#define MEMFD_PREFIX	"/memfd:"
+#define REGION_PATH	MEMFD_PREFIX REGION_NAME
+#define PATCHES_MAX	((uint64_t)1 << 20)
+#define REGIONS_MAX	256
+#define DESCRIPTORS_MAX 64
+#define RANGES_MAX	(4 * REGION_PARTS_MAX)
+/*
+ * A thread that has to leave the probes by itself is waited for, each time for twice as long: what
+ * waits with a time-out, and begins again at each stop, comes to its end between two of them.
+ */
+#define UNDO_PAUSE_NS (200 * NS_PER_US)
+/*
+ * For one region, and for all of a process, as multiples of the patience with it: what is found
+ * there may be anything.
+ */
+#define UNDO_PATIENCES	 2
+#define REMOVE_PATIENCES 5
+
+static bool is_of_region(const struct proc_map *map)
+{
+	return map->nr_path_bytes >= strlen(REGION_PATH) &&
+	       memcmp(map->path, REGION_PATH, strlen(REGION_PATH)) == 0;
+}
+
+struct range {
+	uint64_t start, end;
+};
+
+/*
+ * A profc that was killed between two calls leaves the descriptor that the memory was mapped with;
+ * so does a child that was forked at that moment.
+ */
+struct found_descriptor {
+	uint64_t fd, inode;
+	struct region_owner owner;
+};
+
+static size_t list_descriptors(pid_t pid, struct found_descriptor *found)
+{
+	char link[128];
+	struct dirent *entry;
+	size_t nr = 0;
+	DIR *dir;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd", (int)pid);
+	dir = opendir(link);
+	while (dir && nr < DESCRIPTORS_MAX && (entry = readdir(dir))) {
+		ssize_t nr_bytes = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+		struct stat file;
+
+		link[nr_bytes > 0 ? nr_bytes : 0] = 0;
+		if (strncmp(link, REGION_PATH, strlen(REGION_PATH)) != 0 ||
+		    !region_read_name(link + strlen(MEMFD_PREFIX), &found[nr].owner) ||
+		    fstatat(dirfd(dir), entry->d_name, &file, 0) < 0)
+			continue;
+		found[nr].fd = strtoul(entry->d_name, NULL, 10);
+		found[nr++].inode = file.st_ino;
+	}
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static void close_descriptors(pid_t pid, const uint64_t inodes[2], struct remote *remote)
+{
+	struct found_descriptor found[DESCRIPTORS_MAX];
+	size_t nr = list_descriptors(pid, found);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (found[i].inode == inodes[0] || found[i].inode == inodes[1])
+			remote_call(remote, SYS_close, &found[i].fd, 1);
+	}
+}
+
+/*
+ * Where a process has the header of an installation: of its parts the one that is mapped lowest. Of
+ * what is said of the owner only the name is believed: the process may have made the rest.
+ */
+struct found_region {
+	uint64_t address, inode;
+	struct region_owner owner;
+};
+
+static bool read_owner(const struct proc_map *map, struct region_owner *owner)
+{
+	char name[128];
+	size_t nr = min_u64(map->nr_path_bytes, sizeof(name) - 1);
+
+	memcpy(name, map->path, nr);
+	name[nr] = 0;
+	return nr >= strlen(MEMFD_PREFIX) && region_read_name(name + strlen(MEMFD_PREFIX), owner);
+}
+
+static size_t list_regions(pid_t pid, struct found_region *regions)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	size_t nr = 0;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return 0;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (nr < REGIONS_MAX && proc_maps_next(&iter, &map) == 1) {
+		struct region_owner owner;
+		bool is_known = false;
+
+		if (!is_of_region(&map) || !read_owner(&map, &owner) || map.offset || map.shared)
+			continue;
+		for (size_t i = 0; i < nr; i++)
+			is_known |= regions[i].inode == map.inode;
+		if (!is_known)
+			regions[nr++] = (struct found_region){map.start, map.inode, owner};
+	}
+	buf_release(&text);
+	return nr;
+}
+
+/* Of a region whose layout is ours only. */
+static bool read_header(struct target_memory *memory, uint64_t address,
+			struct region_header *header)
+{
+	return target_memory_get(memory, address, header, sizeof(*header)) &&
+	       region_is_of_this_version(header);
+}
+
+static enum probes_found whose(const struct region_owner *owner)
+{
+	struct proc_stat stat;
+
+	if (owner->pid_namespace != region_own_identity().pid_namespace)
+		return PROBES_OF_OTHERS; /* who cannot be asked after */
+	if (!proc_read_task_stat(owner->pid, owner->pid, &stat) ||
+	    stat.start_ticks != owner->start_ticks || stat.state == 'Z')
+		return PROBES_LEFT_BEHIND;
+	return owner->pid == getpid() ? PROBES_OURS : PROBES_OF_OTHERS;
+}
+
+/* Which regions of a process are whose; *owner of those of others. */
+struct found {
+	bool is_any[PROBES_OF_OTHERS + 1];
+	pid_t owner;
+};
+
+static void look_for(pid_t pid, struct found *found)
+{
+	struct found_region regions[REGIONS_MAX];
+	size_t nr = list_regions(pid, regions);
+	cleanup_target_memory struct target_memory *memory =
+		nr ? target_memory_open(pid, NULL) : NULL;
+
+	for (size_t i = 0; i < nr; i++) {
+		enum probes_found of = whose(&regions[i].owner);
+		struct region_header header;
+
+		if (of != PROBES_OURS &&
+		    !(memory && read_header(memory, regions[i].address, &header)))
+			continue;
+		found->is_any[of] = true;
+		if (of == PROBES_OF_OTHERS)
+			found->owner = regions[i].owner.pid;
+	}
+}
+
+enum probes_found probes_find(pid_t pid, pid_t *owner)
+{
+	struct found found = {.owner = 0};
+
+	look_for(pid, &found);
+	if (found.is_any[PROBES_OF_OTHERS])
+		*owner = found.owner;
+	return found.is_any[PROBES_OF_OTHERS]	  ? PROBES_OF_OTHERS
+	       : found.is_any[PROBES_LEFT_BEHIND] ? PROBES_LEFT_BEHIND
+	       : found.is_any[PROBES_OURS]	  ? PROBES_OURS
+						  : PROBES_NONE;
+}
+
+/*
+ * Lists the mapped ranges of a region's files: all, or fewer after a profc that was killed. A
+ * part's header, data and code are one range, unmapped by one call: the rest would not be found
+ * again.
+ */
+static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ranges)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	size_t nr = 0;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return 0;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (nr < RANGES_MAX && proc_maps_next(&iter, &map) == 1) {
+		if (!is_of_region(&map) || (map.inode != inodes[0] && map.inode != inodes[1]))
+			continue;
+		if (nr && ranges[nr - 1].end == map.start)
+			ranges[nr - 1].end = map.end;
+		else
+			ranges[nr++] = (struct range){map.start, map.end};
+	}
+	buf_release(&text);
+	return nr;
+}
+
+static int begin_remote(struct remote **remote, const struct probe_access *access, struct err *err)
+{
+	struct remote_code code;
+	int status = remote_find_code(access->pid, access->memory, &code, err);
+
+	if (status < 0)
+		return status;
+	return access->is_stopped
+		       ? remote_begin_stopped(remote, access->command, access->memory, &code, err)
+		       : remote_begin(remote, access->pid, access->command, access->memory, &code,
+				      access->patience_ns, err);
+}
+
+int removal_unmap(const struct probe_access *access, uint64_t inode,
+		  const struct region_header *header, struct probe_cost *cost, struct err *err)
+{
+	const uint64_t inodes[] = {inode, header->data_inode};
+	struct range ranges[RANGES_MAX];
+	size_t nr = list_ranges(access->pid, inodes, ranges);
+	struct remote *remote = NULL;
+	int status = begin_remote(&remote, access, err);
+	uint64_t held_ns;
+
+	if (status < 0)
+		return status;
+	for (size_t i = 0; i < nr; i++)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){ranges[i].start, ranges[i].end - ranges[i].start},
+			    2);
+	close_descriptors(access->pid, inodes, remote);
+	if (header->private_bytes)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){header->private_address, header->private_bytes}, 2);
+	held_ns = remote_end(remote);
+	if (cost)
+		cost->remote_ns += held_ns;
+	return 0;
+}
+
+/* What has a process made of its patches? Unknown where it has ended, and where all is the same. */
+static void look_at(const struct probe_access *access, const struct patched *patched,
+		    uint8_t *states, struct region_header *header)
+{
+	bool is_writable = false;
+
+	memset(states, PATCHED_OURS, patched->nr);
+	patched_look(patched, access->pid, access->memory, states, &is_writable);
+	header->is_kept |=
+		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
+}
+
+/* The code that threads must leave. */
+struct leaving {
+	const struct probe_access *access;
+	const struct region_header *header;
+	const struct patched *patched;
+	const uint8_t *states;
+};
+
+/* The old bytes are back: a thread that is out once does not come in again. */
+static bool has_left(void *context, struct stopped *stopped)
+{
+	const struct leaving *leaving = context;
+	struct target_memory *memory = leaving->access->memory;
+
+	return patched_leave(leaving->patched, stopped, memory, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory);
+}
+
+static bool undo_in(struct stopped *stopped, struct leaving *leaving)
+{
+	struct target_memory *memory = leaving->access->memory;
+
+	return patched_undo(leaving->patched, stopped, memory, leaving->states) &&
+	       !heap_is_in_use(leaving->header, stopped, memory) &&
+	       stopped_settle(stopped, has_left, leaving);
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec end = {.tv_sec = (time_t)(ns / NS_PER_SEC),
+				     .tv_nsec = (long)(ns % NS_PER_SEC)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+}
+
+static int undo(const struct probe_access *access, uint64_t address, struct region_header *header,
+		const struct patched *patched, struct probe_cost *cost, struct err *err)
+{
+	const struct region_header found = *header;
+	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	struct leaving leaving = {access, header, patched, states};
+	uint64_t end_ns = clock_monotonic_ns() + UNDO_PATIENCES * access->patience_ns;
+	uint64_t pause_ns = UNDO_PAUSE_NS;
+
+	for (uint64_t now_ns = 0; now_ns < end_ns; now_ns = clock_monotonic_ns()) {
+		struct stopped stopped;
+		bool is_done;
+
+		if (stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
+				  access->patience_ns, err) < 0)
+			return err->code;
+		if (!region_is_among(&found, address, &stopped)) {
+			stopped_end(&stopped);
+			return err_set(err, ERR_GONE, "process %d has executed another program",
+				       (int)access->pid);
+		}
+		look_at(access, patched, states, header);
+		is_done = undo_in(&stopped, &leaving) || header->is_kept;
+		stopped_end(&stopped);
+		cost->stop_ns += stopped.held_ns;
+		if (is_done)
+			return 0;
+		sleep_until(min_u64(clock_monotonic_ns() + pause_ns, end_ns));
+		pause_ns *= 2;
+	}
+	return err_set(err, ERR_LIMIT, "a thread of process %d does not leave the probes",
+		       (int)access->pid);
+}
+
+static int fail_damaged(const struct probe_access *access, struct err *err)
+{
+	return err_set(err, ERR_CORRUPT,
+		       "process %d has written to the memory of its probes: they stay",
+		       (int)access->pid);
+}
+
+/* *patches is owned by the caller. */
+static int read_patches(const struct probe_access *access, uint64_t address,
+			const struct region_header *header, struct patch **patches, struct err *err)
+{
+	size_t nr_bytes = header->nr_patches * sizeof(**patches);
+	struct patch *read;
+	int status = 0;
+
+	read = alloc_bounded(header->nr_patches + 1, sizeof(*read), PATCHES_MAX + 1);
+	if (!read)
+		return err_set(err, ERR_NOMEM, "cannot allocate %zu bytes", nr_bytes);
+	if (!target_memory_get(access->memory, address + header->patches_offset, read, nr_bytes))
+		status = err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
+	else if (!region_patches_are_sound(read, header->nr_patches))
+		status = fail_damaged(access, err);
+	if (status < 0)
+		free(read);
+	else
+		*patches = read;
+	return status;
+}
+
+/* Without `unmaps` only the code is as it was, and *is_kept is set where its memory is kept. */
+static int remove_region(const struct probe_access *access, const struct found_region *region,
+			 bool unmaps, struct probe_cost *cost, bool *is_kept, struct err *err)
+{
+	struct region_header header;
+	struct patched patched;
+	struct patch *patches = NULL;
+	enum probes_found of = whose(&region->owner);
+	int status;
+
+	/* Of another version, or of others: theirs to take away. */
+	if (of == PROBES_OF_OTHERS)
+		return 0;
+	if (!read_header(access->memory, region->address, &header))
+		return of == PROBES_OURS ? fail_damaged(access, err) : 0;
+	if (!region_is_sound(&header))
+		return fail_damaged(access, err);
+	status = read_patches(access, region->address, &header, &patches, err);
+	if (status < 0)
+		return status;
+	patched_init(&patched, patches, header.nr_patches);
+	status = undo(access, region->address, &header, &patched, cost, err);
+	if (status == 0 && header.is_kept)
+		*is_kept |= region_note_kept(region->address, access->memory);
+	if (status == 0 && unmaps && !*is_kept)
+		status = removal_unmap(access, region->inode, &header, cost, err);
+	patched_release(&patched);
+	free(patches);
+	return status;
+}
+
+/* Of memory that nobody has got to map. */
+static int close_left_behind(const struct probe_access *access, struct probe_cost *cost,
+			     struct err *err)
+{
+	struct found_descriptor found[DESCRIPTORS_MAX];
+	size_t nr = list_descriptors(access->pid, found);
+
+	for (size_t i = 0; i < nr; i++) {
+		const uint64_t fd = found[i].fd;
+		struct remote *remote = NULL;
+		int status;
+
+		if (whose(&found[i].owner) != PROBES_LEFT_BEHIND)
+			continue;
+		status = begin_remote(&remote, access, err);
+		if (status < 0)
+			return status;
+		remote_call(remote, SYS_close, &fd, 1);
+		cost->remote_ns += remote_end(remote);
+	}
+	return 0;
+}
+
+int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
+		  struct err *err)
+{
+	struct found_region regions[REGIONS_MAX];
+	size_t nr = list_regions(access->pid, regions);
+	uint64_t end_ns = clock_monotonic_ns() + REMOVE_PATIENCES * access->patience_ns;
+	struct err own = ERR_INIT;
+	int status = 0;
+
+	*is_kept = false;
+	/*
+	 * The table of a gate, in one of them, is used by the others: nobody may be in any before,
+	 * and where one stays all stay.
+	 */
+	for (size_t i = 0; i < 2 * nr && status == 0; i++) {
+		bool unmaps = i >= nr;
+
+		if (nr > 1 ? unmaps && *is_kept : !unmaps)
+			continue;
+		status = clock_monotonic_ns() < end_ns
+				 ? remove_region(access, &regions[i % nr], unmaps, cost, is_kept,
+						 &own)
+				 : err_set(&own, ERR_LIMIT,
+					   "the probes in process %d take too long to remove",
+					   (int)access->pid);
+	}
+	if (status == 0)
+		status = close_left_behind(access, cost, &own);
+	if (status < 0 && err)
+		*err = own;
+	return status;
+}
+
+static bool has_ours(pid_t pid)
+{
+	struct found found = {.owner = 0};
+
+	look_for(pid, &found);
+	return found.is_any[PROBES_OURS];
+}
+
+void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid() && has_ours(pid))
+			each(context, pid);
+	}
+	if (dir)
+		closedir(dir);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which processes probes may be put into. */
+#include "inject/willing.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/scan.h"
+#include "proc/program.h"
+#include "proc/read.h"
+
+struct restrictions {
+	uint64_t seccomp, nr_filters;
+	bool has_shadow_stack;
+};
+
+static uint64_t number_after(const char *text, const char *label)
+{
+	const char *line = strstr(text, label);
+	struct scan scan;
+	uint64_t value = 0;
+
+	if (!line)
+		return 0;
+	line += strlen(label);
+	scan = (struct scan){.at = line, .end = line + strlen(line)};
+	scan_blanks(&scan);
+	return scan_decimal(&scan, &value) ? value : 0;
+}
+
+/* proc_pid_status(5); the number of filters since Linux 5.9, shadow stacks since 6.6. */
+static bool read_restrictions(pid_t pid, pid_t tid, struct restrictions *found)
+{
+	struct buf text = {0};
+	const char *features;
+	char name[48];
+
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	if (!proc_read_process_file(pid, name, &text))
+		return false;
+	features = strstr(buf_str(&text), "\nx86_Thread_features:");
+	*found = (struct restrictions){
+		.seccomp = number_after(buf_str(&text), "\nSeccomp:"),
+		.nr_filters = number_after(buf_str(&text), "\nSeccomp_filters:"),
+		.has_shadow_stack =
+			features && memmem(features, strcspn(features + 1, "\n"), "shstk", 5),
+	};
+	buf_release(&text);
+	return true;
+}
+
+/* What a thread of the process will be made to do, done by a child of ours, under our filters. */
+static bool own_filters_allow(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		int fd = memfd_create("profc-trial", MFD_CLOEXEC);
+		void *at = fd >= 0 && ftruncate(fd, 4096) == 0
+				   ? mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0)
+				   : MAP_FAILED;
+
+		_exit(at == MAP_FAILED || munmap(at, 4096) < 0 || close(fd) < 0);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+void own_filters_read(struct own_filters *own)
+{
+	struct restrictions ours = {.seccomp = 0};
+
+	read_restrictions(getpid(), getpid(), &ours);
+	*own = (struct own_filters){.seccomp = ours.seccomp, .nr = ours.nr_filters};
+	own->are_harmless = !own->seccomp || own_filters_allow();
+}
+
+static bool has_others(const struct restrictions *its, const struct own_filters *own)
+{
+	return its->seccomp &&
+	       (its->seccomp != own->seccomp || its->nr_filters > own->nr || !own->are_harmless);
+}
+
+bool willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
+{
+	struct restrictions its;
+
+	return read_restrictions(pid, tid, &its) && !has_others(&its, own);
+}
+
+int willing_to_be_probed(pid_t pid, struct err *err)
+{
+	struct restrictions its;
+	struct own_filters own;
+
+	if (!read_restrictions(pid, pid, &its))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (proc_program_process_32_bit(pid))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d runs a 32-bit program: its calls cannot be counted",
+			       (int)pid);
+	if (its.has_shadow_stack)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d uses a shadow stack: its calls cannot be counted yet",
+			       (int)pid);
+	own_filters_read(&own);
+	if (has_others(&its, &own)) {
+		err_set(err, ERR_UNSUPPORTED,
+			"process %d has a filter of system calls (seccomp), which may forbid to "
+			"map "
+			"memory or kill it for that: its calls are not counted",
+			(int)pid);
+		return ERR_UNSUPPORTED;
+	}
+	return 0;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "patch/patch.h"
+
+const char *patch_outcome_text(enum patch_outcome outcome)
+{
+	switch (outcome) {
+	case PATCH_OK:
+		return "counted";
+	case PATCH_TOO_SHORT:
+		return "it is shorter than a jump";
+	case PATCH_JUMPED_INTO:
+		return "other code jumps into its first bytes";
+	case PATCH_LOOPS_TO_ENTRY:
+		return "a loop in it leads to its first instruction";
+	case PATCH_UNKNOWN_CODE:
+		return "its first bytes are no instructions that profc knows";
+	case PATCH_INDIRECT_JUMP:
+		return "it begins with a jump through a table or register";
+	case PATCH_INDIRECT_CALL:
+		return "it is called through a register or pointer";
+	case PATCH_NO_FIXED_FORM:
+		return "one of its first instructions cannot be moved";
+	case PATCH_OUT_OF_REACH:
+		return "there is no room for a probe near enough";
+	case PATCH_NO_ROOM:
+		return "there are too many probes near it";
+	case PATCH_BEHIND_ENTRY:
+		return "a call in it, behind a branch, is where the probe of its entry stands";
+	case PATCH_DIFFERS_FROM_FILE:
+		return "its code in memory is not that of its file";
+	case PATCH_UNLOADED:
+		return "its file was unloaded before a probe could be put there";
+	case PATCH_SAMPLED_BELOW:
+		return "allocations are sampled in what it calls, if there is anything";
+	case PATCH_THROWS:
+		return "it may throw an exception, and is not known to be like a malloc() beside "
+		       "it";
+	case PATCH_NOT_FREED:
+		return "the function that frees its blocks cannot be watched";
+	case PATCH_LOADED_LATER:
+		return "its file was loaded when the recording of memory had begun";
+	case PATCH_UNSUPPORTED:
+		return "there are no probes for this processor";
+	case PATCH_OUTCOME_COUNT:
+		break;
+	}
+	return "unknown";
+}
+
+unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
+{
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < PATCH_MAX_PUSHED; i++)
+		nr += pc - patch->thunk >= patch->pushed_from[i] &&
+		      pc - patch->thunk < patch->pushed_to[i];
+	return nr;
+}
+
+static enum patch_place place_of_callee(const struct patch *patch, const struct patch_step *step,
+					uint64_t *original)
+{
+	switch (patch->callee_kind) {
+	case PATCH_CALLEE_DIRECT:
+		*original = patch->callee;
+		return PATCH_AT;
+	case PATCH_CALLEE_IN_WORD:
+		*original = patch->callee;
+		return PATCH_AT_WORD;
+	case PATCH_CALLEE_NONE:
+	case PATCH_CALLEE_UNKNOWN:
+		break;
+	}
+	*original = patch->address + step->window_offset;
+	return PATCH_AT_CALL;
+}
+
+enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original)
+{
+	const struct patch_step *step = patch->steps;
+
+	if (pc < patch->thunk || pc - patch->thunk >= patch->nr_thunk_bytes)
+		return PATCH_ELSEWHERE;
+	for (size_t i = 1; i < patch->nr_steps && patch->steps[i].offset <= pc - patch->thunk; i++)
+		step = &patch->steps[i];
+	if (step->is_callee)
+		return place_of_callee(patch, step, original);
+	*original = patch->address + step->window_offset;
+	return PATCH_AT;
+}
+
+bool patch_moved_pc(const struct patch *patch, uint64_t pc, uint64_t *moved)
+{
+	uint64_t offset = pc - patch->address;
+
+	if (pc <= patch->address || offset > patch->nr_bytes ||
+	    (offset == patch->nr_bytes && !patch->ends_with_syscall))
+		return false;
+	for (size_t i = 0; i < patch->nr_steps; i++) {
+		const struct patch_step *step = &patch->steps[i];
+
+		if (!step->is_callee && step->window_offset == offset) {
+			*moved = patch->thunk + step->offset;
+			return true;
+		}
+	}
+	return false;
+}

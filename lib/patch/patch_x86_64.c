@@ -1,0 +1,870 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Callers keep values in any register that they know a function to leave alone, and code in
+ * assembly may keep some below its stack pointer: so a thunk changes nothing but the flags, and
+ * writes below the stack pointer only where the call that it stands for does. A displaced system
+ * call leaves the thunk's address in rcx, where the kernel puts it.
+ */
+#include "patch/patch.h"
+
+#if defined(__x86_64__)
+
+#include <assert.h>
+#include <string.h>
+
+#include "code/code_x86_64.h"
+#include "patch/branches.h"
+#include "patch/entry_prelude.h"
+#include "patch/gate.h"
+
+#define JUMP_BYTES	5  /* e9 and a displacement */
+#define THUNK_ALIGNMENT 16 /* a power of two */
+#define INT3		0xcc
+
+/* What comes first, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
+#define THUNK_MAX_BYTES (PATCH_PRELUDE_MAX_BYTES + 80)
+
+/* A thunk that is being made. */
+struct maker {
+	struct patch patch; /* so far */
+	uint8_t bytes[THUNK_MAX_BYTES];
+	size_t nr_bytes;
+	size_t entry;	      /* where the jump at the function leads, in it */
+	bool is_out_of_reach; /* something is */
+};
+
+/* An instruction where it stands. */
+struct original {
+	struct code_instruction code;
+	const uint8_t *bytes;
+	uint64_t address;
+};
+
+static bool read_original(struct original *original, uint64_t address, const uint8_t *bytes,
+			  size_t nr_bytes)
+{
+	original->bytes = bytes;
+	original->address = address;
+	return code_decode(bytes, nr_bytes, address, &original->code);
+}
+
+static bool has_prefix(const struct original *original, uint8_t prefix)
+{
+	return memchr(original->bytes, prefix, original->code.opcode_at) != NULL;
+}
+
+/* The four bits of a REX prefix; 0 without one. */
+static uint8_t rex(const struct original *original)
+{
+	size_t at = original->code.opcode_at;
+
+	return at && (original->bytes[at - 1] & 0xf0) == 0x40 ? original->bytes[at - 1] & 0xf : 0;
+}
+
+static uint8_t opcode(const struct original *original)
+{
+	return original->bytes[original->code.opcode_at];
+}
+
+/* The reg field of ModRM, where the opcode has one byte. */
+static uint8_t operation(const struct original *original)
+{
+	return original->bytes[original->code.opcode_at + 1] >> 3 & 7;
+}
+
+/*
+ * Is it a jump or call with a 16-bit operand, of which processors disagree (Intel SDM vol. 2,
+ * CALL), or one whose operand is relative to the low half of rip? REX.W is stronger than 66: so
+ * calls of __tls_get_addr() are padded.
+ */
+static bool is_odd(const struct original *original)
+{
+	enum code_effect effect = original->code.effect;
+	bool leads = code_flow(effect) != CODE_FLOW_ON && effect != CODE_EFFECT_RETURN &&
+		     effect != CODE_EFFECT_HALT;
+
+	return (leads && has_prefix(original, 0x66) && !(rex(original) & 8)) ||
+	       (original->code.disp_at && has_prefix(original, 0x67));
+}
+
+static void put(struct maker *maker, const void *bytes, size_t nr_bytes)
+{
+	assert(nr_bytes <= sizeof(maker->bytes) - maker->nr_bytes);
+	memcpy(maker->bytes + maker->nr_bytes, bytes, nr_bytes);
+	maker->nr_bytes += nr_bytes;
+}
+
+/* The displacement from the instruction that ends at `end` to `target`. */
+static int32_t displacement(struct maker *maker, uint64_t target, uint64_t end)
+{
+	int64_t distance = (int64_t)(target - end);
+
+	if (distance != (int32_t)distance)
+		maker->is_out_of_reach = true;
+	return (int32_t)distance;
+}
+
+/* The last four bytes of an instruction. */
+static void put_displacement(struct maker *maker, uint64_t target)
+{
+	uint64_t end = maker->patch.thunk + maker->nr_bytes + sizeof(int32_t);
+	int32_t distance = displacement(maker, target, end);
+
+	put(maker, &distance, sizeof(distance));
+}
+
+static void put_jump(struct maker *maker, uint64_t target)
+{
+	put(maker, "\xe9", 1);
+	put_displacement(maker, target);
+}
+
+/* The next instruction of the thunk stands for this place in the program. */
+static void add_step(struct maker *maker, uint64_t address, bool is_callee)
+{
+	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
+	maker->patch.steps[maker->patch.nr_steps++] = (struct patch_step){
+		.offset = (uint8_t)maker->nr_bytes,
+		.window_offset = (uint8_t)(address - maker->patch.address),
+		.is_callee = is_callee,
+	};
+}
+
+static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
+		  const struct code_area *area)
+{
+	uint64_t end = area->address + area->nr_bytes;
+
+	maker->patch.kind = kind;
+	maker->patch.address = address;
+	maker->patch.thunk = (end + THUNK_ALIGNMENT - 1) & -(uint64_t)THUNK_ALIGNMENT;
+}
+
+/*
+ * With the thread's own word in eax, whose value is lost with the flags. 0.35 ns where the counters
+ * of a thread are in its CPU's cache; one copy for all threads takes as long for one thread, and
+ * some 6 ns for each of two that count the same.
+ */
+static void put_count_of_shard(struct maker *maker, const struct patch_counter *counter)
+{
+	uint32_t mask = (counter->nr_shards - 1) << counter->shard_log2;
+	/* Of the product's upper bits, all of the address decide. */
+	uint8_t right = (uint8_t)(__builtin_clz(counter->nr_shards - 1) - (int)counter->shard_log2);
+
+	put(maker, "\x69\xc0\xb1\x79\x37\x9e", 6); /* imul $0x9e3779b1,%eax,%eax */
+	put(maker, "\xc1\xe8", 2);		   /* shr $n,%eax */
+	put(maker, &right, 1);
+	put(maker, "\x25", 1); /* and $mask,%eax */
+	put(maker, &mask, sizeof(mask));
+	put(maker, "\x48\x03\x05", 3); /* add base(%rip),%rax */
+	put_displacement(maker, counter->base_word);
+	put(maker, "\xf0\x48\xff\x80", 4); /* lock incq offset(%rax) */
+	put(maker, &counter->offset, sizeof(counter->offset));
+}
+
+static void put_sharded_count(struct maker *maker, const struct patch_counter *counter)
+{
+	put(maker, "\x50", 1); /* push %rax */
+	maker->patch.pushed_from[0] = (uint8_t)maker->nr_bytes;
+	put(maker, "\x64\x48\x8b\x04\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rax */
+	put_count_of_shard(maker, counter);
+	put(maker, "\x58", 1); /* pop %rax */
+	maker->patch.pushed_to[0] = (uint8_t)maker->nr_bytes;
+}
+
+/* A short jump, to the place that jump_to_here() says. Returns where that will be told. */
+static size_t put_short_jump(struct maker *maker, uint8_t opcode)
+{
+	put(maker, (const uint8_t[]){opcode, 0}, 2);
+	return maker->nr_bytes - 1;
+}
+
+static void jump_to_here(struct maker *maker, size_t at)
+{
+	assert(maker->nr_bytes - at - 1 < 128);
+	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
+}
+
+#define JB  0x72
+#define JAE 0x73
+#define JE  0x74
+#define JNE 0x75
+#define JMP 0xeb
+
+/* rax, rcx and rdx are saved; rcx is the thread's own word, rdx points to its slot (gate.h). */
+static void put_find_slot(struct maker *maker, const struct patch_counter *counter)
+{
+	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
+
+	for (uint8_t i = 0; i < PATCH_MAX_PUSHED; i++) {
+		put(maker, (const uint8_t[]){(uint8_t)(0x50 + i)}, 1); /* push %rax, %rcx, %rdx */
+		maker->patch.pushed_from[i] = (uint8_t)maker->nr_bytes;
+	}
+	put(maker, "\x64\x48\x8b\x0c\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rcx */
+	put(maker, "\x48\x89\xca", 3);			       /* mov %rcx,%rdx */
+	put(maker, "\x48\xc1\xea\x0c", 4);		       /* shr $12,%rdx */
+	put(maker, "\x69\xd2\x01\x01\x00\x00", 6);	       /* imul $0x101,%edx,%edx */
+	put(maker, "\xc1\xea\x04", 3);			       /* shr $4,%edx */
+	put(maker, "\x81\xe2", 2);			       /* and $mask,%edx */
+	put(maker, &mask, sizeof(mask));
+	put(maker, "\x48\x03\x15", 3); /* add table(%rip),%rdx */
+	put_displacement(maker, counter->gate_word);
+}
+
+static void put_back_registers(struct maker *maker)
+{
+	for (uint8_t i = PATCH_MAX_PUSHED; i > 0; i--) {
+		put(maker, (const uint8_t[]){(uint8_t)(0x58 + i - 1)}, 1); /* pop */
+		maker->patch.pushed_to[i - 1] = (uint8_t)maker->nr_bytes;
+	}
+}
+
+/* rax becomes the stack pointer as it was before the thunk. */
+static void put_stack_pointer(struct maker *maker)
+{
+	put(maker, "\x48\x8d\x44\x24\x18", 5); /* lea 24(%rsp),%rax */
+}
+
+/* With the registers of put_find_slot(). */
+static void put_count_of_slot(struct maker *maker, const struct patch_counter *counter)
+{
+	put(maker, "\x89\xc8", 2); /* mov %ecx,%eax */
+	put_count_of_shard(maker, counter);
+}
+
+/*
+ * What is called from the gate has its return address below that of the gate. A thread that is
+ * inside has its word in its slot.
+ */
+static void put_count_within(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t other, above;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
+	other = put_short_jump(maker, JNE);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	above = put_short_jump(maker, JAE);
+	put_count_of_slot(maker, counter);
+	jump_to_here(maker, other);
+	jump_to_here(maker, above);
+	put_back_registers(maker);
+}
+
+/*
+ * A slot that has no owner becomes the thread's. Of one that it has already it is inside, deeper;
+ * or it has left the gate on a way that nobody sees, and enters it anew from where it is now.
+ */
+static void put_enter(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t free_slot, own, missed, inside;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x31\xc0", 2);	       /* xor %eax,%eax */
+	put(maker, "\xf0\x48\x0f\xb1\x0a", 5); /* lock cmpxchg %rcx,(%rdx) */
+	free_slot = put_short_jump(maker, JE);
+	put(maker, "\x48\x39\xc8", 3); /* cmp %rcx,%rax */
+	own = put_short_jump(maker, JE);
+	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq missed(%rip) */
+	put_displacement(maker, counter->missed);
+	missed = put_short_jump(maker, JMP);
+	jump_to_here(maker, own);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	inside = put_short_jump(maker, JB);
+	jump_to_here(maker, free_slot);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x89\x42\x08", 4); /* mov %rax,8(%rdx) */
+	jump_to_here(maker, inside);
+	put_count_of_slot(maker, counter);
+	jump_to_here(maker, missed);
+	put_back_registers(maker);
+}
+
+/* The stack pointer stands where the gate was entered, or its frame is gone. */
+static void put_leave(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t other, deeper;
+
+	put_find_slot(maker, counter);
+	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
+	other = put_short_jump(maker, JNE);
+	put_stack_pointer(maker);
+	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
+	deeper = put_short_jump(maker, JB);
+	put(maker, "\x48\xc7\x42\x08\x00\x00\x00\x00", 8); /* movq $0,8(%rdx) */
+	put(maker, "\x48\xc7\x02\x00\x00\x00\x00", 7);	   /* movq $0,(%rdx) */
+	jump_to_here(maker, other);
+	jump_to_here(maker, deeper);
+	put_back_registers(maker);
+}
+
+static void put_count(struct maker *maker, const struct patch_counter *counter)
+{
+	switch (counter->pass) {
+	case PATCH_COUNT:
+		break;
+	case PATCH_COUNT_WITHIN:
+		put_count_within(maker, counter);
+		return;
+	case PATCH_ENTER:
+		put_enter(maker, counter);
+		return;
+	case PATCH_LEAVE:
+		put_leave(maker, counter);
+		return;
+	}
+	if (counter->nr_shards > 1) {
+		put_sharded_count(maker, counter);
+		return;
+	}
+	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq counter(%rip) */
+	put_displacement(maker, counter->address);
+}
+
+/* The thunk into the area, and the patch to the caller. */
+static enum patch_outcome finish(struct maker *maker, struct code_area *area, struct patch *patch)
+{
+	size_t start = maker->patch.thunk - area->address;
+
+	if (maker->is_out_of_reach)
+		return PATCH_OUT_OF_REACH;
+	if (start > area->cap_bytes || maker->nr_bytes > area->cap_bytes - start)
+		return PATCH_NO_ROOM;
+	memset(area->bytes + area->nr_bytes, INT3, start - area->nr_bytes);
+	memcpy(area->bytes + start, maker->bytes, maker->nr_bytes);
+	area->nr_bytes = start + maker->nr_bytes;
+	maker->patch.nr_thunk_bytes = (uint16_t)maker->nr_bytes;
+	*patch = maker->patch;
+	return PATCH_OK;
+}
+
+/* As it is, but what is relative to rip. */
+static void put_copy(struct maker *maker, const struct original *original)
+{
+	const struct code_instruction *code = &original->code;
+	size_t start = maker->nr_bytes;
+
+	put(maker, original->bytes, code->nr_bytes);
+	if (code->disp_at) {
+		uint64_t end = maker->patch.thunk + maker->nr_bytes;
+		int32_t distance = displacement(maker, code->operand, end);
+
+		memcpy(maker->bytes + start + code->disp_at, &distance, sizeof(distance));
+	}
+}
+
+/* Prefixes go: they hint at the way of a branch, or are of MPX, which is gone. */
+static enum patch_outcome put_branch(struct maker *maker, const struct original *original)
+{
+	uint8_t op = opcode(original);
+	uint8_t condition;
+
+	if (op >= 0x70 && op <= 0x7f)
+		condition = op & 0xf;
+	else if (op == 0x0f)
+		condition = original->bytes[original->code.opcode_at + 1] & 0xf;
+	else /* loop, jrcxz, xbegin */
+		return PATCH_NO_FIXED_FORM;
+	put(maker, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);
+	put_displacement(maker, original->code.target);
+	return PATCH_OK;
+}
+
+/* Does the operand of a call change with the stack pointer? */
+static bool uses_rsp(const struct original *original)
+{
+	const uint8_t *modrm = original->bytes + original->code.opcode_at + 1;
+
+	if ((modrm[0] & 7) != 4 || (rex(original) & 1)) /* with REX.B r12, not rsp */
+		return false;
+	return modrm[0] >> 6 == 3 || (modrm[1] & 7) == 4;
+}
+
+/* The jump that a call makes when it has pushed its return address. */
+static void put_call_target(struct maker *maker, const struct original *original)
+{
+	size_t modrm = maker->nr_bytes + original->code.opcode_at + 1;
+
+	if (original->code.target) {
+		maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
+		maker->patch.callee = original->code.target;
+		put_jump(maker, original->code.target);
+		return;
+	}
+	if (original->code.disp_at) {
+		maker->patch.callee_kind = PATCH_CALLEE_IN_WORD;
+		maker->patch.callee = original->code.operand;
+	} else {
+		maker->patch.callee_kind = PATCH_CALLEE_UNKNOWN;
+	}
+	put_copy(maker, original);
+	maker->bytes[modrm] ^= 6 << 3; /* from ff /2, a call, to ff /4, a jump */
+}
+
+/*
+ * Whoever unwinds the stack, an exception or the program itself, must find the return address that
+ * stands there without a probe. It is written before the stack pointer moves, where a call would
+ * write it: until the jump the thread is as before the call, and at it as behind it.
+ */
+static enum patch_outcome put_call(struct maker *maker, const struct original *original)
+{
+	uint64_t address = original->address;
+	uint64_t behind = address + original->code.nr_bytes;
+
+	if (!original->code.target && (operation(original) != 2 || uses_rsp(original)))
+		return PATCH_NO_FIXED_FORM;
+	put(maker, "\xc7\x44\x24\xf8", 4); /* movl $low,-8(%rsp) */
+	put(maker, &behind, 4);
+	add_step(maker, address, false);
+	put(maker, "\xc7\x44\x24\xfc", 4); /* movl $high,-4(%rsp) */
+	put(maker, (const uint8_t *)&behind + 4, 4);
+	add_step(maker, address, false);
+	put(maker, "\x48\x8d\x64\x24\xf8", 5); /* lea -8(%rsp),%rsp */
+	add_step(maker, address, true);
+	put_call_target(maker, original);
+	return PATCH_OK;
+}
+
+/* What does the same as the instruction in the thunk. */
+static enum patch_outcome displace(struct maker *maker, const struct original *original)
+{
+	enum code_effect effect = original->code.effect;
+
+	if (is_odd(original))
+		return PATCH_NO_FIXED_FORM;
+	/* Far jumps and int3; and of hlt and ud2 a signal's handler may look at where they are. */
+	if (effect == CODE_EFFECT_HALT ||
+	    (effect == CODE_EFFECT_STOP && (opcode(original) != 0xff || operation(original) != 4)))
+		return PATCH_NO_FIXED_FORM;
+	add_step(maker, original->address, false);
+	if (effect == CODE_EFFECT_BRANCH)
+		return put_branch(maker, original);
+	if (effect == CODE_EFFECT_CALL)
+		return put_call(maker, original);
+	if (effect == CODE_EFFECT_JUMP)
+		put_jump(maker, original->code.target);
+	else
+		put_copy(maker, original);
+	return PATCH_OK;
+}
+
+static bool is_padding(const struct original *original)
+{
+	return original->code.is_padding || opcode(original) == INT3 ||
+	       (opcode(original) == 0x90 && !(rex(original) & 1)); /* with REX.B it is xchg */
+}
+
+/* Where an instruction that is displaced leads: not into the bytes that change. */
+static enum patch_outcome judge_target(const struct patch_function *function,
+				       const struct patch *patch, uint64_t target)
+{
+	if (target == function->address || target == patch->address)
+		return PATCH_LOOPS_TO_ENTRY;
+	if (target > patch->address && target < patch->address + patch->nr_bytes)
+		return PATCH_JUMPED_INTO;
+	return PATCH_OK;
+}
+
+/* What is being made of a function's first instructions. */
+struct window {
+	const struct patch_function *function;
+	size_t start;	/* offset in the function */
+	bool is_closed; /* no way leads behind the last instruction but a return to it */
+	uint64_t targets[JUMP_BYTES];
+	size_t nr_targets;
+	struct original last;
+};
+
+static enum patch_outcome read_next(const struct window *window, const struct patch *patch,
+				    struct original *next)
+{
+	const struct patch_function *function = window->function;
+	size_t at = window->start + patch->nr_bytes;
+
+	return at < function->nr_readable &&
+			       read_original(next, function->address + at, function->bytes + at,
+					     function->nr_readable - at)
+		       ? PATCH_OK
+		       : PATCH_UNKNOWN_CODE;
+}
+
+/* One more instruction of the function. */
+static enum patch_outcome take_instruction(struct window *window, struct maker *maker)
+{
+	struct original *next = &window->last;
+	const struct patch_function *function = window->function;
+	struct patch *patch = &maker->patch;
+	enum patch_outcome outcome;
+
+	if (function->nr_bytes && window->start + patch->nr_bytes >= function->nr_bytes)
+		return PATCH_TOO_SHORT; /* its end leads into what follows */
+	outcome = read_next(window, patch, next);
+	if (!outcome)
+		outcome = displace(maker, next);
+	if (outcome)
+		return outcome;
+	patch->nr_bytes = (uint8_t)(patch->nr_bytes + next->code.nr_bytes);
+	if (next->code.effect == CODE_EFFECT_CALL) {
+		window->is_closed = true; /* what it calls returns behind it */
+		return patch->nr_bytes < JUMP_BYTES ? PATCH_JUMPED_INTO : PATCH_OK;
+	}
+	if (next->code.target)
+		window->targets[window->nr_targets++] = next->code.target;
+	window->is_closed = code_flow(next->code.effect) == CODE_FLOW_LEAVES;
+	return PATCH_OK;
+}
+
+/* Behind an instruction that leads elsewhere only what is never executed may be overwritten. */
+static enum patch_outcome take_padding(struct window *window, struct maker *maker)
+{
+	struct original padding;
+
+	while (maker->patch.nr_bytes < JUMP_BYTES) {
+		enum patch_outcome outcome = read_next(window, &maker->patch, &padding);
+
+		if (!outcome && is_padding(&padding)) {
+			maker->patch.nr_bytes =
+				(uint8_t)(maker->patch.nr_bytes + padding.code.nr_bytes);
+			continue;
+		}
+		return window->last.code.effect == CODE_EFFECT_STOP ? PATCH_INDIRECT_JUMP
+								    : PATCH_TOO_SHORT;
+	}
+	return PATCH_OK;
+}
+
+/* Does anything lead to the function's first instruction, or among them? */
+static enum patch_outcome judge_window(const struct window *window, const struct patch *patch,
+				       const struct branches *branches)
+{
+	const struct patch_function *function = window->function;
+	uint64_t start = function->address - function->bias;
+	uint64_t at = patch->address - function->bias;
+	uint64_t end = function->nr_bytes ? start + function->nr_bytes
+					  : branches_next_start(branches, start);
+
+	for (size_t i = 0; i < window->nr_targets; i++) {
+		enum patch_outcome outcome = judge_target(function, patch, window->targets[i]);
+
+		if (outcome)
+			return outcome;
+	}
+	if (branches_lead_into(branches, at, at + patch->nr_bytes))
+		return PATCH_JUMPED_INTO;
+	/* What leads there from before is passed once by each call. */
+	if (branches_loop_to(branches, at, at, end) ||
+	    branches_loop_to(branches, start, start, end))
+		return PATCH_LOOPS_TO_ENTRY;
+	return PATCH_OK;
+}
+
+static size_t endbr_bytes(const struct patch_function *function)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return function->nr_readable >= sizeof(endbr64) &&
+			       memcmp(function->bytes, endbr64, sizeof(endbr64)) == 0
+		       ? sizeof(endbr64)
+		       : 0;
+}
+
+/*
+ * Bytes that compilers put at a function's beginning for the program itself to patch:
+ * -fpatchable-function-entry, -mnop-mcount, and XRay, which begins with a jump over them. The patch
+ * comes and goes, and what it has saved of these bytes must not be ours; what follows is passed
+ * with it and without it. 0: there are none; fewer than a jump needs serve for nothing else than to
+ * align.
+ */
+static size_t sled_bytes(const struct patch_function *function, size_t start)
+{
+	static const uint8_t xray[] = {0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0};
+	const uint8_t *bytes = function->bytes + start;
+	size_t nr_left = function->nr_readable - start, nr = 0;
+	struct original nop;
+
+	if (nr_left >= sizeof(xray) && memcmp(bytes, xray, sizeof(xray)) == 0)
+		return sizeof(xray);
+	while (nr <= PATCH_SLED_MAX_BYTES &&
+	       read_original(&nop, function->address + start + nr, bytes + nr, nr_left - nr) &&
+	       opcode(&nop) != INT3 && is_padding(&nop))
+		nr += nop.code.nr_bytes;
+	return nr >= JUMP_BYTES && nr <= PATCH_SLED_MAX_BYTES ? nr : 0;
+}
+
+/* The jump to the thunk; of what is left no byte is an instruction that does anything. */
+static void write_window(struct maker *maker, const uint8_t *old)
+{
+	struct patch *patch = &maker->patch;
+	int32_t distance =
+		displacement(maker, patch->thunk + maker->entry, patch->address + JUMP_BYTES);
+
+	memcpy(patch->old, old, patch->nr_bytes);
+	memset(patch->new, INT3, patch->nr_bytes);
+	patch->new[0] = 0xe9;
+	memcpy(patch->new + 1, &distance, sizeof(distance));
+}
+
+/* What stands behind what comes first in the thunk, and the jump to that. */
+static enum patch_outcome make_entry(struct maker *maker, struct window *window,
+				     const struct branches *branches)
+{
+	enum patch_outcome outcome = PATCH_OK;
+
+	while (!outcome && !window->is_closed && maker->patch.nr_bytes < JUMP_BYTES)
+		outcome = take_instruction(window, maker);
+	if (!outcome)
+		outcome = take_padding(window, maker);
+	if (!outcome)
+		outcome = judge_window(window, &maker->patch, branches);
+	if (outcome)
+		return outcome;
+	if (!window->is_closed) {
+		uint64_t end = maker->patch.address + maker->patch.nr_bytes;
+
+		add_step(maker, end, false);
+		put_jump(maker, end);
+	}
+	maker->patch.ends_with_syscall =
+		!window->is_closed && opcode(&window->last) == 0x0f &&
+		window->last.bytes[window->last.code.opcode_at + 1] == 0x05;
+	write_window(maker, window->function->bytes + window->start);
+	return PATCH_OK;
+}
+
+static enum patch_outcome make_counting_entry(struct patch *patch,
+					      const struct patch_function *function, size_t start,
+					      const struct branches *branches,
+					      struct code_area *area,
+					      const struct patch_counter *counter)
+{
+	struct window window = {.function = function, .start = start};
+	struct maker maker = {0};
+	enum patch_outcome outcome;
+
+	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
+	add_step(&maker, maker.patch.address, false);
+	put_count(&maker, counter);
+	outcome = make_entry(&maker, &window, branches);
+	return outcome ? outcome : finish(&maker, area, patch);
+}
+
+enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
+			       const struct branches *branches, struct code_area *area,
+			       const struct patch_counter *counter)
+{
+	size_t start = endbr_bytes(function);
+	size_t sled = sled_bytes(function, start);
+	enum patch_outcome outcome =
+		make_counting_entry(patch, function, start + sled, branches, area, counter);
+
+	if (outcome == PATCH_OK || !sled)
+		return outcome;
+	outcome = make_counting_entry(patch, function, start, branches, area, counter);
+	if (outcome == PATCH_OK)
+		patch->is_in_sled = true;
+	return outcome;
+}
+
+enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
+				      const struct branches *branches, struct code_area *area,
+				      const struct patch_prelude *prelude)
+{
+	struct window window = {.function = function, .start = endbr_bytes(function)};
+	struct maker maker = {.entry = prelude->entry};
+	enum patch_outcome outcome;
+
+	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
+	add_step(&maker, maker.patch.address, false);
+	put(&maker, prelude->bytes, prelude->nr_bytes);
+	for (size_t i = 0; i < prelude->nr_references; i++) {
+		const struct patch_reference *reference = &prelude->references[i];
+		int32_t distance =
+			displacement(&maker, reference->target, maker.patch.thunk + reference->end);
+
+		memcpy(maker.bytes + reference->at, &distance, sizeof(distance));
+	}
+	outcome = make_entry(&maker, &window, branches);
+	return outcome ? outcome : finish(&maker, area, patch);
+}
+
+static enum patch_kind kind_of_call(const struct original *call)
+{
+	if (call->code.target)
+		return PATCH_CALL;
+	return call->code.disp_at && operation(call) == 2 ? PATCH_CALL_GOT : PATCH_CALL_INDIRECT;
+}
+
+/*
+ * A call of the same length. Of a direct one the displacement changes; one through a word has a
+ * byte more for it, and what is left in front becomes a prefix that does nothing.
+ */
+static void write_call(struct maker *maker, const struct original *call)
+{
+	struct patch *patch = &maker->patch;
+	size_t displacement_at = call->code.nr_bytes - sizeof(int32_t);
+	int32_t distance;
+
+	patch->nr_bytes = (uint8_t)call->code.nr_bytes;
+	distance = displacement(maker, patch->thunk, patch->address + patch->nr_bytes);
+	memcpy(patch->old, call->bytes, patch->nr_bytes);
+	memcpy(patch->new, call->bytes, patch->nr_bytes);
+	if (patch->kind == PATCH_CALL_GOT) {
+		memset(patch->new, 0x67, displacement_at - 1);
+		patch->new[displacement_at - 1] = 0xe8;
+	}
+	memcpy(patch->new + displacement_at, &distance, sizeof(distance));
+}
+
+enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_readable, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	struct maker maker = {0};
+	struct original call;
+
+	if (!read_original(&call, address, bytes, nr_readable) ||
+	    call.code.effect != CODE_EFFECT_CALL)
+		return PATCH_UNKNOWN_CODE;
+	if (kind_of_call(&call) == PATCH_CALL_INDIRECT)
+		return PATCH_INDIRECT_CALL;
+	if (is_odd(&call))
+		return PATCH_NO_FIXED_FORM;
+	begin(&maker, kind_of_call(&call), address, area);
+	add_step(&maker, address, true);
+	put_count(&maker, counter);
+	add_step(&maker, address, true);
+	put_call_target(&maker, &call);
+	write_call(&maker, &call);
+	return finish(&maker, area, patch);
+}
+
+bool patch_always_calls(const struct patch *patch, uint64_t call)
+{
+	struct code_instruction code;
+	enum code_flow flow;
+
+	if (patch->kind != PATCH_ENTRY)
+		return false;
+	for (size_t at = 0; at < patch->nr_bytes; at += code.nr_bytes) {
+		if (!code_decode(patch->old + at, patch->nr_bytes - at, patch->address + at, &code))
+			return false;
+		flow = code_flow(code.effect);
+		if (flow != CODE_FLOW_ON)
+			return flow == CODE_FLOW_CALLS && patch->address + at == call;
+	}
+	return false;
+}
+
+static bool leads_out(const struct patch_calls *calls, const struct code_instruction *code)
+{
+	if (code->effect == CODE_EFFECT_JUMP_GOT)
+		return true;
+	return (code->effect == CODE_EFFECT_JUMP || code->effect == CODE_EFFECT_BRANCH) &&
+	       code->target - calls->address >= calls->nr_bytes;
+}
+
+static struct patch_call_site call_site_of(const struct original *call)
+{
+	bool is_call = call->code.effect == CODE_EFFECT_CALL;
+	struct patch_call_site site = {
+		.address = call->address,
+		.nr_bytes = (uint8_t)call->code.nr_bytes,
+		.kind = is_call ? kind_of_call(call) : PATCH_CALL_JUMP,
+		.bytes = call->bytes,
+	};
+
+	if (site.kind == PATCH_CALL_GOT)
+		site.callee = call->code.operand;
+	else if (call->code.effect != CODE_EFFECT_JUMP_GOT)
+		site.callee = call->code.target;
+	return site;
+}
+
+/* The branch decides; then what leaves goes there, and what stays goes on behind it. */
+static void put_branch_out(struct maker *maker, const struct original *original,
+			   const struct patch_counter *counter)
+{
+	uint64_t behind = original->address + original->code.nr_bytes;
+	const uint8_t *bytes = original->bytes + original->code.opcode_at;
+	size_t out;
+
+	add_step(maker, original->address, false);
+	out = put_short_jump(maker, (uint8_t)(0x70 | (bytes[bytes[0] == 0x0f] & 0xf)));
+	add_step(maker, behind, false);
+	put_jump(maker, behind);
+	jump_to_here(maker, out);
+	maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
+	maker->patch.callee = original->code.target;
+	add_step(maker, original->address, true);
+	put_leave(maker, counter);
+	put_jump(maker, original->code.target);
+}
+
+static enum patch_outcome put_exit(struct maker *maker, const struct original *original,
+				   const struct patch_counter *counter)
+{
+	enum code_effect effect = original->code.effect;
+
+	if (is_odd(original) || (effect == CODE_EFFECT_STOP && uses_rsp(original)))
+		return PATCH_NO_FIXED_FORM;
+	if (effect == CODE_EFFECT_BRANCH) {
+		put_branch_out(maker, original, counter);
+		return PATCH_OK;
+	}
+	add_step(maker, original->address, false);
+	put_leave(maker, counter);
+	if (effect == CODE_EFFECT_JUMP)
+		put_jump(maker, original->code.target);
+	else
+		put_copy(maker, original);
+	return PATCH_OK;
+}
+
+enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_bytes, size_t exit_at, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	struct maker maker = {0};
+	enum patch_outcome outcome = PATCH_OK;
+	struct original original;
+
+	assert(nr_bytes >= JUMP_BYTES && nr_bytes <= PATCH_MAX_BYTES);
+	begin(&maker, PATCH_EXIT, address, area);
+	maker.patch.nr_bytes = (uint8_t)nr_bytes;
+	for (size_t at = 0; at <= exit_at && !outcome; at += original.code.nr_bytes) {
+		if (!read_original(&original, address + at, bytes + at, nr_bytes - at))
+			return PATCH_UNKNOWN_CODE;
+		outcome = at == exit_at ? put_exit(&maker, &original, counter)
+					: displace(&maker, &original);
+	}
+	if (outcome)
+		return outcome;
+	write_window(&maker, bytes);
+	return finish(&maker, area, patch);
+}
+
+bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
+{
+	while (calls->at < calls->nr_bytes) {
+		size_t at = calls->at;
+		struct original call;
+
+		if (!read_original(&call, calls->address + at, calls->bytes + at,
+				   calls->nr_bytes - at)) {
+			calls->has_unknown = true;
+			calls->at++;
+			continue;
+		}
+		calls->at += call.code.nr_bytes;
+		if (call.code.effect != CODE_EFFECT_CALL &&
+		    !(calls->with_jumps && leads_out(calls, &call.code)))
+			continue;
+		*site = call_site_of(&call);
+		return true;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,1663 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The probes of an allocator at work: one that stands in this file is hooked, and what the ring
+ * tells of it is compared with what was called.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "heap/heap_answer.h"
+#include "heap/heap_code.h"
+#include "heap/heap_names.h"
+#include "heap/heap_record.h"
+#include "heap/heap_ring.h"
+#include "heap/patch_heap.h"
+#include "patch/branches.h"
+#include "proc/target_memory.h"
+#include "tests/unit/unit.h"
+
+#if defined(__x86_64__)
+
+#define PAGE	   4096
+#define CODE_BYTES (16 * PAGE)
+#if defined(__clang__)
+#define OWN __attribute__((noinline, aligned(64), section("own_allocator")))
+#else
+#define OWN __attribute__((noipa, aligned(64), section("own_allocator")))
+#endif
+
+/* -- an allocator that never uses memory again, and fails when it is told to -- */
+
+static _Alignas(4096) uint8_t arena[64 << 20];
+static size_t arena_used;
+static int is_failing;
+static uint64_t nr_freed;
+static void *last_freed;
+
+void *own_malloc(size_t nr);
+void *own_calloc(size_t nr, size_t size);
+void *own_realloc(void *old, size_t nr);
+void *own_reallocarray(void *old, size_t nr, size_t size);
+int own_posix_memalign(void **to, size_t alignment, size_t nr);
+void *own_memalign(size_t alignment, size_t nr);
+void own_free(void *pointer);
+void *own_new(size_t nr);
+
+extern const uint8_t __start_own_allocator[], __stop_own_allocator[];
+
+static void *bump(size_t nr, size_t alignment)
+{
+	size_t whole, at;
+
+	if (is_failing || nr > sizeof(arena))
+		return NULL;
+	whole = ((nr ? nr : 1) + 15 + alignment) & ~(size_t)15;
+	at = arena_used;
+	do {
+		if (at + whole > sizeof(arena))
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&arena_used, &at, at + whole, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return arena + ((at + alignment - 1) & ~(alignment - 1));
+}
+
+OWN void *own_malloc(size_t nr)
+{
+	void *pointer = bump(nr, 16);
+
+	if (!pointer)
+		errno = ENOMEM;
+	return pointer;
+}
+
+OWN void *own_calloc(size_t nr, size_t size)
+{
+	size_t whole;
+
+	return __builtin_mul_overflow(nr, size, &whole) ? NULL : bump(whole, 16);
+}
+
+/* Calls the others, as the one of musl does. */
+OWN void *own_realloc(void *old, size_t nr)
+{
+	void *pointer = own_malloc(nr);
+
+	if (pointer && old) {
+		memcpy(pointer, old, nr < 16 ? nr : 16);
+		own_free(old);
+	}
+	return pointer;
+}
+
+OWN void *own_reallocarray(void *old, size_t nr, size_t size)
+{
+	return own_realloc(old, nr * size);
+}
+
+OWN int own_posix_memalign(void **to, size_t alignment, size_t nr)
+{
+	void *pointer = bump(nr, alignment);
+
+	if (!pointer)
+		return ENOMEM;
+	*to = pointer;
+	return 0;
+}
+
+OWN void *own_memalign(size_t alignment, size_t nr)
+{
+	void *pointer = alignment <= 16 ? own_malloc(nr) : bump(nr, alignment);
+
+	return pointer ? pointer : NULL;
+}
+
+OWN void own_free(void *pointer)
+{
+	last_freed = pointer;
+	nr_freed++;
+}
+
+/* In place of throwing it gives this back. */
+static char thrown[1];
+
+OWN void *own_new(size_t nr)
+{
+	void *pointer = bump(nr, 16);
+
+	return pointer ? pointer : thrown;
+}
+
+/* -- pools: functions of any arguments -- */
+
+struct two_words {
+	void *pointer;
+	size_t nr;
+};
+
+struct two_words own_pool_get(void *pool, int nr, long c, long d, long e, long f, long seventh,
+			      long eighth);
+void own_pool_put(void *pool, void *pointer);
+int own_pool_store(size_t nr, size_t size, void **to);
+void *own_pool_fixed(void);
+void *own_pool_resize(void *pool, void *old, size_t nr);
+
+OWN struct two_words own_pool_get(void *pool, int nr, long c, long d, long e, long f, long seventh,
+				  long eighth)
+{
+	assert_ptr_equal(pool, arena);
+	return (struct two_words){.pointer = own_malloc((size_t)nr),
+				  .nr = (size_t)(c + d + e + f + 100 * seventh + 1000 * eighth)};
+}
+
+OWN void own_pool_put(void *pool, void *pointer)
+{
+	assert_ptr_equal(pool, arena);
+	own_free(pointer);
+}
+
+OWN int own_pool_store(size_t nr, size_t size, void **to)
+{
+	if (is_failing)
+		return ENOMEM;
+	*to = bump(nr * size, 16);
+	return 0;
+}
+
+OWN void *own_pool_fixed(void)
+{
+	return bump(4800, 16);
+}
+
+OWN void *own_pool_resize(void *pool, void *old, size_t nr)
+{
+	assert_ptr_equal(pool, arena);
+	return own_realloc(old, nr);
+}
+
+/* -- mappings: these fail when they are told to -- */
+
+void *own_map(void *at, size_t nr, int protection, int flags, int fd, off_t offset);
+int own_unmap(void *at, size_t nr);
+void *own_remap(void *at, size_t nr, size_t wanted, int flags);
+void *own_pool_mapping(size_t nr);
+
+OWN void *own_map(void *at, size_t nr, int protection, int flags, int fd, off_t offset)
+{
+	assert_int_equal(fd, -1);
+	assert_int_equal(offset, 12288);
+	(void)protection;
+	if (is_failing)
+		return MAP_FAILED;
+	return flags & MAP_FIXED ? at : bump(nr, PAGE);
+}
+
+OWN int own_unmap(void *at, size_t nr)
+{
+	last_freed = at;
+	nr_freed++;
+	return nr ? 0 : -1;
+}
+
+OWN void *own_remap(void *at, size_t nr, size_t wanted, int flags)
+{
+	(void)flags;
+	if (is_failing)
+		return MAP_FAILED;
+	return wanted <= nr ? at : bump(wanted, PAGE);
+}
+
+/* Its return address is where an allocator's would be. */
+OWN void *own_pool_mapping(size_t nr)
+{
+	void *at = own_map(NULL, nr, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
+
+	own_unmap(at, nr / 2);
+	return at;
+}
+
+/* Those change no register but rax. */
+uint64_t own_registers[15];
+void own_pool_next(void);
+void own_pool_forget(void);
+void call_with_registers(void (*function)(void));
+/* clang-format off */
+__asm__(".pushsection own_allocator, \"ax\"\n"
+	".balign 64\n"
+	"own_pool_next:\n"
+	"	lea 4096(%rdi), %rax\n	ret\n"
+	".balign 64\n"
+	"own_pool_forget:\n"
+	"	movl $77, own_registers(%rip)\n	ret\n"
+	".popsection\n"
+	".text\n"
+	"call_with_registers:\n"
+	"	push %rbx\n	push %rbp\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	push %rdi\n"
+	"	lea own_registers(%rip), %rsi\n"
+	"	mov (%rsi), %rax\n	mov 8(%rsi), %rbx\n	mov 16(%rsi), %rcx\n"
+	"	mov 24(%rsi), %rdx\n	mov 40(%rsi), %rdi\n	mov 48(%rsi), %rbp\n"
+	"	mov 56(%rsi), %r8\n	mov 64(%rsi), %r9\n	mov 72(%rsi), %r10\n"
+	"	mov 80(%rsi), %r11\n	mov 88(%rsi), %r12\n	mov 96(%rsi), %r13\n"
+	"	mov 104(%rsi), %r14\n	mov 112(%rsi), %r15\n	mov 32(%rsi), %rsi\n"
+	"	call *(%rsp)\n"
+	"	mov %rax, own_registers(%rip)\n	mov %rbx, 8+own_registers(%rip)\n"
+	"	mov %rcx, 16+own_registers(%rip)\n	mov %rdx, 24+own_registers(%rip)\n"
+	"	mov %rsi, 32+own_registers(%rip)\n	mov %rdi, 40+own_registers(%rip)\n"
+	"	mov %rbp, 48+own_registers(%rip)\n	mov %r8, 56+own_registers(%rip)\n"
+	"	mov %r9, 64+own_registers(%rip)\n	mov %r10, 72+own_registers(%rip)\n"
+	"	mov %r11, 80+own_registers(%rip)\n	mov %r12, 88+own_registers(%rip)\n"
+	"	mov %r13, 96+own_registers(%rip)\n	mov %r14, 104+own_registers(%rip)\n"
+	"	mov %r15, 112+own_registers(%rip)\n"
+	"	pop %rdi\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbp\n	pop %rbx\n"
+	"	ret\n");
+/* clang-format on */
+
+static const struct {
+	enum heap_function function;
+
+	uintptr_t address;
+	struct heap_form form; /* of a pool */
+} functions[] = {
+	{HEAP_MALLOC, (uintptr_t)own_malloc, {0}},
+	{HEAP_CALLOC, (uintptr_t)own_calloc, {0}},
+	{HEAP_REALLOC, (uintptr_t)own_realloc, {0}},
+	{HEAP_REALLOCARRAY, (uintptr_t)own_reallocarray, {0}},
+	{HEAP_POSIX_MEMALIGN, (uintptr_t)own_posix_memalign, {0}},
+	{HEAP_MEMALIGN, (uintptr_t)own_memalign, {0}},
+	{HEAP_FREE, (uintptr_t)own_free, {0}},
+	{HEAP_NEW, (uintptr_t)own_new, {0}},
+	{HEAP_POOL, (uintptr_t)own_pool_get, {.size = 2 | HEAP_ARGUMENT_INT}},
+	{HEAP_POOL_FREE, (uintptr_t)own_pool_put, {.pointer = 2}},
+	{HEAP_POOL, (uintptr_t)own_pool_store, {.count = 1, .size = 2, .out = 3}},
+	{HEAP_POOL, (uintptr_t)own_pool_fixed, {.bytes = 4800}},
+	{HEAP_POOL, (uintptr_t)own_pool_resize, {.pointer = 2, .size = 3}},
+	{HEAP_POOL, (uintptr_t)own_pool_next, {.size = 4}},
+	{HEAP_POOL_FREE, (uintptr_t)own_pool_forget, {.pointer = 1}},
+	{HEAP_MAP, (uintptr_t)own_map, {0}},
+	{HEAP_UNMAP, (uintptr_t)own_unmap, {0}},
+	{HEAP_REMAP, (uintptr_t)own_remap, {0}},
+	{HEAP_POOL, (uintptr_t)own_pool_mapping, {.size = 1}},
+};
+
+static struct heap_form form_of(size_t i)
+{
+	struct heap_form form = functions[i].form;
+
+	if (functions[i].function < HEAP_POOL)
+		return heap_form_of(functions[i].function);
+	form.function = functions[i].function;
+	return form;
+}
+
+/* -- the memory of probes, as it is in a process -- */
+
+struct fixture {
+	uint8_t *memory;
+	size_t nr_bytes;
+	struct heap_shared *shared;
+	struct heap_rules *rules;
+	struct heap_private *own;
+	uint8_t *code;
+	struct patch patches[ARRAY_SIZE(functions)];
+	struct heap_ring ring;
+};
+
+static void write_code(const struct patch *patch, const uint8_t *bytes)
+{
+	uint64_t page = patch->address & ~(uint64_t)(PAGE - 1);
+
+	assert_int_equal(mprotect((void *)(uintptr_t)page, (size_t)2 * PAGE,
+				  PROT_READ | PROT_WRITE | PROT_EXEC),
+			 0);
+	memcpy((void *)(uintptr_t)patch->address, bytes, patch->nr_bytes);
+}
+
+static void *map_near(size_t nr_bytes)
+{
+	uintptr_t wish = ((uintptr_t)__start_own_allocator & ~(uintptr_t)(PAGE - 1)) - (256 << 20);
+	void *at = mmap((void *)wish, nr_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	return at;
+}
+
+static struct branches *read_branches(void)
+{
+	uint64_t starts[ARRAY_SIZE(functions)];
+	struct branches *branches;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		starts[i] = functions[i].address;
+	branches = branches_new(starts, ARRAY_SIZE(functions));
+	branches_add_code(branches, (uint64_t)(uintptr_t)__start_own_allocator,
+			  __start_own_allocator,
+			  (size_t)(__stop_own_allocator - __start_own_allocator));
+	branches_sort(branches);
+	return branches;
+}
+
+static void hook_all(struct fixture *fixture, enum heap_threads threads)
+{
+	size_t nr_blob;
+	const uint8_t *blob = heap_code(&nr_blob);
+	struct branches *branches = read_branches();
+	struct code_area area = {.address = (uint64_t)(uintptr_t)fixture->code,
+				 .bytes = fixture->code,
+				 .nr_bytes = nr_blob,
+				 .cap_bytes = CODE_BYTES};
+
+	memcpy(fixture->code + sizeof(*fixture->rules), blob + sizeof(*fixture->rules),
+	       nr_blob - sizeof(*fixture->rules));
+	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		uint64_t address = functions[i].address;
+		const struct patch_function function = {
+			.address = address,
+			.bytes = (const uint8_t *)address,
+			.nr_readable = (uintptr_t)__stop_own_allocator - address};
+		const struct patch_heap heap = {.function = functions[i].function,
+						.hook = i,
+						.is_all = fixture->rules->is_all,
+						.threads = threads,
+						.shared = (uint64_t)(uintptr_t)fixture->shared,
+						.rules = (uint64_t)(uintptr_t)fixture->rules,
+						.stub = (uint64_t)(uintptr_t)(fixture->rules + 1)};
+		struct heap_hook *hook = &fixture->rules->hooks[i];
+		enum patch_outcome outcome = patch_heap_entry(
+			&fixture->patches[i], &function, branches, &area, &heap, &hook->original);
+
+		if (outcome)
+			fail_msg("function %u: %s", i, patch_outcome_text(outcome));
+		hook->form = form_of(i);
+		hook->plain = fixture->rules->hooks[0].original;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		write_code(&fixture->patches[i], fixture->patches[i].new);
+	branches_free(branches);
+}
+
+static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
+		       enum heap_threads threads)
+{
+	size_t all_bytes = is_all ? sizeof(struct heap_all) : 0;
+	size_t nr_bytes = all_bytes + sizeof(struct heap_shared) + CODE_BYTES;
+	struct target_memory *memory = target_memory_open(getpid(), NULL);
+
+	arena_used = 0;
+	is_failing = 0;
+	*fixture = (struct fixture){.memory = map_near(nr_bytes), .nr_bytes = nr_bytes};
+	fixture->shared = (struct heap_shared *)(void *)(fixture->memory + all_bytes);
+	fixture->code = (uint8_t *)fixture->shared + sizeof(struct heap_shared);
+	fixture->rules = (struct heap_rules *)(void *)fixture->code;
+	fixture->rules->is_all = is_all;
+	fixture->own = mmap(NULL, sizeof(struct heap_private), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture->own, MAP_FAILED);
+	assert_int_equal(
+		madvise(fixture->own, offsetof(struct heap_private, known), MADV_WIPEONFORK), 0);
+	fixture->rules->private_address = (uint64_t)(uintptr_t)fixture->own;
+	fixture->shared->mean = mean;
+	fixture->shared->stack_bytes = 4096;
+	fixture->rules->threads = threads;
+	fixture->rules->has_cycles = heap_ring_has_cycles();
+	fixture->shared->visits.now_ns = clock_monotonic_ns();
+	fixture->rules->owner_pid = getpid();
+	fixture->own->pid = getpid();
+	/* As glibc has it; else our code finds it. */
+	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
+	heap_ring_init(&fixture->ring, fixture->shared, fixture->rules);
+	heap_answer_begin(&fixture->ring, memory);
+	heap_answer_maps(&fixture->ring, getpid(), memory);
+	target_memory_close(memory);
+	hook_all(fixture, threads);
+}
+
+static void begin(struct fixture *fixture, uint64_t mean, enum heap_threads threads)
+{
+	begin_with(fixture, mean, false, threads);
+}
+
+static void end(struct fixture *fixture)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		write_code(&fixture->patches[i], fixture->patches[i].old);
+	assert_int_equal(fixture->own->in_flight, 0);
+	for (size_t i = 0; i < HEAP_THREADS; i++)
+		assert_int_equal(fixture->own->threads[i].in_flight, 0);
+	munmap(fixture->own, sizeof(struct heap_private));
+	munmap(fixture->memory, fixture->nr_bytes);
+}
+
+static struct heap_record next_of(struct fixture *fixture, enum heap_record_kind kind,
+				  const void *pointer)
+{
+	struct heap_record record = {.kind = HEAP_RECORD_SKIP};
+
+	if (!heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record))
+		fail_msg("there is no record of %p", pointer);
+	heap_ring_count(&fixture->ring, &record);
+	assert_int_equal(record.kind, kind);
+	assert_int_equal(record.pointer, (uint64_t)(uintptr_t)pointer);
+	return record;
+}
+
+static void assert_no_more(struct fixture *fixture)
+{
+	struct heap_record record;
+
+	assert_false(heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record));
+}
+
+static void assert_totals(const struct fixture *fixture, uint64_t nr_bytes, uint64_t nr)
+{
+	struct heap_totals totals;
+
+	heap_ring_totals(&fixture->ring, &totals);
+	assert_int_equal(totals.allocated_bytes, nr_bytes);
+	assert_int_equal(totals.nr_allocations, nr);
+	assert_int_equal(totals.nr_dropped, 0);
+	assert_int_equal(totals.nr_frees, 0);
+}
+
+/* Sizes against which a mean of 1 is nothing: all are sampled. */
+#define LARGE 1000
+
+static void check_each_function(enum heap_threads how)
+{
+	struct fixture fixture;
+	void *pointers[6];
+	static const uint64_t sizes[] = {LARGE,	    2000 * 3,  LARGE + 2,
+					 LARGE + 3, LARGE + 4, LARGE + 5};
+	uint64_t sum = 0;
+
+	begin(&fixture, 1, how);
+	pointers[0] = own_malloc(LARGE);
+	pointers[1] = own_calloc(2000, 3);
+	pointers[2] = own_realloc(NULL, LARGE + 2);
+	assert_int_equal(own_posix_memalign(&pointers[3], 4096, LARGE + 3), 0);
+	pointers[4] = own_memalign(8, LARGE + 4);
+	pointers[5] = own_new(LARGE + 5);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
+		struct heap_record record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointers[i]);
+
+		assert_int_equal(record.size, sizes[i]);
+		assert_int_equal(record.mean, 1);
+		assert_int_equal(record.pid, getpid());
+		assert_int_equal(record.tid, syscall(SYS_gettid));
+		sum += sizes[i];
+	}
+	assert_int_equal((uintptr_t)pointers[3] % 4096, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
+		own_free(pointers[i]);
+		assert_ptr_equal(last_freed, pointers[i]);
+		next_of(&fixture, HEAP_RECORD_FREE, pointers[i]);
+	}
+	assert_no_more(&fixture);
+	assert_totals(&fixture, sum, ARRAY_SIZE(pointers));
+	end(&fixture);
+}
+
+TEST(heap, each_function_tells_size_and_pointer)
+{
+	check_each_function(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, each_function_tells_size_and_pointer_by_base)
+{
+	check_each_function(HEAP_THREADS_BY_BASE);
+}
+
+TEST(heap, each_function_tells_size_and_pointer_as_one)
+{
+	check_each_function(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, reallocation_frees_and_allocates)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *first, *second, *third;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	first = own_malloc(LARGE);
+	memcpy(first, "contents", 9);
+	second = own_realloc(first, 2 * LARGE);
+	third = own_reallocarray(second, 3, LARGE);
+	assert_string_equal(third, "contents");
+	assert_false(next_of(&fixture, HEAP_RECORD_ALLOCATION, first).was_sampled);
+	record = next_of(&fixture, HEAP_RECORD_FREE, first);
+	assert_true(heap_record_is_move(&record));
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, second);
+	assert_int_equal(record.old, (uint64_t)(uintptr_t)first);
+	assert_true(record.was_sampled);
+	next_of(&fixture, HEAP_RECORD_FREE, second);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, third).size, 3 * LARGE);
+	assert_no_more(&fixture);
+	/* The allocations that it makes for that are none of their own. */
+	assert_totals(&fixture, 6 * LARGE, 3);
+	end(&fixture);
+}
+
+TEST(heap, failed_reallocation_keeps_the_old)
+{
+	struct fixture fixture;
+	void *pointer;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	is_failing = 1;
+	errno = 0;
+	assert_null(own_realloc(pointer, 2 * LARGE));
+	assert_int_equal(errno, ENOMEM);
+	is_failing = 0;
+	own_free(pointer);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	next_of(&fixture, HEAP_RECORD_KEPT, pointer);
+	next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+TEST(heap, pools_tell_by_their_arguments)
+{
+	struct fixture fixture;
+	struct two_words got;
+	void *stored, *fixed, *resized;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	got = own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8);
+	assert_int_equal(got.nr, 8710);
+	assert_int_equal(own_pool_store(3, 2 * LARGE, &stored), 0);
+	fixed = own_pool_fixed();
+	resized = own_pool_resize(arena, fixed, 7 * LARGE);
+	/* What they allocate of others is part of it. */
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, got.pointer).size, LARGE);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, stored).size, 6 * LARGE);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, fixed).size, 4800);
+	next_of(&fixture, HEAP_RECORD_FREE, fixed);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, resized).size, 7 * LARGE);
+	own_pool_put(arena, stored);
+	next_of(&fixture, HEAP_RECORD_FREE, stored);
+	own_pool_put(arena, arena + 1); /* of which nothing is known */
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 14 * LARGE + 4800, 4);
+	end(&fixture);
+}
+
+TEST(heap, pool_that_fails_has_allocated_nothing)
+{
+	struct fixture fixture;
+	void *stored, *resized, *kept;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	kept = own_pool_resize(arena, NULL, LARGE);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, kept);
+	is_failing = 1;
+	assert_int_equal(own_pool_store(3, LARGE, &stored), ENOMEM);
+	assert_null(own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8).pointer);
+	resized = own_pool_resize(arena, kept, 2 * LARGE);
+	assert_null(resized);
+	next_of(&fixture, HEAP_RECORD_FREE, kept);
+	next_of(&fixture, HEAP_RECORD_KEPT, kept);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, LARGE, 1);
+	end(&fixture);
+}
+
+/* A user names an argument that is no pointer: nothing is recorded, and nothing breaks. */
+TEST(heap, pool_whose_pointer_is_nowhere)
+{
+	struct fixture fixture;
+	void *stored = NULL;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (functions[i].form.out)
+			fixture.rules->hooks[i].form.out = 1;
+	}
+	assert_int_equal(own_pool_store(3, LARGE, &stored), 0);
+	assert_non_null(stored);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+static __attribute__((noinline)) void *map_memory(size_t nr, int flags)
+{
+	void *volatile at = own_map(arena, nr, PROT_READ | PROT_WRITE, flags, -1, 12288);
+
+	return at; /* no tail call */
+}
+
+static void expect_range(struct fixture *fixture, enum heap_record_kind kind, const void *at,
+			 uint64_t nr)
+{
+	struct heap_record record = next_of(fixture, kind, at);
+
+	assert_int_equal(record.size, nr);
+	assert_int_equal(record.mean, 0);
+}
+
+/* Whatever the rate is; but exact totals are of other blocks. */
+TEST(heap, mappings_are_told_by_range)
+{
+	struct fixture fixture;
+	char *at, *moved;
+
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	at = map_memory(3 * PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, 3 * PAGE);
+	own_unmap(at + PAGE, PAGE);
+	expect_range(&fixture, HEAP_RECORD_FREE, at + PAGE, PAGE);
+	moved = own_remap(at, 3 * PAGE, 7 * PAGE, MREMAP_MAYMOVE);
+	expect_range(&fixture, HEAP_RECORD_FREE, at, 3 * PAGE);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, moved, 7 * PAGE);
+	at = map_memory(PAGE, MAP_PRIVATE);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, PAGE);
+	at = map_memory(PAGE, MAP_SHARED | MAP_ANONYMOUS);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, at, PAGE);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 0, 0);
+	end(&fixture);
+}
+
+TEST(heap, what_is_no_memory_is_not_told)
+{
+	struct fixture fixture;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	map_memory(PAGE, MAP_SHARED);
+	own_map(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
+	own_unmap(arena + 1, PAGE);
+	own_unmap(arena, 0);
+	is_failing = 1;
+	errno = 77;
+	assert_ptr_equal(map_memory(PAGE, MAP_PRIVATE | MAP_ANONYMOUS), MAP_FAILED);
+	assert_ptr_equal(own_remap(arena, PAGE, 2 * PAGE, 0), MAP_FAILED);
+	assert_int_equal(errno, 77);
+	assert_no_more(&fixture);
+	/* What it replaces is no more. */
+	is_failing = 0;
+	own_map(arena, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 12288);
+	expect_range(&fixture, HEAP_RECORD_FREE, arena, PAGE);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+TEST(heap, mappings_of_allocators_are_not_told)
+{
+	struct fixture fixture;
+	void *at;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	at = own_pool_mapping(8 * PAGE); /* is part of what the pool hands out */
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, at).mean, 1);
+	fixture.rules->codes[HEAP_CODES - 1] =
+		(struct heap_code_range){.start = (uint64_t)(uintptr_t)map_memory,
+					 .end = (uint64_t)(uintptr_t)map_memory + 200};
+	map_memory(PAGE, MAP_PRIVATE | MAP_ANONYMOUS);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* As callers of static functions may rely on it. */
+TEST(heap, pool_changes_no_register)
+{
+	struct fixture fixture;
+	uint64_t expected[ARRAY_SIZE(own_registers)];
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		expected[i] = own_registers[i] = UINT64_C(0x1234567800000000) * i + i;
+	expected[5] = own_registers[5] = (uint64_t)(uintptr_t)arena; /* rdi */
+	expected[2] = own_registers[2] = LARGE;			     /* rcx */
+	call_with_registers(own_pool_next);
+	expected[0] = (uint64_t)(uintptr_t)arena + 4096;
+	assert_memory_equal(own_registers, expected, sizeof(expected));
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, arena + 4096).size, LARGE);
+	expected[5] = own_registers[5] = (uint64_t)(uintptr_t)arena + 4096;
+	call_with_registers(own_pool_forget);
+	assert_memory_equal(own_registers, expected, sizeof(expected));
+	next_of(&fixture, HEAP_RECORD_FREE, arena + 4096);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+TEST(heap, errno_is_left_alone)
+{
+	struct fixture fixture;
+	void *pointer;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	errno = 77;
+	pointer = own_malloc(LARGE);
+	own_free(pointer);
+	assert_int_equal(errno, 77);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	end(&fixture);
+}
+
+TEST(heap, sizes_beyond_measure_fail_as_before)
+{
+	struct fixture fixture;
+
+	begin(&fixture, 1 << 20, HEAP_THREADS_BY_DATA);
+	assert_null(own_malloc(SIZE_MAX));
+	assert_null(own_malloc((size_t)1 << HEAP_SIZE_LOG2));
+	assert_null(own_calloc(SIZE_MAX, 2));
+	assert_null(own_calloc((size_t)1 << 32, (size_t)1 << 32));
+	assert_null(own_realloc(NULL, SIZE_MAX / 2));
+	assert_ptr_equal(own_new(SIZE_MAX), thrown);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 0, 0);
+	end(&fixture);
+}
+
+/* The walk of the stack begins where the function returns to, with the registers as they are then.
+ */
+TEST(heap, record_shows_the_caller)
+{
+	struct fixture fixture;
+	volatile uint64_t local = 0x1122334455667788;
+	struct heap_record record;
+	uint64_t pc, sp, fp, offset, copied;
+	void *pointer;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_true(regs_get(&record.regs, 16, &pc));
+	assert_true(regs_get(&record.regs, 7, &sp));
+	assert_true(regs_get(&record.regs, 6, &fp));
+	assert_int_equal(fp, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+	assert_true(pc - (uint64_t)(uintptr_t)test_heap__record_shows_the_caller < 4096);
+	assert_int_equal(record.stack_address, sp);
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	offset = (uint64_t)(uintptr_t)&local - sp;
+	assert_true(offset + 8 <= record.nr_stack_bytes);
+	memcpy(&copied, record.stack + offset, sizeof(copied));
+	assert_int_equal(copied, local);
+	assert_true(clock_monotonic_ns() - record.time_ns < 10 * NS_PER_SEC);
+	end(&fixture);
+}
+
+TEST(heap, who_frees_is_recorded_if_that_is_wanted)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *pointer;
+	uint64_t pc;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	own_free(own_malloc(LARGE));
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_true(record.wants_stack);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	assert_false(record.wants_stack);
+	assert_int_equal(record.nr_stack_bytes, 0);
+	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	pointer = own_malloc(LARGE);
+	own_free(pointer);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_true(record.wants_stack);
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	assert_true(regs_get(&record.regs, 16, &pc));
+	assert_true(pc - (uint64_t)(uintptr_t)test_heap__who_frees_is_recorded_if_that_is_wanted <
+		    4096);
+	end(&fixture);
+}
+
+/* Before the end of a block is lost, its stack is. */
+TEST(heap, full_ring_drops_stacks_of_freeing_first)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t nr_frees = 0, nr_stacks = 0;
+	void *pointers[400];
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
+		pointers[i] = own_malloc(LARGE);
+	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
+		own_free(pointers[i]);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		nr_frees += record.kind == HEAP_RECORD_FREE;
+		nr_stacks += record.kind == HEAP_RECORD_FREE && record.nr_stack_bytes;
+		assert_true(record.wants_stack);
+	}
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_int_equal(totals.nr_dropped, 0);
+	assert_int_equal(totals.nr_frees, 0);
+	assert_int_equal(nr_frees, ARRAY_SIZE(pointers));
+	assert_in_range(nr_stacks, 1, ARRAY_SIZE(pointers) - 1);
+	end(&fixture);
+}
+
+/* Whatever clock it is by: it lies between what was before and what is behind. */
+static void check_time(bool has_cycles)
+{
+	struct fixture fixture;
+	const struct timespec pause = {.tv_nsec = (long)(3 * NS_PER_MS)};
+	uint64_t from_ns[50], to_ns[50];
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	if (!has_cycles)
+		fixture.rules->has_cycles = fixture.ring.has_cycles = false;
+	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
+		nanosleep(&pause, NULL);
+		from_ns[i] = clock_monotonic_ns();
+		if (!has_cycles)
+			heap_ring_visit(&fixture.ring); /* whose time it is */
+		own_malloc(LARGE);
+		to_ns[i] = clock_monotonic_ns();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(from_ns); i++) {
+		struct heap_record record;
+
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_true(record.time_ns + 10 * NS_PER_US >= from_ns[i]);
+		assert_true(record.time_ns <= to_ns[i] + 10 * NS_PER_US);
+	}
+	end(&fixture);
+}
+
+TEST(heap, time_is_that_of_the_monotonic_clock)
+{
+	check_time(true);
+}
+
+TEST(heap, time_without_cycles_is_that_of_the_monotonic_clock)
+{
+	check_time(false);
+}
+
+/* On a stack behind which nothing is. */
+static void *allocate_at_the_end(void *context)
+{
+	(void)context;
+	return own_malloc(LARGE);
+}
+
+static uint8_t *stack_top;
+
+/* clang-format off */
+void *call_on_stack(void *(*function)(void *), void *sp);
+__asm__(".text\n"
+	"call_on_stack:\n"
+	"	push %rbp\n	mov %rsp, %rbp\n	mov %rsi, %rsp\n	call *%rdi\n"
+	"	mov %rbp, %rsp\n	pop %rbp\n	ret\n");
+/* clang-format on */
+
+TEST(heap, stack_is_copied_up_to_where_it_ends)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	uint8_t *stack = mmap(NULL, (size_t)32 * PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pointer;
+
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 8192;
+	stack_top = stack + (size_t)16 * PAGE;
+	assert_int_equal(munmap(stack_top, (size_t)16 * PAGE), 0);
+	pointer = call_on_stack(allocate_at_the_end, stack_top);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_int_equal(record.stack_address + record.nr_stack_bytes,
+			 (uint64_t)(uintptr_t)stack_top);
+	/* In the midst of more that is mapped, but is known not to belong to it. */
+	fixture.own->known.main_stack = (struct heap_stack){
+		.start = (uint64_t)(uintptr_t)stack,
+		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
+	};
+	pointer = call_on_stack(allocate_at_the_end, stack_top - PAGE - 64);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	assert_int_equal(record.stack_address + record.nr_stack_bytes,
+			 (uint64_t)(uintptr_t)stack_top - PAGE - 16);
+	end(&fixture);
+	munmap(stack, (size_t)16 * PAGE);
+}
+
+#define STORM	      2000000
+#define STORM_SIZE    40
+#define STORM_MEAN    24000
+#define STORM_THREADS 4
+
+static void *storm(void *context)
+{
+	(void)context;
+	for (int i = 0; i < STORM / STORM_THREADS; i++) {
+		own_malloc(STORM_SIZE);
+		if (i % 10000 == 0)
+			arena_used = 0;
+	}
+	return NULL;
+}
+
+struct estimate {
+	uint64_t nr;
+	double bytes, variance;
+};
+
+static void add_to(struct estimate *estimate, const struct heap_record *record)
+{
+	double share = 1 - exp(-(double)record->size / (double)record->mean);
+	double bytes = (double)record->size / share;
+
+	estimate->nr++;
+	estimate->bytes += bytes;
+	estimate->variance += bytes * bytes * (1 - share);
+}
+
+static void assert_near(const struct estimate *estimate, double bytes)
+{
+	if (fabs(estimate->bytes - bytes) > 4 * sqrt(estimate->variance))
+		fail_msg("%.0f bytes estimated from %lu samples, %.0f allocated", estimate->bytes,
+			 estimate->nr, bytes);
+}
+
+static void check_estimates(enum heap_threads how)
+{
+	struct fixture fixture;
+	pthread_t threads[STORM_THREADS];
+	struct estimate estimate = {0};
+	struct heap_record record;
+
+	begin(&fixture, STORM_MEAN, how);
+	fixture.shared->stack_bytes = 0;
+	for (int i = 0; i < STORM_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, storm, NULL), 0);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+		add_to(&estimate, &record);
+	}
+	{
+		struct heap_totals totals;
+
+		heap_ring_totals(&fixture.ring, &totals);
+		assert_int_equal(totals.nr_allocations, STORM);
+		assert_int_equal(totals.allocated_bytes, (uint64_t)STORM * STORM_SIZE);
+		assert_int_equal(totals.nr_dropped, 0);
+	}
+	assert_near(&estimate, (double)STORM * STORM_SIZE);
+	end(&fixture);
+}
+
+TEST(heap, estimates_and_totals_of_threads_are_right)
+{
+	check_estimates(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, estimates_and_totals_of_threads_are_right_by_base)
+{
+	check_estimates(HEAP_THREADS_BY_BASE);
+}
+
+TEST(heap, estimates_and_totals_of_threads_are_right_as_one)
+{
+	check_estimates(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, full_ring_drops_and_counts)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t nr = 0;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 512;
+	for (int i = 0; i < 20000; i++)
+		own_malloc(LARGE);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record))
+		nr++;
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_true(nr > 1000);
+	assert_true(totals.nr_dropped > 0);
+	assert_int_equal(nr + totals.nr_dropped, 20000);
+	own_malloc(LARGE);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.mean, 1);
+	end(&fixture);
+}
+
+static void read_records(struct fixture *fixture, int nr, struct estimate *estimate)
+{
+	struct heap_record record;
+
+	for (int i = 0; i < nr && heap_ring_next(&fixture->ring, clock_monotonic_ns(), &record);
+	     i++) {
+		if (record.kind == HEAP_RECORD_ALLOCATION)
+			add_to(&estimate[record.size == STORM_SIZE], &record);
+	}
+}
+
+/*
+ * A record is read behind each fourth large block, so that the next one, which finds room first, is
+ * a small one. What was recorded of the small must not represent the large.
+ */
+TEST(heap, full_ring_favours_none)
+{
+	struct fixture fixture;
+	struct estimate estimate[2] = {0};
+	struct heap_totals totals;
+
+	begin(&fixture, STORM_SIZE / 2, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 512;
+	for (int i = 0; i < STORM / 4; i++) {
+		own_malloc(STORM_SIZE / 4);
+		own_malloc(STORM_SIZE);
+		if (i % 10000 == 0)
+			arena_used = 0;
+		if (i % 4 == 0)
+			read_records(&fixture, 1, estimate);
+	}
+	read_records(&fixture, INT_MAX, estimate);
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_true(totals.nr_dropped > estimate[0].nr + estimate[1].nr);
+	assert_near(&estimate[0], STORM / 4 * (double)(STORM_SIZE / 4));
+	assert_near(&estimate[1], STORM / 4 * (double)STORM_SIZE);
+	end(&fixture);
+}
+
+/* More are alive than can be remembered: those that are freed at once do not represent them. */
+TEST(heap, full_table_of_pointers_favours_none)
+{
+	const uint64_t nr = UINT64_C(4) * HEAP_SETS * HEAP_SET_WAYS;
+	struct fixture fixture;
+	struct estimate estimate[2] = {0};
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 0;
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t used;
+
+		own_malloc(STORM_SIZE / 2);
+		used = arena_used;
+		arena_used = sizeof(arena) - 4096;
+		own_free(own_malloc(STORM_SIZE));
+		arena_used = used;
+		read_records(&fixture, INT_MAX, estimate);
+	}
+	assert_true(fixture.shared->lost.nr_dropped > nr / 4);
+	assert_near(&estimate[0], (double)nr * (STORM_SIZE / 2));
+	assert_near(&estimate[1], (double)nr * STORM_SIZE);
+	end(&fixture);
+}
+
+/* Where three eighths of the room are used, a block is recorded as often as four times the mean has
+ * it.
+ */
+TEST(heap, chance_of_a_record_is_that_of_its_mean)
+{
+	static const uint64_t sizes[] = {1, 1000, 16384, 16385, 65536, 100000, 127 << 10};
+	const uint64_t room = HEAP_RING_BYTES / 8 * 5, mean = 1 << 16;
+	const int nr_tries = 20000;
+	struct fixture fixture;
+
+	begin(&fixture, mean, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		double size = (double)sizes[i];
+		double chance = expm1(-size / (4 * (double)mean)) / expm1(-size / (double)mean);
+		uint64_t before = fixture.shared->lost.nr_dropped, nr;
+		const struct heap_ring_record *record =
+			(const void *)&fixture.shared->ring[room / 8 * 3];
+
+		for (int k = 0; k < nr_tries; k++) {
+			fixture.shared->head = room / 8 * 3;
+			fixture.shared->tail = 0;
+			for (size_t j = 0; j < HEAP_SLOTS; j++) {
+				fixture.shared->slots[j].mean = mean;
+				fixture.shared->slots[j].countdown = 0;
+			}
+			own_malloc(sizes[i]);
+			arena_used = 0;
+		}
+		nr = (uint64_t)nr_tries - (fixture.shared->lost.nr_dropped - before);
+		if (fabs((double)nr - nr_tries * chance) > 4 * sqrt(nr_tries * chance))
+			fail_msg("%lu: %lu, not %.0f", sizes[i], nr, nr_tries * chance);
+		assert_int_equal(record->mean, 4 * mean);
+		assert_int_equal(record->size, sizes[i]);
+	}
+	end(&fixture);
+}
+
+/* One of a small mean: nearly all are sampled. */
+#define SMALL_MEAN 64
+
+/* Large blocks have a part of the ring of their own, and what is freed nearly so. */
+static void check_room(bool is_all)
+{
+	const uint64_t spared = 3 * (HEAP_RING_BYTES / 8);
+	struct fixture fixture;
+	struct heap_losses *lost;
+	uint64_t nr_dropped;
+	void *large[20];
+
+	begin_with(&fixture, is_all ? 0 : SMALL_MEAN, is_all, HEAP_THREADS_BY_DATA);
+	lost = &fixture.shared->lost;
+	/* Never written, so never read, nor waited for. */
+	fixture.shared->head =
+		(is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES) - spared - (is_all ? 4096 : 0);
+	fixture.own->given_up_at = fixture.shared->tail + 1;
+	while (!lost->nr_dropped)
+		own_malloc(LARGE);
+	own_malloc(LARGE);
+	nr_dropped = lost->nr_dropped;
+	assert_int_equal(nr_dropped, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+		large[i] = own_malloc(1 << 20);
+	assert_int_equal(lost->nr_dropped, nr_dropped);
+	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+		own_free(large[i]);
+	assert_int_equal(lost->nr_frees, 0);
+	end(&fixture);
+}
+
+TEST(heap, full_ring_has_room_for_large_blocks)
+{
+	check_room(false);
+	check_room(true);
+}
+
+/* Of the parent's pointers a child knows nothing, and its own are its own. */
+TEST(heap, forked_child_begins_without_pointers)
+{
+	struct fixture fixture;
+	void *pointer;
+	int status;
+	pid_t child;
+
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(LARGE);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+	child = fork();
+	if (child == 0) {
+		own_free(pointer);
+		own_free(own_malloc(2 * LARGE));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	{
+		struct heap_record record;
+
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+		assert_int_equal(record.pid, child);
+		assert_int_equal(record.size, 2 * LARGE);
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_int_equal(record.kind, HEAP_RECORD_FREE);
+		assert_int_equal(record.pid, child);
+	}
+	own_free(pointer);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_FREE, pointer).pid, getpid());
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+TEST(heap, unknown_pointers_are_freed_in_silence)
+{
+	struct fixture fixture;
+	void *before;
+	uint64_t freed = nr_freed;
+
+	before = own_malloc(LARGE);
+	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
+	own_free(before);
+	own_free(NULL);
+	assert_int_equal(nr_freed, freed + 2);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* -- all of them -- */
+
+static void check_order_of_all(enum heap_threads how)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *first, *moved;
+
+	begin_with(&fixture, 0, true, how);
+	first = own_malloc(0);
+	moved = own_realloc(first, 10);
+	is_failing = 1;
+	assert_null(own_realloc(moved, 20));
+	is_failing = 0;
+	own_free(moved);
+	own_free(NULL);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, first);
+	assert_int_equal(record.size, 0);
+	assert_int_equal(record.mean, 0);
+	assert_int_equal(record.pid, getpid());
+	assert_int_equal(record.tid, syscall(SYS_gettid));
+	record = next_of(&fixture, HEAP_RECORD_FREE, first);
+	assert_int_equal(record.function, HEAP_REALLOC);
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, moved);
+	assert_int_equal(record.size, 10);
+	next_of(&fixture, HEAP_RECORD_FREE, moved);
+	next_of(&fixture, HEAP_RECORD_KEPT, moved);
+	record = next_of(&fixture, HEAP_RECORD_FREE, moved);
+	assert_int_equal(record.function, HEAP_FREE);
+	assert_no_more(&fixture);
+	assert_totals(&fixture, 10, 2);
+	end(&fixture);
+}
+
+TEST(heap, all_are_recorded_in_order)
+{
+	check_order_of_all(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, all_are_recorded_in_order_as_one)
+{
+	check_order_of_all(HEAP_THREADS_AS_ONE);
+}
+
+TEST(heap, times_of_all_are_those_of_the_clock)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	uint64_t before_ns, after_ns;
+	struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	nanosleep(&pause, NULL);
+	before_ns = clock_monotonic_ns();
+	own_malloc(1);
+	after_ns = clock_monotonic_ns();
+	nanosleep(&pause, NULL);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_in_range(record.time_ns, before_ns - NS_PER_MS, after_ns + NS_PER_MS);
+	end(&fixture);
+}
+
+/* Asks for its frame pointer, and so has one: the steps of its frame are known here. */
+#define FRAMED __attribute__((noinline))
+
+static void *volatile last_allocated;
+
+FRAMED static void allocate_in_frame(uintptr_t *caller)
+{
+	*caller = (uintptr_t)__builtin_return_address(0);
+	last_allocated = own_malloc(LARGE);
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+FRAMED static void allocate_from_elsewhere(uintptr_t *caller)
+{
+	allocate_in_frame(caller);
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+static struct heap_record next_allocation(struct fixture *fixture)
+{
+	return next_of(fixture, HEAP_RECORD_ALLOCATION, last_allocated);
+}
+
+TEST(heap, stacks_are_signed_by_steps)
+{
+	struct fixture fixture;
+	struct heap_record records[4];
+	uintptr_t caller = 0;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	for (int i = 0; i < 4; i++) {
+		allocate_in_frame(&caller);
+		records[i] = next_allocation(&fixture);
+		if (i)
+			continue;
+		heap_ring_add_step(
+			&fixture.ring,
+			&(struct heap_step){.pc = records[0].regs.value[16],
+					    .cfa_offset = 16,
+					    .fp_offset = -16,
+					    .flags = HEAP_STEP_BY_FP | HEAP_STEP_FP_SAVED});
+		heap_ring_add_step(&fixture.ring,
+				   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+	}
+	/* No step is known at first; then one stack is copied, and the others are the same. */
+	assert_int_equal(records[0].signature, 0);
+	assert_true(records[0].has_stack);
+	assert_int_not_equal(records[1].signature, 0);
+	assert_true(records[1].has_stack);
+	assert_false(records[2].has_stack);
+	assert_int_equal(records[2].signature, records[1].signature);
+	assert_false(records[3].has_stack);
+	/* From elsewhere it is another one, where a step is missing. */
+	allocate_from_elsewhere(&caller);
+	records[0] = next_allocation(&fixture);
+	assert_int_equal(records[0].signature, 0);
+	heap_ring_add_step(&fixture.ring,
+			   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+	allocate_from_elsewhere(&caller);
+	records[0] = next_allocation(&fixture);
+	assert_int_not_equal(records[0].signature, 0);
+	assert_int_not_equal(records[0].signature, records[1].signature);
+	assert_true(records[0].has_stack);
+	end(&fixture);
+}
+
+TEST(heap, wrong_steps_lead_to_no_fault)
+{
+	static const int32_t offsets[] = {8, -16, 12, 1 << 19, 1 << 29, INT32_MIN};
+	uintptr_t caller;
+
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		struct fixture fixture;
+		struct heap_record record;
+
+		begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+		allocate_in_frame(&caller);
+		record = next_allocation(&fixture);
+		heap_ring_add_step(&fixture.ring, &(struct heap_step){.pc = record.regs.value[16],
+								      .cfa_offset = offsets[i],
+								      .fp_offset = -32768,
+								      .flags = HEAP_STEP_FP_SAVED});
+		allocate_in_frame(&caller);
+		record = next_allocation(&fixture);
+		assert_int_equal(record.signature, 0);
+		assert_true(record.has_stack);
+		end(&fixture);
+	}
+}
+
+/* Frames that are as they were are not looked up again: here, as their steps are gone. */
+TEST(heap, callers_that_are_met_again_are_known)
+{
+	struct fixture fixture;
+	struct heap_record records[3];
+	struct heap_all *all;
+	uintptr_t caller;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	all = fixture.ring.all;
+	for (int i = 0; i < 3; i++) {
+		allocate_in_frame(&caller);
+		records[i] = next_allocation(&fixture);
+		if (i == 0) {
+			heap_ring_add_step(
+				&fixture.ring,
+				&(struct heap_step){.pc = records[0].regs.value[16],
+						    .cfa_offset = 16,
+						    .fp_offset = -16,
+						    .flags = HEAP_STEP_BY_FP | HEAP_STEP_FP_SAVED});
+			heap_ring_add_step(
+				&fixture.ring,
+				&(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+		} else if (i == 1) {
+			memset(all->steps, 0, sizeof(all->steps));
+		}
+	}
+	assert_int_not_equal(records[1].signature, 0);
+	assert_int_equal(records[2].signature, records[1].signature);
+	end(&fixture);
+}
+
+TEST(heap, full_ring_of_all_is_not_waited_for_in_vain)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	struct heap_totals totals;
+	uint64_t head;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	fixture.shared->head = HEAP_ALL_RING_BYTES; /* never written, so never read */
+	own_malloc(100);			    /* for a while; then nobody is there */
+	head = fixture.own->given_up_at;
+	assert_int_equal(head, fixture.shared->tail + 1);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 1);
+	for (int i = 0; i < 100000; i++)
+		own_free((void *)16);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 1);
+	assert_int_equal(fixture.shared->lost.nr_frees, 100000);
+	assert_int_equal(fixture.shared->lost.dropped_bytes, 100);
+	assert_int_equal(fixture.shared->lost.dropped_blocks, 1);
+	heap_ring_totals(&fixture.ring, &totals);
+	assert_int_equal(totals.allocated_bytes, 100);
+	assert_int_equal(totals.nr_allocations, 1);
+	/* Somebody reads again. */
+	fixture.shared->tail = HEAP_ALL_RING_BYTES;
+	heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
+	own_free((void *)16);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	end(&fixture);
+}
+
+static void *allocate_while_read(void *unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < 2 * HEAP_ALL_RING_BYTES / HEAP_RECORD_ALIGNMENT; i++)
+		own_free((void *)16);
+	return NULL;
+}
+
+/* Who is faster than the reader waits, and nothing is lost. */
+TEST(heap, full_ring_of_all_is_waited_for)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct fixture fixture;
+	struct heap_record record;
+	pthread_t thread;
+	size_t nr = 0;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	assert_int_equal(pthread_create(&thread, NULL, allocate_while_read, NULL), 0);
+	while (nr < 2 * HEAP_ALL_RING_BYTES / HEAP_RECORD_ALIGNMENT) {
+		while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record))
+			nr += record.kind == HEAP_RECORD_FREE && record.pointer == 16;
+		nanosleep(&pause, NULL);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(fixture.shared->lost.nr_dropped, 0);
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
+/* Those that follow each other fast share a time, up to the next time that the ring is read. */
+TEST(heap, times_of_all_are_true)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	const uint64_t slack_ns = 5000000; /* of two clocks that are told apart by a line */
+	struct fixture fixture;
+	struct heap_record record;
+	uint64_t begun_ns, last_ns;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	begun_ns = last_ns = clock_monotonic_ns();
+	for (int i = 0; i < 1000; i++)
+		own_free((void *)16);
+	for (int i = 0; i < 1000; i++) {
+		assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+		assert_true(record.time_ns + slack_ns >= last_ns);
+		last_ns = record.time_ns;
+	}
+	assert_true(last_ns + slack_ns >= begun_ns && last_ns <= clock_monotonic_ns() + slack_ns);
+	assert_no_more(&fixture);
+	nanosleep(&pause, NULL);
+	heap_ring_visit(&fixture.ring);
+	begun_ns = clock_monotonic_ns();
+	own_free((void *)16);
+	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
+	assert_true(record.time_ns + slack_ns >= begun_ns);
+	end(&fixture);
+}
+
+/* Without any step: by the words that lead to code. */
+TEST(heap, stacks_are_signed_by_words)
+{
+	struct fixture fixture;
+	static struct heap_record records[5]; /* not on the stack, where they would be words, too */
+	extern const uint8_t __executable_start[], etext[];
+	struct heap_stack code = {.start = (uint64_t)(uintptr_t)__executable_start,
+				  .end = (uint64_t)(uintptr_t)etext};
+	uintptr_t caller;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	heap_ring_set_code(&fixture.ring, &code, 1);
+	fixture.shared->stack_bytes = 128;
+	for (int i = 0; i < 5; i++) {
+		if (i < 4)
+			allocate_in_frame(&caller);
+		else
+			allocate_from_elsewhere(&caller);
+		records[i] = next_allocation(&fixture);
+		assert_int_not_equal(records[i].signature, 0);
+	}
+	assert_true(records[0].has_stack);
+	/* What the first calls have left behind on the stack is the same from then on. */
+	assert_false(records[3].has_stack);
+	assert_int_equal(records[3].signature, records[2].signature);
+	assert_true(records[4].has_stack);
+	assert_int_not_equal(records[4].signature, records[3].signature);
+	end(&fixture);
+}
+
+#define NR_EACH 10000
+
+static void *allocate_and_free_many(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < NR_EACH; i++)
+		own_free(own_malloc(16));
+	return NULL;
+}
+
+TEST(heap, all_of_threads_are_told_apart)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	pthread_t threads[4];
+	size_t nr[2] = {0};
+	pid_t tids[4] = {0};
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free_many, NULL),
+				 0);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
+		size_t k = 0;
+
+		heap_ring_count(&fixture.ring, &record);
+		nr[record.kind == HEAP_RECORD_FREE]++;
+		while (k < ARRAY_SIZE(tids) && tids[k] && tids[k] != record.tid)
+			k++;
+		assert_true(k < ARRAY_SIZE(tids));
+		tids[k] = record.tid;
+	}
+	assert_int_equal(nr[0], NR_EACH * ARRAY_SIZE(threads));
+	assert_int_equal(nr[1], NR_EACH * ARRAY_SIZE(threads));
+	assert_true(tids[3] && tids[0] != getpid());
+	assert_totals(&fixture, (uint64_t)16 * NR_EACH * ARRAY_SIZE(threads),
+		      NR_EACH * ARRAY_SIZE(threads));
+	end(&fixture);
+}
+
+/* A child of fork(2), its child, and one that the C library does not know of. */
+TEST(heap, forked_child_says_its_own_id)
+{
+	struct fixture fixture;
+	struct heap_record record;
+	void *pointer;
+	pid_t child;
+	int status;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	pointer = own_malloc(1);
+	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer).pid, getpid());
+	child = fork();
+	if (!child) {
+		own_free(pointer);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_int_equal(record.pid, child);
+	assert_int_equal(record.tid, child);
+	child = (pid_t)syscall(SYS_fork);
+	if (!child) {
+		own_free(pointer);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
+	assert_true(record.pid < 0);
+	end(&fixture);
+}
+
+static void free_in_child_of_child(void *pointer)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (!child) {
+		own_free(pointer);
+		child = fork();
+		if (!child) {
+			own_free(pointer);
+			_exit(0);
+		}
+		_exit(child < 0 || waitpid(child, &status, 0) != child || status);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+}
+
+static void check_children_of_children(enum heap_threads how)
+{
+	struct fixture fixture;
+	struct heap_record records[2];
+
+	begin_with(&fixture, 0, true, how);
+	next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
+	free_in_child_of_child(arena);
+	records[0] = next_of(&fixture, HEAP_RECORD_FREE, arena);
+	records[1] = next_of(&fixture, HEAP_RECORD_FREE, arena);
+	assert_true(records[0].pid > 0 && records[0].pid == records[0].tid);
+	assert_true(records[1].pid > 0 && records[1].pid == records[1].tid);
+	assert_int_not_equal(records[0].pid, getpid());
+	assert_int_not_equal(records[0].pid, records[1].pid);
+	end(&fixture);
+}
+
+TEST(heap, children_of_children_are_told_apart)
+{
+	check_children_of_children(HEAP_THREADS_BY_DATA);
+}
+
+TEST(heap, children_of_children_are_told_apart_by_base)
+{
+	check_children_of_children(HEAP_THREADS_BY_BASE);
+}
+
+#else
+
+TEST(heap, is_for_another_processor)
+{
+	skip();
+}
+
+#endif

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The reading end of the ring, whatever the writing end does. */
+#include "base/clock.h"
+#include "heap/heap_ring.h"
+#include "tests/unit/unit.h"
+
+#define RECORD_BYTES sizeof(struct heap_ring_record)
+
+struct bench {
+	struct heap_shared *shared;
+	struct heap_ring ring;
+};
+
+static void begin(struct bench *bench, uint64_t at)
+{
+	bench->shared = aligned_alloc(4096, sizeof(*bench->shared));
+	assert_non_null(bench->shared);
+	memset(bench->shared, 0, sizeof(*bench->shared));
+	bench->shared->head = bench->shared->tail = at;
+	heap_ring_init(&bench->ring, bench->shared, &(const struct heap_rules){.is_all = 0});
+}
+
+static void end(struct bench *bench)
+{
+	free(bench->shared);
+}
+
+static struct heap_ring_record *reserve(struct bench *bench, uint32_t nr_bytes, uint64_t *position)
+{
+	uint8_t *place = &bench->ring.bytes[bench->shared->head % bench->ring.nr_bytes];
+
+	*position = bench->shared->head;
+	bench->shared->head += nr_bytes;
+	return (struct heap_ring_record *)(void *)place;
+}
+
+static void add(struct bench *bench, uint64_t pointer)
+{
+	uint64_t position;
+	struct heap_ring_record *record = reserve(bench, RECORD_BYTES, &position);
+
+	*record = (struct heap_ring_record){
+		.header = {.commit = heap_commit_word(position), .kind = HEAP_RECORD_ALLOCATION},
+		.nr_bytes = RECORD_BYTES,
+		.pointer = pointer,
+		.mean = 512,
+		.rip = 16,
+		.r12 = 12};
+}
+
+static void assert_next(struct bench *bench, uint64_t now_ns, uint64_t pointer)
+{
+	struct heap_record record;
+
+	assert_true(heap_ring_next(&bench->ring, now_ns, &record));
+	assert_int_equal(record.pointer, pointer);
+}
+
+static void assert_none(struct bench *bench, uint64_t now_ns)
+{
+	struct heap_record record;
+
+	assert_false(heap_ring_next(&bench->ring, now_ns, &record));
+}
+
+TEST(ring, records_come_in_order_and_free_their_room)
+{
+	struct bench bench;
+	struct heap_record record;
+
+	begin(&bench, 0);
+	add(&bench, 1);
+	add(&bench, 2);
+	assert_next(&bench, 1, 1);
+	assert_int_equal(bench.shared->tail, 0); /* its stack may be looked at */
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.regs.value[16], 16);
+	assert_int_equal(record.regs.value[12], 12);
+	assert_none(&bench, 1); /* then all of it is told at once */
+	assert_int_equal(bench.shared->tail, bench.shared->head);
+	end(&bench);
+}
+
+TEST(ring, what_is_never_ended_is_passed_after_a_second)
+{
+	struct bench bench;
+	uint64_t position;
+
+	begin(&bench, 64);
+	reserve(&bench, RECORD_BYTES, &position);
+	add(&bench, 2);
+	assert_none(&bench, NS_PER_SEC);
+	assert_none(&bench, 2 * NS_PER_SEC - 1);
+	assert_next(&bench, 2 * NS_PER_SEC, 2);
+	assert_int_equal(bench.ring.nr_lost, 1);
+	/* One behind which nothing is. */
+	reserve(&bench, RECORD_BYTES, &position);
+	assert_none(&bench, 3 * NS_PER_SEC);
+	assert_none(&bench, 5 * NS_PER_SEC);
+	assert_int_equal(bench.ring.nr_lost, 2);
+	add(&bench, 3);
+	assert_next(&bench, 5 * NS_PER_SEC, 3);
+	end(&bench);
+}
+
+TEST(ring, goes_around_its_end)
+{
+	struct bench bench;
+	uint64_t position;
+	struct heap_ring_record *skip;
+
+	begin(&bench, 3 * HEAP_RING_BYTES - HEAP_RECORD_ALIGNMENT);
+	skip = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
+	skip->nr_bytes = HEAP_RECORD_ALIGNMENT;
+	skip->header = (struct heap_header){.commit = heap_commit_word(position),
+					    .kind = HEAP_RECORD_SKIP};
+	add(&bench, 7);
+	assert_next(&bench, 1, 7);
+	assert_none(&bench, 1);
+	end(&bench);
+}
+
+/* The target may write anything: it is passed, and nothing beyond the ring is read. */
+TEST(ring, nonsense_is_passed)
+{
+	static const struct heap_ring_record nonsense[] = {
+		{.nr_bytes = 0},
+		{.nr_bytes = 100},
+		{.nr_bytes = HEAP_RECORD_ALIGNMENT},
+		{.nr_bytes = UINT32_MAX & ~15u},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_KIND_COUNT},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_SKIP},
+		{.nr_bytes = RECORD_BYTES, .header.function = HEAP_FUNCTION_COUNT},
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_BRIEF}, /* of a sample */
+		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = RECORD_BYTES},
+		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = UINT64_MAX},
+	};
+
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
+		struct bench bench;
+		uint64_t position;
+		struct heap_ring_record *record;
+
+		begin(&bench, HEAP_RING_BYTES - 4 * RECORD_BYTES);
+		record = reserve(&bench, RECORD_BYTES, &position);
+		*record = nonsense[i];
+		record->header.commit = heap_commit_word(position);
+		add(&bench, 5);
+		assert_next(&bench, 1, 5);
+		assert_int_equal(bench.ring.nr_refused, 1);
+		end(&bench);
+	}
+}
+
+/* What no program can do. */
+TEST(ring, what_cannot_be_is_passed)
+{
+	const struct heap_ring_record good = {
+		.nr_bytes = RECORD_BYTES, .pointer = 0x1000, .size = 8, .mean = 512};
+	struct heap_ring_record bad[10];
+	size_t nr = 0;
+	struct bench bench;
+
+	begin(&bench, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		bad[i] = good;
+	bad[nr++].pointer = 0;
+	bad[nr++].size = UINT64_MAX;
+	bad[nr].pointer = UINT64_MAX - 8;
+	bad[nr++].size = 16;
+	bad[nr++].mean = 0;
+	bad[nr++].mean = HEAP_MEAN_MAX + 1;
+	bad[nr++].header.function = HEAP_MAP; /* of which each is recorded */
+	bad[nr++].time = 1;
+	bad[nr++].time = clock_monotonic_ns() + 60 * NS_PER_SEC;
+	bad[nr++].time = UINT64_MAX;
+	bad[nr].pointer = 0;
+	bad[nr++].header.kind = HEAP_RECORD_KEPT;
+	assert_int_equal(nr, sizeof(bad) / sizeof(*bad));
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t position;
+		struct heap_ring_record *record = reserve(&bench, RECORD_BYTES, &position);
+
+		*record = bad[i];
+		record->header.commit = heap_commit_word(position);
+		add(&bench, 5);
+		assert_next(&bench, clock_monotonic_ns(), 5);
+		assert_int_equal(bench.ring.nr_refused, i + 1);
+	}
+	assert_int_equal(bench.ring.nr_lost, 0);
+	end(&bench);
+}
+
+/* More of a stack than is ever copied, though there is room for it. */
+TEST(ring, stacks_have_a_bound)
+{
+	struct bench bench;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	begin(&bench, 0);
+	record = reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
+	record->header = (struct heap_header){.commit = heap_commit_word(position)};
+	record->nr_bytes = RECORD_BYTES + 2 * HEAP_STACK_MAX;
+	record->pointer = record->mean = 16;
+	record->nr_stack_bytes = HEAP_STACK_MAX + 1;
+	add(&bench, 5);
+	assert_next(&bench, 1, 5);
+	assert_int_equal(bench.ring.nr_refused, 1);
+	end(&bench);
+}
+
+/* However much is said to be there. */
+TEST(ring, once_around_is_enough)
+{
+	struct bench bench;
+
+	begin(&bench, 0);
+	for (uint64_t at = 0; at < HEAP_RING_BYTES; at += HEAP_RECORD_ALIGNMENT) {
+		struct heap_header header = {.commit = heap_commit_word(at), .kind = 99};
+
+		memcpy(&bench.ring.bytes[at], &header, sizeof(header));
+	}
+	bench.shared->head = HEAP_RING_BYTES;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, HEAP_RING_BYTES / HEAP_RECORD_ALIGNMENT);
+	bench.shared->head = UINT64_MAX - 15;
+	assert_int_equal(heap_ring_visit(&bench.ring), 2 * HEAP_RING_BYTES);
+	end(&bench);
+}
+
+/* -- where all is recorded -- */
+
+static void begin_all(struct bench *bench, uint64_t at)
+{
+	struct heap_all *all = aligned_alloc(4096, sizeof(*all) + sizeof(*bench->shared));
+
+	assert_non_null(all);
+	memset(all, 0, sizeof(*all));
+	bench->shared = (struct heap_shared *)(void *)(all + 1);
+	memset(bench->shared, 0, sizeof(*bench->shared));
+	bench->shared->head = bench->shared->tail = at;
+	heap_ring_init(&bench->ring, bench->shared, &(const struct heap_rules){.is_all = 1});
+	all->names[3] = (struct heap_name){.pid = 33, .tid = 34};
+}
+
+static void end_all(struct bench *bench)
+{
+	free(bench->ring.all);
+}
+
+static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
+{
+	uint64_t position;
+	uint64_t nr_bytes = heap_brief_bytes(kind);
+	uint8_t *place = (uint8_t *)reserve(bench, (uint32_t)nr_bytes, &position);
+	struct heap_header header = {.commit = heap_commit_word(position),
+				     .thread = 3,
+				     .kind = (uint8_t)(HEAP_BRIEF | kind),
+				     .function = HEAP_REALLOC};
+
+	memcpy(place, &header, sizeof(header));
+	memcpy(place + sizeof(header), words, nr_bytes - sizeof(header));
+}
+
+TEST(ring, brief_ones_have_what_their_flags_say)
+{
+	struct bench bench;
+	struct heap_record record;
+	uint64_t first_ns;
+
+	begin_all(&bench, 32);
+	bench.ring.begun_ns = 0;
+	add_brief(&bench,
+		  HEAP_RECORD_ALLOCATION | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE | HEAP_BRIEF_OLD |
+			  HEAP_BRIEF_TIME,
+		  (uint64_t[]){0x1000, 100, 77, 0x2000, 5000});
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){0x1000});
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){0x3000, 9, 9});
+	add_brief(&bench, HEAP_RECORD_KEPT | HEAP_BRIEF_TIME, (uint64_t[]){0x3000, 7000, 9});
+
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
+	assert_int_equal(record.function, HEAP_REALLOC);
+	assert_int_equal(record.pid, 33);
+	assert_int_equal(record.tid, 34);
+	assert_int_equal(record.pointer, 0x1000);
+	assert_int_equal(record.size, 100);
+	assert_int_equal(record.signature, 77);
+	assert_int_equal(record.old, 0x2000);
+	assert_true(record.was_sampled);
+	assert_false(record.has_stack);
+	first_ns = record.time_ns;
+	assert_int_equal(first_ns, 5000); /* its clock is CLOCK_MONOTONIC */
+
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_FREE);
+	assert_int_equal(record.size, 0);
+	assert_int_equal(record.old, 0);
+	assert_false(record.was_sampled);
+	assert_int_equal(record.time_ns, first_ns); /* as it has none */
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.size, 9);
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.kind, HEAP_RECORD_KEPT);
+	assert_int_equal(record.time_ns, 7000);
+	assert_none(&bench, 1);
+	assert_int_equal(bench.shared->tail, bench.shared->head);
+	end_all(&bench);
+}
+
+TEST(ring, brief_nonsense_is_passed)
+{
+	struct bench bench;
+	uint64_t position;
+	struct heap_ring_record *record;
+
+	/* Of more bytes than there are up to the end of the ring. */
+	begin_all(&bench, HEAP_ALL_RING_BYTES - HEAP_RECORD_ALIGNMENT);
+	record = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
+	record->header =
+		(struct heap_header){.commit = heap_commit_word(position),
+				     .kind = HEAP_BRIEF | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE};
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){1});
+	assert_next(&bench, 1, 1);
+	add_brief(&bench, HEAP_RECORD_SKIP, (uint64_t[]){2});
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){3});
+	assert_next(&bench, 1, 3);
+	assert_int_equal(bench.ring.nr_refused, 2);
+	/* Of more than are reserved. */
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){4, 4, 4});
+	bench.shared->head -= HEAP_RECORD_ALIGNMENT;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, 3);
+	end_all(&bench);
+}
+
+TEST(ring, a_head_beyond_all_is_not_followed)
+{
+	struct bench bench;
+
+	begin(&bench, 0);
+	bench.shared->head = UINT64_C(1) << 62;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, 1);
+	add(&bench, 4);
+	assert_next(&bench, 1, 4);
+	bench.shared->head += 1; /* where no record can end */
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, 2);
+	end(&bench);
+}
+
+TEST(ring, totals_are_what_countdowns_have_passed)
+{
+	struct bench bench;
+	struct heap_totals totals;
+
+	begin(&bench, 0);
+	/* 1000 bytes were given; 3 allocations of 100 bytes in all have come off. */
+	bench.shared->slots[0].given_bytes = 1000;
+	bench.shared->slots[0].countdown = ((int64_t)900 << HEAP_COUNT_LOG2) - 3;
+	/* Below zero, while a thread is inside. */
+	bench.shared->slots[7].given_bytes = 50;
+	bench.shared->slots[7].nr_allocations = 10;
+	bench.shared->slots[7].countdown = -((int64_t)20 << HEAP_COUNT_LOG2) - 1 - HEAP_INSIDE;
+	bench.shared->lost.nr_dropped = 4;
+	heap_ring_totals(&bench.ring, &totals);
+	assert_int_equal(totals.allocated_bytes, 100 + 70);
+	assert_int_equal(totals.nr_allocations, 3 + 11);
+	assert_int_equal(totals.nr_dropped, 4);
+	end(&bench);
+}

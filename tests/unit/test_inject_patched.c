@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The patches of a process, in pages of this one that stand for its code. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/patched.h"
+#include "inject/stopped.h"
+#include "proc/target_memory.h"
+#include "tests/unit/unit.h"
+
+#define PAGES_BYTES 12288
+#define OLD	    0x90
+#define NEW	    0xcc
+
+/* Three pages, and patches in the first, across two, and near the end of the last. */
+struct fixture {
+	uint8_t *pages;
+	struct target_memory *memory;
+	struct patch patches[3];
+	struct patched patched;
+	struct stopped stopped; /* without threads */
+};
+
+static int set_up(void **state)
+{
+	static const size_t offsets[] = {64, 4094, 12280};
+	static struct fixture fixture;
+
+	fixture = (struct fixture){.memory = target_memory_open(getpid(), NULL)};
+	fixture.pages =
+		mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture.pages, MAP_FAILED);
+	memset(fixture.pages, OLD, PAGES_BYTES);
+	for (size_t i = 0; i < 3; i++) {
+		struct patch *patch = &fixture.patches[i];
+
+		patch->address = (uint64_t)(uintptr_t)fixture.pages + offsets[i];
+		patch->nr_bytes = 5;
+		memset(patch->old, OLD, sizeof(patch->old));
+		memset(patch->new, NEW, sizeof(patch->new));
+		patch->thunk = 4096 + 64 * i;
+		patch->nr_thunk_bytes = 32;
+	}
+	patched_init(&fixture.patched, fixture.patches, 3);
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	patched_release(&fixture->patched);
+	munmap(fixture->pages, PAGES_BYTES);
+	target_memory_close(fixture->memory);
+	return 0;
+}
+
+static const uint8_t ours[3] = {PATCHED_OURS, PATCHED_OURS, PATCHED_OURS};
+
+static size_t nr_new(const struct fixture *fixture)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < PAGES_BYTES; i++)
+		nr += fixture->pages[i] == NEW;
+	return nr;
+}
+
+TEST_WITH(struct fixture *fixture, patched, applies_all_and_takes_them_back)
+{
+	assert_true(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(nr_new(fixture), 15);
+	assert_int_equal(fixture->pages[4093], OLD);
+	assert_int_equal(fixture->pages[4098], NEW);
+	assert_int_equal(fixture->pages[4099], OLD);
+	assert_true(patched_undo(&fixture->patched, &fixture->stopped, fixture->memory, ours));
+	assert_int_equal(nr_new(fixture), 0);
+}
+
+TEST_WITH(struct fixture *fixture, patched, applies_none_where_one_has_other_bytes)
+{
+	fixture->pages[12282] = 0x55;
+	assert_false(patched_apply(&fixture->patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(nr_new(fixture), 0);
+	assert_int_equal(fixture->pages[12282], 0x55);
+}
+
+TEST_WITH(struct fixture *fixture, patched, prepare_changes_nothing)
+{
+	assert_true(patched_prepare(&fixture->patched, fixture->memory));
+	for (size_t i = 0; i < PAGES_BYTES; i++)
+		assert_int_equal(fixture->pages[i], OLD);
+	fixture->pages[4095] = 0x55;
+	assert_false(patched_prepare(&fixture->patched, fixture->memory));
+	assert_int_equal(fixture->pages[4095], 0x55);
+}
+
+/* Pages of a file are shared with all who map it; those of a patch are no more, ahead of it. */
+TEST_WITH(struct fixture *fixture, patched, prepare_gives_the_process_its_own_pages)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	uint8_t changed = 0x11;
+
+	assert_int_equal(write(fd, fixture->pages, PAGES_BYTES), PAGES_BYTES);
+	assert_ptr_equal(mmap(fixture->pages, PAGES_BYTES, PROT_READ | PROT_EXEC,
+			      MAP_PRIVATE | MAP_FIXED, fd, 0),
+			 fixture->pages);
+	assert_true(patched_prepare(&fixture->patched, fixture->memory));
+	for (off_t at = 0; at < PAGES_BYTES; at += 4096)
+		assert_int_equal(pwrite(fd, &changed, 1, at), 1);
+	assert_int_equal(fixture->pages[0], OLD);
+	assert_int_equal(fixture->pages[4096], OLD);
+	assert_int_equal(fixture->pages[8192], OLD);
+	close(fd);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The memory of probes, as it is here while the process writes to it. */
+#include "base/alloc.h"
+#include "inject/region.h"
+#include "tests/unit/unit.h"
+
+#define NR_COUNTERS 3
+
+struct fixture {
+	struct region_plan plan;
+	struct region region;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct region_plan *plan = &fixture.plan;
+	struct region *region = &fixture.region;
+
+	*plan = (struct region_plan){.nr_patches = 2,
+				     .nr_parts = 1,
+				     .counters = region_counters_for(NR_COUNTERS, false),
+				     .parts = {{.code_bytes = 4096}},
+				     .has_heap = true};
+	region_plan_data(plan);
+	*region = (struct region){.header = {.nr_parts = 1,
+					     .patches_offset = plan->patches_offset,
+					     .head_bytes = plan->head_bytes,
+					     .heap_offset = plan->heap_offset,
+					     .data_bytes = plan->data_bytes,
+					     .parts = {plan->parts[0]}}};
+	region->data = xcalloc(plan->data_bytes, 1);
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	free(fixture->region.data);
+	return 0;
+}
+
+/* Code of a part is reached from all of it, and begins where nothing is written to. */
+TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then_code)
+{
+	struct region_plan plan = fixture->plan;
+	uint64_t page = 4096;
+
+	plan.parts[0].address = 0x10000000;
+	assert_true(plan.head_bytes >=
+		    plan.patches_offset + plan.nr_patches * sizeof(struct patch));
+	assert_int_equal(plan.head_bytes % page, 0);
+	assert_int_equal(plan.data_bytes % page, 0);
+	assert_int_equal(region_plan_counters(&plan, 0), 0x10000000 + plan.head_bytes);
+	assert_int_equal(region_plan_code(&plan, 0),
+			 0x10000000 + plan.head_bytes + plan.data_bytes);
+	assert_int_equal(region_plan_gate(&plan), region_plan_code(&plan, 0) + page);
+	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
+}
+
+TEST_WITH(struct fixture *fixture, region, what_the_process_writes_leads_nowhere)
+{
+	struct region *region = &fixture->region;
+	uint64_t *counters = (uint64_t *)(void *)region->data;
+
+	memset(region->data, 0xff, fixture->plan.data_bytes);
+	counters[2] = 7;
+	assert_int_equal(region_counter(region, &fixture->plan.counters, 2), 7);
+	assert_ptr_equal(region_heap(region), region->data + fixture->plan.heap_offset);
+}

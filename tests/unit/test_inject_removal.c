@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is found of probes is read from memory that any stray write of the program may have hit. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "inject/access.h"
+#include "inject/region.h"
+#include "inject/removal.h"
+#include "proc/target_memory.h"
+#include "tests/unit/unit.h"
+
+#define DATA_BYTES     8192
+#define PATCHES_OFFSET 4096
+#define NR_PATCHES     3
+
+/* The region of a process: of this one, which nobody can stop. */
+struct fixture {
+	struct probe_access access;
+	uint8_t *data;
+	struct region_header *header;
+	struct patch *patches;
+};
+
+static struct fixture *begin(const struct region_owner *owner)
+{
+	static struct fixture fixture;
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), REGION_NAME "-%d-%llu-%llu", (int)owner->pid,
+		 (unsigned long long)owner->start_ticks, (unsigned long long)owner->pid_namespace);
+	fd = memfd_create(name, MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, DATA_BYTES), 0);
+	fixture = (struct fixture){
+		.access = {.pid = getpid(),
+			   .memory = target_memory_open(getpid(), NULL),
+			   .patience_ns = NS_PER_SEC},
+		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)};
+	assert_ptr_not_equal(fixture.data, MAP_FAILED);
+	close(fd);
+	fixture.header = (struct region_header *)(void *)fixture.data;
+	fixture.patches = (struct patch *)(void *)(fixture.data + PATCHES_OFFSET);
+	*fixture.header = (struct region_header){.owner = *owner,
+						 .nr_parts = 1,
+						 .nr_patches = NR_PATCHES,
+						 .patches_offset = PATCHES_OFFSET,
+						 .head_bytes = DATA_BYTES,
+						 .data_bytes = DATA_BYTES};
+	memcpy(fixture.header->magic, REGION_MAGIC, sizeof(fixture.header->magic));
+	for (size_t i = 0; i < NR_PATCHES; i++)
+		fixture.patches[i] = (struct patch){
+			.address = 0x1000 + 5 * i, .nr_bytes = 5, .thunk = 0x9000, .nr_steps = 1};
+	return &fixture;
+}
+
+static int set_up(void **state)
+{
+	const struct region_owner owner = region_own_identity();
+
+	*state = begin(&owner);
+	return 0;
+}
+
+static void end(const struct fixture *fixture)
+{
+	munmap(fixture->data, DATA_BYTES);
+	target_memory_close(fixture->access.memory);
+}
+
+static int tear_down(void **state)
+{
+	end(*state);
+	return 0;
+}
+
+static int remove_all(const struct fixture *fixture)
+{
+	struct probe_cost cost = {0};
+	struct err err = ERR_INIT;
+	bool is_kept;
+
+	return probes_remove(&fixture->access, &cost, &is_kept, &err);
+}
+
+static void assert_damaged(const struct fixture *fixture)
+{
+	pid_t owner;
+
+	assert_int_equal(remove_all(fixture), ERR_CORRUPT);
+	/* It has probes all the same, and nobody may think that it has none. */
+	assert_int_equal(probes_find(getpid(), &owner), PROBES_OURS);
+}
+
+/* A process cannot stop itself: what is whole comes that far. */
+TEST_WITH(const struct fixture *fixture, removal, what_is_whole_is_believed)
+{
+	int status = remove_all(fixture);
+
+	assert_true(status < 0);
+	assert_int_not_equal(status, ERR_CORRUPT);
+}
+
+TEST(removal, another_version_is_left_alone)
+{
+	struct region_owner left_behind = region_own_identity();
+	const struct fixture *fixture;
+	pid_t owner;
+
+	left_behind.pid = INT32_MAX; /* which no process has */
+	fixture = begin(&left_behind);
+	fixture->header->magic[6] ^= 1;
+	fixture->header->nr_parts = UINT64_MAX;
+	assert_int_equal(remove_all(fixture), 0);
+	assert_int_equal(probes_find(getpid(), &owner), PROBES_NONE);
+	end(fixture);
+}
+
+/* Its name cannot be written to, and says whose it is. */
+TEST_WITH(const struct fixture *fixture, removal, a_header_that_is_no_more_is_told_of)
+{
+	fixture->header->owner.pid = 1;
+	fixture->header->owner.start_ticks = 0;
+	fixture->header->nr_parts = 0;
+	assert_damaged(fixture);
+	memset(fixture->data, 0xff, DATA_BYTES);
+	assert_damaged(fixture);
+}
+
+TEST_WITH(const struct fixture *fixture, removal, damaged_sizes_are_refused)
+{
+	struct region_header *header = fixture->header;
+	const struct region_header whole = *header;
+	const struct {
+		uint64_t *field;
+		uint64_t value;
+	} damages[] = {
+		{&header->nr_parts, 0},
+		{&header->nr_parts, REGION_PARTS_MAX + 1},
+		{&header->nr_patches, UINT64_MAX},
+		{&header->nr_patches, (DATA_BYTES - PATCHES_OFFSET) / sizeof(struct patch) + 1},
+		/* Its sum with the bytes of three patches is small. */
+		{&header->patches_offset, UINT64_MAX - 2 * sizeof(struct patch)},
+		{&header->patches_offset, DATA_BYTES + 1},
+		{&header->patches_offset, 0},
+		{&header->data_bytes, UINT64_MAX},
+		{&header->head_bytes, UINT64_MAX},
+		{&header->head_bytes, 0},
+		{&header->blob_bytes, UINT64_MAX},
+		{&header->heap_offset, DATA_BYTES + 1},
+		{&header->private_bytes, UINT64_MAX},
+		{&header->private_bytes, 4096},
+	};
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		*damages[i].field = damages[i].value;
+		assert_damaged(fixture);
+		*header = whole;
+	}
+}
+
+TEST_WITH(const struct fixture *fixture, removal, damaged_patches_are_refused)
+{
+	struct patch *patch = &fixture->patches[1];
+	const struct patch whole = *patch;
+	const struct patch damages[] = {
+		{.address = 0x1005, .nr_bytes = 0, .nr_steps = 1},
+		{.address = 0x1005, .nr_bytes = PATCH_MAX_BYTES + 1, .nr_steps = 1},
+		{.address = 0x1005, .nr_bytes = 255, .nr_steps = 1},
+		{.address = 0x1005, .nr_bytes = 5, .nr_steps = PATCH_MAX_STEPS + 1},
+		{.address = 0x1005, .nr_bytes = 6, .nr_steps = 1}, /* into the third */
+		{.address = 0x1004, .nr_bytes = 5, .nr_steps = 1}, /* within the first */
+		{.address = 0x0ff8, .nr_bytes = 5, .nr_steps = 1}, /* before it */
+		{.address = 0x2000, .nr_bytes = 5, .nr_steps = 1}, /* behind the third */
+		{.address = UINT64_MAX - 3, .nr_bytes = 5, .nr_steps = 1},
+	};
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		*patch = damages[i];
+		assert_damaged(fixture);
+	}
+	*patch = whole;
+	fixture->patches[2].address = UINT64_MAX - 3; /* sorted, and its end wraps */
+	assert_damaged(fixture);
+}

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The bytes of probes, for code that stands in the tests. */
+#include "base/alloc.h"
+#include "patch/branches.h"
+#include "patch/patch.h"
+#include "tests/unit/unit.h"
+
+#define FUNCTION UINT64_C(0x401000)
+#define AREA	 UINT64_C(0x402000)
+#define COUNTER	 UINT64_C(0x403000)
+
+/* Code, and what is made of it. */
+struct made {
+	struct code_area area;
+	uint8_t thunks[256];
+	struct patch patch;
+	enum patch_outcome outcome;
+};
+
+/* `size` as its symbol says it; other functions start at `starts`. */
+static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
+			      const uint64_t *starts, size_t nr_starts)
+{
+	struct made made = {.area = {.address = AREA, .cap_bytes = sizeof(made.thunks)}};
+	struct patch_function function = {
+		.address = FUNCTION, .nr_bytes = size, .bytes = code, .nr_readable = nr_bytes};
+	uint64_t all[4] = {FUNCTION};
+	struct branches *branches;
+
+	for (size_t i = 0; i < nr_starts; i++)
+		all[i + 1] = starts[i];
+	branches = branches_new(all, nr_starts + 1);
+	branches_add_code(branches, FUNCTION, code, nr_bytes);
+	branches_sort(branches);
+	made.area.bytes = made.thunks;
+	made.outcome = patch_entry(&made.patch, &function, branches, &made.area,
+				   &(struct patch_counter){.address = COUNTER, .nr_shards = 1});
+	made.area.bytes = NULL; /* of a copy it would be elsewhere */
+	branches_free(branches);
+	return made;
+}
+
+static struct made entry(const void *code, size_t nr_bytes)
+{
+	return entry_with(code, nr_bytes, nr_bytes, NULL, 0);
+}
+
+#define ENTRY(literal) entry((literal), sizeof(literal) - 1)
+
+static struct made call(const void *code, size_t nr_bytes)
+{
+	struct made made = {.area = {.address = AREA, .cap_bytes = sizeof(made.thunks)}};
+
+	made.area.bytes = made.thunks;
+	made.outcome = patch_call(&made.patch, FUNCTION, code, nr_bytes, &made.area,
+				  &(struct patch_counter){.address = COUNTER, .nr_shards = 1});
+	made.area.bytes = NULL;
+	return made;
+}
+
+#define CALL(literal) call((literal), sizeof(literal) - 1)
+
+#if defined(__x86_64__)
+
+#define COUNT "\xf0\x48\xff\x05\xf8\x0f\0\0" /* lock incq, at the area's beginning */
+
+static void assert_thunk(const struct made *made, const void *thunk, size_t nr_bytes)
+{
+	assert_int_equal(made->outcome, PATCH_OK);
+	assert_int_equal(made->patch.thunk, AREA);
+	assert_int_equal(made->patch.nr_thunk_bytes, nr_bytes);
+	assert_int_equal(made->area.nr_bytes, nr_bytes);
+	assert_memory_equal(made->thunks, thunk, nr_bytes);
+}
+
+#define ASSERT_THUNK(made, literal) assert_thunk(&(made), (literal), sizeof(literal) - 1)
+
+static void assert_window(const struct made *made, uint64_t address, const void *window,
+			  size_t nr_bytes)
+{
+	assert_int_equal(made->outcome, PATCH_OK);
+	assert_int_equal(made->patch.address, address);
+	assert_int_equal(made->patch.nr_bytes, nr_bytes);
+	assert_memory_equal(made->patch.new, window, nr_bytes);
+}
+
+#define ASSERT_WINDOW(made, address, literal)                                                      \
+	assert_window(&(made), (address), (literal), sizeof(literal) - 1)
+
+TEST(patch, entry_jumps_to_what_it_displaced)
+{
+	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; ret */
+	struct made made = ENTRY("\x55\x48\x89\xe5\x48\x83\xec\x10\xc3");
+
+	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc");
+	assert_memory_equal(made.patch.old, "\x55\x48\x89\xe5\x48\x83\xec\x10", 8);
+	ASSERT_THUNK(made, COUNT "\x55\x48\x89\xe5\x48\x83\xec\x10\xe9\xf3\xef\xff\xff");
+	assert_int_equal(made.patch.kind, PATCH_ENTRY);
+}
+
+TEST(patch, landing_pad_of_indirect_calls_stays)
+{
+	/* endbr64; mov $1,%eax; ret */
+	struct made made = ENTRY("\xf3\x0f\x1e\xfa\xb8\1\0\0\0\xc3");
+
+	ASSERT_WINDOW(made, FUNCTION + 4, "\xe9\xf7\x0f\0\0");
+	ASSERT_THUNK(made, COUNT "\xb8\1\0\0\0\xe9\xf7\xef\xff\xff");
+}
+
+TEST(patch, room_for_patches_of_the_program_stays)
+{
+	/* endbr64; nopl 0(%rax,%rax); mov $1,%eax; ret */
+	struct made ftrace = ENTRY("\xf3\x0f\x1e\xfa\x0f\x1f\x44\0\0\xb8\1\0\0\0\xc3");
+	/* nop, six times; mov $1,%eax; ret */
+	struct made gcc = ENTRY("\x90\x90\x90\x90\x90\x90\xb8\1\0\0\0\xc3");
+	/* jmp over nopw 512(%rax,%rax); mov $1,%eax; ret */
+	struct made xray = ENTRY("\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0\xb8\1\0\0\0\xc3");
+	/* nop, four times: a patch does not fit */
+	struct made few = ENTRY("\x90\x90\x90\x90\xb8\1\0\0\0\xc3");
+	/* nop, five times; ret; ud2 */
+	struct made full = ENTRY("\x90\x90\x90\x90\x90\xc3\x0f\x0b");
+
+	ASSERT_WINDOW(ftrace, FUNCTION + 9, "\xe9\xf2\x0f\0\0");
+	ASSERT_WINDOW(gcc, FUNCTION + 6, "\xe9\xf5\x0f\0\0");
+	ASSERT_WINDOW(xray, FUNCTION + 11, "\xe9\xf0\x0f\0\0");
+	assert_false(xray.patch.is_in_sled);
+	ASSERT_WINDOW(few, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc\xcc");
+	assert_false(few.patch.is_in_sled);
+	ASSERT_WINDOW(full, FUNCTION, "\xe9\xfb\x0f\0\0");
+	assert_true(full.patch.is_in_sled);
+}
+
+TEST(patch, operands_relative_to_rip_stay_the_same)
+{
+	struct made load = ENTRY("\x48\x8b\x05\x10\0\0\0\xc3");		 /* mov 16(%rip),%rax */
+	struct made compare = ENTRY("\x83\x3d\x10\0\0\0\x7f\xc3");	 /* cmpl $127,16(%rip) */
+	struct made address = ENTRY("\x48\x8d\x3d\xf9\xff\xff\xff\xc3"); /* lea of itself */
+
+	ASSERT_THUNK(load, COUNT "\x48\x8b\x05\x08\xf0\xff\xff\xe9\xf3\xef\xff\xff");
+	ASSERT_THUNK(compare, COUNT "\x83\x3d\x08\xf0\xff\xff\x7f\xe9\xf3\xef\xff\xff");
+	ASSERT_THUNK(address, COUNT "\x48\x8d\x3d\xf1\xef\xff\xff\xe9\xf3\xef\xff\xff");
+}
+
+TEST(patch, branches_and_jumps_lead_where_they_led)
+{
+	/* test %edi,%edi; je +16; inc %eax; ret */
+	struct made branch = ENTRY("\x85\xff\x74\x10\xff\xc0\xc3");
+	struct made wide = ENTRY("\x0f\x88\x10\0\0\0\xc3");	     /* js +16 */
+	struct made hinted = ENTRY("\x2e\x75\x10\x31\xc0\xc3");	     /* jne,pn +16; xor */
+	struct made jump = ENTRY("\xe9\0\1\0\0");		     /* a tail call */
+	struct made near_jump = ENTRY("\x31\xc0\x90\xeb\x40\xcc");   /* xor; nop; jmp +64 */
+	struct made plt = ENTRY("\xf2\xff\x25\x10\0\0\0\x0f\x1f\0"); /* bnd jmp *16(%rip) */
+	struct made table = ENTRY("\xff\x24\xfd\0\0\x40\0");	     /* jmp *table(,%rdi,8) */
+
+	ASSERT_THUNK(branch, COUNT "\x85\xff\x0f\x84\x04\xf0\xff\xff\xff\xc0\xe9\xef\xef\xff\xff");
+	ASSERT_THUNK(wide, COUNT "\x0f\x88\x08\xf0\xff\xff\xe9\xf3\xef\xff\xff");
+	ASSERT_THUNK(hinted, COUNT "\x0f\x85\x05\xf0\xff\xff\x31\xc0\xe9\xf0\xef\xff\xff");
+	ASSERT_THUNK(jump, COUNT "\xe9\xf8\xf0\xff\xff");
+	ASSERT_THUNK(near_jump, COUNT "\x31\xc0\x90\xe9\x35\xf0\xff\xff");
+	ASSERT_THUNK(plt, COUNT "\xf2\xff\x25\x08\xf0\xff\xff");
+	ASSERT_THUNK(table, COUNT "\xff\x24\xfd\0\0\x40\0");
+}
+
+/* movl $low,-8(%rsp); movl $high,-4(%rsp); lea -8(%rsp),%rsp */
+#define PUSH(low) "\xc7\x44\x24\xf8" low "\xc7\x44\x24\xfc\0\0\0\0\x48\x8d\x64\x24\xf8"
+
+TEST(patch, displaced_calls_return_to_the_program)
+{
+	struct made direct = ENTRY("\xe8\0\1\0\0\xc3");
+	/* sub $8,%rsp; call *16(%rip) */
+	struct made word = ENTRY("\x48\x83\xec\x08\xff\x15\x10\0\0\0\xc3");
+	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");       /* call *24(%rdi) */
+	struct made local = ENTRY("\x48\x83\xec\x08\x41\xff\x54\x24\x08\xc3"); /* *8(%r12) */
+
+	ASSERT_THUNK(direct, COUNT PUSH("\x05\x10\x40\0") "\xe9\xe3\xf0\xff\xff");
+	assert_int_equal(direct.patch.callee_kind, PATCH_CALLEE_DIRECT);
+	assert_int_equal(direct.patch.callee, FUNCTION + 0x105);
+	ASSERT_THUNK(word,
+		     COUNT "\x48\x83\xec\x08" PUSH("\x0a\x10\x40\0") "\xff\x25\xf3\xef\xff\xff");
+	assert_int_equal(word.patch.callee_kind, PATCH_CALLEE_IN_WORD);
+	assert_int_equal(word.patch.callee, FUNCTION + 0x1a);
+	ASSERT_THUNK(pointer, COUNT "\x48\x83\xec\x08" PUSH("\x07\x10\x40\0") "\xff\x67\x18");
+	assert_int_equal(pointer.patch.callee_kind, PATCH_CALLEE_UNKNOWN);
+	ASSERT_THUNK(local, COUNT "\x48\x83\xec\x08" PUSH("\x09\x10\x40\0") "\x41\xff\x64\x24\x08");
+}
+
+TEST(patch, call_that_needs_its_stack_pointer_is_refused)
+{
+	assert_int_equal(ENTRY("\x48\x83\xec\x08\xff\x54\x24\x08\xc3").outcome,
+			 PATCH_NO_FIXED_FORM); /* call *8(%rsp) */
+	assert_int_equal(ENTRY("\x48\x83\xec\x08\xff\xd4\xc3").outcome,
+			 PATCH_NO_FIXED_FORM); /* call *%rsp */
+}
+
+TEST(patch, nothing_returns_among_the_bytes)
+{
+	/* push %rbx; call *%rax; pop %rbx; ret */
+	assert_int_equal(ENTRY("\x53\xff\xd0\x5b\xc3").outcome, PATCH_JUMPED_INTO);
+}
+
+TEST(patch, padding_behind_a_function_is_used)
+{
+	static const uint64_t next[] = {FUNCTION + 4}, far[] = {FUNCTION + 8};
+	struct made made;
+
+	made = entry_with("\xc3\x66\x90\xcc\x90\x90\x90\x90", 8, 1, NULL, 0);
+	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0");
+	ASSERT_THUNK(made, COUNT "\xc3");
+	/* xor %eax,%eax; ret; nopl 0(%rax) */
+	made = entry_with("\x31\xc0\xc3\x0f\x1f\x80\0\0\0\0", 10, 3, NULL, 0);
+	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc\xcc\xcc");
+	ASSERT_THUNK(made, COUNT "\x31\xc0\xc3");
+	made = entry_with("\xc3\x90\x90\x90\x90\x90\x90\x90", 8, 1, far, 1);
+	assert_int_equal(made.outcome, PATCH_OK);
+	/* the next function begins with no-ops, as some are compiled to */
+	made = entry_with("\xc3\x90\x90\x90\x90\x90\x90\x90", 8, 1, next, 1);
+	assert_int_equal(made.outcome, PATCH_JUMPED_INTO);
+	/* pop %rbx follows; or nothing is known to follow */
+	made = entry_with("\x31\xc0\xc3\x90\x5b\x90\x90\x90", 8, 3, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
+	made = entry_with("\x31\xc0\xc3", 3, 3, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
+	/* xchg %r8,%rax is no padding, as short as it is */
+	made = entry_with("\x31\xc0\xc3\x49\x90\x90\x90\x90", 8, 3, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
+	/* its end leads into what follows */
+	made = entry_with("\x31\xc0\x90\x90\x90\x90\x90\x90", 8, 2, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
+	/* jmp *%rax, and behind it where that may lead */
+	made = entry_with("\xff\xe0\x31\xc0\xc3\x90\x90\x90", 8, 5, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_INDIRECT_JUMP);
+}
+
+TEST(patch, code_that_is_jumped_into_is_refused)
+{
+	/* xor %eax,%eax; inc %edi; inc %edi; jne to the second */
+	struct made loop = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfa\xc3");
+	/* the last byte of the window is followed by where it leads: that is outside */
+	struct made behind = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfe\xc3");
+
+	assert_int_equal(loop.outcome, PATCH_JUMPED_INTO);
+	assert_int_equal(behind.outcome, PATCH_OK);
+	assert_int_equal(loop.area.nr_bytes, 0);
+}
+
+TEST(patch, loops_to_the_entry_are_no_calls)
+{
+	/* dec %edi; mov $1,%eax; jne to the start */
+	struct made loop = ENTRY("\xff\xcf\xb8\1\0\0\0\x75\xf7\xc3");
+	/* endbr64, and to what is behind it */
+	struct made pad = ENTRY("\xf3\x0f\x1e\xfa\xff\xcf\xb8\1\0\0\0\x75\xf7\xc3");
+	/* the same, to the endbr64 */
+	struct made start = ENTRY("\xf3\x0f\x1e\xfa\xff\xcf\xb8\1\0\0\0\x75\xf3\xc3");
+	/* within the window: jmp to itself; test, jne to the start */
+	struct made self = ENTRY("\xeb\xfe\xcc\xcc\xcc\xcc");
+	struct made two = ENTRY("\x85\xff\x75\xfc\x31\xc0\xc3");
+	/* a function that calls itself */
+	struct made recursion = ENTRY("\xff\xcf\xb8\1\0\0\0\xe8\xf4\xff\xff\xff\xc3");
+	/* another one, from FUNCTION + 8 on, that ends with a jump to it */
+	uint64_t other = FUNCTION + 8;
+	struct made tail_call = entry_with("\xb8\1\0\0\0\xc3\x90\x90\x31\xff\xe9\xf1\xff\xff\xff",
+					   15, 6, &other, 1);
+
+	assert_int_equal(loop.outcome, PATCH_LOOPS_TO_ENTRY);
+	assert_int_equal(pad.outcome, PATCH_LOOPS_TO_ENTRY);
+	assert_int_equal(start.outcome, PATCH_LOOPS_TO_ENTRY);
+	assert_int_equal(self.outcome, PATCH_LOOPS_TO_ENTRY);
+	assert_int_equal(two.outcome, PATCH_LOOPS_TO_ENTRY);
+	assert_int_equal(recursion.outcome, PATCH_OK);
+	assert_int_equal(tail_call.outcome, PATCH_OK);
+}
+
+TEST(patch, size_that_is_not_known_ends_at_the_next_function)
+{
+	static const uint64_t other[] = {FUNCTION + 8};
+	static const char code[] = "\xb8\1\0\0\0\xc3\x90\x90\x31\xff\xe9\xf1\xff\xff\xff";
+
+	assert_int_equal(entry_with(code, 15, 0, other, 1).outcome, PATCH_OK);
+	assert_int_equal(entry_with(code, 15, 0, NULL, 0).outcome, PATCH_LOOPS_TO_ENTRY);
+}
+
+TEST(patch, instructions_of_one_form_are_refused)
+{
+	static const struct {
+		const char *code;
+		size_t nr_bytes;
+		enum patch_outcome outcome;
+	} cases[] = {
+		{"\xe2\x10\x31\xc0\x31\xc0\xc3", 7, PATCH_NO_FIXED_FORM},   /* loop */
+		{"\xe3\x10\x31\xc0\x31\xc0\xc3", 7, PATCH_NO_FIXED_FORM},   /* jrcxz */
+		{"\xc7\xf8\x10\0\0\0\xc3", 7, PATCH_NO_FIXED_FORM},	    /* xbegin */
+		{"\x0f\x0b\x90\x90\x90\x90", 6, PATCH_NO_FIXED_FORM},	    /* ud2 */
+		{"\xcc\x90\x90\x90\x90\x90", 6, PATCH_NO_FIXED_FORM},	    /* int3 */
+		{"\xff\x2f\xc3\xc3\xc3\xc3", 6, PATCH_NO_FIXED_FORM},	    /* far jump */
+		{"\x31\xc0\x31\xc0\xff\x1f\xc3", 7, PATCH_NO_FIXED_FORM},   /* far call */
+		{"\x66\xe9\x10\0\0\0\xc3", 7, PATCH_NO_FIXED_FORM},	    /* 16 bits */
+		{"\x66\x0f\x84\x10\0\0\0\xc3", 8, PATCH_NO_FIXED_FORM},	    /* the same */
+		{"\x67\x48\x8d\x05\x10\0\0\0\xc3", 9, PATCH_NO_FIXED_FORM}, /* eip */
+		{"\x31\xc0\x06\x31\xc0\xc3", 6, PATCH_UNKNOWN_CODE},
+		{"\x31\xc0\x48", 3, PATCH_TOO_SHORT},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct made made =
+			entry_with(cases[i].code, cases[i].nr_bytes, i == 11 ? 2 : 0, NULL, 0);
+
+		assert_int_equal(made.outcome, cases[i].outcome);
+		assert_int_equal(made.area.nr_bytes, 0);
+	}
+}
+
+TEST(patch, code_that_cannot_be_read_is_unknown)
+{
+	assert_int_equal(entry_with("\x31\xc0\x31", 3, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
+	assert_int_equal(entry_with("\x31\xc0", 2, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
+	assert_int_equal(entry_with("", 0, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
+}
+
+/* What the area, and the counter, may be away. */
+static enum patch_outcome reach(const char *code, size_t nr_bytes, uint64_t area, uint64_t counter)
+{
+	uint8_t thunks[256];
+	struct code_area far = {.address = area, .bytes = thunks, .cap_bytes = sizeof(thunks)};
+	struct patch_function function = {
+		.address = FUNCTION, .bytes = (const uint8_t *)code, .nr_readable = nr_bytes};
+	struct branches *branches = branches_new(NULL, 0);
+	struct patch patch;
+	enum patch_outcome outcome;
+
+	branches_sort(branches);
+	outcome = patch_entry(&patch, &function, branches, &far,
+			      &(struct patch_counter){.address = counter, .nr_shards = 1});
+	assert_int_equal(far.nr_bytes > 0, outcome == PATCH_OK);
+	branches_free(branches);
+	return outcome;
+}
+
+TEST(patch, what_is_too_far_is_refused)
+{
+	static const char plain[] = "\xb8\1\0\0\0\xc3";
+	/* an operand almost 2 GiB before it */
+	static const char far_operand[] = "\x48\x8b\x05\0\0\0\x80\xc3";
+	const uint64_t edge = FUNCTION + 0x7fffffff;
+
+	assert_int_equal(reach(plain, 6, edge - 0xf, edge), PATCH_OK);
+	assert_int_equal(reach(plain, 6, edge + 0x11, edge), PATCH_OUT_OF_REACH);
+	assert_int_equal(reach(plain, 6, 0x500000, 0x500000 + 0x80000007), PATCH_OK);
+	assert_int_equal(reach(plain, 6, 0x500000, 0x500000 + 0x80000008), PATCH_OUT_OF_REACH);
+	assert_int_equal(reach(far_operand, 8, 0x500000, 0x500000), PATCH_OUT_OF_REACH);
+	assert_int_equal(reach(far_operand, 8, 0x300000, 0x300000), PATCH_OK);
+}
+
+TEST(patch, full_area_is_left_as_it_is)
+{
+	uint8_t thunks[48];
+	struct code_area area = {.address = AREA, .bytes = thunks, .cap_bytes = 47};
+	struct patch patch;
+
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_OK);
+	assert_int_equal(area.nr_bytes, 13);
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_OK);
+	/* thunks begin at multiples of 16, with traps in between */
+	assert_int_equal(patch.thunk, AREA + 16);
+	assert_memory_equal(thunks + 13, "\xcc\xcc\xcc", 3);
+	assert_int_equal(area.nr_bytes, 29);
+	area.cap_bytes = 32;
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_NO_ROOM);
+	assert_int_equal(area.nr_bytes, 29);
+	area.cap_bytes = 44;
+	assert_int_equal(patch_call(&patch, FUNCTION, (const uint8_t *)"\xe8\0\0\0\0", 5, &area,
+				    &(struct patch_counter){.address = COUNTER, .nr_shards = 1}),
+			 PATCH_NO_ROOM);
+	assert_int_equal(area.nr_bytes, 29);
+}
+
+TEST(patch, calls_lead_over_their_thunk)
+{
+	struct made direct = CALL("\xe8\0\1\0\0");
+	struct made padded = CALL("\x67\xe8\0\1\0\0");
+	struct made tls = CALL("\x66\x66\x48\xe8\0\1\0\0"); /* as before __tls_get_addr */
+	struct made word = CALL("\xff\x15\x10\0\0\0");
+	struct made tls_word = CALL("\x66\x48\xff\x15\x10\0\0\0");
+
+	ASSERT_WINDOW(direct, FUNCTION, "\xe8\xfb\x0f\0\0");
+	ASSERT_THUNK(direct, COUNT "\xe9\xf8\xf0\xff\xff");
+	assert_int_equal(direct.patch.kind, PATCH_CALL);
+	assert_int_equal(direct.patch.callee, FUNCTION + 0x105);
+	assert_memory_equal(direct.patch.old, "\xe8\0\1\0\0", 5);
+	ASSERT_WINDOW(padded, FUNCTION, "\x67\xe8\xfa\x0f\0\0");
+	ASSERT_WINDOW(tls, FUNCTION, "\x66\x66\x48\xe8\xf8\x0f\0\0");
+	ASSERT_THUNK(tls, COUNT "\xe9\xfb\xf0\xff\xff");
+	ASSERT_WINDOW(word, FUNCTION, "\x67\xe8\xfa\x0f\0\0");
+	ASSERT_THUNK(word, COUNT "\xff\x25\x08\xf0\xff\xff");
+	assert_int_equal(word.patch.kind, PATCH_CALL_GOT);
+	assert_int_equal(word.patch.callee, FUNCTION + 0x16);
+	ASSERT_WINDOW(tls_word, FUNCTION, "\x67\x67\x67\xe8\xf8\x0f\0\0");
+	ASSERT_THUNK(tls_word, COUNT "\x66\x48\xff\x25\x08\xf0\xff\xff");
+}
+
+TEST(patch, other_calls_are_refused)
+{
+	assert_int_equal(CALL("\xff\xd0").outcome, PATCH_INDIRECT_CALL);
+	assert_int_equal(CALL("\xff\x14\x25\x10\0\0\0").outcome, PATCH_INDIRECT_CALL);
+	assert_int_equal(CALL("\xff\x1d\x10\0\0\0").outcome, PATCH_INDIRECT_CALL); /* far */
+	assert_int_equal(CALL("\x67\xff\x15\x10\0\0\0").outcome, PATCH_NO_FIXED_FORM);
+	assert_int_equal(CALL("\x66\xe8\x10\0\0\0").outcome, PATCH_NO_FIXED_FORM);
+	assert_int_equal(CALL("\xe9\x10\0\0\0").outcome, PATCH_UNKNOWN_CODE);
+	assert_int_equal(CALL("\xe8\x10\0\0").outcome, PATCH_UNKNOWN_CODE);
+}
+
+TEST(patch, calls_are_found)
+{
+	static const uint8_t code[] = "\x53\xe8\0\1\0\0"      /* push %rbx; call */
+				      "\xff\x15\x10\0\0\0"    /* call *16(%rip) */
+				      "\xff\xd0"	      /* call *%rax */
+				      "\xb8\xe8\0\0\0"	      /* mov $0xe8,%eax */
+				      "\xe9\0\1\0\0"	      /* jmp: a tail call */
+				      "\x06"		      /* not an instruction */
+				      "\xe8\0\0\0\0\xe8\0\0"; /* call; one that is cut */
+	struct patch_calls calls = {.address = FUNCTION, .bytes = code, .nr_bytes = 33};
+	struct patch_call_site site;
+
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.address, FUNCTION + 1);
+	assert_int_equal(site.nr_bytes, 5);
+	assert_int_equal(site.kind, PATCH_CALL);
+	assert_int_equal(site.callee, FUNCTION + 0x106);
+	assert_ptr_equal(site.bytes, code + 1);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.address, FUNCTION + 6);
+	assert_int_equal(site.kind, PATCH_CALL_GOT);
+	assert_int_equal(site.callee, FUNCTION + 0x1c);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.address, FUNCTION + 12);
+	assert_int_equal(site.nr_bytes, 2);
+	assert_int_equal(site.kind, PATCH_CALL_INDIRECT);
+	assert_int_equal(site.callee, 0);
+	assert_false(calls.has_unknown);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_true(calls.has_unknown);
+	assert_int_equal(site.address, FUNCTION + 25);
+	assert_false(patch_calls_next(&calls, &site));
+	assert_false(patch_calls_next(&calls, &site));
+}
+
+TEST(patch, who_enters_always_calls)
+{
+	/* push %rbx; call; ret */
+	struct made straight = ENTRY("\x53\xe8\0\1\0\0\xc3");
+	/* test %edi,%edi; je; call; ret */
+	struct made branch = ENTRY("\x85\xff\x74\x40\xe8\0\1\0\0\xc3");
+	struct made alone = CALL("\xe8\0\1\0\0");
+
+	assert_int_equal(straight.outcome, PATCH_OK);
+	assert_true(patch_always_calls(&straight.patch, FUNCTION + 1));
+	assert_false(patch_always_calls(&straight.patch, FUNCTION));
+	assert_false(patch_always_calls(&straight.patch, FUNCTION + 6));
+	assert_int_equal(branch.outcome, PATCH_OK);
+	assert_false(patch_always_calls(&branch.patch, FUNCTION + 4));
+	assert_int_equal(alone.outcome, PATCH_OK);
+	assert_false(patch_always_calls(&alone.patch, FUNCTION));
+}
+
+TEST(patch, jumps_out_of_the_code_are_calls_if_asked_for)
+{
+	static const uint8_t code[] = "\x74\x02"	   /* je, within */
+				      "\xeb\x7f"	   /* jmp: a tail call */
+				      "\x0f\x85\0\1\0\0"   /* jne: perhaps one */
+				      "\xff\x25\x10\0\0\0" /* jmp *0x10(%rip) */
+				      "\xff\xe0";	   /* jmp *%rax: nobody knows */
+	struct patch_calls calls = {
+		.address = FUNCTION, .bytes = code, .nr_bytes = 18, .with_jumps = true};
+	struct patch_call_site site;
+
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.address, FUNCTION + 2);
+	assert_int_equal(site.callee, FUNCTION + 0x83);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.callee, FUNCTION + 0x10a);
+	assert_true(patch_calls_next(&calls, &site));
+	assert_int_equal(site.kind, PATCH_CALL_JUMP);
+	assert_int_equal(site.address, FUNCTION + 10);
+	assert_int_equal(site.callee, 0);
+	assert_false(patch_calls_next(&calls, &site));
+}
+
+/* What each pc of a thunk, from its beginning on, stands for. */
+struct place {
+	uint64_t offset;
+	enum patch_place place;
+	uint64_t original;
+};
+
+static void assert_places(const struct made *made, const struct place *places, size_t nr)
+{
+	assert_int_equal(made->outcome, PATCH_OK);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t original = 0;
+
+		assert_int_equal(
+			patch_original_pc(&made->patch, AREA + places[i].offset, &original),
+			places[i].place);
+		assert_int_equal(original, places[i].original);
+	}
+}
+
+#define ASSERT_PLACES(made, ...)                                                                   \
+	do {                                                                                       \
+		const struct place places_[] = {__VA_ARGS__};                                      \
+		assert_places(&(made), places_, ARRAY_SIZE(places_));                              \
+	} while (0)
+
+TEST(patch, thunks_stand_for_the_program)
+{
+	/* push %rbp; mov %rsp,%rbp; je +0; ret */
+	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
+	struct made direct = ENTRY("\xe8\0\1\0\0\xc3");
+	struct made word = ENTRY("\xff\x15\x10\0\0\0\xc3");
+	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");
+	struct made calls = CALL("\xe8\0\1\0\0");
+	struct made got = CALL("\xff\x15\x10\0\0\0");
+
+	ASSERT_PLACES(entries, {0, PATCH_AT, FUNCTION}, {8, PATCH_AT, FUNCTION},
+		      {9, PATCH_AT, FUNCTION + 1}, {12, PATCH_AT, FUNCTION + 4},
+		      {18, PATCH_AT, FUNCTION + 6}, {23, PATCH_ELSEWHERE, 0},
+		      {(uint64_t)-1, PATCH_ELSEWHERE, 0});
+	ASSERT_PLACES(direct, {8, PATCH_AT, FUNCTION}, {16, PATCH_AT, FUNCTION},
+		      {24, PATCH_AT, FUNCTION}, {29, PATCH_AT, FUNCTION + 0x105});
+	ASSERT_PLACES(word, {24, PATCH_AT, FUNCTION}, {29, PATCH_AT_WORD, FUNCTION + 0x16});
+	ASSERT_PLACES(pointer, {8, PATCH_AT, FUNCTION}, {12, PATCH_AT, FUNCTION + 4},
+		      {28, PATCH_AT, FUNCTION + 4}, {33, PATCH_AT_CALL, FUNCTION + 4});
+	ASSERT_PLACES(calls, {0, PATCH_AT, FUNCTION + 0x105}, {8, PATCH_AT, FUNCTION + 0x105},
+		      {13, PATCH_ELSEWHERE, 0});
+	ASSERT_PLACES(got, {0, PATCH_AT_WORD, FUNCTION + 0x16},
+		      {8, PATCH_AT_WORD, FUNCTION + 0x16});
+}
+
+static void assert_moved(const struct made *made, uint64_t offset, uint64_t to)
+{
+	uint64_t moved = 0;
+
+	assert_true(patch_moved_pc(&made->patch, FUNCTION + offset, &moved));
+	assert_int_equal(moved, AREA + to);
+}
+
+static void assert_not_moved(const struct made *made, uint64_t offset)
+{
+	uint64_t moved;
+
+	assert_false(patch_moved_pc(&made->patch, FUNCTION + offset, &moved));
+}
+
+TEST(patch, threads_among_the_bytes_move_to_the_thunk)
+{
+	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
+	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");
+	struct made calls = CALL("\xe8\0\1\0\0");
+	/* xor %eax,%eax; syscall; xor %ecx,%ecx: the kernel goes back by the length of a call */
+	struct made inside = ENTRY("\x31\xc0\x0f\x05\x31\xc9\xc3");
+	struct made at_end = ENTRY("\xb0\x27\x90\x0f\x05\x31\xc9\xc3");
+
+	assert_not_moved(&entries, 0); /* the new jump leads on from there */
+	assert_moved(&entries, 1, 9);
+	assert_moved(&entries, 4, 12);
+	assert_not_moved(&entries, 6);
+	assert_not_moved(&entries, (uint64_t)-1);
+	assert_moved(&pointer, 4, 12);
+	assert_not_moved(&pointer, 7);
+	assert_not_moved(&calls, 0);
+	assert_not_moved(&calls, 5);
+	assert_moved(&inside, 2, 10);
+	assert_moved(&inside, 4, 12);
+	assert_not_moved(&inside, 6);
+	assert_moved(&at_end, 3, 11);
+	assert_moved(&at_end, 5, 13);
+}
+
+TEST(branches, are_found_behind_data)
+{
+	static const uint64_t starts[] = {0x2000, 0x1000, 0x1000};
+	static const uint8_t code[] =
+		"\xe9\x05\xf0\xff\xff"	/* 0x1ff9: jmp 0x1003 */
+		"\x48\xb8"		/* data that looks like the beginning of a movabs */
+		"\x74\x02"		/* 0x2000: je 0x2004 */
+		"\xe8\xf9\xff\xff\xff"; /* call 0x2000 */
+	struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
+
+	branches_add_code(branches, 0x1ff9, code, 14);
+	branches_add(branches, 0x3000, 0x1100, false);
+	branches_sort(branches);
+	assert_true(branches_lead_into(branches, 0x1000, 0x1004));
+	assert_false(branches_lead_into(branches, 0x1000, 0x1003));
+	assert_false(branches_lead_into(branches, 0x1003, 0x1010));
+	assert_true(branches_lead_into(branches, 0x2000, 0x2005));
+	assert_true(branches_lead_into(branches, 0x1fff, 0x2001));    /* a start */
+	assert_false(branches_lead_into(branches, 0x10ff, 0x1101));   /* far from one */
+	assert_false(branches_loop_to(branches, 0x2000, 0, 0x10000)); /* by a call only */
+	assert_true(branches_loop_to(branches, 0x2004, 0x2000, 0x2001));
+	assert_false(branches_loop_to(branches, 0x2004, 0x2001, 0x3000));
+	assert_int_equal(branches_next_start(branches, 0xfff), 0x1000);
+	assert_int_equal(branches_next_start(branches, 0x1000), 0x2000);
+	assert_true(branches_next_start(branches, 0x2000) == UINT64_MAX);
+	branches_free(branches);
+}
+
+#else
+
+TEST(patch, nothing_is_patched_on_this_processor)
+{
+	assert_int_equal(ENTRY("\x1f\x20\x03\xd5\xc0\x03\x5f\xd6").outcome, PATCH_UNSUPPORTED);
+	assert_int_equal(CALL("\x04\0\0\x94").outcome, PATCH_UNSUPPORTED);
+}
+
+#endif
+
+TEST(patch, every_outcome_has_words)
+{
+	for (int i = 0; i < PATCH_OUTCOME_COUNT; i++)
+		assert_string_not_equal(patch_outcome_text((enum patch_outcome)i), "unknown");
+}

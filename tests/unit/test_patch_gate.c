@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Gates: the ways out of functions, by their bytes; and a gate at work, whose callers see nothing
+ * of it, wherever its probes are taken away.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "base/alloc.h"
+#include "patch/branches.h"
+#include "patch/gate.h"
+#include "patch/patch.h"
+#include "tests/unit/unit.h"
+
+#if defined(__x86_64__)
+
+#define START 0x1000
+#define TABLE 0x9000
+
+static const int32_t table[] = {START + 4 - TABLE, START + 7 - TABLE, 0x400000};
+
+static size_t read_table(const void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	(void)context;
+	if (address < TABLE || address + nr_bytes > TABLE + sizeof(table))
+		return 0;
+	memcpy(out, (const uint8_t *)table + (address - TABLE), nr_bytes);
+	return nr_bytes;
+}
+
+/* Of other functions. */
+static const uint64_t starts[] = {START + 0x1006, START + 0x72};
+
+/* Code at START, of which the last nr_behind bytes are behind the function. */
+static const char *find(const char *bytes, size_t nr, size_t nr_behind, struct gate_exits *exits)
+{
+	const struct gate_code code = {.start = START,
+				       .end = START + nr - nr_behind,
+				       .bytes = (const uint8_t *)bytes,
+				       .nr_bytes = nr,
+				       .next_start = UINT64_MAX};
+
+	const struct gate_search search = {
+		.code = &code, .nr = 1, .starts = starts, .nr_starts = 2, .read = read_table};
+
+	*exits = (struct gate_exits){.nr = 0};
+	return gate_exits_find(&search, exits);
+}
+
+#define FIND(bytes, nr_behind, exits) find(bytes, sizeof(bytes) - 1, nr_behind, exits)
+
+static void assert_exit(const struct gate_exits *exits, size_t index, uint64_t offset,
+			size_t nr_bytes, size_t exit_at)
+{
+	assert_true(index < exits->nr);
+	assert_int_equal(exits->at[index].address, START + offset);
+	assert_int_equal(exits->at[index].nr_bytes, nr_bytes);
+	assert_int_equal(exits->at[index].exit_at, exit_at);
+}
+
+TEST(gate_exits, a_return_takes_what_stands_before_it)
+{
+	struct gate_exits exits;
+
+	/* nop; add $8,%rsp; ret */
+	assert_null(FIND("\x90\x48\x83\xc4\x08\xc3", 0, &exits));
+	assert_int_equal(exits.nr, 1);
+	assert_exit(&exits, 0, 1, 5, 4);
+	gate_exits_release(&exits);
+}
+
+TEST(gate_exits, or_padding_behind_it)
+{
+	struct gate_exits exits;
+
+	/* test %edi,%edi; je 1f; xor %eax,%eax; 1: pop %rbx; ret; nopw (a padding of 6) */
+	assert_null(FIND("\x85\xff\x74\x02\x31\xc0\x5b\xc3\x66\x0f\x1f\x44\x00\x00", 6, &exits));
+	assert_int_equal(exits.nr, 1);
+	assert_exit(&exits, 0, 6, 8, 1);
+	gate_exits_release(&exits);
+	/* the same before a function */
+	assert_string_equal(
+		FIND("\x85\xff\x74\x02\x31\xc0\x5b\xc3\x55\x48\x89\xe5\x5d\xc3", 6, &exits),
+		"a way out of it is shorter than a jump");
+	gate_exits_release(&exits);
+}
+
+TEST(gate_exits, no_call_is_moved)
+{
+	struct gate_exits exits;
+
+	/* call; pop %rbx; ret */
+	assert_non_null(FIND("\xe8\x00\x01\x00\x00\x5b\xc3\x55", 1, &exits));
+	gate_exits_release(&exits);
+}
+
+TEST(gate_exits, jumps_to_other_functions_are_some)
+{
+	struct gate_exits exits;
+
+	/* jne out; jmp *word(%rip) */
+	assert_null(FIND("\x0f\x85\x00\x10\x00\x00\xff\x25\x00\x10\x00\x00", 0, &exits));
+	assert_int_equal(exits.nr, 2);
+	assert_exit(&exits, 0, 0, 6, 0);
+	assert_exit(&exits, 1, 6, 6, 0);
+	gate_exits_release(&exits);
+	/* mov 16(%rdi),%rax; jmp *%rax */
+	assert_null(FIND("\x48\x8b\x47\x10\xff\xe0", 0, &exits));
+	assert_int_equal(exits.nr, 1);
+	assert_exit(&exits, 0, 0, 6, 4);
+	gate_exits_release(&exits);
+	/* jne out, a short one */
+	assert_string_equal(FIND("\x75\x70\x31\xc0\x90\x90\xc3", 0, &exits),
+			    "a way out of it is shorter than a jump");
+	gate_exits_release(&exits);
+	/* jmp out, to what no name begins at */
+	assert_string_equal(FIND("\xe9\x00\x20\x00\x00", 0, &exits),
+			    "it jumps to code that is no function that is known");
+	gate_exits_release(&exits);
+	/* jmp to itself: none */
+	assert_null(FIND("\xeb\xfe", 0, &exits));
+	assert_int_equal(exits.nr, 0);
+	gate_exits_release(&exits);
+}
+
+TEST(gate_exits, tables_lead_among_the_instructions)
+{
+	struct gate_exits exits;
+
+	/* Without a table it is moved as a whole: mov %rdi,%rax twice is seven bytes before it. */
+	assert_null(FIND("\x90\x90\x90\x90\x48\x89\xf8\x90\xc3\xcc\xcc\xcc\xcc\xcc", 5, &exits));
+	assert_exit(&exits, 0, 4, 5, 4);
+	gate_exits_release(&exits);
+	/*
+	 * Of a table at TABLE the second word leads to the nop at 7: lea table(%rip),%rdx;
+	 * add %rdx,%rax; jmp *%rax stand behind it.
+	 */
+	assert_null(FIND("\x90\x90\x90\x90\x48\x89\xf8\x90\xc3\xcc\xcc\xcc\xcc\xcc"
+			 "\x48\x8d\x15\xeb\x7f\x00\x00\x48\x01\xd0\xff\xe0",
+			 0, &exits));
+	assert_int_equal(exits.nr, 1);
+	assert_exit(&exits, 0, 7, 5, 1);
+	gate_exits_release(&exits);
+	/* lea of something else */
+	assert_string_equal(FIND("\x48\x8d\x15\x00\x10\x00\x00\x48\x01\xd0\xff\xe0", 0, &exits),
+			    "a jump in it goes through a table that profc does not find");
+	gate_exits_release(&exits);
+}
+
+TEST(gate_exits, what_runs_on_is_refused)
+{
+	struct gate_exits exits;
+
+	assert_string_equal(FIND("\x31\xc0\xff\xc0", 0, &exits),
+			    "it leads into the code behind it");
+	gate_exits_release(&exits);
+	/* A call of what does not return, and padding. */
+	assert_null(FIND("\xe8\x00\x01\x00\x00\x66\x90", 0, &exits));
+	assert_int_equal(exits.nr, 0);
+	gate_exits_release(&exits);
+}
+
+/* --- at work --- */
+
+struct regs {
+	uint64_t rax, rcx, rdx, rdi;
+	uint64_t code;
+};
+
+void gate_call(struct regs *regs);
+
+/* clang-format off */
+__asm__(".text\n"
+	".globl gate_call\n"
+	".type gate_call, @function\n"
+	"gate_call:\n"
+	"	push %rbx\n	push %rbp\n	mov %rdi, %rbx\n	sub $8, %rsp\n"
+	"	mov 32(%rbx), %r11\n"
+	"	mov (%rbx), %rax\n	mov 8(%rbx), %rcx\n	mov 16(%rbx), %rdx\n"
+	"	mov 24(%rbx), %rdi\n"
+	"	call *%r11\n"
+	"	mov %rax, (%rbx)\n	mov %rcx, 8(%rbx)\n	mov %rdx, 16(%rbx)\n"
+	"	mov %rdi, 24(%rbx)\n"
+	"	pushfq\n	andl $~0x100, (%rsp)\n	popfq\n"
+	"	add $8, %rsp\n	pop %rbp\n	pop %rbx\n	ret\n");
+
+/* Each calls leaf, and goes the way that rdi says; rcx and rdx are as they were. */
+__asm__(".section .rodata\n"
+	".globl gate_pieces, gate_pieces_end, g_leaf, g_other, g_gate, g_gate_end\n"
+	"	.balign 16\n"
+	"gate_pieces:\n"
+	"g_leaf:\n"
+	"	lea 1(%rax), %rax\n	nop\n	ret\n"
+	"	.balign 16, 0x90\n"
+	"g_other:\n"
+	"	sub $8, %rsp\n	call g_leaf\n	add $8, %rsp\n	ret\n"
+	"	.balign 16, 0x90\n"
+	"g_gate:\n"
+	"	push %rbx\n	mov %rdi, %rbx\n	nop\n	call g_leaf\n"
+	"	cmp $1, %ebx\n	je 1f\n	cmp $2, %ebx\n	je 2f\n	cmp $3, %ebx\n	je 3f\n"
+	"	cmp $4, %ebx\n	je 4f\n"
+	"	mov %rbx, %rdi\n	pop %rbx\n	ret\n"
+	"1:	pop %rbx\n	.byte 0xe9\n	.long g_leaf - . - 4\n"
+	"2:	xor %edi, %edi\n	call g_gate\n	call g_leaf\n	mov %rbx, %rdi\n"
+	"	pop %rbx\n	ret\n"
+	"3:	pop %rbx\n	test %rdi, %rdi\n	.byte 0x0f, 0x85\n	.long g_other - . - 4\n"
+	"	lea 5(%rax), %rax\n	ret\n"
+	"4:	pop %rbx\n	lea g_leaf(%rip), %r11\n	jmp *%r11\n"
+	"g_gate_end:\n"
+	"	.balign 16, 0x90\n"
+	"gate_pieces_end:\n"
+	"	.text\n");
+/* clang-format on */
+
+extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_gate[], g_gate_end[];
+
+#define PAGE	    4096
+#define PATCHES_MAX 16
+#define MISSED	    2 /* indices of counters */
+#define NR_SHARDS   2
+#define SHARD_LOG2  10
+#define FIRST_WORD  128
+#define WAYS	    5
+#define LEAF_CALLS                                                                                 \
+	{                                                                                          \
+		1, 1, 3, 1, 1                                                                      \
+	} /* inside, by way */
+
+struct bench {
+	uint8_t *code;
+	struct code_area area;
+	uint64_t *counters;
+	uint64_t *slots; /* the table */
+	struct branches *branches;
+	struct patch patches[PATCHES_MAX];
+	size_t nr_patches;
+};
+
+static struct bench bench;
+
+static uint64_t address_of(const uint8_t *piece)
+{
+	return (uint64_t)(uintptr_t)(bench.code + (piece - gate_pieces));
+}
+
+static struct patch_counter counter_of(enum patch_pass pass, size_t index)
+{
+	return (struct patch_counter){
+		.base_word = (uint64_t)(uintptr_t)&bench.counters[0],
+		.gate_word = (uint64_t)(uintptr_t)&bench.counters[1],
+		.missed = (uint64_t)(uintptr_t)&bench.counters[FIRST_WORD + MISSED],
+		.offset = (uint32_t)(index * sizeof(uint64_t)),
+		.nr_shards = NR_SHARDS,
+		.shard_log2 = SHARD_LOG2,
+		.pass = pass,
+	};
+}
+
+static void add_entry(const uint8_t *piece, enum patch_pass pass, size_t index)
+{
+	const struct patch_counter counter = counter_of(pass, index);
+	const struct patch_function function = {.address = address_of(piece),
+						.bytes = bench.code + (piece - gate_pieces),
+						.nr_readable = 64};
+
+	assert_int_equal(patch_entry(&bench.patches[bench.nr_patches++], &function, bench.branches,
+				     &bench.area, &counter),
+			 PATCH_OK);
+}
+
+static void add_exits(void)
+{
+	const struct gate_code code = {.start = address_of(g_gate),
+				       .end = address_of(g_gate_end),
+				       .bytes = bench.code + (g_gate - gate_pieces),
+				       .nr_bytes = (size_t)(gate_pieces_end - g_gate),
+				       .next_start = UINT64_MAX};
+	const struct patch_counter counter = counter_of(PATCH_LEAVE, 3);
+	const uint64_t others[] = {address_of(g_leaf), address_of(g_other)};
+	const struct gate_search search = {
+		.code = &code, .nr = 1, .starts = others, .nr_starts = 2, .read = read_table};
+	struct gate_exits exits = {.nr = 0};
+
+	assert_null(gate_exits_find(&search, &exits));
+	assert_int_equal(exits.nr, 6);
+	for (size_t i = 0; i < exits.nr; i++)
+		assert_int_equal(patch_exit(&bench.patches[bench.nr_patches++], exits.at[i].address,
+					    (const uint8_t *)(uintptr_t)exits.at[i].address,
+					    exits.at[i].nr_bytes, exits.at[i].exit_at, &bench.area,
+					    &counter),
+				 PATCH_OK);
+	gate_exits_release(&exits);
+}
+
+static void write_all(bool is_new)
+{
+	for (size_t i = 0; i < bench.nr_patches; i++) {
+		const struct patch *patch = &bench.patches[i];
+
+		memcpy((void *)(uintptr_t)patch->address, is_new ? patch->new : patch->old,
+		       patch->nr_bytes);
+	}
+}
+
+static void set_up(void)
+{
+	uint64_t all[3];
+
+	bench = (struct bench){.nr_patches = 0};
+	bench.code = mmap(NULL, (size_t)4 * PAGE + GATE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(bench.code, MAP_FAILED);
+	memcpy(bench.code, gate_pieces, (size_t)(gate_pieces_end - gate_pieces));
+	bench.area = (struct code_area){.address = (uint64_t)(uintptr_t)(bench.code + PAGE),
+					.bytes = bench.code + PAGE,
+					.cap_bytes = (size_t)2 * PAGE};
+	bench.counters = (uint64_t *)(void *)(bench.code + (size_t)3 * PAGE);
+	bench.slots = (uint64_t *)(void *)(bench.code + (size_t)4 * PAGE);
+	bench.counters[0] = (uint64_t)(uintptr_t)&bench.counters[FIRST_WORD];
+	bench.counters[1] = (uint64_t)(uintptr_t)bench.slots;
+	all[0] = address_of(g_leaf);
+	all[1] = address_of(g_other);
+	all[2] = address_of(g_gate);
+	bench.branches = branches_new(all, ARRAY_SIZE(all));
+	branches_add_code(bench.branches, all[0], bench.code,
+			  (size_t)(gate_pieces_end - gate_pieces));
+	branches_sort(bench.branches);
+	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
+	add_entry(g_gate, PATCH_ENTER, 1);
+	add_exits();
+}
+
+static void tear_down(void)
+{
+	branches_free(bench.branches);
+	munmap(bench.code, (size_t)4 * PAGE + GATE_BYTES);
+}
+
+static uint64_t calls(size_t index)
+{
+	return bench.counters[FIRST_WORD + index] +
+	       bench.counters[FIRST_WORD + index + (1 << SHARD_LOG2) / sizeof(uint64_t)];
+}
+
+static struct regs regs_of(const uint8_t *piece, uint64_t way)
+{
+	return (struct regs){.rax = 0x1111,
+			     .rcx = 0x2222222222,
+			     .rdx = 0x3333333333,
+			     .rdi = way,
+			     .code = address_of(piece)};
+}
+
+static uint64_t own_word(void)
+{
+	uint64_t word;
+
+	__asm__("mov %%fs:0, %0" : "=r"(word));
+	return word;
+}
+
+static uint64_t *own_slot(void)
+{
+	return &bench.slots[((own_word() >> 12) * 0x101 >> 8) % GATE_SLOTS * 2];
+}
+
+static void assert_nobody_inside(void)
+{
+	for (size_t i = 0; i < GATE_BYTES / sizeof(uint64_t); i++)
+		assert_int_equal(bench.slots[i], 0);
+}
+
+TEST(gate, counts_what_is_inside_only)
+{
+	static const unsigned int inside[WAYS] = LEAF_CALLS;
+	struct regs outside;
+
+	set_up();
+	outside = regs_of(g_other, 0);
+	for (uint64_t way = 0; way < WAYS; way++) {
+		struct regs plain = regs_of(g_gate, way), gated = plain;
+		uint64_t before = calls(0);
+
+		gate_call(&plain);
+		write_all(true);
+		gate_call(&outside);
+		assert_int_equal(calls(0), before);
+		gate_call(&gated);
+		assert_memory_equal(&plain, &gated, sizeof(plain));
+		assert_int_equal(calls(0) - before, inside[way]);
+		assert_nobody_inside();
+		gate_call(&outside);
+		assert_int_equal(calls(0) - before, inside[way]);
+		write_all(false);
+	}
+	/* Each of the ways, and once more from within. */
+	assert_int_equal(calls(1), WAYS + 1);
+	assert_int_equal(calls(MISSED), 0);
+	tear_down();
+}
+
+TEST(gate, a_taken_slot_is_missed)
+{
+	uint64_t *slot;
+	struct regs regs;
+
+	set_up();
+	slot = own_slot();
+	regs = regs_of(g_gate, 2);
+	slot[0] = own_word() + (UINT64_C(1) << 40);
+	slot[1] = UINT64_MAX;
+	write_all(true);
+	gate_call(&regs);
+	assert_int_equal(calls(0), 0);
+	assert_int_equal(calls(1), 0);
+	assert_int_equal(calls(MISSED), 2);
+	assert_int_equal(slot[0], own_word() + (UINT64_C(1) << 40));
+	assert_int_equal(slot[1], UINT64_MAX);
+	tear_down();
+}
+
+/* Left by an exception, from further down: where it was entered is no frame any more. */
+TEST(gate, is_entered_anew_where_a_frame_is_gone)
+{
+	uint64_t *slot;
+	struct regs regs;
+
+	set_up();
+	slot = own_slot();
+	regs = regs_of(g_gate, 0);
+	slot[0] = own_word();
+	slot[1] = (uint64_t)(uintptr_t)&regs - (1 << 16);
+	write_all(true);
+	gate_call(&regs);
+	assert_int_equal(calls(0), 1);
+	assert_nobody_inside();
+	tear_down();
+}
+
+/* --- taken away at each instruction --- */
+
+static struct {
+	size_t nr_before;
+	bool is_done;
+} stepping;
+
+static void take_away(greg_t *regs, const struct patch *patch)
+{
+	static const int order[PATCH_MAX_PUSHED] = {REG_RAX, REG_RCX, REG_RDX};
+	uint64_t pc = (uint64_t)regs[REG_RIP], original;
+	enum patch_place place = patch_original_pc(patch, pc, &original);
+
+	assert_int_equal(place, PATCH_AT);
+	for (unsigned int i = patch_nr_pushed(patch, pc); i > 0; i--) {
+		memcpy(&regs[order[i - 1]], (const void *)(uintptr_t)regs[REG_RSP], 8);
+		regs[REG_RSP] += 8;
+	}
+	regs[REG_RIP] = (greg_t)original;
+}
+
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uint64_t pc = (uint64_t)regs[REG_RIP];
+
+	(void)signal;
+	(void)info;
+	if (stepping.is_done || pc < bench.area.address ||
+	    pc >= bench.area.address + bench.area.nr_bytes || stepping.nr_before-- > 0)
+		return;
+	for (size_t i = 0; i < bench.nr_patches; i++) {
+		const struct patch *patch = &bench.patches[i];
+
+		if (pc >= patch->thunk && pc < patch->thunk + patch->nr_thunk_bytes)
+			take_away(regs, patch);
+	}
+	write_all(false);
+	stepping.is_done = true;
+}
+
+static void step(struct regs *regs)
+{
+	__asm__ volatile("pushfq\n	orl $0x100, (%%rsp)\n	popfq\n" ::: "cc", "memory");
+	gate_call(regs);
+}
+
+TEST(gate, goes_away_anywhere)
+{
+	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	struct sigaction former;
+	size_t nr_places = 0;
+
+	set_up();
+	sigaction(SIGTRAP, &action, &former);
+	for (uint64_t way = 0; way < WAYS; way++) {
+		struct regs plain = regs_of(g_gate, way);
+
+		gate_call(&plain);
+		for (size_t nr = 0;; nr++) {
+			struct regs gated = regs_of(g_gate, way);
+
+			memset(bench.slots, 0, GATE_BYTES);
+			stepping.nr_before = nr;
+			stepping.is_done = false;
+			write_all(true);
+			step(&gated);
+			write_all(false);
+			assert_memory_equal(&plain, &gated, sizeof(plain));
+			if (!stepping.is_done)
+				break;
+			nr_places++;
+		}
+	}
+	sigaction(SIGTRAP, &former, NULL);
+	/* Three thunks of some twenty instructions at least, on each way. */
+	assert_true(nr_places > (size_t)3 * 20 * WAYS);
+	tear_down();
+}
+
+#else
+
+TEST(gate, is_for_another_processor)
+{
+	skip();
+}
+
+#endif
