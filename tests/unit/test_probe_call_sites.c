@@ -15,14 +15,13 @@ TEST(call_sites, are_wanted_or_refused)
 	struct call_sites sites = {0};
 	struct wanted wanted = {0};
 
-	call_sites_add(&sites,
-		       &(const struct call_code){
-			       .function = "f", .address = 0x1000, .bytes = code, .nr_bytes = 14},
-		       &wanted);
+	assert_true(call_sites_add(&sites, &(const struct call_code){.function = "f",
+								     .address = 0x1000,
+								     .bytes = code,
+								     .nr_bytes = 14}));
 	assert_int_equal(sites.nr, 3);
-	assert_int_equal(wanted.nr_refusals, 0);
 	for (size_t i = 0; i < sites.nr; i++)
-		call_sites_want(&sites, i, &wanted);
+		wanted_add_call(&wanted, &sites.at[i]);
 	assert_int_equal(wanted.nr_places, 2);
 	assert_int_equal(wanted.places[0].kind, WANTED_CALL);
 	assert_int_equal(wanted.places[1].address, 0x1005);
@@ -38,22 +37,18 @@ TEST(call_sites, are_wanted_or_refused)
 TEST(call_sites, each_is_there_once)
 {
 	struct call_sites sites = {0};
-	struct wanted wanted = {0};
 
-	call_sites_add(
-		&sites,
-		&(const struct call_code){
-			.function = "outer", .address = 0x1000, .bytes = code, .nr_bytes = 14},
-		&wanted);
-	call_sites_add(
-		&sites,
-		&(const struct call_code){
-			.function = "inner", .address = 0x1005, .bytes = code + 5, .nr_bytes = 9},
-		&wanted);
+	assert_true(call_sites_add(&sites, &(const struct call_code){.function = "outer",
+								     .address = 0x1000,
+								     .bytes = code,
+								     .nr_bytes = 14}));
+	assert_true(call_sites_add(&sites, &(const struct call_code){.function = "inner",
+								     .address = 0x1005,
+								     .bytes = code + 5,
+								     .nr_bytes = 9}));
 	assert_int_equal(sites.nr, 3);
 	assert_string_equal(sites.at[2].function, "outer");
 	call_sites_release(&sites);
-	wanted_release(&wanted);
 }
 
 TEST(call_sites, behind_data_there_are_none)
@@ -62,15 +57,11 @@ TEST(call_sites, behind_data_there_are_none)
 				       "\x06" /* not an instruction */
 				       "\xe8\0\1\0\0";
 	struct call_sites sites = {0};
-	struct wanted wanted = {0};
 
-	call_sites_add(&sites,
-		       &(const struct call_code){
-			       .function = "f", .address = 0x1000, .bytes = mixed, .nr_bytes = 11},
-		       &wanted);
+	assert_false(call_sites_add(&sites, &(const struct call_code){.function = "f",
+								      .address = 0x1000,
+								      .bytes = mixed,
+								      .nr_bytes = 11}));
 	assert_int_equal(sites.nr, 1);
-	assert_int_equal(wanted.nr_refusals, 1);
-	assert_string_equal(wanted.refusals[0].reason, "data stands among its code");
 	call_sites_release(&sites);
-	wanted_release(&wanted);
 }
