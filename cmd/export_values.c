@@ -3,7 +3,7 @@
 #include "cmd/export_values.h"
 
 #include "cmd/command.h"
-#include "profile/spread.h"
+#include "profile/prepare.h"
 
 const char *const export_thread_choices[] = {"auto", "merge", "split", NULL};
 const char *const export_weight_choices[] = {"value", "samples", NULL};
@@ -43,6 +43,6 @@ int export_values_open(const struct export_values *values, bool any, const char 
 		return status;
 	if (is_any)
 		*metric = metric_of_profile(*profile);
-	profile_spread_cpu_time(*profile);
+	profile_prepare(*profile);
 	return EXIT_DONE;
 }

@@ -7,8 +7,8 @@
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
 #include "cmd/view_options.h"
+#include "profile/prepare.h"
 #include "profile/profile.h"
-#include "profile/spread.h"
 #include "profile/survey.h"
 #include "view/info.h"
 
@@ -48,7 +48,7 @@ static int print_info(const struct info_args *args, struct profile *profile)
 	int status;
 
 	/* Distribute CPU time as the other views do, so that shares agree. */
-	profile_spread_cpu_time(profile);
+	profile_prepare(profile);
 	survey = survey_new(profile);
 	pager_begin(&pager, !args->json && !args->view.no_pager);
 	if (args->json)

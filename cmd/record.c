@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/record_metrics.h"
 #include "cmd/record_options.h"
 #include "cmd/recording.h"
 
@@ -14,6 +15,14 @@ static int run_record(const struct command *self, int argc, char **argv)
 	record_options_init(&options);
 	if (options_parse(self->options, &options, argc, argv, true, &first, &err) < 0) {
 		status = usage_error(self, &err);
+		goto out;
+	}
+	if (record_metrics_help(&options)) {
+		status = EXIT_DONE;
+		goto out;
+	}
+	if (record_metrics_parse(&options, &err) < 0) {
+		status = fail_or_usage_error(self, &err);
 		goto out;
 	}
 	if (options.pid_texts.nr && first < argc) {
@@ -41,9 +50,13 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	int status;
 
 	record_options_init(&options);
-	if (options_parse(self->options, &options, argc, argv, false, &first, &err) < 0 ||
-	    record_options_check_words(&options, argv + first, &err) < 0)
+	if (options_parse(self->options, &options, argc, argv, false, &first, &err) < 0)
 		status = usage_error(self, &err);
+	else if (record_metrics_help(&options))
+		status = EXIT_DONE;
+	else if (record_options_check_words(&options, argv + first, &err) < 0 ||
+		 record_metrics_parse(&options, &err) < 0)
+		status = fail_or_usage_error(self, &err);
 	else
 		status = recording_attach(self, &options);
 	options_release(self->options, &options);

@@ -10,6 +10,7 @@
 #include "cmd/counting.h"
 #include "cmd/options.h"
 #include "cmd/symbol_options.h"
+#include "profile/metric.h"
 
 struct err;
 
@@ -25,6 +26,8 @@ struct record_options {
 	bool no_children;
 	const char *threads; /* a regular expression, or NULL */
 	uint64_t max_depth;
+	struct option_list metric_texts;
+	unsigned int counters;		      /* of these, the set of enum kernel_counter */
 	uint64_t max_samples, max_size_bytes; /* 0: no bound */
 	bool check_unwinder;
 	int unwinder;	   /* index into the choices: enum unwinder_kind */
@@ -99,6 +102,14 @@ extern const char *const record_unwinder_choices[];
 	 .max = 100, \
 	 .help = "lower the frequency so that stops cost no thread more than PCT% of its time; " \
 		 "0: never (default: 2)"}, \
+	{.type = OPTION_LIST, \
+	 .name = "metrics", \
+	 .argument = "LIST", \
+	 .offset = at(metric_texts), \
+	 .choices = &metric_names[METRIC_KERNEL], \
+	 .commas = true, \
+	 .help = "record counters of the kernel, too: faults, switches, read-bytes, written-bytes; " \
+		 "'help' lists them"}, \
 	{.type = OPTION_UINT, \
 	 .name = "max-depth", \
 	 .argument = "N", \

@@ -25,6 +25,7 @@
 #include "cmd/command.h"
 #include "cmd/live.h"
 #include "cmd/profile_options.h"
+#include "cmd/record_metrics.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/save_profile.h"
@@ -147,7 +148,7 @@ static void resolve(struct top *top, struct profile *profile)
 
 	resolve_profile(profile, &options, NULL);
 	top->nr_resolved = profile->nr_frames;
-	top->nr_resolved_jit_names = profile->nr_jit_names;
+	top->nr_resolved_jit_names = profile->jit.nr_names;
 	top->resolved_ns = clock_monotonic_ns();
 	top->resolve_ns = top->resolved_ns - begin_ns;
 }
@@ -161,7 +162,7 @@ static void name(struct top *top, struct profile *profile)
 	if (known && known->nr_frames <= profile->nr_frames)
 		profile_adopt_symbols(profile, known);
 	if (known && top->nr_resolved == profile->nr_frames &&
-	    top->nr_resolved_jit_names == profile->nr_jit_names && !top->ended)
+	    top->nr_resolved_jit_names == profile->jit.nr_names && !top->ended)
 		return; /* nothing new */
 	if (top->ended || !known || clock_monotonic_ns() - top->resolved_ns >= pause_ns)
 		resolve(top, profile);
@@ -526,15 +527,22 @@ static int refuse_number(const struct count_options *options, struct err *err)
 	return 0;
 }
 
-static int choose_metric(const struct top_args *args, struct browse_wishes *wishes, struct err *err)
+static int choose_metric(struct top_args *args, struct browse_wishes *wishes, struct err *err)
 {
 	const struct count_options *count = &args->record.count;
 	const bool has_memory = count_options_have_memory(count);
 
+	if (args->metric != METRIC_NOT_GIVEN && metric_is_counter((enum metric)args->metric))
+		args->record.counters |=
+			KERNEL_COUNTER_BIT(metric_counter((enum metric)args->metric));
 	wishes->metrics = 0;
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		const struct metric_info *info = metric_info((enum metric)metric);
 
+		if (metric_is_counter((enum metric)metric) &&
+		    !(args->record.counters &
+		      KERNEL_COUNTER_BIT(metric_counter((enum metric)metric))))
+			continue;
 		if ((has_memory || !info->is_memory) &&
 		    (count->free_stacks || !info->needs_freeing))
 			wishes->metrics |= UINT32_C(1) << metric;
@@ -553,7 +561,7 @@ static int choose_metric(const struct top_args *args, struct browse_wishes *wish
 	return 0;
 }
 
-static int check_and_run(const struct command *self, const struct top_args *args, char **argv)
+static int check_and_run(const struct command *self, struct top_args *args, char **argv)
 {
 	struct top top = {.args = args, .signals = SIGNAL_PIPE_NONE, .argv = argv};
 	static const struct filter everything = {.to_ns = 0};
@@ -577,6 +585,7 @@ static int check_and_run(const struct command *self, const struct top_args *args
 		return usage_error(self, &err);
 	if (refuse_number(&args->record.count, &err) < 0 ||
 	    source_paths_check(&args->source_paths, &err) < 0 ||
+	    record_metrics_parse(&args->record, &err) < 0 ||
 	    choose_metric(args, &options.wishes, &err) < 0 ||
 	    counting_new(&args->record.count,
 			 symbol_options_of(&args->record.symbols, &top.listener.asked),
@@ -605,6 +614,8 @@ static int run_top(const struct command *self, int argc, char **argv)
 	record_options_init(&args.record);
 	if (options_parse(rows, &args, argc, argv, true, &first, &err) < 0) {
 		status = usage_error(self, &err);
+	} else if (record_metrics_help(&args.record)) {
+		status = EXIT_DONE;
 	} else if ((args.record.pid_texts.nr > 0) == (first < argc)) {
 		err_set(&err, ERR_INVALID,
 			first < argc ? "-p cannot be combined with a command"

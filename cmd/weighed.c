@@ -8,7 +8,7 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
-#include "profile/spread.h"
+#include "profile/prepare.h"
 #include "view/summary.h"
 
 int weighed_open(struct weighed *weighed, const struct command *command,
@@ -27,7 +27,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 				     : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
-	profile_spread_cpu_time(weighed->profile);
+	profile_prepare(weighed->profile);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
 	status = selection_new(weighed->expansion, request->filter, &weighed->selection, &err);
 	if (status == ERR_NOT_FOUND)

@@ -202,7 +202,7 @@ static const struct jit_name *name_of(const struct agent_lines *lines,
 {
 	if (frame.v >= lines->nr_jit_names || !lines->jit_names[frame.v])
 		return NULL;
-	return &profile->jit_names[lines->jit_names[frame.v] - 1];
+	return &profile->jit.names[lines->jit_names[frame.v] - 1];
 }
 
 static void add_frame(struct agent_lines *lines, const struct profile *profile,
@@ -232,8 +232,8 @@ static void add_stack(struct agent_lines *lines, const struct profile *profile,
 /* Send frames with a new name. False: the outlet is full. */
 static bool tell_jit_names(struct agent_lines *lines, const struct profile *profile)
 {
-	for (; lines->seen.nr_jit_names < profile->nr_jit_names; lines->seen.nr_jit_names++) {
-		const struct jit_name *row = &profile->jit_names[lines->seen.nr_jit_names];
+	for (; lines->seen.nr_jit_names < profile->jit.nr_names; lines->seen.nr_jit_names++) {
+		const struct jit_name *row = &profile->jit.names[lines->seen.nr_jit_names];
 
 		ARRAY_RESERVE(lines->jit_names, (size_t)row->frame.v + 1, lines->cap_jit_names);
 		while (lines->nr_jit_names <= row->frame.v)
@@ -280,6 +280,20 @@ static void look_at_samples(struct agent_lines *lines, const struct profile *pro
 			continue;
 		add_stack(lines, profile, row->stack);
 		agent_write_sample(&lines->text, profile, row);
+		put(lines, true);
+	}
+}
+
+static void look_at_advances(struct agent_lines *lines, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->advances.nr; i++) {
+		const struct profile_advance *row = &profile->advances.rows[i];
+
+		if (!may_tell(lines, profile, row->thread))
+			continue;
+		add_stack(lines, profile, row->before);
+		add_stack(lines, profile, row->after);
+		agent_write_advance(&lines->text, row);
 		put(lines, true);
 	}
 }
@@ -360,6 +374,7 @@ void agent_lines_look(struct agent_lines *lines, const struct profile *profile)
 	if (!is_full(lines) && tell_tasks(lines, profile))
 		tell_jit_names(lines, profile);
 	look_at_samples(lines, profile);
+	look_at_advances(lines, profile);
 	look_at_allocations(lines, profile);
 	look_at_moments(lines, profile);
 	look_at_counts(lines, profile);

@@ -149,6 +149,8 @@ static const char *module_kind_name(enum module_kind kind)
 		return "jit";
 	case MODULE_KIND_ELIDED:
 		return "elided";
+	case MODULE_KIND_BETWEEN:
+		break;
 	}
 	return "unknown";
 }
@@ -248,6 +250,19 @@ void agent_write_sample(struct buf *out, const struct profile *profile, const st
 	text_or_null(out, "syscall",
 		     row->syscall_nr < 0 ? NULL : syscall_name(arch, row->syscall_nr));
 	text_or_null(out, "stack_end", stack_end_name((enum stack_end)row->end));
+	end(out);
+}
+
+void agent_write_advance(struct buf *out, const struct profile_advance *row)
+{
+	begin(out, "advance");
+	number(out, "time_ns", row->time_ns);
+	number(out, "thread", row->thread.v);
+	number(out, "before", row->before.v);
+	number(out, "after", row->after.v);
+	text_or_null(out, "metric",
+		     metric_name(metric_of_counter((enum kernel_counter)row->counter)));
+	number(out, "amount", row->amount);
 	end(out);
 }
 

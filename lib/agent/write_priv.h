@@ -23,6 +23,7 @@ void agent_write_frame(struct buf *out, const struct profile *profile, struct fr
 void agent_write_stack(struct buf *out, const struct profile *profile, struct stack_id id);
 
 void agent_write_sample(struct buf *out, const struct profile *profile, const struct sample *row);
+void agent_write_advance(struct buf *out, const struct profile_advance *row);
 void agent_write_allocation(struct buf *out, const struct profile_allocation *row, uint32_t id);
 void agent_write_free(struct buf *out, const struct profile_allocation *row, uint32_t id);
 void agent_write_memory(struct buf *out, const struct profile_heap_moment *row);

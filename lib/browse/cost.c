@@ -16,7 +16,7 @@
 struct cost_columns cost_columns_of(const struct weights *weights, const struct view *view,
 				    uint64_t largest, bool has_amount)
 {
-	size_t amount = metric_is_memory(weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
+	size_t amount = metric_is_bytes(weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
 
 	return (struct cost_columns){.view = view,
 				     .total = &weights->total,

@@ -105,7 +105,7 @@ static void append_amount(struct buf *line, const struct browse_weighing *weighi
 	buf_append_str(line, metric_info(weights->metric)->amount_words);
 	buf_append_str(line, " in the last ");
 	append_weight(line, METRIC_WALL, window_ns);
-	if (weights->metric != METRIC_SAMPLES) {
+	if (metric_is_time(weights->metric)) {
 		buf_append_str(line, ", ");
 		append_weight(line, METRIC_SAMPLES, weights->total.samples);
 	}
@@ -165,7 +165,8 @@ static void print_nothing(const struct browse_weighing *weighing, const struct v
 	sink_str(sink, "nothing of this, so far\n");
 	if (is_memory && profile->meta.attached)
 		paragraph_print(view, "", "what was allocated before is not known", sink);
-	else if (!is_memory && profile_total(profile, METRIC_WALL))
+	else if (metric_is_of_samples(weighing->weights->metric) &&
+		 profile_total(profile, METRIC_WALL))
 		paragraph_print(view, "", "-m wall shows sleeping threads, too", sink);
 }
 

@@ -107,6 +107,9 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 	case MODULE_KIND_ELIDED:
 		label = (struct label){.kind = LABEL_ELIDED, .number = where.address};
 		break;
+	case MODULE_KIND_BETWEEN:
+		label = (struct label){.kind = LABEL_BETWEEN};
+		break;
 	case MODULE_KIND_FILE:
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_VSYSCALL:
@@ -376,6 +379,9 @@ void label_append_name(struct buf *out, const struct expansion *expansion, uint3
 		break;
 	case LABEL_HIDDEN:
 		buf_append_str(out, "[hidden]");
+		break;
+	case LABEL_BETWEEN:
+		buf_append_str(out, "[between samples]");
 		break;
 	}
 }

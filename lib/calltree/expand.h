@@ -34,6 +34,7 @@ enum label_kind {
 	LABEL_INDIRECT,	    /* the unknown callee of counted calls */
 	LABEL_UNSAMPLED,    /* the parent of functions that were counted and are in no sample */
 	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
+	LABEL_BETWEEN,	    /* code that ran between two samples: [between samples] */
 };
 
 /*

@@ -273,7 +273,7 @@ bool dimension_divides(enum dimension dimension, enum metric metric)
 	case DIMENSION_DIVIDES_ALL:
 		break;
 	case DIMENSION_DIVIDES_TIME:
-		return !metric_is_memory(metric);
+		return metric_is_of_samples(metric);
 	case DIMENSION_DIVIDES_MEMORY:
 		return metric_is_memory(metric);
 	}
@@ -308,6 +308,7 @@ bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
 	case LABEL_UNATTRIBUTED:
 	case LABEL_NO_STACK:
 	case LABEL_HIDDEN:
+	case LABEL_BETWEEN:
 		key->label = place->label;
 		return true;
 	case LABEL_ELIDED:

@@ -193,7 +193,7 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 	uint64_t begin_ns = division->walk.samples.begin_ns;
 	size_t last = phases_find(phases, sample->time_ns);
 
-	if (metric_is_memory(division->flat->weights->metric) || begin_ns >= sample->time_ns ||
+	if (!metric_is_of_samples(division->flat->weights->metric) || begin_ns >= sample->time_ns ||
 	    phases->phases[last].from_ns <= begin_ns) {
 		key->phase = (uint32_t)last;
 		flat_divide(division, observation, key);

@@ -18,7 +18,7 @@ static void divide_all(struct flat_division *division)
 	struct observation observation;
 
 	observation_walk_init(&division->walk, weights->selection, weights->metric);
-	if (division->flat->phases && !metric_is_memory(weights->metric))
+	if (division->flat->phases && metric_is_of_samples(weights->metric))
 		selection_walk_tell_begins(&division->walk.samples);
 	while (observation_walk_next(&division->walk, &observation))
 		flat_divide(division, &observation, &key);
@@ -114,7 +114,7 @@ static void finish_rows(struct flat_division *division)
 /* With two keys rows have all times, as each may be the only one of a row. */
 static unsigned int times_of(const struct flat *flat)
 {
-	if (metric_is_memory(flat->weights->metric))
+	if (!metric_is_of_samples(flat->weights->metric))
 		return 0;
 	return flat->groups ? METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED
 			    : dimension_info(flat->dimension)->times;

@@ -26,7 +26,9 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 {
 	*walk = (struct observation_walk){
 		.selection = selection, .metric = metric, .at_ns = HEAP_AT_END};
-	if (!metric_is_memory(metric)) {
+	if (metric_is_counter(metric))
+		return;
+	if (metric_is_of_samples(metric)) {
 		selection_walk_init(&walk->samples, selection);
 		return;
 	}
@@ -37,6 +39,8 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 
 void observation_walk_release(struct observation_walk *walk)
 {
+	if (metric_is_counter(walk->metric))
+		return;
 	if (metric_is_memory(walk->metric)) {
 		heap_estimate_release(&walk->estimate);
 		heap_lives_release(&walk->lives);
@@ -71,6 +75,19 @@ static bool is_temporary(const struct heap_life *life, uint64_t temporary_ns)
 	return life->died_ns && heap_life_ns(life) <= temporary_ns;
 }
 
+static struct sample site_of_advance(const struct profile_advance *row, struct stack_id stack)
+{
+	bool is_known = stack.v != STACK_EMPTY.v;
+
+	return (struct sample){.time_ns = row->time_ns,
+			       .thread = row->thread,
+			       .stack = stack,
+			       .nr = is_known,
+			       .syscall_nr = -1,
+			       .kind = is_known ? SAMPLE_RUNNING : SAMPLE_UNATTRIBUTED,
+			       .end = is_known ? row->end : STACK_END_NOT_TAKEN};
+}
+
 static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 {
 	const struct profile_allocation *row = &profile_of(walk)->heap.allocations[index];
@@ -94,6 +111,7 @@ static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 	case METRIC_RUNQ:
 	case METRIC_BLOCKED:
 	case METRIC_SAMPLES:
+	case METRIC_KERNEL:
 		break;
 	}
 	return true;
@@ -192,8 +210,32 @@ static bool next_block(struct observation_walk *walk, struct observation *out)
 	return false;
 }
 
+static bool next_advance(struct observation_walk *walk, struct observation *out)
+{
+	const struct profile_advances *advances = &profile_of(walk)->advances;
+
+	while (walk->next < advances->nr) {
+		size_t index = walk->next++;
+		const struct profile_advance *row = &advances->rows[index];
+		struct sample site;
+
+		if (row->counter != metric_counter(walk->metric))
+			continue;
+		site = site_of_advance(row, advances->charged[index]);
+		if (!passes(walk, &site))
+			continue;
+		*out = (struct observation){.sample = site, .weight = row->amount};
+		if (site.nr)
+			out->square = (double)row->amount * (double)row->amount;
+		return true;
+	}
+	return false;
+}
+
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation)
 {
+	if (metric_is_counter(walk->metric))
+		return next_advance(walk, observation);
 	if (metric_is_memory(walk->metric))
 		return next_block(walk, observation);
 	/* In place, as there are millions of samples. */

@@ -226,6 +226,18 @@ static void reshape_allocations(struct reshaper *reshaper)
 	}
 }
 
+static void reshape_advances(struct reshaper *reshaper)
+{
+	const struct profile_advances *from = &reshaper->from->profile->advances;
+	struct profile_advances *out = &reshaper->out->profile.advances;
+
+	if (!from->charged)
+		return;
+	out->charged = xcalloc(from->nr, sizeof(*out->charged));
+	for (size_t i = 0; i < from->nr; i++)
+		out->charged[i] = stack_of(reshaper, from->charged[i]);
+}
+
 struct reshaped *reshaped_new(const struct expansion *from, const bool *focus, const bool *hide)
 {
 	struct reshaped *out = xcalloc(1, sizeof(*out));
@@ -240,6 +252,7 @@ struct reshaped *reshaped_new(const struct expansion *from, const bool *focus, c
 	add_hidden_stack(&reshaper);
 	reshape_samples(&reshaper);
 	reshape_allocations(&reshaper);
+	reshape_advances(&reshaper);
 	index_set_release(&reshaper.variant_set);
 	free(reshaper.variants);
 	free(reshaper.gone);
@@ -257,6 +270,7 @@ void reshaped_free(struct reshaped *reshaped)
 	free(reshaped->profile.frames);
 	free(reshaped->profile.samples);
 	free(reshaped->profile.heap.allocations);
+	free(reshaped->profile.advances.charged);
 	stack_trie_free(reshaped->profile.stacks);
 	free(reshaped);
 }

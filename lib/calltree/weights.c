@@ -155,7 +155,7 @@ static void sum_samples(struct weights *weights)
 	finish_sums(&sums);
 }
 
-static void sum_blocks(struct weights *weights)
+static void sum_observations(struct weights *weights)
 {
 	struct sums sums = {.weights = weights};
 	struct observation_walk walk;
@@ -187,10 +187,10 @@ struct weights *weights_new_since(const struct selection *selection, enum metric
 	weights->metric = metric;
 	weights->counts = counts_new_since(selection, since);
 	weights->at_ns = HEAP_AT_END;
-	if (metric_is_memory(metric))
-		sum_blocks(weights);
-	else
+	if (metric_is_of_samples(metric))
 		sum_samples(weights);
+	else
+		sum_observations(weights);
 	sum_ends(weights);
 	return weights;
 }

@@ -234,7 +234,7 @@ static void write_out(struct collector *collector)
 	uint64_t max_bytes = collector->options.max_bytes;
 
 	if (collector->state == COLLECTOR_WRITE_FAILED)
-		collector->options.profile->nr_samples = 0;
+		profile_drop_samples(collector->options.profile);
 	else if (consumer_flush(collector->consumer, &collector->failure) < 0)
 		end_running(collector, COLLECTOR_WRITE_FAILED);
 	else if (max_bytes && store_writer_nr_bytes(collector->options.writer) >= max_bytes)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/pid_table.h"
+#include "collector/advance_rows.h"
 #include "collector/block_rows.h"
 #include "collector/message.h"
 #include "collector/queue.h"
@@ -48,6 +49,7 @@ struct thread {
 	struct thread_hints *hints; /* owned */
 	struct stack_needs needs;
 	struct thread_samples samples;
+	struct advancing_thread advancing;
 	struct seen_wait unproved; /* of its last sleep, with an owner that was not met yet */
 	bool is_blocked;	   /* when last sampled */
 	bool ran_since_flush;
@@ -490,6 +492,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
 	thread->ran_since_flush |= seen->state != SEEN_BLOCKED;
+	thread->advancing.latest = (struct sampled_stack){stack, consumer->walker.walk.end};
 	if (consumer->walker.is_outside) {
 		samples_leave_out(&consumer->sink, &thread->samples, seen,
 				  consumer->walker.walk.end);
@@ -533,9 +536,23 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 		handle_stack(consumer, thread, seen);
 		snapshot_ring_give(consumer->used, seen->snapshot);
 		seen->snapshot = NULL;
-	} else if (seen->state == SEEN_BLOCKED) {
-		samples_forget_sleep(&thread->samples);
+		return;
 	}
+	thread->advancing.latest = (struct sampled_stack){0};
+	if (seen->state == SEEN_BLOCKED)
+		samples_forget_sleep(&thread->samples);
+}
+
+static void handle_advance(struct consumer *consumer, const struct message *message)
+{
+	const struct message_advance *said = &message->body.advance;
+	struct thread *thread = table_find(&consumer->threads, said->thread);
+	struct thread_id row =
+		thread ? thread->samples.row
+		       : main_row(consumer, table_get(&consumer->processes, said->process));
+
+	advance_rows_add(consumer->profile, row, thread ? &thread->advancing : NULL, said,
+			 samples_profile_time(&consumer->sink, message->time_ns));
 }
 
 static void set_left_out(struct profile *profile, const struct left_out *left_out)
@@ -676,6 +693,9 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 	case MESSAGE_SAMPLE:
 		handle_sample(consumer, message);
 		break;
+	case MESSAGE_ADVANCE:
+		handle_advance(consumer, message);
+		break;
 	case MESSAGE_THREAD_END:
 		handle_thread_end(consumer, message);
 		break;
@@ -760,7 +780,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	if (consumer->hooks.look)
 		consumer->hooks.look(consumer->hooks.look_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);
-	consumer->profile->nr_samples = 0;
+	profile_drop_samples(consumer->profile);
 	return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "collector/account.h"
 #include "proc/cpu_split.h"
+#include "proc/kernel_counters.h"
 #include "profile/block_search.h"
 #include "wait/wait.h"
 
@@ -21,9 +22,8 @@ struct snapshot;
  * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
  * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- * PROCESS  (MAPS | PROCESS_REST | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED | threads of it)*
- *	PROCESS_END
- * THREAD   (SAMPLE | THREAD_REST | THREAD_BASE)*   THREAD_END
+ * PROCESS  (MAPS | PROCESS_REST | ADVANCE | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED | threads of
+ *it)* PROCESS_END THREAD   (SAMPLE | ADVANCE | THREAD_REST | THREAD_BASE)*   THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
  * ended process may still be named as a parent.
@@ -37,6 +37,7 @@ enum message_kind {
 	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is left out */
 	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
 	MESSAGE_SAMPLE,	     /* a thread was sampled */
+	MESSAGE_ADVANCE,     /* the kernel's counters of a thread have advanced */
 	MESSAGE_THREAD_END,
 	MESSAGE_COUNTERS,    /* counters of the profile, as of now */
 	MESSAGE_BLOCK,	     /* memory was allocated, */
@@ -88,6 +89,14 @@ struct message_thread {
 	bool has_clocks;
 	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
 	bool has_split;
+};
+
+/* By how much counters have advanced since the thread's last ADVANCE. */
+struct message_advance {
+	uint32_t process, thread; /* serials; thread SERIAL_NONE: in none that was read */
+	bool is_sampled;	  /* up to the SAMPLE before this; else where is not known */
+	unsigned int seen;	  /* the set of those that advanced while it was visited */
+	struct kernel_counters amounts;
 };
 
 struct message_sample {
@@ -179,6 +188,7 @@ union message_body {
 	struct message_process process;	  /* PROCESS, MAPS, PROCESS_REST, PROCESS_END */
 	struct message_thread thread;	  /* THREAD, THREAD_BASE, THREAD_REST, THREAD_END */
 	struct message_sample sample;	  /* SAMPLE */
+	struct message_advance advance;	  /* ADVANCE */
 	struct message_counters counters; /* COUNTERS */
 	struct message_block block;	  /* BLOCK, BLOCK_FREED */
 	struct message_blocks blocks;	  /* BLOCKS */

@@ -45,6 +45,8 @@ void message_free(struct message *message)
 		free(message->body.sample.places);
 		seen_wait_release(&message->body.sample.wait);
 		break;
+	case MESSAGE_ADVANCE:
+		break;
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);
 		break;

@@ -66,7 +66,7 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	int status;
 
 	assert(kind < EXPORT_KIND_COUNT);
-	if (kind == EXPORT_CHROME && metric_is_memory(options->metric))
+	if (kind == EXPORT_CHROME && !metric_is_of_samples(options->metric))
 		return err_set(err, ERR_INVALID, "--chrome shows what took time, not the metric %s",
 			       metric_name(options->metric));
 	if (chosen.threads == EXPORT_THREADS_DEFAULT)

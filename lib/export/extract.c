@@ -229,6 +229,9 @@ static int say_empty(const struct extract *extract, struct err *err)
 		if (metric_is_memory(metric))
 			return err_set(err, ERR_EMPTY, "no memory of metric %s was recorded",
 				       metric_name(metric));
+		if (metric_is_counter(metric))
+			return err_set(err, ERR_EMPTY, "no %s were recorded",
+				       metric_info(metric)->none_words);
 		err_set(err, ERR_EMPTY, "no %s time was recorded",
 			metric_name(extract->options->metric));
 		err_hint(err, "try --metric wall");

@@ -15,10 +15,8 @@
 
 static bool is_recorded(const struct profile *profile, enum metric metric)
 {
-	if (!metric_is_memory(metric))
-		return profile->nr_samples;
-	return profile_has_heap(profile) &&
-	       (profile->meta.knows_freeing || !metric_info(metric)->needs_freeing);
+	return metric_is_of_samples(metric) ? profile->nr_samples > 0
+					    : profile_has_metric(profile, metric);
 }
 
 static void add_column(struct metric_sums *sums, enum metric metric, bool is_number)
@@ -29,9 +27,9 @@ static void add_column(struct metric_sums *sums, enum metric metric, bool is_num
 		.metric = metric,
 		.is_number = is_number,
 		.type = is_number ? info->pprof_count : info->pprof_weight,
-		.unit = is_number		       ? "count"
-			: info->kind == METRIC_OF_TIME ? "nanoseconds"
-						       : "bytes",
+		.unit = is_number || info->kind == METRIC_OF_COUNT ? "count"
+			: info->kind == METRIC_OF_TIME		   ? "nanoseconds"
+								   : "bytes",
 	};
 }
 
@@ -170,6 +168,21 @@ static void add_blocks(struct metric_sums *sums, const struct extract *extract,
 	observation_walk_release(&walk);
 }
 
+static void add_advances(struct metric_sums *sums, const struct extract *extract,
+			 struct path_maker *maker, unsigned int column)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, extract->selection, sums->columns[column].metric);
+	while (observation_walk_next(&walk, &observation)) {
+		struct metric_row row = row_of(extract, maker, &observation.sample);
+
+		values_of(sums, &row)[column] += observation.weight;
+	}
+	observation_walk_release(&walk);
+}
+
 /* The only column: how many observations had any of the metric. */
 static void add_numbers(struct metric_sums *sums, const struct extract *extract,
 			struct path_maker *maker)
@@ -227,6 +240,8 @@ void metric_sums_init(struct metric_sums *sums, const struct extract *extract)
 		for (unsigned int i = 0; i < sums->nr_columns; i++) {
 			if (metric_is_memory(sums->columns[i].metric) && sums->columns[i].is_number)
 				add_blocks(sums, extract, maker, i);
+			else if (metric_is_counter(sums->columns[i].metric))
+				add_advances(sums, extract, maker, i);
 		}
 	}
 	drop_empty_rows(sums);

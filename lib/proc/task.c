@@ -60,6 +60,7 @@ static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 #define STAT_PGRP	  5
 #define STAT_SESSION	  6
 #define STAT_MINFLT	  10
+#define STAT_MAJFLT	  12
 #define STAT_UTIME	  14
 #define STAT_STIME	  15
 #define STAT_NR_THREADS	  20
@@ -82,6 +83,8 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 			stat->flags = (uint64_t)number;
 		else if (field == STAT_MINFLT)
 			stat->nr_faults = (uint64_t)number;
+		else if (field == STAT_MAJFLT)
+			stat->nr_major_faults = (uint64_t)number;
 		else if (field == STAT_UTIME)
 			stat->user_ticks = (uint64_t)number;
 		else if (field == STAT_STIME)
@@ -188,6 +191,15 @@ static bool find_field(const char *text, size_t nr_bytes, const char *name, stru
 		line = line_end + 1;
 	}
 	return false;
+}
+
+bool proc_io_parse(const char *text, size_t nr_bytes, uint64_t *read_bytes, uint64_t *written_bytes)
+{
+	struct scan read_chars, written_chars;
+
+	return find_field(text, nr_bytes, "rchar", &read_chars) &&
+	       find_field(text, nr_bytes, "wchar", &written_chars) &&
+	       scan_decimal(&read_chars, read_bytes) && scan_decimal(&written_chars, written_bytes);
 }
 
 static uint64_t status_decimal(const char *text, size_t nr_bytes, const char *name)

@@ -41,7 +41,8 @@ struct proc_stat {
 	pid_t pid, ppid;
 	pid_t pgrp, session;		   /* its process group's and its session's leaders */
 	uint64_t flags;			   /* PF_…, see the PROC_FLAG_ constants */
-	uint64_t nr_faults;		   /* page faults served without input */
+	uint64_t nr_faults;		   /* page faults served without input, */
+	uint64_t nr_major_faults;	   /* and with it */
 	uint64_t user_ticks, system_ticks; /* CPU time of this thread in clock ticks */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks; identifies a process together with its
@@ -58,6 +59,10 @@ struct proc_stat {
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
 
 bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat);
+
+/* io: bytes that its calls have read and written, rchar and wchar. */
+bool proc_io_parse(const char *text, size_t nr_bytes, uint64_t *read_bytes,
+		   uint64_t *written_bytes);
 
 enum proc_syscall_kind {
 	PROC_SYSCALL_RUNNING, /* "running": nothing else is known */

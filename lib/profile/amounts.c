@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Amounts of metrics in samples and profiles. */
+#include "profile/advances.h"
 #include "profile/profile.h"
 
 uint64_t sample_weight(const struct sample *sample, enum metric metric)
@@ -17,6 +18,8 @@ uint64_t profile_total(const struct profile *profile, enum metric metric)
 {
 	uint64_t total = 0;
 
+	if (metric_is_counter(metric))
+		return advances_sum(&profile->advances, metric_counter(metric));
 	for (size_t i = 0; i < profile->nr_samples; i++)
 		total += sample_weight(&profile->samples[i], metric);
 	return total;

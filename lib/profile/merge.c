@@ -310,12 +310,27 @@ static void take_samples(struct profile *into, const struct source *source)
 				 profile_str(from, from->marks[i].text));
 }
 
+static void take_advances(struct profile *into, const struct source *source)
+{
+	const struct profile_advances *from = &source->profile->advances;
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_advance row = from->rows[i];
+
+		row.time_ns += source->offset_ns;
+		row.thread.v = source->threads[row.thread.v];
+		row.before = source->stacks[row.before.v];
+		row.after = source->stacks[row.after.v];
+		advances_add(&into->advances, &row);
+	}
+}
+
 static void take_jit(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
 
-	for (size_t i = 0; i < from->nr_jit_names; i++) {
-		struct jit_name row = from->jit_names[i];
+	for (size_t i = 0; i < from->jit.nr_names; i++) {
+		struct jit_name row = from->jit.names[i];
 
 		row.frame = source->frames[row.frame.v];
 		row.name = source->strings[row.name.v];
@@ -323,8 +338,8 @@ static void take_jit(struct profile *into, const struct source *source)
 		row.function_file = source->strings[row.function_file.v];
 		profile_add_jit_name(into, &row);
 	}
-	for (size_t i = 0; i < from->nr_jit_sources; i++) {
-		struct jit_source row = from->jit_sources[i];
+	for (size_t i = 0; i < from->jit.nr_sources; i++) {
+		struct jit_source row = from->jit.sources[i];
 
 		row.module = source->modules[row.module.v];
 		row.path = source->strings[row.path.v];
@@ -587,6 +602,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		}
 		take_waits(into, source);
 		take_samples(into, source);
+		take_advances(into, source);
 		take_jit(into, source);
 		take_probes(into, source);
 		take_heap(&heap, source);

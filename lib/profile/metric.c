@@ -4,11 +4,15 @@
 
 #include <string.h>
 
+#define OF(counter) (METRIC_KERNEL + KERNEL_COUNTER_##counter)
+
 #define NAMES                                                                                      \
 	[METRIC_CPU] = "cpu", [METRIC_WALL] = "wall", [METRIC_RUNQ] = "runq",                      \
 	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", [METRIC_ALLOC] = "alloc",      \
 	[METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live", [METRIC_PEAK] = "peak",                \
-	[METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary", [METRIC_FREED] = "freed"
+	[METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary", [METRIC_FREED] = "freed",    \
+	[OF(FAULTS)] = "faults", [OF(SWITCHES)] = "switches", [OF(READ_BYTES)] = "read-bytes",     \
+	[OF(WRITTEN_BYTES)] = "written-bytes"
 
 const char *const metric_names[] = {NAMES, NULL};
 const char *const metric_names_and_calls[] = {NAMES, "calls", NULL};
@@ -24,6 +28,19 @@ const char *const metric_names_and_calls[] = {NAMES, "calls", NULL};
 	.pprof_count = pprof "_objects", .pprof_weight = pprof "_space", .kind = METRIC_OF_BYTES,  \
 	.is_memory = true
 
+#define COUNT_ROW(pprof, one, many, what)                                                          \
+	{                                                                                          \
+		.unit = "count", .item = one, .items = many, .amount_words = "",                   \
+		.none_words = many, .pprof_weight = pprof, .summary = what,                        \
+		.kind = METRIC_OF_COUNT                                                            \
+	}
+
+#define BYTES_ROW(pprof, words, none, what)                                                        \
+	{                                                                                          \
+		.unit = "bytes", .amount_words = words, .none_words = none, .pprof_weight = pprof, \
+		.summary = what, .kind = METRIC_OF_BYTES                                           \
+	}
+
 static const struct metric_info metrics[METRIC_COUNT] = {
 	[METRIC_CPU] = TIME_ROW("cpu", " of CPU time", "samples with CPU time", METRIC_HAS_CPU),
 	[METRIC_WALL] = TIME_ROW("wall", " of wall time", "samples with any time",
@@ -34,6 +51,7 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 		TIME_ROW("blocked", " blocked", "samples that were blocked", METRIC_HAS_BLOCKED),
 	[METRIC_SAMPLES] = {.unit = "samples",
 			    .item = "sample",
+			    .items = "samples",
 			    .amount_words = "",
 			    .none_words = "samples",
 			    .pprof_count = "samples",
@@ -42,6 +60,7 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 	/* Files for pprof have the number of blocks in the columns of METRIC_ALLOC. */
 	[METRIC_ALLOCS] = {.unit = "blocks",
 			   .item = "block",
+			   .items = "blocks",
 			   .amount_words = " allocated",
 			   .none_words = "blocks allocated",
 			   .kind = METRIC_OF_COUNT,
@@ -53,6 +72,14 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 					 "temporary")},
 	[METRIC_FREED] = {MEMORY_ROW(" freed", "blocks with a recorded freeing stack", "freed"),
 			  .needs_freeing = true},
+	[OF(FAULTS)] = COUNT_ROW("faults", "page fault", "page faults",
+				 "page faults, with and without input"),
+	[OF(SWITCHES)] = COUNT_ROW("switches", "context switch", "context switches",
+				   "times that a thread was given a CPU"),
+	[OF(READ_BYTES)] = BYTES_ROW("read_bytes", " read", "bytes read",
+				     "bytes that read(2) and its like returned, from anything"),
+	[OF(WRITTEN_BYTES)] = BYTES_ROW("written_bytes", " written", "bytes written",
+					"bytes that write(2) and its like took, to anything"),
 };
 
 const struct metric_info *metric_info(enum metric metric)

@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 
+#include "proc/kernel_counters.h"
+
 /*
  * The quantities that views sum up. Metrics of time are those of each sample, with wall = cpu +
  * runq + blocked. Metrics of memory are the bytes that recorded blocks represent, or blocks for
- * METRIC_ALLOCS.
+ * METRIC_ALLOCS. Metrics of the kernel's counters are by how much these have advanced
+ * (profile/advances.h).
  */
 enum metric {
 	METRIC_CPU,
@@ -22,13 +25,14 @@ enum metric {
 	METRIC_LEAKED,	  /* alive at the end of the recording, or of its process */
 	METRIC_TEMPORARY, /* freed soon after */
 	METRIC_FREED,	  /* freed, attributed to the freeing stack */
+	METRIC_KERNEL,	  /* of the first kernel counter; those of the others follow */
 };
 
-#define METRIC_COUNT (METRIC_FREED + 1)
+#define METRIC_COUNT (METRIC_KERNEL + NR_KERNEL_COUNTERS)
 
 enum metric_kind {
-	METRIC_OF_TIME,	 /* in ns */
-	METRIC_OF_BYTES, /* of memory */
+	METRIC_OF_TIME, /* in ns */
+	METRIC_OF_BYTES,
 	METRIC_OF_COUNT, /* of what `item` says */
 };
 
@@ -41,14 +45,15 @@ enum metric_parts {
 
 /* Facts about a metric. Which blocks it adds up is in calltree/observe.c. */
 struct metric_info {
-	const char *unit; /* "ns", as files have it: "ns", "bytes", "samples" or "blocks" */
-	const char *item; /* "sample" or "block", for METRIC_OF_COUNT */
+	const char *unit; /* as files have it: "ns", "bytes", "samples", "blocks" or "count" */
+	const char *item, *items; /* for METRIC_OF_COUNT, one and many: "sample", "samples" */
 	/* Behind an amount, as in "3 ms of CPU time"; behind "no", as in "no samples with CPU
 	 * time". */
 	const char *amount_words, *none_words;
 	/* Types of its values in pprof's files: how many, and their weight. NULL: it has none such.
 	 */
 	const char *pprof_count, *pprof_weight;
+	const char *summary; /* of a counter: what it counts */
 	enum metric_kind kind;
 	bool is_memory;	    /* of recorded blocks, else of samples */
 	bool needs_freeing; /* recordings need --mem-free-stacks for it */
@@ -83,6 +88,29 @@ static inline const char *metric_unit(enum metric metric)
 static inline bool metric_is_memory(enum metric metric)
 {
 	return metric_info(metric)->is_memory;
+}
+
+/* Does it add up advances of one of the kernel's counters? */
+static inline bool metric_is_counter(enum metric metric)
+{
+	return metric >= METRIC_KERNEL;
+}
+
+static inline enum metric metric_of_counter(enum kernel_counter counter)
+{
+	return (enum metric)(METRIC_KERNEL + counter);
+}
+
+/* For metrics that are of one. */
+static inline enum kernel_counter metric_counter(enum metric metric)
+{
+	return (enum kernel_counter)(metric - METRIC_KERNEL);
+}
+
+/* Does it add up what samples have, time or their number? */
+static inline bool metric_is_of_samples(enum metric metric)
+{
+	return !metric_is_memory(metric) && !metric_is_counter(metric);
 }
 
 static inline bool metric_is_bytes(enum metric metric)

@@ -38,6 +38,7 @@ void profile_free(struct profile *profile)
 	if (!profile)
 		return;
 	profile_waits_release(&profile->private->waits);
+	advances_release(&profile->advances);
 	index_set_release(&profile->private->frames);
 	index_set_release(&profile->private->functions);
 	free(profile->private);
@@ -45,9 +46,9 @@ void profile_free(struct profile *profile)
 	free(profile->symbols.functions);
 	free(profile->symbols.locations);
 	free(profile->symbols.frames);
-	free(profile->jit_sources);
+	free(profile->jit.sources);
 	free(profile->runs.rows);
-	free(profile->jit_names);
+	free(profile->jit.names);
 	free(profile->marks);
 	free(profile->symbols.sources);
 	free(profile->symbols.listings);
@@ -197,6 +198,12 @@ void profile_add_run(struct profile *profile, const struct profile_run *row)
 	runs->rows[runs->nr++] = *row;
 }
 
+void profile_drop_samples(struct profile *profile)
+{
+	profile->nr_samples = 0;
+	profile->advances.nr = 0;
+}
+
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
 {
 	ARRAY_GROW(profile->marks, profile->nr_marks, profile->private->cap_marks);
@@ -207,16 +214,16 @@ void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *tex
 void profile_add_jit_name(struct profile *profile, const struct jit_name *row)
 {
 	assert(row->frame.v < profile->nr_frames);
-	ARRAY_GROW(profile->jit_names, profile->nr_jit_names, profile->private->cap_jit_names);
-	profile->jit_names[profile->nr_jit_names++] = *row;
+	ARRAY_GROW(profile->jit.names, profile->jit.nr_names, profile->private->cap_jit_names);
+	profile->jit.names[profile->jit.nr_names++] = *row;
 }
 
 void profile_add_jit_source(struct profile *profile, const struct jit_source *row)
 {
 	assert(row->module.v < module_table_nr(profile->modules));
-	ARRAY_GROW(profile->jit_sources, profile->nr_jit_sources,
+	ARRAY_GROW(profile->jit.sources, profile->jit.nr_sources,
 		   profile->private->cap_jit_sources);
-	profile->jit_sources[profile->nr_jit_sources++] = *row;
+	profile->jit.sources[profile->jit.nr_sources++] = *row;
 }
 
 uint32_t profile_add_count(struct profile *profile, const struct profile_count *row)
@@ -526,8 +533,8 @@ void profile_set_owner(struct profile *profile, struct owner owner)
 	profile->meta.owner = owner;
 	for (size_t i = 0; i < profile->symbols.nr_modules; i++)
 		profile->symbols.modules[i].owner = owner;
-	for (size_t i = 0; i < profile->nr_jit_sources; i++)
-		profile->jit_sources[i].owner = owner;
+	for (size_t i = 0; i < profile->jit.nr_sources; i++)
+		profile->jit.sources[i].owner = owner;
 }
 
 /* The common case, which needs no search: every file that has named anything is trusted. */

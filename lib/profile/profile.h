@@ -10,6 +10,7 @@
 #include "base/owner.h"
 #include "base/strtab.h"
 #include "mapping/module.h"
+#include "profile/advances.h"
 #include "profile/heap.h"
 #include "profile/ids.h"
 #include "profile/metric.h"
@@ -247,6 +248,14 @@ struct profile_runs {
 	size_t nr, cap;
 };
 
+/* Of JIT-compiled code. */
+struct profile_jit {
+	struct jit_name *names;
+	size_t nr_names;
+	struct jit_source *sources;
+	size_t nr_sources;
+};
+
 struct profile {
 	struct profile_meta meta;
 	struct strtab *strings; /* owned, as everything here */
@@ -264,13 +273,11 @@ struct profile {
 	size_t nr_counters;
 	struct profile_mark *marks;
 	size_t nr_marks;
-	struct jit_name *jit_names;
-	size_t nr_jit_names;
-	struct jit_source *jit_sources;
-	size_t nr_jit_sources;
+	struct profile_jit jit;
 	struct profile_probes probes;
 	struct profile_heap heap;
 	struct profile_runs runs;
+	struct profile_advances advances;
 
 	struct profile_symbols symbols;	 /* filled by resolution */
 	struct profile_private *private; /* hash sets of the interners, room of the tables */
@@ -291,6 +298,8 @@ struct frame_id profile_intern_frame(struct profile *profile, struct code_addres
 /* Equal (name, linkage name, file, line) get equal ids. */
 struct function_id profile_intern_function(struct profile *profile, const struct function *row);
 void profile_add_sample(struct profile *profile, const struct sample *sample);
+/* Forget all samples and advances of counters: a file has them. */
+void profile_drop_samples(struct profile *profile);
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text);
 void profile_add_jit_name(struct profile *profile, const struct jit_name *row);
 void profile_add_jit_source(struct profile *profile, const struct jit_source *row);

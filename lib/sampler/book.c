@@ -7,6 +7,7 @@
 #include "base/minmax.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "sampler/advances_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 #include "wait/descriptors.h"
@@ -101,6 +102,8 @@ static void process_born(void *context, struct roster_process *process,
 		about->command = proc_command_line(process->pid);
 	}
 	begin_cpu(sampler, record, is_exec ? &former->cpu : NULL);
+	advances_begin_process(sampler, record, is_exec ? former : NULL,
+			       is_born_in_recording(sampler));
 	if (is_exec) {
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
@@ -200,6 +203,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->due.of = thread;
 	roster->owner = thread;
 	guard_new_thread(sampler, thread);
+	advances_begin_thread(sampler, thread, is_new);
 	thread->clocks = base_of(sampler, thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)
@@ -291,6 +295,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 			is_known = last_split(cpu, &now);
 		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL,
 				     cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
+		advances_publish_rest(sampler, process, now_ns);
 	}
 	cpu->counts = false;
 }
@@ -313,6 +318,7 @@ void book_free_thread(struct sampled_thread *thread)
 {
 	roster_release_thread(thread->roster);
 	seen_wait_release(&thread->sleep.wait);
+	free(thread->advances);
 	free(thread);
 }
 
@@ -336,6 +342,8 @@ static void thread_gone(void *context, struct roster_thread *roster)
 		publish_slept_to_end(thread, now_ns);
 	publish_sleep(sampler, thread);
 	rest_split(thread);
+	if (is_readable && sampler->session->counting && thread->is_chosen)
+		advances_publish(sampler, thread, now_ns, false);
 	message = message_about(MESSAGE_THREAD_END, thread, now_ns);
 	/* As last read: what it ran after that is part of the rest of its process. */
 	message->body.thread.has_clocks = sampler->session->counting && thread->is_chosen;
@@ -375,6 +383,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	due_queue_remove(&sampler->processes, &process->due);
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
+	free(process->advances);
 	descriptors_free(process->descriptors);
 	free(process);
 }
@@ -408,6 +417,7 @@ static void count_from(struct sampler *sampler, struct sampled_thread *thread,
 	seen_wait_release(&thread->sleep.wait);
 	thread->sleep = (struct seen_sleep){0};
 	thread->cost.held_ns = 0;
+	advances_count_from_now(sampler, thread);
 	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_BASE, thread, now_ns));
 }
 
@@ -417,17 +427,17 @@ bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint
 
 	if (thread->is_chosen)
 		return true;
-	if (now_ns < thread->name_again_ns)
+	if (now_ns < thread->name.again_ns)
 		return false;
 	if (name_fits(sampler, thread) && tracee_clocks(&thread->roster->tracee, &clocks)) {
 		thread->is_chosen = true;
 		count_from(sampler, thread, &clocks, now_ns);
 		return true;
 	}
-	thread->name_pause_ns = thread->name_pause_ns
-					? min_u64(2 * thread->name_pause_ns, LONGEST_NAME_PAUSE_NS)
+	thread->name.pause_ns = thread->name.pause_ns
+					? min_u64(2 * thread->name.pause_ns, LONGEST_NAME_PAUSE_NS)
 					: FIRST_NAME_PAUSE_NS;
-	thread->name_again_ns = now_ns + thread->name_pause_ns;
+	thread->name.again_ns = now_ns + thread->name.pause_ns;
 	return false;
 }
 
@@ -442,6 +452,7 @@ static void begin_process(struct sampler *sampler, struct sampled_process *proce
 	cpu->base_ns = cpu->latest_ns;
 	cpu->covered_ns = cpu->handed_out_ns = cpu->known_rest_ns = 0;
 	cpu->counts = true;
+	advances_count_process_from_now(sampler, process);
 	cpu_split_meter_begin(&cpu->split,
 			      proc_read_cpu_split(process->roster->pid, 0, &split) ? &split : NULL);
 	for (roster = process->roster->threads; roster; roster = roster->next) {
@@ -471,6 +482,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread, u
 	publish_sleep(sampler, thread);
 	book_note_clocks(thread, &clocks, now_ns);
 	rest_split(thread);
+	advances_publish(sampler, thread, now_ns, false);
 	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_REST, thread, now_ns));
 }
 

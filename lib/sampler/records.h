@@ -61,14 +61,15 @@ struct sampled_process {
 	uint64_t unseen_ns;	 /* the last tick that has not shown the clocks of one that ran */
 	struct process_cpu cpu;
 	struct maps_reading maps;
-	struct code_places *places;	 /* owned; NULL: none was asked about yet */
-	uint64_t place_met_ns;		 /* when a new one was asked about */
-	uint64_t thread_pointer;	 /* of its main thread, as last seen */
-	struct descriptors *descriptors; /* owned; NULL: no thread was seen to wait for one */
-	bool is_forked;			 /* born in its parent's program */
-	bool makes_transfers;		 /* one of its threads was seen in a long one */
-	bool is_refused;		 /* may not be traced: its threads are peeked at only, */
-	uint64_t refused_until_ns;	 /* up to then */
+	struct code_places *places;	   /* owned; NULL: none was asked about yet */
+	uint64_t place_met_ns;		   /* when a new one was asked about */
+	uint64_t thread_pointer;	   /* of its main thread, as last seen */
+	struct descriptors *descriptors;   /* owned; NULL: no thread was seen to wait for one */
+	struct process_advances *advances; /* owned; NULL: no counter was asked for */
+	bool is_forked;			   /* born in its parent's program */
+	bool makes_transfers;		   /* one of its threads was seen in a long one */
+	bool is_refused;		   /* may not be traced: its threads are peeked at only, */
+	uint64_t refused_until_ns;	   /* up to then */
 };
 
 /* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
@@ -112,6 +113,10 @@ struct call_habits {
 	uint64_t user_ticks;   /* when it was last taken to be in a transfer */
 };
 
+struct name_pause {
+	uint64_t again_ns, pause_ns;
+};
+
 /* A thread, and what the last sample of it showed. */
 struct sampled_thread {
 	struct due due;
@@ -119,17 +124,18 @@ struct sampled_thread {
 	uint32_t serial;
 	struct sampled_process *process;
 	struct roster_thread *roster;
-	struct thread_hints *hints;	       /* the collector's */
-	struct visitor *visitor;	       /* that visits it now, or NULL */
-	bool is_active;			       /* counted among its process' */
-	bool is_gone;			       /* meanwhile: the visitor frees it */
-	bool is_chosen;			       /* its name fits options.threads, or all are */
-	uint64_t name_again_ns, name_pause_ns; /* when its name is read again if it does not */
-	struct proc_schedstat clocks;	       /* as last read, */
-	uint64_t read_ns;		       /* at that time */
-	int cpu;			       /* where it was; -1: not known */
-	bool was_running;		       /* when last sampled */
-	uint64_t nr_arrivals;		       /* on a CPU, between the last two readings */
+	struct thread_hints *hints;	  /* the collector's */
+	struct visitor *visitor;	  /* that visits it now, or NULL */
+	bool is_active;			  /* counted among its process' */
+	bool is_gone;			  /* meanwhile: the visitor frees it */
+	bool is_chosen;			  /* its name fits options.threads, or all are */
+	struct name_pause name;		  /* until its name is read again if it does not */
+	struct thread_advances *advances; /* owned; NULL: no counter was asked for */
+	struct proc_schedstat clocks;	  /* as last read, */
+	uint64_t read_ns;		  /* at that time */
+	int cpu;			  /* where it was; -1: not known */
+	bool was_running;		  /* when last sampled */
+	uint64_t nr_arrivals;		  /* on a CPU, between the last two readings */
 	struct seen_sleep sleep;
 	struct visit_cost cost;
 	struct call_habits habits;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/kernel_counters.h"
 #include "proc/task.h"
 #include "unwind/unwind.h"
 
@@ -45,6 +46,7 @@ struct sampler_options {
 	bool memory_off;		 /* its part of memory only with sampler_set_memory() */
 	bool follow_children;
 	bool no_cpu;		/* threads are not sampled: there are only probes */
+	unsigned int counters;	/* the set of KERNEL_COUNTER_BIT() to read with each sample */
 	const regex_t *threads; /* only threads whose name it is found in; NULL: all */
 	enum unwinder_kind unwinder;
 	size_t max_depth;

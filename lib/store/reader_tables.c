@@ -212,6 +212,18 @@ static bool read_mark(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_advance(struct reader *reader, struct columns_in *in)
+{
+	struct profile_advance row = {0};
+
+	if (!take(reader, in, &schema_advances, &row) ||
+	    row.amount > ADVANCES_SUM_MAX - reader->nr_advanced)
+		return false;
+	reader->nr_advanced += row.amount;
+	advances_add(&reader->profile->advances, &row);
+	return true;
+}
+
 static bool read_jit_name(struct reader *reader, struct columns_in *in)
 {
 	struct jit_name row = {0};
@@ -461,6 +473,7 @@ static const struct table tables[RECORD_TYPE_COUNT] = {
 	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0, NULL},
 	[RECORD_RUNS] = {0, read_run, 0, 0, &schema_runs},
 	[RECORD_LISTINGS] = {0, read_listing, 0, 0, &schema_listings},
+	[RECORD_ADVANCES] = {0, read_advance, 0, 0, &schema_advances},
 };
 
 /* A file of a few bytes must not ask for gigabytes of rows. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/advances.h"
 #include "profile/profile.h"
 #include "store/bounds_priv.h"
 #include "store/columns_priv.h"
@@ -123,6 +124,15 @@ const struct schema schema_waits = {
 		COLUMN(profile_wait, owner, SCHEMA_NO_THREAD), TEXT(profile_wait, peer)),
 };
 
+const struct schema schema_advances = {
+	COLUMNS(TIME(profile_advance, time_ns), COLUMN(profile_advance, thread, SCHEMA_THREAD),
+		COLUMN(profile_advance, before, SCHEMA_STACK),
+		COLUMN(profile_advance, after, SCHEMA_STACK),
+		CHOICE(profile_advance, end, STACK_END_COUNT), BOOL(profile_advance, is_seen),
+		CHOICE(profile_advance, counter, NR_KERNEL_COUNTERS),
+		NUMBER(profile_advance, amount)),
+};
+
 static uint64_t load(const struct schema_column *column, const void *row)
 {
 	const uint8_t *member = (const uint8_t *)row + column->offset;
@@ -194,6 +204,10 @@ static uint64_t nr_values(const struct schema_column *column, const struct profi
 		return module_table_nr(profile->modules);
 	case SCHEMA_PROCESS:
 		return profile->nr_processes;
+	case SCHEMA_THREAD:
+		return profile->nr_threads;
+	case SCHEMA_STACK:
+		return stack_trie_nr(profile->stacks);
 	case SCHEMA_FRAME:
 		return profile->nr_frames;
 	case SCHEMA_NO_FRAME:

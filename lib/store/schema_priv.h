@@ -21,6 +21,8 @@ enum schema_type {
 	SCHEMA_TEXT,   /* ids of rows of the profile */
 	SCHEMA_MODULE,
 	SCHEMA_PROCESS,
+	SCHEMA_THREAD,
+	SCHEMA_STACK,
 	SCHEMA_FRAME,
 	SCHEMA_NO_FRAME, /* the same plus one, and 0 for UINT32_MAX: none */
 	SCHEMA_NO_THREAD,
@@ -48,7 +50,7 @@ struct schema {
 extern const struct schema schema_meta, schema_processes, schema_threads, schema_counters,
 	schema_marks, schema_jit_names, schema_jit_sources, schema_functions, schema_module_symbols,
 	schema_runs, schema_sources, schema_listings, schema_refusals, schema_searches,
-	schema_waits;
+	schema_waits, schema_advances;
 
 /* All columns, the first ones included. */
 static inline unsigned int schema_nr_columns(const struct schema *schema)

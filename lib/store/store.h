@@ -21,7 +21,7 @@ void store_writer_free(struct store_writer *writer);
 
 /*
  * Write all table rows added since the last flush, the changes in updatable rows, and all of
- * profile->samples, as one frame. The caller then empties the samples (profile->nr_samples = 0).
+ * profile->samples, as one frame. The caller then empties the samples (profile_drop_samples()).
  * Call about once a second.
  */
 int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err);

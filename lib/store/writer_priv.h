@@ -67,8 +67,8 @@ typedef int writer_step(struct store_writer *writer, const struct profile *profi
 
 writer_step writer_write_strings, writer_write_meta_and_command, writer_write_modules,
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
-	writer_write_waits, writer_write_samples, writer_write_counters, writer_write_marks,
-	writer_write_jit_names, writer_write_jit_sources, writer_write_counts,
+	writer_write_waits, writer_write_samples, writer_write_advances, writer_write_counters,
+	writer_write_marks, writer_write_jit_names, writer_write_jit_sources, writer_write_counts,
 	writer_write_refusals, writer_write_allocations, writer_write_moments,
 	writer_write_searches, writer_write_searched, writer_write_verdicts, writer_write_discards,
 	writer_write_module_symbols, writer_write_functions, writer_write_locations,

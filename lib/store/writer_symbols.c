@@ -5,8 +5,8 @@
 int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
 			   struct err *err)
 {
-	const struct writer_rows rows = {RECORD_JIT_NAMES, &schema_jit_names, profile->jit_names,
-					 sizeof(*profile->jit_names), profile->nr_jit_names};
+	const struct writer_rows rows = {RECORD_JIT_NAMES, &schema_jit_names, profile->jit.names,
+					 sizeof(*profile->jit.names), profile->jit.nr_names};
 
 	return writer_write_rows(writer, &rows, &writer->nr_jit_names, err);
 }
@@ -15,8 +15,8 @@ int writer_write_jit_sources(struct store_writer *writer, const struct profile *
 			     struct err *err)
 {
 	const struct writer_rows rows = {RECORD_JIT_SOURCES, &schema_jit_sources,
-					 profile->jit_sources, sizeof(*profile->jit_sources),
-					 profile->nr_jit_sources};
+					 profile->jit.sources, sizeof(*profile->jit.sources),
+					 profile->jit.nr_sources};
 
 	return writer_write_rows(writer, &rows, &writer->nr_jit_sources, err);
 }

@@ -224,6 +224,17 @@ int writer_write_samples(struct store_writer *writer, const struct profile *prof
 	return status ? status : writer_emit(writer, RECORD_SAMPLES, err);
 }
 
+int writer_write_advances(struct store_writer *writer, const struct profile *profile,
+			  struct err *err)
+{
+	const struct profile_advances *advances = &profile->advances;
+	const struct writer_rows rows = {RECORD_ADVANCES, &schema_advances, advances->rows,
+					 sizeof(*advances->rows), advances->nr};
+	size_t nr_written = 0;
+
+	return writer_write_rows(writer, &rows, &nr_written, err);
+}
+
 int writer_write_counters(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {

@@ -21,8 +21,8 @@ static uint32_t *rows_by_frame(const struct profile *profile)
 {
 	uint32_t *rows = xcalloc(profile->nr_frames, sizeof(*rows));
 
-	for (size_t i = 0; i < profile->nr_jit_names; i++)
-		rows[profile->jit_names[i].frame.v] = (uint32_t)i + 1;
+	for (size_t i = 0; i < profile->jit.nr_names; i++)
+		rows[profile->jit.names[i].frame.v] = (uint32_t)i + 1;
 	return rows;
 }
 
@@ -46,9 +46,9 @@ static const struct jit_source *source_of(const struct profile *profile, struct 
 {
 	struct module_id first = module_table_first(profile->modules, module);
 
-	for (size_t i = profile->nr_jit_sources; i-- > 0;) {
-		if (profile->jit_sources[i].module.v == first.v)
-			return &profile->jit_sources[i];
+	for (size_t i = profile->jit.nr_sources; i-- > 0;) {
+		if (profile->jit.sources[i].module.v == first.v)
+			return &profile->jit.sources[i];
 	}
 	return NULL;
 }
@@ -119,7 +119,7 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 		if (!rows[frames[i].v])
 			continue;
 		result_builder_begin(&builder, i);
-		add_location(&builder, profile, &profile->jit_names[rows[frames[i].v] - 1]);
+		add_location(&builder, profile, &profile->jit.names[rows[frames[i].v] - 1]);
 		nr_named++;
 	}
 	free(rows);

@@ -105,6 +105,7 @@ static bool is_resolvable(const struct module *module)
 	case MODULE_KIND_UNKNOWN:
 	case MODULE_KIND_VSYSCALL:
 	case MODULE_KIND_ELIDED:
+	case MODULE_KIND_BETWEEN:
 		break;
 	}
 	return false;
@@ -224,6 +225,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 	case MODULE_KIND_UNKNOWN:
 	case MODULE_KIND_VSYSCALL:
 	case MODULE_KIND_ELIDED:
+	case MODULE_KIND_BETWEEN:
 		break;
 	}
 }

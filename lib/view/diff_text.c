@@ -34,6 +34,8 @@ static bool is_shown(const struct diff_row *row, const struct diff_limits *limit
 /* ", 988 samples", ", 77 blocks recorded"; if every block was recorded, many may share a row. */
 static void append_observed(struct buf *out, enum metric metric, const struct tally *total)
 {
+	if (metric_is_counter(metric))
+		return;
 	buf_append_str(out, ", ");
 	if (!metric_is_memory(metric)) {
 		append_weight(out, METRIC_SAMPLES, total->samples);

@@ -25,8 +25,10 @@
 enum field_measure {
 	IN_ANY,
 	IN_NS,
+	IN_COUNT, /* of a counter of the kernel */
 	IN_BYTES,
 	IN_MEMORY, /* bytes or blocks */
+	IN_MEMORY_BYTES,
 	IN_BLOCKED,
 };
 
@@ -82,8 +84,10 @@ static const struct flat_field fields[] = {
 	{"total_ns", ALL, IN_NS, FLAT_TOTAL},
 	{"self_bytes", ALL, IN_BYTES, FLAT_SELF},
 	{"total_bytes", ALL, IN_BYTES, FLAT_TOTAL},
-	{"ci_bytes", ALL, IN_BYTES, FLAT_ERROR},
-	{"total_ci_bytes", ALL, IN_BYTES, FLAT_TOTAL_ERROR},
+	{"self_count", ALL, IN_COUNT, FLAT_SELF},
+	{"total_count", ALL, IN_COUNT, FLAT_TOTAL},
+	{"ci_bytes", ALL, IN_MEMORY_BYTES, FLAT_ERROR},
+	{"total_ci_bytes", ALL, IN_MEMORY_BYTES, FLAT_TOTAL_ERROR},
 	{"self_blocks", ALL, IN_MEMORY, FLAT_SELF_BLOCKS},
 	{"total_blocks", ALL, IN_MEMORY, FLAT_TOTAL_BLOCKS},
 	{"self_samples", ALL, IN_ANY, FLAT_SELF_SAMPLES},
@@ -114,6 +118,10 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 		return metric_is_time(metric);
 	case IN_BYTES:
 		return metric_is_bytes(metric);
+	case IN_COUNT:
+		return metric_is_counter(metric) && !metric_is_bytes(metric);
+	case IN_MEMORY_BYTES:
+		return metric_is_memory(metric) && metric_is_bytes(metric);
 	case IN_MEMORY:
 		return metric_is_memory(metric);
 	case IN_BLOCKED:
@@ -170,7 +178,7 @@ void json_key_amount(struct json *json, const char *key, enum metric metric,
 	char member[32];
 
 	snprintf(member, sizeof(member), "%s_%s", key, metric_unit(metric));
-	if (metric_info(metric)->kind != METRIC_OF_COUNT)
+	if (metric_info(metric)->kind != METRIC_OF_COUNT || metric_is_counter(metric))
 		json_key_u64(json, member, tally->weight);
 	if (!metric_is_memory(metric))
 		return;

@@ -365,11 +365,11 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	if (is_split(column))
 		return has_splits;
 	if (column->value == FLAT_CPU)
-		return metric != METRIC_CPU && !is_grouped && !metric_is_memory(metric);
+		return metric != METRIC_CPU && !is_grouped && metric_is_of_samples(metric);
 	if (column->value == FLAT_RUNQ)
-		return metric != METRIC_RUNQ && !is_grouped && !metric_is_memory(metric);
+		return metric != METRIC_RUNQ && !is_grouped && metric_is_of_samples(metric);
 	if (column->value == FLAT_BLOCKED)
-		return metric != METRIC_BLOCKED && !is_grouped && !metric_is_memory(metric);
+		return metric != METRIC_BLOCKED && !is_grouped && metric_is_of_samples(metric);
 	if (column->value == FLAT_PROCESSES)
 		return !is_grouped;
 	if (column->value == FLAT_COMMAND)
@@ -379,7 +379,7 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	if (column->value == FLAT_CALLS)
 		return cells->has_calls;
 	if (column->value == FLAT_SELF_BLOCKS)
-		return metric_is_bytes(metric);
+		return metric_is_bytes(metric) && metric_is_memory(metric);
 	if (column->value == FLAT_PID && dimension_is_of_waits(cells->flat->second))
 		return profile_of(cells)->nr_processes > 1;
 	if (is_per_call(column))

@@ -187,7 +187,7 @@ void append_weight(struct buf *out, enum metric metric, uint64_t weight)
 		break;
 	case METRIC_OF_COUNT:
 		append_count(out, weight);
-		buf_printf(out, " %s%s", info->item, weight == 1 ? "" : "s");
+		buf_printf(out, " %s", weight == 1 ? info->item : info->items);
 		break;
 	}
 }

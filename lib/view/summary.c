@@ -40,6 +40,8 @@ static const struct profile *profile_of(const struct weights *weights)
 /* The noun that shares refer to. */
 static const char *stuff_of(const struct weights *weights)
 {
+	if (metric_is_counter(weights->metric))
+		return metric_info(weights->metric)->none_words;
 	return metric_is_memory(weights->metric) ? "memory" : "time";
 }
 
@@ -83,7 +85,7 @@ static void append_time_samples(struct buf *out, const struct weights *weights)
 {
 	uint64_t all = profile_total(profile_of(weights), METRIC_SAMPLES);
 
-	if (weights->metric == METRIC_SAMPLES) /* the amount itself */
+	if (!metric_is_time(weights->metric)) /* samples are the amount itself, or none of it */
 		return;
 	buf_append_str(out, ", ");
 	if (weights->total.samples != all) {
@@ -348,7 +350,7 @@ static bool has_jit_names(const struct profile *profile)
 		if (source == SYMBOL_SOURCE_PERF_MAP || source == SYMBOL_SOURCE_JITDUMP)
 			return true;
 	}
-	return profile->nr_jit_names;
+	return profile->jit.nr_names;
 }
 
 /* The runtime of each module. The caller frees the array. */
@@ -514,7 +516,8 @@ bool summary_append_missed(struct buf *out, const struct profile *profile)
 
 static void note_missed(const struct weights *weights, struct buf *note)
 {
-	if (!metric_is_memory(weights->metric) && summary_append_missed(note, profile_of(weights)))
+	if (metric_is_of_samples(weights->metric) &&
+	    summary_append_missed(note, profile_of(weights)))
 		buf_append_str(note, "; shares are less precise than -F suggests");
 }
 
@@ -568,7 +571,9 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 
 	err_set(err, ERR_EMPTY, "no %s in %s%s", metric_info(metric)->none_words, path,
 		is_filtered ? " pass the filters" : "");
-	if (!is_filtered && !metric_is_memory(metric) &&
+	if (!is_filtered && metric_is_counter(metric))
+		err_hint(err, "'profc record --metrics %s' records them", metric_name(metric));
+	if (!is_filtered && metric_is_of_samples(metric) &&
 	    profile_total(profile_of(weights), METRIC_WALL) > 0)
 		err_hint(err, "'profc report --by state%s%s' shows how the time passed",
 			 input ? " -i " : "", input ? input : "");

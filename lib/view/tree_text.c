@@ -157,7 +157,7 @@ static size_t amount_columns(const struct printer *printer)
 {
 	if (!printer->has_amounts)
 		return 0;
-	return metric_is_memory(printer->tree->weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
+	return metric_is_bytes(printer->tree->weights->metric) ? MEMORY_COLUMNS : AMOUNT_COLUMNS;
 }
 
 static size_t percent_columns(const struct printer *printer)

@@ -299,6 +299,13 @@ static inline int write_small_profile(struct profile *profile)
 	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
 	profile->nr_samples = 0;
 	profile_add_mark(profile, 40000000, "warm");
+	advances_add(&profile->advances,
+		     &(struct profile_advance){.time_ns = 6000000,
+					       .amount = 17,
+					       .before = {1},
+					       .after = {2},
+					       .counter = KERNEL_COUNTER_READ_BYTES,
+					       .is_seen = true});
 	add_jit(profile);
 	profile_set_counter(profile, "stops", 21);
 	profile->probes.counts[0].to_ns = profile->probes.counts[1].to_ns = 41000000;

@@ -76,17 +76,17 @@ static const char *name_of(const struct made *made, struct frame_id frame)
 {
 	const char *name = "";
 
-	for (size_t i = 0; i < made->profile->nr_jit_names; i++) {
-		if (made->profile->jit_names[i].frame.v == frame.v)
-			name = profile_str(made->profile, made->profile->jit_names[i].name);
+	for (size_t i = 0; i < made->profile->jit.nr_names; i++) {
+		if (made->profile->jit.names[i].frame.v == frame.v)
+			name = profile_str(made->profile, made->profile->jit.names[i].name);
 	}
 	return name;
 }
 
 static const struct jit_source *last_source(const struct made *made)
 {
-	assert_true(made->profile->nr_jit_sources > 0);
-	return &made->profile->jit_sources[made->profile->nr_jit_sources - 1];
+	assert_true(made->profile->jit.nr_sources > 0);
+	return &made->profile->jit.sources[made->profile->jit.nr_sources - 1];
 }
 
 static const char *problem(const struct made *made)
@@ -101,7 +101,7 @@ TEST_WITH(struct made *made, jit_names, a_map_names_what_was_seen)
 	write_map(made->path, "7f0000001000 10 f (a) <b>\n7f0000002000 10 never_seen\n", O_TRUNC);
 	poll(made);
 	assert_string_equal(name_of(made, frame), "f (a) <b>");
-	assert_int_equal(made->profile->nr_jit_names, 1);
+	assert_int_equal(made->profile->jit.nr_names, 1);
 	assert_int_equal(last_source(made)->source, SYMBOL_SOURCE_PERF_MAP);
 	assert_string_equal(profile_str(made->profile, last_source(made)->path), made->path);
 	assert_string_equal(problem(made), "");
@@ -238,7 +238,7 @@ TEST_WITH(struct made *made, jit_names, files_older_than_the_process_are_refused
 	sample(made);
 	poll(made);
 	assert_non_null(strstr(problem(made), "older than the process"));
-	assert_int_equal(made->profile->nr_jit_names, 0);
+	assert_int_equal(made->profile->jit.nr_names, 0);
 }
 
 TEST_WITH(struct made *made, jit_names, other_users_files_are_refused)
@@ -250,5 +250,5 @@ TEST_WITH(struct made *made, jit_names, other_users_files_are_refused)
 	sample(made);
 	poll(made);
 	assert_non_null(strstr(problem(made), "is owned by user"));
-	assert_int_equal(made->profile->nr_jit_names, 0);
+	assert_int_equal(made->profile->jit.nr_names, 0);
 }

@@ -5,6 +5,18 @@
 #include "proc/uptime.h"
 #include "tests/unit/unit.h"
 
+TEST(proc_io, reads_what_calls_have_moved)
+{
+	static const char text[] = "rchar: 4292\nwchar: 17\nsyscr: 13\nsyscw: 1\n"
+				   "read_bytes: 8192\nwrite_bytes: 0\n";
+	uint64_t read_bytes, written_bytes;
+
+	assert_true(proc_io_parse(text, strlen(text), &read_bytes, &written_bytes));
+	assert_int_equal(read_bytes, 4292);
+	assert_int_equal(written_bytes, 17);
+	assert_false(proc_io_parse("rchar: 1\n", 9, &read_bytes, &written_bytes));
+}
+
 TEST(proc_schedstat, reads_three_numbers)
 {
 	static const char text[] = "1234567890123 4567 89\n";

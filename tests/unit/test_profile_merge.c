@@ -155,17 +155,17 @@ TEST(merge, keeps_what_was_said_of_jit_code)
 	struct profile *merged = merge_two(with_jit_name(recording("a", 100, 1, 30), "one"),
 					   with_jit_name(recording("b", 100, 1, 12), "two"));
 
-	assert_int_equal(merged->nr_jit_names, 2);
+	assert_int_equal(merged->jit.nr_names, 2);
 	for (size_t i = 0; i < 2; i++) {
-		const struct jit_name *name = &merged->jit_names[i];
+		const struct jit_name *name = &merged->jit.names[i];
 
 		assert_string_equal(profile_str(merged, name->name), i ? "two" : "one");
 		assert_int_equal(merged->frames[name->frame.v].where.module.v,
-				 merged->jit_sources[i].module.v);
-		assert_string_equal(profile_str(merged, merged->jit_sources[i].path),
+				 merged->jit.sources[i].module.v);
+		assert_string_equal(profile_str(merged, merged->jit.sources[i].path),
 				    "/tmp/perf-77.map");
 	}
-	assert_int_not_equal(merged->jit_names[0].frame.v, merged->jit_names[1].frame.v);
+	assert_int_not_equal(merged->jit.names[0].frame.v, merged->jit.names[1].frame.v);
 	profile_free(merged);
 }
 

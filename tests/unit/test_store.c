@@ -68,6 +68,25 @@ TEST(store, gives_back_samples)
 	buf_release(&bytes);
 }
 
+TEST(store, gives_back_advances_of_counters)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_advance *row;
+
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->advances.nr, 1);
+	row = &profile->advances.rows[0];
+	assert_int_equal(row->time_ns, 6000000);
+	assert_int_equal(row->amount, 17);
+	assert_int_equal(row->before.v, 1);
+	assert_int_equal(row->after.v, 2);
+	assert_int_equal(row->counter, KERNEL_COUNTER_READ_BYTES);
+	assert_true(row->is_seen);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 TEST(store, gives_back_what_threads_waited_for)
 {
 	struct buf bytes = small_file();
@@ -144,16 +163,16 @@ TEST(store, gives_back_what_programs_said_of_their_code)
 	const struct jit_source *source;
 
 	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
-	assert_int_equal(profile->nr_jit_names, 1);
-	name = &profile->jit_names[0];
+	assert_int_equal(profile->jit.nr_names, 1);
+	name = &profile->jit.names[0];
 	assert_int_equal(name->frame.v, 1);
 	assert_string_equal(profile_str(profile, name->name), "js:work (a)");
 	assert_string_equal(profile_str(profile, name->file), "a.js");
 	assert_int_equal(name->line, 7);
 	assert_string_equal(profile_str(profile, name->function_file), "a.js");
 	assert_int_equal(name->function_line, 6);
-	assert_int_equal(profile->nr_jit_sources, 1);
-	source = &profile->jit_sources[0];
+	assert_int_equal(profile->jit.nr_sources, 1);
+	source = &profile->jit.sources[0];
 	assert_int_equal(source->module.v, 1);
 	assert_int_equal(source->source, SYMBOL_SOURCE_JITDUMP);
 	assert_string_equal(profile_str(profile, source->path), "/tmp/jit-1.dump");

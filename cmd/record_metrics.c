@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel's counters that are recorded beside time. */
+#include "cmd/record_metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/record_options.h"
+#include "profile/metric.h"
+
+bool record_metrics_help(const struct record_options *options)
+{
+	size_t i = 0;
+
+	while (i < options->metric_texts.nr && strcmp(options->metric_texts.values[i], "help") != 0)
+		i++;
+	if (i == options->metric_texts.nr)
+		return false;
+	puts("metrics that can be recorded here:");
+	for (int counter = 0; counter < NR_KERNEL_COUNTERS; counter++) {
+		enum metric metric = metric_of_counter((enum kernel_counter)counter);
+		struct err err = ERR_INIT;
+
+		kernel_counters_check(KERNEL_COUNTER_BIT(counter), &err);
+		printf("  %-15s %s%s%s\n", metric_name(metric), metric_info(metric)->summary,
+		       err.code ? "; not here: " : "", err.code ? err.what : "");
+	}
+	return true;
+}
+
+static int parse(const char *text, unsigned int *set, struct err *err)
+{
+	enum metric metric;
+
+	if (metric_parse(text, &metric) && metric_is_counter(metric)) {
+		*set |= KERNEL_COUNTER_BIT(metric_counter(metric));
+		return 0;
+	}
+	err_set(err, ERR_INVALID, "--metrics has no '%s'", text);
+	err_hint(err, "--metrics help lists what can be recorded; time always is, and memory with "
+		      "--mem");
+	return ERR_INVALID;
+}
+
+int record_metrics_parse(struct record_options *options, struct err *err)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < options->metric_texts.nr; i++)
+		status = parse(options->metric_texts.values[i], &options->counters, err);
+	if (status == 0 && options->counters && (options->count.no_cpu || options->count.within))
+		status = err_set(err, ERR_INVALID, "--metrics cannot be combined with %s",
+				 options->count.no_cpu ? "--no-cpu" : "--within");
+	return status ? status : kernel_counters_check(options->counters, err);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Makes a profile, as it was recorded, ready for views. */
+#include "profile/prepare.h"
+
+#include "profile/charge_advances.h"
+#include "profile/spread.h"
+
+void profile_prepare(struct profile *profile)
+{
+	profile_spread_cpu_time(profile);
+	profile_charge_advances(profile);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes a profile, as it was recorded, ready for views. */
+#ifndef PROFC_PROFILE_PREPARE_H
+#define PROFC_PROFILE_PREPARE_H
+
+struct profile;
+
+/*
+ * What every view and export begins with, once, after symbols are known: CPU time is shared among
+ * the samples around it (spread.h), and advances of counters are attributed (charge_advances.h). A
+ * file is written from a profile without this.
+ */
+void profile_prepare(struct profile *profile);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's counters of threads and processes, read with each sample if some were asked for, and
+ * published. Nothing is stopped meanwhile. With the lock.
+ */
+#ifndef PROFC_SAMPLER_ADVANCES_PRIV_H
+#define PROFC_SAMPLER_ADVANCES_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sampled_process;
+struct sampled_thread;
+struct sampler;
+
+/* `former`: it has executed a program, and was that before. Else `is_born`: in the recording. */
+void advances_begin_process(struct sampler *sampler, struct sampled_process *process,
+			    const struct sampled_process *former, bool is_born);
+void advances_begin_thread(struct sampler *sampler, struct sampled_thread *thread, bool is_new);
+/* What they were up to now is left out. */
+void advances_count_from_now(struct sampler *sampler, struct sampled_thread *thread);
+void advances_count_process_from_now(struct sampler *sampler, struct sampled_process *process);
+/* It is about to be stopped: what advances until it is published was seen to. */
+void advances_before_visit(struct sampler *sampler, struct sampled_thread *thread);
+/* is_sampled: the last message was its sample. */
+void advances_publish(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
+		      bool is_sampled);
+/* What its threads have not published, as they ended first. */
+void advances_publish_rest(struct sampler *sampler, struct sampled_process *process,
+			   uint64_t now_ns);
+
+#endif

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--metrics: counters of the kernel beside time, against what the kernel says to the program."""
+
+from live import LiveCase
+from profc import attach, profc, record
+from targets import Running, build
+
+PSEUDO = ("[between samples]", "[unattributed]")
+# Faults, switches and writes of its own end that the program cannot print any more.
+LAST_FAULTS = 40
+LAST_SWITCHES = 4
+
+
+class KernelCounters(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.target = build("kernel_counters")
+
+    def total(self, recording, metric):
+        report = recording.report("-m", metric)
+        return report.get("total_count", report.get("total_bytes"))
+
+    def test_totals_are_those_of_the_kernel(self):
+        recording = record(self.directory, [self.target, "phases", "300"],
+                           "--metrics", "faults,switches")
+        said = recording.said[0]
+        faults, switches = (self.total(recording, name) for name in ("faults", "switches"))
+        self.assertGreaterEqual(faults, said["faults"])
+        self.assertLessEqual(faults, said["faults"] * 1.005 + LAST_FAULTS)
+        self.assertGreaterEqual(switches, said["switches"] * 0.98 - LAST_SWITCHES)
+        self.assertLessEqual(switches, said["switches"] * 1.02 + LAST_SWITCHES)
+
+    def test_phases_have_their_shares(self):
+        """Below each of them, if not its own: what it calls is never blamed for the other's."""
+        recording = record(self.directory, [self.target, "phases", "700"], "--metrics", "faults")
+        said = recording.said[0]
+        rows = {row["function"]: row for row in recording.rows("-m", "faults")}
+        claimed = 0
+        for name, faults in said["phases"].items():
+            row = rows[name]
+            # Where it is not seen to advance, its caller has it: less is claimed, never more.
+            self.assertLessEqual(row["total_count"], faults * 1.1 + 3000, name)
+            claimed += row["total_count"]
+        between = rows["[between samples]"]["self_count"]
+        self.assertGreaterEqual(claimed + between, 0.98 * sum(said["phases"].values()))
+        self.assertGreater(rows["main"]["total_pct"], 95)
+
+    def test_no_function_claims_what_comes_in_bursts(self):
+        recording = record(self.directory, [self.target, "bursts", "700"], "--metrics", "faults")
+        rows = recording.rows("-m", "faults")
+        claimed = sum(row["self_pct"] for row in rows if row["function"] not in PSEUDO)
+        self.assertLess(claimed, 20, rows)
+        spin = [row for row in rows if row["function"] == "spin"]
+        self.assertLess(sum(row["total_pct"] for row in spin), 30, rows)
+
+    def test_threads_have_what_they_wrote(self):
+        recording = record(self.directory, [self.target, "threads"], "--metrics", "written-bytes")
+        rows = {row["name"]: row for row in recording.rows("-m", "written-bytes", "--by", "thread")}
+        for megabytes in (1, 2, 4):
+            self.assertEqual(rows[f"writes-{megabytes}"]["self_bytes"], megabytes << 20)
+        stacks = recording.rows("-m", "written-bytes")
+        self.assertIn("write_chunks", [row["function"] for row in stacks])
+
+    def test_a_program_that_executes_another_keeps_its_count(self):
+        recording = record(self.directory, ["sh", "-c", f"exec {self.target} bursts 200"],
+                           "--metrics", "faults")
+        said = recording.said[0]
+        faults = self.total(recording, "faults")
+        self.assertGreaterEqual(faults, said["faults"])
+        self.assertLessEqual(faults, said["faults"] * 1.005 + LAST_FAULTS)
+
+    def test_attached_counts_begin_with_the_recording(self):
+        with Running([self.target, "bursts", "3000"]) as running:
+            recording = attach(self.directory, running.pid, "-d", "0.5", "--metrics", "faults")
+        faults = self.total(recording, "faults")
+        # 40 in 2 ms and more; the 200 or so of its start are not among them.
+        self.assertGreater(faults, 40)
+        self.assertLess(faults, 40 * 260)
+
+    def test_exports_and_views_have_them(self):
+        recording = record(self.directory, [self.target, "phases", "200"],
+                           "--metrics", "faults,switches,read-bytes,written-bytes")
+        total = self.total(recording, "faults")
+        folded = recording.folded("-m", "faults")
+        self.assertEqual(sum(weight for _, weight in folded), total)
+        self.assertIn("[between samples]", {stack[-1] for stack, _ in folded})
+        done = profc("export", "-i", recording.path, "--chrome", "-m", "faults", status=2)
+        self.assertIn("--chrome shows what took time, not the metric faults", done.stderr)
+        csv = profc("report", "-i", recording.path, "-m", "faults", "--csv").stdout
+        self.assertIn("self_count", csv.splitlines()[0])
+        merged = f"{self.directory}/merged.data"
+        profc("merge", "-o", merged, recording.path, recording.path)
+        both = profc("report", "-i", merged, "-m", "faults", "--json")
+        self.assertIn(f'"total_count":{2 * total}', both.stdout)
+
+    def test_what_cannot_be_is_refused(self):
+        done = profc("record", "--metrics", "cycles-of-life", "--", "true", status=2,
+                     cwd=self.directory)
+        self.assertIn("--metrics has no 'cycles-of-life'", done.stderr)
+        done = profc("record", "--metrics", "faults", "--no-cpu", "--", "true", status=2,
+                     cwd=self.directory)
+        self.assertIn("--metrics cannot be combined with --no-cpu", done.stderr)
+        for command in (("record",), ("attach",), ("top",)):
+            listed = profc(*command, "--metrics", "help").stdout
+            for name in ("faults", "switches", "read-bytes", "written-bytes"):
+                self.assertIn(name, listed)
+        recording = record(self.directory, ["true"])
+        done = profc("report", "-i", recording.path, "-m", "faults", status=1)
+        self.assertIn("no page faults in", done.stderr)
+        self.assertIn("hint: 'profc record --metrics faults' records them", done.stderr)
