@@ -210,9 +210,8 @@ $(BUILD)/libunit.a: $(BUILD)/tests/unit/unit.o
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $^
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libunit.a $(BUILD)/libcmd.a $(BUILD)/libprofc.a
-	@mkdir -p $(@D)
-	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka)
+$(UNIT_PROGRAMS): %: %.o $(BUILD)/libunit.a $(BUILD)/libcmd.a $(BUILD)/libprofc.a
+	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) $(LIBS) -lcmocka
 
 # A fuzz target with the main() that replays its corpus.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BUILD)/libprofc.a
@@ -296,7 +295,7 @@ check-headers:
 # Had the compiler anything to say about what is built?
 check-warnings: programs
 	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
-		$(BUILD)/tests/unit/unit.o $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
+		$(BUILD)/tests/unit/unit.o $(UNIT_PROGRAMS:=.o) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
 
 # Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
 check-warnings-clang: $(patsubst %.c,$(BUILD)/%.clang,$(if $(UNIT_PROGRAMS),tests/unit/unit.c $(UNIT_SOURCES)) \
@@ -321,17 +320,21 @@ check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS)
 check-symbols: $(LIB_OBJECTS)
 	@BUILD=$(BUILD) scripts/check-symbols $^
 
-# A stamp for each source that clang-tidy has nothing to say about. The analyzer takes ten
-# times as long with its own limit on how far to follow a path, TIDY_NODES=225000, and twice as long
-# with 20000, which finds no more here.
+# clang-tidy over the sources of objects that are newer than its last run without a finding: many
+# at once, as it takes a fourth of its time to begin. The analyzer takes ten times as long with its own
+# limit on how far to follow a path, TIDY_NODES=225000, and twice as long with 20000, which finds no
+# more here.
 TIDY_NODES ?= 6000
-$(BUILD)/%.tidy: %.c $(BUILD)/%.o .clang-tidy
-	@clang-tidy --quiet --warnings-as-errors='*' $< -- $(PROFC_CPPFLAGS) -std=gnu11 \
-		$(COMMON_WARNINGS) $(CLANG_WARNINGS) -Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES) 2>$@.err || \
-		{ cat $@.err; exit 1; }
+tidied = $(if $(filter %.clang-tidy,$?),$^,$?)
+$(BUILD)/tidy: $(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/cmd/main.o .clang-tidy
+	@echo $(patsubst $(BUILD)/%.o,%.c,$(filter %.o,$(tidied))) | xargs -n 24 | { status=0; while read -r sources; do \
+		clang-tidy --quiet --warnings-as-errors='*' $$sources -- $(PROFC_CPPFLAGS) -std=gnu11 \
+			$(COMMON_WARNINGS) $(CLANG_WARNINGS) -Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES) \
+			2>$@.err || { cat $@.err; status=1; }; \
+	done; exit $$status; }
 	@touch $@
 
-check-tidy: $(LIB_SOURCES:%.c=$(BUILD)/%.tidy) $(CMD_SOURCES:%.c=$(BUILD)/%.tidy)
+check-tidy: $(BUILD)/tidy
 
 BASH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
