@@ -89,22 +89,32 @@ bool reach_is_due(const struct reach *reach, uint32_t process)
 
 /* -- a search -- */
 
+struct listing {
+	const struct reach *reach;
+	struct pointer_block *blocks;
+	size_t nr;
+};
+
+static void list_block(void *context, const struct key_map_slot *slot)
+{
+	struct listing *listing = context;
+
+	if (slot->owner == listing->reach->found.process)
+		listing->blocks[listing->nr++] =
+			(struct pointer_block){.address = slot->key,
+					       .size = listing->reach->sizes[slot->value],
+					       .id = slot->value};
+}
+
 static void list_blocks(struct reach *reach)
 {
 	struct reach_found *found = &reach->found;
-	size_t nr = 0;
+	size_t nr = reach->processes[found->process].nr_alive;
+	struct listing listing = {.reach = reach, .blocks = xcalloc(nr, sizeof(*listing.blocks))};
 
-	found->blocks = xcalloc(reach->processes[found->process].nr_alive, sizeof(*found->blocks));
-	for (size_t i = 0; i < reach->blocks.cap; i++) {
-		const struct live_block *block = &reach->blocks.rows[i];
-
-		if (block->address && block->process == found->process)
-			found->blocks[nr++] =
-				(struct pointer_block){.address = block->address,
-						       .size = reach->sizes[block->row],
-						       .id = block->row};
-	}
-	assert(nr == reach->processes[found->process].nr_alive);
+	key_map_for_each(&reach->blocks.rows, list_block, &listing);
+	assert(listing.nr == nr);
+	found->blocks = listing.blocks;
 	pointer_search_init(&found->pointers, found->blocks, nr);
 }
 

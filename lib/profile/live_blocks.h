@@ -7,19 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/key_map.h"
+
 /*
  * The blocks of memory that are recorded and not freed yet: their rows in the profile, by process
  * and address. Zero-initialised is empty.
  */
-struct live_block {
-	uint64_t address; /* 0: none */
-	uint32_t process; /* serial */
-	uint32_t row;
-};
-
 struct live_blocks {
-	struct live_block *rows; /* owned */
-	size_t nr, cap;		 /* a power of two, or 0; at most half full */
+	struct key_map rows; /* by serials and addresses */
 };
 
 void live_blocks_release(struct live_blocks *blocks);
