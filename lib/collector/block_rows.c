@@ -35,13 +35,13 @@ struct block_rows {
 	struct block_sums sums;
 };
 
-struct block_rows *block_rows_new(struct profile *profile, bool has_all)
+struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded)
 {
 	struct block_rows *rows = xcalloc(1, sizeof(*rows));
 
 	rows->profile = profile;
-	if (has_all)
-		rows->all = heap_gather_new(profile);
+	if (recorded != BLOCKS_SAMPLED)
+		rows->all = heap_gather_new(profile, recorded == BLOCKS_ALL_ALONE);
 	return rows;
 }
 
@@ -266,6 +266,12 @@ void block_rows_event(struct block_rows *rows, const struct message_blocks *bloc
 		heap_gather_keep(rows->all, blocks->process, row->address);
 }
 
+void block_rows_mark(struct block_rows *rows, uint64_t time_ns)
+{
+	if (rows->all)
+		heap_gather_mark(rows->all, time_ns);
+}
+
 void block_rows_gather(struct block_rows *rows)
 {
 	moved_blocks_end_all(&rows->moved, rows->profile);
@@ -276,8 +282,8 @@ void block_rows_gather(struct block_rows *rows)
 }
 
 /*
- * What is alive when rows are made has one of its own: the more of them there are, the more seldom,
- * so that they grow with the square root of the time. Each million takes some 100 MB.
+ * What is alive when rows are made has rows: the more of them there are, the more seldom, so that
+ * they grow with the square root of the time. Each million takes some 100 MB.
  */
 #define ROWS_PER_PAUSE_S (1 << 18)
 

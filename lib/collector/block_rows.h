@@ -16,8 +16,15 @@ struct message_blocks;
 struct message_search;
 struct profile;
 
-/* Rows of all blocks are made now and then, those of a sample at once. Borrows the profile. */
-struct block_rows *block_rows_new(struct profile *profile, bool has_all);
+/* Rows of all blocks are made now and then, those of a sample at once. */
+enum blocks_recorded {
+	BLOCKS_SAMPLED,
+	BLOCKS_ALL,	  /* those that are alike share a row */
+	BLOCKS_ALL_ALONE, /* each that is alive when rows are made has one of its own */
+};
+
+/* Borrows the profile. */
+struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 
 /* What the collector knows of the event of a message. */
@@ -43,6 +50,8 @@ void block_rows_end(struct block_rows *rows, const struct message_block *block,
 /* What happens to the one of all blocks at rows[at], at a time of the profile. */
 void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
 		      uint64_t time_ns, struct thread_id thread);
+/* Rows tell what was alive at this time of the profile. */
+void block_rows_mark(struct block_rows *rows, uint64_t time_ns);
 /* What a search of the process' memory has found, of the blocks that are alive. */
 void block_rows_search(struct block_rows *rows, const struct message_search *said,
 		       const struct live_maps *maps, uint64_t time_ns);

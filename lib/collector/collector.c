@@ -50,6 +50,7 @@ struct moment {
 	struct moment *next;
 	uint64_t time_ns;	   /* CLOCK_MONOTONIC */
 	char *mark;		   /* owned; or NULL */
+	bool is_told;		   /* a mark, to the consumer */
 	struct collector_cut *cut; /* borrowed; or NULL */
 };
 
@@ -57,6 +58,7 @@ struct moments {
 	struct moment *first;	     /* owned; in the order of their times */
 	struct moment **end;	     /* where the next one is linked */
 	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or UINT64_MAX */
+	atomic_bool has_news;	     /* a mark that the consumer is not told of */
 };
 
 struct collector {
@@ -183,6 +185,8 @@ static void add_moment(struct collector *collector, char *mark, struct collector
 	moments->end = &moment->next;
 	if (cut && moments->cut_due_ns == UINT64_MAX)
 		moments->cut_due_ns = moment->time_ns;
+	if (mark)
+		moments->has_news = true;
 	pthread_mutex_unlock(&collector->lock);
 }
 
@@ -307,6 +311,19 @@ static void note_progress(struct collector *collector)
 		end_running(collector, COLLECTOR_SAMPLES_REACHED);
 }
 
+/* Before what comes after them. */
+static void tell_marks(struct collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->moments.has_news = false;
+	for (struct moment *moment = collector->moments.first; moment; moment = moment->next) {
+		if (moment->mark && !moment->is_told)
+			consumer_mark(collector->consumer, moment->time_ns);
+		moment->is_told = true;
+	}
+	pthread_mutex_unlock(&collector->lock);
+}
+
 static void drain(struct collector *collector)
 {
 	struct message *message;
@@ -315,6 +332,8 @@ static void drain(struct collector *collector)
 	while ((message = queue_take(&collector->queue))) {
 		if (message->kind == MESSAGE_PROCESS || message->kind == MESSAGE_THREAD)
 			collector->began_ns = clock_monotonic_ns();
+		if (collector->moments.has_news)
+			tell_marks(collector);
 		if (has_cut_before(collector, message->time_ns))
 			flush(collector, message->time_ns);
 		consumer_handle(collector->consumer, message);

@@ -94,6 +94,14 @@ struct consumer {
 	struct collector_progress progress;
 };
 
+/* What looks at rows as they come must not find that others are made of them. */
+static enum blocks_recorded blocks_recorded(const struct collector_options *options)
+{
+	if (!options->has_all_blocks)
+		return BLOCKS_SAMPLED;
+	return options->has_searches || options->look ? BLOCKS_ALL_ALONE : BLOCKS_ALL;
+}
+
 struct consumer *consumer_new(const struct collector_options *options, struct snapshot_ring *used)
 {
 	struct consumer *consumer = xcalloc(1, sizeof(*consumer));
@@ -103,7 +111,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->writer = options->writer;
 	consumer->used = used;
 	consumer->steps = options->steps;
-	consumer->blocks = block_rows_new(options->profile, options->has_all_blocks);
+	consumer->blocks = block_rows_new(options->profile, blocks_recorded(options));
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
 	consumer->hooks.look = options->look;
@@ -719,6 +727,11 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 		break;
 	}
 	message_free(message);
+}
+
+void consumer_mark(struct consumer *consumer, uint64_t time_ns)
+{
+	block_rows_mark(consumer->blocks, samples_profile_time(&consumer->sink, time_ns));
 }
 
 /* --- now and then --- */

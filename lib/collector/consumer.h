@@ -38,6 +38,7 @@ struct collector_options {
 	const struct code_filter_options *within;
 	const atomic_bool *ended; /* unwinder_end_by(); NULL: no walk ends early */
 	bool has_all_blocks;	  /* each block of memory is published, and not a sample of them */
+	bool has_searches;	  /* of memory: what they say is of single blocks */
 	bool check_unwinder;	  /* unwinder_check_each() */
 	uint64_t max_samples;	  /* 0: any number */
 	uint64_t max_bytes;	  /* of the file, before symbols; 0: any */
@@ -86,6 +87,8 @@ struct consumer;
 /* `used` is borrowed: where snapshots go that have been walked. */
 struct consumer *consumer_new(const struct collector_options *options, struct snapshot_ring *used);
 void consumer_free(struct consumer *consumer);
+/* A moment (CLOCK_MONOTONIC) that views will ask for: what was alive then is to be known. */
+void consumer_mark(struct consumer *consumer, uint64_t time_ns);
 
 /* Deal with a message, which is the consumer's from now on. */
 void consumer_handle(struct consumer *consumer, struct message *message);

@@ -53,9 +53,9 @@ enum allocation_search {
 #define FORMER_UNKNOWN UINT32_MAX
 
 /*
- * One block, or several alike. Rows are appended in the order of time_ns; the members about freeing
- * are updated in place, once. A file has the time and the block's life in multiples of
- * SAMPLE_TIME_GRAIN_NS, the life rounded down.
+ * One block, or several alike. Rows are appended in the order of time_ns, but for struct heap_part;
+ * the members about freeing are updated in place, once. A file has the time and the block's life in
+ * multiples of SAMPLE_TIME_GRAIN_NS, the life rounded down.
  */
 struct profile_allocation {
 	uint64_t time_ns;  /* since the recording began */
@@ -65,8 +65,9 @@ struct profile_allocation {
 	uint64_t mean_bytes; /* 0: every block was recorded */
 	/*
 	 * Several blocks may share a row where every block was recorded: then size_bytes is the sum
-	 * of their sizes, and life_ns the mean of their lives, measured from their first
-	 * allocation. As for one block, the times decide whether they were alive at a moment.
+	 * of their sizes, and life_ns the mean of their lives once they are freed, measured from
+	 * their first allocation. As for one block, the times decide whether they were alive at a
+	 * moment.
 	 */
 	uint64_t life_ns;	   /* 0: from time_ns to freed_ns */
 	uint32_t nr_more;	   /* blocks beside the first one */
@@ -126,9 +127,19 @@ struct heap_discard {
 	size_t nr_allocations, nr_moments; /* rows that go */
 };
 
+/*
+ * A row that was split off an earlier one, `of`, when some of its blocks were freed: it has the
+ * time of that one, and so is not in the order of times.
+ */
+struct heap_part {
+	uint32_t row, of;
+};
+
 struct profile_heap {
 	struct profile_allocation *allocations; /* owned, as all of these */
 	size_t nr_allocations, cap_allocations;
+	struct heap_part *parts; /* in the order of `row` */
+	size_t nr_parts, cap_parts;
 	/* Rows that were freed after they were added, in the order of the reports. */
 	uint32_t *freed;
 	size_t nr_freed, cap_freed;
@@ -163,6 +174,15 @@ uint32_t profile_add_allocation(struct profile *profile, const struct profile_al
 /* A time before the allocation counts as that of the allocation. The row must not be freed yet. */
 void profile_free_allocation(struct profile *profile, uint32_t index, uint64_t time_ns,
 			     struct thread_id thread);
+#define HEAP_NO_ROW UINT32_MAX
+/*
+ * Fewer than all blocks of a row, so many of so many bytes, become a row of their own, which is
+ * returned. HEAP_NO_ROW: the row was discarded, and its parts with it.
+ */
+uint32_t profile_split_allocation(struct profile *profile, uint32_t index, uint32_t nr,
+				  uint64_t size_bytes);
+/* Of several blocks that were freed. */
+void profile_set_mean_life(struct profile *profile, uint32_t index, uint64_t life_ns);
 /* realloc() freed it, and moved its contents to a new block. The row must be freed already. */
 void profile_move_allocation(struct profile *profile, uint32_t index);
 /* The freeing stack, by a known thread. The row must be freed already. */

@@ -38,6 +38,21 @@ static size_t drop_numbers(uint32_t *rows, size_t nr_rows, size_t nr)
 	return kept;
 }
 
+/* Those of rows that are discarded are none themselves. */
+static void drop_parts(struct profile_heap *heap, size_t nr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < heap->nr_parts; i++) {
+		const struct heap_part *part = &heap->parts[i];
+
+		if (part->row >= nr)
+			heap->parts[kept++] = (struct heap_part){.row = part->row - (uint32_t)nr,
+								 .of = part->of - (uint32_t)nr};
+	}
+	heap->nr_parts = kept;
+}
+
 static void drop_verdicts(struct profile_heap *heap, size_t nr)
 {
 	size_t kept = 0;
@@ -64,6 +79,7 @@ static void drop_allocations(struct profile_heap *heap)
 		heap->allocations[i].former = former_behind(heap->allocations[i].former, nr);
 	heap->nr_freed = drop_numbers(heap->freed, heap->nr_freed, nr);
 	heap->nr_searched = drop_numbers(heap->searched, heap->nr_searched, nr);
+	drop_parts(heap, nr);
 	drop_verdicts(heap, nr);
 }
 

@@ -252,16 +252,16 @@ uint64_t heap_end_ns(const struct profile *profile, const bool *processes)
 	return last_ns;
 }
 
-/* The end of a block's life, and its bytes. */
-struct death {
+/* The begin or end of a block's life, and its bytes. */
+struct turn {
 	uint64_t time_ns;
 	double bytes;
 };
 
 static int by_time(const void *left, const void *right)
 {
-	const struct death *a = left;
-	const struct death *b = right;
+	const struct turn *a = left;
+	const struct turn *b = right;
 
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
@@ -275,49 +275,58 @@ static uint64_t death_ns(const struct profile *profile, const struct profile_all
 		       ended_ns ? ended_ns : UINT64_MAX);
 }
 
-/* The deaths of the blocks of these processes, in time order. The caller frees them. */
-static struct death *deaths_of(const struct heap_estimate *estimate, const bool *processes,
-			       size_t *nr)
-{
-	const struct profile_heap *heap = &estimate->profile->heap;
-	struct death *deaths = xcalloc(heap->nr_allocations, sizeof(*deaths));
+/* Of the blocks of these processes, in time order. */
+struct turns {
+	struct turn *births, *deaths; /* owned */
+	size_t nr;
+};
 
-	*nr = 0;
+static void turns_init(struct turns *turns, const struct heap_estimate *estimate,
+		       const bool *processes)
+{
+	const struct profile *profile = estimate->profile;
+	const struct profile_heap *heap = &profile->heap;
+
+	*turns = (struct turns){.births = xcalloc(heap->nr_allocations, sizeof(*turns->births)),
+				.deaths = xcalloc(heap->nr_allocations, sizeof(*turns->deaths))};
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
+		double bytes;
 
-		if (!processes || processes[process_of(estimate->profile, row)])
-			deaths[(*nr)++] = (struct death){death_ns(estimate->profile, row),
-							 heap_estimate_weight(estimate, row).bytes};
+		if (processes && !processes[process_of(profile, row)])
+			continue;
+		bytes = heap_estimate_weight(estimate, row).bytes;
+		turns->births[turns->nr] = (struct turn){row->time_ns, bytes};
+		turns->deaths[turns->nr++] = (struct turn){death_ns(profile, row), bytes};
 	}
-	if (*nr)
-		qsort(deaths, *nr, sizeof(*deaths), by_time);
-	return deaths;
+	if (turns->nr)
+		qsort(turns->deaths, turns->nr, sizeof(*turns->deaths), by_time);
+	if (heap->nr_parts)
+		qsort(turns->births, turns->nr, sizeof(*turns->births), by_time);
 }
 
 uint64_t heap_peak_ns(const struct heap_estimate *estimate, const bool *processes, double *bytes)
 {
-	const struct profile_heap *heap = &estimate->profile->heap;
-	size_t nr_deaths, dead = 0;
-	struct death *deaths = deaths_of(estimate, processes, &nr_deaths);
+	struct turns turns;
+	size_t dead = 0;
 	double alive = 0, most = 0;
 	uint64_t peak_ns = 0;
 
-	for (size_t i = 0; i < heap->nr_allocations; i++) {
-		const struct profile_allocation *row = &heap->allocations[i];
+	turns_init(&turns, estimate, processes);
+	for (size_t i = 0; i < turns.nr; i++) {
+		const struct turn *birth = &turns.births[i];
 
-		if (processes && !processes[process_of(estimate->profile, row)])
-			continue;
-		for (; dead < nr_deaths && deaths[dead].time_ns <= row->time_ns; dead++)
-			alive -= deaths[dead].bytes;
+		for (; dead < turns.nr && turns.deaths[dead].time_ns <= birth->time_ns; dead++)
+			alive -= turns.deaths[dead].bytes;
 		/* A block freed at once was subtracted above, with all others freed by now. */
-		alive += heap_estimate_weight(estimate, row).bytes;
+		alive += birth->bytes;
 		if (alive > most) {
 			most = alive;
-			peak_ns = row->time_ns;
+			peak_ns = birth->time_ns;
 		}
 	}
-	free(deaths);
+	free(turns.births);
+	free(turns.deaths);
 	if (bytes)
 		*bytes = most;
 	return peak_ns;

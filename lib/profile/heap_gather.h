@@ -11,11 +11,13 @@ struct profile;
 
 /*
  * Makes the rows of a recording with every block, possibly millions a second. Blocks that are alive
- * when rows are made, about once a second, get a row each, with exact times. Blocks freed by then
- * share a row if the same thread allocated them with the same stack, the same thread freed them,
- * and their lives are of the same decade, up to 10^8 ns. Blocks and bytes are exact in any sum. So
- * is the moment between rows at which most bytes were alive: blocks alive then have rows apart from
- * the others, so that rows add up to the same.
+ * when rows are made, about once a second, share a row if the same thread allocated them with the
+ * same stack; when some of them are freed, those become a row of their own. Blocks freed before
+ * they had a row share one if, besides, the same thread freed them, and their lives are of the same
+ * decade, up to 10^8 ns. Blocks and bytes are exact in any sum. So is the moment between rows at
+ * which most bytes were alive: blocks alive then have rows apart from the others, so that rows add
+ * up to the same. At other moments rows have no more blocks alive than there were: those of a row
+ * are there from the last birth to the first end of them.
  */
 struct heap_gather;
 
@@ -29,12 +31,15 @@ struct heap_block {
 	uint8_t kind, end; /* as in struct profile_allocation */
 };
 
-/* `profile` is borrowed; only this gatherer adds allocations to it. */
-struct heap_gather *heap_gather_new(struct profile *profile);
+/*
+ * `profile` is borrowed; only this gatherer adds allocations to it. `each_alone`: blocks that are
+ * alive when rows are made have a row each, which takes more than 200 bytes.
+ */
+struct heap_gather *heap_gather_new(struct profile *profile, bool each_alone);
 void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 
 /* A block already at that address must have been freed unseen, and is freed now. */
-void heap_gather_add(struct heap_gather *gather, const struct heap_block *block);
+void heap_gather_add(struct heap_gather *gather, const struct heap_block *added);
 
 /*
  * Announce that a block will be added or freed soon, and then very soon: its place, somewhere in
@@ -42,6 +47,12 @@ void heap_gather_add(struct heap_gather *gather, const struct heap_block *block)
  */
 void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address);
 void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address);
+
+/*
+ * Blocks allocated, or freed if they have rows, from then on do not share rows with earlier ones.
+ * Marks are in the order of time.
+ */
+void heap_gather_mark(struct heap_gather *gather, uint64_t time_ns);
 
 /* A freed block. Unknown blocks are ignored. */
 struct heap_freed {
@@ -68,7 +79,7 @@ void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t 
 
 /* Make the rows of all blocks added and freed so far. */
 void heap_gather_flush(struct heap_gather *gather);
-/* Find the row of a live block; false: the block is unknown, or has no row yet. */
+/* Find the row that has a live block; false: the block is unknown, or has no row yet. */
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
 		      uint32_t *row);
 /* The row of a mapping; only after rows were made. */

@@ -55,6 +55,7 @@ void profile_free(struct profile *profile)
 	free(profile->probes.counts);
 	free(profile->probes.refusals);
 	free(profile->heap.allocations);
+	free(profile->heap.parts);
 	free(profile->heap.freed);
 	free(profile->heap.moments);
 	free(profile->heap.searches);

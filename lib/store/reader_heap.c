@@ -40,6 +40,9 @@ static bool take_freed(struct reader *reader, struct columns_in *in, uint32_t ro
 	    said.freed_ns > TIME_MAX_NS)
 		return false;
 	profile_free_allocation(profile, row, said.freed_ns, said.freed_by);
+	if (profile->heap.allocations[row].nr_more)
+		profile_set_mean_life(profile, row,
+				      columns_in_bounded(in, ALLOCATIONS_LIVED, TIME_MAX_NS));
 	if (said.is_moved)
 		profile_move_allocation(profile, row);
 	if (said.freed_end)
@@ -65,17 +68,13 @@ static bool take_new(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	const struct profile_heap *heap = &profile->heap;
-	struct profile_allocation row = {0}, before = {0};
+	struct profile_allocation row = {0};
 
-	if (heap->nr_allocations >= TABLE_ROWS_MAX)
-		return false;
-	if (heap->nr_allocations)
-		before = heap->allocations[heap->nr_allocations - 1];
-	row.time_ns = before.time_ns +
+	row.time_ns = reader->before.time_ns +
 		      SAMPLE_TIME_GRAIN_NS * columns_in_bounded(in, ALLOCATIONS_TIME, GRAINS_MAX);
 	read_freeing(profile, in, &row);
 	row.size_bytes = columns_in_uint(in, ALLOCATIONS_SIZE);
-	row.mean_bytes = columns_in_delta(in, ALLOCATIONS_MEAN, before.mean_bytes);
+	row.mean_bytes = columns_in_delta(in, ALLOCATIONS_MEAN, reader->before.mean_bytes);
 	row.thread.v = columns_in_index(in, ALLOCATIONS_THREAD, profile->nr_threads);
 	row.stack.v = columns_in_index(in, ALLOCATIONS_STACK, stack_trie_nr(profile->stacks));
 	row.kind = (uint8_t)columns_in_bounded(in, ALLOCATIONS_KIND, ALLOCATION_KIND_COUNT - 1);
@@ -90,7 +89,50 @@ static bool take_new(struct reader *reader, struct columns_in *in)
 	    !heap_sums_add(&reader->heap_sums, &row))
 		return false;
 	profile_add_allocation(profile, &row);
+	reader->before = row;
 	return true;
+}
+
+/* Some blocks of an earlier row, which has more of them. */
+static bool take_part(struct reader *reader, struct columns_in *in, uint64_t distance)
+{
+	struct profile *profile = reader->profile;
+	const struct profile_heap *heap = &profile->heap;
+	struct profile_allocation row = {0}, *part;
+	const struct profile_allocation *of;
+	uint32_t index;
+
+	if (distance > heap->nr_allocations ||
+	    heap->nr_allocations - distance < heap->discard.nr_allocations)
+		return false;
+	of = &heap->allocations[heap->nr_allocations - distance];
+	row.time_ns = of->time_ns;
+	read_freeing(profile, in, &row);
+	row.size_bytes = columns_in_bounded(in, ALLOCATIONS_SIZE, of->size_bytes);
+	row.nr_more = (uint32_t)columns_in_bounded(in, ALLOCATIONS_MORE, UINT32_MAX);
+	row.life_ns = columns_in_bounded(in, ALLOCATIONS_LIVED, TIME_MAX_NS);
+	if (in->failed || row.nr_more >= of->nr_more || (row.is_moved && !row.freed_ns) ||
+	    row.freed_ns > TIME_MAX_NS)
+		return false;
+	index = profile_split_allocation(profile, (uint32_t)(of - heap->allocations),
+					 row.nr_more + 1, row.size_bytes);
+	part = &profile->heap.allocations[index];
+	part->freed_ns = row.freed_ns;
+	part->freed_by = row.freed_by;
+	part->is_moved = row.is_moved;
+	part->freed_stack = row.freed_stack;
+	part->freed_end = row.freed_end;
+	part->life_ns = row.life_ns;
+	return true;
+}
+
+static bool take_next(struct reader *reader, struct columns_in *in)
+{
+	uint64_t distance = columns_in_uint(in, ALLOCATIONS_PART);
+
+	if (reader->profile->heap.nr_allocations >= TABLE_ROWS_MAX)
+		return false;
+	return distance ? take_part(reader, in, distance) : take_new(reader, in);
 }
 
 bool reader_take_allocation(struct reader *reader, struct columns_in *in)
@@ -98,7 +140,8 @@ bool reader_take_allocation(struct reader *reader, struct columns_in *in)
 	size_t nr = reader->profile->heap.nr_allocations;
 	uint64_t row = columns_in_delta(in, ALLOCATIONS_ROW, reader->next_allocation);
 
-	if (row > nr || !(row == nr ? take_new(reader, in) : take_freed(reader, in, (uint32_t)row)))
+	if (row > nr ||
+	    !(row == nr ? take_next(reader, in) : take_freed(reader, in, (uint32_t)row)))
 		return false;
 	reader->next_allocation = row + 1;
 	return true;
@@ -183,6 +226,16 @@ bool reader_take_verdict(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+/* What is left of a row must not be discarded without its parts. */
+static bool cuts_parts(const struct profile_heap *heap, size_t nr)
+{
+	for (size_t i = 0; i < heap->nr_parts; i++) {
+		if (heap->parts[i].row >= nr && heap->parts[i].of < nr)
+			return true;
+	}
+	return false;
+}
+
 bool reader_take_discard(struct reader *reader, struct columns_in *in)
 {
 	struct profile_heap *heap = &reader->profile->heap;
@@ -195,7 +248,8 @@ bool reader_take_discard(struct reader *reader, struct columns_in *in)
 
 	if (in->failed || discard.time_ns < heap->discard.time_ns ||
 	    discard.nr_allocations < heap->discard.nr_allocations ||
-	    discard.nr_moments < heap->discard.nr_moments)
+	    discard.nr_moments < heap->discard.nr_moments ||
+	    cuts_parts(heap, discard.nr_allocations))
 		return false;
 	heap->discard = discard;
 	return true;

@@ -20,8 +20,10 @@ struct reader {
 	uint32_t last_location_frame;
 	uint64_t next_count;	  /* the row of counts after the last one read */
 	uint64_t next_allocation; /* the row of allocations after the last one read */
-	uint64_t next_searched;	  /* the same for searched rows */
-	uint64_t next_verdict;	  /* at marks */
+	/* The last of allocations that is no part of another. */
+	struct profile_allocation before;
+	uint64_t next_searched; /* the same for searched rows */
+	uint64_t next_verdict;	/* at marks */
 	struct heap_sums heap_sums;
 	struct moment_coder moments;
 	size_t nr_module_symbols; /* rows read */

@@ -40,15 +40,29 @@ static bool calls_in_bounds(const struct profile_probes *probes)
 	return true;
 }
 
+/* What is split off was counted with the whole. */
+static bool allocations_in_bounds(struct written_heap *written, const struct profile_heap *heap)
+{
+	struct new_allocations new;
+	bool is = true;
+
+	new_allocations_init(&new, heap, written->nr_summed_allocations);
+	for (; is && written->nr_summed_allocations < heap->nr_allocations;
+	     written->nr_summed_allocations++) {
+		size_t index = written->nr_summed_allocations;
+
+		is = new_allocations_part(&new, heap, (uint32_t)index) ||
+		     heap_sums_add(&written->sums, &new.rows[index - new.first]);
+	}
+	new_allocations_release(&new);
+	return is;
+}
+
 /* Each row counts once: the sums continue from flush to flush. */
 static bool memory_in_bounds(struct written_heap *written, const struct profile_heap *heap)
 {
-	for (; written->nr_summed_allocations < heap->nr_allocations;
-	     written->nr_summed_allocations++) {
-		if (!heap_sums_add(&written->sums,
-				   &heap->allocations[written->nr_summed_allocations]))
-			return false;
-	}
+	if (!allocations_in_bounds(written, heap))
+		return false;
 	for (size_t i = written->nr_freed; i < heap->nr_freed; i++) {
 		if (heap->allocations[heap->freed[i]].freed_ns > TIME_MAX_NS)
 			return false;

@@ -1,12 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encodes the records of memory. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "store/writer_priv.h"
+
+void new_allocations_init(struct new_allocations *rows, const struct profile_heap *heap,
+			  size_t first)
+{
+	*rows = (struct new_allocations){.first = first,
+					 .rows = heap->allocations ? heap->allocations + first
+								   : NULL,
+					 .next_part = heap->nr_parts};
+	while (rows->next_part && heap->parts[rows->next_part - 1].row >= first)
+		rows->next_part--;
+	if (rows->next_part == heap->nr_parts)
+		return;
+	rows->whole = xmemdup(rows->rows, (heap->nr_allocations - first) * sizeof(*rows->whole));
+	rows->rows = rows->whole;
+	for (size_t i = heap->nr_parts; i-- > rows->next_part;) {
+		const struct profile_allocation *part = &rows->whole[heap->parts[i].row - first];
+		struct profile_allocation *of;
+
+		if (heap->parts[i].of < first)
+			continue;
+		of = &rows->whole[heap->parts[i].of - first];
+		of->nr_more += part->nr_more + 1;
+		of->size_bytes += part->size_bytes;
+	}
+}
+
+const struct heap_part *new_allocations_part(struct new_allocations *rows,
+					     const struct profile_heap *heap, uint32_t index)
+{
+	if (rows->next_part == heap->nr_parts || heap->parts[rows->next_part].row != index)
+		return NULL;
+	return &heap->parts[rows->next_part++];
+}
+
+void new_allocations_release(struct new_allocations *rows)
+{
+	free(rows->whole);
+}
 
 /* 0: not freed. */
 static uint64_t life_of(const struct profile_allocation *row)
 {
 	return row->freed_ns ? (row->freed_ns - row->time_ns) / SAMPLE_TIME_GRAIN_NS + 1 : 0;
+}
+
+#define PUT_BY_ROW                                                                                 \
+	(1U << ALLOCATIONS_ROW | 1U << ALLOCATIONS_LIFE | 1U << ALLOCATIONS_FREED_BY |             \
+	 1U << ALLOCATIONS_MOVED | 1U << ALLOCATIONS_FREED_STACK | 1U << ALLOCATIONS_FREED_END |   \
+	 1U << ALLOCATIONS_LIVED)
+
+static void put_nothing_else(struct columns_out *out, uint32_t put)
+{
+	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
+		if (!(put & 1U << column))
+			columns_out_uint(out, column, 0);
+	}
 }
 
 static void put_row(struct store_writer *writer, uint32_t row, const struct profile_allocation *now)
@@ -20,6 +73,7 @@ static void put_row(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_MOVED, now->is_moved);
 	columns_out_uint(out, ALLOCATIONS_FREED_STACK, now->freed_stack.v);
 	columns_out_uint(out, ALLOCATIONS_FREED_END, now->freed_end);
+	columns_out_uint(out, ALLOCATIONS_LIVED, now->life_ns);
 	writer->heap.next_allocation = row + 1;
 	out->nr_rows++;
 }
@@ -49,22 +103,29 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_END, now->end);
 	columns_out_uint(out, ALLOCATIONS_FORMER, former_of(row, now));
 	columns_out_uint(out, ALLOCATIONS_MORE, now->nr_more);
-	columns_out_uint(out, ALLOCATIONS_LIVED, now->life_ns);
+	columns_out_uint(out, ALLOCATIONS_PART, 0);
+}
+
+/* What it has in common with the row that it is a part of is not told again. */
+static void put_part(struct store_writer *writer, const struct heap_part *part,
+		     const struct profile_allocation *now)
+{
+	static const uint32_t put = PUT_BY_ROW | 1U << ALLOCATIONS_SIZE | 1U << ALLOCATIONS_MORE |
+				    1U << ALLOCATIONS_PART;
+	struct columns_out *out = &writer->columns;
+
+	put_row(writer, part->row, now);
+	columns_out_uint(out, ALLOCATIONS_SIZE, now->size_bytes);
+	columns_out_uint(out, ALLOCATIONS_MORE, now->nr_more);
+	columns_out_uint(out, ALLOCATIONS_PART, part->row - part->of);
+	put_nothing_else(out, put);
 }
 
 static void put_freed(struct store_writer *writer, uint32_t row,
 		      const struct profile_allocation *now)
 {
-	/* The columns that put_row() writes. */
-	static const uint32_t put = 1U << ALLOCATIONS_ROW | 1U << ALLOCATIONS_LIFE |
-				    1U << ALLOCATIONS_FREED_BY | 1U << ALLOCATIONS_MOVED |
-				    1U << ALLOCATIONS_FREED_STACK | 1U << ALLOCATIONS_FREED_END;
-
 	put_row(writer, row, now);
-	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
-		if (!(put & 1U << column))
-			columns_out_uint(&writer->columns, column, 0);
-	}
+	put_nothing_else(&writer->columns, PUT_BY_ROW);
 }
 
 /* Rows that are alive according to the file. In a record of their own most columns take no room. */
@@ -90,19 +151,27 @@ int writer_write_allocations(struct store_writer *writer, const struct profile *
 {
 	const struct profile_heap *heap = &profile->heap;
 	struct written_heap *written = &writer->heap;
+	struct new_allocations new;
 	int status;
 
 	columns_out_begin(&writer->columns, ALLOCATIONS_COLUMNS);
 	status = write_freed(writer, heap, err);
+	new_allocations_init(&new, heap, written->nr_allocations);
 	for (; status == 0 && written->nr_allocations < heap->nr_allocations;
 	     written->nr_allocations++) {
-		const struct profile_allocation *row = &heap->allocations[written->nr_allocations];
-		struct profile_allocation none = {0};
+		uint32_t index = (uint32_t)written->nr_allocations;
+		const struct profile_allocation *row = &new.rows[index - new.first];
+		const struct heap_part *part = new_allocations_part(&new, heap, index);
 
-		put_new(writer, (uint32_t)written->nr_allocations, row,
-			written->nr_allocations ? row - 1 : &none);
+		if (part) {
+			put_part(writer, part, row);
+		} else {
+			put_new(writer, index, row, &written->before);
+			written->before = *row;
+		}
 		status = writer_emit_if_full(writer, RECORD_ALLOCATIONS, err);
 	}
+	new_allocations_release(&new);
 	return status ? status : writer_emit(writer, RECORD_ALLOCATIONS, err);
 }
 

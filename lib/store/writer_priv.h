@@ -32,14 +32,34 @@ struct written_rows {
 struct written_heap {
 	size_t nr_allocations, nr_freed, nr_moments, nr_searches, nr_searched, nr_verdicts;
 	uint32_t next_allocation; /* the row after the last one written */
-	uint32_t next_searched;	  /* the same for searched rows */
-	uint32_t next_verdict;	  /* at marks */
+	/* The last of allocations that is no part of another. */
+	struct profile_allocation before;
+	uint32_t next_searched; /* the same for searched rows */
+	uint32_t next_verdict;	/* at marks */
 	struct moment_coder coder;
 	struct heap_sums sums;
 	size_t nr_summed_allocations, nr_summed_moments, nr_summed_searches;
 	struct moment_coder summed; /* the moments that the sums hold */
 	uint64_t discarded_ns;
 };
+
+/*
+ * Rows of allocations from `first` on, as readers have them before parts are split off: they split
+ * them off again.
+ */
+struct new_allocations {
+	size_t first;
+	const struct profile_allocation *rows; /* the profile's, or `whole` */
+	struct profile_allocation *whole;      /* owned; or NULL */
+	size_t next_part;
+};
+
+void new_allocations_init(struct new_allocations *rows, const struct profile_heap *heap,
+			  size_t first);
+void new_allocations_release(struct new_allocations *rows);
+/* What the row with this index, asked for in order, is a part of; NULL: it is none. */
+const struct heap_part *new_allocations_part(struct new_allocations *rows,
+					     const struct profile_heap *heap, uint32_t index);
 
 /* The parts of the tables that the file has so far. */
 struct store_writer {

@@ -29,7 +29,7 @@ static void begin(struct fixture *fixture)
 				profile,
 				(struct code_address){.module = MODULE_UNKNOWN, .address = i + 1}));
 	}
-	fixture->gather = heap_gather_new(profile);
+	fixture->gather = heap_gather_new(profile, false);
 }
 
 static void end(struct fixture *fixture)
@@ -118,24 +118,65 @@ TEST(gather, many_short_lives_are_one_row)
 	end(&fixture);
 }
 
-TEST(gather, blocks_that_live_on_have_rows_of_their_own)
+TEST(gather, blocks_that_live_on_share_a_row_until_they_are_freed)
 {
 	struct fixture fixture;
 	const struct profile_allocation *rows;
 
 	begin(&fixture);
-	add(&fixture, 16, 100, 1);
-	add(&fixture, 32, 200, 2);
+	for (uint64_t i = 1; i <= 5; i++)
+		add(&fixture, 16 * i, 100 * i, i);
 	heap_gather_flush(fixture.gather);
-	drop(&fixture, 16, 1500);
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 1);
+	assert_int_equal(rows[0].size_bytes, 1500);
+	assert_int_equal(rows[0].nr_more, 4);
+	assert_int_equal(rows[0].time_ns, 5 * NS_PER_MS);
+	drop(&fixture, 16, 1501);
+	drop(&fixture, 48, 1503);
 	heap_gather_flush(fixture.gather);
 	rows = fixture.profile->heap.allocations;
 	assert_int_equal(fixture.profile->heap.nr_allocations, 2);
-	assert_int_equal(rows[0].size_bytes, 100);
-	assert_int_equal(rows[0].nr_more, 0);
-	assert_in_range(rows[0].freed_ns, 1499 * NS_PER_MS, 1500 * NS_PER_MS);
-	assert_int_equal(rows[0].freed_by.v, fixture.threads[1].v);
-	assert_int_equal(rows[1].freed_ns, 0);
+	assert_int_equal(rows[0].size_bytes, 1100);
+	assert_int_equal(rows[0].nr_more, 2);
+	assert_int_equal(rows[0].freed_ns, 0);
+	assert_int_equal(rows[1].size_bytes, 400);
+	assert_int_equal(rows[1].nr_more, 1);
+	assert_int_equal(rows[1].time_ns, 5 * NS_PER_MS);
+	assert_int_equal(rows[1].freed_ns, 1501 * NS_PER_MS);
+	assert_int_equal(rows[1].life_ns, 1500 * NS_PER_MS);
+	assert_int_equal(rows[1].freed_by.v, fixture.threads[1].v);
+	assert_int_equal(fixture.profile->heap.nr_parts, 1);
+	assert_int_equal(fixture.profile->heap.parts[0].of, 0);
+	/* The rest at once needs no other row. */
+	drop(&fixture, 32, 1600);
+	drop(&fixture, 64, 1600);
+	drop(&fixture, 80, 1600);
+	heap_gather_flush(fixture.gather);
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 2);
+	assert_int_equal(rows[0].freed_ns, 1600 * NS_PER_MS);
+	assert_in_range(rows[0].life_ns, 1596 * NS_PER_MS, 1597 * NS_PER_MS);
+	end(&fixture);
+}
+
+TEST(gather, each_has_a_row_of_its_own_if_asked_for)
+{
+	struct fixture fixture;
+	uint32_t rows[2];
+
+	begin(&fixture);
+	heap_gather_release(fixture.gather);
+	fixture.gather = heap_gather_new(fixture.profile, true);
+	add(&fixture, 16, 100, 1);
+	assert_false(heap_gather_find(fixture.gather, 0, 16, &rows[0]));
+	add(&fixture, 32, 200, 2);
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(fixture.profile->heap.nr_allocations, 2);
+	assert_true(heap_gather_find(fixture.gather, 0, 16, &rows[0]));
+	assert_true(heap_gather_find(fixture.gather, 0, 32, &rows[1]));
+	assert_int_equal(fixture.profile->heap.allocations[rows[0]].size_bytes, 100);
+	assert_int_equal(fixture.profile->heap.allocations[rows[1]].size_bytes, 200);
 	end(&fixture);
 }
 
@@ -239,6 +280,110 @@ TEST(gather, lives_go_on_through_realloc)
 	assert_int_equal(rows[4].former, 2 + 1);
 	assert_int_equal(rows[4].freed_ns, 0);
 	end(&fixture);
+}
+
+static uint64_t bytes_at(const struct profile *profile, uint64_t at_ns)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+
+		if (heap_is_alive(profile, row, at_ns, HEAP_AT_END))
+			bytes += row->size_bytes;
+	}
+	return bytes;
+}
+
+/* All that begins in one period, or ends in it, on either side of a mark. */
+TEST(gather, rows_tell_what_was_alive_at_a_mark)
+{
+	struct fixture fixture;
+
+	begin(&fixture);
+	for (uint64_t i = 1; i <= 10; i++) {
+		if (i == 6)
+			heap_gather_mark(fixture.gather, 5500000);
+		add(&fixture, 16 * i, 10, i);
+	}
+	heap_gather_flush(fixture.gather);
+	for (uint64_t i = 1; i <= 10; i++) {
+		if (i == 4)
+			heap_gather_mark(fixture.gather, 103500000);
+		drop(&fixture, 16 * i, 100 + i);
+	}
+	heap_gather_flush(fixture.gather);
+	assert_int_equal(bytes_at(fixture.profile, 5500000), 50);
+	assert_int_equal(bytes_at(fixture.profile, 103500000), 70);
+	end(&fixture);
+}
+
+#define MODEL_BLOCKS 64
+
+struct model {
+	uint64_t sizes[MODEL_BLOCKS]; /* 0: it is not there */
+	uint64_t alive_bytes, peak_bytes, bytes, blocks;
+};
+
+static void model_add(struct model *model, size_t at, uint64_t size)
+{
+	model->alive_bytes += size - model->sizes[at];
+	model->sizes[at] = size;
+	model->bytes += size;
+	model->blocks++;
+	if (model->alive_bytes > model->peak_bytes)
+		model->peak_bytes = model->alive_bytes;
+}
+
+static void model_drop(struct model *model, size_t at)
+{
+	model->alive_bytes -= model->sizes[at];
+	model->sizes[at] = 0;
+}
+
+/* Blocks that come, go and move by chance; now and then rows are made. Sums and peak are exact. */
+static void agree_with_model(unsigned int seed)
+{
+	struct fixture fixture;
+	struct model model = {0};
+	struct totals totals;
+
+	begin(&fixture);
+	srand(seed);
+	for (uint64_t step = 0; step < 3000; step++) {
+		/* Many at one time, and few at others. */
+		uint64_t ms = 1 + step / (seed % 2 ? 200 : 2), size = 1 + (uint64_t)rand() % 100;
+		size_t at = (size_t)rand() % MODEL_BLOCKS, to = (size_t)rand() % MODEL_BLOCKS;
+		int what = rand() % 100;
+
+		if (what < 45) {
+			add(&fixture, 16 + 16 * at, size, ms);
+			model_drop(&model, at);
+			model_add(&model, at, size);
+		} else if (what < 90) {
+			drop(&fixture, 16 + 16 * at, ms);
+			model_drop(&model, at);
+		} else if (what < 97 && at != to && model.sizes[at] && !model.sizes[to]) {
+			move(&fixture, 16 + 16 * at, 16 + 16 * to, size, ms);
+			model_drop(&model, at);
+			model_add(&model, to, size);
+		} else if (what >= 97) {
+			heap_gather_flush(fixture.gather);
+		}
+	}
+	heap_gather_flush(fixture.gather);
+	totals = totals_of(fixture.profile);
+	assert_int_equal((uint64_t)totals.bytes, model.bytes);
+	assert_int_equal((uint64_t)totals.blocks, model.blocks);
+	assert_int_equal((uint64_t)totals.alive_bytes, model.alive_bytes);
+	assert_int_equal(peak_bytes(fixture.profile), model.peak_bytes);
+	end(&fixture);
+}
+
+TEST(gather, agrees_with_a_model)
+{
+	for (unsigned int seed = 1; seed <= 100; seed++)
+		agree_with_model(seed);
 }
 
 TEST(gather, what_realloc_keeps_is_not_freed)

@@ -427,6 +427,69 @@ TEST(store, blocks_cost_little)
 	close(fd);
 }
 
+static void check_all_blocks(const struct profile *written, int fd)
+{
+	struct profile *profile = NULL;
+
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(store_read(fd, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->heap.nr_allocations, written->heap.nr_allocations);
+	assert_int_equal(profile->heap.nr_parts, written->heap.nr_parts);
+	for (size_t i = 0; i < written->heap.nr_allocations; i++) {
+		check_block(profile, i, &written->heap.allocations[i]);
+		assert_int_equal(profile->heap.allocations[i].nr_more,
+				 written->heap.allocations[i].nr_more);
+		assert_int_equal(profile->heap.allocations[i].life_ns,
+				 written->heap.allocations[i].life_ns);
+	}
+	profile_free(profile);
+}
+
+/* Rows of many blocks, of which some are freed before the row is written, or after that. */
+TEST(store, gives_back_parts_of_allocations)
+{
+	struct profile *written = small_profile();
+	struct store_writer *writer = NULL, *again = NULL;
+	int fd = memory_file(), other = memory_file();
+	uint32_t rows[1000], part;
+
+	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		rows[i] = profile_add_allocation(
+			written, &(struct profile_allocation){.time_ns = (i + 10) << 20,
+							      .size_bytes = 100 * i + 100,
+							      .nr_more = 99,
+							      .freed_by = THREAD_NONE,
+							      .kind = (uint8_t)(i % 3),
+							      .stack = {(uint32_t)(i % 3)}});
+
+		for (uint32_t k = 0; k < 1 + i % 3; k++) {
+			part = profile_split_allocation(written, rows[i - i % 7], 1 + k % 2, i % 5);
+			profile_free_allocation(written, part, (i + 11) << 20,
+						(struct thread_id){0});
+			if (written->heap.allocations[part].nr_more)
+				profile_set_mean_life(written, part, 1000 + i);
+		}
+		if (i % 7 == 3) {
+			profile_free_allocation(written, rows[i], (i + 11) << 20, THREAD_NONE);
+			profile_set_mean_life(written, rows[i], 77 * i);
+		}
+		if (i % 20 == 0)
+			assert_int_equal(store_writer_flush(writer, written, NULL), 0);
+	}
+	assert_int_equal(store_writer_finish(writer, written, NULL), 0);
+	check_all_blocks(written, fd);
+	/* All in one go. */
+	assert_int_equal(store_writer_new(other, &again, NULL), 0);
+	assert_int_equal(store_writer_finish(again, written, NULL), 0);
+	check_all_blocks(written, other);
+	store_writer_free(writer);
+	store_writer_free(again);
+	profile_free(written);
+	close(fd);
+	close(other);
+}
+
 /* Here realloc() has not touched it. */
 TEST(store, what_a_block_was_made_of_has_been_moved)
 {
