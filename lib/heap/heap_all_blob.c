@@ -213,21 +213,21 @@ static inline bool is_brief(const struct request *request)
 static void emit_allocation(const struct request *request, uint64_t pointer)
 {
 	uint64_t signature = heap_sign(request->frame, request->thread);
-	bool has_stack = !signature || !heap_is_met(signature, request->thread);
+	bool has_stack = !signature || !heap_is_published(signature, request->thread);
 	uint64_t room = 0;
 
 	if (has_stack) {
 		room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
 		if (!signature)
 			signature = heap_sign_words(request->frame, request->thread, room);
-		has_stack = !signature || !heap_is_met(signature, request->thread);
+		has_stack = !signature || !heap_is_published(signature, request->thread);
 	}
 	if (!has_stack && is_brief(request)
 		    ? emit_brief(request, HEAP_RECORD_ALLOCATION, pointer, signature)
 		    : emit_whole(request, HEAP_RECORD_ALLOCATION, pointer, signature,
 				 has_stack ? room : 0)) {
 		if (has_stack && signature)
-			heap_note_met(signature);
+			heap_publish(signature);
 		return;
 	}
 	relaxed_add(&shared.lost.nr_dropped, 1);

@@ -285,11 +285,11 @@ struct heap_step {
 	uint16_t flags;
 };
 
-#define HEAP_STEPS	(1 << 16)
-#define HEAP_SIGNATURES (1 << 18)
-#define HEAP_NAMES	(1 << 16)
-#define HEAP_PROBES	8 /* places next to each other that one may be at */
-#define HEAP_CODE	64
+#define HEAP_STEPS     (1 << 16)
+#define HEAP_PUBLISHED (1 << 18)
+#define HEAP_NAMES     (1 << 16)
+#define HEAP_PROBES    8 /* places next to each other that one may be at */
+#define HEAP_CODE      64
 /*
  * Of the ring memory is used only where something was written: while the reader keeps up, it goes
  * around in the first part.
@@ -319,7 +319,8 @@ struct heap_all {
 	uint32_t nr_code;
 	struct heap_stack code[HEAP_CODE];
 	_Alignas(4096) struct heap_step steps[HEAP_STEPS];
-	_Alignas(4096) uint64_t signatures[HEAP_SIGNATURES]; /* of stacks that were copied */
+	_Alignas(4096)
+		uint64_t published[HEAP_PUBLISHED]; /* signatures of stacks that were copied */
 	uint64_t nr_names; /* that were given away; never more than so many, once each */
 	struct heap_name names[HEAP_NAMES]; /* [0]: nobody */
 	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
@@ -429,9 +430,9 @@ struct heap_thread {
 #define HEAP_DENSE_TIME 1024
 #define HEAP_STRIDE	16
 
-#define HEAP_MET	64
-#define HEAP_SEEN_LOG2	6
-#define HEAP_SEEN_WORDS 29
+#define HEAP_MEMO	  64
+#define HEAP_RECENT_LOG2  6
+#define HEAP_RECENT_WORDS 29
 
 struct heap_word {
 	uint64_t at, is;
@@ -439,25 +440,23 @@ struct heap_word {
 
 /* A stack that was signed, and all words that a walk would read on its way to the outermost frame.
  */
-struct heap_seen {
+struct heap_recent {
 	uint64_t sp, pc, fp;
 	uint64_t end;	    /* the outermost frame's stack pointer */
 	uint64_t signature; /* 0: nothing is here */
 	uint32_t nr_words;
-	uint16_t uses_fp, is_met;
-	struct heap_word words[HEAP_SEEN_WORDS];
+	uint16_t uses_fp, is_published;
+	struct heap_word words[HEAP_RECENT_WORDS];
 };
 
-/*
- * The last stack of a thread that was walked, and the one that is being walked; and those seen
- * lately, by stack pointer and return address.
- */
+/* What a thread knows of its stacks: see the table in heap_walk_blob.c. */
 struct heap_walk {
-	uint64_t met[HEAP_MET]; /* signatures that were found to be known, by their last bits */
-	uint64_t nr_walked;	/* the outermost frame is walked[0] */
-	uint64_t last;		/* the one of `seen` that was found or made last */
-	struct heap_walked walked[HEAP_FRAMES], next[HEAP_FRAMES];
-	struct heap_seen seen[1 << HEAP_SEEN_LOG2];
+	uint64_t memo[HEAP_MEMO];
+	uint64_t nr_last;     /* the outermost frame is last_walk[0] */
+	uint64_t last_recent; /* the one of `recent` that was found or made last */
+	struct heap_walked last_walk[HEAP_FRAMES];
+	struct heap_walked next[HEAP_FRAMES]; /* the stack that is being walked */
+	struct heap_recent recent[1 << HEAP_RECENT_LOG2];
 };
 
 /*

@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Our code in a process walks a stack: as steps lead from frame to frame, until it comes to a frame
- * that it has met the last time, from which on all that it would read is as it was. Most stacks it
- * has seen, and does not walk: they are those from the same place where all is as it was.
+ * Our code in a process signs a stack, and says whether a stack with that signature was copied
+ * before. Five caches help:
+ *
+ *	recent		of a thread, by stack pointer and two return addresses:
+ *			stacks, with all words that a walk would read. If these are
+ *			as they were, nothing is walked.
+ *	last_walk	of a thread: the frames of the last stack that was walked. A
+ *			walk ends at the first frame of it that is as it was.
+ *	steps		of the process, by return address: from a frame to its
+ *			caller's. profc writes it; without a step there is no walk.
+ *	memo		of a thread, by the last bits: signatures that were found in
+ *			`published`. A stack in `recent` has a flag instead.
+ *	published	of the process: signatures of all stacks that were copied.
+ *			Of these no other copy is made.
+ *
+ * heap_sign() asks `recent`, then `last_walk` and `steps`; heap_is_published() asks `memo`, then
+ * `published`. No other thread writes to those of a thread, and nothing is ever taken out of those
+ * of the process: so no lock is needed.
  */
 #include <stddef.h>
 
@@ -101,13 +116,14 @@ static inline bool go_to_caller(struct walk *walk, const struct step *step)
 }
 
 /*
- * How many frames, from the outermost one on, may still be met if that at walked[at] is: 0 if all
- * that was read from there on, on the way to the outermost one, is as it was.
+ * How many frames of the last walk, from the outermost one on, may be as they were if the one at
+ * last_walk[at] is: 0 if all that was read from there on, on the way to the outermost one, is as it
+ * was.
  */
 static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
 {
 	while (at-- > 0) {
-		const struct heap_walked *frame = &kept->walked[at];
+		const struct heap_walked *frame = &kept->last_walk[at];
 
 		if (*(const uint64_t *)(frame->sp - 8) != frame->pc ||
 		    (frame->uses_fp && frame->fp_at &&
@@ -117,26 +133,26 @@ static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
 	return 0;
 }
 
-static bool is_met_again(const struct walk *walk, const struct heap_walked *frame)
+static bool is_as_it_was(const struct walk *walk, const struct heap_walked *frame)
 {
 	return frame->sp == walk->sp && frame->pc == walk->pc &&
 	       (!frame->uses_fp || (walk->has_fp && frame->fp == walk->fp));
 }
 
 /*
- * Frames that were met the last time: *nr is how many of them may still be met, from the outermost
- * one on, as the others are below.
+ * Has the last walk come through the frame where this one is, and is all as it was from there on?
+ * *nr is how many of its frames may be, from the outermost one on, as the others are below.
  */
-static bool find_met(const struct walk *walk, uint64_t *nr)
+static bool find_in_last_walk(const struct walk *walk, uint64_t *nr)
 {
 	const struct heap_walk *kept = walk->kept;
 	uint64_t changed;
 
-	while (*nr && kept->walked[*nr - 1].sp < walk->sp)
+	while (*nr && kept->last_walk[*nr - 1].sp < walk->sp)
 		--*nr;
-	if (!*nr || !is_met_again(walk, &kept->walked[*nr - 1]) ||
-	    kept->walked[0].sp - walk->first_sp > WALK_BYTES_MAX ||
-	    !are_readable(walk->thread, walk->first_sp, kept->walked[0].sp))
+	if (!*nr || !is_as_it_was(walk, &kept->last_walk[*nr - 1]) ||
+	    kept->last_walk[0].sp - walk->first_sp > WALK_BYTES_MAX ||
+	    !are_readable(walk->thread, walk->first_sp, kept->last_walk[0].sp))
 		return false;
 	changed = nr_changed(kept, *nr - 1);
 	if (!changed)
@@ -148,11 +164,11 @@ static bool find_met(const struct walk *walk, uint64_t *nr)
 /* The new frames, innermost first in `next`, on top of `nr` that are as they were. */
 static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_next)
 {
-	uint64_t signature = nr ? kept->walked[nr - 1].signature : 0;
-	uint64_t uses_fp = nr ? kept->walked[nr - 1].uses_fp : 0;
+	uint64_t signature = nr ? kept->last_walk[nr - 1].signature : 0;
+	uint64_t uses_fp = nr ? kept->last_walk[nr - 1].uses_fp : 0;
 
 	for (uint64_t i = nr_next; i > 0; i--) {
-		struct heap_walked *frame = &kept->walked[nr];
+		struct heap_walked *frame = &kept->last_walk[nr];
 		uint64_t flags;
 
 		frame->sp = kept->next[i - 1].sp;
@@ -168,7 +184,7 @@ static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_nex
 		frame->uses_fp = uses_fp;
 		nr++;
 	}
-	kept->nr_walked = nr;
+	kept->nr_last = nr;
 	return signature;
 }
 
@@ -215,9 +231,9 @@ static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *th
 {
 	struct walk walk = begin(frame, thread);
 	struct heap_walk *kept = walk.kept = &heap_own()->walks[thread->walk - 1];
-	uint64_t nr = kept->nr_walked, nr_next = 0;
+	uint64_t nr = kept->nr_last, nr_next = 0;
 
-	while (!find_met(&walk, &nr)) {
+	while (!find_in_last_walk(&walk, &nr)) {
 		struct heap_walked *next;
 		struct step step;
 
@@ -257,18 +273,18 @@ static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thre
 		    are_readable(thread, sp, cfa))
 			caller = *(const uint64_t *)(cfa - 8);
 	}
-	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_SEEN_LOG2);
+	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_RECENT_LOG2);
 }
 
-static inline bool is_seen_again(const struct heap_seen *seen, const struct heap_frame *frame,
-				 struct heap_thread *thread)
+static inline bool is_recent_again(const struct heap_recent *recent, const struct heap_frame *frame,
+				   struct heap_thread *thread)
 {
 	uint64_t sp = (uint64_t)(frame + 1);
-	const struct heap_word *word = seen->words;
-	const struct heap_word *end = word + seen->nr_words;
+	const struct heap_word *word = recent->words;
+	const struct heap_word *end = word + recent->nr_words;
 
-	if (seen->pc != frame->rip || seen->sp != sp || !seen->signature ||
-	    (seen->uses_fp && seen->fp != frame->rbp) || !are_readable(thread, sp, seen->end))
+	if (recent->pc != frame->rip || recent->sp != sp || !recent->signature ||
+	    (recent->uses_fp && recent->fp != frame->rbp) || !are_readable(thread, sp, recent->end))
 		return false;
 	for (; word < end; word++) {
 		if (*(const uint64_t *)word->at != word->is)
@@ -277,11 +293,11 @@ static inline bool is_seen_again(const struct heap_seen *seen, const struct heap
 	return true;
 }
 
-static bool add_word(struct heap_seen *seen, uint64_t at, uint64_t is)
+static bool add_word(struct heap_recent *recent, uint64_t at, uint64_t is)
 {
-	if (seen->nr_words == HEAP_SEEN_WORDS)
+	if (recent->nr_words == HEAP_RECENT_WORDS)
 		return false;
-	seen->words[seen->nr_words++] = (struct heap_word){at, is};
+	recent->words[recent->nr_words++] = (struct heap_word){at, is};
 	return true;
 }
 
@@ -289,41 +305,41 @@ static bool add_word(struct heap_seen *seen, uint64_t at, uint64_t is)
  * What was walked last; of those that are deeper the walk itself knows most. Where no frame further
  * out is found by the frame pointer, that register is used for anything, and may be as it likes.
  */
-static void keep_seen(struct heap_seen *seen, const struct heap_walk *kept,
-		      const struct heap_frame *frame)
+static void keep_recent(struct heap_recent *recent, const struct heap_walk *kept,
+			const struct heap_frame *frame)
 {
-	const struct heap_walked *innermost = &kept->walked[kept->nr_walked - 1];
+	const struct heap_walked *innermost = &kept->last_walk[kept->nr_last - 1];
 
-	seen->signature = 0;
-	seen->nr_words = 0;
-	for (const struct heap_walked *walked = innermost; walked-- > kept->walked;) {
-		if (!add_word(seen, walked->sp - 8, walked->pc) ||
+	recent->signature = 0;
+	recent->nr_words = 0;
+	for (const struct heap_walked *walked = innermost; walked-- > kept->last_walk;) {
+		if (!add_word(recent, walked->sp - 8, walked->pc) ||
 		    (walked->uses_fp && walked->fp_at &&
-		     !add_word(seen, walked->fp_at, walked->fp)))
+		     !add_word(recent, walked->fp_at, walked->fp)))
 			return;
 	}
-	seen->sp = innermost->sp;
-	seen->pc = innermost->pc;
-	seen->fp = frame->rbp;
-	seen->uses_fp = innermost->uses_fp != 0;
-	seen->end = kept->walked[0].sp;
-	seen->is_met = 0;
-	seen->signature = innermost->signature;
+	recent->sp = innermost->sp;
+	recent->pc = innermost->pc;
+	recent->fp = frame->rbp;
+	recent->uses_fp = innermost->uses_fp != 0;
+	recent->end = kept->last_walk[0].sp;
+	recent->is_published = 0;
+	recent->signature = innermost->signature;
 }
 
-static uint64_t sign_seen(const struct heap_frame *frame, struct heap_thread *thread)
+static uint64_t sign_recent(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	struct heap_walk *kept = &heap_own()->walks[thread->walk - 1];
 	uint64_t place = place_of(frame, thread);
-	struct heap_seen *seen = &kept->seen[place];
+	struct heap_recent *recent = &kept->recent[place];
 	uint64_t signature;
 
-	kept->last = place;
-	if (is_seen_again(seen, frame, thread))
-		return seen->signature;
+	kept->last_recent = place;
+	if (is_recent_again(recent, frame, thread))
+		return recent->signature;
 	signature = sign_next(frame, thread);
 	if (signature)
-		keep_seen(seen, kept, frame);
+		keep_recent(recent, kept, frame);
 	return signature;
 }
 
@@ -338,7 +354,7 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 		return sign_anew(frame, thread);
 	relaxed_store(&thread->is_walking, 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	signature = sign_seen(frame, thread);
+	signature = sign_recent(frame, thread);
 	if (!signature)
 		signature = sign_anew(frame, thread);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -384,46 +400,47 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 	return signature;
 }
 
-static bool is_noted(uint64_t signature)
+static bool is_in_published(uint64_t signature)
 {
-	const uint64_t *signatures = heap_all()->signatures;
+	const uint64_t *published = heap_all()->published;
 	uint64_t first = signature >> 32;
 
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
-		if (__atomic_load_n(&signatures[(first + i) % HEAP_SIGNATURES], __ATOMIC_ACQUIRE) ==
+		if (__atomic_load_n(&published[(first + i) % HEAP_PUBLISHED], __ATOMIC_ACQUIRE) ==
 		    signature)
 			return true;
 	}
 	return false;
 }
 
-bool heap_is_met(uint64_t signature, struct heap_thread *thread)
+bool heap_is_published(uint64_t signature, struct heap_thread *thread)
 {
 	struct heap_walk *kept = walk_of(thread);
-	struct heap_seen *seen = kept ? &kept->seen[kept->last] : 0;
-	bool is_seen = seen && seen->signature == signature;
+	struct heap_recent *recent = kept ? &kept->recent[kept->last_recent] : 0;
+	bool is_recent = recent && recent->signature == signature;
 
-	if ((is_seen && seen->is_met) || (kept && kept->met[signature % HEAP_MET] == signature))
+	if ((is_recent && recent->is_published) ||
+	    (kept && kept->memo[signature % HEAP_MEMO] == signature))
 		return true;
-	if (!is_noted(signature))
+	if (!is_in_published(signature))
 		return false;
-	if (is_seen)
-		seen->is_met = 1;
+	if (is_recent)
+		recent->is_published = 1;
 	else if (kept)
-		kept->met[signature % HEAP_MET] = signature;
+		kept->memo[signature % HEAP_MEMO] = signature;
 	return true;
 }
 
 /* Where there is no room for it, such stacks are copied. */
-void heap_note_met(uint64_t signature)
+void heap_publish(uint64_t signature)
 {
-	uint64_t *signatures = heap_all()->signatures;
+	uint64_t *published = heap_all()->published;
 	uint64_t first = signature >> 32;
 
 	for (uint64_t i = 0; i < HEAP_PROBES; i++) {
 		uint64_t none = 0;
 
-		if (__atomic_compare_exchange_n(&signatures[(first + i) % HEAP_SIGNATURES], &none,
+		if (__atomic_compare_exchange_n(&published[(first + i) % HEAP_PUBLISHED], &none,
 						signature, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
 			return;

@@ -84,8 +84,8 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 			 uint64_t nr_bytes) __attribute__((visibility("hidden")));
 
 /* Was a stack with this signature copied, or will it be, in a record that is in the ring? */
-bool heap_is_met(uint64_t signature, struct heap_thread *thread)
+bool heap_is_published(uint64_t signature, struct heap_thread *thread)
 	__attribute__((visibility("hidden")));
-void heap_note_met(uint64_t signature) __attribute__((visibility("hidden")));
+void heap_publish(uint64_t signature) __attribute__((visibility("hidden")));
 
 #endif
