@@ -577,7 +577,7 @@ static bool seize(struct attempts *attempts, pid_t tid)
 	struct proc_syscall syscall;
 	bool is_seized = false;
 
-	if (sparing_look(attempts->sparing, tid, &syscall) != SPARING_NOT) {
+	if (sparing_look_last(attempts->sparing, tid, &syscall) != SPARING_NOT) {
 		attempts->nr_spared++;
 	} else if (!attempts->takes_waits && sparing_may_begin_again(&syscall)) {
 		attempts->nr_waits++;

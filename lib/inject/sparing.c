@@ -113,13 +113,16 @@ void sparing_leave(struct sparing *sparing)
 }
 
 /* It was on a CPU just now, or we may not see kernel stacks. */
-static bool runs_amid_transfer(struct sparing *sparing, pid_t tid, const struct proc_stat *before)
+static bool runs_amid_transfer(struct sparing *sparing, pid_t tid, const struct proc_stat *before,
+			       bool is_last)
 {
 	const struct spared_thread *seen = find(sparing, tid);
 	struct proc_stat stat = *before;
 
-	if (!seen || !sparing->sees_kernel_stacks)
+	if (!sparing->sees_kernel_stacks)
 		return seen && seen->user_ticks == stat.user_ticks;
+	if (!seen && !is_last)
+		return false;
 	for (int i = 0; i < FOLLOW_TRIES; i++) {
 		enum transfer_stack stack;
 
@@ -130,22 +133,22 @@ static bool runs_amid_transfer(struct sparing *sparing, pid_t tid, const struct 
 		if (!proc_read_task_stat(sparing->pid, tid, &stat))
 			return false;
 	}
-	return true;
+	return seen != NULL;
 }
 
-static enum sparing_look look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall)
+static enum sparing_look look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall,
+			      bool is_last)
 {
 	cleanup_close int fd = proc_open_task_file(sparing->pid, tid, "syscall");
 	enum transfer_stack stack = TRANSFER_STACK_HIDDEN;
 	struct proc_stat stat;
 
 	syscall->kind = PROC_SYSCALL_RUNNING;
-	if (fd < 0 || !proc_read_task_stat(sparing->pid, tid, &stat) || stat.state == 'T' ||
-	    !proc_read_syscall(fd, syscall))
+	if (fd < 0 || !proc_read_syscall(fd, syscall) ||
+	    (syscall->kind != PROC_SYSCALL_RUNNING && !transfer_is_begun(sparing->pid, syscall)) ||
+	    !proc_read_task_stat(sparing->pid, tid, &stat) || stat.state == 'T')
 		return SPARING_NOT;
 	if (syscall->kind != PROC_SYSCALL_RUNNING) {
-		if (!transfer_is_begun(sparing->pid, syscall))
-			return SPARING_NOT;
 		note(sparing, tid, stat.user_ticks);
 		return SPARING_ASLEEP;
 	}
@@ -153,24 +156,31 @@ static enum sparing_look look(struct sparing *sparing, pid_t tid, struct proc_sy
 		stack = transfer_on_stack(sparing->pid, tid);
 	if (stack == TRANSFER_STACK_AMID)
 		note(sparing, tid, stat.user_ticks);
-	else if (stack == TRANSFER_STACK_OUTSIDE || !runs_amid_transfer(sparing, tid, &stat))
+	else if (stack == TRANSFER_STACK_OUTSIDE ||
+		 !runs_amid_transfer(sparing, tid, &stat, is_last))
 		return SPARING_NOT;
 	return SPARING_RUNNING;
 }
 
-enum sparing_look sparing_look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall)
+static enum sparing_look look_and_note(struct sparing *sparing, pid_t tid,
+				       struct proc_syscall *syscall, bool is_last)
 {
-	enum sparing_look found = look(sparing, tid, syscall);
+	enum sparing_look found = look(sparing, tid, syscall, is_last);
 
 	if (found != SPARING_NOT)
 		sparing->spared = tid;
 	return found;
 }
 
-enum sparing_look sparing_look_again(struct sparing *sparing, pid_t tid,
-				     struct proc_syscall *syscall)
+enum sparing_look sparing_look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall)
 {
-	return find(sparing, tid) ? sparing_look(sparing, tid, syscall) : SPARING_NOT;
+	return look_and_note(sparing, tid, syscall, false);
+}
+
+enum sparing_look sparing_look_last(struct sparing *sparing, pid_t tid,
+				    struct proc_syscall *syscall)
+{
+	return look_and_note(sparing, tid, syscall, true);
 }
 
 bool sparing_may_begin_again(const struct proc_syscall *syscall)

@@ -13,10 +13,10 @@ struct proc_syscall;
 /*
  * Which threads of a process are not to be stopped now, as that would cut a transfer of theirs
  * short. One that sleeps amid a transfer is known by that; one that is off its CPU by its kernel
- * stack, to those who may see it; and one that runs counts as one if it was amid one before. Then
- * it is driven off its CPU for another look, by our being there at real-time priority until
- * sparing_leave(), so that what is seen holds until it is interrupted; or, where kernel stacks are
- * hidden, it is spared until it has run code of its own.
+ * stack, to those who may see it. One that runs is driven off its CPU for that look, by our being
+ * there at real-time priority until sparing_leave(), so that what is seen holds until it is
+ * interrupted. Where kernel stacks are hidden, a thread that runs counts as amid a transfer if it
+ * was amid one before, until it has run code of its own.
  */
 struct spared_thread {
 	pid_t tid;
@@ -46,11 +46,14 @@ enum sparing_look {
 	SPARING_RUNNING, /* not now: it runs amid one */
 };
 
-/* *syscall: the one that it sleeps in, if that is known. */
+/*
+ * *syscall: the one that it sleeps in, if that is known. A thread that runs on a CPU, and was not
+ * seen amid a transfer before, is taken not to be in one.
+ */
 enum sparing_look sparing_look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall);
-/* The same for one that was amid a transfer before; others are taken not to be, without a look. */
-enum sparing_look sparing_look_again(struct sparing *sparing, pid_t tid,
-				     struct proc_syscall *syscall);
+/* The same just before it is interrupted: as root it is also seen in its first transfer. */
+enum sparing_look sparing_look_last(struct sparing *sparing, pid_t tid,
+				    struct proc_syscall *syscall);
 /* After each look, once it was interrupted if it may be. */
 void sparing_leave(struct sparing *sparing);
 

@@ -328,15 +328,12 @@ static void interrupt(const struct stopped *stopped, pid_t tid)
 		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
 }
 
-/*
- * May it be interrupted now? If not it is left asleep, or is to be looked at again. Others stand
- * already, and a look may take a tick of the kernel: only those are looked at that need it.
- */
+/* May it be interrupted now? If not it is left asleep, or is to be looked at again. */
 static bool may_interrupt(struct seizing *seizing, pid_t tid)
 {
 	struct proc_syscall syscall;
 
-	switch (sparing_look_again(seizing->stopped->sparing, tid, &syscall)) {
+	switch (sparing_look_last(seizing->stopped->sparing, tid, &syscall)) {
 	case SPARING_NOT:
 		return true;
 	case SPARING_ASLEEP:
@@ -688,7 +685,7 @@ static bool sleeps_again(struct stopped *stopped, struct stopped_sleeper *sleepe
 			return true;
 		took_ns = clock_monotonic_ns() - begun_ns;
 		if (took_ns >= WOKEN_NS &&
-		    sparing_look_again(stopped->sparing, sleeper->tid, &syscall) == SPARING_NOT)
+		    sparing_look_last(stopped->sparing, sleeper->tid, &syscall) == SPARING_NOT)
 			return false;
 	} while (took_ns < STOP_NS);
 	return false;

@@ -29,10 +29,12 @@ void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread
 }
 
 bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
-		const struct proc_syscall *syscall)
+		const struct proc_syscall *syscall, bool is_asleep)
 {
 	struct call_habits *habits = &thread->habits;
-	bool is_transfer = transfer_is_made(thread->process->roster->pid, syscall);
+	pid_t pid = thread->process->roster->pid;
+	bool is_transfer = transfer_is_made(pid, syscall) ||
+			   (is_asleep && transfer_waits_for_room(pid, syscall));
 
 	if (is_transfer)
 		guard_transfer(sampler, thread);

@@ -131,7 +131,7 @@ size_t visit_stack_limit(struct sampled_thread *thread);
 
 /* guard.c: it was in this call when it was last observed: in one that a stop cuts short? */
 bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
-		const struct proc_syscall *syscall);
+		const struct proc_syscall *syscall, bool is_asleep);
 /* It is in a long transfer. */
 void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread);
 void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread);

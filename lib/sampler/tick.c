@@ -127,7 +127,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_stat *stat, const struct proc_syscall *syscall)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool is_transfer = guard_call(sampler, thread, syscall);
+	bool is_transfer = guard_call(sampler, thread, syscall, true);
 
 	sampler->counts.nr_peeks++;
 	thread->was_running = false;

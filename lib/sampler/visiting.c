@@ -262,7 +262,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))
 		return;
 	if (!is_asleep)
-		guard_call(sampler, thread, &visitor->visit.syscall);
+		guard_call(sampler, thread, &visitor->visit.syscall, false);
 	book_note_clocks(thread, &clocks, thread->read_ns);
 	probing_correct(sampler, snapshot);
 	places_ask(sampler, thread, snapshot);

@@ -136,6 +136,17 @@ bool syscall_transfers(int64_t nr, const uint64_t args[6])
 	       (bytes_of(nr, args) > SHORT_BYTES || waits_for_all(nr, args));
 }
 
+uint64_t syscall_written_bytes(int64_t nr, const uint64_t args[6])
+{
+	switch (nr) {
+	case SYS_write:
+	case SYS_sendto:
+		return bytes_of(nr, args);
+	default:
+		return 0;
+	}
+}
+
 bool syscall_goes_on(int64_t nr)
 {
 	return nr == SYS_connect;

@@ -22,6 +22,9 @@ bool syscall_waits(int64_t nr);
  */
 bool syscall_transfers(int64_t nr, const uint64_t args[6]);
 
+/* How many bytes a write(2) or a send(2) is to move; 0 for other calls. */
+uint64_t syscall_written_bytes(int64_t nr, const uint64_t args[6]);
+
 /* Does it continue by itself after an interruption, so that calling it again is an error? */
 bool syscall_goes_on(int64_t nr);
 /* Does it read from the descriptor that is its first argument? */

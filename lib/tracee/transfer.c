@@ -2,6 +2,7 @@
 /* Which threads are in the midst of a transfer. */
 #include "tracee/transfer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,17 +14,31 @@
 /* Lines of it are short, and more than these are never needed. */
 #define KERNEL_STACK_BYTES 4096
 
+/* Is the descriptor that is its first argument of a file whose name begins so? */
+static bool is_of(pid_t pid, const struct proc_syscall *syscall, const char *beginning)
+{
+	char name[32], target[16];
+
+	snprintf(name, sizeof(name), "fd/%d", (int)syscall->args[0]);
+	return proc_read_process_link(pid, name, target, sizeof(target)) &&
+	       strncmp(target, beginning, strlen(beginning)) == 0;
+}
+
 /* A terminal may have given it a part by now, which it would return (VMIN of termios(3)). */
 static bool reads_device(pid_t pid, const struct proc_syscall *syscall)
 {
-	static const char devices[] = "/dev/";
-	char name[32], target[sizeof(devices)];
+	return syscall_reads(syscall->nr) && is_of(pid, syscall, "/dev/");
+}
 
-	if (!syscall_reads(syscall->nr))
-		return false;
-	snprintf(name, sizeof(name), "fd/%d", (int)syscall->args[0]);
-	return proc_read_process_link(pid, name, target, sizeof(target)) &&
-	       strcmp(target, devices) == 0;
+/* A pipe takes PIPE_BUF bytes at once or none, a terminal or a connection any number. */
+bool transfer_waits_for_room(pid_t pid, const struct proc_syscall *syscall)
+{
+	uint64_t nr_bytes = syscall->kind == PROC_SYSCALL_INSIDE
+				    ? syscall_written_bytes(syscall->nr, syscall->args)
+				    : 0;
+
+	return nr_bytes > PIPE_BUF ||
+	       (nr_bytes > 1 && (is_of(pid, syscall, "/dev/") || is_of(pid, syscall, "socket:")));
 }
 
 bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
@@ -35,6 +50,8 @@ bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
 bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)
 {
 	if (syscall->kind == PROC_SYSCALL_INSIDE && syscall_goes_on(syscall->nr))
+		return true;
+	if (transfer_waits_for_room(pid, syscall))
 		return true;
 	return transfer_is_made(pid, syscall) &&
 	       (!syscall_restarts_unseen(syscall->nr, syscall->args) || reads_device(pid, syscall));

@@ -14,6 +14,8 @@ struct proc_syscall;
 
 /* Does a thread of `pid` that is in this call move bytes, many or for long? */
 bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall);
+/* Asleep in it, does it wait to write the rest, of however few bytes? */
+bool transfer_waits_for_room(pid_t pid, const struct proc_syscall *syscall);
 /*
  * Asleep in it, may it have moved some, which it would return if it were stopped? The same is told
  * of a connection that is being made: to make that again would fail.

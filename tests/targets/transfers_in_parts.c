@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * transfers_in_parts: threads that are all the time in one system call that moves bytes or
- * messages a part at a time, against a peer that sleeps in between. When its input ends it prints {"name", "calls",
- * "shorts", "failed"} for each: every call must come out whole.
+ * transfers_in_parts: threads in system calls that move bytes or messages a part at a time, against
+ * a peer that sleeps in between. Some are in one all the time, others nap before each. When its
+ * input ends it prints {"name", "calls", "shorts", "failed"} for each: every call must come out
+ * whole.
  */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,15 +21,21 @@
 #include "self_measure.h"
 
 #define LARGE_BYTES (256 << 10)
+#define SOME_BYTES  (100 << 10)
+#define PAGES_BYTES (12 << 10)
+#define PAGE_BYTES  4000
 #define PART_BYTES  4096
 #define SMALL_BYTES 100
 #define MESSAGES    24
+#define NAPPING	    8 /* threads of each kind that naps */
+#define NAP_US	    5000
 
 struct transfer {
 	const char *name;
 	void (*prepare)(struct transfer *self);
 	long (*call)(struct transfer *self);
 	long whole; /* what it must return */
+	long nap_us;
 	int fd, peer_fd;
 	atomic_uint calls, shorts, failed;
 };
@@ -101,11 +112,42 @@ static void make_taking_datagrams(struct transfer *self)
 	start_peer(self, take);
 }
 
+static void make_terminal(struct transfer *self)
+{
+	struct termios settings;
+
+	self->peer_fd = posix_openpt(O_RDWR | O_NOCTTY);
+	if (self->peer_fd < 0 || grantpt(self->peer_fd) || unlockpt(self->peer_fd))
+		exit(2);
+	self->fd = open(ptsname(self->peer_fd), O_RDWR | O_NOCTTY);
+	tcgetattr(self->fd, &settings);
+	cfmakeraw(&settings);
+	tcsetattr(self->fd, TCSANOW, &settings);
+	start_peer(self, take);
+}
+
+static void make_connection(struct transfer *self)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+	self->fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listening, (struct sockaddr *)&address, sizeof(address)) || listen(listening, 1) ||
+	    getsockname(listening, (struct sockaddr *)&address, &size) ||
+	    connect(self->fd, (struct sockaddr *)&address, sizeof(address)))
+		exit(2);
+	self->peer_fd = accept(listening, NULL, NULL);
+	close(listening);
+	start_peer(self, take);
+}
+
 static long call_write(struct transfer *self)
 {
 	static char bytes[LARGE_BYTES];
 
-	return write(self->fd, bytes, sizeof(bytes));
+	return write(self->fd, bytes, (size_t)self->whole);
 }
 
 static long call_recv(struct transfer *self)
@@ -155,8 +197,11 @@ static void *transfer_main(void *argument)
 	struct transfer *self = argument;
 
 	for (;;) {
-		long moved = counted_call(self);
+		long moved;
 
+		if (self->nap_us)
+			nap_us(self->nap_us);
+		moved = counted_call(self);
 		atomic_fetch_add(&self->calls, 1);
 		if (moved < 0)
 			atomic_fetch_add(&self->failed, 1);
@@ -166,30 +211,46 @@ static void *transfer_main(void *argument)
 	return NULL;
 }
 
+static void start(struct transfer *transfer)
+{
+	pthread_t thread;
+
+	transfer->prepare(transfer);
+	pthread_create(&thread, NULL, transfer_main, transfer);
+}
+
 int main(void)
 {
 	static struct transfer transfers[] = {
-		{"write_pipe", make_pipe, call_write, LARGE_BYTES},
-		{"recv_waitall", make_giving_stream, call_recv, SMALL_BYTES},
-		{"recvmmsg", make_giving_datagrams, call_recvmmsg, MESSAGES},
-		{"sendmmsg", make_taking_datagrams, call_sendmmsg, MESSAGES},
+		{"write_pipe", make_pipe, call_write, LARGE_BYTES, .nap_us = 0},
+		{"write_pipe_pages", make_pipe, call_write, PAGES_BYTES, .nap_us = 0},
+		{"write_terminal", make_terminal, call_write, SOME_BYTES, .nap_us = 0},
+		{"write_terminal_page", make_terminal, call_write, PAGE_BYTES, .nap_us = 0},
+		{"write_tcp_page", make_connection, call_write, PAGE_BYTES, .nap_us = 0},
+		{"recv_waitall", make_giving_stream, call_recv, SMALL_BYTES, .nap_us = 0},
+		{"recvmmsg", make_giving_datagrams, call_recvmmsg, MESSAGES, .nap_us = 0},
+		{"sendmmsg", make_taking_datagrams, call_sendmmsg, MESSAGES, .nap_us = 0},
 	};
+	static struct transfer napping[NAPPING];
 	const unsigned nr = sizeof(transfers) / sizeof(transfers[0]);
 	char end;
 
-	for (unsigned i = 0; i < nr; i++) {
-		pthread_t thread;
-
-		transfers[i].prepare(&transfers[i]);
-		pthread_create(&thread, NULL, transfer_main, &transfers[i]);
+	for (unsigned i = 0; i < nr; i++)
+		start(&transfers[i]);
+	for (unsigned i = 0; i < NAPPING; i++) {
+		napping[i] = (struct transfer){"write_terminal_napping", make_terminal, call_write,
+					       SOME_BYTES, .nap_us = NAP_US};
+		start(&napping[i]);
 	}
 	say_ready();
 	if (read(STDIN_FILENO, &end, 1) < 0)
 		return 1;
-	for (unsigned i = 0; i < nr; i++)
+	for (unsigned i = 0; i < nr + NAPPING; i++) {
+		const struct transfer *one = i < nr ? &transfers[i] : &napping[i - nr];
+
 		printf("{\"name\": \"%s\", \"calls\": %u, \"shorts\": %u, \"failed\": %u}\n",
-		       transfers[i].name, transfers[i].calls, transfers[i].shorts,
-		       transfers[i].failed);
+		       one->name, one->calls, one->shorts, one->failed);
+	}
 	fflush(stdout);
 	_exit(0); /* nobody waits for the threads */
 }

@@ -68,6 +68,9 @@ TEST(traits, waits_and_transfers)
 	assert_true(syscall_transfers(SYS_writev, short_one)); /* of how much is not known */
 	assert_false(syscall_transfers(SYS_write, short_one));
 	assert_false(syscall_transfers(SYS_futex, long_one));
+	assert_int_equal(syscall_written_bytes(SYS_write, short_one), 100);
+	assert_int_equal(syscall_written_bytes(SYS_sendto, short_one), 100);
+	assert_int_equal(syscall_written_bytes(SYS_read, short_one), 0);
 }
 
 TEST(traits, restarts_unseen_only_what_keeps_its_time)
