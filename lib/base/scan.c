@@ -58,7 +58,8 @@ bool scan_hex(struct scan *scan, uint64_t *value)
 {
 	struct scan try = *scan;
 
-	if (scan_char(&try, '0') && scan_char(&try, 'x') && scan_digits(&try, 16, value)) {
+	if (scan_char(&try, '0') && (scan_char(&try, 'x') || scan_char(&try, 'X')) &&
+	    scan_digits(&try, 16, value)) {
 		*scan = try;
 		return true;
 	}

@@ -17,7 +17,7 @@ struct scan {
 
 bool scan_decimal(struct scan *scan, uint64_t *value);
 bool scan_signed(struct scan *scan, int64_t *value); /* an optional '-' before a decimal */
-bool scan_hex(struct scan *scan, uint64_t *value);   /* with or without 0x */
+bool scan_hex(struct scan *scan, uint64_t *value);   /* with or without 0x, 0X */
 bool scan_char(struct scan *scan, char wanted);
 void scan_blanks(struct scan *scan); /* spaces and tabs, if any */
 /* The next line, without its end; false at the end of the text. */
