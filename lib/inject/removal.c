@@ -3,6 +3,7 @@
 #include "inject/removal.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/served_file.h"
 #include "inject/access.h"
 #include "inject/heap_installation.h"
 #include "inject/patched.h"
@@ -64,8 +66,17 @@ struct found_descriptor {
 	struct region_owner owner;
 };
 
+/* A file may have such a name, too, in a file system that does not answer. */
+static bool stat_descriptor(int directory, const char *name, struct stat *found)
+{
+	cleanup_close int fd = openat(directory, name, O_PATH | O_CLOEXEC);
+
+	return fd >= 0 && served_file_stat(fd, found) == 0;
+}
+
 static size_t list_descriptors(pid_t pid, struct found_descriptor *found)
 {
+	struct stat file;
 	char link[128];
 	struct dirent *entry;
 	size_t nr = 0;
@@ -75,12 +86,11 @@ static size_t list_descriptors(pid_t pid, struct found_descriptor *found)
 	dir = opendir(link);
 	while (dir && nr < DESCRIPTORS_MAX && (entry = readdir(dir))) {
 		ssize_t nr_bytes = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
-		struct stat file;
 
 		link[nr_bytes > 0 ? nr_bytes : 0] = 0;
 		if (strncmp(link, REGION_PATH, strlen(REGION_PATH)) != 0 ||
 		    !region_read_name(link + strlen(MEMFD_PREFIX), &found[nr].owner) ||
-		    fstatat(dirfd(dir), entry->d_name, &file, 0) < 0)
+		    !stat_descriptor(dirfd(dir), entry->d_name, &file))
 			continue;
 		found[nr].fd = strtoul(entry->d_name, NULL, 10);
 		found[nr++].inode = file.st_ino;

@@ -38,8 +38,6 @@ int jit_file_begin(struct jit_file *file, int fd, const struct jit_file_rules *r
 	*file = (struct jit_file){.fd = fd};
 	if (fstat(fd, &status) < 0)
 		return err_sys(err, "%s", rules->path);
-	file->dev = status.st_dev;
-	file->inode = status.st_ino;
 	return check(&status, rules, err);
 }
 

@@ -34,8 +34,6 @@ struct jit_file {
 	uint64_t offset; /* everything before it was taken */
 	uint64_t nr_bytes;
 	struct timespec written;
-	dev_t dev;
-	ino_t inode;
 	uint8_t head[JIT_FILE_MARK_BYTES], tail[JIT_FILE_MARK_BYTES];
 	size_t nr_head, nr_tail;
 };

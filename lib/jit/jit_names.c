@@ -17,6 +17,8 @@
 #define LONGEST_PAUSE_NS  NS_PER_SEC
 /* Reading takes at most this fraction of one CPU's time. */
 #define PAUSE_PER_READING 50
+/* Each makes us wait once; then no other process is asked for its map. */
+#define SILENT_MAX 4
 
 /* An address in code of a process, and its current frame. */
 struct jit_place {
@@ -45,8 +47,9 @@ struct jit_names {
 	size_t nr_processes, cap_processes;
 	pid_t *former; /* processes that have ended and have frames in the profile */
 	size_t nr_former, cap_former;
-	size_t nr_frames;    /* the number of the profile's frames that were seen */
-	uint32_t nr_modules; /* the same */
+	size_t nr_frames;	/* the number of the profile's frames that were seen */
+	uint32_t nr_modules;	/* the same */
+	unsigned int nr_silent; /* processes whose /tmp did not answer */
 	/* By frame, its current frame; up to the last frame that has one. */
 	struct frame_id *replaced;
 	size_t nr_replaced, cap_replaced;
@@ -160,7 +163,9 @@ static struct jit_process *get_process(struct jit_names *names, pid_t pid)
 	ARRAY_GROW(names->processes, names->nr_processes, names->cap_processes);
 	process = &names->processes[names->nr_processes++];
 	*process = (struct jit_process){.pid = pid};
-	jit_reader_init(&process->reader, pid, started_realtime_ns(names->profile, pid));
+	jit_reader_init(&process->reader, pid, started_realtime_ns(names->profile, pid),
+			names->nr_silent < SILENT_MAX);
+	names->nr_silent += process->reader.is_silent;
 	look_for_dump(names, process, 0);
 	return process;
 }
@@ -396,8 +401,10 @@ static uint64_t pause_after(struct jit_process *process, uint64_t cpu_ns)
 static void read_process(struct jit_names *names, struct jit_process *process, bool is_last)
 {
 	uint64_t cpu_ns = clock_thread_cpu_ns();
+	bool was_silent = process->reader.is_silent;
 	bool has_more = jit_reader_read(&process->reader, is_last);
 
+	names->nr_silent += process->reader.is_silent && !was_silent;
 	look_up_all(names, process);
 	put_source(names, process);
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;

@@ -65,16 +65,21 @@ static int open_tmp(pid_t pid)
 	return root_fd < 0 ? -1 : rooted_directory_open(root_fd, "tmp");
 }
 
-void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns)
+void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns, bool asks)
 {
 	*reader = (struct jit_reader){
 		.pid = pid,
 		.started_realtime_ns = started_realtime_ns,
-		.tmp_fd = open_tmp(pid),
+		.tmp_fd = -1,
+		.is_silent = !asks,
 		.map = {.file = JIT_FILE_NONE},
 		.dump = {.file = JIT_FILE_NONE},
 	};
 	read_identity(reader);
+	if (!asks)
+		return;
+	reader->tmp_fd = open_tmp(pid);
+	reader->is_silent = reader->tmp_fd < 0 && errno == ETIMEDOUT;
 }
 
 void jit_reader_release(struct jit_reader *reader)
@@ -110,27 +115,40 @@ static void append_name(const struct jit_reader *reader, char *out, size_t cap)
 	snprintf(out, cap, "perf-%d.map", reader->tmp_fd < 0 ? reader->pid : reader->own_pid);
 }
 
-/* Never through a link, never waiting for the other end of a FIFO. */
-static int open_map(const struct jit_reader *reader, const char *name)
+static bool is_same_file(const struct stat *file, const struct stat *other)
 {
-	cleanup_close int here = -1;
-	struct stat found;
-
-	if (reader->tmp_fd >= 0)
-		return entry_file_open(reader->tmp_fd, name, &found);
-	here = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return here < 0 ? -1 : entry_file_open(here, name, &found);
+	return file->st_dev == other->st_dev && file->st_ino == other->st_ino;
 }
 
-/* Has another file taken its path? */
-static bool is_replaced(const struct jit_reader *reader, const char *name)
+/* Never through a link, never waiting for the other end of a FIFO. */
+static int open_map(struct jit_reader *reader, const char *name)
 {
-	const struct jit_file *file = &reader->map.file;
-	struct stat status;
+	cleanup_close int here = reader->tmp_fd < 0 ? open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC)
+						    : fcntl(reader->tmp_fd, F_DUPFD_CLOEXEC, 0);
+	struct stat opened;
+	int fd = here < 0 ? -1 : entry_file_open(here, name, &reader->found_map);
 
-	return reader->tmp_fd >= 0 &&
-	       fstatat(reader->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (status.st_dev != file->dev || status.st_ino != file->inode);
+	reader->is_copy =
+		fd >= 0 && fstat(fd, &opened) == 0 && !is_same_file(&opened, &reader->found_map);
+	return fd;
+}
+
+/* Has another file taken its path, or has a file been written to that was copied? */
+static bool is_replaced(struct jit_reader *reader, const char *name)
+{
+	const struct stat *former = &reader->found_map;
+	struct stat now;
+	cleanup_close int fd =
+		reader->tmp_fd < 0 ? -1 : rooted_file_find(reader->tmp_fd, name, &now);
+
+	if (fd < 0) {
+		reader->is_silent = reader->tmp_fd >= 0 && errno == ETIMEDOUT;
+		return reader->tmp_fd >= 0 && (errno == ELOOP || errno == ENOEXEC);
+	}
+	return !is_same_file(&now, former) ||
+	       (reader->is_copy &&
+		(now.st_size != former->st_size || now.st_mtim.tv_sec != former->st_mtim.tv_sec ||
+		 now.st_mtim.tv_nsec != former->st_mtim.tv_nsec));
 }
 
 static void find_map(struct jit_reader *reader)
@@ -142,7 +160,7 @@ static void find_map(struct jit_reader *reader)
 	int fd;
 
 	append_name(reader, name, sizeof(name));
-	if (map->file.fd >= 0 && !is_replaced(reader, name))
+	if (reader->is_silent || (map->file.fd >= 0 && !is_replaced(reader, name)))
 		return;
 	fd = open_map(reader, name);
 	if (fd < 0 && errno == ENOENT)
@@ -155,6 +173,7 @@ static void find_map(struct jit_reader *reader)
 		err_set(&err, ERR_INVALID, "%s is %s", map->path,
 			errno == ELOOP ? "a symbolic link" : "not a regular file");
 	} else if (fd < 0) {
+		reader->is_silent = errno == ETIMEDOUT;
 		err_sys(&err, "%s", map->path);
 	} else if (jit_file_begin(&map->file, fd, &rules, &err) < 0) {
 		jit_file_close(&map->file);

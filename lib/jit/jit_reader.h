@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -33,14 +34,18 @@ struct jit_reader {
 	pid_t pid, own_pid; /* in our PID namespace, and in its own */
 	uid_t owner;
 	uint64_t started_realtime_ns;
-	int tmp_fd; /* its /tmp, kept open so that it outlives the process; or -1 */
+	int tmp_fd;	/* its /tmp, kept open so that it outlives the process; or -1 */
+	bool is_silent; /* that did not answer, and is not asked again */
 	struct jit_input map, dump;
+	struct stat found_map; /* the file that `map` is of, */
+	bool is_copy;	       /* as a copy (base/served_file.h) */
 	struct jitdump dump_state;
 	struct buf bytes; /* scratch */
 	char *problem;	  /* why a file was not read to its end, or NULL; owned */
 };
 
-void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns);
+/* `asks`: its /tmp may be looked into, as its file system answers, or may do so. */
+void jit_reader_init(struct jit_reader *reader, pid_t pid, uint64_t started_realtime_ns, bool asks);
 void jit_reader_release(struct jit_reader *reader);
 
 /* It has a jitdump: `fd`, borrowed, stays open on it while the reader is used. */

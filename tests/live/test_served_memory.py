@@ -42,11 +42,11 @@ class ServedMemory(LiveCase):
                 need("unshare"), "--user", "--map-root-user", "--mount",
                 build("fuse_silent"), *arguments], {"env": {**os.environ, "FUSE_DEVICE": device}}
 
-    def silent(self, who, mode):
+    def silent(self, who, mode, *words):
         argv, options = who(mode, "1")
         if subprocess.run(argv, capture_output=True, check=False, **options).returncode == 77:
             self.skipTest("a file system of FUSE is not to be mounted")
-        argv, options = who(mode, SILENT_MS)
+        argv, options = who(mode, SILENT_MS, *words)
         return Running(argv, **options)
 
     def client(self, target):
@@ -64,6 +64,38 @@ class ServedMemory(LiveCase):
                                    timeout=PATIENCE)
                 self.assertIn("1 function", recording.stderr)
                 self.assertGreater(recording.function("count_main")["total_ns"], 0)
+                self.assertUntouched(client)
+
+    def test_a_server_that_finds_names_and_is_silent_then(self):
+        """Whoever looks a name up again, or opens what was found, waits for ever."""
+        for who, mode in (self.as_root, "code"), (self.as_user, "overlay"):
+            for lookups in "1", "2":
+                with self.subTest(who=who.__name__, mode=mode, lookups=lookups), \
+                        self.silent(who, mode, lookups) as target:
+                    client = self.client(target)
+                    recording = attach(self.directory, client, "--count=count_on", "-d", "300ms",
+                                       timeout=PATIENCE)
+                    self.assertGreater(recording.function("count_main")["total_ns"], 0)
+                    self.assertUntouched(client)
+
+    def test_a_descriptor_whose_name_is_that_of_probes(self):
+        """As what a killed profc has left behind is looked for by name."""
+        for who in self.as_root, self.as_user:
+            with self.subTest(who=who.__name__), self.silent(who, "named", "0") as target:
+                client = self.client(target)
+                recording = attach(self.directory, client, "--count=count_on", "-d", "300ms",
+                                   timeout=PATIENCE)
+                self.assertGreater(recording.function("count_main")["total_ns"], 0)
+                self.assertUntouched(client)
+
+    def test_a_map_of_code_in_a_directory_that_does_not_answer(self):
+        """At first it does: then the map is looked for again, as another one may have its name."""
+        for who, lookups in (self.as_root, "0"), (self.as_root, "1"), (self.as_user, "1"):
+            with self.subTest(who=who.__name__, lookups=lookups), \
+                    self.silent(who, "tmp", lookups) as target:
+                client = self.client(target)
+                recording = attach(self.directory, client, "-d", "900ms", timeout=PATIENCE)
+                self.assertGreater(sum(row["self_ns"] for row in recording.rows()), 0)
                 self.assertUntouched(client)
 
     def test_blocks_are_recorded_all_the_same(self):
