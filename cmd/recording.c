@@ -92,6 +92,13 @@ static void asked_to_end(struct recording *recording, const struct signalfd_sigi
 		pass_on(recording, (int)info->ssi_signo);
 }
 
+/* After end_listener_stop() has said that it was asked for. */
+static void heed_listener(struct recording *recording)
+{
+	recording->ending.listener.asked = false;
+	asked_to_end(recording, &recording->ending.listener.info);
+}
+
 static struct symbol_options how_to_resolve(const struct recording *recording)
 {
 	struct symbol_options symbol_options =
@@ -223,10 +230,16 @@ static void say_search(const struct sampler_search *sum, const char *mark)
 static int search_memory(struct recording *recording, const char *text, struct err *err)
 {
 	struct sampler_search sum;
+	bool is_done;
 
 	if (!recording->options->count.reachable)
 		return err_set(err, ERR_INVALID, "control: 'mem search' needs --reachable");
-	if (!sampler_search_memory(recording->sampler, text, &sum))
+	/* Without SIGTSTP: it would leave the process stopped. */
+	end_listener_start(&recording->ending.listener, NULL);
+	is_done = sampler_search_memory(recording->sampler, text, &sum);
+	if (end_listener_stop(&recording->ending.listener))
+		heed_listener(recording);
+	if (!is_done)
 		return err_set(err, ERR_GONE, "control: 'mem search' came after the end");
 	if (recording->options->quiet)
 		return 0;
@@ -517,10 +530,8 @@ static int begin(struct recording *recording, struct err *err)
 		status = recording_agent_start(recording, err);
 	if (status == 0)
 		status = start_sampler(recording, err);
-	if (end_listener_stop(&recording->ending.listener) && status == 0) {
-		recording->ending.listener.asked = false; /* the command may go on */
-		asked_to_end(recording, &recording->ending.listener.info);
-	}
+	if (end_listener_stop(&recording->ending.listener) && status == 0)
+		heed_listener(recording); /* the command may go on */
 	if (status < 0)
 		recording_file_discard(&recording->file);
 	else

@@ -60,7 +60,8 @@ struct searching {
 	struct range own[OWN_PARTS_MAX]; /* of our probes: they hold the very pointers */
 	size_t nr_own;
 	uint64_t nr_unreadable_bytes;
-	bool is_late; /* the process has stood for too long */
+	bool is_late;  /* the process has stood for too long */
+	bool is_ended; /* the caller has said so */
 };
 
 static int by_sp(const void *left, const void *right)
@@ -231,21 +232,28 @@ static void search_piece(struct searching *searching, uint64_t start, uint64_t e
 	}
 }
 
+static bool shall_end(struct searching *searching)
+{
+	const struct memory_search *search = searching->search;
+
+	searching->is_late |= clock_monotonic_ns() - search->at_ns > SEARCH_NS_MAX;
+	searching->is_ended |= search->is_ended && search->is_ended(search->context);
+	return searching->is_late || searching->is_ended;
+}
+
 static void search_pieces(struct searching *searching, uint64_t start, uint64_t end)
 {
-	while (start < end && !searching->is_late) {
+	while (start < end && !shall_end(searching)) {
 		uint64_t next = min_u64(end, (start / PAGE_BYTES + PIECE_PAGES) * PAGE_BYTES);
 
 		search_piece(searching, start, next);
 		start = next;
-		searching->is_late =
-			clock_monotonic_ns() - searching->search->at_ns > SEARCH_NS_MAX;
 	}
 }
 
 static void search_range(struct searching *searching, uint64_t start, uint64_t end)
 {
-	while (start < end && !searching->is_late) {
+	while (start < end && !shall_end(searching)) {
 		uint64_t next = proc_touched_from(searching->pagemap_fd, &start, end);
 
 		search_pieces(searching, start, next);
@@ -326,6 +334,10 @@ static int search_stopped(struct searching *searching, const struct stopped *sto
 		return err_sys(err, "cannot read the memory map of process %d", (int)pid);
 	note_threads(searching, stopped);
 	search_maps(searching);
+	if (searching->is_ended)
+		return err_set(err, ERR_LIMIT,
+			       "the end was asked for before all memory of process %d was searched",
+			       (int)pid);
 	if (searching->is_late)
 		return err_set(
 			err, ERR_LIMIT,

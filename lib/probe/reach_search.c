@@ -37,15 +37,17 @@ static void *search(void *context)
 	return NULL;
 }
 
-void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command, bool is_last)
+void reach_search(struct reach *reach, uint32_t process, const struct reach_request *request)
 {
-	struct searcher searcher = {.search = reach_begin(reach, process, is_last)};
+	struct searcher searcher = {.search = reach_begin(reach, process, request->is_last)};
 	pthread_t thread;
 
-	searcher.memory = (struct memory_search){.pid = pid,
-						 .command = command,
+	searcher.memory = (struct memory_search){.pid = request->pid,
+						 .command = request->command,
 						 .patience_ns = PATIENCE_NS,
-						 .pointers = searcher.search->pointers};
+						 .pointers = searcher.search->pointers,
+						 .is_ended = request->is_ended,
+						 .context = request->context};
 	if (pthread_create(&thread, NULL, search, &searcher) != 0) {
 		searcher.search->why_not = xstrdup("there is no room for a thread that searches");
 		return;

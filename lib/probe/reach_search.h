@@ -8,11 +8,18 @@
 
 struct reach;
 
+/* As members of struct memory_search; is_last: for the last time. */
+struct reach_request {
+	pid_t pid, command;
+	bool is_last;
+	bool (*is_ended)(const void *context);
+	const void *context;
+};
+
 /*
- * Search a process that is due (reach_is_due()), for the last time or not: it is stopped meanwhile,
- * by a thread of our own that traces nobody else. `command` as of stopped_begin(). The result is
- * there for reach_take().
+ * Search a process that is due (reach_is_due()): it is stopped meanwhile, by a thread of our own
+ * that traces nobody else. The result is there for reach_take().
  */
-void reach_search(struct reach *reach, uint32_t process, pid_t pid, pid_t command, bool is_last);
+void reach_search(struct reach *reach, uint32_t process, const struct reach_request *request);
 
 #endif

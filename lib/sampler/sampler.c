@@ -269,6 +269,7 @@ int sampler_done_fd(const struct sampler *sampler)
 void sampler_stop(struct sampler *sampler)
 {
 	atomic_store_explicit(&sampler->session->stop_asked, true, memory_order_relaxed);
+	atomic_store(&sampler->session->ends_search, true);
 	wake(sampler);
 }
 

@@ -59,7 +59,7 @@ struct sampler_options {
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
 	/*
 	 * NULL, or borrowed: once another thread sets it, stacks that were not walked yet are not,
-	 * so that sampler_finish() returns at once.
+	 * so that sampler_finish() returns at once; and a search of memory ends.
 	 */
 	const atomic_bool *ended;
 };
@@ -74,7 +74,10 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 
 /* A descriptor that becomes readable when the recording has ended by itself. */
 int sampler_done_fd(const struct sampler *sampler);
-/* Ask for the end. Any thread, any number of times. */
+/*
+ * Ask for the end. Any thread, any number of times. A search of memory that is under way ends at
+ * once; those that belong to the end of the recording come after the first time.
+ */
 void sampler_stop(struct sampler *sampler);
 
 /*
@@ -104,8 +107,9 @@ struct sampler_search {
 };
 
 /*
- * Search now, and set a mark of this text for that moment. Returns when it is done; false: not, as
- * the recording has ended. For a prober that is to search in the end, too; any thread.
+ * Search now, and set a mark of this text for that moment. Returns when it is done, or when
+ * sampler_options.ended or sampler_stop() has ended it; false: not begun, as the recording has
+ * ended. For a prober that is to search in the end, too; any thread.
  */
 bool sampler_search_memory(struct sampler *sampler, const char *text, struct sampler_search *sum);
 /* A mark in time with the user's own words. Any thread. */

@@ -112,7 +112,7 @@ struct session {
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
 	uint64_t ended_cpu_ns;		     /* of processes that have ended, ours among them */
 	struct proc_cpu_split ended_split;   /* likewise, as far as it was known of each */
-	_Atomic bool stop_asked, paused;
+	_Atomic bool stop_asked, paused, ends_search; /* of memory, if one is under way */
 	_Atomic uint64_t nr_resting;
 };
 

@@ -29,18 +29,30 @@ static struct message *take_found(struct sampler *sampler, const struct sampled_
 	return message;
 }
 
+static bool is_ended(const void *context)
+{
+	const struct sampler *sampler = context;
+
+	return atomic_load(&sampler->session->ends_search) ||
+	       (sampler->options.ended && atomic_load(sampler->options.ended));
+}
+
 /* NULL: nothing is alive there. */
 static struct message *search(struct sampler *sampler, const struct roster_process *roster,
 			      bool is_last)
 {
 	const struct sampled_process *process = roster->owner;
 	bool is_command = sampler->options.run && roster->pid == sampler->options.pids[0];
+	const struct reach_request request = {.pid = roster->pid,
+					      .command = is_command ? roster->pid : 0,
+					      .is_last = is_last,
+					      .is_ended = is_ended,
+					      .context = sampler};
 
 	heap_drain(sampler, NULL, true);
 	if (!reach_is_due(reach_of(sampler), process->serial))
 		return NULL;
-	reach_search(reach_of(sampler), process->serial, roster->pid, is_command ? roster->pid : 0,
-		     is_last);
+	reach_search(reach_of(sampler), process->serial, &request);
 	heap_drain(sampler, NULL, true);
 	return take_found(sampler, process);
 }
@@ -71,6 +83,7 @@ void search_leaving(struct sampler *sampler)
 	const struct roster_process *process;
 	struct prober_exit exit;
 
+	atomic_store(&sampler->session->ends_search, false);
 	for (int i = 0;
 	     i < EXITS_MAX && reach_of(sampler) && prober_next_exit(sampler->options.prober, &exit);
 	     i++) {
@@ -88,6 +101,8 @@ void search_all(struct sampler *sampler)
 {
 	if (!reach_of(sampler))
 		return;
+	/* They are searched after a request for the end, as that is when they are to be. */
+	atomic_store(&sampler->session->ends_search, false);
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++)
 		search_for_last(sampler, roster_process_at(sampler->roster, i));
 	prober_end_exits(sampler->options.prober);
@@ -143,6 +158,7 @@ bool sampler_search_memory(struct sampler *sampler, const char *text, struct sam
 	pthread_mutex_lock(&sampler->lock);
 	is_over = sampler->session->is_over;
 	if (!is_over) {
+		atomic_store(&sampler->session->ends_search, false);
 		roster_poll(sampler->roster, clock_monotonic_ns());
 		search_at_mark(sampler, text, sum);
 	}

@@ -317,6 +317,29 @@ class Attached(ReachableCase):
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
 
 
+    def test_who_asks_for_the_end_meanwhile_ends_the_search(self):
+        """At a mark, and in the end: each would take ten seconds of zeros, and find nothing."""
+        target = self.start("zeros", "again", "all", "again", "exit")
+        recorder = self.attach(target, "--no-cpu")
+        self.go_on(target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        with open(self.fifo, "w", encoding="utf-8") as fifo:
+            fifo.write("mem search first\n")
+        self.eventually(lambda: procfs.state(target.pid) == "t", "that it stands")
+        while recorder.process.poll() is None:
+            recorder.process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        recording = recorder.finish()
+        self.assertUntouched(target.pid)
+        self.go_on(target)
+        self.assertEqual(target.wait(timeout=20), 3)
+        for options in (), ("--at", "mark:first"):
+            search = self.leaks(recording, *options)["reachable"]
+            self.assertEqual(search["processes"], 0)
+            (told,) = search["not_searched"]
+            self.assertIn("the end was asked for", told["reason"])
+
+
 class AttachedOfAllBlocks(Attached):
     RATE = "--mem=all"
 

@@ -5,6 +5,7 @@
  *	all  again (waits for a byte on standard input, having said "ready", and goes on)
  *	hidden (blocks that are kept in odd places)
  *	maps (of which one is lost)  indirect (blocks that only lost ones point to)
+ *	zeros (16 GiB that it reads: all are the kernel's page of zeros)
  *	exit  _exit  return  kill  threads_exit (pthread_exit() of all)
  *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a
  *child that loses blocks of its own)  fork_again (that child waits as "again" does)
@@ -300,6 +301,15 @@ static void maps(void)
 	wipe();
 }
 
+#define ZERO_BYTES ((size_t)16 << 30)
+
+static void zeros(void)
+{
+	if (mmap(NULL, ZERO_BYTES, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE, -1, 0) == MAP_FAILED)
+		_exit(6);
+}
+
 int main(int argc, char **argv)
 {
 	sem_init(&begun, 0, 0);
@@ -323,6 +333,8 @@ int main(int argc, char **argv)
 			indirect();
 		else if (strcmp(word, "maps") == 0)
 			maps();
+		else if (strcmp(word, "zeros") == 0)
+			zeros();
 		else if (strcmp(word, "exit") == 0)
 			exit(3);
 		else if (strcmp(word, "_exit") == 0)
