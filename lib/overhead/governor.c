@@ -5,8 +5,12 @@
 
 /* Below one tick a second a recording tells nothing. */
 #define LONGEST_PERIOD_NS UINT64_C(1000000000)
-/* Credit is kept for as long as the share is promised for. */
+/* Credit is kept, and debts are paid, for as long as the share is promised for. */
 #define CREDIT_NS UINT64_C(1000000000)
+/* However deep in debt: sampling continues at such a part of what is allowed, stops have so much.
+ */
+#define LEAST_ALLOWANCE 0.25
+#define LEAST_STOPS	0.125
 /* So many stops more than it can afford a thread may have: lots do not fall evenly. */
 #define STOPS_ON_CREDIT 4
 /* Shares of the allowed cost: for ticks, and for looks at threads that still sleep. */
@@ -23,6 +27,7 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.base_period_ns = period_ns,
 		.period_ns = period_ns,
 		.max_period_ns = max_u64(period_ns, LONGEST_PERIOD_NS),
+		.allowance = 1,
 		.lots = 1,
 		.stop_share = 1,
 		.look_share = 1,
@@ -46,7 +51,7 @@ static void credit(struct governor *governor, struct stop_budget *budget, uint64
 	/* A clock that runs backwards is that of another thread, since an exec. */
 	if (cpu_ns > budget->cpu_ns) {
 		balance_ns += share * (double)(cpu_ns - budget->cpu_ns);
-		governor->credited_ns += (double)min_u64(cpu_ns - budget->cpu_ns, CREDIT_NS);
+		governor->window_credited_ns += (double)min_u64(cpu_ns - budget->cpu_ns, CREDIT_NS);
 	}
 	budget->cpu_ns = cpu_ns;
 	budget->balance_ns = (int64_t)(balance_ns < most_ns ? balance_ns : most_ns);
@@ -98,7 +103,7 @@ void governor_charge(struct governor *governor, struct stop_budget *budget, uint
 	if (!budget->mean_cost_ns)
 		budget->mean_cost_ns = governor->mean_cost_ns;
 	budget->balance_ns -= (int64_t)cost_ns;
-	governor->charged_ns += (double)cost_ns;
+	governor->window_charged_ns += (double)cost_ns;
 	budget->mean_cost_ns = mean_with(budget->mean_cost_ns, cost_ns);
 	governor->mean_cost_ns = mean_with(governor->mean_cost_ns, cost_ns);
 }
@@ -133,15 +138,34 @@ static double ticks_share_of(const struct governor *governor, double lost_ns)
 
 static void adapt_lots(struct governor *governor)
 {
-	double allowed_ns = governor->stop_share * governor->max_ppm / 1e6 * governor->credited_ns;
+	double allowed_ns;
 
+	governor->credited_ns = governor->credited_ns / 2 + governor->window_credited_ns;
+	governor->charged_ns = governor->charged_ns / 2 + governor->window_charged_ns;
+	governor->window_credited_ns = governor->window_charged_ns = 0;
 	if (governor->charged_ns <= 0)
 		return;
+	allowed_ns = governor->stop_share * governor->max_ppm / 1e6 * governor->credited_ns;
 	governor->lots *= between(1 / LOTS_STEP, allowed_ns / governor->charged_ns, LOTS_STEP);
 	if (governor->lots > 1)
 		governor->lots = 1;
-	governor->credited_ns /= 2;
-	governor->charged_ns /= 2;
+}
+
+/*
+ * Stops and ticks keep to their shares in the mean of what is expected. What they really took is
+ * more: a recording begins at the full rate, lots follow late, and costs vary. All that threads
+ * lost beyond the bound, by stops and by ticks, which take `others` of all CPU time, is a debt: a
+ * smaller share is allowed until it is paid.
+ */
+static void settle(struct governor *governor, double others)
+{
+	double bound = governor->max_ppm / 1e6;
+	double most_ns = bound * (double)CREDIT_NS;
+
+	governor->debt_ns +=
+		governor->window_charged_ns + (others - bound) * governor->window_credited_ns;
+	governor->debt_ns = between(-most_ns, governor->debt_ns, most_ns);
+	governor->allowance = between(LEAST_ALLOWANCE, 1 - governor->debt_ns / most_ns, 1);
 }
 
 uint64_t governor_update(struct governor *governor, const struct governor_load *load)
@@ -150,23 +174,28 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	double base_ns = (double)governor->base_period_ns;
 	double lost_part = load->lost_percent / 100.0 / load->nr_cpus;
 	double lost_ns = (double)load->tick_ns * lost_part;
-	double wanted_ns, ticks_share, looks_share;
+	double others_ns = (double)(load->nr_ticks * load->tick_ns + load->looks_ns) * lost_part;
+	double allowed_ppm, wanted_ns, ticks_share, looks_share;
 
-	governor->lost_ns += (double)(load->nr_ticks * load->tick_ns + load->looks_ns) *
-			     load->lost_percent / 100;
+	governor->lost_ns += others_ns * load->nr_cpus;
 	if (!governor->max_ppm)
 		return governor->period_ns;
+	settle(governor, others_ns / (double)load->window_ns);
 	adapt_lots(governor);
-	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * governor->max_ppm);
+	allowed_ppm = governor->allowance * governor->max_ppm;
+	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * allowed_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
 	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
 	looks_share = 1e6 * (double)load->looks_ns * lost_part / (double)load->window_ns /
 		      governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
-	governor->look_share *= between(0.5, LOOKS_SHARE / (looks_share + 1e-9), 2);
+	governor->look_share *=
+		between(0.5, LOOKS_SHARE * governor->allowance / (looks_share + 1e-9), 2);
 	governor->look_share = between(LEAST_LOOK_SHARE, governor->look_share, 1);
-	governor->stop_share =
-		1 - between(0, ticks_share, TICKS_SHARE) - between(0, looks_share, LOOKS_SHARE);
+	governor->stop_share = between(LEAST_STOPS,
+				       governor->allowance - between(0, ticks_share, TICKS_SHARE) -
+					       between(0, looks_share, LOOKS_SHARE),
+				       1);
 	return governor->period_ns;
 }

@@ -16,6 +16,7 @@
  * what is allowed, and get rarer where they would need more, or where they leave stops so little
  * that most ticks would be without; but only what fewer of them would save counts as theirs. Looks
  * at threads that sleep on have an eighth, and get rarer in the same way. Stops have what is left.
+ * Where all of it has taken more than the share, less is allowed until that is made up for.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
@@ -23,8 +24,12 @@ struct governor {
 	uint64_t period_ns;	 /* what is done */
 	uint64_t max_period_ns;
 	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
-	/* The CPU time that threads used in the last windows, and the cost of their stops. */
+	/* The CPU time that threads used in this window and of late, and the cost of their stops.
+	 */
+	double window_credited_ns, window_charged_ns;
 	double credited_ns, charged_ns;
+	double debt_ns;	   /* that threads have lost beyond the bound; below 0: less than that */
+	double allowance;  /* the part of the bound that may be used until it is paid */
 	double lots;	   /* the chance of a stop is multiplied by this */
 	double stop_share; /* of what is allowed, that which is left for stops */
 	double look_share; /* of the looks at threads that sleep on, those that are made */

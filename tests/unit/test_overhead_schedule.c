@@ -230,6 +230,42 @@ TEST(governor, short_lives_are_bounded_together)
 	assert_true(lost_ns / used_ns > 0.017 && lost_ns / used_ns < 0.0215);
 }
 
+/*
+ * The same while no CPU is idle, and ticks and looks take their part, which is never foreseen
+ * well: the sum of all is bounded, with the beginning, which is at the full rate.
+ */
+TEST(governor, debts_are_paid)
+{
+	struct governor_load load = {.window_ns = 100000000, .nr_cpus = 2, .lost_percent = 100};
+	const uint64_t life_ns = 5000000, cost_ns = 50000;
+	uint64_t used_ns = 0, stops_ns = 0, random = 1;
+	struct governor governor;
+	double lost;
+
+	governor_init(&governor, 1000000, 20000, 1);
+	for (int life = 0; life < 1000; life++) {
+		uint64_t nr_ticks = 10 * governor.base_period_ns / governor.period_ns + 1;
+		struct stop_budget budget = {0};
+
+		for (uint64_t i = 1; i <= nr_ticks; i++) {
+			if (!allows(&governor, &budget, i * life_ns / nr_ticks))
+				continue;
+			governor_charge(&governor, &budget, cost_ns);
+			stops_ns += cost_ns;
+		}
+		used_ns += life_ns;
+		if (life % 40 != 39)
+			continue;
+		random = random * UINT64_C(6364136223846793005) + 1;
+		load.tick_ns = 10000 + (random >> 33) % 60000;
+		load.looks_ns = (uint64_t)(3000000 * governor.look_share);
+		load.nr_ticks = load.window_ns / governor.period_ns;
+		governor_update(&governor, &load);
+	}
+	lost = ((double)stops_ns + governor.lost_ns) / (double)used_ns;
+	assert_true(lost > 0.0180 && lost < 0.0203);
+}
+
 TEST(governor, one_long_stop_is_paid_for)
 {
 	struct stop_budget budget = {0};
@@ -312,6 +348,7 @@ TEST(governor, ticks_are_no_more_than_stops)
 	struct governor governor;
 
 	governor_init(&governor, PERIOD_NS, 20000, 7);
+	allows(&governor, &budget, PERIOD_NS * 4);
 	governor_charge(&governor, &budget, 3 * PERIOD_NS / 40);
 	for (int i = 0; i < 5; i++)
 		governor_update(&governor, &load);
