@@ -48,9 +48,9 @@ void spending_add_look(struct spending *spending, const struct spending_begun *b
 /* A tick's own cost is at least this part of its mean cost. */
 #define LEAST_OWN 0.125
 
-static void add(double *mean, double value)
+static void add(double *mean, double value, uint64_t nr)
 {
-	*mean += (value - *mean) / MEAN_OF;
+	*mean += (value - *mean) / (double)min_u64(nr, MEAN_OF);
 }
 
 void spending_add_tick(struct spending *spending, const struct spending_begun *begun)
@@ -58,18 +58,18 @@ void spending_add_tick(struct spending *spending, const struct spending_begun *b
 	uint64_t all_ns = took_ns(spending, begun);
 	double tick_ns = (double)(all_ns - min_u64(all_ns, spending->looks_ns - begun->looks_ns));
 	double gap_ns = (double)(begun->at_ns - spending->last_ns);
+	bool is_first = !spending->last_ns;
 
-	if (!spending->last_ns)
-		gap_ns = 0;
 	spending->last_ns = begun->at_ns;
-	if (spending->took_ns <= 0)
-		spending->took_ns = tick_ns;
-	if (tick_ns > LONG_FOR_ONCE * spending->took_ns)
+	if (is_first)
+		return; /* all threads were new */
+	spending->nr_measured++;
+	if (spending->nr_measured > 1 && tick_ns > LONG_FOR_ONCE * spending->took_ns)
 		tick_ns = LONG_FOR_ONCE * spending->took_ns;
-	add(&spending->took_ns, tick_ns);
-	add(&spending->gap_ns, gap_ns);
-	add(&spending->gaps, gap_ns * gap_ns);
-	add(&spending->products, gap_ns * tick_ns);
+	add(&spending->took_ns, tick_ns, spending->nr_measured);
+	add(&spending->gap_ns, gap_ns, spending->nr_measured);
+	add(&spending->gaps, gap_ns * gap_ns, spending->nr_measured);
+	add(&spending->products, gap_ns * tick_ns, spending->nr_measured);
 }
 
 uint64_t spending_tick_ns(const struct spending *spending)

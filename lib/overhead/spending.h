@@ -20,7 +20,8 @@ struct spending {
 	uint64_t nr_ticks;
 	/* Means of late: of gaps before ticks and what those took; of squares, of products. */
 	double gap_ns, took_ns, gaps, products;
-	uint64_t last_ns; /* when the last tick began */
+	uint64_t nr_measured; /* so many ticks */
+	uint64_t last_ns;     /* when the last tick began */
 	/* The window in progress. */
 	uint64_t began_ns, window_ns, window_looks_ns, window_ticks;
 };

@@ -43,6 +43,21 @@ TEST(spending, a_tick_is_what_one_fewer_would_save)
 	assert_int_equal(load.looks_ns, NS_PER_MS);
 }
 
+/* Everything is new to the first tick: it says nothing of those to come. */
+TEST(spending, the_first_tick_does_not_count)
+{
+	struct spending spending = {.nr_ticks = 0};
+	struct spending_begun begun;
+
+	spending_begin(&spending, NS_PER_SEC);
+	for (uint64_t i = 0; i <= 10; i++) {
+		begun = spending_begin_part(&spending);
+		begun.at_ns -= i ? 30 * NS_PER_US : 5 * NS_PER_MS;
+		spending_add_tick(&spending, &begun);
+	}
+	assert_in_range(spending_tick_ns(&spending), 30 * NS_PER_US / 8, 60 * NS_PER_US);
+}
+
 /* Visits within it, that wait for their thread, and reading what is new are none of a look's. */
 TEST(spending, a_look_is_without_what_else_came_in_between)
 {
