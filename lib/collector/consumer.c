@@ -745,7 +745,7 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 		if (!process) /* it has ended since */
 			continue;
 		process->maps.is_queued = false;
-		maps_watch(&process->maps, process->space);
+		maps_watch(&process->maps, process->space, consumer->unwatched.nr);
 	}
 	consumer->unwatched.nr = 0;
 	jit_names_poll(consumer->walker.jit_names, clock_monotonic_ns());

@@ -173,9 +173,10 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
 
 /*
  * A walk through an outdated map need not leave it: a library may come to stand where another
- * stood, as it does when a program loads its plugins anew. So the map is read now and then for
- * no reason, taking a small part of one CPU's time however large it is. Of its CPU time: how long
- * that was waited for, on a busy machine longer than all the rest, says nothing.
+ * stood, as it does when a program loads its plugins anew. So maps are read now and then for no
+ * reason, all of them together in a small part of one CPU's time however large they are. That part
+ * is of CPU time: how long a CPU was waited for, on a busy machine longer than all the rest, says
+ * nothing.
  */
 #define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
 #define WATCH_PAUSE_PER_READING 500
@@ -187,7 +188,7 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
  */
 #define WHOLE_PAUSE_PER_READING 5000
 
-void maps_watch(struct map_watch *watch, struct space *space)
+void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t began_ns, cpu_ns;
@@ -201,7 +202,7 @@ void maps_watch(struct map_watch *watch, struct space *space)
 		      (now_ns >= watch->read_whole_again_ns || !space_has_same_code(space));
 	if (reads_whole)
 		refresh(watch, space);
-	cpu_ns = clock_thread_cpu_ns() - began_ns;
+	cpu_ns = (clock_thread_cpu_ns() - began_ns) * nr_watched;
 	if (reads_whole)
 		watch->read_whole_again_ns = now_ns + cpu_ns * WHOLE_PAUSE_PER_READING;
 	watch->watch_again_ns =

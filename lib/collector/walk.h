@@ -34,8 +34,8 @@ struct map_watch {
 	bool is_queued;		      /* for the caller: maps_watch() is due */
 };
 
-/* When nothing waits to be walked: read it anew if it is time to. */
-void maps_watch(struct map_watch *watch, struct space *space);
+/* When nothing waits to be walked: read it anew if it is time to, as for so many processes. */
+void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched);
 
 /* Snapshots become interned stacks. */
 struct walker {
