@@ -21,9 +21,10 @@
 struct module_entry {
 	struct module module;
 	struct elf_image *image;
-	int source_fd;	      /* the file itself, if the module's own is a copy; or -1 */
-	uint64_t written_ns;  /* the file's time of modification when it was last opened */
-	uint64_t found_bytes; /* its size then */
+	int source_fd;		/* the file itself, if the module's own is a copy; or -1 */
+	uint64_t written_ns;	/* the file's time of modification when it was last opened */
+	uint64_t found_bytes;	/* its size then */
+	uint64_t same_until_ns; /* it had not been written anew by then, CLOCK_MONOTONIC */
 };
 
 struct module_table {
@@ -156,12 +157,18 @@ bool module_table_is_rewritten(const struct module_table *table, struct module_i
 bool module_table_is_outdated(const struct module_table *table, struct module_id id,
 			      uint64_t time_ns)
 {
-	uint64_t when_ns;
+	struct module_entry *entry;
+	uint64_t now_ns, when_ns;
 
 	assert(id.v < table->nr);
-	return table->entries[id.v]->module.is_copy &&
-	       is_rewritten(table->entries[id.v], &when_ns) &&
-	       when_ns + clock_monotonic_ns() <= time_ns + clock_realtime_ns();
+	entry = table->entries[id.v];
+	if (!entry->module.is_copy || time_ns <= entry->same_until_ns)
+		return false;
+	now_ns = clock_monotonic_ns();
+	if (is_rewritten(entry, &when_ns))
+		return when_ns + now_ns <= time_ns + clock_realtime_ns();
+	entry->same_until_ns = now_ns;
+	return false;
 }
 
 static bool file_equal(const void *owner, uint32_t index, const void *key)
