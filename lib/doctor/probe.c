@@ -32,13 +32,17 @@ static void pause_shortly(void)
 static bool peek(struct tracee *tracee, struct snapshot *snapshot)
 {
 	enum peek_outcome outcome = PEEK_CHANGED;
+	struct proc_schedstat clocks;
 	struct proc_syscall syscall;
 	struct proc_stat stat;
 
 	for (int i = 0; i < TRIES && outcome != PEEK_TAKEN && outcome != PEEK_GONE; i++) {
 		if (i)
 			pause_shortly();
-		outcome = tracee_peek(tracee, MAX_STACK_BYTES, snapshot, &stat, &syscall);
+		outcome = tracee_clocks(tracee, &clocks)
+				  ? tracee_peek(tracee, MAX_STACK_BYTES, &clocks, snapshot, &stat,
+						&syscall)
+				  : PEEK_GONE;
 	}
 	return outcome == PEEK_TAKEN;
 }

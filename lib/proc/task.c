@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/index_set.h"
 #include "base/scan.h"
 
 static struct scan scan_over(const char *text, size_t nr_bytes)
@@ -97,10 +98,12 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 	return true;
 }
 
-#define STAT_FIRST_SP 28
-#define STAT_SIGNAL   38
-#define STAT_CPU      39
-#define STAT_RT	      40
+#define STAT_TEXT_START 26
+#define STAT_TEXT_END	27
+#define STAT_FIRST_SP	28
+#define STAT_SIGNAL	38
+#define STAT_CPU	39
+#define STAT_RT		40
 
 /* Fields after those above; some of those in between are larger than a signed number. */
 static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
@@ -114,6 +117,8 @@ static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 		if (!scan_char(scan, ' ') ||
 		    (!scan_decimal(scan, &number) && !scan_signed(scan, &negative)))
 			return;
+		if (field >= STAT_TEXT_START && field <= STAT_FIRST_SP)
+			stat->program_mark = hash_mix(stat->program_mark, number);
 		if (field == STAT_FIRST_SP)
 			stat->first_sp = number;
 		else if (field == STAT_SIGNAL)
@@ -139,6 +144,8 @@ bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 	if (!scan_stat_numbers(&scan, &found))
 		return false;
 	scan_stat_rest(&scan, &found);
+	if (!found.first_sp)
+		found.program_mark = 0;
 	*stat = found;
 	return true;
 }

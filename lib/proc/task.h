@@ -48,9 +48,11 @@ struct proc_stat {
 	uint64_t start_ticks; /* since boot, in clock ticks; identifies a process together with its
 				 pid */
 	uint64_t first_sp;    /* at the start of the program; 0: unknown, or hidden from us */
-	int exit_signal;      /* that its end sends to its parent; 0: none, or not known */
-	int cpu;	      /* where it runs or last ran; -1: the line is cut before it */
-	int rt_priority;      /* of a real-time thread, 1 to 99; else 0 */
+	/* Where its program and its first stack are: another after an exec. 0: likewise. */
+	uint64_t program_mark;
+	int exit_signal; /* that its end sends to its parent; 0: none, or not known */
+	int cpu;	 /* where it runs or last ran; -1: the line is cut before it */
+	int rt_priority; /* of a real-time thread, 1 to 99; else 0 */
 };
 
 /* Exiting: PF_EXITING; PF_POSTCOREDUMP a bit earlier; PF_SIGNALED before both. */

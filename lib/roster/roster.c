@@ -114,6 +114,7 @@ struct roster_process *roster_add_process(struct roster *roster, const struct pr
 	process->pid = stat->pid;
 	process->start_ticks = stat->start_ticks;
 	process->program = proc_program_id(stat->pid, stat->pid);
+	process->program_mark = stat->program_mark;
 	process->born_ns = process->program_read_ns = clock_monotonic_ns();
 	ARRAY_GROW(roster->processes, roster->nr_processes, roster->cap_processes);
 	process->index = roster->nr_processes;
@@ -210,14 +211,22 @@ static void begin_new_life(struct roster *roster, struct roster_process *former)
 		roster_end_process(roster, process); /* it has ended meanwhile */
 }
 
-bool roster_is_in_program(struct roster *roster, struct roster_process *process, bool is_suspect,
-			  uint64_t now_ns)
+bool roster_is_in_program(struct roster *roster, struct roster_process *process,
+			  const struct proc_stat *stat, bool is_suspect, uint64_t now_ns)
 {
 	uint64_t age_ns = process->program_read_ns - process->born_ns;
-	uint64_t pause_ns = min_u64(age_ns / AGE_PER_PAUSE, PROGRAM_PAUSE_NS);
+	uint64_t again_ns =
+		process->program_read_ns + min_u64(age_ns / AGE_PER_PAUSE, PROGRAM_PAUSE_NS);
 	uint64_t program;
 
-	if (!is_suspect && now_ns < process->program_read_ns + pause_ns)
+	/* The stack of each program begins at a random place, and most code does. */
+	if (stat && stat->program_mark) {
+		is_suspect |= stat->program_mark != process->program_mark;
+		process->program_mark = stat->program_mark;
+		process->program_read_ns = now_ns;
+		again_ns = UINT64_MAX;
+	}
+	if (!is_suspect && now_ns < again_ns)
 		return true;
 	process->program_read_ns = now_ns;
 	program = proc_program_id(process->pid, process->pid);

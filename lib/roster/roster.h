@@ -25,7 +25,8 @@ struct roster_process {
 	pid_t pid;
 	uint64_t start_ticks;	  /* since boot; identifies the process together with its pid */
 	uint64_t program;	  /* proc_program_id(); 0: not known */
-	uint64_t program_read_ns; /* the time of that reading */
+	uint64_t program_mark;	  /* as last seen in the stat of one of its threads, */
+	uint64_t program_read_ns; /* or else the time of that reading */
 	uint64_t born_ns;	  /* the time when it was found */
 	void *owner;		  /* the sampler's own record */
 	struct roster_thread *threads;
@@ -78,12 +79,12 @@ bool roster_poll(struct roster *roster, uint64_t now_ns);
 /* Threads of the system that ran or were runnable then, or more; ours is one of them. */
 size_t roster_nr_runnable(const struct roster *roster);
 /*
- * A thread of the process was just observed: is it still in its program? This is read from time to
- * time, more often for young processes, and if `is_suspect`. After an exec, *thread no longer
- * exists.
+ * A thread of the process was just observed: is it still in its program? If its `stat`, which may
+ * be NULL, does not tell, this is read from time to time, more often for young processes, and if
+ * `is_suspect`. After an exec, *thread no longer exists.
  */
-bool roster_is_in_program(struct roster *roster, struct roster_process *process, bool is_suspect,
-			  uint64_t now_ns);
+bool roster_is_in_program(struct roster *roster, struct roster_process *process,
+			  const struct proc_stat *stat, bool is_suspect, uint64_t now_ns);
 /* Its clocks cannot be read any more, or its stat shows that it is dead. */
 void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
 /* Find which of its threads still exist, after some may have died unseen. */

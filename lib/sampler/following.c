@@ -64,7 +64,7 @@ void follow_processes(struct sampler *sampler)
 	while ((process = due_queue_take(&sampler->processes, sampler->tick.now_ns))) {
 		due_queue_put(&sampler->processes, &process->due,
 			      sampler->tick.now_ns + 1 + pause_ns(sampler, process));
-		if (!roster_is_in_program(sampler->roster, process->roster, false,
+		if (!roster_is_in_program(sampler->roster, process->roster, NULL, false,
 					  sampler->tick.now_ns))
 			continue; /* this life of it is over */
 		if (sampler->options.prober && prober_has_heap(sampler->options.prober))

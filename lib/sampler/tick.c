@@ -240,7 +240,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	struct proc_stat stat = {.cpu = -1};
 	struct proc_syscall syscall;
 	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, visit_stack_limit(thread),
-						visitor->snapshot, &stat, &syscall);
+						clocks, visitor->snapshot, &stat, &syscall);
 
 	seen_wait_release(&thread->sleep.wait);
 	thread->cpu = stat.cpu;
@@ -253,11 +253,12 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		found_worker(visitor, thread, clocks, outcome == PEEK_RUNNING);
 		return;
 	}
+	if (outcome != PEEK_GONE && !roster_is_in_program(sampler->roster, thread->process->roster,
+							  &stat, false, sampler->tick.now_ns))
+		return;
 	switch (outcome) {
 	case PEEK_TAKEN:
-		if (roster_is_in_program(sampler->roster, thread->process->roster, false,
-					 sampler->tick.now_ns))
-			found_asleep(visitor, thread, &stat, &syscall);
+		found_asleep(visitor, thread, &stat, &syscall);
 		break;
 	case PEEK_RUNNING:
 		found_running(sampler, thread, &stat);
@@ -349,7 +350,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	if (leave_out(sampler, thread) || !book_read_clocks(sampler, thread, &clocks))
 		return;
 	if (are_of_another(thread, &clocks, now_ns) &&
-	    !roster_is_in_program(sampler->roster, thread->process->roster, true, now_ns))
+	    !roster_is_in_program(sampler->roster, thread->process->roster, NULL, true, now_ns))
 		return;
 	thread->nr_arrivals = clocks.pcount - former_pcount;
 	thread->habits.runs_much = (clocks.cpu_ns - thread->clocks.cpu_ns) * RUNS_MUCH_PART >=

@@ -258,7 +258,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	count_cost(sampler, thread, visitor);
 	count_call(&thread->habits, snapshot->syscall_nr != SNAPSHOT_NO_SYSCALL);
 	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
-	if (!roster_is_in_program(sampler->roster, thread->process->roster,
+	if (!roster_is_in_program(sampler->roster, thread->process->roster, NULL,
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))
 		return;
 	if (!is_asleep)

@@ -66,13 +66,12 @@ bool tracee_is_queued(struct tracee *tracee)
 #define SLEEPS_TRIED 8
 
 static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_bytes,
-				     struct snapshot *snapshot, struct proc_syscall *syscall)
+				     const struct proc_schedstat *clocks, struct snapshot *snapshot,
+				     struct proc_syscall *syscall)
 {
-	struct proc_schedstat before, after;
+	struct proc_schedstat before, after = *clocks;
 	char wchan[sizeof(fill_place)];
 
-	if (!tracee_clocks(tracee, &after))
-		return PEEK_GONE;
 	for (int i = 0; i < SLEEPS_TRIED; i++) {
 		before = after;
 		tracee_begin_snapshot(tracee, snapshot);
@@ -103,8 +102,8 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 }
 
 enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
-			      struct snapshot *snapshot, struct proc_stat *stat,
-			      struct proc_syscall *syscall)
+			      const struct proc_schedstat *clocks, struct snapshot *snapshot,
+			      struct proc_stat *stat, struct proc_syscall *syscall)
 {
 	if (!tracee_stat(tracee, stat))
 		return PEEK_GONE;
@@ -115,5 +114,5 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 		return PEEK_RUNNING;
 	if (!strchr(asleep, stat->state))
 		return PEEK_GONE;
-	return read_asleep(tracee, max_stack_bytes, snapshot, syscall);
+	return read_asleep(tracee, max_stack_bytes, clocks, snapshot, syscall);
 }

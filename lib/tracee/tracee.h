@@ -102,12 +102,13 @@ enum peek_outcome {
 /*
  * Copy a thread that sleeps, without stopping it: stack pointer, pc and system call from
  * /proc, the stack from its memory, accepted only if it was not scheduled in meanwhile. The
- * registers that no file shows stay unknown. Where it was, the sleep after that is tried. *stat is
- * filled in unless the thread is gone. *syscall is that of PEEK_TAKEN.
+ * registers that no file shows stay unknown. Where it was, the sleep after that is tried. `clocks`
+ * were read just before. *stat is filled in unless the thread is gone. *syscall is that of
+ * PEEK_TAKEN.
  */
 enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
-			      struct snapshot *snapshot, struct proc_stat *stat,
-			      struct proc_syscall *syscall);
+			      const struct proc_schedstat *clocks, struct snapshot *snapshot,
+			      struct proc_stat *stat, struct proc_syscall *syscall);
 
 /* Does the kernel show us the kernel stacks of others (CAP_SYS_ADMIN)? */
 bool tracee_may_see_kernel_stacks(void);

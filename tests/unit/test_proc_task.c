@@ -75,6 +75,28 @@ TEST(proc_stat, ends_the_name_at_the_last_parenthesis)
 	assert_int_equal(got.cpu, 3);
 }
 
+/* Another program has another text or, loaded at the same place, another stack. */
+TEST(proc_stat, marks_the_program)
+{
+	static const char *const texts[] = {"4096 8192 140737", "4096 8192 140736",
+					    "4096 8208 140737", "20480 8192 140737"};
+	struct proc_stat got[4] = {0}, hidden = {0};
+	char line[256];
+
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(line, sizeof(line),
+			 "4711 (cat) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 867 "
+			 "12345 67 18446744073709551615 %s 0 0\n",
+			 texts[i]);
+		assert_true(proc_stat_parse(line, strlen(line), &got[i]));
+		assert_true(got[i].program_mark != 0);
+		assert_true(!i || got[i].program_mark != got[0].program_mark);
+	}
+	strcpy(strstr(line, "20480"), "1 1 0 0 0\n"); /* hidden from us */
+	assert_true(proc_stat_parse(line, strlen(line), &hidden));
+	assert_true(hidden.program_mark == 0);
+}
+
 TEST(proc_schedstat, is_made_up_where_the_kernel_does_not_count)
 {
 	const struct proc_stat stat = {.user_ticks = 3, .system_ticks = 4};
