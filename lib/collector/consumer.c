@@ -52,8 +52,7 @@ struct thread {
 	struct advancing_thread advancing;
 	struct seen_wait unproved; /* of its last sleep, with an owner that was not met yet */
 	bool is_blocked;	   /* when last sampled */
-	bool ran_since_flush;
-	bool is_touched; /* is in consumer.touched */
+	bool is_touched;	   /* is in consumer.touched */
 };
 
 struct serial_list {
@@ -499,7 +498,6 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
-	thread->ran_since_flush |= seen->state != SEEN_BLOCKED;
 	thread->advancing.latest = (struct sampled_stack){stack, consumer->walker.walk.end};
 	if (consumer->walker.is_outside) {
 		samples_leave_out(&consumer->sink, &thread->samples, seen,
@@ -769,11 +767,7 @@ static void flush_threads(struct consumer *consumer)
 		if (!thread) /* it has ended since */
 			continue;
 		prove_owner(consumer, thread);
-		/* Names change as programs begin to work. */
-		if (thread->ran_since_flush)
-			read_name(consumer, thread);
 		samples_emit_held(&consumer->sink, &thread->samples);
-		thread->ran_since_flush = false;
 		thread->is_touched = false;
 	}
 	consumer->touched.nr = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What was sampled, as messages; and how long the sleep before it lasted. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/index_set.h"
 #include "base/minmax.h"
 #include "proc/program.h"
 #include "sampler/advances_priv.h"
@@ -179,20 +182,16 @@ static void note_sleep(struct sampled_thread *thread, const struct snapshot *sna
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sleep->sp);
 }
 
-/*
- * Its name at every power of two of its samples; else NULL: threads and short-lived children name
- * themselves when they begin.
- */
-static char *name_now(struct sampled_thread *thread)
+/* NULL: still the same, or of a program that is about to begin. */
+static char *new_name(struct sampled_thread *thread)
 {
 	const struct tracee *tracee = &thread->roster->tracee;
 	char name[PROC_COMM_MAX_BYTES];
 
-	thread->nr_samples++;
-	if (thread->nr_samples & (thread->nr_samples - 1) ||
-	    !proc_program_read_comm(thread->process->roster->program, tracee->tgid, tracee->tid,
-				    name, sizeof(name)))
+	if (thread->name || !proc_program_read_comm(thread->process->roster->program, tracee->tgid,
+						    tracee->tid, name, sizeof(name)))
 		return NULL;
+	thread->name = hash_bytes(name, strlen(name)) | 1;
 	return xstrdup(name);
 }
 
@@ -215,7 +214,7 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	sample = &message->body.sample;
 	maps_publish_if_new(sampler, thread->process, snapshot->time_ns);
 	sample->is_new = true;
-	sample->name = name_now(thread);
+	sample->name = new_name(thread);
 	sample->state = state;
 	sample->clocks = clocks_of(snapshot);
 	sample->pcount = snapshot->pcount;

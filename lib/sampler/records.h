@@ -143,7 +143,7 @@ struct sampled_thread {
 	struct proc_cpu_split split_seen; /* as last read: none can be of a thread that has ended */
 	uint64_t split_cpu_ns;		  /* its clock where that began to count */
 	uint64_t published_ns;		  /* when the last message about it went out */
-	uint32_t nr_samples;
+	uint64_t name; /* hashed; 0: another one than was published, as its stat shows */
 };
 
 /* A forked child that has ended before it was found: its allocations tell of it. */

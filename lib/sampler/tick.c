@@ -5,9 +5,11 @@
  */
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/index_set.h"
 #include "base/minmax.h"
 #include "overhead/urgency.h"
 #include "proc/read.h"
@@ -233,6 +235,21 @@ static void found_worker(struct visitor *visitor, struct sampled_thread *thread,
 		       is_running ? SEEN_RUNNING : SEEN_BLOCKED);
 }
 
+static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
+		      const struct proc_stat *stat)
+{
+	uint64_t name = hash_bytes(stat->comm, strlen(stat->comm)) | 1;
+
+	thread->cpu = stat->cpu;
+	/* Asleep, too: once such threads run we may get no CPU to see it. */
+	if (stat->rt_priority > sampler->session->top_priority)
+		sampler->session->top_priority = stat->rt_priority;
+	if (stat->cpu >= 0)
+		thread->split_seen = proc_cpu_split_of_ticks(stat->user_ticks, stat->system_ticks);
+	if (thread->name != name)
+		thread->name = 0;
+}
+
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		    const struct proc_schedstat *clocks)
 {
@@ -243,12 +260,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 						clocks, visitor->snapshot, &stat, &syscall);
 
 	seen_wait_release(&thread->sleep.wait);
-	thread->cpu = stat.cpu;
-	/* Asleep, too: once such threads run we may get no CPU to see it. */
-	if (stat.rt_priority > sampler->session->top_priority)
-		sampler->session->top_priority = stat.rt_priority;
-	if (stat.cpu >= 0)
-		thread->split_seen = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
+	note_stat(sampler, thread, &stat);
 	if (outcome != PEEK_GONE && stat.flags & PROC_FLAG_USER_WORKER) {
 		found_worker(visitor, thread, clocks, outcome == PEEK_RUNNING);
 		return;

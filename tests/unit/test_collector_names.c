@@ -25,12 +25,8 @@ static void obey(int from_parent)
 	char order = 0;
 
 	prctl(PR_SET_NAME, "before");
-	while (read(from_parent, &order, 1) == 1) {
-		if (order == 'r')
-			prctl(PR_SET_NAME, "renamed");
-		else
-			execlp("sleep", "sleep", "1000", NULL);
-	}
+	if (read(from_parent, &order, 1) == 1)
+		execlp("sleep", "sleep", "1000", NULL);
 	_exit(1);
 }
 
@@ -45,10 +41,10 @@ static void await_name(const struct fixture *fixture, const char *wanted)
 	}
 }
 
-static void order(const struct fixture *fixture, char what, const char *name)
+static void order_exec(const struct fixture *fixture)
 {
-	assert_int_equal(write(fixture->to_child, &what, 1), 1);
-	await_name(fixture, name);
+	assert_int_equal(write(fixture->to_child, "e", 1), 1);
+	await_name(fixture, "sleep");
 }
 
 static void start_child(struct fixture *fixture)
@@ -105,28 +101,29 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The name of a thread that ran is read again when the file is written. */
-static void assert_name_once_it_ran(struct fixture *fixture, const char *name)
+/* `told`: with its sample, or NULL. */
+static void assert_name_once_it_ran(struct fixture *fixture, const char *told, const char *name)
 {
 	struct made_collector *made = &fixture->made;
+	struct message *message = made_sample(0, SEEN_RUNNING, 2, 1);
 
-	made_publish(made, made_sample(0, SEEN_RUNNING, 2, 1));
+	message->body.sample.name = told ? xstrdup(told) : NULL;
+	made_publish(made, message);
 	made_cut(made);
 	made_collector_finish(made);
 	assert_string_equal(profile_str(made->read, made->read->processes[0].name), name);
 	assert_string_equal(profile_str(made->read, made->read->threads[0].name), name);
 }
 
-TEST_WITH(struct fixture *fixture, names, that_of_a_process_is_read_anew)
+TEST_WITH(struct fixture *fixture, names, that_of_a_process_comes_with_a_sample)
 {
-	order(fixture, 'r', "renamed");
-	assert_name_once_it_ran(fixture, "renamed");
+	assert_name_once_it_ran(fixture, "renamed", "renamed");
 }
 
 TEST_WITH(struct fixture *fixture, names, that_of_the_next_program_is_left)
 {
-	order(fixture, 'e', "sleep");
-	assert_name_once_it_ran(fixture, "before");
+	order_exec(fixture);
+	assert_name_once_it_ran(fixture, NULL, "before");
 }
 
 /* Its exec is not told of yet when the collector learns what its process is called. */
@@ -134,8 +131,8 @@ TEST_WITH(struct fixture *fixture, names, the_leader_is_called_as_its_process)
 {
 	struct message *message = message_new(MESSAGE_MAPS, 3);
 
-	order(fixture, 'e', "sleep");
+	order_exec(fixture);
 	message->body.process.comm = xstrdup("told");
 	made_publish(&fixture->made, message);
-	assert_name_once_it_ran(fixture, "told");
+	assert_name_once_it_ran(fixture, NULL, "told");
 }
