@@ -129,18 +129,23 @@ bool proc_task_has_ended(pid_t tgid, pid_t tid)
 	       stat.flags & PROC_FLAGS_ENDING;
 }
 
-bool proc_read_status(pid_t tid, struct proc_status *status)
+bool proc_read_status_of(int fd, struct proc_status *status)
 {
 	char text[8192];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	return got > 0 && proc_status_parse(text, (size_t)got, status);
+}
+
+bool proc_read_status(pid_t tid, struct proc_status *status)
+{
 	char path[PATH_CAP];
 	cleanup_close int fd = -1;
-	ssize_t got;
 
 	/* /proc/TID exists for every thread, even if its directory is not listed. */
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	return got > 0 && proc_status_parse(text, (size_t)got, status);
+	return fd >= 0 && proc_read_status_of(fd, status);
 }
 
 bool proc_read_tracer(pid_t tid, pid_t *tracer)

@@ -39,6 +39,7 @@ bool proc_read_stat(int fd, struct proc_stat *stat);
 /* Or is it exiting, perhaps not reaped yet? */
 bool proc_task_has_ended(pid_t tgid, pid_t tid);
 bool proc_read_status(pid_t tid, struct proc_status *status);
+bool proc_read_status_of(int fd, struct proc_status *status);
 /* The process that traces a thread, or 0; false: one of them is gone. */
 bool proc_read_tracer(pid_t tid, pid_t *tracer);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */

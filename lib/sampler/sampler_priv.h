@@ -31,14 +31,14 @@ struct visitor {
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;
-	uint64_t detached_ns;	   /* when its last visit was over, */
-	uint64_t waited_ns;	   /* and how long it waited for a CPU meanwhile */
-	uint64_t leads_until_ns;   /* the next tick: if it still waits for a stop, another leads */
-	timer_t alarm;		   /* which wakes it then, */
-	bool has_alarm;		   /* if there is one */
-	int schedstat_fd;	   /* its own */
-	uint64_t spin_ns;	   /* for so long it awaits the stop spinning */
-	bool is_idle, was_refused; /* a deadline, by the kernel */
+	uint64_t detached_ns;	 /* when its last visit was over, */
+	uint64_t waited_ns;	 /* and how long it waited for a CPU meanwhile */
+	uint64_t leads_until_ns; /* the next tick: if it still waits for a stop, another leads */
+	timer_t alarm;		 /* which wakes it then, */
+	bool has_alarm;		 /* if there is one */
+	int schedstat_fd;	 /* its own */
+	uint64_t spin_ns;	 /* for so long it awaits the stop spinning */
+	bool is_idle, has_deadline, was_refused; /* a deadline, by the kernel */
 	bool may_have_to_wait;	 /* other threads may be before it on the CPU of the one visited */
 	int priority;		 /* real-time; 0: normal; above all of these: by deadlines */
 	_Atomic pid_t tid;	 /* 0: it has not begun */

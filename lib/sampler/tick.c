@@ -524,13 +524,36 @@ static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
 		       SHORTEST_CLOCK_NS + sampler->processes.nr * CLOCK_EACH_NS);
 }
 
+/* Its only thread, if that was read in this tick, so that it has told all; or NULL. */
+static const struct sampled_thread *only_thread_read(const struct sampler *sampler,
+						     const struct sampled_process *process)
+{
+	const struct roster_thread *only = process->roster->threads;
+	const struct sampled_thread *thread = only ? only->owner : NULL;
+
+	return thread && !process->cpu.had_threads && thread->is_chosen &&
+			       thread->read_ns == sampler->tick.now_ns
+		       ? thread
+		       : NULL;
+}
+
 static void check_process(struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
 	uint64_t now_ns = sampler->tick.now_ns;
 	uint64_t former_ns = cpu->latest_ns;
+	const struct sampled_thread *only = only_thread_read(sampler, process);
 	bool is_gone;
 
+	if (only) {
+		process->is_quiet = false;
+		process->read_ns = now_ns;
+		cpu->split_seen = only->split_seen;
+		cpu->split_seen_ns = cpu->latest_ns =
+			max_u64(former_ns, cpu->base_ns + cpu->covered_ns);
+		due_queue_put(&sampler->processes, &process->due, now_ns + 1);
+		return;
+	}
 	if (process->roster->nr_threads >= MANY_THREADS)
 		process_clock_keep(&cpu->clock, process->roster->pid);
 	is_gone = !roster_process_cpu_ns(process->roster, &cpu->latest_ns);
@@ -594,9 +617,10 @@ static void rise_above(struct visitor *visitor, int priority)
 	if (param.sched_priority > visitor->priority &&
 	    pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
 		visitor->priority = param.sched_priority;
-	if (priority >= highest && !visitor->was_refused) {
-		visitor->was_refused = !urgency_deadline(&visitor->sampler->placement.allowed);
-		visitor->priority += !visitor->was_refused;
+	if (priority >= highest && !visitor->was_refused && !visitor->has_deadline) {
+		visitor->has_deadline = urgency_deadline(&visitor->sampler->placement.allowed);
+		visitor->was_refused = !visitor->has_deadline;
+		visitor->priority += visitor->has_deadline;
 	}
 }
 
@@ -632,7 +656,7 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 	/* On the CPU of a real-time thread that we are not above we would never run again. */
 	if ((sampler->session->top_priority >= visitor->priority &&
 	     sampler->session->top_priority) ||
-	    visitor->priority > sched_get_priority_max(SCHED_FIFO)) {
+	    visitor->has_deadline) {
 		kind = PLACEMENT_ANYWHERE;
 		cpu = -1;
 	}

@@ -123,7 +123,8 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
 	bool is_preempted;
 
 	habits->waits |= syscall_waits(snapshot->syscall_nr);
-	if (!habits->waits || waited_ns < NO_WAIT_NS || !proc_read_status(snapshot->tid, &status))
+	if (!habits->waits || waited_ns < NO_WAIT_NS ||
+	    !tracee_status(&thread->roster->tracee, &status))
 		return false;
 	is_preempted = status.nr_preempted != habits->nr_preempted;
 	habits->nr_preempted = status.nr_preempted;

@@ -14,14 +14,17 @@
 struct place_to_read {
 	struct tracee *tracee;
 	const struct snapshot *snapshot; /* or NULL */
+	bool is_read;
 };
 
 static bool read_place(void *context, uint64_t address, void *out, size_t nr_bytes)
 {
-	const struct place_to_read *place = context;
+	struct place_to_read *place = context;
 
-	return (place->snapshot && snapshot_read(place->snapshot, address, out, nr_bytes)) ||
-	       tracee_read(place->tracee, address, out, nr_bytes);
+	if (place->snapshot && snapshot_read(place->snapshot, address, out, nr_bytes))
+		return true;
+	place->is_read = true;
+	return tracee_read(place->tracee, address, out, nr_bytes);
 }
 
 void waits_look(struct sampler *sampler, struct sampled_thread *thread,
@@ -42,11 +45,12 @@ void waits_look(struct sampler *sampler, struct sampled_thread *thread,
 		if (!process->descriptors)
 			process->descriptors = descriptors_new(process->roster->pid);
 		object = descriptors_object(process->descriptors, (int)wait->number,
-					    sampler->tick.now_ns);
+					    sampler->tick.now_ns, &place.is_read);
 		wait->object = object ? xstrdup(object) : NULL;
 	}
 	/* Only if it slept all the while. */
-	if (!tracee_clocks(place.tracee, &clocks) || clocks.pcount != snapshot->pcount)
+	if (place.is_read &&
+	    (!tracee_clocks(place.tracee, &clocks) || clocks.pcount != snapshot->pcount))
 		seen_wait_release(wait);
 }
 

@@ -16,8 +16,9 @@
 #include "tracee/tracee_priv.h"
 
 static const char *const file_names[NR_TRACEE_FILES] = {
-	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat",  [TRACEE_SYSCALL] = "syscall",
-	[TRACEE_WCHAN] = "wchan",	  [TRACEE_MEMORY] = "mem", [TRACEE_MAPS] = "maps",
+	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat",   [TRACEE_STATUS] = "status",
+	[TRACEE_SYSCALL] = "syscall",	  [TRACEE_WCHAN] = "wchan", [TRACEE_MEMORY] = "mem",
+	[TRACEE_MAPS] = "maps",
 };
 
 /* Of a thousand threads a few run: a file kept open is read in a third of the time. */
@@ -96,7 +97,7 @@ static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clo
 	struct proc_status status;
 	struct proc_stat stat;
 
-	if (!tracee_stat(tracee, &stat) || !proc_read_status(tracee->tid, &status))
+	if (!tracee_stat(tracee, &stat) || !tracee_status(tracee, &status))
 		return false;
 	*clocks = proc_schedstat_from(&stat, &status, NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
@@ -128,6 +129,14 @@ bool tracee_stat(struct tracee *tracee, struct proc_stat *stat)
 	int fd = opened(tracee, TRACEE_STAT, &own);
 
 	return fd >= 0 && proc_read_stat(fd, stat);
+}
+
+bool tracee_status(struct tracee *tracee, struct proc_status *status)
+{
+	cleanup_close int own = -1;
+	int fd = opened(tracee, TRACEE_STATUS, &own);
+
+	return fd >= 0 && proc_read_status_of(fd, status);
 }
 
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall)

@@ -24,6 +24,7 @@ struct tracee_host;
 enum tracee_file {
 	TRACEE_SCHEDSTAT,
 	TRACEE_STAT,
+	TRACEE_STATUS,
 	TRACEE_SYSCALL,
 	TRACEE_WCHAN,
 	TRACEE_MEMORY, /* of the program that was running when it was opened */
@@ -73,6 +74,7 @@ void tracee_close_files(struct tracee *tracee);
  */
 bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 bool tracee_stat(struct tracee *tracee, struct proc_stat *stat);
+bool tracee_status(struct tracee *tracee, struct proc_status *status);
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
 /*
  * Does one that its stat shows asleep stand in the queue for a CPU all the same? It was about to

@@ -92,11 +92,13 @@ static void read_object(pid_t pid, struct descriptor *descriptor)
 	descriptor->object = got > 0 ? xstrdup(target) : NULL;
 }
 
-const char *descriptors_object(struct descriptors *descriptors, int fd, uint64_t now_ns)
+const char *descriptors_object(struct descriptors *descriptors, int fd, uint64_t now_ns,
+			       bool *is_read)
 {
 	struct descriptor *descriptor = find(descriptors, fd);
 
-	if (!descriptor->read_ns || now_ns - descriptor->read_ns > BELIEVED_NS) {
+	*is_read = !descriptor->read_ns || now_ns - descriptor->read_ns > BELIEVED_NS;
+	if (*is_read) {
 		read_object(descriptors->pid, descriptor);
 		descriptor->read_ns = now_ns;
 	}
