@@ -141,7 +141,7 @@ void pool_hand_over(struct visitor *visitor)
 		sampler->counts.nr_unfinished++;
 		if (!pool_has_idle(sampler))
 			pool_add(sampler);
-		pthread_cond_signal(&sampler->idle_cond);
+		sem_post(&sampler->session->calls);
 	}
 	pthread_mutex_unlock(&sampler->lock);
 }

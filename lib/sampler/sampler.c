@@ -44,6 +44,7 @@ static struct session *new_session(void)
 	session->traces_all = may_trace_all();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
 	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sem_init(&session->calls, 0, 0);
 	return session;
 }
 
@@ -64,7 +65,6 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 {
 	struct sampler *sampler = xcalloc(1, sizeof(*sampler));
 	uint64_t period_ns = NS_PER_SEC / options->frequency_hz;
-	pthread_condattr_t attributes;
 	pthread_mutexattr_t inherits;
 	struct roster_listener listener = book_listener(sampler);
 
@@ -81,10 +81,6 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&sampler->lock, &inherits);
 	pthread_mutexattr_destroy(&inherits);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&sampler->idle_cond, &attributes);
-	pthread_condattr_destroy(&attributes);
 	init_placement(sampler);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm,
 		      sampler->session->start_ns);
@@ -108,10 +104,10 @@ static void free_sampler(struct sampler *sampler)
 	free(sampler->tick.places);
 	for (size_t i = 0; i < sampler->nr_visitors; i++)
 		free(sampler->visitors[i]);
-	pthread_cond_destroy(&sampler->idle_cond);
 	pthread_mutex_destroy(&sampler->lock);
 	close(session->done_fd);
 	close(session->wake_fd);
+	sem_destroy(&session->calls);
 	free(session);
 	free(sampler);
 }

@@ -3,6 +3,7 @@
 #define PROFC_SAMPLER_SAMPLER_PRIV_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -75,8 +76,7 @@ struct sampler {
 	struct profile *profile;
 	struct collector *collector;
 	struct roster *roster;
-	pthread_mutex_t lock; /* of all below, but for atomics */
-	pthread_cond_t idle_cond;
+	pthread_mutex_t lock;			/* of all below, but for atomics */
 	struct visitor *visitors[VISITORS_MAX]; /* owned */
 	size_t nr_visitors;
 	struct visitor *leader; /* NULL: none leads */
@@ -105,6 +105,8 @@ struct session {
 	uint64_t idle_again_ns, counters_again_ns;
 	struct heap_session heap;
 	bool counting, was_cut; /* was_cut: not counted from its beginning to its end */
+	bool is_watched;	/* an idle visitor sees to it that the leader is not late, */
+	sem_t calls;		/* and each is a call to one of them to lead, or to watch */
 	_Atomic bool is_over;
 	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;

@@ -182,7 +182,8 @@ static void finish(struct visitor *visitor)
 	book_end(sampler, session->ended_ns);
 	atomic_store(&session->is_over, true);
 	pool_poke(sampler, session->ended_ns, true);
-	pthread_cond_broadcast(&sampler->idle_cond);
+	for (size_t i = 0; i < sampler->nr_visitors; i++)
+		sem_post(&session->calls);
 	if (write(session->done_fd, &one, sizeof(one)) < 0)
 		return; /* an eventfd of ours takes a 1 */
 }
@@ -242,20 +243,35 @@ static void become_leader(struct visitor *visitor)
 	sampler->leader = visitor;
 	if (!pool_has_idle(sampler))
 		pool_add(sampler);
+	else if (!sampler->session->is_watched)
+		sem_post(&sampler->session->calls);
 	lead(visitor);
 }
 
+/*
+ * Waits until it is called. One of the idle visitors also wakes up now and then, and asks whether
+ * the leader is late: not while a tick is in progress, for whose end it would wait spinning.
+ */
 static void wait_idle(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;
+	struct session *session = sampler->session;
+	bool watches = !session->is_watched, is_called;
 	struct timespec until;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)IDLE_PAUSE_NS;
-	until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
-	until.tv_nsec %= (long)NS_PER_SEC;
-	visitor->is_idle = true;
-	pthread_cond_timedwait(&sampler->idle_cond, &sampler->lock, &until);
+	session->is_watched = visitor->is_idle = true;
+	pthread_mutex_unlock(&sampler->lock);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += (long)IDLE_PAUSE_NS;
+		until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
+		until.tv_nsec %= (long)NS_PER_SEC;
+		is_called = watches ? sem_clockwait(&session->calls, CLOCK_MONOTONIC, &until) == 0
+				    : sem_wait(&session->calls) == 0;
+	} while (!is_called && (!watches || pthread_mutex_trylock(&sampler->lock) != 0));
+	if (is_called)
+		pthread_mutex_lock(&sampler->lock);
+	session->is_watched &= !watches;
 	visitor->is_idle = false;
 }
 
