@@ -85,7 +85,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		.threads = live->has_threads ? &live->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
-		.counters = options->counters,
+		.counters = options->metrics.counters,
 		.prober = counting_prober(request->counting),
 		.ended = request->ended,
 	};

@@ -14,9 +14,10 @@ bool record_metrics_help(const struct record_options *options)
 {
 	size_t i = 0;
 
-	while (i < options->metric_texts.nr && strcmp(options->metric_texts.values[i], "help") != 0)
+	while (i < options->metrics.texts.nr &&
+	       strcmp(options->metrics.texts.values[i], "help") != 0)
 		i++;
-	if (i == options->metric_texts.nr)
+	if (i == options->metrics.texts.nr)
 		return false;
 	puts("metrics that can be recorded here:");
 	for (int counter = 0; counter < NR_KERNEL_COUNTERS; counter++) {
@@ -48,10 +49,11 @@ int record_metrics_parse(struct record_options *options, struct err *err)
 {
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < options->metric_texts.nr; i++)
-		status = parse(options->metric_texts.values[i], &options->counters, err);
-	if (status == 0 && options->counters && (options->count.no_cpu || options->count.within))
+	for (size_t i = 0; status == 0 && i < options->metrics.texts.nr; i++)
+		status = parse(options->metrics.texts.values[i], &options->metrics.counters, err);
+	if (status == 0 && options->metrics.counters &&
+	    (options->count.no_cpu || options->count.within))
 		status = err_set(err, ERR_INVALID, "--metrics cannot be combined with %s",
 				 options->count.no_cpu ? "--no-cpu" : "--within");
-	return status ? status : kernel_counters_check(options->counters, err);
+	return status ? status : kernel_counters_check(options->metrics.counters, err);
 }

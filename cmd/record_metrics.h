@@ -9,7 +9,8 @@ struct record_options;
 
 /* Is there a `--metrics help`? Then its answer has been printed. */
 bool record_metrics_help(const struct record_options *options);
-/* The names after --metrics, as options->counters. ERR_INVALID, or ERR_SYS if it has none. */
+/* The names after --metrics, as options->metrics.counters. ERR_INVALID, or ERR_SYS if it has none.
+ */
 int record_metrics_parse(struct record_options *options, struct err *err);
 
 #endif

@@ -14,6 +14,12 @@
 
 struct err;
 
+/* Counters of the kernel that are to be recorded. */
+struct metric_options {
+	struct option_list texts;
+	unsigned int counters; /* of these, the set of enum kernel_counter */
+};
+
 /* The options of everything that records: record, attach. */
 struct record_options {
 	uint64_t frequency_hz;
@@ -26,8 +32,7 @@ struct record_options {
 	bool no_children;
 	const char *threads; /* a regular expression, or NULL */
 	uint64_t max_depth;
-	struct option_list metric_texts;
-	unsigned int counters;		      /* of these, the set of enum kernel_counter */
+	struct metric_options metrics;
 	uint64_t max_samples, max_size_bytes; /* 0: no bound */
 	bool check_unwinder;
 	int unwinder;	   /* index into the choices: enum unwinder_kind */
@@ -105,7 +110,7 @@ extern const char *const record_unwinder_choices[];
 	{.type = OPTION_LIST, \
 	 .name = "metrics", \
 	 .argument = "LIST", \
-	 .offset = at(metric_texts), \
+	 .offset = at(metrics.texts), \
 	 .choices = &metric_names[METRIC_KERNEL], \
 	 .commas = true, \
 	 .help = "record counters of the kernel, too: faults, switches, read-bytes, written-bytes; " \

@@ -455,7 +455,7 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.memory_off = options->count.memory_paused,
 		.follow_children = !options->no_children,
 		.no_cpu = options->count.no_cpu,
-		.counters = options->counters,
+		.counters = options->metrics.counters,
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,

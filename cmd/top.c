@@ -533,14 +533,14 @@ static int choose_metric(struct top_args *args, struct browse_wishes *wishes, st
 	const bool has_memory = count_options_have_memory(count);
 
 	if (args->metric != METRIC_NOT_GIVEN && metric_is_counter((enum metric)args->metric))
-		args->record.counters |=
+		args->record.metrics.counters |=
 			KERNEL_COUNTER_BIT(metric_counter((enum metric)args->metric));
 	wishes->metrics = 0;
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		const struct metric_info *info = metric_info((enum metric)metric);
 
 		if (metric_is_counter((enum metric)metric) &&
-		    !(args->record.counters &
+		    !(args->record.metrics.counters &
 		      KERNEL_COUNTER_BIT(metric_counter((enum metric)metric))))
 			continue;
 		if ((has_memory || !info->is_memory) &&

@@ -9,24 +9,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct collector;
 struct sampled_process;
 struct sampled_thread;
-struct sampler;
+
+struct advance_reader {
+	unsigned int wanted;	     /* the set of KERNEL_COUNTER_BIT() */
+	struct collector *collector; /* borrowed: it is told */
+};
 
 /* `former`: it has executed a program, and was that before. Else `is_born`: in the recording. */
-void advances_begin_process(struct sampler *sampler, struct sampled_process *process,
+void advances_begin_process(const struct advance_reader *reader, struct sampled_process *process,
 			    const struct sampled_process *former, bool is_born);
-void advances_begin_thread(struct sampler *sampler, struct sampled_thread *thread, bool is_new);
+void advances_begin_thread(const struct advance_reader *reader, struct sampled_thread *thread,
+			   bool is_new);
 /* What they were up to now is left out. */
-void advances_count_from_now(struct sampler *sampler, struct sampled_thread *thread);
-void advances_count_process_from_now(struct sampler *sampler, struct sampled_process *process);
+void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread);
+void advances_count_process_from_now(const struct advance_reader *reader,
+				     struct sampled_process *process);
 /* It is about to be stopped: what advances until it is published was seen to. */
-void advances_before_visit(struct sampler *sampler, struct sampled_thread *thread);
+void advances_before_visit(const struct advance_reader *reader, struct sampled_thread *thread);
 /* is_sampled: the last message was its sample. */
-void advances_publish(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns,
-		      bool is_sampled);
+void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
+		      uint64_t now_ns, bool is_sampled);
 /* What its threads have not published, as they ended first. */
-void advances_publish_rest(struct sampler *sampler, struct sampled_process *process,
+void advances_publish_rest(const struct advance_reader *reader, struct sampled_process *process,
 			   uint64_t now_ns);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/minmax.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "sampler/advances_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 #include "wait/descriptors.h"
@@ -102,7 +101,7 @@ static void process_born(void *context, struct roster_process *process,
 		about->command = proc_command_line(process->pid);
 	}
 	begin_cpu(sampler, record, is_exec ? &former->cpu : NULL);
-	advances_begin_process(sampler, record, is_exec ? former : NULL,
+	advances_begin_process(&sampler->advances, record, is_exec ? former : NULL,
 			       is_born_in_recording(sampler));
 	if (is_exec) {
 		former->cpu.is_continued = true;
@@ -203,7 +202,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->due.of = thread;
 	roster->owner = thread;
 	guard_new_thread(sampler, thread);
-	advances_begin_thread(sampler, thread, is_new);
+	advances_begin_thread(&sampler->advances, thread, is_new);
 	thread->clocks = base_of(sampler, thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)
@@ -295,7 +294,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 			is_known = last_split(cpu, &now);
 		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL,
 				     cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
-		advances_publish_rest(sampler, process, now_ns);
+		advances_publish_rest(&sampler->advances, process, now_ns);
 	}
 	cpu->counts = false;
 }
@@ -343,7 +342,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	publish_sleep(sampler, thread);
 	rest_split(thread);
 	if (is_readable && sampler->session->counting && thread->is_chosen)
-		advances_publish(sampler, thread, now_ns, false);
+		advances_publish(&sampler->advances, thread, now_ns, false);
 	message = message_about(MESSAGE_THREAD_END, thread, now_ns);
 	/* As last read: what it ran after that is part of the rest of its process. */
 	message->body.thread.has_clocks = sampler->session->counting && thread->is_chosen;
@@ -417,7 +416,7 @@ static void count_from(struct sampler *sampler, struct sampled_thread *thread,
 	seen_wait_release(&thread->sleep.wait);
 	thread->sleep = (struct seen_sleep){0};
 	thread->cost.held_ns = 0;
-	advances_count_from_now(sampler, thread);
+	advances_count_from_now(&sampler->advances, thread);
 	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_BASE, thread, now_ns));
 }
 
@@ -427,17 +426,18 @@ bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint
 
 	if (thread->is_chosen)
 		return true;
-	if (now_ns < thread->name.again_ns)
+	if (now_ns < thread->name_pause.again_ns)
 		return false;
 	if (name_fits(sampler, thread) && tracee_clocks(&thread->roster->tracee, &clocks)) {
 		thread->is_chosen = true;
 		count_from(sampler, thread, &clocks, now_ns);
 		return true;
 	}
-	thread->name.pause_ns = thread->name.pause_ns
-					? min_u64(2 * thread->name.pause_ns, LONGEST_NAME_PAUSE_NS)
-					: FIRST_NAME_PAUSE_NS;
-	thread->name.again_ns = now_ns + thread->name.pause_ns;
+	thread->name_pause.pause_ns =
+		thread->name_pause.pause_ns
+			? min_u64(2 * thread->name_pause.pause_ns, LONGEST_NAME_PAUSE_NS)
+			: FIRST_NAME_PAUSE_NS;
+	thread->name_pause.again_ns = now_ns + thread->name_pause.pause_ns;
 	return false;
 }
 
@@ -452,7 +452,7 @@ static void begin_process(struct sampler *sampler, struct sampled_process *proce
 	cpu->base_ns = cpu->latest_ns;
 	cpu->covered_ns = cpu->handed_out_ns = cpu->known_rest_ns = 0;
 	cpu->counts = true;
-	advances_count_process_from_now(sampler, process);
+	advances_count_process_from_now(&sampler->advances, process);
 	cpu_split_meter_begin(&cpu->split,
 			      proc_read_cpu_split(process->roster->pid, 0, &split) ? &split : NULL);
 	for (roster = process->roster->threads; roster; roster = roster->next) {
@@ -482,7 +482,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread, u
 	publish_sleep(sampler, thread);
 	book_note_clocks(thread, &clocks, now_ns);
 	rest_split(thread);
-	advances_publish(sampler, thread, now_ns, false);
+	advances_publish(&sampler->advances, thread, now_ns, false);
 	collector_publish(sampler->collector, message_about(MESSAGE_THREAD_REST, thread, now_ns));
 }
 

@@ -7,7 +7,6 @@
 #include "base/index_set.h"
 #include "base/minmax.h"
 #include "proc/program.h"
-#include "sampler/advances_priv.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
@@ -235,5 +234,5 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	thread->cost.held_ns = 0;
 	note_sleep(thread, snapshot, state == SEEN_BLOCKED);
 	collector_publish(sampler->collector, message);
-	advances_publish(sampler, thread, snapshot->time_ns, true);
+	advances_publish(&sampler->advances, thread, snapshot->time_ns, true);
 }

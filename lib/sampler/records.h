@@ -129,7 +129,7 @@ struct sampled_thread {
 	bool is_active;			  /* counted among its process' */
 	bool is_gone;			  /* meanwhile: the visitor frees it */
 	bool is_chosen;			  /* its name fits options.threads, or all are */
-	struct name_pause name;		  /* until its name is read again if it does not */
+	struct name_pause name_pause;	  /* until its name is read again if it does not */
 	struct thread_advances *advances; /* owned; NULL: no counter was asked for */
 	struct proc_schedstat clocks;	  /* as last read, */
 	uint64_t read_ns;		  /* at that time */

@@ -182,6 +182,7 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 	};
 
 	sampler->collector = collector_start(&collector_options, err);
+	sampler->advances = (struct advance_reader){options->counters, sampler->collector};
 	return sampler->collector ? 0 : ERR_SYS;
 }
 

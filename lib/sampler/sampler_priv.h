@@ -20,6 +20,7 @@
 #include "proc/idle.h"
 #include "proc/range.h"
 #include "roster/roster.h"
+#include "sampler/advances_priv.h"
 #include "sampler/records.h"
 #include "sampler/sampler.h"
 #include "tracee/visit.h"
@@ -75,6 +76,7 @@ struct sampler {
 	struct sampler_options options;
 	struct profile *profile;
 	struct collector *collector;
+	struct advance_reader advances;
 	struct roster *roster;
 	pthread_mutex_t lock;			/* of all below, but for atomics */
 	struct visitor *visitors[VISITORS_MAX]; /* owned */

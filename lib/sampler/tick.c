@@ -356,7 +356,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 		return;
 	}
 	if (thread->visitor || !book_is_chosen(sampler, thread, now_ns)) {
-		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name.again_ns));
+		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name_pause.again_ns));
 		return;
 	}
 	if (leave_out(sampler, thread) || !book_read_clocks(sampler, thread, &clocks))

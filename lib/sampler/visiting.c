@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/read.h"
-#include "sampler/advances_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
@@ -344,7 +343,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	visitor->spin_ns = spin_ns_for(visitor, thread);
 	visitor->may_have_to_wait = may_have_to_wait(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
-	advances_before_visit(sampler, thread);
+	advances_before_visit(&sampler->advances, thread);
 	thread->visitor = visitor;
 	atomic_store(&visitor->busy_since_ns, clock_monotonic_ns());
 	pthread_mutex_unlock(&sampler->lock);
