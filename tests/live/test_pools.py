@@ -238,7 +238,7 @@ class Hammer(PoolCase):
         """Nor does anything stay: by eight arguments, in registers, mappings and signals."""
         with Running([build("pool_hammer")]) as target:
             target.wait_ready()
-            for nr in range(6):
+            for nr in range(4):
                 path = self.path(f"{nr}.data")
                 profc(
                     "attach", "-p", target.pid, "-d", "0.3", "--no-cpu", "-o", path,
