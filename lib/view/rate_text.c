@@ -43,6 +43,19 @@ static bool part_of_ticks(const struct profile *profile, double ticks_hz, double
 }
 
 /*
+ * Stops in a second of CPU time. A thread that waits for a CPU is found in more ticks than its CPU
+ * time has, so that the part of its ticks with a stop says too little. Where some CPU time was not
+ * seen at all this says too little, and that part does not.
+ */
+static double achieved_hz(const struct profile *profile, double ticks_hz, double taken)
+{
+	double stop_ns = counter(profile, "stop_cost_ns");
+	double stops_hz = stop_ns > 0 ? counter(profile, "cost_ppm") * 1000 / stop_ns : 0;
+
+	return stops_hz > ticks_hz * taken ? fmin(stops_hz, ticks_hz) : ticks_hz * taken;
+}
+
+/*
  * The shares that were lost. That of stops is known only once a recording is complete, as the CPU
  * time is; that of ticks is 0 as long as a CPU is idle.
  */
@@ -70,13 +83,14 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	double held_up = counter(profile, "held_up_stops");
 	double in_time = share(counter(profile, "ticks"), counter(profile, "missed_ticks"));
 	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
-	double taken = share(stopped, left_out);
+	double hz = achieved_hz(profile, ticks_hz, share(stopped, left_out));
 	bool has_rare_ticks, is_first = true;
 
 	if (!meta->frequency_hz || ticks_hz <= 0 ||
-	    !part_of_ticks(profile, ticks_hz, &ticks_part) || ticks_part * taken >= GOOD_SHARE)
+	    !part_of_ticks(profile, ticks_hz, &ticks_part) ||
+	    ticks_part * hz / ticks_hz >= GOOD_SHARE)
 		return false;
-	buf_printf(out, "sampled at %.0f Hz of %u", ticks_hz * taken, meta->frequency_hz);
+	buf_printf(out, "sampled at %.0f Hz of %u", hz, meta->frequency_hz);
 	has_rare_ticks = meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE;
 	if (has_rare_ticks ||
 	    (meta->max_overhead_ppm && share(stopped, left_out - held_up) < GOOD_SHARE)) {

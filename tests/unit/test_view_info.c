@@ -192,7 +192,7 @@ TEST(info, says_the_rate_that_record_says)
 	profile_set_counter(profile, "interrupts", 2000);
 	profile_set_counter(profile, "left_out_stops", 2000);
 	profile_set_counter(profile, "stop_cost_ns", 40000);
-	profile_set_counter(profile, "cost_ppm", 19000);
+	profile_set_counter(profile, "cost_ppm", 9000);
 	check_start(profile,
 		    "command     (running processes)\n"
 		    "recorded    for 0 ns\n"
@@ -200,7 +200,7 @@ TEST(info, says_the_rate_that_record_says)
 		    "sampling    500 Hz requested, 500 ticks a second, at most 2% overhead\n"
 		    "rate        sampled at 250 Hz of 500: at most 2% of CPU time may be lost; "
 		    "stops\n"
-		    "            took 1.9%, 40 us each\n"
+		    "            took 0.9%, 40 us each\n"
 		    "time        ");
 	profile_free(profile);
 }
