@@ -37,7 +37,7 @@ TABLES = {
     15: ("end", "texts modules processes threads frames stacks samples functions locations"
         " complete counts refusals allocations moments"),
     16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"
-        " freed_stack freed_end more lived"),
+        " freed_stack freed_end more lived part"),
     17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"
          " lost_frees"),
     18: ("counts", "number kind flags process place callee calls from to"),
@@ -259,8 +259,16 @@ class Recording:
     def _take_allocations(self, rows):
         for row in rows:
             number = (self._next_allocation + signed(row["number"])) & MASK
-            if number == len(self.allocations):
-                before = self.allocations[-1] if self.allocations else {"time": 0, "mean": 0}
+            if number == len(self.allocations) and row.get("part"):
+                whole = self.allocations[number - row["part"]]
+                assert row["more"] < whole["more"] and row["size"] <= whole["size"]
+                whole["more"] -= row["more"] + 1
+                whole["size"] -= row["size"]
+                self.allocations.append(whole | {"size": row["size"], "more": row["more"],
+                                                 "lived": row["lived"], "part": row["part"]})
+            elif number == len(self.allocations):
+                before = next((earlier for earlier in reversed(self.allocations)
+                               if "part" not in earlier), {"time": 0, "mean": 0})
                 now = {column: row[column] for column in ("size", "thread", "stack", "kind", "end", "more",
                                                        "lived")}
                 now["time"] = before["time"] + 1024 * row["time"]
@@ -270,6 +278,7 @@ class Recording:
                 self.allocations.append(now)
             else:
                 assert not self.allocations[number]["life"] and row["life"]
+                self.allocations[number]["lived"] = row["lived"]
             self.allocations[number] |= {
                 column: row[column] for column in ("life", "freed_by", "moved")}
             self._next_allocation = number + 1
