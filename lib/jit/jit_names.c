@@ -17,6 +17,12 @@
 #define LONGEST_PAUSE_NS  NS_PER_SEC
 /* Reading takes at most this fraction of one CPU's time. */
 #define PAUSE_PER_READING 50
+/*
+ * In the ends of programs, and of the recording, so much is read at once, some tenths of a second
+ * of work, and so much more later: most was read before.
+ */
+#define LAST_BYTES_MAX	  (UINT64_C(64) << 20)
+#define LAST_BYTES_PER_US 4
 /* Each makes us wait once; then no other process is asked for its map. */
 #define SILENT_MAX 4
 
@@ -50,6 +56,7 @@ struct jit_names {
 	size_t nr_frames;	/* the number of the profile's frames that were seen */
 	uint32_t nr_modules;	/* the same */
 	unsigned int nr_silent; /* processes whose /tmp did not answer */
+	uint64_t last_bytes, last_bytes_at_ns; /* that may be read in ends, as of then */
 	/* By frame, its current frame; up to the last frame that has one. */
 	struct frame_id *replaced;
 	size_t nr_replaced, cap_replaced;
@@ -60,6 +67,8 @@ struct jit_names *jit_names_new(struct profile *profile)
 	struct jit_names *names = xcalloc(1, sizeof(*names));
 
 	names->profile = profile;
+	names->last_bytes = LAST_BYTES_MAX;
+	names->last_bytes_at_ns = clock_monotonic_ns();
 	return names;
 }
 
@@ -329,7 +338,7 @@ static const struct jit_code *inherited_code(struct jit_names *names,
 		if (!ancestor)
 			continue;
 		if (!jit_reader_input(&ancestor->reader)->code.nr)
-			jit_reader_read(&ancestor->reader, false);
+			jit_reader_read(&ancestor->reader, NULL);
 		if (jit_reader_input(&ancestor->reader)->code.nr)
 			return &jit_reader_input(&ancestor->reader)->code;
 	}
@@ -398,11 +407,21 @@ static uint64_t pause_after(struct jit_process *process, uint64_t cpu_ns)
 	return max_u64(process->pause_ns, cpu_ns * PAUSE_PER_READING);
 }
 
+static uint64_t *last_bytes_of(struct jit_names *names)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t us = (now_ns - names->last_bytes_at_ns) / NS_PER_US;
+
+	names->last_bytes = min_u64(names->last_bytes + us * LAST_BYTES_PER_US, LAST_BYTES_MAX);
+	names->last_bytes_at_ns = now_ns;
+	return &names->last_bytes;
+}
+
 static void read_process(struct jit_names *names, struct jit_process *process, bool is_last)
 {
 	uint64_t cpu_ns = clock_thread_cpu_ns();
 	bool was_silent = process->reader.is_silent;
-	bool has_more = jit_reader_read(&process->reader, is_last);
+	bool has_more = jit_reader_read(&process->reader, is_last ? last_bytes_of(names) : NULL);
 
 	names->nr_silent += process->reader.is_silent && !was_silent;
 	look_up_all(names, process);

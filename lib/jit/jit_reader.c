@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/chosen_file.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "jit/perf_map.h"
 #include "proc/read.h"
 
@@ -219,8 +220,9 @@ static int take(struct jit_reader *reader, struct jit_input *input, bool is_last
 	return 0;
 }
 
-static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_last, bool *has_more,
-		   struct err *err)
+/* Without room for a name nothing is read any more. */
+static int read_on(struct jit_reader *reader, struct jit_input *input, uint64_t *last_bytes,
+		   bool *has_more, struct err *err)
 {
 	struct jit_file *file = &input->file;
 	size_t window = WINDOW_BYTES;
@@ -229,16 +231,19 @@ static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_l
 	int status;
 
 	*has_more = false;
-	while (file->offset < file->nr_bytes && (is_last || file->offset < stop_at)) {
+	while (file->offset < file->nr_bytes && !input->code.is_full &&
+	       (last_bytes ? *last_bytes > 0 : file->offset < stop_at)) {
 		size_t nr_read;
 
 		if (jit_file_read(file, &reader->bytes, window) < 0)
 			return err_sys(err, "%s", input->path);
 		nr_read = reader->bytes.nr_bytes;
+		if (last_bytes)
+			*last_bytes -= min_u64(*last_bytes, nr_read);
 		/* Bytes added since the check are read the next time. */
 		if (nr_read > file->nr_bytes - file->offset)
 			reader->bytes.nr_bytes = (size_t)(file->nr_bytes - file->offset);
-		status = take(reader, input, is_last, &nr_taken, err);
+		status = take(reader, input, last_bytes != NULL, &nr_taken, err);
 		if (status < 0)
 			return status;
 		if (nr_taken) {
@@ -252,12 +257,15 @@ static int read_on(struct jit_reader *reader, struct jit_input *input, bool is_l
 				       input->path, JITDUMP_RECORD_MAX_BYTES >> 20);
 		}
 	}
-	*has_more = file->offset < file->nr_bytes;
+	*has_more = file->offset < file->nr_bytes && !input->code.is_full;
+	if (*has_more && last_bytes)
+		err_set(err, ERR_LIMIT, "%s was not read to its end, as that takes long",
+			input->path);
 	return 0;
 }
 
 /* True when there is more to be read at once. */
-static bool read_input(struct jit_reader *reader, struct jit_input *input, bool is_last)
+static bool read_input(struct jit_reader *reader, struct jit_input *input, uint64_t *last_bytes)
 {
 	struct jit_file_rules rules = rules_of(reader, input);
 	struct err err = ERR_INIT;
@@ -274,7 +282,7 @@ static bool read_input(struct jit_reader *reader, struct jit_input *input, bool 
 		reader->dump_state = (struct jitdump){0};
 	}
 	if (status == 0)
-		status = read_on(reader, input, is_last, &has_more, &err);
+		status = read_on(reader, input, last_bytes, &has_more, &err);
 	if (status == 0 && input->code.is_full)
 		err_set(&err, ERR_LIMIT, "%s names more code than profc remembers: %zu MiB",
 			input->path, JIT_CODE_MAX_BYTES >> 20);
@@ -284,14 +292,14 @@ static bool read_input(struct jit_reader *reader, struct jit_input *input, bool 
 	return has_more;
 }
 
-bool jit_reader_read(struct jit_reader *reader, bool is_last)
+bool jit_reader_read(struct jit_reader *reader, uint64_t *last_bytes)
 {
-	bool has_more = read_input(reader, &reader->dump, is_last);
+	bool has_more = read_input(reader, &reader->dump, last_bytes);
 
 	if (reader->dump.code.nr)
 		return has_more;
 	find_map(reader);
-	return read_input(reader, &reader->map, is_last) || has_more;
+	return read_input(reader, &reader->map, last_bytes) || has_more;
 }
 
 struct jit_input *jit_reader_input(struct jit_reader *reader)

@@ -52,9 +52,10 @@ void jit_reader_release(struct jit_reader *reader);
 void jit_reader_set_dump(struct jit_reader *reader, const char *path, int fd);
 /*
  * Read new entries, a part of a long file at a time: true if there is more to be read at once. With
- * is_last read all of them, including an incomplete last line.
+ * `last_bytes`, for the last time: as many bytes at most, including an incomplete last line; it is
+ * counted down, and what was not read for it is a problem.
  */
-bool jit_reader_read(struct jit_reader *reader, bool is_last);
+bool jit_reader_read(struct jit_reader *reader, uint64_t *last_bytes);
 
 /* The input to use: the jitdump, which has more information, or the map. */
 struct jit_input *jit_reader_input(struct jit_reader *reader);

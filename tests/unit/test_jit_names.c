@@ -184,6 +184,22 @@ TEST_WITH(struct made *made, jit_names, a_map_that_is_gone_is_read_to_its_end)
 	assert_string_equal(name_of(made, frame), "no_newline");
 }
 
+/* Or it could take minutes, in which no signal ends profc. */
+TEST_WITH(struct made *made, jit_names, the_end_of_a_huge_map_is_left_out)
+{
+	struct frame_id frame = sample(made);
+	char *lines = xmalloc((96 << 20) + 1);
+
+	memset(lines, '\n', 96 << 20);
+	lines[96 << 20] = 0;
+	write_map(made->path, lines, O_TRUNC);
+	write_map(made->path, "7f0000001000 10 f\n", O_APPEND);
+	free(lines);
+	jit_names_end_all(made->names);
+	assert_string_equal(name_of(made, frame), "");
+	assert_non_null(strstr(problem(made), "was not read to its end"));
+}
+
 TEST_WITH(struct made *made, jit_names, another_program_has_names_of_its_own)
 {
 	struct frame_id frame = sample(made), now;
