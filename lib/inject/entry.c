@@ -18,40 +18,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "inject/machine.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 #include "tracee/launch.h"
-
-/*
- * Code that the loader of a dynamic program is led to in place of the entry: a system call that
- * changes nothing, and at whose end we see it stop, then a jump to the entry. So nothing waits for
- * us there, and the program begins as ever if we are no more. No registers change that the program
- * is promised anything of.
- */
-#if defined(__x86_64__)
-static const uint8_t detour_code[] = {
-	0xf3, 0x0f, 0x1e, 0xfa,			     /* endbr64 */
-	0xb8, 0x27, 0x00, 0x00, 0x00,		     /* mov $SYS_getpid, %eax */
-	0x0f, 0x05,				     /* syscall */
-	0x49, 0xbb, 0,	  0,	0,    0, 0, 0, 0, 0, /* movabs $entry, %r11 */
-	0x41, 0xff, 0xe3,			     /* jmp *%r11 */
-};
-#define DETOUR_CALLED_OFFSET  11 /* behind the system call */
-#define DETOUR_ADDRESS_OFFSET 13
-#elif defined(__aarch64__)
-static const uint8_t detour_code[] = {
-	0x9f, 0x24, 0x03, 0xd5, /* bti j */
-	0xe9, 0x03, 0x00, 0xaa, /* mov x9, x0 */
-	0x88, 0x15, 0x80, 0xd2, /* mov x8, #SYS_getpid */
-	0x01, 0x00, 0x00, 0xd4, /* svc #0 */
-	0xe0, 0x03, 0x09, 0xaa, /* mov x0, x9 */
-	0x49, 0x00, 0x00, 0x58, /* ldr x9, entry */
-	0x20, 0x01, 0x1f, 0xd6, /* br x9 */
-	0,    0,    0,	  0,	0, 0, 0, 0,
-};
-#define DETOUR_CALLED_OFFSET  16
-#define DETOUR_ADDRESS_OFFSET 28
-#endif
 
 #define PAGE_BYTES   UINT64_C(4096)
 #define ALIGN_BYTES  UINT64_C(16)
@@ -146,27 +116,13 @@ static bool get_regs(pid_t pid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
-static uint64_t pc_of(const struct user_regs_struct *regs)
-{
-#if defined(__x86_64__)
-	return regs->rip;
-#elif defined(__aarch64__)
-	return regs->pc;
-#endif
-}
-
 /* Stand before the first instruction, in no system call. */
 static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
 {
 	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
 
-#if defined(__x86_64__)
-	regs->rip = entry;
-	regs->orig_rax = (unsigned long long)-1;
-	stop->has_thread_data = regs->fs_base != 0;
-#elif defined(__aarch64__)
-	regs->pc = entry;
-#endif
+	inject_go_to(regs, entry);
+	stop->has_thread_data = inject_thread_pointer(regs) != 0;
 	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
@@ -185,7 +141,7 @@ static bool write_bytes(struct target_memory *memory, uint64_t at, const void *b
  * room; or an address. `first` is where the file's first byte is mapped, 0 if that is not known.
  */
 static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, uint64_t headers,
-				 uint64_t nr)
+				 uint64_t nr, size_t nr_bytes)
 {
 	Elf64_Phdr segments[SEGMENTS_MAX];
 	uint64_t bias = first;
@@ -202,13 +158,14 @@ static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, u
 		uint64_t at = (end + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1);
 
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X && end &&
-		    at % PAGE_BYTES && PAGE_BYTES - at % PAGE_BYTES >= sizeof(detour_code))
+		    at % PAGE_BYTES && PAGE_BYTES - at % PAGE_BYTES >= nr_bytes)
 			return at;
 	}
 	return 0;
 }
 
-static uint64_t find_room(struct target_memory *memory, const struct vector *vector)
+static uint64_t find_room(struct target_memory *memory, const struct vector *vector,
+			  size_t nr_bytes)
 {
 	Elf64_Ehdr header;
 	uint64_t room = 0;
@@ -216,8 +173,9 @@ static uint64_t find_room(struct target_memory *memory, const struct vector *vec
 	if (read_bytes(memory, vector->loader, &header, sizeof(header)) &&
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
 		room = room_behind_code(memory, vector->loader, vector->loader + header.e_phoff,
-					header.e_phnum);
-	return room ? room : room_behind_code(memory, 0, vector->segments, vector->nr_segments);
+					header.e_phnum, nr_bytes);
+	return room ? room
+		    : room_behind_code(memory, 0, vector->segments, vector->nr_segments, nr_bytes);
 }
 
 /* Where the loader finds the entry: above arguments and environment, each ended by a 0. */
@@ -252,38 +210,28 @@ static uint64_t find_entry_word(struct target_memory *memory, uint64_t sp)
 /* Where the loader is led, and what was there. */
 struct detour {
 	uint64_t entry, word, at; /* at: 0, as there is no loader */
-	uint8_t former[sizeof(detour_code)];
+	struct inject_detour new;
+	uint8_t former[INJECT_DETOUR_MAX_BYTES];
 };
-
-static uint64_t sp_of(const struct user_regs_struct *regs)
-{
-#if defined(__x86_64__)
-	return regs->rsp;
-#elif defined(__aarch64__)
-	return regs->sp;
-#endif
-}
 
 /* Of a command that has just executed its program. */
 static bool make_detour(struct entry_stop *stop, struct detour *detour)
 {
-	uint8_t code[sizeof(detour_code)];
 	struct user_regs_struct regs;
 	struct vector vector;
 
 	if (!read_vector(stop->pid, &vector) || !get_regs(stop->pid, &regs))
 		return false;
 	*detour = (struct detour){.entry = vector.entry};
-	if (pc_of(&regs) == vector.entry)
+	if (inject_pc(&regs) == vector.entry)
 		return true;
-	detour->at = find_room(stop->memory, &vector);
-	detour->word = find_entry_word(stop->memory, sp_of(&regs));
-	memcpy(code, detour_code, sizeof(code));
-	memcpy(code + DETOUR_ADDRESS_OFFSET, &vector.entry, sizeof(vector.entry));
+	inject_make_detour(&detour->new, vector.entry);
+	detour->at = find_room(stop->memory, &vector, detour->new.nr_bytes);
+	detour->word = find_entry_word(stop->memory, inject_stack_pointer(&regs));
 	/* In this order: profc may be killed in between. */
 	return detour->at && detour->word &&
-	       read_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)) &&
-	       write_bytes(stop->memory, detour->at, code, sizeof(code)) &&
+	       read_bytes(stop->memory, detour->at, detour->former, detour->new.nr_bytes) &&
+	       write_bytes(stop->memory, detour->at, detour->new.code, detour->new.nr_bytes) &&
 	       write_bytes(stop->memory, detour->word, &detour->at, sizeof(detour->at));
 }
 
@@ -291,7 +239,7 @@ static bool end_detour(struct entry_stop *stop, const struct detour *detour)
 {
 	return !detour->at ||
 	       (write_bytes(stop->memory, detour->word, &detour->entry, sizeof(detour->entry)) &&
-		write_bytes(stop->memory, detour->at, detour->former, sizeof(detour->former)));
+		write_bytes(stop->memory, detour->at, detour->former, detour->new.nr_bytes));
 }
 
 enum arrival { ARRIVED, EXECUTED_AGAIN, NOT_ARRIVED };
@@ -312,7 +260,7 @@ static enum arrival run_detour(struct entry_stop *stop, const struct detour *det
 			continue;
 		if (!get_regs(stop->pid, regs))
 			return NOT_ARRIVED;
-		nr_seen += !detour->at || pc_of(regs) == detour->at + DETOUR_CALLED_OFFSET;
+		nr_seen += !detour->at || inject_pc(regs) == detour->at + detour->new.called_offset;
 	}
 	return ARRIVED;
 }

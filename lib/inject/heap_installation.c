@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "heap/heap_ring.h"
 #include "heap/patch_heap.h"
 #include "inject/contexts.h"
+#include "inject/machine.h"
 #include "inject/region.h"
 #include "inject/request.h"
 #include "inject/stopped.h"
@@ -27,8 +27,6 @@
 /* Of a function, in search of calls: allocators' own are shorter. */
 #define FUNCTION_BYTES_MAX 8192
 #define ENDBR_BYTES	   4
-/* arch/x86/include/uapi/asm/hwcap2.h */
-#define HWCAP2_FSGSBASE (1UL << 1)
 /* The allocator, and handlers of signals on top of it, do not use more. */
 #define STACK_BYTES ((size_t)1 << 20)
 
@@ -37,16 +35,6 @@ static int compare_addresses(const void *a, const void *b)
 	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
 	return left < right ? -1 : left > right;
-}
-
-/* Does the kernel let programs read what fs is? The same for all of them. */
-static bool can_read_base(void)
-{
-#if defined(__x86_64__)
-	return (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE) != 0;
-#else
-	return false;
-#endif
 }
 
 /* Requests of one file follow each other. More than there is room for nobody has. */
@@ -61,9 +49,10 @@ static void note_code(struct heap_draft *draft, const struct heap_code_range *co
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
 		     size_t nr_requests, const struct heap_options *options, bool has_thread_data)
 {
-	*draft = (struct heap_draft){.threads = has_thread_data	  ? HEAP_THREADS_BY_DATA
-						: can_read_base() ? HEAP_THREADS_BY_BASE
-								  : HEAP_THREADS_AS_ONE,
+	*draft = (struct heap_draft){.threads = has_thread_data ? HEAP_THREADS_BY_DATA
+						: inject_reads_thread_pointer()
+							? HEAP_THREADS_BY_BASE
+							: HEAP_THREADS_AS_ONE,
 				     .is_all = options && options->is_all};
 	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
 	for (size_t i = 0; i < nr_requests; i++) {

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "inject/letting_go.h"
+#include "inject/machine.h"
 #include "inject/sparing.h"
 #include "proc/program.h"
 #include "proc/read.h"
@@ -780,21 +781,12 @@ void stopped_write_back(struct stopped *stopped)
 
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread)
 {
-#if defined(__x86_64__)
-	return thread->regs.fs_base;
-#else
-	(void)thread;
-	return 0;
-#endif
+	return inject_thread_pointer(&thread->regs);
 }
 
 uint64_t stopped_stack_pointer(const struct stopped_thread *thread)
 {
-#if defined(__x86_64__)
-	return thread->regs.rsp;
-#else
-	return thread->regs.sp;
-#endif
+	return inject_stack_pointer(&thread->regs);
 }
 
 void stopped_end(struct stopped *stopped)

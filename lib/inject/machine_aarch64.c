@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "inject/machine.h"
+
+#if defined(__aarch64__)
+
+#include <string.h>
+
+static const uint8_t detour_code[] = {
+	0x9f, 0x24, 0x03, 0xd5, /* bti j */
+	0xe9, 0x03, 0x00, 0xaa, /* mov x9, x0 */
+	0x88, 0x15, 0x80, 0xd2, /* mov x8, #SYS_getpid */
+	0x01, 0x00, 0x00, 0xd4, /* svc #0 */
+	0xe0, 0x03, 0x09, 0xaa, /* mov x0, x9 */
+	0x49, 0x00, 0x00, 0x58, /* ldr x9, entry */
+	0x20, 0x01, 0x1f, 0xd6, /* br x9 */
+	0,    0,    0,	  0,	0, 0, 0, 0,
+};
+#define DETOUR_CALLED_OFFSET  16
+#define DETOUR_ADDRESS_OFFSET 28
+
+_Static_assert(sizeof(detour_code) <= INJECT_DETOUR_MAX_BYTES, "it fits");
+
+uint64_t inject_pc(const struct user_regs_struct *regs)
+{
+	return regs->pc;
+}
+
+uint64_t inject_stack_pointer(const struct user_regs_struct *regs)
+{
+	return regs->sp;
+}
+
+/* It is in a register set of its own. */
+uint64_t inject_thread_pointer(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return 0;
+}
+
+void inject_go_to(struct user_regs_struct *regs, uint64_t pc)
+{
+	regs->pc = pc;
+}
+
+bool inject_reads_thread_pointer(void)
+{
+	return false;
+}
+
+void inject_make_detour(struct inject_detour *detour, uint64_t entry)
+{
+	*detour = (struct inject_detour){.nr_bytes = sizeof(detour_code),
+					 .called_offset = DETOUR_CALLED_OFFSET};
+	memcpy(detour->code, detour_code, sizeof(detour_code));
+	memcpy(detour->code + DETOUR_ADDRESS_OFFSET, &entry, sizeof(entry));
+}
+
+#endif
