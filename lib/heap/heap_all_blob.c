@@ -72,7 +72,7 @@ static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
 	return false;
 }
 
-/* NULL: there is no place for one more, of 1024 that are alive; or it has no data. */
+/* NULL: there is no place for one more near its own; or it has no data. */
 static struct heap_thread *find_thread(void)
 {
 	struct heap_thread *threads = heap_own()->threads;

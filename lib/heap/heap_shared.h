@@ -294,7 +294,7 @@ struct heap_step {
  * Of the ring memory is used only where something was written: while the reader keeps up, it goes
  * around in the first part.
  */
-#define HEAP_ALL_RING_BYTES (UINT64_C(128) << 20)
+#define HEAP_ALL_RING_BYTES (UINT64_C(256) << 20)
 #define HEAP_ALL_PART_BYTES (UINT64_C(16) << 20)
 
 static inline uint64_t heap_hash(uint64_t word)
@@ -390,7 +390,7 @@ struct heap_shared {
 #define HEAP_SETS	  16384
 #define HEAP_SET_WAYS	  8
 #define HEAP_THREADS	  8192
-#define HEAP_WALKS	  1024
+#define HEAP_WALKS	  4096
 #define HEAP_FRAMES	  128
 
 /* A frame of a stack that was walked, and what must be as it was for it to be walked alike. */

@@ -67,7 +67,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcP9"
+#define REGION_MAGIC "profcPA"
 
 /* The memory as it is here. */
 struct region {

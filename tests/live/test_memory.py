@@ -490,7 +490,7 @@ class Losses(MemoryCase):
         self.assertIn("beside", profc("report", "-i", recording.path, "--leaks").stdout)
 
     def test_of_all_it_is_said_how_much_that_was(self):
-        recording, said = self.record_crowd("--mem=all", "20", "160000", "100", "15")
+        recording, said = self.record_crowd("--mem=all", "20", "320000", "100", "15")
         heap = self.heap(recording)
         self.assertEqual(heap["allocated_bytes"], said["bytes"])
         self.assertEqual(heap["allocated_blocks"], said["blocks"])

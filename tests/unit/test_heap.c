@@ -325,7 +325,7 @@ static void write_code(const struct patch *patch, const uint8_t *bytes)
 
 static void *map_near(size_t nr_bytes)
 {
-	uintptr_t wish = ((uintptr_t)__start_own_allocator & ~(uintptr_t)(PAGE - 1)) - (256 << 20);
+	uintptr_t wish = ((uintptr_t)__start_own_allocator & ~(uintptr_t)(PAGE - 1)) - (512 << 20);
 	void *at = mmap((void *)wish, nr_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
