@@ -8,11 +8,11 @@ void copy_bytes(void *to, const void *from, uint64_t nr)
 }
 
 /*
- * If all is recorded, a program that is faster than the reader waits for it: at most a second of
+ * If all is recorded, a program that is faster than the reader waits for it: at most some 100 ms of
  * CPU time while nothing is read, and eight times that for one record. False: the reader is gone,
  * or gets no CPU time. It spins, as a sleep needs a system call.
  */
-#define SPINS_NR   (1 << 25)
+#define SPINS_NR   (1 << 22)
 #define SPINS_MOST (8 * SPINS_NR)
 
 static bool wait_for_reader(int *nr_spins)

@@ -21,8 +21,10 @@ from profc import profc
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "xterm"}
 TIMES = {"cpu", "wall", "runq", "blocked", "samples"}
 MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary", "freed"}
-METRICS = {"report": TIMES | MEMORY | {"calls"}, "annotate": TIMES | MEMORY, "view": TIMES | MEMORY,
-           "export": TIMES | MEMORY, "diff": TIMES | MEMORY, "top": TIMES | MEMORY}
+COUNTERS = {"faults", "switches", "read-bytes", "written-bytes"}
+ALL = TIMES | MEMORY | COUNTERS
+METRICS = {"report": ALL | {"calls"}, "annotate": ALL, "view": ALL, "export": ALL, "diff": ALL,
+           "top": ALL}
 TAKES_VALUE = re.compile(r"^ +(?:(-\w), |    )(--[a-z-]+) [A-Z]", re.M)
 
 
@@ -113,7 +115,7 @@ class Completions(unittest.TestCase):
         self.assertEqual(asked("report", "--met=wa"), ["--met=wall"])
         # bash parts words there, and replaces only what is behind.
         self.assertEqual(bash_offers("profc", "report", "--metric", "=", "al"), ["alloc", "allocs"])
-        self.assertEqual(set(bash_offers("profc", "export", "--metric", "=")), TIMES | MEMORY)
+        self.assertEqual(set(bash_offers("profc", "export", "--metric", "=")), ALL)
         for shell in ("zsh", "fish"):
             if shutil.which(shell):
                 self.assertEqual(OFFERS[shell]("profc", "report", "--metric=al"),
