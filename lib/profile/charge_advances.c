@@ -5,28 +5,37 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "profile/profile.h"
 
-/* Do two frames stand in the same function, with the same functions inlined there? */
-static bool same_functions(const struct profile *profile, struct frame_id a, struct frame_id b)
+#define NO_COMMON (-1)
+
+/*
+ * Which of two frames, 0 or 1, stands in functions that the other is in as well: in the same ones,
+ * or in all but the innermost that are inlined there. NO_COMMON: neither.
+ */
+static int common_frame(const struct profile *profile, struct frame_id a, struct frame_id b)
 {
 	const struct profile_symbols *symbols = &profile->symbols;
 	struct frame_symbols first, second;
+	uint32_t nr;
 
 	if (a.v == b.v)
-		return true;
+		return 1;
 	if (a.v >= symbols->nr_frames || b.v >= symbols->nr_frames ||
 	    profile->frames[a.v].where.module.v != profile->frames[b.v].where.module.v)
-		return false;
+		return NO_COMMON;
 	first = symbols->frames[a.v];
 	second = symbols->frames[b.v];
-	if (!first.nr || first.nr != second.nr)
-		return false;
-	for (uint32_t i = 0; i < first.nr; i++)
-		if (symbols->locations[first.first + i].function.v !=
-		    symbols->locations[second.first + i].function.v)
-			return false;
-	return true;
+	nr = (uint32_t)min_u64(first.nr, second.nr);
+	if (!nr)
+		return NO_COMMON;
+	/* The outermost is the last of a chain. */
+	for (uint32_t i = 1; i <= nr; i++)
+		if (symbols->locations[first.first + first.nr - i].function.v !=
+		    symbols->locations[second.first + second.nr - i].function.v)
+			return NO_COMMON;
+	return first.nr < second.nr ? 0 : 1;
 }
 
 /* What two stacks have in common. */
@@ -58,12 +67,15 @@ static struct common common_of(const struct profile *profile, struct stack_id be
 		}
 	}
 	/* It has gone on to another place of the same function. */
-	if (below[0].v != STACK_EMPTY.v && below[1].v != STACK_EMPTY.v &&
-	    same_functions(profile, stack_trie_frame(trie, below[0]),
-			   stack_trie_frame(trie, below[1])))
-		return (struct common){.stack = below[1],
-				       .is_leaf_of_both =
-					       below[0].v == before.v && below[1].v == after.v};
+	if (below[0].v != STACK_EMPTY.v && below[1].v != STACK_EMPTY.v) {
+		int which = common_frame(profile, stack_trie_frame(trie, below[0]),
+					 stack_trie_frame(trie, below[1]));
+
+		if (which != NO_COMMON)
+			return (struct common){.stack = below[which],
+					       .is_leaf_of_both = below[0].v == before.v &&
+								  below[1].v == after.v};
+	}
 	return (struct common){.stack = at[1],
 			       .is_leaf_of_both = at[1].v == before.v && at[1].v == after.v};
 }

@@ -81,6 +81,9 @@ TEST(advances, in_another_inlined_function_are_not_of_the_same_leaf)
 {
 	check("main@m.c:1;work@w.c:1+sum@s.c:1", "main@m.c:1;work@w.c:1+sum@s.c:2", true,
 	      "main>work>sum");
+	/* What is inlined there is left, or entered, in between. */
+	check("main@m.c:1;work@w.c:1+sum@s.c:1", "main@m.c:1;work@w.c:3", true, "main>work");
+	check("main@m.c:1;work@w.c:3", "main@m.c:1;work@w.c:1+sum@s.c:1", true, "main>work");
 	check("main@m.c:1;work@w.c:1+sum@s.c:1", "main@m.c:1;work@w.c:1+other@s.c:2", true,
 	      "main>[between samples]");
 }
