@@ -17,8 +17,8 @@
 #include "cmd/search_path.h"
 #include "collector/collector.h"
 #include "profile/extend_sleeps.h"
-#include "profile/prepare.h"
 #include "profile/profile.h"
+#include "profile/spread.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
 #include "tracee/launch.h"
@@ -163,7 +163,7 @@ int live_profile(struct live *live, struct profile **profile, struct err *err)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->fd);
 	status = store_read_path(path, profile, NULL, err);
 	if (status == 0)
-		profile_prepare(*profile);
+		profile_spread_cpu_time(*profile);
 	if (status == 0 && live->sampler)
 		profile_extend_sleeps(*profile, live->resumed_ns, now_ns);
 	if (status == 0 && now_ns > (*profile)->meta.duration_ns)

@@ -34,6 +34,7 @@
 #include "cmd/terminal.h"
 #include "cmd/view_options.h"
 #include "profile/adopt_symbols.h"
+#include "profile/charge_advances.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
@@ -159,7 +160,7 @@ static void name(struct top *top, struct profile *profile)
 	const struct profile *known = top->profile;
 	uint64_t pause_ns = top->resolve_ns * RESOLVE_SHARE;
 
-	if (known && known->nr_frames <= profile->nr_frames)
+	if (known && known->symbols.nr_frames <= profile->nr_frames)
 		profile_adopt_symbols(profile, known);
 	if (known && top->nr_resolved == profile->nr_frames &&
 	    top->nr_resolved_jit_names == profile->jit.nr_names && !top->ended)
@@ -188,6 +189,7 @@ static int refresh(struct top *top, struct err *err)
 	if (status < 0)
 		return status;
 	name(top, profile);
+	profile_charge_advances(profile);
 	if (top->profile)
 		count_history_note(&top->counts, top->profile, top->args->window_ns);
 	status = weigh(top, profile, err);

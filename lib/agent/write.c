@@ -150,7 +150,7 @@ static const char *module_kind_name(enum module_kind kind)
 	case MODULE_KIND_ELIDED:
 		return "elided";
 	case MODULE_KIND_BETWEEN:
-		break;
+		return "between";
 	}
 	return "unknown";
 }

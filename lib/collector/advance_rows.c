@@ -5,7 +5,7 @@
 #include "collector/message.h"
 #include "profile/profile.h"
 
-/* Of stacks whose walks ended in different ways, it is not known what they have in common. */
+/* Two walks that ended in different ways may lack different callers. */
 static bool may_be_compared(const struct sampled_stack *a, const struct sampled_stack *b)
 {
 	return a->stack.v != STACK_EMPTY.v && b->stack.v != STACK_EMPTY.v && a->end == b->end;

@@ -93,7 +93,7 @@ struct consumer {
 	struct collector_progress progress;
 };
 
-/* What looks at rows as they come must not find that others are made of them. */
+/* An agent sees each row once: rows must not be split, or joined, after that. */
 static enum blocks_recorded blocks_recorded(const struct collector_options *options)
 {
 	if (!options->has_all_blocks)

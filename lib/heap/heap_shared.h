@@ -449,7 +449,7 @@ struct heap_recent {
 	struct heap_word words[HEAP_RECENT_WORDS];
 };
 
-/* What a thread knows of its stacks: see the table in heap_walk_blob.c. */
+/* The caches of a thread's stacks: see the table in heap_walk_blob.c. */
 struct heap_walk {
 	uint64_t memo[HEAP_MEMO];
 	uint64_t nr_last;     /* the outermost frame is last_walk[0] */

@@ -27,7 +27,7 @@ enum module_kind {
 	MODULE_KIND_VSYSCALL, /* the fixed legacy page; absolute */
 	MODULE_KIND_JIT,      /* anonymous executable memory of one process; absolute */
 	MODULE_KIND_ELIDED,   /* not code: its "address" is the number of elided frames */
-	MODULE_KIND_BETWEEN,  /* not code, and in no file: what ran between two samples */
+	MODULE_KIND_BETWEEN,  /* not code: what ran between two samples */
 };
 
 #define BUILD_ID_MAX_BYTES 64

@@ -105,7 +105,7 @@ unsigned int kernel_counters_read_process(pid_t pid, unsigned int wanted,
 
 int kernel_counters_check(unsigned int wanted, struct err *err)
 {
-	struct kernel_counters counters;
+	struct kernel_counters counters = {{0}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (!(wanted & sources[i].counters) ||
@@ -114,6 +114,10 @@ int kernel_counters_check(unsigned int wanted, struct err *err)
 		return err_set(err, ERR_SYS, "this kernel has no /proc/PID/task/TID/%s",
 			       sources[i].file);
 	}
+	/* Built without CONFIG_SCHED_INFO: who reads this has been given a CPU. */
+	if (wanted & KERNEL_COUNTER_BIT(KERNEL_COUNTER_SWITCHES) &&
+	    !counters.values[KERNEL_COUNTER_SWITCHES])
+		return err_set(err, ERR_SYS, "this kernel does not count how often threads run");
 	return 0;
 }
 

@@ -25,7 +25,7 @@ enum kernel_counter {
 /* The bit of a counter in a set of them. */
 #define KERNEL_COUNTER_BIT(counter) (1U << (counter))
 
-/* Those that are not asked for are 0. */
+/* A counter that was not asked for is 0. */
 struct kernel_counters {
 	uint64_t values[NR_KERNEL_COUNTERS];
 };
@@ -46,7 +46,7 @@ unsigned int kernel_counters_read_process(pid_t pid, unsigned int wanted,
 /* Does this kernel keep them? ERR_SYS with the reason. Reads those of the caller. */
 int kernel_counters_check(unsigned int wanted, struct err *err);
 
-/* What one reading has more than another; 0 where it has less, as after an exec. */
+/* How much larger each counter is now; 0 where it is smaller, as after an exec. */
 struct kernel_counters kernel_counters_since(const struct kernel_counters *now,
 					     const struct kernel_counters *before);
 void kernel_counters_add(struct kernel_counters *sum, const struct kernel_counters *more);

@@ -40,7 +40,7 @@ static void adopt_chain(struct profile *into, const struct profile *from, uint32
 
 void profile_adopt_symbols(struct profile *into, const struct profile *from)
 {
-	assert(from->nr_frames <= into->nr_frames);
+	assert(from->symbols.nr_frames <= into->nr_frames);
 	profile_reset_symbols(into);
 	for (uint32_t i = 0; i < from->symbols.nr_frames; i++) {
 		if (from->symbols.frames[i].nr)

@@ -38,7 +38,7 @@ static int common_frame(const struct profile *profile, struct frame_id a, struct
 	return first.nr < second.nr ? 0 : 1;
 }
 
-/* What two stacks have in common. */
+/* The part that two stacks have in common. */
 struct common {
 	struct stack_id stack; /* its leaf is the deepest common function */
 	bool is_leaf_of_both;

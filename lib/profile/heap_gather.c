@@ -21,7 +21,7 @@
 /* Alive at the peak, its row and others are apart by more than a file rounds down. */
 #define APART_NS (2 * SAMPLE_TIME_GRAIN_NS)
 
-/* What blocks of a cohort have in common. */
+/* The facts that all blocks of a cohort share. */
 struct likeness {
 	uint64_t size_bytes; /* of each, if that does not fit into its number; or 0 */
 	uint64_t alone;	     /* which block, if each has a row of its own; or 0 */
@@ -600,7 +600,7 @@ void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
 		.born = (uint32_t)((since_ns - (like.slice << SLICE_LOG2)) / BIRTH_GRAIN_NS),
 		.number = ++gather->number};
 	put_in(gather, added->process, added->address, &block);
-	/* What has just come is later than the peak until it is itself one. */
+	/* An event is later than the peak until the peak is found to be at it. */
 	gather->cohorts.at[block.cohort].later.last_ns = gather->last_ns;
 	note_peak(gather, gather->last_ns);
 }
@@ -698,7 +698,7 @@ static void make_part_row(const struct heap_gather *gather, const struct part *p
 	made->row.is_moved = part->is_moved;
 }
 
-/* Of blocks that were freed before they had a row: alive at the peak, or at no moment. */
+/* Blocks that were freed before they had a row were alive at the peak, or at no moment. */
 static size_t make_part_rows(const struct heap_gather *gather, struct made_row *made)
 {
 	uint64_t peak_ns = gather->peak.time_ns;
@@ -808,7 +808,7 @@ static void add_rows(struct heap_gather *gather, struct made_row *made, size_t n
 	}
 }
 
-/* Those without a block that is alive are not needed any more. */
+/* Drop the cohorts without a block that is alive. */
 static void end_cohorts(struct heap_gather *gather)
 {
 	for (size_t i = 0; i < gather->cohorts.nr_ended; i++) {

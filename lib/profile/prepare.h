@@ -6,7 +6,7 @@
 struct profile;
 
 /*
- * What every view and export begins with, once, after symbols are known: CPU time is shared among
+ * Every view and export begins with this, once, after symbols are known: CPU time is shared among
  * the samples around it (spread.h), and advances of counters are attributed (charge_advances.h). A
  * file is written from a profile without this.
  */

@@ -248,7 +248,7 @@ struct profile_runs {
 	size_t nr, cap;
 };
 
-/* Of JIT-compiled code. */
+/* The names of JIT-compiled code, and their sources. */
 struct profile_jit {
 	struct jit_name *names;
 	size_t nr_names;

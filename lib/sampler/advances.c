@@ -84,6 +84,12 @@ void advances_before_visit(const struct advance_reader *reader, struct sampled_t
 		thread->advances->has_before = read_now(reader, thread, &thread->advances->before);
 }
 
+void advances_not_visited(struct sampled_thread *thread)
+{
+	if (thread->advances)
+		thread->advances->has_before = false;
+}
+
 static void publish(const struct advance_reader *reader, const struct message_advance *advance,
 		    uint64_t now_ns)
 {

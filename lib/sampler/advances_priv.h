@@ -23,16 +23,18 @@ void advances_begin_process(const struct advance_reader *reader, struct sampled_
 			    const struct sampled_process *former, bool is_born);
 void advances_begin_thread(const struct advance_reader *reader, struct sampled_thread *thread,
 			   bool is_new);
-/* What they were up to now is left out. */
+/* Leave out the amounts up to now. */
 void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread);
 void advances_count_process_from_now(const struct advance_reader *reader,
 				     struct sampled_process *process);
 /* It is about to be stopped: what advances until it is published was seen to. */
 void advances_before_visit(const struct advance_reader *reader, struct sampled_thread *thread);
+/* The visit has brought no sample. */
+void advances_not_visited(struct sampled_thread *thread);
 /* is_sampled: the last message was its sample. */
 void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
 		      uint64_t now_ns, bool is_sampled);
-/* What its threads have not published, as they ended first. */
+/* Publish the amounts of threads that ended before they were read again. */
 void advances_publish_rest(const struct advance_reader *reader, struct sampled_process *process,
 			   uint64_t now_ns);
 

@@ -7,6 +7,7 @@
 #include "base/minmax.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 #include "wait/descriptors.h"
@@ -294,7 +295,8 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 			is_known = last_split(cpu, &now);
 		cpu_split_meter_rest(&cpu->split, is_known ? &now : NULL,
 				     cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
-		advances_publish_rest(&sampler->advances, process, now_ns);
+		if (book_counts_all(sampler))
+			advances_publish_rest(&sampler->advances, process, now_ns);
 	}
 	cpu->counts = false;
 }

@@ -7,6 +7,7 @@
 #include "base/index_set.h"
 #include "base/minmax.h"
 #include "proc/program.h"
+#include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 

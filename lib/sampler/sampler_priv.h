@@ -166,16 +166,6 @@ void book_see_split(struct sampled_process *process);
 bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void book_free_thread(struct sampled_thread *thread);
 
-/* publish.c: samples as messages. */
-void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
-		    const struct snapshot *snapshot, enum seen_state state);
-void publish_sleep(struct sampler *sampler, struct sampled_thread *thread);
-void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *thread,
-			       const struct proc_schedstat *clocks);
-void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns);
-void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread,
-			  const struct proc_schedstat *clocks, uint64_t now_ns);
-
 /* maps.c: memory maps and code that a collector would come too late for. */
 void maps_read(struct sampler *sampler, struct message *message, pid_t pid);
 void maps_publish_if_new(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);

@@ -13,6 +13,7 @@
 #include "base/minmax.h"
 #include "overhead/urgency.h"
 #include "proc/read.h"
+#include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "sampler/waits_priv.h"

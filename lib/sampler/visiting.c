@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/read.h"
+#include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
@@ -287,10 +288,12 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 			stopped(visitor, thread, is_asleep);
 		break;
 	case VISIT_REFUSED:
+		advances_not_visited(thread);
 		thread->process->unseen_ns = sampler->tick.now_ns;
 		note_refusal(sampler, thread);
 		break;
 	case VISIT_GONE:
+		advances_not_visited(thread);
 		thread->process->unseen_ns = sampler->tick.now_ns;
 		due_at_once(sampler, thread, sampler->tick.now_ns);
 		break;

@@ -226,7 +226,7 @@ bool reader_take_verdict(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
-/* What is left of a row must not be discarded without its parts. */
+/* A row must not be discarded without its parts. */
 static bool cuts_parts(const struct profile_heap *heap, size_t nr)
 {
 	for (size_t i = 0; i < heap->nr_parts; i++) {

@@ -64,7 +64,7 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 	const uint8_t *path, *build_id;
 	struct module_id id;
 
-	module.kind = (enum module_kind)columns_in_bounded(in, MODULES_KIND, MODULE_KIND_ELIDED);
+	module.kind = (enum module_kind)columns_in_bounded(in, MODULES_KIND, MODULE_KIND_BETWEEN);
 	module.owner_pid = (pid_t)columns_in_bounded(in, MODULES_OWNER, INT32_MAX);
 	module.deleted = columns_in_bounded(in, MODULES_DELETED, 1);
 	module.dev = columns_in_uint(in, MODULES_DEV);

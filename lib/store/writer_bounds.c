@@ -40,7 +40,7 @@ static bool calls_in_bounds(const struct profile_probes *probes)
 	return true;
 }
 
-/* What is split off was counted with the whole. */
+/* A part was counted with the row that it was split off. */
 static bool allocations_in_bounds(struct written_heap *written, const struct profile_heap *heap)
 {
 	struct new_allocations new;

@@ -106,7 +106,7 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_PART, 0);
 }
 
-/* What it has in common with the row that it is a part of is not told again. */
+/* Columns that equal those of the row that it is a part of are not written again. */
 static void put_part(struct store_writer *writer, const struct heap_part *part,
 		     const struct profile_allocation *now)
 {

@@ -57,7 +57,7 @@ struct new_allocations {
 void new_allocations_init(struct new_allocations *rows, const struct profile_heap *heap,
 			  size_t first);
 void new_allocations_release(struct new_allocations *rows);
-/* What the row with this index, asked for in order, is a part of; NULL: it is none. */
+/* The row that the one with this index is a part of; NULL: none. Ask in the order of rows. */
 const struct heap_part *new_allocations_part(struct new_allocations *rows,
 					     const struct profile_heap *heap, uint32_t index);
 

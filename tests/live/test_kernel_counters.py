@@ -2,7 +2,7 @@
 """--metrics: counters of the kernel beside time, against what the kernel says to the program."""
 
 from live import LiveCase
-from profc import attach, profc, record
+from profc import Recording, attach, profc, record
 from targets import Running, build
 
 PSEUDO = ("[between samples]", "[unattributed]")
@@ -60,6 +60,21 @@ class KernelCounters(LiveCase):
             self.assertEqual(rows[f"writes-{megabytes}"]["self_bytes"], megabytes << 20)
         stacks = recording.rows("-m", "written-bytes")
         self.assertIn("write_chunks", [row["function"] for row in stacks])
+
+    def test_threads_that_are_not_recorded_have_none(self):
+        recording = record(self.directory, [self.target, "threads"], "--metrics", "written-bytes",
+                           "--threads", "^writes-2$")
+        rows = recording.rows("-m", "written-bytes", "--by", "thread")
+        self.assertEqual({row["name"] for row in rows}, {"writes-2"})
+        # From where its name was found to fit: the first chunks may be missing.
+        self.assertLessEqual(rows[0]["self_bytes"], 2 << 20)
+        self.assertGreater(rows[0]["self_bytes"], 1 << 20)
+
+    def test_what_top_has_written_can_be_read(self):
+        path = f"{self.directory}/top.data"
+        profc("top", "-m", "faults", "-o", path, "--times", "3", "--interval", "0.2", "--",
+              self.target, "phases", "400")
+        self.assertGreater(Recording(path).report("-m", "faults")["total_count"], 1000)
 
     def test_a_program_that_executes_another_keeps_its_count(self):
         recording = record(self.directory, ["sh", "-c", f"exec {self.target} bursts 200"],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/clock.h"
+#include "sampler/publish_priv.h"
 #include "sampler/records.h"
 #include "sampler/sampler_priv.h"
 #include "tests/unit/unit.h"
