@@ -225,6 +225,15 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 	if (!worth_a_note(weights, &weights->unattributed))
 		return;
 	append_share(note, weights, &weights->unattributed);
+	if (metric_is_counter(weights->metric)) {
+		buf_printf(
+			note,
+			" of the %s have no sample on both sides: they came before the first of a "
+			"thread, after the last, or between stacks with nothing in common, and "
+			"are counted as [unattributed]",
+			stuff_of(weights));
+		return;
+	}
 	if (has_missed_many(profile_of(weights))) {
 		buf_append_str(
 			note,

@@ -110,6 +110,12 @@ class KernelCounters(LiveCase):
         both = profc("report", "-i", merged, "-m", "faults", "--json")
         self.assertIn(f'"total_count":{2 * total}', both.stdout)
 
+    def test_note_says_what_is_unattributed(self):
+        recording = record(self.directory, ["true"], "--metrics", "faults")
+        said = " ".join(profc("report", "-i", recording.path, "-m", "faults").stdout.split())
+        self.assertRegex(said, "note: [0-9.]+% of the page faults have no sample on both sides")
+        self.assertNotIn("of the time", said)
+
     def test_what_cannot_be_is_refused(self):
         done = profc("record", "--metrics", "cycles-of-life", "--", "true", status=2,
                      cwd=self.directory)
