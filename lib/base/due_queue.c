@@ -76,12 +76,18 @@ void due_queue_remove(struct due_queue *queue, struct due *due)
 	move_down(queue, last);
 }
 
+bool due_queue_is_due(const struct due_queue *queue, uint64_t now_ns)
+{
+	return queue->nr && queue->heap[0]->due_ns <= now_ns;
+}
+
 void *due_queue_take(struct due_queue *queue, uint64_t now_ns)
 {
-	struct due *first = queue->nr ? at(queue, 1) : NULL;
+	struct due *first;
 
-	if (!first || first->due_ns > now_ns)
+	if (!due_queue_is_due(queue, now_ns))
 		return NULL;
+	first = at(queue, 1);
 	due_queue_remove(queue, first);
 	return first->of;
 }

@@ -24,6 +24,8 @@ void due_queue_release(struct due_queue *queue);
 void due_queue_put(struct due_queue *queue, struct due *due, uint64_t due_ns);
 /* Does nothing if it is not in the queue. */
 void due_queue_remove(struct due_queue *queue, struct due *due);
+/* Would due_queue_take() return a thing? */
+bool due_queue_is_due(const struct due_queue *queue, uint64_t now_ns);
 /* Remove and return the first due thing; NULL if its time has not come. */
 void *due_queue_take(struct due_queue *queue, uint64_t now_ns);
 

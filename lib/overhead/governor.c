@@ -7,6 +7,8 @@
 #define LONGEST_PERIOD_NS UINT64_C(1000000000)
 /* Credit is kept, and debts are paid, for as long as the share is promised for. */
 #define CREDIT_NS UINT64_C(1000000000)
+/* The beginning of a recording is a part of it: credit for looks is kept for a shorter time. */
+#define LOOK_CREDIT_NS UINT64_C(250000000)
 /* However deep in debt: sampling continues at such a part of what is allowed, stops have so much.
  */
 #define LEAST_ALLOWANCE 0.25
@@ -16,9 +18,7 @@
 /* Shares of the allowed cost: for ticks, and for looks at threads that still sleep. */
 #define TICKS_SHARE 0.5
 #define TICKS_FREE  0.125
-#define LOOKS_SHARE 0.125
-/* With fewer looks one does not know any more for how long they slept. */
-#define LEAST_LOOK_SHARE 0.125
+#define LOOKS_SHARE 0.5
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -30,7 +30,7 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.allowance = 1,
 		.lots = 1,
 		.stop_share = 1,
-		.look_share = 1,
+		.look_rate = 1,
 		.random = seed,
 	};
 }
@@ -49,12 +49,15 @@ static void credit(struct governor *governor, struct stop_budget *budget, uint64
 	double balance_ns = (double)budget->balance_ns;
 
 	/* A clock that runs backwards is that of another thread, since an exec. */
-	if (cpu_ns > budget->cpu_ns) {
+	if (cpu_ns > budget->cpu_ns)
 		balance_ns += share * (double)(cpu_ns - budget->cpu_ns);
-		governor->window_credited_ns += (double)min_u64(cpu_ns - budget->cpu_ns, CREDIT_NS);
-	}
 	budget->cpu_ns = cpu_ns;
 	budget->balance_ns = (int64_t)(balance_ns < most_ns ? balance_ns : most_ns);
+}
+
+void governor_credit(struct governor *governor, uint64_t cpu_ns)
+{
+	governor->window_credited_ns += (double)cpu_ns;
 }
 
 static uint64_t mean_of(const struct governor *governor, const struct stop_budget *budget)
@@ -115,10 +118,43 @@ static double between(double least, double value, double most)
 	return value > most ? most : value;
 }
 
-uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_ns)
+static double most_look_credit_ns(const struct governor *governor)
 {
-	return governor->look_share >= 1 ? pause_ns
-					 : (uint64_t)((double)pause_ns / governor->look_share);
+	return governor->look_rate * (double)LOOK_CREDIT_NS;
+}
+
+uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns)
+{
+	double most_ns = most_look_credit_ns(governor);
+
+	if (governor->look_credited_ns)
+		governor->look_credit_ns +=
+			governor->look_rate * (double)(now_ns - governor->look_credited_ns);
+	else
+		governor->look_credit_ns = most_ns;
+	governor->look_credited_ns = now_ns;
+	governor->look_credit_ns = between(-most_ns, governor->look_credit_ns, most_ns);
+	return (uint64_t)between(0, governor->look_credit_ns, most_ns);
+}
+
+bool governor_draws_copy(struct governor *governor)
+{
+	double part = governor->look_credit_ns / most_look_credit_ns(governor);
+
+	return governor->look_rate >= 1 || draw(governor) < part;
+}
+
+void governor_charge_looks(struct governor *governor, uint64_t cpu_ns)
+{
+	governor->look_credit_ns -= (double)cpu_ns;
+}
+
+/* All time is credit where looks take none from threads. */
+static double look_rate_of(const struct governor *governor, double lost_part)
+{
+	double allowed = LOOKS_SHARE * governor->allowance * governor->max_ppm / 1e6;
+
+	return lost_part > allowed ? allowed / lost_part : 1;
 }
 
 /*
@@ -175,27 +211,22 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	double lost_part = load->lost_percent / 100.0 / load->nr_cpus;
 	double lost_ns = (double)load->tick_ns * lost_part;
 	double others_ns = (double)(load->nr_ticks * load->tick_ns + load->looks_ns) * lost_part;
-	double allowed_ppm, wanted_ns, ticks_share, looks_share;
+	double looks_share, left, wanted_ns, ticks_share;
 
 	governor->lost_ns += others_ns * load->nr_cpus;
 	if (!governor->max_ppm)
 		return governor->period_ns;
 	settle(governor, others_ns / (double)load->window_ns);
 	adapt_lots(governor);
-	allowed_ppm = governor->allowance * governor->max_ppm;
-	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * allowed_ppm);
+	looks_share = 1e6 * (double)load->looks_ns * lost_part / (double)load->window_ns /
+		      governor->max_ppm;
+	left = governor->allowance - between(0, looks_share, LOOKS_SHARE * governor->allowance);
+	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * left * governor->max_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
 	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
-	looks_share = 1e6 * (double)load->looks_ns * lost_part / (double)load->window_ns /
-		      governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
-	governor->look_share *=
-		between(0.5, LOOKS_SHARE * governor->allowance / (looks_share + 1e-9), 2);
-	governor->look_share = between(LEAST_LOOK_SHARE, governor->look_share, 1);
-	governor->stop_share = between(LEAST_STOPS,
-				       governor->allowance - between(0, ticks_share, TICKS_SHARE) -
-					       between(0, looks_share, LOOKS_SHARE),
-				       1);
+	governor->look_rate = look_rate_of(governor, lost_part);
+	governor->stop_share = between(LEAST_STOPS, left - ticks_share, 1);
 	return governor->period_ns;
 }

@@ -12,10 +12,12 @@
  * influence on it; the time that they stand for goes to the next sample. Threads that live for a
  * few stops, or wait for a CPU, are found more often than their CPU time says: where all threads
  * together would lose more than the share, all lots get rarer. Ticks go on all the same.
- * Only where no CPU is idle do they take time from the target themselves. Then they may use half of
- * what is allowed, and get rarer where they would need more, or where they leave stops so little
- * that most ticks would be without; but only what fewer of them would save counts as theirs. Looks
- * at threads that sleep on have an eighth, and get rarer in the same way. Stops have what is left.
+ * Only where no CPU is idle do they take time from the target themselves. Looks at sleeping threads
+ * then have half of what is allowed, as credit that grows with time: the less there is, the fewer
+ * of their stacks are copied, which is most of the cost; where it is used up, looks that are due
+ * wait. Of what looks leave ticks may use half. They get rarer where they would need more, or where
+ * they leave stops so little that most ticks would be without; but only what fewer of them would
+ * save counts as theirs. Stops have the rest.
  * Where all of it has taken more than the share, less is allowed until that is made up for.
  */
 struct governor {
@@ -32,8 +34,10 @@ struct governor {
 	double allowance;  /* the part of the bound that may be used until it is paid */
 	double lots;	   /* the chance of a stop is multiplied by this */
 	double stop_share; /* of what is allowed, that which is left for stops */
-	double look_share; /* of the looks at threads that sleep on, those that are made */
-	double lost_ns;	   /* CPU time that ticks and looks have taken from threads */
+	double look_rate;  /* of credit for looks, in ns of CPU time a ns */
+	double look_credit_ns;
+	uint64_t look_credited_ns; /* up to this time */
+	double lost_ns;		   /* CPU time that ticks and looks have taken from threads */
 	uint64_t random;
 };
 
@@ -49,14 +53,21 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 
 /* By lot: shall it be stopped in this tick, if that finds it running? */
 bool governor_draws(struct governor *governor, const struct stop_budget *budget);
+/* All threads together have used so much more CPU time, seen by us or not. */
+void governor_credit(struct governor *governor, uint64_t cpu_ns);
 /* Its CPU clock shows cpu_ns: can it afford a stop now? */
 bool governor_affords(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
 /* It was, and lost so much. */
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns);
 
-/* The next look at a thread that sleeps would be due in so long, if looks cost nothing: in how
- * long? */
-uint64_t governor_look_pause_ns(const struct governor *governor, uint64_t pause_ns);
+/*
+ * Sleeping threads may be looked at for so much CPU time now; 0: not in this tick. What is spent
+ * is charged afterwards, and may be more: looks wait until that is paid.
+ */
+uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns);
+/* By lot: shall the stack of a thread be copied, if it sleeps? The less credit, the more rarely. */
+bool governor_draws_copy(struct governor *governor);
+void governor_charge_looks(struct governor *governor, uint64_t cpu_ns);
 
 /* CPU time used without stops, while no CPU was idle: threads would have had it. */
 struct governor_load {
@@ -70,7 +81,7 @@ struct governor_load {
 };
 
 /*
- * Adapts the period and the shares of stops and looks. Returns the new period. It is
+ * Adapts the period, the share of stops and the credit for looks. Returns the new period. It is
  * doubled or halved at most: a window in which many new threads were found tells little of those to
  * come.
  */

@@ -23,11 +23,19 @@ static uint64_t aside_ns(const struct spending *spending)
 	return spending->news_ns + spending->away_ns;
 }
 
-struct spending_begun spending_begin_part(const struct spending *spending)
+struct spending_begun spending_begin_tick(const struct spending *spending)
 {
 	return (struct spending_begun){.at_ns = clock_monotonic_ns(),
 				       .aside_ns = aside_ns(spending),
-				       .looks_ns = spending->looks_ns};
+				       .looks_took_ns = spending->looks_took_ns};
+}
+
+struct spending_begun spending_begin_looks(const struct spending *spending)
+{
+	struct spending_begun begun = spending_begin_tick(spending);
+
+	begun.cpu_ns = clock_thread_cpu_ns();
+	return begun;
 }
 
 static uint64_t took_ns(const struct spending *spending, const struct spending_begun *begun)
@@ -37,9 +45,18 @@ static uint64_t took_ns(const struct spending *spending, const struct spending_b
 	return all_ns - min_u64(all_ns, aside_ns(spending) - begun->aside_ns);
 }
 
-void spending_add_look(struct spending *spending, const struct spending_begun *begun)
+/*
+ * Reading the memory of a process waits while that maps memory: such waits take no CPU time from
+ * its threads.
+ */
+uint64_t spending_add_looks(struct spending *spending, const struct spending_begun *begun)
 {
-	spending->looks_ns += took_ns(spending, begun);
+	uint64_t all_ns = took_ns(spending, begun);
+	uint64_t cpu_ns = min_u64(all_ns, clock_thread_cpu_ns() - begun->cpu_ns);
+
+	spending->looks_took_ns += all_ns;
+	spending->looks_ns += cpu_ns;
+	return cpu_ns;
 }
 
 /* A single long tick says little about the others. */
@@ -56,7 +73,8 @@ static void add(double *mean, double value, uint64_t nr)
 void spending_add_tick(struct spending *spending, const struct spending_begun *begun)
 {
 	uint64_t all_ns = took_ns(spending, begun);
-	double tick_ns = (double)(all_ns - min_u64(all_ns, spending->looks_ns - begun->looks_ns));
+	uint64_t looks_ns = spending->looks_took_ns - begun->looks_took_ns;
+	double tick_ns = (double)(all_ns - min_u64(all_ns, looks_ns));
 	double gap_ns = (double)(begun->at_ns - spending->last_ns);
 	bool is_first = !spending->last_ns;
 

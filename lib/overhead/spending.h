@@ -15,7 +15,9 @@ struct governor_load;
  * straight line through their costs gives the cost after no gap at all: the tick's own.
  */
 struct spending {
-	uint64_t looks_ns, news_ns;
+	uint64_t looks_ns;	/* CPU time */
+	uint64_t looks_took_ns; /* with waits for locks of the kernel */
+	uint64_t news_ns;
 	uint64_t away_ns; /* visits, waits for stops included */
 	uint64_t nr_ticks;
 	/* Means of late: of gaps before ticks and what those took; of squares, of products. */
@@ -26,9 +28,10 @@ struct spending {
 	uint64_t began_ns, window_ns, window_looks_ns, window_ticks;
 };
 
-/* Where a look or a tick begins. */
+/* Where looks or a tick begin. */
 struct spending_begun {
-	uint64_t at_ns, aside_ns, looks_ns;
+	uint64_t at_ns, aside_ns, looks_took_ns;
+	uint64_t cpu_ns; /* of looks only */
 };
 
 /* Windows begin here, and are short at first. */
@@ -36,11 +39,15 @@ void spending_begin(struct spending *spending, uint64_t now_ns);
 /* There were no ticks for a while. */
 void spending_skip(struct spending *spending, uint64_t now_ns);
 
-struct spending_begun spending_begin_part(const struct spending *spending);
-/* The time since then, but for what was visits, or reading of what is new. */
-void spending_add_look(struct spending *spending, const struct spending_begun *begun);
+struct spending_begun spending_begin_tick(const struct spending *spending);
+struct spending_begun spending_begin_looks(const struct spending *spending);
+/*
+ * Adds the CPU time of the calling thread since then, without visits and the reading of what is
+ * new, and returns it.
+ */
+uint64_t spending_add_looks(struct spending *spending, const struct spending_begun *begun);
 
-/* A tick is over: likewise, and without looks. */
+/* A tick is over: adds the time since then, without visits, what is new and looks. */
 void spending_add_tick(struct spending *spending, const struct spending_begun *begun);
 
 /* The CPU time that one tick fewer would save, without waking up for it; 0: no tick has ended. */

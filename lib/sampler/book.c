@@ -210,7 +210,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 		begin_split(thread);
 	message = message_about(MESSAGE_THREAD, thread, now_ns - (is_new ? now.cpu_ns : 0));
 	collector_publish(sampler->collector, message);
-	due_put(sampler, thread, false, now_ns);
+	due_put(sampler, thread, is_new, now_ns);
 }
 
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
@@ -239,6 +239,19 @@ static uint64_t uncovered_ns(struct sampled_process *process)
 
 	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
 	return cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
+}
+
+/* What all threads may lose together is a part of what their process has used. */
+void book_credit(struct sampler *sampler, struct sampled_process *process)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t from_ns = max_u64(cpu->credited_ns, cpu->base_ns);
+	uint64_t to_ns = max_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns);
+
+	if (to_ns <= from_ns)
+		return;
+	governor_credit(&sampler->governor, to_ns - from_ns);
+	cpu->credited_ns = to_ns;
 }
 
 /* Less is what passes between two readings. */
@@ -288,6 +301,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	struct proc_cpu_split now;
 
 	publish_rest(sampler, process, now_ns);
+	book_credit(sampler, process);
 	if (cpu->counts) {
 		bool is_known = proc_read_cpu_split(process->roster->pid, 0, &now);
 
@@ -464,7 +478,7 @@ static void begin_process(struct sampler *sampler, struct sampled_process *proce
 			continue;
 		count_from(sampler, thread, &clocks, now_ns);
 		begin_split(thread);
-		due_put(sampler, thread, false, now_ns);
+		due_put(sampler, thread, true, now_ns);
 	}
 }
 

@@ -69,6 +69,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"ticks_cost_ppm", ticks_cost_ppm(sampler)},
 		{"blocked_looks", counts->nr_peeks},
 		{"torn_looks", counts->nr_torn_peeks},
+		{"sleeps_left_out", counts->nr_unseen_sleeps},
 		{"waiting_looks", counts->nr_runnable},
 		{"spared_stops", counts->nr_spared},
 		{"left_out_stops", counts->nr_left_out},

@@ -27,6 +27,7 @@ struct process_cpu {
 	struct process_clock clock;
 	uint64_t base_ns;	 /* where counting began */
 	uint64_t latest_ns;	 /* as last read */
+	uint64_t credited_ns;	 /* of that, to the governor */
 	uint64_t covered_ns;	 /* since the base, by the clocks of threads */
 	uint64_t known_rest_ns;	 /* not covered, when all threads had just been asked */
 	uint64_t handed_out_ns;	 /* of that, published as the rest of the process */
@@ -75,6 +76,12 @@ struct sampled_process {
 /* A thread that sleeps is asked after again when so small a part of its sleep has passed. */
 #define SLEEP_PART 8
 
+/* A sleep of which no copy was taken, to save the cost. */
+struct unseen_sleep {
+	uint64_t pcount;  /* times scheduled in */
+	uint64_t from_ns; /* when it was found; 0: there is none */
+};
+
 /* The sleep that a thread was last seen in. */
 struct seen_sleep {
 	bool is_known;	    /* it was seen off the CPU at the count below, */
@@ -90,6 +97,7 @@ struct seen_sleep {
 	uint64_t sp;
 	bool is_visited; /* a visit has woken it from there, to which it returns */
 	struct seen_wait wait;
+	struct unseen_sleep unseen; /* after it */
 };
 
 /* What its visits have cost it. */

@@ -53,7 +53,7 @@ struct visitor {
 struct sampling_counts {
 	uint64_t nr_late_ticks, nr_unfinished, nr_refused, nr_fixed_up, nr_signals;
 	uint64_t nr_begun, nr_stops, nr_spun, nr_spared, nr_left_out, nr_held_up;
-	uint64_t nr_peeks, nr_torn_peeks, nr_runnable, nr_resting;
+	uint64_t nr_peeks, nr_torn_peeks, nr_unseen_sleeps, nr_runnable, nr_resting;
 	uint64_t nr_dropped_stacks, cost_ns, counted_ns, counting_since_ns;
 	bool realtime;
 	struct histogram lateness_ns, hold_ns;
@@ -63,6 +63,7 @@ struct sampling_counts {
 struct tick {
 	uint64_t now_ns;
 	bool is_last;			 /* before counting ends: nothing is put off or left out */
+	uint64_t look_ns;		 /* so long sleeping threads may be looked at in it */
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
 	struct sampled_thread **by_cpu;	       /* which of them to visit, of each CPU; owned */
@@ -163,6 +164,7 @@ bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
 		      uint64_t now_ns);
 void book_see_split(struct sampled_process *process);
+void book_credit(struct sampler *sampler, struct sampled_process *process);
 bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void book_free_thread(struct sampled_thread *thread);
 

@@ -72,9 +72,6 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	struct seen_sleep *sleep = &thread->sleep;
 	uint64_t pause_ns = (now_ns - sleep->from_ns) / SLEEP_PART;
 
-	/* The owner of the lock may change: such sleeps are not read more rarely. */
-	if (!sleep->wait.owner_at)
-		pause_ns = governor_look_pause_ns(&sampler->governor, pause_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
 		put_active(sampler, thread);
 		return;
@@ -251,14 +248,35 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 		thread->name = 0;
 }
 
+/* Its time goes to the next sample, as the lot does not ask how long it sleeps. */
+static void left_asleep(struct sampler *sampler, struct sampled_thread *thread,
+			const struct proc_stat *stat, uint64_t pcount)
+{
+	uint64_t now_ns = sampler->tick.now_ns;
+
+	sampler->counts.nr_unseen_sleeps++;
+	thread->was_running = false;
+	thread->habits.user_ticks = stat->user_ticks;
+	thread->sleep.unseen = (struct unseen_sleep){.pcount = pcount, .from_ns = now_ns};
+	placement_saw(&sampler->placement, stat->cpu, false, false);
+	due_put(sampler, thread, false, now_ns + 1);
+}
+
+static bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
+{
+	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
+}
+
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		    const struct proc_schedstat *clocks)
 {
 	struct sampler *sampler = visitor->sampler;
+	bool copies = sampler->tick.is_last || governor_draws_copy(&sampler->governor);
+	size_t stack_bytes = copies ? visit_stack_limit(thread) : 0;
 	struct proc_stat stat = {.cpu = -1};
 	struct proc_syscall syscall;
-	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, visit_stack_limit(thread),
-						clocks, visitor->snapshot, &stat, &syscall);
+	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, stack_bytes, clocks,
+						visitor->snapshot, &stat, &syscall);
 
 	seen_wait_release(&thread->sleep.wait);
 	note_stat(sampler, thread, &stat);
@@ -275,6 +293,9 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		break;
 	case PEEK_RUNNING:
 		found_running(sampler, thread, &stat);
+		break;
+	case PEEK_ASLEEP:
+		left_asleep(sampler, thread, &stat, clocks->pcount);
 		break;
 	case PEEK_CHANGED:
 		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
@@ -341,6 +362,21 @@ static bool leave_out(struct sampler *sampler, struct sampled_thread *thread)
 	return true;
 }
 
+/* A sleep that lasts for so many periods draws again in each look. */
+#define LONG_SLEEP_PERIODS 32
+
+static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thread,
+			     uint64_t pcount)
+{
+	uint64_t slept_ns = sampler->tick.now_ns - thread->sleep.unseen.from_ns;
+
+	if (sampler->tick.is_last || !sleeps_unseen(thread, pcount) ||
+	    slept_ns > LONG_SLEEP_PERIODS * sampler->governor.period_ns)
+		return false;
+	due_put(sampler, thread, false, sampler->tick.now_ns + 1 + slept_ns / SLEEP_PART);
+	return true;
+}
+
 /* It had a CPU for so much of the time since it was last read: else it slept, or waited for one. */
 #define RUNS_MUCH_PART 4
 
@@ -373,7 +409,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	if (thread->sleep.is_known && !lacks_registers(thread) &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
-	else
+	else if (!sleeps_on_unseen(sampler, thread, clocks.pcount))
 		observe(visitor, thread, &clocks);
 }
 
@@ -389,19 +425,31 @@ static void sample_queue(struct visitor *visitor, struct due_queue *queue, uint6
 	} while (thread && sampler->leader == visitor && clock_monotonic_ns() < until_ns);
 }
 
-/* First of all those that ran; the rest have their turn in the next tick. */
+static void look_at_sleepers(struct visitor *visitor, uint64_t until_ns)
+{
+	struct sampler *sampler = visitor->sampler;
+	struct spending_begun begun;
+
+	if (!due_queue_is_due(&sampler->threads, sampler->tick.now_ns))
+		return;
+	begun = spending_begin_looks(&sampler->spending);
+	sample_queue(visitor, &sampler->threads, until_ns);
+	governor_charge_looks(&sampler->governor, spending_add_looks(&sampler->spending, &begun));
+}
+
+/* First all those that ran; the rest have their turn in the next tick. */
 static void sample_due(struct visitor *visitor, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
-	struct spending *spending = &sampler->spending;
-	struct spending_begun begun;
+	struct tick *tick = &sampler->tick;
 
 	sample_queue(visitor, &sampler->active, until_ns);
 	if (sampler->leader != visitor)
 		return;
-	begun = spending_begin_part(spending);
-	sample_queue(visitor, &sampler->threads, until_ns);
-	spending_add_look(spending, &begun);
+	tick->look_ns = tick->is_last ? LONGEST_DUE_NS
+				      : governor_look_credit_ns(&sampler->governor, tick->now_ns);
+	if (tick->look_ns)
+		look_at_sleepers(visitor, min_u64(until_ns, clock_monotonic_ns() + tick->look_ns));
 }
 
 /*
@@ -480,11 +528,11 @@ static void visit_running(struct visitor *visitor)
 /* The sum of so many threads takes long to read unless it is kept. */
 #define MANY_THREADS 64
 
-/* One that has run since it was seen asleep is due. */
+/* A thread that has run since it was seen asleep is due before all that may still sleep. */
 static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
 {
-	uint64_t now_ns = sampler->tick.now_ns;
-	uint64_t began_ns = clock_monotonic_ns(), took_ns;
+	uint64_t now_ns = sampler->tick.now_ns, took_ns;
+	struct spending_begun begun = spending_begin_looks(&sampler->spending);
 	struct roster_thread *roster = process->roster->threads, *next;
 	struct proc_schedstat clocks;
 
@@ -496,13 +544,13 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 			continue;
 		/* It cannot be read where it has ended. */
 		if (!tracee_clocks(&roster->tracee, &clocks) ||
-		    clocks.pcount != thread->sleep.pcount)
-			due_at_once(sampler, thread, now_ns);
+		    (clocks.pcount != thread->sleep.pcount &&
+		     !sleeps_unseen(thread, clocks.pcount)))
+			due_put(sampler, thread, thread->is_active, 0);
 	}
-	took_ns = clock_monotonic_ns() - began_ns;
-	sampler->spending.looks_ns += took_ns;
-	process->cpu.sweep_again_ns =
-		now_ns + governor_look_pause_ns(&sampler->governor, SWEEP_PART * took_ns);
+	took_ns = spending_add_looks(&sampler->spending, &begun);
+	governor_charge_looks(&sampler->governor, took_ns);
+	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * took_ns;
 }
 
 static bool hides_time(const struct sampler *sampler, struct sampled_process *process)
@@ -552,6 +600,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		cpu->split_seen = only->split_seen;
 		cpu->split_seen_ns = cpu->latest_ns =
 			max_u64(former_ns, cpu->base_ns + cpu->covered_ns);
+		book_credit(sampler, process);
 		due_queue_put(&sampler->processes, &process->due, now_ns + 1);
 		return;
 	}
@@ -570,10 +619,12 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	}
 	process->is_quiet = false;
 	process->read_ns = now_ns;
+	book_credit(sampler, process);
 	if (!is_gone)
 		book_see_split(process);
 	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
-	if (!is_gone && (now_ns < cpu->sweep_again_ns || !hides_time(sampler, process)))
+	if (!is_gone && (!sampler->tick.look_ns || now_ns < cpu->sweep_again_ns ||
+			 !hides_time(sampler, process)))
 		return;
 	sweep_threads(sampler, process);
 	cpu->known_rest_ns =
@@ -667,7 +718,7 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 void tick_run(struct visitor *visitor, uint64_t now_ns)
 {
 	struct sampler *sampler = visitor->sampler;
-	struct spending_begun begun = spending_begin_part(&sampler->spending);
+	struct spending_begun begun = spending_begin_tick(&sampler->spending);
 
 	begin_tick(sampler, now_ns);
 	heap_drain(sampler, NULL, false);

@@ -114,5 +114,7 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 		return PEEK_RUNNING;
 	if (!strchr(asleep, stat->state))
 		return PEEK_GONE;
+	if (!max_stack_bytes)
+		return PEEK_ASLEEP;
 	return read_asleep(tracee, max_stack_bytes, clocks, snapshot, syscall);
 }

@@ -22,6 +22,8 @@ static const struct counter_words known[] = {
 	 "thread not stopped by the next tick"},
 	{"torn_looks", COUNTER_LOSSES, "sleeping threads that woke during a peek",
 	 "sleeping thread that woke during a peek"},
+	{"sleeps_left_out", COUNTER_LOSSES, "sleeps not sampled, as that would cost too much",
+	 "sleep not sampled, as that would cost too much"},
 	{"left_out_stops", COUNTER_LOSSES,
 	 "stops left out, so that none costs too much or holds up others",
 	 "stop left out, so that none costs too much or holds up others"},

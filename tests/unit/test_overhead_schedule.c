@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/clock.h"
 #include "base/histogram.h"
 #include "overhead/governor.h"
 #include "overhead/schedule.h"
@@ -141,6 +142,8 @@ TEST(schedule, time_that_was_skipped_has_no_missed_ticks)
 
 static bool allows(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns)
 {
+	if (cpu_ns > budget->cpu_ns)
+		governor_credit(governor, cpu_ns - budget->cpu_ns);
 	return governor_affords(governor, budget, cpu_ns) && governor_draws(governor, budget);
 }
 
@@ -152,8 +155,7 @@ static double lost_ppm(struct governor *governor, struct stop_budget *budget, ui
 
 	for (size_t i = 0; i < nr_ticks; i++) {
 		cpu_ns += governor->period_ns;
-		if (!governor_affords(governor, budget, cpu_ns) ||
-		    !governor_draws(governor, budget))
+		if (!allows(governor, budget, cpu_ns))
 			continue;
 		governor_charge(governor, budget, cost_ns);
 		lost_ns += cost_ns;
@@ -230,6 +232,25 @@ TEST(governor, short_lives_are_bounded_together)
 	assert_true(lost_ns / used_ns > 0.017 && lost_ns / used_ns < 0.0215);
 }
 
+#define LOOKS_APART_NS UINT64_C(10000000)
+
+/* Looks of each_ns, in the ticks of window_ns, until all that is due was looked at. */
+static uint64_t looks(struct governor *governor, uint64_t *now_ns, uint64_t window_ns,
+		      uint64_t due_ns, uint64_t each_ns)
+{
+	uint64_t taken_ns = 0;
+
+	for (uint64_t end_ns = *now_ns + window_ns; *now_ns < end_ns; *now_ns += LOOKS_APART_NS) {
+		uint64_t credit_ns = governor_look_credit_ns(governor, *now_ns);
+
+		for (uint64_t ns = 0; ns < credit_ns && taken_ns < due_ns; ns += each_ns) {
+			governor_charge_looks(governor, each_ns);
+			taken_ns += each_ns;
+		}
+	}
+	return taken_ns;
+}
+
 /*
  * The same while no CPU is idle, and ticks and looks take their part, which is never foreseen
  * well: the sum of all is bounded, with the beginning, which is at the full rate.
@@ -238,7 +259,7 @@ TEST(governor, debts_are_paid)
 {
 	struct governor_load load = {.window_ns = 100000000, .nr_cpus = 2, .lost_percent = 100};
 	const uint64_t life_ns = 5000000, cost_ns = 50000;
-	uint64_t used_ns = 0, stops_ns = 0, random = 1;
+	uint64_t used_ns = 0, stops_ns = 0, random = 1, now_ns = 1;
 	struct governor governor;
 	double lost;
 
@@ -258,7 +279,7 @@ TEST(governor, debts_are_paid)
 			continue;
 		random = random * UINT64_C(6364136223846793005) + 1;
 		load.tick_ns = 10000 + (random >> 33) % 60000;
-		load.looks_ns = (uint64_t)(3000000 * governor.look_share);
+		load.looks_ns = looks(&governor, &now_ns, load.window_ns, 3000000, 30000);
 		load.nr_ticks = load.window_ns / governor.period_ns;
 		governor_update(&governor, &load);
 	}
@@ -384,26 +405,69 @@ TEST(governor, sums_up_what_ticks_have_taken)
 	assert_true(governor.lost_ns == 1250000 + 2500000);
 }
 
-TEST(governor, looks_at_sleepers_take_an_eighth_of_what_is_allowed)
+TEST(governor, looks_at_sleepers_take_half_of_what_is_allowed)
 {
-	/* 2 % of two CPUs for 250 ms are 10 ms; each look takes 50 us, and 100 are due. */
-	const uint64_t eighth_ns = 1250000, look_ns = 50000;
+	/* 2 % of two CPUs for 250 ms are 10 ms; each look takes 50 us, and 400 are due. */
+	const uint64_t half_ns = 5000000, due_ns = 20000000, each_ns = 50000;
 	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
+	struct governor governor;
+	uint64_t now_ns = 1, all_ns = 0;
+
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	for (int i = 0; i < 40; i++) {
+		load.looks_ns = looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns);
+		all_ns += i >= 20 ? load.looks_ns : 0;
+		governor_update(&governor, &load);
+	}
+	assert_in_range(all_ns, 20 * half_ns * 95 / 100, 20 * half_ns * 105 / 100);
+	assert_true(governor.stop_share > 0.48 && governor.stop_share < 0.52);
+	/* Where a CPU is idle none waits. */
+	load.lost_percent = 0;
+	governor_update(&governor, &load);
+	assert_int_equal(looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns), due_ns);
+}
+
+/* The less credit for looks is left, the fewer stacks are copied. */
+TEST(governor, copies_get_rarer_as_credit_is_used_up)
+{
+	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
+	uint64_t most_ns, nr[2] = {0};
 	struct governor governor;
 
 	governor_init(&governor, PERIOD_NS, 20000, 7);
+	assert_true(governor_draws_copy(&governor)); /* nothing is known yet of what they take */
+	governor_update(&governor, &load);
+	most_ns = governor_look_credit_ns(&governor, 1);
+	for (int i = 0; i < 1000; i++)
+		nr[0] += governor_draws_copy(&governor);
+	governor_charge_looks(&governor, most_ns * 3 / 4);
+	for (int i = 0; i < 1000; i++)
+		nr[1] += governor_draws_copy(&governor);
+	assert_int_equal(nr[0], 1000);
+	assert_in_range(nr[1], 200, 300);
+	governor_charge_looks(&governor, most_ns);
+	assert_false(governor_draws_copy(&governor));
+	assert_int_equal(governor_look_credit_ns(&governor, 2), 0);
+}
+
+/* In ten ticks there are as many looks as in ten others: they do not come in bursts. */
+TEST(governor, looks_are_spread_over_time)
+{
+	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
+	uint64_t now_ns = 1, least_ns = UINT64_MAX, most_ns = 0, taken_ns;
+	struct governor governor;
+
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	governor_update(&governor, &load);
+	looks(&governor, &now_ns, NS_PER_SEC, NS_PER_SEC, 50000);
 	for (int i = 0; i < 20; i++) {
-		load.looks_ns = (uint64_t)(100 * governor.look_share * (double)look_ns);
-		governor_update(&governor, &load);
+		taken_ns = looks(&governor, &now_ns, 10 * LOOKS_APART_NS, NS_PER_SEC, 50000);
+		least_ns = taken_ns < least_ns ? taken_ns : least_ns;
+		most_ns = taken_ns > most_ns ? taken_ns : most_ns;
 	}
-	assert_in_range(load.looks_ns, eighth_ns * 9 / 10, eighth_ns * 11 / 10);
-	assert_true(governor.stop_share > 0.87 && governor.stop_share < 0.89);
-	assert_in_range(governor_look_pause_ns(&governor, 1000), 3600, 4400);
-	/* Where a CPU is idle none is left out, after some windows. */
-	load.lost_percent = 0;
-	for (int i = 0; i < 4; i++)
-		governor_update(&governor, &load);
-	assert_int_equal(governor_look_pause_ns(&governor, 1000), 1000);
+	/* A tenth of a second has two milliseconds. */
+	assert_in_range(least_ns, 1900000, 2000000);
+	assert_in_range(most_ns, 2000000, 2100000);
 }
 
 TEST(governor, the_period_changes_in_steps)
