@@ -299,20 +299,31 @@ static bool run_to_exec(pid_t pid)
 	return true;
 }
 
+/* It is stopped before it is let go: else its exec may come before the interrupt. */
+static const char *why_not_held(pid_t pid)
+{
+	int status;
+
+	errno = 0;
+	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) <
+	    0)
+		return "the command could not be attached to";
+	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0)
+		return "the command could not be interrupted before its beginning";
+	return next_stop(pid, &status) ? NULL : "the command did not stop before its beginning";
+}
+
 int entry_run(struct entry_stop *stop, struct launch *launch)
 {
 	struct run run = {.launch = launch};
 	pthread_t runner;
-	int status;
 
 	*stop = (struct entry_stop){.pid = launch->pid};
-	/* It stands before it is let go: else its exec may come before the interrupt. */
-	if (ptrace(PTRACE_SEIZE, launch->pid, NULL,
-		   (void *)(PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) < 0 ||
-	    ptrace(PTRACE_INTERRUPT, launch->pid, NULL, NULL) < 0 ||
-	    !next_stop(launch->pid, &status) ||
-	    pthread_create(&runner, NULL, run_launch, &run) != 0) {
-		stop->why = "the command could not be traced up to its beginning";
+	stop->why = why_not_held(launch->pid);
+	stop->error = stop->why ? errno : pthread_create(&runner, NULL, run_launch, &run);
+	if (!stop->why && stop->error)
+		stop->why = "no thread could be started to wait for the command";
+	if (stop->why) {
 		entry_end(stop);
 		return launch_run(launch);
 	}

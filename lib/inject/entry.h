@@ -17,7 +17,8 @@ struct entry_stop {
 	struct target_memory *memory; /* of /proc/PID/mem */
 	bool is_stopped;	      /* by the calling thread; else it runs, or has ended */
 	bool has_thread_data;	      /* its thread pointer is set */
-	const char *why;	      /* not stopped: why, in words */
+	const char *why;	      /* not stopped: why, in words, */
+	int error;		      /* and the errno; 0: none */
 };
 
 /*

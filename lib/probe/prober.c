@@ -243,7 +243,8 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 	pthread_mutex_unlock(&prober->lock);
 	if (failed || !stop->is_stopped) {
 		if (!failed)
-			err_set(err, ERR_UNSUPPORTED, "%s", stop->why);
+			err_set(err, ERR_UNSUPPORTED, "%s%s%s", stop->why, stop->error ? ": " : "",
+				stop->error ? strerror(stop->error) : "");
 		free(stop);
 		return failed;
 	}
