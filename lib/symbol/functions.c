@@ -60,11 +60,11 @@ static struct entry *add(struct symbol_functions *functions, uint64_t start, uin
 static uint64_t end_of_sizeless(const struct symbol_functions *functions,
 				const struct elf_symbol *symbol)
 {
-	const struct fde_index index = symbol_file_fde_index(functions->file);
+	const struct cfi_search cfi = symbol_file_cfi(functions->file);
 	uint64_t start, end;
 
 	if (functions->file->object.address_bias ||
-	    !fde_index_find(&index, symbol->start, &start, &end) || start != symbol->start)
+	    !cfi_search_function(&cfi, symbol->start, &start, &end) || start != symbol->start)
 		return symbol->start;
 	return end < symbol->end ? end : symbol->end;
 }

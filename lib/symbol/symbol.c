@@ -8,12 +8,12 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "cfi/cfi.h"
 #include "symbol/assembly.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/elf_section.h"
 #include "symbol/familiar_names.h"
-#include "symbol/fde_start.h"
 #include "symbol/hint.h"
 #include "symbol/symbol_priv.h"
 
@@ -186,15 +186,19 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	}
 }
 
-struct fde_index symbol_file_fde_index(const struct symbol_file *file)
+static struct elf_bytes section_of(Elf *elf, const char *name)
 {
-	const struct symbol_object *object = &file->object;
+	struct dwarf_bytes bytes = elf_section_bytes(elf, name);
 
-	return (struct fde_index){
-		.hdr = elf_section_bytes(object->elf, ".eh_frame_hdr"),
-		.frames = elf_section_bytes(object->elf, ".eh_frame"),
-		.hdr_address = elf_section_address(object->elf, ".eh_frame_hdr"),
-		.frames_address = elf_section_address(object->elf, ".eh_frame"),
+	return (struct elf_bytes){
+		.bytes = bytes.at, .nr_bytes = bytes.nr, .vaddr = elf_section_address(elf, name)};
+}
+
+struct cfi_search symbol_file_cfi(const struct symbol_file *file)
+{
+	return (struct cfi_search){
+		.hdr = section_of(file->object.elf, ".eh_frame_hdr"),
+		.frames = section_of(file->object.elf, ".eh_frame"),
 	};
 }
 
@@ -202,13 +206,13 @@ struct fde_index symbol_file_fde_index(const struct symbol_file *file)
 static uint64_t *find_starts(const struct symbol_file *file, const struct symbol_result *result,
 			     const uint64_t *addresses, size_t nr)
 {
-	const struct fde_index index = symbol_file_fde_index(file);
+	const struct cfi_search cfi = symbol_file_cfi(file);
 	uint64_t *starts = xcalloc(nr, sizeof(*starts));
 	uint64_t end;
 
 	for (size_t i = 0; i < nr; i++)
 		if (result->chains[i].nr || symbol_is_ended(file->object.ended) ||
-		    !fde_index_find(&index, addresses[i], &starts[i], &end))
+		    !cfi_search_function(&cfi, addresses[i], &starts[i], &end))
 			starts[i] = SYMBOL_NO_START;
 	return starts;
 }
@@ -340,7 +344,7 @@ bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint6
 {
 	uint64_t bias = file->object.address_bias, moved = address + bias;
 	uint64_t low = 0, high = UINT64_MAX, fde_start, fde_end;
-	const struct fde_index index = symbol_file_fde_index(file);
+	const struct cfi_search cfi = symbol_file_cfi(file);
 	const struct elf_symbol *symbol;
 	struct go_place place;
 
@@ -352,7 +356,7 @@ bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint6
 	symbol = elf_symbols_find(&file->symbols, moved);
 	if (symbol)
 		narrow(&low, &high, symbol->start, symbol->end);
-	if (!bias && fde_index_find(&index, moved, &fde_start, &fde_end))
+	if (!bias && cfi_search_function(&cfi, moved, &fde_start, &fde_end))
 		narrow(&low, &high, fde_start, fde_end);
 	if (high == UINT64_MAX)
 		return false;

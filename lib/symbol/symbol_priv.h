@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cfi/cfi.h"
 #include "symbol/data_symbols.h"
 #include "symbol/elf_symbols.h"
-#include "symbol/fde_start.h"
 #include "symbol/gopclntab.h"
 #include "symbol/object.h"
 #include "symbol/plt.h"
@@ -31,6 +31,6 @@ struct symbol_file {
 void symbol_file_read_tables(struct symbol_file *file);
 
 /* Borrowed from the file. Its addresses are those in the file, without the bias of an object. */
-struct fde_index symbol_file_fde_index(const struct symbol_file *file);
+struct cfi_search symbol_file_cfi(const struct symbol_file *file);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cfi/cfi.h"
 #include "elf/elf_image.h"
-#include "unwind/cfi.h"
 
 /*
  * The table by which a function's exceptions find their handlers (the LSDA that its FDE points to):

@@ -11,11 +11,11 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "cfi/cfi.h"
+#include "cfi/cfi_copy.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_copy.h"
 
 /*
  * Exported by libunwind since 1.1, but declared in none of its headers; perf and others use it like

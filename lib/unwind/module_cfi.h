@@ -2,7 +2,7 @@
 #ifndef PROFC_UNWIND_MODULE_CFI_H
 #define PROFC_UNWIND_MODULE_CFI_H
 
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 #include "unwind/code_entries.h"
 #include "unwind/row.h"
 

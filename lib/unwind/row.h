@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cfi/cfi.h"
 #include "elf/elf_image.h"
 #include "snapshot/snapshot.h"
-#include "unwind/cfi.h"
 
 /*
  * Rows: how to find the caller of the code at one address, compiled once from its call frame

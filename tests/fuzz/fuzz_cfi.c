@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "cfi/cfi.h"
+#include "cfi/cfi_copy.h"
 #include "elf/elf_ranges.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_copy.h"
 #include "unwind/eh_table.h"
 #include "unwind/row.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows compiled from call frame information that stands in the tests, byte by byte. */
 #include "base/alloc.h"
+#include "cfi/cfi.h"
+#include "cfi/cfi_copy.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/unit.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_copy.h"
 #include "unwind/row.h"
 
 #define START 0x1000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/buf.h"
-#include "symbol/fde_start.h"
+#include "cfi/cfi.h"
 #include "tests/unit/unit.h"
 
 /* Addresses of the two sections in a made-up file. */
@@ -89,7 +89,7 @@ static const uint8_t frames[] = {
 	0,
 };
 
-static struct fde_index index_over(struct buf *hdr, uint32_t nr_rows)
+static struct cfi_search index_over(struct buf *hdr, uint32_t nr_rows)
 {
 	static const int32_t rows[][2] = {
 		{0x1000 - HDR_ADDRESS, FRAMES_ADDRESS + 0x20 - HDR_ADDRESS},
@@ -100,13 +100,13 @@ static struct fde_index index_over(struct buf *hdr, uint32_t nr_rows)
 	buf_append_u32(hdr, FRAMES_ADDRESS - HDR_ADDRESS - 4);
 	buf_append_u32(hdr, nr_rows);
 	buf_append(hdr, rows, sizeof(rows));
-	return (struct fde_index){.hdr = {.at = hdr->bytes, .nr = hdr->nr_bytes},
-				  .frames = {.at = frames, .nr = sizeof(frames)},
-				  .hdr_address = HDR_ADDRESS,
-				  .frames_address = FRAMES_ADDRESS};
+	return (struct cfi_search){
+		.hdr = {.bytes = hdr->bytes, .nr_bytes = hdr->nr_bytes, .vaddr = HDR_ADDRESS},
+		.frames = {.bytes = frames, .nr_bytes = sizeof(frames), .vaddr = FRAMES_ADDRESS},
+	};
 }
 
-TEST(fde_start, of_addresses_inside_functions)
+TEST(cfi_search, of_addresses_inside_functions)
 {
 	static const struct {
 		uint64_t address, start, end; /* start 0: none */
@@ -116,12 +116,12 @@ TEST(fde_start, of_addresses_inside_functions)
 		{0x108f, 0x1080, 0x1090}, {0x1090, 0, 0},	    {UINT64_MAX, 0, 0},
 	};
 	struct buf hdr = {0};
-	struct fde_index index = index_over(&hdr, 2);
+	struct cfi_search index = index_over(&hdr, 2);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t start = 0, end = 0;
 
-		assert_int_equal(fde_index_find(&index, cases[i].address, &start, &end),
+		assert_int_equal(cfi_search_function(&index, cases[i].address, &start, &end),
 				 cases[i].start != 0);
 		assert_int_equal(start, cases[i].start);
 		assert_int_equal(end, cases[i].end);
@@ -130,27 +130,28 @@ TEST(fde_start, of_addresses_inside_functions)
 }
 
 /* Sizes that lie, and sections that are cut anywhere: nothing is found, nothing is read beyond. */
-TEST(fde_start, of_damaged_sections)
+TEST(cfi_search, of_damaged_sections)
 {
 	struct buf hdr = {0}, lying = {0};
-	struct fde_index index = index_over(&hdr, 2), liar = index_over(&lying, 3);
+	struct cfi_search index = index_over(&hdr, 2), liar = index_over(&lying, 3);
 	uint64_t start, end;
 
-	assert_false(fde_index_find(&liar, 0x1000, &start, &end));
+	assert_false(cfi_search_function(&liar, 0x1000, &start, &end));
 	for (size_t nr = 0; nr < sizeof(frames); nr++) {
 		uint8_t *cut = malloc(nr ? nr : 1); /* of exactly this size, for valgrind */
 
 		memcpy(cut, frames, nr);
-		index.frames.at = cut;
-		index.frames.nr = nr;
-		assert_int_equal(fde_index_find(&index, 0x1085, &start, &end), nr >= 0x34 + 16);
+		index.frames.bytes = cut;
+		index.frames.nr_bytes = nr;
+		assert_false(cfi_search_function(&index, 0x1085, &start, &end));
+		assert_int_equal(cfi_search_function(&index, 0x1005, &start, &end), nr >= 0x34);
 		free(cut);
 	}
-	index.frames.at = NULL;
-	index.frames.nr = 0;
-	assert_false(fde_index_find(&index, 0x1000, &start, &end));
-	index.hdr.nr = 11;
-	assert_false(fde_index_find(&index, 0x1000, &start, &end));
+	index.frames.bytes = NULL;
+	index.frames.nr_bytes = 0;
+	assert_false(cfi_search_function(&index, 0x1000, &start, &end));
+	index.hdr.nr_bytes = 11;
+	assert_false(cfi_search_function(&index, 0x1000, &start, &end));
 	buf_release(&hdr);
 	buf_release(&lying);
 }

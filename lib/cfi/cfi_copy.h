@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Converts .debug_frame sections into .eh_frame sections with a search table. */
-#ifndef PROFC_UNWIND_CFI_COPY_H
-#define PROFC_UNWIND_CFI_COPY_H
+#ifndef PROFC_CFI_CFI_COPY_H
+#define PROFC_CFI_CFI_COPY_H
 
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 
 /*
  * Append to `out` an .eh_frame with the contents of `section`, a .debug_frame, for code moved by

@@ -3,7 +3,7 @@
  * Converts .debug_frame into .eh_frame, the only section that libunwind reads. Each FDE gets a CIE
  * of its own in the simplest encoding: larger, but without a search for equal ones.
  */
-#include "unwind/cfi_copy.h"
+#include "cfi/cfi_copy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Search tables over call frame information: .eh_frame_hdr, and an index of our own. */
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 
 /* LSB 10.6.2: version, three encodings, pointer to .eh_frame, count; then the table. */
 #define HDR_BYTES   12
@@ -62,4 +62,21 @@ bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame,
 	fde = hdr->vaddr + (uint64_t)(int64_t)hdr_i32(hdr, HDR_BYTES + (low - 1) * ENTRY_BYTES + 4);
 	*offset = fde - eh_frame->vaddr;
 	return *offset < eh_frame->nr_bytes;
+}
+
+bool cfi_search_function(const struct cfi_search *search, uint64_t address, uint64_t *start,
+			 uint64_t *end)
+{
+	const struct cfi_section section = {.bytes = search->frames,
+					    .hdr_vaddr = search->hdr.vaddr};
+	struct cfi_fde fde;
+	uint64_t offset;
+
+	if (!search->hdr.bytes || !search->frames.bytes || !cfi_hdr_is_usable(&search->hdr) ||
+	    !cfi_hdr_find(&search->hdr, &search->frames, address, &offset) ||
+	    !cfi_fde_at(&section, offset, &fde) || address < fde.start || address >= fde.end)
+		return false;
+	*start = fde.start;
+	*end = fde.end;
+	return true;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 
 /* LSB core 5.0 table 10-5 and 10-6. */
 #define PE_FORMAT  0x0f

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Executes the instructions of call frame information up to an address. */
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 
 /* DWARF 5 table 7.29; the low six bits of the first three hold an operand. */
 enum {

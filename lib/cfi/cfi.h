@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_UNWIND_CFI_H
-#define PROFC_UNWIND_CFI_H
+#ifndef PROFC_CFI_CFI_H
+#define PROFC_CFI_CFI_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +54,18 @@ bool cfi_hdr_is_usable(const struct elf_bytes *hdr);
 /* The offset in .eh_frame of the last FDE that begins at or before address. */
 bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
 		  uint64_t *offset);
+
+/* .eh_frame, with its search table. Borrowed bytes. */
+struct cfi_search {
+	struct elf_bytes hdr, frames;
+};
+
+/*
+ * The function [start, end) that holds an address; false when no entry covers it, also where there
+ * is no usable search table. Files without symbols have an entry for each function, too.
+ */
+bool cfi_search_function(const struct cfi_search *search, uint64_t address, uint64_t *start,
+			 uint64_t *end);
 
 /* The rule of the instructions for one register, or the CFA. */
 enum cfi_rule_kind {
