@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Byte buffers that grow, and cursors that read bytes within bounds. */
+/* Byte buffers that grow. */
 #include "base/buf.h"
 
 #include <assert.h>
@@ -110,81 +110,4 @@ void buf_append_uleb(struct buf *buf, uint64_t value)
 void buf_append_sleb_zigzag(struct buf *buf, int64_t value)
 {
 	buf_append_uleb(buf, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
-}
-
-struct cursor cursor_over(const void *bytes, size_t nr_bytes)
-{
-	const uint8_t *at = bytes;
-
-	return (struct cursor){.at = at, .end = at + nr_bytes};
-}
-
-size_t cursor_left(const struct cursor *cursor)
-{
-	return (size_t)(cursor->end - cursor->at);
-}
-
-const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t nr_bytes)
-{
-	const uint8_t *start = cursor->at;
-
-	if (cursor->failed || nr_bytes > cursor_left(cursor)) {
-		cursor->failed = true;
-		return NULL;
-	}
-	cursor->at += nr_bytes;
-	return start;
-}
-
-uint8_t cursor_byte(struct cursor *cursor)
-{
-	const uint8_t *byte = cursor_bytes(cursor, 1);
-
-	return byte ? *byte : 0;
-}
-
-uint32_t cursor_u32(struct cursor *cursor)
-{
-	const uint8_t *bytes = cursor_bytes(cursor, 4);
-	uint32_t value = 0;
-
-	for (int i = 0; bytes && i < 4; i++)
-		value |= (uint32_t)bytes[i] << (8 * i);
-	return value;
-}
-
-uint64_t cursor_u64(struct cursor *cursor)
-{
-	const uint8_t *bytes = cursor_bytes(cursor, 8);
-	uint64_t value = 0;
-
-	for (int i = 0; bytes && i < 8; i++)
-		value |= (uint64_t)bytes[i] << (8 * i);
-	return value;
-}
-
-uint64_t cursor_uleb(struct cursor *cursor)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = cursor_byte(cursor);
-
-		if (cursor->failed)
-			return 0;
-		if (shift == 63 && byte > 1)
-			break;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-	cursor->failed = true;
-	return 0;
-}
-
-int64_t cursor_sleb_zigzag(struct cursor *cursor)
-{
-	uint64_t value = cursor_uleb(cursor);
-
-	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }

@@ -31,24 +31,4 @@ void buf_append_u64(struct buf *buf, uint64_t value);
 void buf_append_uleb(struct buf *buf, uint64_t value);
 void buf_append_sleb_zigzag(struct buf *buf, int64_t value);
 
-/*
- * A bounded reader. Reading past the end sets `failed`, returns 0 and stays
- * failed, so that a decoder may read a whole record and check once.
- */
-struct cursor {
-	const uint8_t *at; /* borrowed */
-	const uint8_t *end;
-	bool failed;
-};
-
-struct cursor cursor_over(const void *bytes, size_t nr_bytes);
-size_t cursor_left(const struct cursor *cursor);
-uint8_t cursor_byte(struct cursor *cursor);
-uint32_t cursor_u32(struct cursor *cursor);
-uint64_t cursor_u64(struct cursor *cursor);
-uint64_t cursor_uleb(struct cursor *cursor); /* over 64 bits: failed */
-int64_t cursor_sleb_zigzag(struct cursor *cursor);
-/* The next nr_bytes in place, or NULL and failed. */
-const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t nr_bytes);
-
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/cursor.h"
 #include "elf/elf_image.h"
 #include "elf/elf_ranges.h"
 
@@ -118,8 +118,6 @@ bool cfi_rules_at(const struct cfi_section *section, const struct cfi_fde *fde,
 		  const uint64_t columns[CFI_TRACKED_COUNT], uint64_t address,
 		  struct cfi_rules *rules);
 
-/* A signed LEB128 number. */
-int64_t cfi_sleb(struct cursor *cursor);
 /*
  * A pointer in one of the encodings of LSB 10.5 (DW_EH_PE_*), as an ELF virtual address. The cursor
  * is in the section; indirect pointers are refused.

@@ -22,31 +22,6 @@
 
 #define LENGTH_64BIT UINT32_C(0xffffffff)
 
-int64_t cfi_sleb(struct cursor *cursor)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = cursor_byte(cursor);
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if ((byte & 0x40) && shift + 7 < 64)
-			value |= ~UINT64_C(0) << (shift + 7);
-		return cursor->failed ? 0 : (int64_t)value;
-	}
-	cursor->failed = true;
-	return 0;
-}
-
-static uint16_t cursor_u16(struct cursor *cursor)
-{
-	uint8_t low = cursor_byte(cursor);
-
-	return (uint16_t)(low | cursor_byte(cursor) << 8);
-}
-
 /* The number alone, without its base. */
 static uint64_t read_format(struct cursor *cursor, uint8_t encoding)
 {
@@ -62,7 +37,7 @@ static uint64_t read_format(struct cursor *cursor, uint8_t encoding)
 	case PE_UDATA4:
 		return cursor_u32(cursor);
 	case PE_SLEB128:
-		return (uint64_t)cfi_sleb(cursor);
+		return (uint64_t)cursor_padded_sleb(cursor);
 	case PE_SDATA2:
 		return (uint64_t)(int64_t)(int16_t)cursor_u16(cursor);
 	case PE_SDATA4:
@@ -204,7 +179,7 @@ static bool read_cie(const struct cfi_section *section, uint64_t offset, struct 
 	if (address_bytes != 8 || selector_bytes != 0)
 		return false;
 	fde->code_align = cursor_uleb(at);
-	fde->data_align = cfi_sleb(at);
+	fde->data_align = cursor_padded_sleb(at);
 	fde->ra_column = version == 1 ? cursor_byte(at) : cursor_uleb(at);
 	fde->pointer_encoding = PE_ABSPTR;
 	fde->lsda_encoding = PE_OMIT;

@@ -177,7 +177,7 @@ static bool execute_cfa(struct machine *machine, uint8_t op)
 		return true;
 	case CFA_DEF_CFA_SF:
 		reg = cursor_uleb(at);
-		def_cfa(machine, reg, scaled(machine, (uint64_t)cfi_sleb(at)));
+		def_cfa(machine, reg, scaled(machine, (uint64_t)cursor_padded_sleb(at)));
 		return true;
 	case CFA_DEF_CFA_REGISTER:
 		at->failed |= cfa->kind != CFI_RULE_REGISTER;
@@ -189,7 +189,7 @@ static bool execute_cfa(struct machine *machine, uint8_t op)
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
 		at->failed |= cfa->kind != CFI_RULE_REGISTER;
-		cfa->offset = scaled(machine, (uint64_t)cfi_sleb(at));
+		cfa->offset = scaled(machine, (uint64_t)cursor_padded_sleb(at));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		*cfa = (struct cfi_rule){.kind = CFI_RULE_VAL_EXPRESSION,
@@ -212,7 +212,7 @@ static bool execute_register(struct machine *machine, uint8_t op)
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
 		column = cursor_uleb(at);
-		set_offset(machine, column, (uint64_t)cfi_sleb(at));
+		set_offset(machine, column, (uint64_t)cursor_padded_sleb(at));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
 		column = cursor_uleb(at);
@@ -224,7 +224,7 @@ static bool execute_register(struct machine *machine, uint8_t op)
 		return true;
 	case CFA_VAL_OFFSET_SF:
 		column = cursor_uleb(at);
-		set_val_offset(machine, column, (uint64_t)cfi_sleb(at));
+		set_val_offset(machine, column, (uint64_t)cursor_padded_sleb(at));
 		return true;
 	case CFA_RESTORE_EXTENDED:
 		restore(machine, cursor_uleb(at));

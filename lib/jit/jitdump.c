@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
 #include "jit/jit_code.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
 #include "snapshot/snapshot.h"
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "store/format_columns_priv.h"
 #include "store/format_counts_priv.h"
 #include "store/format_heap_priv.h"

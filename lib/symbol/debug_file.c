@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/chosen_file.h"
+#include "base/cursor.h"
 #include "symbol/elf_section.h"
 #include "symbol/types.h"
 
@@ -267,10 +268,10 @@ int debug_file_find(const struct symbol_options *options, Elf *elf, const char *
 bool debug_file_supplement_link(Elf *debug, struct supplement_link *link)
 {
 	struct dwarf_bytes section = elf_section_bytes(debug, ".gnu_debugaltlink");
-	struct dwarf_cursor cursor = dwarf_cursor_at(section, 0);
+	struct cursor cursor = dwarf_cursor_at(section, 0);
 
-	*link = (struct supplement_link){.name = dwarf_text(&cursor)};
-	link->build_id.nr = dwarf_left(&cursor);
+	*link = (struct supplement_link){.name = cursor_text(&cursor)};
+	link->build_id.nr = cursor_left(&cursor);
 	if (!link->name || !*link->name || link->build_id.nr == 0 ||
 	    link->build_id.nr > sizeof(link->build_id.bytes))
 		return false;

@@ -148,23 +148,23 @@ static uint16_t narrow(uint64_t value)
 	return value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
 }
 
-static bool read_row(struct abbrev_table *table, struct dwarf_cursor *cursor,
+static bool read_row(struct abbrev_table *table, struct cursor *cursor,
 		     struct dwarf_encoding encoding)
 {
-	struct abbrev row = {.code = dwarf_uleb(cursor)};
+	struct abbrev row = {.code = cursor_padded_uleb(cursor)};
 	struct abbrev_attribute attribute;
 
 	if (cursor->failed || row.code == 0 || table->nr_attributes > INT32_MAX)
 		return false;
-	row.tag = narrow(dwarf_uleb(cursor));
-	row.has_children = dwarf_u8(cursor) == DW_CHILDREN_yes;
+	row.tag = narrow(cursor_padded_uleb(cursor));
+	row.has_children = cursor_byte(cursor) == DW_CHILDREN_yes;
 	row.first_attribute = (uint32_t)table->nr_attributes;
 	row.first_step = (uint32_t)table->nr_steps;
 	for (;;) {
-		attribute.name = narrow(dwarf_uleb(cursor));
-		attribute.form = narrow(dwarf_uleb(cursor));
+		attribute.name = narrow(cursor_padded_uleb(cursor));
+		attribute.form = narrow(cursor_padded_uleb(cursor));
 		attribute.implicit_const =
-			attribute.form == DW_FORM_implicit_const ? dwarf_sleb(cursor) : 0;
+			attribute.form == DW_FORM_implicit_const ? cursor_padded_sleb(cursor) : 0;
 		if (cursor->failed)
 			return false;
 		if (attribute.name == 0 && attribute.form == 0)
@@ -190,7 +190,7 @@ struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t
 					    struct dwarf_encoding encoding, uint64_t code)
 {
 	struct abbrev_table *table = xcalloc(1, sizeof(*table));
-	struct dwarf_cursor cursor = dwarf_cursor_at(section, offset);
+	struct cursor cursor = dwarf_cursor_at(section, offset);
 
 	/* Never NULL, as the address is taken even if there are none. */
 	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
@@ -230,44 +230,43 @@ const struct abbrev *abbrev_table_search(const struct abbrev_table *table, uint6
 	return bsearch(&key, table->rows, table->nr_rows, sizeof(key), compare_codes);
 }
 
-void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
-		       struct dwarf_cursor *cursor)
+void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding, struct cursor *cursor)
 {
 	switch (step.kind) {
 	case SKIP_FIXED:
-		dwarf_skip(cursor, step.nr_bytes);
+		cursor_skip(cursor, step.nr_bytes);
 		break;
 	case SKIP_LEB:
-		dwarf_skip_leb(cursor);
+		cursor_skip_leb(cursor);
 		break;
 	case SKIP_TEXT:
-		dwarf_text(cursor);
+		cursor_text(cursor);
 		break;
 	case SKIP_BLOCK1:
-		dwarf_skip(cursor, dwarf_u8(cursor));
+		cursor_skip(cursor, cursor_byte(cursor));
 		break;
 	case SKIP_BLOCK2:
-		dwarf_skip(cursor, dwarf_u16(cursor));
+		cursor_skip(cursor, cursor_u16(cursor));
 		break;
 	case SKIP_BLOCK4:
-		dwarf_skip(cursor, dwarf_u32(cursor));
+		cursor_skip(cursor, cursor_u32(cursor));
 		break;
 	case SKIP_BLOCK_LEB:
-		dwarf_skip(cursor, dwarf_uleb(cursor));
+		cursor_skip(cursor, cursor_padded_uleb(cursor));
 		break;
 	case SKIP_INDIRECT:
-		step = abbrev_skip_step(dwarf_uleb(cursor), encoding);
+		step = abbrev_skip_step(cursor_padded_uleb(cursor), encoding);
 		/*
 		 * An indirect form that refers to itself would never end (section 7.5.3 forbids
 		 * it).
 		 */
 		if (step.kind == SKIP_INDIRECT)
-			dwarf_fail(cursor);
+			cursor_fail(cursor);
 		else
 			abbrev_skip_value(step, encoding, cursor);
 		break;
 	case SKIP_UNKNOWN:
-		dwarf_fail(cursor);
+		cursor_fail(cursor);
 		break;
 	}
 }

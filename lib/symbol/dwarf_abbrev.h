@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_cursor.h"
+#include "symbol/dwarf_bytes.h"
 
 /*
  * Abbreviation tables (DWARF 5 section 7.5.3), compiled so that an unwanted entry is skipped in as
@@ -96,23 +96,23 @@ struct skip_step abbrev_skip_step(uint64_t form, struct dwarf_encoding encoding)
 
 /* Move over a value of any kind. */
 void abbrev_skip_value(struct skip_step step, struct dwarf_encoding encoding,
-		       struct dwarf_cursor *cursor);
+		       struct cursor *cursor);
 
 /* The same where it is done often: the common kinds without a call. */
 static inline void abbrev_skip_inline(struct skip_step step, struct dwarf_encoding encoding,
-				      struct dwarf_cursor *cursor)
+				      struct cursor *cursor)
 {
-	struct dwarf_cursor rest;
+	struct cursor rest;
 
 	switch (step.kind) {
 	case SKIP_FIXED:
-		dwarf_skip(cursor, step.nr_bytes);
+		cursor_skip(cursor, step.nr_bytes);
 		break;
 	case SKIP_LEB:
-		dwarf_skip_leb(cursor);
+		cursor_skip_leb(cursor);
 		break;
 	case SKIP_BLOCK_LEB:
-		dwarf_skip(cursor, dwarf_uleb(cursor));
+		cursor_skip(cursor, cursor_padded_uleb(cursor));
 		break;
 	case SKIP_TEXT:
 	case SKIP_BLOCK1:
@@ -129,7 +129,7 @@ static inline void abbrev_skip_inline(struct skip_step step, struct dwarf_encodi
 
 /* Move over all attributes of an entry. */
 static inline void abbrev_skip(const struct abbrev_table *table, const struct abbrev *abbrev,
-			       struct dwarf_encoding encoding, struct dwarf_cursor *cursor)
+			       struct dwarf_encoding encoding, struct cursor *cursor)
 {
 	const struct skip_step *step = table->steps + abbrev->first_step;
 

@@ -20,44 +20,44 @@ struct abbrev_slot {
  * The length that begins a unit: 4 bytes, or 12 in 64-bit DWARF (section 7.4).
  * The cursor's end is moved to the unit's.
  */
-static bool read_unit_length(struct dwarf_cursor *cursor, uint8_t *offset_bytes)
+static bool read_unit_length(struct cursor *cursor, uint8_t *offset_bytes)
 {
-	uint64_t length = dwarf_u32(cursor);
+	uint64_t length = cursor_u32(cursor);
 
 	*offset_bytes = 4;
 	if (length == UINT32_MAX) {
 		*offset_bytes = 8;
-		length = dwarf_u64(cursor);
+		length = cursor_u64(cursor);
 	} else if (length >= 0xfffffff0) {
 		return false; /* reserved */
 	}
-	if (cursor->failed || length > dwarf_left(cursor))
+	if (cursor->failed || length > cursor_left(cursor))
 		return false;
 	cursor->end = cursor->at + length;
 	return true;
 }
 
 /* Section 7.5.1. */
-static bool read_unit_header(struct dwarf_unit *unit, struct dwarf_cursor *cursor)
+static bool read_unit_header(struct dwarf_unit *unit, struct cursor *cursor)
 {
 	struct dwarf_encoding *encoding = &unit->encoding;
 	uint8_t type = DW_UT_compile;
 
-	encoding->version = dwarf_u16(cursor);
+	encoding->version = cursor_u16(cursor);
 	if (encoding->version < 2 || encoding->version > 5)
 		return false;
 	if (encoding->version == 5) {
-		type = dwarf_u8(cursor);
-		encoding->address_bytes = dwarf_u8(cursor);
-		unit->abbrev_offset = dwarf_fixed(cursor, encoding->offset_bytes);
+		type = cursor_byte(cursor);
+		encoding->address_bytes = cursor_byte(cursor);
+		unit->abbrev_offset = cursor_fixed(cursor, encoding->offset_bytes);
 	} else {
-		unit->abbrev_offset = dwarf_fixed(cursor, encoding->offset_bytes);
-		encoding->address_bytes = dwarf_u8(cursor);
+		unit->abbrev_offset = cursor_fixed(cursor, encoding->offset_bytes);
+		encoding->address_bytes = cursor_byte(cursor);
 	}
 	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-		unit->dwo_id = dwarf_u64(cursor);
+		unit->dwo_id = cursor_u64(cursor);
 	else if (type == DW_UT_type || type == DW_UT_split_type)
-		dwarf_skip(cursor, 8 + (uint64_t)encoding->offset_bytes);
+		cursor_skip(cursor, 8 + (uint64_t)encoding->offset_bytes);
 	return !cursor->failed && (encoding->address_bytes == 4 || encoding->address_bytes == 8);
 }
 
@@ -70,7 +70,7 @@ static void read_units(struct dwarf_file *file)
 	uint64_t offset = 0;
 
 	while (offset < info.nr) {
-		struct dwarf_cursor cursor = dwarf_cursor_at(info, offset);
+		struct cursor cursor = dwarf_cursor_at(info, offset);
 		struct dwarf_unit unit = {.file = file, .offset = offset, .at = info.at + offset};
 
 		if (file->nr_units == UNITS_MAX ||
@@ -137,11 +137,11 @@ void dwarf_file_init_like(struct dwarf_file *file, const struct dwarf_file *othe
 	}
 }
 
-struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
+struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
 {
 	if (offset < unit->first_entry || offset > unit->end)
-		return dwarf_cursor_failed();
-	return (struct dwarf_cursor){
+		return cursor_failed();
+	return (struct cursor){
 		.at = unit->at + (offset - unit->offset),
 		.end = unit->at + (unit->end - unit->offset),
 	};
@@ -304,7 +304,7 @@ static void take_root_value(struct dwarf_unit *unit, struct root_values *later, 
 }
 
 static void read_root_by(struct dwarf_unit *unit, const struct abbrev_table *table,
-			 const struct abbrev *abbrev, struct dwarf_cursor cursor)
+			 const struct abbrev *abbrev, struct cursor cursor)
 {
 	struct root_values later = {.name.form = 0};
 	struct dwarf_value value;
@@ -337,8 +337,8 @@ static void read_root_by(struct dwarf_unit *unit, const struct abbrev_table *tab
 static void read_root(struct dwarf_unit *unit)
 {
 	struct dwarf_file *file = unit->file;
-	struct dwarf_cursor cursor = dwarf_unit_cursor(unit, unit->first_entry);
-	uint64_t code = dwarf_uleb(&cursor);
+	struct cursor cursor = dwarf_unit_cursor(unit, unit->first_entry);
+	uint64_t code = cursor_padded_uleb(&cursor);
 	struct abbrev_table *table;
 
 	if (cursor.failed || !dwarf_file_work(file, 1)) {

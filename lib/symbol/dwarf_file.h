@@ -8,7 +8,7 @@
 
 #include "base/index_set.h"
 #include "symbol/dwarf_abbrev.h"
-#include "symbol/dwarf_cursor.h"
+#include "symbol/dwarf_bytes.h"
 #include "symbol/types.h"
 
 /*
@@ -124,7 +124,7 @@ static inline uint64_t dwarf_unit_offset(const struct dwarf_unit *unit, const ui
 }
 
 /* Over the entries of a unit from an offset of .debug_info on; failed when that is outside. */
-struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
+struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
 
 /* The unit that holds an offset of .debug_info, or NULL. */
 struct dwarf_unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset);
@@ -152,7 +152,7 @@ static inline bool dwarf_file_work(struct dwarf_file *file, uint64_t nr)
 }
 
 /* Read one value and move behind it. */
-void dwarf_read_value(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+void dwarf_read_value(const struct dwarf_unit *unit, struct cursor *cursor,
 		      const struct abbrev_attribute *attribute, struct dwarf_value *value);
 
 /* NULL when it is no text or damaged. */

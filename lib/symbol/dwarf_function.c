@@ -70,14 +70,14 @@ static bool read_one(struct dwarf_file **file, uint64_t *offset, struct dwarf_fu
 	struct dwarf_unit *unit = dwarf_file_unit_at(*file, start);
 	const struct abbrev_table *table;
 	const struct abbrev *abbrev;
-	struct dwarf_cursor cursor;
+	struct cursor cursor;
 	struct next_entry next = {.origin.form = 0};
 
 	if (!unit)
 		return false;
 	table = dwarf_unit_abbrevs(unit);
 	cursor = dwarf_unit_cursor(unit, start);
-	abbrev = abbrev_table_find(table, dwarf_uleb(&cursor));
+	abbrev = abbrev_table_find(table, cursor_padded_uleb(&cursor));
 	for (uint32_t i = 0; abbrev && i < abbrev->nr_attributes; i++) {
 		const struct abbrev_attribute *attribute =
 			&table->attributes[abbrev->first_attribute + i];

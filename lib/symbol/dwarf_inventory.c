@@ -64,7 +64,7 @@ static bool step_to_origin(struct origin_key *key)
 	if (!unit || !unit->root_tag)
 		return false;
 	at = dwarf_walk_at(unit, key->offset);
-	abbrev = abbrev_table_find(at.abbrevs, dwarf_uleb(&at.cursor));
+	abbrev = abbrev_table_find(at.abbrevs, cursor_padded_uleb(&at.cursor));
 	if (!abbrev)
 		return false;
 	dwarf_walk_read_entry(&at, abbrev, &entry, NULL);

@@ -91,30 +91,30 @@ static void end_sequence(struct line_run *run)
 	reset_registers(run);
 }
 
-static void extended_opcode(struct line_run *run, struct dwarf_cursor *cursor)
+static void extended_opcode(struct line_run *run, struct cursor *cursor)
 {
-	uint64_t length = dwarf_uleb(cursor);
-	struct dwarf_cursor operands = *cursor;
+	uint64_t length = cursor_padded_uleb(cursor);
+	struct cursor operands = *cursor;
 
-	dwarf_skip(cursor, length);
+	cursor_skip(cursor, length);
 	if (cursor->failed || length == 0)
 		return;
 	operands.end = cursor->at;
-	switch (dwarf_u8(&operands)) {
+	switch (cursor_byte(&operands)) {
 	case DW_LNE_end_sequence:
 		end_sequence(run);
 		break;
 	case DW_LNE_set_address:
-		run->row.address = dwarf_fixed(&operands, (unsigned int)dwarf_left(&operands));
+		run->row.address = cursor_fixed(&operands, (unsigned int)cursor_left(&operands));
 		break;
 	case DW_LNE_set_discriminator:
-		run->row.discriminator = (uint32_t)dwarf_uleb(&operands);
+		run->row.discriminator = (uint32_t)cursor_padded_uleb(&operands);
 		break;
 	}
 }
 
 /* The rare opcodes, kept out of the loop; none of them emits a row. */
-static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_cursor *cursor)
+static void rare_opcode(struct line_run *run, uint8_t opcode, struct cursor *cursor)
 {
 	switch (opcode) {
 	case 0:
@@ -128,11 +128,11 @@ static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_curso
 		run->row.address += run->header->special_advance[255];
 		break;
 	case DW_LNS_fixed_advance_pc:
-		run->row.address += dwarf_u16(cursor);
+		run->row.address += cursor_u16(cursor);
 		break;
 	default: /* DW_LNS_set_isa, and what later versions add: the header says how to skip it */
 		for (unsigned int i = 0; i < run->header->nr_operands[opcode]; i++)
-			dwarf_skip_leb(cursor);
+			cursor_skip_leb(cursor);
 	}
 }
 
@@ -144,7 +144,7 @@ static void rare_opcode(struct line_run *run, uint8_t opcode, struct dwarf_curso
 static bool run_program(struct line_run *run, struct dwarf_bytes program)
 {
 	const struct line_header *header = run->header;
-	struct dwarf_cursor cursor = dwarf_cursor_at(program, 0);
+	struct cursor cursor = dwarf_cursor_at(program, 0);
 	struct line_row row = run->row, last = run->last;
 
 	while (cursor.at < cursor.end) {
@@ -154,16 +154,16 @@ static bool run_program(struct line_run *run, struct dwarf_bytes program)
 
 		switch (known) {
 		case DW_LNS_advance_pc:
-			row.address += dwarf_uleb(&cursor) * header->min_instruction_bytes;
+			row.address += cursor_padded_uleb(&cursor) * header->min_instruction_bytes;
 			continue;
 		case DW_LNS_advance_line:
-			row.line += (uint32_t)dwarf_sleb(&cursor);
+			row.line += (uint32_t)cursor_padded_sleb(&cursor);
 			continue;
 		case DW_LNS_set_file:
-			row.file = (uint32_t)dwarf_uleb(&cursor);
+			row.file = (uint32_t)cursor_padded_uleb(&cursor);
 			continue;
 		case DW_LNS_set_column:
-			row.column = (uint32_t)dwarf_uleb(&cursor);
+			row.column = (uint32_t)cursor_padded_uleb(&cursor);
 			continue;
 		case DW_LNS_negate_stmt:
 			continue;
@@ -174,8 +174,7 @@ static bool run_program(struct line_run *run, struct dwarf_bytes program)
 			row.line += (uint32_t)(int32_t)header->special_line[opcode];
 			break;
 		default: {
-			struct dwarf_cursor rest =
-				cursor; /* its address would leave the registers */
+			struct cursor rest = cursor; /* its address would leave the registers */
 
 			run->row = row;
 			run->last = last;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "symbol/dwarf_line.h"
 #include "symbol/line_header.h"
 
@@ -17,17 +18,17 @@ struct entry_format {
 	unsigned int nr;
 };
 
-static bool read_format(struct dwarf_cursor *cursor, struct dwarf_encoding encoding,
+static bool read_format(struct cursor *cursor, struct dwarf_encoding encoding,
 			struct entry_format *format)
 {
-	format->nr = dwarf_u8(cursor);
+	format->nr = cursor_byte(cursor);
 	if (format->nr > MAX_COLUMNS)
 		return false;
 	for (unsigned int i = 0; i < format->nr; i++) {
 		uint64_t form;
 
-		format->content[i] = dwarf_uleb(cursor);
-		form = dwarf_uleb(cursor);
+		format->content[i] = cursor_padded_uleb(cursor);
+		form = cursor_padded_uleb(cursor);
 		if (form > UINT16_MAX)
 			return false;
 		format->form[i] = (struct abbrev_attribute){
@@ -45,7 +46,7 @@ static void add_name(struct line_names *names, const char *text, uint64_t direct
 }
 
 /* A table of directories or files of version 5. */
-static bool read_names_5(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+static bool read_names_5(const struct dwarf_unit *unit, struct cursor *cursor,
 			 struct line_names *names)
 {
 	struct entry_format format;
@@ -53,9 +54,9 @@ static bool read_names_5(const struct dwarf_unit *unit, struct dwarf_cursor *cur
 
 	if (!read_format(cursor, unit->encoding, &format))
 		return false;
-	nr = dwarf_uleb(cursor);
+	nr = cursor_padded_uleb(cursor);
 	/* An entry takes at least a byte, which bounds the count. */
-	if (nr > dwarf_left(cursor) || (nr && !format.nr))
+	if (nr > cursor_left(cursor) || (nr && !format.nr))
 		return false;
 	for (uint64_t i = 0; i < nr; i++) {
 		struct line_name name = {.text = NULL};
@@ -77,11 +78,11 @@ static bool read_names_5(const struct dwarf_unit *unit, struct dwarf_cursor *cur
 }
 
 /* Up to version 4: texts, an empty one ends; files are counted from 1. */
-static bool read_names_4(struct dwarf_cursor *cursor, struct line_names *names, bool files)
+static bool read_names_4(struct cursor *cursor, struct line_names *names, bool files)
 {
 	add_name(names, NULL, 0);
 	for (;;) {
-		const char *text = dwarf_text(cursor);
+		const char *text = cursor_text(cursor);
 		uint64_t directory = 0;
 
 		if (!text)
@@ -89,27 +90,27 @@ static bool read_names_4(struct dwarf_cursor *cursor, struct line_names *names, 
 		if (!*text)
 			return true;
 		if (files) {
-			directory = dwarf_uleb(cursor);
-			dwarf_skip_leb(cursor); /* time of modification */
-			dwarf_skip_leb(cursor); /* size */
+			directory = cursor_padded_uleb(cursor);
+			cursor_skip_leb(cursor); /* time of modification */
+			cursor_skip_leb(cursor); /* size */
 		}
 		add_name(names, text, directory);
 	}
 }
 
-static bool read_parameters(struct line_header *header, struct dwarf_cursor *cursor)
+static bool read_parameters(struct line_header *header, struct cursor *cursor)
 {
-	header->min_instruction_bytes = dwarf_u8(cursor);
+	header->min_instruction_bytes = cursor_byte(cursor);
 	if (header->version >= 4)
-		dwarf_u8(cursor); /* maximum operations: more than 1 only on VLIW machines */
-	dwarf_u8(cursor);	  /* default_is_stmt: every row counts here */
-	header->line_base = (int8_t)dwarf_u8(cursor);
-	header->line_range = dwarf_u8(cursor);
-	header->opcode_base = dwarf_u8(cursor);
+		cursor_byte(cursor); /* maximum operations: more than 1 only on VLIW machines */
+	cursor_byte(cursor);	     /* default_is_stmt: every row counts here */
+	header->line_base = (int8_t)cursor_byte(cursor);
+	header->line_range = cursor_byte(cursor);
+	header->opcode_base = cursor_byte(cursor);
 	if (cursor->failed || header->line_range == 0 || header->opcode_base == 0)
 		return false;
 	for (unsigned int i = 1; i < header->opcode_base; i++)
-		header->nr_operands[i] = dwarf_u8(cursor);
+		header->nr_operands[i] = cursor_byte(cursor);
 	for (unsigned int i = header->opcode_base; i < 256; i++) {
 		unsigned int special = i - header->opcode_base;
 
@@ -124,32 +125,32 @@ static bool read_parameters(struct line_header *header, struct dwarf_cursor *cur
 static bool read_header(struct dwarf_unit *unit, struct line_header *header)
 {
 	struct dwarf_bytes section = unit->file->sections[DWARF_LINE];
-	struct dwarf_cursor cursor = dwarf_cursor_at(section, unit->line_offset);
-	uint64_t length = dwarf_u32(&cursor);
+	struct cursor cursor = dwarf_cursor_at(section, unit->line_offset);
+	uint64_t length = cursor_u32(&cursor);
 	/* The forms of this table follow its own width, not the unit's. */
 	struct dwarf_unit view = *unit;
 
 	view.encoding.offset_bytes = 4;
 	if (length == UINT32_MAX) {
 		view.encoding.offset_bytes = 8;
-		length = dwarf_u64(&cursor);
+		length = cursor_u64(&cursor);
 	}
-	if (cursor.failed || length > dwarf_left(&cursor))
+	if (cursor.failed || length > cursor_left(&cursor))
 		return false;
 	cursor.end = cursor.at + length;
-	header->version = dwarf_u16(&cursor);
+	header->version = cursor_u16(&cursor);
 	if (header->version < 2 || header->version > 5)
 		return false;
 	header->address_bytes = unit->encoding.address_bytes;
 	if (header->version == 5) {
-		header->address_bytes = dwarf_u8(&cursor);
-		dwarf_u8(&cursor); /* segment selectors: none on our machines */
+		header->address_bytes = cursor_byte(&cursor);
+		cursor_byte(&cursor); /* segment selectors: none on our machines */
 	}
-	length = dwarf_fixed(&cursor, view.encoding.offset_bytes);
-	if (cursor.failed || length > dwarf_left(&cursor) || !dwarf_file_work(unit->file, length))
+	length = cursor_fixed(&cursor, view.encoding.offset_bytes);
+	if (cursor.failed || length > cursor_left(&cursor) || !dwarf_file_work(unit->file, length))
 		return false;
 	header->program_offset = (uint64_t)(cursor.at - section.at) + length;
-	header->nr_program_bytes = dwarf_left(&cursor) - length;
+	header->nr_program_bytes = cursor_left(&cursor) - length;
 	cursor.end = cursor.at + length;
 	if (!read_parameters(header, &cursor))
 		return false;

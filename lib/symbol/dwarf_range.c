@@ -49,7 +49,7 @@ static void add_range(const struct dwarf_unit *unit, struct range_list *list, ui
 }
 
 /* .debug_ranges, up to DWARF 4: pairs, or (-1, base); (0, 0) ends (DWARF 4 section 2.17.3). */
-static void read_ranges_4(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+static void read_ranges_4(const struct dwarf_unit *unit, struct cursor *cursor,
 			  struct range_list *list)
 {
 	unsigned int nr_bytes = unit->encoding.address_bytes;
@@ -58,8 +58,8 @@ static void read_ranges_4(const struct dwarf_unit *unit, struct dwarf_cursor *cu
 	bool dropped = false;
 
 	while (dwarf_file_work(unit->file, 1)) {
-		uint64_t low = dwarf_fixed(cursor, nr_bytes);
-		uint64_t high = dwarf_fixed(cursor, nr_bytes);
+		uint64_t low = cursor_fixed(cursor, nr_bytes);
+		uint64_t high = cursor_fixed(cursor, nr_bytes);
 
 		if (cursor->failed || (low == 0 && high == 0))
 			return;
@@ -72,9 +72,9 @@ static void read_ranges_4(const struct dwarf_unit *unit, struct dwarf_cursor *cu
 	}
 }
 
-static uint64_t indexed_address(const struct dwarf_unit *unit, struct dwarf_cursor *cursor)
+static uint64_t indexed_address(const struct dwarf_unit *unit, struct cursor *cursor)
 {
-	struct dwarf_value value = {.form = DW_FORM_addrx, .number = dwarf_uleb(cursor)};
+	struct dwarf_value value = {.form = DW_FORM_addrx, .number = cursor_padded_uleb(cursor)};
 	uint64_t address;
 
 	return dwarf_value_address(unit, &value, &address) ? address : 0;
@@ -92,11 +92,11 @@ static void set_base(const struct dwarf_unit *unit, struct rnglist_state *state,
 }
 
 /* One entry of .debug_rnglists (DWARF 5 section 7.25); false at the end of the list. */
-static bool read_rnglist_entry(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+static bool read_rnglist_entry(const struct dwarf_unit *unit, struct cursor *cursor,
 			       struct rnglist_state *state, struct range_list *list)
 {
 	unsigned int nr_bytes = unit->encoding.address_bytes;
-	uint8_t kind = dwarf_u8(cursor);
+	uint8_t kind = cursor_byte(cursor);
 	uint64_t low, high;
 
 	if (cursor->failed)
@@ -106,7 +106,7 @@ static bool read_rnglist_entry(const struct dwarf_unit *unit, struct dwarf_curso
 		set_base(unit, state, indexed_address(unit, cursor));
 		return true;
 	case DW_RLE_base_address:
-		set_base(unit, state, dwarf_fixed(cursor, nr_bytes));
+		set_base(unit, state, cursor_fixed(cursor, nr_bytes));
 		return true;
 	case DW_RLE_startx_endx:
 		low = indexed_address(unit, cursor);
@@ -114,21 +114,21 @@ static bool read_rnglist_entry(const struct dwarf_unit *unit, struct dwarf_curso
 		break;
 	case DW_RLE_startx_length:
 		low = indexed_address(unit, cursor);
-		high = low + dwarf_uleb(cursor);
+		high = low + cursor_padded_uleb(cursor);
 		break;
 	case DW_RLE_offset_pair:
-		low = state->base + dwarf_uleb(cursor);
-		high = state->base + dwarf_uleb(cursor);
+		low = state->base + cursor_padded_uleb(cursor);
+		high = state->base + cursor_padded_uleb(cursor);
 		if (state->dropped)
 			return true;
 		break;
 	case DW_RLE_start_end:
-		low = dwarf_fixed(cursor, nr_bytes);
-		high = dwarf_fixed(cursor, nr_bytes);
+		low = cursor_fixed(cursor, nr_bytes);
+		high = cursor_fixed(cursor, nr_bytes);
 		break;
 	case DW_RLE_start_length:
-		low = dwarf_fixed(cursor, nr_bytes);
-		high = low + dwarf_uleb(cursor);
+		low = cursor_fixed(cursor, nr_bytes);
+		high = low + cursor_padded_uleb(cursor);
 		break;
 	default: /* DW_RLE_end_of_list, or nothing that could be read on */
 		return false;
@@ -138,7 +138,7 @@ static bool read_rnglist_entry(const struct dwarf_unit *unit, struct dwarf_curso
 	return !cursor->failed;
 }
 
-static void read_ranges_5(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+static void read_ranges_5(const struct dwarf_unit *unit, struct cursor *cursor,
 			  struct range_list *list)
 {
 	struct rnglist_state state = {
@@ -153,12 +153,12 @@ static void read_ranges_5(const struct dwarf_unit *unit, struct dwarf_cursor *cu
 static bool rnglist_offset(const struct dwarf_unit *unit, uint64_t index, uint64_t *offset)
 {
 	struct dwarf_bytes section = unit->file->sections[DWARF_RNGLISTS];
-	struct dwarf_cursor cursor = dwarf_cursor_at(section, unit->rnglists_base);
+	struct cursor cursor = dwarf_cursor_at(section, unit->rnglists_base);
 
 	if (index > section.nr)
 		return false;
-	dwarf_skip(&cursor, index * unit->encoding.offset_bytes);
-	*offset = unit->rnglists_base + dwarf_fixed(&cursor, unit->encoding.offset_bytes);
+	cursor_skip(&cursor, index * unit->encoding.offset_bytes);
+	*offset = unit->rnglists_base + cursor_fixed(&cursor, unit->encoding.offset_bytes);
 	return !cursor.failed;
 }
 
@@ -167,7 +167,7 @@ static void read_list(const struct dwarf_unit *unit, const struct dwarf_value *v
 {
 	const struct dwarf_file *addresses = unit->skeleton ? unit->skeleton->file : unit->file;
 	uint64_t offset = value->number;
-	struct dwarf_cursor cursor;
+	struct cursor cursor;
 
 	if (unit->encoding.version < 5) {
 		if (unit->skeleton)

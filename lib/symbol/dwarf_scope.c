@@ -145,7 +145,7 @@ static void enter(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t
 	if (!abbrev->has_children)
 		return;
 	if (walk->depth + 1 == MAX_DEPTH) {
-		dwarf_fail(&walk->at.cursor);
+		cursor_fail(&walk->at.cursor);
 		return;
 	}
 	walk->levels[++walk->depth] = scope;
@@ -177,7 +177,7 @@ static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, u
 static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct dwarf_cursor start = walk->at.cursor;
+	const struct cursor start = walk->at.cursor;
 	uint32_t scope;
 
 	if (!abbrev->has_pcs) {
@@ -204,7 +204,7 @@ static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev,
 static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct dwarf_cursor start = walk->at.cursor;
+	const struct cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth], scope = SCOPE_NONE;
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs) {
@@ -223,7 +223,7 @@ static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, 
 static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct dwarf_cursor start = walk->at.cursor;
+	const struct cursor start = walk->at.cursor;
 	uint32_t parent = walk->levels[walk->depth];
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs && walk->pass == PASS_SPACES) {

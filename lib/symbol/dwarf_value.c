@@ -4,20 +4,20 @@
 
 #include "symbol/dwarf_file.h"
 
-static void read_block(struct dwarf_cursor *cursor, struct dwarf_value *value, uint64_t nr)
+static void read_block(struct cursor *cursor, struct dwarf_value *value, uint64_t nr)
 {
 	value->number = nr;
-	dwarf_skip(cursor, nr);
+	cursor_skip(cursor, nr);
 }
 
-void dwarf_read_value(const struct dwarf_unit *unit, struct dwarf_cursor *cursor,
+void dwarf_read_value(const struct dwarf_unit *unit, struct cursor *cursor,
 		      const struct abbrev_attribute *attribute, struct dwarf_value *value)
 {
 	struct skip_step step = attribute->step;
 	uint16_t form = attribute->form;
 
 	if (form == DW_FORM_indirect) {
-		uint64_t wide = dwarf_uleb(cursor);
+		uint64_t wide = cursor_padded_uleb(cursor);
 
 		form = wide > UINT16_MAX ? UINT16_MAX : (uint16_t)wide;
 		step = abbrev_skip_step(form, unit->encoding);
@@ -30,32 +30,32 @@ void dwarf_read_value(const struct dwarf_unit *unit, struct dwarf_cursor *cursor
 		else if (form == DW_FORM_flag_present)
 			value->number = 1;
 		else if (step.nr_bytes > sizeof(value->number))
-			dwarf_skip(cursor, step.nr_bytes);
+			cursor_skip(cursor, step.nr_bytes);
 		else
-			value->number = dwarf_fixed(cursor, step.nr_bytes);
+			value->number = cursor_fixed(cursor, step.nr_bytes);
 		break;
 	case SKIP_LEB:
-		value->number =
-			form == DW_FORM_sdata ? (uint64_t)dwarf_sleb(cursor) : dwarf_uleb(cursor);
+		value->number = form == DW_FORM_sdata ? (uint64_t)cursor_padded_sleb(cursor)
+						      : cursor_padded_uleb(cursor);
 		break;
 	case SKIP_TEXT:
-		value->text = dwarf_text(cursor);
+		value->text = cursor_text(cursor);
 		break;
 	case SKIP_BLOCK1:
-		read_block(cursor, value, dwarf_u8(cursor));
+		read_block(cursor, value, cursor_byte(cursor));
 		break;
 	case SKIP_BLOCK2:
-		read_block(cursor, value, dwarf_u16(cursor));
+		read_block(cursor, value, cursor_u16(cursor));
 		break;
 	case SKIP_BLOCK4:
-		read_block(cursor, value, dwarf_u32(cursor));
+		read_block(cursor, value, cursor_u32(cursor));
 		break;
 	case SKIP_BLOCK_LEB:
-		read_block(cursor, value, dwarf_uleb(cursor));
+		read_block(cursor, value, cursor_padded_uleb(cursor));
 		break;
 	case SKIP_INDIRECT:
 	case SKIP_UNKNOWN:
-		dwarf_fail(cursor);
+		cursor_fail(cursor);
 		break;
 	}
 }
@@ -64,13 +64,13 @@ void dwarf_read_value(const struct dwarf_unit *unit, struct dwarf_cursor *cursor
 static bool table_element(struct dwarf_bytes section, uint64_t base, uint64_t index,
 			  unsigned int nr_bytes, uint64_t *element)
 {
-	struct dwarf_cursor cursor;
+	struct cursor cursor;
 
 	if (index > section.nr)
 		return false;
 	cursor = dwarf_cursor_at(section, base);
-	dwarf_skip(&cursor, index * nr_bytes);
-	*element = dwarf_fixed(&cursor, nr_bytes);
+	cursor_skip(&cursor, index * nr_bytes);
+	*element = cursor_fixed(&cursor, nr_bytes);
 	return !cursor.failed;
 }
 

@@ -17,7 +17,7 @@ struct dwarf_walk dwarf_walk_at(struct dwarf_unit *unit, uint64_t offset)
 void dwarf_walk_give_up(struct dwarf_walk *walk)
 {
 	walk->unit->file->damaged = true;
-	dwarf_fail(&walk->cursor);
+	cursor_fail(&walk->cursor);
 }
 
 static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
@@ -25,11 +25,11 @@ static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 	/* The address of a copy is not taken: it can stay in registers. */
 	const struct abbrev_table *abbrevs = walk->abbrevs;
 	const struct dwarf_encoding encoding = walk->unit->encoding;
-	struct dwarf_cursor cursor = walk->cursor;
+	struct cursor cursor = walk->cursor;
 	uint64_t depth = abbrev->has_children ? 1 : 0, nr = 0;
 
 	while (depth && !cursor.failed) {
-		uint64_t code = dwarf_uleb(&cursor);
+		uint64_t code = cursor_padded_uleb(&cursor);
 		const struct abbrev *child;
 
 		nr++;
@@ -40,7 +40,7 @@ static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 		child = abbrev_table_find(abbrevs, code);
 		if (!child) {
 			walk->unit->file->damaged = true;
-			dwarf_fail(&cursor);
+			cursor_fail(&cursor);
 			break;
 		}
 		abbrev_skip(abbrevs, child, encoding, &cursor);
@@ -53,7 +53,7 @@ static void skip_children(struct dwarf_walk *walk, const struct abbrev *abbrev)
 
 /* Move over the attributes of an entry that has a sibling to that one, and read it. */
 static bool read_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev,
-			 struct dwarf_cursor *cursor, uint64_t *offset)
+			 struct cursor *cursor, uint64_t *offset)
 {
 	const struct abbrev_attribute *attribute =
 		walk->abbrevs->attributes + abbrev->first_attribute;
@@ -70,7 +70,7 @@ static bool read_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev,
 
 static bool jump_to_sibling(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
-	struct dwarf_cursor cursor = walk->cursor;
+	struct cursor cursor = walk->cursor;
 	const uint8_t *target;
 	uint64_t offset;
 

@@ -45,8 +45,8 @@ static inline enum entry_kind dwarf_entry_kind(uint16_t tag)
 struct dwarf_walk {
 	struct dwarf_unit *unit;
 	const struct abbrev_table *abbrevs;
-	struct dwarf_cursor cursor; /* behind the code of the entry at hand, or at the next */
-	const uint8_t *unit_start;  /* what references within the unit count from */
+	struct cursor cursor;	   /* behind the code of the entry at hand, or at the next */
+	const uint8_t *unit_start; /* what references within the unit count from */
 };
 
 /* At the entry that begins at an offset of .debug_info. */
@@ -61,7 +61,7 @@ void dwarf_walk_give_up(struct dwarf_walk *walk);
  */
 static inline const struct abbrev *dwarf_walk_next(struct dwarf_walk *walk)
 {
-	uint64_t code = dwarf_uleb(&walk->cursor);
+	uint64_t code = cursor_padded_uleb(&walk->cursor);
 	const struct abbrev *abbrev;
 
 	if (code == 0)
@@ -137,11 +137,11 @@ static inline void dwarf_walk_read_entry(struct dwarf_walk *walk, const struct a
 /* To the sibling of an entry of HOP_SIBLING; false when what it says cannot be. */
 static inline bool dwarf_walk_hop(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
-	struct dwarf_cursor cursor = walk->cursor;
+	struct cursor cursor = walk->cursor;
 	uint64_t offset;
 
-	dwarf_skip(&cursor, abbrev->hop_bytes);
-	offset = dwarf_u32(&cursor);
+	cursor_skip(&cursor, abbrev->hop_bytes);
+	offset = cursor_u32(&cursor);
 	/* Only forwards, or the walk might never end. */
 	if (cursor.failed || offset > (uint64_t)(cursor.end - walk->unit_start) ||
 	    walk->unit_start + offset < cursor.at)
@@ -159,7 +159,7 @@ void dwarf_walk_skip_slowly(struct dwarf_walk *walk, const struct abbrev *abbrev
 static inline void dwarf_walk_skip_entry(struct dwarf_walk *walk, const struct abbrev *abbrev)
 {
 	if (abbrev->hop == HOP_FIXED)
-		dwarf_skip(&walk->cursor, abbrev->hop_bytes);
+		cursor_skip(&walk->cursor, abbrev->hop_bytes);
 	else if (abbrev->hop != HOP_SIBLING || !dwarf_walk_hop(walk, abbrev))
 		dwarf_walk_skip_slowly(walk, abbrev);
 }

@@ -45,26 +45,26 @@ struct index_tables {
 	struct dwarf_bytes sizes;
 };
 
-static struct dwarf_bytes take(struct dwarf_cursor *cursor, uint64_t nr_bytes)
+static struct dwarf_bytes take(struct cursor *cursor, uint64_t nr_bytes)
 {
 	struct dwarf_bytes bytes = {.at = cursor->at, .nr = nr_bytes};
 
-	dwarf_skip(cursor, nr_bytes);
+	cursor_skip(cursor, nr_bytes);
 	return bytes;
 }
 
 static bool read_tables(struct dwarf_bytes index, struct index_tables *tables)
 {
-	struct dwarf_cursor cursor = dwarf_cursor_at(index, 0);
+	struct cursor cursor = dwarf_cursor_at(index, 0);
 	uint64_t table_bytes;
 
 	/*
 	 * GNU's version 2 has 4 bytes; version 5 has 2 bytes and 2 of padding, which read the same.
 	 */
-	tables->version = dwarf_u32(&cursor);
-	tables->nr_columns = dwarf_u32(&cursor);
-	tables->nr_units = dwarf_u32(&cursor);
-	tables->nr_slots = dwarf_u32(&cursor);
+	tables->version = cursor_u32(&cursor);
+	tables->nr_columns = cursor_u32(&cursor);
+	tables->nr_units = cursor_u32(&cursor);
+	tables->nr_slots = cursor_u32(&cursor);
 	if (cursor.failed || (tables->version != 2 && tables->version != 5) ||
 	    tables->nr_columns > 16)
 		return false;
@@ -79,9 +79,9 @@ static bool read_tables(struct dwarf_bytes index, struct index_tables *tables)
 
 static uint32_t element(struct dwarf_bytes table, uint64_t index)
 {
-	struct dwarf_cursor cursor = dwarf_cursor_at(table, index * 4);
+	struct cursor cursor = dwarf_cursor_at(table, index * 4);
 
-	return dwarf_u32(&cursor);
+	return cursor_u32(&cursor);
 }
 
 /* The row of a unit, from 0; false when it has none. Open addressing, as the standard says. */
@@ -93,8 +93,8 @@ static bool find_row(const struct index_tables *tables, uint64_t dwo_id, uint32_
 	if (tables->nr_slots == 0 || (tables->nr_slots & mask))
 		return false;
 	for (uint32_t tries = 0; tries < tables->nr_slots; tries++) {
-		struct dwarf_cursor cursor = dwarf_cursor_at(tables->signatures, slot * 8);
-		uint64_t signature = dwarf_u64(&cursor);
+		struct cursor cursor = dwarf_cursor_at(tables->signatures, slot * 8);
+		uint64_t signature = cursor_u64(&cursor);
 		uint32_t number = element(tables->rows, slot);
 
 		if (number == 0 || number > tables->nr_units)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_cursor.h"
+#include "symbol/dwarf_bytes.h"
 #include "symbol/dwarf_file.h"
 
 struct Elf;

@@ -21,22 +21,22 @@ enum function_field {
 	FIELD_UNIT,
 };
 
-static uint64_t pointer(const struct gopclntab *table, struct dwarf_cursor *cursor)
+static uint64_t pointer(const struct gopclntab *table, struct cursor *cursor)
 {
-	return dwarf_fixed(cursor, table->pointer_bytes);
+	return cursor_fixed(cursor, table->pointer_bytes);
 }
 
 void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address)
 {
-	struct dwarf_cursor cursor = dwarf_cursor_at(bytes, 0);
-	uint32_t magic = dwarf_u32(&cursor);
+	struct cursor cursor = dwarf_cursor_at(bytes, 0);
+	uint32_t magic = cursor_u32(&cursor);
 
 	*table = (struct gopclntab){.has_wide_entries = magic == MAGIC_GO_1_16};
 	if (magic != MAGIC_GO_1_16 && magic != MAGIC_GO_1_18 && magic != MAGIC_GO_1_20)
 		return;
-	dwarf_skip(&cursor, 2);
-	table->pc_quantum = dwarf_u8(&cursor);
-	table->pointer_bytes = dwarf_u8(&cursor);
+	cursor_skip(&cursor, 2);
+	table->pc_quantum = cursor_byte(&cursor);
+	table->pointer_bytes = cursor_byte(&cursor);
 	if (table->pointer_bytes != 4 && table->pointer_bytes != 8)
 		return;
 	table->nr_functions = pointer(table, &cursor);
@@ -64,11 +64,11 @@ struct row {
 static bool read_row(const struct gopclntab *table, uint64_t index, struct row *row)
 {
 	unsigned int nr_bytes = table->has_wide_entries ? table->pointer_bytes : 4;
-	struct dwarf_cursor cursor = dwarf_cursor_at(table->bytes, table->functions);
+	struct cursor cursor = dwarf_cursor_at(table->bytes, table->functions);
 
-	dwarf_skip(&cursor, index * 2 * nr_bytes);
-	row->entry = table->text_start + dwarf_fixed(&cursor, nr_bytes);
-	row->record = table->functions + dwarf_fixed(&cursor, nr_bytes);
+	cursor_skip(&cursor, index * 2 * nr_bytes);
+	row->entry = table->text_start + cursor_fixed(&cursor, nr_bytes);
+	row->record = table->functions + cursor_fixed(&cursor, nr_bytes);
 	row->next = row->entry;
 	return !cursor.failed;
 }
@@ -101,10 +101,10 @@ static uint32_t field(const struct gopclntab *table, const struct row *row,
 		      enum function_field which)
 {
 	unsigned int entry_bytes = table->has_wide_entries ? table->pointer_bytes : 4;
-	struct dwarf_cursor cursor = dwarf_cursor_at(table->bytes, row->record);
+	struct cursor cursor = dwarf_cursor_at(table->bytes, row->record);
 
-	dwarf_skip(&cursor, entry_bytes + 4 * (uint64_t)which);
-	return dwarf_u32(&cursor);
+	cursor_skip(&cursor, entry_bytes + 4 * (uint64_t)which);
+	return cursor_u32(&cursor);
 }
 
 /* Zigzag, as in protocol buffers; a negative number in two's complement. */
@@ -120,7 +120,7 @@ static uint32_t signed_of(uint64_t value)
 static int32_t value_at(const struct gopclntab *table, const struct row *row, uint32_t offset,
 			uint64_t address, int32_t *first)
 {
-	struct dwarf_cursor cursor;
+	struct cursor cursor;
 	uint64_t pc = row->entry;
 	uint32_t value = UINT32_MAX;
 
@@ -128,18 +128,18 @@ static int32_t value_at(const struct gopclntab *table, const struct row *row, ui
 	if (offset == 0)
 		return -1;
 	cursor = dwarf_cursor_at(table->bytes, table->pc_tables);
-	dwarf_skip(&cursor, offset);
-	if (dwarf_left(&cursor) > MAX_RUN_BYTES)
+	cursor_skip(&cursor, offset);
+	if (cursor_left(&cursor) > MAX_RUN_BYTES)
 		cursor.end = cursor.at + MAX_RUN_BYTES;
 	while (!cursor.failed) {
-		uint64_t change = dwarf_uleb(&cursor);
+		uint64_t change = cursor_padded_uleb(&cursor);
 
 		if (change == 0 && pc != row->entry)
 			return -1;
 		value += signed_of(change);
 		if (pc == row->entry)
 			*first = (int32_t)value;
-		pc += dwarf_uleb(&cursor) * table->pc_quantum;
+		pc += cursor_padded_uleb(&cursor) * table->pc_quantum;
 		if (!cursor.failed && address < pc)
 			return (int32_t)value;
 	}
@@ -148,24 +148,24 @@ static int32_t value_at(const struct gopclntab *table, const struct row *row, ui
 
 static const char *text_at(const struct gopclntab *table, uint64_t part, uint64_t offset)
 {
-	struct dwarf_cursor cursor = dwarf_cursor_at(table->bytes, part);
+	struct cursor cursor = dwarf_cursor_at(table->bytes, part);
 
-	dwarf_skip(&cursor, offset);
-	return dwarf_text(&cursor);
+	cursor_skip(&cursor, offset);
+	return cursor_text(&cursor);
 }
 
 static const char *file_at(const struct gopclntab *table, const struct row *row, uint64_t address)
 {
 	int32_t first, number;
 	uint32_t offset;
-	struct dwarf_cursor cursor;
+	struct cursor cursor;
 
 	number = value_at(table, row, field(table, row, FIELD_PC_FILE), address, &first);
 	if (number < 0)
 		return NULL;
 	cursor = dwarf_cursor_at(table->bytes, table->units);
-	dwarf_skip(&cursor, ((uint64_t)field(table, row, FIELD_UNIT) + (uint64_t)number) * 4);
-	offset = dwarf_u32(&cursor);
+	cursor_skip(&cursor, ((uint64_t)field(table, row, FIELD_UNIT) + (uint64_t)number) * 4);
+	offset = cursor_u32(&cursor);
 	if (cursor.failed || offset == UINT32_MAX)
 		return NULL;
 	return text_at(table, table->files, offset);

@@ -9,16 +9,16 @@
 struct plt_stub plt_decode_aarch64(struct dwarf_bytes code, uint64_t address)
 {
 	const uint32_t bti_c = 0xd503245f;
-	struct dwarf_cursor cursor = dwarf_cursor_at(code, 0);
+	struct cursor cursor = dwarf_cursor_at(code, 0);
 	struct plt_stub stub = {.kind = PLT_STUB_NONE};
-	uint32_t adrp = dwarf_u32(&cursor), ldr;
+	uint32_t adrp = cursor_u32(&cursor), ldr;
 	uint64_t pages;
 
 	if (adrp == bti_c) {
-		adrp = dwarf_u32(&cursor);
+		adrp = cursor_u32(&cursor);
 		address += sizeof(adrp);
 	}
-	ldr = dwarf_u32(&cursor);
+	ldr = cursor_u32(&cursor);
 	if (cursor.failed || (adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return stub;
 	/* 21 bits, signed: immhi in bits 5 to 23, immlo in 29 and 30. */

@@ -10,23 +10,23 @@
 struct plt_stub plt_decode_x86_64(struct dwarf_bytes code, uint64_t address)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	struct dwarf_cursor cursor = dwarf_cursor_at(code, 0);
+	struct cursor cursor = dwarf_cursor_at(code, 0);
 	struct plt_stub stub = {.kind = PLT_STUB_NONE};
 	uint8_t opcode;
 
 	if (code.nr >= sizeof(endbr64) && memcmp(code.at, endbr64, sizeof(endbr64)) == 0)
-		dwarf_skip(&cursor, sizeof(endbr64));
-	opcode = dwarf_u8(&cursor);
+		cursor_skip(&cursor, sizeof(endbr64));
+	opcode = cursor_byte(&cursor);
 	if (opcode == 0xf2)
-		opcode = dwarf_u8(&cursor);
-	if (opcode == 0xff && dwarf_u8(&cursor) == 0x25) {
-		int32_t displacement = (int32_t)dwarf_u32(&cursor);
+		opcode = cursor_byte(&cursor);
+	if (opcode == 0xff && cursor_byte(&cursor) == 0x25) {
+		int32_t displacement = (int32_t)cursor_u32(&cursor);
 
 		stub.kind = PLT_STUB_SLOT;
 		stub.value = address + (uint64_t)(cursor.at - code.at) + (uint64_t)displacement;
 	} else if (opcode == 0x68) {
 		stub.kind = PLT_STUB_INDEX;
-		stub.value = dwarf_u32(&cursor);
+		stub.value = cursor_u32(&cursor);
 	}
 	if (cursor.failed)
 		stub.kind = PLT_STUB_NONE;

@@ -28,7 +28,7 @@ static bool take_breg(struct cursor *at, uint64_t *reg, int64_t *offset)
 	if (op < OP_BREG0 || op > OP_BREG31)
 		return false;
 	*reg = op - OP_BREG0;
-	*offset = cfi_sleb(at);
+	*offset = cursor_padded_sleb(at);
 	return !at->failed;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "cfi/cfi.h"
 #include "cfi/cfi_copy.h"
 #include "elf/elf_ranges.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/cursor.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_inventory.h"
 #include "symbol/dwarf_resolve.h"

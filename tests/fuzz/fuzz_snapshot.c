@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
 #include "mapping/module.h"
 #include "mapping/space.h"

@@ -2,6 +2,7 @@
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "export/protobuf_priv.h"
 #include "tests/unit/export_text.h"
 #include "tests/unit/made_profile.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* aarch64 stacks, walked on whatever machine this runs on. */
 #include "base/alloc.h"
+#include "base/cursor.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
 #include "tests/unit/made_space.h"
