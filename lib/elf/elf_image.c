@@ -3,8 +3,9 @@
 #include "elf/elf_image.h"
 
 #include "elf/elf_functions.h"
+#include "elf/elf_inflate.h"
 #include "elf/elf_ranges.h"
-#include "elf/elf_unpack.h"
+#include "elf/elf_section.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -346,24 +347,12 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 	return true;
 }
 
-/* The first section with that name; false if there is none or no section headers. */
-static bool find_section(Elf *elf, const char *name, Elf_Scn **section, GElf_Shdr *header)
+/* The first section with that name that has bytes; NULL if there is none. */
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *header)
 {
-	size_t names;
+	Elf_Scn *section = elf_section_named(elf, name, header);
 
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	*section = NULL;
-	while ((*section = elf_nextscn(elf, *section))) {
-		const char *found;
-
-		if (!gelf_getshdr(*section, header))
-			continue;
-		found = elf_strptr(elf, names, header->sh_name);
-		if (found && !strcmp(found, name))
-			return header->sh_type != SHT_NOBITS;
-	}
-	return false;
+	return section && header->sh_type != SHT_NOBITS ? section : NULL;
 }
 
 static struct elf_bytes load_eh_frame_hdr(struct elf_image *image)
@@ -412,11 +401,10 @@ static bool eh_frame_from_hdr(const struct elf_bytes *hdr, uint64_t *vaddr)
 /* With section headers the section's own bounds, else from the header's pointer on. */
 static struct elf_bytes load_eh_frame(struct elf_image *image)
 {
-	Elf_Scn *section;
 	GElf_Shdr header;
 	uint64_t vaddr;
 
-	if (find_section(image->elf, ".eh_frame", &section, &header)) {
+	if (find_section(image->elf, ".eh_frame", &header)) {
 		uint8_t *bytes = copy_of_file(image->elf, header.sh_offset, header.sh_size);
 
 		if (bytes)
@@ -429,16 +417,32 @@ static struct elf_bytes load_eh_frame(struct elf_image *image)
 	return (struct elf_bytes){0};
 }
 
+/* It is not loaded, and may be compressed. */
+static struct elf_bytes load_debug_section(Elf *elf, const char *name)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, name, &header);
+	struct elf_packed packed;
+	struct elf_bytes bytes = {0};
+
+	if (!section)
+		return bytes;
+	if (!elf_is_packed(name, &header)) {
+		bytes.bytes = copy_of_file(elf, header.sh_offset, header.sh_size);
+		bytes.nr_bytes = bytes.bytes ? header.sh_size : 0;
+	} else if (elf_read_packed(elf, section, name, &packed) &&
+		   packed.nr_inflated <= CFI_BYTES_MAX) {
+		bytes.bytes = elf_inflate(&packed, NULL);
+		bytes.nr_bytes = bytes.bytes ? packed.nr_inflated : 0;
+	}
+	return bytes;
+}
+
 static struct elf_bytes load_debug_frame(struct elf_image *image)
 {
-	Elf_Scn *section;
-	GElf_Shdr header;
+	struct elf_bytes bytes = load_debug_section(image->elf, ".debug_frame");
 
-	if (find_section(image->elf, ".debug_frame", &section, &header))
-		return elf_unpack(image->elf, section, &header, CFI_BYTES_MAX);
-	if (find_section(image->elf, ".zdebug_frame", &section, &header))
-		return elf_unpack_gnu(section, &header, CFI_BYTES_MAX);
-	return (struct elf_bytes){0};
+	return bytes.bytes ? bytes : load_debug_section(image->elf, ".zdebug_frame");
 }
 
 const struct elf_cfi *elf_image_cfi(struct elf_image *image)

@@ -417,7 +417,7 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 		.path = file->path, .chooser = owner_of_fd(file->fd), .fd = file->fd};
 
 	naming->nr_files++;
-	if (symbol_is_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||
+	if (has_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||
 	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
@@ -548,7 +548,7 @@ static int check_pools(const struct naming *naming, const char *command, struct 
 
 int naming_check(const struct naming *naming, const char *command, struct err *err)
 {
-	if (symbol_is_ended(naming->symbols.ended))
+	if (has_ended(naming->symbols.ended))
 		return err_set(err, ERR_GONE, "the search for functions was ended");
 	for (size_t i = 0; i < naming->nr_patterns; i++) {
 		if (naming->is_found[i])

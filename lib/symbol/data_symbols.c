@@ -62,7 +62,7 @@ static void read_tables(struct data_symbols *symbols, const struct symbol_object
 {
 	int nr = dwfl_module_getsymtab(object->module);
 
-	for (int i = 0; i < nr && !symbol_is_ended(object->ended); i++)
+	for (int i = 0; i < nr && !has_ended(object->ended); i++)
 		add_symbol(symbols, object, i);
 	if (symbols->nr)
 		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare);

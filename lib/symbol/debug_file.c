@@ -16,7 +16,8 @@
 #include "base/buf.h"
 #include "base/chosen_file.h"
 #include "base/cursor.h"
-#include "symbol/elf_section.h"
+#include "elf/elf_section.h"
+#include "symbol/dwarf_sections.h"
 #include "symbol/types.h"
 
 static const char standard_debug_dir[] = "/usr/lib/debug";
@@ -105,7 +106,7 @@ static bool has_checksum(int fd, uint32_t wanted, const atomic_bool *ended)
 
 	if (fstat(fd, &found) < 0 || found.st_size > CHECKSUM_BYTES_MAX)
 		return false;
-	while (offset < found.st_size && !symbol_is_ended(ended)) {
+	while (offset < found.st_size && !has_ended(ended)) {
 		stored = next_stored(fd, offset, found.st_size);
 		if (stored > offset)
 			sum = crc32_combine(sum, sum_of_zeros(stored - offset), stored - offset);
@@ -267,7 +268,7 @@ int debug_file_find(const struct symbol_options *options, Elf *elf, const char *
 
 bool debug_file_supplement_link(Elf *debug, struct supplement_link *link)
 {
-	struct dwarf_bytes section = elf_section_bytes(debug, ".gnu_debugaltlink");
+	struct dwarf_bytes section = dwarf_bytes_of(elf_section_bytes(debug, ".gnu_debugaltlink"));
 	struct cursor cursor = dwarf_cursor_at(section, 0);
 
 	*link = (struct supplement_link){.name = cursor_text(&cursor)};

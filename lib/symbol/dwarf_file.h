@@ -138,7 +138,7 @@ void dwarf_file_renew_work(struct dwarf_file *file);
 /* Count work done; false when the file has had its share, or all is to end. */
 static inline bool dwarf_file_work(struct dwarf_file *file, uint64_t nr)
 {
-	if (symbol_is_ended(file->ended)) {
+	if (has_ended(file->ended)) {
 		file->work_left = 0;
 		return false;
 	}

@@ -328,7 +328,7 @@ static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work
 	dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
 	dwarf_unit_load(unit);
 	dwarf_match_scopes(work->code, work->addresses, work->nr, &work->scopes);
-	for (size_t at = 0; at < work->nr && !symbol_is_ended(unit->file->ended); at++)
+	for (size_t at = 0; at < work->nr && !has_ended(unit->file->ended); at++)
 		emit_chain(resolver, work, at);
 	dwarf_unit_unload(unit);
 	scope_table_release(&work->scopes);

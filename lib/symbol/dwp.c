@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "elf/elf_section.h"
 #include "symbol/debug_file.h"
 
 struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *ended)
@@ -20,7 +21,7 @@ struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *
 	dwp->fd = fd;
 	dwp->elf = elf_begin(dwp->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, ended, &dwp->inflated, dwp->sections))
-		dwp->index = elf_section_bytes(dwp->elf, ".debug_cu_index");
+		dwp->index = dwarf_bytes_of(elf_section_bytes(dwp->elf, ".debug_cu_index"));
 	return dwp;
 }
 

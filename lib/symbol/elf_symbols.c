@@ -259,7 +259,7 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 	minidebug_check(object->elf);
 	nr = dwfl_module_getsymtab(object->module);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
-	for (int i = 0; i < nr && !symbol_is_ended(object->ended); i++)
+	for (int i = 0; i < nr && !has_ended(object->ended); i++)
 		add_symbol(symbols, object, i, &reading);
 	sort(symbols);
 	cut_sizeless(symbols, object);

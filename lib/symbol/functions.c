@@ -37,7 +37,7 @@ struct symbol_functions {
 
 static bool is_ended(const struct symbol_functions *functions)
 {
-	return symbol_is_ended(functions->file->object.ended);
+	return has_ended(functions->file->object.ended);
 }
 
 static struct entry *add(struct symbol_functions *functions, uint64_t start, uint64_t end)

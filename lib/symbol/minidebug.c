@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "symbol/elf_section.h"
+#include "elf/elf_section.h"
+#include "symbol/dwarf_sections.h"
 
 /* Twice the size of the largest programs' symbols. */
 #define MAX_UNPACKED_BYTES ((size_t)64 << 20)
@@ -54,7 +55,7 @@ static bool is_bounded(struct dwarf_bytes packed)
 void minidebug_check(Elf *elf)
 {
 	static const char name[] = ".gnu_debugdata";
-	struct dwarf_bytes packed = elf_section_bytes(elf, name);
+	struct dwarf_bytes packed = dwarf_bytes_of(elf_section_bytes(elf, name));
 
 	if (packed.at && !is_bounded(packed))
 		elf_section_hide(elf, name);

@@ -134,7 +134,7 @@ static void search(struct named_code *code, const struct module *module, struct 
 	struct symbol_functions *functions;
 	struct symbol_file *file;
 
-	if (symbol_is_ended(code->options.ended) ||
+	if (has_ended(code->options.ended) ||
 	    symbol_file_open(&code->options, &request, &file, NULL) < 0)
 		return;
 	functions = symbol_functions_new(file);
@@ -197,7 +197,7 @@ int named_code_find(struct named_code *code, const struct module_table *modules,
 		named_code_in(code, module_table_get(modules, (struct module_id){i}), &nr);
 	if (code->is_found)
 		return 0;
-	if (symbol_is_ended(code->options.ended))
+	if (has_ended(code->options.ended))
 		return err_set(err, ERR_GONE, "the search for '%s' was ended", code->name);
 	if (code->is_only_inlined)
 		return err_set(err, ERR_NOT_FOUND,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Opens an ELF file with all its debug information. */
 #include "symbol/object.h"
+#include "elf/elf_section.h"
 
 #include <errno.h>
 #include <fcntl.h>

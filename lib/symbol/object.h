@@ -7,7 +7,7 @@
 
 #include "symbol/debug_file.h"
 #include "symbol/dwarf_file.h"
-#include "symbol/elf_section.h"
+#include "symbol/dwarf_sections.h"
 #include "symbol/split_dwarf.h"
 
 struct err;

@@ -47,8 +47,7 @@ static void add_relocations(struct plt *plt, Elf_Scn *section, const GElf_Shdr *
 	/* A static program has only IRELATIVE relocations, without symbols. */
 	if (!symbol_data || !gelf_getshdr(symbols, &symbols_header))
 		symbol_data = NULL;
-	for (int i = 0; gelf_getrela(data, i, &relocation) && !symbol_is_ended(plt->object->ended);
-	     i++) {
+	for (int i = 0; gelf_getrela(data, i, &relocation) && !has_ended(plt->object->ended); i++) {
 		struct plt_slot slot = {.slot = relocation.r_offset};
 		int index = (int)GELF_R_SYM(relocation.r_info);
 

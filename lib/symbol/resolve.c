@@ -208,7 +208,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 {
 	const struct module *module = module_table_get(run->profile->modules, job->module);
 
-	if (symbol_is_ended(run->options->ended)) {
+	if (has_ended(run->options->ended)) {
 		err_set(&job->err, ERR_EMPTY, "the symbol lookup was ended before this module");
 		return;
 	}
@@ -494,7 +494,7 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 		free(run.jobs[i].addresses);
 		free(run.jobs[i].frames);
 	}
-	if (options->notes_sources && !symbol_is_ended(options->ended))
+	if (options->notes_sources && !has_ended(options->ended))
 		source_note_all(profile);
 	free(run.jobs);
 	free(run.asked);

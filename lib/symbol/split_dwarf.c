@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "symbol/debug_file.h"
+#include "symbol/dwarf_sections.h"
 #include "symbol/dwp.h"
-#include "symbol/elf_section.h"
 #include "symbol/types.h"
 
 /* A skeleton and what was found for it. */
@@ -196,7 +196,7 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 	/* clang calls units skeletons that have nothing but inlined functions left. */
 	if (!unit->dwo_name)
 		return unit;
-	if (symbol_is_ended(symbol_debug_ended(split->options)))
+	if (has_ended(symbol_debug_ended(split->options)))
 		return NULL;
 	file = find(split, unit)->file;
 	for (size_t i = 0; file && i < file->nr_units; i++) {

@@ -9,10 +9,11 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "cfi/cfi.h"
+#include "elf/elf_section.h"
 #include "symbol/assembly.h"
 #include "symbol/builder.h"
 #include "symbol/dwarf_parallel.h"
-#include "symbol/elf_section.h"
+#include "symbol/dwarf_sections.h"
 #include "symbol/familiar_names.h"
 #include "symbol/hint.h"
 #include "symbol/symbol_priv.h"
@@ -20,12 +21,14 @@
 /* Where Go's linker puts its table, in plain and in position-independent programs. */
 static void read_go_table(struct symbol_file *file)
 {
-	struct dwarf_bytes bytes = elf_section_bytes(file->object.elf, ".gopclntab");
-	uint64_t text = elf_section_address(file->object.elf, ".text");
+	Elf *elf = file->object.elf;
+	struct elf_bytes bytes = elf_section_bytes(elf, ".gopclntab");
+	GElf_Shdr text;
+	uint64_t text_address = elf_section_named(elf, ".text", &text) ? text.sh_addr : 0;
 
-	if (!bytes.at)
-		bytes = elf_section_bytes(file->object.elf, ".data.rel.ro.gopclntab");
-	gopclntab_init(&file->go, bytes, text);
+	if (!bytes.bytes)
+		bytes = elf_section_bytes(elf, ".data.rel.ro.gopclntab");
+	gopclntab_init(&file->go, dwarf_bytes_of(bytes), text_address);
 }
 
 void symbol_file_read_tables(struct symbol_file *file)
@@ -155,7 +158,7 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	cleanup_free bool *is_assembly = xcalloc(nr + 1, sizeof(*is_assembly));
 	bool any_assembly = false;
 
-	for (size_t i = 0; i < nr && !symbol_is_ended(file->object.ended); i++) {
+	for (size_t i = 0; i < nr && !has_ended(file->object.ended); i++) {
 		struct symbol_chain *chain = &builder->result->chains[i];
 		struct symbol_location *outermost =
 			chain->nr ? &builder->result->locations[chain->first + chain->nr - 1]
@@ -186,19 +189,11 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 	}
 }
 
-static struct elf_bytes section_of(Elf *elf, const char *name)
-{
-	struct dwarf_bytes bytes = elf_section_bytes(elf, name);
-
-	return (struct elf_bytes){
-		.bytes = bytes.at, .nr_bytes = bytes.nr, .vaddr = elf_section_address(elf, name)};
-}
-
 struct cfi_search symbol_file_cfi(const struct symbol_file *file)
 {
 	return (struct cfi_search){
-		.hdr = section_of(file->object.elf, ".eh_frame_hdr"),
-		.frames = section_of(file->object.elf, ".eh_frame"),
+		.hdr = elf_section_bytes(file->object.elf, ".eh_frame_hdr"),
+		.frames = elf_section_bytes(file->object.elf, ".eh_frame"),
 	};
 }
 
@@ -211,7 +206,7 @@ static uint64_t *find_starts(const struct symbol_file *file, const struct symbol
 	uint64_t end;
 
 	for (size_t i = 0; i < nr; i++)
-		if (result->chains[i].nr || symbol_is_ended(file->object.ended) ||
+		if (result->chains[i].nr || has_ended(file->object.ended) ||
 		    !cfi_search_function(&cfi, addresses[i], &starts[i], &end))
 			starts[i] = SYMBOL_NO_START;
 	return starts;
@@ -301,9 +296,9 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	result->source = source_of(file);
 	if (object->debug_path && (object->debug || object->is_debug_file_only))
 		result->debug_path = xstrdup(object->debug_path);
-	if (symbol_is_ended(object->ended))
+	if (has_ended(object->ended))
 		result->problem = xstrdup("the symbol lookup was ended within this module");
-	else if (symbol_is_ended(symbol_debug_ended(&file->options)))
+	else if (has_ended(symbol_debug_ended(&file->options)))
 		result->problem = xstrdup("its debug information was not read to the end");
 	else
 		result->problem = hint_for_object(object, result->source);
@@ -324,9 +319,11 @@ bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_
 
 bool symbol_file_find_section(const struct symbol_file *file, const char *name, uint64_t *address)
 {
-	if (!elf_has_section(file->object.elf, name))
+	GElf_Shdr header;
+
+	if (!elf_section_named(file->object.elf, name, &header))
 		return false;
-	*address = elf_section_address(file->object.elf, name) - file->object.address_bias;
+	*address = header.sh_addr - file->object.address_bias;
 	return true;
 }
 

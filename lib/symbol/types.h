@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ended.h"
 #include "base/owner.h"
 #include "profile/symbol_source.h"
 
@@ -56,12 +57,6 @@ struct symbol_options {
 	/* How many threads one file may be read by; 0 is 1. */
 	unsigned int nr_threads;
 };
-
-/* Has it been set? `ended` as in the options: it may be NULL. */
-static inline bool symbol_is_ended(const atomic_bool *ended)
-{
-	return ended && atomic_load_explicit(ended, memory_order_relaxed);
-}
 
 static inline const atomic_bool *symbol_debug_ended(const struct symbol_options *options)
 {
