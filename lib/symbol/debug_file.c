@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "base/chosen_file.h"
 #include "base/cursor.h"
+#include "dwarf/dwarf_sections.h"
 #include "elf/elf_section.h"
-#include "symbol/dwarf_sections.h"
 #include "symbol/types.h"
 
 static const char standard_debug_dir[] = "/usr/lib/debug";

@@ -9,9 +9,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/demangled_name.h"
+#include "dwarf/dwarf_function.h"
+#include "dwarf/dwarf_walk.h"
 #include "symbol/demangle.h"
-#include "symbol/dwarf_function.h"
-#include "symbol/dwarf_walk.h"
 
 /* Deeper than any source nests; bounds damaged files. */
 #define MAX_LEVELS 256

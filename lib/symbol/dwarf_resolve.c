@@ -8,13 +8,13 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "dwarf/dwarf_function.h"
+#include "dwarf/dwarf_language.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/dwarf_scope.h"
 #include "symbol/builder.h"
 #include "symbol/demangle.h"
-#include "symbol/dwarf_function.h"
-#include "symbol/dwarf_language.h"
-#include "symbol/dwarf_line.h"
 #include "symbol/dwarf_qualify.h"
-#include "symbol/dwarf_scope.h"
 #include "symbol/split_dwarf.h"
 
 /* A function with its texts in the result: read once, however often it is inlined. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/owner.h"
-#include "symbol/dwarf_sections.h"
+#include "dwarf/dwarf_sections.h"
 
 /*
  * A package of .dwo files (DWARF 5 section 7.3.5): the sections of all of them one after the other,

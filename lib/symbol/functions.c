@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/nearest.h"
-#include "symbol/dwarf_function.h"
-#include "symbol/dwarf_inventory.h"
-#include "symbol/dwarf_language.h"
+#include "dwarf/dwarf_function.h"
+#include "dwarf/dwarf_inventory.h"
+#include "dwarf/dwarf_language.h"
 #include "symbol/familiar_names.h"
 #include "symbol/function_names.h"
 #include "symbol/inlined_copies.h"
@@ -198,6 +198,11 @@ static void add_definitions(struct symbol_functions *functions)
 	sort(functions);
 }
 
+static struct dwarf_unit *code_of(void *split, struct dwarf_unit *unit)
+{
+	return split_dwarf_unit(split, unit);
+}
+
 struct symbol_functions *symbol_functions_new(struct symbol_file *file)
 {
 	struct symbol_functions *functions = xcalloc(1, sizeof(*functions));
@@ -210,7 +215,7 @@ struct symbol_functions *symbol_functions_new(struct symbol_file *file)
 	add_symbols(functions);
 	add_go_functions(functions);
 	if (file->object.has_dwarf) {
-		dwarf_inventory_read(&functions->inventory, &file->object.dwarf,
+		dwarf_inventory_read(&functions->inventory, &file->object.dwarf, code_of,
 				     &file->object.split);
 		add_definitions(functions);
 	}

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_bytes.h"
+#include "dwarf/dwarf_bytes.h"
 
 /*
  * The table with which Go's runtime prints its own stacks: functions, files and

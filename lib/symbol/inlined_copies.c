@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_function.h"
+#include "dwarf/dwarf_function.h"
 
 static bool function_equal(const void *owner, uint32_t index, const void *key)
 {

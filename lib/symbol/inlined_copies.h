@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/index_set.h"
-#include "symbol/dwarf_inventory.h"
+#include "dwarf/dwarf_inventory.h"
 
 /*
  * Each unit that inlines a function of a header describes it anew: by its name these are one, if

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "dwarf/dwarf_sections.h"
 #include "elf/elf_section.h"
-#include "symbol/dwarf_sections.h"
 
 /* Twice the size of the largest programs' symbols. */
 #define MAX_UNPACKED_BYTES ((size_t)64 << 20)

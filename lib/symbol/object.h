@@ -5,9 +5,9 @@
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
+#include "dwarf/dwarf_file.h"
+#include "dwarf/dwarf_sections.h"
 #include "symbol/debug_file.h"
-#include "symbol/dwarf_file.h"
-#include "symbol/dwarf_sections.h"
 #include "symbol/split_dwarf.h"
 
 struct err;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_bytes.h"
+#include "dwarf/dwarf_bytes.h"
 
 struct symbol_object;
 

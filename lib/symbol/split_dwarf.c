@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "dwarf/dwarf_sections.h"
 #include "symbol/debug_file.h"
-#include "symbol/dwarf_sections.h"
 #include "symbol/dwp.h"
 #include "symbol/types.h"
 

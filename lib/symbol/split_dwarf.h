@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/owner.h"
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 struct symbol_options;
 

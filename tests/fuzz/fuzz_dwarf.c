@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cursor.h"
+#include "dwarf/dwarf_inventory.h"
 #include "symbol/builder.h"
-#include "symbol/dwarf_inventory.h"
 #include "symbol/dwarf_resolve.h"
 #include "symbol/inlined_copies.h"
 #include "symbol/split_dwarf.h"
@@ -31,12 +31,17 @@ static void take_sections(const uint8_t *bytes, size_t nr_bytes,
 	}
 }
 
+static struct dwarf_unit *code_of(void *split, struct dwarf_unit *unit)
+{
+	return split_dwarf_unit(split, unit);
+}
+
 static void take_inventory(struct dwarf_file *file, struct split_dwarf *split)
 {
 	struct dwarf_inventory inventory = {.nr_origins = 0};
 	struct inlined_copies copies = {.nr = 0};
 
-	dwarf_inventory_read(&inventory, file, split);
+	dwarf_inventory_read(&inventory, file, code_of, split);
 	inlined_copies_count(&copies, &inventory);
 	for (size_t i = 0; i < inventory.nr_definitions; i++)
 		inlined_copies_of(&copies, &inventory, inventory.definitions[i].origin);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 /*
  * Debug information written by hand: sections are arrays of bytes, U32() and

@@ -5,8 +5,8 @@
 #include <zstd.h>
 
 #include "base/alloc.h"
+#include "dwarf/dwarf_sections.h"
 #include "elf/elf_section.h"
-#include "symbol/dwarf_sections.h"
 #include "tests/unit/tiny_elf.h"
 #include "tests/unit/unit.h"
 

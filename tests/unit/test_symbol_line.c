@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "symbol/dwarf_line.h"
-#include "symbol/line_header.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/line_header.h"
 #include "tests/unit/dwarf_bytes.h"
 #include "tests/unit/unit.h"
 

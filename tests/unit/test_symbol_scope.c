@@ -2,7 +2,7 @@
 #include <dwarf.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_scope.h"
+#include "dwarf/dwarf_scope.h"
 #include "tests/unit/dwarf_bytes.h"
 #include "tests/unit/unit.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the attributes of a function entry, through its origin and specification. */
-#ifndef PROFC_SYMBOL_DWARF_FUNCTION_H
-#define PROFC_SYMBOL_DWARF_FUNCTION_H
+#ifndef PROFC_DWARF_DWARF_FUNCTION_H
+#define PROFC_DWARF_DWARF_FUNCTION_H
 
 #include <stdint.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 /* What a function's entry says, its abstract origin and specification included. */
 struct dwarf_function {

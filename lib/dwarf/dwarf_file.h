@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_FILE_H
-#define PROFC_SYMBOL_DWARF_FILE_H
+#ifndef PROFC_DWARF_DWARF_FILE_H
+#define PROFC_DWARF_DWARF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ended.h"
 #include "base/index_set.h"
-#include "symbol/dwarf_abbrev.h"
-#include "symbol/dwarf_bytes.h"
-#include "symbol/types.h"
+#include "dwarf/dwarf_abbrev.h"
+#include "dwarf/dwarf_bytes.h"
 
 /*
  * The debug information of one file: its sections, the list of its units, and

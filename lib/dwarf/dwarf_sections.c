@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sections of debug information in an ELF file. */
-#include "symbol/dwarf_sections.h"
+#include "dwarf/dwarf_sections.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cursor.h"
-#include "symbol/dwarf_line.h"
-#include "symbol/line_header.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/line_header.h"
 
 /* More kinds of columns than DW_LNCT_… has, vendors' included. */
 #define MAX_COLUMNS 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_BYTES_H
-#define PROFC_SYMBOL_DWARF_BYTES_H
+#ifndef PROFC_DWARF_DWARF_BYTES_H
+#define PROFC_DWARF_DWARF_BYTES_H
 
 #include "base/cursor.h"
 

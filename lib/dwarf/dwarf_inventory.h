@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_INVENTORY_H
-#define PROFC_SYMBOL_DWARF_INVENTORY_H
+#ifndef PROFC_DWARF_DWARF_INVENTORY_H
+#define PROFC_DWARF_DWARF_INVENTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/index_set.h"
-#include "symbol/dwarf_file.h"
-
-struct split_dwarf;
+#include "dwarf/dwarf_file.h"
 
 /*
  * All code that debug information describes: one walk over the entries of all units. Code that
@@ -40,9 +38,12 @@ struct dwarf_inventory {
 	struct index_set origin_index;
 };
 
-/* Fill an empty inventory. The file and what it was split into must outlive it. */
+/* The unit with the functions of `unit`, which may be in another file; NULL: it is not there. */
+typedef struct dwarf_unit *dwarf_code_unit(void *context, struct dwarf_unit *unit);
+
+/* Fill an empty inventory. The files of all units must outlive it. */
 void dwarf_inventory_read(struct dwarf_inventory *inventory, struct dwarf_file *file,
-			  struct split_dwarf *split);
+			  dwarf_code_unit *code_of, void *context);
 void dwarf_inventory_release(struct dwarf_inventory *inventory);
 
 /* The definition to show of those that begin at an address, or NULL. */

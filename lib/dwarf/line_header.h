@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_LINE_HEADER_H
-#define PROFC_SYMBOL_LINE_HEADER_H
+#ifndef PROFC_DWARF_LINE_HEADER_H
+#define PROFC_DWARF_LINE_HEADER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lists the functions that debug information knows, and counts their inlined copies. */
-#include "symbol/dwarf_inventory.h"
+#include "dwarf/dwarf_inventory.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_range.h"
-#include "symbol/dwarf_walk.h"
-#include "symbol/split_dwarf.h"
-
-/* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
-#define MAX_DEPTH 1024
+#include "dwarf/dwarf_range.h"
+#include "dwarf/dwarf_visit.h"
 
 /* From an instance to what it is one of: two steps with link-time optimisation. */
 #define MAX_ORIGIN_HOPS 8
 
+/* A level says whether its entries are in code that the file has. */
 struct inventory_walk {
-	struct dwarf_walk at;
+	struct dwarf_visit visit; /* first */
 	struct dwarf_inventory *inventory;
 	struct range_list ranges; /* of the entry at hand */
-	uint32_t depth;
-	bool is_live[MAX_DEPTH]; /* are the entries of a level in code that the file has? */
 };
 
 struct origin_key {
@@ -76,10 +71,10 @@ static bool step_to_origin(struct origin_key *key)
 static uint32_t origin_of(struct inventory_walk *walk, const struct dwarf_entry *entry,
 			  uint64_t offset)
 {
-	struct origin_key key = {.file = walk->at.unit->file, .offset = offset};
+	struct origin_key key = {.file = walk->visit.at.unit->file, .offset = offset};
 
 	if (entry->origin.form)
-		dwarf_value_reference(walk->at.unit, &entry->origin, &key.file, &key.offset);
+		dwarf_value_reference(walk->visit.at.unit, &entry->origin, &key.file, &key.offset);
 	return intern_origin(walk->inventory, key);
 }
 
@@ -104,17 +99,6 @@ static void add_definitions(struct inventory_walk *walk, uint32_t origin)
 	}
 }
 
-static void enter(struct inventory_walk *walk, const struct abbrev *abbrev, bool is_live)
-{
-	if (!abbrev->has_children)
-		return;
-	if (walk->depth + 1 == MAX_DEPTH) {
-		dwarf_walk_give_up(&walk->at);
-		return;
-	}
-	walk->is_live[++walk->depth] = is_live;
-}
-
 static void visit_function(struct inventory_walk *walk, const struct abbrev *abbrev,
 			   uint64_t offset)
 {
@@ -124,44 +108,44 @@ static void visit_function(struct inventory_walk *walk, const struct abbrev *abb
 		/* A declaration has only parameters below it, any other entry may have types with
 		 * code. */
 		if (abbrev->is_declaration) {
-			dwarf_walk_skip_entry(&walk->at, abbrev);
+			dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 		} else {
-			dwarf_walk_skip_attributes(&walk->at, abbrev);
-			enter(walk, abbrev, false);
+			dwarf_visit_pass(&walk->visit, abbrev, false);
 		}
 		return;
 	}
-	dwarf_walk_read_entry(&walk->at, abbrev, &entry, NULL);
-	dwarf_read_ranges(walk->at.unit, &entry.pcs, &walk->ranges);
+	dwarf_walk_read_entry(&walk->visit.at, abbrev, &entry, NULL);
+	dwarf_read_ranges(walk->visit.at.unit, &entry.pcs, &walk->ranges);
 	if (walk->ranges.nr)
 		add_definitions(walk, origin_of(walk, &entry, offset));
-	enter(walk, abbrev, walk->ranges.nr != 0);
+	dwarf_visit_enter(&walk->visit, abbrev, walk->ranges.nr != 0);
 }
 
 static void visit_inlined(struct inventory_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
-	bool is_live = walk->is_live[walk->depth] && abbrev->has_pcs;
+	bool is_live = dwarf_visit_level(&walk->visit) && abbrev->has_pcs;
 	struct dwarf_entry entry;
 	uint32_t origin;
 
-	dwarf_walk_read_entry(&walk->at, abbrev, &entry, NULL);
+	dwarf_walk_read_entry(&walk->visit.at, abbrev, &entry, NULL);
 	if (is_live) {
 		origin = origin_of(walk, &entry, offset); /* may move the origins */
 		walk->inventory->origins[origin].nr_inlined++;
 	}
-	enter(walk, abbrev, is_live);
+	dwarf_visit_enter(&walk->visit, abbrev, is_live);
 }
 
-static void visit(struct inventory_walk *walk, const struct abbrev *abbrev, uint64_t offset)
+static void visit(struct dwarf_visit *at, const struct abbrev *abbrev, uint64_t offset)
 {
+	struct inventory_walk *walk = (struct inventory_walk *)at;
+
 	switch (dwarf_entry_kind(abbrev->tag)) {
 	case ENTRY_OTHER:
-		dwarf_walk_skip_entry(&walk->at, abbrev);
+		dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 		break;
 	case ENTRY_SPACE:
 	case ENTRY_TYPE:
-		dwarf_walk_skip_attributes(&walk->at, abbrev);
-		enter(walk, abbrev, false);
+		dwarf_visit_pass(&walk->visit, abbrev, false);
 		break;
 	case ENTRY_FUNCTION:
 		visit_function(walk, abbrev, offset);
@@ -170,30 +154,9 @@ static void visit(struct inventory_walk *walk, const struct abbrev *abbrev, uint
 		visit_inlined(walk, abbrev, offset);
 		break;
 	case ENTRY_BLOCK:
-		dwarf_walk_skip_attributes(&walk->at, abbrev);
-		enter(walk, abbrev, walk->is_live[walk->depth]);
+		dwarf_visit_pass(&walk->visit, abbrev, dwarf_visit_level(&walk->visit));
 		break;
 	}
-}
-
-static void walk_unit(struct inventory_walk *walk, struct dwarf_unit *unit)
-{
-	walk->at = dwarf_walk_at(unit, unit->first_entry);
-	walk->depth = 0;
-	walk->is_live[0] = false;
-	while (walk->at.cursor.at < walk->at.cursor.end) {
-		uint64_t offset = dwarf_unit_offset(unit, walk->at.cursor.at);
-		const struct abbrev *abbrev = dwarf_walk_next(&walk->at);
-
-		if (abbrev)
-			visit(walk, abbrev, offset);
-		else if (walk->depth <= 1) /* padding may follow */
-			break;
-		else
-			walk->depth--;
-	}
-	if (walk->at.cursor.failed)
-		unit->file->damaged = true;
 }
 
 /* By start, then in the order of the file. */
@@ -230,7 +193,7 @@ static void follow_origins(struct dwarf_inventory *inventory)
 }
 
 void dwarf_inventory_read(struct dwarf_inventory *inventory, struct dwarf_file *file,
-			  struct split_dwarf *split)
+			  dwarf_code_unit *code_of, void *context)
 {
 	struct inventory_walk *walk = xcalloc(1, sizeof(*walk));
 
@@ -241,13 +204,13 @@ void dwarf_inventory_read(struct dwarf_inventory *inventory, struct dwarf_file *
 
 		if (unit->root_tag != DW_TAG_compile_unit && unit->root_tag != DW_TAG_skeleton_unit)
 			continue;
-		code = split_dwarf_unit(split, unit);
+		code = code_of(context, unit);
 		if (!code)
 			code = unit;
 		else if (code != unit)
 			dwarf_file_renew_work(code->file);
 		dwarf_unit_load(unit);
-		walk_unit(walk, code);
+		dwarf_visit_unit(&walk->visit, code, false, visit);
 		dwarf_unit_unload(unit);
 	}
 	follow_origins(inventory);

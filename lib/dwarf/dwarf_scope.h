@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_SCOPE_H
-#define PROFC_SYMBOL_DWARF_SCOPE_H
+#ifndef PROFC_DWARF_DWARF_SCOPE_H
+#define PROFC_DWARF_DWARF_SCOPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_range.h"
+#include "dwarf/dwarf_range.h"
 
 /*
  * Which functions an address stands in: one walk over the entries of a unit,

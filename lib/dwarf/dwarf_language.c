@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "symbol/dwarf_language.h"
+#include "dwarf/dwarf_language.h"
 
 #include <dwarf.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the address ranges of DWARF entries. */
-#include "symbol/dwarf_range.h"
+#include "dwarf/dwarf_range.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

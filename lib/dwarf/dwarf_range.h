@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Address ranges, and those of DWARF entries. */
-#ifndef PROFC_SYMBOL_DWARF_RANGE_H
-#define PROFC_SYMBOL_DWARF_RANGE_H
+#ifndef PROFC_DWARF_DWARF_RANGE_H
+#define PROFC_DWARF_DWARF_RANGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 /* [low, high) of ELF virtual addresses. */
 struct pc_range {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "symbol/line_header.h"
+#include "dwarf/line_header.h"
 
 #include <stdlib.h>
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the functions around addresses in one pass over a unit. */
-#include "symbol/dwarf_scope.h"
+#include "dwarf/dwarf_scope.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_walk.h"
-
-/* Real programs nest some 30 deep; a file that goes deeper than this is damaged. */
-#define MAX_DEPTH 1024
+#include "dwarf/dwarf_visit.h"
 
 /*
  * The first pass enters what usually contains code: namespaces, and functions that hold a wanted
@@ -23,16 +20,15 @@ enum pass {
 	PASS_EVERYTHING,
 };
 
+/* A level is the scope that encloses its entries. */
 struct scope_walk {
-	struct dwarf_walk at;
+	struct dwarf_visit visit; /* first */
 	const uint64_t *addresses;
 	size_t nr;
 	struct scope_table *table;
 	struct range_list ranges; /* of the entry at hand */
 	enum pass pass;
-	uint32_t depth;
-	uint32_t function_depth;    /* the depth of the outermost function's entries; 0: in none */
-	uint32_t levels[MAX_DEPTH]; /* the scope that encloses the entries of each level */
+	uint32_t function_depth; /* the depth of the outermost function's entries; 0: in none */
 };
 
 /* The attributes that matter here. */
@@ -46,7 +42,7 @@ static void read_entry(struct scope_walk *walk, const struct abbrev *abbrev, uin
 		       struct entry *entry)
 {
 	entry->offset = offset;
-	dwarf_walk_read_entry(&walk->at, abbrev, &entry->code, &entry->call);
+	dwarf_walk_read_entry(&walk->visit.at, abbrev, &entry->code, &entry->call);
 }
 
 /* Does any wanted address lie in the ranges of the entry at hand? */
@@ -90,7 +86,7 @@ static bool take_addresses(struct scope_walk *walk, const struct scope *scope, u
 				any = true;
 			}
 		}
-		if (!dwarf_file_work(walk->at.unit->file, at - first))
+		if (!dwarf_file_work(walk->visit.at.unit->file, at - first))
 			return any;
 	}
 	return any;
@@ -121,7 +117,7 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 	struct scope scope = {
 		.parent = parent,
 		.root = parent == SCOPE_NONE ? id : table->rows[parent].root,
-		.function_file = walk->at.unit->file,
+		.function_file = walk->visit.at.unit->file,
 		.function_offset = entry->offset,
 		.call_file = entry->call.file.number,
 		.call_line = narrow(entry->call.line.number),
@@ -133,126 +129,103 @@ static uint32_t add_scope(struct scope_walk *walk, const struct entry *entry, ui
 	if (!take_addresses(walk, &scope, id))
 		return SCOPE_NONE;
 	if (parent != SCOPE_NONE)
-		dwarf_value_reference(walk->at.unit, &entry->code.origin, &scope.function_file,
-				      &scope.function_offset);
+		dwarf_value_reference(walk->visit.at.unit, &entry->code.origin,
+				      &scope.function_file, &scope.function_offset);
 	keep_ranges(walk, &scope);
 	table->rows[table->nr++] = scope;
 	return id;
 }
 
-static void enter(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
-{
-	if (!abbrev->has_children)
-		return;
-	if (walk->depth + 1 == MAX_DEPTH) {
-		cursor_fail(&walk->at.cursor);
-		return;
-	}
-	walk->levels[++walk->depth] = scope;
-}
-
 static void enter_function(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
 {
-	enter(walk, abbrev, scope);
+	dwarf_visit_enter(&walk->visit, abbrev, scope);
 	if (abbrev->has_children && !walk->function_depth)
-		walk->function_depth = walk->depth;
-}
-
-/* At the end of a list of entries; false at that of the unit's, behind which padding may follow. */
-static bool leave(struct scope_walk *walk)
-{
-	if (walk->depth <= 1)
-		return false;
-	if (walk->depth-- == walk->function_depth)
-		walk->function_depth = 0;
-	return true;
-}
-
-static void pass_through(struct scope_walk *walk, const struct abbrev *abbrev, uint32_t scope)
-{
-	dwarf_walk_skip_attributes(&walk->at, abbrev);
-	enter(walk, abbrev, scope);
+		walk->function_depth = walk->visit.depth;
 }
 
 static void visit_function(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct cursor start = walk->at.cursor;
+	const struct cursor start = walk->visit.at.cursor;
 	uint32_t scope;
 
 	if (!abbrev->has_pcs) {
 		/* A declaration has only parameters below it: local types are in the definition. */
 		if (walk->pass == PASS_SPACES || abbrev->is_declaration) {
-			dwarf_walk_skip_entry(&walk->at, abbrev);
+			dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 		} else {
-			dwarf_walk_skip_attributes(&walk->at, abbrev);
+			dwarf_walk_skip_attributes(&walk->visit.at, abbrev);
 			enter_function(walk, abbrev, SCOPE_NONE);
 		}
 		return;
 	}
 	read_entry(walk, abbrev, offset, &entry);
-	dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
+	dwarf_read_ranges(walk->visit.at.unit, &entry.code.pcs, &walk->ranges);
 	scope = add_scope(walk, &entry, SCOPE_NONE);
 	if (scope != SCOPE_NONE || walk->pass != PASS_SPACES) {
 		enter_function(walk, abbrev, scope);
 	} else {
-		walk->at.cursor = start;
-		dwarf_walk_skip_entry(&walk->at, abbrev);
+		walk->visit.at.cursor = start;
+		dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 	}
 }
 
 static void visit_inlined(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct cursor start = walk->at.cursor;
-	uint32_t parent = walk->levels[walk->depth], scope = SCOPE_NONE;
+	const struct cursor start = walk->visit.at.cursor;
+	uint32_t parent = dwarf_visit_level(&walk->visit), scope = SCOPE_NONE;
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs) {
 		read_entry(walk, abbrev, offset, &entry);
-		dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
+		dwarf_read_ranges(walk->visit.at.unit, &entry.code.pcs, &walk->ranges);
 		scope = add_scope(walk, &entry, parent);
 	}
 	if (scope != SCOPE_NONE) {
-		enter(walk, abbrev, scope);
+		dwarf_visit_enter(&walk->visit, abbrev, scope);
 	} else {
-		walk->at.cursor = start;
-		dwarf_walk_skip_entry(&walk->at, abbrev);
+		walk->visit.at.cursor = start;
+		dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 	}
 }
 
 static void visit_block(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
 {
 	struct entry entry;
-	const struct cursor start = walk->at.cursor;
-	uint32_t parent = walk->levels[walk->depth];
+	const struct cursor start = walk->visit.at.cursor;
+	uint32_t parent = dwarf_visit_level(&walk->visit);
 
 	if (parent != SCOPE_NONE && abbrev->has_pcs && walk->pass == PASS_SPACES) {
 		read_entry(walk, abbrev, offset, &entry);
-		dwarf_read_ranges(walk->at.unit, &entry.code.pcs, &walk->ranges);
-		walk->at.cursor = start;
+		dwarf_read_ranges(walk->visit.at.unit, &entry.code.pcs, &walk->ranges);
+		walk->visit.at.cursor = start;
 		if (!holds_address(walk)) {
-			dwarf_walk_skip_entry(&walk->at, abbrev);
+			dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 			return;
 		}
 	}
-	pass_through(walk, abbrev, parent);
+	dwarf_visit_pass(&walk->visit, abbrev, parent);
 }
 
-static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t offset)
+static void visit(struct dwarf_visit *at, const struct abbrev *abbrev, uint64_t offset)
 {
+	struct scope_walk *walk = (struct scope_walk *)at;
+
+	if (at->depth < walk->function_depth)
+		walk->function_depth = 0; /* the function is over */
 	switch (dwarf_entry_kind(abbrev->tag)) {
 	case ENTRY_OTHER:
-		dwarf_walk_skip_entry(&walk->at, abbrev);
+		dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 		break;
 	case ENTRY_SPACE:
-		pass_through(walk, abbrev, SCOPE_NONE);
+		dwarf_visit_pass(&walk->visit, abbrev, SCOPE_NONE);
 		break;
 	case ENTRY_TYPE:
 		if (walk->pass == PASS_EVERYTHING ||
 		    (walk->pass == PASS_FUNCTIONS && walk->function_depth))
-			pass_through(walk, abbrev, SCOPE_NONE);
+			dwarf_visit_pass(&walk->visit, abbrev, SCOPE_NONE);
 		else
-			dwarf_walk_skip_entry(&walk->at, abbrev);
+			dwarf_walk_skip_entry(&walk->visit.at, abbrev);
 		break;
 	case ENTRY_FUNCTION:
 		visit_function(walk, abbrev, offset);
@@ -268,21 +241,8 @@ static void visit(struct scope_walk *walk, const struct abbrev *abbrev, uint64_t
 
 static void walk_unit(struct scope_walk *walk, struct dwarf_unit *unit)
 {
-	walk->at = dwarf_walk_at(unit, unit->first_entry);
-	walk->depth = 0;
 	walk->function_depth = 0;
-	walk->levels[0] = SCOPE_NONE;
-	while (walk->at.cursor.at < walk->at.cursor.end) {
-		uint64_t offset = dwarf_unit_offset(unit, walk->at.cursor.at);
-		const struct abbrev *abbrev = dwarf_walk_next(&walk->at);
-
-		if (abbrev)
-			visit(walk, abbrev, offset);
-		else if (!leave(walk))
-			break;
-	}
-	if (walk->at.cursor.failed)
-		unit->file->damaged = true;
+	dwarf_visit_unit(&walk->visit, unit, SCOPE_NONE, visit);
 }
 
 static bool any_open(const struct scope_table *table, size_t nr)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_WALK_H
-#define PROFC_SYMBOL_DWARF_WALK_H
+#ifndef PROFC_DWARF_DWARF_WALK_H
+#define PROFC_DWARF_DWARF_WALK_H
 
 #include <dwarf.h>
 
 #include "base/alloc.h"
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 /* What may be below an entry, by its tag. */
 enum entry_kind {

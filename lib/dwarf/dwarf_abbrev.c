@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Compiles abbreviation tables, and skips entries by them. */
-#include "symbol/dwarf_abbrev.h"
+#include "dwarf/dwarf_abbrev.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

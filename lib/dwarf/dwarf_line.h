@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_LINE_H
-#define PROFC_SYMBOL_DWARF_LINE_H
+#ifndef PROFC_DWARF_DWARF_LINE_H
+#define PROFC_DWARF_DWARF_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 /*
  * Line tables (DWARF 5 section 6.2), streamed: the line program runs once

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What names of functions are like, by the language of their unit (DW_LANG_…). */
-#ifndef PROFC_SYMBOL_DWARF_LANGUAGE_H
-#define PROFC_SYMBOL_DWARF_LANGUAGE_H
+#ifndef PROFC_DWARF_DWARF_LANGUAGE_H
+#define PROFC_DWARF_DWARF_LANGUAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the attributes of a function entry, through its origin and specification. */
-#include "symbol/dwarf_function.h"
+#include "dwarf/dwarf_function.h"
 
 #include <dwarf.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sections of debug information in an ELF file. */
-#ifndef PROFC_SYMBOL_DWARF_SECTIONS_H
-#define PROFC_SYMBOL_DWARF_SECTIONS_H
+#ifndef PROFC_DWARF_DWARF_SECTIONS_H
+#define PROFC_DWARF_DWARF_SECTIONS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 struct Elf;
 struct elf_bytes;

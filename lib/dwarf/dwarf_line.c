@@ -2,9 +2,9 @@
 /* Runs line programs against the addresses wanted. */
 #include <dwarf.h>
 
-#include "symbol/dwarf_line.h"
-#include "symbol/dwarf_range.h"
-#include "symbol/line_header.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/dwarf_range.h"
+#include "dwarf/line_header.h"
 
 /* The state machine of DWARF 5 section 6.2.2, and the addresses it runs against. */
 struct line_run {

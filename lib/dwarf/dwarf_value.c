@@ -2,7 +2,7 @@
 /* Reads attribute values of DWARF entries. */
 #include <dwarf.h>
 
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 static void read_block(struct cursor *cursor, struct dwarf_value *value, uint64_t nr)
 {

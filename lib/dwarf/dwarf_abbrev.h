@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_SYMBOL_DWARF_ABBREV_H
-#define PROFC_SYMBOL_DWARF_ABBREV_H
+#ifndef PROFC_DWARF_DWARF_ABBREV_H
+#define PROFC_DWARF_DWARF_ABBREV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/dwarf_bytes.h"
+#include "dwarf/dwarf_bytes.h"
 
 /*
  * Abbreviation tables (DWARF 5 section 7.5.3), compiled so that an unwanted entry is skipped in as

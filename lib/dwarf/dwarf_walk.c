@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Iterates over the entries of a unit. */
-#include "symbol/dwarf_walk.h"
+#include "dwarf/dwarf_walk.h"
 
 #include <dwarf.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The DWARF sections and units of one file. */
-#include "symbol/dwarf_file.h"
+#include "dwarf/dwarf_file.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "symbol/line_header.h"
+#include "dwarf/line_header.h"
 
 struct abbrev_slot {
 	uint64_t offset;
