@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "store/format_columns_priv.h"
-#include "store/format_counts_priv.h"
 #include "store/format_heap_priv.h"
 #include "store/format_priv.h"
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "profile/schema.h"
 
 /*
  * The numbers of the file format. man/profc-data.5 explains them; a change here is a change there,
@@ -30,40 +31,6 @@
 #define RECORD_ROWS_MAX		  16384
 #define STRING_MAX_BYTES	  ((size_t)16 << 20)
 #define TABLE_ROWS_MAX		  (UINT32_C(1) << 30)
-
-enum record_type {
-	RECORD_META = 1,
-	RECORD_COMMAND = 2,
-	RECORD_STRINGS = 3,
-	RECORD_MODULES = 4,
-	RECORD_PROCESSES = 5,
-	RECORD_THREADS = 6,
-	RECORD_FRAMES = 7,
-	RECORD_STACKS = 8,
-	RECORD_SAMPLES = 9,
-	RECORD_COUNTERS = 10,
-	RECORD_MARKS = 11,
-	RECORD_FUNCTIONS = 12,
-	RECORD_LOCATIONS = 13,
-	RECORD_MODULE_SYMBOLS = 14,
-	RECORD_END = 15,
-	RECORD_ALLOCATIONS = 16,
-	RECORD_MOMENTS = 17,
-	RECORD_COUNTS = 18,
-	RECORD_REFUSALS = 19,
-	RECORD_JIT_NAMES = 20,
-	RECORD_JIT_SOURCES = 21,
-	RECORD_SOURCES = 22,
-	RECORD_DISCARDS = 23,
-	RECORD_SEARCHES = 26,
-	RECORD_SEARCHED = 27,
-	RECORD_WAITS = 28,
-	RECORD_VERDICTS = 29,
-	RECORD_RUNS = 32,
-	RECORD_LISTINGS = 33,
-	RECORD_ADVANCES = 34,
-	RECORD_TYPE_COUNT,
-};
 
 /*
  * The state of coding samples, over the whole file: a thread's time since its previous sample is

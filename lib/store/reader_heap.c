@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Decodes the records of memory. */
 #include "store/reader_priv.h"
-#include "store/schema_priv.h"
+#include "store/schema_coder_priv.h"
 
 #define GRAINS_MAX (TIME_MAX_NS / SAMPLE_TIME_GRAIN_NS)
 
@@ -152,28 +152,15 @@ bool reader_take_moment(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	struct moment_coder *coder = &reader->moments;
 	uint32_t process = columns_in_index(in, MOMENTS_PROCESS, profile->nr_processes);
-	struct profile_heap_moment *before, now;
+	struct profile_heap_moment now = {
+		.time_ns = coder->previous_ns + columns_in_bounded(in, MOMENTS_TIME, TIME_MAX_NS)};
+	struct profile_heap_moment *before;
 
 	if (in->failed || profile->heap.nr_moments >= TABLE_ROWS_MAX)
 		return false;
 	before = moment_coder_last(coder, process);
-	now = (struct profile_heap_moment){
-		.time_ns = coder->previous_ns + columns_in_bounded(in, MOMENTS_TIME, TIME_MAX_NS),
-		.process = process,
-		.rss_anon_bytes = columns_in_delta(in, MOMENTS_RSS_ANON, before->rss_anon_bytes),
-		.rss_file_bytes = columns_in_delta(in, MOMENTS_RSS_FILE, before->rss_file_bytes),
-		.rss_shmem_bytes = columns_in_delta(in, MOMENTS_RSS_SHMEM, before->rss_shmem_bytes),
-		.swap_bytes = columns_in_delta(in, MOMENTS_SWAP, before->swap_bytes),
-		.heap_mapped_bytes =
-			columns_in_delta(in, MOMENTS_HEAP_MAPPED, before->heap_mapped_bytes),
-		.allocated_bytes = columns_in_delta(in, MOMENTS_ALLOCATED, before->allocated_bytes),
-		.nr_allocations =
-			columns_in_delta(in, MOMENTS_NR_ALLOCATIONS, before->nr_allocations),
-		.nr_dropped = columns_in_delta(in, MOMENTS_NR_DROPPED, before->nr_dropped),
-		.nr_frees_dropped =
-			columns_in_delta(in, MOMENTS_NR_FREES_DROPPED, before->nr_frees_dropped),
-	};
-	if (in->failed || !heap_sums_replace(&reader->heap_sums, before, &now))
+	if (!schema_take(RECORD_MOMENTS, in, profile, &now, before) ||
+	    !heap_sums_replace(&reader->heap_sums, before, &now))
 		return false;
 	coder->previous_ns = now.time_ns;
 	*before = now;
@@ -186,7 +173,7 @@ bool reader_take_search(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	struct profile_search row = {0};
 
-	if (!schema_take(&schema_searches, in, profile, &row) ||
+	if (!schema_take(RECORD_SEARCHES, in, profile, &row, NULL) ||
 	    profile->heap.nr_searches >= TABLE_ROWS_MAX ||
 	    !heap_sums_search(&reader->heap_sums, &row))
 		return false;
@@ -212,14 +199,11 @@ bool reader_take_verdict(struct reader *reader, struct columns_in *in)
 {
 	struct profile_heap *heap = &reader->profile->heap;
 	uint64_t allocation = columns_in_delta(in, VERDICTS_ROW, reader->next_verdict);
-	struct profile_verdict row = {
-		.search = columns_in_index(in, VERDICTS_SEARCH, heap->nr_searches),
-		.allocation = (uint32_t)allocation,
-		.verdict = (uint8_t)columns_in_bounded(in, VERDICTS_VERDICT,
-						       ALLOCATION_SEARCH_COUNT - 1)};
+	struct profile_verdict row = {.allocation = (uint32_t)allocation};
 
-	if (in->failed || row.verdict == ALLOCATION_NOT_SEARCHED ||
-	    allocation >= heap->nr_allocations || heap->nr_verdicts >= TABLE_ROWS_MAX)
+	if (!schema_take(RECORD_VERDICTS, in, reader->profile, &row, NULL) ||
+	    row.verdict == ALLOCATION_NOT_SEARCHED || allocation >= heap->nr_allocations ||
+	    heap->nr_verdicts >= TABLE_ROWS_MAX)
 		return false;
 	profile_add_verdict(reader->profile, &row);
 	reader->next_verdict = allocation + 1;
@@ -239,17 +223,14 @@ static bool cuts_parts(const struct profile_heap *heap, size_t nr)
 bool reader_take_discard(struct reader *reader, struct columns_in *in)
 {
 	struct profile_heap *heap = &reader->profile->heap;
-	struct heap_discard discard = {
-		.time_ns = columns_in_bounded(in, DISCARDS_TIME, TIME_MAX_NS),
-		.nr_allocations =
-			columns_in_bounded(in, DISCARDS_NR_ALLOCATIONS, heap->nr_allocations),
-		.nr_moments = columns_in_bounded(in, DISCARDS_NR_MOMENTS, heap->nr_moments),
-	};
+	struct heap_discard discard = {0};
 
-	if (in->failed || discard.time_ns < heap->discard.time_ns ||
+	if (!schema_take(RECORD_DISCARDS, in, reader->profile, &discard, NULL) ||
+	    discard.time_ns < heap->discard.time_ns ||
 	    discard.nr_allocations < heap->discard.nr_allocations ||
+	    discard.nr_allocations > heap->nr_allocations ||
 	    discard.nr_moments < heap->discard.nr_moments ||
-	    cuts_parts(heap, discard.nr_allocations))
+	    discard.nr_moments > heap->nr_moments || cuts_parts(heap, discard.nr_allocations))
 		return false;
 	heap->discard = discard;
 	return true;

@@ -12,7 +12,7 @@ struct reader {
 	struct columns_in columns; /* of the record being read */
 	struct profile *profile;
 	struct sample_coder coder;
-	uint64_t last_address;
+	struct frame last_frame;
 	struct sample_sums sums;
 	uint64_t nr_calls;    /* of all counts */
 	uint64_t nr_advanced; /* the sum of all advances */

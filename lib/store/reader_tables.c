@@ -5,40 +5,25 @@
 
 #include "base/alloc.h"
 #include "store/reader_priv.h"
-#include "store/schema_priv.h"
+#include "store/schema_coder_priv.h"
 
-static struct str_id read_text(struct reader *reader, struct columns_in *in, unsigned int column)
-{
-	uint32_t max = strtab_nr(reader->profile->strings) - 1;
-
-	return (struct str_id){(uint32_t)columns_in_bounded(in, column, max)};
-}
-
-static uint32_t read_u32(struct columns_in *in, unsigned int column)
-{
-	return (uint32_t)columns_in_bounded(in, column, UINT32_MAX);
-}
-
-static bool take(struct reader *reader, struct columns_in *in, const struct schema *schema,
+static bool take(struct reader *reader, const struct columns_in *in, enum record_type type,
 		 void *row)
 {
-	return schema_take(schema, in, reader->profile, row);
-}
-
-static uint64_t read_time(struct columns_in *in, unsigned int column)
-{
-	return columns_in_bounded(in, column, TIME_MAX_NS);
+	return schema_take(type, in, reader->profile, row, NULL);
 }
 
 static bool read_meta(struct reader *reader, struct columns_in *in)
 {
-	return take(reader, in, &schema_meta, &reader->profile->meta);
+	return take(reader, in, RECORD_META, &reader->profile->meta);
 }
 
 static bool read_command_word(struct reader *reader, struct columns_in *in)
 {
-	struct str_id word = read_text(reader, in, COMMAND_WORD);
+	struct str_id word;
 
+	if (!take(reader, in, RECORD_COMMAND, &word))
+		return false;
 	profile_add_command_word(reader->profile, profile_str(reader->profile, word));
 	return true;
 }
@@ -64,12 +49,8 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 	const uint8_t *path, *build_id;
 	struct module_id id;
 
-	module.kind = (enum module_kind)columns_in_bounded(in, MODULES_KIND, MODULE_KIND_BETWEEN);
-	module.owner_pid = (pid_t)columns_in_bounded(in, MODULES_OWNER, INT32_MAX);
-	module.deleted = columns_in_bounded(in, MODULES_DELETED, 1);
-	module.dev = columns_in_uint(in, MODULES_DEV);
-	module.inode = columns_in_uint(in, MODULES_INODE);
-	module.file_bytes = columns_in_uint(in, MODULES_FILE_BYTES);
+	if (!take(reader, in, RECORD_MODULES, &module))
+		return false;
 	path_length = columns_in_bounded(in, MODULES_PATH_LENGTH, STRING_MAX_BYTES);
 	path = columns_in_bytes(in, MODULES_PATH, path_length);
 	module.nr_build_id_bytes =
@@ -79,9 +60,6 @@ static bool read_module(struct reader *reader, struct columns_in *in)
 		return false;
 	memcpy(module.build_id, build_id, module.nr_build_id_bytes);
 	module.path = xstrndup((const char *)path, path_length);
-	module.modified_ns = columns_in_uint(in, MODULES_MODIFIED);
-	module.image_offset = columns_in_uint(in, MODULES_IMAGE_OFFSET);
-	module.fingerprint = columns_in_uint(in, MODULES_FINGERPRINT);
 	id = module_table_intern(reader->profile->modules, &module);
 	free(module.path);
 	return id.v == nr;
@@ -107,7 +85,7 @@ static bool read_process(struct reader *reader, struct columns_in *in)
 						  read_split(in, PROCESSES_USER, PROCESSES_SYSTEM)};
 
 	/* Its parent is an earlier row. */
-	if (!take(reader, in, &schema_processes, &process) || in->failed ||
+	if (!take(reader, in, RECORD_PROCESSES, &process) || in->failed ||
 	    (process.parent != PROCESS_NONE && process.parent >= row))
 		return false;
 	if (row < profile->nr_processes)
@@ -123,7 +101,7 @@ static bool read_thread(struct reader *reader, struct columns_in *in)
 	uint32_t row = (uint32_t)columns_in_bounded(in, THREADS_ROW, profile->nr_threads);
 	struct profile_thread thread = {.split = read_split(in, THREADS_USER, THREADS_SYSTEM)};
 
-	if (!take(reader, in, &schema_threads, &thread) || in->failed)
+	if (!take(reader, in, RECORD_THREADS, &thread) || in->failed)
 		return false;
 	if (row < profile->nr_threads) {
 		profile->threads[row] = thread;
@@ -138,14 +116,13 @@ static bool read_frame(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	size_t nr = profile->nr_frames;
-	struct code_address where;
+	struct frame frame = {0};
 
-	where.module.v = columns_in_index(in, FRAMES_MODULE, module_table_nr(profile->modules));
-	where.address = columns_in_delta(in, FRAMES_ADDRESS, reader->last_address);
-	if (in->failed || reader->symbols_begun || nr >= TABLE_ROWS_MAX)
+	if (!schema_take(RECORD_FRAMES, in, profile, &frame, &reader->last_frame) ||
+	    reader->symbols_begun || nr >= TABLE_ROWS_MAX)
 		return false;
-	reader->last_address = where.address;
-	return profile_intern_frame(profile, where).v == nr;
+	reader->last_frame = frame;
+	return profile_intern_frame(profile, frame.where).v == nr;
 }
 
 static bool read_stack(struct reader *reader, struct columns_in *in)
@@ -172,7 +149,7 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample.wait = (uint32_t)columns_in_bounded(in, SAMPLES_WAIT, profile_waits(profile)->nr);
 	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
 	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
-	sample.nr = read_u32(in, SAMPLES_NR);
+	sample.nr = (uint32_t)columns_in_bounded(in, SAMPLES_NR, UINT32_MAX);
 	sample.syscall_nr = (int16_t)(columns_in_bounded(in, SAMPLES_SYSCALL, UINT16_MAX) - 1);
 	sample.runq_ns = columns_in_uint(in, SAMPLES_RUNQ);
 	sample.time_ns = columns_in_delta(in, SAMPLES_TIME, reader->coder.previous_ns);
@@ -195,7 +172,7 @@ static bool read_counter(struct reader *reader, struct columns_in *in)
 {
 	struct profile_counter row = {0};
 
-	if (!take(reader, in, &schema_counters, &row))
+	if (!take(reader, in, RECORD_COUNTERS, &row))
 		return false;
 	profile_set_counter(reader->profile, profile_str(reader->profile, row.name), row.value);
 	/* A linear search per row: profiles of ours have some dozens. */
@@ -206,7 +183,7 @@ static bool read_mark(struct reader *reader, struct columns_in *in)
 {
 	struct profile_mark row = {0};
 
-	if (!take(reader, in, &schema_marks, &row))
+	if (!take(reader, in, RECORD_MARKS, &row))
 		return false;
 	profile_add_mark(reader->profile, row.time_ns, profile_str(reader->profile, row.text));
 	return true;
@@ -216,7 +193,7 @@ static bool read_advance(struct reader *reader, struct columns_in *in)
 {
 	struct profile_advance row = {0};
 
-	if (!take(reader, in, &schema_advances, &row) ||
+	if (!take(reader, in, RECORD_ADVANCES, &row) ||
 	    row.amount > ADVANCES_SUM_MAX - reader->nr_advanced)
 		return false;
 	reader->nr_advanced += row.amount;
@@ -228,7 +205,7 @@ static bool read_jit_name(struct reader *reader, struct columns_in *in)
 {
 	struct jit_name row = {0};
 
-	if (!take(reader, in, &schema_jit_names, &row))
+	if (!take(reader, in, RECORD_JIT_NAMES, &row))
 		return false;
 	profile_add_jit_name(reader->profile, &row);
 	return true;
@@ -238,7 +215,7 @@ static bool read_jit_source(struct reader *reader, struct columns_in *in)
 {
 	struct jit_source row = {0};
 
-	if (!take(reader, in, &schema_jit_sources, &row))
+	if (!take(reader, in, RECORD_JIT_SOURCES, &row))
 		return false;
 	profile_add_jit_source(reader->profile, &row);
 	return true;
@@ -257,7 +234,7 @@ static bool read_function(struct reader *reader, struct columns_in *in)
 	size_t nr = profile->symbols.nr_functions;
 	struct function function = {0};
 
-	if (!take(reader, in, &schema_functions, &function) || nr >= TABLE_ROWS_MAX)
+	if (!take(reader, in, RECORD_FUNCTIONS, &function) || nr >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
 	return profile_intern_function(profile, &function).v == nr;
@@ -267,15 +244,11 @@ static bool read_location(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	uint64_t frame = columns_in_uint(in, LOCATIONS_FRAME);
-	struct location location = {
-		.function.v =
-			columns_in_index(in, LOCATIONS_FUNCTION, profile->symbols.nr_functions),
-		.file = read_text(reader, in, LOCATIONS_FILE),
-		.line = read_u32(in, LOCATIONS_LINE),
-	};
+	struct location location = {0};
 	struct frame_symbols *chain;
 
-	if (in->failed || frame >= profile->nr_frames - reader->last_location_frame ||
+	if (!take(reader, in, RECORD_LOCATIONS, &location) ||
+	    frame >= profile->nr_frames - reader->last_location_frame ||
 	    profile->symbols.nr_locations >= TABLE_ROWS_MAX)
 		return false;
 	begin_symbols(reader);
@@ -294,7 +267,7 @@ static bool read_module_symbols(struct reader *reader, struct columns_in *in)
 	struct module_symbols row = {0};
 
 	begin_symbols(reader);
-	if (!take(reader, in, &schema_module_symbols, &row) ||
+	if (!take(reader, in, RECORD_MODULE_SYMBOLS, &row) ||
 	    reader->nr_module_symbols >= reader->profile->symbols.nr_modules)
 		return false;
 	reader->profile->symbols.modules[reader->nr_module_symbols++] = row;
@@ -305,7 +278,7 @@ static bool read_run(struct reader *reader, struct columns_in *in)
 {
 	struct profile_run row = {0};
 
-	if (!take(reader, in, &schema_runs, &row))
+	if (!take(reader, in, RECORD_RUNS, &row))
 		return false;
 	profile_add_run(reader->profile, &row);
 	return true;
@@ -315,7 +288,7 @@ static bool read_source(struct reader *reader, struct columns_in *in)
 {
 	struct profile_source row = {0};
 
-	if (!take(reader, in, &schema_sources, &row))
+	if (!take(reader, in, RECORD_SOURCES, &row))
 		return false;
 	profile_add_source(reader->profile, &row);
 	return true;
@@ -325,7 +298,7 @@ static bool read_listing(struct reader *reader, struct columns_in *in)
 {
 	struct profile_listing row = {0};
 
-	if (!take(reader, in, &schema_listings, &row))
+	if (!take(reader, in, RECORD_LISTINGS, &row))
 		return false;
 	profile_add_listing(reader->profile, &row);
 	return true;
@@ -345,17 +318,6 @@ static bool count_reference(const struct profile_probes *probes, uint64_t row,
 	if (row == probes->nr_counts)
 		before->calls = 0;
 	return true;
-}
-
-/* The sum of a number and a signed difference, at most max. */
-static uint64_t read_delta(struct columns_in *in, unsigned int column, uint64_t reference,
-			   uint64_t max)
-{
-	uint64_t value = columns_in_delta(in, column, reference);
-
-	if (value > max)
-		in->failed = true;
-	return value;
 }
 
 static bool take_count(struct reader *reader, uint64_t row, const struct profile_count *count)
@@ -378,26 +340,11 @@ static bool read_count(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	uint64_t row = columns_in_delta(in, COUNTS_ROW, reader->next_count);
-	struct profile_count before, count;
-	uint32_t callee; /* a frame plus one; 0: none */
+	struct profile_count before, count = {0};
 
-	if (!profile->nr_processes || !profile->nr_frames ||
-	    !count_reference(&profile->probes, row, &before))
-		return false;
-	count.kind = (uint8_t)columns_in_bounded(in, COUNTS_KIND, COUNT_KIND_COUNT - 1);
-	/* Flags of later versions are unknown here. */
-	count.flags = (uint8_t)(columns_in_uint(in, COUNTS_FLAGS) & COUNT_FLAGS_ALL);
-	count.process =
-		(uint32_t)read_delta(in, COUNTS_PROCESS, before.process, profile->nr_processes - 1);
-	count.where.v =
-		(uint32_t)read_delta(in, COUNTS_WHERE, before.where.v, profile->nr_frames - 1);
-	callee = (uint32_t)read_delta(in, COUNTS_CALLEE, (uint32_t)(before.callee.v + 1),
-				      profile->nr_frames);
-	count.callee.v = callee - 1;
-	count.calls = read_delta(in, COUNTS_CALLS, before.calls, CALLS_TOTAL_MAX);
-	count.from_ns = read_delta(in, COUNTS_FROM, before.from_ns, TIME_MAX_NS);
-	count.to_ns = read_time(in, COUNTS_TO);
-	return !in->failed && take_count(reader, row, &count);
+	return count_reference(&profile->probes, row, &before) &&
+	       schema_take(RECORD_COUNTS, in, profile, &count, &before) &&
+	       take_count(reader, row, &count);
 }
 
 static bool read_refusal(struct reader *reader, struct columns_in *in)
@@ -405,7 +352,7 @@ static bool read_refusal(struct reader *reader, struct columns_in *in)
 	struct profile *profile = reader->profile;
 	struct profile_refusal row = {0};
 
-	if (!take(reader, in, &schema_refusals, &row) ||
+	if (!take(reader, in, RECORD_REFUSALS, &row) ||
 	    profile->probes.nr_refusals >= TABLE_ROWS_MAX)
 		return false;
 	profile_add_refusal(profile, &row);
@@ -433,48 +380,48 @@ static bool read_end(struct reader *reader, struct columns_in *in)
 	return reader->ended;
 }
 
-struct table {
-	unsigned int nr_columns; /* 0: those of the schema */
-	reader_take_row *read;
-	unsigned int nr_old; /* every file has so many; 0: as the schema says, else all of them */
-	uint32_t texts;	     /* a bit for each column of texts; the others hold numbers */
-	const struct schema *schema; /* NULL: it has none */
+static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
+	[RECORD_META] = read_meta,
+	[RECORD_COMMAND] = read_command_word,
+	[RECORD_STRINGS] = read_string,
+	[RECORD_MODULES] = read_module,
+	[RECORD_PROCESSES] = read_process,
+	[RECORD_THREADS] = read_thread,
+	[RECORD_FRAMES] = read_frame,
+	[RECORD_STACKS] = read_stack,
+	[RECORD_SAMPLES] = read_sample,
+	[RECORD_COUNTERS] = read_counter,
+	[RECORD_MARKS] = read_mark,
+	[RECORD_FUNCTIONS] = read_function,
+	[RECORD_LOCATIONS] = read_location,
+	[RECORD_MODULE_SYMBOLS] = read_module_symbols,
+	[RECORD_END] = read_end,
+	[RECORD_ALLOCATIONS] = reader_take_allocation,
+	[RECORD_MOMENTS] = reader_take_moment,
+	[RECORD_COUNTS] = read_count,
+	[RECORD_REFUSALS] = read_refusal,
+	[RECORD_JIT_NAMES] = read_jit_name,
+	[RECORD_JIT_SOURCES] = read_jit_source,
+	[RECORD_SOURCES] = read_source,
+	[RECORD_DISCARDS] = reader_take_discard,
+	[RECORD_SEARCHES] = reader_take_search,
+	[RECORD_SEARCHED] = reader_take_searched,
+	[RECORD_WAITS] = reader_take_wait,
+	[RECORD_VERDICTS] = reader_take_verdict,
+	[RECORD_RUNS] = read_run,
+	[RECORD_LISTINGS] = read_listing,
+	[RECORD_ADVANCES] = read_advance,
 };
 
-static const struct table tables[RECORD_TYPE_COUNT] = {
-	[RECORD_META] = {0, read_meta, 0, 0, &schema_meta},
-	[RECORD_COMMAND] = {COMMAND_COLUMNS, read_command_word, 0, 0, NULL},
-	[RECORD_STRINGS] = {STRINGS_COLUMNS, read_string, 0, 1U << STRINGS_BYTES, NULL},
-	[RECORD_MODULES] = {MODULES_COLUMNS, read_module, MODULES_OLD_COLUMNS,
-			    1U << MODULES_PATH | 1U << MODULES_BUILD_ID, NULL},
-	[RECORD_PROCESSES] = {PROCESSES_COLUMNS, read_process, 0, 0, &schema_processes},
-	[RECORD_THREADS] = {THREADS_COLUMNS, read_thread, 0, 0, &schema_threads},
-	[RECORD_FRAMES] = {FRAMES_COLUMNS, read_frame, 0, 0, NULL},
-	[RECORD_STACKS] = {STACKS_COLUMNS, read_stack, 0, 0, NULL},
-	[RECORD_SAMPLES] = {SAMPLES_COLUMNS, read_sample, SAMPLES_OLD_COLUMNS, 0, NULL},
-	[RECORD_COUNTERS] = {0, read_counter, 0, 0, &schema_counters},
-	[RECORD_MARKS] = {0, read_mark, 0, 0, &schema_marks},
-	[RECORD_FUNCTIONS] = {0, read_function, 0, 0, &schema_functions},
-	[RECORD_LOCATIONS] = {LOCATIONS_COLUMNS, read_location, 0, 0, NULL},
-	[RECORD_MODULE_SYMBOLS] = {0, read_module_symbols, 0, 0, &schema_module_symbols},
-	[RECORD_END] = {END_COLUMNS, read_end, END_OLD_COLUMNS, 0, NULL},
-	[RECORD_ALLOCATIONS] = {ALLOCATIONS_COLUMNS, reader_take_allocation,
-				ALLOCATIONS_OLD_COLUMNS, 0, NULL},
-	[RECORD_MOMENTS] = {MOMENTS_COLUMNS, reader_take_moment, MOMENTS_OLD_COLUMNS, 0, NULL},
-	[RECORD_COUNTS] = {COUNTS_COLUMNS, read_count, 0, 0, NULL},
-	[RECORD_REFUSALS] = {0, read_refusal, 0, 0, &schema_refusals},
-	[RECORD_JIT_NAMES] = {0, read_jit_name, 0, 0, &schema_jit_names},
-	[RECORD_JIT_SOURCES] = {0, read_jit_source, 0, 0, &schema_jit_sources},
-	[RECORD_SOURCES] = {0, read_source, 0, 0, &schema_sources},
-	[RECORD_DISCARDS] = {DISCARDS_COLUMNS, reader_take_discard, 0, 0, NULL},
-	[RECORD_SEARCHES] = {0, reader_take_search, 0, 0, &schema_searches},
-	[RECORD_SEARCHED] = {SEARCHED_COLUMNS, reader_take_searched, 0, 0, NULL},
-	[RECORD_WAITS] = {0, reader_take_wait, 0, 0, &schema_waits},
-	[RECORD_VERDICTS] = {VERDICTS_COLUMNS, reader_take_verdict, 0, 0, NULL},
-	[RECORD_RUNS] = {0, read_run, 0, 0, &schema_runs},
-	[RECORD_LISTINGS] = {0, read_listing, 0, 0, &schema_listings},
-	[RECORD_ADVANCES] = {0, read_advance, 0, 0, &schema_advances},
-};
+/* A bit for each column of bytes; the others hold numbers. */
+static uint32_t byte_columns(const struct schema *schema)
+{
+	uint32_t columns = 0;
+
+	for (unsigned int i = 0; i < schema->nr; i++)
+		columns |= (uint32_t)(schema->columns[i].form == SCHEMA_CODED_BYTES) << i;
+	return columns;
+}
 
 /* A file of a few bytes must not ask for gigabytes of rows. */
 static bool rows_in_bounds(struct reader *reader, uint64_t nr_rows)
@@ -487,24 +434,19 @@ static bool rows_in_bounds(struct reader *reader, uint64_t nr_rows)
 bool reader_take_record(struct reader *reader, enum record_type type, const uint8_t *payload,
 			size_t nr_bytes)
 {
-	const struct table *table = &tables[type];
-	const struct schema *schema = table->schema;
+	const struct schema *schema = &schemas[type];
 	struct columns_in *in = &reader->columns;
-	unsigned int nr_columns, nr_old;
 
-	if (!table->read) /* of another version */
+	if (!readers[type]) /* of another version */
 		return true;
-	nr_columns = table->nr_columns ? table->nr_columns : schema_nr_columns(schema);
-	nr_old = schema ? schema->nr_old : table->nr_old;
-
-	if (!columns_in_open(in, payload, nr_bytes, nr_columns, nr_old ? nr_old : nr_columns,
-			     table->texts) ||
+	if (!columns_in_open(in, payload, nr_bytes, schema->nr, schema->nr_old,
+			     byte_columns(schema)) ||
 	    !rows_in_bounds(reader, in->nr_rows))
 		return false;
 	if (type == RECORD_COMMAND) /* the last one replaces earlier ones */
 		reader->profile->meta.nr_command = 0;
 	for (; in->row < in->nr_rows; in->row++) {
-		if (!table->read(reader, in) || in->failed)
+		if (!readers[type](reader, in) || in->failed)
 			return false;
 	}
 	return true;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The objects that blocked threads waited for, as records and back. */
 #include "store/reader_priv.h"
-#include "store/schema_priv.h"
 #include "store/writer_priv.h"
-
-/* The column before those of the schema. */
-#define ROW 0
 
 static void put_wait(struct columns_out *out, uint32_t number, const struct profile_wait *row)
 {
-	columns_out_uint(out, ROW, number);
-	schema_put(&schema_waits, out, row);
+	columns_out_uint(out, WAITS_ROW, number);
+	schema_put(RECORD_WAITS, out, row, NULL);
 	out->nr_rows++;
 }
 
@@ -21,7 +17,7 @@ int writer_write_waits(struct store_writer *writer, const struct profile *profil
 	size_t nr_before = writer->nr_waits;
 	int status = 0;
 
-	columns_out_begin(out, schema_nr_columns(&schema_waits));
+	writer_begin(writer, RECORD_WAITS);
 	for (; status == 0 && writer->nr_waits < waits->nr; writer->nr_waits++) {
 		put_wait(out, (uint32_t)writer->nr_waits, &waits->rows[writer->nr_waits]);
 		status = writer_emit_if_full(writer, RECORD_WAITS, err);
@@ -42,10 +38,10 @@ bool reader_take_wait(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
 	size_t nr = profile_waits(profile)->nr;
-	uint64_t number = columns_in_bounded(in, ROW, nr);
+	uint64_t number = columns_in_bounded(in, WAITS_ROW, nr);
 	struct profile_wait row = {0};
 
-	if (!schema_take(&schema_waits, in, profile, &row))
+	if (!schema_take(RECORD_WAITS, in, profile, &row, NULL))
 		return false;
 	/*
 	 * One row per distinct wait, in the order samples refer to; a known row may gain its peer.

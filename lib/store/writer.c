@@ -86,7 +86,7 @@ static int write_end(struct store_writer *writer, const struct profile *profile,
 {
 	struct columns_out *out = &writer->columns;
 
-	columns_out_begin(out, END_COLUMNS);
+	writer_begin(writer, RECORD_END);
 	columns_out_uint(out, END_STRINGS, writer->nr_strings);
 	columns_out_uint(out, END_MODULES, writer->nr_modules);
 	columns_out_uint(out, END_PROCESSES, writer->written.nr_processes);

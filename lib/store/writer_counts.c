@@ -17,16 +17,7 @@ static void put_count(struct store_writer *writer, uint32_t row, const struct pr
 	struct columns_out *out = &writer->columns;
 
 	columns_out_delta(out, COUNTS_ROW, row, writer->next_count);
-	columns_out_uint(out, COUNTS_KIND, count->kind);
-	columns_out_uint(out, COUNTS_FLAGS, count->flags);
-	columns_out_delta(out, COUNTS_PROCESS, count->process, before->process);
-	columns_out_delta(out, COUNTS_WHERE, count->where.v, before->where.v);
-	/* 0 means none: COUNT_NO_CALLEE + 1 wraps to it. */
-	columns_out_delta(out, COUNTS_CALLEE, (uint32_t)(count->callee.v + 1),
-			  (uint32_t)(before->callee.v + 1));
-	columns_out_delta(out, COUNTS_CALLS, count->calls, before->calls);
-	columns_out_delta(out, COUNTS_FROM, count->from_ns, before->from_ns);
-	columns_out_uint(out, COUNTS_TO, count->to_ns);
+	schema_put(RECORD_COUNTS, out, count, before);
 	writer->next_count = row + 1;
 	out->nr_rows++;
 }
@@ -89,7 +80,7 @@ int writer_write_counts(struct store_writer *writer, const struct profile *profi
 	bool again = may_write_again(writer);
 	int status = 0;
 
-	columns_out_begin(&writer->columns, COUNTS_COLUMNS);
+	writer_begin(writer, RECORD_COUNTS);
 	ARRAY_RESERVE(writer->written.counts, probes->nr_counts, writer->written.cap_counts);
 	for (size_t i = again ? 0 : nr_known; status == 0 && i < probes->nr_counts; i++) {
 		if (i < nr_known && !count_changed(writer, probes, i))
@@ -104,9 +95,8 @@ int writer_write_counts(struct store_writer *writer, const struct profile *profi
 int writer_write_refusals(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct writer_rows rows = {
-		RECORD_REFUSALS, &schema_refusals, profile->probes.refusals,
-		sizeof(*profile->probes.refusals), profile->probes.nr_refusals};
+	const struct writer_rows rows = {RECORD_REFUSALS, profile->probes.refusals,
+					 profile->probes.nr_refusals};
 
 	return writer_write_rows(writer, &rows, &writer->nr_refusals, err);
 }

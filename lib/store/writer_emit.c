@@ -3,15 +3,19 @@
 #include "store/frames_priv.h"
 #include "store/writer_priv.h"
 
+void writer_begin(struct store_writer *writer, enum record_type type)
+{
+	columns_out_begin(&writer->columns, schemas[type].nr);
+}
+
 int writer_emit(struct store_writer *writer, enum record_type type, struct err *err)
 {
 	struct columns_out *columns = &writer->columns;
-	unsigned int nr_columns = columns->nr_columns;
 	int status = 0;
 
 	if (columns->nr_rows)
 		status = frames_out_record(&writer->frames, type, columns, err);
-	columns_out_begin(columns, nr_columns);
+	writer_begin(writer, type);
 	return status;
 }
 
@@ -23,14 +27,14 @@ int writer_emit_if_full(struct store_writer *writer, enum record_type type, stru
 int writer_write_rows(struct store_writer *writer, const struct writer_rows *rows,
 		      size_t *nr_written, struct err *err)
 {
-	struct columns_out *out = &writer->columns;
+	size_t row_bytes = schemas[rows->type].row_bytes;
 	int status = 0;
 
-	columns_out_begin(out, schema_nr_columns(rows->schema));
+	writer_begin(writer, rows->type);
 	for (; status == 0 && *nr_written < rows->nr; (*nr_written)++) {
-		schema_put(rows->schema, out,
-			   (const uint8_t *)rows->rows + *nr_written * rows->row_bytes);
-		out->nr_rows++;
+		schema_put(rows->type, &writer->columns,
+			   (const uint8_t *)rows->rows + *nr_written * row_bytes, NULL);
+		writer->columns.nr_rows++;
 		status = writer_emit_if_full(writer, rows->type, err);
 	}
 	return status ? status : writer_emit(writer, rows->type, err);

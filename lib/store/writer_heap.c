@@ -56,7 +56,7 @@ static uint64_t life_of(const struct profile_allocation *row)
 
 static void put_nothing_else(struct columns_out *out, uint32_t put)
 {
-	for (unsigned int column = 0; column < ALLOCATIONS_COLUMNS; column++) {
+	for (unsigned int column = 0; column < schemas[RECORD_ALLOCATIONS].nr; column++) {
 		if (!(put & 1U << column))
 			columns_out_uint(out, column, 0);
 	}
@@ -154,7 +154,7 @@ int writer_write_allocations(struct store_writer *writer, const struct profile *
 	struct new_allocations new;
 	int status;
 
-	columns_out_begin(&writer->columns, ALLOCATIONS_COLUMNS);
+	writer_begin(writer, RECORD_ALLOCATIONS);
 	status = write_freed(writer, heap, err);
 	new_allocations_init(&new, heap, written->nr_allocations);
 	for (; status == 0 && written->nr_allocations < heap->nr_allocations;
@@ -182,18 +182,7 @@ static void put_moment(struct store_writer *writer, const struct profile_heap_mo
 	struct profile_heap_moment *before = moment_coder_last(coder, now->process);
 
 	columns_out_uint(out, MOMENTS_TIME, now->time_ns - coder->previous_ns);
-	columns_out_uint(out, MOMENTS_PROCESS, now->process);
-	columns_out_delta(out, MOMENTS_RSS_ANON, now->rss_anon_bytes, before->rss_anon_bytes);
-	columns_out_delta(out, MOMENTS_RSS_FILE, now->rss_file_bytes, before->rss_file_bytes);
-	columns_out_delta(out, MOMENTS_RSS_SHMEM, now->rss_shmem_bytes, before->rss_shmem_bytes);
-	columns_out_delta(out, MOMENTS_SWAP, now->swap_bytes, before->swap_bytes);
-	columns_out_delta(out, MOMENTS_HEAP_MAPPED, now->heap_mapped_bytes,
-			  before->heap_mapped_bytes);
-	columns_out_delta(out, MOMENTS_ALLOCATED, now->allocated_bytes, before->allocated_bytes);
-	columns_out_delta(out, MOMENTS_NR_ALLOCATIONS, now->nr_allocations, before->nr_allocations);
-	columns_out_delta(out, MOMENTS_NR_DROPPED, now->nr_dropped, before->nr_dropped);
-	columns_out_delta(out, MOMENTS_NR_FREES_DROPPED, now->nr_frees_dropped,
-			  before->nr_frees_dropped);
+	schema_put(RECORD_MOMENTS, out, now, before);
 	coder->previous_ns = now->time_ns;
 	*before = *now;
 	out->nr_rows++;
@@ -205,7 +194,7 @@ int writer_write_moments(struct store_writer *writer, const struct profile *prof
 	const struct profile_heap *heap = &profile->heap;
 	int status = 0;
 
-	columns_out_begin(&writer->columns, MOMENTS_COLUMNS);
+	writer_begin(writer, RECORD_MOMENTS);
 	for (; status == 0 && writer->heap.nr_moments < heap->nr_moments;
 	     writer->heap.nr_moments++) {
 		put_moment(writer, &heap->moments[writer->heap.nr_moments]);
@@ -217,8 +206,7 @@ int writer_write_moments(struct store_writer *writer, const struct profile *prof
 int writer_write_searches(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct writer_rows rows = {RECORD_SEARCHES, &schema_searches, profile->heap.searches,
-					 sizeof(*profile->heap.searches),
+	const struct writer_rows rows = {RECORD_SEARCHES, profile->heap.searches,
 					 profile->heap.nr_searches};
 
 	return writer_write_rows(writer, &rows, &writer->heap.nr_searches, err);
@@ -232,7 +220,7 @@ int writer_write_searched(struct store_writer *writer, const struct profile *pro
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
-	columns_out_begin(out, SEARCHED_COLUMNS);
+	writer_begin(writer, RECORD_SEARCHED);
 	for (; status == 0 && written->nr_searched < heap->nr_searched; written->nr_searched++) {
 		uint32_t row = heap->searched[written->nr_searched];
 
@@ -253,13 +241,12 @@ int writer_write_verdicts(struct store_writer *writer, const struct profile *pro
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
-	columns_out_begin(out, VERDICTS_COLUMNS);
+	writer_begin(writer, RECORD_VERDICTS);
 	for (; status == 0 && written->nr_verdicts < heap->nr_verdicts; written->nr_verdicts++) {
 		const struct profile_verdict *row = &heap->verdicts[written->nr_verdicts];
 
-		columns_out_uint(out, VERDICTS_SEARCH, row->search);
+		schema_put(RECORD_VERDICTS, out, row, NULL);
 		columns_out_delta(out, VERDICTS_ROW, row->allocation, written->next_verdict);
-		columns_out_uint(out, VERDICTS_VERDICT, row->verdict);
 		written->next_verdict = row->allocation + 1;
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_VERDICTS, err);
@@ -276,10 +263,8 @@ int writer_write_discards(struct store_writer *writer, const struct profile *pro
 
 	if (discard->time_ns == writer->heap.discarded_ns)
 		return 0;
-	columns_out_begin(out, DISCARDS_COLUMNS);
-	columns_out_uint(out, DISCARDS_TIME, discard->time_ns);
-	columns_out_uint(out, DISCARDS_NR_ALLOCATIONS, discard->nr_allocations);
-	columns_out_uint(out, DISCARDS_NR_MOMENTS, discard->nr_moments);
+	writer_begin(writer, RECORD_DISCARDS);
+	schema_put(RECORD_DISCARDS, out, discard, NULL);
 	out->nr_rows++;
 	writer->heap.discarded_ns = discard->time_ns;
 	return writer_emit(writer, RECORD_DISCARDS, err);

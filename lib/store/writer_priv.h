@@ -5,7 +5,7 @@
 
 #include "store/bounds_priv.h"
 #include "store/frames_priv.h"
-#include "store/schema_priv.h"
+#include "store/schema_coder_priv.h"
 
 /* The members of a row of counts that may change. */
 struct written_count {
@@ -71,7 +71,7 @@ struct store_writer {
 	size_t nr_marks, nr_jit_names, nr_jit_sources, nr_refusals;
 	size_t nr_waits, nr_updated_waits;
 	uint64_t nr_samples, nr_locations;
-	uint64_t last_address;
+	struct frame last_frame;
 	uint32_t last_location_frame;
 	uint32_t next_count;	  /* the row after the last one written */
 	uint64_t nr_counts_again; /* sum of the rows written more than once */
@@ -97,17 +97,18 @@ writer_step writer_write_strings, writer_write_meta_and_command, writer_write_mo
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;
 
+/* Begin to gather rows of a table. */
+void writer_begin(struct store_writer *writer, enum record_type type);
 /* Write the gathered columns as a record, if they have rows, and clear them. */
 int writer_emit(struct store_writer *writer, enum record_type type, struct err *err);
 /* As above if the record has the largest number of rows. */
 int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err);
 
-/* A table of plain members, which is borrowed. */
+/* A table without a coder of its own, which is borrowed. */
 struct writer_rows {
 	enum record_type type;
-	const struct schema *schema;
 	const void *rows;
-	size_t row_bytes, nr;
+	size_t nr;
 };
 
 /* Write the rows after those that the file has, and count them. */

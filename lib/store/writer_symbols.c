@@ -5,8 +5,8 @@
 int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
 			   struct err *err)
 {
-	const struct writer_rows rows = {RECORD_JIT_NAMES, &schema_jit_names, profile->jit.names,
-					 sizeof(*profile->jit.names), profile->jit.nr_names};
+	const struct writer_rows rows = {RECORD_JIT_NAMES, profile->jit.names,
+					 profile->jit.nr_names};
 
 	return writer_write_rows(writer, &rows, &writer->nr_jit_names, err);
 }
@@ -14,8 +14,7 @@ int writer_write_jit_names(struct store_writer *writer, const struct profile *pr
 int writer_write_jit_sources(struct store_writer *writer, const struct profile *profile,
 			     struct err *err)
 {
-	const struct writer_rows rows = {RECORD_JIT_SOURCES, &schema_jit_sources,
-					 profile->jit.sources, sizeof(*profile->jit.sources),
+	const struct writer_rows rows = {RECORD_JIT_SOURCES, profile->jit.sources,
 					 profile->jit.nr_sources};
 
 	return writer_write_rows(writer, &rows, &writer->nr_jit_sources, err);
@@ -24,9 +23,8 @@ int writer_write_jit_sources(struct store_writer *writer, const struct profile *
 int writer_write_functions(struct store_writer *writer, const struct profile *profile,
 			   struct err *err)
 {
-	const struct writer_rows rows = {
-		RECORD_FUNCTIONS, &schema_functions, profile->symbols.functions,
-		sizeof(*profile->symbols.functions), profile->symbols.nr_functions};
+	const struct writer_rows rows = {RECORD_FUNCTIONS, profile->symbols.functions,
+					 profile->symbols.nr_functions};
 	size_t nr_written = 0;
 
 	return writer_write_rows(writer, &rows, &nr_written, err);
@@ -43,9 +41,7 @@ static int write_chain(struct store_writer *writer, const struct profile *profil
 		const struct location *location = &profile->symbols.locations[chain.first + i];
 
 		columns_out_uint(out, LOCATIONS_FRAME, frame - writer->last_location_frame);
-		columns_out_uint(out, LOCATIONS_FUNCTION, location->function.v);
-		columns_out_uint(out, LOCATIONS_FILE, location->file.v);
-		columns_out_uint(out, LOCATIONS_LINE, location->line);
+		schema_put(RECORD_LOCATIONS, out, location, NULL);
 		out->nr_rows++;
 		writer->last_location_frame = frame;
 		writer->nr_locations++;
@@ -59,7 +55,7 @@ int writer_write_locations(struct store_writer *writer, const struct profile *pr
 {
 	int status = 0;
 
-	columns_out_begin(&writer->columns, LOCATIONS_COLUMNS);
+	writer_begin(writer, RECORD_LOCATIONS);
 	for (uint32_t i = 0; status == 0 && i < profile->symbols.nr_frames; i++)
 		status = write_chain(writer, profile, i, err);
 	return status ? status : writer_emit(writer, RECORD_LOCATIONS, err);
@@ -68,9 +64,8 @@ int writer_write_locations(struct store_writer *writer, const struct profile *pr
 int writer_write_module_symbols(struct store_writer *writer, const struct profile *profile,
 				struct err *err)
 {
-	const struct writer_rows rows = {
-		RECORD_MODULE_SYMBOLS, &schema_module_symbols, profile->symbols.modules,
-		sizeof(*profile->symbols.modules), profile->symbols.nr_modules};
+	const struct writer_rows rows = {RECORD_MODULE_SYMBOLS, profile->symbols.modules,
+					 profile->symbols.nr_modules};
 	size_t nr_written = 0;
 
 	return writer_write_rows(writer, &rows, &nr_written, err);
@@ -78,8 +73,7 @@ int writer_write_module_symbols(struct store_writer *writer, const struct profil
 
 int writer_write_runs(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
-	const struct writer_rows rows = {RECORD_RUNS, &schema_runs, profile->runs.rows,
-					 sizeof(*profile->runs.rows), profile->runs.nr};
+	const struct writer_rows rows = {RECORD_RUNS, profile->runs.rows, profile->runs.nr};
 	size_t nr_written = 0;
 
 	return writer_write_rows(writer, &rows, &nr_written, err);
@@ -88,8 +82,7 @@ int writer_write_runs(struct store_writer *writer, const struct profile *profile
 int writer_write_sources(struct store_writer *writer, const struct profile *profile,
 			 struct err *err)
 {
-	const struct writer_rows rows = {RECORD_SOURCES, &schema_sources, profile->symbols.sources,
-					 sizeof(*profile->symbols.sources),
+	const struct writer_rows rows = {RECORD_SOURCES, profile->symbols.sources,
 					 profile->symbols.nr_sources};
 	size_t nr_written = 0;
 
@@ -99,9 +92,8 @@ int writer_write_sources(struct store_writer *writer, const struct profile *prof
 int writer_write_listings(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct writer_rows rows = {
-		RECORD_LISTINGS, &schema_listings, profile->symbols.listings,
-		sizeof(*profile->symbols.listings), profile->symbols.nr_listings};
+	const struct writer_rows rows = {RECORD_LISTINGS, profile->symbols.listings,
+					 profile->symbols.nr_listings};
 	size_t nr_written = 0;
 
 	return writer_write_rows(writer, &rows, &nr_written, err);

@@ -16,7 +16,7 @@ int writer_write_strings(struct store_writer *writer, const struct profile *prof
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
-	columns_out_begin(out, STRINGS_COLUMNS);
+	writer_begin(writer, RECORD_STRINGS);
 	for (; status == 0 && writer->nr_strings < strtab_nr(profile->strings);
 	     writer->nr_strings++) {
 		struct str_id id = {writer->nr_strings};
@@ -40,19 +40,11 @@ static void put_module(struct columns_out *out, const struct module *module)
 {
 	size_t length = strlen(module->path);
 
-	columns_out_uint(out, MODULES_KIND, module->kind);
-	columns_out_uint(out, MODULES_OWNER, (uint32_t)module->owner_pid);
-	columns_out_uint(out, MODULES_DELETED, module->deleted);
-	columns_out_uint(out, MODULES_DEV, module->dev);
-	columns_out_uint(out, MODULES_INODE, module->inode);
-	columns_out_uint(out, MODULES_FILE_BYTES, module->file_bytes);
+	schema_put(RECORD_MODULES, out, module, NULL);
 	columns_out_uint(out, MODULES_PATH_LENGTH, length);
 	columns_out_bytes(out, MODULES_PATH, module->path, length);
 	columns_out_uint(out, MODULES_BUILD_ID_LENGTH, module->nr_build_id_bytes);
 	columns_out_bytes(out, MODULES_BUILD_ID, module->build_id, module->nr_build_id_bytes);
-	columns_out_uint(out, MODULES_MODIFIED, module->modified_ns);
-	columns_out_uint(out, MODULES_IMAGE_OFFSET, module->image_offset);
-	columns_out_uint(out, MODULES_FINGERPRINT, module->fingerprint);
 	out->nr_rows++;
 }
 
@@ -61,7 +53,7 @@ int writer_write_modules(struct store_writer *writer, const struct profile *prof
 {
 	int status = 0;
 
-	columns_out_begin(&writer->columns, MODULES_COLUMNS);
+	writer_begin(writer, RECORD_MODULES);
 	for (; status == 0 && writer->nr_modules < module_table_nr(profile->modules);
 	     writer->nr_modules++) {
 		struct module_id id = {writer->nr_modules};
@@ -88,7 +80,7 @@ static void put_process(struct columns_out *out, uint32_t row,
 			const struct profile_process *process)
 {
 	columns_out_uint(out, PROCESSES_ROW, row);
-	schema_put(&schema_processes, out, process);
+	schema_put(RECORD_PROCESSES, out, process, NULL);
 	put_split(out, PROCESSES_USER, PROCESSES_SYSTEM, &process->split);
 	out->nr_rows++;
 }
@@ -98,14 +90,14 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 {
 	int status = 0;
 
-	columns_out_begin(&writer->columns, PROCESSES_COLUMNS);
+	writer_begin(writer, RECORD_PROCESSES);
 	ARRAY_RESERVE(writer->written.processes, profile->nr_processes,
 		      writer->written.cap_processes);
 	for (size_t i = 0; status == 0 && i < profile->nr_processes; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
 		if (i < writer->written.nr_processes &&
-		    schema_equal(&schema_processes, process, &writer->written.processes[i]) &&
+		    schema_equal(RECORD_PROCESSES, process, &writer->written.processes[i]) &&
 		    !split_changed(&process->split, &writer->written.processes[i].split))
 			continue;
 		put_process(&writer->columns, (uint32_t)i, process);
@@ -119,7 +111,7 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 static void put_thread(struct columns_out *out, uint32_t row, const struct profile_thread *thread)
 {
 	columns_out_uint(out, THREADS_ROW, row);
-	schema_put(&schema_threads, out, thread);
+	schema_put(RECORD_THREADS, out, thread, NULL);
 	put_split(out, THREADS_USER, THREADS_SYSTEM, &thread->split);
 	out->nr_rows++;
 }
@@ -129,13 +121,13 @@ int writer_write_threads(struct store_writer *writer, const struct profile *prof
 {
 	int status = 0;
 
-	columns_out_begin(&writer->columns, THREADS_COLUMNS);
+	writer_begin(writer, RECORD_THREADS);
 	ARRAY_RESERVE(writer->written.threads, profile->nr_threads, writer->written.cap_threads);
 	for (size_t i = 0; status == 0 && i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
 		if (i < writer->written.nr_threads &&
-		    schema_equal(&schema_threads, thread, &writer->written.threads[i]) &&
+		    schema_equal(RECORD_THREADS, thread, &writer->written.threads[i]) &&
 		    !split_changed(&thread->split, &writer->written.threads[i].split))
 			continue;
 		put_thread(&writer->columns, (uint32_t)i, thread);
@@ -152,13 +144,12 @@ int writer_write_frames(struct store_writer *writer, const struct profile *profi
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
-	columns_out_begin(out, FRAMES_COLUMNS);
+	writer_begin(writer, RECORD_FRAMES);
 	for (; status == 0 && writer->nr_frames < profile->nr_frames; writer->nr_frames++) {
-		struct code_address where = profile->frames[writer->nr_frames].where;
+		const struct frame *frame = &profile->frames[writer->nr_frames];
 
-		columns_out_uint(out, FRAMES_MODULE, where.module.v);
-		columns_out_delta(out, FRAMES_ADDRESS, where.address, writer->last_address);
-		writer->last_address = where.address;
+		schema_put(RECORD_FRAMES, out, frame, &writer->last_frame);
+		writer->last_frame = *frame;
 		out->nr_rows++;
 		status = writer_emit_if_full(writer, RECORD_FRAMES, err);
 	}
@@ -170,7 +161,7 @@ int writer_write_stacks(struct store_writer *writer, const struct profile *profi
 	struct columns_out *out = &writer->columns;
 	int status = 0;
 
-	columns_out_begin(out, STACKS_COLUMNS);
+	writer_begin(writer, RECORD_STACKS);
 	for (; status == 0 && writer->nr_stacks < stack_trie_nr(profile->stacks);
 	     writer->nr_stacks++) {
 		struct stack_id id = {writer->nr_stacks};
@@ -215,7 +206,7 @@ int writer_write_samples(struct store_writer *writer, const struct profile *prof
 {
 	int status = 0;
 
-	columns_out_begin(&writer->columns, SAMPLES_COLUMNS);
+	writer_begin(writer, RECORD_SAMPLES);
 	for (size_t i = 0; status == 0 && i < profile->nr_samples; i++) {
 		put_sample(&writer->columns, &writer->coder, &profile->samples[i]);
 		status = writer_emit_if_full(writer, RECORD_SAMPLES, err);
@@ -228,8 +219,7 @@ int writer_write_advances(struct store_writer *writer, const struct profile *pro
 			  struct err *err)
 {
 	const struct profile_advances *advances = &profile->advances;
-	const struct writer_rows rows = {RECORD_ADVANCES, &schema_advances, advances->rows,
-					 sizeof(*advances->rows), advances->nr};
+	const struct writer_rows rows = {RECORD_ADVANCES, advances->rows, advances->nr};
 	size_t nr_written = 0;
 
 	return writer_write_rows(writer, &rows, &nr_written, err);
@@ -240,7 +230,7 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 {
 	struct columns_out *out = &writer->columns;
 
-	columns_out_begin(out, schema_nr_columns(&schema_counters));
+	writer_begin(writer, RECORD_COUNTERS);
 	ARRAY_RESERVE(writer->written.counters, profile->nr_counters, writer->written.cap_counters);
 	for (size_t i = 0; i < profile->nr_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
@@ -248,7 +238,7 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 		if (i < writer->written.nr_counters &&
 		    writer->written.counters[i].value == counter->value)
 			continue;
-		schema_put(&schema_counters, out, counter);
+		schema_put(RECORD_COUNTERS, out, counter, NULL);
 		writer->written.counters[i] = *counter;
 		out->nr_rows++;
 	}
@@ -258,8 +248,7 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 
 int writer_write_marks(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
-	const struct writer_rows rows = {RECORD_MARKS, &schema_marks, profile->marks,
-					 sizeof(*profile->marks), profile->nr_marks};
+	const struct writer_rows rows = {RECORD_MARKS, profile->marks, profile->nr_marks};
 
 	return writer_write_rows(writer, &rows, &writer->nr_marks, err);
 }
@@ -282,13 +271,13 @@ static int write_command(struct store_writer *writer, const struct profile_meta 
 
 	if (!command_changed(writer, meta))
 		return 0;
-	columns_out_begin(out, COMMAND_COLUMNS);
+	writer_begin(writer, RECORD_COMMAND);
 	free(writer->written.command);
 	writer->written.command = xmemdup(meta->command, meta->nr_command * sizeof(*meta->command));
 	writer->written.nr_command = meta->nr_command;
 	/* One record is the whole command; a longer one is cut. */
 	for (size_t i = 0; i < meta->nr_command && out->nr_rows < RECORD_ROWS_MAX; i++) {
-		columns_out_uint(out, COMMAND_WORD, meta->command[i].v);
+		schema_put(RECORD_COMMAND, out, &meta->command[i], NULL);
 		out->nr_rows++;
 	}
 	return writer_emit(writer, RECORD_COMMAND, err);
@@ -300,15 +289,15 @@ static bool meta_changed(const struct profile_meta *written, const struct profil
 	struct profile_meta same = *now;
 
 	same.duration_ns = written->duration_ns;
-	return !schema_equal(&schema_meta, written, &same);
+	return !schema_equal(RECORD_META, written, &same);
 }
 
 static int write_meta(struct store_writer *writer, const struct profile_meta *meta, struct err *err)
 {
 	if (writer->written.wrote_meta && !meta_changed(&writer->written.meta, meta))
 		return 0;
-	columns_out_begin(&writer->columns, schema_nr_columns(&schema_meta));
-	schema_put(&schema_meta, &writer->columns, meta);
+	writer_begin(writer, RECORD_META);
+	schema_put(RECORD_META, &writer->columns, meta, NULL);
 	writer->columns.nr_rows++;
 	writer->written.meta = *meta;
 	writer->written.wrote_meta = true;
