@@ -32,6 +32,11 @@ bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now)
 	return sum_replace(sum, before, now, CALLS_TOTAL_MAX);
 }
 
+bool advances_sum_add(uint64_t *sum, uint64_t amount)
+{
+	return sum_replace(sum, 0, amount, ADVANCES_SUM_MAX);
+}
+
 bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row)
 {
 	const uint64_t max = MEMORY_TOTAL_MAX;

@@ -63,4 +63,7 @@ bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row);
  */
 bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now);
 
+/* Add to the sum of all advances of counters. False as above. */
+bool advances_sum_add(uint64_t *sum, uint64_t amount);
+
 #endif

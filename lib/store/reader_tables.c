@@ -194,9 +194,8 @@ static bool read_advance(struct reader *reader, struct columns_in *in)
 	struct profile_advance row = {0};
 
 	if (!take(reader, in, RECORD_ADVANCES, &row) ||
-	    row.amount > ADVANCES_SUM_MAX - reader->nr_advanced)
+	    !advances_sum_add(&reader->nr_advanced, row.amount))
 		return false;
-	reader->nr_advanced += row.amount;
 	advances_add(&reader->profile->advances, &row);
 	return true;
 }

@@ -1,32 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Refuses profiles that a reader would refuse. */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "store/writer_priv.h"
 
 #define NS_PER_YEAR (365 * 24 * 60 * 60 * NS_PER_SEC)
 
-static bool times_in_bounds(uint64_t start_ns, uint64_t end_ns)
+static bool times_in_bounds(const struct schema *schema, const void *row)
 {
-	return start_ns <= TIME_MAX_NS && end_ns <= TIME_MAX_NS;
+	for (unsigned int i = 0; i < schema->nr; i++) {
+		const struct schema_column *column = &schema->columns[i];
+		bool is_time = column->type == SCHEMA_SPAN || column->type == SCHEMA_TIME ||
+			       column->type == SCHEMA_END;
+
+		if (is_time && schema_load(column, row) > TIME_MAX_NS)
+			return false;
+	}
+	return true;
 }
 
 static bool rows_in_bounds(const struct profile *profile)
 {
-	const struct profile_meta *meta = &profile->meta;
-	bool good = times_in_bounds(meta->start_realtime_ns, meta->duration_ns);
+	const struct writer_rows tables[] = {
+		{RECORD_META, &profile->meta, 1},
+		{RECORD_PROCESSES, profile->processes, profile->nr_processes},
+		{RECORD_THREADS, profile->threads, profile->nr_threads},
+		{RECORD_MARKS, profile->marks, profile->nr_marks},
+		{RECORD_COUNTS, profile->probes.counts, profile->probes.nr_counts},
+		{RECORD_ADVANCES, profile->advances.rows, profile->advances.nr},
+	};
 
-	for (size_t i = 0; good && i < profile->nr_processes; i++)
-		good = times_in_bounds(profile->processes[i].start_ns,
-				       profile->processes[i].end_ns);
-	for (size_t i = 0; good && i < profile->nr_threads; i++)
-		good = times_in_bounds(profile->threads[i].start_ns, profile->threads[i].end_ns);
-	for (size_t i = 0; good && i < profile->nr_marks; i++)
-		good = profile->marks[i].time_ns <= TIME_MAX_NS;
-	for (size_t i = 0; good && i < profile->probes.nr_counts; i++)
-		good = times_in_bounds(profile->probes.counts[i].from_ns,
-				       profile->probes.counts[i].to_ns);
-	return good;
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		const struct schema *schema = &schemas[tables[i].type];
+
+		for (size_t row = 0; row < tables[i].nr; row++) {
+			if (!times_in_bounds(schema, (const uint8_t *)tables[i].rows +
+							     row * schema->row_bytes))
+				return false;
+		}
+	}
+	return true;
 }
 
 static bool calls_in_bounds(const struct profile_probes *probes)
@@ -100,6 +114,12 @@ int writer_check_bounds(struct store_writer *writer, const struct profile *profi
 			       "years",
 			       (unsigned long long)MEMORY_TOTAL_MAX,
 			       (unsigned long long)(TIME_MAX_NS / NS_PER_YEAR));
+	for (size_t i = 0; i < profile->advances.nr; i++) {
+		if (!advances_sum_add(&writer->nr_advanced, profile->advances.rows[i].amount))
+			return err_set(err, ERR_LIMIT,
+				       "the profile has counters that advance by more than %llu",
+				       (unsigned long long)ADVANCES_SUM_MAX);
+	}
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		if (!sample_sums_add(&writer->sums, &profile->samples[i]))
 			return err_set(err, ERR_LIMIT,

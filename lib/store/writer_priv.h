@@ -71,6 +71,7 @@ struct store_writer {
 	size_t nr_marks, nr_jit_names, nr_jit_sources, nr_refusals;
 	size_t nr_waits, nr_updated_waits;
 	uint64_t nr_samples, nr_locations;
+	uint64_t nr_advanced; /* the sum of all advances */
 	struct frame last_frame;
 	uint32_t last_location_frame;
 	uint32_t next_count;	  /* the row after the last one written */

@@ -850,6 +850,22 @@ static void many_calls(struct profile *profile)
 	profile_add_count(profile, &count);
 }
 
+static void late_advance(struct profile *profile)
+{
+	struct profile_advance row = {.time_ns = BEYOND_ANY_TIME_NS};
+
+	advances_add(&profile->advances, &row);
+}
+
+static void many_advances(struct profile *profile)
+{
+	struct profile_advance row = {.amount = UINT64_C(1) << 62};
+
+	advances_add(&profile->advances, &row);
+	row.amount = 1;
+	advances_add(&profile->advances, &row);
+}
+
 static void late_block(struct profile *profile)
 {
 	struct profile_allocation row = {.freed_by = THREAD_NONE};
@@ -907,6 +923,9 @@ TEST(store, writes_nothing_that_readers_refuse)
 		{late_mark, "the profile has times of over 146 years"},
 		{late_count, "the profile has times of over 146 years"},
 		{many_calls, "the profile has more than 2305843009213693952 counted calls"},
+		{late_advance, "the profile has times of over 146 years"},
+		{many_advances, "the profile has counters that advance by more than "
+				"4611686018427387904"},
 		{late_block, "the profile has more memory than 2305843009213693952 bytes, or times "
 			     "of over 146 years"},
 		{large_blocks, "the profile has more memory than 2305843009213693952 bytes, or "
