@@ -44,6 +44,7 @@ CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 ORACLE_SOURCES := $(sort $(wildcard tests/oracle/*.c))
+GATE_SOURCES := $(sort $(wildcard tests/gates/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
@@ -53,6 +54,7 @@ CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 UNIT_PROGRAMS := $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/dev/null && echo yes),$(UNIT_SOURCES:%.c=$(BUILD)/%))
 BENCH_PROGRAMS := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 ORACLE_PROGRAMS := $(ORACLE_SOURCES:%.c=$(BUILD)/%)
+GATE_PROGRAMS := $(GATE_SOURCES:%.c=$(BUILD)/%)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
 # Reading and showing a profile needs none of the rooms that stop a process;
@@ -218,19 +220,15 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BU
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
-$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libprofc.a
-	@mkdir -p $(@D)
-	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
-
 # Another decoder of instructions, where there is one.
 ZYDIS_LIBS = $(shell echo '\#include <Zydis/Disassembler.h>' | $(CC) -E - >/dev/null 2>&1 && echo -lZydis)
 $(BUILD)/tests/oracle/patches: LIBS += $(ZYDIS_LIBS)
 
-$(BUILD)/tests/oracle/%: tests/oracle/%.c $(BUILD)/libprofc.a
+$(BENCH_PROGRAMS) $(ORACLE_PROGRAMS) $(GATE_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libprofc.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
-programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS)
+programs: $(BUILD)/profc $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS) $(GATE_PROGRAMS)
 
 # Tests: one runner, tests/run; its last line is "N passed, N failed, N skipped".
 
@@ -295,11 +293,12 @@ check-headers:
 # Had the compiler anything to say about what is built?
 check-warnings: programs
 	@! cat $(wildcard $(addsuffix .warnings,$(LIB_OBJECTS) $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(CMD_OBJECTS) $(BUILD)/cmd/main.o \
-		$(BUILD)/tests/unit/unit.o $(UNIT_PROGRAMS:=.o) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS))) </dev/null | grep .
+		$(BUILD)/tests/unit/unit.o $(UNIT_PROGRAMS:=.o) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS) \
+		$(GATE_PROGRAMS))) </dev/null | grep .
 
 # Has clang, of the tests? Of lib/ and cmd/ clang-tidy says it.
 check-warnings-clang: $(patsubst %.c,$(BUILD)/%.clang,$(if $(UNIT_PROGRAMS),tests/unit/unit.c $(UNIT_SOURCES)) \
-		$(FUZZ_SOURCES) tests/fuzz/replay.c $(BENCH_SOURCES) $(ORACLE_SOURCES))
+		$(FUZZ_SOURCES) tests/fuzz/replay.c $(BENCH_SOURCES) $(ORACLE_SOURCES) $(GATE_SOURCES))
 
 $(BUILD)/%.clang: %.c
 	@mkdir -p $(@D)
@@ -378,6 +377,6 @@ help:
 -include $(SANITIZED:%.c=$(BUILD)/sanitized/%.d)
 -include $(LIB_OBJECTS:.o=.d) $(BLOB_SOURCES:%.c=$(BUILD)/%.d) $(CMD_OBJECTS:.o=.d) $(BUILD)/cmd/main.d
 -include $(wildcard $(BUILD)/tests/*/*.clang.d)
--include $(BUILD)/tests/unit/unit.d $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d)
+-include $(BUILD)/tests/unit/unit.d $(UNIT_PROGRAMS:=.d) $(FUZZ_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d) $(ORACLE_PROGRAMS:=.d) $(GATE_PROGRAMS:=.d)
 
 endif

@@ -9,50 +9,33 @@ zstd command.
 """
 
 import json
+import os
+import re
 import struct
 import subprocess
 import sys
 
 MASK = 2**64 - 1
 
-TABLES = {
-    1: ("facts", "version hostname kernel cpu_model architecture unwinder cpus frequency start"
-        " duration max_overhead attached exit_status knows_calls within"
-        " knows_freeing knows_waits"),
-    2: ("command", "word"),
-    3: ("texts", "length text"),
-    4: ("modules", "kind owner deleted device inode size path_length path build_id_length build_id"
-        " modified image_offset fingerprint"),
-    5: ("processes", "number pid parent name executable command start end user system"),
-    6: ("threads", "number process tid name start end user system"),
-    7: ("frames", "module address"),
-    8: ("stacks", "caller frame"),
-    9: ("samples", "thread kind end count syscall runq minor major time stack"
-        " wait"),
-    10: ("counters", "name value"),
-    11: ("marks", "time text"),
-    12: ("functions", "name linkage_name file line"),
-    13: ("locations", "frame function file line"),
-    14: ("module_symbols", "source debug_file problem mismatched owner"),
-    15: ("end", "texts modules processes threads frames stacks samples functions locations"
-        " complete counts refusals allocations moments"),
-    16: ("allocations", "number time life freed_by size mean thread stack kind end former moved"
-        " freed_stack freed_end more lived part"),
-    17: ("moments", "time process anonymous file shared swap heap allocated allocations dropped"
-         " lost_frees"),
-    18: ("counts", "number kind flags process place callee calls from to"),
-    19: ("refusals", "process function module reason"),
-    22: ("sources", "file size modified text"),
-    23: ("discards", "time allocations moments"),
-    26: ("searches", "time process stop bytes reason mark"),
-    27: ("searched", "number state"),
-    28: ("waits", "number process kind what place name owner peer"),
-    29: ("verdicts", "search number state"),
-    32: ("runs", "command host start duration"),
-    33: ("instructions", "module start end text"),
-}
-BYTES = {("texts", "text"): "length", ("modules", "path"): "path_length",
-         ("modules", "build_id"): "build_id_length"}
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "man", "profc-data.5")
+
+NAMES = {1: "facts", 2: "command", 3: "texts", 4: "modules", 5: "processes", 6: "threads",
+         7: "frames", 8: "stacks", 9: "samples", 10: "counters", 11: "marks", 12: "functions",
+         13: "locations", 14: "module_symbols", 15: "end", 16: "allocations", 17: "moments",
+         18: "counts", 19: "refusals", 22: "sources", 23: "discards", 26: "searches",
+         27: "searched", 28: "waits", 29: "verdicts", 32: "runs", 33: "instructions"}
+
+
+def read_page():
+    """{type: {column: what it holds}}, from the lists of the page: "max overhead" as max_overhead."""
+    with open(PAGE, encoding="utf-8") as page:
+        sections = re.split(r"^\.S[sh] (?:Type (\d+): )?.*\n", page.read(), flags=re.MULTILINE)
+    rows = re.compile(r"^\.It (.+?) Ta (\w*) ?Ta\b", re.MULTILINE)
+    return {int(kind): {re.sub("[ -]", "_", name.lower()): content for name, content in rows.findall(text)}
+            for kind, text in zip(sections[1::2], sections[2::2]) if kind}
+
+
+TABLES = read_page()
 
 
 class Bytes:
@@ -110,17 +93,15 @@ def texts(data, lengths):
 
 def table_rows(kind, payload):
     """The rows of a record, each a dict."""
-    name, columns = TABLES[kind]
-    columns = columns.split()
     payload = Bytes(payload)
     rows = payload.uleb()
     sizes = [payload.uleb() for _ in range(payload.uleb())]
-    found = {}
-    for column, size in zip(columns, sizes):
+    found, before = {}, None
+    for (column, content), size in zip(TABLES[kind].items(), sizes):
         data = payload.take(size)
-        lengths = BYTES.get((name, column))
-        found[column] = texts(data, found[lengths]) if lengths else numbers(data, rows)
-    return [dict(zip(columns, values)) for values in zip(*(found[column] for column in columns))]
+        before = texts(data, before) if content == "bytes" else numbers(data, rows)
+        found[column] = before
+    return [dict(zip(found, values)) for values in zip(*found.values())]
 
 
 class Recording:
@@ -159,8 +140,8 @@ class Recording:
         while content.left():
             kind = content.uleb()
             payload = content.take(content.uleb())
-            if kind in TABLES:
-                take = getattr(self, "_take_" + TABLES[kind][0])
+            if kind in NAMES:
+                take = getattr(self, "_take_" + NAMES[kind])
                 take(table_rows(kind, payload))
 
     def text(self, number):
@@ -170,7 +151,7 @@ class Recording:
         self.facts = rows[0]
 
     def _take_command(self, rows):
-        self.command = [self.text(row["word"]) for row in rows]
+        self.command = [self.text(row["argument"]) for row in rows]
 
     def _take_texts(self, rows):
         self.texts += [row["text"] for row in rows]
@@ -213,7 +194,7 @@ class Recording:
             blocked = row["kind"] == 1
             self.samples.append({
                 "thread": row["thread"], "kind": row["kind"], "end": row["end"],
-                "count": row["count"], "syscall": row["syscall"] - 1, "time": time,
+                "count": row["count"], "syscall": row["system_call"] - 1, "time": time,
                 "runq": row["runq"], "stack": row["stack"],
                 "cpu": row["minor"] if blocked else major,
                 "blocked": major if blocked else row["minor"], "wait": row.get("wait", 0),

@@ -4,18 +4,17 @@
 import json
 import math
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from paths import BUILD, ROOT
+from paths import BUILD
 from profc import profc
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from read_profc_data import TABLES, Recording  # noqa: E402  (beside this file)
+from read_profc_data import Recording  # noqa: E402  (beside this file)
 
 MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
@@ -166,23 +165,6 @@ class SecondReader(Files):
         facts = report(self.path)
         self.assertEqual(facts["command"], self.second.command)
         self.assertEqual(facts["duration_ns"], self.second.facts["duration"])
-
-
-class ManualPage(unittest.TestCase):
-    """The page and the second reader, which has its columns from there, stay in step."""
-
-    def test_the_columns_of_every_type(self):
-        with open(os.path.join(ROOT, "man", "profc-data.5"), encoding="utf-8") as page:
-            sections = re.split(r"^\.Ss Type (\d+): .*\n", page.read(), flags=re.MULTILINE)
-        found = {}
-        for kind, text in zip(sections[1::2], sections[2::2]):
-            rows = re.findall(r"^\.It (.*?) Ta", text.split("\n.Ss ")[0], flags=re.MULTILINE)
-            found[int(kind)] = rows
-        for kind, (name, columns) in TABLES.items():
-            self.assertIn(kind, found, name)
-            if name == "end":  # in words
-                continue
-            self.assertEqual(len(found[kind]), len(columns.split()), name)
 
 
 class LessThanWhole(Files):
