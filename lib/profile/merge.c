@@ -12,18 +12,13 @@
 #include "base/minmax.h"
 #include "profile/merge_heap.h"
 #include "profile/profile.h"
+#include "profile/renumber.h"
 #include "profile/runs.h"
 
-/* One of the profiles, and its ids in the result. */
+/* One of the profiles, and its rows in the result. */
 struct source {
 	const struct profile *profile;
-	uint64_t offset_ns; /* from the start of the result to the start of this profile */
-	struct str_id *strings;
-	struct module_id *modules;
-	struct frame_id *frames;
-	struct stack_id *stacks;
-	uint32_t *processes, *threads;
-	uint32_t *waits; /* as samples have them */
+	struct renumbering map;
 };
 
 /* A process or thread of the result that may continue in the next part: its last row by its id. */
@@ -38,17 +33,6 @@ struct known_list {
 	struct known *rows; /* by id, then row */
 	size_t nr;
 };
-
-static void release_source(struct source *source)
-{
-	free(source->strings);
-	free(source->modules);
-	free(source->frames);
-	free(source->stacks);
-	free(source->processes);
-	free(source->threads);
-	free(source->waits);
-}
 
 static int by_id(const void *left, const void *right)
 {
@@ -103,18 +87,17 @@ static struct known_list known_threads(const struct profile *profile)
 static void take_strings(struct profile *into, struct source *source)
 {
 	const struct strtab *strings = source->profile->strings;
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_STRINGS);
 
-	source->strings = xcalloc(strtab_nr(strings), sizeof(*source->strings));
 	for (uint32_t i = 0; i < strtab_nr(strings); i++)
-		source->strings[i] =
-			strtab_intern(into->strings, strtab_get(strings, (struct str_id){i}));
+		rows[i] = strtab_intern(into->strings, strtab_get(strings, (struct str_id){i})).v;
 }
 
 static void take_modules(struct profile *into, struct source *source, size_t jit_owner)
 {
 	const struct module_table *modules = source->profile->modules;
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_MODULES);
 
-	source->modules = xcalloc(module_table_nr(modules), sizeof(*source->modules));
 	for (uint32_t i = 0; i < module_table_nr(modules); i++) {
 		struct module module = *module_table_get(modules, (struct module_id){i});
 
@@ -123,50 +106,36 @@ static void take_modules(struct profile *into, struct source *source, size_t jit
 		/* Process ids are meaningless across recordings: JIT memory is kept separate. */
 		if (module.kind == MODULE_KIND_JIT)
 			module.dev = jit_owner;
-		source->modules[i] = module_table_intern(into->modules, &module);
+		rows[i] = module_table_intern(into->modules, &module).v;
 	}
 }
 
 static void take_stacks(struct profile *into, struct source *source)
 {
 	const struct profile *from = source->profile;
-	uint32_t nr_stacks = stack_trie_nr(from->stacks);
+	uint32_t *frames = renumbering_begin(&source->map, from, RECORD_FRAMES);
+	uint32_t *stacks = renumbering_begin(&source->map, from, RECORD_STACKS);
 
-	source->frames = xcalloc(from->nr_frames, sizeof(*source->frames));
 	for (size_t i = 0; i < from->nr_frames; i++) {
-		struct code_address where = from->frames[i].where;
+		struct frame frame = from->frames[i];
 
-		where.module = source->modules[where.module.v];
-		source->frames[i] = profile_intern_frame(into, where);
+		renumber(&source->map, RECORD_FRAMES, &frame);
+		frames[i] = profile_intern_frame(into, frame.where).v;
 	}
-	source->stacks = xcalloc(nr_stacks, sizeof(*source->stacks));
-	for (uint32_t i = 1; i < nr_stacks; i++) {
+	for (uint32_t i = 1; i < stack_trie_nr(from->stacks); i++) {
 		struct stack_id id = {i};
-		uint32_t parent = stack_trie_parent(from->stacks, id).v;
-		uint32_t frame = stack_trie_frame(from->stacks, id).v;
+		struct stack_id parent = {stacks[stack_trie_parent(from->stacks, id).v]};
+		struct frame_id frame = {frames[stack_trie_frame(from->stacks, id).v]};
 
-		source->stacks[i] = stack_trie_intern(into->stacks, source->stacks[parent],
-						      source->frames[frame]);
+		stacks[i] = stack_trie_intern(into->stacks, parent, frame).v;
 	}
-}
-
-/* An end of 0 means that it has not ended, and is not shifted. */
-static uint64_t shifted_end(const struct source *source, uint64_t end_ns)
-{
-	return end_ns ? end_ns + source->offset_ns : 0;
 }
 
 static struct profile_process map_process(const struct source *source, size_t i)
 {
 	struct profile_process process = source->profile->processes[i];
 
-	if (process.parent != PROCESS_NONE)
-		process.parent = source->processes[process.parent];
-	process.name = source->strings[process.name.v];
-	process.exe = source->strings[process.exe.v];
-	process.command = source->strings[process.command.v];
-	process.start_ns += source->offset_ns;
-	process.end_ns = shifted_end(source, process.end_ns);
+	renumber(&source->map, RECORD_PROCESSES, &process);
 	return process;
 }
 
@@ -174,26 +143,25 @@ static struct profile_thread map_thread(const struct source *source, size_t i)
 {
 	struct profile_thread thread = source->profile->threads[i];
 
-	thread.process = source->processes[thread.process];
-	thread.name = source->strings[thread.name.v];
-	thread.start_ns += source->offset_ns;
-	thread.end_ns = shifted_end(source, thread.end_ns);
+	renumber(&source->map, RECORD_THREADS, &thread);
 	return thread;
 }
 
 static void take_threads(struct profile *into, struct source *source)
 {
 	const struct profile *from = source->profile;
+	uint32_t *processes = renumbering_begin(&source->map, from, RECORD_PROCESSES);
+	uint32_t *threads = renumbering_begin(&source->map, from, RECORD_THREADS);
 
 	for (size_t i = 0; i < from->nr_processes; i++) {
 		struct profile_process process = map_process(source, i);
 
-		source->processes[i] = profile_add_process(into, &process).v;
+		processes[i] = profile_add_process(into, &process).v;
 	}
 	for (size_t i = 0; i < from->nr_threads; i++) {
 		struct profile_thread thread = map_thread(source, i);
 
-		source->threads[i] = profile_add_thread(into, &thread).v;
+		threads[i] = profile_add_thread(into, &thread).v;
 	}
 }
 
@@ -218,6 +186,7 @@ static bool goes_on(const struct profile_process *former, uint64_t end_ns,
 static void join_processes(struct profile *into, struct source *source)
 {
 	struct known_list known = known_processes(into);
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_PROCESSES);
 	uint64_t end_ns = last_end_ns(into);
 
 	for (size_t i = 0; i < source->profile->nr_processes; i++) {
@@ -225,10 +194,10 @@ static void join_processes(struct profile *into, struct source *source)
 		const struct known *former = last_of(&known, process.pid);
 
 		if (!former || !goes_on(&into->processes[former->row], end_ns, &process)) {
-			source->processes[i] = profile_add_process(into, &process).v;
+			rows[i] = profile_add_process(into, &process).v;
 			continue;
 		}
-		source->processes[i] = former->row;
+		rows[i] = former->row;
 		into->processes[former->row].name = process.name;
 		into->processes[former->row].command = process.command;
 		into->processes[former->row].end_ns = process.end_ns;
@@ -253,6 +222,7 @@ static void begin_anew(struct profile *into, uint32_t row, uint64_t time_ns)
 static void join_threads(struct profile *into, struct source *source)
 {
 	struct known_list known = known_threads(into);
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_THREADS);
 
 	for (size_t i = 0; i < source->profile->nr_threads; i++) {
 		struct profile_thread thread = map_thread(source, i);
@@ -260,10 +230,10 @@ static void join_threads(struct profile *into, struct source *source)
 
 		if (!former || former->row == JOINED ||
 		    into->threads[former->row].process != thread.process) {
-			source->threads[i] = profile_add_thread(into, &thread).v;
+			rows[i] = profile_add_thread(into, &thread).v;
 			continue;
 		}
-		source->threads[i] = former->row;
+		rows[i] = former->row;
 		into->threads[former->row].name = thread.name;
 		into->threads[former->row].end_ns = thread.end_ns;
 		cpu_split_add(&into->threads[former->row].split, &thread.split);
@@ -276,19 +246,13 @@ static void join_threads(struct profile *into, struct source *source)
 static void take_waits(struct profile *into, struct source *source)
 {
 	const struct profile_waits *from = profile_waits(source->profile);
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_WAITS);
 
-	source->waits = xcalloc(from->nr + 1, sizeof(*source->waits));
 	for (size_t i = 0; i < from->nr; i++) {
 		struct profile_wait row = from->rows[i];
 
-		row.process = source->processes[row.process];
-		row.name = source->strings[row.name.v];
-		row.peer = source->strings[row.peer.v];
-		if (row.place.v != WAIT_NO_PLACE.v)
-			row.place = source->frames[row.place.v];
-		if (row.owner.v != THREAD_NONE.v)
-			row.owner.v = source->threads[row.owner.v];
-		source->waits[i + 1] = profile_waits_intern(profile_waits(into), &row);
+		renumber(&source->map, RECORD_WAITS, &row);
+		rows[i] = profile_waits_intern(profile_waits(into), &row) - 1;
 	}
 }
 
@@ -299,28 +263,19 @@ static void take_samples(struct profile *into, const struct source *source)
 	for (size_t i = 0; i < from->nr_samples; i++) {
 		struct sample sample = from->samples[i];
 
-		sample.time_ns += source->offset_ns;
-		sample.thread.v = source->threads[sample.thread.v];
-		sample.stack = source->stacks[sample.stack.v];
-		sample.wait = source->waits[sample.wait];
+		renumber(&source->map, RECORD_SAMPLES, &sample);
 		profile_add_sample(into, &sample);
 	}
-	for (size_t i = 0; i < from->nr_marks; i++)
-		profile_add_mark(into, from->marks[i].time_ns + source->offset_ns,
-				 profile_str(from, from->marks[i].text));
-}
+	for (size_t i = 0; i < from->nr_marks; i++) {
+		struct profile_mark row = from->marks[i];
 
-static void take_advances(struct profile *into, const struct source *source)
-{
-	const struct profile_advances *from = &source->profile->advances;
+		renumber(&source->map, RECORD_MARKS, &row);
+		profile_add_mark(into, row.time_ns, profile_str(into, row.text));
+	}
+	for (size_t i = 0; i < from->advances.nr; i++) {
+		struct profile_advance row = from->advances.rows[i];
 
-	for (size_t i = 0; i < from->nr; i++) {
-		struct profile_advance row = from->rows[i];
-
-		row.time_ns += source->offset_ns;
-		row.thread.v = source->threads[row.thread.v];
-		row.before = source->stacks[row.before.v];
-		row.after = source->stacks[row.after.v];
+		renumber(&source->map, RECORD_ADVANCES, &row);
 		advances_add(&into->advances, &row);
 	}
 }
@@ -332,18 +287,13 @@ static void take_jit(struct profile *into, const struct source *source)
 	for (size_t i = 0; i < from->jit.nr_names; i++) {
 		struct jit_name row = from->jit.names[i];
 
-		row.frame = source->frames[row.frame.v];
-		row.name = source->strings[row.name.v];
-		row.file = source->strings[row.file.v];
-		row.function_file = source->strings[row.function_file.v];
+		renumber(&source->map, RECORD_JIT_NAMES, &row);
 		profile_add_jit_name(into, &row);
 	}
 	for (size_t i = 0; i < from->jit.nr_sources; i++) {
 		struct jit_source row = from->jit.sources[i];
 
-		row.module = source->modules[row.module.v];
-		row.path = source->strings[row.path.v];
-		row.problem = source->strings[row.problem.v];
+		renumber(&source->map, RECORD_JIT_SOURCES, &row);
 		profile_add_jit_source(into, &row);
 	}
 }
@@ -358,34 +308,15 @@ static void take_probes(struct profile *into, const struct source *source)
 	for (size_t i = 0; i < from->nr_counts; i++) {
 		struct profile_count row = from->counts[i];
 
-		row.process = source->processes[row.process];
-		row.where = source->frames[row.where.v];
-		if (row.callee.v != COUNT_NO_CALLEE.v)
-			row.callee = source->frames[row.callee.v];
-		row.from_ns += source->offset_ns;
-		row.to_ns += source->offset_ns;
+		renumber(&source->map, RECORD_COUNTS, &row);
 		profile_add_count(into, &row);
 	}
 	for (size_t i = 0; i < from->nr_refusals; i++) {
 		struct profile_refusal row = from->refusals[i];
 
-		row.process = source->processes[row.process];
-		row.function = source->strings[row.function.v];
-		row.module = source->strings[row.module.v];
-		row.reason = source->strings[row.reason.v];
+		renumber(&source->map, RECORD_REFUSALS, &row);
 		profile_add_refusal(into, &row);
 	}
-}
-
-static void take_heap(struct heap_merge *merge, const struct source *source)
-{
-	const struct heap_merge_map map = {.processes = source->processes,
-					   .threads = source->threads,
-					   .stacks = source->stacks,
-					   .strings = source->strings,
-					   .offset_ns = source->offset_ns};
-
-	heap_merge_take(merge, source->profile, &map);
 }
 
 static void take_sources(struct profile *into, const struct source *source)
@@ -395,15 +326,13 @@ static void take_sources(struct profile *into, const struct source *source)
 	for (size_t i = 0; i < from->symbols.nr_sources; i++) {
 		struct profile_source row = from->symbols.sources[i];
 
-		row.file = source->strings[row.file.v];
-		row.text = source->strings[row.text.v];
+		renumber(&source->map, RECORD_SOURCES, &row);
 		profile_add_source(into, &row);
 	}
 	for (size_t i = 0; i < from->symbols.nr_listings; i++) {
 		struct profile_listing row = from->symbols.listings[i];
 
-		row.module = source->modules[row.module.v];
-		row.text = source->strings[row.text.v];
+		renumber(&source->map, RECORD_LISTINGS, &row);
 		if (!profile_find_listing(into, (struct code_address){row.module, row.start}))
 			profile_add_listing(into, &row);
 	}
@@ -466,15 +395,19 @@ static void merge_text(struct profile *into, struct str_id *known, const char *t
 
 static void merge_texts(struct profile *into, const struct profile *from)
 {
-	struct profile_meta *meta = &into->meta;
+	const struct schema *schema = &schemas[RECORD_META];
 
-	merge_text(into, &meta->version, profile_str(from, from->meta.version));
-	merge_text(into, &meta->hostname, profile_str(from, from->meta.hostname));
-	merge_text(into, &meta->kernel, profile_str(from, from->meta.kernel));
-	merge_text(into, &meta->cpu_model, profile_str(from, from->meta.cpu_model));
-	merge_text(into, &meta->arch, profile_str(from, from->meta.arch));
-	merge_text(into, &meta->unwinder, profile_str(from, from->meta.unwinder));
-	merge_text(into, &meta->within, profile_str(from, from->meta.within));
+	for (unsigned int i = 0; i < schema->nr; i++) {
+		const struct schema_column *column = &schema->columns[i];
+		struct str_id known, text;
+
+		if (!schema_is_text(column))
+			continue;
+		known.v = (uint32_t)schema_load(column, &into->meta);
+		text.v = (uint32_t)schema_load(column, &from->meta);
+		merge_text(into, &known, profile_str(from, text));
+		schema_save(column, &into->meta, known.v);
+	}
 }
 
 /* The first profile's facts remain where the others agree. */
@@ -499,27 +432,24 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
 	meta->knows_waits = (first || meta->knows_waits) && from->knows_waits;
 	meta->complete = (first || meta->complete) && from->complete;
-	if (from->duration_ns + source->offset_ns > meta->duration_ns)
-		meta->duration_ns = from->duration_ns + source->offset_ns;
+	meta->duration_ns = max_u64(meta->duration_ns, from->duration_ns + source->map.offset_ns);
 }
 
 static struct location map_location(struct profile *into, const struct source *source,
-				    const struct location *location)
+				    struct location location)
 {
-	struct function function = source->profile->symbols.functions[location->function.v];
+	struct function function = source->profile->symbols.functions[location.function.v];
 
-	function.name = source->strings[function.name.v];
-	function.linkage_name = source->strings[function.linkage_name.v];
-	function.file = source->strings[function.file.v];
-	return (struct location){.function = profile_intern_function(into, &function),
-				 .file = source->strings[location->file.v],
-				 .line = location->line};
+	renumber(&source->map, RECORD_FUNCTIONS, &function);
+	renumber(&source->map, RECORD_LOCATIONS, &location);
+	location.function = profile_intern_function(into, &function);
+	return location;
 }
 
 static void take_chain(struct profile *into, const struct source *source, size_t frame)
 {
 	struct frame_symbols chain = source->profile->symbols.frames[frame];
-	struct frame_id to = source->frames[frame];
+	struct frame_id to = {source->map.rows[RECORD_FRAMES][frame]};
 	struct location *locations;
 
 	if (!chain.nr || into->symbols.frames[to.v].nr)
@@ -527,7 +457,7 @@ static void take_chain(struct profile *into, const struct source *source, size_t
 	locations = xcalloc(chain.nr, sizeof(*locations));
 	for (uint32_t i = 0; i < chain.nr; i++)
 		locations[i] = map_location(into, source,
-					    &source->profile->symbols.locations[chain.first + i]);
+					    source->profile->symbols.locations[chain.first + i]);
 	profile_set_chain(into, to, locations, chain.nr);
 	free(locations);
 }
@@ -540,14 +470,14 @@ static void take_symbols(struct profile *into, const struct source *source)
 		take_chain(into, source, i);
 	for (size_t i = 0; i < from->symbols.nr_modules; i++) {
 		struct module_symbols row = from->symbols.modules[i];
-		struct module_symbols *to = &into->symbols.modules[source->modules[i].v];
+		struct module_symbols *to =
+			&into->symbols.modules[source->map.rows[RECORD_MODULES][i]];
 
 		if (to->source != SYMBOL_SOURCE_NONE || to->problem.v != STR_EMPTY.v) {
 			to->owner = owner_join(to->owner, row.owner);
 			continue;
 		}
-		row.debug_path = source->strings[row.debug_path.v];
-		row.problem = source->strings[row.problem.v];
+		renumber(&source->map, RECORD_MODULE_SYMBOLS, &row);
 		*to = row;
 	}
 }
@@ -588,12 +518,10 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		uint64_t start = profiles[i]->meta.start_realtime_ns;
 
 		source->profile = profiles[i];
-		source->offset_ns = start ? start - into->meta.start_realtime_ns : 0;
+		source->map.offset_ns = start ? start - into->meta.start_realtime_ns : 0;
 		take_strings(into, source);
 		take_modules(into, source, join ? 0 : i);
 		take_stacks(into, source);
-		source->processes = xcalloc(profiles[i]->nr_processes, sizeof(uint32_t));
-		source->threads = xcalloc(profiles[i]->nr_threads, sizeof(uint32_t));
 		if (join && i > 0) {
 			join_processes(into, source);
 			join_threads(into, source);
@@ -602,10 +530,9 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		}
 		take_waits(into, source);
 		take_samples(into, source);
-		take_advances(into, source);
 		take_jit(into, source);
 		take_probes(into, source);
-		take_heap(&heap, source);
+		heap_merge_take(&heap, profiles[i], &source->map);
 		take_sources(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
@@ -618,7 +545,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 	for (size_t i = 0; i < nr; i++) {
 		if (into->symbols.nr_frames)
 			take_symbols(into, &sources[i]);
-		release_source(&sources[i]);
+		renumbering_release(&sources[i].map);
 	}
 	free(sources);
 	return into;

@@ -6,23 +6,17 @@
 
 #include "base/alloc.h"
 #include "profile/profile.h"
+#include "profile/renumber.h"
 
 static void take_allocations(struct heap_merge *merge, const struct profile_heap *from,
-			     const struct heap_merge_map *map)
+			     const struct renumbering *map)
 {
 	uint32_t first = (uint32_t)merge->nr_allocations;
 
 	for (size_t i = 0; i < from->nr_allocations; i++) {
 		struct profile_allocation row = from->allocations[i];
 
-		row.time_ns += map->offset_ns;
-		if (row.freed_ns)
-			row.freed_ns += map->offset_ns;
-		row.thread.v = map->threads[row.thread.v];
-		if (row.freed_by.v != THREAD_NONE.v)
-			row.freed_by.v = map->threads[row.freed_by.v];
-		row.stack = map->stacks[row.stack.v];
-		row.freed_stack = map->stacks[row.freed_stack.v];
+		renumber(map, RECORD_ALLOCATIONS, &row);
 		if (row.former && row.former != FORMER_UNKNOWN)
 			row.former += first;
 		ARRAY_GROW(merge->allocations, merge->nr_allocations, merge->cap_allocations);
@@ -41,18 +35,17 @@ static struct profile_heap_moment *last_of(struct heap_merge *merge, uint32_t pr
 }
 
 static void take_moments(struct heap_merge *merge, const struct profile *from,
-			 const struct heap_merge_map *map)
+			 const struct renumbering *map)
 {
 	struct profile_heap_moment *bases = xcalloc(from->nr_processes, sizeof(*bases));
 
 	for (size_t i = 0; i < from->nr_processes; i++)
-		bases[i] = *last_of(merge, map->processes[i]);
+		bases[i] = *last_of(merge, map->rows[RECORD_PROCESSES][i]);
 	for (size_t i = 0; i < from->heap.nr_moments; i++) {
 		struct profile_heap_moment row = from->heap.moments[i];
 		const struct profile_heap_moment *base = &bases[row.process];
 
-		row.time_ns += map->offset_ns;
-		row.process = map->processes[row.process];
+		renumber(map, RECORD_MOMENTS, &row);
 		row.allocated_bytes += base->allocated_bytes;
 		row.nr_allocations += base->nr_allocations;
 		row.nr_dropped += base->nr_dropped;
@@ -78,22 +71,19 @@ static void take_verdicts(struct heap_merge *merge, const struct profile_heap *f
 }
 
 static void take_searches(struct heap_merge *merge, const struct profile_heap *from,
-			  const struct heap_merge_map *map)
+			  const struct renumbering *map)
 {
 	for (size_t i = 0; i < from->nr_searches; i++) {
 		struct profile_search row = from->searches[i];
 
-		row.time_ns += map->offset_ns;
-		row.process = map->processes[row.process];
-		row.why_not = map->strings[row.why_not.v];
-		row.mark = map->strings[row.mark.v];
+		renumber(map, RECORD_SEARCHES, &row);
 		ARRAY_GROW(merge->searches, merge->nr_searches, merge->cap_searches);
 		merge->searches[merge->nr_searches++] = row;
 	}
 }
 
 void heap_merge_take(struct heap_merge *merge, const struct profile *from,
-		     const struct heap_merge_map *map)
+		     const struct renumbering *map)
 {
 	uint64_t discarded_ns = from->heap.discard.time_ns + map->offset_ns;
 

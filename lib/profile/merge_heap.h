@@ -5,6 +5,7 @@
 #include "profile/heap.h"
 
 struct profile;
+struct renumbering;
 
 /* The memory of several profiles, for one profile that has all of it in time order. */
 struct heap_merge {
@@ -21,20 +22,12 @@ struct heap_merge {
 	uint64_t discarded_ns; /* the first discard; 0: never */
 };
 
-/* The ids and times of a profile in the result. */
-struct heap_merge_map {
-	const uint32_t *processes, *threads;
-	const struct stack_id *stacks;
-	const struct str_id *strings;
-	uint64_t offset_ns;
-};
-
 /*
  * Gather the rows of one profile. Processes count from 0 in each part, so the amounts that one had
  * allocated by the end of the earlier part are added.
  */
 void heap_merge_take(struct heap_merge *merge, const struct profile *from,
-		     const struct heap_merge_map *map);
+		     const struct renumbering *map);
 /* Add the gathered rows to a profile that has all rows that they refer to, and release this. */
 void heap_merge_finish(struct heap_merge *merge, struct profile *into);
 

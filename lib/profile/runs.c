@@ -6,6 +6,7 @@
 #include "base/index_set.h"
 #include "base/minmax.h"
 #include "profile/profile.h"
+#include "profile/renumber.h"
 
 static struct str_id title_of(struct profile *into, const struct profile *from)
 {
@@ -33,8 +34,7 @@ void profile_add_runs_of(struct profile *into, const struct profile *from)
 	for (size_t i = 0; i < from->runs.nr; i++) {
 		struct profile_run row = from->runs.rows[i];
 
-		row.command = profile_intern(into, profile_str(from, row.command));
-		row.hostname = profile_intern(into, profile_str(from, row.hostname));
+		renumber_texts(into, from, RECORD_RUNS, &row);
 		profile_add_run(into, &row);
 	}
 }

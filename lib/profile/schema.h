@@ -52,12 +52,14 @@ enum schema_type {
 	SCHEMA_SIGNED, /* an int32_t, zigzag */
 	SCHEMA_NS,     /* nanoseconds: any number */
 	SCHEMA_SPAN,   /* nanoseconds, no more than a time may have */
-	SCHEMA_TIME,   /* since the recording began */
-	SCHEMA_END,    /* the same, or 0: it goes on */
 	SCHEMA_CHOICE, /* less than `of`; 2 for a bool */
 	SCHEMA_FLAGS,  /* the bits of `of`; others are ignored */
 	SCHEMA_PID,    /* an id of the kernel, from 0 on */
-	SCHEMA_ROW,    /* a row of the table `of`; a text is one of RECORD_STRINGS */
+	/* A uint64_t that is another in another recording: */
+	SCHEMA_TIME, /* since the recording began */
+	SCHEMA_END,  /* the same, or 0: it goes on */
+	/* A uint32_t, likewise: */
+	SCHEMA_ROW, /* a row of the table `of`; a text is one of RECORD_STRINGS */
 	/* A row of the table `of` or, for none, UINT32_MAX. Files have one more, which is 0. */
 	SCHEMA_ROW_OR_NONE,
 	SCHEMA_ROW_PLUS_ONE, /* one more than a row of the table `of`, or 0: none */
@@ -92,6 +94,11 @@ struct schema {
 };
 
 extern const struct schema schemas[RECORD_TYPE_COUNT];
+
+static inline bool schema_is_text(const struct schema_column *column)
+{
+	return column->type == SCHEMA_ROW && column->of == RECORD_STRINGS;
+}
 
 /* The value of a member; 0 without one. */
 uint64_t schema_load(const struct schema_column *column, const void *row);
