@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process, where all is recorded. */
+/* The blob with --mem=all: it records every call. */
 #include "heap/heap_blob_priv.h"
 
-/* 0: all were given away. */
+/* 0: none is left. */
 static uint64_t take_name(int64_t tid)
 {
 	struct heap_all *all = heap_all();
@@ -21,7 +21,7 @@ static uint64_t take_name(int64_t tid)
 	return name + 1;
 }
 
-/* 0: all were given away. */
+/* 0: none is left. */
 static uint64_t take_walk(void)
 {
 	uint64_t walk = relaxed_add(&heap_own()->nr_walks, 1);
@@ -30,8 +30,8 @@ static uint64_t take_walk(void)
 }
 
 /*
- * False: another one has taken the place meanwhile, as who had it before seemed to be gone. Either
- * sees what the other has written.
+ * False if another thread has claimed the place meanwhile, because its owner looked gone. Each sees
+ * the other's store.
  */
 static bool claim(struct heap_thread *thread, uint64_t data, int64_t tid)
 {
@@ -58,7 +58,7 @@ static bool has_ended(const struct heap_thread *thread)
 	return claim && relaxed_load(&thread->ended) == claim;
 }
 
-/* From a thread that has ended. */
+/* Takes the place of a thread that has ended. */
 static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
 {
 	uint64_t was = relaxed_load(&thread->data);
@@ -68,11 +68,11 @@ static bool take_over(struct heap_thread *thread, uint64_t data, int64_t tid)
 		return false;
 	if (__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST) == former)
 		return claim(thread, data, tid);
-	__atomic_store_n(&thread->data, was, __ATOMIC_SEQ_CST); /* it has come back */
+	__atomic_store_n(&thread->data, was, __ATOMIC_SEQ_CST); /* its owner has claimed it again */
 	return false;
 }
 
-/* NULL: there is no place for one more near its own; or it has no data. */
+/* NULL: the places near the thread's own are taken, or the thread has no data. */
 static struct heap_thread *find_thread(void)
 {
 	struct heap_thread *threads = heap_own()->threads;
@@ -139,7 +139,7 @@ static uint64_t stamp(struct heap_thread *thread, uint64_t visit)
 	return now;
 }
 
-/* 0: it is as good as that of the record before. */
+/* 0: that of the record before is good enough. */
 static inline uint64_t time_of_record(struct heap_thread *thread)
 {
 	uint64_t visit = relaxed_load(&shared.visits.nr);
@@ -150,7 +150,7 @@ static inline uint64_t time_of_record(struct heap_thread *thread)
 	return 0;
 }
 
-/* False: there is no room. Inlined, as all else goes by the kind. */
+/* False: there is no room. Inlined, as each caller has a constant `kind`. */
 static inline __attribute__((always_inline)) bool emit_brief(const struct request *request,
 							     enum heap_record_kind kind,
 							     uint64_t pointer, uint64_t signature)
@@ -161,7 +161,7 @@ static inline __attribute__((always_inline)) bool emit_brief(const struct reques
 	uint64_t position;
 	uint64_t *words, *next;
 
-	/* Of what realloc() frees the size tells that it is moved. */
+	/* The record of a free has a size if realloc() moves the block. */
 	if (kind == HEAP_RECORD_ALLOCATION)
 		flags |= HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE;
 	else if (request->old && request->size)
@@ -281,7 +281,7 @@ static struct outcome allocate_one(struct request *request)
 	return outcome;
 }
 
-/* One instruction, so that the handler of a signal does not come amid it. */
+/* One instruction, which no signal handler can interrupt. */
 static void add_here(int64_t *word, int64_t value)
 {
 	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
@@ -295,7 +295,7 @@ struct outcome heap_record_one(struct request *request)
 	request->thread = thread;
 	if (!thread)
 		request->slot = heap_slot_of_thread();
-	/* Nothing returns to us from there: where the thread stands tells that it is here. */
+	/* The original does not return to the blob: the thread's pc shows whether it is here. */
 	if (heap_frees(&request->hook->form))
 		return free_one(request);
 	if (thread)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tells our code in a process what it may not ask the kernel for. */
+/* Answers the blob, which may not ask the kernel. */
 #include "heap/heap_answer.h"
 
 #include <errno.h>
@@ -22,15 +22,15 @@
 #include "proc/target_memory.h"
 
 #define PAGE_BYTES UINT64_C(4096)
-/* Stacks of threads are looked at so far below their data, and so many of them at once. */
+/* Stacks are examined this far below the thread's data, this many at once. */
 #define STACK_BYTES_MAX (UINT64_C(8) << 20)
 #define STACKS_AT_ONCE	16
 /* More than was asked for, as a thread calls deeper later. */
 #define STACK_BYTES_MORE (UINT64_C(256) << 10)
 #define PAGES_AT_ONCE	 512
-/* Reading the maps, or asking after all threads, takes some milliseconds in large processes. */
+/* Reading the maps, or checking all threads, takes some milliseconds in large processes. */
 #define AGAIN_NS (100 * NS_PER_MS)
-/* The main stack grows down to there; address space within is kept free for it. */
+/* The main stack may grow down to there, into address space that is kept free for it. */
 #define MAIN_STACK_BYTES (UINT64_C(64) << 20)
 
 /* -- the private memory of a process -- */
@@ -81,7 +81,7 @@ void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory,
 
 /* -- stacks -- */
 
-/* How many pages from there on downwards are all readable, by the process itself, too. */
+/* How many pages from `highest` downwards are readable, also by the process itself. */
 static size_t readable_pages(struct target_memory *memory, pid_t pid, uint64_t highest, size_t nr)
 {
 	uint8_t bytes[PAGES_AT_ONCE];
@@ -100,7 +100,7 @@ static size_t readable_pages(struct target_memory *memory, pid_t pid, uint64_t h
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* The lowest page, down to what is wanted and a bit more; `data` itself: none is. */
+/* The lowest readable address, down to `wanted` and some more; `data`: none is readable. */
 static uint64_t find_low(struct target_memory *memory, pid_t pid, uint64_t data, uint64_t wanted)
 {
 	uint64_t lowest = wanted - min_u64(wanted, STACK_BYTES_MORE);
@@ -226,7 +226,7 @@ static void tell_ranges(const struct heap_ring *ring, struct target_memory *memo
 	put(ring, memory, WRITABLE_AT(version), &version, sizeof(version));
 }
 
-/* What lies next below it, whatever that is. */
+/* `below` is the end of the next mapping below. */
 static struct heap_stack main_stack_of(const struct proc_stat *stat, const struct proc_map *map,
 				       uint64_t below)
 {
@@ -327,7 +327,7 @@ static void answer_ended_of(const struct heap_ring *ring, struct target_memory *
 	free(threads);
 }
 
-/* In another PID namespace they have other ids for us. */
+/* In another PID namespace the ids mean other threads here. */
 static void answer_ended(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
 			 uint64_t now_ns)
 {

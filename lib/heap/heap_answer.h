@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What our code in a process asks of us, as it makes no system call itself: how far its threads'
- * stacks can be read, where memory can be written to, and which threads have ended.
+ * Answers the questions of the blob, which makes no system call itself: how far the stacks of its
+ * threads can be read, where memory is writable, and which threads have ended.
  */
 #ifndef PROFC_HEAP_HEAP_ANSWER_H
 #define PROFC_HEAP_HEAP_ANSWER_H
@@ -13,7 +13,9 @@ struct backings;
 struct target_memory;
 struct heap_ring;
 
-/* A process that writes there, too, by the id that it has for itself; 0: none that may be read. */
+/*
+ * Finds a process that shares the memory, by its id in its PID namespace; 0: none that may be read.
+ */
 struct heap_members {
 	pid_t (*find)(void *context, pid_t own_pid);
 	void *context;
@@ -21,20 +23,23 @@ struct heap_members {
 };
 
 /*
- * Answer what was asked since the last time, of a process whose memory this is: a bounded number of
- * questions at once. The target is not stopped.
+ * Answer a bounded number of questions that are new since the last call. `owner` is the process
+ * that the memory was made for. The target is not stopped.
  */
 void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members *members,
 		 uint64_t now_ns);
 
 /*
- * Call this before the first answer: it writes the mark by which a process, or a child that it has
- * forked, is known to have this memory.
+ * Call this before the first answer. It writes the mark that shows that a process has this memory;
+ * forked children inherit it.
  */
 void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory);
-/* Where a process may write, and where the stack of its main thread is, as far as its maps show. */
+/* Write the ranges that a process may write to, and its main stack, from its maps. */
 void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_memory *memory);
-/* Tell where threads keep their ids in their data, and where the main thread has its data; or 0. */
+/*
+ * Write the offset of ids in the data of threads, and the address of the main thread's data; 0: not
+ * known.
+ */
 void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, uint32_t tid_at,
 		     uint64_t main_data);
 

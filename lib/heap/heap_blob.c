@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process, at the functions of its allocator: from where the stub calls it. */
+/* The blob's entry: the stub calls heap_slow(). */
 #include <stddef.h>
 
 #include "heap/heap_blob_priv.h"
 
-/* In front of this code, in the process, where the linker script has it. */
+/* The linker script puts this in front of the code. */
 struct heap_shared shared __attribute__((section(".bss.shared")));
 
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 	__attribute__((visibility("hidden"), used));
 
-/* The assembler code knows them. */
+/* heap_stubs.S knows these offsets. */
 _Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_frame, rax) == 32 &&
 		       offsetof(struct heap_frame, arguments) == 40 &&
 		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
@@ -22,7 +22,7 @@ struct heap_slot *heap_slot_of_thread(void)
 	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
 }
 
-/* One by one: to clear it takes longer than all else. */
+/* Member by member: clearing the whole takes longer than all else. */
 static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
 				 int64_t countdown)
 {

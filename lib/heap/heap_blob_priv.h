@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of our code in a process have in common. It has no data but what heap_shared.h
- * shows, calls nothing but the allocator, uses no register that the C library does not expect to
- * lose, and no vector registers.
+ * Shared by the files of the blob, the code of profc in a process. The blob has no data but those
+ * of heap_shared.h, calls only the allocator, changes only registers that callers of the C library
+ * expect to lose, and uses no vector registers.
  */
 #ifndef PROFC_HEAP_HEAP_BLOB_PRIV_H
 #define PROFC_HEAP_HEAP_BLOB_PRIV_H
@@ -26,29 +26,29 @@
 /* With this many pointers, one in 5,000 finds both of its sets full (by simulation). */
 #define HEAP_POINTERS_MAX (HEAP_SETS * HEAP_SET_WAYS / 4 * 3)
 /*
- * An allocator calls itself, and a pool calls it, from not deeper in the stack than this: it is
- * less than what lies between the stacks of two threads.
+ * Nested calls, of an allocator by itself or by a pool, come from at most this much deeper in the
+ * stack. The stacks of two threads lie further apart.
  */
 #define NESTED_STACK_BYTES 65536
 
-/* What the stub does next: return the result, or, if `jump` is set, go there as if called. */
+/* The stub returns the result or, if `jump` is set, goes there as if called. */
 struct outcome {
 	uint64_t result, jump;
 };
 
 typedef uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-/* An allocation that is being looked at. */
+/* A call that is being handled. */
 struct request {
 	const struct heap_hook *hook;
 	struct heap_frame *frame;
-	struct heap_slot *slot;	    /* NULL: it has a place of its own, */
+	struct heap_slot *slot;	    /* or NULL: the thread has a place of its own, */
 	struct heap_thread *thread; /* which is this; else NULL */
 	uint64_t size, old, out;
-	int64_t countdown;			  /* before it was counted */
-	uint64_t mean;				  /* by which it was sampled */
-	bool is_framed;				  /* by its function */
-	bool is_counted, is_sampled, was_sampled; /* was: what realloc() was given */
+	int64_t countdown;			  /* before this allocation was counted */
+	uint64_t mean;				  /* that it was sampled with */
+	bool is_framed;				  /* HEAP_STUB_FRAMED */
+	bool is_counted, is_sampled, was_sampled; /* was: the old block of realloc() */
 };
 
 static inline uint64_t cycles(void)
@@ -59,7 +59,7 @@ static inline uint64_t cycles(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* By the processor where it runs evenly; else it stands still between two visits of the reader. */
+/* By the processor's clock where it runs evenly; else the time of the reader's last visit. */
 static inline uint64_t time_now(void)
 {
 	return rules.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
@@ -93,14 +93,15 @@ static inline void commit(void *record, uint64_t position, uint64_t kind, uint64
 }
 
 /*
- * The last parts of a ring are spared, each for what must not be lost rather than what uses the
- * ring up to there: blocks and what is freed, with stacks; large blocks with stacks; what is freed,
- * without one; large blocks without one, to the end. For a lost block others stand, but one whose
- * freeing was lost passes for leaked, and a large one for which a small one stands is not found.
+ * The last parts of a ring are reserved for records that matter more than those which may use the
+ * ring up to there. In this order: blocks and frees with stacks; large blocks with stacks; frees
+ * without stacks; large blocks without stacks, up to the end. A lost block is represented by
+ * others; but a block looks leaked if its free was lost, and nothing shows a large block that small
+ * ones represent.
  */
 #define SPARE_BYTES (HEAP_RING_BYTES / 8)
 
-/* Large: it is sampled nearly always, if a sample is taken. Mappings are all recorded. */
+/* Large blocks are nearly always sampled. So are mappings, which are all recorded (mean 0). */
 #define LARGE_MEANS 4
 #define LARGE_BYTES (UINT64_C(128) << 10)
 
@@ -116,7 +117,7 @@ enum spared_parts {
 	SPARED_BY_OTHERS = 3,
 };
 
-/* Of the ring of all records so much may be unread where it begins anew before its end. */
+/* Less than this is unread where the ring of --mem=all restarts at the end of a part. */
 #define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
 
 static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
@@ -125,24 +126,24 @@ static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
 	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
 }
 
-/* heap_ring_blob.c: NULL: there is no room. A record does not go around the end of the ring. */
+/* heap_ring_blob.c. NULL: there is no room. Records do not wrap at the end of the ring. */
 struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
 				      uint64_t *position);
-/* The size of the part of the ring that is for blocks of this kind, and the bytes left in it. */
+/* The size of the ring's part for blocks of this kind, and the bytes left in it. */
 uint64_t heap_room_bytes(const struct request *request);
 uint64_t heap_room_left(const struct request *request);
 void copy_bytes(void *to, const void *from, uint64_t nr);
-/* As much of the stack as is to be copied, and can be read. */
+/* The bytes of the stack from `sp` on that are to be copied, and can be read. */
 uint64_t heap_stack_bytes_from(uint64_t sp);
-/* Who asked for what, with so many bytes of the stack, which are there. */
+/* Fill in the call, with nr_stack_bytes of the stack, which must be readable. */
 void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
 	       uint64_t nr_stack_bytes);
-/* False: there is no room, which is counted. */
+/* False: there is no room, and the loss was counted. */
 bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer);
 
 /* -- the functions -- */
 
-/* By its number in a form; 0 if that has none. */
+/* The argument with this number in a form; 0 if the number is 0. */
 static inline uint64_t argument(const struct request *request, uint32_t number)
 {
 	uint64_t at = (number & ~(uint64_t)HEAP_ARGUMENT_INT) - 1;
@@ -151,7 +152,7 @@ static inline uint64_t argument(const struct request *request, uint32_t number)
 	return number & HEAP_ARGUMENT_INT ? (uint32_t)value : value;
 }
 
-/* Is this part of an allocation that is under way already? */
+/* Is this call part of an allocation that is under way? */
 static inline bool is_nested(const struct request *request)
 {
 	uint64_t inside = relaxed_load(request->thread ? &request->thread->inside_sp
@@ -171,9 +172,9 @@ static inline bool throws(const struct request *request)
 /* heap_blob.c */
 struct heap_slot *heap_slot_of_thread(void);
 
-/* heap_calls_blob.c: false: no size, as the product of two is too large for one; it fails then. */
+/* heap_calls_blob.c: false: the size overflows, so the function will fail. */
 bool heap_read_arguments(struct request *request);
-/* False: it has more arguments than can be copied from this stack, perhaps. */
+/* False: more arguments may be on the stack than can be copied from it. */
 bool heap_can_be_called(const struct request *request);
 uint64_t heap_call_function(const struct request *request, uint64_t function_at);
 uint64_t heap_call_original(const struct request *request);

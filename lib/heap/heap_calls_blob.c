@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process: what a function of the allocator was asked for, and how it is called. */
+/* The blob calls functions of the allocator: with which arguments, and how. */
 #include "heap/heap_blob_priv.h"
 
 /* In heap_stubs.S. */
 uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack)
 	__attribute__((visibility("hidden")));
 
-/* False: no size, as the product of two is too large for one; the function fails then. */
+/* False: the size overflows, so the function will fail. */
 bool heap_read_arguments(struct request *request)
 {
 	const struct heap_form *form = &request->hook->form;
 	uint64_t count, size;
 
-	/* malloc(), operator new: most of all calls. */
+	/* malloc() and operator new, which are most calls. */
 	if (form->size == 1 && !form->count && !form->pointer && !form->out) {
 		request->size = request->frame->arguments[0];
 		return true;
@@ -51,7 +51,9 @@ static uint64_t arguments_at(const struct request *request)
 	return (uint64_t)(request->frame + 1);
 }
 
-/* Of a pool's function it is not known which registers it reads, and what it has on the stack. */
+/*
+ * The registers and the words on the stack that a pool's function reads are unknown: it gets all.
+ */
 static uint64_t call_pool(const struct request *request, uint64_t function_at)
 {
 	uint64_t stack[HEAP_STACK_ARGUMENTS];
@@ -78,7 +80,7 @@ uint64_t heap_call_function(const struct request *request, uint64_t function_at)
 	return ((function)function_at)(with[0], with[1], with[2], with[3], with[4], with[5]);
 }
 
-/* An exception must not come upon our frame: so what throws none is called in its place. */
+/* An exception must not unwind the blob's frame: so a function that throws none is called. */
 static uint64_t call_without_throwing(const struct request *request)
 {
 	const uint64_t *with = request->frame->arguments;
@@ -111,7 +113,7 @@ uint64_t heap_pointer_of(const struct request *request, uint64_t result)
 		return 0;
 	if (!heap_is_pool(form))
 		return *(const uint64_t *)request->out;
-	/* A user may have named an argument that is none. */
+	/* A user may have named an argument that is no address. */
 	if (!heap_is_writable(request->out, sizeof(pointer), arguments_at(request))) {
 		relaxed_add(&shared.lost.nr_dropped, 1);
 		return 0;

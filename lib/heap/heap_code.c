@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Embeds the blob, which the Makefile has made of heap_blob.c, heap_*_blob.c and heap_stubs.S. */
+/* Embeds the blob, which the Makefile makes of heap_blob.c, heap_*_blob.c and heap_stubs.S. */
 #include "heap/heap_code.h"
 
 #if defined(PROFC_HEAP_BLOB)

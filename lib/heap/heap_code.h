@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The code that is put into processes whose allocations are sampled. */
+/* The blob: code for processes with recorded allocations. */
 #ifndef PROFC_HEAP_HEAP_CODE_H
 #define PROFC_HEAP_HEAP_CODE_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * To be copied to wherever struct heap_shared ends, a multiple of the page; it begins with struct
- * heap_rules, to be filled in, and the stub. *nr_bytes is 0 where there is none for this processor.
+ * Copy this to where struct heap_shared ends, at a multiple of the page. It begins with struct
+ * heap_rules, to be filled in, and the stub. *nr_bytes is 0 if this processor has none.
  */
 const uint8_t *heap_code(size_t *nr_bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process: where memory is mapped, and where the process ends. */
+/* The blob where memory is mapped, and where the process ends. */
 #include <linux/mman.h>
 
 #include "heap/heap_blob_priv.h"
@@ -15,7 +15,7 @@ static bool is_of_library(const struct heap_frame *frame)
 	return false;
 }
 
-/* Other mappings are of files that programs share, or address space that is kept for later. */
+/* Other mappings show files that programs share, or keep address space for later. */
 static bool is_memory(uint64_t protection, uint64_t flags)
 {
 	return (uint32_t)protection != PROT_NONE &&
@@ -30,7 +30,7 @@ static void emit_range(struct request *request, enum heap_record_kind kind, uint
 		heap_emit(request, kind, start);
 }
 
-/* Of a range that one of a fixed place replaces is known from that. */
+/* The record of a mapping at a fixed address also ends the ranges that it replaces. */
 static struct outcome map(struct request *request)
 {
 	const uint64_t *with = request->frame->arguments;
@@ -45,7 +45,7 @@ static struct outcome map(struct request *request)
 	return outcome;
 }
 
-/* What fails is told afterwards only: that a mapping cannot grow where it is is nothing rare. */
+/* Both records follow the call, as mremap() often fails: the mapping cannot grow in place. */
 static struct outcome remap(struct request *request)
 {
 	const uint64_t *with = request->frame->arguments;
@@ -91,11 +91,11 @@ static uint64_t *claim_exit(uint64_t word)
 	return 0;
 }
 
-/* Some seconds, whatever the processor's clock. */
+/* Some seconds, on any processor. */
 #define EXIT_CYCLES (UINT64_C(20) << 30)
 #define EXIT_SPINS  (UINT64_C(1) << 28)
 
-/* Until profc lets us go, has given up its search of processes, or has had the time. */
+/* Waits until profc lets the process go, or has ended its searches, or the time is up. */
 static void wait_to_go(const uint64_t *exit, uint64_t word)
 {
 	uint64_t begun = rules.has_cycles ? cycles() : 0;
@@ -110,8 +110,8 @@ static void wait_to_go(const uint64_t *exit, uint64_t word)
 }
 
 /*
- * Who has no recorded block goes at once. A child of vfork(2), with its parent's memory, is let go
- * by profc.
+ * A process without a recorded block does not wait. profc lets a child of vfork(2) go, which has
+ * the memory of its parent.
  */
 struct outcome heap_on_exit(const struct request *request)
 {
@@ -120,7 +120,10 @@ struct outcome heap_on_exit(const struct request *request)
 	uint64_t *exit = 0;
 	uint64_t word;
 
-	/* What registers hold besides the status is no pointer that anybody keeps. */
+	/*
+	 * Besides the status, registers hold no pointers that the program keeps: the search must
+	 * not find any.
+	 */
 	for (int i = 1; i < HEAP_ARGUMENTS; i++)
 		frame->arguments[i] = 0;
 	frame->rax = frame->r10 = frame->r11 = 0;

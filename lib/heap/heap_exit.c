@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lets processes end that have waited to be searched. */
+/* Lets processes go that wait at their end to be searched. */
 #include "heap/heap_exit.h"
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ bool heap_exit_next(const struct heap_shared *shared, struct heap_exit *exit)
 	return false;
 }
 
-/* Unless it has gone by itself, and another has come since. */
+/* Does nothing if the process has gone by itself, and another one has the place. */
 void heap_exit_let_go(struct heap_shared *shared, const struct heap_exit *exit)
 {
 	uint64_t word = heap_exit_word(exit->pid, exit->tid);
@@ -28,7 +28,10 @@ void heap_exit_let_go(struct heap_shared *shared, const struct heap_exit *exit)
 				    __ATOMIC_RELAXED);
 }
 
-/* Who takes a place later sees that nobody waits: it looks once it has it. */
+/*
+ * A process that takes a place later sees `waits_at_exit` as 0: it checks this once it has the
+ * place.
+ */
 void heap_exit_end(struct heap_shared *shared)
 {
 	__atomic_store_n(&shared->waits_at_exit, 0, __ATOMIC_SEQ_CST);

@@ -8,17 +8,17 @@
 
 struct heap_shared;
 
-/* Processes that are about to end, and wait in shared memory to be searched before. */
+/* A process that is about to end, and waits in shared memory until it is searched. */
 struct heap_exit {
-	size_t place;	/* of HEAP_EXITS */
-	pid_t pid, tid; /* as it sees itself, and its thread */
+	size_t place;	/* index, below HEAP_EXITS */
+	pid_t pid, tid; /* the process and its waiting thread, in its PID namespace */
 };
 
-/* The next one that waits, at exit->place or behind it; false: there is none. */
+/* The next waiting process, at exit->place or after it; false: there is none. */
 bool heap_exit_next(const struct heap_shared *shared, struct heap_exit *exit);
-/* It goes on, and ends. */
+/* Let the process end. */
 void heap_exit_let_go(struct heap_shared *shared, const struct heap_exit *exit);
-/* All of them; and nobody waits from now on. */
+/* Let all of them end; later ones do not wait. */
 void heap_exit_end(struct heap_shared *shared);
 
 #endif

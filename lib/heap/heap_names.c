@@ -50,7 +50,7 @@ static const struct named others[] = {
 	{"_ZnamSt11align_val_tRKSt9nothrow_t", HEAP_NEW_NOTHROW_ALIGNED},
 };
 
-/* What stands before the names of C in libraries that are built so, and in Rust's. */
+/* Prefixes of C names in libraries that are built with one, and in Rust's. */
 static const char *const prefixes[] = {"je_", "tc_", "mi_", "_rjem_", "jemalloc_"};
 
 static bool find(const struct named *rows, size_t nr, const char *name,
@@ -91,7 +91,7 @@ bool heap_function_of(const char *name, enum heap_function *function)
 	return false;
 }
 
-/* Without the prefix. */
+/* The name without the prefix. */
 static const char *in_c(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {

@@ -8,30 +8,30 @@
 #include "heap/heap_shared.h"
 
 /*
- * What a function of this name, as in a symbol table, does in a file that has a malloc() of its
- * own: those of C, of C++, and of jemalloc, tcmalloc and mimalloc under their other names.
+ * The function that has this name in a file with a malloc() of its own: names of C, of C++, and the
+ * other names of jemalloc, tcmalloc and mimalloc. False: none.
  */
 bool heap_function_of(const char *name, enum heap_function *function);
-/* The arguments of one that is known by its name. */
+/* The arguments of a function that is known by name. */
 struct heap_form heap_form_of(enum heap_function function);
 
 /*
- * What one function of an allocator is to another one in its file. operator new may throw, and no
- * exception comes by our code: where its blocks are known to be those of malloc(), that is called
- * in its place, and it itself only if there is no memory.
+ * The relation of an allocator's function to another one in its file. operator new may throw, and
+ * no exception may pass the blob: where its blocks are known to be those of malloc(), the blob
+ * calls that instead, and operator new only if it fails.
  */
 enum heap_kin {
 	HEAP_KIN_NONE,
-	HEAP_KIN_PLAIN,	   /* malloc(), or memalign() and aligned_alloc(), under whatever prefix */
-	HEAP_KIN_OF_PLAIN, /* operator new of an allocator that says so */
-	HEAP_KIN_ALONE,	   /* operator new of a file that has no malloc(): it is not hooked */
+	HEAP_KIN_PLAIN,	   /* malloc(), or memalign() and aligned_alloc(), under any prefix */
+	HEAP_KIN_OF_PLAIN, /* operator new, with the same blocks as malloc() */
+	HEAP_KIN_ALONE,	   /* operator new of a file without malloc(): it is not hooked */
 };
 
 bool heap_name_is_plain(const char *name);
-/* Has only an allocator this one, whose blocks of malloc() and of operator new are alike? */
+/* Does the name show that malloc() and operator new of its file make the same blocks? */
 bool heap_name_tells_kin(const char *name);
 
-/* All of these names, by index from 0 on, for `name` of `cap` bytes; false: there are no more. */
+/* Write the name with this index to `name`, of `cap` bytes; false: there are no more. */
 bool heap_name_at(size_t index, char *name, size_t cap, enum heap_function *function);
 
 /* The functions of a C library that map memory, likewise. */

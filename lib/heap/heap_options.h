@@ -7,11 +7,11 @@
 
 /* How allocations are sampled. */
 struct heap_options {
-	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not, */
+	uint64_t mean;	      /* bytes; 1 to HEAP_MEAN_MAX; 0: they are not sampled, */
 	bool is_all;	      /* or all are recorded */
-	uint32_t stack_bytes; /* to be copied with each, at most HEAP_STACK_MAX */
-	bool free_stacks;     /* and with each that is freed */
-	bool is_searched;     /* in the end pointers to what is alive are looked for */
+	uint32_t stack_bytes; /* copied for each at most; up to HEAP_STACK_MAX */
+	bool free_stacks;     /* stacks are copied for frees, too */
+	bool is_searched;     /* in the end, memory is searched for pointers to live blocks */
 };
 
 static inline bool heap_options_are_set(const struct heap_options *options)

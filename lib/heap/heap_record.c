@@ -40,7 +40,7 @@ enum allocation_kind heap_record_allocation_kind(const struct heap_record *recor
 
 bool heap_record_is_move(const struct heap_record *record)
 {
-	/* Of no bytes it is free(). */
+	/* With a size of 0, realloc() is free(). */
 	return (record->function == HEAP_REALLOC || record->function == HEAP_REALLOCARRAY ||
 		record->function == HEAP_POOL || record->function == HEAP_REMAP) &&
 	       record->size;

@@ -11,11 +11,11 @@ struct heap_record;
 struct snapshot;
 
 enum allocation_kind heap_record_allocation_kind(const struct heap_record *record);
-/* Of one that is freed: does a realloc() that frees it go on with what it holds? */
+/* For the record of a free: does realloc() move the contents to another block? */
 bool heap_record_is_move(const struct heap_record *record);
 /*
- * The caller of the allocator, at its call: a return address stands for the call before it, as in
- * all frames but the innermost. The process' id, and what was learned of its stacks, is not known.
+ * Fills in the caller of the allocator, at its call: the pc is one less than the return address, as
+ * in all frames but the innermost. Sets neither the process' id nor facts about its stacks.
  */
 void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot);
 

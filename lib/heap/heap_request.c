@@ -10,7 +10,7 @@
 #include "heap/heap_shared.h"
 
 #define RATE_DEFAULT "512K"
-/* What is copied of a stack at first; more where walks need it. */
+/* Bytes of a stack to copy at first; walks that need more raise the number. */
 #define STACK_BYTES 8192
 
 bool heap_request_is_rate(const char *word)
@@ -28,7 +28,7 @@ bool heap_request_is_any(const struct heap_request *request)
 static int read_rate(const char *text, struct heap_options *options, struct err *err)
 {
 	options->is_all = strcmp(text, "all") == 0;
-	/* Where all is recorded each stack is copied once. */
+	/* With --mem=all each stack is copied only once. */
 	options->stack_bytes = options->is_all ? HEAP_STACK_MAX : STACK_BYTES;
 	if (options->is_all)
 		return 0;
@@ -41,7 +41,7 @@ static int read_rate(const char *text, struct heap_options *options, struct err 
 	return 0;
 }
 
-/* Blocks that are alike are one row there, which is not freed in one place. */
+/* With --mem=all similar blocks share a row, which has no single place of freeing. */
 static int check_all(const struct heap_options *options, struct err *err)
 {
 	if (!options->is_all || !options->free_stacks)

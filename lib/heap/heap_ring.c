@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 
-/* As long as this a thread may take to copy some kilobytes. */
+/* A thread takes less than this to copy some kilobytes. */
 #define PATIENCE_NS NS_PER_SEC
 
 /* DWARF numbers */
@@ -47,7 +47,7 @@ static uint64_t cycles(void)
 
 #endif
 
-/* Of a few attempts the one that was least disturbed. */
+/* The least disturbed of a few readings of both clocks. */
 static struct heap_moment moment(void)
 {
 	struct heap_moment best = {0};
@@ -66,7 +66,7 @@ static struct heap_moment moment(void)
 	return best;
 }
 
-/* Two moments as far apart as this tell how fast it runs. */
+/* Two moments this far apart show how fast the processor's clock runs. */
 #define MOMENTS_NS (100 * NS_PER_MS)
 
 static void look_at_clocks(struct heap_ring *ring)
@@ -81,7 +81,7 @@ static void look_at_clocks(struct heap_ring *ring)
 /* No recording is longer. */
 #define FAR_NS 0x1p62
 
-/* 0: it is so far away that no clock has it. */
+/* 0: impossible, as it is too far away. */
 static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
 {
 	const struct heap_moment *former = &ring->former, *latter = &ring->latter;
@@ -99,7 +99,7 @@ static uint64_t time_ns_of(const struct heap_ring *ring, uint64_t time)
 	return latter->ns + (uint64_t)(int64_t)distance_ns;
 }
 
-/* So far the clocks of processors may be apart, and more. */
+/* Clocks of processors differ by less. */
 #define CLOCKS_APART_NS NS_PER_SEC
 
 static bool is_of_our_time(const struct heap_ring *ring, uint64_t ns)
@@ -108,7 +108,7 @@ static bool is_of_our_time(const struct heap_ring *ring, uint64_t ns)
 	       ns <= ring->latter.ns + CLOCKS_APART_NS;
 }
 
-/* False: it cannot have been then. */
+/* False: the time is impossible. */
 static bool note_time(struct heap_ring *ring, uint64_t time)
 {
 	uint64_t ns;
@@ -117,7 +117,7 @@ static bool note_time(struct heap_ring *ring, uint64_t time)
 		look_at_clocks(ring);
 	ns = time_ns_of(ring, time);
 	if (!is_of_our_time(ring, ns)) {
-		/* While a machine sleeps the clock of its processor may begin anew. */
+		/* While a machine sleeps the clock of its processor may restart. */
 		ring->former = ring->latter = moment();
 		if (ring->has_cycles || !is_of_our_time(ring, ns))
 			return false;
@@ -153,7 +153,7 @@ static struct heap_ring_record *record_at(const struct heap_ring *ring, uint64_t
 	return (struct heap_ring_record *)(void *)&ring->bytes[position & (ring->nr_bytes - 1)];
 }
 
-/* As the target may change it at any moment, it is read once. */
+/* Read once, as the target may change it at any moment. */
 static struct heap_header header_at(const struct heap_ring *ring, uint64_t position)
 {
 	const uint64_t *there = (const uint64_t *)(const void *)record_at(ring, position);
@@ -170,8 +170,8 @@ static bool is_committed(const struct heap_header *header, uint64_t position)
 }
 
 /*
- * Head and tail are on the way between two processors whenever they change, and each side waits for
- * that: the one is looked at, and the other told, now and then.
+ * Each change of head or tail moves its cache line between two processors, and each side waits for
+ * that. So the reader loads the head, and stores the tail, only now and then.
  */
 #define RELEASE_BYTES (HEAP_RING_BYTES / 64)
 
@@ -196,7 +196,7 @@ static uint64_t left_to_end(const struct heap_ring *ring)
 /* No address space is larger. */
 #define SIZE_MAX_BYTES (UINT64_C(1) << 56)
 
-/* Can our code have written that? So that whoever gets it need not ask. */
+/* Can the blob have written this? The users of a record need not check it again. */
 static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *found)
 {
 	bool is_new = found->header.kind == HEAP_RECORD_ALLOCATION;
@@ -213,7 +213,7 @@ static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *
 	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
 }
 
-/* Its length is believed if it is one. */
+/* Are the length and the contents of the record possible? */
 static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found)
 {
 	uint32_t kind = found->header.kind;
@@ -230,7 +230,7 @@ static bool has_sense(const struct heap_ring *ring, const struct heap_ring_recor
 }
 
 /*
- * The record at the tail will not be completed, or is impossible: go on with the next complete
+ * The record at the tail will not be completed, or is impossible: continue with the next complete
  * record, or after all that is reserved.
  */
 static void skip(struct heap_ring *ring)
@@ -247,7 +247,7 @@ static void skip(struct heap_ring *ring)
 	go_on(ring, position < ring->head ? position : ring->head);
 }
 
-/* As much of it as there may be. */
+/* Copy the record, as far as it may reach. */
 static bool copy_whole(const struct heap_ring *ring, const struct heap_header *header,
 		       struct heap_ring_record *found)
 {
@@ -297,7 +297,7 @@ static bool copy(const struct heap_ring *ring, const struct heap_header *header,
 					 : copy_whole(ring, header, found);
 }
 
-/* False: one that cannot be its own. */
+/* False: the time is impossible. */
 static bool has_time(struct heap_ring *ring, const struct heap_ring_record *found)
 {
 	return found->header.kind == HEAP_RECORD_SKIP || !found->time ||
@@ -310,7 +310,7 @@ static bool has_more(struct heap_ring *ring)
 		return true;
 	ring->head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
 	if (ring->head - ring->tail > ring->nr_bytes || ring->head % HEAP_RECORD_ALIGNMENT) {
-		/* Not by our code. */
+		/* The blob has not written this. */
 		ring->nr_refused++;
 		go_on(ring, ring->head & -(uint64_t)HEAP_RECORD_ALIGNMENT);
 		ring->head = ring->tail;
@@ -318,7 +318,7 @@ static bool has_more(struct heap_ring *ring)
 	return ring->head != ring->tail;
 }
 
-/* Copied, as the target may change it at any moment. */
+/* Copies the record, as the target may change it at any moment. */
 static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_record *found)
 {
 	uint64_t begun_at;
@@ -389,7 +389,7 @@ uint64_t heap_ring_visit(struct heap_ring *ring)
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->shared->visits.nr, ++ring->nr_visits, __ATOMIC_RELAXED);
 	head = __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
-	/* There is room for no more, whatever it says. */
+	/* The head may be wrong, but the ring holds no more. */
 	return ring->next + min_u64(head - ring->next, ring->nr_bytes);
 }
 
@@ -400,7 +400,7 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	if (!take(ring, now_ns, &found))
 		return false;
 	ring->next = ring->tail + found.nr_bytes;
-	/* One by one: registers are many, and there mostly are none. */
+	/* Member by member: there are many registers, and most records have none. */
 	record->kind = (enum heap_record_kind)found.header.kind;
 	record->function = (enum heap_function)found.header.function;
 	record->was_sampled = found.was_sampled != 0;
@@ -459,7 +459,7 @@ static int by_start(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Ranges that are not further apart become one. */
+/* Joins ranges that are not further apart than this. */
 static size_t join(struct heap_stack *code, size_t nr, uint64_t gap_bytes)
 {
 	size_t nr_left = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process: what it tells, in the ring. */
+/* The blob writes records into the ring. */
 #include "heap/heap_blob_priv.h"
 
 void copy_bytes(void *to, const void *from, uint64_t nr)
@@ -8,9 +8,9 @@ void copy_bytes(void *to, const void *from, uint64_t nr)
 }
 
 /*
- * If all is recorded, a program that is faster than the reader waits for it: at most some 100 ms of
- * CPU time while nothing is read, and eight times that for one record. False: the reader is gone,
- * or gets no CPU time. It spins, as a sleep needs a system call.
+ * With --mem=all a program that is faster than the reader waits for it: at most some 100 ms of CPU
+ * time while nothing is read, and eight times that for one record. It spins, as sleeping needs a
+ * system call. False: the reader is gone, or gets no CPU time.
  */
 #define SPINS_NR   (1 << 22)
 #define SPINS_MOST (8 * SPINS_NR)
@@ -28,15 +28,15 @@ static bool wait_for_reader(int *nr_spins)
 		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
 			return true;
 		if (relaxed_load(&heap_own()->given_up_at) == tail + 1)
-			return false; /* another thread has waited so long */
+			return false; /* another thread has given up */
 	}
 	relaxed_store(&heap_own()->given_up_at, tail + 1);
 	return false;
 }
 
 /*
- * How far it is to where a record may not go on: the end of the ring, or of its first part while
- * the reader is near.
+ * Does the record not fit in front of the end of the ring, or of its current part while the reader
+ * is near?
  */
 static bool is_at_end(uint64_t head, uint64_t nr_bytes)
 {
@@ -75,7 +75,6 @@ static void skip_to_end(uint64_t head, uint64_t nr_bytes)
 	commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
 }
 
-/* A record does not go around the end of the ring. NULL: there is no room. */
 struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
 				      uint64_t *position)
 {
@@ -89,7 +88,7 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spare
 		int64_t used;
 
 		*position = is_at_end(head, nr_bytes) ? head + left : head;
-		/* Others may have gone on meanwhile, so that the tail is beyond this head. */
+		/* The head may be old: others may have advanced, so that the tail is beyond it. */
 		used = (int64_t)(*position + nr_bytes -
 				 __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE));
 		if (used > room) {
@@ -144,7 +143,9 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
-/* Without room for its stack a large block or a free is recorded without; a small block is lost. */
+/*
+ * Without room for its stack a large block or a free is recorded without it; a small block is lost.
+ */
 static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
 					    uint64_t *nr_stack_bytes, uint64_t *position)
 {
@@ -165,7 +166,10 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
-	/* It lives while the program has it: not yet while it is recorded, and no more. */
+	/*
+	 * The times of a block's records lie within its life: that of its birth is late, that of
+	 * its free early.
+	 */
 	uint64_t time = is_new ? 0 : time_now();
 	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
 	int64_t tid = heap_own_tid();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process, where a sample is taken: of allocations, and what is freed of that. */
+/* The blob when it samples: it records sampled allocations, and their frees. */
 #include "heap/heap_blob_priv.h"
 
 /* -- random intervals -- */
@@ -20,11 +20,11 @@ static uint64_t next_random(struct heap_slot *slot)
 	return x;
 }
 
-/* -log2(x / 2^64), with 16 bits behind the point: one more with each squaring. */
+/* -log2(x / 2^64) with 16 fractional bits: each squaring gives one more. */
 static uint64_t minus_log2(uint64_t x)
 {
 	int shift = __builtin_clzll(x);
-	uint64_t y = x << shift >> 32; /* in [1, 2), with 31 bits behind the point */
+	uint64_t y = x << shift >> 32; /* in [1, 2), with 31 fractional bits */
 	uint64_t fraction = 0;
 
 	for (int i = 15; i >= 0; i--) {
@@ -51,13 +51,13 @@ static uint64_t mean_now(void)
 /* The number of bytes to pass over: the block with the next byte is sampled. */
 static int64_t draw_interval(struct heap_slot *slot, uint64_t mean)
 {
-	/* ln 2 is 45426 / 2^16; 30 bits and 30 of the mean make no more than 64. */
+	/* ln 2 is 45426 / 2^16. The product of 30 bits with 30 of the mean fits into 64. */
 	uint64_t x = (minus_log2(next_random(slot) | 1) * 45426 >> 8) * mean >> 24;
 
 	return x >= HEAP_INTERVAL_MAX ? HEAP_INTERVAL_MAX : (int64_t)x;
 }
 
-/* -- what is counted -- */
+/* -- counting -- */
 
 static int64_t units_of(uint64_t size)
 {
@@ -65,8 +65,8 @@ static int64_t units_of(uint64_t size)
 }
 
 /*
- * A new countdown in place of one below zero: what that has below it is thrown away. A thread that
- * is faster has done it already.
+ * Replaces a countdown below zero; the bytes that it has below zero are thrown away. Another thread
+ * may have done it already.
  */
 static void draw(struct heap_slot *slot)
 {
@@ -94,8 +94,9 @@ static void draw(struct heap_slot *slot)
 }
 
 /*
- * Who has brought the countdown below zero has sampled. While it stands there, or before the
- * slot's first use, other threads throw dice of their own: their bytes will be thrown away.
+ * The allocation that brings the countdown below zero is sampled. Until a new one is drawn, and
+ * before the slot's first use, other threads draw for themselves, as their bytes will be thrown
+ * away.
  */
 static bool is_chosen(struct request *request)
 {
@@ -114,7 +115,7 @@ static bool is_chosen(struct request *request)
 
 /* -- leaving out chosen blocks -- */
 
-/* e^-x, with 32 bits behind the point as x has 30: (1 - x / 2^16)^2^16, of x below 8. */
+/* e^-x for x < 8, as (1 - x / 2^16)^2^16. x has 30 fractional bits, the result has 32. */
 static uint64_t power_of_minus(uint64_t x)
 {
 	uint64_t y = (UINT64_C(1) << 32) - (x >> 14);
@@ -191,7 +192,7 @@ static void count(struct request *request)
 
 	request->mean = mean ? bounded_mean(mean) : mean_now();
 	if (request->size >> HEAP_SIZE_LOG2) {
-		request->is_sampled = true; /* and counted if there is so much */
+		request->is_sampled = true; /* counted once it has succeeded */
 		return;
 	}
 	if (!request->is_counted)
@@ -207,7 +208,7 @@ static void uncount(struct request *request)
 		relaxed_add(&request->slot->countdown, units_of(request->size));
 }
 
-/* -- which pointers are sampled -- */
+/* -- the set of sampled pointers -- */
 
 /* A pointer has two sets, and goes into the one with more free places. */
 #define SETS_OF_EACH 2
@@ -252,14 +253,14 @@ static int nr_in_set(const uint64_t *set, uint64_t pointer)
 	return nr;
 }
 
-/* False: there is no room for one more. */
+/* False: there is no room for it. */
 static bool remember(uint64_t pointer)
 {
 	uint64_t *first = set_of(pointer, 0), *second = set_of(pointer, 1);
 	bool is_first_better = nr_in_set(first, 0) >= nr_in_set(second, 0);
 
 	if (nr_in_set(first, pointer) || nr_in_set(second, pointer))
-		return true; /* it was freed by a way that we do not know */
+		return true; /* it was freed in a way that we do not know */
 	if (!replace_pointer(is_first_better ? first : second, 0, pointer))
 		return false;
 	relaxed_add(&heap_own()->nr_remembered, 1);
@@ -281,7 +282,7 @@ static bool forget(uint64_t pointer)
 
 /* -- the functions -- */
 
-/* What is too large for the countdown counts when there is so much. */
+/* Sizes that do not fit into the countdown count once the allocation has succeeded. */
 static void count_large(const struct request *request)
 {
 	relaxed_add(&request->slot->given_bytes, request->size);
@@ -289,8 +290,8 @@ static void count_large(const struct request *request)
 }
 
 /*
- * Pools fail as a matter of course. The countdown stays where it is: were it put back, the next
- * allocation would never be the one that brings it below zero, as this one was asked before.
+ * Pools often fail. The countdown is not put back: the next allocation of that size could never
+ * bring it below zero, as this one did not.
  */
 static void uncount_failed(const struct request *request)
 {
@@ -300,7 +301,7 @@ static void uncount_failed(const struct request *request)
 	relaxed_add(&request->slot->nr_allocations, -UINT64_C(1));
 }
 
-/* That a block is freed can be told of so many: there may be too many already. */
+/* A block is recorded only if its pointer can be kept: else its free would be missed. */
 static void record_sampled(const struct request *request, uint64_t pointer)
 {
 	if (!remember(pointer)) {
@@ -310,7 +311,7 @@ static void record_sampled(const struct request *request, uint64_t pointer)
 	}
 }
 
-/* A realloc() has failed. */
+/* realloc() has failed: the old block lives on. */
 static void keep(const struct request *request)
 {
 	if (remember(request->old))

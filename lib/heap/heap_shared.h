@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What profc and its code at the allocator of a process share. This file is compiled into both: the
- * layout is what the generated code and the blob know by offsets.
+ * Memory that profc shares with the blob, its code at the allocator of a process. This file is
+ * compiled into both, and generated code knows the layout by offsets.
  *
  * A process and the children that it forks write to the same memory, and a child may have given up
  * rights that its parent has. So there are three kinds of memory:
- *	struct heap_rules	controls our code, and is sealed: no process can write to it;
+ *	struct heap_rules	controls the blob, and is sealed: no process can write to it;
  *	struct heap_private	belongs to one process; a forked child gets its own;
  *	struct heap_shared	and struct heap_all may hold any value.
- * Our code reads each shared word once, and checks it before it uses it as an address or a bound.
+ * The blob reads each shared word once, and checks it before it uses it as an address or a bound.
  *
- * Of allocations one is taken for each `mean` bytes, at random: a countdown of bytes is drawn from
- * an exponential distribution, and the allocation that brings it below zero is the one. As such a
- * process has no memory, an interval may be thrown away and drawn anew at any time.
+ * By default one allocation for each `mean` bytes is sampled, at random: the blob draws a countdown
+ * of bytes from an exponential distribution, and samples the allocation that brings it below zero.
+ * Such a process has no memory, so an interval may be thrown away and drawn again at any time.
  *
- * Or all are recorded, and all that is freed. To copy a stack takes longer than to allocate: so our
- * code walks it, by steps that profc has put down for each return address, and records a signature
- * of all return addresses. Where a step is missing, as all are at first, the signature is of all
- * that a walk can come by: the words that lead to code, or into the stack, and where they stand.
- * The stack itself is copied when a signature is met for the first time.
+ * With --mem=all every allocation and every free is recorded. Copying a stack takes longer than an
+ * allocation: so the blob walks it, by steps that profc has written for each return address, and
+ * records a signature of all return addresses. Where a step is missing, as all are at first, the
+ * signature covers each word that a walk may read: words that point to code or into the stack, with
+ * their places. The stack itself is copied when its signature is new.
  */
 #ifndef PROFC_HEAP_HEAP_SHARED_H
 #define PROFC_HEAP_HEAP_SHARED_H
 
 #include <stdint.h>
 
-/* What an allocator's function is: its arguments are in struct heap_form. */
+/* A function of an allocator; struct heap_form has its arguments. */
 enum heap_function {
-	HEAP_MALLOC, /* NULL if it fails, as of all that say nothing else */
+	HEAP_MALLOC, /* returns NULL on failure, as all without another comment */
 	HEAP_CALLOC,
 	HEAP_REALLOC,
 	HEAP_REALLOCARRAY,
 	HEAP_MEMALIGN,
 	HEAP_POSIX_MEMALIGN,
-	HEAP_VALLOC, /* of pvalloc() what was asked for counts */
-	HEAP_NEW,    /* throws an exception if it fails */
+	HEAP_VALLOC, /* pvalloc() counts the requested size, too */
+	HEAP_NEW,    /* throws an exception on failure */
 	HEAP_NEW_ALIGNED,
 	HEAP_NEW_NOTHROW_ALIGNED,
 	HEAP_FREE, /* also operator delete */
-	/* Named by a user: of these nothing is known but what the form says. */
+	/* Functions that a user named: all that is known of them is in struct heap_form. */
 	HEAP_POOL,
 	HEAP_POOL_FREE,
-	/* mmap() and its like. All are recorded, where a program calls them itself. */
+	/* mmap() and its like: all calls by the program itself are recorded. */
 	HEAP_MAP,
 	HEAP_UNMAP,
 	HEAP_REMAP,
@@ -49,21 +49,20 @@ enum heap_function {
 	HEAP_FUNCTION_COUNT,
 };
 
-/* A number of an argument with this has 32 bits: what is above them in the register means nothing.
- */
+/* Flag of an argument: it has 32 bits, and the register's upper half is undefined. */
 #define HEAP_ARGUMENT_INT 0x80
-#define HEAP_ARGUMENTS	  6 /* that are in registers */
+#define HEAP_ARGUMENTS	  6 /* in registers */
 
 /*
- * What a function does with memory: by which of its arguments, from 1 on; 0: it has none such. It
- * allocates `count` (1) blocks of `size`, or of `bytes`, in place of that at `pointer`, if one
- * is there; or, with a pointer only, frees it.
+ * How a function uses its arguments. Members are numbers of arguments, from 1 on; 0: none. The
+ * function allocates `count` (default 1) blocks of `size`, or of `bytes` if that is 0. If `pointer`
+ * is not NULL, the new block replaces that one. With only a pointer it frees.
  */
 struct heap_form {
 	uint64_t bytes;
 	uint32_t function; /* enum heap_function */
 	uint8_t size, count, pointer;
-	uint8_t out; /* where the pointer is stored; the function returns 0. 0: it returns it */
+	uint8_t out; /* where it stores the pointer, and returns 0; 0: it returns the pointer */
 };
 
 static inline int heap_frees(const struct heap_form *form)
@@ -77,22 +76,22 @@ static inline int heap_is_pool(const struct heap_form *form)
 }
 
 /*
- * A countdown has the bytes that are left, less one 2^-24 of a byte for each allocation. The upper
- * four bits, beyond the number's own sign, count down while a thread is in a function that may call
- * another one that is hooked: all allocations of the slot take the long way then, where those are
- * recognised that are part of another.
+ * A countdown holds the bytes left, minus 2^-24 for each allocation, in its lower 60 bits. Its
+ * upper four bits count down for each thread inside a function that may call other hooked ones: the
+ * word is negative then, so all allocations of the slot take the long way, which recognises those
+ * that are part of another.
  */
 #define HEAP_COUNT_LOG2	    24
 #define HEAP_COUNT_MASK	    ((INT64_C(1) << HEAP_COUNT_LOG2) - 1)
 #define HEAP_INSIDE	    (INT64_C(1) << 60)
 #define HEAP_COUNTDOWN_BITS 60
-/* Sizes from here on, and intervals, would not fit into it. */
+/* Larger sizes and intervals do not fit into a countdown. */
 #define HEAP_SIZE_LOG2	  34
 #define HEAP_INTERVAL_MAX ((INT64_C(1) << HEAP_SIZE_LOG2) - 1)
-/* So that an allocation which does not fit is taken nearly always: not but once in 10^7. */
+/* So that a size which does not fit is nearly always sampled: but for one in 10^7. */
 #define HEAP_MEAN_MAX (UINT64_C(1) << 30)
 
-/* The bytes that are left, and the allocations since it was drawn. */
+/* The bytes left, and the allocations since the countdown was drawn. */
 static inline int64_t heap_countdown_bytes(int64_t countdown)
 {
 	int64_t own = (int64_t)((uint64_t)countdown << (64 - HEAP_COUNTDOWN_BITS)) >>
@@ -106,25 +105,25 @@ static inline uint64_t heap_countdown_allocations(int64_t countdown)
 	return (uint64_t)(-countdown & HEAP_COUNT_MASK);
 }
 
-/*
- * Threads are spread over slots by the address of their data (the word at fs:0). given_bytes less
- * what the countdown has left is what was allocated.
- */
+/* How code finds out which thread it runs in: by the address of the thread's data. */
 enum heap_threads {
-	HEAP_THREADS_BY_DATA, /* the word at fs:0, which is there for all threads */
-	HEAP_THREADS_BY_BASE, /* fs itself: it may still be 0; the processor lets programs read it
-			       */
-	HEAP_THREADS_AS_ONE,  /* neither: all use the first slot */
+	HEAP_THREADS_BY_DATA, /* the word at fs:0, which all threads have */
+	HEAP_THREADS_BY_BASE, /* fs itself, if programs can read it and that may be 0 */
+	HEAP_THREADS_AS_ONE,  /* by neither: all use the first slot */
 };
 
+/*
+ * Threads share slots by the address of their data. They have allocated given_bytes minus the bytes
+ * left in the countdown.
+ */
 struct heap_slot {
 	int64_t countdown;
 	uint64_t given_bytes;
-	uint64_t nr_allocations; /* but for those in the countdown */
+	uint64_t nr_allocations; /* without those in the countdown */
 	uint64_t random;	 /* state; 0: unused */
-	uint64_t mean;		 /* by which the countdown was drawn; 0: never */
-	uint64_t inside_sp;	 /* stack pointer of a thread that is inside; 0: none */
-	uint64_t inside_data;	 /* which thread that is, by its data */
+	uint64_t mean;		 /* that the countdown was drawn with; 0: never */
+	uint64_t inside_sp;	 /* stack pointer of a thread inside a hooked function; 0: none */
+	uint64_t inside_data;	 /* the data of that thread */
 	uint64_t padding;
 };
 
@@ -142,41 +141,41 @@ static inline int heap_maps(const struct heap_form *form)
 	       form->function == HEAP_REMAP;
 }
 
-/* A function of an allocator that leads to our code. */
+/* A function of an allocator that jumps to the blob. */
 struct heap_hook {
-	uint64_t original; /* its first instructions, and on: callable */
-	uint64_t plain;	   /* of the same allocator what does the same and returns NULL; or 0 */
+	uint64_t original; /* callable: its first instructions, then the rest */
+	uint64_t plain;	   /* the same function, but returning NULL for an exception; or 0 */
 	struct heap_form form;
 };
 
-/* Memory. */
+/* A range of addresses. */
 struct heap_stack {
 	uint64_t start, end;
 };
 
 /*
- * A thread that is not the main one has its stack below its data, in the same mapping: as far as
- * profc has found that all pages between are there, it may be read. The thread asks for that, by
- * its stack pointer; several may write here at once. profc writes the answer to the same index of
+ * A thread other than the main one has its stack below its data, in the same mapping. The blob may
+ * read it as far down as profc has found all pages present. The thread asks by its stack pointer;
+ * several threads may write to one question at once. profc writes the answer to the same index of
  * `stacks` in struct heap_known.
  */
 struct heap_stack_question {
-	uint64_t data;	  /* of the thread; 0: free */
-	int32_t pid, tid; /* as the process sees itself */
-	uint64_t wanted;  /* from here on, a whole page */
-	/* The last answer: only profc reads this. */
+	uint64_t data;	  /* of the thread; 0: unused */
+	int32_t pid, tid; /* in the PID namespace of the process */
+	uint64_t wanted;  /* the lowest page wanted */
+	/* The last answer, which only profc reads. */
 	uint64_t answered_owner, answered_low;
 	uint64_t padding[3];
 };
 
-/* `check` is heap_stack_check(): it proves for which thread the answer is, and that it is whole. */
+/* `check` is heap_stack_check(): it proves that the answer is complete, and for which thread. */
 struct heap_stack_answer {
 	uint64_t check, low;
 };
 
 #define HEAP_THREAD_STACKS 4096
 
-/* Memory that may be written to, sorted, while `version` is even and stays so. */
+/* Writable memory, sorted; valid while `version` is even and does not change. */
 #define HEAP_WRITABLE_MAX 1024
 
 struct heap_writable {
@@ -185,7 +184,10 @@ struct heap_writable {
 	struct heap_stack ranges[HEAP_WRITABLE_MAX];
 };
 
-/* Code that maps memory for what it hands out, or that nobody has asked for: as the C library. */
+/*
+ * Code of an allocator's file or of the C library. What it maps it hands out as blocks, so its own
+ * calls of mmap() are not recorded.
+ */
 struct heap_code_range {
 	uint64_t start, end;
 };
@@ -194,21 +196,18 @@ struct heap_code_range {
 
 enum heap_record_kind {
 	HEAP_RECORD_ALLOCATION,
-	HEAP_RECORD_FREE, /* is about to be freed: before another thread may be given it. Of a
-			     range that is unmapped it has the size */
-	HEAP_RECORD_KEPT, /* by a realloc() that failed: the record of its freeing was untrue */
-	HEAP_RECORD_SKIP, /* up to the end of the ring */
+	/* Written before the free: no other thread has the block yet. For a range with its size. */
+	HEAP_RECORD_FREE,
+	HEAP_RECORD_KEPT, /* realloc() failed: the record of its free was wrong */
+	HEAP_RECORD_SKIP, /* filler up to the end of the ring */
 	HEAP_RECORD_KIND_COUNT,
 };
 
-/*
- * What a record begins with, written as one word when all else is there: `commit` is the lower half
- * of heap_commit_word().
- */
+/* The first word of a record, stored last, at once. `commit` is heap_commit_word(). */
 struct heap_header {
 	uint32_t commit;
-	uint16_t thread; /* of a brief one: its place in the `names` of struct heap_all */
-	uint8_t kind;	 /* enum heap_record_kind; of a brief one with enum heap_brief_flags */
+	uint16_t thread; /* of a brief record: index in the `names` of struct heap_all */
+	uint8_t kind;	 /* enum heap_record_kind; of a brief record with enum heap_brief_flags */
 	uint8_t function;
 };
 
@@ -216,37 +215,37 @@ struct heap_header {
 
 static inline uint32_t heap_commit_word(uint64_t position)
 {
-	/* In parts of the ring that are seldom used records may be very old. */
+	/* The upper half counts, too: seldom used parts of the ring hold very old records. */
 	return (uint32_t)(position / HEAP_RECORD_ALIGNMENT ^
 			  (position >> 32) * UINT64_C(0x9e3779b1) ^ HEAP_COMMIT_KEY);
 }
 
-/* In the ring. */
+/* A record in the ring. The bytes of its stack follow it. */
 struct heap_ring_record {
 	struct heap_header header;
 	uint32_t nr_bytes;
-	uint8_t was_sampled; /* an allocation by realloc(): what it was given was recorded */
+	uint8_t was_sampled; /* by realloc(): its old block was recorded */
 	int32_t pid, tid;
-	uint64_t time; /* by the clock of struct heap_shared; 0: as of the one before it */
+	uint64_t time; /* rdtsc or visits.now_ns, see has_cycles; 0: as in the record before */
 	uint64_t pointer, size;
-	uint64_t signature; /* of the stack, where all are recorded; 0: none */
+	uint64_t signature; /* of the stack, with --mem=all; 0: none */
 	uint64_t old, mean;
-	/* Of the caller, as it will be when the function returns. */
+	/* Registers of the caller, as after the return. */
 	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
-	uint64_t nr_stack_bytes; /* from rsp on, behind this */
+	uint64_t nr_stack_bytes; /* from rsp on, after this struct */
 };
 
 /*
- * The same where all is recorded, without a stack, as most are: what a program loses is the memory
- * that goes through its caches. The header and the pointer, then, one word each, in this order,
- * what there is of:
+ * A brief record, for --mem=all: it has no stack, as most do not. Being short, it displaces less of
+ * the program's data from the caches. It is the header, the pointer, and one word for each of these
+ * flags, in this order:
  */
 enum heap_brief_flags {
 	HEAP_BRIEF_SIZE = 0x08,
 	HEAP_BRIEF_SIGNATURE = 0x10,
-	HEAP_BRIEF_OLD = 0x20, /* which was recorded */
+	HEAP_BRIEF_OLD = 0x20, /* the block that realloc() replaces; it was recorded */
 	HEAP_BRIEF_TIME = 0x40,
-	HEAP_BRIEF = 0x80, /* always */
+	HEAP_BRIEF = 0x80, /* in all brief records */
 };
 
 #define HEAP_BRIEF_WORDS_MAX 6
@@ -260,26 +259,26 @@ static inline uint64_t heap_brief_bytes(uint32_t kind)
 	return (nr_words * 8 + HEAP_RECORD_ALIGNMENT - 1) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
 }
 
-/* Who makes records, as the process sees itself. */
+/* A thread that makes records, in the PID namespace of its process. */
 struct heap_name {
 	int32_t pid, tid;
 };
 
 /*
- * From a frame to its caller's, by the return address that leads into it: the caller's stack
- * pointer is that of the frame, or the frame pointer, and so much more; just below it is the next
- * return address. Filled in by profc, `pc` last.
+ * The step from a frame to its caller's, found by the frame's return address or pc: the caller's
+ * stack pointer is cfa_offset above the frame's stack pointer or frame pointer, and the caller's
+ * return address is just below it. profc writes steps, `pc` last.
  */
 enum heap_step_flags {
 	HEAP_STEP_ROOT = 1, /* there is no caller */
 	HEAP_STEP_BY_FP = 2,
-	HEAP_STEP_FP_SAVED = 4, /* at fp_offset from there; else it is the caller's, too, */
-	HEAP_STEP_FP_LOST = 8,	/* or not known */
+	HEAP_STEP_FP_SAVED = 4, /* at that + fp_offset; else the caller's is the same, */
+	HEAP_STEP_FP_LOST = 8,	/* or it is unknown */
 };
 
 struct heap_step {
-	uint64_t pc; /* 0: none */
-	/* The rest is one word, which our code reads in one go. */
+	uint64_t pc; /* 0: unused */
+	/* The rest is one word, which the blob reads at once. */
 	_Alignas(8) int32_t cfa_offset;
 	int16_t fp_offset;
 	uint16_t flags;
@@ -288,11 +287,11 @@ struct heap_step {
 #define HEAP_STEPS     (1 << 16)
 #define HEAP_PUBLISHED (1 << 18)
 #define HEAP_NAMES     (1 << 16)
-#define HEAP_PROBES    8 /* places next to each other that one may be at */
+#define HEAP_PROBES    8 /* adjacent places of a hash table that are tried */
 #define HEAP_CODE      64
 /*
- * Of the ring memory is used only where something was written: while the reader keeps up, it goes
- * around in the first part.
+ * Only parts of the ring that were written use memory. While the reader keeps up, records stay
+ * within the first part.
  */
 #define HEAP_ALL_RING_BYTES (UINT64_C(256) << 20)
 #define HEAP_ALL_PART_BYTES (UINT64_C(16) << 20)
@@ -313,72 +312,71 @@ static inline uint64_t heap_stack_check(uint64_t owner, uint64_t low)
 	return heap_hash(owner ^ heap_hash(low)) | 1;
 }
 
-/* In front of struct heap_shared where all is recorded. */
+/* With --mem=all this lies in front of struct heap_shared. */
 struct heap_all {
-	/* Where code is: what does not point there is no return address. 0: not known. */
+	/* Where code is: other words are no return addresses. 0: not known. */
 	uint32_t nr_code;
 	struct heap_stack code[HEAP_CODE];
 	_Alignas(4096) struct heap_step steps[HEAP_STEPS];
-	_Alignas(4096)
-		uint64_t published[HEAP_PUBLISHED]; /* signatures of stacks that were copied */
-	uint64_t nr_names; /* that were given away; never more than so many, once each */
-	struct heap_name names[HEAP_NAMES]; /* [0]: nobody */
+	_Alignas(4096) uint64_t published[HEAP_PUBLISHED]; /* signatures of copied stacks */
+	uint64_t nr_names;				   /* given out so far, each once */
+	struct heap_name names[HEAP_NAMES];		   /* [0] is unused */
 	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
 };
 
 /*
- * A process that ends by itself waits in one of so many places until its memory was searched, and
- * no longer than some seconds: profc may be gone. It spins, for profc stops it soon. 0: free; else
- * heap_exit_word(), which whoever lets it go makes 0.
+ * A process that ends by itself waits in one of these places until profc has searched its memory,
+ * but for some seconds at most: profc may be gone. It spins, as profc stops it soon. A place is 0
+ * if it is free, else heap_exit_word(). Releasing the process makes it 0.
  */
 #define HEAP_EXITS 16
 
-/* As the process sees itself, and the thread of it that waits. */
+/* Ids of the process and of its waiting thread, in the PID namespace of the process. */
 static inline uint64_t heap_exit_word(int32_t pid, int32_t tid)
 {
 	return (uint64_t)(uint32_t)tid << 32 | (uint32_t)pid;
 }
 
-/* How often our code asked, and the process that asked last, by the id it has for itself. */
+/* How often the blob has asked, and which process asked last, by its id in its PID namespace. */
 struct heap_asked {
 	uint64_t nr_stacks, nr_writable, nr_places;
-	int32_t writable_pid, places_pid; /* the last */
+	int32_t writable_pid, places_pid;
 };
 
-/* Of the reader. */
+/* Visits of the reader. */
 struct heap_visits {
 	uint64_t nr;
-	uint64_t now_ns; /* CLOCK_MONOTONIC, as of the last one; if that is what times are by */
+	uint64_t now_ns; /* CLOCK_MONOTONIC at the last one, if that is what times are by */
 };
 
 struct heap_losses {
-	uint64_t nr_dropped; /* allocations that were to be recorded: there was no room */
-	uint64_t nr_frees;   /* and what was freed, likewise */
-	uint64_t dropped_bytes, dropped_blocks; /* where all are recorded */
+	uint64_t nr_dropped; /* allocations that found no room for their record */
+	uint64_t nr_frees;   /* frees, likewise */
+	uint64_t dropped_bytes, dropped_blocks; /* with --mem=all */
 };
 
-/* This lies between struct heap_shared and our code. */
+/* This lies between struct heap_shared and the code of the blob. */
 struct heap_rules {
 	_Alignas(64) uint64_t private_address; /* of struct heap_private */
 	uint32_t threads;		       /* enum heap_threads */
-	uint32_t has_cycles;	    /* times are the processor's (rdtsc), else visits.now_ns */
-	uint32_t frees_have_stacks; /* who frees is recorded, too */
-	uint32_t is_all;	    /* all is recorded, in struct heap_all */
-	int32_t owner_pid;	    /* of the process that this was made for, as it sees itself */
+	uint32_t has_cycles;		       /* times are rdtsc, else visits.now_ns */
+	uint32_t frees_have_stacks;	       /* frees are recorded with stacks */
+	uint32_t is_all;		       /* everything is recorded, in struct heap_all */
+	int32_t owner_pid; /* the process that this was made for, in its PID namespace */
 	uint32_t padding;
 	struct heap_hook hooks[HEAP_HOOKS];
-	struct heap_code_range codes[HEAP_CODES]; /* the rest is zero */
+	struct heap_code_range codes[HEAP_CODES]; /* unused ones are zero */
 };
 
 struct heap_shared {
 	_Alignas(64) uint64_t mean; /* may change at any time */
-	uint32_t stack_bytes;	    /* to be copied at most, likewise */
-	uint32_t is_over;	    /* nobody reads any more: a full ring is not waited for */
-	uint32_t waits_at_exit;	    /* whoever ends is to wait in `exits` */
+	uint32_t stack_bytes;	    /* most to be copied; may change, too */
+	uint32_t is_over;	    /* the reader has ended: do not wait for room */
+	uint32_t waits_at_exit;	    /* ending processes wait in `exits` */
 	uint64_t exits[HEAP_EXITS];
 	struct heap_asked asked;
 	_Alignas(64) uint64_t head; /* position up to which records are reserved */
-	_Alignas(64) uint64_t tail; /* up to which they were read */
+	_Alignas(64) uint64_t tail; /* position up to which they were read */
 	struct heap_visits visits;
 	_Alignas(64) struct heap_losses lost;
 	_Alignas(64) struct heap_stack_question stacks[HEAP_THREAD_STACKS];
@@ -393,39 +391,39 @@ struct heap_shared {
 #define HEAP_WALKS	  4096
 #define HEAP_FRAMES	  128
 
-/* A frame of a stack that was walked, and what must be as it was for it to be walked alike. */
+/* A frame of a walked stack. If these values are unchanged, the walk from it is, too. */
 struct heap_walked {
 	uint64_t sp, pc, fp;
-	uint64_t fp_at;	    /* where the walk has read fp; 0: it was as in the frame below */
-	uint64_t uses_fp;   /* so does the walk from here on */
+	uint64_t fp_at;	    /* where the walk read fp; 0: it is that of the frame below */
+	uint64_t uses_fp;   /* the walk from here on depends on fp */
 	uint64_t signature; /* of this frame and all of its callers */
 };
 
 /*
- * A thread, by the address of its data. Only that one writes here, and handlers of signals on top
- * of it.
+ * A thread, by the address of its data. Only the thread and its signal handlers write here, and
+ * profc to `ended`.
  */
 struct heap_thread {
 	uint64_t data; /* 0: free */
 	int64_t tid;
 	int64_t in_flight;
 	uint64_t inside_sp;		 /* as in struct heap_slot */
-	uint64_t readable, readable_end; /* of its stack, as far as that is known */
+	uint64_t readable, readable_end; /* the part of its stack that is known to be readable */
 	uint64_t is_walking;
-	uint64_t stamped_at;	/* the time of its last record that has one, */
-	uint64_t stamped_visit; /* and nr_visits then */
-	uint64_t stride, left;	/* so many records share a time; of them, how many are to come */
-	uint64_t name;		/* its place in the `names` of struct heap_all; 0: none */
-	uint64_t walk;	/* one more than its place in `walks`, which it keeps; 0: none was left */
-	uint64_t claim; /* number of the owner: no two owners have the same */
-	uint64_t ended; /* set by profc to the claim of a dead owner: the place is free then */
+	uint64_t stamped_at;	/* time of its last record that has one, */
+	uint64_t stamped_visit; /* and visits.nr then */
+	uint64_t stride, left;	/* records that share a time; how many of them are to come */
+	uint64_t name;		/* index in the `names` of struct heap_all; 0: none */
+	uint64_t walk;		/* index + 1 in `walks`, which it keeps; 0: none was left */
+	uint64_t claim;		/* number of the owner: no two owners have the same */
+	uint64_t ended;		/* the claim of an owner that profc saw ended: the place is free */
 	uint64_t padding;
 };
 
 /*
- * To ask the processor for the time takes as long as a record's other half. A thread that makes
- * records faster than one in so many units of the clock does so for each 16th, or if the reader has
- * come by meanwhile, which it does some hundred times a second.
+ * Asking the processor for the time takes as long as the rest of a record. A thread with records
+ * less than HEAP_DENSE_TIME apart, in units of the clock, asks for each 16th only, or once the
+ * reader has visited again, which it does some hundred times a second.
  */
 #define HEAP_DENSE_TIME 1024
 #define HEAP_STRIDE	16
@@ -438,12 +436,11 @@ struct heap_word {
 	uint64_t at, is;
 };
 
-/* A stack that was signed, and all words that a walk would read on its way to the outermost frame.
- */
+/* A signed stack, with all words that a walk to its outermost frame would read. */
 struct heap_recent {
 	uint64_t sp, pc, fp;
 	uint64_t end;	    /* the outermost frame's stack pointer */
-	uint64_t signature; /* 0: nothing is here */
+	uint64_t signature; /* 0: unused */
 	uint32_t nr_words;
 	uint16_t uses_fp, is_published;
 	struct heap_word words[HEAP_RECENT_WORDS];
@@ -453,24 +450,24 @@ struct heap_recent {
 struct heap_walk {
 	uint64_t memo[HEAP_MEMO];
 	uint64_t nr_last;     /* the outermost frame is last_walk[0] */
-	uint64_t last_recent; /* the one of `recent` that was found or made last */
+	uint64_t last_recent; /* index of the entry of `recent` that was used last */
 	struct heap_walked last_walk[HEAP_FRAMES];
-	struct heap_walked next[HEAP_FRAMES]; /* the stack that is being walked */
+	struct heap_walked next[HEAP_FRAMES]; /* the stack being walked */
 	struct heap_recent recent[1 << HEAP_RECENT_LOG2];
 };
 
 /*
- * Facts about a process, written by profc as answers, or learned by our code. A forked child begins
+ * Facts about a process, written by profc as answers, or learned by the blob. A forked child begins
  * with a copy.
  */
 struct heap_known {
 	uint64_t mark;	 /* profc checks it before it writes here */
-	uint32_t tid_at; /* of a thread's data, its id. 0: not known yet; our code may find it */
+	uint32_t tid_at; /* offset of a thread's id in its data; 0: not known yet */
 	uint32_t padding;
-	uint64_t main_data; /* of the main thread; 0: not known */
+	uint64_t main_data; /* the main thread's data; 0: not known */
 	/*
-	 * The main thread's stack: the lowest address it may grow to, and where the program began,
-	 * which is the end of what may be copied. All zero: not known.
+	 * The main thread's stack: from the lowest address it may grow to, up to the stack pointer
+	 * at the start of the program, above which nothing is copied. Zeros: not known.
 	 */
 	struct heap_stack main_stack;
 	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];
@@ -478,55 +475,55 @@ struct heap_known {
 };
 
 /*
- * The sampled pointers of one process: a child that is forked begins without any, and all zero is
- * right for it.
+ * Memory of one process. A forked child begins with zeros, which are right for it, and with a copy
+ * of `known`.
  */
 struct heap_private {
-	uint8_t filter[HEAP_FILTER_BYTES]; /* by bits 4 to 19: how many, 255 for more */
+	/* Number of sampled pointers by their bits 4 to 19; 255: as many or more. */
+	uint8_t filter[HEAP_FILTER_BYTES];
 	uint64_t sets[HEAP_SETS][HEAP_SET_WAYS];
 	int64_t in_flight; /* threads in the blob */
 	/*
-	 * Of the process, as it sees itself. Of a forked child the id of the first thread that came
-	 * here, which nearly always is the one that was forked. 0: none did yet; negative: of a
-	 * child that was not made by the C library's fork(), whose threads do not know their ids.
+	 * Id of the process in its PID namespace. A forked child stores the id of its first thread
+	 * that comes here, which nearly always is the forked one. 0: none has come yet. Negative:
+	 * the child was not made by the C library's fork(), so its threads do not know their ids.
 	 */
 	int64_t pid;
-	uint64_t nr_walks;	/* that were given away */
+	uint64_t nr_walks;	/* given out so far */
 	uint64_t nr_claims;	/* of places in `threads` */
-	uint64_t given_up_at;	/* one more than the tail when records were lost */
+	uint64_t given_up_at;	/* tail + 1 when a thread gave up waiting for room; 0: never */
 	uint64_t nr_remembered; /* pointers in `sets` */
 	uint64_t padding[506];
-	/* Where all is recorded: */
+	/* With --mem=all: */
 	struct heap_thread threads[HEAP_THREADS];
 	struct heap_walk walks[HEAP_WALKS];
 	_Alignas(4096) struct heap_known known; /* which children inherit */
 };
 
 /*
- * What the stub has pushed; the caller's stack is behind it. The first word tells that a thread is
- * inside, to whoever searches its stack: it is the word's own address ^ HEAP_MARKER_KEY. All
- * registers are in it: those who call a function that is not exported may keep values in any.
+ * The registers that the stub pushes, below the caller's stack. A search of the thread's stack
+ * finds the marker, the word's own address ^ HEAP_MARKER_KEY, while the thread is inside. All
+ * registers are here, as callers of a function that is not exported may keep values in any.
  */
 struct heap_frame {
 	uint64_t marker;
-	uint64_t jump; /* where the stub goes to, when all is as it was */
+	uint64_t jump; /* where the stub jumps in the end; 0: it returns */
 	uint64_t r11, r10, rax;
 	uint64_t arguments[HEAP_ARGUMENTS]; /* rdi, rsi, rdx, rcx, r8, r9 */
 	uint64_t rbx, r12, r13, r14, r15;
-	uint64_t rbp, rip; /* a frame record: by those the stack is walked, as there is no CFI */
+	uint64_t rbp, rip; /* a frame record: the stack is walked by it, as the blob has no CFI */
 };
 
 /*
- * For the stub: a word with the hook's number and how the generated code came to it, so far below
- * the stack pointer, where signals leave it alone; and in rax the countdown as it was before, if it
- * has counted.
+ * The generated code passes to the stub: a word with the hook's number and these flags, in the red
+ * zone, where signals leave it alone; and in rax, if it has counted, the countdown before that.
  */
 #define HEAP_STUB_WORD_BELOW 24
-#define HEAP_STUB_COUNTED    1 /* the countdown has counted it */
-#define HEAP_STUB_FRAMED     2 /* always: it may call others that are hooked */
+#define HEAP_STUB_COUNTED    1 /* the allocation is in the countdown */
+#define HEAP_STUB_FRAMED     2 /* always the long way: it may call hooked functions */
 #define HEAP_STUB_HOOK_LOG2  2
 
-/* Of the caller's stack, words that may be arguments beyond those in registers. */
+/* Words of the caller's stack that may be arguments beyond those in registers. */
 #define HEAP_STACK_ARGUMENTS 16
 
 #endif

@@ -8,9 +8,9 @@ rules:
 	.zero 4416
 
 /*
- * Where the generated code jumps to: all is as at the entry of the function, but the flags and, if
- * it has counted, rax, r10 and r11; below the stack pointer is the word for the hook. What it
- * pushes is struct heap_frame. It is right behind the rules.
+ * The generated code jumps here. All is as at the entry of the function, but the flags and, if it
+ * has counted, rax, r10 and r11. The word for the hook is below the stack pointer. The pushes make
+ * struct heap_frame. This must follow the rules directly.
  */
 	.section .text.stub, "ax"
 	.globl heap_stub
@@ -42,10 +42,10 @@ heap_stub:
 	mov	%rsp, %rdi
 	call	heap_slow
 	mov	%rdx, 8(%rsp)
-	test	%rdx, %rdx			/* the flags stay up to the end */
+	test	%rdx, %rdx			/* the flags live up to the jz */
 	jnz	1f
 	mov	%rax, 32(%rsp)
-1:	movq	$0, (%rsp)			/* what is left on the stack must not look like a marker */
+1:	movq	$0, (%rsp)			/* leave no marker on the stack */
 	lea	16(%rsp), %rsp
 	pop	%r11
 	pop	%r10
@@ -63,13 +63,13 @@ heap_stub:
 	pop	%r15
 	pop	%rbp
 	jz	2f
-	jmp	*-128(%rsp)			/* the frame's `jump`: signals leave it alone */
+	jmp	*-128(%rsp)			/* `jump`, in the red zone: signals leave it alone */
 2:	ret
 
 /*
  * uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack): call it
- * as it was called, with HEAP_STACK_ARGUMENTS words of the caller's stack. The second half of a
- * result of two words comes to be where the first one's caller expects it.
+ * as it was called, with HEAP_STACK_ARGUMENTS words of the caller's stack. If the result has two
+ * words, the second goes to the frame, from which the stub restores rdx.
  */
 	.text
 	.globl heap_call

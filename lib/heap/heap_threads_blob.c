@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Our code in a process: which thread it runs in, and what of memory it may read. */
+/* The blob finds out which thread it runs in, and which memory it may read. */
 #include "heap/heap_blob_priv.h"
 
 /* -- ids -- */
 
-/* Where musl and glibc have a thread's id among its data. */
+/* The offsets of a thread's id in its data, in musl and in glibc. */
 #define TID_AT_MUSL  0x30
 #define TID_AT_GLIBC 0x2d0
 
@@ -14,8 +14,8 @@ static bool has_owner_at(uint64_t data, uint32_t at)
 }
 
 /*
- * By the main thread, where profc could not see it: that had no data yet. The first line of them is
- * there. Others find nothing, which stays so until the main thread comes.
+ * The main thread had no data yet when profc looked, and finds the offset itself; the first cache
+ * line of its data is there. Other threads find nothing until the main thread has come.
  */
 static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
 {
@@ -34,7 +34,7 @@ static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
 	return at;
 }
 
-/* 0: it is not known. */
+/* 0: not known. */
 static int64_t known_tid(void)
 {
 	uint64_t data = thread_data();
@@ -53,9 +53,9 @@ int64_t heap_own_tid(void)
 }
 
 /*
- * In a child of fork(2), which begins with zeros. The C library has written down its id, which is
- * that of its only thread, before anything else there; not so where the system call was made by
- * another way: then the id is that of the parent's thread.
+ * For a child of fork(2): its memory begins with zeros. The C library's fork() writes the id of the
+ * child's only thread before anything else runs there. If the system call was made in another way,
+ * the id is still that of the parent's thread.
  */
 __attribute__((noinline)) int64_t heap_learn_pid(void)
 {
@@ -67,11 +67,11 @@ __attribute__((noinline)) int64_t heap_learn_pid(void)
 	return exchange(&heap_own()->pid, &none, pid) ? pid : none;
 }
 
-/* -- what can be read -- */
+/* -- readable memory -- */
 
-/* A thread's stack, with its data above it, is not smaller (PTHREAD_STACK_MIN). */
+/* A thread's stack, together with its data, is at least as large (PTHREAD_STACK_MIN). */
 #define LEAST_STACK_BYTES 16384
-/* Further below its data it is on another stack. */
+/* A stack pointer further below the data is on another stack. */
 #define LARGEST_STACK_BYTES (UINT64_C(64) << 20)
 
 static bool is_of(const struct heap_stack_question *stack, uint64_t data, int32_t pid, int32_t tid)
@@ -80,7 +80,7 @@ static bool is_of(const struct heap_stack_question *stack, uint64_t data, int32_
 	       relaxed_load(&stack->tid) == tid;
 }
 
-/* The one of the thread. Where all near it are taken, one that may be another's becomes its own. */
+/* The thread's question. If all places near it are taken, it takes one of another thread. */
 static uint64_t place_of_stack(uint64_t data, int32_t pid, int32_t tid)
 {
 	uint64_t first = heap_stack_owner(data, pid, tid) >> 32;
@@ -120,7 +120,7 @@ static void ask(struct heap_stack_question *stack, uint64_t sp)
 	__atomic_fetch_add(&shared.asked.nr_stacks, 1, __ATOMIC_RELEASE);
 }
 
-/* Between the stack pointer and the thread's data, if both are in the same mapping. */
+/* True: memory from `sp` up to the thread's data is readable, as it is from *start on. */
 static bool is_below_data(uint64_t sp, uint64_t data, uint64_t *start)
 {
 	int32_t pid, tid;
@@ -143,9 +143,9 @@ static bool is_below_data(uint64_t sp, uint64_t data, uint64_t *start)
 }
 
 /*
- * The main thread's stack has room of its own, and all of it that was ever used is there. Of one
- * that is not known, as a coroutine's, only the page of the return address below is there for sure:
- * that behind it may be another's, who takes it away at this moment.
+ * The main thread's stack is in a range of its own, and its pages stay once they were used. On an
+ * unknown stack, as a coroutine's, only the page of the return address is certain: another thread
+ * may unmap the next one at any moment.
  */
 uint64_t heap_readable_end(uint64_t sp, uint64_t *start)
 {

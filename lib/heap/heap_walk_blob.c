@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Our code in a process signs a stack, and says whether a stack with that signature was copied
- * before. Five caches help:
+ * The blob signs a stack, and says whether a stack with that signature was copied before. Five
+ * caches help:
  *
  *	recent		of a thread, by stack pointer and two return addresses:
  *			stacks, with all words that a walk would read. If these are
- *			as they were, nothing is walked.
+ *			unchanged, nothing is walked.
  *	last_walk	of a thread: the frames of the last stack that was walked. A
- *			walk ends at the first frame of it that is as it was.
+ *			walk ends at the first frame that it finds unchanged there.
  *	steps		of the process, by return address: from a frame to its
  *			caller's. profc writes it; without a step there is no walk.
  *	memo		of a thread, by the last bits: signatures that were found in
  *			`published`. A stack in `recent` has a flag instead.
  *	published	of the process: signatures of all stacks that were copied.
- *			Of these no other copy is made.
+ *			Such stacks are not copied again.
  *
  * heap_sign() asks `recent`, then `last_walk` and `steps`; heap_is_published() asks `memo`, then
- * `published`. No other thread writes to those of a thread, and nothing is ever taken out of those
+ * `published`. Only a thread itself writes to its caches, and nothing is ever taken out of those
  * of the process: so no lock is needed.
  */
 #include <stddef.h>
@@ -26,7 +26,7 @@
 #define PAGE_BYTES     UINT64_C(4096)
 #define DEPTH_MAX      4096
 #define WALK_BYTES_MAX (UINT64_C(8) << 20)
-/* Signatures are polynomials in this, so that those of callers are known when they are. */
+/* Signatures are polynomials in this: a frame's follows from its caller's. */
 #define BASE UINT64_C(0xd1342543de82ef95)
 
 static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, uint64_t from,
@@ -35,14 +35,14 @@ static __attribute__((noinline)) bool find_readable(struct heap_thread *thread, 
 	uint64_t readable;
 	uint64_t readable_end = heap_readable_end(from, &readable);
 
-	if (thread && readable < from) { /* it is the thread's own stack, known as a whole */
+	if (thread && readable < from) { /* it is the thread's own stack, with known bounds */
 		thread->readable = readable;
 		thread->readable_end = readable_end;
 	}
 	return end <= readable_end;
 }
 
-/* A step may be wrong where other code has come to stand since: it must not lead to a fault. */
+/* A step may be wrong if other code is there by now: it must not lead to a fault. */
 static inline bool are_readable(struct heap_thread *thread, uint64_t from, uint64_t end)
 {
 	return (thread && from >= thread->readable && end <= thread->readable_end) ||
@@ -87,7 +87,7 @@ struct walk {
 	struct heap_thread *thread;
 	struct heap_walk *kept; /* of the thread; or NULL */
 	uint64_t first_sp, pc, sp, fp;
-	uint64_t fp_at; /* where fp was read to come here; 0: it is as it was */
+	uint64_t fp_at; /* where the last step read fp; 0: it did not */
 	bool has_fp;
 };
 
@@ -116,9 +116,8 @@ static inline bool go_to_caller(struct walk *walk, const struct step *step)
 }
 
 /*
- * How many frames of the last walk, from the outermost one on, may be as they were if the one at
- * last_walk[at] is: 0 if all that was read from there on, on the way to the outermost one, is as it
- * was.
+ * If last_walk[at] is unchanged: 1 + the index of the next frame towards the outermost one that has
+ * changed; 0: none has.
  */
 static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
 {
@@ -140,8 +139,8 @@ static bool is_as_it_was(const struct walk *walk, const struct heap_walked *fram
 }
 
 /*
- * Has the last walk come through the frame where this one is, and is all as it was from there on?
- * *nr is how many of its frames may be, from the outermost one on, as the others are below.
+ * Has the last walk come through this frame, and are all frames from here outward unchanged? *nr is
+ * the number of its frames, from the outermost on, that may be unchanged.
  */
 static bool find_in_last_walk(const struct walk *walk, uint64_t *nr)
 {
@@ -161,7 +160,7 @@ static bool find_in_last_walk(const struct walk *walk, uint64_t *nr)
 	return false;
 }
 
-/* The new frames, innermost first in `next`, on top of `nr` that are as they were. */
+/* Puts the new frames, innermost first in `next`, on top of `nr` unchanged ones. */
 static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_next)
 {
 	uint64_t signature = nr ? kept->last_walk[nr - 1].signature : 0;
@@ -176,7 +175,7 @@ static uint64_t keep_walked(struct heap_walk *kept, uint64_t nr, uint64_t nr_nex
 		frame->fp = kept->next[i - 1].fp;
 		frame->fp_at = kept->next[i - 1].fp_at;
 		signature = signature * BASE + heap_hash(frame->pc);
-		/* As noted there is what the step of the frame itself does. */
+		/* So far `uses_fp` has the flags of the frame's own step. */
 		flags = kept->next[i - 1].uses_fp;
 		uses_fp = (flags & HEAP_STEP_BY_FP) ||
 			  (!(flags & (HEAP_STEP_FP_SAVED | HEAP_STEP_FP_LOST)) && uses_fp);
@@ -206,7 +205,7 @@ static struct walk begin(const struct heap_frame *frame, struct heap_thread *thr
 			     .has_fp = true};
 }
 
-/* Without knowing of the last time, which is right for any depth and in any state. */
+/* Without the last walk: for stacks of any depth, and in any state. */
 static uint64_t sign_anew(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	struct walk walk = begin(frame, thread);
@@ -258,8 +257,8 @@ static uint64_t sign_next(const struct heap_frame *frame, struct heap_thread *th
 }
 
 /*
- * By the stack pointer and two return addresses, as all that operator new allocates comes from the
- * same place in that.
+ * By the stack pointer and two return addresses: all allocations of operator new have the same
+ * first one.
  */
 static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thread *thread)
 {
@@ -302,8 +301,8 @@ static bool add_word(struct heap_recent *recent, uint64_t at, uint64_t is)
 }
 
 /*
- * What was walked last; of those that are deeper the walk itself knows most. Where no frame further
- * out is found by the frame pointer, that register is used for anything, and may be as it likes.
+ * Keeps the last walk's words, unless they are too many: for deep stacks `last_walk` does most.
+ * Where no outer frame uses fp, rbp is an ordinary register there; its value does not matter.
  */
 static void keep_recent(struct heap_recent *recent, const struct heap_walk *kept,
 			const struct heap_frame *frame)
@@ -347,7 +346,7 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 {
 	uint64_t signature = 0;
 
-	/* In the handler of a signal that came amid a walk. */
+	/* Without a thread, or in a signal handler that interrupted a walk. */
 	if (!thread || relaxed_load(&thread->is_walking))
 		return sign_anew(frame, 0);
 	if (!thread->walk)
@@ -376,9 +375,9 @@ static bool is_code(uint64_t word, uint32_t nr_code)
 }
 
 /*
- * Two stacks of which this is the same are walked alike: each return address stands at the same
- * place, and so does each frame pointer. Of the rest, words that are left over from earlier calls
- * make for differences that matter little.
+ * Stacks with the same result are walked alike: each return address and each frame pointer is in
+ * the same place. Words left over from earlier calls make some stacks differ that are walked alike,
+ * which matters little.
  */
 uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thread,
 			 uint64_t nr_bytes)
@@ -391,7 +390,7 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 	if (!nr_code || nr_code > HEAP_CODE || !nr_bytes ||
 	    !are_readable(thread, sp, sp + nr_bytes))
 		return 0;
-	if (frame->rbp - sp < WALK_BYTES_MAX) /* else it is no frame pointer */
+	if (frame->rbp - sp < WALK_BYTES_MAX)
 		signature = heap_hash(signature ^ frame->rbp);
 	for (uint64_t i = 0; i < nr_bytes / sizeof(*words); i++) {
 		if (words[i] - sp < WALK_BYTES_MAX || is_code(words[i], nr_code))
@@ -431,7 +430,7 @@ bool heap_is_published(uint64_t signature, struct heap_thread *thread)
 	return true;
 }
 
-/* Where there is no room for it, such stacks are copied. */
+/* Stacks that find no room are copied again. */
 void heap_publish(uint64_t signature)
 {
 	uint64_t *published = heap_all()->published;

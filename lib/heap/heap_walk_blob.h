@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks, as our code in a process tells them apart without a copy. */
+/* Stacks have signatures, by which the blob knows them again without a copy. */
 #ifndef PROFC_HEAP_HEAP_WALK_BLOB_H
 #define PROFC_HEAP_HEAP_WALK_BLOB_H
 
@@ -8,7 +8,7 @@
 
 #include "heap/heap_shared.h"
 
-/* In front of this code, in the process, where the linker script has it. */
+/* The linker script puts these in front of the code. */
 extern struct heap_shared shared __attribute__((visibility("hidden")));
 extern const struct heap_rules rules __attribute__((visibility("hidden")));
 
@@ -19,16 +19,16 @@ extern const struct heap_rules rules __attribute__((visibility("hidden")));
 	__atomic_compare_exchange_n(word, was, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 
 /*
- * heap_threads_blob.c. None of these makes a system call: a filter that the program has put on
- * those since may kill it for that.
+ * heap_threads_blob.c. These make no system call: the program may have set a filter that kills it
+ * for one.
  */
 
-/* As the C library knows it; the main thread's where it does not. */
+/* As the C library knows it; if it does not, the main thread's. */
 int64_t heap_own_tid(void) __attribute__((visibility("hidden")));
 int64_t heap_learn_pid(void) __attribute__((visibility("hidden")));
-/* The stack from `sp` on can be read up to there, and beyond perhaps not. */
+/* The stack is readable from `sp` up to the result, and perhaps not beyond. */
 uint64_t heap_readable_end(uint64_t sp, uint64_t *start) __attribute__((visibility("hidden")));
-/* Is memory there that can be written to? `sp`: of the own stack. */
+/* Are `nr` bytes at the address writable? `sp` is the thread's stack pointer. */
 bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 	__attribute__((visibility("hidden")));
 
@@ -36,7 +36,7 @@ static inline struct heap_all *heap_all(void)
 {
 	uint64_t address = (uint64_t)&shared;
 
-	__asm__("" : "+r"(address)); /* what is there is none of the compiler's business */
+	__asm__("" : "+r"(address)); /* hides from the compiler what is there */
 	return (struct heap_all *)address - 1;
 }
 
@@ -50,7 +50,7 @@ static inline struct heap_known *heap_known(void)
 	return &heap_own()->known;
 }
 
-/* A child of vfork(2) is taken for who has the memory. */
+/* A child of vfork(2) counts as its parent: it uses the same memory. */
 static inline int64_t own_pid(void)
 {
 	int64_t pid = relaxed_load(&heap_own()->pid);
@@ -58,7 +58,7 @@ static inline int64_t own_pid(void)
 	return pid ? pid : heap_learn_pid();
 }
 
-/* Where its data are; 0: not known. */
+/* The address of the thread's data; 0: not known. */
 static inline uint64_t thread_data(void)
 {
 	uint64_t thread = 0;
@@ -71,14 +71,14 @@ static inline uint64_t thread_data(void)
 }
 
 /*
- * A signature of all return addresses from the caller of the allocator to the outermost one, by
- * steps that profc knows; 0: one of them is not known. `thread` may be NULL, which takes longer.
+ * The signature of all return addresses, from the allocator's caller to the outermost frame. 0: a
+ * step is missing. `thread` may be NULL, which takes longer.
  */
 uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 	__attribute__((visibility("hidden")));
 /*
- * The same by all words in so many bytes of the stack that a walk may come by; 0: it is not known
- * where code is.
+ * The signature of all words in nr_bytes of the stack that a walk may read. 0: the stack cannot be
+ * read, or the places of code are not known.
  */
 uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thread,
 			 uint64_t nr_bytes) __attribute__((visibility("hidden")));

@@ -14,38 +14,37 @@ struct patch_heap {
 	enum heap_function function;
 	uint32_t hook; /* its number in struct heap_shared, below HEAP_HOOKS */
 	/*
-	 * It calls another one that is hooked: it takes the long way always, so that what is
-	 * part of one allocation is counted once.
+	 * It calls another hooked function: so it always takes the long way, and parts of one
+	 * allocation are counted once.
 	 */
 	bool is_framed;
-	bool is_all; /* so does everything, as all is recorded */
+	bool is_all; /* all functions take the long way, as all is recorded */
 	enum heap_threads threads;
 	uint64_t shared, rules; /* addresses in the process of struct heap_shared, heap_rules */
 	uint64_t stub;		/* likewise, of the blob */
 };
 
 /*
- * As patch_entry(): an allocation is counted, and goes on to the stub if that brings the countdown
- * below zero; what is freed does if the filter has its like. Only rax, r10, r11 and the flags
- * change, which callers of exported functions expect to lose; of a pool's function, which may be
- * static, rax only as its result. *original: where the function
- * is, in the thunk, for who calls it from behind the probe.
+ * As patch_entry(). An allocation is counted, and goes on to the stub if that brings the countdown
+ * below zero; a free does if the filter knows such a pointer. Only rax, r10, r11 and the flags
+ * change, which callers of exported functions expect to lose; for a pool's function, which may be
+ * static, only rax, as its result. *original: the function without its probe, in the thunk.
  */
 enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_function *function,
 				    const struct branches *branches, struct code_area *area,
 				    const struct patch_heap *heap, uint64_t *original);
 
-/* Where code leads: to begin, fill in the first three and leave `at` zero. */
+/* The branches of code: to begin, set the first three members and leave `at` zero. */
 struct patch_heap_leads {
 	uint64_t address;
 	const uint8_t *bytes; /* borrowed */
 	size_t nr_bytes;
-	size_t at; /* what was looked at */
+	size_t at; /* how far it was read */
 };
 
 /*
- * The next direct call or jump, to *target, or, with *is_word, one to where the word at *target
- * points. False: there are no more.
+ * Find the next direct call or jump, to *target; or, with *is_word, one to the address in the word
+ * at *target. False: there are no more.
  */
 bool patch_heap_leads_next(struct patch_heap_leads *leads, uint64_t *target, bool *is_word);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The short way of an allocation, some ten instructions of which one takes time:
+ * The short way of an allocation, some ten instructions, of which only xadd takes time:
  *
  *	units = -(size << 24 | 1); lock xadd units, slots[thread].countdown; js long way
  */
@@ -23,7 +23,7 @@ _Static_assert(offsetof(struct heap_private, filter) == 0 && HEAP_FILTER_BYTES =
 struct making {
 	struct patch_prelude prelude;
 	const struct patch_heap *heap;
-	uint8_t counted_at, uncounted_at; /* the beginnings of the long way */
+	uint8_t counted_at, uncounted_at; /* where the long ways begin */
 };
 
 static void put(struct making *making, const void *bytes, size_t nr)
@@ -34,7 +34,7 @@ static void put(struct making *making, const void *bytes, size_t nr)
 	prelude->nr_bytes = (uint8_t)(prelude->nr_bytes + nr);
 }
 
-/* The last four bytes of an instruction. */
+/* The last four bytes of an instruction, which refer to the target. */
 static void put_reference(struct making *making, uint64_t target)
 {
 	struct patch_prelude *prelude = &making->prelude;
@@ -68,7 +68,7 @@ static uint8_t put_long_way(struct making *making, uint32_t how)
 	return at;
 }
 
-/* The slot's offset, of the word at fs:0 or fs itself. */
+/* Puts the slot's offset into r11, from the word at fs:0 or from fs itself. */
 static void put_thread(struct making *making)
 {
 	const uint32_t mask = (HEAP_SLOTS - 1) << HEAP_SLOT_LOG2;
@@ -82,7 +82,7 @@ static void put_thread(struct making *making)
 	put(making, &mask, sizeof(mask));
 }
 
-/* The size is in rax; then, if the countdown has come below zero, that before. */
+/* The size is in rax. If the countdown falls below zero, rax has its former value. */
 static void put_countdown(struct making *making)
 {
 	uint64_t slots = making->heap->shared + offsetof(struct heap_shared, slots);
@@ -117,7 +117,7 @@ static void put_filter(struct making *making)
 	put_branch_back(making, 0x75, making->uncounted_at); /* jne */
 }
 
-/* May it be called in the short way? Others take the long way always. */
+/* Does it have a short way? Others always take the long way. */
 static bool has_short_way(enum heap_function function)
 {
 	switch (function) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which of many blocks do bytes of memory point to? */
+/* Finds the blocks that bytes of memory point to. */
 #include "heap/pointer_search.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ void pointer_search_init(struct pointer_search *search, struct pointer_block *bl
 	for (size_t i = 0; i < nr; i++) {
 		size_t around = i;
 
-		/* Those that have ended by then hold nothing of what follows, either. */
+		/* Blocks that have ended by then do not reach what follows, either. */
 		while (around && end_of(&blocks[around - 1]) <= blocks[i].address)
 			around = blocks[around - 1].around;
 		blocks[i].around = around;
@@ -71,7 +71,7 @@ static bool is_within(const struct pointer_block *block, uint64_t at)
 	return at >= block->address && at < end_of(block);
 }
 
-/* Mappings lie close to each other: the end of one is the beginning of the next. */
+/* Mappings are often adjacent: the end of one is the beginning of the next. */
 static bool is_mapping(const struct pointer_block *block)
 {
 	return !((block->address | block->size) % PAGE_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The recorded blocks of all processes, and the search for those to which nothing points. */
+/* The live recorded blocks of all processes, and the search for those to which nothing points. */
 #include "heap/reach.h"
 
 #include <assert.h>
@@ -18,14 +18,14 @@ struct reached_process {
 /* The last search, until it is taken. */
 struct reach_found {
 	uint32_t process;
-	struct pointer_block *blocks; /* owned; their ids are rows of `sizes` */
+	struct pointer_block *blocks; /* owned; ids are rows of `sizes` */
 	struct pointer_search pointers;
 	struct reach_search search;
 };
 
 struct reach {
 	struct live_blocks blocks;
-	uint64_t *sizes; /* owned; of all blocks there were, by their rows */
+	uint64_t *sizes; /* owned; of all blocks so far, by row */
 	size_t nr_sizes, cap_sizes;
 	struct reached_process *processes; /* owned; by serial */
 	size_t nr_processes, cap_processes;
@@ -74,7 +74,7 @@ void reach_remove(struct reach *reach, uint32_t process, uint64_t address)
 
 void reach_add(struct reach *reach, uint32_t process, uint64_t address, uint64_t size)
 {
-	reach_remove(reach, process, address); /* that it was freed was not told */
+	reach_remove(reach, process, address); /* its free was not recorded */
 	ARRAY_GROW(reach->sizes, reach->nr_sizes, reach->cap_sizes);
 	live_blocks_add(&reach->blocks, process, address, (uint32_t)reach->nr_sizes);
 	reach->sizes[reach->nr_sizes++] = size;
@@ -163,7 +163,7 @@ void reach_take(struct reach *reach, struct block_search *out)
 	for (size_t i = 0; i < found->pointers.nr && !out->why_not; i++) {
 		const struct pointer_block *block = &found->blocks[i];
 
-		/* What alone is pointed to just behind its end may be lost, or not. */
+		/* A block with pointers only to its end may be lost, or not. */
 		if (is_still_there(reach, block) && (block->is_found || !block->is_ended))
 			out->verdicts[out->nr++] = (struct block_verdict){
 				.address = block->address, .is_lost = !block->is_found};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The probes of an allocator at work: one that stands in this file is hooked, and what the ring
- * tells of it is compared with what was called.
+ * The blob at work: it hooks an allocator in this file, and the records in the ring are compared
+ * with the calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 #define OWN __attribute__((noipa, aligned(64), section("own_allocator")))
 #endif
 
-/* -- an allocator that never uses memory again, and fails when it is told to -- */
+/* -- an allocator that never uses memory again, and fails on request -- */
 
 static _Alignas(4096) uint8_t arena[64 << 20];
 static size_t arena_used;
@@ -87,7 +87,7 @@ OWN void *own_calloc(size_t nr, size_t size)
 	return __builtin_mul_overflow(nr, size, &whole) ? NULL : bump(whole, 16);
 }
 
-/* Calls the others, as the one of musl does. */
+/* Calls the other functions, as the one of musl does. */
 OWN void *own_realloc(void *old, size_t nr)
 {
 	void *pointer = own_malloc(nr);
@@ -127,7 +127,7 @@ OWN void own_free(void *pointer)
 	nr_freed++;
 }
 
-/* In place of throwing it gives this back. */
+/* Returned instead of throwing. */
 static char thrown[1];
 
 OWN void *own_new(size_t nr)
@@ -184,7 +184,7 @@ OWN void *own_pool_resize(void *pool, void *old, size_t nr)
 	return own_realloc(old, nr);
 }
 
-/* -- mappings: these fail when they are told to -- */
+/* -- mappings: these fail on request -- */
 
 void *own_map(void *at, size_t nr, int protection, int flags, int fd, off_t offset);
 int own_unmap(void *at, size_t nr);
@@ -216,7 +216,7 @@ OWN void *own_remap(void *at, size_t nr, size_t wanted, int flags)
 	return wanted <= nr ? at : bump(wanted, PAGE);
 }
 
-/* Its return address is where an allocator's would be. */
+/* Its return address is at an allocator's place. */
 OWN void *own_pool_mapping(size_t nr)
 {
 	void *at = own_map(NULL, nr, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 12288);
@@ -225,7 +225,7 @@ OWN void *own_pool_mapping(size_t nr)
 	return at;
 }
 
-/* Those change no register but rax. */
+/* These change no register but rax. */
 uint64_t own_registers[15];
 void own_pool_next(void);
 void own_pool_forget(void);
@@ -414,7 +414,7 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	fixture->shared->visits.now_ns = clock_monotonic_ns();
 	fixture->rules->owner_pid = getpid();
 	fixture->own->pid = getpid();
-	/* As glibc has it; else our code finds it. */
+	/* As in glibc; else the blob finds it. */
 	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? 0x2d0 : 0;
 	heap_ring_init(&fixture->ring, fixture->shared, fixture->rules);
 	heap_answer_begin(&fixture->ring, memory);
@@ -470,7 +470,7 @@ static void assert_totals(const struct fixture *fixture, uint64_t nr_bytes, uint
 	assert_int_equal(totals.nr_frees, 0);
 }
 
-/* Sizes against which a mean of 1 is nothing: all are sampled. */
+/* Large against a mean of 1: all are sampled. */
 #define LARGE 1000
 
 static void check_each_function(enum heap_threads how)
@@ -508,17 +508,17 @@ static void check_each_function(enum heap_threads how)
 	end(&fixture);
 }
 
-TEST(heap, each_function_tells_size_and_pointer)
+TEST(heap, each_function_records_size_and_pointer)
 {
 	check_each_function(HEAP_THREADS_BY_DATA);
 }
 
-TEST(heap, each_function_tells_size_and_pointer_by_base)
+TEST(heap, each_function_records_size_and_pointer_by_base)
 {
 	check_each_function(HEAP_THREADS_BY_BASE);
 }
 
-TEST(heap, each_function_tells_size_and_pointer_as_one)
+TEST(heap, each_function_records_size_and_pointer_as_one)
 {
 	check_each_function(HEAP_THREADS_AS_ONE);
 }
@@ -544,7 +544,7 @@ TEST(heap, reallocation_frees_and_allocates)
 	next_of(&fixture, HEAP_RECORD_FREE, second);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, third).size, 3 * LARGE);
 	assert_no_more(&fixture);
-	/* The allocations that it makes for that are none of their own. */
+	/* Allocations that it makes for that are not counted apart. */
 	assert_totals(&fixture, 6 * LARGE, 3);
 	end(&fixture);
 }
@@ -570,7 +570,7 @@ TEST(heap, failed_reallocation_keeps_the_old)
 	end(&fixture);
 }
 
-TEST(heap, pools_tell_by_their_arguments)
+TEST(heap, pools_record_by_their_arguments)
 {
 	struct fixture fixture;
 	struct two_words got;
@@ -582,7 +582,7 @@ TEST(heap, pools_tell_by_their_arguments)
 	assert_int_equal(own_pool_store(3, 2 * LARGE, &stored), 0);
 	fixed = own_pool_fixed();
 	resized = own_pool_resize(arena, fixed, 7 * LARGE);
-	/* What they allocate of others is part of it. */
+	/* Allocations that they make with other functions are part of theirs. */
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, got.pointer).size, LARGE);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, stored).size, 6 * LARGE);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, fixed).size, 4800);
@@ -590,13 +590,13 @@ TEST(heap, pools_tell_by_their_arguments)
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, resized).size, 7 * LARGE);
 	own_pool_put(arena, stored);
 	next_of(&fixture, HEAP_RECORD_FREE, stored);
-	own_pool_put(arena, arena + 1); /* of which nothing is known */
+	own_pool_put(arena, arena + 1); /* not known */
 	assert_no_more(&fixture);
 	assert_totals(&fixture, 14 * LARGE + 4800, 4);
 	end(&fixture);
 }
 
-TEST(heap, pool_that_fails_has_allocated_nothing)
+TEST(heap, failed_pool_allocation_is_not_recorded)
 {
 	struct fixture fixture;
 	void *stored, *resized, *kept;
@@ -617,7 +617,7 @@ TEST(heap, pool_that_fails_has_allocated_nothing)
 }
 
 /* A user names an argument that is no pointer: nothing is recorded, and nothing breaks. */
-TEST(heap, pool_whose_pointer_is_nowhere)
+TEST(heap, pool_with_wild_pointer_records_nothing)
 {
 	struct fixture fixture;
 	void *stored = NULL;
@@ -649,8 +649,8 @@ static void expect_range(struct fixture *fixture, enum heap_record_kind kind, co
 	assert_int_equal(record.mean, 0);
 }
 
-/* Whatever the rate is; but exact totals are of other blocks. */
-TEST(heap, mappings_are_told_by_range)
+/* At any rate; exact totals are of other blocks only. */
+TEST(heap, mappings_are_recorded_by_range)
 {
 	struct fixture fixture;
 	char *at, *moved;
@@ -672,7 +672,7 @@ TEST(heap, mappings_are_told_by_range)
 	end(&fixture);
 }
 
-TEST(heap, what_is_no_memory_is_not_told)
+TEST(heap, mappings_without_memory_are_not_recorded)
 {
 	struct fixture fixture;
 
@@ -687,7 +687,7 @@ TEST(heap, what_is_no_memory_is_not_told)
 	assert_ptr_equal(own_remap(arena, PAGE, 2 * PAGE, 0), MAP_FAILED);
 	assert_int_equal(errno, 77);
 	assert_no_more(&fixture);
-	/* What it replaces is no more. */
+	/* The mapping that it replaces has ended. */
 	is_failing = 0;
 	own_map(arena, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 12288);
 	expect_range(&fixture, HEAP_RECORD_FREE, arena, PAGE);
@@ -695,13 +695,13 @@ TEST(heap, what_is_no_memory_is_not_told)
 	end(&fixture);
 }
 
-TEST(heap, mappings_of_allocators_are_not_told)
+TEST(heap, mappings_of_allocators_are_not_recorded)
 {
 	struct fixture fixture;
 	void *at;
 
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
-	at = own_pool_mapping(8 * PAGE); /* is part of what the pool hands out */
+	at = own_pool_mapping(8 * PAGE); /* part of a pool's allocation */
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, at).mean, 1);
 	fixture.rules->codes[HEAP_CODES - 1] =
 		(struct heap_code_range){.start = (uint64_t)(uintptr_t)map_memory,
@@ -711,7 +711,7 @@ TEST(heap, mappings_of_allocators_are_not_told)
 	end(&fixture);
 }
 
-/* As callers of static functions may rely on it. */
+/* Callers of static functions may rely on it. */
 TEST(heap, pool_changes_no_register)
 {
 	struct fixture fixture;
@@ -748,7 +748,7 @@ TEST(heap, errno_is_left_alone)
 	end(&fixture);
 }
 
-TEST(heap, sizes_beyond_measure_fail_as_before)
+TEST(heap, overflowing_sizes_fail_as_before)
 {
 	struct fixture fixture;
 
@@ -764,8 +764,7 @@ TEST(heap, sizes_beyond_measure_fail_as_before)
 	end(&fixture);
 }
 
-/* The walk of the stack begins where the function returns to, with the registers as they are then.
- */
+/* The walk of the stack begins at the return address, with the registers as after the return. */
 TEST(heap, record_shows_the_caller)
 {
 	struct fixture fixture;
@@ -792,7 +791,7 @@ TEST(heap, record_shows_the_caller)
 	end(&fixture);
 }
 
-TEST(heap, who_frees_is_recorded_if_that_is_wanted)
+TEST(heap, stacks_of_frees_are_recorded_on_request)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -815,12 +814,12 @@ TEST(heap, who_frees_is_recorded_if_that_is_wanted)
 	assert_true(record.wants_stack);
 	assert_int_equal(record.nr_stack_bytes, 4096);
 	assert_true(regs_get(&record.regs, 16, &pc));
-	assert_true(pc - (uint64_t)(uintptr_t)test_heap__who_frees_is_recorded_if_that_is_wanted <
+	assert_true(pc - (uint64_t)(uintptr_t)test_heap__stacks_of_frees_are_recorded_on_request <
 		    4096);
 	end(&fixture);
 }
 
-/* Before the end of a block is lost, its stack is. */
+/* Stacks of frees are lost before frees are. */
 TEST(heap, full_ring_drops_stacks_of_freeing_first)
 {
 	struct fixture fixture;
@@ -848,7 +847,7 @@ TEST(heap, full_ring_drops_stacks_of_freeing_first)
 	end(&fixture);
 }
 
-/* Whatever clock it is by: it lies between what was before and what is behind. */
+/* By either clock: it lies between the calls before and after it. */
 static void check_time(bool has_cycles)
 {
 	struct fixture fixture;
@@ -862,7 +861,7 @@ static void check_time(bool has_cycles)
 		nanosleep(&pause, NULL);
 		from_ns[i] = clock_monotonic_ns();
 		if (!has_cycles)
-			heap_ring_visit(&fixture.ring); /* whose time it is */
+			heap_ring_visit(&fixture.ring); /* its time is used */
 		own_malloc(LARGE);
 		to_ns[i] = clock_monotonic_ns();
 	}
@@ -886,7 +885,7 @@ TEST(heap, time_without_cycles_is_that_of_the_monotonic_clock)
 	check_time(false);
 }
 
-/* On a stack behind which nothing is. */
+/* On a stack with nothing above. */
 static void *allocate_at_the_end(void *context)
 {
 	(void)context;
@@ -920,7 +919,7 @@ TEST(heap, stack_is_copied_up_to_where_it_ends)
 	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
 	assert_int_equal(record.stack_address + record.nr_stack_bytes,
 			 (uint64_t)(uintptr_t)stack_top);
-	/* In the midst of more that is mapped, but is known not to belong to it. */
+	/* Amid a larger mapping, with known bounds. */
 	fixture.own->known.main_stack = (struct heap_stack){
 		.start = (uint64_t)(uintptr_t)stack,
 		.end = (uint64_t)(uintptr_t)stack_top - PAGE - 16,
@@ -1050,10 +1049,10 @@ static void read_records(struct fixture *fixture, int nr, struct estimate *estim
 }
 
 /*
- * A record is read behind each fourth large block, so that the next one, which finds room first, is
- * a small one. What was recorded of the small must not represent the large.
+ * A record is read after each fourth large block, so that the next one, which finds room first, is
+ * small. The recorded small blocks must not represent large ones.
  */
-TEST(heap, full_ring_favours_none)
+TEST(heap, full_ring_is_unbiased)
 {
 	struct fixture fixture;
 	struct estimate estimate[2] = {0};
@@ -1077,8 +1076,11 @@ TEST(heap, full_ring_favours_none)
 	end(&fixture);
 }
 
-/* More are alive than can be remembered: those that are freed at once do not represent them. */
-TEST(heap, full_table_of_pointers_favours_none)
+/*
+ * More blocks are alive than can be remembered: those that are freed at once must not represent
+ * them.
+ */
+TEST(heap, full_table_of_pointers_is_unbiased)
 {
 	const uint64_t nr = UINT64_C(4) * HEAP_SETS * HEAP_SET_WAYS;
 	struct fixture fixture;
@@ -1102,8 +1104,8 @@ TEST(heap, full_table_of_pointers_favours_none)
 	end(&fixture);
 }
 
-/* Where three eighths of the room are used, a block is recorded as often as four times the mean has
- * it.
+/*
+ * With three eighths of the room used, a block is recorded with the chance of four times the mean.
  */
 TEST(heap, chance_of_a_record_is_that_of_its_mean)
 {
@@ -1139,10 +1141,10 @@ TEST(heap, chance_of_a_record_is_that_of_its_mean)
 	end(&fixture);
 }
 
-/* One of a small mean: nearly all are sampled. */
+/* Blocks of a small mean: nearly all are sampled. */
 #define SMALL_MEAN 64
 
-/* Large blocks have a part of the ring of their own, and what is freed nearly so. */
+/* Large blocks have a part of the ring of their own, and frees nearly so. */
 static void check_room(bool is_all)
 {
 	const uint64_t spared = 3 * (HEAP_RING_BYTES / 8);
@@ -1153,7 +1155,7 @@ static void check_room(bool is_all)
 
 	begin_with(&fixture, is_all ? 0 : SMALL_MEAN, is_all, HEAP_THREADS_BY_DATA);
 	lost = &fixture.shared->lost;
-	/* Never written, so never read, nor waited for. */
+	/* These records are never written, so they are never read, nor waited for. */
 	fixture.shared->head =
 		(is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES) - spared - (is_all ? 4096 : 0);
 	fixture.own->given_up_at = fixture.shared->tail + 1;
@@ -1177,7 +1179,7 @@ TEST(heap, full_ring_has_room_for_large_blocks)
 	check_room(true);
 }
 
-/* Of the parent's pointers a child knows nothing, and its own are its own. */
+/* A child does not know its parent's pointers, and keeps its own. */
 TEST(heap, forked_child_begins_without_pointers)
 {
 	struct fixture fixture;
@@ -1213,7 +1215,7 @@ TEST(heap, forked_child_begins_without_pointers)
 	end(&fixture);
 }
 
-TEST(heap, unknown_pointers_are_freed_in_silence)
+TEST(heap, frees_of_unknown_pointers_are_not_recorded)
 {
 	struct fixture fixture;
 	void *before;
@@ -1228,7 +1230,7 @@ TEST(heap, unknown_pointers_are_freed_in_silence)
 	end(&fixture);
 }
 
-/* -- all of them -- */
+/* -- with --mem=all -- */
 
 static void check_order_of_all(enum heap_threads how)
 {
@@ -1290,7 +1292,7 @@ TEST(heap, times_of_all_are_those_of_the_clock)
 	end(&fixture);
 }
 
-/* Asks for its frame pointer, and so has one: the steps of its frame are known here. */
+/* It uses its frame pointer, so the steps of its frame are known here. */
 #define FRAMED __attribute__((noinline))
 
 static void *volatile last_allocated;
@@ -1334,7 +1336,7 @@ TEST(heap, stacks_are_signed_by_steps)
 		heap_ring_add_step(&fixture.ring,
 				   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
 	}
-	/* No step is known at first; then one stack is copied, and the others are the same. */
+	/* At first no step is known; then one stack is copied, and the others are the same. */
 	assert_int_equal(records[0].signature, 0);
 	assert_true(records[0].has_stack);
 	assert_int_not_equal(records[1].signature, 0);
@@ -1342,7 +1344,7 @@ TEST(heap, stacks_are_signed_by_steps)
 	assert_false(records[2].has_stack);
 	assert_int_equal(records[2].signature, records[1].signature);
 	assert_false(records[3].has_stack);
-	/* From elsewhere it is another one, where a step is missing. */
+	/* From elsewhere it is another stack, and a step is missing. */
 	allocate_from_elsewhere(&caller);
 	records[0] = next_allocation(&fixture);
 	assert_int_equal(records[0].signature, 0);
@@ -1380,8 +1382,8 @@ TEST(heap, wrong_steps_lead_to_no_fault)
 	}
 }
 
-/* Frames that are as they were are not looked up again: here, as their steps are gone. */
-TEST(heap, callers_that_are_met_again_are_known)
+/* Unchanged frames are not looked up again: their steps are gone here. */
+TEST(heap, unchanged_callers_need_no_steps)
 {
 	struct fixture fixture;
 	struct heap_record records[3];
@@ -1412,7 +1414,7 @@ TEST(heap, callers_that_are_met_again_are_known)
 	end(&fixture);
 }
 
-TEST(heap, full_ring_of_all_is_not_waited_for_in_vain)
+TEST(heap, full_ring_of_all_is_not_waited_for_without_reader)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -1421,7 +1423,7 @@ TEST(heap, full_ring_of_all_is_not_waited_for_in_vain)
 
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	fixture.shared->head = HEAP_ALL_RING_BYTES; /* never written, so never read */
-	own_malloc(100);			    /* for a while; then nobody is there */
+	own_malloc(100);			    /* waits a while, then gives up */
 	head = fixture.own->given_up_at;
 	assert_int_equal(head, fixture.shared->tail + 1);
 	assert_int_equal(fixture.shared->lost.nr_dropped, 1);
@@ -1434,7 +1436,7 @@ TEST(heap, full_ring_of_all_is_not_waited_for_in_vain)
 	heap_ring_totals(&fixture.ring, &totals);
 	assert_int_equal(totals.allocated_bytes, 100);
 	assert_int_equal(totals.nr_allocations, 1);
-	/* Somebody reads again. */
+	/* A reader comes again. */
 	fixture.shared->tail = HEAP_ALL_RING_BYTES;
 	heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
 	own_free((void *)16);
@@ -1451,7 +1453,7 @@ static void *allocate_while_read(void *unused)
 	return NULL;
 }
 
-/* Who is faster than the reader waits, and nothing is lost. */
+/* A program that is faster than the reader waits, and nothing is lost. */
 TEST(heap, full_ring_of_all_is_waited_for)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -1473,11 +1475,11 @@ TEST(heap, full_ring_of_all_is_waited_for)
 	end(&fixture);
 }
 
-/* Those that follow each other fast share a time, up to the next time that the ring is read. */
+/* Fast records share a time, up to the next read of the ring. */
 TEST(heap, times_of_all_are_true)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
-	const uint64_t slack_ns = 5000000; /* of two clocks that are told apart by a line */
+	const uint64_t slack_ns = 5000000; /* of two clocks that a line relates */
 	struct fixture fixture;
 	struct heap_record record;
 	uint64_t begun_ns, last_ns;
@@ -1502,7 +1504,7 @@ TEST(heap, times_of_all_are_true)
 	end(&fixture);
 }
 
-/* Without any step: by the words that lead to code. */
+/* Without any step: by the words that point to code. */
 TEST(heap, stacks_are_signed_by_words)
 {
 	struct fixture fixture;
@@ -1524,7 +1526,7 @@ TEST(heap, stacks_are_signed_by_words)
 		assert_int_not_equal(records[i].signature, 0);
 	}
 	assert_true(records[0].has_stack);
-	/* What the first calls have left behind on the stack is the same from then on. */
+	/* Words that the first calls have left on the stack are the same from then on. */
 	assert_false(records[3].has_stack);
 	assert_int_equal(records[3].signature, records[2].signature);
 	assert_true(records[4].has_stack);
@@ -1542,7 +1544,7 @@ static void *allocate_and_free_many(void *unused)
 	return NULL;
 }
 
-TEST(heap, all_of_threads_are_told_apart)
+TEST(heap, records_of_threads_are_told_apart)
 {
 	struct fixture fixture;
 	struct heap_record record;
@@ -1575,8 +1577,8 @@ TEST(heap, all_of_threads_are_told_apart)
 	end(&fixture);
 }
 
-/* A child of fork(2), its child, and one that the C library does not know of. */
-TEST(heap, forked_child_says_its_own_id)
+/* A child of fork(2), its child, and one that the C library does not know. */
+TEST(heap, forked_child_records_its_own_id)
 {
 	struct fixture fixture;
 	struct heap_record record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which functions are an allocator's. */
+/* The names of allocators' functions. */
 #include "heap/heap_names.h"
 #include "tests/unit/unit.h"
 
@@ -38,7 +38,7 @@ TEST(heap_names, functions_are_known_by_name)
 
 TEST(heap_names, others_are_not)
 {
-	/* xallocx() changes what is in place; malloc_usable_size() allocates nothing. */
+	/* xallocx() resizes in place; malloc_usable_size() allocates nothing. */
 	static const char *const names[] = {"",
 					    "mallocs",
 					    "xmalloc",

@@ -42,7 +42,7 @@ TEST(pointer_search, to_the_first_byte_or_any_other)
 		{.address = 0x4000, .size = 8, .id = 4},
 		{.address = 0x1010, .size = 16, .id = 5},
 	};
-	/* First, last and middle bytes; before, behind and between. */
+	/* First, last and middle bytes; before, after and between. */
 	static const uint64_t words[] = {0x50ff, 0x1000, 0x3011, 0x1fff,     0x2010,
 					 0x4008, 0xfff,	 0x5100, UINT64_MAX, 0};
 	struct pointer_search search;
@@ -81,13 +81,13 @@ TEST(pointer_search, at_any_address)
 	struct pointer_search search;
 
 	pointer_search_init(&search, blocks, NR(blocks));
-	pointer_search_bytes(&search, 0x9000, bytes, 10); /* the second one begins behind these */
+	pointer_search_bytes(&search, 0x9000, bytes, 10); /* the second word begins after these */
 	expect_found(&search, "+-");
 	pointer_search_bytes(&search, 0x9000, bytes, 11);
 	expect_found(&search, "++");
 }
 
-TEST(pointer_search, just_behind_a_block)
+TEST(pointer_search, just_after_a_block)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 16, .id = 0},
 					 {.address = 0x1010, .size = 16, .id = 1},
@@ -101,7 +101,7 @@ TEST(pointer_search, just_behind_a_block)
 	expect_found(&search, "-+--");
 	for (size_t i = 0; i < NR(blocks); i++)
 		assert_int_equal(search.blocks[i].is_ended, search.blocks[i].id != 3);
-	/* In the block itself that says nothing. */
+	/* A pointer in the block itself does not count. */
 	pointer_search_init(&search, blocks, NR(blocks));
 	for (size_t i = 0; i < NR(blocks); i++)
 		search.blocks[i].is_ended = false;
@@ -109,8 +109,8 @@ TEST(pointer_search, just_behind_a_block)
 	assert_false(search.blocks[0].is_ended);
 }
 
-/* But what is in another block does. */
-TEST(pointer_search, what_is_in_the_block_itself_does_not_count)
+/* A pointer in another block does. */
+TEST(pointer_search, pointers_within_the_block_itself_do_not_count)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 24, .id = 0},
 					 {.address = 0x1018, .size = 24, .id = 1}};
@@ -156,7 +156,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Against the definition, of blocks that lie in, across and beside each other as it comes. */
+/* Compared with the definition, for random blocks in, across and beside each other. */
 TEST(pointer_search, blocks_within_blocks)
 {
 	uint64_t random = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The reading end of the ring, whatever the writing end does. */
+/* The reader of the ring, with any writer. */
 #include "base/clock.h"
 #include "heap/heap_ring.h"
 #include "tests/unit/unit.h"
@@ -72,16 +72,16 @@ TEST(ring, records_come_in_order_and_free_their_room)
 	add(&bench, 1);
 	add(&bench, 2);
 	assert_next(&bench, 1, 1);
-	assert_int_equal(bench.shared->tail, 0); /* its stack may be looked at */
+	assert_int_equal(bench.shared->tail, 0); /* its stack may still be used */
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
 	assert_int_equal(record.regs.value[16], 16);
 	assert_int_equal(record.regs.value[12], 12);
-	assert_none(&bench, 1); /* then all of it is told at once */
+	assert_none(&bench, 1); /* then all of it is released at once */
 	assert_int_equal(bench.shared->tail, bench.shared->head);
 	end(&bench);
 }
 
-TEST(ring, what_is_never_ended_is_passed_after_a_second)
+TEST(ring, uncompleted_records_are_skipped_after_a_second)
 {
 	struct bench bench;
 	uint64_t position;
@@ -93,7 +93,7 @@ TEST(ring, what_is_never_ended_is_passed_after_a_second)
 	assert_none(&bench, 2 * NS_PER_SEC - 1);
 	assert_next(&bench, 2 * NS_PER_SEC, 2);
 	assert_int_equal(bench.ring.nr_lost, 1);
-	/* One behind which nothing is. */
+	/* A record with none after it. */
 	reserve(&bench, RECORD_BYTES, &position);
 	assert_none(&bench, 3 * NS_PER_SEC);
 	assert_none(&bench, 5 * NS_PER_SEC);
@@ -120,8 +120,8 @@ TEST(ring, goes_around_its_end)
 	end(&bench);
 }
 
-/* The target may write anything: it is passed, and nothing beyond the ring is read. */
-TEST(ring, nonsense_is_passed)
+/* The target may write anything: it is skipped, and nothing outside of the ring is read. */
+TEST(ring, nonsense_is_skipped)
 {
 	static const struct heap_ring_record nonsense[] = {
 		{.nr_bytes = 0},
@@ -131,7 +131,7 @@ TEST(ring, nonsense_is_passed)
 		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_KIND_COUNT},
 		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_SKIP},
 		{.nr_bytes = RECORD_BYTES, .header.function = HEAP_FUNCTION_COUNT},
-		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_BRIEF}, /* of a sample */
+		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_BRIEF}, /* the ring is of samples */
 		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = RECORD_BYTES},
 		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = UINT64_MAX},
 	};
@@ -152,8 +152,8 @@ TEST(ring, nonsense_is_passed)
 	}
 }
 
-/* What no program can do. */
-TEST(ring, what_cannot_be_is_passed)
+/* Records that no program can make. */
+TEST(ring, impossible_records_are_skipped)
 {
 	const struct heap_ring_record good = {
 		.nr_bytes = RECORD_BYTES, .pointer = 0x1000, .size = 8, .mean = 512};
@@ -170,7 +170,7 @@ TEST(ring, what_cannot_be_is_passed)
 	bad[nr++].size = 16;
 	bad[nr++].mean = 0;
 	bad[nr++].mean = HEAP_MEAN_MAX + 1;
-	bad[nr++].header.function = HEAP_MAP; /* of which each is recorded */
+	bad[nr++].header.function = HEAP_MAP; /* all of these are recorded */
 	bad[nr++].time = 1;
 	bad[nr++].time = clock_monotonic_ns() + 60 * NS_PER_SEC;
 	bad[nr++].time = UINT64_MAX;
@@ -191,8 +191,8 @@ TEST(ring, what_cannot_be_is_passed)
 	end(&bench);
 }
 
-/* More of a stack than is ever copied, though there is room for it. */
-TEST(ring, stacks_have_a_bound)
+/* More bytes of a stack than are ever copied, though there is room for them. */
+TEST(ring, stacks_are_bounded)
 {
 	struct bench bench;
 	uint64_t position;
@@ -210,8 +210,8 @@ TEST(ring, stacks_have_a_bound)
 	end(&bench);
 }
 
-/* However much is said to be there. */
-TEST(ring, once_around_is_enough)
+/* However large the head is. */
+TEST(ring, reads_at_most_one_ring_at_a_time)
 {
 	struct bench bench;
 
@@ -229,7 +229,7 @@ TEST(ring, once_around_is_enough)
 	end(&bench);
 }
 
-/* -- where all is recorded -- */
+/* -- with --mem=all -- */
 
 static void begin_all(struct bench *bench, uint64_t at)
 {
@@ -263,7 +263,7 @@ static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
 	memcpy(place + sizeof(header), words, nr_bytes - sizeof(header));
 }
 
-TEST(ring, brief_ones_have_what_their_flags_say)
+TEST(ring, brief_records_have_the_members_of_their_flags)
 {
 	struct bench bench;
 	struct heap_record record;
@@ -298,7 +298,7 @@ TEST(ring, brief_ones_have_what_their_flags_say)
 	assert_int_equal(record.size, 0);
 	assert_int_equal(record.old, 0);
 	assert_false(record.was_sampled);
-	assert_int_equal(record.time_ns, first_ns); /* as it has none */
+	assert_int_equal(record.time_ns, first_ns); /* it has none of its own */
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
 	assert_int_equal(record.size, 9);
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
@@ -309,13 +309,13 @@ TEST(ring, brief_ones_have_what_their_flags_say)
 	end_all(&bench);
 }
 
-TEST(ring, brief_nonsense_is_passed)
+TEST(ring, brief_nonsense_is_skipped)
 {
 	struct bench bench;
 	uint64_t position;
 	struct heap_ring_record *record;
 
-	/* Of more bytes than there are up to the end of the ring. */
+	/* Longer than the rest of the ring. */
 	begin_all(&bench, HEAP_ALL_RING_BYTES - HEAP_RECORD_ALIGNMENT);
 	record = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
 	record->header =
@@ -327,7 +327,7 @@ TEST(ring, brief_nonsense_is_passed)
 	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){3});
 	assert_next(&bench, 1, 3);
 	assert_int_equal(bench.ring.nr_refused, 2);
-	/* Of more than are reserved. */
+	/* Longer than the reserved bytes. */
 	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){4, 4, 4});
 	bench.shared->head -= HEAP_RECORD_ALIGNMENT;
 	assert_none(&bench, 1);
@@ -335,7 +335,7 @@ TEST(ring, brief_nonsense_is_passed)
 	end_all(&bench);
 }
 
-TEST(ring, a_head_beyond_all_is_not_followed)
+TEST(ring, wild_head_is_not_followed)
 {
 	struct bench bench;
 
@@ -345,19 +345,19 @@ TEST(ring, a_head_beyond_all_is_not_followed)
 	assert_int_equal(bench.ring.nr_refused, 1);
 	add(&bench, 4);
 	assert_next(&bench, 1, 4);
-	bench.shared->head += 1; /* where no record can end */
+	bench.shared->head += 1; /* no record can end there */
 	assert_none(&bench, 1);
 	assert_int_equal(bench.ring.nr_refused, 2);
 	end(&bench);
 }
 
-TEST(ring, totals_are_what_countdowns_have_passed)
+TEST(ring, totals_follow_from_countdowns)
 {
 	struct bench bench;
 	struct heap_totals totals;
 
 	begin(&bench, 0);
-	/* 1000 bytes were given; 3 allocations of 100 bytes in all have come off. */
+	/* 1000 bytes were given, of which three allocations took 100 bytes in all. */
 	bench.shared->slots[0].given_bytes = 1000;
 	bench.shared->slots[0].countdown = ((int64_t)900 << HEAP_COUNT_LOG2) - 3;
 	/* Below zero, while a thread is inside. */
