@@ -8,20 +8,20 @@
 
 struct target_memory;
 
-/* How to get at a process. */
+/* Access to a process. */
 struct probe_access {
 	pid_t pid;
-	pid_t command; /* a child of ours whose end is left to be reaped by others; or 0 */
+	pid_t command;		      /* a child of ours that others reap; or 0 */
 	struct target_memory *memory; /* of /proc/PID/mem, for reading and writing */
-	bool is_stopped;      /* the command's only thread is stopped by the calling thread, */
-	bool has_thread_data; /* and its C library has made what the ABI wants for it */
+	bool is_stopped;      /* the calling thread has stopped the command's only thread, */
+	bool has_thread_data; /* and its C library has set the thread pointer */
 	uint64_t patience_ns;
 };
 
-/* For how long, in sum, it stood. */
+/* The sum of the times for which the process was stopped. */
 struct probe_cost {
 	uint64_t stop_ns;   /* all threads */
-	uint64_t remote_ns; /* one thread, to make system calls */
+	uint64_t remote_ns; /* one thread, while it made system calls */
 };
 
 #endif

@@ -11,28 +11,28 @@
 struct target_memory;
 struct stopped;
 
-/* Where a thread goes on: its own registers, or those that a signal frame on its stack keeps. */
+/* Where a thread will continue: its registers, or those saved in a signal frame on its stack. */
 struct context {
 	uint64_t pc, sp;
 	uint64_t pushed[PATCH_MAX_PUSHED]; /* the registers that thunks push */
-	bool is_in_call; /* its own: stopped in a system call, which may be made again */
-	bool is_changed; /* by who was asked: it is to be written back */
+	bool is_in_call; /* its registers, in a system call that may be restarted */
+	bool is_changed; /* set by the callback: write the context back */
 };
 
 struct context_search {
-	uint64_t start, end; /* only contexts with a pc in [start, end) are told of */
-	size_t stack_bytes;  /* how much of each stack is searched, from the stack pointer on */
+	uint64_t start, end; /* only contexts with a pc in [start, end) */
+	size_t stack_bytes;  /* searched of each stack, from the stack pointer on */
 	void (*found)(void *owner, struct context *context);
 	void *owner;
 };
 
 /*
- * Registers are written back with stopped_end(), frames at once. False: one of a sleeper's own was
- * to be changed, which cannot be.
+ * Call `found` for each context. Registers are written back by stopped_end(), frames at once.
+ * False: registers of a sleeper were to change, which is impossible.
  */
 bool contexts_for_each(struct stopped *stopped, struct target_memory *memory,
 		       const struct context_search *search);
-/* Would one of a sleeper's own be changed? `found` is asked about those alone. */
+/* Would registers of a sleeper change? Calls `found` for these only. */
 bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the threads of a stopped process go on. */
+/* Finds where the threads of a stopped process will continue. */
 #include "inject/contexts.h"
 
 #if defined(__x86_64__)
@@ -36,9 +36,9 @@ static void in_registers(struct stopped_thread *thread, const struct context_sea
 }
 
 /*
- * The order in a signal frame (struct sigcontext): ..., rdx, rax, rcx, rsp, rip, eflags, and a word
- * with cs in it. Words that stand so are a frame's: no pointer leads into the midst of what is
- * overwritten, or into code of ours, but that of an instruction to go on with.
+ * A signal frame (struct sigcontext) has, in this order: ..., rdx, rax, rcx, rsp, rip, eflags, and
+ * a word with cs in it. Such words are taken for a frame: no pointer but the pc of a context leads
+ * into the middle of overwritten bytes, or into our code.
  */
 enum { RDX = -4, RAX = -3, RCX = -2, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
 
@@ -74,11 +74,11 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address,
 		changed[4] = context.pc;
 		if (!target_memory_put(memory, address + (i - 4) * sizeof(uint64_t), changed,
 				       sizeof(changed)))
-			return; /* its stack is gone, and it with it */
+			return; /* the stack is gone, and the frame with it */
 	}
 }
 
-/* Of any thread from its stack pointer on; words is room for that. */
+/* Searches a stack from its pointer on; `words` has room for search->stack_bytes. */
 static void in_stack(uint64_t sp, struct target_memory *memory, const struct context_search *search,
 		     uint64_t *words)
 {

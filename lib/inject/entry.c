@@ -29,7 +29,10 @@
 /* Arguments, environment and vector of a program: the kernel allows 6 MiB of all. */
 #define STACK_WORDS_MAX (UINT64_C(1) << 20)
 
-/* It runs on another thread, as launch_run() waits until the exec is over, and that for us. */
+/*
+ * launch_run() waits until the exec is over, and the exec waits for the tracer, so it has its own
+ * thread.
+ */
 struct run {
 	struct launch *launch;
 	int failed;
@@ -43,7 +46,7 @@ static void *run_launch(void *context)
 	return NULL;
 }
 
-/* The next stop; signals that come before are passed on. False: it has ended, and is not reaped. */
+/* Waits for the next stop. False: the process has ended, and is not reaped. */
 static bool next_stop(pid_t pid, int *status)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -59,8 +62,9 @@ static bool next_stop(pid_t pid, int *status)
 }
 
 /*
- * `request` and `signal`, which is passed on, set it going. Group-stops are left: who stops a
- * command before it has begun has it stopped a bit later.
+ * Continues by `request`, with `*signal` delivered, up to the next stop; then `*signal` is the next
+ * one to deliver. A group-stop is not kept: a command that is stopped before it begins is stopped a
+ * bit later.
  */
 static bool go_to_next(pid_t pid, enum __ptrace_request request, int *signal, int *status)
 {
@@ -75,13 +79,13 @@ static bool is_exec(int status)
 	return status >> 16 == PTRACE_EVENT_EXEC && WSTOPSIG(status) == SIGTRAP;
 }
 
-/* That at the begin or the end of a system call. */
+/* A stop at the begin or the end of a system call. */
 static bool is_at_call(int status)
 {
 	return !(status >> 16) && WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
-/* What the kernel has told the program about itself. */
+/* From the auxiliary vector of the program. */
 struct vector {
 	uint64_t entry, loader, segments, nr_segments;
 };
@@ -116,7 +120,7 @@ static bool get_regs(pid_t pid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 
-/* Stand before the first instruction, in no system call. */
+/* Sets the thread to the first instruction, outside of system calls. */
 static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uint64_t entry)
 {
 	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
@@ -137,8 +141,8 @@ static bool write_bytes(struct target_memory *memory, uint64_t at, const void *b
 }
 
 /*
- * What follows code in its last page is mapped like it, and no part of the program. 0: there is no
- * room; or an address. `first` is where the file's first byte is mapped, 0 if that is not known.
+ * Returns an address after code in its last page, which is mapped like the code, and is no part of
+ * the program. 0: there is no room. `first` is where the file's first byte is mapped; 0: not known.
  */
 static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, uint64_t headers,
 				 uint64_t nr, size_t nr_bytes)
@@ -178,13 +182,17 @@ static uint64_t find_room(struct target_memory *memory, const struct vector *vec
 		    : room_behind_code(memory, 0, vector->segments, vector->nr_segments, nr_bytes);
 }
 
-/* Where the loader finds the entry: above arguments and environment, each ended by a 0. */
+/*
+ * The address of the word with the entry, which the loader reads: it is above arguments and
+ * environment, each ended by a 0.
+ */
 static uint64_t find_entry_word(struct target_memory *memory, uint64_t sp)
 {
 	enum { PIECE_WORDS = 512 };
 	uint64_t words[PIECE_WORDS], nr_ended = 0, first_of_vector = 0, last = 0;
 
-	for (uint64_t i = 1; i < STACK_WORDS_MAX; i++) { /* the first is the number of arguments */
+	for (uint64_t i = 1; i < STACK_WORDS_MAX;
+	     i++) { /* the first word is the number of arguments */
 		uint64_t k = (i - 1) % PIECE_WORDS;
 		size_t got = sizeof(words);
 
@@ -207,14 +215,14 @@ static uint64_t find_entry_word(struct target_memory *memory, uint64_t sp)
 	return 0;
 }
 
-/* Where the loader is led, and what was there. */
+/* The place to which the loader is sent, and the bytes that were there. */
 struct detour {
-	uint64_t entry, word, at; /* at: 0, as there is no loader */
+	uint64_t entry, word, at; /* at: 0: there is no loader */
 	struct inject_detour new;
 	uint8_t former[INJECT_DETOUR_MAX_BYTES];
 };
 
-/* Of a command that has just executed its program. */
+/* For a command that has just executed its program. */
 static bool make_detour(struct entry_stop *stop, struct detour *detour)
 {
 	struct user_regs_struct regs;
@@ -228,7 +236,7 @@ static bool make_detour(struct entry_stop *stop, struct detour *detour)
 	inject_make_detour(&detour->new, vector.entry);
 	detour->at = find_room(stop->memory, &vector, detour->new.nr_bytes);
 	detour->word = find_entry_word(stop->memory, inject_stack_pointer(&regs));
-	/* In this order: profc may be killed in between. */
+	/* In this order, as profc may be killed in between. */
 	return detour->at && detour->word &&
 	       read_bytes(stop->memory, detour->at, detour->former, detour->new.nr_bytes) &&
 	       write_bytes(stop->memory, detour->at, detour->new.code, detour->new.nr_bytes) &&
@@ -244,7 +252,7 @@ static bool end_detour(struct entry_stop *stop, const struct detour *detour)
 
 enum arrival { ARRIVED, EXECUTED_AGAIN, NOT_ARRIVED };
 
-/* To the end of the call in the detour; or, without one, of the exec itself. */
+/* Runs to the end of the call in the detour or, without one, of the exec itself. */
 static enum arrival run_detour(struct entry_stop *stop, const struct detour *detour,
 			       struct user_regs_struct *regs)
 {
@@ -272,7 +280,7 @@ static bool open_memory(struct entry_stop *stop)
 	return stop->memory;
 }
 
-/* It has executed a program; a constructor of a library may execute another one. */
+/* The command has executed a program; a constructor of a library may execute another one. */
 static bool run_to_entry(struct entry_stop *stop)
 {
 	struct user_regs_struct regs;
@@ -299,7 +307,7 @@ static bool run_to_exec(pid_t pid)
 	return true;
 }
 
-/* It is stopped before it is let go: else its exec may come before the interrupt. */
+/* Stop the command before it is released: else its exec may come before the interrupt. */
 static const char *why_not_held(pid_t pid)
 {
 	int status;

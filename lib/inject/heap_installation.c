@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Puts probes at the functions of an allocator, and knows when they can go. */
+/* Puts probes at the functions of an allocator, and finds out when they can be removed. */
 #include "inject/heap_installation.h"
 
 #include <assert.h>
@@ -24,10 +24,10 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-/* Of a function, in search of calls: allocators' own are shorter. */
+/* Bytes of a function in which calls are searched: functions of allocators are shorter. */
 #define FUNCTION_BYTES_MAX 8192
 #define ENDBR_BYTES	   4
-/* The allocator, and handlers of signals on top of it, do not use more. */
+/* An allocator, with signal handlers on top of it, uses no more. */
 #define STACK_BYTES ((size_t)1 << 20)
 
 static int compare_addresses(const void *a, const void *b)
@@ -37,7 +37,7 @@ static int compare_addresses(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Requests of one file follow each other. More than there is room for nobody has. */
+/* Requests of one file are adjacent. No process has so many of these files that room is missing. */
 static void note_code(struct heap_draft *draft, const struct heap_code_range *code)
 {
 	if (draft->nr_codes == HEAP_CODES ||
@@ -60,7 +60,7 @@ void heap_draft_init(struct heap_draft *draft, const struct probe_request *reque
 			continue;
 		if (!heap_is_pool(&requests[i].heap))
 			note_code(draft, &requests[i].code);
-		/* Whom an allocator asks for memory is no part of what it hands out. */
+		/* An allocator's request for memory is not an allocation within another one. */
 		if (heap_maps(&requests[i].heap) || requests[i].kin == HEAP_KIN_ALONE)
 			continue;
 		draft->entries[draft->nr_entries++] = requests[i].address;
@@ -104,7 +104,7 @@ static uint64_t word_at(struct target_memory *memory, uint64_t address)
 	return target_memory_word(memory, address, &word) ? word : 0;
 }
 
-/* Where a call leads in the end, if it is through the entry of a PLT. */
+/* The target of a call, also if it goes through the entry of a PLT. */
 static uint64_t behind_plt(uint64_t target, struct target_memory *memory)
 {
 	uint8_t bytes[PLT_ENTRY_BYTES];
@@ -129,7 +129,7 @@ static bool calls_hooked(const struct heap_draft *draft, const struct probe_requ
 	while (!does && patch_heap_leads_next(&leads, &target, &is_word)) {
 		target = is_word ? word_at(memory, target) : target;
 		if (target - request->address < request->nr_bytes)
-			continue; /* within itself */
+			continue; /* inside of this function */
 		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory));
 	}
 	free(bytes);
@@ -141,7 +141,9 @@ static bool throws(const struct heap_form *form)
 	return form->function == HEAP_NEW || form->function == HEAP_NEW_ALIGNED;
 }
 
-/* What throws is known by what it calls, or another function is called in its place; or it is not.
+/*
+ * A function that throws is counted by the hooked function that it calls, or replaced by another
+ * one, or refused.
  */
 static enum patch_outcome judge_throwing(const struct heap_draft *draft,
 					 const struct probe_request *request,
@@ -151,11 +153,11 @@ static enum patch_outcome judge_throwing(const struct heap_draft *draft,
 		return PATCH_SAMPLED_BELOW;
 	if (request->kin == HEAP_KIN_OF_PLAIN)
 		return PATCH_OK;
-	/* What it calls may be watched since before. */
+	/* It may call a function that an earlier installation watches. */
 	return draft->is_later ? PATCH_SAMPLED_BELOW : PATCH_THROWS;
 }
 
-/* Its allocator's blocks would seem to be there for ever. */
+/* All blocks of this allocator would look leaked. */
 static enum patch_outcome refuse_freeing(struct heap_draft *draft,
 					 const struct probe_request *request,
 					 enum patch_outcome outcome)
@@ -193,7 +195,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 	}
 	outcome =
 		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
-	/* What a short one calls is watched in its place. */
+	/* A free that is too short for a probe may call another one, which is watched instead. */
 	if (outcome && heap_frees(&request->heap) && !heap_is_pool(&request->heap))
 		return calls_hooked(draft, request, memory)
 			       ? PATCH_SAMPLED_BELOW
@@ -268,7 +270,7 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 	memcpy(rules->codes, draft->codes, sizeof(rules->codes));
 }
 
-/* In a forked child this is zero: so it learns that it is a child. */
+/* A forked child has 0 there, by which it learns that it is a child. */
 static void tell_owner(struct heap_ring *ring, struct target_memory *memory)
 {
 	const int64_t pid = ring->owner_pid;
@@ -294,11 +296,11 @@ void heap_draft_share(struct heap_ring *ring, const struct heap_options *options
 
 /* -- where threads have their ids -- */
 
-/* musl and glibc; then wherever else all threads have theirs. */
+/* In musl and in glibc; else wherever all threads have theirs. */
 static const uint32_t ids_at[] = {0x30, 0x2d0};
 #define DATA_BYTES  2048
 #define THREADS_MAX 64
-/* Smaller ones are found anywhere. */
+/* Smaller ids are found by chance anywhere. */
 #define TID_MIN 1000
 
 struct thread_data {
@@ -336,7 +338,7 @@ static uint32_t find_ids(const struct thread_data *threads, size_t nr)
 	return 0;
 }
 
-/* In another PID namespace only the main thread's id is known as it sees that itself. */
+/* In another PID namespace only the main thread's id in that namespace is known. */
 void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
 		   struct target_memory *memory)
 {
@@ -389,7 +391,7 @@ static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped
 	return finding.is_found;
 }
 
-/* A frame of the stub says so itself, by a word that depends on where it is. */
+/* The stub marks its frames by a word that depends on its address. */
 static bool has_marker_from(struct target_memory *memory, uint64_t sp, uint64_t *words)
 {
 	uint64_t address = sp & ~UINT64_C(7);

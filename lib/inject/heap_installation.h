@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of an allocator among the probes that are put into a process. */
+/* Probes at the functions of an allocator. */
 #ifndef PROFC_INJECT_HEAP_INSTALLATION_H
 #define PROFC_INJECT_HEAP_INSTALLATION_H
 
@@ -18,41 +18,43 @@ struct probe_request;
 struct region_header;
 struct stopped;
 
-/* The hooks of an installation that is being drawn. */
+/* The hooks of an installation that is being prepared. */
 struct heap_draft {
 	enum heap_threads threads;
 	bool is_all;
 	bool is_later; /* an earlier installation has hooks */
 	struct heap_hook hooks[HEAP_HOOKS];
-	uint64_t modules[HEAP_HOOKS]; /* of each hook, the bias */
+	uint64_t modules[HEAP_HOOKS]; /* for each hook, the bias of its module */
 	struct patch *patches[HEAP_HOOKS];
 	struct probe_request *requests[HEAP_HOOKS]; /* borrowed, as all here */
 	size_t nr;
-	uint64_t unfreed[HEAP_CODES]; /* biases of modules of which blocks are freed unseen */
+	uint64_t unfreed[HEAP_CODES]; /* biases of modules with blocks that are freed unseen */
 	size_t nr_unfreed;
-	uint64_t *entries; /* owned: where functions that are to be hooked begin, sorted */
+	uint64_t *entries; /* owned, sorted: addresses of functions to be hooked */
 	size_t nr_entries;
 	struct heap_code_range codes[HEAP_CODES];
 	size_t nr_codes;
 };
 
-/* Note all that is to be hooked, before anything is drawn. `options` may be NULL if that is none.
+/*
+ * Note all that is to be hooked, before anything is drawn. `options` may be NULL if there is
+ * nothing.
  */
 void heap_draft_init(struct heap_draft *draft, const struct probe_request *requests,
 		     size_t nr_requests, const struct heap_options *options, bool has_thread_data);
 void heap_draft_release(struct heap_draft *draft);
-/* How many bytes struct heap_rules and the blob take in each part; 0: there is no blob. */
+/* The bytes of struct heap_rules and the blob, which each part has; 0: there is no blob. */
 size_t heap_draft_code_bytes(void);
 void heap_draft_put_code(uint8_t *code);
 
-/* Where the parts of what is shared are in the process; the code's beginning is the stub. */
+/* Addresses of the shared memory's parts in the process; the stub is the first code. */
 struct heap_place {
 	uint64_t shared, rules, stub;
 };
 
 /*
- * As patch_entry(). `patch` and `request` stay where they are until heap_draft_finish(), which may
- * refuse what was drawn: it sets the request's outcome, and the patch to one that changes nothing.
+ * As patch_entry(). `patch` and `request` stay in place until heap_draft_finish(), which may still
+ * refuse the hook: it sets the request's outcome, and makes the patch change nothing.
  */
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
@@ -66,13 +68,13 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 /* Fill in the shared and the private memory, before any probe leads there. */
 void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
 		      struct target_memory *memory);
-/* Where threads have their ids among their data, by those of a stopped process. */
+/* Find where threads keep their ids in their data, from the threads of a stopped process. */
 void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
 		   struct target_memory *memory);
 
 /*
- * Does a thread of a stopped process stand in the blob, or will it return there? All that leads
- * there has been taken away. What is not known for certain counts as so.
+ * Is a thread of a stopped process in the blob, or will it return there? Ask this once nothing
+ * leads there any more. Doubt counts as yes.
  */
 bool heap_is_in_use(const struct region_header *header, struct stopped *stopped,
 		    struct target_memory *memory);

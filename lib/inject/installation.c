@@ -27,31 +27,31 @@
 #include "proc/target_memory.h"
 
 #define PAGE_BYTES UINT64_C(4096)
-/* What is read of each place: enough for the longest window and the padding behind it. */
+/* Read at each place: enough for the longest window and the padding after it. */
 #define READ_BYTES 64
-/* Of code for a probe, on average: thunks of 40 to 96 bytes, aligned. */
+/* Code of a probe, on average: thunks of 40 to 96 bytes, aligned. */
 #define THUNK_ROOM_BYTES 112
 /* The same with a gate. */
 #define GATED_ROOM_BYTES 192
-/* Those at an allocator. */
+/* The same at an allocator. */
 #define HEAP_THUNK_ROOM_BYTES 208
-/* Code within this of other code is served by one part: all of it reaches the part. */
+/* Code within this span shares a part, which all of it can reach. */
 #define PART_SPAN_BYTES ((uint64_t)1 << 30)
-/* An address may be taken by the process before we get to map it. */
+/* The process may take an address before it is mapped for us. */
 #define MAKE_TRIES 4
 
 struct installation {
 	struct region region;
 	struct region_counters counters;
-	struct patch *patches; /* owned: the process may write to those that it has */
+	struct patch *patches; /* owned: the process may overwrite its own copy */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
 	bool is_kept;	       /* set by installation_look() */
 	pid_t pid;
-	uint64_t made_ticks; /* since boot, when the patches were in */
+	uint64_t made_ticks; /* when the patches were written, since boot */
 };
 
-/* Everything of an installation before it is in the process. */
+/* An installation before it is in the process. */
 struct draft {
 	const struct probe_access *access;
 	struct probe_request *requests;
@@ -61,7 +61,7 @@ struct draft {
 	bool has_heap_before;
 	struct heap_draft heap;
 	struct region_plan plan;
-	size_t first_of_part[REGION_PARTS_MAX + 1]; /* requests */
+	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
@@ -86,7 +86,7 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-/* Which requests share a part, and where its memory is to be. */
+/* Decides which requests share a part, and where its memory will be. */
 static int place_parts(struct draft *draft, struct err *err)
 {
 	struct region_plan *plan = &draft->plan;
@@ -164,7 +164,9 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 				: patch_entry(patch, &function, request->branches, area, counter);
 }
 
-/* Two probes must not overlap: of a call within a function's first bytes, the latter goes first. */
+/*
+ * Probes must not overlap: if a call lies in a function's first bytes, the function's probe wins.
+ */
 static bool overlaps_last(const struct draft *draft, const struct probe_request *request)
 {
 	const struct patch *last =
@@ -173,7 +175,7 @@ static bool overlaps_last(const struct draft *draft, const struct probe_request 
 	return last && request->address < last->address + last->nr_bytes;
 }
 
-/* One that is made by all who enter is counted there. */
+/* A call that every entry reaches is counted by the entry probe. */
 static void share_last(const struct draft *draft, struct probe_request *request)
 {
 	const struct patch *last = &draft->patches[draft->nr_patches - 1];
@@ -189,7 +191,7 @@ static uint64_t gate_table(const struct draft *draft)
 	return draft->plan.gate_bytes ? region_plan_gate(&draft->plan) : draft->gate->table;
 }
 
-/* Who is let in and not seen on the way out would be inside for ever. */
+/* A thread counted on entry but not on exit would stay inside for ever. */
 static int check_gate(const struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
@@ -223,7 +225,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 	if (plan->has_heap)
 		heap_draft_put_code(area.bytes);
 	area.nr_bytes = base_word - area.address;
-	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads)); /* where thunks find them */
+	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads)); /* the thunks' base_word */
 	area.nr_bytes += sizeof(heads);
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
@@ -247,7 +249,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 	}
 }
 
-/* All bytes, before anything is stopped. */
+/* Makes all bytes, before anything is stopped. */
 static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 {
 	struct region_plan *plan = &draft->plan;
@@ -271,7 +273,7 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
 	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
-	/* One more, of those whom the gate has missed. */
+	/* One more counts the threads that found no room in the gate's table. */
 	plan->counters = region_counters_for(draft->nr_requests + 1, is_sharded);
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
@@ -324,7 +326,7 @@ static void begin_heap(struct installation *installation, const struct draft *dr
 			 draft->access->memory);
 }
 
-/* The memory, with everything in it that the process may come upon. */
+/* Makes the memory with its contents: nothing leads there yet. */
 static int make_region(struct installation *installation, struct draft *draft, bool is_sharded,
 		       struct probe_cost *cost, struct err *err)
 {
@@ -358,7 +360,7 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	return 0;
 }
 
-/* Sharded counters find their copy by the thread's own data, which all threads need then. */
+/* Sharded counters are found by the thread's own data, so all threads need them. */
 static bool have_thread_data(const struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->nr; i++) {
@@ -424,12 +426,12 @@ static void release(struct installation *installation)
 
 static void discard(struct installation *installation, const struct probe_access *access)
 {
-	/* Nothing leads there, or does so no more: no thread is in it. */
+	/* Nothing leads there any more, so no thread is in it. */
 	removal_unmap(access, installation->region.inode, &installation->region.header, NULL, NULL);
 	release(installation);
 }
 
-/* As the kernel dates processes. */
+/* In the unit by which the kernel dates processes. */
 static uint64_t ticks_since_boot(void)
 {
 	return clock_boot_ns() / (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -510,8 +512,8 @@ bool installation_callee(const struct installation *installation, uint32_t count
 }
 
 /*
- * Was the process forked before the patches were in? Pages that patched_prepare() has written to by
- * then are its own, with the old bytes, which it has not put back itself.
+ * Was the process forked before the patches were written? It then has pages of its own, as
+ * patched_prepare() has written to them, with the old bytes: it has not restored these itself.
  */
 static bool is_without_patches(const struct installation *installation, pid_t pid)
 {
@@ -555,7 +557,7 @@ uint8_t *installation_look(struct installation *installation, pid_t pid,
 	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
 	    memchr(states, PATCHED_AS_BEFORE, patched->nr))
 		installation->is_kept = true;
-	/* This also reaches forked children: each is looked at in turn. */
+	/* This also reaches forked children, as each is examined in turn. */
 	if (installation->is_kept)
 		region_keep(&installation->region, memory);
 	return states;

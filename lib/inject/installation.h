@@ -16,57 +16,62 @@ struct heap_ring;
 struct probe_access;
 struct probe_cost;
 
-/* The table of a process' gate, see gate.h, for passes that need one. */
+/* The table of a process' gate (gate.h), for passes that need one. */
 struct probe_gate {
-	uint64_t table; /* address; 0: none yet: the first installation makes it */
+	uint64_t table; /* address; 0: the first installation makes the table */
 };
 
-/* What some requests need besides. Borrowed. */
+/* More settings, for some of the requests. Borrowed. */
 struct probe_extras {
-	struct probe_gate *gate;	 /* NULL: there is none */
+	struct probe_gate *gate;	 /* NULL: there is no gate */
 	const struct heap_options *heap; /* how allocations are sampled; NULL: they are not */
-	bool has_heap_before;		 /* by an earlier installation in the same process */
+	bool has_heap_before;		 /* an earlier installation in the same process has hooks */
 };
 
-/* The probes that were put into a process in one go. */
+/* Probes that were put into a process together. */
 struct installation;
 
 /*
- * Put probes into a process, those that can be. `requests` are sorted by address, each address
- * once. The process runs all the while but for two moments: one thread makes some system calls for
- * us, then all stand while the bytes are written. Where it fails the process is as it was. An
- * installation without any probe is a failure, too: ERR_EMPTY. With a gate all probes that are not
- * counted must be possible: else ERR_INVALID, with words.
+ * Put probes into a process, as many as possible. `requests` are sorted by address, each address
+ * once. The process runs but for two moments: one thread makes some system calls for us, then all
+ * are stopped while the bytes are written. On failure the process is as before. ERR_EMPTY: no probe
+ * was possible. ERR_INVALID, with a message: a probe at a way into or out of the gate was not
+ * possible.
  */
 int installation_make(struct installation **installation, const struct probe_access *access,
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err);
-/* Forget it here. The process keeps its probes, unless probes_remove() has taken them away. */
+/* Forget it here. The process keeps its probes, unless probes_remove() has removed them. */
 void installation_free(struct installation *installation);
 
-/* Calls since it was installed: exact, also after the end of the process. Any thread. */
+/* Calls since the installation: exact, also after the end of the process. Any thread. */
 uint64_t installation_count(const struct installation *installation, uint32_t counter);
 /* How often a thread that entered the gate found no room in its table. Any thread. */
 uint64_t installation_nr_missed(const struct installation *installation);
-/* Whom a counted call leads to: a callee, or a word with its address. False: not known. */
+/*
+ * The callee of a counted call: its address, or that of a word with it. False: not known. Any
+ * thread.
+ */
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word);
-/* Does the file's code stand where a counter's probe was put? So where its library is loaded anew.
+/*
+ * Is the file's own code at the place of a counter's probe? So it is if its library was loaded
+ * again.
  */
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
 				 pid_t pid, struct target_memory *memory);
-/* May the process put a patch of its own in the same place? The memory is kept then. */
+/* May the process patch the same place itself? The memory is kept then. */
 bool installation_is_in_sled(const struct installation *installation, uint32_t counter);
 /*
- * What of a process' probes is still there: *states, to be freed, are by counter, bytes of enum
- * patched_state. Where the process has changed its code, or may, all of their memory is kept from
- * then on. NULL: it has ended. Any thread.
+ * Look which probes of a process are still there. Returns bytes of enum patched_state by counter,
+ * to be freed. If the process has changed its code, or can, all memory of its probes is kept from
+ * then on. NULL: the process has ended. Any thread.
  */
 uint8_t *installation_look(struct installation *installation, pid_t pid,
 			   struct target_memory *memory);
-/* What was sampled of allocations; NULL: nothing is. One thread at a time. */
+/* The records of allocations; NULL: there are none. One thread at a time. */
 struct heap_ring *installation_heap(struct installation *installation);
-/* Sample otherwise from now on. Any thread. */
+/* Change how allocations are sampled. Any thread. */
 void installation_set_heap(struct installation *installation, const struct heap_options *heap);
 /* As patched_original_pc(). Any thread. */
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lets go of threads that are traced. */
+/* Releases threads that are traced. */
 #include "inject/letting_go.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "tracee/visit.h"
 
-/* So long the death of a thread is waited for. */
+/* The death of a thread is awaited for this long. */
 #define DYING_NS NS_PER_SEC
 /* A thread that waits in the kernel for an answer of a program (FUSE) may never stop. */
 #define STUCK_NS NS_PER_SEC
@@ -53,7 +53,7 @@ bool letting_go_take_stop(pid_t id, int *status)
 	if (waitid(P_PID, (id_t)id, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD) < 0 ||
 	    info.si_pid != id)
 		return false;
-	*status = info.si_status << 8 | 0x7f; /* as waitpid(2) has it */
+	*status = info.si_status << 8 | 0x7f; /* as waitpid(2) returns it */
 	return true;
 }
 
@@ -78,8 +78,8 @@ bool letting_go_of(pid_t id, pid_t command)
 
 	while ((rest = letting_go_look(id)) == REST_NONE) {
 		/*
-		 * It answers if we trace it, and it is not dead yet: a leader is, without coming to
-		 * rest, until its other threads are, or one of them has taken its place.
+		 * This succeeds for a live tracee. A dead leader has no state to wait for until its
+		 * other threads are dead, or one of them has taken its place.
 		 */
 		if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) == 0)
 			end_ns = clock_monotonic_ns() + DYING_NS;

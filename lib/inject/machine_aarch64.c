@@ -30,7 +30,7 @@ uint64_t inject_stack_pointer(const struct user_regs_struct *regs)
 	return regs->sp;
 }
 
-/* It is in a register set of its own. */
+/* The thread pointer is in another register set. */
 uint64_t inject_thread_pointer(const struct user_regs_struct *regs)
 {
 	(void)regs;

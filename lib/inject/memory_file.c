@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-/* It is told of files that cannot be executed from Linux 6.3 on, and may have it from its birth. */
+/* The seal of files that cannot be executed (Linux 6.3); files may be made with it. */
 #ifndef F_SEAL_EXEC
 #define F_SEAL_EXEC 0x0020
 #endif
@@ -63,13 +63,13 @@ static bool is_named(int file, const char *name)
 	return nr == (ssize_t)strlen(expected) && memcmp(found, expected, (size_t)nr) == 0;
 }
 
-/* Only files of memory have seals. Its file system is not asked: a user's own need not answer. */
+/* Only files in memory have seals. The file system is not asked: a user's own may not answer. */
 static bool has_seals(int file)
 {
 	return fcntl(file, F_GET_SEALS) >= 0;
 }
 
-/* NULL: it is what was asked for. */
+/* NULL: it is the file that was asked for. */
 static const char *why_another(int file, const char *name)
 {
 	int flags = fcntl(file, F_GETFL);
@@ -87,7 +87,7 @@ static const char *why_another(int file, const char *name)
 		return "it has another name";
 	if (found.st_size)
 		return "it is not empty";
-	/* On a tmpfs of a user's own a file may have any name, but it has this seal. */
+	/* On a user's own tmpfs a file may have any name, but it has this seal. */
 	if (fcntl(file, F_GET_SEALS) & ~F_SEAL_EXEC)
 		return "it is sealed";
 	return NULL;
@@ -100,8 +100,8 @@ static void *close_it(void *context)
 }
 
 /*
- * The server of a FUSE file system is told of a descriptor that is closed, and may never answer.
- * Then a thread of its own waits for that, until the end of this process.
+ * Closing a file of a FUSE file system tells its server, which may never answer. Another thread
+ * waits for that, until the end of this process.
  */
 static void let_go(int file)
 {
@@ -145,7 +145,9 @@ static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
 	return has;
 }
 
-/* Other processes may have the file, too: check again after the seal. NULL `bytes`: stays writable.
+/*
+ * Other processes may have the file, too: check it after the seal. It stays writable if `bytes` is
+ * NULL.
  */
 static int size_for_good(int file, pid_t pid, const uint8_t *bytes, size_t nr_bytes,
 			 struct err *err)

@@ -9,20 +9,20 @@
 struct err;
 
 /*
- * A file of memory that a process has made for us (memfd_create(2)), taken over by descriptor. The
- * process, and all that share its descriptors, may put another file in its place at any moment,
- * also one that only we may write to, and they keep theirs: so nothing is believed that it says.
+ * A file in memory that a process has made for us (memfd_create(2)), taken over by its descriptor.
+ * The process, and all that share its descriptors, may replace it by another file at any moment,
+ * even by one that only we may write to, and they keep theirs: so no property of it is believed.
  */
 
 /*
- * Take a copy of the descriptor `fd` of a process that one of our threads traces, so that `pid` is
- * it and no other. The file is written to only once it is proved to be one of memory that is new:
- * on the kernel's own tmpfs, without a link, empty, with this name and without a seal. Then it has
- * `nr_bytes`, sparse, for good: neither it nor its size can be changed by anybody, so that it can
- * be read and written wherever it is mapped, whatever the process does. *file is the caller's.
+ * Take a copy of the descriptor `fd` of a process. One of our threads traces the process, so `pid`
+ * cannot be another one. We write to the file only once it is proved to be a new one in memory: on
+ * the kernel's own tmpfs, without a link, empty, with this name and without a seal. Then it gets
+ * `nr_bytes`, sparse, and seals: its size never changes, so that it can be read and written
+ * wherever it is mapped, whatever the process does. The caller owns *file.
  *
  * ERR_UNSUPPORTED: the kernel has no pidfd_getfd(2) (Linux 5.6), or refuses it; ERR_CORRUPT: it is
- * another file, which is as it was.
+ * another file, which is unchanged.
  */
 int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
 		     struct err *err);

@@ -26,42 +26,42 @@
 #define PIECE_PAGES   UINT64_C(256)
 #define LAST_BYTES    (sizeof(uint64_t) - 1)
 #define OWN_PARTS_MAX 64
-/* A process stands for so long at most: some ten GB are searched in that time. */
+/* A process is stopped for at most this long, in which some ten GB are searched. */
 #define SEARCH_NS_MAX  (10 * NS_PER_SEC)
 #define RED_ZONE_BYTES 128 /* below a stack pointer, which the ABI lets functions use */
-/* Of a stack, in search of a frame of the probes at an allocator. */
+/* Bytes of a stack in which the stub's frame is searched. */
 #define PROBE_STACK_BYTES 1024
 
-/* Of a page, in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
+/* Flags of a page in /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
 #define PAGE_PRESENT  (UINT64_C(1) << 63)
 #define PAGE_SWAPPED  (UINT64_C(1) << 62)
-#define PAGE_NOT_ANON (UINT64_C(1) << 61) /* as it is in its file */
+#define PAGE_NOT_ANON (UINT64_C(1) << 61) /* as in its file */
 
 struct range {
 	uint64_t start, end;
 };
 
-/* Of a thread: where its stack is in use from, and where its own data is. */
+/* A thread: its stack pointer, and the address of its data. */
 struct stack_place {
 	uint64_t sp, thread_pointer;
 };
 
 struct searching {
 	struct memory_search *search;
-	struct stack_place *stacks; /* owned, as the next two; by sp */
+	struct stack_place *stacks; /* owned, sorted by sp */
 	size_t nr_stacks;
-	/* PIECE_PAGES pages behind the last bytes of what was searched before, and some zeros. */
+	/* Owned: the last bytes before those searched now, PIECE_PAGES pages, and some zeros. */
 	uint8_t *bytes;
-	uint64_t end; /* of that */
+	uint64_t end; /* address after the last searched byte */
 	struct buf maps;
 	int pagemap_fd;
 	struct target_memory *memory; /* owned; NULL: may not be read */
 	uint64_t pages[PIECE_PAGES];
-	struct range own[OWN_PARTS_MAX]; /* of our probes: they hold the very pointers */
+	struct range own[OWN_PARTS_MAX]; /* memory of our probes, which has these very pointers */
 	size_t nr_own;
 	uint64_t nr_unreadable_bytes;
-	bool is_late;  /* the process has stood for too long */
-	bool is_ended; /* the caller has said so */
+	bool is_late;  /* the process was stopped for too long */
+	bool is_ended; /* the caller said so */
 };
 
 static int by_sp(const void *left, const void *right)
@@ -110,7 +110,7 @@ static const struct stack_place *stack_in(const struct searching *searching,
 		       : NULL;
 }
 
-/* What a program has closed to itself, as with guarded heaps, is open to who traces it. */
+/* A tracer can also read memory that a program has closed to itself, as guarded heaps do. */
 static size_t read_memory(const struct searching *searching, uint64_t address, void *out,
 			  size_t nr_bytes)
 {
@@ -118,7 +118,7 @@ static size_t read_memory(const struct searching *searching, uint64_t address, v
 				 : 0;
 }
 
-/* Pages that are there: at once, as their process stands meanwhile. */
+/* Reads written pages, all at once, as the process is stopped. */
 static size_t read_written(const struct searching *searching, uint64_t address, void *out,
 			   size_t nr_bytes)
 {
@@ -130,8 +130,8 @@ static size_t read_written(const struct searching *searching, uint64_t address, 
 }
 
 /*
- * A thread in our own code, or in the allocator on behalf of it: what it had in registers is in
- * struct heap_frame, and below that there is nothing of the program's.
+ * For a thread in the blob, or in the allocator that the blob has called: its registers are in
+ * struct heap_frame, and nothing below that belongs to the program.
  */
 static uint64_t behind_probe(const struct searching *searching, uint64_t sp)
 {
@@ -151,9 +151,9 @@ static bool is_named(const struct proc_map *map, const char *name)
 }
 
 /*
- * What functions that have returned left behind is no pointer that anybody keeps. A mapping is a
- * thread's stack if that has its own data above, as C libraries place it, and a guard is below;
- * stacks that a program makes in memory of its own are not known from what is beside them.
+ * Words that returned functions have left are no pointers that the program keeps. A mapping is a
+ * thread's stack if the thread's data is above the stack pointer, as C libraries place it, and a
+ * guard is below. Stacks in memory that a program manages itself are not recognised.
  */
 static uint64_t used_from(const struct searching *searching, const struct proc_map *map,
 			  bool has_guard)
@@ -170,7 +170,7 @@ static uint64_t used_from(const struct searching *searching, const struct proc_m
 	return behind_probe(searching, stack->sp & ~(uint64_t)(sizeof(uint64_t) - 1));
 }
 
-/* A pointer may begin with the last bytes of a run, and end with the first ones of the next. */
+/* A pointer may begin in the last bytes of one run, and end in the first ones of the next. */
 static void search_bytes(struct searching *searching, uint64_t start, size_t nr_bytes)
 {
 	uint8_t *bytes = searching->bytes;
@@ -183,7 +183,7 @@ static void search_bytes(struct searching *searching, uint64_t start, size_t nr_
 	searching->end = start + nr_bytes;
 }
 
-/* Pages in a row that are there: one that cannot be read is passed over, and counted. */
+/* Searches adjacent written pages; those that cannot be read are skipped and counted. */
 static void search_run(struct searching *searching, uint64_t start, uint64_t end)
 {
 	while (start < end) {
@@ -261,7 +261,7 @@ static void search_range(struct searching *searching, uint64_t start, uint64_t e
 	}
 }
 
-/* All but what is ours: those parts are few. */
+/* Searches all but our own ranges, which are few. */
 static void search_around(struct searching *searching, uint64_t start, uint64_t end)
 {
 	while (start < end) {
@@ -280,7 +280,7 @@ static void search_around(struct searching *searching, uint64_t start, uint64_t 
 	}
 }
 
-/* It tells itself where it keeps what is recorded: of each process, a forked one, too. */
+/* The header of a region says where its private memory is, also in a forked child. */
 static void note_own(struct searching *searching, const struct proc_map *map)
 {
 	struct region_header header;
@@ -297,8 +297,8 @@ static void note_own(struct searching *searching, const struct proc_map *map)
 }
 
 /*
- * Its own memory, and what it has changed of a file's, also where it has taken away its own access
- * since. "[v...": the kernel's vvar, vdso.
+ * Private memory and changed pages of private file mappings, even if the process has no access to
+ * them any more. "[v...": the kernel's vvar, vdso.
  */
 static bool is_searched(const struct proc_map *map)
 {

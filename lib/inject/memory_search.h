@@ -9,25 +9,25 @@
 struct err;
 struct pointer_search;
 
-/* A process whose memory is searched for pointers while all of its threads are stopped. */
+/* A search for pointers in the memory of a process, with all of its threads stopped. */
 struct memory_search {
 	pid_t pid;
-	pid_t command; /* as of stopped_begin() */
+	pid_t command; /* as for stopped_begin() */
 	uint64_t patience_ns;
 	struct pointer_search *pointers; /* borrowed */
-	/* Is the search to end? The thread that searches asks this often; NULL: it never is. */
+	/* Is the search to end? The searching thread asks often; NULL: it is not. */
 	bool (*is_ended)(const void *context);
 	const void *context; /* borrowed */
-	/* When it stood, by CLOCK_MONOTONIC, for how long, and how much was read of it. */
+	/* Results: when (CLOCK_MONOTONIC) and how long it was stopped, and the bytes read. */
 	uint64_t at_ns, stop_ns, nr_bytes;
 };
 
 /*
- * Read all that it may have kept a pointer in: registers, and the memory that is its own, as far
- * as it was ever written to; of stacks what is in use, and nothing of our own probes. Not what is
- * shared with other processes. By a thread that traces nobody. Fails, having found nothing that
- * could be relied on, as stopped_begin() does, where not all of it can be read in ten seconds, or
- * where is_ended() says so.
+ * Read everything in which the process may keep a pointer: registers, and private memory that was
+ * ever written to; of stacks only the part in use. Memory that is shared with other processes, and
+ * that of our probes, is left out. The calling thread must not trace anything. Fails as
+ * stopped_begin() does, if not all can be read in ten seconds, or if is_ended() says so: the
+ * results mean nothing then.
  */
 int memory_search_run(struct memory_search *search, struct err *err);
 

@@ -16,10 +16,10 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-/* Handlers of signals run near the end of a stack; deeper ones are searched for on the way out. */
+/* Signal handlers run near the end of a stack; removal also finds deeper ones. */
 #define STACK_BYTES_APPLY ((size_t)64 << 10)
 #define STACK_BYTES_UNDO  ((size_t)1 << 20)
-/* Patches this near to each other are read and written in one go. */
+/* Patches this close to each other are read and written together. */
 #define RUN_BYTES 4096
 
 static int compare_thunks(const void *a, const void *b, void *context)
@@ -103,7 +103,7 @@ static void move_in(void *owner, struct context *context)
 	context->is_changed = true;
 }
 
-/* How many patches from `first` on lie in one run, and how long that is. */
+/* The number of patches from `first` on that lie in one run, and the length of the run. */
 static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
 {
 	uint64_t start = patched->patches[first].address;
@@ -118,7 +118,7 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 	return i - first;
 }
 
-/* Are the bytes there that we expect, in all patches of a run? */
+/* Are the expected bytes there, in all patches of a run? */
 static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes, bool is_new)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -132,7 +132,7 @@ static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes
 	return true;
 }
 
-/* A run is shorter than a page: so its first and last byte are in all pages that it touches. */
+/* A run is shorter than a page: its first and last byte are in all pages that it touches. */
 static bool touch_run(const struct patch *patches, size_t nr_bytes, struct target_memory *memory,
 		      const uint8_t *bytes)
 {
@@ -199,7 +199,7 @@ struct undoing {
 	bool is_stuck;
 };
 
-/* What a thunk has pushed goes back to its registers. */
+/* Pops the registers that a thunk has pushed. */
 static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
 {
 	for (unsigned int i = nr; i > 0; i--) {
@@ -234,9 +234,9 @@ static void move_out(void *owner, struct context *context)
 }
 
 /*
- * Write each run while those that were left asleep are so: one that has woken has to come out of
- * the kernel, and to where bytes are written, before these two calls are over. It may be in other
- * code by then, and have to be moved as the others.
+ * Write each run right after a check that the sleepers still sleep: a thread that wakes then would
+ * have to leave the kernel, and reach the bytes, before these two calls are over. A thread that
+ * woke before may be in other code by now, and is moved like the others.
  */
 static bool write_all(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory, enum run_step step,
@@ -286,7 +286,7 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped,
 	return patched_leave(patched, stopped, memory, states);
 }
 
-/* Nothing of it has run yet. */
+/* No thread has run the new bytes yet. */
 static void take_back(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory)
 {
@@ -306,7 +306,9 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 
 	if (!step_all(patched, memory, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
 		return false;
-	/* First, as thunks are right with the old bytes, too, and profc may be killed in between.
+	/*
+	 * Move threads first: thunks also work with the old bytes, and profc may be killed in
+	 * between.
 	 */
 	contexts_for_each(stopped, memory, &search);
 	stopped_write_back(stopped);

@@ -12,16 +12,16 @@
 struct target_memory;
 struct stopped;
 
-/* What stands where a patch was put. */
+/* The bytes at the place of a patch. */
 enum patched_state {
 	PATCHED_OURS,
-	PATCHED_AS_BEFORE, /* the process, or profc, has written the old bytes there again */
+	PATCHED_AS_BEFORE, /* the process, or profc, has restored the old bytes */
 	PATCHED_OTHER,	   /* the process has written other bytes there */
-	/* Its library was unloaded, and perhaps loaded and patched again; or it never was there. */
+	/* Its library was unloaded, and perhaps loaded and patched again; or it was never there. */
 	PATCHED_GONE,
 };
 
-/* A process' patches, sorted for both ways of asking. Immutable once made: any thread may ask. */
+/* The patches of a process, found by address or by thunk. Immutable: any thread may use it. */
 struct patched {
 	const struct patch *patches; /* borrowed; region_patches_are_sound() */
 	uint32_t *by_thunk;	     /* owned */
@@ -37,35 +37,34 @@ void patched_release(struct patched *patched);
 const struct patch *patched_before(const struct patched *patched, uint64_t address);
 
 /*
- * In a process that may run: have pages of its own where patches will be, so that these need not be
- * copied while it is stopped. Nothing in it changes. False: other bytes than the old ones are
- * there.
+ * In a process that may run: give it pages of its own where patches will be, so that none is copied
+ * while it is stopped. No byte changes. False: other bytes than the old ones are there.
  */
 bool patched_prepare(const struct patched *patched, struct target_memory *memory);
 /*
- * In a stopped process: have the new bytes where the old ones are, and threads that stand within
- * them go on in the thunks. False, and nothing has changed, where other bytes are there, or where
- * one that was left asleep stands within them.
+ * In a stopped process: replace the old bytes by the new ones, and move threads from within them
+ * into the thunks. False, and nothing has changed: other bytes are there, or a thread that was left
+ * asleep is within them.
  */
 bool patched_apply(const struct patched *patched, struct stopped *stopped,
 		   struct target_memory *memory);
 /*
- * The reverse: old bytes where ours are (others, as of a library that was unloaded, are left as
- * they are), and patched_leave().
+ * The reverse: restore the old bytes where ours are, and call patched_leave(). Other bytes, as
+ * after a library was unloaded, stay as they are.
  */
 bool patched_undo(const struct patched *patched, struct stopped *stopped,
 		  struct target_memory *memory, const uint8_t *states);
 /*
- * With the old bytes back: threads that stand in thunks continue in the code. `states` are those
- * of patched_look(): where other code stands, threads stay in the thunk. False: one cannot be moved
- * from where it is, and must run a little.
+ * With the old bytes restored: move threads from thunks into the code. `states` is from
+ * patched_look(): where other code is by now, threads stay in the thunk. False: a thread cannot be
+ * moved from its place, and must run a little.
  */
 bool patched_leave(const struct patched *patched, struct stopped *stopped,
 		   struct target_memory *memory, const uint8_t *states);
 
 /*
- * Where a sample's thread stands in the program, for a pc in a thunk; how far its stack pointer is
- * off. False: the pc is in none.
+ * For a sample's pc in a thunk: the pc in the program, and how far the stack pointer is off. False:
+ * the pc is in no thunk.
  */
 bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
 			 unsigned int *pushed_bytes);

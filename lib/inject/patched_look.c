@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Programs that change their own code: whether the patches are still there. */
+/* Programs that change their own code: are the patches still there? */
 #include "inject/patched_look.h"
 
 #include <string.h>
@@ -32,8 +32,10 @@ bool page_is_written(pid_t pid, uint64_t address)
 	       (entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) && !(entry & PAGE_IS_OF_FILE);
 }
 
-/* What is read of a process: a page, as patches of one follow each other. A patch may go on in the
- * next. */
+/*
+ * The last page that was read, as adjacent patches share pages, and the end of a patch that extends
+ * into the next one.
+ */
 struct looking {
 	pid_t pid;
 	struct target_memory *memory;
@@ -68,7 +70,7 @@ static bool is_of_region(const struct proc_map *map)
 	       memcmp(map->path, prefix, strlen(prefix)) == 0;
 }
 
-/* Does a jump or call lead to a thunk, then of a later patch in the same place? */
+/* Does a jump or call lead to a thunk? It is of a later patch in the same place then. */
 static bool leads_to_region(struct looking *looking, const struct patch *patch,
 			    const uint8_t *bytes)
 {

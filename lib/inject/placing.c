@@ -10,7 +10,7 @@
 #include "proc/maps.h"
 #include "proc/read.h"
 
-/* Jumps lead +-2 GiB; operands of displaced instructions may lie a bit beyond the code. */
+/* Jumps reach +-2 GiB; operands of displaced instructions may lie a bit beyond the code. */
 #define REACH_BYTES ((uint64_t)2000 << 20)
 /* Kept free on either side: stacks and heaps grow, and the kernel keeps gaps between them. */
 #define MARGIN_BYTES ((uint64_t)1 << 20)
@@ -48,7 +48,7 @@ static bool read_gaps(pid_t pid, struct gaps *gaps)
 	while (proc_maps_next(&iter, &map) == 1) {
 		if (map.start > HIGHEST)
 			break;
-		/* Behind a heap it grows, and so does a stack, downwards; both end in margins. */
+		/* A heap grows upwards and a stack downwards: the margins leave room. */
 		add_gap(gaps, end, map.start);
 		end = map.end;
 	}
@@ -66,7 +66,7 @@ static uint64_t distance_to(const struct placing *place, uint64_t start)
 	return high - low;
 }
 
-/* The end of a gap that is nearer to the code. */
+/* The end of the gap that is nearer to the code. */
 static uint64_t candidate(const struct placing *place, const struct gap *gap)
 {
 	uint64_t page = ~UINT64_C(4095);

@@ -8,14 +8,14 @@
 
 struct err;
 
-/* Memory that is wanted so near to some code that jumps of 32 bits lead from one to the other. */
+/* Memory that must be so near to some code that 32-bit jumps lead from one to the other. */
 struct placing {
 	uint64_t first, last; /* of the code */
 	uint64_t nr_bytes;    /* wanted, whole pages */
-	uint64_t found;	      /* set: free, as of now */
+	uint64_t found;	      /* the result: free at this moment */
 };
 
-/* Places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */
+/* Find places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */
 int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The memory of probes, in the process and here. */
+/* The memory of probes, in the process and in profc. */
 #include "inject/region.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ struct region_counters region_counters_for(uint64_t nr, bool is_sharded)
 {
 	struct region_counters counters = {.nr = nr, .nr_shards = is_sharded ? SHARDS : 1};
 
-	counters.shard_log2 = 6; /* a line of the cache, which no two share */
+	counters.shard_log2 = 6; /* a cache line, which copies do not share */
 	while (UINT64_C(1) << counters.shard_log2 < nr * sizeof(uint64_t))
 		counters.shard_log2++;
 	return counters;
@@ -109,7 +109,7 @@ struct region_owner region_own_identity(void)
 				     .pid_namespace = own_pid_namespace()};
 }
 
-/* What there is from its first moment on. */
+/* The file has this name from its first moment on. */
 static void write_name(char *name, size_t cap)
 {
 	struct region_owner owner = region_own_identity();
@@ -307,7 +307,7 @@ static int64_t map_part(struct making *making, uint32_t part)
 	return status < 0 ? status : map_there(making, &making->rest, &code);
 }
 
-/* Private, as a forked child has other threads at the same addresses. */
+/* Private: a forked child has other threads at the same addresses. */
 static int64_t map_gate(struct making *making)
 {
 	const struct region_plan *plan = making->plan;
@@ -517,7 +517,7 @@ uint64_t region_counter(const struct region *region, const struct region_counter
 	return sum;
 }
 
-/* -- of a region that was found -- */
+/* -- regions that are found -- */
 
 #define DATA_BYTES_MAX ((uint64_t)1 << 40)
 
@@ -544,7 +544,7 @@ static bool has_sound_heap(const struct region_header *header)
 		if (header->blob_bytes > header->parts[i].code_bytes)
 			return false;
 	}
-	/* Without the latter it was being made. */
+	/* Private bytes are missing if profc was killed while it made the region. */
 	return header->data_bytes >= sizeof(struct heap_shared) &&
 	       header->heap_offset == header->data_bytes - sizeof(struct heap_shared) &&
 	       (header->private_bytes == sizeof(struct heap_private) || !header->private_bytes);
@@ -563,7 +563,7 @@ bool region_is_sound(const struct region_header *header)
 
 bool region_patches_are_sound(const struct patch *patches, size_t nr)
 {
-	uint64_t end = 0; /* of the last one */
+	uint64_t end = 0; /* of the patch before */
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];

@@ -16,12 +16,12 @@ struct remote;
 struct stopped;
 
 /*
- * The memory of probes in a process: two memfds, mapped there once for each part of the address
- * space that has probes, with the data between header and code. profc maps the data, too: so it
- * knows the counts up to the last instruction of the process, and forked children add to the same
- * memory. The other file is written and sealed before it is mapped: no process can change it, in
- * particular no child that has given up rights can change it for its parent. Its header says all
- * that a later profc needs to remove probes that were left behind:
+ * The memory of probes in a process: two memfds, mapped once for each part of the address space
+ * that has probes, with the data between header and code. profc maps the data, too: so it knows the
+ * counts up to the last instruction of the process, and forked children add to the same memory. The
+ * other file is written and sealed before it is mapped: no process can change it, so a child that
+ * has given up rights cannot change it for its parent. With its header a later profc can remove
+ * probes that were left behind:
  *
  *	counters | all | heap	the data: mapped read-write
  *	header | patches	sealed: mapped before the data
@@ -37,56 +37,56 @@ struct region_part {
 	uint64_t file_offset; /* of its code */
 };
 
-/* Who installed it. */
+/* The profc that has made it. */
 struct region_owner {
 	int32_t pid;
 	uint32_t padding;
-	uint64_t start_ticks; /* with the pid, nobody else */
+	uint64_t start_ticks; /* makes the pid unique */
 	uint64_t pid_namespace;
 };
 
 struct region_header {
-	char magic[8]; /* REGION_MAGIC, which changes with the layout of what follows */
+	char magic[8]; /* REGION_MAGIC, which changes with the layout of the header */
 	struct region_owner owner;
 	/*
-	 * Not 0: the process changes its own code, and may restore a jump to this memory. Written
-	 * through /proc/PID/mem, which copies the page for that process.
+	 * Not 0: the process changes its own code, and may restore a jump to this memory. profc
+	 * writes this through /proc/PID/mem, which copies the page for that process.
 	 */
 	uint64_t is_kept;
 	uint64_t nr_parts;
 	uint64_t nr_patches, patches_offset;
 	uint64_t head_bytes;		 /* of header and patches, a multiple of the page */
-	uint64_t data_inode, data_bytes; /* a multiple of the page; counters are its beginning */
-	uint64_t gate_bytes;		 /* of the table; 0: there is none */
+	uint64_t data_inode, data_bytes; /* a multiple of the page; begins with the counters */
+	uint64_t gate_bytes;		 /* of the gate's table; 0: there is none */
 	/*
 	 * For probes at an allocator: struct heap_shared ends the data, and struct heap_rules and
 	 * the blob begin each part's code. 0: there are none.
 	 */
 	uint64_t heap_offset, blob_bytes;
-	uint64_t private_address, private_bytes; /* not shared, and empty in a forked child */
+	uint64_t private_address, private_bytes; /* not shared; cleared in a forked child */
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
 #define REGION_MAGIC "profcPA"
 
-/* The memory as it is here. */
+/* The memory in profc. */
 struct region {
-	struct region_header header; /* as we have made it */
+	struct region_header header; /* as profc made it */
 	uint8_t *data;		     /* all of it, mapped */
 	uint64_t dev, inode;	     /* of the file with header and code */
 };
 
-/* How counters are laid out: threads are spread over a few copies of all of them. */
+/* The layout of counters: threads are spread over a few copies of all of them. */
 struct region_counters {
 	uint64_t nr;
 	uint32_t nr_shards;  /* a power of two; 1: all threads share one copy */
-	uint32_t shard_log2; /* of the bytes of a copy */
+	uint32_t shard_log2; /* log2 of the bytes of a copy */
 };
 
 struct region_counters region_counters_for(uint64_t nr, bool is_sharded);
 
 struct region_owner region_own_identity(void);
-/* Of a memory file's name, REGION_NAME with the owner behind it. */
+/* Read the owner from a memory file's name: REGION_NAME, then the owner. False: another name. */
 bool region_read_name(const char *name, struct region_owner *owner);
 
 /* A region's sizes and addresses. */
@@ -97,21 +97,21 @@ struct region_plan {
 	struct region_part parts[REGION_PARTS_MAX];
 	uint64_t gate_bytes; /* 0 or GATE_BYTES */
 	bool has_heap;
-	bool has_all; /* struct heap_all in front of it */
+	bool has_all; /* struct heap_all in front of the heap */
 	uint64_t blob_bytes;
 	/* set by region_plan_data(); without a heap its offset is 0 */
 	uint64_t head_bytes, data_bytes, patches_offset, heap_offset;
 };
 
 void region_plan_data(struct region_plan *plan);
-/* Where the counters of a part will be in the process, its heap, and its code. */
+/* The addresses that the counters of a part, its heap, and its code will have in the process. */
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part);
-/* Address of the code of a part in the process. */
+/* The address of a part's code in the process. */
 uint64_t region_code(const struct region_header *header, uint32_t part);
 
-/* Where the table of the gate will be; in a process that is forked it is another one there. */
+/* The address of the gate's table. A forked process has its own table at the same address. */
 uint64_t region_plan_gate(const struct region_plan *plan);
 
 /* The contents of the sealed file. Borrowed for the call. */
@@ -123,9 +123,8 @@ struct region_contents {
 };
 
 /*
- * Make the memory in a process, by calls that it makes for us, and map the data here: they are
- * zeros. Nothing of the process but its address space changes. ERR_LIMIT: an address was taken
- * meanwhile.
+ * Make the memory, by calls that the process makes for us, and map the data here, which are zeros.
+ * Only the address space of the process changes. ERR_LIMIT: an address was taken meanwhile.
  */
 int region_make(struct region *region, const struct region_plan *plan,
 		const struct region_contents *contents, struct remote *remote, pid_t pid,
@@ -136,21 +135,20 @@ void region_close(struct region *region); /* here only */
 void region_keep(const struct region *region, struct target_memory *memory);
 /* Set is_kept of the header at an address. False: the memory is gone. */
 bool region_note_kept(uint64_t address, struct target_memory *memory);
-/* NULL: there is none. */
+/* NULL: the region has none. */
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index);
 
 /*
- * Of a region that is found in a process, and that the process may have written to: is it of this
- * version, and can it be what profc has made? Only then what the header, and its patches, say of
- * sizes and places may be believed.
+ * A region that is found in a process, which may have written to it: is it of this version, and is
+ * it possible? Believe sizes and places in its header and patches only then.
  */
 bool region_is_of_this_version(const struct region_header *header);
 bool region_is_sound(const struct region_header *header);
 /*
- * Is this header there, as the threads that are stopped see it? Not if their process has executed
- * another program since its memory was opened: what was found in that memory says nothing of them.
+ * Do the stopped threads see this header? Not if their process has executed another program since
+ * its memory was opened: then nothing found in that memory holds for them.
  */
 bool region_is_among(const struct region_header *header, uint64_t address,
 		     const struct stopped *stopped);

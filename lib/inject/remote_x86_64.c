@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* System calls in the place of a thread of another process, through a signal frame. */
+/* A thread of another process makes system calls for us, through a signal frame. */
 #include "inject/remote.h"
 
 #include "base/err.h"
@@ -34,7 +34,7 @@
 #include "tracee/permission.h"
 #include "tracee/visit.h"
 
-/* `syscall; ret`, and what C libraries have as SA_RESTORER: `mov $15,%rax; syscall`. */
+/* `syscall; ret`, and the SA_RESTORER of C libraries: `mov $15,%rax; syscall`. */
 static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
 static const uint8_t restore_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
@@ -48,14 +48,14 @@ static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f,
 #define XSTATE_MAX_BYTES     16384
 #define FXSAVE_BYTES	     512
 #define SW_RESERVED_OFFSET   464
-#define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only where it is in use */
+#define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only if it is in use */
 #define TEXT_BYTES	     64
-#define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the thread's own */
-#define TRIES_MAX	     16		 /* threads that are stopped in search of one */
+#define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the used part */
+#define TRIES_MAX	     16		 /* threads that are stopped until one will do */
 #define ASK_AGAIN_NS	     (20 * NS_PER_MS)
 #define SPIN_NS		     (100 * NS_PER_US)
 #define PAUSE_MAX_NS	     (50 * NS_PER_MS) /* between two searches */
-#define SEARCH_BYTES	     (64 * 1024)      /* of stack, for the frame of a signal */
+#define SEARCH_BYTES	     (64 * 1024)      /* of stack, in which a signal frame is searched */
 #define USER_CS		     0x33	      /* of 64-bit code */
 
 /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
@@ -77,7 +77,7 @@ struct kernel_stack {
 	uint64_t size;
 };
 
-/* arch/x86/include/uapi/asm/sigcontext.h; the C library's header calls some of it otherwise. */
+/* arch/x86/include/uapi/asm/sigcontext.h; some names differ from the C library's header. */
 #define NR_GENERAL 18
 
 struct kernel_sigcontext {
@@ -118,17 +118,17 @@ struct remote {
 	struct remote_code code;
 	struct own_filters own_filters;
 	pid_t command;
-	struct user_regs_struct regs; /* as it was, */
+	struct user_regs_struct regs; /* before the calls, */
 	struct kernel_sigset mask;    /* with this */
-	uint64_t at;		      /* of the frame, in the process */
+	uint64_t at;		      /* address of the frame in the process */
 	uint64_t stopped_ns;
 	bool is_adopted, is_group_stop;
-	bool is_entered;		  /* registers and mask are ours */
-	bool is_gone;			  /* or does nothing for us any more */
-	bool has_executed;		  /* a program, since its memory was opened */
-	bool is_stuck;			  /* it does not stop, and is left to the end of ours */
-	bool has_sigstop;		  /* that came meanwhile, and is to be sent again */
-	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* with the magic number behind it */
+	bool is_entered;   /* registers and mask are ours */
+	bool is_gone;	   /* or it is gone */
+	bool has_executed; /* another program, since its memory was opened */
+	bool is_stuck;	   /* it does not stop, and stays traced until our thread ends */
+	bool has_sigstop;  /* a SIGSTOP came meanwhile, and is to be sent again */
+	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* then the magic number */
 	size_t nr_fp_bytes;
 };
 
@@ -139,7 +139,7 @@ static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t 
 	return found ? (uint64_t)(found - bytes) + 1 : 0;
 }
 
-/* Code in pieces that overlap, so that nothing at a border is missed. */
+/* Searches code in overlapping pieces, so that nothing at a border is missed. */
 static void search(struct target_memory *memory, const struct proc_map *map,
 		   struct remote_code *code)
 {
@@ -167,7 +167,9 @@ static void search(struct target_memory *memory, const struct proc_map *map,
 	free(bytes);
 }
 
-/* One file has both, or else it may be unloaded before the other. The C library's is preferred. */
+/*
+ * Both must be in one file, as another one may be unloaded earlier. The C library's is preferred.
+ */
 static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 			struct remote_code *code)
 {
@@ -203,7 +205,7 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code
 		       "process %d has no code to make system calls with in its place", (int)pid);
 }
 
-/* How long the saved state is that the kernel takes back, without what is not in use. */
+/* The size of the saved state that the kernel takes back, without unused parts. */
 static size_t xstate_bytes(uint64_t features)
 {
 	unsigned int a, b, c, d;
@@ -217,7 +219,7 @@ static size_t xstate_bytes(uint64_t features)
 	return nr_bytes;
 }
 
-/* As the kernel would have put it there (arch/x86/kernel/fpu/signal.c). */
+/* The form in which the kernel saves it (arch/x86/kernel/fpu/signal.c). */
 static bool read_fp(struct remote *remote)
 {
 	struct iovec iov = {.iov_base = remote->fp, .iov_len = XSTATE_MAX_BYTES};
@@ -249,7 +251,7 @@ static bool read_fp(struct remote *remote)
 	return true;
 }
 
-/* As it goes on: at the next instruction, or again at a call that our stop broke off. */
+/* To continue with: at the next instruction, or again at a call that our stop interrupted. */
 static struct user_regs_struct regs_to_go_on(const struct remote *remote)
 {
 	struct user_regs_struct regs = remote->regs;
@@ -280,9 +282,9 @@ static bool write_memory(const struct remote *remote, uint64_t at, const void *b
 }
 
 /*
- * Is the frame in the memory that the thread runs in? It may have executed a program since
- * memory was opened, one with other rights perhaps, while the former memory lives on in a
- * process that shares it. Stopped, it executes nothing.
+ * Is the frame in the memory that the thread runs in? The thread may have executed a program since
+ * the memory was opened, perhaps with other rights, while another process keeps the old memory. A
+ * stopped thread executes none.
  */
 static bool has_frame(struct remote *remote, const struct frame *frame)
 {
@@ -295,7 +297,10 @@ static bool has_frame(struct remote *remote, const struct frame *frame)
 	return !remote->has_executed;
 }
 
-/* Below what a leaf function may use; the thread's own registers have not changed yet. */
+/*
+ * Writes the frame below all that a leaf function may use. The thread's registers are unchanged
+ * yet.
+ */
 static bool push_frame(struct remote *remote)
 {
 	struct user_regs_struct regs = regs_to_go_on(remote);
@@ -334,7 +339,7 @@ static bool get_regs(struct remote *remote, struct user_regs_struct *regs)
 	       iov.iov_len == sizeof(*regs);
 }
 
-/* At the call instruction, to return through the frame. Nothing but registers is of the thread. */
+/* At the call instruction, to return through the frame. Other registers are the thread's. */
 static struct user_regs_struct regs_at_call(const struct remote *remote)
 {
 	struct user_regs_struct regs = remote->regs;
@@ -345,7 +350,9 @@ static struct user_regs_struct regs_at_call(const struct remote *remote)
 	return regs;
 }
 
-/* False: it has died, and is not reaped. `ask_ns`: how often it is asked to stop; 0: never. */
+/*
+ * False: the thread has died, and is not reaped. It is interrupted again each `ask_ns`; 0: never.
+ */
 static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
 {
 	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
@@ -357,7 +364,7 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 		if (now_ns - begun_ns > SPIN_NS)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
 					NULL);
-		/* An interrupt may be lost; one in vfork(2) stops only when that is over. */
+		/* An interrupt may be lost; a thread in vfork(2) stops only after that. */
 		if (ask_ns && now_ns - asked_ns > ask_ns) {
 			asked_ns = now_ns;
 			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
@@ -367,8 +374,8 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 }
 
 /*
- * Go on to the next stop of a system call. All signals are blocked: a SIGSTOP, which cannot be, is
- * put off; another one was brought about by the call itself.
+ * Runs to the next stop of a system call. All signals are blocked. A SIGSTOP, which cannot be
+ * blocked, is sent again later; any other signal comes from the call itself.
  */
 static bool step(struct remote *remote)
 {
@@ -387,8 +394,8 @@ static bool step(struct remote *remote)
 }
 
 /*
- * From now on it finds back by itself: without us it goes through the frame. Handlers that run
- * meanwhile would find a strange stack.
+ * From here on the thread returns by itself: without us it goes through the frame. Signals are
+ * blocked, as handlers would find a strange stack.
  */
 static bool enter(struct remote *remote)
 {
@@ -435,7 +442,7 @@ uint64_t remote_text(struct remote *remote, const char *text)
 	return at;
 }
 
-/* It may stand in a sequence that the kernel would have it begin anew after a signal (rseq(2)). */
+/* Is it in a sequence that the kernel would restart after a signal (rseq(2))? */
 static bool is_in_restartable_sequence(const struct remote *remote)
 {
 	struct rseq_configuration where;
@@ -453,9 +460,9 @@ static bool is_in_restartable_sequence(const struct remote *remote)
 }
 
 /*
- * Does a handler of a signal run on a stack that was made for it, which may be small? The kernel
- * notes in its frame where that is (ucontext.uc_stack). It lies in the mapping that the stack
- * pointer is in: other words may look alike.
+ * Does a signal handler run on a stack that was made for handlers, which may be small? Its frame
+ * has the bounds of that stack (ucontext.uc_stack). They must be within the mapping of the stack
+ * pointer: other words may look alike.
  */
 static bool is_on_signal_stack(const struct remote *remote, const struct proc_map *map)
 {
@@ -476,9 +483,9 @@ static bool is_on_signal_stack(const struct remote *remote, const struct proc_ma
 }
 
 /*
- * Is there room below? On the main thread's stack, or on one that the C library has made: a guard
- * is below it, and the thread's own data at its upper end. Those of goroutines and coroutines lie
- * somewhere in the heap.
+ * Is there room on the stack? Only on the main thread's, or on one that the C library has made: it
+ * has a guard below, and the thread's data at its upper end. Stacks of goroutines and coroutines
+ * lie somewhere in the heap.
  */
 static bool has_room(const struct remote *remote)
 {
@@ -507,7 +514,7 @@ static bool has_room(const struct remote *remote)
 	return has;
 }
 
-/* Of a thread that has died, or executes a program, and has its leader's id by now. */
+/* Releases a thread that has died, or has executed a program and so has its leader's id. */
 static void forget(struct remote *remote)
 {
 	remote->is_stuck |= !letting_go_of(remote->tid, remote->command);
@@ -515,7 +522,7 @@ static void forget(struct remote *remote)
 		remote->is_stuck = !letting_go_of(remote->pid, remote->command);
 }
 
-/* As it was, in the midst of a system call perhaps, which goes on or begins anew. */
+/* Restores the thread, perhaps in the middle of a system call, which continues or restarts. */
 static void put_back(struct remote *remote)
 {
 	struct user_regs_struct regs = remote->regs;
@@ -523,7 +530,7 @@ static void put_back(struct remote *remote)
 
 	if (!remote->is_adopted)
 		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
-	/* In this order: without us it would go on with all signals blocked else. */
+	/* In this order: if profc is killed in between, signals must not stay blocked. */
 	if (remote->is_entered)
 		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
 	if (is_changed)
@@ -539,13 +546,13 @@ static void let_go(struct remote *remote, int signal)
 		forget(remote);
 }
 
-/* Stopped, it installs no filter any more. */
+/* A stopped thread installs no filter any more. */
 static bool may_call(const struct remote *remote, pid_t tid)
 {
 	return willing_to_call(remote->pid, tid, &remote->own_filters);
 }
 
-/* A stopped thread, made ready; false: another one may do. */
+/* Makes a stopped thread ready; false: another thread may do. */
 static bool prepare(struct remote *remote)
 {
 	remote->stopped_ns = clock_monotonic_ns();
@@ -564,7 +571,7 @@ struct attempts {
 	unsigned int nr, nr_filtered, nr_spared, nr_waits;
 };
 
-/* It would not stop before it is out of there: of vfork(2), as a rule. */
+/* It stops only after it has left this state, which mostly is a vfork(2). */
 static bool is_uninterruptible(pid_t pid, pid_t tid)
 {
 	struct proc_stat stat;
@@ -614,7 +621,7 @@ static bool try_thread(void *context, pid_t tid)
 	}
 	signal = status >> 16 ? 0 : WSTOPSIG(status);
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
-	/* A signal that it stopped for has more to it than a number: it goes on with that. */
+	/* A signal has more to it than its number: the thread continues with it. */
 	attempts->found = prepare(remote) && !signal;
 	if (!attempts->found)
 		let_go(remote, signal);
@@ -655,7 +662,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target
 
 	sparing_init(&sparing, pid);
 	do {
-		/* Again after twice the time: then those waits come to their end in between. */
+		/* In rounds 1, 2, 4, ...: so such waits can end in between. */
 		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));
 		nr_rounds++;
 		attempts.nr = attempts.nr_filtered = attempts.nr_spared = attempts.nr_waits = 0;
@@ -669,11 +676,11 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target
 			break;
 		if (attempts.nr_waits && nr_rounds == 1)
 			continue;
-		/* Of our own visitors, which trace a thread for a moment, it is not told. */
+		/* Our own visitors, which trace a thread for a moment, do not count here. */
 		if (attempts.is_refused)
 			status = permission_to_trace(pid, &tgid, err);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		/* Between two transfers there is little time. */
+		/* The time between two transfers is short. */
 		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
@@ -719,8 +726,8 @@ int remote_begin_stopped(struct remote **remote, pid_t command, struct target_me
 }
 
 /*
- * To a stop on its way out of the kernel, where that looks after system calls that were broken off,
- * and after signals. False: it has died.
+ * Runs to a stop on its way out of the kernel, after interrupted system calls and signals are
+ * handled. False: the thread has died.
  */
 static bool step_out(struct remote *remote)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Takes probes out of a process, whoever has put them there. */
+/* Takes probes out of a process, also those of another profc. */
 #include "inject/removal.h"
 
 #include <dirent.h>
@@ -36,13 +36,13 @@
 #define DESCRIPTORS_MAX 64
 #define RANGES_MAX	(4 * REGION_PARTS_MAX)
 /*
- * A thread that has to leave the probes by itself is waited for, each time for twice as long: what
- * waits with a time-out, and begins again at each stop, comes to its end between two of them.
+ * If a thread has to leave the probes by itself we pause, each time twice as long: a wait with a
+ * time-out that restarts at each stop can end between two of them.
  */
 #define UNDO_PAUSE_NS (200 * NS_PER_US)
 /*
- * For one region, and for all of a process, as multiples of the patience with it: what is found
- * there may be anything.
+ * Limits for one region, and for all of a process, in multiples of the patience: a process may show
+ * any number of regions.
  */
 #define UNDO_PATIENCES	 2
 #define REMOVE_PATIENCES 5
@@ -58,15 +58,15 @@ struct range {
 };
 
 /*
- * A profc that was killed between two calls leaves the descriptor that the memory was mapped with;
- * so does a child that was forked at that moment.
+ * A profc that was killed between two calls leaves the descriptor of the memory; so does a child
+ * that was forked at that moment.
  */
 struct found_descriptor {
 	uint64_t fd, inode;
 	struct region_owner owner;
 };
 
-/* A file may have such a name, too, in a file system that does not answer. */
+/* A file in a file system that does not answer may have such a name, too. */
 static bool stat_descriptor(int directory, const char *name, struct stat *found)
 {
 	cleanup_close int fd = openat(directory, name, O_PATH | O_CLOEXEC);
@@ -112,8 +112,8 @@ static void close_descriptors(pid_t pid, const uint64_t inodes[2], struct remote
 }
 
 /*
- * Where a process has the header of an installation: of its parts the one that is mapped lowest. Of
- * what is said of the owner only the name is believed: the process may have made the rest.
+ * The header of an installation in a process, in the part that is mapped lowest. The owner is read
+ * from the file's name only: the process may have made the rest.
  */
 struct found_region {
 	uint64_t address, inode;
@@ -155,7 +155,7 @@ static size_t list_regions(pid_t pid, struct found_region *regions)
 	return nr;
 }
 
-/* Of a region whose layout is ours only. */
+/* False: the layout is not of this version. */
 static bool read_header(struct target_memory *memory, uint64_t address,
 			struct region_header *header)
 {
@@ -168,14 +168,14 @@ static enum probes_found whose(const struct region_owner *owner)
 	struct proc_stat stat;
 
 	if (owner->pid_namespace != region_own_identity().pid_namespace)
-		return PROBES_OF_OTHERS; /* who cannot be asked after */
+		return PROBES_OF_OTHERS;
 	if (!proc_read_task_stat(owner->pid, owner->pid, &stat) ||
 	    stat.start_ticks != owner->start_ticks || stat.state == 'Z')
 		return PROBES_LEFT_BEHIND;
 	return owner->pid == getpid() ? PROBES_OURS : PROBES_OF_OTHERS;
 }
 
-/* Which regions of a process are whose; *owner of those of others. */
+/* Which owners the regions of a process have; `owner`: one of PROBES_OF_OTHERS. */
 struct found {
 	bool is_any[PROBES_OF_OTHERS + 1];
 	pid_t owner;
@@ -280,7 +280,7 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 	return 0;
 }
 
-/* What has a process made of its patches? Unknown where it has ended, and where all is the same. */
+/* Has the process changed its patches? If it has ended, they count as unchanged. */
 static void look_at(const struct probe_access *access, const struct patched *patched,
 		    uint8_t *states, struct region_header *header)
 {
@@ -300,7 +300,7 @@ struct leaving {
 	const uint8_t *states;
 };
 
-/* The old bytes are back: a thread that is out once does not come in again. */
+/* The old bytes are back: a thread that has left does not come in again. */
 static bool has_left(void *context, struct stopped *stopped)
 {
 	const struct leaving *leaving = context;
@@ -390,7 +390,7 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return status;
 }
 
-/* Without `unmaps` only the code is as it was, and *is_kept is set where its memory is kept. */
+/* Without `unmaps`, only restore the code. *is_kept is set if the memory must stay. */
 static int remove_region(const struct probe_access *access, const struct found_region *region,
 			 bool unmaps, struct probe_cost *cost, bool *is_kept, struct err *err)
 {
@@ -400,7 +400,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	enum probes_found of = whose(&region->owner);
 	int status;
 
-	/* Of another version, or of others: theirs to take away. */
+	/* Another version, or another profc that runs, removes its own. */
 	if (of == PROBES_OF_OTHERS)
 		return 0;
 	if (!read_header(access->memory, region->address, &header))
@@ -421,7 +421,7 @@ static int remove_region(const struct probe_access *access, const struct found_r
 	return status;
 }
 
-/* Of memory that nobody has got to map. */
+/* Closes memory files that were left behind before they were mapped. */
 static int close_left_behind(const struct probe_access *access, struct probe_cost *cost,
 			     struct err *err)
 {
@@ -455,8 +455,8 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, bo
 
 	*is_kept = false;
 	/*
-	 * The table of a gate, in one of them, is used by the others: nobody may be in any before,
-	 * and where one stays all stay.
+	 * One region has the table of the gate, which the others use: all threads must have left
+	 * all of them before the first is unmapped, and if one must stay, all stay.
 	 */
 	for (size_t i = 0; i < 2 * nr && status == 0; i++) {
 		bool unmaps = i >= nr;

@@ -13,40 +13,40 @@ struct probe_cost;
 struct region_header;
 
 /*
- * Takes probes away again: all that is needed for it is in the process itself, so that those
- * of a profc that was killed, and those that a forked child has inherited, go like our own.
+ * Removes probes. All that is needed for it is in the process itself, so probes of a profc that was
+ * killed, and probes that a forked child has inherited, are removed like our own.
  */
 
-/* Whose probes a process has. */
+/* The owner of a process' probes. */
 enum probes_found {
 	PROBES_NONE,
 	PROBES_OURS,
-	PROBES_LEFT_BEHIND, /* by a profc that is no more */
-	PROBES_OF_OTHERS,   /* of a profc that runs: *owner is its id */
+	PROBES_LEFT_BEHIND, /* by a profc that has ended */
+	PROBES_OF_OTHERS,   /* of another profc that runs: *owner is its id */
 };
 
 /* Nothing is stopped. */
 enum probes_found probes_find(pid_t pid, pid_t *owner);
 
 /*
- * Have the code of a process as it was, and its address space: all threads stand for a moment; then
- * one makes the system calls. Only ours and what was left behind goes. 0 also if there is nothing.
- * ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: it could not be stopped; ERR_LIMIT: a thread stands
- * where it cannot be moved from, and the memory stays (the code is as it was); ERR_CORRUPT: the
- * process has written to what tells how, and nothing was done. *is_kept, on success: the memory
- * stays for good, as the process changes its own code and may put back what leads there.
+ * Restore the code of a process, and its address space: all threads are stopped for a moment, then
+ * one makes the system calls. Only our probes and those left behind are removed. 0 also if there
+ * are none. ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: it could not be stopped; ERR_LIMIT: a thread
+ * cannot be moved from its place, and the memory stays (the code is restored); ERR_CORRUPT: the
+ * process has written to the header or the patches, and nothing was done. *is_kept, on success: the
+ * memory stays for good, as the process changes its own code, and may restore a jump to it.
  */
 int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
 		  struct err *err);
 
 /*
- * Unmap an installation's memory that nothing leads to, the file with this inode, as far as it is
- * mapped, and what its header says is private to the process. `cost` may be NULL.
+ * Unmap an installation's memory once nothing leads to it: the file with this inode, as far as it
+ * is mapped, and the data and private memory that its header names. `cost` may be NULL.
  */
 int removal_unmap(const struct probe_access *access, uint64_t inode,
 		  const struct region_header *header, struct probe_cost *cost, struct err *err);
 
-/* Call `each` for every process of ours, or that we may look into, that has probes of ours. */
+/* Call `each` for every process with probes of ours, among those that we may read. */
 void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context);
 
 #endif

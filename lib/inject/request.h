@@ -12,19 +12,19 @@
 
 struct branches;
 
-/* One place in a process that is to be counted. */
+/* A place in a process that gets a probe. */
 struct probe_request {
 	uint64_t address;      /* in the process: a function's first instruction, or a call */
 	uint64_t nr_bytes;     /* of the function; 0: not known */
 	uint64_t bias;	       /* address = ELF virtual address + bias */
 	bool is_call, is_exit; /* else an entry */
-	uint8_t exit_at;       /* of an exit, which has nr_bytes */
+	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
 	enum patch_pass pass;
-	bool is_heap;	       /* allocations are sampled there, instead of calls counted */
-	struct heap_form heap; /* if so, and what it is to others */
+	bool is_heap;	       /* allocations are recorded there instead of calls counted */
+	struct heap_form heap; /* if so: its arguments, and its relation to others */
 	enum heap_kin kin;
-	struct heap_code_range code; /* likewise: all that is mapped of the file there */
-	const uint8_t *file_bytes;   /* borrowed: what the file has there, or NULL: not compared */
+	struct heap_code_range code; /* likewise: the mapped code of its file */
+	const uint8_t *file_bytes;   /* borrowed: the file's bytes there; NULL: not compared */
 	size_t nr_file_bytes;
 	const struct branches *branches; /* by ELF virtual addresses; entries only */
 	enum patch_outcome outcome;	 /* set by installation_make() */

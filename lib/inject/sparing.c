@@ -14,9 +14,9 @@
 #include "tracee/tracee.h"
 #include "tracee/transfer.h"
 
-/* One that runs may go to another CPU while we come to its own. */
+/* A running thread may change its CPU while we come to it. */
 #define FOLLOW_TRIES 4
-/* Before anything is known of a process. */
+/* The first looks at a process. */
 #define FIRST_LOOKS    4
 #define FIRST_PAUSE_NS NS_PER_MS
 
@@ -52,7 +52,7 @@ static struct spared_thread *find(struct sparing *sparing, pid_t tid)
 	return NULL;
 }
 
-/* The one that was noted first gives way. */
+/* The oldest note is replaced. */
 static void note(struct sparing *sparing, pid_t tid, uint64_t user_ticks)
 {
 	struct spared_thread *seen = find(sparing, tid);
@@ -65,7 +65,7 @@ static void note(struct sparing *sparing, pid_t tid, uint64_t user_ticks)
 	*seen = (struct spared_thread){.tid = tid, .user_ticks = user_ticks};
 }
 
-/* Who is there at lower priority does not run then. */
+/* Threads of lower priority on our CPU do not run then. */
 static void hurry(struct sparing *sparing)
 {
 	const struct sched_param first = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
@@ -88,7 +88,7 @@ static void rest(struct sparing *sparing)
 	sparing->is_hurried = false;
 }
 
-/* From now on we run there, and it does not. */
+/* From now on we run on this CPU, and the thread does not. */
 static void go_to(struct sparing *sparing, int cpu)
 {
 	cpu_set_t cpus;
@@ -112,7 +112,7 @@ void sparing_leave(struct sparing *sparing)
 	rest(sparing);
 }
 
-/* It was on a CPU just now, or we may not see kernel stacks. */
+/* The thread was on a CPU just now, or we may not see kernel stacks. */
 static bool runs_amid_transfer(struct sparing *sparing, pid_t tid, const struct proc_stat *before,
 			       bool is_last)
 {

@@ -11,12 +11,12 @@
 struct proc_syscall;
 
 /*
- * Which threads of a process are not to be stopped now, as that would cut a transfer of theirs
- * short. One that sleeps amid a transfer is known by that; one that is off its CPU by its kernel
- * stack, to those who may see it. One that runs is driven off its CPU for that look, by our being
- * there at real-time priority until sparing_leave(), so that what is seen holds until it is
- * interrupted. Where kernel stacks are hidden, a thread that runs counts as amid a transfer if it
- * was amid one before, until it has run code of its own.
+ * Which threads of a process must not be stopped now, as that would cut a transfer short? The
+ * system call of a sleeping thread shows that it is amid a transfer. So does the kernel stack of a
+ * thread that is off its CPU, if we may see it. A running thread is driven off its CPU for that
+ * look: we run there at real-time priority until sparing_leave(), so that the result holds until
+ * the thread is interrupted. Where kernel stacks are hidden, a running thread counts as amid a
+ * transfer if it was amid one before, until it has run code of its own.
  */
 struct spared_thread {
 	pid_t tid;
@@ -30,14 +30,14 @@ struct sparing {
 	bool sees_kernel_stacks;
 	struct spared_thread seen[SPARED_MAX];
 	size_t nr_seen, next_seen;
-	pid_t spared; /* the last that was, 0: none */
-	/* How this thread of ours ran, and where, before it went to another's CPU. */
+	pid_t spared; /* the last thread that was spared; 0: none */
+	/* How our thread ran, and where, before it went to another thread's CPU. */
 	bool is_hurried, has_moved;
 	int policy, priority;
 	cpu_set_t cpus;
 };
 
-/* Nothing to release but by sparing_leave(). May take some milliseconds; nothing is stopped. */
+/* sparing_leave() is the only release. May take some milliseconds; nothing is stopped. */
 void sparing_init(struct sparing *sparing, pid_t pid);
 
 enum sparing_look {
@@ -47,20 +47,20 @@ enum sparing_look {
 };
 
 /*
- * *syscall: the one that it sleeps in, if that is known. A thread that runs on a CPU, and was not
- * seen amid a transfer before, is taken not to be in one.
+ * *syscall: the call in which the thread sleeps, if known. A thread that runs on a CPU, and was not
+ * seen amid a transfer before, counts as outside.
  */
 enum sparing_look sparing_look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall);
-/* The same just before it is interrupted: as root it is also seen in its first transfer. */
+/* The same, just before an interrupt: root also sees a thread's first transfer. */
 enum sparing_look sparing_look_last(struct sparing *sparing, pid_t tid,
 				    struct proc_syscall *syscall);
-/* After each look, once it was interrupted if it may be. */
+/* Call this after each look, and after the interrupt that it allows. */
 void sparing_leave(struct sparing *sparing);
 
 /*
- * May a thread in this call begin to wait again with all of its time-out when it is stopped and
- * resumed? True also where that cannot be known: for sockets, which may have a time-out of their
- * own (SO_RCVTIMEO), a time-out in memory that may be read-only, and calls that are not listed.
+ * May a thread in this call restart its wait with all of its time-out if it is stopped and resumed?
+ * True also if unknown: for sockets, which may have a time-out of their own (SO_RCVTIMEO), a
+ * time-out in memory that may be read-only, and calls that are not listed.
  */
 bool sparing_may_begin_again(const struct proc_syscall *syscall);
 

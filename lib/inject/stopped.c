@@ -32,22 +32,21 @@
 #include "tracee/visit.h"
 
 /*
- * So long all threads are waited for in one go, and so much longer for each; those that have
- * stopped stand as long.
+ * Stops are awaited together for this long, and longer for each thread. Threads that have stopped
+ * wait as long.
  */
 #define STOP_NS	       (5 * NS_PER_MS)
 #define STOP_THREAD_NS (100 * NS_PER_US)
-/* On a busy machine some wait long for a CPU to stop on, as the others would: by and by for more.
- */
+/* On a busy machine a thread may wait long for a CPU to stop on: the time grows up to this. */
 #define STOP_NS_MAX    (40 * NS_PER_MS)
 #define TRIES_PER_STEP 4
-/* Then it runs, at least half of the time, and is tried again. */
+/* Between two tries the process runs for at least half of the time. */
 #define AGAIN_NS (2 * NS_PER_MS)
-/* What does not stop is interrupted again. */
+/* Threads that do not stop are interrupted again. */
 #define ASK_AGAIN_NS (20 * NS_PER_MS)
-/* So long one that has woken may take to sleep again. */
+/* A woken thread may take this long to sleep again. */
 #define WOKEN_NS (100 * NS_PER_US)
-/* While a seizure takes longer than this the dead are reaped by another thread of ours. */
+/* If a seizure takes longer than this, another thread of ours reaps the dead. */
 #define WATCH_NS (20 * NS_PER_MS)
 
 enum attempt {
@@ -58,7 +57,7 @@ enum attempt {
 	ATTEMPT_REFUSED,
 };
 
-/* It would stop only when its child has executed a program, or ended. */
+/* It would stop only after its child has executed a program, or ended. */
 static bool is_in_vfork(const struct proc_syscall *syscall)
 {
 #if defined(SYS_vfork)
@@ -97,7 +96,7 @@ static void detach(const struct stopped *stopped, const struct stopped_thread *t
 		letting_go_of(thread->tid, stopped->command);
 }
 
-/* One that has not stopped by now is waited for: it can be let go only when it has. */
+/* Releases stopped threads. The others can be released only once they have stopped. */
 static void let_go(struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->nr; i++) {
@@ -118,7 +117,7 @@ static void remove_thread(struct stopped *stopped, size_t index)
 		(stopped->nr - index) * sizeof(*stopped->threads));
 }
 
-/* Has it stopped? False if it is dead, and reaped if that is ours to do. */
+/* Has it stopped? False: it is dead, and was reaped if that is ours to do. */
 static bool look_at(struct stopped_thread *thread, pid_t command)
 {
 	enum rest rest = letting_go_look(thread->tid);
@@ -138,7 +137,7 @@ static bool look_at(struct stopped_thread *thread, pid_t command)
 	return true;
 }
 
-/* Those before `first` have stopped. The first that has not, or nr. */
+/* Threads before `first` have stopped. Returns the first that has not, or nr. */
 static size_t collect(struct stopped *stopped, size_t first)
 {
 	size_t first_pending = SIZE_MAX;
@@ -170,8 +169,9 @@ static bool collect_until(struct stopped *stopped, uint64_t end_ns)
 }
 
 /*
- * PTRACE_SEIZE waits for a process that executes a program, and that waits until its other threads
- * are dead and reaped by us, who wait: another thread of ours reaps them.
+ * PTRACE_SEIZE waits for a process that executes a program. That process waits until its other
+ * threads are dead and reaped, by their tracer, which waits itself: so another thread of ours reaps
+ * them.
  */
 struct watch {
 	const struct stopped *stopped;
@@ -180,7 +180,7 @@ struct watch {
 	atomic_uint_fast64_t since_ns; /* 0: no seizure is under way */
 };
 
-/* A stop is not for it to see: that would be lost to who waits for it. */
+/* Reaps the dead. Stops are left: the thread that waits for one would miss it. */
 static void reap(pid_t tid)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -217,7 +217,7 @@ static void *watch_seizures(void *context)
 	return NULL;
 }
 
-/* NULL: there is no room for a thread, and an exec at that moment would wait for our end. */
+/* NULL: no thread could be made. An exec at that moment would wait until we end. */
 static struct watch *begin_watch(const struct stopped *stopped)
 {
 	struct watch *watch = xcalloc(1, sizeof(*watch));
@@ -231,7 +231,7 @@ static struct watch *begin_watch(const struct stopped *stopped)
 	return NULL;
 }
 
-/* Not while anything is stopped. */
+/* Call this while nothing is stopped. */
 static void end_watch(struct watch *watch)
 {
 	sem_post(&watch->is_over);
@@ -249,7 +249,7 @@ struct seizing {
 	struct stopped *stopped;
 	enum attempt outcome;
 	bool found_new, found_spared;
-	bool leaves_waits; /* until the others stand */
+	bool leaves_waits; /* until the others have stopped */
 };
 
 static const struct stopped_sleeper *find_sleeper(const struct stopped *stopped, pid_t tid)
@@ -261,7 +261,7 @@ static const struct stopped_sleeper *find_sleeper(const struct stopped *stopped,
 	return NULL;
 }
 
-/* It slept in the same call all the while that it was looked at: false, or *sleeper says where. */
+/* Did it sleep in the same call during the whole look? *sleeper says where. */
 static bool look_at_sleep(struct stopped *stopped, struct stopped_sleeper *sleeper)
 {
 	struct proc_schedstat before, after;
@@ -280,7 +280,7 @@ static bool look_at_sleep(struct stopped *stopped, struct stopped_sleeper *sleep
 	return true;
 }
 
-/* False: it does not sleep, or may not be left to that. */
+/* False: it does not sleep, or must not be left asleep. */
 static bool leave_asleep(struct stopped *stopped, pid_t tid)
 {
 	struct stopped_sleeper sleeper = {.tid = tid};
@@ -310,7 +310,7 @@ static bool has_slept(const struct stopped_sleeper *sleeper)
 	return proc_read_schedstat(sleeper->schedstat_fd, &now) && now.pcount == sleeper->pcount;
 }
 
-/* Those that have woken are to be looked at again. */
+/* Woken threads have to be looked at again. */
 static bool forget_woken(struct stopped *stopped)
 {
 	size_t nr = stopped->nr_sleepers;
@@ -322,14 +322,14 @@ static bool forget_woken(struct stopped *stopped)
 	return stopped->nr_sleepers < nr;
 }
 
-/* One that has executed a program meanwhile has its leader's id. */
+/* A thread that has executed a program meanwhile has its leader's id. */
 static void interrupt(const struct stopped *stopped, pid_t tid)
 {
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
 }
 
-/* May it be interrupted now? If not it is left asleep, or is to be looked at again. */
+/* May it be interrupted now? If not, it is left asleep, or looked at again. */
 static bool may_interrupt(struct seizing *seizing, pid_t tid)
 {
 	struct proc_syscall syscall;
@@ -359,7 +359,7 @@ static bool seize_now(struct seizing *seizing, pid_t tid)
 	struct stopped *stopped = seizing->stopped;
 	long seized;
 
-	if (stopped->nr == stopped->cap) { /* others read it: it stays where it is */
+	if (stopped->nr == stopped->cap) { /* another thread reads the array: it must not move */
 		seizing->outcome = ATTEMPT_AGAIN;
 		return false;
 	}
@@ -428,7 +428,7 @@ static enum attempt stop_all(struct seizing *seizing)
 	return stopped->nr + stopped->nr_sleepers ? ATTEMPT_DONE : ATTEMPT_GONE;
 }
 
-/* The others have been let go. */
+/* The others were released. */
 static void keep_pending(struct stopped *stopped)
 {
 	size_t nr = 0;
@@ -455,8 +455,8 @@ static void let_go_of_stopped(struct stopped *stopped)
 }
 
 /*
- * What was interrupted must stop, or die, before it can be let go: each as soon as it does. What
- * does not is left to the end of this thread.
+ * An interrupted thread must stop or die before it can be released, which is done at once then. A
+ * thread that does neither is left to the end of ours.
  */
 static void give_up(struct stopped *stopped)
 {
@@ -484,7 +484,7 @@ static void give_up(struct stopped *stopped)
 		stopped->is_stuck = !letting_go_of(stopped->pid, stopped->command);
 }
 
-/* Nothing is stopped in vain. */
+/* So that nothing is stopped in vain. */
 static bool look_before(void *context, pid_t tid)
 {
 	struct seizing *seizing = context;
@@ -502,7 +502,7 @@ static bool look_before(void *context, pid_t tid)
 	return seizing->outcome == ATTEMPT_DONE;
 }
 
-/* Room for the threads that there are, and for more that are born meanwhile. */
+/* Makes room for the threads, and for more that are born meanwhile. */
 static void reserve(struct stopped *stopped)
 {
 	struct proc_stat stat;
@@ -539,7 +539,7 @@ static enum attempt attempt(struct stopped *stopped)
 	return outcome;
 }
 
-/* Is it a thread of ours that traces it, for the moment of a visit, or nobody by now? */
+/* Does a thread of ours trace it, for the moment of a visit, or nothing any more? */
 static bool is_traced_by_us(pid_t pid)
 {
 	pid_t tracer;
@@ -654,8 +654,8 @@ struct target_memory *stopped_open_memory(const struct stopped *stopped)
 }
 
 /*
- * It has woken, and runs: stop it as the others. What has stopped has not moved from there. It may
- * have executed a program, one with other rights perhaps.
+ * It has woken and runs: stop it like the others. Stopped threads have not moved since. It may have
+ * executed a program, perhaps one with other rights.
  */
 static void stop_woken(struct stopped *stopped, pid_t tid)
 {
@@ -675,7 +675,7 @@ static void stop_woken(struct stopped *stopped, pid_t tid)
 	}
 }
 
-/* Asleep again, in an instant; or it runs, and not amid a transfer, as far as time allows. */
+/* Sleeps again soon; false: it runs, and not amid a transfer, as far as time allows to see. */
 static bool sleeps_again(struct stopped *stopped, struct stopped_sleeper *sleeper)
 {
 	uint64_t begun_ns = clock_monotonic_ns(), took_ns;
@@ -741,7 +741,7 @@ static bool ask_stopped(const struct stopped *stopped, pid_t tid,
 	return proc_task_has_ended(stopped->pid, tid);
 }
 
-/* Until it has slept while it was asked about, or stands. */
+/* Until it slept while `ask` was asked about it, or is stopped. */
 static bool settle(struct stopped *stopped, size_t index, uint64_t end_ns,
 		   bool (*ask)(void *context, struct stopped *one), void *context)
 {
@@ -798,7 +798,7 @@ void stopped_end(struct stopped *stopped)
 									 thread->is_group_stop);
 	}
 	let_go(stopped);
-	/* One that has woken may have been interrupted, and not have stopped yet. */
+	/* A woken thread may have been interrupted, and not have stopped yet. */
 	keep_pending(stopped);
 	if (stopped->nr)
 		give_up(stopped);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which processes probes may be put into. */
+/* May probes be put into a process? */
 #include "inject/willing.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static bool read_restrictions(pid_t pid, pid_t tid, struct restrictions *found)
 	return true;
 }
 
-/* What a thread of the process will be made to do, done by a child of ours, under our filters. */
+/* Has a child make the calls that a thread of the process will make, under our filters. */
 static bool own_filters_allow(void)
 {
 	int status;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which descriptors of a process are taken for the memory of its probes, and what is done to it. */
+/*
+ * Which descriptors of a process are accepted as the memory of its probes, and how they are sealed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,7 +35,7 @@ static int take(int fd, struct err *err)
 	return status;
 }
 
-/* It is refused for this reason, and as it was. */
+/* It is refused for this reason, and unchanged. */
 static void assert_refused(int fd, const char *why)
 {
 	struct err err = ERR_INIT;
@@ -64,7 +66,7 @@ TEST(memory_file, is_sized_for_good)
 	assert_int_equal(found.st_blocks, 0);
 	bytes = mmap(NULL, NR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	assert_true(bytes != MAP_FAILED);
-	/* Whoever has the other descriptor. */
+	/* By any holder of the other descriptor. */
 	assert_int_equal(ftruncate(fd, 0), -1);
 	assert_int_equal(ftruncate(fd, 2 * NR_BYTES), -1);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
@@ -95,7 +97,7 @@ TEST(memory_file, is_filled_for_good)
 	memset(bytes, 7, sizeof(bytes));
 	file = take_filled(fd, bytes, &err);
 	assert_true(file >= 0);
-	/* Whoever has either descriptor. */
+	/* By any holder of either descriptor. */
 	for (int i = 0; i < 2; i++) {
 		int of = i ? file : fd;
 
@@ -114,7 +116,7 @@ TEST(memory_file, is_filled_for_good)
 	close(fd);
 }
 
-/* By whoever had it before us. */
+/* By another process that had it before us. */
 TEST(memory_file, that_is_mapped_is_refused)
 {
 	static uint8_t bytes[NR_BYTES];
@@ -181,7 +183,7 @@ TEST(memory_file, other_memory_is_left_alone)
 	assert_refused(reopened(new_memory(), O_RDONLY), "not open for reading and writing");
 	assert_refused(reopened(new_memory(), O_PATH), "not open for reading and writing");
 	fd = memfd_create(NAME, MFD_ALLOW_SEALING | MFD_HUGETLB);
-	if (fd >= 0) /* its pages may be missing, for which whoever reads them is killed */
+	if (fd >= 0) /* its pages may be missing, and reading one would kill us */
 		assert_refused(fd, "no file of memory");
 }
 

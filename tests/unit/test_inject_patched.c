@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The patches of a process, in pages of this one that stand for its code. */
+/* The patches of a process, in pages of this one that represent its code. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ TEST_WITH(struct fixture *fixture, patched, prepare_changes_nothing)
 	assert_int_equal(fixture->pages[4095], 0x55);
 }
 
-/* Pages of a file are shared with all who map it; those of a patch are no more, ahead of it. */
+/* Pages of a file are shared by all mappings; prepared pages of patches are not. */
 TEST_WITH(struct fixture *fixture, patched, prepare_gives_the_process_its_own_pages)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);

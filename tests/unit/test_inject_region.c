@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The memory of probes, as it is here while the process writes to it. */
+/* The memory of probes, as profc sees it while the process writes to it. */
 #include "base/alloc.h"
 #include "inject/region.h"
 #include "tests/unit/unit.h"
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Code of a part is reached from all of it, and begins where nothing is written to. */
+/* All code of a part reaches it, and it begins after the written memory. */
 TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then_code)
 {
 	struct region_plan plan = fixture->plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is found of probes is read from memory that any stray write of the program may have hit. */
+/* The memory of probes may be hit by any stray write of the program before it is read. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #define PATCHES_OFFSET 4096
 #define NR_PATCHES     3
 
-/* The region of a process: of this one, which nobody can stop. */
+/* The region of this process, which nothing can stop. */
 struct fixture {
 	struct probe_access access;
 	uint8_t *data;
@@ -90,12 +90,12 @@ static void assert_damaged(const struct fixture *fixture)
 	pid_t owner;
 
 	assert_int_equal(remove_all(fixture), ERR_CORRUPT);
-	/* It has probes all the same, and nobody may think that it has none. */
+	/* It still has probes, and must not count as a process without. */
 	assert_int_equal(probes_find(getpid(), &owner), PROBES_OURS);
 }
 
-/* A process cannot stop itself: what is whole comes that far. */
-TEST_WITH(const struct fixture *fixture, removal, what_is_whole_is_believed)
+/* A process cannot stop itself: removal from sound memory comes that far. */
+TEST_WITH(const struct fixture *fixture, removal, sound_header_is_believed)
 {
 	int status = remove_all(fixture);
 
@@ -109,7 +109,7 @@ TEST(removal, another_version_is_left_alone)
 	const struct fixture *fixture;
 	pid_t owner;
 
-	left_behind.pid = INT32_MAX; /* which no process has */
+	left_behind.pid = INT32_MAX; /* no process has this id */
 	fixture = begin(&left_behind);
 	fixture->header->magic[6] ^= 1;
 	fixture->header->nr_parts = UINT64_MAX;
@@ -118,8 +118,8 @@ TEST(removal, another_version_is_left_alone)
 	end(fixture);
 }
 
-/* Its name cannot be written to, and says whose it is. */
-TEST_WITH(const struct fixture *fixture, removal, a_header_that_is_no_more_is_told_of)
+/* The file's name cannot be written to, and names the owner. */
+TEST_WITH(const struct fixture *fixture, removal, destroyed_header_is_reported)
 {
 	fixture->header->owner.pid = 1;
 	fixture->header->owner.start_ticks = 0;
@@ -173,7 +173,7 @@ TEST_WITH(const struct fixture *fixture, removal, damaged_patches_are_refused)
 		{.address = 0x1005, .nr_bytes = 6, .nr_steps = 1}, /* into the third */
 		{.address = 0x1004, .nr_bytes = 5, .nr_steps = 1}, /* within the first */
 		{.address = 0x0ff8, .nr_bytes = 5, .nr_steps = 1}, /* before it */
-		{.address = 0x2000, .nr_bytes = 5, .nr_steps = 1}, /* behind the third */
+		{.address = 0x2000, .nr_bytes = 5, .nr_steps = 1}, /* after the third */
 		{.address = UINT64_MAX - 3, .nr_bytes = 5, .nr_steps = 1},
 	};
 

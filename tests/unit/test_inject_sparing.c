@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which waits may begin again with all of their time-out. */
+/* Which waits may restart with all of their time-out. */
 #include <sys/syscall.h>
 
 #include "inject/sparing.h"
@@ -14,7 +14,7 @@ static bool may_begin_again(long nr, const uint64_t args[6])
 	return sparing_may_begin_again(&syscall);
 }
 
-TEST(sparing, tells_waits_that_may_begin_again)
+TEST(sparing, finds_waits_that_may_restart)
 {
 	const uint64_t none[6] = {0}, negative[6] = {[3] = (uint32_t)-1};
 	const uint64_t timed[6] = {[2] = 0x1000, [3] = 0x1000, [4] = 0x1000};
