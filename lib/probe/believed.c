@@ -36,7 +36,7 @@ uint64_t believed_calls(struct believed *believed, struct believed_count *count,
 	return calls;
 }
 
-/* Numbers that are read while they change may seem to go back a little: they do not. */
+/* Numbers that are read while they change may seem to fall a little, which they do not. */
 void believed_moment(struct believed *believed, struct believed_totals *totals,
 		     struct profile_heap_moment *moment)
 {

@@ -13,8 +13,8 @@ struct profile_heap_moment;
  * kept. So the sums of believed numbers never exceed the limits of a profile.
  */
 struct believed {
-	uint64_t since_ns; /* CLOCK_MONOTONIC: before that nothing was counted */
-	/* In all counts, and in the last totals of all processes. */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: nothing was counted before */
+	/* Sums of all counts, and of the last totals of all processes. */
 	uint64_t calls, bytes, numbers;
 	uint64_t nr_refused;
 };
@@ -22,7 +22,7 @@ struct believed {
 /* The last believed value of a counter. After one refused value no further one is believed. */
 struct believed_count {
 	uint64_t calls;
-	bool is_spoilt, is_told; /* the latter is the caller's */
+	bool is_spoilt, is_told; /* is_told: for the caller's use */
 };
 
 /* The last believed totals of a process' allocations. */
@@ -32,16 +32,16 @@ struct believed_totals {
 
 /* Numbers of things that were not counted. */
 struct shortfall {
-	uint64_t nr_missed;	/* by threads that a gate had no room for */
-	uint64_t nr_overlooked; /* programs that were not seen */
-	uint64_t nr_refused;	/* records that cannot be */
+	uint64_t nr_missed;	/* by threads that found no room in a gate's table */
+	uint64_t nr_overlooked; /* programs that were never examined */
+	uint64_t nr_refused;	/* records and numbers that are impossible */
 };
 
-/* So many times one place may have been passed, or an allocator called, up to now. */
+/* The most passes through one place, or calls of an allocator, that are possible up to now. */
 uint64_t believed_most(const struct believed *believed);
-/* Calls up to now, as they are believed, for those that a counter says. */
+/* The believed number of calls, for the number that a counter shows. */
 uint64_t believed_calls(struct believed *believed, struct believed_count *count, uint64_t calls);
-/* The moment is set to what is believed. */
+/* Sets the moment to its believed numbers. */
 void believed_moment(struct believed *believed, struct believed_totals *totals,
 		     struct profile_heap_moment *moment);
 

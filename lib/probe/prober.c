@@ -25,14 +25,16 @@
 #include "proc/target_memory.h"
 #include "tracee/launch.h"
 
-/* A process that cannot be stopped for so long is left alone. */
+/* A process that cannot be stopped within this time is left alone. */
 #define PATIENCE_NS (2 * NS_PER_SEC)
-/* Libraries that are loaded by a running program: soon after its start, then ever more rarely. */
+/*
+ * Libraries that a running program loads: looked for soon after its start, then ever more rarely.
+ */
 #define FIRST_LOOK_NS (2 * NS_PER_MS)
 #define LOOK_NS	      (500 * NS_PER_MS)
 /*
- * Through all processes, in the end. One of any user may look as if it had probes of ours, and hold
- * us up: after some time each is given only what it takes to take them out.
+ * Passes through all processes, in the end. A process of any user may look as if it had our probes,
+ * and delay us: after some time each gets only the time that a removal takes.
  */
 #define REMOVE_PASSES	 8
 #define REMOVE_NS	 (5 * NS_PER_SEC)
@@ -195,7 +197,7 @@ static int install_running(struct prober *prober, struct probed_process *process
 	return installing.status;
 }
 
-/* What is said of its gate is to be in the recording, too, which goes on. */
+/* The refusal of a gate is to be in the profile, too, as the recording goes on. */
 static void note_gate_refusal(struct prober *prober, struct probed_process *process,
 			      struct err *err)
 {
@@ -224,7 +226,7 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 	return status;
 }
 
-/* Once; under `lock`, or before another thread knows of it. */
+/* Only the first reason; under `lock`, or before another thread knows the process. */
 static void refuse_process(struct probed_process *process, const struct err *err)
 {
 	if (!process->refusal)
@@ -274,12 +276,12 @@ void prober_let_go(struct prober *prober)
 	prober->command.entry = NULL;
 }
 
-/* One that cannot be looked at stays without probes, which is told of. */
+/* A process that cannot be inspected gets no probes; the reason is recorded. */
 static void look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
 	int status = install_running(prober, process, &err);
-	/* Whatever fails then fails for that. */
+	/* A failure is due to that then. */
 	bool is_over = status < 0 && proc_task_has_ended(process->pid, process->pid);
 	uint64_t now_ns;
 
@@ -298,8 +300,8 @@ static void look(struct prober *prober, struct probed_process *process)
 }
 
 /*
- * A recording learns of a program that a process has executed some time after that: until then it
- * is looked at without a serial. Under the lock.
+ * The recording learns some time later that a process has executed a program: until then the prober
+ * adds it without a serial. Under the lock.
  */
 static struct probed_process *in_its_program(struct prober *prober, struct probed_process *process)
 {
@@ -325,7 +327,7 @@ void prober_release(struct probed_process *process)
 		process->nr_users--;
 }
 
-/* With the lock, which is given back while a process is looked at. */
+/* With the lock, which is released during each look. */
 static uint64_t look_at_due(struct prober *prober)
 {
 	uint64_t next_ns = clock_monotonic_ns() + LOOK_NS;
@@ -350,8 +352,8 @@ static uint64_t look_at_due(struct prober *prober)
 }
 
 /*
- * Processes are added while it runs, and closed; none is freed before it has ended. One that is
- * passed over because another has taken its place is looked at when it comes to it the next time.
+ * Processes are added and closed while this runs, but none is freed before it has ended. Closing
+ * may move a process that was still to come: it is looked at the next time.
  */
 static void *run(void *context)
 {
@@ -370,19 +372,19 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Without a thread nothing is found but what was there at the start; that is rather rare. */
+/* Without a thread only what exists at the start is found; a failure here is rare. */
 static void need_thread(struct prober *prober)
 {
 	if (!prober->has_thread && !prober->is_over)
 		prober->has_thread = pthread_create(&prober->thread, NULL, run, prober) == 0;
 }
 
-/* Was the program that it has executed found by us already? */
+/* Has the prober already found the program that it has executed? */
 static bool is_known_before(const struct probed_process *process)
 {
 	uint64_t program = proc_program_id(process->pid, process->pid);
 
-	/* It may have ended since. */
+	/* the process may have ended since */
 	return process->serial == UINT32_MAX && (!program || program == process->program);
 }
 
@@ -404,7 +406,7 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 		process->giver = serials_find(&prober->by_serial, parent);
 	for (giver = process->giver; giver; giver = giver->giver)
 		giver->nr_heirs++;
-	/* It has all that its parent has: only what it loads itself is looked for. */
+	/* It has its parent's probes: only libraries that it loads itself are looked for. */
 	if (process->giver)
 		process->looks.again_ns = process->born_ns + LOOK_NS;
 	if (birth == PROBER_EXECED)
@@ -429,7 +431,7 @@ void prober_gone(struct prober *prober, uint32_t serial)
 	pthread_mutex_lock(&prober->lock);
 	process = serials_find(&prober->by_serial, serial);
 	latest = process ? find_pid(prober, process->pid) : NULL;
-	/* A program that the recording has not heard of stands with the one that executed it. */
+	/* A program that the recording does not know ends with the process that executed it. */
 	if (latest && latest != process && latest->serial == UINT32_MAX && process->has_executed) {
 		latest->serial = serial;
 		note_end(prober, latest);
@@ -557,7 +559,7 @@ bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t seri
 	const struct probed_process *process = serials_find(&prober->by_serial, serial);
 
 	if (owner == UINT32_MAX ||
-	    serials_descends(&prober->by_serial, serial, owner)) /* MAX: not told of yet */
+	    serials_descends(&prober->by_serial, serial, owner)) /* MAX: not known yet */
 		return true;
 	if (!process || serials_has_parent(&prober->by_serial, serial))
 		return false;
@@ -625,7 +627,7 @@ static void set_heap(struct prober *prober, const struct heap_options *heap)
 	}
 }
 
-/* Of processes that are open: it becomes less when one is closed. */
+/* Counts open processes only, so it falls when one is closed. */
 static uint64_t nr_heap_dropped(const struct prober *prober)
 {
 	uint64_t nr = 0;
@@ -668,7 +670,7 @@ void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct h
 	const struct probed_process *process;
 
 	pthread_mutex_lock(&prober->lock);
-	/* Whose memory it is in. */
+	/* The process that the memory was made for. */
 	for (process = serials_find(&prober->by_serial, serial); process && process->giver;)
 		process = process->giver;
 	for (size_t i = 0; process && i < process->nr_probed; i++) {
@@ -680,7 +682,7 @@ void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct h
 	pthread_mutex_unlock(&prober->lock);
 }
 
-/* For a recording that is over all processes are gone. */
+/* If the recording has ended with its processes, all are gone. */
 static void look_at_code_in_the_end(struct prober *prober)
 {
 	for (size_t i = 0; i < prober->nr_open; i++) {
@@ -748,7 +750,7 @@ static void remove_from(void *context, pid_t pid)
 	if (memory)
 		own_thread_run(remove_in_thread, &removal);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
-	/* One that has ended meanwhile has none any more. */
+	/* A process that has ended meanwhile has none any more. */
 	if (probes_find(pid, &owner) == PROBES_NONE) {
 		removing->nr_removed++;
 		return;
@@ -760,7 +762,7 @@ static void remove_from(void *context, pid_t pid)
 		*removing->err = err;
 }
 
-/* First those that surely have some. */
+/* First the processes that have some for certain. */
 static void remove_from_known(struct removing *removing)
 {
 	const struct prober *prober = removing->prober;
@@ -790,7 +792,10 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	look_at_code_in_the_end(prober);
 	removing.end_ns = clock_monotonic_ns() + REMOVE_NS;
 	remove_from_known(&removing);
-	/* What is forked meanwhile by one that still has them comes to be seen the next time. */
+	/*
+	 * Children that are forked meanwhile, from a process with probes, are seen in the next
+	 * pass.
+	 */
 	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {
 		removing.nr_removed = removing.nr_left = 0;
 		probes_for_each_process(remove_from, &removing);

@@ -18,57 +18,56 @@ struct profile;
 struct reach;
 
 /*
- * All that is counted in a recording: which processes have probes, what they have counted, and that
- * it is taken away in the end. A thread of its own looks after processes that execute another
- * program, and for libraries that are loaded later.
+ * All that is counted in a recording: the prober knows which processes have probes, what they have
+ * counted, and removes the probes in the end. Its own thread looks for executed programs and for
+ * libraries that are loaded later.
  */
 struct prober;
 
 struct prober_options {
 	/*
-	 * What of a file is to be counted; called once for each file, by any thread, one at a time.
-	 * `wanted` is to be filled in.
+	 * Fill in `wanted`, the places of a file that are to be counted. Called once for each file,
+	 * by any thread, one at a time.
 	 */
 	void (*find)(void *context, const struct probe_file *file, struct wanted *wanted);
 	void *context;
-	size_t max_places; /* more in one process are refused */
-	bool has_gate;	   /* what is counted counts only inside of what `find` adds as one */
-	struct heap_options heap; /* if allocations are wanted */
+	size_t max_places;	  /* a process with more is refused */
+	bool has_gate;		  /* calls count only inside of the gate that `find` adds */
+	struct heap_options heap; /* set if allocations are wanted */
 };
 
 struct prober *prober_new(const struct prober_options *options);
-/* prober_remove() has been called, or nothing was installed. */
+/* prober_remove() must have been called, unless nothing was installed. */
 void prober_free(struct prober *prober);
 
 /*
- * Put probes into a running process, before it is sampled. That nothing in it is wanted, or can
- * be counted, is no failure. Fails, with words, where the process does
- * not allow it, and then nothing is changed in it: ERR_INVALID where that is only so for the gate,
- * which is in the recording, too.
+ * Put probes into a running process, before it is sampled. Not a failure: the process has nothing
+ * that is wanted, or nothing that can be counted. On failure, with a message, the process is
+ * unchanged. ERR_INVALID: the gate is the reason, which the profile will also say.
  */
 int prober_attach(struct prober *prober, pid_t pid, struct err *err);
 
 /*
- * Run a command, as launch_run(), up to the first instruction of its program, its libraries loaded,
- * and put probes in there: nothing is missed. Returns what launch_run() does. A failure of
- * the probes, in *err, leaves the command without them. It stands there, to be looked at, until
- * prober_let_go() is called by the same thread; prober_remove() and prober_free() do so, too.
+ * Run a command up to the first instruction of its program, with its libraries loaded, and put
+ * probes in: so nothing is missed. Returns the result of launch_run(). If the probes fail, *err
+ * says why, and the command goes on without them. It stays stopped there until the same thread
+ * calls prober_let_go(); prober_remove() and prober_free() call that, too.
  */
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err);
 void prober_let_go(struct prober *prober);
 
 /* Processes as a recording knows them; any thread. `serial` is the row in the profile. */
 enum prober_birth {
-	PROBER_ROOT,   /* prober_attach() or prober_launch() has seen to it */
+	PROBER_ROOT,   /* known from prober_attach() or prober_launch() */
 	PROBER_FORKED, /* with its parent's memory */
-	PROBER_EXECED, /* in another program: looked at soon, by the prober's thread */
+	PROBER_EXECED, /* in another program: the prober's thread will look at it soon */
 };
 
 void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
 		 enum prober_birth birth);
 void prober_gone(struct prober *prober, uint32_t serial);
 
-/* Only what is called, or allocated, while this is so is counted: at first it is not. */
+/* Calls and allocations are counted only while these are true; at first they are false. */
 struct prober_counting {
 	bool calls, memory;
 };
@@ -76,68 +75,64 @@ struct prober_counting {
 /* Any thread. */
 void prober_set_counting(struct prober *prober, struct prober_counting counting, uint64_t now_ns);
 
-/* Where a sample's thread stands in the program; as patched_original_pc(). Any thread. */
+/* The place in the program of a sample's thread; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
 			unsigned int *pushed_bytes);
 
-/* Are allocations wanted? Always the same. */
+/* Are allocations wanted? Constant. */
 bool prober_has_heap(const struct prober *prober);
 bool prober_has_all_blocks(const struct prober *prober); /* not a sample of them */
 /*
- * Is what is alive in the end to be searched for? Else NULL; always the same. What it is told is
- * up to the thread of prober_for_each_heap(), and so is when it searches.
+ * The search for pointers to live blocks in the end; NULL: it is not wanted. Constant. The thread
+ * of prober_for_each_heap() feeds it, and decides when it searches.
  */
 struct reach *prober_reach(struct prober *prober);
 /*
- * What is sampled of the allocations of each process that has such probes of its own (its forked
- * children write into the same): `serial` and `pid` are that process'. A process may have more
- * than one. For one thread; no other function of the prober may be called meanwhile by `each`,
- * but for the next one.
+ * Calls `each` for the records of allocations of each process with such probes of its own; its
+ * forked children write into the same ring. `serial` and `pid` are that process'. A process may
+ * have several. For one thread. `each` may call no function of the prober but prober_is_writer().
  */
 void prober_for_each_heap(struct prober *prober,
 			  void (*each)(void *context, uint32_t serial, pid_t pid,
 				       struct heap_ring *heap),
 			  void *context);
-/* Answer what our code in those processes has asked; by the same thread, as often. */
+/* Answer the questions of the blob in those processes; by the same thread, as often. */
 void prober_answer_heaps(struct prober *prober, uint64_t now_ns);
 /*
- * May a process have written into the memory that was made for `owner`? So if it is that one, or
- * was forked from it, or nothing is known of who forked it and it has no such probes of its own.
- * By `each`, for what is written there says so of itself.
+ * May the process with this serial have written into the memory that was made for `owner`? Yes if
+ * it is that process, or was forked from it, or if its parent is unknown and it has no such probes
+ * of its own. For use by `each`: records name their writer, which need not be true.
  */
 bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t serial);
-/* A process that waits, in its end, to be searched. */
+/* A process that waits at its end to be searched. */
 struct prober_exit {
 	struct heap_shared *shared;
-	uint32_t owner; /* the serial of the process that this was made for */
+	uint32_t owner; /* serial of the process that the memory was made for */
 	struct heap_exit waiting;
-	pid_t pid; /* as we know it, or else as it knows itself */
+	pid_t pid; /* its id here; if unknown, in its own PID namespace */
 };
 
 /*
- * One of them; false: there is none. By the thread of prober_for_each_heap(). It waits until it is
- * let go, or prober_end_exits() lets go of all, and no more are to wait.
+ * Find such a process; false: there is none. By the thread of prober_for_each_heap(). The process
+ * waits until it is let go, or until prober_end_exits() lets all go; later ones do not wait.
  */
 bool prober_next_exit(struct prober *prober, struct prober_exit *exit);
-/* As prober_is_writer(), of one that has that id. */
+/* As prober_is_writer(), for a process with the id in `exit`. */
 bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial);
 void prober_end_exits(struct prober *prober);
 /*
- * Now and then: have so much of stacks copied as walks need, and one block in twice as many bytes
- * sampled if records were dropped for want of room since the last time, else in half as many, down
- * to what was asked for.
+ * Call this now and then. Has as much of stacks copied as walks need. Doubles the mean of sampling
+ * if records were dropped for lack of room since the last call; else halves it, down to the
+ * requested one.
  */
 void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
-/*
- * Where all allocations are recorded: how a process, which a recording knows by its serial, gets
- * from a frame to its caller's. Any thread.
- */
+/* With --mem=all: how a process with this serial gets from a frame to its caller's. Any thread. */
 void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step);
 
 /*
- * What each process has allocated up to now, for rows that are added to the profile once it has all
- * else of that time. If it `discards`, views then show nothing of that time. Any thread. One block
- * of memory, which the caller frees with free().
+ * The totals of allocations of each process up to now, for rows to be added to the profile once it
+ * has all data up to this time. With `discards`, views show nothing of the time before. Any thread.
+ * The result is one block of memory, which the caller frees with free().
  */
 struct prober_moments *prober_take_moments(struct prober *prober, uint64_t now_ns, bool discards);
 /* As prober_publish(). */
@@ -151,14 +146,12 @@ void prober_add_moments(const struct prober_moments *moments, struct profile *pr
 void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns);
 
 /*
- * Take all probes away, from processes that a recording does not know, too. What was
- * counted up to then stays known. *nr_left: processes in which something had to be left, of which
- * `err` says why in one.
+ * Remove all probes, also from processes that the recording does not know. The counts stay known.
+ * *nr_left: the processes in which something had to be left; `err` says why in one of them.
  */
 void prober_remove(struct prober *prober, size_t *nr_left, struct err *err);
 /*
- * What that cost, if anything was taken away, and what a last look at the code has shown, into the
- * profile.
+ * Add the cost of the removal, if anything was removed, and the results of a last look at the code.
  */
 void prober_publish_removal(struct prober *prober, struct profile *profile);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which process asks in the memory of another: children that were forked from it. */
+/* Finds the process that asks in the memory of another one: a forked child. */
 #include "heap/heap_answer.h"
 #include "probe/prober_priv.h"
 
@@ -8,7 +8,7 @@ struct family {
 	const struct probed_process *owner;
 };
 
-/* Only of those that have its probes: the target may write any id. */
+/* Only processes with the owner's probes: the target may write any id. */
 static pid_t find(void *context, pid_t own_pid)
 {
 	const struct family *family = context;

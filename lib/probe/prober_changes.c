@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Processes that change their own code, and with it what counts there. */
+/* Processes that change their own code, and so end the counting there. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ bool prober_has_probes(const struct probed_process *process)
 	return false;
 }
 
-/* What a child does to its copy of the code is known, but its parent's code is counted on. */
+/* A child may change its copy of the code, which is noted, but the parent's code still counts. */
 static void note_states(struct probed *probed, const uint8_t *states, bool is_own, uint64_t last_ns)
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Processes that are about to end, of all that have probes. */
+/* Processes that are about to end, among all with probes. */
 #include "heap/heap_ring.h"
 #include "probe/prober_priv.h"
 #include "proc/read.h"
@@ -18,14 +18,14 @@ static pid_t known_pid(pid_t owner, pid_t own)
 }
 
 /*
- * A child of vfork(2) that ends has its parent's memory, where its id is not written down: the
- * parent's thread sleeps meanwhile, in the kernel, and does not spin.
+ * A child of vfork(2) that ends uses its parent's memory, which has the parent's id. The parent's
+ * thread sleeps in the kernel meanwhile, and does not spin.
  */
 static bool is_of_vfork(pid_t pid, pid_t owner, const struct heap_exit *exit)
 {
 	struct proc_stat stat;
 
-	/* In another PID namespace threads have other ids for us, but the main one. */
+	/* In another PID namespace the ids of threads mean others here, but for the main thread. */
 	if (pid == owner && exit->pid != owner && exit->tid != exit->pid)
 		return false;
 	return proc_read_task_stat(pid, exit->tid == exit->pid ? pid : exit->tid, &stat) &&
@@ -69,7 +69,7 @@ static void end(void *context, uint32_t serial, pid_t pid, struct heap_ring *hea
 void prober_end_exits(struct prober *prober)
 {
 	pthread_mutex_lock(&prober->lock);
-	prober->options.heap.is_searched = false; /* where probes are yet to be put */
+	prober->options.heap.is_searched = false; /* for probes that are installed later */
 	pthread_mutex_unlock(&prober->lock);
 	prober_for_each_heap(prober, end, NULL);
 }

@@ -65,7 +65,7 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 	return file->image ? file : NULL;
 }
 
-/* All code of the file, so that nobody jumps into the midst of what is overwritten. */
+/* Finds all branches in the file, so that none leads into the middle of overwritten bytes. */
 static void sweep(struct prober_file *file)
 {
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {

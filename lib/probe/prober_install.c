@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From what is wanted of files to probes in a process. */
+/* Puts the probes that are wanted in files into a process. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-/* What is compared with the file: the longest window. */
+/* Compared with the file: the longest window. */
 #define FILE_BYTES PATCH_MAX_BYTES
 
-/* All that an installation is made from. */
+/* Everything that an installation is made from. */
 struct gathered {
 	struct probe_request *requests; /* owned, as places and file_bytes */
 	struct counted_place *places;	/* of the requests, likewise */
@@ -41,8 +41,8 @@ static void gathered_release(struct gathered *gathered)
 }
 
 /*
- * By it, or by the process that it was forked from; also a part of it, as of one that is made
- * writable.
+ * To this process or one that it was forked from. A part of the mapping is enough, as one may be
+ * made writable.
  */
 static bool is_known(const struct probed_process *process, const struct prober_mapping *mapping)
 {
@@ -58,7 +58,7 @@ static bool is_known(const struct probed_process *process, const struct prober_m
 	return false;
 }
 
-/* A place with a probe that was put into a mapping. */
+/* A place with a probe in this mapping. */
 static const struct counted_place *place_in(const struct probed *probed,
 					    const struct prober_mapping *mapping)
 {
@@ -74,9 +74,9 @@ static const struct counted_place *place_in(const struct probed *probed,
 }
 
 /*
- * A library that was unloaded and is loaded again stands where it stood, mostly, but without its
- * probes; so does one that a process and a child of it load each for itself. Whether the last that
- * were put in there are gone.
+ * A library that was unloaded and is loaded again mostly gets the same place, but has no probes; so
+ * does one that a process and its child load separately. Are the last probes that were put in there
+ * gone?
  */
 static bool is_loaded_anew(const struct probed_process *process,
 			   const struct prober_mapping *mapping, struct target_memory *memory)
@@ -114,7 +114,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 		break;
 	case WANTED_GATE_ENTRY:
 		return PATCH_ENTER;
-	case WANTED_GATE_PART: /* its ways out stand for it */
+	case WANTED_GATE_PART: /* its ways out represent it */
 	case WANTED_GATE_EXIT:
 	case WANTED_GATE_NOTICE:
 		return PATCH_LEAVE;
@@ -124,7 +124,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
 }
 
-/* Of an allocator's functions there is also the one by which a process ends. */
+/* The allocator's functions include the one that ends the process. */
 static bool is_asked_for(const struct prober *prober, const struct wanted_place *place)
 {
 	if (place->kind != WANTED_HEAP)
@@ -169,7 +169,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 	}
 }
 
-/* Made by the program while it runs, as far as we know. */
+/* Code that the program makes while it runs, as far as we know. */
 static bool is_other_code(const struct proc_map *map)
 {
 	static const char ours[] = "/memfd:" REGION_NAME;
@@ -181,7 +181,7 @@ static bool is_other_code(const struct proc_map *map)
 	       (!map->inode || map->shared || !map->nr_path_bytes || map->path[0] != '/');
 }
 
-/* Where code is, for stacks that are signed by their words. Under the lock. */
+/* Tell the blob where code is, for signatures of words. Under the lock. */
 static void tell_code(const struct probed_process *process)
 {
 	size_t nr = process->has_other_code ? 0 : process->nr_mappings;
@@ -200,7 +200,7 @@ static void tell_code(const struct probed_process *process)
 	free(code);
 }
 
-/* Mappings that were not there when last looked, with what is wanted of them. */
+/* Gather the wanted places of mappings that are new. */
 static bool gather_new(struct prober *prober, struct probed_process *process,
 		       struct target_memory *memory, struct gathered *gathered)
 {
@@ -258,7 +258,7 @@ static uint64_t plt_word(struct target_memory *memory, uint64_t address)
 		       : 0;
 }
 
-/* Whom a call calls, as far as it is known before it is made. */
+/* The callee, as far as it is known before the first call. */
 static void note_callee(struct counted_place *place, uint64_t address, bool is_word,
 			struct target_memory *memory)
 {
@@ -287,7 +287,7 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 	}
 }
 
-/* The places are the process' from now on. */
+/* Moves the places to the process. */
 static void keep(struct prober *prober, struct probed_process *process, struct gathered *gathered,
 		 struct installation *installation, const struct probe_cost *cost,
 		 bool is_from_start)
@@ -301,7 +301,7 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
 	};
-	/* As it is wanted by now. */
+	/* The options may have changed since. */
 	if (installation)
 		installation_set_heap(installation, &prober->options.heap);
 	prober->sums.cost.stop_ns += cost->stop_ns;
@@ -330,7 +330,7 @@ static int clean(const struct probe_access *access, struct err *err)
 		       (int)access->pid, (int)owner);
 }
 
-/* Files of which the gate cannot be watched: nothing counts, rather than too little or too much. */
+/* If the gate cannot be watched in a file nothing is counted, rather than a wrong number. */
 static int check_gate(const struct probed_process *process, struct err *err)
 {
 	for (size_t i = 0; i < process->nr_mappings; i++) {
@@ -352,7 +352,7 @@ static struct heap_options heap_wanted(struct prober *prober)
 	return heap;
 }
 
-/* Of its own, or inherited. */
+/* Its own, or inherited. */
 static bool has_heap(const struct probed_process *process)
 {
 	for (; process; process = process->giver) {

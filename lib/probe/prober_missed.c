@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code that was seen in samples and gone before the prober looked at it: plugins, mostly. */
+/* Code that samples show, but that was gone before the prober looked: mostly plugins. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "probe/prober_publish_priv.h"
 #include "profile/profile.h"
 
-/* A pattern may match thousands of functions of such a file: the first ones show what it is. */
+/* A pattern may match thousands of functions of such a file: the first ones are enough. */
 #define NAMES_MAX 20
 
 static bool is_looked_at(const struct prober *prober, const struct module *module)
@@ -26,7 +26,7 @@ static bool is_looked_at(const struct prober *prober, const struct module *modul
 	return false;
 }
 
-/* Which process had it is not known any more: the first one, or its parent, stands for it. */
+/* The process that had it is not known any more: the row names the first one. */
 static void tell(struct profile *profile, const struct module *module, const char *name)
 {
 	static const char reason[] = "its file was mapped too briefly to be found in time";
@@ -38,7 +38,7 @@ static void tell(struct profile *profile, const struct module *module, const cha
 						   .reason = profile_intern(profile, reason)});
 }
 
-/* As it was mapped, if it is still there. -1: it is not. */
+/* -1: the file that was mapped is not there any more. */
 static int open_module(const struct module *module)
 {
 	struct stat found;

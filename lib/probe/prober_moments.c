@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The exact totals of a moment that somebody has named, taken then and published later. */
+/* The exact totals of a moment that the user has named: taken then, published later. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ struct prober_moments {
 	struct taken_moment rows[];
 };
 
-/* Of one that has ended it is the last, unless that was told already. */
+/* For a process that has ended these are the last totals, unless they were published already. */
 static bool take(struct prober *prober, struct probed_process *process, uint64_t now_ns,
 		 struct taken_moment *taken)
 {

@@ -19,17 +19,17 @@ struct branches;
 struct elf_image;
 struct proc_map;
 
-/* A file of code, and what of it is to be counted: the same for all processes that map it. */
+/* A file of code, and its places to be counted: the same in all processes that map it. */
 struct prober_file {
 	uint64_t dev, inode;
-	int fd;			 /* owned; -1: it cannot be opened */
-	struct elf_image *image; /* owned; NULL: it is none */
+	int fd;			 /* owned; -1: it could not be opened */
+	struct elf_image *image; /* owned; NULL: it is no ELF file */
 	char *path;		 /* owned */
-	bool is_searched;	 /* the rest is known */
-	bool is_told;		 /* what cannot be counted in any process is in the profile */
+	bool is_searched;	 /* the members below are set */
+	bool is_told;		 /* its refusals are in the profile */
 	struct wanted wanted;
 	struct branches *branches; /* owned; by ELF virtual addresses; NULL: nothing is wanted */
-	struct module_id module;   /* in the profile; MODULE_UNKNOWN: it was not met there yet */
+	struct module_id module;   /* in the profile; MODULE_UNKNOWN: not there yet */
 };
 
 /* Code that a process has mapped. */
@@ -39,38 +39,41 @@ struct prober_mapping {
 	struct prober_file *file;
 };
 
-/* One place that is counted, or was asked for. */
+/* A place that is counted, or was to be counted. */
 struct counted_place {
-	const struct wanted_place *wanted; /* of its file */
+	const struct wanted_place *wanted; /* in its file */
 	struct prober_file *file;
-	uint64_t callee; /* of a call: address in the process; 0: not known */
-	uint64_t word;	 /* of a call through a word: its address; 0: there is none */
+	uint64_t callee; /* of a call: its address in the process; 0: not known */
+	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
 	enum patch_outcome outcome;
 	uint32_t counter;
-	uint64_t base;	/* of the counter when counting began, or went on */
-	uint64_t calls; /* before that */
+	uint64_t base;	/* of the counter, when counting began or was resumed */
+	uint64_t calls; /* counted before that */
 	uint32_t row;	/* in the profile */
-	bool is_again;	/* in a library that was loaded before: what was refused is known */
+	bool is_again;	/* its library was loaded before: its refusals are known */
 	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
-	uint64_t until_ns; /* CLOCK_MONOTONIC: when it was last seen as ours; 0: it is */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: when its probe was last there; 0: it still is */
 	struct believed_count believed;
 };
 
 #define NO_ROW UINT32_MAX
 
-/* What was installed in a process in one go. */
+/* Probes that were installed in a process together. */
 struct probed {
 	struct installation *installation;
 	struct counted_place *places; /* owned */
 	size_t nr_places;
 	uint64_t from_ns;   /* CLOCK_MONOTONIC */
 	bool is_from_start; /* of the program */
-	bool is_told;	    /* what was refused is in the profile */
-	/* Allocations: up to when counting began, or went on, and what was counted before that. */
+	bool is_told;	    /* its refusals are in the profile */
+	/* Totals of allocations: when counting began or was resumed, and counted before that. */
 	struct heap_totals heap_base, heap_counted;
 };
 
-/* When its memory is looked at, by the thread that owns the profile, and as it was then. */
+/*
+ * The memory of a process: when it is read again, by the thread that owns the profile, and its last
+ * state.
+ */
 struct moments {
 	uint64_t again_ns;
 	struct profile_heap_moment latest;
@@ -78,33 +81,33 @@ struct moments {
 	struct believed_totals believed;
 };
 
-/* By the prober's thread, or before it begins. */
+/* Used by the prober's thread, or before that begins. */
 struct looks {
 	uint64_t again_ns; /* for libraries */
-	uint64_t code_ns;  /* when its probes were last looked at */
-	bool is_over;	   /* nothing more is put in */
+	uint64_t code_ns;  /* when its probes were last examined */
+	bool is_over;	   /* no more probes are put in */
 };
 
 /* A process between two execs. */
 struct probed_process {
 	pid_t pid;
-	uint32_t serial; /* UINT32_MAX: a recording does not know it yet */
-	/* Whose probes it has inherited, when it was forked; or NULL. Constant once it is told. */
+	uint32_t serial; /* UINT32_MAX: the recording does not know it yet */
+	/* The process that it was forked from, with probes; or NULL. Constant once it is set. */
 	struct probed_process *giver;
-	uint32_t nr_heirs; /* that are not gone, and count in its memory */
+	uint32_t nr_heirs; /* living descendants, which count in its memory */
 	uint64_t program;  /* proc_program_id(); 0: not known */
-	bool has_executed; /* another since: it is not looked at any more */
+	bool has_executed; /* another program since: it is not looked at any more */
 	bool is_gone;
-	uint32_t nr_users; /* threads that look at it, or its heirs, and have given back the lock */
-	bool is_closed;	   /* nobody counts there any more; all of it is in the profile */
+	uint32_t nr_users; /* threads that use it, or its heirs, without the lock */
+	bool is_closed;	   /* nothing counts there any more, and all of it is in the profile */
 	uint64_t born_ns, gone_ns;
 	struct prober_mapping *mappings; /* owned */
 	size_t nr_mappings, cap_mappings;
-	bool has_other_code;   /* of no file */
+	bool has_other_code;   /* not of a file */
 	struct probed *probed; /* owned */
 	size_t nr_probed, cap_probed;
 	bool is_looked_at; /* its memory map was read once */
-	char *refusal;	   /* owned: why nothing in it can be counted; or NULL */
+	char *refusal;	   /* owned: the reason why nothing in it can be counted; or NULL */
 	bool is_refusal_told;
 	struct looks looks;
 	struct probe_gate gate; /* under install_lock */
@@ -113,11 +116,11 @@ struct probed_process {
 
 /* A command that was launched. */
 struct prober_command {
-	struct entry_stop *entry; /* owned: it stands before it begins; or NULL */
+	struct entry_stop *entry; /* owned: it is stopped before it begins; or NULL */
 	pid_t pid;		  /* a child of ours; or 0 */
 };
 
-/* Are allocations wanted, and pointers to what is left of them? Constant. */
+/* Are allocations wanted, and pointers to the blocks that are left? Constant. */
 struct wanted_heap {
 	bool is_wanted;
 	struct reach *reach; /* owned; or NULL */
@@ -130,12 +133,13 @@ struct prober {
 	struct prober_file **files;   /* owned; under install_lock */
 	size_t nr_files, cap_files;
 	struct backings backings;	   /* of the memory of all processes */
-	pthread_mutex_t lock;		   /* of all below; taken after the other */
-	struct probed_process **processes; /* owned: all there were */
+	pthread_mutex_t lock;		   /* for all members below; taken after the other lock */
+	struct probed_process **processes; /* owned: all so far */
 	size_t nr_processes, cap_processes;
 	struct serials by_serial;
-	struct pid_table by_pid;      /* the latest with an id, if it is not gone */
-	struct probed_process **open; /* owned; borrows those that are not closed, in any order */
+	struct pid_table by_pid; /* the latest process with an id, if it is not gone */
+	struct probed_process *
+		*open; /* owned; borrows processes that are not closed, in any order */
 	size_t nr_open, cap_open;
 	struct prober_command command;
 	size_t nr_wanted;
@@ -146,31 +150,36 @@ struct prober {
 	bool has_thread, is_over;
 };
 
-/* prober.c: of one that nobody counts in any more, under `lock`: give its memory back. */
+/* prober.c, under `lock`: release a process in which nothing counts any more. */
 void prober_close(struct prober *prober, struct probed_process *process);
 
-/* prober_files.c: under install_lock. NULL: no file of code. */
+/* prober_files.c, under install_lock. NULL: it is no file of code. */
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
 void prober_file_search(struct prober *prober, struct prober_file *file);
 void prober_file_free(struct prober_file *file);
 
 /*
- * prober_install.c: look at what a process has mapped since it was last looked at, and put in what
- * is wanted there. Not under `lock`. Nothing new is no failure.
+ * prober_install.c: find mappings that are new since the last call, and put the wanted probes in.
+ * Not under `lock`. 0 also if there are none.
  */
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, bool is_from_start, struct err *err);
 
-/* prober_changes.c: are its probes there? Once a second, or if it `is_last`; not under `lock`. */
+/*
+ * prober_changes.c: are the probes still there? At most once a second, unless `is_last`. Not under
+ * `lock`.
+ */
 void prober_look_at_code(struct prober *prober, struct probed_process *process,
 			 struct target_memory *memory, bool is_last);
 bool prober_has_probes(const struct probed_process *process); /* its own or inherited ones */
 
-/* Where an address is; the latest, as libraries that were unloaded are among them. Or NULL. */
+/* The mapping at an address; the latest, as unloaded libraries are listed, too. Or NULL. */
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
 					       uint64_t address);
-/* Read again where calls through words lead: at first that may be an entry of the file's own PLT.
- * Under `lock`. */
+/*
+ * Read the targets of calls through words again: at first they may be entries of the file's own
+ * PLT. Under `lock`.
+ */
 void prober_read_callee(struct prober *prober, const struct probed_process *process,
 			struct counted_place *place);
 void prober_read_callees(struct prober *prober, struct probed_process *process);
@@ -184,8 +193,8 @@ bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals);
 
 /*
- * Keep a process, and those whose probes it has inherited, while the lock is given back; and let go
- * of them. Under `lock`.
+ * Keep a process, and those that it was forked from, while the lock is released; and end that.
+ * Under `lock`.
  */
 void prober_use(struct probed_process *process);
 void prober_release(struct probed_process *process);

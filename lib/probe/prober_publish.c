@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was counted, as rows of a profile. */
+/* Counts as rows of a profile. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -18,8 +18,8 @@
 #include "profile/profile.h"
 
 /*
- * So long after the end of a process a child of it may come to be known that has inherited its
- * probes: it is found within some ticks.
+ * This long after the end of a process, a child with inherited probes may still become known: it is
+ * found within some ticks.
  */
 #define HEIRS_NS (2 * NS_PER_SEC)
 
@@ -43,7 +43,7 @@ static struct module_id known_module(const struct profile *profile, const struct
 	return MODULE_UNKNOWN;
 }
 
-/* `is_needed`: also of a process that was over before anybody else has read its memory map. */
+/* `is_needed`: add the module, even if the process ended before its memory map was read. */
 static struct module_id module_of(const struct profile *profile, struct prober_file *file,
 				  bool is_needed)
 {
@@ -119,7 +119,7 @@ static void publish_place(struct publishing *publishing, const struct probed_pro
 					    : publishing->now_ns;
 	struct profile_count *row;
 
-	/* Of a call that was not made nobody knows whom it calls. */
+	/* Before its first call the callee of a call is unknown. */
 	if (place->row == NO_ROW &&
 	    (place->wanted->kind == WANTED_ENTRY || calls || process->is_gone))
 		add_row(publishing, process, probed, place, calls);
@@ -166,7 +166,7 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 	probed->is_told = true;
 }
 
-/* Where not all is counted: the rest is not known to be none. */
+/* Calls after the change are not counted, and need not be zero. */
 static void tell_change(struct publishing *publishing, const struct probed_process *process,
 			struct counted_place *place)
 {
@@ -182,7 +182,7 @@ static void tell_change(struct publishing *publishing, const struct probed_proce
 	add_refusal(publishing, process, place->wanted->name, place->file->path, reason);
 }
 
-/* What is known of a file without looking at a process: once, with the first that maps it. */
+/* Refusals of a file, once, with the first process that maps it. */
 static void tell_of_files(struct publishing *publishing, const struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_mappings; i++) {
@@ -195,7 +195,7 @@ static void tell_of_files(struct publishing *publishing, const struct probed_pro
 	}
 }
 
-/* To go through all mappings takes some microseconds each, of the kernel's. */
+/* The kernel takes some microseconds for each mapping. */
 #define MOMENT_NS (NS_PER_SEC - 50 * NS_PER_MS)
 
 uint64_t prober_next_moment_ns(uint64_t at_ns)
@@ -238,7 +238,7 @@ void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_mom
 	}
 }
 
-/* What was counted where all is recorded is of those alone that are. */
+/* With --mem=all only recorded processes are counted. */
 static bool has_strangers(const struct probed *probed)
 {
 	const struct heap_ring *ring = installation_heap(probed->installation);
@@ -289,8 +289,8 @@ static bool is_due(const struct publishing *publishing, const struct probed_proc
 }
 
 /*
- * With tens of thousands of mappings that takes a tenth of a second: without the lock, for which
- * each sample waits.
+ * With tens of thousands of mappings this takes a tenth of a second: so it is done without the
+ * lock, for which each sample waits.
  */
 static void read_memories(const struct publishing *publishing)
 {
@@ -307,7 +307,7 @@ static void read_memories(const struct publishing *publishing)
 		due[nr++] = prober->open[i];
 	}
 	pthread_mutex_unlock(&prober->lock);
-	/* Of one that has ended it stays that of the last time. */
+	/* A process that has ended keeps its last values. */
 	for (size_t i = 0; i < nr; i++)
 		prober_read_memory(due[i]->pid, &due[i]->moments.latest);
 	pthread_mutex_lock(&prober->lock);
@@ -364,7 +364,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 	}
 }
 
-/* Another program, over before it was known whether it has what is wanted? */
+/* Did another program end before it was known whether it has wanted places? */
 static bool is_overlooked(const struct probed_process *process)
 {
 	return process->is_gone && !process->is_looked_at && !process->giver;
@@ -414,7 +414,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	read_memories(&publishing);
 	pthread_mutex_lock(&prober->lock);
 	prober->sums.start_ns = start_ns;
-	for (size_t i = prober->nr_open; i > 0; i--) { /* closing puts the last in its place */
+	for (size_t i = prober->nr_open; i > 0; i--) { /* closing moves the last one here */
 		struct probed_process *process = prober->open[i - 1];
 
 		publish_process(&publishing, process);
@@ -442,7 +442,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	pthread_mutex_unlock(&prober->lock);
 }
 
-/* Up to when something was counted is known by a last look at the code. */
+/* A last look at the code shows until when a probe counted. */
 static void publish_last_look(struct publishing *publishing, struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_probed; i++) {

@@ -13,21 +13,21 @@ struct profile_heap;
 struct profile_heap_moment;
 
 /*
- * Allocations of a process, exact, of all that was installed in it, and also once it
- * has ended; false: it has no probes for them. Under `lock`.
+ * Sets the exact totals of a process, over all its installations, also after its end; false: it has
+ * no probes for them. Under `lock`.
  */
 bool prober_add_totals(struct prober *prober, struct probed_process *process,
 		       struct profile_heap_moment *moment);
-/* Its memory as the kernel knows it; unchanged if it has ended. Not under `lock`. */
+/* Its memory as the kernel reports it; unchanged if it has ended. Not under `lock`. */
 void prober_read_memory(pid_t pid, struct profile_heap_moment *moment);
-/* The same as it was in the last row of the process; unchanged without one. */
+/* Copies its memory from the last row of the process; unchanged if there is none. */
 void prober_copy_memory(const struct profile_heap *heap, struct profile_heap_moment *moment);
-/* When the next moment of it is due, after one of then. */
+/* When the next moment is due, after one at this time. */
 uint64_t prober_next_moment_ns(uint64_t at_ns);
 
 /*
- * prober_missed.c: at the end of a recording: what would have been watched in files that samples
- * show and that no process had mapped when the prober looked at it. Not under locks.
+ * prober_missed.c, at the end of a recording: functions that would have been watched, in files that
+ * samples show and that no process had mapped when the prober looked at it. Not under locks.
  */
 void prober_publish_missed(struct prober *prober, struct profile *profile);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The search of a process for pointers to its blocks. */
+/* Searches a process for pointers to its blocks. */
 #include "probe/reach_search.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "heap/reach.h"
 #include "inject/memory_search.h"
 
-/* Less than a process waits in its end. */
+/* Less than a process waits at its end. */
 #define PATIENCE_NS (2 * NS_PER_SEC)
 
 struct searcher {
@@ -21,8 +21,8 @@ struct searcher {
 };
 
 /*
- * On any CPU that the program may use: whoever asks for the search may be bound to one, where a
- * thread of the process stands.
+ * Runs on any CPU that the program may use: the caller may be bound to one, with a thread of the
+ * process on it.
  */
 static void *search(void *context)
 {

@@ -17,8 +17,8 @@ struct reach_request {
 };
 
 /*
- * Search a process that is due (reach_is_due()): it is stopped meanwhile, by a thread of our own
- * that traces nobody else. The result is there for reach_take().
+ * Search a process that is due (reach_is_due()). A thread of our own, which traces nothing else,
+ * stops it meanwhile. reach_take() gets the result.
  */
 void reach_search(struct reach *reach, uint32_t process, const struct reach_request *request);
 

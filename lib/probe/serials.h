@@ -13,9 +13,9 @@ struct probed_process;
 
 struct serials {
 	struct serial_row {
-		struct probed_process *process; /* borrowed; NULL: it was not told of */
-		uint32_t parent; /* which forked it, or which it was before an exec */
-	} * rows;		 /* owned */
+		struct probed_process *process; /* borrowed; NULL: not known */
+		uint32_t parent;		/* which forked it, or the process before an exec */
+	} * rows;				/* owned */
 	size_t nr, cap;
 };
 
@@ -23,7 +23,7 @@ void serials_release(struct serials *serials);
 void serials_set(struct serials *serials, uint32_t serial, struct probed_process *process,
 		 uint32_t parent);
 struct probed_process *serials_find(const struct serials *serials, uint32_t serial); /* or NULL */
-/* Is it `from`, or does it stem from it? */
+/* Is it `from`, or a descendant of it? */
 bool serials_descends(const struct serials *serials, uint32_t serial, uint32_t from);
 bool serials_has_parent(const struct serials *serials, uint32_t serial);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of a file is to be counted. */
+/* The places in a file that are to be counted. */
 #include "probe/wanted.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "patch/call_sites.h"
 #include "patch/gate.h"
 
-/* Of what follows a function: more than any window takes. */
+/* Read after a function: more than any window takes. */
 #define PADDING_BYTES  32
 #define GATE_BYTES_MAX ((size_t)1 << 26)
 
@@ -98,7 +98,7 @@ static bool is_of_gate(const struct wanted_place *place)
 	return place->kind == WANTED_GATE_ENTRY || place->kind == WANTED_GATE_PART;
 }
 
-/* What is no place for a probe; or all. */
+/* Drops parts of the gate, which are no places for a probe; or all of the gate. */
 static void drop_gate(struct wanted *wanted, bool only_parts)
 {
 	size_t nr = 0;
@@ -123,7 +123,7 @@ static void add_exits(struct wanted *wanted, const struct gate_exits *exits)
 	}
 }
 
-/* The bytes of the code are to be freed. */
+/* The caller frees the bytes of the code. */
 static size_t read_gate(const struct wanted *wanted, const struct elf_image *image,
 			struct gate_code *code)
 {
@@ -191,7 +191,7 @@ static int compare_places(const void *a, const void *b)
 		return left->address < right->address ? -1 : 1;
 	if (left->kind != right->kind)
 		return (int)left->kind - (int)right->kind;
-	/* Of an allocator's function that a user has named, too, the user's word counts. */
+	/* If a user has also named an allocator's function, the user's form wins. */
 	if (left->heap.function != right->heap.function)
 		return (int)right->heap.function - (int)left->heap.function;
 	return (int)right->kin - (int)left->kin;

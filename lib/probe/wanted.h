@@ -20,30 +20,30 @@ struct probe_file {
 	struct elf_image *image;
 };
 
-/* What of a file is to be counted, by ELF virtual addresses. */
+/* Places in a file, by ELF virtual addresses. */
 enum wanted_kind {
-	WANTED_HEAP,  /* allocations by the function at `address`, which is then not counted */
+	WANTED_HEAP,  /* allocations by the function at `address`; its calls are not counted */
 	WANTED_ENTRY, /* calls of the function at `address` */
 	WANTED_CALL,  /* the call at `address` */
-	/* Not counted, but needed for counting within a function, the gate. */
+	/* Not counted, but needed to count within a function, the gate. */
 	WANTED_GATE_ENTRY,
-	WANTED_GATE_PART, /* code of it that stands apart, and where no call enters it */
+	WANTED_GATE_PART, /* a separate part of the gate's code, where no call enters it */
 	WANTED_GATE_EXIT,
-	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may be gone */
+	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may have gone */
 };
 
 struct wanted_place {
 	uint64_t address;
 	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
 	enum wanted_kind kind;
-	struct heap_form heap; /* of HEAP, and what it is to others */
+	struct heap_form heap; /* of WANTED_HEAP, and its relation to other functions */
 	enum heap_kin kin;
 	char *name;	    /* of the function; owned */
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
-	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` on */
+	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
 };
 
-/* What is known before to be not countable. */
+/* A function that cannot be counted in any process. */
 struct wanted_refusal {
 	char *name, *reason; /* owned */
 };
@@ -55,31 +55,34 @@ struct wanted {
 	size_t nr_starts, cap_starts;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
-	char *gate_refusal; /* why nothing can be counted within it, for a user; or NULL */
+	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
 };
 
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
-/* The functions of an allocator: all of one that are to be sampled are in one file. */
+/* A function of an allocator. All of one allocator are in one file. */
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
 		     uint64_t address, uint64_t nr_bytes, const char *name);
-/* A call: it becomes a place, or a refusal. */
+/* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
- * Once all are added, and the starts: adds the ways out of the gate, which is all of
- * WANTED_GATE_ENTRY and WANTED_GATE_PART. Where one cannot be watched, gate_refusal says so, and no
- * gate is wanted.
+ * Call this once all places and starts are added. It adds the ways out of the gate, which is all of
+ * WANTED_GATE_ENTRY and WANTED_GATE_PART. If one cannot be watched, gate_refusal says so, and the
+ * gate is dropped.
  */
 void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
-/* Is a place one that is asked for, and counted? */
+/* Was the place asked for, and is it counted? */
 bool wanted_is_counted(const struct wanted_place *place);
-/* Is it said why there is no probe, with that outcome? Of an allocator others may stand for it. */
+/*
+ * Is the reason reported if there is no probe, with that outcome? Another function of the allocator
+ * may have one instead.
+ */
 bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome);
-/* Is there anything that is to be overwritten? */
+/* Will any code be overwritten? */
 bool wanted_has_probes(const struct wanted *wanted);
-/* Sorted by address, each once; at the same place rather what is first in enum wanted_kind. */
+/* Sort by address, each once; of places at the same address the first in enum wanted_kind stays. */
 void wanted_sort(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of numbers that anybody may have written is believed. */
+/* Which numbers are believed that a process may have written. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "probe/believed.h"
@@ -25,7 +25,7 @@ TEST(believed, counts_that_grow)
 	assert_int_equal(believed.nr_refused, 0);
 }
 
-TEST(believed, what_goes_back_or_is_too_much_stays)
+TEST(believed, falling_or_impossible_counts_are_refused)
 {
 	struct believed believed = new_believed();
 	struct believed_count back = {.calls = 0}, much = {.calls = 0};
@@ -41,8 +41,8 @@ TEST(believed, what_goes_back_or_is_too_much_stays)
 	assert_int_equal(believed.nr_refused, 2);
 }
 
-/* However long it takes, and whatever is said, the sums are those that a profile may have. */
-TEST(believed, sums_have_a_bound)
+/* After any time, and for any numbers, the sums are within the limits of a profile. */
+TEST(believed, sums_are_bounded)
 {
 	struct believed believed = {.since_ns = 0}; /* long ago */
 	struct believed_totals totals[100] = {{.bytes = 0}};
@@ -55,7 +55,7 @@ TEST(believed, sums_have_a_bound)
 		assert_int_equal(moment.nr_allocations, i == 0);
 		moment = (struct profile_heap_moment){.allocated_bytes = UINT64_C(1) << 40,
 						      .nr_allocations = 2};
-		believed_moment(&believed, &totals[i], &moment); /* for that there is room */
+		believed_moment(&believed, &totals[i], &moment); /* there is room for this */
 		assert_int_equal(moment.nr_allocations, 2);
 	}
 	assert_true(believed.bytes <= HEAP_TOTAL_MAX);
@@ -89,7 +89,7 @@ TEST(believed, parts_leave_room)
 	assert_false(part_has_room(0, 0, 51, 100));
 	assert_true(part_has_room(50, 0, 25, 100));
 	assert_false(part_has_room(50, 0, 26, 100));
-	assert_true(part_has_room(99, 60, 60, 100)); /* as it was */
+	assert_true(part_has_room(99, 60, 60, 100)); /* unchanged */
 	assert_false(part_has_room(50, 50, UINT64_MAX, 100));
 }
 
@@ -105,7 +105,7 @@ TEST(serials, descent)
 	assert_true(serials_descends(&serials, 4, 4));
 	assert_false(serials_descends(&serials, 0, 4));
 	assert_false(serials_descends(&serials, 5, 0));
-	assert_false(serials_descends(&serials, 2, 0)); /* never told of */
+	assert_false(serials_descends(&serials, 2, 0)); /* not known */
 	assert_false(serials_descends(&serials, 99, 0));
 	assert_true(serials_has_parent(&serials, 4));
 	assert_false(serials_has_parent(&serials, 5));

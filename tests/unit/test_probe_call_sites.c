@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which calls of functions can be counted, for code that stands in the tests. */
+/* Which calls of functions can be counted, for code in this file. */
 #include "base/alloc.h"
 #include "patch/call_sites.h"
 #include "probe/wanted.h"
@@ -51,7 +51,7 @@ TEST(call_sites, each_is_there_once)
 	call_sites_release(&sites);
 }
 
-TEST(call_sites, behind_data_there_are_none)
+TEST(call_sites, there_are_none_after_data)
 {
 	static const uint8_t mixed[] = "\xe8\0\1\0\0"
 				       "\x06" /* not an instruction */
