@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "patch/patch.h"
 
-/* How far behind a start something may be overwritten: the window, and what it leaves alone. */
+/* Bytes after a start that a probe may overwrite, or leave alone in front of its window. */
 #define NEAR_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
 
 struct branch {
@@ -67,7 +67,7 @@ void branches_free(struct branches *branches)
 	free(branches);
 }
 
-/* How many starts are at or before the address. */
+/* The number of starts at or before the address. */
 static size_t nr_starts_up_to(const struct branches *branches, uint64_t address)
 {
 	size_t low = 0, high = branches->nr_starts;
@@ -102,7 +102,7 @@ void branches_sort(struct branches *branches)
 	branches->is_sorted = true;
 }
 
-/* The index of the first that leads to the address or behind it. */
+/* The index of the first branch that leads to the address, or to one after it. */
 static size_t first_to(const struct branches *branches, uint64_t target)
 {
 	size_t low = 0, high = branches->nr;

@@ -7,34 +7,36 @@
 #include <stdint.h>
 
 /*
- * Where the direct jumps, branches and calls of some code lead, as far as that is near the start of
- * a function: whoever overwrites the first bytes of one must know. Jumps through tables are not
- * seen; compilers make none that lead into the first bytes.
+ * The targets of direct jumps, branches and calls in some code, as far as they are near the start
+ * of a function: its first bytes are overwritten only if none leads into them. Jumps through tables
+ * are not seen; compilers make none that lead into the first bytes.
  */
 struct branches;
 
 /*
- * Addresses of the first instructions of all functions that are known there, in any order, copied.
- * They keep the sweep in step behind data, and each counts as led to. Freed with branches_free().
+ * `starts`: addresses of the first instructions of all known functions, in any order, copied. They
+ * put the decoder back in step after data, and each counts as a target. Freed with branches_free().
  */
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts);
 void branches_free(struct branches *branches);
 
-/* Note all of nr_bytes of code that stand at `address`, read from front to end; a part at a time
- * may be added, but no function in two. */
+/*
+ * Add the branches of nr_bytes of code, which is at `address`. Code may be added in parts, but no
+ * function in two.
+ */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);
-/* Note one. Nothing is kept of what leads elsewhere than near a start. */
+/* Add one branch. It is not kept if it leads to no place near a start. */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
-/* After the last was added, and before anything is asked. */
+/* Call this after the last branch was added, and before any question. */
 void branches_sort(struct branches *branches);
 
-/* Is there one that leads strictly between the two addresses, or a function that starts there? */
+/* Does a branch lead strictly between the two addresses, or does a function start there? */
 bool branches_lead_into(const struct branches *branches, uint64_t from, uint64_t to);
-/* Is there a jump, not a call, in [start, end) that leads to `target`? */
+/* Does a jump, not a call, in [start, end) lead to `target`? */
 bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t start,
 		      uint64_t end);
-/* The first start behind the address; UINT64_MAX: none. */
+/* The first start after the address; UINT64_MAX: none. */
 uint64_t branches_next_start(const struct branches *branches, uint64_t address);
 
 #endif

@@ -14,8 +14,8 @@ static bool leads_somewhere(const struct code_instruction *code)
 }
 
 /*
- * Instructions that are read from a wrong byte on come back into step with the true ones within a
- * few: at the latest, here, where a function begins.
+ * A decoder that begins at a wrong byte is back in step within a few instructions: at the latest,
+ * here, where a function begins.
  */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)

@@ -25,7 +25,7 @@ bool call_sites_add(struct call_sites *sites, const struct call_code *code)
 		if (site.kind == PATCH_CALL_JUMP &&
 		    !(code->is_function && code->is_function(code->context, site.callee)))
 			continue;
-		site.bytes = NULL; /* the caller's, for now only */
+		site.bytes = NULL; /* the caller's, and valid now only */
 		ARRAY_GROW(sites->at, sites->nr, sites->cap);
 		sites->at[sites->nr++] =
 			(struct call_site){.site = site, .function = code->function};

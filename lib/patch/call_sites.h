@@ -11,7 +11,7 @@
 /* The calls that functions of a file make, by address. Zero-initialised is empty. */
 struct call_site {
 	struct patch_call_site site; /* without its bytes */
-	const char *function;	     /* that makes it; borrowed */
+	const char *function;	     /* that makes the call; borrowed */
 };
 
 struct call_sites {
@@ -26,14 +26,14 @@ struct call_code {
 	uint64_t address;
 	const uint8_t *bytes;
 	size_t nr_bytes;
-	/* Is it another function that a jump leads to? NULL: jumps are no calls. */
+	/* Does a jump lead to another function? NULL: jumps are no calls. */
 	bool (*is_function)(const void *context, uint64_t address);
 	const void *context;
 };
 
 /*
- * Add those in the code of a function, in the order of addresses; of functions that overlap each
- * call is there once. False: data stands among the code; only the calls before it are added.
+ * Add the calls in the code of a function, by address; functions that overlap give each call once.
+ * False: there is data among the code; only the calls before it were added.
  */
 bool call_sites_add(struct call_sites *sites, const struct call_code *code);
 

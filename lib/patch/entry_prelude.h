@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Thunks at the entry of a function that do something else than to count. */
+/* Thunks at the entry of a function that do more than count. */
 #ifndef PROFC_PATCH_ENTRY_PRELUDE_H
 #define PROFC_PATCH_ENTRY_PRELUDE_H
 
@@ -11,20 +11,20 @@
 #define PATCH_PRELUDE_MAX_BYTES	     128
 #define PATCH_PRELUDE_MAX_REFERENCES 4
 
-/* Four bytes that are to be the distance of `target` from the end of their instruction. */
+/* Four bytes of an instruction: the distance from its end to `target`. */
 struct patch_reference {
 	uint8_t at, end; /* offsets in the prelude */
 	uint64_t target;
 };
 
 /*
- * What stands in the thunk before the function's own first instructions. It must leave the stack,
- * and all registers that the function or its caller may use, as they are.
+ * Code of the thunk before the function's own first instructions. It must preserve the stack, and
+ * all registers that the function or its caller may use.
  */
 struct patch_prelude {
 	uint8_t bytes[PATCH_PRELUDE_MAX_BYTES];
 	uint8_t nr_bytes;
-	uint8_t entry; /* where in it the function leads */
+	uint8_t entry; /* offset of the first instruction to be executed */
 	uint8_t nr_references;
 	struct patch_reference references[PATCH_PRELUDE_MAX_REFERENCES];
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A gate: a function that threads are inside of, or not. Probes at its entry and at all ways out of
- * it keep a table in the process, by which other probes know whether to count.
+ * A gate: a function that a thread is inside of, or not. Probes at its entry and at all ways out of
+ * it keep a table in the process, by which other probes decide whether to count.
  *
  * A thread is known by the word at its fs:0, which differs between threads. Its slot of the table
  * is (word >> 12) * 0x101 >> 8, modulo GATE_SLOTS: stacks of threads, and with them these words,
- * lie pages apart, at distances that this spreads. A slot holds the word of the thread that is
- * inside, and the address of the return address that its outermost activation of the gate has; or
- * 0 and 0. Another thread that finds its slot taken is not inside, and counted as missed.
+ * are pages apart, at distances that this spreads. A slot holds the word of the thread that is
+ * inside, and the place on its stack of the return address of the gate's outermost activation; or
+ * 0 and 0. A thread that finds its slot taken by another one counts as outside, and as missed.
  */
 #ifndef PROFC_PATCH_GATE_H
 #define PROFC_PATCH_GATE_H
@@ -20,12 +20,12 @@
 #define GATE_SLOT_BYTES 16
 #define GATE_BYTES	((uint64_t)GATE_SLOTS * GATE_SLOT_BYTES)
 
-/* Code [start, end) of the gate: the function, or a part of it that stands apart. */
+/* Code [start, end) of the gate: the function, or a separate part of it. */
 struct gate_code {
 	uint64_t start, end;
-	const uint8_t *bytes; /* borrowed: from start on, also some of what follows */
+	const uint8_t *bytes; /* borrowed: from start on, also some that follow */
 	size_t nr_bytes;
-	uint64_t next_start; /* of the function that follows; UINT64_MAX: not known */
+	uint64_t next_start; /* of the next function; UINT64_MAX: not known */
 	bool is_entered;     /* at its start, where there will be a probe, too */
 };
 
@@ -40,7 +40,7 @@ struct gate_exits {
 	size_t nr, cap;
 };
 
-/* How many of nr_bytes at an address of the file were read. */
+/* Returns how many of nr_bytes at an address of the file were read. */
 typedef size_t gate_reader(const void *context, uint64_t address, void *out, size_t nr_bytes);
 
 struct gate_search {
@@ -48,13 +48,13 @@ struct gate_search {
 	size_t nr;
 	const uint64_t *starts; /* of all functions of the file that are known, in any order */
 	size_t nr_starts;
-	gate_reader *read; /* gets at tables of jumps, and stubs */
+	gate_reader *read; /* reads tables of jumps, and stubs */
 	const void *context;
 };
 
 /*
- * Find all ways out of the gate, with what may be overwritten there. NULL, or why one of them
- * cannot be watched, in words.
+ * Find all ways out of the gate, with the bytes that may be overwritten there. NULL, or, as a text
+ * for the user, why one of them cannot be watched.
  */
 const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits);
 void gate_exits_release(struct gate_exits *exits);

@@ -35,8 +35,8 @@ struct listing {
 
 struct finder {
 	const struct gate_search *search;
-	struct listing *listings; /* owned, of each part */
-	uint64_t *targets; /* owned: where jumps within the gate lead; sorted once all are known */
+	struct listing *listings; /* owned, one for each part */
+	uint64_t *targets; /* owned: targets of jumps within the gate, sorted once all are known */
 	size_t nr_targets, cap_targets;
 	size_t nr_of_tables; /* of the targets */
 	struct gate_exits *exits;
@@ -78,9 +78,9 @@ static bool has_fixed_table(const struct instruction *instruction, uint64_t *tab
 }
 
 /*
- * Does a jump lead through a table, within the function, and not to a function whose address was
- * loaded? Compilers add the table's address to what they have read from it right before, or say
- * that the jump need not be tracked (notrack).
+ * Does a jump go through a table, within the function, and not to the loaded address of a function?
+ * Compilers add the table's address right before to the number read from it, or mark the jump as
+ * one that need not be tracked (notrack).
  */
 static bool is_through_table(const struct listing *listing, size_t index)
 {
@@ -113,8 +113,8 @@ static void add_target(struct finder *finder, uint64_t target)
 }
 
 /*
- * What leads into the gate, from its beginning to the first that does not. What is no table ends at
- * once, or makes some instruction a target that is none, which does no harm.
+ * Reads addresses in the gate, up to the first one that is elsewhere. If it is no table, this ends
+ * at once, or makes a target of an instruction that is none, which does no harm.
  */
 static void read_table(struct finder *finder, uint64_t table, bool is_relative)
 {
@@ -191,7 +191,7 @@ static bool is_target(const struct finder *finder, uint64_t address)
 					     sizeof(address), compare_addresses);
 }
 
-/* A target among the bytes [from, to)? */
+/* Is there a target among the bytes [from, to)? */
 static bool has_target(const struct finder *finder, uint64_t from, uint64_t to)
 {
 	for (uint64_t at = from; at < to; at++) {
@@ -215,7 +215,10 @@ static bool is_exit(const struct finder *finder, const struct listing *listing, 
 	       (is_indirect_jump(instruction) && !is_through_table(listing, index));
 }
 
-/* May it be moved, together with what follows it? System calls may be made again from behind. */
+/*
+ * Can it be moved, together with its successor? A system call may be restarted from the byte after
+ * it.
+ */
 static bool is_movable(const struct finder *finder, const struct listing *listing, size_t index)
 {
 	const struct instruction *instruction = &listing->at[index];
@@ -229,7 +232,7 @@ static bool is_movable(const struct finder *finder, const struct listing *listin
 	return flow == CODE_FLOW_ON || !is_exit(finder, listing, index);
 }
 
-/* Behind the way out: how many bytes of padding, up to nr_wanted or a bit more; 0: too few. */
+/* The bytes of padding after the way out, up to nr_wanted or a bit more; 0: too few. */
 static size_t padding_behind(const struct finder *finder, const struct gate_code *code, uint64_t at,
 			     size_t nr_wanted)
 {
@@ -275,7 +278,7 @@ static bool find_window(const struct finder *finder, const struct listing *listi
 	return nr_bytes + padding >= JUMP_BYTES && nr_bytes + padding <= PATCH_MAX_BYTES;
 }
 
-/* Does it run on into what stands behind it? A call at its end is of what does not return. */
+/* Does it continue into the code after it? A call at its end does not return. */
 static bool runs_on(const struct listing *listing)
 {
 	size_t nr = listing->nr;
@@ -298,7 +301,7 @@ static bool is_stub(const struct finder *finder, uint64_t address)
 	       plt_entry_word(bytes, sizeof(bytes), address);
 }
 
-/* What a jump leads to that is no function may be a part of the gate that has no name. */
+/* Other targets of jumps may be a part of the gate without a name. */
 static bool is_function(const struct finder *finder, uint64_t address)
 {
 	for (size_t i = 0; i < finder->search->nr_starts; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a probe: what to write over the first instructions of a function, or over a call,
- * so that each pass adds one to a counter and nothing else than the flags changes. Nothing here
- * touches a process.
+ * The bytes of a probe: they replace the first instructions of a function, or a call, so that each
+ * pass adds one to a counter, and changes nothing else but the flags. Nothing here touches a
+ * process.
  */
 #ifndef PROFC_PATCH_PATCH_H
 #define PROFC_PATCH_PATCH_H
@@ -13,7 +13,7 @@
 
 struct branches;
 
-/* Code of ours that will stand at `address` in the process, a multiple of 16; it grows. */
+/* Our code, which will be at `address` in the process, a multiple of 16. It grows. */
 struct code_area {
 	uint64_t address;
 	uint8_t *bytes; /* borrowed */
@@ -28,28 +28,28 @@ enum patch_outcome {
 	PATCH_UNKNOWN_CODE,
 	PATCH_INDIRECT_JUMP,
 	PATCH_INDIRECT_CALL,
-	PATCH_NO_FIXED_FORM, /* an instruction that would do something else in another place */
+	PATCH_NO_FIXED_FORM, /* an instruction that has another meaning in another place */
 	PATCH_OUT_OF_REACH,
 	PATCH_NO_ROOM,	    /* the area is full */
 	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
 	PATCH_DIFFERS_FROM_FILE,
-	PATCH_UNLOADED,	     /* its memory was there a moment ago */
-	PATCH_SAMPLED_BELOW, /* of an allocator: what it calls has a probe, or must have one */
-	PATCH_THROWS,	     /* likewise, and an exception would come by us */
-	PATCH_NOT_FREED,     /* likewise, and its blocks would pass for leaks */
-	PATCH_LOADED_LATER,  /* of a pool: calls of the allocator below are known apart from it */
+	PATCH_UNLOADED,	     /* its memory was there a moment before */
+	PATCH_SAMPLED_BELOW, /* of an allocator: its callee has a probe, or must have one */
+	PATCH_THROWS,	     /* likewise: an exception would pass our frame */
+	PATCH_NOT_FREED,     /* likewise: its blocks would look leaked */
+	PATCH_LOADED_LATER,  /* of a pool: the allocator that it uses is recorded already */
 	PATCH_UNSUPPORTED,
 	PATCH_OUTCOME_COUNT,
 };
 
-/* Why there is no probe, in words for a user, to stand behind "NAME: ". */
+/* Why there is no probe, as a text for the user that follows "NAME: ". */
 const char *patch_outcome_text(enum patch_outcome outcome);
 
 enum patch_kind {
 	PATCH_ENTRY,
 	PATCH_CALL,	     /* a direct call */
 	PATCH_CALL_GOT,	     /* a call through a word at a fixed place, as the GOT has them */
-	PATCH_CALL_INDIRECT, /* any other: patch_call() refuses it */
+	PATCH_CALL_INDIRECT, /* any other call: patch_call() refuses it */
 	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
 	PATCH_EXIT,	     /* a way out of a function: a return, or a jump to another */
 };
@@ -57,19 +57,19 @@ enum patch_kind {
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
 #define PATCH_MAX_BYTES 19
 #define PATCH_MAX_STEPS 12
-/* What is skipped at a function's beginning, as the program may patch it. */
+/* Bytes that are skipped at a function's beginning, as the program may patch them. */
 #define PATCH_SLED_MAX_BYTES 32
-/* rax, rcx and rdx, in this order: what thunks save on the stack. */
+/* rax, rcx and rdx, in this order, which thunks save on the stack. */
 #define PATCH_MAX_PUSHED 3
 
-/* An instruction of a thunk, and where the program would stand when it is the next. */
+/* An instruction of a thunk, and the pc of the program when it is the next. */
 struct patch_step {
 	uint8_t offset;	       /* in the thunk */
 	uint8_t window_offset; /* from patch.address on, if is_callee is false */
-	bool is_callee;	       /* at the first instruction of what is called */
+	bool is_callee;	       /* the pc is at the first instruction of the callee */
 };
 
-/* What to write where; the thunk is in the area. A plain value. */
+/* The bytes to write, and where; the thunk is in the area. A plain value. */
 struct patch {
 	enum patch_kind kind;
 	uint64_t address; /* of the first byte that changes */
@@ -78,69 +78,71 @@ struct patch {
 	uint8_t new[PATCH_MAX_BYTES];
 	uint64_t thunk; /* address */
 	uint16_t nr_thunk_bytes;
-	/* Of the call that is patched, or that is the last instruction of the window. */
+	/* The callee of the patched call, or of the call at the end of the window. */
 	enum patch_callee {
 		PATCH_CALLEE_NONE,
 		PATCH_CALLEE_DIRECT,  /* `callee` */
 		PATCH_CALLEE_IN_WORD, /* its address is in the word at `callee` */
-		PATCH_CALLEE_UNKNOWN, /* in a register, or where one points */
+		PATCH_CALLEE_UNKNOWN, /* in a register, or in memory to which one points */
 	} callee_kind;
 	uint64_t callee;
-	/* In the thunk: a word lies on the stack from there to there. */
+	/* Offsets in the thunk between which the saved register is on the stack. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
-	bool ends_with_syscall; /* which the kernel may start again */
+	bool ends_with_syscall; /* which the kernel may restart */
 	bool is_in_sled;	/* where the program may put a patch of its own */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
 };
 
 /*
- * A gate is a function: what is counted within it counts only while its thread is inside. Which
- * threads are is in a table of the process, see gate.h.
+ * A gate is a function: probes within it count only while their thread is inside. A table in the
+ * process says which threads are, see gate.h.
  */
 enum patch_pass {
 	PATCH_COUNT,	    /* each pass counts */
-	PATCH_COUNT_WITHIN, /* those of threads that are inside of the gate */
-	PATCH_ENTER,	    /* the thread enters the gate, unless it is inside; each counts */
-	PATCH_LEAVE,	    /* not counted: who entered it from here, or from below, is outside */
+	PATCH_COUNT_WITHIN, /* passes count of threads that are inside of the gate */
+	PATCH_ENTER,	    /* the thread enters the gate, unless it is inside; each pass counts */
+	PATCH_LEAVE,	    /* not counted: a thread that entered here, or deeper, is outside */
 };
 
 /*
- * Where a pass is counted. With more than one shard, threads are spread over copies of the counters
+ * The counter of a pass. With more than one shard, threads are spread over copies of all counters
  * by the address of their own data (the word at fs:0), so that they do not wait for each other.
  */
 struct patch_counter {
-	uint64_t address; /* one shard: of its eight bytes */
-	uint64_t
-		base_word; /* more: of a word with the address of the first copy of all counters, */
-	uint32_t offset;   /* in which it is there */
+	uint64_t address;    /* one shard: of the counter's eight bytes */
+	uint64_t base_word;  /* more: of a word with the address of the first copy, */
+	uint32_t offset;     /* in which the counter is here */
 	uint32_t nr_shards;  /* a power of two, at most 2^16 */
-	uint32_t shard_log2; /* of the bytes of a copy */
+	uint32_t shard_log2; /* log2 of the bytes of a copy */
 	enum patch_pass pass;
-	uint64_t gate_word; /* but for PATCH_COUNT: of a word with the address of the table, */
-	uint64_t missed;    /* and of a counter of those who found no room in it */
+	uint64_t gate_word; /* except PATCH_COUNT: of a word with the address of the table, */
+	uint64_t missed;    /* and of a counter of threads that found no room in it */
 };
 
 struct patch_function {
 	uint64_t address;
 	uint64_t nr_bytes; /* 0: not known */
-	uint64_t bias;	   /* of `address` against the addresses of branches */
-	/* From `address` on, the function and what follows: at least 64 where they are mapped. */
+	uint64_t bias;	   /* of `address` against the addresses in `branches` */
+	/*
+	 * From `address` on, the function and what follows it: at least 64, as far as they are
+	 * mapped.
+	 */
 	const uint8_t *bytes;
 	size_t nr_readable;
 };
 
 /*
- * A probe at a function's entry, behind an endbr64, and behind bytes that do nothing and are there
- * for the program itself to patch, if there is room behind them: a jump over the first whole
- * instructions of five bytes or more, into a thunk that counts, does what they did, and jumps back.
- * Padding behind the function may be used. Branches are those of the whole module, sorted. The
- * counter, eight bytes, is within 2 GiB of the area. Unless the outcome is PATCH_OK nothing is
- * written.
+ * A probe at a function's entry: a jump over the first whole instructions of five bytes or more,
+ * into a thunk that counts, does the same as they did, and jumps back. It comes after an endbr64,
+ * and after bytes without effect that are there for the program itself to patch, if there is room
+ * after them. Padding after the function may be used. `branches` are those of the whole module,
+ * sorted. The counter, eight bytes, is within 2 GiB of the area. Nothing is written unless the
+ * outcome is PATCH_OK.
  *
- * `bytes` are those that will stand there when it is put in. So a call among the first ones may
- * have a probe as well if that is in them already, and is taken away after this one; what stands
- * for a pc in this thunk is then perhaps in that one.
+ * `bytes` are those at the time of the installation. So a call among the first ones may have a
+ * probe as well, if they contain it, and if that is removed after this one; a pc in this thunk may
+ * then stand for one in the call's thunk.
  *
  * With a callee_kind other than NONE the thunk pushes a return address without a call, which a
  * thread with a shadow stack must not do.
@@ -150,23 +152,23 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 			       const struct patch_counter *counter);
 
 /*
- * A probe at the call that stands at `address`: what a call to a fixed place leads to becomes a
- * thunk that counts and jumps on. `bytes` are the instruction and what follows, as far as it
- * can be read. Unless the outcome is PATCH_OK nothing is written.
+ * A probe at the call at `address`: a call to a fixed place then leads to a thunk that counts and
+ * jumps on to that place. `bytes` are the instruction and what follows it, as far as it can be
+ * read. Nothing is written unless the outcome is PATCH_OK.
  */
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter);
 
 /*
- * Does whoever passes the probe at an entry make the call at that address? So where it is among the
- * instructions that were moved and no branch comes before it: its count is that of the entry.
+ * Does each pass through the probe at an entry make the call at that address? It does if the call
+ * is among the moved instructions, and no branch is before it: its count is that of the entry.
  */
 bool patch_always_calls(const struct patch *patch, uint64_t call);
 
 /*
- * A probe at a way out of a function, with the instructions before it that there is no other way
- * to: the window is theirs, and of padding behind the way out perhaps, five bytes or more, as
+ * A probe at a way out of a function, with the instructions before it that have no other way on.
+ * The window, five bytes or more, is these, and perhaps padding after the way out, as
  * gate_exits_find() chooses it. `exit_at` is the offset of the return, or jump. The pass is
  * PATCH_LEAVE, unless it is a branch that is not taken.
  */
@@ -175,26 +177,25 @@ enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8
 			      const struct patch_counter *counter);
 
 /*
- * The calls in some code, in order; jumps to other functions are none. To begin, fill in the first
- * four and leave the others zero.
+ * The calls in some code, in order; jumps to other functions are none. To begin, set the first
+ * three members, and with_jumps, and leave the others zero.
  */
 struct patch_calls {
 	uint64_t address;
 	const uint8_t *bytes; /* borrowed */
 	size_t nr_bytes;
-	bool with_jumps; /* that lead out of the code, too: the last call of a function may be one
-			  */
-	size_t at;	 /* what was looked at */
+	bool with_jumps; /* with jumps out of the code: a function's last call may be one */
+	size_t at;	 /* how far it was read */
 	/*
-	 * Something was met that is no instruction: code and data are mixed, and what looks like a
-	 * call from there on is one only if its callee is known for a function, or a PLT's entry.
+	 * Bytes that are no instruction were found: code and data are mixed. From there on a call
+	 * is one only if its callee is known for a function, or a PLT's entry.
 	 */
 	bool has_unknown;
 };
 
 struct patch_call_site {
 	uint64_t address;
-	uint8_t nr_bytes; /* the return address is behind them */
+	uint8_t nr_bytes; /* the return address follows them */
 	enum patch_kind kind;
 	/* CALL: its address. CALL_GOT: that of the word. JUMP: its target, if known. Otherwise 0 */
 	uint64_t callee;
@@ -211,26 +212,27 @@ enum patch_place {
 	/* The same, but the instruction's address is in the word at *original. */
 	PATCH_AT_WORD,
 	/*
-	 * Not so: the call at *original has pushed its return address already, and where it leads
-	 * is in a register or where one points. It is for samples; who takes the thunk away must
-	 * let the thread go on by one instruction before.
+	 * Not so: the call at *original has pushed its return address already, and its target is in
+	 * a register, or in memory to which one points. For samples this will do; before the thunk
+	 * is removed the thread must execute one instruction.
 	 */
 	PATCH_AT_CALL,
 };
 
 /*
- * Where the program stands when a thread's pc is in the thunk, for samples and for going on there
- * once the old bytes are back. At the thunk's beginning that is the function's, or the callee's.
+ * The place of the program for a pc in the thunk, for samples, and to continue there once the old
+ * bytes are back. At the thunk's beginning it is the start of the window, or of the callee.
  */
 enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
 
-/* How many words has the thunk pushed, where pc is? By so much the stack pointer is too low. */
+/* The number of words that the thunk has pushed at pc: the stack pointer is too low by these. */
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc);
 
 /*
- * Where a thread, or what a signal interrupted, must go on whose pc is within bytes that change;
- * false: where it is. At the first of these bytes it needs not move, as what stands there then does
- * what is right. It must behind the last one if the kernel may go back by a system call from there.
+ * The place where a thread, or the code that a signal interrupted, must continue if its pc is
+ * within bytes that change. False: it can stay. At the first of these bytes it need not move, as
+ * the new one does the right thing; after the last one it must move if the kernel may restart a
+ * system call from there.
  */
 bool patch_moved_pc(const struct patch *patch, uint64_t pc, uint64_t *moved);
 

@@ -59,7 +59,7 @@ bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 	return false;
 }
 
-/* Nothing is patched that they could lead into. */
+/* Nothing is patched, so branches do not matter. */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {

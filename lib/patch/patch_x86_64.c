@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Callers keep values in any register that they know a function to leave alone, and code in
- * assembly may keep some below its stack pointer: so a thunk changes nothing but the flags, and
- * writes below the stack pointer only where the call that it stands for does. A displaced system
- * call leaves the thunk's address in rcx, where the kernel puts it.
+ * Callers keep values in any register that they know a function to preserve, and code in assembly
+ * may keep some below its stack pointer: so a thunk changes nothing but the flags, and writes below
+ * the stack pointer only where the call that it represents does. A displaced system call leaves the
+ * thunk's address in rcx, where the kernel puts it.
  */
 #include "patch/patch.h"
 
@@ -21,19 +21,19 @@
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
 
-/* What comes first, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
+/* The prelude, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
 #define THUNK_MAX_BYTES (PATCH_PRELUDE_MAX_BYTES + 80)
 
-/* A thunk that is being made. */
+/* A thunk in the making. */
 struct maker {
 	struct patch patch; /* so far */
 	uint8_t bytes[THUNK_MAX_BYTES];
 	size_t nr_bytes;
-	size_t entry;	      /* where the jump at the function leads, in it */
-	bool is_out_of_reach; /* something is */
+	size_t entry; /* offset of the instruction to which the jump at the function leads */
+	bool is_out_of_reach; /* a target is further than 2 GiB away */
 };
 
-/* An instruction where it stands. */
+/* An instruction at its place in the program. */
 struct original {
 	struct code_instruction code;
 	const uint8_t *bytes;
@@ -73,9 +73,9 @@ static uint8_t operation(const struct original *original)
 }
 
 /*
- * Is it a jump or call with a 16-bit operand, of which processors disagree (Intel SDM vol. 2,
- * CALL), or one whose operand is relative to the low half of rip? REX.W is stronger than 66: so
- * calls of __tls_get_addr() are padded.
+ * Is it a jump or call with a 16-bit operand, on which processors disagree (Intel SDM vol. 2,
+ * CALL), or one with an operand relative to the low half of rip? REX.W overrides 66: calls of
+ * __tls_get_addr() are padded with both.
  */
 static bool is_odd(const struct original *original)
 {
@@ -104,7 +104,7 @@ static int32_t displacement(struct maker *maker, uint64_t target, uint64_t end)
 	return (int32_t)distance;
 }
 
-/* The last four bytes of an instruction. */
+/* The last four bytes of an instruction, which refer to the target. */
 static void put_displacement(struct maker *maker, uint64_t target)
 {
 	uint64_t end = maker->patch.thunk + maker->nr_bytes + sizeof(int32_t);
@@ -119,7 +119,7 @@ static void put_jump(struct maker *maker, uint64_t target)
 	put_displacement(maker, target);
 }
 
-/* The next instruction of the thunk stands for this place in the program. */
+/* The next instruction of the thunk represents this place in the program. */
 static void add_step(struct maker *maker, uint64_t address, bool is_callee)
 {
 	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
@@ -141,14 +141,14 @@ static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
 }
 
 /*
- * With the thread's own word in eax, whose value is lost with the flags. 0.35 ns where the counters
- * of a thread are in its CPU's cache; one copy for all threads takes as long for one thread, and
- * some 6 ns for each of two that count the same.
+ * The thread's own word is in eax; its value and the flags are lost. 0.35 ns if the counters of a
+ * thread are in its CPU's cache; one copy for all threads takes as long for one thread, and some 6
+ * ns for each of two that count the same.
  */
 static void put_count_of_shard(struct maker *maker, const struct patch_counter *counter)
 {
 	uint32_t mask = (counter->nr_shards - 1) << counter->shard_log2;
-	/* Of the product's upper bits, all of the address decide. */
+	/* All bits of the address affect the upper bits of the product. */
 	uint8_t right = (uint8_t)(__builtin_clz(counter->nr_shards - 1) - (int)counter->shard_log2);
 
 	put(maker, "\x69\xc0\xb1\x79\x37\x9e", 6); /* imul $0x9e3779b1,%eax,%eax */
@@ -172,7 +172,7 @@ static void put_sharded_count(struct maker *maker, const struct patch_counter *c
 	maker->patch.pushed_to[0] = (uint8_t)maker->nr_bytes;
 }
 
-/* A short jump, to the place that jump_to_here() says. Returns where that will be told. */
+/* A short jump to the place of a later jump_to_here(), which gets the returned offset. */
 static size_t put_short_jump(struct maker *maker, uint8_t opcode)
 {
 	put(maker, (const uint8_t[]){opcode, 0}, 2);
@@ -191,7 +191,9 @@ static void jump_to_here(struct maker *maker, size_t at)
 #define JNE 0x75
 #define JMP 0xeb
 
-/* rax, rcx and rdx are saved; rcx is the thread's own word, rdx points to its slot (gate.h). */
+/*
+ * Saves rax, rcx and rdx; then rcx is the thread's own word, and rdx points to its slot (gate.h).
+ */
 static void put_find_slot(struct maker *maker, const struct patch_counter *counter)
 {
 	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
@@ -219,7 +221,7 @@ static void put_back_registers(struct maker *maker)
 	}
 }
 
-/* rax becomes the stack pointer as it was before the thunk. */
+/* Sets rax to the stack pointer before the thunk. */
 static void put_stack_pointer(struct maker *maker)
 {
 	put(maker, "\x48\x8d\x44\x24\x18", 5); /* lea 24(%rsp),%rax */
@@ -233,8 +235,8 @@ static void put_count_of_slot(struct maker *maker, const struct patch_counter *c
 }
 
 /*
- * What is called from the gate has its return address below that of the gate. A thread that is
- * inside has its word in its slot.
+ * A function that is called from the gate has its return address below that of the gate. The slot
+ * of a thread that is inside has the thread's word.
  */
 static void put_count_within(struct maker *maker, const struct patch_counter *counter)
 {
@@ -253,8 +255,8 @@ static void put_count_within(struct maker *maker, const struct patch_counter *co
 }
 
 /*
- * A slot that has no owner becomes the thread's. Of one that it has already it is inside, deeper;
- * or it has left the gate on a way that nobody sees, and enters it anew from where it is now.
+ * A free slot becomes the thread's. If the thread has the slot already, it is inside, and re-enters
+ * deeper; or it left by a path without a probe, and enters from its present place.
  */
 static void put_enter(struct maker *maker, const struct patch_counter *counter)
 {
@@ -282,7 +284,7 @@ static void put_enter(struct maker *maker, const struct patch_counter *counter)
 	put_back_registers(maker);
 }
 
-/* The stack pointer stands where the gate was entered, or its frame is gone. */
+/* The stack pointer is where the gate was entered, or above: its frame is gone. */
 static void put_leave(struct maker *maker, const struct patch_counter *counter)
 {
 	size_t other, deeper;
@@ -323,7 +325,7 @@ static void put_count(struct maker *maker, const struct patch_counter *counter)
 	put_displacement(maker, counter->address);
 }
 
-/* The thunk into the area, and the patch to the caller. */
+/* Puts the thunk into the area, and the patch into *patch. */
 static enum patch_outcome finish(struct maker *maker, struct code_area *area, struct patch *patch)
 {
 	size_t start = maker->patch.thunk - area->address;
@@ -340,7 +342,7 @@ static enum patch_outcome finish(struct maker *maker, struct code_area *area, st
 	return PATCH_OK;
 }
 
-/* As it is, but what is relative to rip. */
+/* A copy, with operands relative to rip adjusted. */
 static void put_copy(struct maker *maker, const struct original *original)
 {
 	const struct code_instruction *code = &original->code;
@@ -355,7 +357,9 @@ static void put_copy(struct maker *maker, const struct original *original)
 	}
 }
 
-/* Prefixes go: they hint at the way of a branch, or are of MPX, which is gone. */
+/*
+ * Prefixes are dropped: they are hints at the way of a branch, or of MPX, which no longer exists.
+ */
 static enum patch_outcome put_branch(struct maker *maker, const struct original *original)
 {
 	uint8_t op = opcode(original);
@@ -377,12 +381,12 @@ static bool uses_rsp(const struct original *original)
 {
 	const uint8_t *modrm = original->bytes + original->code.opcode_at + 1;
 
-	if ((modrm[0] & 7) != 4 || (rex(original) & 1)) /* with REX.B r12, not rsp */
+	if ((modrm[0] & 7) != 4 || (rex(original) & 1)) /* with REX.B it is r12, not rsp */
 		return false;
 	return modrm[0] >> 6 == 3 || (modrm[1] & 7) == 4;
 }
 
-/* The jump that a call makes when it has pushed its return address. */
+/* The jump that remains of a call once its return address is pushed. */
 static void put_call_target(struct maker *maker, const struct original *original)
 {
 	size_t modrm = maker->nr_bytes + original->code.opcode_at + 1;
@@ -404,9 +408,9 @@ static void put_call_target(struct maker *maker, const struct original *original
 }
 
 /*
- * Whoever unwinds the stack, an exception or the program itself, must find the return address that
- * stands there without a probe. It is written before the stack pointer moves, where a call would
- * write it: until the jump the thread is as before the call, and at it as behind it.
+ * Unwinders, for an exception or of the program itself, must find the return address that is on the
+ * stack without a probe. It is written before the stack pointer moves, where a call would write it:
+ * the thread is before the call until the jump, and after it from there on.
  */
 static enum patch_outcome put_call(struct maker *maker, const struct original *original)
 {
@@ -427,14 +431,14 @@ static enum patch_outcome put_call(struct maker *maker, const struct original *o
 	return PATCH_OK;
 }
 
-/* What does the same as the instruction in the thunk. */
+/* Adds code to the thunk with the same effect as the instruction. */
 static enum patch_outcome displace(struct maker *maker, const struct original *original)
 {
 	enum code_effect effect = original->code.effect;
 
 	if (is_odd(original))
 		return PATCH_NO_FIXED_FORM;
-	/* Far jumps and int3; and of hlt and ud2 a signal's handler may look at where they are. */
+	/* Not far jumps and int3. A signal handler may see the address of hlt and ud2. */
 	if (effect == CODE_EFFECT_HALT ||
 	    (effect == CODE_EFFECT_STOP && (opcode(original) != 0xff || operation(original) != 4)))
 		return PATCH_NO_FIXED_FORM;
@@ -456,7 +460,7 @@ static bool is_padding(const struct original *original)
 	       (opcode(original) == 0x90 && !(rex(original) & 1)); /* with REX.B it is xchg */
 }
 
-/* Where an instruction that is displaced leads: not into the bytes that change. */
+/* A displaced instruction must not lead into the bytes that change. */
 static enum patch_outcome judge_target(const struct patch_function *function,
 				       const struct patch *patch, uint64_t target)
 {
@@ -467,11 +471,11 @@ static enum patch_outcome judge_target(const struct patch_function *function,
 	return PATCH_OK;
 }
 
-/* What is being made of a function's first instructions. */
+/* The first instructions of a function, which are moved into the thunk. */
 struct window {
 	const struct patch_function *function;
 	size_t start;	/* offset in the function */
-	bool is_closed; /* no way leads behind the last instruction but a return to it */
+	bool is_closed; /* only a return can come to the byte after the last instruction */
 	uint64_t targets[JUMP_BYTES];
 	size_t nr_targets;
 	struct original last;
@@ -490,7 +494,7 @@ static enum patch_outcome read_next(const struct window *window, const struct pa
 		       : PATCH_UNKNOWN_CODE;
 }
 
-/* One more instruction of the function. */
+/* Moves one more instruction of the function. */
 static enum patch_outcome take_instruction(struct window *window, struct maker *maker)
 {
 	struct original *next = &window->last;
@@ -499,7 +503,7 @@ static enum patch_outcome take_instruction(struct window *window, struct maker *
 	enum patch_outcome outcome;
 
 	if (function->nr_bytes && window->start + patch->nr_bytes >= function->nr_bytes)
-		return PATCH_TOO_SHORT; /* its end leads into what follows */
+		return PATCH_TOO_SHORT; /* its end continues into the next function */
 	outcome = read_next(window, patch, next);
 	if (!outcome)
 		outcome = displace(maker, next);
@@ -507,7 +511,7 @@ static enum patch_outcome take_instruction(struct window *window, struct maker *
 		return outcome;
 	patch->nr_bytes = (uint8_t)(patch->nr_bytes + next->code.nr_bytes);
 	if (next->code.effect == CODE_EFFECT_CALL) {
-		window->is_closed = true; /* what it calls returns behind it */
+		window->is_closed = true; /* the callee returns to the byte after it */
 		return patch->nr_bytes < JUMP_BYTES ? PATCH_JUMPED_INTO : PATCH_OK;
 	}
 	if (next->code.target)
@@ -516,7 +520,7 @@ static enum patch_outcome take_instruction(struct window *window, struct maker *
 	return PATCH_OK;
 }
 
-/* Behind an instruction that leads elsewhere only what is never executed may be overwritten. */
+/* After an instruction that leads elsewhere, overwrite only bytes that are never executed. */
 static enum patch_outcome take_padding(struct window *window, struct maker *maker)
 {
 	struct original padding;
@@ -535,7 +539,7 @@ static enum patch_outcome take_padding(struct window *window, struct maker *make
 	return PATCH_OK;
 }
 
-/* Does anything lead to the function's first instruction, or among them? */
+/* Does anything lead to the function's first instruction, or into the window? */
 static enum patch_outcome judge_window(const struct window *window, const struct patch *patch,
 				       const struct branches *branches)
 {
@@ -553,7 +557,7 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 	}
 	if (branches_lead_into(branches, at, at + patch->nr_bytes))
 		return PATCH_JUMPED_INTO;
-	/* What leads there from before is passed once by each call. */
+	/* A branch from before the window is passed once by each call. */
 	if (branches_loop_to(branches, at, at, end) ||
 	    branches_loop_to(branches, start, start, end))
 		return PATCH_LOOPS_TO_ENTRY;
@@ -573,9 +577,8 @@ static size_t endbr_bytes(const struct patch_function *function)
 /*
  * Bytes that compilers put at a function's beginning for the program itself to patch:
  * -fpatchable-function-entry, -mnop-mcount, and XRay, which begins with a jump over them. The patch
- * comes and goes, and what it has saved of these bytes must not be ours; what follows is passed
- * with it and without it. 0: there are none; fewer than a jump needs serve for nothing else than to
- * align.
+ * comes and goes, and the bytes that it saves must not be ours; the instructions after it are
+ * passed with it and without it. 0: there are none, or too few for a jump, which only align.
  */
 static size_t sled_bytes(const struct patch_function *function, size_t start)
 {
@@ -593,7 +596,7 @@ static size_t sled_bytes(const struct patch_function *function, size_t start)
 	return nr >= JUMP_BYTES && nr <= PATCH_SLED_MAX_BYTES ? nr : 0;
 }
 
-/* The jump to the thunk; of what is left no byte is an instruction that does anything. */
+/* Writes the jump to the thunk; the bytes left over trap. */
 static void write_window(struct maker *maker, const uint8_t *old)
 {
 	struct patch *patch = &maker->patch;
@@ -606,7 +609,7 @@ static void write_window(struct maker *maker, const uint8_t *old)
 	memcpy(patch->new + 1, &distance, sizeof(distance));
 }
 
-/* What stands behind what comes first in the thunk, and the jump to that. */
+/* Moves the instructions into the thunk, after the prelude or count, and makes the jump to it. */
 static enum patch_outcome make_entry(struct maker *maker, struct window *window,
 				     const struct branches *branches)
 {
@@ -697,8 +700,8 @@ static enum patch_kind kind_of_call(const struct original *call)
 }
 
 /*
- * A call of the same length. Of a direct one the displacement changes; one through a word has a
- * byte more for it, and what is left in front becomes a prefix that does nothing.
+ * A call of the same length. In a direct one the displacement changes; one through a word has a
+ * byte more in front, which becomes a prefix without effect.
  */
 static void write_call(struct maker *maker, const struct original *call)
 {
@@ -782,7 +785,7 @@ static struct patch_call_site call_site_of(const struct original *call)
 	return site;
 }
 
-/* The branch decides; then what leaves goes there, and what stays goes on behind it. */
+/* Branches first; if the branch is not taken, the thread continues after it inside of the gate. */
 static void put_branch_out(struct maker *maker, const struct original *original,
 			   const struct patch_counter *counter)
 {

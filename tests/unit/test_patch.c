@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The bytes of probes, for code that stands in the tests. */
+/* The bytes of probes, for code in this file. */
 #include "base/alloc.h"
 #include "patch/branches.h"
 #include "patch/patch.h"
@@ -9,7 +9,7 @@
 #define AREA	 UINT64_C(0x402000)
 #define COUNTER	 UINT64_C(0x403000)
 
-/* Code, and what is made of it. */
+/* Code, and its probe. */
 struct made {
 	struct code_area area;
 	uint8_t thunks[256];
@@ -17,7 +17,7 @@ struct made {
 	enum patch_outcome outcome;
 };
 
-/* `size` as its symbol says it; other functions start at `starts`. */
+/* `size` is that of its symbol; other functions start at `starts`. */
 static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
 			      const uint64_t *starts, size_t nr_starts)
 {
@@ -35,7 +35,7 @@ static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
 	made.area.bytes = made.thunks;
 	made.outcome = patch_entry(&made.patch, &function, branches, &made.area,
 				   &(struct patch_counter){.address = COUNTER, .nr_shards = 1});
-	made.area.bytes = NULL; /* of a copy it would be elsewhere */
+	made.area.bytes = NULL; /* a copy would have it elsewhere */
 	branches_free(branches);
 	return made;
 }
@@ -192,13 +192,13 @@ TEST(patch, call_that_needs_its_stack_pointer_is_refused)
 			 PATCH_NO_FIXED_FORM); /* call *%rsp */
 }
 
-TEST(patch, nothing_returns_among_the_bytes)
+TEST(patch, no_call_returns_into_the_window)
 {
 	/* push %rbx; call *%rax; pop %rbx; ret */
 	assert_int_equal(ENTRY("\x53\xff\xd0\x5b\xc3").outcome, PATCH_JUMPED_INTO);
 }
 
-TEST(patch, padding_behind_a_function_is_used)
+TEST(patch, padding_after_a_function_is_used)
 {
 	static const uint64_t next[] = {FUNCTION + 4}, far[] = {FUNCTION + 8};
 	struct made made;
@@ -212,10 +212,10 @@ TEST(patch, padding_behind_a_function_is_used)
 	ASSERT_THUNK(made, COUNT "\x31\xc0\xc3");
 	made = entry_with("\xc3\x90\x90\x90\x90\x90\x90\x90", 8, 1, far, 1);
 	assert_int_equal(made.outcome, PATCH_OK);
-	/* the next function begins with no-ops, as some are compiled to */
+	/* the next function begins with no-ops, as some compilers make them */
 	made = entry_with("\xc3\x90\x90\x90\x90\x90\x90\x90", 8, 1, next, 1);
 	assert_int_equal(made.outcome, PATCH_JUMPED_INTO);
-	/* pop %rbx follows; or nothing is known to follow */
+	/* pop %rbx follows; or no more is readable */
 	made = entry_with("\x31\xc0\xc3\x90\x5b\x90\x90\x90", 8, 3, NULL, 0);
 	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
 	made = entry_with("\x31\xc0\xc3", 3, 3, NULL, 0);
@@ -223,10 +223,10 @@ TEST(patch, padding_behind_a_function_is_used)
 	/* xchg %r8,%rax is no padding, as short as it is */
 	made = entry_with("\x31\xc0\xc3\x49\x90\x90\x90\x90", 8, 3, NULL, 0);
 	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
-	/* its end leads into what follows */
+	/* its end continues into the next function */
 	made = entry_with("\x31\xc0\x90\x90\x90\x90\x90\x90", 8, 2, NULL, 0);
 	assert_int_equal(made.outcome, PATCH_TOO_SHORT);
-	/* jmp *%rax, and behind it where that may lead */
+	/* jmp *%rax, and a target of it after that */
 	made = entry_with("\xff\xe0\x31\xc0\xc3\x90\x90\x90", 8, 5, NULL, 0);
 	assert_int_equal(made.outcome, PATCH_INDIRECT_JUMP);
 }
@@ -235,7 +235,7 @@ TEST(patch, code_that_is_jumped_into_is_refused)
 {
 	/* xor %eax,%eax; inc %edi; inc %edi; jne to the second */
 	struct made loop = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfa\xc3");
-	/* the last byte of the window is followed by where it leads: that is outside */
+	/* the byte after the window is the target: that is outside */
 	struct made behind = ENTRY("\x31\xc0\xff\xc7\xff\xc7\x75\xfe\xc3");
 
 	assert_int_equal(loop.outcome, PATCH_JUMPED_INTO);
@@ -247,7 +247,7 @@ TEST(patch, loops_to_the_entry_are_no_calls)
 {
 	/* dec %edi; mov $1,%eax; jne to the start */
 	struct made loop = ENTRY("\xff\xcf\xb8\1\0\0\0\x75\xf7\xc3");
-	/* endbr64, and to what is behind it */
+	/* endbr64, and to the instruction after it */
 	struct made pad = ENTRY("\xf3\x0f\x1e\xfa\xff\xcf\xb8\1\0\0\0\x75\xf7\xc3");
 	/* the same, to the endbr64 */
 	struct made start = ENTRY("\xf3\x0f\x1e\xfa\xff\xcf\xb8\1\0\0\0\x75\xf3\xc3");
@@ -279,7 +279,7 @@ TEST(patch, size_that_is_not_known_ends_at_the_next_function)
 	assert_int_equal(entry_with(code, 15, 0, NULL, 0).outcome, PATCH_LOOPS_TO_ENTRY);
 }
 
-TEST(patch, instructions_of_one_form_are_refused)
+TEST(patch, instructions_without_another_form_are_refused)
 {
 	static const struct {
 		const char *code;
@@ -316,7 +316,7 @@ TEST(patch, code_that_cannot_be_read_is_unknown)
 	assert_int_equal(entry_with("", 0, 64, NULL, 0).outcome, PATCH_UNKNOWN_CODE);
 }
 
-/* What the area, and the counter, may be away. */
+/* How far the area, and the counter, may be away. */
 static enum patch_outcome reach(const char *code, size_t nr_bytes, uint64_t area, uint64_t counter)
 {
 	uint8_t thunks[256];
@@ -335,7 +335,7 @@ static enum patch_outcome reach(const char *code, size_t nr_bytes, uint64_t area
 	return outcome;
 }
 
-TEST(patch, what_is_too_far_is_refused)
+TEST(patch, distant_areas_and_counters_are_refused)
 {
 	static const char plain[] = "\xb8\1\0\0\0\xc3";
 	/* an operand almost 2 GiB before it */
@@ -422,7 +422,7 @@ TEST(patch, calls_are_found)
 				      "\xb8\xe8\0\0\0"	      /* mov $0xe8,%eax */
 				      "\xe9\0\1\0\0"	      /* jmp: a tail call */
 				      "\x06"		      /* not an instruction */
-				      "\xe8\0\0\0\0\xe8\0\0"; /* call; one that is cut */
+				      "\xe8\0\0\0\0\xe8\0\0"; /* call; one with its end missing */
 	struct patch_calls calls = {.address = FUNCTION, .bytes = code, .nr_bytes = 33};
 	struct patch_call_site site;
 
@@ -449,7 +449,7 @@ TEST(patch, calls_are_found)
 	assert_false(patch_calls_next(&calls, &site));
 }
 
-TEST(patch, who_enters_always_calls)
+TEST(patch, calls_before_branches_are_made_by_each_entry)
 {
 	/* push %rbx; call; ret */
 	struct made straight = ENTRY("\x53\xe8\0\1\0\0\xc3");
@@ -473,7 +473,7 @@ TEST(patch, jumps_out_of_the_code_are_calls_if_asked_for)
 				      "\xeb\x7f"	   /* jmp: a tail call */
 				      "\x0f\x85\0\1\0\0"   /* jne: perhaps one */
 				      "\xff\x25\x10\0\0\0" /* jmp *0x10(%rip) */
-				      "\xff\xe0";	   /* jmp *%rax: nobody knows */
+				      "\xff\xe0";	   /* jmp *%rax: not known */
 	struct patch_calls calls = {
 		.address = FUNCTION, .bytes = code, .nr_bytes = 18, .with_jumps = true};
 	struct patch_call_site site;
@@ -492,7 +492,7 @@ TEST(patch, jumps_out_of_the_code_are_calls_if_asked_for)
 	assert_false(patch_calls_next(&calls, &site));
 }
 
-/* What each pc of a thunk, from its beginning on, stands for. */
+/* The place in the program of each pc of a thunk, from its beginning on. */
 struct place {
 	uint64_t offset;
 	enum patch_place place;
@@ -518,7 +518,7 @@ static void assert_places(const struct made *made, const struct place *places, s
 		assert_places(&(made), places_, ARRAY_SIZE(places_));                              \
 	} while (0)
 
-TEST(patch, thunks_stand_for_the_program)
+TEST(patch, each_pc_of_a_thunk_has_a_place_in_the_program)
 {
 	/* push %rbp; mov %rsp,%rbp; je +0; ret */
 	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
@@ -583,7 +583,7 @@ TEST(patch, threads_among_the_bytes_move_to_the_thunk)
 	assert_moved(&at_end, 5, 13);
 }
 
-TEST(branches, are_found_behind_data)
+TEST(branches, are_found_after_data)
 {
 	static const uint64_t starts[] = {0x2000, 0x1000, 0x1000};
 	static const uint8_t code[] =
@@ -621,7 +621,7 @@ TEST(patch, nothing_is_patched_on_this_processor)
 
 #endif
 
-TEST(patch, every_outcome_has_words)
+TEST(patch, every_outcome_has_a_text)
 {
 	for (int i = 0; i < PATCH_OUTCOME_COUNT; i++)
 		assert_string_not_equal(patch_outcome_text((enum patch_outcome)i), "unknown");

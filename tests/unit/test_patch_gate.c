@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Gates: the ways out of functions, by their bytes; and a gate at work, whose callers see nothing
- * of it, wherever its probes are taken away.
+ * Gates: the ways out of functions, by their bytes; and a gate at work, invisible to its callers
+ * wherever its probes are removed.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static size_t read_table(const void *context, uint64_t address, void *out, size_
 /* Of other functions. */
 static const uint64_t starts[] = {START + 0x1006, START + 0x72};
 
-/* Code at START, of which the last nr_behind bytes are behind the function. */
+/* Code at START. The last nr_behind bytes are after the function. */
 static const char *find(const char *bytes, size_t nr, size_t nr_behind, struct gate_exits *exits)
 {
 	const struct gate_code code = {.start = START,
@@ -59,7 +59,7 @@ static void assert_exit(const struct gate_exits *exits, size_t index, uint64_t o
 	assert_int_equal(exits->at[index].exit_at, exit_at);
 }
 
-TEST(gate_exits, a_return_takes_what_stands_before_it)
+TEST(gate_exits, a_return_takes_the_instructions_before_it)
 {
 	struct gate_exits exits;
 
@@ -70,7 +70,7 @@ TEST(gate_exits, a_return_takes_what_stands_before_it)
 	gate_exits_release(&exits);
 }
 
-TEST(gate_exits, or_padding_behind_it)
+TEST(gate_exits, or_padding_after_it)
 {
 	struct gate_exits exits;
 
@@ -95,7 +95,7 @@ TEST(gate_exits, no_call_is_moved)
 	gate_exits_release(&exits);
 }
 
-TEST(gate_exits, jumps_to_other_functions_are_some)
+TEST(gate_exits, jumps_to_other_functions_are_exits)
 {
 	struct gate_exits exits;
 
@@ -114,7 +114,7 @@ TEST(gate_exits, jumps_to_other_functions_are_some)
 	assert_string_equal(FIND("\x75\x70\x31\xc0\x90\x90\xc3", 0, &exits),
 			    "a way out of it is shorter than a jump");
 	gate_exits_release(&exits);
-	/* jmp out, to what no name begins at */
+	/* jmp out, to a place without a name */
 	assert_string_equal(FIND("\xe9\x00\x20\x00\x00", 0, &exits),
 			    "it jumps to code that is no function that is known");
 	gate_exits_release(&exits);
@@ -124,17 +124,17 @@ TEST(gate_exits, jumps_to_other_functions_are_some)
 	gate_exits_release(&exits);
 }
 
-TEST(gate_exits, tables_lead_among_the_instructions)
+TEST(gate_exits, targets_of_tables_are_not_moved)
 {
 	struct gate_exits exits;
 
-	/* Without a table it is moved as a whole: mov %rdi,%rax twice is seven bytes before it. */
+	/* Without a table, the mov and the nop before the return are moved with it. */
 	assert_null(FIND("\x90\x90\x90\x90\x48\x89\xf8\x90\xc3\xcc\xcc\xcc\xcc\xcc", 5, &exits));
 	assert_exit(&exits, 0, 4, 5, 4);
 	gate_exits_release(&exits);
 	/*
-	 * Of a table at TABLE the second word leads to the nop at 7: lea table(%rip),%rdx;
-	 * add %rdx,%rax; jmp *%rax stand behind it.
+	 * The second word of a table at TABLE leads to the nop at 7, so the window begins there.
+	 * After the function's return: lea table(%rip),%rdx; add %rdx,%rax; jmp *%rax.
 	 */
 	assert_null(FIND("\x90\x90\x90\x90\x48\x89\xf8\x90\xc3\xcc\xcc\xcc\xcc\xcc"
 			 "\x48\x8d\x15\xeb\x7f\x00\x00\x48\x01\xd0\xff\xe0",
@@ -148,14 +148,14 @@ TEST(gate_exits, tables_lead_among_the_instructions)
 	gate_exits_release(&exits);
 }
 
-TEST(gate_exits, what_runs_on_is_refused)
+TEST(gate_exits, code_without_an_end_is_refused)
 {
 	struct gate_exits exits;
 
 	assert_string_equal(FIND("\x31\xc0\xff\xc0", 0, &exits),
 			    "it leads into the code behind it");
 	gate_exits_release(&exits);
-	/* A call of what does not return, and padding. */
+	/* A call that does not return, and padding. */
 	assert_null(FIND("\xe8\x00\x01\x00\x00\x66\x90", 0, &exits));
 	assert_int_equal(exits.nr, 0);
 	gate_exits_release(&exits);
@@ -371,7 +371,7 @@ static void assert_nobody_inside(void)
 		assert_int_equal(bench.slots[i], 0);
 }
 
-TEST(gate, counts_what_is_inside_only)
+TEST(gate, counts_only_inside)
 {
 	static const unsigned int inside[WAYS] = LEAF_CALLS;
 	struct regs outside;
@@ -394,13 +394,13 @@ TEST(gate, counts_what_is_inside_only)
 		assert_int_equal(calls(0) - before, inside[way]);
 		write_all(false);
 	}
-	/* Each of the ways, and once more from within. */
+	/* Each of the ways, and once more from inside. */
 	assert_int_equal(calls(1), WAYS + 1);
 	assert_int_equal(calls(MISSED), 0);
 	tear_down();
 }
 
-TEST(gate, a_taken_slot_is_missed)
+TEST(gate, taken_slots_count_as_missed)
 {
 	uint64_t *slot;
 	struct regs regs;
@@ -420,8 +420,8 @@ TEST(gate, a_taken_slot_is_missed)
 	tear_down();
 }
 
-/* Left by an exception, from further down: where it was entered is no frame any more. */
-TEST(gate, is_entered_anew_where_a_frame_is_gone)
+/* Left by an exception, from deeper in the stack: no frame is left where it was entered. */
+TEST(gate, is_entered_again_if_its_frame_is_gone)
 {
 	uint64_t *slot;
 	struct regs regs;
@@ -438,7 +438,7 @@ TEST(gate, is_entered_anew_where_a_frame_is_gone)
 	tear_down();
 }
 
-/* --- taken away at each instruction --- */
+/* --- removed at each instruction --- */
 
 static struct {
 	size_t nr_before;
@@ -485,7 +485,7 @@ static void step(struct regs *regs)
 	gate_call(regs);
 }
 
-TEST(gate, goes_away_anywhere)
+TEST(gate, can_be_removed_at_each_instruction)
 {
 	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct sigaction former;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Probes at work: a piece of code is copied to where it may be written, and run with and without
- * them. Nothing that a caller can see may differ but the flags, wherever a probe comes or goes.
+ * Probes at work: code is copied to writable memory, and run with and without them. Callers must
+ * see no difference but the flags, wherever a probe is installed or removed.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -22,11 +22,11 @@
 #define RDI	   5
 #define NR_XMM	   16
 
-/* What run_machine() loads before the call, and stores after it. Known to it by offsets. */
+/* The registers that run_machine() loads before the call, and stores after it, at these offsets. */
 struct machine {
 	uint64_t general[NR_GENERAL]; /* 0 */
 	uint64_t code;		      /* 120 */
-	uint64_t red_zone;	      /* 128: what is 24 bytes below the caller's stack pointer */
+	uint64_t red_zone;	      /* 128: the word 24 bytes below the caller's stack pointer */
 	uint64_t flags;		      /* 136 */
 	uint8_t xmm[NR_XMM][16];      /* 144 */
 };
@@ -75,8 +75,8 @@ __asm__(".text\n"
 	"	pop %rbp\n	pop %rbx\n	ret\n");
 
 /*
- * Functions of all shapes, one behind the other. Each label f_… is one, and nothing else is
- * between two of them but padding. They call each other and what is at pieces_words.
+ * Functions of all shapes, one after the other. Each label f_… is one, with only padding in
+ * between. They call each other, and the functions in pieces_words.
  */
 #define FUNCTION(name) "	.balign 16, 0x90\n	.globl f_" name "\nf_" name ":\n"
 
@@ -135,7 +135,7 @@ __asm__(".section .rodata\n"
 	"	mov %rdi, -8(%rsp)\n	mov -8(%rsp), %rax\n	ret\n"
 	FUNCTION("system_call")
 	"	push $39\n	pop %rax\n	syscall\n	xor %ecx, %ecx\n	xor %r11d, %r11d\n	ret\n"
-	/* of a number that there is not */
+	/* of a number that does not exist */
 	FUNCTION("system_call_inside")
 	"	mov $39, %al\n	syscall\n	xor %ecx, %ecx\n	xor %r11d, %r11d\n	ret\n"
 	FUNCTION("recursion")
@@ -174,7 +174,7 @@ static const struct {
 struct bench {
 	uint8_t *code;
 	struct code_area area;
-	volatile uint64_t *counters; /* the first word: where the copies of all begin */
+	volatile uint64_t *counters; /* the first word is the address of the first copy */
 	bool is_sharded;
 	struct branches *branches;
 	uint64_t starts[ARRAY_SIZE(functions) + 1];
@@ -305,7 +305,7 @@ static void assert_same(const struct machine *a, const struct machine *b, const 
 
 #define ROUNDS 6
 
-/* By itself each of them is called once a round, but for two. */
+/* Each is called once a round by the loop, but for two. */
 static uint64_t expected_calls(const char *name)
 {
 	/* rdi & 3 is 3, 0, 1, 2, 3, 0: so many calls of itself, and one */
@@ -446,7 +446,7 @@ TEST(thunk, calls_are_counted_each_by_thread)
 	check_calls(true);
 }
 
-/* The call that a function begins with, and then the function. */
+/* The call at the beginning of a function, and then the function. */
 TEST(thunk, call_among_the_first_bytes_is_counted_too)
 {
 	struct bench bench = bench_new(false);
@@ -480,8 +480,8 @@ TEST(thunk, call_among_the_first_bytes_is_counted_too)
 }
 
 /*
- * One instruction after the other: behind the first nr_before of those in [from, to) `change` is
- * asked for its change, until it has made it.
+ * Single steps: the first nr_before in [from, to) are skipped; then each asks `change` for its
+ * change, until it has made it.
  */
 static struct stepping {
 	const struct patch *patch;
@@ -558,8 +558,8 @@ static void with_steps(void (*test)(struct bench *bench, size_t index))
 }
 
 /*
- * How often a thunk is stepped through: all of it, but what a branch leads past, and a jump of
- * which the callee is not known. The step of a system call ends behind the instruction after it.
+ * The steps through a thunk: all of it, but what a branch skips, and a jump to an unknown callee.
+ * The step of a system call ends after the instruction that follows it.
  */
 static size_t nr_stops(const struct patch *patch, const char *name)
 {
@@ -573,7 +573,7 @@ static size_t nr_stops(const struct patch *patch, const char *name)
 	return (size_t)(patch->nr_steps - is_passed);
 }
 
-/* At each instruction of the thunk but the last of a call whose callee is not known. */
+/* At each instruction of the thunk, except the last one of a call with an unknown callee. */
 static void take_away_everywhere(struct bench *bench, size_t index)
 {
 	struct machine start = machine_of(bench, bench->starts[index], 2), plain = start;
@@ -625,17 +625,17 @@ static void put_in_everywhere(struct bench *bench, size_t index)
 	assert_true(how.nr_before > 0);
 }
 
-TEST(thunk, probes_go_at_every_instruction)
+TEST(thunk, probes_can_be_removed_at_every_instruction)
 {
 	with_steps(take_away_everywhere);
 }
 
-TEST(thunk, probes_come_at_every_instruction)
+TEST(thunk, probes_can_be_installed_at_every_instruction)
 {
 	with_steps(put_in_everywhere);
 }
 
-TEST(thunk, probes_at_calls_go_at_every_instruction)
+TEST(thunk, probes_at_calls_can_be_removed_at_every_instruction)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
 	struct bench bench = bench_new(false);
