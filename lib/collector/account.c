@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The arithmetic of which sample gets a thread's time. */
+/* Divides a thread's time among its samples. */
 #include "collector/account.h"
 
 #include "base/minmax.h"
@@ -45,11 +45,14 @@ static uint64_t take_positive(int64_t *unattributed)
 	return all;
 }
 
-/* It was running or runnable: what it was held for, and what was stolen, is no sleep. */
+/*
+ * For a running or runnable thread: neither the time for which it was held nor stolen time is
+ * sleep.
+ */
 static void leave_out(struct account *account, const struct account_losses *losses)
 {
 	int64_t blocked_ns = account->unattributed_blocked_ns - (int64_t)losses->held_ns;
-	/* To waits; no more than there is, as some of what was held may be stolen. */
+	/* Stolen time is a wait. No more than there is: held time may be stolen, too. */
 	int64_t stolen_ns =
 		blocked_ns > 0 ? (int64_t)min_u64(losses->stolen_ns, (uint64_t)blocked_ns) : 0;
 

@@ -27,7 +27,7 @@ struct account {
 /* The state in which a thread was sampled. */
 enum seen_state {
 	SEEN_RUNNING,  /* on a CPU */
-	SEEN_RUNNABLE, /* waiting for a CPU: what it ran before was elsewhere */
+	SEEN_RUNNABLE, /* waiting for a CPU: it may have run elsewhere before */
 	SEEN_BLOCKED,
 };
 
@@ -36,11 +36,11 @@ struct account_weights {
 };
 
 /*
- * Since the last sample, and in neither clock: how long profc held the thread, which belongs to no
- * sample, and how long it had a CPU that the host of a virtual machine took away, which is a wait
- * for one. The kernel leaves that out of CPU time (PARAVIRT_TIME_ACCOUNTING:
- * update_rq_clock_task() of kernel/sched/core.c, likewise the time of interrupts), and it is no
- * wait in a run queue.
+ * Time since the last sample that is in neither clock. held_ns: profc held the thread; this belongs
+ * to no sample. stolen_ns: the thread had a CPU that the host of a virtual machine took away, which
+ * counts as a wait for one. The kernel leaves that out of CPU time (PARAVIRT_TIME_ACCOUNTING:
+ * update_rq_clock_task() of kernel/sched/core.c, likewise the time of interrupts), and does not
+ * count it as a wait in a run queue.
  */
 struct account_losses {
 	uint64_t held_ns, stolen_ns;
@@ -49,9 +49,10 @@ struct account_losses {
 /* The time before `clocks` belongs to no sample. */
 void account_start(struct account *account, const struct account_clocks *clocks);
 /*
- * The thread was sampled in that state. On a CPU it takes the CPU time and the waits for one.
- * Runnable, the waits for a CPU: where it waits says nothing about where it ran, as a thread that
- * was just woken waits at the call it slept in. Blocked, the time off the CPU, whatever was lost.
+ * The thread was sampled in this state. On a CPU it takes the CPU time and the waits for one.
+ * Runnable, it takes the waits for a CPU: where it waits says nothing about where it ran, as a
+ * thread that was just woken waits at the call it slept in. Blocked, it takes the time off the CPU,
+ * whatever the losses.
  */
 struct account_weights account_seen(struct account *account, enum seen_state state,
 				    const struct account_clocks *clocks,

@@ -25,12 +25,13 @@ struct block_sums {
 struct block_rows {
 	struct profile *profile; /* borrowed */
 	struct live_blocks blocks;
-	struct live_blocks moving; /* what realloc() has freed, by thread in place of address */
+	struct live_blocks
+		moving; /* blocks that realloc() has freed, by thread instead of address */
 	struct moved_blocks moved;
 	struct heap_gather *all; /* owned; NULL: a sample of blocks is recorded */
-	uint64_t gathered_ns;	 /* when it last has made rows */
+	uint64_t gathered_ns;	 /* when rows were last made */
 	struct signed_stacks signed_stacks;
-	int64_t nr_cut_maps;  /* of which a part was unmapped */
+	int64_t nr_cut_maps;  /* mappings of which a part was unmapped */
 	uint64_t last_row_ns; /* of the profile: rows are in the order of time */
 	struct block_sums sums;
 };
@@ -107,7 +108,7 @@ static void begin_one_of_all(struct block_rows *rows, const struct message_block
 							      .end = seen->end});
 }
 
-/* `row`: of a new one; NULL: it is unmapped. */
+/* `row`: of a new mapping; NULL: it is unmapped. */
 static void apply_map(struct block_rows *rows, const struct message_block *block,
 		      const struct block_seen *seen, const uint32_t *row)
 {
@@ -233,7 +234,7 @@ static void allocated(struct block_rows *rows, const struct message_blocks *bloc
 					   .end = found ? found->end : STACK_END_NOT_TAKEN});
 }
 
-/* How many rows before they are handled. */
+/* Rows are announced this many before they are handled. */
 #define EXPECT	    16
 #define EXPECT_SOON 8
 
@@ -282,8 +283,8 @@ void block_rows_gather(struct block_rows *rows)
 }
 
 /*
- * What is alive when rows are made has rows: the more of them there are, the more seldom, so that
- * they grow with the square root of the time. Each million takes some 100 MB.
+ * Blocks that are alive when rows are made get rows. The more rows there are, the rarer that is: so
+ * their number grows with the square root of the time. A million rows take some 100 MB.
  */
 #define ROWS_PER_PAUSE_S (1 << 18)
 
@@ -294,7 +295,7 @@ bool block_rows_is_gathering_due(const struct block_rows *rows)
 	return !rows->all || clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
 }
 
-/* Blocks of a process, and what it has mapped: of both at one address a block. */
+/* Finds blocks and mappings of a process; at one address with both, the block. */
 struct finding {
 	const struct block_rows *rows;
 	const struct live_maps *maps;

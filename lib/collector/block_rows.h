@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Blocks and mappings, as they begin and end, into the allocations of a profile. */
+/* Turns the begins and ends of blocks and mappings into the allocations of a profile. */
 #ifndef PROFC_COLLECTOR_BLOCK_ROWS_H
 #define PROFC_COLLECTOR_BLOCK_ROWS_H
 
@@ -16,18 +16,18 @@ struct message_blocks;
 struct message_search;
 struct profile;
 
-/* Rows of all blocks are made now and then, those of a sample at once. */
+/* Rows of all blocks are made now and then, rows of a sample at once. */
 enum blocks_recorded {
 	BLOCKS_SAMPLED,
-	BLOCKS_ALL,	  /* those that are alike share a row */
-	BLOCKS_ALL_ALONE, /* each that is alive when rows are made has one of its own */
+	BLOCKS_ALL,	  /* similar blocks share a row */
+	BLOCKS_ALL_ALONE, /* each block that is alive when rows are made has its own */
 };
 
 /* Borrows the profile. */
 struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 
-/* What the collector knows of the event of a message. */
+/* What the collector knows of the event in a message. */
 struct block_seen {
 	uint64_t time_ns; /* of the profile */
 	struct thread_id thread;
@@ -37,29 +37,29 @@ struct block_seen {
 };
 
 /*
- * Is it recorded among all blocks, where those with its stack come without it from then on?
+ * Is the block recorded among all blocks? Then later blocks with the same stack come without it.
  * Mappings are recorded one by one in any case.
  */
 bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block);
-/* A block or a mapping begins; or, without an address, only its stack is told. */
+/* A block or a mapping begins. Without an address, the message only brings a stack. */
 void block_rows_begin(struct block_rows *rows, const struct message_block *block,
 		      const struct block_seen *seen);
-/* One of a sample, or a mapping, ends: what is not known was not recorded. */
+/* A block of a sample, or a mapping, ends. Unknown ones were not recorded. */
 void block_rows_end(struct block_rows *rows, const struct message_block *block,
 		    const struct block_seen *seen);
-/* What happens to the one of all blocks at rows[at], at a time of the profile. */
+/* Handles the event of all blocks at rows[at], at a time of the profile. */
 void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
 		      uint64_t time_ns, struct thread_id thread);
-/* Rows tell what was alive at this time of the profile. */
+/* Rows will show which blocks were alive at this time of the profile. */
 void block_rows_mark(struct block_rows *rows, uint64_t time_ns);
-/* What a search of the process' memory has found, of the blocks that are alive. */
+/* Adds the results of a search of the process' memory, for blocks that are alive. */
 void block_rows_search(struct block_rows *rows, const struct message_search *said,
 		       const struct live_maps *maps, uint64_t time_ns);
 
-/* Make rows of all blocks up to now; of a sample, end those that were on the move. */
+/* Make rows of all blocks up to now; of a sample, end the blocks that were on the move. */
 void block_rows_gather(struct block_rows *rows);
 bool block_rows_is_gathering_due(const struct block_rows *rows);
-/* The profile's counters of it. */
+/* Sets its counters in the profile. */
 void block_rows_count(const struct block_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The collector's thread: when it takes from the queue, when it writes, and what wakes it. */
+/* The collector's thread: when it takes from the queue, when it writes, and when it wakes. */
 #include "collector/collector.h"
 
 #include <errno.h>
@@ -23,13 +23,13 @@
 #include "store/store.h"
 
 /*
- * A producer hardly ever wakes the collector, which costs it: the collector looks by itself.
- * Processes that have just begun may be over soon, and what is read of them has to be read
- * before; large copies wait for memory. Where nothing begins any more there is no hurry: each
- * waking of an idle CPU costs it some 50 us.
+ * To wake the collector costs a producer time, so it hardly ever does: the collector looks by
+ * itself. Processes that have just begun may be over soon, and their files must be read before;
+ * large copies wait in memory. If nothing has begun for long there is no hurry: each wake-up costs
+ * an idle CPU some 50 us.
  */
 struct pace {
-	size_t queue_bytes; /* at least so much was there */
+	size_t queue_bytes; /* if so much was in the queue, */
 	uint64_t after_ns;  /* or for so long after something began: */
 	uint64_t pause_ns;
 };
@@ -39,18 +39,18 @@ static const struct pace paces[] = {
 	{(size_t)256 * 1024, 4 * NS_PER_SEC, 100 * NS_PER_MS},
 	{0, UINT64_MAX, 250 * NS_PER_MS},
 };
-/* Where libraries change places, a stack is worth nothing once its map has changed. */
+/* Where libraries change places, a stack is worthless once its map has changed. */
 #define RESTLESS_PAUSE_NS NS_PER_MS
-/* Killed by then, a recording has what came before: less of its beginning is much of it. */
+/* The first writes come soon: a recording that is killed early has lost little then. */
 #define FIRST_FLUSH_NS (10 * NS_PER_MS)
 #define FLUSH_NS       NS_PER_SEC
 
-/* What the user names, on its way to the collector's thread. */
+/* A moment that the user names, on its way to the collector's thread. */
 struct moment {
 	struct moment *next;
 	uint64_t time_ns;	   /* CLOCK_MONOTONIC */
 	char *mark;		   /* owned; or NULL */
-	bool is_told;		   /* a mark, to the consumer */
+	bool is_told;		   /* the consumer knows the mark */
 	struct collector_cut *cut; /* borrowed; or NULL */
 };
 
@@ -58,27 +58,27 @@ struct moments {
 	struct moment *first;	     /* owned; in the order of their times */
 	struct moment **end;	     /* where the next one is linked */
 	_Atomic uint64_t cut_due_ns; /* the time of the first cut among them, or UINT64_MAX */
-	atomic_bool has_news;	     /* a mark that the consumer is not told of */
+	atomic_bool has_news;	     /* the consumer does not know some mark yet */
 };
 
 struct collector {
 	struct collector_options options;
 	pthread_t thread;
-	int wake_fd;			/* eventfd: there is something that cannot wait */
-	bool calls_with_next;		/* the producer's: the next sample wakes it */
-	uint64_t call_again_ns;		/* likewise: not before, for new code */
-	struct err failure;		/* the collector's thread's own, as are these: */
-	uint64_t began_ns;		/* when a process or thread was last heard to begin */
-	uint64_t restless_until_ns;	/* as consumer_watch_maps() says */
+	int wake_fd;		/* eventfd: something cannot wait */
+	bool calls_with_next;	/* the producer's: the next sample wakes the collector */
+	uint64_t call_again_ns; /* likewise: not before this for new code */
+	struct err failure;	/* the collector's thread's own, as are these: */
+	uint64_t began_ns;	/* when the last message came of a process or thread that began */
+	uint64_t restless_until_ns;	/* from consumer_watch_maps() */
 	size_t queue_bytes;		/* found in the queue */
 	struct collector_result result; /* at its end */
 	struct consumer *consumer;
-	pthread_mutex_t lock; /* never taken by a producer of messages; of the next two */
+	pthread_mutex_t lock; /* for the next two; never taken by a producer of messages */
 	struct moments moments;
 	struct collector_progress progress;
 	struct queue queue;	   /* producer to collector */
-	struct snapshot_ring used; /* the other way */
-	_Atomic bool is_finishing; /* nothing will be published any more */
+	struct snapshot_ring used; /* collector to producer */
+	_Atomic bool is_finishing; /* no message follows */
 	_Atomic enum collector_state state;
 	_Atomic uint64_t due_ns;
 };
@@ -87,7 +87,7 @@ static void wake(struct collector *collector)
 {
 	uint64_t one = 1;
 
-	/* Should it ever fail: the collector wakes by itself. */
+	/* If this ever fails, the collector wakes by itself. */
 	if (write(collector->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -116,17 +116,17 @@ struct snapshot *collector_take_snapshot(struct collector *collector)
 	return used ? used : xcalloc(1, sizeof(*used));
 }
 
-/* A burst, which fills the queue while the collector rests for long: it is woken. */
+/* A burst that fills the queue while the collector rests for long wakes it. */
 #define BURST_BYTES  ((size_t)1024 * 1024)
 #define LONG_REST_NS (20 * NS_PER_MS)
-/* A program that loads libraries all the time is no reason to wake it at once. */
+/* A program that loads libraries all the time does not wake it more often than this. */
 #define CODE_CALL_PAUSE_NS (100 * NS_PER_MS)
 
 enum collector_call collector_call_for_code(struct collector *collector, uint64_t now_ns)
 {
 	uint64_t due_ns = collector_due_ns(collector);
 
-	/* Overdue it is at work, and may rest before it has taken this sample. */
+	/* An overdue collector is at work, and may rest before it takes this sample. */
 	if (due_ns > now_ns && due_ns <= now_ns + LONG_REST_NS)
 		return COLLECTOR_COMES_SOON;
 	if (now_ns < collector->call_again_ns)
@@ -142,7 +142,7 @@ static bool is_burst(const struct collector *collector)
 	       collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS;
 }
 
-/* Until it was walked, to sign stacks with its frames takes long, or they are copied. */
+/* Until this stack is walked, signing stacks with its frames takes long, or they are copied. */
 static bool is_awaited(const struct collector *collector, const struct message *message)
 {
 	return message->kind == MESSAGE_BLOCK && !message->body.block.mean_bytes &&
@@ -158,7 +158,7 @@ void collector_publish(struct collector *collector, struct message *message)
 	if (!is_called && !is_urgent && !is_burst(collector))
 		return;
 	collector->calls_with_next &= !is_called;
-	/* Should it not come, for want of a CPU, it is late from now on; and not woken again. */
+	/* If it does not come, for lack of a CPU, it is late from now on, and not woken again. */
 	collector->due_ns = clock_monotonic_ns();
 	wake(collector);
 }
@@ -170,7 +170,7 @@ enum collector_state collector_state(const struct collector *collector)
 	return collector->state;
 }
 
-/* The time is taken under the lock: moments are in its order. `at_ns`: 0: now. */
+/* The time is taken under the lock: moments are in its order. `at_ns` 0: now. */
 static void add_moment(struct collector *collector, char *mark, struct collector_cut *cut,
 		       uint64_t at_ns)
 {
@@ -222,7 +222,7 @@ struct collector_progress collector_progress(struct collector *collector)
 
 /* --- the collector's thread --- */
 
-/* The reason that it came to first stays, but that a failure to write is always told. */
+/* The first reason stays, but a failure to write is always reported. */
 static void end_running(struct collector *collector, enum collector_state state)
 {
 	bool was_running = collector->state == COLLECTOR_RUNNING;
@@ -251,8 +251,8 @@ static bool has_cut_before(const struct collector *collector, uint64_t time_ns)
 }
 
 /*
- * The moments up to then, in order, as far as the first cut: marks go into the profile. Returns the
- * cut, to be made now, before the next ones are taken; or NULL.
+ * Takes the moments up to then, in order, as far as the first cut: marks go into the profile.
+ * Returns the cut, which must be made before the next moments are taken; or NULL.
  */
 static struct collector_cut *take_moments(struct collector *collector, uint64_t until_ns)
 {
@@ -282,7 +282,7 @@ static struct collector_cut *take_moments(struct collector *collector, uint64_t 
 	return cut;
 }
 
-/* All that was handled; of what the user named, what was named until then. */
+/* Writes all that was handled, with the user's moments up to until_ns. */
 static void flush(struct collector *collector, uint64_t until_ns)
 {
 	struct collector_cut *cut;
@@ -311,7 +311,7 @@ static void note_progress(struct collector *collector)
 		end_running(collector, COLLECTOR_SAMPLES_REACHED);
 }
 
-/* Before what comes after them. */
+/* Passes marks to the consumer, before the messages after them. */
 static void tell_marks(struct collector *collector)
 {
 	pthread_mutex_lock(&collector->lock);
@@ -372,7 +372,7 @@ static void *collector_main(void *argument)
 	uint64_t pause_ns = FIRST_FLUSH_NS;
 
 	for (;;) {
-		/* Asked before draining: what was put before the end is then all taken. */
+		/* Read before draining: so all messages from before the end are taken. */
 		bool is_last = collector->is_finishing;
 		uint64_t drained_ns = clock_monotonic_ns();
 		uint64_t now_ns;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages into rows and samples: one function for each kind, and what is done once a second. */
+/*
+ * Turns messages into rows and samples: one function for each kind, and the tasks of each second.
+ */
 #include "collector/consumer.h"
 
 #include <assert.h>
@@ -32,10 +34,10 @@ struct process {
 	uint32_t serial;
 	pid_t pid;
 	uint64_t program;  /* proc_program_id(); 0: not known */
-	bool is_succeeded; /* has executed another program: that one goes by the pid now */
+	bool is_succeeded; /* executed another program, which goes by the pid now */
 	struct space *space;
 	struct map_watch maps;
-	/* The thread-group leader, or before there is one whichever thread began last. */
+	/* The thread-group leader or, before it is known, the thread that began last. */
 	uint32_t main_thread; /* serial; SERIAL_NONE: there was no thread yet */
 	struct thread_id main_row;
 	bool has_leader;
@@ -50,7 +52,7 @@ struct thread {
 	struct stack_needs needs;
 	struct thread_samples samples;
 	struct advancing_thread advancing;
-	struct seen_wait unproved; /* of its last sleep, with an owner that was not met yet */
+	struct seen_wait unproved; /* of its last sleep, if its owner was not known yet */
 	bool is_blocked;	   /* when last sampled */
 	bool is_touched;	   /* is in consumer.touched */
 };
@@ -60,13 +62,13 @@ struct serial_list {
 	size_t nr, cap;
 };
 
-/* Objects by serial; NULL: has ended. That is little beside their rows in the profile. */
+/* Objects by serial; NULL: has ended. This is small beside their rows in the profile. */
 struct table {
 	void **at; /* owned */
 	size_t nr, cap;
 };
 
-/* What others do with the profile: see collector_options. */
+/* Callbacks that use the profile: see collector_options. */
 struct consumer_hooks {
 	void (*add_rows)(void *context, const void *rows, struct profile *profile);
 	void *rows_context;
@@ -87,9 +89,9 @@ struct consumer {
 	struct step_sink steps;
 	bool is_over;
 	struct wait_rows *waits;      /* owned */
-	struct serial_list touched;   /* threads sampled since the last flush: of thousands a few */
+	struct serial_list touched;   /* threads sampled since the last flush: few of thousands */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
-	uint64_t restless_until_ns;   /* of any process */
+	uint64_t restless_until_ns;   /* the latest of all processes */
 	struct collector_progress progress;
 };
 
@@ -146,7 +148,7 @@ static void *table_find(const struct table *table, uint32_t serial)
 	return serial < table->nr ? table->at[serial] : NULL;
 }
 
-/* A message is only ever about what has begun, and has not ended. */
+/* A message is only ever about a process or thread that has begun, and has not ended. */
 static void *table_get(const struct table *table, uint32_t serial)
 {
 	void *object = table_find(table, serial);
@@ -209,7 +211,7 @@ static void list_add(struct serial_list *list, uint32_t serial)
 	list->at[list->nr++] = serial;
 }
 
-/* The kernel's totals are of what was left out, too. */
+/* The kernel's totals include time that was left out. */
 static struct cpu_split split_of(const struct consumer *consumer, bool is_known,
 				 const struct proc_cpu_split *split)
 {
@@ -253,7 +255,7 @@ static void read_name(struct consumer *consumer, struct thread *thread)
 
 /* --- processes --- */
 
-/* Of what its parent's row says, what it does not say itself. */
+/* Members that the message does not have are taken from the parent's row. */
 static void add_process_row(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
@@ -313,7 +315,7 @@ static void handle_maps(struct consumer *consumer, const struct message *message
 		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
 }
 
-/* A row is needed even of a process of which no thread was met. */
+/* A thread row is needed even for a process without a known thread. */
 static struct thread_id main_row(struct consumer *consumer, struct process *process)
 {
 	const struct profile_process *row = &consumer->profile->processes[process->serial];
@@ -422,7 +424,7 @@ static struct thread *thread_of(const struct consumer *consumer, const struct pr
 	return thread && thread->process == process ? thread : NULL;
 }
 
-/* One that waits, for what others may have. */
+/* A thread that waits, in search of a lock's owner. */
 struct waiting {
 	const struct consumer *consumer;
 	const struct process *process;
@@ -436,7 +438,7 @@ static struct thread_id find_owner(void *context, pid_t tid)
 	return thread ? thread->samples.row : THREAD_NONE;
 }
 
-/* What its last sleep is for, from now on. A thread may be seen as an owner before it is met. */
+/* Sets the reason of its last sleep, from now on. The owner may not be known yet. */
 static void set_wait(struct consumer *consumer, struct thread *thread, const struct seen_wait *wait)
 {
 	struct waiting waiting = {.consumer = consumer, .process = thread->process};
@@ -490,7 +492,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	struct process *process = thread->process;
 	struct stack_id stack;
 
-	/* Not now: the samples that wait behind this one are of the map that is known. */
+	/* Do not read the map now: the samples that wait after this one belong to the known map. */
 	if (!process->maps.is_queued)
 		list_add(&consumer->unwatched, process->serial);
 	process->maps.is_queued = true;
@@ -510,7 +512,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	consumer->progress.nr_samples++;
 }
 
-/* It sleeps on, but for a lock that another thread has by now. */
+/* It sleeps on, but another thread has the lock by now. */
 static void change_wait(struct consumer *consumer, struct thread *thread,
 			const struct seen_wait *wait)
 {
@@ -572,7 +574,7 @@ static void set_left_out(struct profile *profile, const struct left_out *left_ou
 
 /* --- memory --- */
 
-/* One that no sample has met stands under the name of its process. */
+/* A thread that no sample has found goes under the name of its process. */
 static struct thread_id thread_row_of(struct consumer *consumer, struct process *process, pid_t tid)
 {
 	const struct thread *thread = thread_of(consumer, process, tid);
@@ -750,7 +752,9 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 	return consumer->restless_until_ns;
 }
 
-/* A second or less. A full queue of large stacks has few of them, and one takes far less. */
+/*
+ * A second or less. A full queue of large stacks has few of them, and walking one takes far less.
+ */
 #define WORK_AFTER_END (UINT64_C(1) << 25)
 
 void consumer_hurry(struct consumer *consumer)
@@ -758,7 +762,7 @@ void consumer_hurry(struct consumer *consumer)
 	unwinder_bound(consumer->walker.unwinder, WORK_AFTER_END);
 }
 
-/* What is held back is all of threads that were touched. */
+/* Only touched threads hold a sample back. */
 static void flush_threads(struct consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->touched.nr; i++) {

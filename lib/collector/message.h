@@ -18,12 +18,13 @@ struct proc_range;
 struct snapshot;
 
 /*
- * What a sampler publishes to the collector, in the order in which it happened. Processes and
- * threads go by serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the
- * order of their MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
+ * Messages from a sampler to the collector, in the order of the events. Processes and threads go by
+ * serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the order of their
+ * MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- * PROCESS  (MAPS | PROCESS_REST | ADVANCE | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED | threads of
- *it)* PROCESS_END THREAD   (SAMPLE | ADVANCE | THREAD_REST | THREAD_BASE)*   THREAD_END
+ *	PROCESS (MAPS | PROCESS_REST | ADVANCE | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED |
+ *		threads of it)* PROCESS_END
+ *	THREAD (SAMPLE | ADVANCE | THREAD_REST | THREAD_BASE)* THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
  * ended process may still be named as a parent.
@@ -31,10 +32,10 @@ struct snapshot;
 enum message_kind {
 	MESSAGE_PROCESS,      /* a process, or its new life after exec, begins */
 	MESSAGE_MAPS,	      /* its memory map, its name, or both, as of now */
-	MESSAGE_PROCESS_REST, /* it has used CPU time that the clocks of no thread have covered */
+	MESSAGE_PROCESS_REST, /* it has used CPU time that no thread's clocks cover */
 	MESSAGE_PROCESS_END,
 	MESSAGE_THREAD,	     /* a thread begins to be counted, at `clocks` */
-	MESSAGE_THREAD_BASE, /* counting begins anew at `clocks`: what lies before is left out */
+	MESSAGE_THREAD_BASE, /* counting restarts at `clocks`: the time before is left out */
 	MESSAGE_THREAD_REST, /* counting ends for now, at `clocks` */
 	MESSAGE_SAMPLE,	     /* a thread was sampled */
 	MESSAGE_ADVANCE,     /* the kernel's counters of a thread have advanced */
@@ -42,31 +43,31 @@ enum message_kind {
 	MESSAGE_COUNTERS,    /* counters of the profile, as of now */
 	MESSAGE_BLOCK,	     /* memory was allocated, */
 	MESSAGE_BLOCK_FREED, /* and freed */
-	MESSAGE_BLOCKS,	     /* the same of many, where all are recorded */
-	MESSAGE_SEARCHED,    /* what points to blocks was looked for: in the end, or at a mark */
-	MESSAGE_ROWS,	     /* for collector_options.add_rows */
+	MESSAGE_BLOCKS,	     /* many of both, where all blocks are recorded */
+	MESSAGE_SEARCHED, /* memory was searched for pointers to blocks: in the end, or at a mark */
+	MESSAGE_ROWS,	  /* for collector_options.add_rows */
 };
 
 #define SERIAL_NONE UINT32_MAX
 
 /*
- * What the walks of a thread's stacks have shown, for the next capture to go by. Made by the
- * sampler, which sets max_stack_bytes; given away with MESSAGE_THREAD and freed once its
- * MESSAGE_THREAD_END is handled: not to be read after that has been published.
+ * Results of the walks of a thread's stacks, for its next capture. The sampler makes this, and sets
+ * max_stack_bytes. It is handed over with MESSAGE_THREAD, and freed once MESSAGE_THREAD_END is
+ * handled: do not read it after that was published.
  */
 struct thread_hints {
-	_Atomic uint32_t max_stack_bytes;   /* how much of the stack its walks may need */
+	_Atomic uint32_t max_stack_bytes;   /* as much of the stack as its walks may need */
 	_Atomic uint32_t block_stack_bytes; /* the same of its allocations; 0: not known */
-	_Atomic bool needs_registers;	    /* peeked at, its stacks end at a register not known */
-	_Atomic uint64_t root_sp;	    /* where its walks end, whole; 0: not known */
-	_Atomic uint64_t behind_sp; /* where they would go on, on another stack; 0: nowhere */
+	_Atomic bool needs_registers;	    /* its peeked stacks end at an unknown register */
+	_Atomic uint64_t root_sp;	    /* where its complete walks end; 0: not known */
+	_Atomic uint64_t behind_sp;	    /* where they continue, on another stack; 0: nowhere */
 };
 
 struct message_process {
 	uint32_t serial;
 	uint32_t parent; /* serial of the forking process, or of its own life before exec */
 	bool forked;	 /* PROCESS: begins with its parent's memory map, */
-	bool is_gone;	 /* and has ended: the parent's is all that there is to read */
+	bool is_gone;	 /* and has ended: only the parent's can still be read */
 	pid_t pid;
 	uint64_t program; /* PROCESS: proc_program_id(); 0: not known */
 	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */
@@ -84,8 +85,10 @@ struct message_thread {
 	struct thread_hints *hints; /* THREAD */
 	char *name;		    /* THREAD: owned; NULL: the collector reads it */
 	struct account_clocks clocks;
-	/* THREAD_END: false where it vanished between two samples. Its time after the last is then
-	 * part of a MESSAGE_PROCESS_REST. */
+	/*
+	 * THREAD_END: false if it vanished between two samples. Its time after the last sample is
+	 * then part of a MESSAGE_PROCESS_REST.
+	 */
 	bool has_clocks;
 	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
 	bool has_split;
@@ -102,22 +105,23 @@ struct message_advance {
 struct message_sample {
 	uint32_t thread; /* serial */
 	/*
-	 * It stayed in its last blocked stack until slept_sure_ns, and from there on, in the mean,
-	 * until slept_until_ns; 0: nothing is known of that.
+	 * The thread stayed in its last blocked stack until slept_sure_ns, and from there, on
+	 * average, until slept_until_ns; 0: not known.
 	 */
 	uint64_t slept_sure_ns, slept_until_ns;
 	bool is_new; /* the fields below are of a new sample */
 	enum seen_state state;
-	char *name; /* that it has now; owned; NULL: not read */
+	char *name; /* its present name; owned; NULL: not read */
 	struct account_clocks clocks;
 	uint64_t pcount; /* times scheduled in */
 	struct account_losses losses;
-	struct snapshot *snapshot; /* owned, of collector_take_snapshot(); NULL when dropped */
-	/* What some code was part of at that moment, where it changes; owned. */
+	struct snapshot *snapshot; /* owned, from collector_take_snapshot(); NULL: dropped */
+	/* Mappings of code that changes, as they were at that moment; owned. */
 	struct proc_range *places;
 	size_t nr_places;
-	/* Of a new one that is BLOCKED; else of its last blocked stack from now on, if known;
-	 * owned. */
+	/*
+	 * For a new BLOCKED sample; else for its last blocked stack from now on, if known. Owned.
+	 */
 	struct seen_wait wait;
 };
 
@@ -131,31 +135,31 @@ struct message_counters {
 	size_t nr;
 };
 
-/* A block of memory, and who allocated or freed it. */
+/* A block of memory, and the thread that allocated or freed it. */
 struct message_block {
 	uint32_t process; /* serial */
-	pid_t tid;	  /* of a thread that may have ended, or not been met */
+	pid_t tid;	  /* of a thread that may have ended, or was never sampled */
 	uint64_t address;
-	uint64_t size_bytes; /* BLOCK; BLOCK_FREED: of ALLOCATION_MAP, how much is unmapped */
-	uint64_t mean_bytes; /* BLOCK: as the profile has it */
-	uint64_t former;     /* BLOCK: the address of what realloc() made it of, or 0 */
-	/* BLOCK_FREED: a realloc() makes another of it; BLOCK: that thread told so of the former */
+	uint64_t size_bytes; /* BLOCK; BLOCK_FREED of ALLOCATION_MAP: the unmapped bytes */
+	uint64_t mean_bytes; /* BLOCK: as in the profile */
+	uint64_t former;     /* BLOCK: address of the block that realloc() replaced, or 0 */
+	/* BLOCK_FREED: realloc() moves the block; BLOCK: a BLOCK_FREED of the former one said so */
 	bool is_move;
-	bool is_kept;	  /* BLOCK_FREED: it is not, as that has failed */
+	bool is_kept;	  /* BLOCK_FREED: it is not freed, as realloc() failed */
 	uint8_t kind;	  /* enum allocation_kind; BLOCK_FREED: ALLOCATION_MAP, or another */
 	bool wants_stack; /* the caller of the allocator is to be recorded */
 	/*
-	 * BLOCK, where all are recorded, that is of a mean of 0: as in struct message_blocks. It
-	 * may be without an address: only its stack is told.
+	 * BLOCK, where all blocks are recorded (mean_bytes 0): as in struct message_blocks. Without
+	 * an address it only brings a stack.
 	 */
 	uint32_t signer;
 	uint64_t signature; /* 0: not known */
-	/* Owned, of collector_take_snapshot(): that caller; NULL: there is none, or it was lost. */
+	/* Owned, from collector_take_snapshot(): of that caller; NULL: none, or lost. */
 	struct snapshot *snapshot;
 };
 
 enum message_block_event {
-	BLOCK_ALLOCATED, /* with a stack that has been in a BLOCK, by its signature */
+	BLOCK_ALLOCATED, /* with a stack that was in a BLOCK, by its signature */
 	BLOCK_FREED,
 	BLOCK_MOVED, /* freed by realloc(), */
 	BLOCK_KEPT,  /* which has failed */
@@ -163,7 +167,7 @@ enum message_block_event {
 
 struct message_block_row {
 	uint64_t time_ns, address, size_bytes, signature;
-	uint64_t former; /* ALLOCATED: the address of what realloc() made it of, or 0 */
+	uint64_t former; /* ALLOCATED: address of the block that realloc() replaced, or 0 */
 	pid_t tid;
 	uint8_t event; /* enum message_block_event */
 	uint8_t kind;  /* ALLOCATED: enum allocation_kind */
@@ -173,14 +177,14 @@ struct message_block_row {
 
 struct message_blocks {
 	uint32_t process;
-	uint32_t signer; /* serial of the process among whose signatures these are */
+	uint32_t signer; /* serial of the process that made the signatures */
 	uint32_t nr;
 	struct message_block_row *rows; /* owned; of MESSAGE_BLOCKS_MAX */
 };
 
 struct message_search {
-	uint32_t process; /* serial */
-	char *mark;	  /* owned: the text of the mark at which that was; NULL: the end */
+	uint32_t process;	   /* serial */
+	char *mark;		   /* owned: text of the mark at which it was done; NULL: the end */
 	struct block_search found; /* owned */
 };
 
@@ -197,16 +201,16 @@ union message_body {
 };
 
 struct message {
-	_Atomic(struct message *) next; /* the queue's, as is nr_bytes */
+	_Atomic(struct message *) next; /* for the queue, as is nr_bytes */
 	size_t nr_bytes;
 	enum message_kind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC: when it happened */
 	union message_body body;
 };
 
-/* All 0 but for these. Given away with collector_publish(), or freed. */
+/* All other members are 0. Hand it over with collector_publish(), or free it. */
 struct message *message_new(enum message_kind kind, uint64_t time_ns);
-/* With everything it owns; but not hints, which are the collector's once published. */
+/* With everything it owns, except hints, which are the collector's once published. */
 void message_free(struct message *message);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages, the queue in which they go to the collector, and how snapshots come back. */
+/* Messages, their queue to the collector, and the way back of snapshots. */
 #include "collector/queue.h"
 
 #include <stdlib.h>
@@ -98,7 +98,7 @@ void queue_release(struct queue *queue)
 	*queue = (struct queue){0};
 }
 
-/* What it holds by now. */
+/* The bytes that it holds now. */
 static size_t bytes_of(const struct message *message)
 {
 	size_t nr_bytes = sizeof(*message);

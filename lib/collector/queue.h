@@ -13,13 +13,13 @@ struct queue {
 	struct message *head; /* the taker's: the last message taken, kept as a stub */
 	struct message *tail; /* the putter's */
 	_Atomic size_t nr_bytes;
-	_Atomic size_t max_bytes; /* that there were */
+	_Atomic size_t max_bytes; /* the most so far */
 };
 
 void queue_init(struct queue *queue);
-/* With the messages that are in it. */
+/* Frees the messages in it, too. */
 void queue_release(struct queue *queue);
-/* Takes the message over, with what it holds by now. */
+/* Takes the message over, with its present size. */
 void queue_put(struct queue *queue, struct message *message);
 /* The oldest message, now the caller's, or NULL. */
 struct message *queue_take(struct queue *queue);
@@ -27,12 +27,12 @@ size_t queue_bytes(const struct queue *queue);
 size_t queue_max_bytes(const struct queue *queue);
 
 /*
- * Used snapshots on their way from the thread that has walked them back to the one that fills the
- * next: what is freed in one thread and allocated in another grows and shrinks the heap, and each
- * page of it anew takes longer than copying a stack into it.
+ * Used snapshots go back from the thread that has walked them to the thread that fills the next.
+ * Memory that one thread frees and another one allocates makes the heap grow and shrink, and each
+ * of its new pages takes longer than copying a stack into it.
  */
 #define SNAPSHOT_RING_SLOTS 128
-/* One with more room than that is not kept: 8 MiB in all, with those that wait to be used. */
+/* Snapshots with more room are not kept: 8 MiB in all, with those that wait to be used. */
 #define SNAPSHOT_KEPT_BYTES ((size_t)32 * 1024)
 
 /* Zero-initialised is empty. One thread gives, one takes. */
@@ -46,9 +46,9 @@ struct snapshot_ring {
 /* Takes it over; frees it if there is no place or its room is too large. */
 void snapshot_ring_give(struct snapshot_ring *ring, struct snapshot *snapshot);
 /*
- * The one that was given last, as its room is in the caches and large enough for what is copied
- * now; in turn, all those that the first samples of a crowd have left would be gone through. Now
- * the caller's, its content undefined; NULL if there is none.
+ * The one that was given last, as its room is in the caches, and large enough for present copies;
+ * in turn, all those that the first samples of a crowd have left would be used. It is the caller's
+ * now, with undefined contents; NULL: there is none.
  */
 struct snapshot *snapshot_ring_take(struct snapshot_ring *ring);
 void snapshot_ring_release(struct snapshot_ring *ring);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Weights for what was sampled; the last sample of each thread is held back. */
+/* Gives samples their weights; the last sample of each thread is held back. */
 #include "collector/samples.h"
 
 #include "base/minmax.h"
 #include "collector/message.h"
 #include "snapshot/snapshot.h"
 
-/* Two of a thousand gaps between samples of a running thread are longer than so many mean gaps. */
+/* Two of a thousand gaps between samples of a running thread exceed this many mean gaps. */
 #define MOST_GAPS 6
 
 uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns)
@@ -40,7 +40,7 @@ static void emit_or_leave_out(struct sample_sink *sink, struct thread_id row,
 	sink->left_out.nr_samples += sample->nr;
 }
 
-/* What was only confirmed is a sample of its own, without an observation. */
+/* Confirmed time is a sample of its own, without an observation. */
 static void emit_sleep(struct sample_sink *sink, struct thread_samples *thread)
 {
 	const struct last_sleep *sleep = &thread->sleep;
@@ -67,8 +67,8 @@ void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread)
 }
 
 /*
- * It slept where it slept before, having woken once in between: all the time off the CPU was there,
- * whichever of the two sleeps it was of.
+ * It sleeps where it slept before, and woke once in between: all its time off the CPU was spent
+ * there, in either of the two sleeps.
  */
 static bool sleeps_there_again(const struct last_sleep *before, const struct sample *sample,
 			       uint64_t pcount)
@@ -142,7 +142,7 @@ void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
 		thread->run.is_outside = true;
 }
 
-/* Without an observation: that was emitted before. */
+/* Without an observation, as that was emitted before. */
 static void hold_again(struct thread_samples *thread)
 {
 	if (thread->sleep.is_held)
@@ -202,7 +202,7 @@ void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 	struct account_weights rest;
 
 	samples_emit_held(sink, thread);
-	thread->run.is_latest = false; /* when counted anew, it is elsewhere */
+	thread->run.is_latest = false; /* when counting restarts, it is elsewhere */
 	rest = account_rest(&thread->account, clocks);
 	samples_add_unattributed(sink, thread->row, clocks->time_ns, &rest);
 }
@@ -218,7 +218,9 @@ static void lengthen_run(struct thread_samples *thread, const struct account_clo
 	thread->run.sample.runq_ns += rest.runq_ns;
 }
 
-/* What it ran after its last sample, at the same place as far as is known: no observation. */
+/*
+ * The time that it ran after its last sample, in the same place as far as is known: no observation.
+ */
 static void add_tail(struct sample_sink *sink, struct thread_samples *thread,
 		     const struct account_clocks *end)
 {
@@ -230,7 +232,7 @@ static void add_tail(struct sample_sink *sink, struct thread_samples *thread,
 }
 
 /*
- * Was it sampled up to its end? Where stops are left out or ticks get rarer, samples are further
+ * Was it sampled up to its end? If stops are left out, or ticks get rarer, samples are further
  * apart than periods.
  */
 static bool was_sampled_to_end(const struct sample_sink *sink, const struct thread_samples *thread,
@@ -249,7 +251,7 @@ void samples_end(struct sample_sink *sink, struct thread_samples *thread,
 	struct account account = thread->account;
 	uint64_t rest_cpu_ns = account_rest(&account, clocks).cpu_ns;
 
-	/* A sample that found it runnable tells where it ran only if it was preempted there. */
+	/* A sample of a runnable thread shows where it ran only if it was preempted there. */
 	if (run->is_latest && run->was_preempted && run->is_held)
 		lengthen_run(thread, clocks);
 	else if (run->is_latest && rest_cpu_ns &&

@@ -12,19 +12,19 @@
 struct message_sample;
 
 /*
- * What was sampled becomes samples of the profile, with their weights. The last one of a thread is
- * held back: the same sleep may be seen again, and a run may turn out to have been the last.
+ * Samples of threads become samples of the profile, with their weights. The last one of a thread is
+ * held back: the same sleep may be observed again, and a run may turn out to have been the last.
  */
 
-/* What is not in the profile, as only what is inside of some function is wanted. */
+/* Time that is not in the profile, as only time inside of some function is wanted. */
 struct left_out {
-	uint64_t cpu_ns, blocked_ns; /* of samples outside of it */
+	uint64_t cpu_ns, blocked_ns; /* of samples outside */
 	uint64_t nr_samples;
-	uint64_t nr_cut;	 /* of these: of stacks that may have lost it */
-	uint64_t unknown_cpu_ns; /* without a sample: inside or not, nobody knows */
+	uint64_t nr_cut;	 /* of these: with truncated stacks, which may have lost it */
+	uint64_t unknown_cpu_ns; /* without a sample: inside or outside is not known */
 };
 
-/* Where the samples of all threads go. */
+/* The destination of the samples of all threads. */
 struct sample_sink {
 	struct profile *profile; /* borrowed */
 	uint64_t start_ns;	 /* CLOCK_MONOTONIC: time 0 of the profile */
@@ -36,30 +36,31 @@ struct sample_sink {
 	struct left_out left_out;
 };
 
-/* The CPU time of a thread that samples of it stand for, and their number. */
+/* The CPU time that samples of a thread represent, and their number. */
 struct sampled_runs {
 	uint64_t cpu_ns, nr;
 };
 
-/* What it was last seen running, which may get the time up to its end. */
+/* The last sample of a thread that ran: it may get the time up to the thread's end. */
 struct last_run {
 	struct sample sample;
-	bool is_held;	    /* and not in the profile yet */
-	bool is_outside;    /* and not to be in it */
-	bool is_latest;	    /* it has not been seen blocked since */
-	bool was_preempted; /* seen runnable outside system calls: there it ran last */
+	bool is_held;	    /* not in the profile yet */
+	bool is_outside;    /* not to be in the profile */
+	bool is_latest;	    /* the thread was not seen blocked since */
+	bool was_preempted; /* runnable outside of system calls: it ran there last */
 };
 
 /*
- * The stack it was last seen blocked in. Its sample takes the time up to where it was first seen,
- * some of which may be that of other sleeps; what is known to be of this one comes after that.
+ * The last stack in which a thread was seen blocked. Its sample takes the time up to the first look
+ * at it, some of which may belong to other sleeps; known_ns is the time after that, which belongs
+ * to this one.
  */
 struct last_sleep {
 	struct sample sample;
 	uint64_t known_ns, known_until_ns;
 	uint64_t pcount; /* times scheduled in, by then */
 	bool is_held, is_outside;
-	bool is_known; /* false before the first, and after one whose stack was dropped */
+	bool is_known; /* false before the first, and after one without a stack */
 };
 
 struct thread_samples {
@@ -72,27 +73,27 @@ struct thread_samples {
 
 uint64_t samples_profile_time(const struct sample_sink *sink, uint64_t time_ns);
 
-/* It was sampled. The sample has its snapshot. */
+/* The thread was sampled, with a snapshot. */
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct message_sample *seen, struct stack_id stack, enum stack_end end);
-/* It was sampled where nobody wants to know of: that takes the time that it stands for away. */
+/* The thread was sampled outside of the wanted function: the sample and its time are left out. */
 void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,
 		       const struct message_sample *seen, enum stack_end end);
-/* Its last sleep went on, as the message says. */
+/* The thread's last sleep continued, as the message says. */
 void samples_lengthen_sleep(struct sample_sink *sink, struct thread_samples *thread,
 			    const struct message_sample *seen);
-/* It was sampled blocked, and the stack dropped: what it sleeps in now is not known. */
+/* The thread was sampled blocked, without a stack: where it sleeps now is not known. */
 void samples_forget_sleep(struct thread_samples *thread);
 
-/* What is held back goes into the profile: it is over, or has to be written. */
+/* Put samples that are held back into the profile: they are over, or must be written. */
 void samples_emit_held(struct sample_sink *sink, struct thread_samples *thread);
-/* Counting ends here: what no sample took is the unattributed rest. */
+/* Counting ends here: time that no sample has taken is the unattributed rest. */
 void samples_rest(struct sample_sink *sink, struct thread_samples *thread,
 		  const struct account_clocks *clocks);
 /*
- * The thread has ended at these clocks. One that ends before its next sample was due has not been
- * missed: what it ran since the last one is what that one stands for, as if it had been later. And
- * what is unattributed of one that was last seen preempted, it ran up to there.
+ * The thread has ended at these clocks. If it ended before its next sample was due, none was
+ * missed: the time that it ran since its last sample goes to that, as if it had been taken later.
+ * So does the unattributed time of a thread that was last seen preempted.
  */
 void samples_end(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct account_clocks *clocks);

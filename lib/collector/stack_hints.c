@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much of a stack the next capture needs, by what the walks of the last ones wanted. */
+/* How much of a stack the next capture needs, as shown by the last walks. */
 #include "base/minmax.h"
 #include "collector/message.h"
 #include "collector/walk.h"
@@ -9,8 +9,8 @@
 #define LARGEST_STACK_BYTES (64u * 1024 * 1024)
 
 /*
- * The walk wanted what lies above the copy: let the next one of this thread be larger. Only
- * if that can help: a pointer into nowhere would make every copy the largest, for nothing.
+ * The walk wanted memory above the copy: let the next copy of this thread be larger, but only if
+ * that can help. A wild pointer would make every copy the largest, for nothing.
  */
 static void ask_for_more_stack(struct thread_hints *hints, const struct snapshot *snapshot,
 			       const struct unwind_walk *walk)
@@ -22,7 +22,7 @@ static void ask_for_more_stack(struct thread_hints *hints, const struct snapshot
 	if (walk->end != STACK_END_BAD_MEMORY)
 		return;
 	limit = hints->max_stack_bytes;
-	/* A copy that ended before the limit had all there was. */
+	/* A copy that ended before the limit was complete. */
 	if (region->nr_bytes < limit || walk->wanted_address < region->start + limit)
 		return;
 	grown = limit > LARGEST_STACK_BYTES / 8 ? LARGEST_STACK_BYTES : limit * 8;
@@ -31,15 +31,15 @@ static void ask_for_more_stack(struct thread_hints *hints, const struct snapshot
 	hints->max_stack_bytes = grown;
 }
 
-/* So many walks tell how deep a thread's stacks are, give or take a factor. */
+/* This many walks show how deep a thread's stacks are, within a factor. */
 #define ENOUGH_WALKS	     32
 #define DEPTH_FACTOR	     4
 #define SMALLEST_STACK_BYTES (32u * 1024)
 
 /*
- * Where the stack ends in the midst of other memory, as those of Go's goroutines and of
- * coroutines do, all of the limit is copied each time: it is lowered to a multiple of what
- * walks have needed. Should one ever need more, ask_for_more_stack() raises it again.
+ * A stack that ends amid other memory, as those of Go's goroutines and of coroutines do, is copied
+ * up to the limit each time: so that is lowered to a multiple of the bytes that walks have needed.
+ * If one ever needs more, ask_for_more_stack() raises it again.
  */
 static void ask_for_less_stack(struct thread_hints *hints, struct stack_needs *needs,
 			       const struct snapshot *snapshot, const struct unwind_walk *walk)
@@ -58,10 +58,10 @@ static void ask_for_less_stack(struct thread_hints *hints, struct stack_needs *n
 		hints->max_stack_bytes = (uint32_t)wanted;
 }
 
-/* So many whole walks that end at the same place tell where its stack begins. */
+/* This many complete walks in a row that end in one place show where the stack begins. */
 #define ENOUGH_ROOTS 8
 
-/* Does it go beyond what was taken for the end of the stack that it is on? */
+/* Does the walk go beyond the supposed end of the stack that it is on? */
 static bool passes_root(const struct snapshot *snapshot, const struct unwind_walk *walk,
 			uint64_t root_sp)
 {
@@ -71,8 +71,8 @@ static bool passes_root(const struct snapshot *snapshot, const struct unwind_wal
 }
 
 /*
- * Above the outermost frame of a thread are its own data, which may be hundreds of kilobytes: they
- * are not copied once it is known where that is.
+ * Above the outermost frame of a thread are its own data, perhaps hundreds of kilobytes: they are
+ * not copied once that place is known.
  */
 static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 		      const struct snapshot *snapshot, const struct unwind_walk *walk)
@@ -98,11 +98,13 @@ static void note_root(struct thread_hints *hints, struct stack_needs *needs,
 void stack_hints_update(struct thread_hints *hints, struct stack_needs *needs,
 			const struct snapshot *snapshot, const struct unwind_walk *walk)
 {
-	/* Peeks tell no saved registers; where frames need them, it takes a stop. */
+	/* Peeks have no saved registers; frames that need them need a stop. */
 	if (walk->end == STACK_END_UNKNOWN_REG)
 		hints->needs_registers = true;
-	/* A stack that was switched to: its caller is on another one, which the next copy is to
-	 * have. */
+	/*
+	 * A stack that was switched to: its caller is on another one, which the next copy must
+	 * have.
+	 */
 	if (walk->end == STACK_END_OTHER_STACK && walk->wanted_address)
 		hints->behind_sp = walk->wanted_address;
 	if (!snapshot->nr_regions)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a snapshot to a stack of the profile; whether the map is old, by what walks find. */
+/* Turns a snapshot into a stack of the profile. Walks show whether the map is old. */
 #include "collector/walk.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 /* --- maps --- */
 
-/* False when there is nothing to be read; for ever once the process is gone. */
+/* False: nothing could be read; for ever once the process is gone. */
 static bool refresh(struct map_watch *watch, struct space *space)
 {
 	int status = space_refresh(space, NULL);
@@ -33,7 +33,7 @@ static int open_maps(const struct space *space)
 	return proc_open_task_file(space_pid(space), space_pid(space), "maps");
 }
 
-/* What the kernel said at the sample of the code at pc, or NULL. */
+/* The mapping at pc as the kernel showed it at the sample, or NULL. */
 static const struct proc_range *place_at(const struct message_sample *sample, uint64_t pc)
 {
 	for (size_t i = 0; i < sample->nr_places; i++) {
@@ -43,7 +43,7 @@ static const struct proc_range *place_at(const struct message_sample *sample, ui
 	return NULL;
 }
 
-/* Where code has been replaced it will be again soon: then the kernel is asked at each walk. */
+/* Code that was replaced will be replaced again soon: so the kernel is asked at each walk. */
 #define RESTLESS_NS (2 * NS_PER_SEC)
 
 static bool is_restless(struct map_watch *watch, const struct space *space)
@@ -57,10 +57,10 @@ static bool is_restless(struct map_watch *watch, const struct space *space)
 	return now_ns < watch->restless_until_ns;
 }
 
-/* Of the innermost frames: those of libraries that stay hang above those that come and go. */
+/* Only of innermost frames: libraries that come and go are called by those that stay. */
 #define MAPPINGS_ASKED_FOR 4
 
-/* Where the sample has a place, that is better than what is there now. */
+/* A place in the sample is better than the present mapping. */
 static bool is_outdated(const struct space *space, const struct message_sample *sample,
 			const struct unwind_walk *walk)
 {
@@ -86,9 +86,9 @@ static bool is_outdated(const struct space *space, const struct message_sample *
 }
 
 /*
- * After a walk: was it wrong because the map is old? True where the map has been read anew, and
- * the walk is to be made again. Here as libraries change places, and other code has come to stand
- * where it went.
+ * After a walk: was it wrong because the map is old? True: the map was read again, and the walk
+ * must be repeated. This is for libraries that change places, where other code is at the same
+ * address by now.
  */
 static bool renew_if_replaced(struct map_watch *watch, struct space *space,
 			      const struct message_sample *sample, const struct unwind_walk *walk)
@@ -99,7 +99,7 @@ static bool renew_if_replaced(struct map_watch *watch, struct space *space,
 
 #define FILES_ASKED_FOR 4
 
-/* Has a plugin been written anew in place, and mapped again where it was? */
+/* Was a plugin rewritten in place, and mapped again at the same address? */
 static bool is_of_old_file(const struct module_table *modules, const struct message_sample *sample,
 			   const struct unwind_walk *walk)
 {
@@ -128,7 +128,7 @@ static bool is_of_doubtful_code(const struct space *space, const struct unwind_w
 	return false;
 }
 
-/* It went through a file that was written anew in place, or was still being copied. */
+/* The walk went through a file that was rewritten in place, or was still being copied. */
 static bool renew_if_doubtful(struct map_watch *watch, struct space *space,
 			      const struct message_sample *sample, const struct unwind_walk *walk,
 			      const struct module_table *modules)
@@ -151,7 +151,10 @@ static bool is_mapped_by_now(const struct space *space, const struct unwind_walk
 #define SHORTEST_REFRESH_PAUSE_NS (10 * NS_PER_MS)
 #define LONGEST_REFRESH_PAUSE_NS  NS_PER_SEC
 
-/* It left the map. At once where there is code, else ever more rarely while that does not help. */
+/*
+ * The walk left the map: read it at once if there is code, else ever more rarely while that does
+ * not help.
+ */
 static bool renew_if_left(struct map_watch *watch, struct space *space,
 			  const struct unwind_walk *walk)
 {
@@ -172,19 +175,17 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
 }
 
 /*
- * A walk through an outdated map need not leave it: a library may come to stand where another
- * stood, as it does when a program loads its plugins anew. So maps are read now and then for no
- * reason, all of them together in a small part of one CPU's time however large they are. That part
- * is of CPU time: how long a CPU was waited for, on a busy machine longer than all the rest, says
- * nothing.
+ * A walk through an outdated map need not leave it: another library may be at the same address, as
+ * when a program loads its plugins again. So maps are also read now and then without a reason, all
+ * together in a small part of one CPU's time, however large they are. That part is of CPU time: how
+ * long we waited for a CPU, on a busy machine longer than all the rest, says nothing.
  */
 #define SHORTEST_WATCH_PAUSE_NS (50 * NS_PER_MS)
 #define WATCH_PAUSE_PER_READING 500
 
 /*
- * Of a thousand threads a map has two thousand lines, and reading it takes a millisecond. The
- * kernel is asked after the code that is known instead, where it answers that; all is read the more
- * rarely.
+ * The map of a thousand threads has two thousand lines, and takes a millisecond to read. If the
+ * kernel can, it is asked only about known code instead, and the whole map is read more rarely.
  */
 #define WHOLE_PAUSE_PER_READING 5000
 
@@ -211,7 +212,7 @@ void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 
 /* --- walks --- */
 
-/* Does the map say of all places what the kernel said at the sample? */
+/* Does the map agree with all places in the sample? */
 static bool settle_places(struct space *space, const struct message_sample *sample)
 {
 	bool is_settled = true;
@@ -221,7 +222,7 @@ static bool settle_places(struct space *space, const struct message_sample *samp
 	return is_settled;
 }
 
-/* What is not known to have been there then is not named by what is there now. */
+/* Code that may not have been there then must not get the name of the present code. */
 static void cut_unsettled(const struct space *space, const struct message_sample *sample,
 			  struct unwind_walk *walk)
 {
@@ -259,7 +260,7 @@ static struct stack_id push(struct walker *walker, struct stack_id stack, struct
 				 jit_names_frame(walker->jit_names, frame));
 }
 
-/* A frame that says how many are left out. */
+/* A frame with the number of frames that are left out. */
 static struct stack_id push_elided(struct walker *walker, struct stack_id stack, size_t nr)
 {
 	char path[] = "[elided]";
@@ -305,7 +306,7 @@ struct stack_id walker_walk(struct walker *walker, struct space *space, struct m
 		walk_settled(walker, space, sample);
 	if (walk->left_map && renew_if_left(watch, space, walk))
 		walk_settled(walker, space, sample);
-	/* What was not copied was left out for a reason. */
+	/* Memory that was withheld from the copy was not lost. */
 	if (walk->end == STACK_END_BAD_MEMORY && sample->snapshot->is_withheld)
 		walk->end = STACK_END_SERVED;
 	walker->is_outside = walker->within && !is_within(walker->within, walk);
