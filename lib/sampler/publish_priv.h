@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples as messages, and how long the sleep before each has lasted. */
+/* Publishes samples as messages, with the length of the sleep before each. */
 #ifndef PROFC_SAMPLER_PUBLISH_PRIV_H
 #define PROFC_SAMPLER_PUBLISH_PRIV_H
 

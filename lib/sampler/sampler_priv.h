@@ -25,7 +25,7 @@
 #include "sampler/sampler.h"
 #include "tracee/visit.h"
 
-/* One of the threads of ours that take turns. */
+/* One of our threads that take turns. */
 struct visitor {
 	struct sampler *sampler;
 	pthread_t thread;
@@ -33,18 +33,18 @@ struct visitor {
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;
-	uint64_t detached_ns;	 /* when its last visit was over, */
-	uint64_t waited_ns;	 /* and how long it waited for a CPU meanwhile */
+	uint64_t detached_ns;	 /* the end of its last visit, */
+	uint64_t waited_ns;	 /* and its waits for a CPU during that visit */
 	uint64_t leads_until_ns; /* the next tick: if it still waits for a stop, another leads */
-	timer_t alarm;		 /* which wakes it then, */
+	timer_t alarm;		 /* wakes it then, */
 	bool has_alarm;		 /* if there is one */
 	int schedstat_fd;	 /* its own */
-	uint64_t spin_ns;	 /* for so long it awaits the stop spinning */
-	bool is_idle, has_deadline, was_refused; /* a deadline, by the kernel */
-	bool may_have_to_wait;	 /* other threads may be before it on the CPU of the one visited */
+	uint64_t spin_ns;	 /* it spins for a stop this long */
+	bool is_idle, has_deadline, was_refused; /* was_refused: a deadline, by the kernel */
+	bool may_have_to_wait;	 /* other threads may come first on the CPU of the visited one */
 	int priority;		 /* real-time; 0: normal; above all of these: by deadlines */
 	_Atomic pid_t tid;	 /* 0: it has not begun */
-	_Atomic uint64_t cpu_ns; /* that it has used, at its end; 0: it goes on */
+	_Atomic uint64_t cpu_ns; /* used, set at its end; 0: it still runs */
 };
 
 #define VISITORS_MAX 8
@@ -62,12 +62,12 @@ struct sampling_counts {
 /* A tick in progress. */
 struct tick {
 	uint64_t now_ns;
-	bool is_last;			 /* before counting ends: nothing is put off or left out */
-	uint64_t look_ns;		 /* so long sleeping threads may be looked at in it */
+	bool is_last;	  /* before counting ends: nothing is postponed or left out */
+	uint64_t look_ns; /* how long it may look at sleeping threads */
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
-	struct sampled_thread **by_cpu;	       /* which of them to visit, of each CPU; owned */
-	struct sampled_thread **former_by_cpu; /* the same of the tick before, as yet; owned */
+	struct sampled_thread **by_cpu;	       /* the one to visit on each CPU; owned */
+	struct sampled_thread **former_by_cpu; /* the same of the tick before, so far; owned */
 	size_t nr_cpus;
 	struct proc_range *places; /* of the sample in progress; owned */
 	size_t nr_places;
@@ -79,15 +79,15 @@ struct sampler {
 	struct collector *collector;
 	struct advance_reader advances;
 	struct roster *roster;
-	pthread_mutex_t lock;			/* of all below, but for atomics */
+	pthread_mutex_t lock;			/* of all members below, except atomics */
 	struct visitor *visitors[VISITORS_MAX]; /* owned */
 	size_t nr_visitors;
 	struct visitor *leader; /* NULL: none leads */
 	void *(*visitor_main)(void *);
 	struct session *session;
-	struct due_queue active;    /* threads that ran when last sampled: they come first */
+	struct due_queue active;    /* threads that ran when last sampled, which come first */
 	struct due_queue threads;   /* the others */
-	struct due_queue processes; /* whose clock is to be read */
+	struct due_queue processes; /* processes with a clock to be read */
 	struct schedule schedule;
 	struct governor governor;
 	struct spending spending;
@@ -100,28 +100,29 @@ struct sampler {
 	uint32_t next_process, next_thread; /* serials */
 };
 
-/* Start and end of a recording, and what other threads ask for. */
+/* Start and end of a recording, and requests of other threads. */
 struct session {
 	uint64_t start_ns; /* time 0 of the profile */
-	uint64_t begun_ns; /* all processes were found: what the user's times count from */
+	uint64_t begun_ns; /* all processes were found: the user's times count from here */
 	uint64_t ended_ns;
 	uint64_t idle_again_ns, counters_again_ns;
 	struct heap_session heap;
 	bool counting, was_cut; /* was_cut: not counted from its beginning to its end */
-	bool is_watched;	/* an idle visitor sees to it that the leader is not late, */
-	sem_t calls;		/* and each is a call to one of them to lead, or to watch */
+	bool is_watched;	/* an idle visitor checks that the leader is not late, */
+	sem_t calls;		/* and each call is for one of them, to lead or to check */
 	_Atomic bool is_over;
 	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;
-	int top_priority;		     /* real-time, of the threads sampled */
+	int top_priority; /* the highest real-time priority of the sampled threads */
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
-	uint64_t ended_cpu_ns;		     /* of processes that have ended, ours among them */
-	struct proc_cpu_split ended_split;   /* likewise, as far as it was known of each */
-	_Atomic bool stop_asked, paused, ends_search; /* of memory, if one is under way */
+	uint64_t ended_cpu_ns;		     /* of ended processes, our own included */
+	struct proc_cpu_split ended_split;   /* likewise, as far as it was known */
+	_Atomic bool stop_asked, paused,
+		ends_search; /* ends_search: of memory, if one is under way */
 	_Atomic uint64_t nr_resting;
 };
 
-/* visitors.c: what the visitors do: one leads, and samples what is due. */
+/* visitors.c: the main loop of visitors: one leads, and samples the threads that are due. */
 void visitors_calibrate(struct sampler *sampler);
 int visitors_start(struct sampler *sampler, struct err *err);
 
@@ -129,22 +130,22 @@ int visitors_start(struct sampler *sampler, struct err *err);
 void tick_run(struct visitor *visitor, uint64_t now_ns);
 void tick_last(struct visitor *visitor);
 
-/* visiting.c: with the lock, which is given back meanwhile; the thread may be gone afterwards. */
+/* visiting.c: with the lock, which is released meanwhile; the thread may be gone afterwards. */
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep);
-/* How much of its stack is of use; also tells its tracee what walks have shown. */
+/* The bytes of its stack that are useful; also sets hints from walks in its tracee. */
 size_t visit_stack_limit(struct sampled_thread *thread);
 
-/* guard.c: it was in this call when it was last observed: in one that a stop cuts short? */
+/* guard.c: the thread was last observed in this call: would a stop cut it short? */
 bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
 		const struct proc_syscall *syscall, bool is_asleep);
 /* It is in a long transfer. */
 void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread);
 void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread);
 
-/* dues.c: a thread is due then; with `is_active` before all that are not. */
+/* dues.c: the thread is due at that time; with `is_active` before all others. */
 void due_put(struct sampler *sampler, struct sampled_thread *thread, bool is_active,
 	     uint64_t due_ns);
-/* At once, if it waits to be. */
+/* Make it due at once, if it waits to be. */
 void due_at_once(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 /* It is gone. */
 void due_forget(struct sampler *sampler, struct sampled_thread *thread);
@@ -154,9 +155,9 @@ struct roster_listener book_listener(struct sampler *sampler);
 void book_begin_counting(struct sampler *sampler, uint64_t now_ns);
 void book_end_counting(struct sampler *sampler, uint64_t now_ns);
 bool book_is_dead(struct roster_thread *thread);
-/* Is the time of all threads counted, so that totals of processes are those of their threads? */
+/* Is the time of all threads counted, so that a process has the sum of its threads? */
 bool book_counts_all(const struct sampler *sampler);
-/* While nothing is counted: what was born, and what is gone? */
+/* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);
 bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
@@ -168,26 +169,26 @@ void book_credit(struct sampler *sampler, struct sampled_process *process);
 bool book_is_chosen(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 void book_free_thread(struct sampled_thread *thread);
 
-/* maps.c: memory maps and code that a collector would come too late for. */
+/* maps.c: memory maps and code for which the collector would come too late. */
 void maps_read(struct sampler *sampler, struct message *message, pid_t pid);
 void maps_publish_if_new(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
 void places_ask(struct sampler *sampler, struct sampled_thread *thread,
 		const struct snapshot *snapshot);
 void places_publish(struct sampler *sampler, struct message *message);
 
-/* probing.c: exact counts beside the samples, if they were asked for. */
+/* probing.c: exact counts beside the samples, if requested. */
 void probing_born(struct sampler *sampler, const struct message_process *process);
 void probing_gone(struct sampler *sampler, const struct sampled_process *process);
 void probing_set_counting(struct sampler *sampler);
-/* A thread stopped in a probe stands where the program would have it. */
+/* Give a thread that was stopped in a probe its place in the program. */
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
 void probing_add_rows(void *context, const void *rows, struct profile *profile);
 void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root);
-/* heap.c: allocations; `ending`: a process that is no more, or NULL; is_last: all of them. */
+/* heap.c: allocations; `ending`: a process that is gone, or NULL; is_last: all records. */
 void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last);
-/* following.c: ends and execs where no thread is sampled. */
+/* following.c: ends and execs, if no thread is sampled. */
 void follow_processes(struct sampler *sampler);
-/* counters.c: the CPU time is that of all visitors, up to their last tick. */
+/* counters.c: the CPU time of all visitors, up to their last tick. */
 #define COUNTERS_MAX 32
 uint64_t counters_cpu_ns(const struct sampler *sampler);
 size_t counters_read(const struct sampler *sampler, struct message_counter *out);

@@ -5,10 +5,10 @@
 struct sampled_process;
 struct sampler;
 
-/* Does anything point to blocks that are alive? With the lock, which is kept. */
+/* Do pointers lead to live blocks? With the lock, which is kept. */
 void search_leaving(struct sampler *sampler); /* processes that are about to end */
 void search_all(struct sampler *sampler);     /* before the recording ends */
-/* One that has ended, or executed a program: it is too late, which is told. */
+/* It has ended, or executed a program: it is too late for a search, and that is recorded. */
 void search_gone(struct sampler *sampler, const struct sampled_process *process);
 
 #endif

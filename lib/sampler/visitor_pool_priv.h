@@ -9,18 +9,18 @@ struct err;
 struct sampler;
 struct visitor;
 
-/* pool.c: with the lock held, but for pool_start(), pool_join() and pool_hand_over(). */
+/* pool.c: with the lock held, except pool_start(), pool_join() and pool_hand_over(). */
 int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct err *err);
 void pool_join(struct sampler *sampler);
 int pool_add(struct sampler *sampler);
 bool pool_has_idle(const struct sampler *sampler);
-/* Is there another one that can lead while the leader waits? */
+/* Is there another visitor that can lead while the leader waits? */
 bool pool_can_relieve(const struct sampler *sampler);
-/* Visitors that wait for a stop that does not come are woken to ask again; all, if it is_end. */
+/* Wake visitors that wait for a stop that does not come, to ask again; all, if is_end. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
-/* Another one is to lead while this one waits. */
+/* Let another visitor lead while this one waits. */
 void pool_hand_over(struct visitor *visitor);
-/* The calling visitor's waits for a stop are ended from then on; by_ns 0: no more. */
+/* End the calling visitor's waits for a stop from then on; by_ns 0: no more. */
 void pool_make_alarm(struct visitor *visitor);
 void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);
 void pool_end_alarm(struct visitor *visitor);

@@ -9,10 +9,12 @@ struct sampled_thread;
 struct sampler;
 struct snapshot;
 
-/* What it sleeps for, by a peek, whose snapshot it is. */
+/* Find what the thread sleeps for; `snapshot` is from a peek at it. */
 void waits_look(struct sampler *sampler, struct sampled_thread *thread,
 		const struct snapshot *snapshot, const struct proc_syscall *syscall);
-/* Has the lock that it sleeps for been given to another thread, which is told from now on? */
+/*
+ * Does another thread have the lock by now that it sleeps for? That owner is published from now on.
+ */
 bool waits_for_another(struct sampled_thread *thread);
 
 #endif
