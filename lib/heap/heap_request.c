@@ -35,7 +35,7 @@ static int read_rate(const char *text, struct heap_options *options, struct err 
 	if (size_parse(text, &options->mean) < 0 || !options->mean ||
 	    options->mean > HEAP_MEAN_MAX) {
 		err_set(err, ERR_INVALID, "--mem: '%s' is not a size of 1 to 1G bytes", text);
-		err_hint(err, "--mem=64K takes an allocation for each 64 KiB, in the mean");
+		err_hint(err, "--mem=64K samples one allocation per 64 KiB on average");
 		return ERR_INVALID;
 	}
 	return 0;

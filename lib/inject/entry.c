@@ -337,7 +337,7 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 	}
 	stop->is_stopped = run_to_exec(launch->pid) && run_to_entry(stop);
 	if (!stop->is_stopped) {
-		stop->why = "the command did not come to its beginning";
+		stop->why = "the command did not reach its beginning";
 		entry_end(stop);
 	}
 	pthread_join(runner, NULL);

@@ -80,7 +80,7 @@ static const char *why_another(int file, const char *name)
 		return "it is not open for reading and writing";
 	if (!has_seals(file) || fstat(file, &found) < 0 || fstatfs(file, &system) < 0 ||
 	    !S_ISREG(found.st_mode) || system.f_type != TMPFS_MAGIC)
-		return "it is no file of memory";
+		return "it is not a file in memory";
 	if (found.st_nlink)
 		return "it has a path";
 	if (!is_named(file, name))
@@ -116,8 +116,7 @@ static void let_go(int file)
 static int fail_another(struct err *err, pid_t pid, const char *why)
 {
 	return err_set(err, ERR_CORRUPT,
-		       "process %d has put another file in the place of the memory for its "
-		       "probes: %s",
+		       "process %d has replaced the memory for its probes by another file: %s",
 		       (int)pid, why);
 }
 

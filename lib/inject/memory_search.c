@@ -336,12 +336,12 @@ static int search_stopped(struct searching *searching, const struct stopped *sto
 	search_maps(searching);
 	if (searching->is_ended)
 		return err_set(err, ERR_LIMIT,
-			       "the end was asked for before all memory of process %d was searched",
+			       "the end was requested before all memory of process %d was searched",
 			       (int)pid);
 	if (searching->is_late)
 		return err_set(
 			err, ERR_LIMIT,
-			"the memory of process %d is too large to be searched while it stands",
+			"the memory of process %d is too large to be searched while it is stopped",
 			(int)pid);
 	if (searching->nr_unreadable_bytes)
 		return err_set(err, ERR_UNSUPPORTED,
@@ -374,7 +374,8 @@ int memory_search_run(struct memory_search *search, struct err *err)
 	search->at_ns = search->stop_ns = search->nr_bytes = 0;
 	searching.pagemap_fd = proc_open_task_file(search->pid, search->pid, "pagemap");
 	if (searching.pagemap_fd < 0)
-		return err_sys(err, "cannot tell which memory process %d has", (int)search->pid);
+		return err_sys(err, "cannot find out which memory process %d has",
+			       (int)search->pid);
 	searching.memory = target_memory_open(search->pid, NULL);
 	searching.bytes = xmalloc(PIECE_PAGES * PAGE_BYTES + 2 * LAST_BYTES);
 	status = stop_and_search(&searching, err);

@@ -333,8 +333,8 @@ static int map_all(struct making *making, struct err *err)
 		return refused(err, making->pid, "map executable memory", status);
 	if (!is_mapped_there(making))
 		return err_set(err, ERR_CORRUPT,
-			       "process %d has mapped another file in the place of the memory "
-			       "for its probes",
+			       "process %d has mapped another file instead of the memory for its "
+			       "probes",
 			       (int)making->pid);
 	return 0;
 }
@@ -356,7 +356,7 @@ static int map_private(struct making *making, struct err *err)
 	wiped = remote_call(making->remote, SYS_madvise,
 			    (const uint64_t[]){(uint64_t)at, nr_wiped, MADV_WIPEONFORK}, 3);
 	if (wiped < 0)
-		return refused(err, making->pid, "have memory that children begin without", wiped);
+		return refused(err, making->pid, "make memory that is cleared in children", wiped);
 	header->private_address = (uint64_t)at;
 	header->private_bytes = nr_bytes;
 	for (uint32_t i = 0; i < making->plan->nr_parts; i++)

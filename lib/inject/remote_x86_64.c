@@ -202,7 +202,8 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	return err_set(err, ERR_UNSUPPORTED,
-		       "process %d has no code to make system calls with in its place", (int)pid);
+		       "process %d has no code by which it could make system calls for profc",
+		       (int)pid);
 }
 
 /* The size of the saved state that the kernel takes back, without unused parts. */
@@ -704,8 +705,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target
 			       "%d short",
 			       (int)pid, (int)sparing.spared);
 	return err_set(err, ERR_UNSUPPORTED,
-		       "no thread of process %d can be stopped that has room on its stack",
-		       (int)pid);
+		       "no thread of process %d with room on its stack can be stopped", (int)pid);
 }
 
 int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
@@ -721,7 +721,7 @@ int remote_begin_stopped(struct remote **remote, pid_t command, struct target_me
 	}
 	put_back(made);
 	free(made);
-	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for us",
+	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for profc",
 		       (int)command);
 }
 

@@ -613,11 +613,10 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	if (outcome == ATTEMPT_GONE)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)stopped->pid);
 	if (stopped->is_stuck)
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"a thread of process %d cannot be stopped: it waits in the kernel, for "
-			"a file system that does not answer perhaps",
-			(int)stopped->pid);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a thread of process %d cannot be stopped: it waits in the kernel, "
+			       "perhaps for a file system that does not answer",
+			       (int)stopped->pid);
 	if (outcome == ATTEMPT_REFUSED && permission_to_trace(stopped->pid, &tgid, err) < 0)
 		return ERR_PERMISSION;
 	if (outcome == ATTEMPT_REFUSED)
@@ -629,7 +628,7 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 			       "%d short",
 			       (int)stopped->pid, (int)spared);
 	return err_set(err, ERR_UNSUPPORTED,
-		       "process %d cannot be stopped: a thread of it does not stop",
+		       "process %d cannot be stopped: one of its threads does not stop",
 		       (int)stopped->pid);
 }
 

@@ -112,9 +112,8 @@ int willing_to_be_probed(pid_t pid, struct err *err)
 	own_filters_read(&own);
 	if (has_others(&its, &own)) {
 		err_set(err, ERR_UNSUPPORTED,
-			"process %d has a filter of system calls (seccomp), which may forbid to "
-			"map "
-			"memory or kill it for that: its calls are not counted",
+			"process %d has a filter of system calls (seccomp), which may forbid "
+			"mapping memory, or kill it for that: its calls are not counted",
 			(int)pid);
 		return ERR_UNSUPPORTED;
 	}

@@ -318,7 +318,7 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 	if (!listing->nr)
 		return "its size is not known";
 	if (runs_on(listing))
-		return "it leads into the code behind it";
+		return "it continues into the code after it";
 	for (size_t i = 0; i < listing->nr; i++) {
 		struct gate_exits *exits = finder->exits;
 		struct gate_exit window;
@@ -329,7 +329,7 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 		if (!is_exit(finder, listing, i))
 			continue;
 		if (listing->at[i].code.target && !is_function(finder, listing->at[i].code.target))
-			return "it jumps to code that is no function that is known";
+			return "it jumps to code that is not a known function";
 		if (!find_window(finder, listing, i, not_before, &window))
 			return "a way out of it is shorter than a jump";
 		if (window.address == listing->code->start && listing->code->is_entered)
@@ -351,7 +351,7 @@ const char *gate_exits_find(const struct gate_search *search, struct gate_exits 
 
 	for (size_t i = 0; i < nr && !why; i++) {
 		if (!list_instructions(&finder.listings[i], &search->code[i]))
-			why = "there is something in it that is no instruction that profc knows";
+			why = "it has an instruction that profc does not know";
 	}
 	for (size_t i = 0; i < nr; i++)
 		add_targets(&finder, &finder.listings[i]);

@@ -13,7 +13,7 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 	case PATCH_LOOPS_TO_ENTRY:
 		return "a loop in it leads to its first instruction";
 	case PATCH_UNKNOWN_CODE:
-		return "its first bytes are no instructions that profc knows";
+		return "profc does not know its first instructions";
 	case PATCH_INDIRECT_JUMP:
 		return "it begins with a jump through a table or register";
 	case PATCH_INDIRECT_CALL:
@@ -25,20 +25,19 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 	case PATCH_NO_ROOM:
 		return "there are too many probes near it";
 	case PATCH_BEHIND_ENTRY:
-		return "a call in it, behind a branch, is where the probe of its entry stands";
+		return "a call in it, after a branch, is where the probe of its entry is";
 	case PATCH_DIFFERS_FROM_FILE:
 		return "its code in memory is not that of its file";
 	case PATCH_UNLOADED:
 		return "its file was unloaded before a probe could be put there";
 	case PATCH_SAMPLED_BELOW:
-		return "allocations are sampled in what it calls, if there is anything";
+		return "allocations are recorded in the function that it calls, if any";
 	case PATCH_THROWS:
-		return "it may throw an exception, and is not known to be like a malloc() beside "
-		       "it";
+		return "it may throw an exception, and its blocks are not known to be malloc()'s";
 	case PATCH_NOT_FREED:
 		return "the function that frees its blocks cannot be watched";
 	case PATCH_LOADED_LATER:
-		return "its file was loaded when the recording of memory had begun";
+		return "its file was loaded after the recording of memory began";
 	case PATCH_UNSUPPORTED:
 		return "there are no probes for this processor";
 	case PATCH_OUTCOME_COUNT:

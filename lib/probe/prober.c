@@ -203,7 +203,7 @@ static void note_gate_refusal(struct prober *prober, struct probed_process *proc
 {
 	if (err->code != ERR_INVALID)
 		return;
-	err_hint(err, "samples are taken inside of it all the same");
+	err_hint(err, "samples are still taken inside of it");
 	pthread_mutex_lock(&prober->lock);
 	if (!process->refusal)
 		process->refusal = xstrdup(err->what);
@@ -713,9 +713,8 @@ static bool is_late(const struct removing *removing)
 static void fail_kept(pid_t pid, struct err *err)
 {
 	err_set(err, ERR_LIMIT,
-		"process %d changes its own code, and may put back what leads there", (int)pid);
-	err_hint(err, "its code is as it was; the memory of the probes does no harm, and is not "
-		      "taken away any more");
+		"process %d changes its own code, and may restore jumps to the probes", (int)pid);
+	err_hint(err, "its code is restored; the memory of the probes stays, and does no harm");
 }
 
 struct removal_of_one {

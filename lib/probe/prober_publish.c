@@ -177,7 +177,7 @@ static void tell_change(struct publishing *publishing, const struct probed_proce
 	if (place->is_change_told || !(place->is_changed || place->is_in_sled))
 		return;
 	if (!place->is_changed)
-		reason = "it is made to be patched by the program: counted while it was not";
+		reason = "the program may patch it: counted while it was not patched";
 	place->is_change_told = true;
 	add_refusal(publishing, process, place->wanted->name, place->file->path, reason);
 }

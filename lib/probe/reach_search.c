@@ -49,7 +49,7 @@ void reach_search(struct reach *reach, uint32_t process, const struct reach_requ
 						 .is_ended = request->is_ended,
 						 .context = request->context};
 	if (pthread_create(&thread, NULL, search, &searcher) != 0) {
-		searcher.search->why_not = xstrdup("there is no room for a thread that searches");
+		searcher.search->why_not = xstrdup("no thread could be started for the search");
 		return;
 	}
 	pthread_join(thread, NULL);

@@ -145,7 +145,7 @@ class Programs(CountingCase):
             check=True,
         )
         recording = self.record([program], "--count", "^plugin_")
-        words = r"process \d+ has no code to make system calls with in its place"
+        words = r"process \d+ has no code by which it could make system calls for profc"
         self.assertRegex(recording.stderr, words)
         self.assertEqual(self.counted(recording), {})
         (reason,) = self.refused(recording)[None]

@@ -179,7 +179,7 @@ class Sleds(ChangesCase):
             recording = recorder.interrupt()
         self.assertEqual(self.counted(recording), 1800)
         (reason,) = self.refusals(recording)
-        self.assertIn("made to be patched by the program", reason)
+        self.assertIn("the program may patch it", reason)
         self.assertTrue(self.remains(target))
         self.assertEqual(self.ask(target, "patch", "restore")["traced"], 700)
         self.assertGoesOn(target, 50)

@@ -56,7 +56,8 @@ class Descriptors(Hostile):
     # Of the program alone: to look for the symbols of libraries takes longer than all else.
     COUNTED = ("--count", "swaps_descriptors!^counted$")
     REFUSAL = (
-        "has (put|mapped) another file in the place of the memory for its probes"
+        "has replaced the memory for its probes by another file"
+        "|has mapped another file instead of the memory for its probes"
         "|has closed the memory that it made for its probes"
         "|may not map executable memory: Bad file descriptor"
     )

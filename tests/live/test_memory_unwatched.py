@@ -8,7 +8,7 @@ from profc import profc, record
 from targets import build, run
 
 IN_LIBRARY = ("-O1", "-g", "-fPIC", "-shared")
-THROWS = "it may throw an exception, and is not known to be like a malloc() beside it"
+THROWS = "it may throw an exception, and its blocks are not known to be malloc()'s"
 
 
 class UnwatchedCase(LiveCase):

@@ -216,7 +216,7 @@ class Refused(PoolCase):
         recording = self.record([program, library, "50"], "--mem=1", *specs)
         self.assertEqual(
             self.refused(recording),
-            {"library_get": "its file was loaded when the recording of memory had begun"},
+            {"library_get": "its file was loaded after the recording of memory began"},
         )
         self.assertEqual(self.left(recording)["library_get"], 50 * 3000)
 

@@ -337,7 +337,7 @@ class Attached(ReachableCase):
             search = self.leaks(recording, *options)["reachable"]
             self.assertEqual(search["processes"], 0)
             (told,) = search["not_searched"]
-            self.assertIn("the end was asked for", told["reason"])
+            self.assertIn("the end was requested", told["reason"])
 
 
 class AttachedOfAllBlocks(Attached):

@@ -140,10 +140,10 @@ TEST(memory_file, other_files_are_left_alone)
 
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "of root", 7), 7);
-	assert_refused(open(path, O_RDWR), "no file of memory");
+	assert_refused(open(path, O_RDWR), "not a file in memory");
 	assert_refused(open(path, O_PATH), "not open for reading and writing");
 	unlink(path);
-	assert_refused(file, "no file of memory");
+	assert_refused(file, "not a file in memory");
 	if (in_memory >= 0) { /* on a tmpfs, mostly */
 		assert_refused(dup(in_memory), "");
 		unlink(shared);
@@ -152,7 +152,7 @@ TEST(memory_file, other_files_are_left_alone)
 	assert_int_equal(pipe(fds), 0);
 	assert_refused(fds[0], "not open for reading and writing");
 	close(fds[1]);
-	assert_refused(open("/dev/null", O_RDWR), "no file of memory");
+	assert_refused(open("/dev/null", O_RDWR), "not a file in memory");
 	assert_int_equal(take(NR_BYTES, &err), ERR_CORRUPT); /* no such descriptor */
 	assert_non_null(strstr(err.what, "closed"));
 	assert_int_equal(take(-EBADF, &err), ERR_CORRUPT);
@@ -184,7 +184,7 @@ TEST(memory_file, other_memory_is_left_alone)
 	assert_refused(reopened(new_memory(), O_PATH), "not open for reading and writing");
 	fd = memfd_create(NAME, MFD_ALLOW_SEALING | MFD_HUGETLB);
 	if (fd >= 0) /* its pages may be missing, and reading one would kill us */
-		assert_refused(fd, "no file of memory");
+		assert_refused(fd, "not a file in memory");
 }
 
 TEST(memory_file, of_a_process_that_is_gone)

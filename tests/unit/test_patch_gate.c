@@ -116,7 +116,7 @@ TEST(gate_exits, jumps_to_other_functions_are_exits)
 	gate_exits_release(&exits);
 	/* jmp out, to a place without a name */
 	assert_string_equal(FIND("\xe9\x00\x20\x00\x00", 0, &exits),
-			    "it jumps to code that is no function that is known");
+			    "it jumps to code that is not a known function");
 	gate_exits_release(&exits);
 	/* jmp to itself: none */
 	assert_null(FIND("\xeb\xfe", 0, &exits));
@@ -153,7 +153,7 @@ TEST(gate_exits, code_without_an_end_is_refused)
 	struct gate_exits exits;
 
 	assert_string_equal(FIND("\x31\xc0\xff\xc0", 0, &exits),
-			    "it leads into the code behind it");
+			    "it continues into the code after it");
 	gate_exits_release(&exits);
 	/* A call that does not return, and padding. */
 	assert_null(FIND("\xe8\x00\x01\x00\x00\x66\x90", 0, &exits));
