@@ -156,11 +156,11 @@ $(BLOB_SOURCES:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
 
-$(BUILD)/lib/heap/heap_stubs.o: lib/heap/heap_stubs.S
+$(BUILD)/lib/heap/heap_stubs_x86_64.o: lib/heap/heap_stubs_x86_64.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) -c -o $@ $<
 
-$(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/heap/heap_stubs.o
+$(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/heap/heap_stubs_x86_64.o
 	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
 
 $(BUILD)/lib/heap/heap_blob.bin: $(BUILD)/lib/heap/heap_blob.elf

@@ -281,12 +281,6 @@ static struct outcome allocate_one(struct request *request)
 	return outcome;
 }
 
-/* One instruction, which no signal handler can interrupt. */
-static void add_here(int64_t *word, int64_t value)
-{
-	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
-}
-
 struct outcome heap_record_one(struct request *request)
 {
 	struct heap_thread *thread = find_thread();
@@ -299,12 +293,12 @@ struct outcome heap_record_one(struct request *request)
 	if (heap_frees(&request->hook->form))
 		return free_one(request);
 	if (thread)
-		add_here(&thread->in_flight, 1);
+		machine_add_here(&thread->in_flight, 1);
 	else
 		relaxed_add(&heap_own()->in_flight, 1);
 	outcome = heap_maps(&request->hook->form) ? heap_on_map(request) : allocate_one(request);
 	if (thread)
-		add_here(&thread->in_flight, -1);
+		machine_add_here(&thread->in_flight, -1);
 	else
 		relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;

@@ -10,12 +10,13 @@ struct heap_shared shared __attribute__((section(".bss.shared")));
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 	__attribute__((visibility("hidden"), used));
 
-/* heap_stubs.S knows these offsets. */
-_Static_assert(offsetof(struct heap_frame, jump) == 8 && offsetof(struct heap_frame, rax) == 32 &&
+/* heap_stubs_x86_64.S knows these offsets. */
+_Static_assert(offsetof(struct heap_frame, jump) == 8 &&
+		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_RESULT]) == 32 &&
 		       offsetof(struct heap_frame, arguments) == 40 &&
 		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
 		       HEAP_STACK_ARGUMENTS == 16 && sizeof(struct heap_rules) == 4416,
-	       "heap_stubs.S");
+	       "heap_stubs_x86_64.S");
 
 struct heap_slot *heap_slot_of_thread(void)
 {

@@ -51,23 +51,10 @@ struct request {
 	bool is_counted, is_sampled, was_sampled; /* was: the old block of realloc() */
 };
 
-static inline uint64_t cycles(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-}
-
 /* By the processor's clock where it runs evenly; else the time of the reader's last visit. */
 static inline uint64_t time_now(void)
 {
-	return rules.has_cycles ? cycles() : relaxed_load(&shared.visits.now_ns);
-}
-
-static inline void pause_briefly(void)
-{
-	__asm__ volatile("pause" : : : "memory");
+	return rules.has_cycles ? machine_clock() : relaxed_load(&shared.visits.now_ns);
 }
 
 /* -- the ring -- */
@@ -132,7 +119,6 @@ struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spare
 /* The size of the ring's part for blocks of this kind, and the bytes left in it. */
 uint64_t heap_room_bytes(const struct request *request);
 uint64_t heap_room_left(const struct request *request);
-void copy_bytes(void *to, const void *from, uint64_t nr);
 /* The bytes of the stack from `sp` on that are to be copied, and can be read. */
 uint64_t heap_stack_bytes_from(uint64_t sp);
 /* Fill in the call, with nr_stack_bytes of the stack, which must be readable. */

@@ -2,7 +2,7 @@
 /* The blob calls functions of the allocator: with which arguments, and how. */
 #include "heap/heap_blob_priv.h"
 
-/* In heap_stubs.S. */
+/* In heap_stubs_x86_64.S. */
 uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack)
 	__attribute__((visibility("hidden")));
 
@@ -58,7 +58,7 @@ static uint64_t call_pool(const struct request *request, uint64_t function_at)
 {
 	uint64_t stack[HEAP_STACK_ARGUMENTS];
 
-	copy_bytes(stack, (const void *)arguments_at(request), sizeof(stack));
+	machine_copy(stack, (const void *)arguments_at(request), sizeof(stack));
 	return heap_call(request->frame, function_at, stack);
 }
 
@@ -118,6 +118,6 @@ uint64_t heap_pointer_of(const struct request *request, uint64_t result)
 		relaxed_add(&shared.lost.nr_dropped, 1);
 		return 0;
 	}
-	copy_bytes(&pointer, (const void *)request->out, sizeof(pointer));
+	machine_copy(&pointer, (const void *)request->out, sizeof(pointer));
 	return pointer;
 }

@@ -9,7 +9,7 @@
 static bool is_of_library(const struct heap_frame *frame)
 {
 	for (int i = 0; i < HEAP_CODES; i++) {
-		if (frame->rip - rules.codes[i].start < rules.codes[i].end - rules.codes[i].start)
+		if (frame->pc - rules.codes[i].start < rules.codes[i].end - rules.codes[i].start)
 			return true;
 	}
 	return false;
@@ -98,14 +98,14 @@ static uint64_t *claim_exit(uint64_t word)
 /* Waits until profc lets the process go, or has ended its searches, or the time is up. */
 static void wait_to_go(const uint64_t *exit, uint64_t word)
 {
-	uint64_t begun = rules.has_cycles ? cycles() : 0;
+	uint64_t begun = rules.has_cycles ? machine_clock() : 0;
 
 	for (uint64_t i = 0; i < EXIT_SPINS; i++) {
 		if (__atomic_load_n(exit, __ATOMIC_ACQUIRE) != word ||
 		    !relaxed_load(&shared.waits_at_exit) ||
-		    (rules.has_cycles && cycles() - begun > EXIT_CYCLES))
+		    (rules.has_cycles && machine_clock() - begun > EXIT_CYCLES))
 			return;
-		pause_briefly();
+		machine_pause();
 	}
 }
 
@@ -126,7 +126,8 @@ struct outcome heap_on_exit(const struct request *request)
 	 */
 	for (int i = 1; i < HEAP_ARGUMENTS; i++)
 		frame->arguments[i] = 0;
-	frame->rax = frame->r10 = frame->r11 = 0;
+	for (int i = 0; i < HEAP_SCRATCH; i++)
+		frame->scratch[i] = 0;
 
 	word = heap_exit_word((int32_t)pid, (int32_t)heap_own_tid());
 	if (pid > 0 && relaxed_load(&shared.waits_at_exit))

@@ -6,46 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "base/clock.h"
 #include "base/minmax.h"
 
 /* A thread takes less than this to copy some kilobytes. */
 #define PATIENCE_NS NS_PER_SEC
 
-/* DWARF numbers */
-enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, RIP = 16 };
-
-#if defined(__x86_64__)
-
 bool heap_ring_has_cycles(void)
 {
-	unsigned int a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8; /* invariant TSC */
+	return machine_has_clock();
 }
-
-static uint64_t cycles(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-#else
-
-bool heap_ring_has_cycles(void)
-{
-	return false;
-}
-
-static uint64_t cycles(void)
-{
-	return 0;
-}
-
-#endif
 
 /* The least disturbed of a few readings of both clocks. */
 static struct heap_moment moment(void)
@@ -54,9 +24,9 @@ static struct heap_moment moment(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = cycles();
+		uint64_t before = machine_clock();
 		uint64_t ns = clock_monotonic_ns();
-		uint64_t after = cycles();
+		uint64_t after = machine_clock();
 
 		if (after - before < shortest) {
 			shortest = after - before;
@@ -354,22 +324,21 @@ static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_recor
 static void read_caller(const struct heap_ring *ring, const struct heap_ring_record *found,
 			struct heap_record *record)
 {
+	static const uint8_t kept[HEAP_KEPT] = HEAP_KEPT_COLUMNS;
+	const struct arch_regs *columns = arch_regs(arch_native());
 	struct regs *regs = &record->regs;
 
 	record->regs = (struct regs){0};
 	record->has_stack = true;
 	record->mean = ring->all ? 0 : found->mean;
-	record->stack_address = found->rsp;
+	record->stack_address = found->sp;
 	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
 	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
-	regs_set(regs, RBX, found->rbx);
-	regs_set(regs, RBP, found->rbp);
-	regs_set(regs, RSP, found->rsp);
-	regs_set(regs, R12, found->r12);
-	regs_set(regs, R12 + 1, found->r13);
-	regs_set(regs, R12 + 2, found->r14);
-	regs_set(regs, R12 + 3, found->r15);
-	regs_set(regs, RIP, found->rip);
+	regs_set(regs, columns->pc, found->pc);
+	regs_set(regs, columns->sp, found->sp);
+	regs_set(regs, columns->fp, found->fp);
+	for (int i = 0; i < HEAP_KEPT; i++)
+		regs_set(regs, kept[i], found->kept[i]);
 }
 
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)

@@ -2,11 +2,6 @@
 /* The blob writes records into the ring. */
 #include "heap/heap_blob_priv.h"
 
-void copy_bytes(void *to, const void *from, uint64_t nr)
-{
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr) : : "memory");
-}
-
 /*
  * With --mem=all a program that is faster than the reader waits for it: at most some 100 ms of CPU
  * time while nothing is read, and eight times that for one record. It spins, as sleeping needs a
@@ -23,7 +18,7 @@ static bool wait_for_reader(int *nr_spins)
 		return false;
 	for (int i = 0; i < SPINS_NR && *nr_spins < SPINS_MOST && !relaxed_load(&shared.is_over);
 	     i++) {
-		pause_briefly();
+		machine_pause();
 		++*nr_spins;
 		if (__atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE) != tail)
 			return true;
@@ -131,16 +126,13 @@ void heap_fill(struct heap_ring_record *record, const struct request *request, u
 	record->signature = 0;
 	record->old = request->old;
 	record->mean = request->mean;
-	record->rbx = frame->rbx;
-	record->rbp = frame->rbp;
-	record->rsp = sp;
-	record->r12 = frame->r12;
-	record->r13 = frame->r13;
-	record->r14 = frame->r14;
-	record->r15 = frame->r15;
-	record->rip = frame->rip;
+	record->pc = frame->pc;
+	record->sp = sp;
+	record->fp = frame->fp;
+	for (int i = 0; i < HEAP_KEPT; i++)
+		record->kept[i] = frame->kept[i];
 	record->nr_stack_bytes = nr_stack_bytes;
-	copy_bytes(record + 1, (const void *)sp, nr_stack_bytes);
+	machine_copy(record + 1, (const void *)sp, nr_stack_bytes);
 }
 
 /*

@@ -9,7 +9,7 @@ static uint64_t next_random(struct heap_slot *slot)
 	uint64_t x = relaxed_load(&slot->random);
 
 	if (!x) {
-		x = cycles() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)slot;
+		x = machine_clock() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)slot;
 		x ^= x >> 29;
 		x = x * UINT64_C(0xbf58476d1ce4e5b9) | 1;
 	}

@@ -25,6 +25,8 @@
 
 #include <stdint.h>
 
+#include "heap/heap_machine.h"
+
 /* A function of an allocator; struct heap_form has its arguments. */
 enum heap_function {
 	HEAP_MALLOC, /* returns NULL on failure, as all without another comment */
@@ -226,13 +228,13 @@ struct heap_ring_record {
 	uint32_t nr_bytes;
 	uint8_t was_sampled; /* by realloc(): its old block was recorded */
 	int32_t pid, tid;
-	uint64_t time; /* rdtsc or visits.now_ns, see has_cycles; 0: as in the record before */
+	uint64_t time; /* machine_clock() or visits.now_ns, see has_cycles; 0: as before */
 	uint64_t pointer, size;
 	uint64_t signature; /* of the stack, with --mem=all; 0: none */
 	uint64_t old, mean;
 	/* Registers of the caller, as after the return. */
-	uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
-	uint64_t nr_stack_bytes; /* from rsp on, after this struct */
+	uint64_t pc, sp, fp, kept[HEAP_KEPT];
+	uint64_t nr_stack_bytes; /* from sp on, after this struct */
 };
 
 /*
@@ -359,7 +361,7 @@ struct heap_losses {
 struct heap_rules {
 	_Alignas(64) uint64_t private_address; /* of struct heap_private */
 	uint32_t threads;		       /* enum heap_threads */
-	uint32_t has_cycles;		       /* times are rdtsc, else visits.now_ns */
+	uint32_t has_cycles;		       /* times are machine_clock(), else visits.now_ns */
 	uint32_t frees_have_stacks;	       /* frees are recorded with stacks */
 	uint32_t is_all;		       /* everything is recorded, in struct heap_all */
 	int32_t owner_pid; /* the process that this was made for, in its PID namespace */
@@ -508,15 +510,16 @@ struct heap_private {
 struct heap_frame {
 	uint64_t marker;
 	uint64_t jump; /* where the stub jumps in the end; 0: it returns */
-	uint64_t r11, r10, rax;
-	uint64_t arguments[HEAP_ARGUMENTS]; /* rdi, rsi, rdx, rcx, r8, r9 */
-	uint64_t rbx, r12, r13, r14, r15;
-	uint64_t rbp, rip; /* a frame record: the stack is walked by it, as the blob has no CFI */
+	uint64_t scratch[HEAP_SCRATCH];
+	uint64_t arguments[HEAP_ARGUMENTS];
+	uint64_t kept[HEAP_KEPT];
+	uint64_t fp, pc; /* a frame record: the stack is walked by it, as the blob has no CFI */
 };
 
 /*
  * The generated code passes to the stub: a word with the hook's number and these flags, in the red
- * zone, where signals leave it alone; and in rax, if it has counted, the countdown before that.
+ * zone, where signals leave it alone; and as its result, if it has counted, the countdown before
+ * that.
  */
 #define HEAP_STUB_WORD_BELOW 24
 #define HEAP_STUB_COUNTED    1 /* the allocation is in the countdown */

@@ -199,9 +199,9 @@ static struct walk begin(const struct heap_frame *frame, struct heap_thread *thr
 	return (struct walk){.thread = thread,
 			     .kept = walk_of(thread),
 			     .first_sp = sp,
-			     .pc = frame->rip,
+			     .pc = frame->pc,
 			     .sp = sp,
-			     .fp = frame->rbp,
+			     .fp = frame->fp,
 			     .has_fp = true};
 }
 
@@ -266,13 +266,13 @@ static inline uint64_t place_of(const struct heap_frame *frame, struct heap_thre
 	uint64_t cfa, caller = 0;
 	struct step step;
 
-	if (find_step(frame->rip, &step) && !(step.flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT))) {
+	if (find_step(frame->pc, &step) && !(step.flags & (HEAP_STEP_BY_FP | HEAP_STEP_ROOT))) {
 		cfa = sp + (uint64_t)step.cfa_offset;
 		if (cfa > sp && cfa - sp < PAGE_BYTES && cfa % 8 == 0 &&
 		    are_readable(thread, sp, cfa))
 			caller = *(const uint64_t *)(cfa - 8);
 	}
-	return (sp ^ frame->rip << 8 ^ caller << 20) * BASE >> (64 - HEAP_RECENT_LOG2);
+	return (sp ^ frame->pc << 8 ^ caller << 20) * BASE >> (64 - HEAP_RECENT_LOG2);
 }
 
 static inline bool is_recent_again(const struct heap_recent *recent, const struct heap_frame *frame,
@@ -282,8 +282,8 @@ static inline bool is_recent_again(const struct heap_recent *recent, const struc
 	const struct heap_word *word = recent->words;
 	const struct heap_word *end = word + recent->nr_words;
 
-	if (recent->pc != frame->rip || recent->sp != sp || !recent->signature ||
-	    (recent->uses_fp && recent->fp != frame->rbp) || !are_readable(thread, sp, recent->end))
+	if (recent->pc != frame->pc || recent->sp != sp || !recent->signature ||
+	    (recent->uses_fp && recent->fp != frame->fp) || !are_readable(thread, sp, recent->end))
 		return false;
 	for (; word < end; word++) {
 		if (*(const uint64_t *)word->at != word->is)
@@ -319,7 +319,7 @@ static void keep_recent(struct heap_recent *recent, const struct heap_walk *kept
 	}
 	recent->sp = innermost->sp;
 	recent->pc = innermost->pc;
-	recent->fp = frame->rbp;
+	recent->fp = frame->fp;
 	recent->uses_fp = innermost->uses_fp != 0;
 	recent->end = kept->last_walk[0].sp;
 	recent->is_published = 0;
@@ -385,13 +385,13 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 	const uint64_t *words = (const uint64_t *)(frame + 1);
 	uint64_t sp = (uint64_t)words;
 	uint32_t nr_code = relaxed_load(&heap_all()->nr_code);
-	uint64_t signature = heap_hash(heap_hash(sp ^ nr_bytes) ^ frame->rip);
+	uint64_t signature = heap_hash(heap_hash(sp ^ nr_bytes) ^ frame->pc);
 
 	if (!nr_code || nr_code > HEAP_CODE || !nr_bytes ||
 	    !are_readable(thread, sp, sp + nr_bytes))
 		return 0;
-	if (frame->rbp - sp < WALK_BYTES_MAX)
-		signature = heap_hash(signature ^ frame->rbp);
+	if (frame->fp - sp < WALK_BYTES_MAX)
+		signature = heap_hash(signature ^ frame->fp);
 	for (uint64_t i = 0; i < nr_bytes / sizeof(*words); i++) {
 		if (words[i] - sp < WALK_BYTES_MAX || is_code(words[i], nr_code))
 			signature = heap_hash(heap_hash(signature ^ words[i]) ^ i);

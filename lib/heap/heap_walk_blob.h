@@ -61,13 +61,9 @@ static inline int64_t own_pid(void)
 /* The address of the thread's data; 0: not known. */
 static inline uint64_t thread_data(void)
 {
-	uint64_t thread = 0;
-
 	if (rules.threads == HEAP_THREADS_BY_DATA)
-		__asm__("mov %%fs:0,%0" : "=r"(thread));
-	else if (rules.threads == HEAP_THREADS_BY_BASE)
-		__asm__("rdfsbase %0" : "=r"(thread));
-	return thread;
+		return machine_thread_word();
+	return rules.threads == HEAP_THREADS_BY_BASE ? machine_thread_register() : 0;
 }
 
 /*

@@ -8,14 +8,8 @@
 
 #include <gelf.h>
 #include <stdbool.h>
-#include <string.h>
 
-#define CALL_BYTES 5 /* e8 rel32 */
-
-/* As far as the system call may be from the entry of what makes it. */
-#define CLONE_BYTES 64
-
-/* The range that holds an address behind its start, or NULL. */
+/* The range that holds an address after its start, or NULL. */
 static struct sizeless_range *range_around(struct sizeless_range *ranges, size_t nr,
 					   uint64_t address)
 {
@@ -32,42 +26,24 @@ static struct sizeless_range *range_around(struct sizeless_range *ranges, size_t
 	return low && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
 }
 
-/* mov $56,%al or mov $56,%eax, and a system call behind it */
-static bool is_clone(const uint8_t *code, size_t nr_bytes)
-{
-	bool has_number = false;
-
-	for (size_t i = 0; i + 2 <= nr_bytes && i < CLONE_BYTES; i++) {
-		has_number |= code[i + 1] == 56 && (code[i] == 0xb0 || code[i] == 0xb8);
-		if (code[i] == 0xc3)
-			return false;
-		if (code[i] == 0x0f && code[i + 1] == 0x05)
-			return has_number;
-	}
-	return false;
-}
-
 static void scan(const uint8_t *code, size_t nr_bytes, uint64_t address,
 		 struct sizeless_range *ranges, size_t nr)
 {
 	uint64_t lowest = ranges[0].start, highest = ranges[nr - 1].end;
-	const uint8_t *at = code, *end = code + nr_bytes;
+	size_t at = 0;
+	int64_t to;
 
-	while (end - at >= CALL_BYTES && (at = memchr(at, 0xe8, (size_t)(end - at) - 4))) {
+	while (sizeless_next_call_x86_64(code, nr_bytes, &at, &to)) {
+		uint64_t target = address + (uint64_t)to;
 		struct sizeless_range *range;
-		uint64_t target;
-		int32_t distance;
 
-		memcpy(&distance, ++at, sizeof(distance));
-		target = address + (uint64_t)(at - code) + sizeof(distance) +
-			 (uint64_t)(int64_t)distance;
 		if (target <= lowest || target >= highest)
 			continue;
 		range = range_around(ranges, nr, target);
 		if (range && (!range->cut || target < range->cut))
 			range->cut = target;
-		if (range && target - address < nr_bytes &&
-		    is_clone(code + (target - address), nr_bytes - (size_t)(target - address)))
+		if (range && to >= 0 && (uint64_t)to < nr_bytes &&
+		    sizeless_is_clone_x86_64(code + to, nr_bytes - (size_t)to))
 			range->clone = target;
 	}
 }

@@ -4,6 +4,7 @@
 #define PROFC_SYMBOL_SIZELESS_H
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,13 @@ struct sizeless_range {
  * added. x86-64 only; elsewhere nothing is found.
  */
 void sizeless_find_cuts(Elf *elf, uint64_t bias, struct sizeless_range *ranges, size_t nr);
+
+/*
+ * The next bytes from *at on that are a direct call, perhaps; *at moves behind their first one, and
+ * *target counts from `code` on.
+ */
+bool sizeless_next_call_x86_64(const uint8_t *code, size_t nr_bytes, size_t *at, int64_t *target);
+/* Does a function that begins here make the system call clone(2)? */
+bool sizeless_is_clone_x86_64(const uint8_t *code, size_t nr_bytes);
 
 #endif

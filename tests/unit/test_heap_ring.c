@@ -44,8 +44,8 @@ static void add(struct bench *bench, uint64_t pointer)
 		.nr_bytes = RECORD_BYTES,
 		.pointer = pointer,
 		.mean = 512,
-		.rip = 16,
-		.r12 = 12};
+		.pc = 16,
+		.kept = {0, 12}};
 }
 
 static void assert_next(struct bench *bench, uint64_t now_ns, uint64_t pointer)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All that the blob and the reader of its ring know of x86-64, beside heap_stubs_x86_64.S. */
+#ifndef PROFC_HEAP_HEAP_MACHINE_X86_64_H
+#define PROFC_HEAP_HEAP_MACHINE_X86_64_H
+
+#include <cpuid.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Registers that a call may change, beside arguments: r11, r10 and rax, which has the result. */
+#define HEAP_SCRATCH	    3
+#define HEAP_SCRATCH_RESULT 2
+/* Registers that a call keeps, beside the stack and frame pointers: rbx, r12 to r15. */
+#define HEAP_KEPT 5
+#define HEAP_KEPT_COLUMNS                                                                          \
+	{                                                                                          \
+		3, 12, 13, 14, 15                                                                  \
+	} /* their DWARF numbers */
+
+/* Does the processor's clock run evenly, whatever its speed? (invariant TSC) */
+static inline bool machine_has_clock(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
+}
+
+static inline uint64_t machine_clock(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* In a loop that waits for another thread. */
+static inline void machine_pause(void)
+{
+	__asm__ volatile("pause" : : : "memory");
+}
+
+/* Without a call, and without vector registers. */
+static inline void machine_copy(void *to, const void *from, uint64_t nr_bytes)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr_bytes) : : "memory");
+}
+
+/* In one instruction, which no signal handler can interrupt. */
+static inline void machine_add_here(int64_t *word, int64_t value)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*word) : "er"(value) : "cc");
+}
+
+/* The address of the data of the calling thread: the word at its start, as the ABI has it, */
+static inline uint64_t machine_thread_word(void)
+{
+	uint64_t thread;
+
+	__asm__("mov %%fs:0,%0" : "=r"(thread));
+	return thread;
+}
+
+/* or the register itself. */
+static inline uint64_t machine_thread_register(void)
+{
+	uint64_t thread;
+
+	__asm__("rdfsbase %0" : "=r"(thread));
+	return thread;
+}
+
+#endif
