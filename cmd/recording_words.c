@@ -55,17 +55,23 @@ void recording_say_check(const struct recording *recording)
 {
 	const struct unwinder_check *check = &recording->result.unwinder_check;
 	const struct module *module;
+	struct buf rules = {0};
 
 	if (!recording->options->check_unwinder)
 		return;
 	print_note("%llu stacks unwound twice, %llu differ", (unsigned long long)check->nr_stacks,
 		   (unsigned long long)check->nr_different);
+	unwinder_check_append_rules(check, &rules);
+	print_note("callers found by %s", buf_str(&rules));
+	buf_release(&rules);
 	if (!check->nr_different)
 		return;
 	module = module_table_get(recording->profile->modules, check->leaf.module);
-	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx, by libunwind at %#llx",
+	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx by %s, by libunwind at "
+		   "%#llx",
 		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
-		   check->at, (unsigned long long)check->pc, (unsigned long long)check->libunwind);
+		   check->at, (unsigned long long)check->pc, unwind_rule_name(check->rule),
+		   (unsigned long long)check->libunwind);
 }
 
 static bool ended_in_delay(const struct recording *recording)

@@ -132,11 +132,13 @@ bool code_walk_calls(const struct unwind_arch *arch, const struct walk *walk,
  * Search the stack for the return address of a direct call to a function that reaches pc with a
  * frame of the size that the word's position implies.
  */
-static struct row row_by_search(const struct unwind_arch *arch, const struct walk *walk,
-				const struct code_frame *frame, uint64_t sp)
+struct row code_walk_called(const struct unwind_arch *arch, const struct walk *walk,
+			    const struct code_frame *frame)
 {
-	uint64_t word;
+	uint64_t sp, word;
 
+	if (!regs_get(frame->regs, arch->regs->sp, &sp))
+		return row_of_kind(ROW_NO_CFI);
 	for (uint64_t slot = sp; slot < sp + 8 * WORDS_SEARCHED && walk_read(walk, slot, &word);
 	     slot += 8) {
 		uint64_t target = 0;
@@ -156,15 +158,14 @@ static struct row row_by_search(const struct unwind_arch *arch, const struct wal
 	return row_of_kind(ROW_NO_CFI);
 }
 
-/*
- * The entry by the symbol table: for a caller, that of the call and not of the instruction after
- * it.
- */
-static struct row row_by_symbol(const struct unwind_arch *arch, const struct code_frame *frame)
+/* For a caller, the entry of the call's function and not of the instruction after it. */
+struct row code_walk_entered(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
 	uint64_t entry, end;
 
+	walk_work_add(walk, WALK_WORK_OF_CODE);
 	if (!elf_image_function(frame->image, pc - !frame->is_exact, &entry, &end))
 		return row_of_kind(ROW_NO_CFI);
 	return arch->code->row_from_entry(frame->image, entry, pc, false);
@@ -177,8 +178,8 @@ static struct row row_by_symbol(const struct unwind_arch *arch, const struct cod
  * A function that never returns and was not called directly (main() that calls exit(), or musl's
  * code before it, which is jumped to): its entry is where code takes an address.
  */
-static struct row row_by_reference(const struct unwind_arch *arch, const struct walk *walk,
-				   const struct code_frame *frame)
+struct row code_walk_referenced(const struct unwind_arch *arch, const struct walk *walk,
+				const struct code_frame *frame)
 {
 	uint64_t pc = frame->pc - frame->mapping->bias;
 	uint64_t entry = pc;
@@ -212,6 +213,12 @@ bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row)
 {
 	return prove(arch, walk, frame, row) == PROOF_CALL;
+}
+
+bool code_walk_leads_to_zero(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame, const struct row *row)
+{
+	return prove(arch, walk, frame, row) == PROOF_ZERO;
 }
 
 bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,
@@ -374,37 +381,6 @@ struct code_at code_walk_at(const struct code_frame *frame)
 	    !elf_image_function(frame->image, pc - !frame->is_exact, &start, &at.function_end))
 		at.function_end = 0;
 	return at;
-}
-
-struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
-			 const struct code_frame *frame)
-{
-	const struct code_at at = code_walk_at(frame);
-	struct row forward = arch->code->row(frame->image, &at);
-	struct row entered;
-	struct row searched = row_of_kind(ROW_NO_CFI);
-	uint64_t sp;
-
-	walk_work_add(walk, 2 * WALK_WORK_OF_CODE);
-	if (prove(arch, walk, frame, &forward) == PROOF_CALL)
-		return forward;
-	/* A call that never returns may have led the forward path into another function. */
-	entered = row_by_symbol(arch, frame);
-	if (prove(arch, walk, frame, &entered) == PROOF_CALL)
-		return entered;
-	if (regs_get(frame->regs, arch_regs(walk->snapshot->arch)->sp, &sp))
-		searched = row_by_search(arch, walk, frame, sp);
-	if (searched.kind == ROW_NO_CFI)
-		searched = row_by_reference(arch, walk, frame);
-	if (searched.kind != ROW_NO_CFI)
-		return searched;
-	if (forward.kind == ROW_NEVER_RETURNS)
-		return forward;
-	entered.is_unproved = true;
-	forward.is_unproved = true;
-	if (prove(arch, walk, frame, &entered) == PROOF_ZERO)
-		return entered;
-	return prove(arch, walk, frame, &forward) == PROOF_ZERO ? forward : searched;
 }
 
 /* int3, which Go's linker and LLD put between functions; such code is never run. */

@@ -20,13 +20,23 @@ struct code_frame {
 };
 
 /*
- * The row derived from the code, proved on the stack at hand: it has a return address where the row
- * says, or 0 (is_unproved). ROW_NO_CFI if the code cannot be followed.
+ * The ways to derive a row from the entry of a function in a file, beside that from here to a
+ * return (struct code_reader). Each returns ROW_NO_CFI if it does not lead to one.
  */
-struct row code_walk_row(const struct unwind_arch *arch, const struct walk *walk,
-			 const struct code_frame *frame);
+/* By the path from the entry that the symbol table has. Not proved. */
+struct row code_walk_entered(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame);
+/*
+ * By the path from the target of a direct call, with its return address on the stack where the path
+ * needs it.
+ */
+struct row code_walk_called(const struct unwind_arch *arch, const struct walk *walk,
+			    const struct code_frame *frame);
+/* By the path from an address that the file's code takes, or calls; proved. */
+struct row code_walk_referenced(const struct unwind_arch *arch, const struct walk *walk,
+				const struct code_frame *frame);
 
-/* The row by the path from `entry`, an address of the image; by_sp: without the frame pointer. */
+/* By the path from `entry`, an address of the image; by_sp: without the frame pointer; proved. */
 struct row code_walk_row_from_entry(const struct unwind_arch *arch, const struct walk *walk,
 				    const struct code_frame *frame, uint64_t entry, bool by_sp);
 
@@ -74,6 +84,10 @@ bool code_walk_proves_jit_row(const struct unwind_arch *arch, const struct walk 
 /* Does a row lead to a return address on the stack at hand, too? */
 bool code_walk_proves(const struct unwind_arch *arch, const struct walk *walk,
 		      const struct code_frame *frame, const struct row *row);
+
+/* Does it lead to 0, where a return address would be? */
+bool code_walk_leads_to_zero(const struct unwind_arch *arch, const struct walk *walk,
+			     const struct code_frame *frame, const struct row *row);
 
 /* Does the row lead to no return address, where that can be read? */
 bool code_walk_disproves(const struct unwind_arch *arch, const struct walk *walk,

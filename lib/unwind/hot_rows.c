@@ -83,11 +83,10 @@ static void describe(struct hot_row *hot, const struct arch_regs *arch, const st
 	if (!is_plain(arch, row))
 		return;
 	hot->cfa_offset = row->cfa_offset;
+	hot->rule = row->rule;
 	hot->flags = HOT_IS_STEP;
 	if (row->cfa_reg == arch->fp)
 		hot->flags |= HOT_CFA_FROM_FP;
-	if (row->is_from_code)
-		hot->flags |= HOT_IS_FROM_CODE;
 	if (row->fp == ROW_FP_LOST)
 		hot->flags |= HOT_FP_LOST;
 	if (row->fp == ROW_FP_AT_CFA) {

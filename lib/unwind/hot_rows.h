@@ -22,7 +22,6 @@ enum hot_flags {
 	HOT_CFA_FROM_FP = 2,
 	HOT_FP_AT_CFA = 4, /* saved at CFA + fp_offset */
 	HOT_FP_LOST = 8,   /* neither: the caller has the same */
-	HOT_IS_FROM_CODE = 16,
 };
 
 struct hot_row {
@@ -32,7 +31,8 @@ struct hot_row {
 	uint64_t address; /* in the module, of the frame's lookup */
 	int32_t cfa_offset;
 	int16_t fp_offset;
-	uint16_t flags; /* enum hot_flags */
+	uint8_t flags; /* enum hot_flags */
+	uint8_t rule;  /* enum unwind_rule */
 };
 
 _Static_assert(sizeof(struct hot_row) == 32, "two share a cache line");

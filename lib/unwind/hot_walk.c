@@ -74,13 +74,13 @@ static struct unwind_frame *room_for_frame(struct unwind_walk *out)
 	return &out->frames[out->nr_frames++];
 }
 
-static void take(struct unwind_frame *frame, const struct hot_frame *found, uint16_t callee_flags)
+static void take(struct unwind_frame *frame, const struct hot_frame *found, enum unwind_rule rule)
 {
 	frame->pc = found->pc;
 	frame->lookup.module.v = found->row->module;
 	frame->lookup.address = found->row->address;
 	frame->is_exact = false;
-	frame->method = callee_flags & HOT_IS_FROM_CODE ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI;
+	frame->rule = rule;
 }
 
 static void leave_at(const struct hot_frame *at, const struct arch_regs *arch, struct regs *regs)
@@ -112,7 +112,7 @@ void hot_walk(const struct hot_rows *hot, const struct unwind_arch *arch, struct
 		caller.row = hot_rows_find(hot, hot_key(caller.pc, false), stamp);
 		if (!caller.row)
 			break;
-		take(room_for_frame(walk->out), &caller, at.row->flags);
+		take(room_for_frame(walk->out), &caller, at.row->rule);
 		at = caller;
 	}
 	if (walk->nr_pushed == nr_before)

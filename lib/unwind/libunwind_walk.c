@@ -72,20 +72,20 @@ static struct position position_of(unw_cursor_t *cursor)
 
 static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *access)
 {
-	enum unwind_method method = UNWIND_METHOD_LEAF;
+	enum unwind_rule rule = UNWIND_RULE_NONE;
 	const struct unwind_arch *arch = unwind_arch(walk->snapshot->arch);
 	struct position here = position_of(cursor);
 	bool is_exact = true;
 
 	for (;;) {
 		bool is_called = !is_exact && !is_trampoline(access, arch, here.pc);
-		struct unwind_frame frame = walk_frame(walk, here.pc, !is_called, method);
+		struct unwind_frame frame = walk_frame(walk, here.pc, !is_called, rule);
 		struct position caller;
 		int step;
 
 		if (!walk_push(walk, &frame))
 			return;
-		method = UNWIND_METHOD_LIBUNWIND;
+		rule = UNWIND_RULE_LIBUNWIND;
 		is_exact = is_trampoline(access, arch, here.pc);
 		access->has_info = true;
 		access->missing_address = 0;
@@ -122,7 +122,7 @@ void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 		return;
 	}
 	regs_get(&walk->snapshot->regs, arch->pc, &pc);
-	leaf = walk_frame(walk, pc, true, UNWIND_METHOD_LEAF);
+	leaf = walk_frame(walk, pc, true, UNWIND_RULE_NONE);
 	if (walk_push(walk, &leaf))
 		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
 }

@@ -24,6 +24,7 @@ enum row_kind {
 	ROW_ROOT,	   /* there is no caller: the CFI says so, or the program begins there */
 	ROW_NEVER_RETURNS, /* by its code; at the top of a thread's stack there is no caller */
 	ROW_OTHER_STACK,   /* the first frame on a stack that its code has switched to */
+	ROW_RECORD,	   /* the caller's frame pointer and the return address are at its own */
 	ROW_FALLBACK,	   /* more than a row can say: libunwind */
 	ROW_NO_CFI,	   /* nothing covers the address */
 	ROW_BAD_CFI,	   /* the CFI there contradicts itself */
@@ -71,10 +72,11 @@ struct row {
 			uint8_t mask, from, more;
 		} plt;
 	};
-	uint8_t kind; /* enum row_kind */
+	uint8_t kind : 4; /* enum row_kind */
+	uint8_t fp : 2;	  /* enum row_fp */
+	uint8_t ra : 2;	  /* enum row_ra */
 	uint8_t cfa_reg;
-	uint8_t fp;		  /* enum row_fp */
-	uint8_t ra : 2;		  /* enum row_ra */
+	uint8_t rule;		  /* enum unwind_rule: the one that made it */
 	uint8_t is_from_code : 1; /* derived from the code, for want of CFI */
 	uint8_t saves_eh : 1;	  /* of a function that leaves for an exception's handler */
 	uint8_t is_of_target : 1; /* the CFI describes longjmp()'s target, not the current frame */

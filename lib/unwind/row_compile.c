@@ -17,7 +17,7 @@ enum {
 
 struct row row_of_kind(enum row_kind kind)
 {
-	return (struct row){.kind = (uint8_t)kind};
+	return (struct row){.kind = kind & 0xf};
 }
 
 /* DW_OP_bregN offset */

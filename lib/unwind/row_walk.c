@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The walk by compiled rows, and by frame pointers where there are none. */
+/* The walk: takes the row of each frame, by the rules of rules.c, to its caller. */
+#include <assert.h>
+
 #include "mapping/space.h"
 #include "snapshot/snapshot.h"
 #include "unwind/eh_context.h"
 #include "unwind/hot_walk.h"
 #include "unwind/libunwind_follow.h"
 #include "unwind/root.h"
-#include "unwind/rows.h"
-
-/* Nothing is ever mapped below vm.mmap_min_addr, nor above 57 bits. */
-#define SMALLEST_ADDRESS UINT64_C(4096)
-#define LARGEST_ADDRESS	 (UINT64_C(1) << 56)
+#include "unwind/rules.h"
 
 /* One walk: the current frame, and the state so far. */
 struct row_walk {
@@ -27,7 +25,7 @@ struct row_walk {
 	struct eh_notes eh;
 	/* The thread is in code that enters handlers without such notes (LLVM's libunwind). */
 	bool is_leaving;
-	/* HotSpot's interpreter keeps it at the callee's frame pointer; else 0. */
+	/* The word below the record by which the frame was found, or 0: see rule_jit_adapter(). */
 	uint64_t sender_sp;
 	/* Brent's loop detection, over the steps that do not climb. */
 	uint64_t mark_pc, mark_sp;
@@ -107,18 +105,16 @@ static enum step end_by_place(struct row_walk *rw)
 }
 
 /* A return address of 0, at the CFA sp. A row from code is no proof. */
-static enum step end_by_zero(struct row_walk *rw, uint64_t sp, enum unwind_method method)
+static enum step end_by_zero(struct row_walk *rw, uint64_t sp, enum unwind_rule rule)
 {
-	bool is_by_cfi = method == UNWIND_METHOD_CFI || method == UNWIND_METHOD_LIBUNWIND;
-
 	rw->regs.value[rw->arch->regs->sp] = sp;
 	rw->walk->ended_by_zero = true;
 	rw->frame.pc = 0;
-	return is_by_cfi ? end_by_place(rw) : end(rw, STACK_END_UNPROVED);
+	return unwind_rule_is_by_cfi(rule) ? end_by_place(rw) : end(rw, STACK_END_UNPROVED);
 }
 
 /* The caller is at pc with the stack pointer sp. */
-static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwind_method method,
+static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwind_rule rule,
 			bool is_exact)
 {
 	const struct arch_regs *arch = rw->arch->regs;
@@ -126,12 +122,12 @@ static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwi
 
 	pc &= rw->arch->code_mask;
 	if (!pc && !is_exact)
-		return end_by_zero(rw, sp, method);
+		return end_by_zero(rw, sp, rule);
 	if (sp <= old_sp && ((sp == old_sp && pc == rw->frame.pc) || is_loop(rw, pc, sp)))
 		return end(rw, STACK_END_LOOP);
 	rw->regs.value[arch->sp] = sp;
 	is_exact = is_exact || rows_begins_at(rw->rows, rw->walk, pc);
-	rw->frame = walk_frame(rw->walk, pc, is_exact, method);
+	rw->frame = walk_frame(rw->walk, pc, is_exact, rule);
 	if (walk_push(rw->walk, &rw->frame))
 		return STEP_CALLER;
 	return is_exact ? STEP_WILD : STEP_END;
@@ -184,21 +180,14 @@ static bool wants_unknown_fp(const struct row_walk *rw, const struct row *row)
 	       rw->kind != UNWINDER_CFI;
 }
 
-/* Does the frame's code leave its stack, or has it come from another one? */
-static bool is_first_of_stack(const struct row_walk *rw)
-{
-	const struct row_query query = query_of(rw);
-
-	return rw->kind != UNWINDER_CFI &&
-	       (rows_is_stack_base(rw->rows, &query) || rows_has_switched_stack(rw->rows, &query));
-}
-
 /* A return address outside all code, in code that switched stacks. */
 static bool leads_nowhere(const struct row_walk *rw, uint64_t ra)
 {
+	const struct row_query query = query_of(rw);
+
 	ra &= rw->arch->code_mask;
 	return ra && space_locate(rw->walk->space, ra - 1).module.v == MODULE_UNKNOWN.v &&
-	       is_first_of_stack(rw);
+	       rw->kind != UNWINDER_CFI && rows_is_first_of_stack(rw->rows, &query);
 }
 
 /*
@@ -219,7 +208,7 @@ static enum step step_over_switch(struct row_walk *rw)
 		return STEP_END;
 	}
 	rw->regs.known &= UINT64_C(1) << sp | UINT64_C(1) << rw->arch->regs->fp;
-	return arrive(rw, behind.pc, behind.sp, UNWIND_METHOD_CODE, false);
+	return arrive(rw, behind.pc, behind.sp, UNWIND_RULE_STACK_SWITCH, false);
 }
 
 /* Has this row's frame saved the frame pointer of the frame that the exception goes to? */
@@ -258,39 +247,6 @@ static void undo_replacement(struct row_walk *rw, const struct row *row, uint64_
 		if (row->fp == ROW_FP_AT_CFA && has_replaced_fp(rw, &notes.targets[i], row, cfa))
 			rw->regs.known &= ~(UINT64_C(1) << fp);
 	}
-}
-
-/*
- * The frame pointer is lost, but not that of the frame that the exception goes to: that frame's
- * callee has saved it. If this row's frame is the callee, its CFA is known, too.
- */
-static bool fp_by_target(struct row_walk *rw, const struct row *row, const struct eh_target *target)
-{
-	unsigned int fp = rw->arch->regs->fp;
-	uint64_t value = target->fp_slot - (uint64_t)(int64_t)row->fp_offset;
-	uint64_t cfa;
-
-	if (target->cfa <= rw->regs.value[rw->arch->regs->sp])
-		return false;
-	if (row->kind == ROW_STEP && row->fp == ROW_FP_AT_CFA) {
-		cfa = value;
-		value = cfa - (uint64_t)(int64_t)row->cfa_offset;
-	} else if (row->kind != ROW_STEP_DEREF || row->fp != ROW_FP_AT_FP ||
-		   !walk_read(rw->walk, value + (uint64_t)(int64_t)row->cfa_offset, &cfa)) {
-		return false;
-	}
-	if (cfa == target->cfa)
-		regs_set(&rw->regs, fp, value);
-	return cfa == target->cfa;
-}
-
-static bool fp_by_notes(struct row_walk *rw, const struct row *row)
-{
-	for (size_t i = 0; i < rw->eh.nr_targets; i++) {
-		if (fp_by_target(rw, row, &rw->eh.targets[i]))
-			return true;
-	}
-	return false;
 }
 
 /* Does the exception land here, with the landing pad's address in place of the return address? */
@@ -366,8 +322,7 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 	if (row->ra == ROW_RA_MAY_BE_REPLACED)
 		undo_replacement(rw, row, cfa, &ra);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
-	return arrive(rw, ra, cfa, row->is_from_code ? UNWIND_METHOD_CODE : UNWIND_METHOD_CFI,
-		      row->caller_is_exact || calls == EH_LANDING_SEVERAL);
+	return arrive(rw, ra, cfa, row->rule, row->caller_is_exact || calls == EH_LANDING_SEVERAL);
 }
 
 /* The kernel saved all registers of the interrupted code. */
@@ -390,189 +345,124 @@ static enum step step_by_signal_frame(struct row_walk *rw)
 	value = struck.value[arch->sp];
 	struck.value[arch->sp] = frame;
 	rw->regs = struck;
-	return arrive(rw, struck.value[arch->pc], value, UNWIND_METHOD_CFI, true);
+	return arrive(rw, struck.value[arch->pc], value, UNWIND_RULE_SIGNAL, true);
 }
 
-/* Not 0, but outside the user part of the address space. */
-static bool is_no_address(const struct unwind_arch *arch, uint64_t ra)
-{
-	ra &= arch->code_mask;
-	return ra && (ra < SMALLEST_ADDRESS || ra > LARGEST_ADDRESS);
-}
-
-/* The record that a frame pointer points to. */
-struct fp_record {
-	uint64_t fp, caller_fp, return_address;
-};
-
-/*
- * Code without CFI that keeps frame pointers: a record of the caller's frame pointer and the return
- * address. It must be aligned, above the stack pointer and in the stack's memory, and its return
- * address after a call; otherwise there is no record, and the walk has ended with the reason
- * `without`.
- */
-static bool find_fp_record(struct row_walk *rw, enum stack_end without, struct fp_record *record)
+/* The frame pointer points to the caller's, and the return address above that. */
+static enum step step_by_record(struct row_walk *rw)
 {
 	const struct arch_regs *arch = rw->arch->regs;
-	const struct row_query query = query_of(rw);
-	const struct mapping *stack;
-	uint64_t fp;
+	uint64_t fp = rw->regs.value[arch->fp];
+	uint64_t caller_fp, return_address;
 
-	end(rw, without);
-	if (!regs_get(&rw->regs, arch->fp, &fp)) {
-		end(rw, STACK_END_UNKNOWN_REG);
-		return false;
-	}
-	if (!fp || fp % sizeof(fp) || fp < rw->regs.value[arch->sp])
-		return false;
-	stack = space_find(rw->walk->space, rw->regs.value[arch->sp]);
-	if (stack && fp >= stack->end)
-		return false;
-	record->fp = fp;
-	if (!walk_read(rw->walk, fp, &record->caller_fp)) {
-		end_at(rw, fp);
-		return false;
-	}
-	if (!walk_read(rw->walk, fp + 8, &record->return_address)) {
-		end_at(rw, fp + 8);
-		return false;
-	}
-	record->return_address &= rw->arch->code_mask;
-	if (is_no_address(rw->arch, record->return_address))
-		return false;
-	return !record->return_address ||
-	       rows_is_behind_call(rw->rows, &query, record->return_address) ||
-	       space_locate(rw->walk->space, record->return_address - 1).module.v ==
-		       MODULE_UNKNOWN.v;
-}
-
-static enum step take_fp_record(struct row_walk *rw, const struct fp_record *record)
-{
-	const struct arch_regs *arch = rw->arch->regs;
-
-	if (!walk_read(rw->walk, record->fp - 8, &rw->sender_sp))
+	if (!walk_read(rw->walk, fp, &caller_fp))
+		return end_at(rw, fp);
+	if (!walk_read(rw->walk, fp + 8, &return_address))
+		return end_at(rw, fp + 8);
+	if (!walk_read(rw->walk, fp - 8, &rw->sender_sp))
 		rw->sender_sp = 0;
-	regs_set(&rw->regs, arch->fp, record->caller_fp);
+	regs_set(&rw->regs, arch->fp, caller_fp);
 	rw->regs.known &= UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
 	rw->walk->nr_fp_frames++;
-	return arrive(rw, record->return_address, record->fp + 16, UNWIND_METHOD_FP, false);
+	return arrive(rw, return_address, fp + 16, UNWIND_RULE_FRAME_POINTER, false);
 }
 
-/*
- * psABI 3.4.1: the outermost frame has a frame pointer of 0. So has code that uses it as a number.
- */
-static bool has_zero_fp(const struct row_walk *rw)
+static enum step step_by_rule_of_stack(struct row_walk *rw, const struct row *row)
 {
-	uint64_t fp;
-
-	return rw->walk->nr_pushed > 1 && regs_get(&rw->regs, rw->arch->regs->fp, &fp) && !fp;
-}
-
-static enum step step_by_fp(struct row_walk *rw, enum stack_end without)
-{
-	struct fp_record record;
-
-	if (find_fp_record(rw, without, &record))
-		return take_fp_record(rw, &record);
-	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
-}
-
-/* Adapters push at most this much for one call. */
-#define ADAPTER_BYTES_MAX 2048
-
-/*
- * HotSpot's interpreter is called from compiled code through an adapter, which moves the return
- * address below the arguments that it pushes. The interpreter keeps the caller's true stack pointer
- * just below its frame pointer; other code has no such address of the stack there.
- */
-static struct row find_in_jit(struct row_walk *rw)
-{
-	const struct row_query query = query_of(rw);
-	uint64_t *sp = &rw->regs.value[rw->arch->regs->sp];
-	uint64_t old_sp = *sp;
-	struct row row;
-
-	if (rw->frame.method == UNWIND_METHOD_FP && rw->sender_sp > old_sp &&
-	    rw->sender_sp - old_sp <= ADAPTER_BYTES_MAX && rw->sender_sp % sizeof(old_sp) == 0) {
-		*sp = rw->sender_sp;
-		row = rows_find_in_jit(rw->rows, &query);
-		if (row.kind == ROW_STEP)
-			return row;
-		*sp = old_sp;
-	}
-	return rows_find_in_jit(rw->rows, &query);
-}
-
-/*
- * Just-in-time compilers make code with frame pointers and without (Java, Python's trampolines). If
- * the code shows the size of its frame, nothing has to be assumed. Else frame pointers come first:
- * code that drops its caller's arguments, as node's builtins do, moves the stack pointer in ways
- * that look like a switch of stacks. Only if no caller is found is it checked whether there is one.
- */
-static enum step step_without_row(struct row_walk *rw, enum stack_end why)
-{
-	const struct row_query query = query_of(rw);
-	struct fp_record record;
-	struct row row;
-
-	if (rw->kind == UNWINDER_CFI)
-		return end(rw, why);
-	row = find_in_jit(rw);
-	if (row.kind == ROW_STEP)
-		return step_by_row(rw, &row);
-	if (find_fp_record(rw, why, &record))
-		return take_fp_record(rw, &record);
-	row = rows_find_host(rw->rows, &query);
-	if (row.kind != ROW_STEP)
-		row = rows_find_by_entry(rw->rows, &query);
-	if (row.kind == ROW_STEP)
-		return step_by_row(rw, &row);
-	if (is_first_of_stack(rw))
+	rw->walk->out->end_rule = row->rule;
+	switch ((enum row_kind)row->kind) {
+	case ROW_RECORD:
+		return step_by_record(rw);
+	case ROW_OTHER_STACK:
 		return step_over_switch(rw);
-	return has_zero_fp(rw) ? end_by_place(rw) : STEP_END;
+	case ROW_NEVER_RETURNS:
+		return end_by_place(rw);
+	case ROW_STEP:
+	case ROW_STEP_DEREF:
+	case ROW_STEP_PLT:
+	case ROW_EMPTY:
+	case ROW_SIGNAL:
+	case ROW_ROOT:
+	case ROW_FALLBACK:
+	case ROW_NO_CFI:
+	case ROW_BAD_CFI:
+	case ROW_NO_FILE:
+	case ROW_FOREIGN:
+		break;
+	}
+	assert(row->kind == ROW_STEP);
+	return step_by_row(rw, row);
 }
 
-/* A call through a null or wild pointer has pushed its return address. */
-static enum step step_from_wild_call(struct row_walk *rw)
+static bool leads_on(const struct row_walk *rw, const struct code_host *host);
+
+/* The row of a rule; of one with trials the first that leads to the root. */
+static struct row row_by_rule(const struct row_walk *rw, const struct rule *rule,
+			      struct rule_case *at)
+{
+	struct row row;
+
+	if (!rule->trials)
+		return rule->row(at);
+	if (rw->walk->trial_depth >= rule->trials)
+		return row_of_kind(ROW_NO_CFI);
+	do {
+		if (walk_is_over(rw->walk))
+			return row_of_kind(ROW_NO_CFI);
+		row = rule->row(at);
+	} while (row.kind != ROW_NO_CFI && !leads_on(rw, &at->host));
+	return row;
+}
+
+/* By the first rule of the stack that has a row. If none has, the walk ends with `why`. */
+static enum step step_by_rules(struct row_walk *rw, const struct row *known, enum rule_want want,
+			       enum stack_end why)
 {
 	const struct row_query query = query_of(rw);
-	uint64_t sp, ra;
+	const struct mapping *mapping = rows_mapping(&query);
+	struct elf_image *image = mapping ? space_image(rw->walk->space, mapping) : NULL;
+	struct rule_case at = {
+		.rows = rw->rows,
+		.query = &query,
+		.code = rows_code_frame(&query, mapping, image),
+		.known = *known,
+		.want = want,
+		.eh = &rw->eh,
+		.sender_sp = rw->sender_sp,
+		.end = why,
+	};
 
-	if (rw->kind == UNWINDER_CFI || !regs_get(&rw->regs, rw->arch->regs->sp, &sp) ||
-	    rw->arch->regs->ra != rw->arch->regs->pc || !walk_read(rw->walk, sp, &ra) ||
-	    space_locate(rw->walk->space, ra - 1).module.v == MODULE_UNKNOWN.v ||
-	    !rows_is_behind_call(rw->rows, &query, ra))
-		return STEP_END;
-	return arrive(rw, ra, sp + sizeof(ra), UNWIND_METHOD_CODE, false);
+	if (image)
+		at.cfi = rows_cfi(rw->rows, rw->frame.lookup.module, image);
+	for (int i = RULES_OF_STACK; i < UNWIND_RULE_COUNT && rw->kind != UNWINDER_CFI; i++) {
+		struct row row;
+
+		if (!unwind_rules[i].applies(&at))
+			continue;
+		row = row_by_rule(rw, &unwind_rules[i], &at);
+		row.rule = (uint8_t)i;
+		if (row.kind != ROW_NO_CFI)
+			return step_by_rule_of_stack(rw, &row);
+	}
+	return at.wanted_address ? end_at(rw, at.wanted_address) : end(rw, at.end);
 }
 
 static enum step step_by_known_row(struct row_walk *rw, const struct row *row)
 {
-	const struct row_query query = query_of(rw);
-	struct row second;
-
-	if (!wants_unknown_fp(rw, row))
-		return step_by_row(rw, row);
-	second = rows_find_without_fp(rw->rows, &query);
-	if (second.kind != ROW_NO_CFI)
-		return step_by_row(rw, &second);
-	if (fp_by_notes(rw, row))
-		return step_by_row(rw, row);
-	second = rows_find_by_call(rw->rows, &query, row);
-	if (second.kind != ROW_NO_CFI)
-		return step_by_row(rw, &second);
-	return end(rw, STACK_END_UNKNOWN_REG);
+	if (wants_unknown_fp(rw, row))
+		return step_by_rules(rw, row, RULE_WANT_FP, STACK_END_UNKNOWN_REG);
+	return step_by_row(rw, row);
 }
 
 /* Code that never returns begins a thread, at the top of its stack; else the code was misread. */
-static enum step step_of_endless(struct row_walk *rw)
+static enum step step_of_endless(struct row_walk *rw, const struct row *row)
 {
 	const struct row_query query = query_of(rw);
 	enum stack_end end_here = root_at(rw->rows, &query, rw->regs.value[rw->arch->regs->sp]);
 
 	if (end_here == STACK_END_ROOT)
 		return end(rw, STACK_END_ROOT);
-	return step_without_row(rw, end_here);
+	return step_by_rules(rw, row, RULE_WANT_ROW, end_here);
 }
 
 static enum step find_caller(struct row_walk *rw)
@@ -581,8 +471,9 @@ static enum step find_caller(struct row_walk *rw)
 	struct row row;
 
 	if (rw->kind == UNWINDER_FP)
-		return step_by_fp(rw, STACK_END_NO_CFI);
+		return step_by_rules(rw, &(struct row){0}, RULE_WANT_RECORD, STACK_END_NO_CFI);
 	row = rows_find(rw->rows, &query);
+	rw->walk->out->end_rule = row.rule;
 	switch ((enum row_kind)row.kind) {
 	case ROW_STEP:
 	case ROW_STEP_DEREF:
@@ -593,34 +484,23 @@ static enum step find_caller(struct row_walk *rw)
 	case ROW_ROOT:
 		return end(rw, STACK_END_ROOT);
 	case ROW_NEVER_RETURNS:
-		return step_of_endless(rw);
+		return step_of_endless(rw, &row);
 	case ROW_OTHER_STACK:
 		return step_over_switch(rw);
 	case ROW_FALLBACK:
 		return STEP_FALLBACK;
 	case ROW_NO_CFI:
-		return step_without_row(rw, STACK_END_NO_CFI);
+		return step_by_rules(rw, &row, RULE_WANT_ROW, STACK_END_NO_CFI);
 	case ROW_NO_FILE:
-		return step_without_row(rw, STACK_END_NO_FILE);
+		return step_by_rules(rw, &row, RULE_WANT_ROW, STACK_END_NO_FILE);
 	case ROW_FOREIGN:
 		return end(rw, STACK_END_FOREIGN);
+	case ROW_RECORD:
 	case ROW_BAD_CFI:
 	case ROW_EMPTY:
 		break;
 	}
 	return end(rw, STACK_END_BAD_CFI);
-}
-
-/* libunwind does not get there, for example after frames without CFI: try the code. */
-static enum step step_in_place_of_libunwind(struct row_walk *rw)
-{
-	const struct row_query query = query_of(rw);
-	struct row row;
-
-	if (walk_is_over(rw->walk))
-		return end(rw, STACK_END_COSTLY);
-	row = rows_find_by_code(rw->rows, &query);
-	return row.kind == ROW_STEP ? step_by_row(rw, &row) : end(rw, STACK_END_UNKNOWN_REG);
 }
 
 /*
@@ -635,20 +515,23 @@ static enum step step_by_libunwind(struct row_walk *rw)
 
 	if (!rw->libunwind ||
 	    !libunwind_caller(rw->libunwind, rw->walk->nr_pushed - 1, rw->frame.pc, &caller))
-		return step_in_place_of_libunwind(rw);
+		return walk_is_over(rw->walk) ? end(rw, STACK_END_COSTLY)
+					      : step_by_rules(rw, &(struct row){0}, RULE_WANT_REGS,
+							      STACK_END_UNKNOWN_REG);
 	rw->walk->nr_libunwind++;
 	sp = caller.value[arch->sp];
 	caller.value[arch->sp] = rw->regs.value[arch->sp]; /* arrive() compares with it */
 	rw->regs = caller;
-	return arrive(rw, caller.value[arch->pc], sp, UNWIND_METHOD_LIBUNWIND, false);
+	return arrive(rw, caller.value[arch->pc], sp, UNWIND_RULE_LIBUNWIND, false);
 }
 
 /* A zero on the stack may be any data: after this many consistent frames it is the end. */
 #define FRAMES_BEFORE_ZERO 4
 
-static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp)
+/* Does a walk from a possible caller, whose frame pointer is unknown, reach the root? */
+static bool leads_on(const struct row_walk *rw, const struct code_host *host)
 {
-	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
+	const struct walk *walk = rw->walk;
 	struct snapshot begun = *walk->snapshot; /* its bytes stay those of the original */
 	struct unwind_walk out = {0};
 	struct walk trial = {
@@ -662,9 +545,9 @@ static bool leads_on(struct rows *rows, const struct walk *walk, uint64_t pc, ui
 	bool is_root;
 
 	begun.regs = (struct regs){0};
-	regs_set(&begun.regs, arch->pc, pc);
-	regs_set(&begun.regs, arch->sp, sp);
-	rows_walk(rows, &trial, UNWINDER_AUTO, NULL);
+	regs_set(&begun.regs, rw->arch->regs->pc, host->return_address);
+	regs_set(&begun.regs, rw->arch->regs->sp, host->cfa);
+	rows_walk(rw->rows, &trial, UNWINDER_AUTO, NULL);
 	walk_work_add(walk, trial.nr_pushed);
 	is_root = out.end == STACK_END_ROOT ||
 		  (trial.ended_by_zero && out.nr_frames >= FRAMES_BEFORE_ZERO);
@@ -686,9 +569,8 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 	uint64_t pc = 0;
 	enum step step = STEP_CALLER;
 
-	walk->leads_on = leads_on;
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
-	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_METHOD_LEAF);
+	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_RULE_NONE);
 	if (!walk_push(walk, &rw.frame))
 		step = STEP_WILD;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {
@@ -701,7 +583,7 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 			break;
 		}
 		if (step == STEP_WILD) {
-			step = step_from_wild_call(&rw);
+			step = step_by_rules(&rw, &(struct row){0}, RULE_WANT_CODE, walk->out->end);
 			continue;
 		}
 		if (kind != UNWINDER_FP && !rw.eh.nr_targets && !rw.is_leaving)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "mapping/space.h"
+#include "unwind/code_walk.h"
 #include "unwind/module_cfi.h"
 #include "unwind/rows_priv.h"
 
@@ -63,4 +64,14 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 const struct mapping *rows_mapping(const struct row_query *query)
 {
 	return space_find(query->walk->space, query->frame->pc - !query->frame->is_exact);
+}
+
+struct code_frame rows_code_frame(const struct row_query *query, const struct mapping *mapping,
+				  struct elf_image *image)
+{
+	return (struct code_frame){.mapping = mapping,
+				   .image = image,
+				   .pc = query->frame->pc,
+				   .is_exact = query->frame->is_exact,
+				   .regs = query->regs};
 }

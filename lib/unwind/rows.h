@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the row for a frame: from a cache, from CFI, or from the code. */
+/* The rows of frames: known ones, and further facts about frames that follow from code. */
 #ifndef PROFC_UNWIND_ROWS_H
 #define PROFC_UNWIND_ROWS_H
 
@@ -8,6 +8,7 @@
 #include "unwind/row.h"
 #include "unwind/unwind_priv.h"
 
+struct code_frame;
 struct mapping;
 
 /* The frame in search of its caller, and its registers. */
@@ -31,38 +32,9 @@ struct module_cfi *rows_cfi(struct rows *rows, struct module_id id, struct elf_i
 /* Borrowed until the next rows_find(). */
 const struct hot_rows *rows_hot(const struct rows *rows);
 
-/*
- * A row by the stack pointer alone, for a frame with CFI that needs the frame pointer: from the
- * function's effects on the path from its entry. ROW_NO_CFI if that cannot be followed (alloca, a
- * realigned stack).
- */
-struct row rows_find_without_fp(struct rows *rows, const struct row_query *query);
-
-/*
- * A row for the same case, if the path from the entry cannot be followed (alloca): by the return
- * address of a direct call to the frame's function that leads to the root. Never cached: it is of
- * this stack. `by_cfi` is the CFI's row.
- */
-struct row rows_find_by_call(struct rows *rows, const struct row_query *query,
-			     const struct row *by_cfi);
-
-/*
- * A row for a frame in JIT-compiled code, derived from the code. It is proved each time, as other
- * code may have replaced it. ROW_NO_CFI if that fails.
- */
-struct row rows_find_in_jit(struct rows *rows, const struct row_query *query);
-
-/*
- * A row derived from the code, although there is CFI, if that is too complex for a row and needs
- * unknown registers. Proved each time; ROW_NO_CFI if that fails.
- */
-struct row rows_find_by_code(struct rows *rows, const struct row_query *query);
-
-/*
- * A row for a frame in JIT-compiled code that works in the frame of the code that entered it, see
- * code_walk_next_host(). Never cached: it is of this stack.
- */
-struct row rows_find_host(struct rows *rows, const struct row_query *query);
+/* The frame as one in code without CFI. `mapping` is the one it is in; `image` may be NULL. */
+struct code_frame rows_code_frame(const struct row_query *query, const struct mapping *mapping,
+				  struct elf_image *image);
 
 /*
  * An exception that lands: the unwinder has overwritten the return address of a call with the
@@ -90,8 +62,8 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
  * systemstack and asmcgocall, coroutines)? Then its caller is on another stack, whatever the CFI.
  */
 bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
-/* As above for a function that arrived here from another stack (Go's mcall and morestack). */
-bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
+/* The same, or has it come from another stack (Go's mcall and morestack)? */
+bool rows_is_first_of_stack(struct rows *rows, const struct row_query *query);
 
 /* May `pc` be a return address: after a call, or anywhere in JIT-compiled code? */
 bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint64_t pc);
@@ -102,12 +74,6 @@ bool rows_is_behind_call(struct rows *rows, const struct row_query *query, uint6
  * first occurrence; from then on its row is known.
  */
 bool rows_begins_at(struct rows *rows, const struct walk *walk, uint64_t pc);
-
-/*
- * A row for a frame in a file's code without any other description: by the return address of a
- * direct call to its function, from its symbol, that leads to the root. Never cached.
- */
-struct row rows_find_by_entry(struct rows *rows, const struct row_query *query);
 
 /* The caller of a function that has switched stacks. */
 struct rows_behind {

@@ -39,7 +39,7 @@ bool rows_is_stack_base(struct rows *rows, const struct row_query *query)
 	return query->arch->code->switches_stack(image, &at);
 }
 
-bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
+static bool has_switched_stack(struct rows *rows, const struct row_query *query)
 {
 	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
@@ -51,11 +51,13 @@ bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
 	if (function_of(rows, query, image, &entry, &end))
 		return query->arch->code->switched_stack(image, entry,
 							 query->frame->pc - mapping->bias);
-	code = (struct code_frame){.mapping = mapping,
-				   .image = image,
-				   .pc = query->frame->pc,
-				   .is_exact = query->frame->is_exact};
+	code = rows_code_frame(query, mapping, image);
 	return code_walk_is_on_other_stack(query->arch, &code);
+}
+
+bool rows_is_first_of_stack(struct rows *rows, const struct row_query *query)
+{
+	return rows_is_stack_base(rows, query) || has_switched_stack(rows, query);
 }
 
 bool rows_find_behind_switch(struct rows *rows, const struct row_query *query,

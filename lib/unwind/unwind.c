@@ -2,10 +2,12 @@
 /* The unwinder: chooses how to walk a stack, and keeps statistics. */
 #include "unwind/unwind.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/minmax.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwind_priv.h"
@@ -101,6 +103,19 @@ const struct unwinder_check *unwinder_check_result(const struct unwinder *unwind
 	return &unwinder->check;
 }
 
+void unwinder_check_append_rules(const struct unwinder_check *check, struct buf *out)
+{
+	const char *separator = "";
+
+	for (int rule = UNWIND_RULE_NONE + 1; rule < UNWIND_RULE_COUNT; rule++) {
+		if (!check->nr_by_rule[rule])
+			continue;
+		buf_printf(out, "%s%s %" PRIu64, separator,
+			   unwind_rule_name((enum unwind_rule)rule), check->nr_by_rule[rule]);
+		separator = ", ";
+	}
+}
+
 static void begin(struct unwind_walk *out)
 {
 	out->nr_frames = 0;
@@ -108,6 +123,7 @@ static void begin(struct unwind_walk *out)
 	out->nr_elided = 0;
 	out->end_sp = 0;
 	out->left_map = false;
+	out->end_rule = UNWIND_RULE_NONE;
 }
 
 /* libunwind is reliable with CFI; after code without CFI it guesses. */
@@ -115,8 +131,7 @@ static size_t nr_comparable(const struct unwind_walk *walk)
 {
 	size_t nr = 0;
 
-	while (nr < walk->nr_frames && walk->frames[nr].method != UNWIND_METHOD_CODE &&
-	       walk->frames[nr].method != UNWIND_METHOD_FP)
+	while (nr < walk->nr_frames && (!nr || unwind_rule_is_by_cfi(walk->frames[nr].rule)))
 		nr++;
 	return nr;
 }
@@ -124,6 +139,13 @@ static size_t nr_comparable(const struct unwind_walk *walk)
 static uint64_t pc_of(const struct unwind_walk *walk, size_t i)
 {
 	return i < walk->nr_frames ? walk->frames[i].pc : 0;
+}
+
+static void count_rules(struct unwinder_check *check, const struct unwind_walk *walk)
+{
+	for (size_t i = 1; i < walk->nr_frames; i++)
+		check->nr_by_rule[walk->frames[i].rule]++;
+	check->nr_by_rule[walk->end_rule]++;
 }
 
 /* `walk` has all frames of the first unwinder, before any were left out. */
@@ -135,6 +157,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	size_t nr = nr_comparable(walk->out);
 	size_t i = 0;
 
+	count_rules(check, walk->out);
 	/* Costly stacks are not walked twice. */
 	if (walk->out->end == STACK_END_COSTLY)
 		return;
@@ -156,6 +179,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 	check->tid = walk->snapshot->tid;
 	check->leaf = walk->out->frames[0].lookup;
 	check->at = i;
+	check->rule = i < walk->out->nr_frames ? walk->out->frames[i].rule : walk->out->end_rule;
 	check->pc = pc_of(walk->out, i);
 	check->libunwind = pc_of(other, i);
 }
@@ -166,7 +190,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
  */
 static void walk_foreign(struct walk *walk)
 {
-	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_METHOD_LEAF);
+	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_RULE_NONE);
 
 	walk_push(walk, &leaf);
 	walk_end(walk, walk->snapshot->is_worker ? STACK_END_WORKER : STACK_END_FOREIGN, 0);

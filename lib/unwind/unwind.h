@@ -11,19 +11,11 @@
 
 #include "mapping/module.h"
 #include "stack/stack_end.h"
+#include "unwind/rule.h"
 
+struct buf;
 struct snapshot;
 struct space;
-
-/* How a frame's caller was found. */
-enum unwind_method {
-	UNWIND_METHOD_LEAF,	 /* the leaf: nothing was unwound */
-	UNWIND_METHOD_CFI,	 /* a compiled row of the module's own unwind information */
-	UNWIND_METHOD_LIBUNWIND, /* libunwind over the same snapshot */
-	/* from the effects of code without CFI on its stack until it returns */
-	UNWIND_METHOD_CODE,
-	UNWIND_METHOD_FP, /* a checked frame-pointer record: code without CFI */
-};
 
 struct unwind_frame {
 	uint64_t pc; /* in the target, as found: a return address unless is_exact */
@@ -34,7 +26,7 @@ struct unwind_frame {
 	 */
 	struct code_address lookup;
 	bool is_exact;
-	enum unwind_method method;
+	enum unwind_rule rule; /* the one that made the row of its callee */
 };
 
 /* The result of a walk, leaf first. Zero-initialised is ready; reused from walk to walk. */
@@ -52,7 +44,8 @@ struct unwind_walk {
 	struct module_id end_module; /* the module of that code */
 	/* BAD_MEMORY, or OTHER_STACK if the walk might go on: the address that was missing. */
 	uint64_t wanted_address;
-	uint64_t end_sp; /* stack pointer of the last frame; 0: not known */
+	uint64_t end_sp;	   /* stack pointer of the last frame; 0: not known */
+	enum unwind_rule end_rule; /* the last one that had a row for the last frame */
 };
 
 void unwind_walk_release(struct unwind_walk *walk);
@@ -144,10 +137,15 @@ struct unwinder_check {
 	pid_t tid;
 	struct code_address leaf;
 	size_t at;		/* the frame that differs */
+	enum unwind_rule rule;	/* the one that found that, or ended the stack before it */
 	uint64_t pc, libunwind; /* the pcs in either stack; 0: the stack has ended */
+	/* How many frames each rule has found, and how many stacks it has ended. */
+	uint64_t nr_by_rule[UNWIND_RULE_COUNT];
 };
 
 void unwinder_check_each(struct unwinder *unwinder, bool on);
+/* Append the rules that have found callers or ends, each with its number, on one line. */
+void unwinder_check_append_rules(const struct unwinder_check *check, struct buf *out);
 /* The result so far. Borrowed. */
 const struct unwinder_check *unwinder_check_result(const struct unwinder *unwinder);
 

@@ -35,14 +35,8 @@ struct walk {
 	size_t max_depth;		   /* 0: no limit */
 	size_t nr_pushed;		   /* frames found, including those left out */
 	size_t nr_fp_frames, nr_libunwind; /* found so */
-	unsigned int trial_depth;	   /* above 0: begins after a call; see leads_on */
+	unsigned int trial_depth;	   /* above 0: begins after a call, see struct rule */
 	bool ended_by_zero;		   /* at a return address of 0 */
-	/*
-	 * Set by rows_walk(). Does a walk that begins after a call, at pc with the stack pointer sp
-	 * and no other register known, reach the root? Random stack content may lead it a step or
-	 * two.
-	 */
-	bool (*leads_on)(struct rows *rows, const struct walk *walk, uint64_t pc, uint64_t sp);
 };
 
 /* Without any limit of the user's, a walk still has this one. */
@@ -76,7 +70,7 @@ bool walk_push(struct walk *walk, const struct unwind_frame *frame);
 
 /* The frame at pc, with its lookup. */
 struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
-			       enum unwind_method method);
+			       enum unwind_rule rule);
 
 /* Note why the walk ended. `pc` is where it could not continue; 0 with STACK_END_ROOT. */
 void walk_end(struct walk *walk, enum stack_end end, uint64_t pc);

@@ -42,12 +42,12 @@ static size_t slot_for_push(struct walk *walk)
 }
 
 struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
-			       enum unwind_method method)
+			       enum unwind_rule rule)
 {
 	return (struct unwind_frame){.pc = pc,
 				     .lookup = space_locate(walk->space, pc - !is_exact),
 				     .is_exact = is_exact,
-				     .method = method};
+				     .rule = rule};
 }
 
 static void keep(struct walk *walk, const struct unwind_frame *frame)

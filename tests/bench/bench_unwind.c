@@ -608,10 +608,9 @@ static void show_difference(size_t nr, const struct unwind_walk *ours,
 	while (i < ours->nr_frames && i < theirs->nr_frames &&
 	       ours->frames[i].pc == theirs->frames[i].pc)
 		i++;
-	printf("%zu: frame %zu of %zu is %" PRIx64 " by method %d, by libunwind %" PRIx64
-	       " of %zu\n",
-	       nr, i, ours->nr_frames, i < ours->nr_frames ? ours->frames[i].lookup.address : 0,
-	       i < ours->nr_frames ? (int)ours->frames[i].method : -1,
+	printf("%zu: frame %zu of %zu is %" PRIx64 " by %s, by libunwind %" PRIx64 " of %zu\n", nr,
+	       i, ours->nr_frames, i < ours->nr_frames ? ours->frames[i].lookup.address : 0,
+	       unwind_rule_name(i < ours->nr_frames ? ours->frames[i].rule : ours->end_rule),
 	       i < theirs->nr_frames ? theirs->frames[i].lookup.address : 0, theirs->nr_frames);
 }
 
@@ -657,8 +656,9 @@ static void show_incomplete(struct bench *bench)
 		       module_short_name(module_table_get(bench->modules, walk.end_module)),
 		       space_locate(bench->space, walk.end_pc).address, walk.wanted_address);
 		for (size_t f = 0; f < walk.nr_frames && f < FRAMES_SHOWN; f++)
-			printf(" %c%" PRIx64, "=clxf"[walk.frames[f].method],
-			       walk.frames[f].lookup.address);
+			printf(" %" PRIx64 " by %s%s", walk.frames[f].lookup.address,
+			       unwind_rule_name(walk.frames[f].rule),
+			       f + 1 < walk.nr_frames && f + 1 < FRAMES_SHOWN ? "," : "");
 		printf("\n");
 	}
 	unwind_walk_release(&walk);

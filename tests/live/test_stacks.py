@@ -119,6 +119,10 @@ class Stacks(LiveCase):
         self.assertIsNotNone(said, recording.stderr)
         self.assertGreater(int(said[1]), 100)
         self.assertEqual(int(said[2]), 0, recording.stderr)
+        rules = re.search(r"callers found by (.*)", recording.stderr)
+        found = dict(re.findall(r"(\D[^,]*) (\d+)(?:, |$)", rules[1]))
+        self.assertGreater(int(found["CFI"]), int(said[1]), recording.stderr)
+        self.assertGreater(int(found["before a handler"]), 0, recording.stderr)
 
     def test_every_unwinder(self):
         # At -O0 even functions that call nobody keep a frame pointer.

@@ -10,9 +10,9 @@
  * the program's entry on, without what the loader does before, and with -i at that
  * alone, where of the many calls of one function some are enough; with -b the frame
  * pointer is withheld, as of a thread that was not stopped. Prints how
- * many stacks were exact, frame by frame, and where the others were taken; the
- * status is 0 if their share is at least SHARE per cent (99.97). x86-64 only,
- * one thread.
+ * many stacks were exact, frame by frame, where the others were taken, and how many callers
+ * and ends of stacks each rule of the unwinder has found; the status is 0 if at least SHARE
+ * per cent (99.97) were exact. x86-64 only, one thread.
  */
 #include <elf.h>
 #include <errno.h>
@@ -89,6 +89,7 @@ struct oracle {
 	uint64_t nr_steps, nr_checked, nr_exact;
 	struct place *places;
 	size_t nr_places, cap_places;
+	uint64_t nr_by_rule[UNWIND_RULE_COUNT]; /* frames found, and stacks ended */
 };
 
 static bool read_target(const struct oracle *oracle, uint64_t address, void *out, size_t nr_bytes)
@@ -278,6 +279,9 @@ static void check(struct oracle *oracle, const struct user_regs_struct *regs)
 	       oracle->walk.frames[i].pc == true_pc(oracle, regs->rip, i))
 		i++;
 	oracle->nr_checked++;
+	for (size_t f = 1; f < oracle->walk.nr_frames; f++)
+		oracle->nr_by_rule[oracle->walk.frames[f].rule]++;
+	oracle->nr_by_rule[oracle->walk.end_rule]++;
 	if (i == nr_true && i == oracle->walk.nr_frames)
 		oracle->nr_exact++;
 	else
@@ -457,6 +461,11 @@ static double report(struct oracle *oracle)
 		printf(", truly ");
 		print_address(oracle, space_locate(oracle->space, place->wanted));
 		printf(" (ended: %s)\n", stack_end_name(place->end));
+	}
+	for (enum unwind_rule rule = 0; rule < UNWIND_RULE_COUNT; rule++) {
+		if (oracle->nr_by_rule[rule])
+			printf("%9" PRIu64 " by %s\n", oracle->nr_by_rule[rule],
+			       unwind_rule_name(rule));
 	}
 	return share;
 }

@@ -12,9 +12,9 @@ NO_CFI = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 
 
 class SingleStep(SteppedCase):
-    def check_c(self, *flags):
+    def check_c(self, *flags, rules=()):
         """Without the loader, whose 100,000 instructions flatter the share."""
-        self.check(build("frames_of_all_kinds", *flags), "-s")
+        self.check(build("frames_of_all_kinds", *flags), "-s", rules=("signal frame", *rules))
 
     def test_with_the_loader(self):
         self.check(build("frames_of_all_kinds", "-O2", LAZY), "-e", "17")
@@ -52,7 +52,8 @@ class SingleStep(SteppedCase):
         self.check_c("-O2", "-g", "-gz", "-fno-asynchronous-unwind-tables")
 
     def test_no_cfi_and_no_frame_pointers(self):
-        self.check_c("-O2", "-fomit-frame-pointer", *NO_CFI)
+        rules = ("path to a return", "path from a symbol")
+        self.check_c("-O2", "-fomit-frame-pointer", *NO_CFI, rules=rules)
 
     def test_no_cfi_but_frame_pointers(self):
         self.check_c("-O2", "-fno-omit-frame-pointer", *NO_CFI)
@@ -64,7 +65,7 @@ class SingleStep(SteppedCase):
         os.makedirs(os.path.dirname(program), exist_ok=True)
         command = [compiler, "-O2", "-g", "-D_GNU_SOURCE", "-static", "-o", program, source]
         subprocess.run(command, check=True)
-        self.check(program)
+        self.check(program, rules=("entry function", "path to a return", "path from a symbol"))
 
     def test_realigned_for_vectors(self):
         with open("/proc/cpuinfo", encoding="ascii") as cpus:

@@ -55,14 +55,14 @@ static void walk(struct fixture *fixture, enum unwinder_kind kind, size_t max_de
 }
 
 /* Frame 0 is self_snapshot(), frame 1 nest(0): the callers noted follow from frame 2 on. */
-static void assert_nested(const struct unwind_walk *walk, enum unwind_method method)
+static void assert_nested(const struct unwind_walk *walk, enum unwind_rule rule)
 {
 	assert_true(walk->nr_frames > NESTED + 2);
 	assert_true(walk->frames[0].is_exact);
-	assert_int_equal(walk->frames[0].method, UNWIND_METHOD_LEAF);
+	assert_int_equal(walk->frames[0].rule, UNWIND_RULE_NONE);
 	for (size_t i = 0; i < NESTED; i++) {
 		assert_int_equal(walk->frames[2 + i].pc, expected[i]);
-		assert_int_equal(walk->frames[2 + i].method, method);
+		assert_int_equal(walk->frames[2 + i].rule, rule);
 		assert_false(walk->frames[2 + i].is_exact);
 	}
 }
@@ -74,7 +74,7 @@ TEST(unwind, libunwind_walks_to_the_root)
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_LIBUNWIND, 0);
-	assert_nested(&fixture.walk, UNWIND_METHOD_LIBUNWIND);
+	assert_nested(&fixture.walk, UNWIND_RULE_LIBUNWIND);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	assert_int_equal(fixture.walk.nr_elided, 0);
 	tear_down(&fixture);
@@ -87,7 +87,7 @@ TEST(unwind, rows_walk_to_the_root)
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_CFI, 0);
-	assert_nested(&fixture.walk, UNWIND_METHOD_CFI);
+	assert_nested(&fixture.walk, UNWIND_RULE_CFI);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	tear_down(&fixture);
 }
@@ -148,7 +148,7 @@ TEST(unwind, signal_on_another_stack_goes_to_the_root)
 	struck_stack = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	raise(SIGUSR1);
 	walk(&fixture, UNWINDER_AUTO, 0);
-	assert_nested(&fixture.walk, UNWIND_METHOD_CFI);
+	assert_nested(&fixture.walk, UNWIND_RULE_CFI);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	for (size_t i = 1; i < fixture.walk.nr_frames; i++)
 		nr_exact += fixture.walk.frames[i].is_exact;
@@ -186,7 +186,7 @@ TEST(unwind, code_replaces_an_unknown_frame_pointer)
 	snapshot.regs.known &= ~(UINT64_C(1) << arch_regs(arch_native())->fp);
 	walk(&fixture, UNWINDER_AUTO, 0);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_BY_SP);
 	for (size_t i = 0; i < NESTED; i++)
 		assert_int_equal(fixture.walk.frames[2 + i].pc, expected[i]);
 	tear_down(&fixture);
@@ -200,7 +200,7 @@ TEST(unwind, frame_pointers_alone)
 	set_up(&fixture);
 	nest(NESTED - 1);
 	walk(&fixture, UNWINDER_FP, 0);
-	assert_nested(&fixture.walk, UNWIND_METHOD_FP);
+	assert_nested(&fixture.walk, UNWIND_RULE_FRAME_POINTER);
 	tear_down(&fixture);
 }
 

@@ -151,7 +151,7 @@ TEST(aarch64, frame_records_are_followed)
 	put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
 	walk_saved(&fixture, UNWINDER_AUTO);
 	assert_frames(&fixture.walk, pcs, ARRAY_SIZE(pcs));
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_FP);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_FRAME_POINTER);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	tear_down(&fixture);
 }
@@ -170,7 +170,7 @@ TEST(aarch64, code_without_a_record_is_read)
 		put_words(&fixture, TOP - 64, words, ARRAY_SIZE(words));
 		walk_saved(&fixture, UNWINDER_AUTO);
 		assert_frames(&fixture.walk, pcs, ARRAY_SIZE(pcs));
-		assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+		assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_TO_RETURN);
 		assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 		tear_down(&fixture);
 	}

@@ -75,9 +75,10 @@ TEST(hot_rows, say_what_becomes_of_the_frame_pointer)
 			 HOT_IS_STEP | HOT_CFA_FROM_FP | HOT_FP_AT_CFA);
 	assert_int_equal(added(&hot, 0x5000, true, 1, row)->fp_offset, -16);
 	row.fp = ROW_FP_LOST;
-	row.is_from_code = true;
+	row.rule = UNWIND_RULE_TO_RETURN;
 	assert_int_equal(added(&hot, 0x5000, true, 1, row)->flags,
-			 HOT_IS_STEP | HOT_CFA_FROM_FP | HOT_FP_LOST | HOT_IS_FROM_CODE);
+			 HOT_IS_STEP | HOT_CFA_FROM_FP | HOT_FP_LOST);
+	assert_int_equal(added(&hot, 0x5000, true, 1, row)->rule, UNWIND_RULE_TO_RETURN);
 	hot_rows_release(&hot);
 }
 

@@ -158,7 +158,7 @@ static void walk_as(struct fixture *fixture, enum unwinder_kind kind)
 	for (size_t i = 0; i < cold.nr_frames; i++) {
 		assert_int_equal(cold.frames[i].lookup.address,
 				 fixture->walk.frames[i].lookup.address);
-		assert_int_equal(cold.frames[i].method, fixture->walk.frames[i].method);
+		assert_int_equal(cold.frames[i].rule, fixture->walk.frames[i].rule);
 	}
 	unwind_walk_release(&cold);
 	unwinder_free(unwinder);
@@ -193,7 +193,7 @@ TEST(walk, goes_to_the_root)
 	assert_int_equal(fixture.walk.end_pc, 0);
 	assert_int_equal(fixture.walk.frames[0].lookup.address, SP8);
 	assert_int_equal(fixture.walk.frames[1].lookup.address, SP16 + 0xf);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CFI);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_CFI);
 	tear_down(&fixture);
 }
 
@@ -481,19 +481,6 @@ TEST(walk, signal_frame_restores_every_register)
 	tear_down(&fixture);
 }
 
-TEST(walk, vsyscall_has_pushed_nothing)
-{
-	struct fixture fixture;
-
-	set_up(&fixture);
-	set_regs(&fixture, MADE_VSYSCALL, TOP - 64, 0);
-	WORDS(TOP - 64, ROOT + 0x10);
-	walk_as(&fixture, UNWINDER_AUTO);
-	ASSERT_FRAMES(MADE_VSYSCALL, ROOT + 0x10);
-	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
-	tear_down(&fixture);
-}
-
 TEST(walk, jit_code_is_followed_by_frame_pointers)
 {
 	struct fixture fixture;
@@ -503,8 +490,8 @@ TEST(walk, jit_code_is_followed_by_frame_pointers)
 	WORDS(TOP - 64, 0, 0, TOP - 24, MADE_JIT + 0x100, 0, 0x77, ROOT + 0x10);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(MADE_JIT + 0x20, MADE_JIT + 0x100, ROOT + 0x10);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_FP);
-	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_FP);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_FRAME_POINTER);
+	assert_int_equal(fixture.walk.frames[2].rule, UNWIND_RULE_FRAME_POINTER);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	walk_as(&fixture, UNWINDER_CFI);
 	ASSERT_FRAMES(MADE_JIT + 0x20);
@@ -535,7 +522,7 @@ TEST(walk, jit_code_without_frame_pointers_is_read)
 	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
 	assert_int_equal(fixture.walk.frames[1].pc, MADE_JIT + TRAMPOLINE_RETURN);
 	assert_int_equal(fixture.walk.frames[2].pc, MADE_JIT + TRAMPOLINE_RETURN);
-	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[2].rule, UNWIND_RULE_JIT);
 	tear_down(&fixture);
 	munmap(page, MADE_JIT_BYTES);
 }
@@ -564,8 +551,8 @@ TEST(walk, methods_that_never_return_are_read_from_their_entry)
 	      1, 2, 3, 0x77);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(MADE_JIT + 0x20, METHOD_RETURN, METHOD_RETURN);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_FP);
-	assert_int_equal(fixture.walk.frames[2].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_FRAME_POINTER);
+	assert_int_equal(fixture.walk.frames[2].rule, UNWIND_RULE_JIT_ADAPTER);
 	assert_int_equal(fixture.walk.end, STACK_END_NO_CFI);
 	tear_down(&fixture);
 	munmap(page, MADE_JIT_BYTES);
@@ -585,7 +572,7 @@ TEST(walk, code_in_anothers_frame_is_left_by_its_return)
 	WORDS(TOP - 64, 0x77, SP8 + 0x20 /* behind no call */, 0x77, CALLED);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(MADE_JIT, CALLED);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_JIT_HOST);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	snapshot_clear(&fixture.snapshot);
 	set_regs(&fixture, MADE_JIT, TOP - 64, 1);
@@ -600,8 +587,8 @@ TEST(walk, code_in_anothers_frame_is_left_by_its_return)
 	munmap(page, MADE_JIT_BYTES);
 }
 
-/* Nothing says where it is entered but the end of the CFI before it. */
-TEST(walk, code_that_leaves_is_read_from_the_end_of_cfi)
+/* It falls out of the function that was called, as nothing between them returns. */
+TEST(walk, code_that_leaves_is_read_from_what_was_called)
 {
 	struct fixture fixture;
 
@@ -610,7 +597,7 @@ TEST(walk, code_that_leaves_is_read_from_the_end_of_cfi)
 	set_regs(&fixture, LEAVES + 2, TOP - 64, 1);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(LEAVES + 2, CALLED);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_FROM_CALL);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	set_regs(&fixture, LEAVES + 5, TOP - 64, 1); /* on a stack that nobody knows */
 	walk_as(&fixture, UNWINDER_AUTO);
@@ -690,7 +677,7 @@ TEST(walk, frame_of_unknown_depth_is_found_by_its_call)
 	WORDS(TOP - 96, 0x77, CALLED, 0x77, NO_CFI + 0x10, 0x77, TOP - 8, CALLED_ALLOCA);
 	walk_as(&fixture, UNWINDER_AUTO);
 	ASSERT_FRAMES(ALLOCA + 9, CALLED_ALLOCA);
-	assert_int_equal(fixture.walk.frames[1].method, UNWIND_METHOD_CODE);
+	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_BY_CALL);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	snapshot_clear(&fixture.snapshot);
 	set_regs(&fixture, ALLOCA + 9, TOP - 96, 0);
@@ -808,7 +795,7 @@ TEST(walk, libunwind_goes_along_a_stack_once)
 	unwinder_walk(unwinder, fixture.made.space, &fixture.snapshot, NULL, &fixture.walk);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
 	assert_int_equal(fixture.walk.nr_frames, nr + 1);
-	assert_int_equal(fixture.walk.frames[nr - 1].method, UNWIND_METHOD_LIBUNWIND);
+	assert_int_equal(fixture.walk.frames[nr - 1].rule, UNWIND_RULE_LIBUNWIND);
 	assert_int_equal(unwinder_stats(unwinder).nr_libunwind_walks, nr);
 	unwinder_free(unwinder);
 	tear_down(&fixture);
