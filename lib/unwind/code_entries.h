@@ -16,7 +16,7 @@ struct elf_image;
  */
 struct code_entries {
 	uint64_t *at; /* owned; sorted, each once */
-	size_t nr, cap;
+	size_t nr;
 	bool is_built;
 };
 

@@ -363,22 +363,28 @@ static enum row_call call_before(const struct elf_image *image, uint64_t return_
 }
 
 /* bl; pairs of adrp and add are not searched. */
-static bool names_code(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target)
+static bool next_named(const struct elf_bytes *code, size_t *at, uint64_t *target)
 {
 	struct a64_instruction instruction;
 	uint32_t word;
+	/* Instructions are aligned. */
+	size_t i = *at + (-(code->vaddr + *at) & (A64_INSTRUCTION_BYTES - 1));
 
-	if (address % A64_INSTRUCTION_BYTES || nr_bytes < sizeof(word))
-		return false;
-	memcpy(&word, at, sizeof(word));
-	a64_decode(word, address, &instruction);
-	*target = instruction.target;
-	return instruction.effect == A64_EFFECT_CALL && instruction.target;
+	for (; i + sizeof(word) <= code->nr_bytes; i += sizeof(word)) {
+		memcpy(&word, code->bytes + i, sizeof(word));
+		a64_decode(word, code->vaddr + i, &instruction);
+		if (instruction.effect == A64_EFFECT_CALL && instruction.target) {
+			*at = i + sizeof(word);
+			*target = instruction.target;
+			return true;
+		}
+	}
+	return false;
 }
 
 const struct code_reader code_reader_aarch64 = {
 	.row = row_forward,
 	.row_from_entry = row_from_entry,
 	.call_before = call_before,
-	.names_code = names_code,
+	.next_named = next_named,
 };

@@ -289,10 +289,15 @@ static int64_t immediate(const uint8_t *at)
 	return value;
 }
 
-static bool names_code(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target)
+/* The first bytes of the instructions that names_code() knows, and the length of the longest. */
+static const bool may_name_code[256] = {
+	[0x48] = true, [0x4c] = true, [0xb8] = true, [0xb9] = true, [0xba] = true, [0xbb] = true,
+	[0xbc] = true, [0xbd] = true, [0xbe] = true, [0xbf] = true, [0xe8] = true,
+};
+#define NAMES_BYTES 7
+
+static bool names_code(const uint8_t *at, uint64_t address, uint64_t *target)
 {
-	if (nr_bytes < 7)
-		return false;
 	if (at[0] == 0xe8) /* call rel32 */
 		*target = address + 5 + (uint64_t)immediate(at + 1);
 	else if ((at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 5) /* lea x(%rip) */
@@ -304,6 +309,20 @@ static bool names_code(const uint8_t *at, size_t nr_bytes, uint64_t address, uin
 	else
 		return false;
 	return true;
+}
+
+/* Each byte may be the first of an instruction: code is not decoded from a known place on. */
+static bool next_named(const struct elf_bytes *code, size_t *at, uint64_t *target)
+{
+	const uint8_t *bytes = code->bytes;
+
+	for (size_t i = *at; i + NAMES_BYTES <= code->nr_bytes; i++) {
+		if (may_name_code[bytes[i]] && names_code(bytes + i, code->vaddr + i, target)) {
+			*at = i + 1;
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool jumps_into(const struct elf_image *image, uint64_t start, uint64_t end,
@@ -348,7 +367,7 @@ const struct code_reader code_reader_x86_64 = {
 	.switched_stack = switched_stack,
 	.call_before = call_before,
 	.next_call = next_call,
-	.names_code = names_code,
+	.next_named = next_named,
 	.jumps_into = jumps_into,
 	.jumps_out = jumps_out,
 };

@@ -143,8 +143,11 @@ struct code_reader {
 	/* The next call in [*at, end); *at moves past it. ROW_CALL_NONE: there is none. */
 	enum row_call (*next_call)(const struct elf_image *image, uint64_t *at, uint64_t end,
 				   uint64_t *target);
-	/* Does an instruction that begins here call, or take the address of, code at *target? */
-	bool (*names_code)(const uint8_t *at, size_t nr_bytes, uint64_t address, uint64_t *target);
+	/*
+	 * The next byte of `code`, from *at on, at which an instruction begins that calls, or takes
+	 * the address of, code at *target; *at moves past it. False if there is none.
+	 */
+	bool (*next_named)(const struct elf_bytes *code, size_t *at, uint64_t *target);
 	/* Does code in [start, end) jump or branch into [part_start, part_end)? */
 	bool (*jumps_into)(const struct elf_image *image, uint64_t start, uint64_t end,
 			   uint64_t part_start, uint64_t part_end);
