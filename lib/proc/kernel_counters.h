@@ -30,11 +30,24 @@ struct kernel_counters {
 	uint64_t values[NR_KERNEL_COUNTERS];
 };
 
+/* The files of /proc/PID/task/TID that have some of them. */
+enum kernel_counter_file {
+	KERNEL_COUNTERS_IN_STAT,
+	KERNEL_COUNTERS_IN_SCHEDSTAT,
+	KERNEL_COUNTERS_IN_IO,
+};
+
+#define NR_KERNEL_COUNTER_FILES (KERNEL_COUNTERS_IN_IO + 1)
+
+/* Which of the wanted counters a file has. */
+unsigned int kernel_counters_in_file(enum kernel_counter_file file, unsigned int wanted);
+
 /*
- * Those of a thread, without stopping it: 3 to 8 us for each of the files stat, schedstat and io.
- * False if it is gone, or they may not be read.
+ * Those of the wanted that the file has, from a descriptor on it, without stopping its thread; no
+ * other member of *out changes. False if the thread is gone, or they may not be read.
  */
-bool kernel_counters_read(pid_t tgid, pid_t tid, unsigned int wanted, struct kernel_counters *out);
+bool kernel_counters_read_file(int fd, enum kernel_counter_file file, unsigned int wanted,
+			       struct kernel_counters *out);
 
 /*
  * Those of a process: of all its threads, with those that have ended. Returns the set of the
@@ -50,6 +63,8 @@ int kernel_counters_check(unsigned int wanted, struct err *err);
 struct kernel_counters kernel_counters_since(const struct kernel_counters *now,
 					     const struct kernel_counters *before);
 void kernel_counters_add(struct kernel_counters *sum, const struct kernel_counters *more);
+/* Set all to 0 that are not in the set. */
+void kernel_counters_keep(struct kernel_counters *counters, unsigned int set);
 /* Which of them are not 0. */
 unsigned int kernel_counters_set(const struct kernel_counters *counters);
 

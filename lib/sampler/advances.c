@@ -12,23 +12,34 @@
 /* Up to where the counters of a thread have been published. */
 struct thread_advances {
 	struct kernel_counters published;
+	unsigned int has_published;    /* the set of those from which it is known what follows */
 	struct kernel_counters before; /* just before its visit; */
-	bool has_before;	       /* it is being visited */
+	unsigned int has_before;       /* the set of those: it is being visited */
 };
 
+#define ALL_COUNTERS (~0U)
+
 struct process_advances {
-	struct kernel_counters base;	/* what lies before the time that counts */
+	struct kernel_counters base;	/* what lies before the time that counts, */
+	unsigned int has_base;		/* the set of those where that is known */
 	struct kernel_counters covered; /* published of its threads */
 	struct kernel_counters leader;	/* published of the thread with its id */
 	bool is_continued;		/* it has executed a program: its leader's counters go on */
 };
 
-static bool read_now(const struct advance_reader *reader, const struct sampled_thread *thread,
-		     struct kernel_counters *now)
+/* The set of those that were read; *now has no other members changed. */
+static unsigned int read_now(const struct advance_reader *reader, struct sampled_thread *thread,
+			     struct kernel_counters *now)
 {
-	const struct tracee *tracee = &thread->roster->tracee;
+	return tracee_counters(&thread->roster->tracee, reader->wanted, now);
+}
 
-	return kernel_counters_read(tracee->tgid, tracee->tid, reader->wanted, now);
+static void read_base(const struct advance_reader *reader, struct sampled_process *process)
+{
+	struct process_advances *advances = process->advances;
+
+	advances->has_base =
+		kernel_counters_read_process(process->roster->pid, reader->wanted, &advances->base);
 }
 
 void advances_begin_process(const struct advance_reader *reader, struct sampled_process *process,
@@ -42,9 +53,19 @@ void advances_begin_process(const struct advance_reader *reader, struct sampled_
 	if (former && former->advances) {
 		*advances = *former->advances;
 		advances->is_continued = true;
-	} else if (!is_born) {
-		kernel_counters_read_process(process->roster->pid, reader->wanted, &advances->base);
+		return;
 	}
+	advances->has_base = ALL_COUNTERS;
+	if (!is_born)
+		read_base(reader, process);
+}
+
+void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread)
+{
+	struct thread_advances *advances = thread->advances;
+
+	if (advances)
+		advances->has_published = read_now(reader, thread, &advances->published);
 }
 
 void advances_begin_thread(const struct advance_reader *reader, struct sampled_thread *thread,
@@ -56,16 +77,11 @@ void advances_begin_thread(const struct advance_reader *reader, struct sampled_t
 	if (!reader->wanted)
 		return;
 	thread->advances = xcalloc(1, sizeof(*thread->advances));
+	thread->advances->has_published = ALL_COUNTERS;
 	if (process->is_continued && tracee->tid == tracee->tgid)
 		thread->advances->published = process->leader;
 	else if (!is_new)
-		read_now(reader, thread, &thread->advances->published);
-}
-
-void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread)
-{
-	if (thread->advances)
-		read_now(reader, thread, &thread->advances->published);
+		advances_count_from_now(reader, thread);
 }
 
 void advances_count_process_from_now(const struct advance_reader *reader,
@@ -74,8 +90,7 @@ void advances_count_process_from_now(const struct advance_reader *reader,
 	if (!process->advances)
 		return;
 	process->advances->covered = (struct kernel_counters){{0}};
-	kernel_counters_read_process(process->roster->pid, reader->wanted,
-				     &process->advances->base);
+	read_base(reader, process);
 }
 
 void advances_before_visit(const struct advance_reader *reader, struct sampled_thread *thread)
@@ -87,7 +102,7 @@ void advances_before_visit(const struct advance_reader *reader, struct sampled_t
 void advances_not_visited(struct sampled_thread *thread)
 {
 	if (thread->advances)
-		thread->advances->has_before = false;
+		thread->advances->has_before = 0;
 }
 
 static void publish(const struct advance_reader *reader, const struct message_advance *advance,
@@ -104,9 +119,10 @@ static unsigned int seen_by_visit(const struct thread_advances *advances,
 {
 	struct kernel_counters since = kernel_counters_since(now, &advances->before);
 
-	return advances->has_before ? kernel_counters_set(&since) : 0;
+	return advances->has_before & kernel_counters_set(&since);
 }
 
+/* What a counter that could not be read has advanced by goes to its next reading. */
 void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
 		      uint64_t now_ns, bool is_sampled)
 {
@@ -117,14 +133,21 @@ void advances_publish(const struct advance_reader *reader, struct sampled_thread
 					  .thread = thread->serial,
 					  .is_sampled = is_sampled};
 	struct kernel_counters now;
+	unsigned int found;
 
-	if (!advances || !read_now(reader, thread, &now))
+	if (!advances)
+		return;
+	now = advances->published;
+	found = read_now(reader, thread, &now);
+	if (!found)
 		return;
 	advance.amounts = kernel_counters_since(&now, &advances->published);
+	kernel_counters_keep(&advance.amounts, advances->has_published);
+	advances->has_published |= found;
 	advance.seen = seen_by_visit(advances, &now);
 	kernel_counters_add(&process->covered, &advance.amounts);
 	advances->published = now;
-	advances->has_before = false;
+	advances->has_before = 0;
 	if (tracee->tid == tracee->tgid)
 		process->leader = now;
 	publish(reader, &advance, now_ns);
@@ -144,7 +167,8 @@ void advances_publish_rest(const struct advance_reader *reader, struct sampled_p
 	known = advances->base;
 	kernel_counters_add(&known, &advances->covered);
 	rest.amounts = kernel_counters_since(&now, &known);
+	kernel_counters_keep(&rest.amounts, found & advances->has_base);
 	kernel_counters_add(&advances->covered, &rest.amounts);
-	if (found && kernel_counters_set(&rest.amounts))
+	if (kernel_counters_set(&rest.amounts))
 		publish(reader, &rest, now_ns);
 }

@@ -11,14 +11,15 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "proc/kernel_counters.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
 #include "tracee/tracee_priv.h"
 
 static const char *const file_names[NR_TRACEE_FILES] = {
 	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat",   [TRACEE_STATUS] = "status",
-	[TRACEE_SYSCALL] = "syscall",	  [TRACEE_WCHAN] = "wchan", [TRACEE_MEMORY] = "mem",
-	[TRACEE_MAPS] = "maps",
+	[TRACEE_SYSCALL] = "syscall",	  [TRACEE_WCHAN] = "wchan", [TRACEE_IO] = "io",
+	[TRACEE_MEMORY] = "mem",	  [TRACEE_MAPS] = "maps",
 };
 
 /* Of a thousand threads a few run: a file kept open is read in a third of the time. */
@@ -145,6 +146,28 @@ bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall)
 	int fd = opened(tracee, TRACEE_SYSCALL, &own);
 
 	return fd >= 0 && proc_read_syscall(fd, syscall);
+}
+
+unsigned int tracee_counters(struct tracee *tracee, unsigned int wanted,
+			     struct kernel_counters *out)
+{
+	static const enum tracee_file files[NR_KERNEL_COUNTER_FILES] = {
+		[KERNEL_COUNTERS_IN_STAT] = TRACEE_STAT,
+		[KERNEL_COUNTERS_IN_SCHEDSTAT] = TRACEE_SCHEDSTAT,
+		[KERNEL_COUNTERS_IN_IO] = TRACEE_IO,
+	};
+	unsigned int found = 0;
+
+	for (int i = 0; i < NR_KERNEL_COUNTER_FILES; i++) {
+		enum kernel_counter_file file = (enum kernel_counter_file)i;
+		unsigned int in_file = kernel_counters_in_file(file, wanted);
+		cleanup_close int own = -1;
+
+		if (in_file &&
+		    kernel_counters_read_file(opened(tracee, files[file], &own), file, wanted, out))
+			found |= in_file;
+	}
+	return found;
 }
 
 void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap)

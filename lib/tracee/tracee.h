@@ -10,6 +10,7 @@
 #include "proc/range.h"
 #include "proc/task.h"
 
+struct kernel_counters;
 struct snapshot;
 struct tracee_host;
 
@@ -27,6 +28,7 @@ enum tracee_file {
 	TRACEE_STATUS,
 	TRACEE_SYSCALL,
 	TRACEE_WCHAN,
+	TRACEE_IO,
 	TRACEE_MEMORY, /* of the program that was running when it was opened */
 	TRACEE_MAPS,   /* likewise */
 	NR_TRACEE_FILES,
@@ -76,6 +78,14 @@ bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 bool tracee_stat(struct tracee *tracee, struct proc_stat *stat);
 bool tracee_status(struct tracee *tracee, struct proc_status *status);
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
+
+/*
+ * The wanted counters of a thread, which goes on. Returns the set of those that could be read; no
+ * other member of *out changes.
+ */
+unsigned int tracee_counters(struct tracee *tracee, unsigned int wanted,
+			     struct kernel_counters *out);
+
 /*
  * Does one that its stat shows asleep stand in the queue for a CPU all the same? It was about to
  * sleep, and was driven off its CPU just before, by us perhaps. To read its system call the kernel
