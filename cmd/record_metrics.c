@@ -8,7 +8,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/record_options.h"
+#include "proc/event_counter.h"
 #include "profile/metric.h"
+
+static int check(enum kernel_counter counter, struct err *err)
+{
+	return kernel_counters_check(&event_opener_of_kernel, KERNEL_COUNTER_BIT(counter), err);
+}
 
 bool record_metrics_help(const struct record_options *options)
 {
@@ -24,7 +30,7 @@ bool record_metrics_help(const struct record_options *options)
 		enum metric metric = metric_of_counter((enum kernel_counter)counter);
 		struct err err = ERR_INIT;
 
-		kernel_counters_check(KERNEL_COUNTER_BIT(counter), &err);
+		check((enum kernel_counter)counter, &err);
 		printf("  %-15s %s%s%s\n", metric_name(metric), metric_info(metric)->summary,
 		       err.code ? "; not here: " : "", err.code ? err.what : "");
 	}
@@ -55,5 +61,14 @@ int record_metrics_parse(struct record_options *options, struct err *err)
 	    (options->count.no_cpu || options->count.within))
 		status = err_set(err, ERR_INVALID, "--metrics cannot be combined with %s",
 				 options->count.no_cpu ? "--no-cpu" : "--within");
-	return status ? status : kernel_counters_check(options->metrics.counters, err);
+	for (int i = 0; i < NR_KERNEL_COUNTERS && status == 0; i++) {
+		enum kernel_counter counter = (enum kernel_counter)i;
+
+		if (!(options->metrics.counters & KERNEL_COUNTER_BIT(i)))
+			continue;
+		status = check(counter, err);
+		if (status < 0)
+			err_prefix(err, "--metrics %s", metric_name(metric_of_counter(counter)));
+	}
+	return status;
 }

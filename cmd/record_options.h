@@ -113,8 +113,7 @@ extern const char *const record_unwinder_choices[];
 	 .offset = at(metrics.texts), \
 	 .choices = &metric_names[METRIC_KERNEL], \
 	 .commas = true, \
-	 .help = "record counters of the kernel, too: faults, switches, read-bytes, written-bytes; " \
-		 "'help' lists them"}, \
+	 .help = "record counters of threads, too, as faults or instructions; 'help' lists them"}, \
 	{.type = OPTION_UINT, \
 	 .name = "max-depth", \
 	 .argument = "N", \

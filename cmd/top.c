@@ -529,14 +529,19 @@ static int refuse_number(const struct count_options *options, struct err *err)
 	return 0;
 }
 
+/* A counter that is shown is recorded. */
+static void record_metric(struct top_args *args)
+{
+	if (args->metric != METRIC_NOT_GIVEN && metric_is_counter((enum metric)args->metric))
+		args->record.metrics.counters |=
+			KERNEL_COUNTER_BIT(metric_counter((enum metric)args->metric));
+}
+
 static int choose_metric(struct top_args *args, struct browse_wishes *wishes, struct err *err)
 {
 	const struct count_options *count = &args->record.count;
 	const bool has_memory = count_options_have_memory(count);
 
-	if (args->metric != METRIC_NOT_GIVEN && metric_is_counter((enum metric)args->metric))
-		args->record.metrics.counters |=
-			KERNEL_COUNTER_BIT(metric_counter((enum metric)args->metric));
 	wishes->metrics = 0;
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		const struct metric_info *info = metric_info((enum metric)metric);
@@ -585,6 +590,7 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 
 	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
 		return usage_error(self, &err);
+	record_metric(args);
 	if (refuse_number(&args->record.count, &err) < 0 ||
 	    source_paths_check(&args->source_paths, &err) < 0 ||
 	    record_metrics_parse(&args->record, &err) < 0 ||
@@ -592,7 +598,7 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 	    counting_new(&args->record.count,
 			 symbol_options_of(&args->record.symbols, &top.listener.asked),
 			 &top.counting, &err) < 0) {
-		status = usage_error(self, &err);
+		status = fail_or_usage_error(self, &err);
 	} else {
 		top.browse = browse_new(&options);
 		status = run_top_of(&top, pids, nr_pids);

@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "doctor/probe_priv.h"
+#include "proc/event_counter.h"
+#include "proc/kernel_counters.h"
 #include "proc/read.h"
 #include "tracee/permission.h"
 
@@ -159,6 +161,28 @@ static void examine_limits(struct doctor *doctor)
 	say(doctor, FINDING_WARNING, line, "raise the limit: ulimit -n 4096");
 }
 
+/* Never needed. */
+static void examine_events(struct doctor *doctor)
+{
+	const unsigned int wanted = KERNEL_COUNTER_BIT(KERNEL_COUNTER_INSTRUCTIONS) |
+				    KERNEL_COUNTER_BIT(KERNEL_COUNTER_CYCLES) |
+				    KERNEL_COUNTER_BIT(KERNEL_COUNTER_CACHE_MISSES) |
+				    KERNEL_COUNTER_BIT(KERNEL_COUNTER_BRANCH_MISSES);
+	struct err err = ERR_INIT;
+	const char *hint;
+
+	if (kernel_counters_check(&event_opener_of_kernel, wanted, &err) == 0) {
+		say(doctor, FINDING_OK,
+		    "instructions, cycles, cache and branch misses of threads can be counted",
+		    NULL);
+		return;
+	}
+	hint = err_advice(&err);
+	err_prefix(&err, "no counts of instructions or misses");
+	say(doctor, FINDING_WARNING, err.what,
+	    *hint ? hint : "a virtual machine has them if its host passes them on");
+}
+
 static bool examine_process(struct doctor *doctor, pid_t pid)
 {
 	struct err err = ERR_INIT;
@@ -189,6 +213,7 @@ bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids)
 	works = examine_tracing(doctor);
 	examine_priority(doctor);
 	examine_limits(doctor);
+	examine_events(doctor);
 	for (size_t i = 0; i < nr_pids; i++)
 		works &= examine_process(doctor, pids[i]);
 	return works;

@@ -2,11 +2,13 @@
 /* Counters that the kernel keeps for each thread. */
 #include "proc/kernel_counters.h"
 
+#include <linux/perf_event.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "proc/event_counter.h"
 #include "proc/read.h"
 #include "proc/task.h"
 
@@ -52,9 +54,31 @@ static const struct source {
 				   true, parse_io},
 };
 
+/* Of the hardware in user mode only: that needs no privilege, and has nothing of what profc's own
+ * stops make the kernel do for the thread. */
+static const struct counted_event {
+	enum kernel_counter counter;
+	struct event event;
+} counted_events[] = {
+	{KERNEL_COUNTER_INSTRUCTIONS, {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false}},
+	{KERNEL_COUNTER_CYCLES, {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false}},
+	{KERNEL_COUNTER_CACHE_MISSES, {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false}},
+	{KERNEL_COUNTER_BRANCH_MISSES, {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false}},
+	{KERNEL_COUNTER_MIGRATIONS, {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, true}},
+};
+
 unsigned int kernel_counters_in_file(enum kernel_counter_file file, unsigned int wanted)
 {
 	return sources[file].counters & wanted;
+}
+
+unsigned int kernel_counters_of_events(unsigned int wanted)
+{
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(counted_events); i++)
+		found |= KERNEL_COUNTER_BIT(counted_events[i].counter) & wanted;
+	return found;
 }
 
 bool kernel_counters_read_file(int fd, enum kernel_counter_file file, unsigned int wanted,
@@ -92,6 +116,75 @@ unsigned int kernel_counters_read_process(pid_t pid, unsigned int wanted,
 	return found;
 }
 
+struct kernel_events {
+	size_t nr;
+	struct {
+		enum kernel_counter of;
+		struct event_counter counter;
+	} rows[ARRAY_SIZE(counted_events)];
+};
+
+int kernel_events_open(struct kernel_events **out, const struct event_opener *opener, pid_t tid,
+		       unsigned int wanted, struct err *err)
+{
+	struct kernel_events *events = xcalloc(1, sizeof(*events));
+	int status = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(counted_events) && status == 0; i++) {
+		const struct counted_event *counted = &counted_events[i];
+
+		if (!(wanted & KERNEL_COUNTER_BIT(counted->counter)))
+			continue;
+		events->rows[events->nr].of = counted->counter;
+		status = event_counter_open(&events->rows[events->nr].counter, opener,
+					    &counted->event, tid, err);
+		events->nr += status == 0;
+	}
+	if (status == 0)
+		*out = events;
+	else
+		kernel_events_free(events);
+	return status;
+}
+
+void kernel_events_free(struct kernel_events *events)
+{
+	if (!events)
+		return;
+	for (size_t i = 0; i < events->nr; i++)
+		event_counter_close(&events->rows[i].counter);
+	free(events);
+}
+
+size_t kernel_events_nr(const struct kernel_events *events)
+{
+	return events->nr;
+}
+
+unsigned int kernel_events_read(struct kernel_events *events, struct kernel_counters *out)
+{
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < events->nr; i++) {
+		if (!event_counter_read(&events->rows[i].counter))
+			continue;
+		out->values[events->rows[i].of] = events->rows[i].counter.sum;
+		found |= KERNEL_COUNTER_BIT(events->rows[i].of);
+	}
+	return found;
+}
+
+struct kernel_event_times kernel_events_times(const struct kernel_events *events)
+{
+	struct kernel_event_times times = {0};
+
+	for (size_t i = 0; i < events->nr; i++) {
+		times.enabled_ns += events->rows[i].counter.enabled_ns;
+		times.running_ns += events->rows[i].counter.running_ns;
+	}
+	return times;
+}
+
 static int check_file(enum kernel_counter_file file, unsigned int wanted, struct err *err)
 {
 	cleanup_close int fd = proc_open_task_file(getpid(), getpid(), sources[file].file);
@@ -106,14 +199,34 @@ static int check_file(enum kernel_counter_file file, unsigned int wanted, struct
 	return 0;
 }
 
-int kernel_counters_check(unsigned int wanted, struct err *err)
+static int check_events(const struct event_opener *opener, unsigned int wanted, struct err *err)
 {
+	struct kernel_counters counters;
+	struct kernel_event_times times;
+	struct kernel_events *events = NULL;
+	bool is_read;
+	int status = kernel_events_open(&events, opener, 0, wanted, err);
+
+	if (!events)
+		return status;
+	is_read = kernel_events_read(events, &counters) == wanted;
+	times = kernel_events_times(events);
+	kernel_events_free(events);
+	if (!is_read || (times.enabled_ns && !times.running_ns))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the hardware has no counter left: another program has them all");
+	return 0;
+}
+
+int kernel_counters_check(const struct event_opener *opener, unsigned int wanted, struct err *err)
+{
+	unsigned int of_events = kernel_counters_of_events(wanted);
 	int status = 0;
 
 	for (int file = 0; file < NR_KERNEL_COUNTER_FILES && status == 0; file++)
 		if (kernel_counters_in_file((enum kernel_counter_file)file, wanted))
 			status = check_file((enum kernel_counter_file)file, wanted, err);
-	return status;
+	return status || !of_events ? status : check_events(opener, of_events, err);
 }
 
 struct kernel_counters kernel_counters_since(const struct kernel_counters *now,

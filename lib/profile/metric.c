@@ -12,7 +12,9 @@
 	[METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live", [METRIC_PEAK] = "peak",                \
 	[METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary", [METRIC_FREED] = "freed",    \
 	[OF(FAULTS)] = "faults", [OF(SWITCHES)] = "switches", [OF(READ_BYTES)] = "read-bytes",     \
-	[OF(WRITTEN_BYTES)] = "written-bytes"
+	[OF(WRITTEN_BYTES)] = "written-bytes", [OF(INSTRUCTIONS)] = "instructions",                \
+	[OF(CYCLES)] = "cycles", [OF(CACHE_MISSES)] = "cache-misses",                              \
+	[OF(BRANCH_MISSES)] = "branch-misses", [OF(MIGRATIONS)] = "migrations"
 
 const char *const metric_names[] = {NAMES, NULL};
 const char *const metric_names_and_calls[] = {NAMES, "calls", NULL};
@@ -80,6 +82,15 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 				     "bytes that read(2) and its like returned, from anything"),
 	[OF(WRITTEN_BYTES)] = BYTES_ROW("written_bytes", " written", "bytes written",
 					"bytes that write(2) and its like took, to anything"),
+	[OF(INSTRUCTIONS)] = COUNT_ROW("instructions", "instruction", "instructions",
+				       "instructions of the CPU in user mode"),
+	[OF(CYCLES)] = COUNT_ROW("cycles", "cycle", "cycles", "cycles of the CPU in user mode"),
+	[OF(CACHE_MISSES)] = COUNT_ROW("cache_misses", "cache miss", "cache misses",
+				       "misses of the last cache in user mode"),
+	[OF(BRANCH_MISSES)] = COUNT_ROW("branch_misses", "branch miss", "branch misses",
+					"branches predicted wrongly in user mode"),
+	[OF(MIGRATIONS)] = COUNT_ROW("migrations", "migration", "migrations",
+				     "times that a thread was given another CPU"),
 };
 
 const struct metric_info *metric_info(enum metric metric)

@@ -2,9 +2,11 @@
 /* Reads the kernel's counters with each sample, if they were asked for. */
 #include "sampler/advances_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/err.h"
 #include "collector/collector.h"
 #include "collector/message.h"
 #include "sampler/records.h"
@@ -60,28 +62,59 @@ void advances_begin_process(const struct advance_reader *reader, struct sampled_
 		read_base(reader, process);
 }
 
-void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread)
+static bool counts_events(const struct advance_reader *reader)
 {
-	struct thread_advances *advances = thread->advances;
-
-	if (advances)
-		advances->has_published = read_now(reader, thread, &advances->published);
+	return kernel_counters_of_events(reader->wanted);
 }
 
-void advances_begin_thread(const struct advance_reader *reader, struct sampled_thread *thread,
-			   bool is_new)
+static void open_events(struct advance_reader *reader, struct tracee *tracee)
+{
+	struct event_coverage *coverage = &reader->coverage;
+	struct err err = ERR_INIT;
+
+	if (tracee_count_events(tracee, reader->opener, reader->wanted, &err) == 0)
+		return;
+	if (err.code == ERR_LIMIT || err.sys_errno == EMFILE || err.sys_errno == ENFILE)
+		coverage->nr_without_descriptor++;
+	else
+		coverage->nr_refused++;
+}
+
+void advances_count_from_now(struct advance_reader *reader, struct sampled_thread *thread)
+{
+	struct tracee *tracee = &thread->roster->tracee;
+	struct thread_advances *advances = thread->advances;
+
+	if (!advances)
+		return;
+	if (counts_events(reader) && !tracee->events)
+		open_events(reader, tracee);
+	advances->has_published = read_now(reader, thread, &advances->published);
+}
+
+void advances_begin_thread(struct advance_reader *reader, struct sampled_thread *thread,
+			   bool is_new, uint64_t cpu_ns)
 {
 	const struct process_advances *process = thread->process->advances;
-	const struct tracee *tracee = &thread->roster->tracee;
+	struct tracee *tracee = &thread->roster->tracee;
 
 	if (!reader->wanted)
 		return;
 	thread->advances = xcalloc(1, sizeof(*thread->advances));
 	thread->advances->has_published = ALL_COUNTERS;
-	if (process->is_continued && tracee->tid == tracee->tgid)
+	if (counts_events(reader) && thread->is_chosen)
+		open_events(reader, tracee);
+	if (tracee->events && is_new)
+		reader->coverage.late_cpu_ns += cpu_ns;
+	/* Events count from 0 in each program. */
+	if (process->is_continued && tracee->tid == tracee->tgid) {
 		thread->advances->published = process->leader;
-	else if (!is_new)
-		advances_count_from_now(reader, thread);
+		kernel_counters_keep(&thread->advances->published,
+				     ~kernel_counters_of_events(reader->wanted));
+	} else if (!is_new) {
+		thread->advances->has_published =
+			read_now(reader, thread, &thread->advances->published);
+	}
 }
 
 void advances_count_process_from_now(const struct advance_reader *reader,
@@ -123,34 +156,70 @@ static unsigned int seen_by_visit(const struct thread_advances *advances,
 }
 
 /* What a counter that could not be read has advanced by goes to its next reading. */
-void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
-		      uint64_t now_ns, bool is_sampled)
+static void publish_now(const struct advance_reader *reader, struct sampled_thread *thread,
+			const struct kernel_counters *now, unsigned int found,
+			struct message_advance *advance, uint64_t now_ns)
 {
 	const struct tracee *tracee = &thread->roster->tracee;
 	struct thread_advances *advances = thread->advances;
 	struct process_advances *process = thread->process->advances;
-	struct message_advance advance = {.process = thread->process->serial,
-					  .thread = thread->serial,
-					  .is_sampled = is_sampled};
+
+	if (!found)
+		return;
+	advance->process = thread->process->serial;
+	advance->thread = thread->serial;
+	advance->amounts = kernel_counters_since(now, &advances->published);
+	kernel_counters_keep(&advance->amounts, advances->has_published);
+	advance->seen = seen_by_visit(advances, now);
+	kernel_counters_add(&process->covered, &advance->amounts);
+	advances->has_published |= found;
+	advances->published = *now;
+	advances->has_before = 0;
+	if (tracee->tid == tracee->tgid)
+		process->leader = *now;
+	publish(reader, advance, now_ns);
+}
+
+void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
+		      uint64_t now_ns, bool is_sampled)
+{
+	struct message_advance advance = {.is_sampled = is_sampled};
 	struct kernel_counters now;
 	unsigned int found;
 
-	if (!advances)
+	if (!thread->advances)
 		return;
-	now = advances->published;
+	now = thread->advances->published;
 	found = read_now(reader, thread, &now);
-	if (!found)
+	publish_now(reader, thread, &now, found, &advance, now_ns);
+}
+
+static void add_times(struct event_coverage *coverage, const struct kernel_events *events)
+{
+	struct kernel_event_times times = kernel_events_times(events);
+
+	coverage->times.enabled_ns += times.enabled_ns;
+	coverage->times.running_ns += times.running_ns;
+}
+
+void advances_end_thread(struct advance_reader *reader, struct sampled_thread *thread,
+			 uint64_t now_ns, bool is_readable, bool counts)
+{
+	struct kernel_events *events = thread->roster->tracee.events;
+	struct message_advance advance = {.is_sampled = false};
+	struct kernel_counters now;
+	unsigned int found = 0;
+
+	if (!thread->advances)
 		return;
-	advance.amounts = kernel_counters_since(&now, &advances->published);
-	kernel_counters_keep(&advance.amounts, advances->has_published);
-	advances->has_published |= found;
-	advance.seen = seen_by_visit(advances, &now);
-	kernel_counters_add(&process->covered, &advance.amounts);
-	advances->published = now;
-	advances->has_before = 0;
-	if (tracee->tid == tracee->tgid)
-		process->leader = now;
-	publish(reader, &advance, now_ns);
+	now = thread->advances->published;
+	if (counts && is_readable)
+		found = read_now(reader, thread, &now);
+	else if (counts && events)
+		found = kernel_events_read(events, &now);
+	publish_now(reader, thread, &now, found, &advance, now_ns);
+	if (events)
+		add_times(&reader->coverage, events);
 }
 
 void advances_publish_rest(const struct advance_reader *reader, struct sampled_process *process,

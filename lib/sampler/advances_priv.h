@@ -9,22 +9,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proc/kernel_counters.h"
+
 struct collector;
+struct event_opener;
 struct sampled_process;
 struct sampled_thread;
 
+/* What is known of events (kernel_counters_of_events()) beside their number. */
+struct event_coverage {
+	uint64_t nr_without_descriptor;	 /* threads for which there were no descriptors, */
+	uint64_t nr_refused;		 /* and for which the kernel opened none */
+	uint64_t late_cpu_ns;		 /* that new threads had used before events were counted */
+	struct kernel_event_times times; /* of threads that have ended */
+};
+
 struct advance_reader {
-	unsigned int wanted;	     /* the set of KERNEL_COUNTER_BIT() */
-	struct collector *collector; /* borrowed: it is told */
+	unsigned int wanted;		   /* the set of KERNEL_COUNTER_BIT() */
+	struct collector *collector;	   /* borrowed: receives the messages */
+	const struct event_opener *opener; /* borrowed */
+	struct event_coverage coverage;
 };
 
 /* `former`: it has executed a program, and was that before. Else `is_born`: in the recording. */
 void advances_begin_process(const struct advance_reader *reader, struct sampled_process *process,
 			    const struct sampled_process *former, bool is_born);
-void advances_begin_thread(const struct advance_reader *reader, struct sampled_thread *thread,
-			   bool is_new);
+/* `cpu_ns`: that it has used since its birth. */
+void advances_begin_thread(struct advance_reader *reader, struct sampled_thread *thread,
+			   bool is_new, uint64_t cpu_ns);
+/*
+ * Its time is over. `is_readable`: its files of /proc are its own still; `counts`: what its
+ * counters have advanced by is published.
+ */
+void advances_end_thread(struct advance_reader *reader, struct sampled_thread *thread,
+			 uint64_t now_ns, bool is_readable, bool counts);
 /* Leave out the amounts up to now. */
-void advances_count_from_now(const struct advance_reader *reader, struct sampled_thread *thread);
+void advances_count_from_now(struct advance_reader *reader, struct sampled_thread *thread);
 void advances_count_process_from_now(const struct advance_reader *reader,
 				     struct sampled_process *process);
 /* It is about to be stopped: what advances until it is published was seen to. */

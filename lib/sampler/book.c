@@ -203,7 +203,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->due.of = thread;
 	roster->owner = thread;
 	guard_new_thread(sampler, thread);
-	advances_begin_thread(&sampler->advances, thread, is_new);
+	advances_begin_thread(&sampler->advances, thread, is_new, now.cpu_ns);
 	thread->clocks = base_of(sampler, thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)
@@ -357,8 +357,8 @@ static void thread_gone(void *context, struct roster_thread *roster)
 		publish_slept_to_end(thread, now_ns);
 	publish_sleep(sampler, thread);
 	rest_split(thread);
-	if (is_readable && sampler->session->counting && thread->is_chosen)
-		advances_publish(&sampler->advances, thread, now_ns, false);
+	advances_end_thread(&sampler->advances, thread, now_ns, is_readable,
+			    sampler->session->counting && thread->is_chosen);
 	message = message_about(MESSAGE_THREAD_END, thread, now_ns);
 	/* As last read: what it ran after that is part of the rest of its process. */
 	message->body.thread.has_clocks = sampler->session->counting && thread->is_chosen;

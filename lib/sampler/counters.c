@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the sampler has counted, as rows of the profile. */
 #include <assert.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -82,11 +83,22 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"sampling_cpu_ns", counters_cpu_ns(sampler)},
 		{"realtime", counts->realtime},
 	};
+	const struct event_coverage *coverage = &sampler->advances.coverage;
+	const struct message_counter of_events[] = {
+		{"events_without_descriptor", coverage->nr_without_descriptor},
+		{"events_refused", coverage->nr_refused},
+		{"events_late_cpu_ns", coverage->late_cpu_ns},
+		{"events_enabled_ns", coverage->times.enabled_ns},
+		{"events_running_ns", coverage->times.running_ns},
+	};
 
-	static_assert(ARRAY_SIZE(rows) <= COUNTERS_MAX, "rows for the caller's array");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		out[i] = rows[i];
-	return ARRAY_SIZE(rows);
+	static_assert(ARRAY_SIZE(rows) + ARRAY_SIZE(of_events) <= COUNTERS_MAX,
+		      "rows for the caller's array");
+	memcpy(out, rows, sizeof(rows));
+	if (!kernel_counters_of_events(sampler->advances.wanted))
+		return ARRAY_SIZE(rows);
+	memcpy(out + ARRAY_SIZE(rows), of_events, sizeof(of_events));
+	return ARRAY_SIZE(rows) + ARRAY_SIZE(of_events);
 }
 
 #define FIRST_PAUSE_NS	 NS_PER_SEC

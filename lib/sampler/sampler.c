@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "probe/prober.h"
+#include "proc/event_counter.h"
 #include "profile/profile.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
@@ -182,7 +183,9 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 	};
 
 	sampler->collector = collector_start(&collector_options, err);
-	sampler->advances = (struct advance_reader){options->counters, sampler->collector};
+	sampler->advances = (struct advance_reader){.wanted = options->counters,
+						    .collector = sampler->collector,
+						    .opener = &event_opener_of_kernel};
 	return sampler->collector ? 0 : ERR_SYS;
 }
 

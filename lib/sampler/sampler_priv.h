@@ -189,7 +189,7 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 /* following.c: ends and execs, if no thread is sampled. */
 void follow_processes(struct sampler *sampler);
 /* counters.c: the CPU time of all visitors, up to their last tick. */
-#define COUNTERS_MAX 32
+#define COUNTERS_MAX 40
 uint64_t counters_cpu_ns(const struct sampler *sampler);
 size_t counters_read(const struct sampler *sampler, struct message_counter *out);
 void counters_publish(struct sampler *sampler, uint64_t now_ns);

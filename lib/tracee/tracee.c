@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/minmax.h"
 #include "proc/kernel_counters.h"
 #include "proc/read.h"
@@ -51,9 +52,11 @@ void tracee_host_free(struct tracee_host *host)
 int tracee_kept_file(struct tracee *tracee, enum tracee_file file)
 {
 	struct tracee_host *host = tracee->host;
+	size_t max = host->max_kept - host->nr_events;
+
 	/* The clocks of all come first. */
-	size_t max =
-		file == TRACEE_SCHEDSTAT ? host->max_kept : min_u64(MOST_KEPT, host->max_kept / 2);
+	if (file != TRACEE_SCHEDSTAT)
+		max = min_u64(MOST_KEPT, max / 2);
 
 	if (tracee->fds[file] >= 0 || host->nr_kept >= max)
 		return tracee->fds[file];
@@ -80,8 +83,34 @@ void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pi
 	tracee_kept_file(tracee, TRACEE_SCHEDSTAT);
 }
 
+int tracee_count_events(struct tracee *tracee, const struct event_opener *opener,
+			unsigned int wanted, struct err *err)
+{
+	struct tracee_host *host = tracee->host;
+	size_t nr = (size_t)__builtin_popcount(kernel_counters_of_events(wanted));
+	int status;
+
+	if (host->nr_events + nr > host->max_kept / 2 ||
+	    host->nr_kept + host->nr_events + nr > host->max_kept)
+		return err_set(err, ERR_LIMIT, "too few descriptors for the events of all threads");
+	status = kernel_events_open(&tracee->events, opener, tracee->tid, wanted, err);
+	if (status == 0)
+		host->nr_events += nr;
+	return status;
+}
+
+static void close_events(struct tracee *tracee)
+{
+	if (!tracee->events)
+		return;
+	tracee->host->nr_events -= kernel_events_nr(tracee->events);
+	kernel_events_free(tracee->events);
+	tracee->events = NULL;
+}
+
 void tracee_close(struct tracee *tracee)
 {
+	close_events(tracee);
 	tracee_close_files(tracee);
 	close_file(tracee, TRACEE_SCHEDSTAT);
 }
@@ -156,7 +185,7 @@ unsigned int tracee_counters(struct tracee *tracee, unsigned int wanted,
 		[KERNEL_COUNTERS_IN_SCHEDSTAT] = TRACEE_SCHEDSTAT,
 		[KERNEL_COUNTERS_IN_IO] = TRACEE_IO,
 	};
-	unsigned int found = 0;
+	unsigned int found = tracee->events ? kernel_events_read(tracee->events, out) : 0;
 
 	for (int i = 0; i < NR_KERNEL_COUNTER_FILES; i++) {
 		enum kernel_counter_file file = (enum kernel_counter_file)i;

@@ -10,7 +10,10 @@
 #include "proc/range.h"
 #include "proc/task.h"
 
+struct err;
+struct event_opener;
 struct kernel_counters;
+struct kernel_events;
 struct snapshot;
 struct tracee_host;
 
@@ -58,6 +61,7 @@ struct tracee {
 			     */
 	uint64_t read_page; /* one more than the last of tracee_read(); 0: none */
 	bool fills_pages;   /* its process serves its own page faults (userfaultfd(2)) */
+	struct kernel_events *events; /* owned; NULL: none are counted */
 };
 
 /* What all tracees share: how many files are kept open, and which file systems are served. */
@@ -80,8 +84,14 @@ bool tracee_status(struct tracee *tracee, struct proc_status *status);
 bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
 
 /*
- * The wanted counters of a thread, which goes on. Returns the set of those that could be read; no
- * other member of *out changes.
+ * Count those of the wanted counters that are events from now on, until tracee_close(); there must
+ * be one. ERR_LIMIT where descriptors are few, or as of kernel_events_open(). The thread goes on.
+ */
+int tracee_count_events(struct tracee *tracee, const struct event_opener *opener,
+			unsigned int wanted, struct err *err);
+/*
+ * The wanted counters of a thread, which goes on. Returns the set of those that could be read, of a
+ * thread that has ended only events; no other member of *out changes.
  */
 unsigned int tracee_counters(struct tracee *tracee, unsigned int wanted,
 			     struct kernel_counters *out);

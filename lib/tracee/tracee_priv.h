@@ -8,8 +8,9 @@
 #include "tracee/tracee.h"
 
 struct tracee_host {
-	_Atomic size_t nr_kept; /* files kept open beyond schedstat */
-	size_t max_kept;
+	_Atomic size_t nr_kept;	  /* files kept open beyond schedstat */
+	_Atomic size_t nr_events; /* descriptors on events */
+	size_t max_kept;	  /* of both */
 	_Atomic bool shows_wchan; /* the kernel tells where threads sleep */
 	struct backings backings;
 };

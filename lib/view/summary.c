@@ -247,6 +247,35 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 		       "[unattributed]");
 }
 
+/* Less of a difference is what passes between two readings. */
+#define MOSTLY_COUNTED_PERCENT 99
+
+/* What is missing of events, or scaled. */
+static void note_events(const struct weights *weights, struct buf *note)
+{
+	const struct profile *profile = profile_of(weights);
+	uint64_t enabled_ns = profile_counter(profile, "events_enabled_ns");
+	uint64_t running_ns = profile_counter(profile, "events_running_ns");
+	uint64_t nr_uncounted = profile_counter(profile, "events_without_descriptor") +
+				profile_counter(profile, "events_refused");
+	const struct tally running = {.weight = running_ns}, enabled = {.weight = enabled_ns};
+
+	if (!metric_is_counter(weights->metric) ||
+	    !kernel_counters_of_events(KERNEL_COUNTER_BIT(metric_counter(weights->metric))))
+		return;
+	if (nr_uncounted) {
+		append_count(note, nr_uncounted);
+		buf_printf(note, " thread%s could not be counted: 'profc info' says why",
+			   nr_uncounted == 1 ? "" : "s");
+	}
+	if (tally_percent(&running, &enabled) >= MOSTLY_COUNTED_PERCENT || !enabled_ns)
+		return;
+	buf_append_str(note, nr_uncounted ? "; " : "");
+	buf_append_str(note, "counters had to share the hardware: they counted for ");
+	append_percent(note, tally_percent(&running, &enabled));
+	buf_append_str(note, "% of the time, and stand for all of it");
+}
+
 static void note_no_stack(const struct weights *weights, struct buf *note)
 {
 	if (!worth_a_note(weights, &weights->no_stack))
@@ -772,7 +801,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_truncated,	 note_elided,	     note_nameless,	   note_interpreter,
 		note_idle,	 note_few_samples,   note_filtered_counts, note_late_counts,
 		note_refusals,	 note_unknown,	     note_late_programs,   note_lost_blocks,
-		note_lost_frees, note_hides_nothing,
+		note_lost_frees, note_hides_nothing, note_events,
 	};
 	struct buf note = {0};
 	bool any = false;

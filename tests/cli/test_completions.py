@@ -21,7 +21,8 @@ from profc import profc
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "xterm"}
 TIMES = {"cpu", "wall", "runq", "blocked", "samples"}
 MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary", "freed"}
-COUNTERS = {"faults", "switches", "read-bytes", "written-bytes"}
+COUNTERS = {"faults", "switches", "read-bytes", "written-bytes", "instructions", "cycles",
+            "cache-misses", "branch-misses", "migrations"}
 ALL = TIMES | MEMORY | COUNTERS
 METRICS = {"report": ALL | {"calls"}, "annotate": ALL, "view": ALL, "export": ALL, "diff": ALL,
            "top": ALL}

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--metrics: counters of the kernel beside time, against what the kernel says to the program."""
 
+import json
+import os
+import subprocess
+import sys
+
 from live import LiveCase
+from paths import PROFC
 from profc import Recording, attach, profc, record
 from targets import Running, build
 
 PSEUDO = ("[between samples]", "[unattributed]")
+EVENTS = ("instructions", "cycles", "cache-misses", "branch-misses", "migrations")
 # Faults, switches and writes of its own end that the program cannot print any more.
 LAST_FAULTS = 40
 LAST_SWITCHES = 4
@@ -125,9 +132,104 @@ class KernelCounters(LiveCase):
         self.assertIn("--metrics cannot be combined with --no-cpu", done.stderr)
         for command in (("record",), ("attach",), ("top",)):
             listed = profc(*command, "--metrics", "help").stdout
-            for name in ("faults", "switches", "read-bytes", "written-bytes"):
+            for name in ("faults", "switches", "read-bytes", "written-bytes", *EVENTS):
                 self.assertIn(name, listed)
         recording = record(self.directory, ["true"])
         done = profc("report", "-i", recording.path, "-m", "faults", status=1)
         self.assertIn("no page faults in", done.stderr)
         self.assertIn("hint: 'profc record --metrics faults' records them", done.stderr)
+
+
+def refusals():
+    """By name of an event that cannot be counted here: the reason that --metrics help gives."""
+    lines = profc("record", "--metrics", "help").stdout.splitlines()
+    return {line.split()[0]: line.split("; not here: ")[1] for line in lines if "; not here: " in line}
+
+
+class Events(LiveCase):
+    """Counters by perf_event_open(2). Machines without any of the hardware have migrations."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = build("kernel_counters")
+
+    def need(self, name):
+        reason = refusals().get(name)
+        if reason:
+            self.skipTest(f"{name}: {reason}")
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one CPU")
+
+    def assertCounted(self, recording):
+        """All but what was before the first tick, or the hop that the recording waited for."""
+        hops, counted = recording.said[0]["hops"], recording.report("-m", "migrations")["total_count"]
+        self.assertGreater(hops, 500)
+        self.assertGreaterEqual(counted, 0.97 * hops - 100)
+        self.assertLessEqual(counted, hops + 20)
+
+    def test_what_cannot_be_counted_is_refused_with_the_reason(self):
+        for name, reason in refusals().items():
+            done = profc("record", "--metrics", name, "--", "true", status=1, cwd=self.directory)
+            self.assertIn(f"--metrics {name}: {reason}", done.stderr)
+            done = profc("top", "-m", name, "--", "true", status=1, cwd=self.directory)
+            self.assertIn(f"--metrics {name}: {reason}", done.stderr)
+
+    def test_what_is_counted_here_has_an_amount(self):
+        names = [name for name in EVENTS[:-1] if name not in refusals()]
+        if not names:
+            self.skipTest(refusals()[EVENTS[0]])
+        recording = record(self.directory, [self.target, "bursts", "500"],
+                           "--metrics", ",".join(names))
+        for name in names:
+            self.assertGreater(recording.report("-m", name)["total_count"], 0, name)
+
+    def test_total_is_what_the_thread_did(self):
+        self.need("migrations")
+        recording = record(self.directory, [self.target, "hops", "700"], "--metrics", "migrations")
+        self.assertCounted(recording)
+        # It is where it happened, or a callee of that was.
+        self.assertGreater(recording.function("hop", "-m", "migrations")["total_pct"], 80)
+
+    def test_a_program_that_executes_another_is_counted_on(self):
+        self.need("migrations")
+        recording = record(self.directory, ["sh", "-c", f"exec {self.target} hops 700"],
+                           "--metrics", "migrations,faults")
+        self.assertCounted(recording)
+
+    def test_counts_begin_with_the_recording(self):
+        self.need("migrations")
+        with Running([self.target, "hops", "3000"]) as running:
+            recording = attach(self.directory, running.pid, "-d", "0.5", "--metrics", "migrations")
+        counted = recording.report("-m", "migrations")["total_count"]
+        self.assertGreater(counted, 50)
+        self.assertLess(counted, 10 * 700)
+
+    def test_threads_without_a_descriptor_are_said(self):
+        self.need("migrations")
+        crowd = "import threading, time\n" \
+                "for i in range(150):\n" \
+                "    threading.Thread(target=time.sleep, args=(1,)).start()\n"
+        path = f"{self.directory}/few.data"
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", PROFC, "record", "-o", path, "-q",
+             "--metrics", "migrations", "--", sys.executable, "-c", crowd],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        recording = Recording(path)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["events_without_descriptor"], 20)
+        self.assertEqual(counters["dropped_stacks"], 0)
+        said = " ".join(recording.info().split())
+        self.assertIn("threads whose events were not counted, as there were too few descriptors",
+                      said)
+
+    def test_user_without_privileges_is_told_the_level(self):
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as level:
+            if int(level.read()) < 2:
+                self.skipTest("others may count all")
+        done = subprocess.run(
+            [self.public(PROFC), "record", "-o", "/dev/null", "--metrics", "migrations", "--",
+             "true"], stderr=subprocess.PIPE, text=True, check=False, **self.ordinary_user())
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("kernel.perf_event_paranoid is ", done.stderr)
+        self.assertIn("kernel.perf_event_paranoid=1", done.stderr)

@@ -4,11 +4,13 @@
  *
  *	phases	touch_many() meets new pages all the time, then touch_few() a third as many
  *	bursts	spin() works for 2 ms, then burst() meets 40 new pages in some microseconds
+ *	hops	hop() moves the thread to another CPU and back, each time after 0.1 ms of work
  *	threads	three threads write 1, 2 and 4 MB in writes of 4 KiB, and end before main() does
  *
- * Prints {"faults", "switches", "phases": {function: faults}}, by getrusage(2).
+ * Prints {"faults", "switches", "phases": {function: faults}}, by getrusage(2), and "hops".
  */
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -94,6 +96,29 @@ NOINLINE static void work_in_bursts(uint64_t until_ns)
 	}
 }
 
+/* Returns how often it has changed CPUs; 0 if it may use only one. */
+NOINLINE static long hop(uint64_t until_ns)
+{
+	int cpus[2], nr = 0;
+	cpu_set_t allowed, one;
+	long hops = 0;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE && nr < 2; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			cpus[nr++] = cpu;
+	for (int i = 0; nr == 2 && monotonic_ns() < until_ns; i++) {
+		int cpu = cpus[i % 2];
+
+		hops += sched_getcpu() != cpu;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		spin(monotonic_ns() + MS / 10);
+	}
+	return hops;
+}
+
 static void *write_chunks(void *argument)
 {
 	static const char chunk[PAGE];
@@ -128,7 +153,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "phases";
 	uint64_t ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 500;
-	long many = 0, few = 0;
+	long many = 0, few = 0, hops = 0;
 	struct rusage usage;
 
 	if (strcmp(what, "phases") == 0) {
@@ -140,11 +165,14 @@ int main(int argc, char **argv)
 		few = faults() - few;
 	} else if (strcmp(what, "bursts") == 0) {
 		work_in_bursts(monotonic_ns() + ms * MS);
+	} else if (strcmp(what, "hops") == 0) {
+		hops = hop(monotonic_ns() + ms * MS);
 	} else {
 		write_in_threads();
 	}
 	getrusage(RUSAGE_SELF, &usage);
-	printf("{\"faults\":%ld,\"switches\":%ld,\"phases\":{\"touch_many\":%ld,\"touch_few\":%ld}}\n",
-	       usage.ru_minflt + usage.ru_majflt, usage.ru_nvcsw + usage.ru_nivcsw, many, few);
+	printf("{\"faults\":%ld,\"switches\":%ld,\"phases\":{\"touch_many\":%ld,\"touch_few\":%ld},"
+	       "\"hops\":%ld}\n",
+	       usage.ru_minflt + usage.ru_majflt, usage.ru_nvcsw + usage.ru_nivcsw, many, few, hops);
 	return 0;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counters of a thread, of files that stay open. */
+/* Counters of a thread: of files that stay open, and of events while there are descriptors. */
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "proc/event_counter.h"
 #include "proc/kernel_counters.h"
 #include "tests/unit/unit.h"
 #include "tracee/tracee.h"
@@ -10,6 +14,8 @@
 #define FAULTS	 KERNEL_COUNTER_BIT(KERNEL_COUNTER_FAULTS)
 #define SWITCHES KERNEL_COUNTER_BIT(KERNEL_COUNTER_SWITCHES)
 #define WRITTEN	 KERNEL_COUNTER_BIT(KERNEL_COUNTER_WRITTEN_BYTES)
+#define OF_EVENTS                                                                                  \
+	(KERNEL_COUNTER_BIT(KERNEL_COUNTER_CYCLES) | KERNEL_COUNTER_BIT(KERNEL_COUNTER_MIGRATIONS))
 
 static uint64_t written(struct tracee *tracee)
 {
@@ -60,4 +66,50 @@ TEST(tracee, of_no_thread_has_no_counters)
 	assert_int_equal(counters.values[0], 3);
 	tracee_close(&tracee);
 	tracee_host_free(host);
+}
+
+static int open_null(void *context, const struct perf_event_attr *attr, pid_t tid)
+{
+	(void)context;
+	(void)attr;
+	(void)tid;
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static const struct event_opener opener = {open_null, NULL};
+
+#define MANY 64
+
+TEST(tracee, leaves_descriptors_to_others)
+{
+	struct rlimit before, few;
+	struct tracee_host *host;
+	struct tracee tracees[MANY];
+	struct err err = ERR_INIT;
+	int nr_counted = 0;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	few.rlim_cur = 164; /* 100 to keep open */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	host = tracee_host_new();
+	for (int i = 0; i < MANY; i++)
+		tracee_open(&tracees[i], host, getpid(), getpid());
+	for (int i = 0; i < MANY; i++) {
+		int status = tracee_count_events(&tracees[i], &opener, OF_EVENTS | FAULTS, &err);
+
+		assert_true(status == 0 || status == ERR_LIMIT);
+		nr_counted += status == 0;
+	}
+	/* 64 have the clocks of all, so that 36 are left for events of two descriptors. */
+	assert_int_equal(nr_counted, 18);
+	tracee_close(&tracees[0]);
+	assert_int_equal(tracee_count_events(&tracees[MANY - 1], &opener, OF_EVENTS, &err), 0);
+	for (int i = 1; i < MANY; i++)
+		tracee_close(&tracees[i]);
+	tracee_open(&tracees[0], host, getpid(), getpid());
+	assert_int_equal(tracee_count_events(&tracees[0], &opener, OF_EVENTS, &err), 0);
+	tracee_close(&tracees[0]);
+	tracee_host_free(host);
+	setrlimit(RLIMIT_NOFILE, &before);
 }
