@@ -36,7 +36,11 @@
 	}
 #define CODED_NUMBER(name) CODED(name, SCHEMA_NUMBER, SCHEMA_CODED_NUMBER)
 #define CODED_SIGNED(name) CODED(name, SCHEMA_NUMBER, SCHEMA_CODED_SIGNED)
-#define CODED_BYTES(name)  CODED(name, SCHEMA_NUMBER, SCHEMA_CODED_BYTES)
+#define NUMBER_OF(name, table)                                                                     \
+	{                                                                                          \
+		name, 0, 0, SCHEMA_NUMBER, table, SCHEMA_CODED                                     \
+	}
+#define CODED_BYTES(name) CODED(name, SCHEMA_NUMBER, SCHEMA_CODED_BYTES)
 
 static const struct schema_column meta[] = {
 	TEXT("version", profile_meta, version),
@@ -165,11 +169,13 @@ static const struct schema_column module_symbols[] = {
 };
 
 static const struct schema_column end[] = {
-	CODED_NUMBER("texts"),	     CODED_NUMBER("modules"),	CODED_NUMBER("processes"),
-	CODED_NUMBER("threads"),     CODED_NUMBER("frames"),	CODED_NUMBER("stacks"),
-	CODED_NUMBER("samples"),     CODED_NUMBER("functions"), CODED_NUMBER("locations"),
-	CODED_NUMBER("complete"),    CODED_NUMBER("counts"),	CODED_NUMBER("refusals"),
-	CODED_NUMBER("allocations"), CODED_NUMBER("moments"),
+	NUMBER_OF("texts", RECORD_STRINGS),	      NUMBER_OF("modules", RECORD_MODULES),
+	NUMBER_OF("processes", RECORD_PROCESSES),     NUMBER_OF("threads", RECORD_THREADS),
+	NUMBER_OF("frames", RECORD_FRAMES),	      NUMBER_OF("stacks", RECORD_STACKS),
+	NUMBER_OF("samples", RECORD_SAMPLES),	      NUMBER_OF("functions", RECORD_FUNCTIONS),
+	NUMBER_OF("locations", RECORD_LOCATIONS),     CODED_NUMBER("complete"),
+	NUMBER_OF("counts", RECORD_COUNTS),	      NUMBER_OF("refusals", RECORD_REFUSALS),
+	NUMBER_OF("allocations", RECORD_ALLOCATIONS), NUMBER_OF("moments", RECORD_MOMENTS),
 };
 
 static const struct schema_column allocations[] = {
@@ -311,9 +317,15 @@ static const struct schema_column advances[] = {
 	NUMBER("amount", profile_advance, amount),
 };
 
+/* A table whose rows are no array of the profile. */
 #define TABLE(title, nr_old, columns, row_bytes)                                                   \
 	{                                                                                          \
-		title, nr_old, ARRAY_SIZE(columns), columns, row_bytes                             \
+		title, nr_old, ARRAY_SIZE(columns), columns, row_bytes, 0, 0                       \
+	}
+#define ARRAY(title, nr_old, columns, rows, nr)                                                    \
+	{                                                                                          \
+		title, nr_old, ARRAY_SIZE(columns), columns, sizeof(*((struct profile *)0)->rows), \
+			offsetof(struct profile, rows), offsetof(struct profile, nr)               \
 	}
 
 const struct schema schemas[RECORD_TYPE_COUNT] = {
@@ -321,38 +333,39 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 	[RECORD_COMMAND] = TABLE("command", 1, command, sizeof(struct str_id)),
 	[RECORD_STRINGS] = TABLE("texts", 2, strings, 0),
 	[RECORD_MODULES] = TABLE("modules", 10, modules, sizeof(struct module)),
-	[RECORD_PROCESSES] = TABLE("processes", 8, processes, sizeof(struct profile_process)),
-	[RECORD_THREADS] = TABLE("threads", 6, threads, sizeof(struct profile_thread)),
-	[RECORD_FRAMES] = TABLE("frames", 2, frames, sizeof(struct frame)),
+	[RECORD_PROCESSES] = ARRAY("processes", 8, processes, processes, nr_processes),
+	[RECORD_THREADS] = ARRAY("threads", 6, threads, threads, nr_threads),
+	[RECORD_FRAMES] = ARRAY("frames", 2, frames, frames, nr_frames),
 	[RECORD_STACKS] = TABLE("stacks", 2, stacks, 0),
-	[RECORD_SAMPLES] = TABLE("samples", 10, samples, sizeof(struct sample)),
-	[RECORD_COUNTERS] = TABLE("counters", 2, counters, sizeof(struct profile_counter)),
-	[RECORD_MARKS] = TABLE("marks", 2, marks, sizeof(struct profile_mark)),
-	[RECORD_FUNCTIONS] = TABLE("functions", 4, functions, sizeof(struct function)),
-	[RECORD_LOCATIONS] = TABLE("locations", 4, locations, sizeof(struct location)),
+	[RECORD_SAMPLES] = ARRAY("samples", 10, samples, samples, nr_samples),
+	[RECORD_COUNTERS] = ARRAY("counters", 2, counters, counters, nr_counters),
+	[RECORD_MARKS] = ARRAY("marks", 2, marks, marks, nr_marks),
+	[RECORD_FUNCTIONS] =
+		ARRAY("functions", 4, functions, symbols.functions, symbols.nr_functions),
+	[RECORD_LOCATIONS] =
+		ARRAY("locations", 4, locations, symbols.locations, symbols.nr_locations),
 	[RECORD_MODULE_SYMBOLS] =
-		TABLE("symbols of modules", 4, module_symbols, sizeof(struct module_symbols)),
+		ARRAY("symbols of modules", 4, module_symbols, symbols.modules, symbols.nr_modules),
 	[RECORD_END] = TABLE("end", 10, end, 0),
 	[RECORD_ALLOCATIONS] =
-		TABLE("allocations", 10, allocations, sizeof(struct profile_allocation)),
-	[RECORD_MOMENTS] =
-		TABLE("moments of memory", 10, moments, sizeof(struct profile_heap_moment)),
-	[RECORD_COUNTS] = TABLE("counts", 9, counts, sizeof(struct profile_count)),
-	[RECORD_REFUSALS] = TABLE("refusals", 4, refusals, sizeof(struct profile_refusal)),
-	[RECORD_JIT_NAMES] = TABLE("names in JIT memory", 6, jit_names, sizeof(struct jit_name)),
-	[RECORD_JIT_SOURCES] =
-		TABLE("sources of names in JIT memory", 4, jit_sources, sizeof(struct jit_source)),
-	[RECORD_SOURCES] = TABLE("sources", 3, sources, sizeof(struct profile_source)),
+		ARRAY("allocations", 10, allocations, heap.allocations, heap.nr_allocations),
+	[RECORD_MOMENTS] = ARRAY("moments of memory", 10, moments, heap.moments, heap.nr_moments),
+	[RECORD_COUNTS] = ARRAY("counts", 9, counts, probes.counts, probes.nr_counts),
+	[RECORD_REFUSALS] = ARRAY("refusals", 4, refusals, probes.refusals, probes.nr_refusals),
+	[RECORD_JIT_NAMES] = ARRAY("names in JIT memory", 6, jit_names, jit.names, jit.nr_names),
+	[RECORD_JIT_SOURCES] = ARRAY("sources of names in JIT memory", 4, jit_sources, jit.sources,
+				     jit.nr_sources),
+	[RECORD_SOURCES] = ARRAY("sources", 3, sources, symbols.sources, symbols.nr_sources),
 	[RECORD_DISCARDS] = TABLE("discarded memory", 3, discards, sizeof(struct heap_discard)),
-	[RECORD_SEARCHES] = TABLE("searches", 5, searches, sizeof(struct profile_search)),
+	[RECORD_SEARCHES] = ARRAY("searches", 5, searches, heap.searches, heap.nr_searches),
 	[RECORD_SEARCHED] = TABLE("blocks that were searched for", 2, searched, 0),
 	[RECORD_WAITS] = TABLE("waits", 8, waits, sizeof(struct profile_wait)),
-	[RECORD_VERDICTS] = TABLE("blocks that were searched for at marks", 3, verdicts,
-				  sizeof(struct profile_verdict)),
-	[RECORD_RUNS] = TABLE("runs", 4, runs, sizeof(struct profile_run)),
-	[RECORD_LISTINGS] = TABLE("instructions", 4, listings, sizeof(struct profile_listing)),
-	[RECORD_ADVANCES] =
-		TABLE("advances of counters", 8, advances, sizeof(struct profile_advance)),
+	[RECORD_VERDICTS] = ARRAY("blocks that were searched for at marks", 3, verdicts,
+				  heap.verdicts, heap.nr_verdicts),
+	[RECORD_RUNS] = ARRAY("runs", 4, runs, runs.rows, runs.nr),
+	[RECORD_LISTINGS] =
+		ARRAY("instructions", 4, listings, symbols.listings, symbols.nr_listings),
+	[RECORD_ADVANCES] = ARRAY("advances of counters", 8, advances, advances.rows, advances.nr),
 };
 
 uint64_t schema_load(const struct schema_column *column, const void *row)
@@ -398,28 +411,29 @@ bool schema_equal(enum record_type type, const void *a, const void *b)
 	return true;
 }
 
+const void *schema_rows(const struct profile *profile, enum record_type type)
+{
+	const void *rows;
+
+	assert(schemas[type].rows_offset);
+	memcpy(&rows, (const uint8_t *)profile + schemas[type].rows_offset, sizeof(rows));
+	return rows;
+}
+
 size_t schema_nr_rows(const struct profile *profile, enum record_type type)
 {
-	switch (type) {
-	case RECORD_STRINGS:
+	size_t nr;
+
+	if (type == RECORD_STRINGS)
 		return strtab_nr(profile->strings);
-	case RECORD_MODULES:
+	if (type == RECORD_MODULES)
 		return module_table_nr(profile->modules);
-	case RECORD_PROCESSES:
-		return profile->nr_processes;
-	case RECORD_THREADS:
-		return profile->nr_threads;
-	case RECORD_FRAMES:
-		return profile->nr_frames;
-	case RECORD_STACKS:
+	if (type == RECORD_STACKS)
 		return stack_trie_nr(profile->stacks);
-	case RECORD_FUNCTIONS:
-		return profile->symbols.nr_functions;
-	case RECORD_SEARCHES:
-		return profile->heap.nr_searches;
-	case RECORD_WAITS:
+	if (type == RECORD_WAITS)
 		return profile_waits(profile)->nr;
-	default:
+	if (!schemas[type].rows_offset)
 		return 0;
-	}
+	memcpy(&nr, (const uint8_t *)profile + schemas[type].nr_offset, sizeof(nr));
+	return nr;
 }

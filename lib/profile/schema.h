@@ -91,6 +91,8 @@ struct schema {
 	unsigned int nr;
 	const struct schema_column *columns; /* in the order of the file */
 	size_t row_bytes;
+	/* Where struct profile has the array of rows and their number; 0: it has none. */
+	size_t rows_offset, nr_offset;
 };
 
 extern const struct schema schemas[RECORD_TYPE_COUNT];
@@ -107,7 +109,9 @@ void schema_save(const struct schema_column *column, void *row, uint64_t value);
 /* Are all members of two rows equal? */
 bool schema_equal(enum record_type type, const void *a, const void *b);
 
-/* The number of rows of a table, those that no file has included; 0 for tables without ids. */
+/* The rows of a table that is an array, borrowed. */
+const void *schema_rows(const struct profile *profile, enum record_type type);
+/* The number of rows of a table, with those that no file has; 0 where rows have no numbers. */
 size_t schema_nr_rows(const struct profile *profile, enum record_type type);
 
 #endif

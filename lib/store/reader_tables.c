@@ -360,22 +360,17 @@ static bool read_refusal(struct reader *reader, struct columns_in *in)
 
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
+	const struct schema *schema = &schemas[RECORD_END];
 	struct profile *profile = reader->profile;
 
 	profile->meta.complete = columns_in_bounded(in, END_COMPLETE, 1);
-	reader->ended = columns_in_uint(in, END_STRINGS) == strtab_nr(profile->strings) &&
-			columns_in_uint(in, END_MODULES) == module_table_nr(profile->modules) &&
-			columns_in_uint(in, END_PROCESSES) == profile->nr_processes &&
-			columns_in_uint(in, END_THREADS) == profile->nr_threads &&
-			columns_in_uint(in, END_FRAMES) == profile->nr_frames &&
-			columns_in_uint(in, END_STACKS) == stack_trie_nr(profile->stacks) &&
-			columns_in_uint(in, END_SAMPLES) == profile->nr_samples &&
-			columns_in_uint(in, END_FUNCTIONS) == profile->symbols.nr_functions &&
-			columns_in_uint(in, END_LOCATIONS) == profile->symbols.nr_locations &&
-			columns_in_uint(in, END_COUNTS) == profile->probes.nr_counts &&
-			columns_in_uint(in, END_REFUSALS) == profile->probes.nr_refusals &&
-			columns_in_uint(in, END_ALLOCATIONS) == profile->heap.nr_allocations &&
-			columns_in_uint(in, END_MOMENTS) == profile->heap.nr_moments;
+	reader->ended = true;
+	for (unsigned int i = 0; i < schema->nr; i++) {
+		enum record_type table = (enum record_type)schema->columns[i].of;
+
+		if (i != END_COMPLETE && columns_in_uint(in, i) != schema_nr_rows(profile, table))
+			reader->ended = false;
+	}
 	return reader->ended;
 }
 

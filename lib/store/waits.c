@@ -14,12 +14,13 @@ int writer_write_waits(struct store_writer *writer, const struct profile *profil
 {
 	const struct profile_waits *waits = profile_waits(profile);
 	struct columns_out *out = &writer->columns;
-	size_t nr_before = writer->nr_waits;
+	size_t nr_before = writer->nr[RECORD_WAITS];
 	int status = 0;
 
 	writer_begin(writer, RECORD_WAITS);
-	for (; status == 0 && writer->nr_waits < waits->nr; writer->nr_waits++) {
-		put_wait(out, (uint32_t)writer->nr_waits, &waits->rows[writer->nr_waits]);
+	for (; status == 0 && writer->nr[RECORD_WAITS] < waits->nr; writer->nr[RECORD_WAITS]++) {
+		put_wait(out, (uint32_t)writer->nr[RECORD_WAITS],
+			 &waits->rows[writer->nr[RECORD_WAITS]]);
 		status = writer_emit_if_full(writer, RECORD_WAITS, err);
 	}
 	for (; status == 0 && writer->nr_updated_waits < waits->nr_updated;

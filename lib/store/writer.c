@@ -14,9 +14,9 @@ int store_writer_new(int fd, struct store_writer **writer, struct err *err)
 	struct store_writer *self = xcalloc(1, sizeof(*self));
 	int status = frames_out_init(&self->frames, fd, err);
 
-	self->nr_strings = 1; /* the empty text */
-	self->nr_modules = 1; /* [unknown] */
-	self->nr_stacks = 1;  /* the empty stack */
+	self->nr[RECORD_STRINGS] = 1; /* the empty text */
+	self->nr[RECORD_MODULES] = 1; /* [unknown] */
+	self->nr[RECORD_STACKS] = 1;  /* the empty stack */
 	if (status == 0)
 		status = frames_out_header(&self->frames, err);
 	if (status < 0) {
@@ -49,14 +49,21 @@ uint64_t store_writer_nr_bytes(const struct store_writer *writer)
 	return writer->frames.nr_bytes_written;
 }
 
+/* A table: with a coder of its own, or the rows that the file lacks. */
+struct step {
+	writer_step *write;
+	enum record_type rows; /* without `write` */
+};
+
 /* Write the records that the steps gather, in one frame or more. */
 static int run_steps(struct store_writer *writer, const struct profile *profile,
-		     writer_step *const *steps, size_t nr_steps, struct err *err)
+		     const struct step *steps, size_t nr_steps, struct err *err)
 {
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < nr_steps; i++)
-		status = steps[i](writer, profile, err);
+		status = steps[i].write ? steps[i].write(writer, profile, err)
+					: writer_write_rows(writer, profile, steps[i].rows, err);
 	if (status == 0)
 		status = frames_out_flush(&writer->frames, err);
 	writer->failed = status < 0;
@@ -66,15 +73,30 @@ static int run_steps(struct store_writer *writer, const struct profile *profile,
 int store_writer_flush(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	/* Rows come before the rows that refer to them. */
-	static writer_step *const steps[] = {
-		writer_check_bounds,   writer_write_strings,   writer_write_meta_and_command,
-		writer_write_modules,  writer_write_processes, writer_write_threads,
-		writer_write_frames,   writer_write_stacks,    writer_write_waits,
-		writer_write_samples,  writer_write_advances,  writer_write_counters,
-		writer_write_marks,    writer_write_jit_names, writer_write_jit_sources,
-		writer_write_counts,   writer_write_refusals,  writer_write_allocations,
-		writer_write_moments,  writer_write_searches,  writer_write_searched,
-		writer_write_verdicts, writer_write_discards,
+	static const struct step steps[] = {
+		{.write = writer_check_bounds},
+		{.write = writer_write_strings},
+		{.write = writer_write_meta_and_command},
+		{.write = writer_write_modules},
+		{.write = writer_write_processes},
+		{.write = writer_write_threads},
+		{.write = writer_write_frames},
+		{.write = writer_write_stacks},
+		{.write = writer_write_waits},
+		{.write = writer_write_samples},
+		{.write = writer_write_advances},
+		{.write = writer_write_counters},
+		{.rows = RECORD_MARKS},
+		{.rows = RECORD_JIT_NAMES},
+		{.rows = RECORD_JIT_SOURCES},
+		{.write = writer_write_counts},
+		{.rows = RECORD_REFUSALS},
+		{.write = writer_write_allocations},
+		{.write = writer_write_moments},
+		{.rows = RECORD_SEARCHES},
+		{.write = writer_write_searched},
+		{.write = writer_write_verdicts},
+		{.write = writer_write_discards},
 	};
 
 	if (writer->failed)
@@ -84,38 +106,29 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 
 static int write_end(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
+	const struct schema *schema = &schemas[RECORD_END];
 	struct columns_out *out = &writer->columns;
 
 	writer_begin(writer, RECORD_END);
-	columns_out_uint(out, END_STRINGS, writer->nr_strings);
-	columns_out_uint(out, END_MODULES, writer->nr_modules);
-	columns_out_uint(out, END_PROCESSES, writer->written.nr_processes);
-	columns_out_uint(out, END_THREADS, writer->written.nr_threads);
-	columns_out_uint(out, END_FRAMES, writer->nr_frames);
-	columns_out_uint(out, END_STACKS, writer->nr_stacks);
-	columns_out_uint(out, END_SAMPLES, writer->nr_samples);
-	columns_out_uint(out, END_FUNCTIONS, profile->symbols.nr_functions);
-	columns_out_uint(out, END_LOCATIONS, writer->nr_locations);
-	columns_out_uint(out, END_COMPLETE, profile->meta.complete);
-	columns_out_uint(out, END_COUNTS, writer->written.nr_counts);
-	columns_out_uint(out, END_REFUSALS, writer->nr_refusals);
-	columns_out_uint(out, END_ALLOCATIONS, writer->heap.nr_allocations);
-	columns_out_uint(out, END_MOMENTS, writer->heap.nr_moments);
+	for (unsigned int i = 0; i < schema->nr; i++)
+		columns_out_uint(out, i,
+				 i == END_COMPLETE ? profile->meta.complete
+						   : writer->nr[schema->columns[i].of]);
 	out->nr_rows++;
 	return writer_emit(writer, RECORD_END, err);
 }
 
 int store_writer_finish(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
-	static writer_step *const steps[] = {
-		writer_write_meta_and_command,
-		writer_write_module_symbols,
-		writer_write_functions,
-		writer_write_locations,
-		writer_write_sources,
-		writer_write_listings,
-		writer_write_runs,
-		write_end,
+	static const struct step steps[] = {
+		{.write = writer_write_meta_and_command},
+		{.rows = RECORD_MODULE_SYMBOLS},
+		{.rows = RECORD_FUNCTIONS},
+		{.write = writer_write_locations},
+		{.rows = RECORD_SOURCES},
+		{.rows = RECORD_LISTINGS},
+		{.rows = RECORD_RUNS},
+		{.write = write_end},
 	};
 	int status;
 

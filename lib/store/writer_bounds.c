@@ -22,25 +22,19 @@ static bool times_in_bounds(const struct schema *schema, const void *row)
 
 static bool rows_in_bounds(const struct profile *profile)
 {
-	const struct writer_rows tables[] = {
-		{RECORD_META, &profile->meta, 1},
-		{RECORD_PROCESSES, profile->processes, profile->nr_processes},
-		{RECORD_THREADS, profile->threads, profile->nr_threads},
-		{RECORD_MARKS, profile->marks, profile->nr_marks},
-		{RECORD_COUNTS, profile->probes.counts, profile->probes.nr_counts},
-		{RECORD_ADVANCES, profile->advances.rows, profile->advances.nr},
-	};
+	static const enum record_type types[] = {RECORD_PROCESSES, RECORD_THREADS, RECORD_MARKS,
+						 RECORD_COUNTS, RECORD_ADVANCES};
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		const struct schema *schema = &schemas[tables[i].type];
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		const struct schema *schema = &schemas[types[i]];
+		const uint8_t *rows = schema_rows(profile, types[i]);
 
-		for (size_t row = 0; row < tables[i].nr; row++) {
-			if (!times_in_bounds(schema, (const uint8_t *)tables[i].rows +
-							     row * schema->row_bytes))
+		for (size_t row = 0; row < schema_nr_rows(profile, types[i]); row++) {
+			if (!times_in_bounds(schema, rows + row * schema->row_bytes))
 				return false;
 		}
 	}
-	return true;
+	return times_in_bounds(&schemas[RECORD_META], &profile->meta);
 }
 
 static bool calls_in_bounds(const struct profile_probes *probes)

@@ -37,7 +37,7 @@ static int write_count(struct store_writer *writer, const struct profile_probes 
 {
 	const struct profile_count *count = &probes->counts[row];
 	struct written_count *written = &writer->written.counts[row];
-	bool is_new = row >= writer->written.nr_counts;
+	bool is_new = row >= writer->nr[RECORD_COUNTS];
 	struct profile_count before = *count;
 
 	if (is_new)
@@ -76,7 +76,7 @@ static bool may_write_again(const struct store_writer *writer)
 int writer_write_counts(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	const struct profile_probes *probes = &profile->probes;
-	size_t nr_known = writer->written.nr_counts;
+	size_t nr_known = writer->nr[RECORD_COUNTS];
 	bool again = may_write_again(writer);
 	int status = 0;
 
@@ -88,15 +88,6 @@ int writer_write_counts(struct store_writer *writer, const struct profile *profi
 		writer->nr_counts_again += i < nr_known;
 		status = write_count(writer, probes, i, err);
 	}
-	writer->written.nr_counts = probes->nr_counts;
+	writer->nr[RECORD_COUNTS] = probes->nr_counts;
 	return status ? status : writer_emit(writer, RECORD_COUNTS, err);
-}
-
-int writer_write_refusals(struct store_writer *writer, const struct profile *profile,
-			  struct err *err)
-{
-	const struct writer_rows rows = {RECORD_REFUSALS, profile->probes.refusals,
-					 profile->probes.nr_refusals};
-
-	return writer_write_rows(writer, &rows, &writer->nr_refusals, err);
 }

@@ -24,18 +24,18 @@ int writer_emit_if_full(struct store_writer *writer, enum record_type type, stru
 	return writer->columns.nr_rows < RECORD_ROWS_MAX ? 0 : writer_emit(writer, type, err);
 }
 
-int writer_write_rows(struct store_writer *writer, const struct writer_rows *rows,
-		      size_t *nr_written, struct err *err)
+int writer_write_rows(struct store_writer *writer, const struct profile *profile,
+		      enum record_type type, struct err *err)
 {
-	size_t row_bytes = schemas[rows->type].row_bytes;
+	size_t row_bytes = schemas[type].row_bytes, nr = schema_nr_rows(profile, type);
+	const uint8_t *rows = schema_rows(profile, type);
 	int status = 0;
 
-	writer_begin(writer, rows->type);
-	for (; status == 0 && *nr_written < rows->nr; (*nr_written)++) {
-		schema_put(rows->type, &writer->columns,
-			   (const uint8_t *)rows->rows + *nr_written * row_bytes, NULL);
+	writer_begin(writer, type);
+	for (; status == 0 && writer->nr[type] < nr; writer->nr[type]++) {
+		schema_put(type, &writer->columns, rows + writer->nr[type] * row_bytes, NULL);
 		writer->columns.nr_rows++;
-		status = writer_emit_if_full(writer, rows->type, err);
+		status = writer_emit_if_full(writer, type, err);
 	}
-	return status ? status : writer_emit(writer, rows->type, err);
+	return status ? status : writer_emit(writer, type, err);
 }

@@ -138,7 +138,7 @@ static int write_freed(struct store_writer *writer, const struct profile_heap *h
 	for (; status == 0 && written->nr_freed < heap->nr_freed; written->nr_freed++) {
 		uint32_t row = heap->freed[written->nr_freed];
 
-		if (row >= written->nr_allocations)
+		if (row >= writer->nr[RECORD_ALLOCATIONS])
 			continue;
 		put_freed(writer, row, &heap->allocations[row]);
 		status = writer_emit_if_full(writer, RECORD_ALLOCATIONS, err);
@@ -156,10 +156,10 @@ int writer_write_allocations(struct store_writer *writer, const struct profile *
 
 	writer_begin(writer, RECORD_ALLOCATIONS);
 	status = write_freed(writer, heap, err);
-	new_allocations_init(&new, heap, written->nr_allocations);
-	for (; status == 0 && written->nr_allocations < heap->nr_allocations;
-	     written->nr_allocations++) {
-		uint32_t index = (uint32_t)written->nr_allocations;
+	new_allocations_init(&new, heap, writer->nr[RECORD_ALLOCATIONS]);
+	for (; status == 0 && writer->nr[RECORD_ALLOCATIONS] < heap->nr_allocations;
+	     writer->nr[RECORD_ALLOCATIONS]++) {
+		uint32_t index = (uint32_t)writer->nr[RECORD_ALLOCATIONS];
 		const struct profile_allocation *row = &new.rows[index - new.first];
 		const struct heap_part *part = new_allocations_part(&new, heap, index);
 
@@ -195,21 +195,12 @@ int writer_write_moments(struct store_writer *writer, const struct profile *prof
 	int status = 0;
 
 	writer_begin(writer, RECORD_MOMENTS);
-	for (; status == 0 && writer->heap.nr_moments < heap->nr_moments;
-	     writer->heap.nr_moments++) {
-		put_moment(writer, &heap->moments[writer->heap.nr_moments]);
+	for (; status == 0 && writer->nr[RECORD_MOMENTS] < heap->nr_moments;
+	     writer->nr[RECORD_MOMENTS]++) {
+		put_moment(writer, &heap->moments[writer->nr[RECORD_MOMENTS]]);
 		status = writer_emit_if_full(writer, RECORD_MOMENTS, err);
 	}
 	return status ? status : writer_emit(writer, RECORD_MOMENTS, err);
-}
-
-int writer_write_searches(struct store_writer *writer, const struct profile *profile,
-			  struct err *err)
-{
-	const struct writer_rows rows = {RECORD_SEARCHES, profile->heap.searches,
-					 profile->heap.nr_searches};
-
-	return writer_write_rows(writer, &rows, &writer->heap.nr_searches, err);
 }
 
 int writer_write_searched(struct store_writer *writer, const struct profile *profile,
@@ -242,8 +233,9 @@ int writer_write_verdicts(struct store_writer *writer, const struct profile *pro
 	int status = 0;
 
 	writer_begin(writer, RECORD_VERDICTS);
-	for (; status == 0 && written->nr_verdicts < heap->nr_verdicts; written->nr_verdicts++) {
-		const struct profile_verdict *row = &heap->verdicts[written->nr_verdicts];
+	for (; status == 0 && writer->nr[RECORD_VERDICTS] < heap->nr_verdicts;
+	     writer->nr[RECORD_VERDICTS]++) {
+		const struct profile_verdict *row = &heap->verdicts[writer->nr[RECORD_VERDICTS]];
 
 		schema_put(RECORD_VERDICTS, out, row, NULL);
 		columns_out_delta(out, VERDICTS_ROW, row->allocation, written->next_verdict);

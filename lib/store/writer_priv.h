@@ -15,13 +15,10 @@ struct written_count {
 /* Copies of the rows that may change, as the file has them. Owned. */
 struct written_rows {
 	struct profile_process *processes;
-	size_t nr_processes, cap_processes;
 	struct profile_thread *threads;
-	size_t nr_threads, cap_threads;
 	struct profile_counter *counters;
-	size_t nr_counters, cap_counters;
 	struct written_count *counts;
-	size_t nr_counts, cap_counts;
+	size_t cap_processes, cap_threads, cap_counters, cap_counts;
 	struct str_id *command;
 	size_t nr_command;
 	struct profile_meta meta; /* without its command */
@@ -30,7 +27,7 @@ struct written_rows {
 
 /* The parts of the memory tables that the file has. */
 struct written_heap {
-	size_t nr_allocations, nr_freed, nr_moments, nr_searches, nr_searched, nr_verdicts;
+	size_t nr_freed, nr_searched;
 	uint32_t next_allocation; /* the row after the last one written */
 	/* The last of allocations that is no part of another. */
 	struct profile_allocation before;
@@ -67,10 +64,8 @@ struct store_writer {
 	struct columns_out columns; /* of the record being made */
 	struct sample_coder coder;
 	struct sample_sums sums;
-	uint32_t nr_strings, nr_modules, nr_frames, nr_stacks;
-	size_t nr_marks, nr_jit_names, nr_jit_sources, nr_refusals;
-	size_t nr_waits, nr_updated_waits;
-	uint64_t nr_samples, nr_locations;
+	uint64_t nr[RECORD_TYPE_COUNT]; /* rows, by table */
+	size_t nr_updated_waits;
 	uint64_t nr_advanced; /* the sum of all advances */
 	struct frame last_frame;
 	uint32_t last_location_frame;
@@ -89,11 +84,8 @@ typedef int writer_step(struct store_writer *writer, const struct profile *profi
 writer_step writer_write_strings, writer_write_meta_and_command, writer_write_modules,
 	writer_write_processes, writer_write_threads, writer_write_frames, writer_write_stacks,
 	writer_write_waits, writer_write_samples, writer_write_advances, writer_write_counters,
-	writer_write_marks, writer_write_jit_names, writer_write_jit_sources, writer_write_counts,
-	writer_write_refusals, writer_write_allocations, writer_write_moments,
-	writer_write_searches, writer_write_searched, writer_write_verdicts, writer_write_discards,
-	writer_write_module_symbols, writer_write_functions, writer_write_locations,
-	writer_write_sources, writer_write_listings, writer_write_runs;
+	writer_write_counts, writer_write_allocations, writer_write_moments, writer_write_searched,
+	writer_write_verdicts, writer_write_discards, writer_write_locations;
 
 /* Not a table, but the first step: is there anything that readers would refuse? ERR_LIMIT. */
 writer_step writer_check_bounds;
@@ -105,15 +97,8 @@ int writer_emit(struct store_writer *writer, enum record_type type, struct err *
 /* As above if the record has the largest number of rows. */
 int writer_emit_if_full(struct store_writer *writer, enum record_type type, struct err *err);
 
-/* A table without a coder of its own, which is borrowed. */
-struct writer_rows {
-	enum record_type type;
-	const void *rows;
-	size_t nr;
-};
-
-/* Write the rows after those that the file has, and count them. */
-int writer_write_rows(struct store_writer *writer, const struct writer_rows *rows,
-		      size_t *nr_written, struct err *err);
+/* Write the rows of a table without a coder of its own that the file lacks. */
+int writer_write_rows(struct store_writer *writer, const struct profile *profile,
+		      enum record_type type, struct err *err);
 
 #endif

@@ -1,34 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Encodes symbols, and the names that programs gave to JIT-compiled code. */
+/* Encodes the chains of symbols. */
 #include "store/writer_priv.h"
-
-int writer_write_jit_names(struct store_writer *writer, const struct profile *profile,
-			   struct err *err)
-{
-	const struct writer_rows rows = {RECORD_JIT_NAMES, profile->jit.names,
-					 profile->jit.nr_names};
-
-	return writer_write_rows(writer, &rows, &writer->nr_jit_names, err);
-}
-
-int writer_write_jit_sources(struct store_writer *writer, const struct profile *profile,
-			     struct err *err)
-{
-	const struct writer_rows rows = {RECORD_JIT_SOURCES, profile->jit.sources,
-					 profile->jit.nr_sources};
-
-	return writer_write_rows(writer, &rows, &writer->nr_jit_sources, err);
-}
-
-int writer_write_functions(struct store_writer *writer, const struct profile *profile,
-			   struct err *err)
-{
-	const struct writer_rows rows = {RECORD_FUNCTIONS, profile->symbols.functions,
-					 profile->symbols.nr_functions};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
-}
 
 static int write_chain(struct store_writer *writer, const struct profile *profile, uint32_t frame,
 		       struct err *err)
@@ -44,7 +16,7 @@ static int write_chain(struct store_writer *writer, const struct profile *profil
 		schema_put(RECORD_LOCATIONS, out, location, NULL);
 		out->nr_rows++;
 		writer->last_location_frame = frame;
-		writer->nr_locations++;
+		writer->nr[RECORD_LOCATIONS]++;
 		status = writer_emit_if_full(writer, RECORD_LOCATIONS, err);
 	}
 	return status;
@@ -59,42 +31,4 @@ int writer_write_locations(struct store_writer *writer, const struct profile *pr
 	for (uint32_t i = 0; status == 0 && i < profile->symbols.nr_frames; i++)
 		status = write_chain(writer, profile, i, err);
 	return status ? status : writer_emit(writer, RECORD_LOCATIONS, err);
-}
-
-int writer_write_module_symbols(struct store_writer *writer, const struct profile *profile,
-				struct err *err)
-{
-	const struct writer_rows rows = {RECORD_MODULE_SYMBOLS, profile->symbols.modules,
-					 profile->symbols.nr_modules};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
-}
-
-int writer_write_runs(struct store_writer *writer, const struct profile *profile, struct err *err)
-{
-	const struct writer_rows rows = {RECORD_RUNS, profile->runs.rows, profile->runs.nr};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
-}
-
-int writer_write_sources(struct store_writer *writer, const struct profile *profile,
-			 struct err *err)
-{
-	const struct writer_rows rows = {RECORD_SOURCES, profile->symbols.sources,
-					 profile->symbols.nr_sources};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
-}
-
-int writer_write_listings(struct store_writer *writer, const struct profile *profile,
-			  struct err *err)
-{
-	const struct writer_rows rows = {RECORD_LISTINGS, profile->symbols.listings,
-					 profile->symbols.nr_listings};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
 }

@@ -17,9 +17,9 @@ int writer_write_strings(struct store_writer *writer, const struct profile *prof
 	int status = 0;
 
 	writer_begin(writer, RECORD_STRINGS);
-	for (; status == 0 && writer->nr_strings < strtab_nr(profile->strings);
-	     writer->nr_strings++) {
-		struct str_id id = {writer->nr_strings};
+	for (; status == 0 && writer->nr[RECORD_STRINGS] < strtab_nr(profile->strings);
+	     writer->nr[RECORD_STRINGS]++) {
+		struct str_id id = {(uint32_t)writer->nr[RECORD_STRINGS]};
 		size_t length = strtab_length(profile->strings, id);
 
 		if (length > STRING_MAX_BYTES)
@@ -54,9 +54,9 @@ int writer_write_modules(struct store_writer *writer, const struct profile *prof
 	int status = 0;
 
 	writer_begin(writer, RECORD_MODULES);
-	for (; status == 0 && writer->nr_modules < module_table_nr(profile->modules);
-	     writer->nr_modules++) {
-		struct module_id id = {writer->nr_modules};
+	for (; status == 0 && writer->nr[RECORD_MODULES] < module_table_nr(profile->modules);
+	     writer->nr[RECORD_MODULES]++) {
+		struct module_id id = {(uint32_t)writer->nr[RECORD_MODULES]};
 
 		put_module(&writer->columns, module_table_get(profile->modules, id));
 		status = writer_emit_if_full(writer, RECORD_MODULES, err);
@@ -96,7 +96,7 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 	for (size_t i = 0; status == 0 && i < profile->nr_processes; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
-		if (i < writer->written.nr_processes &&
+		if (i < writer->nr[RECORD_PROCESSES] &&
 		    schema_equal(RECORD_PROCESSES, process, &writer->written.processes[i]) &&
 		    !split_changed(&process->split, &writer->written.processes[i].split))
 			continue;
@@ -104,7 +104,7 @@ int writer_write_processes(struct store_writer *writer, const struct profile *pr
 		writer->written.processes[i] = *process;
 		status = writer_emit_if_full(writer, RECORD_PROCESSES, err);
 	}
-	writer->written.nr_processes = profile->nr_processes;
+	writer->nr[RECORD_PROCESSES] = profile->nr_processes;
 	return status ? status : writer_emit(writer, RECORD_PROCESSES, err);
 }
 
@@ -126,7 +126,7 @@ int writer_write_threads(struct store_writer *writer, const struct profile *prof
 	for (size_t i = 0; status == 0 && i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
-		if (i < writer->written.nr_threads &&
+		if (i < writer->nr[RECORD_THREADS] &&
 		    schema_equal(RECORD_THREADS, thread, &writer->written.threads[i]) &&
 		    !split_changed(&thread->split, &writer->written.threads[i].split))
 			continue;
@@ -134,8 +134,8 @@ int writer_write_threads(struct store_writer *writer, const struct profile *prof
 		writer->written.threads[i] = *thread;
 		status = writer_emit_if_full(writer, RECORD_THREADS, err);
 	}
-	writer->written.nr_threads = profile->nr_threads;
-	sample_coder_grow(&writer->coder, writer->written.nr_threads);
+	writer->nr[RECORD_THREADS] = profile->nr_threads;
+	sample_coder_grow(&writer->coder, writer->nr[RECORD_THREADS]);
 	return status ? status : writer_emit(writer, RECORD_THREADS, err);
 }
 
@@ -145,8 +145,9 @@ int writer_write_frames(struct store_writer *writer, const struct profile *profi
 	int status = 0;
 
 	writer_begin(writer, RECORD_FRAMES);
-	for (; status == 0 && writer->nr_frames < profile->nr_frames; writer->nr_frames++) {
-		const struct frame *frame = &profile->frames[writer->nr_frames];
+	for (; status == 0 && writer->nr[RECORD_FRAMES] < profile->nr_frames;
+	     writer->nr[RECORD_FRAMES]++) {
+		const struct frame *frame = &profile->frames[writer->nr[RECORD_FRAMES]];
 
 		schema_put(RECORD_FRAMES, out, frame, &writer->last_frame);
 		writer->last_frame = *frame;
@@ -162,9 +163,9 @@ int writer_write_stacks(struct store_writer *writer, const struct profile *profi
 	int status = 0;
 
 	writer_begin(writer, RECORD_STACKS);
-	for (; status == 0 && writer->nr_stacks < stack_trie_nr(profile->stacks);
-	     writer->nr_stacks++) {
-		struct stack_id id = {writer->nr_stacks};
+	for (; status == 0 && writer->nr[RECORD_STACKS] < stack_trie_nr(profile->stacks);
+	     writer->nr[RECORD_STACKS]++) {
+		struct stack_id id = {(uint32_t)writer->nr[RECORD_STACKS]};
 
 		/* Distance from the stack just before: 0 along a chain of new frames. */
 		columns_out_uint(out, STACKS_PARENT,
@@ -211,18 +212,15 @@ int writer_write_samples(struct store_writer *writer, const struct profile *prof
 		put_sample(&writer->columns, &writer->coder, &profile->samples[i]);
 		status = writer_emit_if_full(writer, RECORD_SAMPLES, err);
 	}
-	writer->nr_samples += profile->nr_samples;
+	writer->nr[RECORD_SAMPLES] += profile->nr_samples;
 	return status ? status : writer_emit(writer, RECORD_SAMPLES, err);
 }
 
 int writer_write_advances(struct store_writer *writer, const struct profile *profile,
 			  struct err *err)
 {
-	const struct profile_advances *advances = &profile->advances;
-	const struct writer_rows rows = {RECORD_ADVANCES, advances->rows, advances->nr};
-	size_t nr_written = 0;
-
-	return writer_write_rows(writer, &rows, &nr_written, err);
+	writer->nr[RECORD_ADVANCES] = 0; /* the profile forgets those that were written */
+	return writer_write_rows(writer, profile, RECORD_ADVANCES, err);
 }
 
 int writer_write_counters(struct store_writer *writer, const struct profile *profile,
@@ -235,22 +233,15 @@ int writer_write_counters(struct store_writer *writer, const struct profile *pro
 	for (size_t i = 0; i < profile->nr_counters; i++) {
 		const struct profile_counter *counter = &profile->counters[i];
 
-		if (i < writer->written.nr_counters &&
+		if (i < writer->nr[RECORD_COUNTERS] &&
 		    writer->written.counters[i].value == counter->value)
 			continue;
 		schema_put(RECORD_COUNTERS, out, counter, NULL);
 		writer->written.counters[i] = *counter;
 		out->nr_rows++;
 	}
-	writer->written.nr_counters = profile->nr_counters;
+	writer->nr[RECORD_COUNTERS] = profile->nr_counters;
 	return writer_emit(writer, RECORD_COUNTERS, err);
-}
-
-int writer_write_marks(struct store_writer *writer, const struct profile *profile, struct err *err)
-{
-	const struct writer_rows rows = {RECORD_MARKS, profile->marks, profile->nr_marks};
-
-	return writer_write_rows(writer, &rows, &writer->nr_marks, err);
 }
 
 static bool command_changed(const struct store_writer *writer, const struct profile_meta *meta)
