@@ -233,6 +233,16 @@ static void refuse_process(struct probed_process *process, const struct err *err
 		process->refusal = xstrdup(err->what);
 }
 
+static void fail_launch(const struct entry_stop *stop, struct err *err)
+{
+	errno = stop->error;
+	if (stop->error)
+		err_sys(err, "%s", stop->why);
+	else
+		err_set(err, ERR_UNSUPPORTED, "%s", stop->why);
+	err->code = ERR_UNSUPPORTED;
+}
+
 int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 {
 	struct entry_stop *stop = xcalloc(1, sizeof(*stop));
@@ -245,8 +255,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 	pthread_mutex_unlock(&prober->lock);
 	if (failed || !stop->is_stopped) {
 		if (!failed)
-			err_set(err, ERR_UNSUPPORTED, "%s%s%s", stop->why, stop->error ? ": " : "",
-				stop->error ? strerror(stop->error) : "");
+			fail_launch(stop, err);
 		free(stop);
 		return failed;
 	}
