@@ -12,6 +12,7 @@
 #include "symbol/gopclntab.h"
 #include "symbol/object.h"
 #include "symbol/plt.h"
+#include "symbol/symbol.h"
 
 struct symbol_file {
 	struct symbol_options options; /* a copy, which the object refers to */
