@@ -27,7 +27,7 @@ enum blocks_recorded {
 struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 
-/* What the collector knows of the event in a message. */
+/* The facts that the collector adds to the event in a message. */
 struct block_seen {
 	uint64_t time_ns; /* of the profile */
 	struct thread_id thread;

@@ -29,7 +29,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Of time it tells what is in the file, rounded down to milliseconds. */
+/* Times are those of the file, rounded down to milliseconds. */
 static void assert_sample(const struct made_collector *made, size_t index, enum sample_kind kind,
 			  uint32_t nr, uint64_t cpu_ms, uint64_t blocked_ms)
 {
@@ -73,7 +73,7 @@ TEST_WITH(struct made_collector *made, collector, time_goes_to_stacks_of_its_kin
 }
 
 /* When it fell asleep is a guess; that it slept on is none, and no other observation. */
-TEST_WITH(struct made_collector *made, collector, what_of_a_sleep_is_known_is_a_sample_of_its_own)
+TEST_WITH(struct made_collector *made, collector, known_time_of_a_sleep_is_a_sample_of_its_own)
 {
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
 	sleep_on(made, 30 * MS);
@@ -94,7 +94,7 @@ static void sleeps_in_mean(struct made_collector *made, uint64_t sure_ns, uint64
 	made_publish(made, message);
 }
 
-TEST_WITH(struct made_collector *made, collector, a_guess_of_when_it_woke_is_not_known)
+TEST_WITH(struct made_collector *made, collector, guessed_end_of_a_sleep_is_an_observation)
 {
 	made_publish(made, made_sample(0, SEEN_BLOCKED, 10 * MS, 0));
 	sleeps_in_mean(made, 15 * MS, 40 * MS);
@@ -115,7 +115,7 @@ static struct message *asleep_after_wakes(uint64_t time_ns, uint64_t pcount)
 }
 
 /* Having woken once it slept there and nowhere else; having woken twice, perhaps elsewhere. */
-TEST_WITH(struct made_collector *made, collector, of_two_sleeps_in_one_place_none_is_a_guess)
+TEST_WITH(struct made_collector *made, collector, time_of_two_sleeps_in_one_place_is_known)
 {
 	made_publish(made, asleep_after_wakes(10 * MS, 7));
 	made_publish(made, asleep_after_wakes(30 * MS, 8));
@@ -127,7 +127,7 @@ TEST_WITH(struct made_collector *made, collector, of_two_sleeps_in_one_place_non
 	assert_sample(made, 2, SAMPLE_BLOCKED, 1, 0, 15);
 }
 
-/* What it sleeps in since is another stack, which nobody knows. */
+/* It sleeps on another stack since, which is not known. */
 TEST_WITH(struct made_collector *made, collector,
 	  a_dropped_sleep_gives_none_of_its_time_to_the_one_before)
 {
@@ -144,7 +144,7 @@ TEST_WITH(struct made_collector *made, collector,
 	assert_sample(made, 1, SAMPLE_UNATTRIBUTED, 0, 5, 35);
 }
 
-TEST_WITH(struct made_collector *made, collector, what_ran_on_to_its_end_is_of_the_last_run)
+TEST_WITH(struct made_collector *made, collector, time_up_to_the_end_goes_to_the_last_run)
 {
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
 	end(made, &(struct account_clocks){.time_ns = 12 * MS, .cpu_ns = 12 * MS});
@@ -154,7 +154,7 @@ TEST_WITH(struct made_collector *made, collector, what_ran_on_to_its_end_is_of_t
 }
 
 /* Stops may be left out, so that samples are as far apart as that. */
-TEST_WITH(struct made_collector *made, collector, samples_that_are_rare_are_so_at_the_end)
+TEST_WITH(struct made_collector *made, collector, rare_samples_are_rare_at_the_end_too)
 {
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 20 * MS, 20 * MS));
@@ -163,7 +163,7 @@ TEST_WITH(struct made_collector *made, collector, samples_that_are_rare_are_so_a
 	assert_sample(made, 2, SAMPLE_RUNNING, 0, 30, 0);
 }
 
-TEST_WITH(struct made_collector *made, collector, what_ran_for_longer_was_missed)
+TEST_WITH(struct made_collector *made, collector, longer_time_up_to_the_end_is_unattributed)
 {
 	made_publish(made, made_sample(0, SEEN_RUNNING, 5 * MS, 5 * MS));
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 10 * MS));
@@ -173,7 +173,7 @@ TEST_WITH(struct made_collector *made, collector, what_ran_for_longer_was_missed
 	assert_int_equal(profile_counter(made->profile, "unattributed_cpu_ns"), 40 * MS);
 }
 
-TEST_WITH(struct made_collector *made, collector, of_a_vanished_thread_there_is_what_was_gathered)
+TEST_WITH(struct made_collector *made, collector, vanished_thread_keeps_its_samples)
 {
 	made_publish(made, made_sample(0, SEEN_RUNNING, 10 * MS, 8 * MS));
 	end(made, NULL);
@@ -207,7 +207,7 @@ TEST_WITH(struct made_collector *made, collector, rest_of_a_process_is_its_leade
 	assert_int_equal(made->result.nr_samples, 2);
 }
 
-TEST_WITH(struct made_collector *made, collector, also_once_that_has_ended)
+TEST_WITH(struct made_collector *made, collector, rest_of_a_process_goes_to_an_ended_leader)
 {
 	made_publish(made, made_thread_end(0, 0, 10 * MS, NULL));
 	publish_rest(made, 11 * MS, 30 * MS);
@@ -218,7 +218,7 @@ TEST_WITH(struct made_collector *made, collector, also_once_that_has_ended)
 	assert_int_equal(made->read->nr_threads, 1);
 }
 
-TEST_WITH(struct made_collector *made, collector, also_where_no_thread_was_met)
+TEST_WITH(struct made_collector *made, collector, rest_of_a_process_makes_a_thread_row)
 {
 	struct message *rest = message_new(MESSAGE_PROCESS_REST, 11 * MS);
 
@@ -234,7 +234,7 @@ TEST_WITH(struct made_collector *made, collector, also_where_no_thread_was_met)
 	assert_int_equal(made->read->threads[1].process, 1);
 }
 
-/* What was known of it when it ended. */
+/* The parent's row keeps what it had at its end. */
 TEST_WITH(struct made_collector *made, collector, an_ended_process_is_still_a_parent)
 {
 	struct message *child;
@@ -275,7 +275,7 @@ TEST_WITH(struct made_collector *made, collector, a_mark_and_a_cut_are_in_order)
 	profile_free(start);
 }
 
-TEST_WITH(struct made_collector *made, collector, says_who_is_there)
+TEST_WITH(struct made_collector *made, collector, progress_counts_living_and_blocked_threads)
 {
 	struct collector_progress progress;
 
@@ -284,7 +284,7 @@ TEST_WITH(struct made_collector *made, collector, says_who_is_there)
 	made_publish(made, made_sample(1, SEEN_RUNNING, 10 * MS, MS));
 	made_publish(made, made_thread_end(1, 0, 12 * MS, NULL));
 	made_cut(made);
-	made_cut(made); /* after which the progress of the first is told */
+	made_cut(made); /* the first cut's progress is published after this */
 	progress = collector_progress(made->collector);
 	assert_int_equal(progress.nr_samples, 2);
 	assert_int_equal(progress.nr_threads, 1);
@@ -321,24 +321,24 @@ static void assert_ends_with(struct collector_options *options, enum collector_s
 	made_collector_finish(&made);
 	assert_int_equal(made.result.state, state);
 	assert_int_equal(nr_wakes, 1);
-	/* What was published is in it all the same. */
+	/* All that was published is in it. */
 	assert_int_equal(made.result.nr_samples, 999);
 	assert_int_equal(made.read->nr_samples, 999);
 	made_collector_free(&made);
 }
 
-TEST(collector, tells_when_there_are_enough_samples)
+TEST(collector, wakes_when_there_are_enough_samples)
 {
 	assert_ends_with(&(struct collector_options){.max_samples = 500},
 			 COLLECTOR_SAMPLES_REACHED);
 }
 
-TEST(collector, tells_when_the_file_is_large_enough)
+TEST(collector, wakes_when_the_file_is_large_enough)
 {
 	assert_ends_with(&(struct collector_options){.max_bytes = 1500}, COLLECTOR_SIZE_REACHED);
 }
 
-TEST(collector, tells_when_it_cannot_write)
+TEST(collector, wakes_when_it_cannot_write)
 {
 	struct collector_options options = {.wake = count};
 	struct made_collector made;
@@ -375,7 +375,7 @@ static void look(void *context, const struct profile *profile)
 	}
 }
 
-TEST(collector, who_looks_on_sees_each_sample_once)
+TEST(collector, look_sees_each_sample_once)
 {
 	struct looked looked = {0};
 	struct collector_options options = {.look = look, .look_context = &looked};
@@ -418,8 +418,8 @@ static void told_of_block(struct made_collector *made, enum message_kind kind, u
 	made_publish(made, message);
 }
 
-/* Of a stack that was lost it is known that there was one. */
-TEST_WITH(struct made_collector *made, collector, who_freed_is_known_only_if_that_was_recorded)
+/* A lost stack is recorded as lost. */
+TEST_WITH(struct made_collector *made, collector, stack_of_a_free_is_known_only_if_recorded)
 {
 	const struct profile_allocation *rows;
 	struct message *message = message_new(MESSAGE_BLOCK_FREED, 20 * MS);

@@ -70,7 +70,7 @@ TEST(account, time_held_is_in_no_sample)
 	check(account_rest(&account, &running), 0, 0, 0);
 }
 
-TEST(account, what_was_never_seen_running_is_the_rest)
+TEST(account, time_never_seen_running_is_the_rest)
 {
 	struct account account;
 	struct account_clocks start = at(0, 0, 0);

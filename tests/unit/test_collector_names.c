@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names that change while a thread runs: which are read anew, and which are another program's. */
+/* Names that change while a thread runs: some are read again, some belong to another program. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/made_collector.h"
 #include "tests/unit/unit.h"
 
-/* A child that does as told, and what is known of it as of when it had not. */
+/* A child that obeys orders, and facts about it from before any. */
 struct fixture {
 	pid_t pid;
 	int to_child;
@@ -101,7 +101,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* `told`: with its sample, or NULL. */
+/* `told`: the name in its sample, or NULL. */
 static void assert_name_once_it_ran(struct fixture *fixture, const char *told, const char *name)
 {
 	struct made_collector *made = &fixture->made;
@@ -126,7 +126,7 @@ TEST_WITH(struct fixture *fixture, names, that_of_the_next_program_is_left)
 	assert_name_once_it_ran(fixture, NULL, "before");
 }
 
-/* Its exec is not told of yet when the collector learns what its process is called. */
+/* The collector gets the new name of the process before it hears of the exec. */
 TEST_WITH(struct fixture *fixture, names, the_leader_is_called_as_its_process)
 {
 	struct message *message = message_new(MESSAGE_MAPS, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* By which code a stack is named where other code has come to stand in its place. */
+/* Which code names a stack, if other code has its place by now. */
 #include "base/alloc.h"
 #include "mapping/module.h"
 #include "proc/range.h"
@@ -38,7 +38,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* It ran at PC, where the kernel told of that file; 0: it was not asked. */
+/* It ran at PC, where the kernel showed that file; 0: it was not asked. */
 static void run(struct made_collector *made, uint64_t time_ns, uint64_t inode)
 {
 	struct message *message = made_sample(0, SEEN_RUNNING, time_ns, time_ns);
@@ -86,7 +86,7 @@ TEST_WITH(struct made_collector *made, places, a_stack_has_the_code_that_was_the
 	assert_leaf(made, 3, "/lib/b.so");
 }
 
-TEST_WITH(struct made_collector *made, places, code_that_no_map_tells_of_has_no_name)
+TEST_WITH(struct made_collector *made, places, code_in_no_map_has_no_name)
 {
 	run(made, 1000, 82);
 	run(made, 2000, 80);

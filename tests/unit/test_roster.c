@@ -6,7 +6,7 @@
 #include "roster/roster.h"
 #include "tests/unit/unit.h"
 
-/* What was told. */
+/* The events so far. */
 struct heard {
 	int nr_born, nr_gone, nr_threads;
 };
@@ -47,7 +47,7 @@ static void thread_gone(void *context, struct roster_thread *thread)
 	roster_release_thread(thread);
 }
 
-TEST(roster, a_command_that_nobody_has_reaped_is_over)
+TEST(roster, unreaped_command_is_over)
 {
 	struct heard heard = {0};
 	const struct roster_listener listener = {.context = &heard,

@@ -8,7 +8,7 @@
 #define SEEN_NS	 (100 * NS_PER_MS)
 #define ENDED_NS (300 * NS_PER_MS)
 
-/* Asleep since its seventh time on a CPU, with 20 ms of work and 10 of waiting behind it. */
+/* Asleep since its seventh time on a CPU, after 20 ms of work and 10 of waiting. */
 static struct sampled_thread sleeper(void)
 {
 	return (struct sampled_thread){.sleep = {.is_known = true,
@@ -30,7 +30,7 @@ static uint64_t slept_until_ns(const struct proc_schedstat *clocks)
 	return thread.sleep.until_ns;
 }
 
-TEST(publish, who_did_not_wake_slept_to_the_end)
+TEST(publish, thread_that_did_not_wake_slept_to_the_end)
 {
 	struct proc_schedstat clocks = {
 		.cpu_ns = 20 * NS_PER_MS, .runq_ns = 10 * NS_PER_MS, .pcount = 7};
@@ -48,7 +48,7 @@ TEST(publish, sleeps_between_looks_are_as_long_as_one_another)
 }
 
 /* A thread that executes a program has the id of its leader from then on, and its own clocks. */
-TEST(publish, clocks_of_who_has_its_id_now_say_nothing_of_it)
+TEST(publish, clocks_of_another_thread_with_its_id_are_ignored)
 {
 	struct proc_schedstat clocks = {.cpu_ns = NS_PER_MS, .runq_ns = 0, .pcount = 6};
 

@@ -85,7 +85,7 @@ TEST(refusal, of_a_program_that_runs_as_another_user)
 	assert_said(&refusal, "runs set-user-id, as uid 33", "as root");
 }
 
-TEST(refusal, of_what_forbids_it_itself)
+TEST(refusal, of_a_process_that_forbids_it)
 {
 	struct refusal refusal = ordinary();
 
@@ -98,7 +98,7 @@ TEST(refusal, of_what_forbids_it_itself)
 	assert_said(&refusal, "the kernel does not allow", "container");
 }
 
-TEST(refusal, of_what_is_no_running_process)
+TEST(refusal, of_no_running_process)
 {
 	struct refusal refusal = ordinary();
 
