@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A command that is started to be recorded. */
+/* A command that is started for a recording. */
 #include "tracee/launch.h"
 
 #include <errno.h>
@@ -38,12 +38,12 @@ static _Noreturn void run_program(char *const *argv, const struct child_signals 
 	int failed;
 	ssize_t written;
 
-	/* Signals that profc was told to ignore stay ignored: the shell wanted it so. */
+	/* Signals that profc ignores stay ignored: the shell wanted that. */
 	if (signals->ignores_children)
 		signal(SIGCHLD, SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, &signals->mask, NULL);
 	if (read(parent, &go, 1) != 1)
-		_exit(127); /* profc died, or does not want it */
+		_exit(127); /* profc died, or does not want to run it */
 	execvp(argv[0], argv);
 	failed = errno;
 	written = write(parent, &failed, sizeof(failed));
@@ -110,13 +110,13 @@ struct proc_cpu_split reaped_cpu(void)
 				       .system_ns = ns_of(&reaped.ru_stime)};
 }
 
-/* The C library's waitid() does not pass on what the kernel tells of resources. */
+/* The C library's waitid() does not return the kernel's resource usage. */
 bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
 {
 	siginfo_t info = {.si_pid = 0};
 	struct rusage usage = {0};
 
-	/* Those that were reaped include orphans, and the child itself if a visit reaped it. */
+	/* The reaped ones include orphans, and the child itself if a visit reaped it. */
 	*cpu = reaped_cpu();
 	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
 		return true;
@@ -125,7 +125,7 @@ bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
 	return info.si_pid == pid;
 }
 
-/* Asked of by the id, and only when dead: a wait for any would take stops from visitors. */
+/* By id, and only when dead: a wait for any child would take stops from visitors. */
 void launch_reap_orphans(pid_t command)
 {
 	struct buf text = {0};

@@ -11,49 +11,52 @@
 
 struct err;
 
-/* How a process meets signals, as far as exec(2) leaves it as it was. */
+/* The signal settings of a process that exec(2) keeps. */
 struct child_signals {
 	sigset_t mask;
-	bool ignores_children; /* SIGCHLD is SIG_IGN; what else is ignored stays so by itself */
+	bool ignores_children; /* SIGCHLD is SIG_IGN; other ignored signals stay so by themselves */
 };
 
 /*
  * Block `ours` in the calling thread, and make sure that children stay until they are reaped,
- * whatever our parent had set. `*former` is how it was, for a command.
+ * whatever our parent has set. `*former` gets the former settings, for a command.
  */
 void child_signals_take_over(const sigset_t *ours, struct child_signals *former);
 
 /* A command: an ordinary child of ours, held at a socket until it is run. */
 struct launch {
 	pid_t pid;
-	int fd; /* its other end; -1: closed */
+	int fd; /* our end of the socket; -1: closed */
 };
 
 /*
- * Fork it. Nothing is traced; it waits for launch_run(), and ends by itself if that never comes.
- * argv is NULL-ended. Orphans among its descendants become children of ours, not of init, from
- * then on (PR_SET_CHILD_SUBREAPER): so they are known, counted, and may be traced under Yama.
+ * Fork the command. Nothing is traced. It waits for launch_run(), and ends by itself if that never
+ * comes. argv is NULL-ended. From then on orphans among its descendants become children of ours,
+ * not of init (PR_SET_CHILD_SUBREAPER): so they are known, counted, and may be traced under Yama.
  * 0, or a negative code with the reason.
  */
 int launch_start(struct launch *launch, char *const *argv, const struct child_signals *signals,
 		 struct err *err);
-/* Let it execute its program (context: the launch); returns when that is over: 0, or the errno of
- * the exec. */
+/*
+ * Let it execute its program (context: the launch). Returns once that is over: 0, or the errno of
+ * the exec.
+ */
 int launch_run(void *context);
-/* Reap the orphans that have ended, as init would: now and then. Never waits. Any thread. */
+/*
+ * Reap the orphans that have ended, as init would; call it now and then. Never waits. Any thread.
+ */
 void launch_reap_orphans(pid_t command);
-/* Close what is open. A command that was not run ends. */
+/* Close our end. A command that was not run ends. */
 void launch_release(struct launch *launch);
 
-/* CPU time of the children of ours that were reaped, and of their descendants. Any thread. */
+/* CPU time of the reaped children of ours, and of their descendants. Any thread. */
 struct proc_cpu_split reaped_cpu(void);
 /*
- * Once a child of ours has ended: the CPU time of it and of all of its
- * descendants that were waited for by their parents, and reaped_cpu(). Any thread; false while
- * it runs.
+ * Once a child of ours has ended: its CPU time, with all of its descendants that their parents have
+ * waited for, plus reaped_cpu(). Any thread; false while it runs.
  */
 bool child_cpu(pid_t pid, struct proc_cpu_split *cpu);
-/* Wait for it and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
+/* Wait for the child and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
 int child_reap(pid_t pid, int *status);
 
 #endif

@@ -11,8 +11,8 @@ struct proc_syscall;
 struct snapshot;
 
 /*
- * What differs between machines: tracee_x86_64.c and tracee_aarch64.c implement it,
- * nothing else in this room names a register.
+ * Differences between processors: tracee_x86_64.c and tracee_aarch64.c implement this, and nothing
+ * else in this room names a register.
  */
 
 /* Bytes below the stack pointer that a leaf function may use. */
@@ -24,35 +24,36 @@ struct snapshot;
 #error "profc has no ptrace support for this machine"
 #endif
 
-/* How the kernel breaks calls off (include/linux/errno.h); a tracer sees it where the result is. */
+/*
+ * Results of calls that the kernel has interrupted (include/linux/errno.h), as a tracer sees them.
+ */
 #define ERESTARTSYS	      512
 #define ERESTARTNOINTR	      513
 #define ERESTARTNOHAND	      514
 #define ERESTART_RESTARTBLOCK 516
 
 /*
- * Put all registers, as PTRACE_GETREGSET hands them over, into the snapshot, with the system call
- * that a stopped thread is in and where it keeps its own data (its TCB), if that is among them.
- * *syscall, with its arguments, stays as it is where they cannot be known.
+ * Put all registers, in the form of PTRACE_GETREGSET, into the snapshot, with the system call that
+ * a stopped thread is in, and the address of its own data (its TCB) if they have it. *syscall, with
+ * its arguments, stays unchanged if they are not known.
  */
 void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
 			   struct proc_syscall *syscall);
 
-/* How the system call that a stopped thread is in will look to the program. */
+/* How the system call of a stopped thread will look to the program. */
 enum machine_call {
 	MACHINE_CALL_NONE,	    /* not in a system call, as far as can be known */
 	MACHINE_CALL_COMPLETE,	    /* it returns a result of its own */
 	MACHINE_CALL_RESTARTS,	    /* interrupted: the kernel restarts it by itself, unseen */
-	MACHINE_CALL_RESTART_BLOCK, /* interrupted: it goes on through restart_syscall(2) */
+	MACHINE_CALL_RESTART_BLOCK, /* interrupted: restart_syscall(2) continues it */
 	MACHINE_CALL_EINTR,	    /* interrupted: the program would see EINTR */
 };
 
 enum machine_call machine_call(const struct user_regs_struct *regs);
 /*
- * Make an interrupted call restart. One that would give EINTR does, unless a handler runs first,
- * which then sees it: the kernel decides between the two on the thread's way out. One that would go
- * on through restart_syscall(2) begins anew, as if it had not been made yet. False where the
- * machine cannot.
+ * Make an interrupted call restart. A call that would give EINTR restarts unless a handler runs
+ * first, which then sees EINTR: the kernel decides when the thread leaves it. A call that
+ * restart_syscall(2) would continue begins again from its start. False: the machine cannot do it.
  */
 bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call);
 

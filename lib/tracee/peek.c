@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that sleeps, read without a stop. */
+/* Reads a sleeping thread without a stop. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,18 +9,18 @@
 #include "tracee/tracee.h"
 #include "tracee/tracee_priv.h"
 
-/* Of a thread that is alive and off the CPU; proc_pid_stat(5). */
+/* States of a thread that is alive and off the CPU; proc_pid_stat(5). */
 static const char asleep[] = "SIDTt";
 
-/* Where a system call has its arguments (syscall(2)), by DWARF number. */
+/* Registers of a system call's arguments (syscall(2)), by DWARF number. */
 static const uint8_t argument_regs[][6] = {
 	[ARCH_X86_64] = {5, 4, 1, 10, 8, 9}, /* rdi, rsi, rdx, r10, r8, r9 */
 	[ARCH_AARCH64] = {0, 1, 2, 3, 4, 5},
 };
 
 /*
- * The arguments are what those registers hold all through the call. vfork() of the GNU C library
- * keeps in one of them where it returns to.
+ * The arguments stay in those registers during the whole call. vfork() of the GNU C library keeps
+ * its return address in one of them.
  */
 static void set_where(struct snapshot *snapshot, const struct proc_syscall *syscall)
 {
@@ -35,7 +35,7 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 		regs_set(&snapshot->regs, argument_regs[arch_native()][i], syscall->args[i]);
 }
 
-/* It touched a page that another thread, or process, has to fill (userfaultfd(2)). */
+/* It touched a page that another thread or process must fill (userfaultfd(2)). */
 static const char fill_place[] = "handle_userfault";
 
 /*
@@ -59,9 +59,9 @@ bool tracee_is_queued(struct tracee *tracee)
 }
 
 /*
- * A short sleep must not be missed because it ends during the reading, as long ones would be shown
- * at its expense: the one that follows has the same claim to this tick. So the reading begins again
- * also where the thread is found to run, or to wait for a CPU: it may sleep again at once.
+ * A short sleep that ends during the reading must not be missed, or long ones would be shown in its
+ * place: the next sleep has the same claim to this tick. So the reading is repeated, also if the
+ * thread runs or waits for a CPU: it may sleep again at once.
  */
 #define SLEEPS_TRIED 8
 

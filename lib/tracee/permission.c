@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether a process may be traced, found out by tracing it; and why not. */
+/* Finds out by trying whether a process may be traced, and why not. */
 #include "tracee/permission.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ bool may_trace_all(void)
 	return proc_read_status(getpid(), &status) && has_ptrace(&status);
 }
 
-/* A process that must not be looked into has its files given to root. */
+/* The files of a process that must not be inspected belong to root. */
 static bool is_dumpable(pid_t pid, const struct proc_status *status)
 {
 	struct stat file;
@@ -90,8 +90,8 @@ static bool note_live_thread(void *context, pid_t tid)
 }
 
 /*
- * The thread that tells of its process: `pid`, but a first thread that has ended before the others
- * has no tracer, and no memory that would make it dumpable.
+ * The thread with the facts of its process: `pid`, except that a leader which has ended before
+ * other threads has no tracer, and no memory that would make it dumpable.
  */
 static pid_t live_thread(pid_t pid, const struct proc_stat *stat)
 {
@@ -125,7 +125,7 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 	refusal->is_dumpable = is_dumpable(witness, &refusal->status);
 	if (!refusal->status.tracer_pid)
 		return;
-	/* The kernel names the thread that traces; users know processes. */
+	/* The kernel gives the tracing thread; users know processes. */
 	refusal->tracer = refusal->status.tracer_pid;
 	if (proc_read_status(refusal->tracer, &tracer))
 		refusal->tracer = tracer.tgid;
@@ -151,7 +151,7 @@ static bool is_of_other_user(const struct refusal *refusal)
 	       refusal->status.effective_uid != refusal->our_uid;
 }
 
-/* These tell why in err, and return what to do about it, or NULL if err has that too. */
+/* These set the reason in err, and return a hint, or NULL if err has that too. */
 
 static const char *explain_tracer(const struct refusal *refusal, struct err *err)
 {
@@ -244,11 +244,11 @@ int refusal_explain(const struct refusal *refusal, struct err *err)
 	return err_sys(err, "cannot trace process %d", (int)refusal->pid);
 }
 
-/* --- by doing it --- */
+/* --- by trying --- */
 
 /*
- * Another profc holds a thread for microseconds, a debugger for good; and amid an exec of another
- * thread its leader cannot be seized.
+ * Another profc has a thread for microseconds, a debugger for long; and during another thread's
+ * exec the leader cannot be seized.
  */
 #define TRIES	     20
 #define TRY_PAUSE_NS NS_PER_MS
@@ -265,7 +265,7 @@ static bool seize(void *context, pid_t tid)
 
 	if (proc_read_task_stat(trial->tgid, tid, &stat) &&
 	    (stat.state == 'Z' || stat.flags & PROC_FLAG_USER_WORKER))
-		return true; /* a leader that has ended: the next thread tells */
+		return true; /* a leader that has ended: ask the next thread */
 	trial->reason = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
 	return trial->reason == ESRCH;
 }

@@ -11,35 +11,35 @@
 struct err;
 
 /*
- * Why the kernel does not let one process be traced: it answers EPERM to nearly everything,
- * so the reason is put together from what /proc tells. Nothing here is stopped.
+ * Why the kernel does not let a process be traced. It answers EPERM to nearly everything, so the
+ * reason is put together from facts in /proc. Nothing here is stopped.
  */
 
 /* kernel.yama.ptrace_scope (Documentation/admin-guide/LSM/Yama.rst) */
 enum yama_scope {
 	YAMA_ABSENT = -1,
 	YAMA_CLASSIC = 0,
-	YAMA_DESCENDANTS = 1, /* and those that asked for it by PR_SET_PTRACER */
+	YAMA_DESCENDANTS = 1, /* and processes that asked for it by PR_SET_PTRACER */
 	YAMA_ADMIN = 2,	      /* CAP_SYS_PTRACE only */
-	YAMA_NOBODY = 3,      /* and that cannot be changed back */
+	YAMA_NOBODY = 3,      /* no process, and this cannot be changed back */
 };
 
 enum yama_scope yama_scope_now(void);
 
-/* All that the reason is found from. */
+/* The facts from which the reason is found. */
 struct refusal {
 	pid_t pid;
 	int reason;	    /* errno of PTRACE_SEIZE */
-	bool exists;	    /* kill(2) finds it */
+	bool exists;	    /* kill(2) finds the process */
 	bool has_status;    /* /proc/PID/status can be read */
-	bool is_dumpable;   /* /proc/PID belongs to the process' own user */
+	bool is_dumpable;   /* /proc/PID belongs to the user of the process */
 	bool may_trace_all; /* we have CAP_SYS_PTRACE */
 	uint32_t our_uid;   /* effective */
 	enum yama_scope yama;
 	struct proc_status status; /* of the process */
-	struct proc_stat stat;	   /* zero where it cannot be read */
+	struct proc_stat stat;	   /* zero if it cannot be read */
 	uint64_t our_capabilities; /* permitted */
-	pid_t tracer;		   /* process that traces it, 0: none */
+	pid_t tracer;		   /* a process that traces it; 0: none */
 	char tracer_name[PROC_COMM_MAX_BYTES];
 };
 
@@ -47,16 +47,16 @@ struct refusal {
 int refusal_explain(const struct refusal *refusal, struct err *err);
 
 /*
- * May we trace a process, named by the id of any of its threads? Asked by doing it: a thread of
- * ours seizes one of its threads and ends, which lets that go without a stop. 0, with its id in
- * *tgid, or the true reason (ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED for a 32-bit program) with
- * a hint. Another process that traces it for a moment, as profc itself does, is waited for.
+ * May we trace a process, named by the id of any of its threads? Found out by trying: a thread of
+ * ours seizes one of its threads and ends, which releases it without a stop. 0, with the id of the
+ * process in *tgid, or the true reason (ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED for a 32-bit
+ * program) with a hint. If another tracer has it for a moment, as profc itself does, this waits.
  */
 int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err);
 
 /*
- * 0 if /proc shows processes under the ids that they have for us. Else nothing of what it says may
- * be believed: a negative code with the reason and a hint.
+ * 0 if /proc shows processes under the ids that they have for us. Else a negative code with the
+ * reason and a hint: nothing in it may be believed.
  */
 int refusal_of_proc(struct err *err);
 

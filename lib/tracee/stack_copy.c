@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which memory of a thread a walk of its stack may need, and its copy. */
+/* Copies the memory of a thread that a walk of its stack may need. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tracee/machine.h"
 #include "tracee/tracee_priv.h"
 
-/* Slower, and read at the same condition; but seccomp filters of containers let it pass. */
+/* Slower, and allowed under the same condition, but seccomp filters of containers let it pass. */
 static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 {
 	char path[32];
@@ -29,8 +29,8 @@ static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 }
 
 /*
- * Stopped or not. Returns how many bytes there were up to the first that is not mapped: 0 when
- * there is nothing, or it is gone.
+ * For stopped and running threads. Returns the number of bytes up to the first that is not mapped;
+ * 0: there are none, or the thread is gone.
  */
 static size_t read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 {
@@ -45,16 +45,16 @@ static size_t read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 }
 
 /*
- * To read so little through a file that is open already is quicker than process_vm_readv(2), by a
- * fifth; what is more, it is not, as the file copies each page twice. Where the page is shared
- * with a child since a fork(2) it takes a third of the time: the system call has the process own
- * such pages first, by a copy of each, and have all its CPUs forget what they know of them.
+ * A small read through an open file is faster than process_vm_readv(2), by a fifth; a larger one is
+ * not, as the file copies each page twice. If a child shares the page since a fork(2) it takes a
+ * third of the time: the system call first copies such pages for the process, and makes all its
+ * CPUs forget about them.
  */
 #define SMALL_COPY_BYTES ((size_t)8 * 1024)
 
 /*
- * The file also gives what the process itself may not read: only what is surely in the mapping that
- * is wanted is read from it. It has nothing of a program that was executed since.
+ * The file also gives memory that the process itself may not read: only bytes that are surely in
+ * the wanted mapping are read from it. It has no memory of a program that was executed since.
  */
 static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, size_t nr_bytes)
 {
@@ -72,8 +72,8 @@ static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, 
 #define PAGE_IS_SOMEWHERE (UINT64_C(3) << 62) /* in memory, or swapped out */
 
 /*
- * How many bytes from `start` on are in memory already, so that reading them makes no page fault:
- * at most `nr_bytes`.
+ * The number of bytes from `start` on that are in memory already, so that reading them causes no
+ * page fault; at most `nr_bytes`.
  */
 static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 {
@@ -97,10 +97,9 @@ static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 }
 
 /*
- * Copy memory into one more region of the snapshot; returns how many bytes there were. Where the
- * target fills pages as they are touched, only those are read that are there: else we would wait
- * for a thread that may wait for us. So are those outside of `range`, a mapping that no program
- * serves.
+ * Copy memory into another region of the snapshot; returns the number of bytes. If the target fills
+ * pages as they are touched, only present ones are read: else we would wait for a thread that may
+ * wait for us. The same holds for pages outside of `range`, a mapping that no program serves.
  */
 static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes,
 			  const struct proc_range *range, struct snapshot *snapshot)
@@ -120,15 +119,15 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 }
 
 /*
- * The stack of `sp`, from `at` up to the end of its mapping, where the read comes out short, or to
- * the limit. Returns where the stack ends, or 0 if that was not reached.
+ * Copy the stack of `sp`, from `at` to the end of its mapping, where the read comes out short, or
+ * to the limit. Returns the end of the stack, or 0 if that was not reached.
  */
 static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, size_t max_bytes,
 			     const struct proc_range *range, struct snapshot *snapshot)
 {
 	size_t copied = copy_region(tracee, at, max_bytes, range, snapshot);
 
-	/* It may reach below the mapping that the stack pointer is in, where that is not known. */
+	/* `at` may be below the mapping of the stack pointer, if that is not known. */
 	if (!copied && at < sp && max_bytes > sp - at) {
 		max_bytes -= sp - at;
 		at = sp;
@@ -165,7 +164,7 @@ static bool is_known(const struct tracee *tracee, uint64_t address)
 	return known->start <= address && address < known->end;
 }
 
-/* The mapping that an address is in: the one that is known, or asked for. */
+/* The mapping at an address: the known one, or asked for. */
 static bool find_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
 	if (!is_known(tracee, address))
@@ -200,7 +199,7 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 	return read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
 }
 
-/* Where asking takes long it is kept. */
+/* It is kept if asking takes long. */
 void tracee_forget_mapping(struct tracee *tracee)
 {
 	if (!tracee->maps_are_slow)
@@ -208,12 +207,12 @@ void tracee_forget_mapping(struct tracee *tracee)
 }
 
 /*
- * So much of a stack is copied whole at the first sample, if its end is known: all of it is in
- * use, and a single sample must not come short. 8 MiB is what most stacks are bounded by.
+ * This much of a stack is copied whole at the first sample, if its end is known: all of it is in
+ * use, and a single sample must not come short. Most stacks are bounded by 8 MiB.
  */
 #define WHOLE_STACK_BYTES ((size_t)8 << 20)
 
-/* With the red zone, where that is known to be of the same mapping or may be read anyhow. */
+/* With the red zone, if that is known to be in the same mapping, or may be read in any case. */
 static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc_range *range)
 {
 	uint64_t first = sp - MACHINE_RED_ZONE_BYTES;
@@ -226,8 +225,8 @@ static uint64_t first_byte(struct tracee *tracee, uint64_t sp, const struct proc
 }
 
 /*
- * Is all from the stack pointer up to `limit` surely stack? On x86-64 the C libraries keep the
- * thread pointer where it points to; Go does not.
+ * Is all memory from the stack pointer up to `limit` surely stack? On x86-64 the word at the thread
+ * pointer of C libraries is that pointer itself; in Go it is not.
  */
 static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
 			   const struct proc_range *range)
@@ -242,8 +241,8 @@ static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
 }
 
 /*
- * Where a program began lie the number of its arguments and pointers to them: so much a walk may
- * take for a frame, where no CFI tells it to end. Above are kilobytes of texts.
+ * At the start of a program the number of its arguments and pointers to them are on the stack: a
+ * walk may take this much for a frame, if no CFI ends it. Above are kilobytes of texts.
  */
 #define ARGUMENT_BYTES 256
 
@@ -255,7 +254,7 @@ static uint64_t highest_end(struct tracee *tracee, uint64_t sp, const struct pro
 	return is_below ? first_sp + ARGUMENT_BYTES : range->end;
 }
 
-/* Nor is what lies between the outermost frame of a thread and its thread pointer. */
+/* Nor is the memory between the outermost frame of a thread and its thread pointer. */
 static uint64_t end_of_frames(struct tracee *tracee, uint64_t sp, uint64_t limit)
 {
 	uint64_t root_sp = tracee->stacks.root_sp;
@@ -266,11 +265,11 @@ static uint64_t end_of_frames(struct tracee *tracee, uint64_t sp, uint64_t limit
 }
 
 /*
- * The C libraries put a thread's own data, which the thread pointer points to, at the end of
- * its stack. What follows is no stack, but often mapped, hundreds of kilobytes of it; or it is
- * memory that the target itself fills when it is read (userfaultfd(2), files of FUSE): whoever
- * reads it waits for a thread that may wait for us. So the copy never leaves the mapping, and of
- * one that is served by another process there is none.
+ * The C libraries put a thread's own data, at the thread pointer, at the end of its stack. The
+ * memory after that is no stack, but often mapped, hundreds of kilobytes of it; or the target
+ * itself fills it when it is read (userfaultfd(2), files of FUSE), and a reader waits for a thread
+ * that may wait for the reader. So the copy never leaves the mapping, and a mapping that another
+ * process serves is not copied.
  */
 static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 			   struct snapshot *snapshot, struct proc_range *range)
@@ -285,7 +284,7 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 		limit = highest_end(tracee, sp, range);
 	}
 	start = first_byte(tracee, sp, range);
-	/* A stack that is empty ends where another mapping begins: a child's, at its birth. */
+	/* An empty stack ends where another mapping begins: a child's, at its birth. */
 	if (limit && range->start == sp) {
 		*range = (struct proc_range){0};
 		copy_mapping(tracee, start, sp, (size_t)(sp - start), range, snapshot);
@@ -295,7 +294,10 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 		snapshot->is_withheld = true;
 		return limit;
 	}
-	/* But on another stack than its own, as after vfork(2), that is in another mapping. */
+	/*
+	 * On another stack than its own, as after vfork(2), the thread pointer is in another
+	 * mapping.
+	 */
 	if (thread_pointer > sp && thread_pointer - start <= WHOLE_STACK_BYTES &&
 	    (!limit || thread_pointer < limit))
 		limit = thread_pointer;
@@ -309,10 +311,10 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 	return end ? end : limit;
 }
 
-/* More of it is hardly ever needed, and it is copied on a mere chance. */
+/* More is hardly ever needed, and this is copied on mere chance. */
 #define OTHER_STACK_BYTES ((uint64_t)192 * 1024)
 
-/* It may be in use from a little below the last stack pointer seen on it. */
+/* The stack may be in use from a little below the last stack pointer that was seen on it. */
 #define OTHER_STACK_BELOW ((uint64_t)64 * 1024)
 
 static void copy_other_stack(struct tracee *tracee, const struct seen_stack *other,
@@ -322,7 +324,7 @@ static void copy_other_stack(struct tracee *tracee, const struct seen_stack *oth
 	uint64_t end = min_u64(other->end, start + OTHER_STACK_BYTES);
 	struct proc_range range = {.start = 0};
 
-	/* It was given back, perhaps, and something else is there now. */
+	/* It may have been unmapped, and other memory be there now. */
 	if ((!tracee->maps_are_slow || is_known(tracee, other->low)) &&
 	    find_mapping(tracee, other->low, &range)) {
 		if (is_served(tracee, &range))
@@ -330,18 +332,18 @@ static void copy_other_stack(struct tracee *tracee, const struct seen_stack *oth
 		start = max_u64(start, range.start);
 		end = min_u64(end, range.end);
 	}
-	/* Where what is below is not mapped, nothing is read at all. */
+	/* If the memory below is not mapped, nothing is read at all. */
 	if (!copy_region(tracee, start, end - start, &range, snapshot))
 		copy_region(tracee, other->low, end - other->low, &range, snapshot);
 }
 
-/* Its end may be known better by now, with the thread pointer. */
+/* With the thread pointer, its end may be known better by now. */
 static bool is_same_stack(const struct seen_stack *stack, uint64_t sp, uint64_t end)
 {
 	return stack->low < end && sp < stack->end;
 }
 
-/* Note the stack in use; returns another one that this thread was seen on, or NULL. */
+/* Notes the stack in use; returns another one on which this thread was seen, or NULL. */
 static const struct seen_stack *remember_stack(struct tracee_stacks *known, uint64_t sp,
 					       uint64_t end, uint64_t start)
 {
@@ -361,12 +363,12 @@ static const struct seen_stack *remember_stack(struct tracee_stacks *known, uint
 	return !end && stacks[0].end && !is_same_stack(&stacks[0], sp, sp + 1) ? &stacks[0] : NULL;
 }
 
-/* What begins a program has few frames. */
+/* Code that begins a program has few frames. */
 #define FIRST_STACK_BYTES ((uint64_t)16 * 1024)
 
 /*
- * A program may leave the stack that it began on before it is sampled (Lisp does): its outermost
- * frames are there.
+ * A program may leave its first stack before it is sampled (Lisp does), with its outermost frames
+ * on it.
  */
 void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)
 {
@@ -376,14 +378,17 @@ void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp)
 	    first_sp <= FIRST_STACK_BYTES)
 		return;
 	stacks->first_sp = first_sp;
-	/* With the word that it points to, or a thread there would seem to be on another stack. */
+	/* With the word at it, or a thread there would seem to be on another stack. */
 	stacks->seen[0] = (struct seen_stack){.start = first_sp - FIRST_STACK_BYTES,
 					      .end = first_sp + sizeof(uint64_t),
 					      .low = first_sp};
 	stacks->seen[1] = (struct seen_stack){0};
 }
 
-/* What a signal struck, if it is known: a thread on an alternate stack came from another one. */
+/*
+ * Copies the stack that a signal interrupted, if it is known: a thread on an alternate stack came
+ * from another one.
+ */
 static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
 {
 	const struct stack_region *region = &snapshot->regions[0];
@@ -397,7 +402,7 @@ static bool copy_struck_stack(struct tracee *tracee, size_t max_bytes, struct sn
 	return copy_stack(tracee, sp, max_bytes, snapshot, &range) || snapshot->nr_regions > 1;
 }
 
-/* Below and above where the walk goes on behind a switch of stacks. */
+/* Bytes below and above the place where the walk continues after a switch of stacks. */
 #define BEHIND_BYTES_BELOW ((uint64_t)2 * 1024)
 #define BEHIND_BYTES	   ((uint64_t)32 * 1024)
 
@@ -420,8 +425,8 @@ static void copy_behind(struct tracee *tracee, struct snapshot *snapshot)
 }
 
 /*
- * All that a walk may need, from the stack pointer of the snapshot on. Threads with one stack,
- * which ends where its mapping does, are most.
+ * Copies all that a walk may need, from the stack pointer of the snapshot on. Most threads have one
+ * stack, which ends where its mapping does.
  */
 void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files of /proc that a thread is read from. */
+/* The files of /proc from which a thread is read. */
 #include "tracee/tracee.h"
 
 #include <errno.h>
@@ -23,10 +23,10 @@ static const char *const file_names[NR_TRACEE_FILES] = {
 	[TRACEE_MEMORY] = "mem",	  [TRACEE_MAPS] = "maps",
 };
 
-/* Of a thousand threads a few run: a file kept open is read in a third of the time. */
+/* Few of a thousand threads run. Reading an open file takes a third of the time. */
 #define MOST_KEPT 1024
 
-/* Descriptors that are left to the rest of profc: its own files, symbols at the end. */
+/* Descriptors that are left for the rest of profc: its own files, and symbols at the end. */
 #define LEFT_FREE 64
 
 struct tracee_host *tracee_host_new(void)
@@ -121,7 +121,7 @@ void tracee_close_files(struct tracee *tracee)
 		close_file(tracee, file);
 }
 
-/* Where the kernel counts nothing (built without CONFIG_SCHED_INFO). */
+/* For kernels that count nothing (built without CONFIG_SCHED_INFO). */
 static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clocks)
 {
 	struct proc_status status;
@@ -133,7 +133,7 @@ static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clo
 	return true;
 }
 
-/* A descriptor for one reading: *own, which is to be closed then, if none is kept. */
+/* A descriptor for one reading. If none is kept, it is in *own, to be closed afterwards. */
 static int opened(struct tracee *tracee, enum tracee_file file, int *own)
 {
 	int fd = tracee_kept_file(tracee, file);
@@ -208,7 +208,7 @@ void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap)
 	out[got > 0 ? got : 0] = '\0';
 }
 
-/* Nor does close() of a file of /proc change errno. */
+/* close() of a file in /proc does not change errno, either. */
 bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
 	cleanup_close int own = -1;

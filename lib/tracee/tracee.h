@@ -18,13 +18,13 @@ struct snapshot;
 struct tracee_host;
 
 /*
- * One thread of another process, observed in one of two ways. A peek reads a thread that
- * sleeps from /proc, without a stop. A visit traces a thread for microseconds: PTRACE_SEIZE,
- * PTRACE_INTERRUPT, wait, capture, fix up, PTRACE_DETACH (visit.h). Between visits nothing is
- * traced, so that births, exits, signals and job control are none of our business.
+ * One thread of another process, observed in one of two ways. A peek reads a sleeping thread from
+ * /proc, without a stop. A visit traces a thread for microseconds: PTRACE_SEIZE, PTRACE_INTERRUPT,
+ * wait, capture, fix up, PTRACE_DETACH (visit.h). Between visits nothing is traced, so that births,
+ * exits, signals and job control do not concern us.
  */
 
-/* Files of /proc that are read of a thread, and may be kept open between two readings. */
+/* Files of a thread in /proc, which may be kept open between two readings. */
 enum tracee_file {
 	TRACEE_SCHEDSTAT,
 	TRACEE_STAT,
@@ -42,13 +42,13 @@ struct seen_stack {
 	uint64_t start, end, low;
 };
 
-/* What has been learned of a thread's stacks, so that a copy holds what a walk needs. */
+/* Facts about a thread's stacks, so that a copy holds all that a walk needs. */
 struct tracee_stacks {
-	uint64_t first_sp;	   /* where the program began, on its main thread; 0: not known */
-	uint64_t thread_pointer;   /* of the C library; 0: not known */
-	uint64_t root_sp;	   /* walks end whole at this stack pointer; 0: not known */
-	uint64_t behind_sp;	   /* walks go on here, on another stack; 0: they do not */
-	struct proc_range mapping; /* that the stack was in */
+	uint64_t first_sp;	 /* at the start of the program, on the main thread; 0: not known */
+	uint64_t thread_pointer; /* of the C library; 0: not known */
+	uint64_t root_sp;	 /* where complete walks end; 0: not known */
+	uint64_t behind_sp;	 /* where walks continue on another stack; 0: nowhere */
+	struct proc_range mapping; /* with the stack */
 	struct seen_stack seen[2]; /* the one in use comes first */
 };
 
@@ -57,14 +57,13 @@ struct tracee {
 	struct tracee_host *host; /* borrowed */
 	int fds[NR_TRACEE_FILES]; /* -1: opened for each reading */
 	struct tracee_stacks stacks;
-	bool maps_are_slow; /* the kernel is older than 6.11: asking for one mapping reads the text
-			     */
-	uint64_t read_page; /* one more than the last of tracee_read(); 0: none */
+	bool maps_are_slow; /* before Linux 6.11: one mapping costs the whole text */
+	uint64_t read_page; /* 1 + the last page of tracee_read(); 0: none */
 	bool fills_pages;   /* its process serves its own page faults (userfaultfd(2)) */
 	struct kernel_events *events; /* owned; NULL: none are counted */
 };
 
-/* What all tracees share: how many files are kept open, and which file systems are served. */
+/* Shared by all tracees: how many files are kept open, and which file systems are served. */
 struct tracee_host *tracee_host_new(void);
 void tracee_host_free(struct tracee_host *host);
 
@@ -75,8 +74,8 @@ void tracee_close(struct tracee *tracee);
 void tracee_close_files(struct tracee *tracee);
 
 /*
- * Its clocks: exact while it is off the CPU, else as old as the last tick of the kernel. False if
- * it is gone. On kernels that count nothing in schedstat they come from stat and status.
+ * Read its clocks: exact while it is off the CPU, else as old as the last tick of the kernel. False
+ * if it is gone. If the kernel counts nothing in schedstat, they are from stat and status.
  */
 bool tracee_clocks(struct tracee *tracee, struct proc_schedstat *clocks);
 bool tracee_stat(struct tracee *tracee, struct proc_stat *stat);
@@ -97,37 +96,36 @@ unsigned int tracee_counters(struct tracee *tracee, unsigned int wanted,
 			     struct kernel_counters *out);
 
 /*
- * Does one that its stat shows asleep stand in the queue for a CPU all the same? It was about to
- * sleep, and was driven off its CPU just before, by us perhaps. To read its system call the kernel
- * would wait until it has had a CPU and sleeps: 10 to 430 ms where many want one, in part spinning.
+ * Is a thread in the queue for a CPU although its stat shows it asleep? It was about to sleep, and
+ * was driven off its CPU just before, perhaps by us. To read its system call the kernel would wait
+ * until it has had a CPU and sleeps: 10 to 430 ms if many want one, in part spinning.
  */
 bool tracee_is_queued(struct tracee *tracee);
 
-/* The mapping at an address of its memory, as by proc_range_at(); false with errno. */
+/* The mapping at an address in it, as by proc_range_at(); false with errno. */
 bool tracee_range_at(struct tracee *tracee, uint64_t address, struct proc_range *range);
 
 /*
- * Copy some of its memory, whole or not at all: never where that may wait for another process,
- * which is asked once of a page that is read again and again.
+ * Copy some of its memory, whole or not at all. Never reads memory for which we may wait for
+ * another process, and asks about a page only once if it is read again and again.
  */
 bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes);
 
 enum peek_outcome {
 	PEEK_TAKEN,   /* the snapshot is true: the thread slept all the while */
 	PEEK_RUNNING, /* it is on a CPU or runnable: nothing was taken */
-	PEEK_ASLEEP,  /* it sleeps, and no copy was asked for */
-	PEEK_CHANGED, /* it ran meanwhile, so that what was read is worthless, or does not sleep yet
-		       */
-	PEEK_HIDDEN,  /* its process cannot be dumped: where it sleeps may not be read */
+	PEEK_ASLEEP,  /* it sleeps, and no copy was requested */
+	PEEK_CHANGED, /* it ran meanwhile, so the data are worthless, or it does not sleep yet */
+	PEEK_HIDDEN,  /* its process is not dumpable: its place may not be read */
 	PEEK_GONE,    /* it is dead */
 };
 
 /*
- * Copy a thread that sleeps, without stopping it: stack pointer, pc and system call from
- * /proc, the stack from its memory, accepted only if it was not scheduled in meanwhile. The
- * registers that no file shows stay unknown. Where it was, the sleep after that is tried. `clocks`
- * were read just before. *stat is filled in unless the thread is gone. *syscall is that of
- * PEEK_TAKEN. With max_stack_bytes of 0 only the state is read, at a fifth of the cost.
+ * Copy a sleeping thread without a stop: stack pointer, pc and system call from /proc, the stack
+ * from its memory. The copy is accepted only if the thread was not scheduled in meanwhile; if it
+ * was, the sleep after that is tried. Registers that no file shows stay unknown. `clocks` were read
+ * just before. *stat is filled in unless the thread is gone, *syscall with PEEK_TAKEN. With
+ * max_stack_bytes of 0 only the state is read, at a fifth of the cost.
  */
 enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 			      const struct proc_schedstat *clocks, struct snapshot *snapshot,

@@ -9,8 +9,8 @@
 #define DWARF_PC 32
 
 /*
- * The thread pointer, tpidr_el0, is in a register set of its own. Of a call x8 stays what it was
- * long after it, and x0 is the result by now.
+ * The thread pointer, tpidr_el0, is in another register set. x8 keeps a call's number long after
+ * the call, and x0 is the result by now.
  */
 void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
 			   struct proc_syscall *syscall)
@@ -20,7 +20,7 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 		regs_set(&snapshot->regs, i, regs->regs[i]);
 	regs_set(&snapshot->regs, DWARF_SP, regs->sp);
 	regs_set(&snapshot->regs, DWARF_PC, regs->pc);
-	/* Only a broken-off call proves to be in one. */
+	/* Only an interrupted call proves that the thread is in one. */
 	if (machine_call(regs) != MACHINE_CALL_NONE)
 		snapshot->syscall_nr = (int32_t)regs->regs[8];
 }

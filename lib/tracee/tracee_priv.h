@@ -15,14 +15,14 @@ struct tracee_host {
 	struct backings backings;
 };
 
-/* The descriptor on one of its files, kept open if there is room; else -1. */
+/* The descriptor of one of its files, kept open if there is room; else -1. */
 int tracee_kept_file(struct tracee *tracee, enum tracee_file file);
 
-/* Where in the kernel it sleeps, as text: "" or "0" if that is not told. */
+/* Where in the kernel it sleeps, as text: "" or "0" if the kernel hides that. */
 void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap);
-/* tracee.c: all but registers and stacks, of a thread that was observed just now. */
+/* tracee.c: all members but registers and stacks, of a thread that was observed just now. */
 void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot);
-/* Where the program began, as its stat tells; of its main thread only. */
+/* The stack pointer at the start of the program, from its stat; for the main thread only. */
 void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp);
 
 /* stack_copy.c: copy the stacks that a walk may need, from the snapshot's stack pointer on. */

@@ -11,7 +11,7 @@
 /* `syscall`, `int $0x80` and `sysenter` are all two bytes long. */
 #define SYSCALL_BYTES 2
 
-/* The order is that of the psABI's DWARF numbers, fig. 3.36. */
+/* In the order of the psABI's DWARF numbers, fig. 3.36. */
 void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
 			   struct proc_syscall *syscall)
 {

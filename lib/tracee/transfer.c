@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which threads are in the midst of a transfer. */
+/* Which threads are amid a transfer. */
 #include "tracee/transfer.h"
 
 #include <limits.h>
@@ -11,10 +11,10 @@
 #include "proc/read.h"
 #include "syscall/traits.h"
 
-/* Lines of it are short, and more than these are never needed. */
+/* Its lines are short, and the first bytes are enough. */
 #define KERNEL_STACK_BYTES 4096
 
-/* Is the descriptor that is its first argument of a file whose name begins so? */
+/* Does the first argument, a descriptor, refer to a file with a name that begins like this? */
 static bool is_of(pid_t pid, const struct proc_syscall *syscall, const char *beginning)
 {
 	char name[32], target[16];
@@ -24,7 +24,7 @@ static bool is_of(pid_t pid, const struct proc_syscall *syscall, const char *beg
 	       strncmp(target, beginning, strlen(beginning)) == 0;
 }
 
-/* A terminal may have given it a part by now, which it would return (VMIN of termios(3)). */
+/* A terminal may have delivered a part by now, which it would return (VMIN of termios(3)). */
 static bool reads_device(pid_t pid, const struct proc_syscall *syscall)
 {
 	return syscall_reads(syscall->nr) && is_of(pid, syscall, "/dev/");

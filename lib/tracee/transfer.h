@@ -14,18 +14,18 @@ struct proc_syscall;
 
 /* Does a thread of `pid` that is in this call move bytes, many or for long? */
 bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall);
-/* Asleep in it, does it wait to write the rest, of however few bytes? */
+/* While it sleeps in the call, does it wait to write the rest, however little that is? */
 bool transfer_waits_for_room(pid_t pid, const struct proc_syscall *syscall);
 /*
- * Asleep in it, may it have moved some, which it would return if it were stopped? The same is told
- * of a connection that is being made: to make that again would fail.
+ * While it sleeps in the call, may it have moved some bytes, which it would return if it were
+ * stopped? True also for a connection that is being made: making it again would fail.
  */
 bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall);
 
-/* What the kernel stack of a thread shows, to those who may see it. */
+/* Where a thread is, as its kernel stack shows if we may see it. */
 enum transfer_stack {
 	TRANSFER_STACK_HIDDEN, /* it is on a CPU, or we may not see it */
-	TRANSFER_STACK_AMID,   /* in the midst of a transfer */
+	TRANSFER_STACK_AMID,   /* inside of a transfer */
 	TRANSFER_STACK_OUTSIDE,
 };
 

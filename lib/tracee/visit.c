@@ -15,7 +15,7 @@
 #include "tracee/tracee.h"
 #include "tracee/tracee_priv.h"
 
-/* The thread that we have seized is the only one that this thread of ours waits for. */
+/* Our thread waits for no other thread than the one that it has seized. */
 #define WAIT_FLAGS (__WALL | __WNOTHREAD)
 
 enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid)
@@ -29,7 +29,7 @@ enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid)
 	return VISIT_PENDING;
 }
 
-/* After an exec by another thread of its process it is known by its leader's id. */
+/* After an exec by another thread of its process it has its leader's id. */
 void visit_ask_again(const struct visit *visit)
 {
 	if (ptrace(PTRACE_INTERRUPT, visit->tid, NULL, NULL) < 0)
@@ -77,7 +77,7 @@ static void set_regs(pid_t tid, struct user_regs_struct *regs)
 	ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov);
 }
 
-/* A filter may lack restart_syscall(2), by which a call would go on: the program would die. */
+/* A filter may lack restart_syscall(2), which would continue a call: the program would die. */
 static bool is_filtered(pid_t tid)
 {
 	struct proc_status status;
@@ -96,7 +96,7 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 	return false;
 }
 
-/* Where a program began is asked once, at the first stop of its main thread. */
+/* The stack pointer at the program's start is read once, at the first stop of the main thread. */
 static void learn_first_sp(struct tracee *tracee)
 {
 	struct proc_stat stat;
@@ -114,7 +114,7 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	tracee_begin_snapshot(tracee, snapshot);
 	snapshot->time_ns = visit->stopped_ns;
 	snapshot->state = THREAD_STATE_RUNNING;
-	/* Of a 32-bit program the time is known, the stack is not. */
+	/* For a 32-bit program the time is known, but not the stack. */
 	if (get_regs(visit->stopped_tid, &regs)) {
 		machine_fill_snapshot(&regs, snapshot, &visit->syscall);
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
@@ -142,7 +142,7 @@ void visit_end(struct visit *visit)
 
 	if (ptrace(PTRACE_DETACH, visit->stopped_tid, NULL, (void *)(long)visit->signal) == 0)
 		return;
-	/* Killed in its stop: until it is reaped an exec or an exit of its process waits for us. */
+	/* Killed in its stop: until it is reaped, an exec or exit of its process waits for us. */
 	got = waitpid(-1, &status, WAIT_FLAGS);
 	if (got > 0 && WIFSTOPPED(status))
 		ptrace(PTRACE_DETACH, got, NULL, NULL);

@@ -14,26 +14,26 @@ struct snapshot;
 struct tracee;
 
 /*
- * A thread is traced for the microseconds of a visit only: seize, interrupt, wait, capture, fix
- * up, detach. A visitor is the thread of ours that does it, for a tracer is a thread
- * (ptrace(2)). PTRACE_SEIZE waits for a process that executes a program, and that waits until
- * its other threads are dead and reaped by whoever traces them. Three rules keep that harmless:
- * a visitor has at most one thread seized and waits for whatever stops or dies, under whichever
- * id; where PTRACE_DETACH fails the thread was killed in its stop, and is reaped at once; a stop
- * that does not come is asked for again, for an interrupt may be lost.
+ * A thread is traced for the microseconds of a visit only: seize, interrupt, wait, capture, fix up,
+ * detach. A visitor is the thread of ours that does it, as a tracer is a thread (ptrace(2)).
+ * PTRACE_SEIZE waits for a process that executes a program, and that process waits until its other
+ * threads are dead and reaped by their tracers. Three rules keep that harmless: a visitor has at
+ * most one thread seized, and waits for any stop or death, under any id; if PTRACE_DETACH fails,
+ * the thread was killed in its stop, and is reaped at once; if a stop does not come, the visitor
+ * interrupts again, as an interrupt may be lost.
  */
 struct visit {
 	pid_t tid, tgid;
 	pid_t stopped_tid;	     /* the id under which it stopped: its leader's after an exec */
-	int signal;		     /* to be passed on: it stopped for its delivery; or 0 */
+	int signal;		     /* to be delivered when it continues; or 0 */
 	uint64_t interrupted_ns;     /* CLOCK_MONOTONIC when the interrupt was sent */
 	uint64_t stopped_ns;	     /* and when its stop was seen */
-	struct proc_syscall syscall; /* that it stopped in; OUTSIDE: in none, as far as is known */
-	bool is_group_stop;	     /* job control has stopped it already */
+	struct proc_syscall syscall; /* in which it stopped; OUTSIDE: in none, as far as is known */
+	bool is_group_stop;	     /* job control had stopped it before */
 	bool was_fixed_up;	     /* its system call was made to restart */
 	/*
-	 * GONE: it was reaped, with this status of waitpid(2). Of a child of ours nobody else can
-	 * do that any more: the kernel takes tracer and parent for one, as they are one process.
+	 * GONE: it was reaped, with this status of waitpid(2). If it was a child of ours the status
+	 * is lost for others: to the kernel tracer and parent are one process.
 	 */
 	bool is_reaped;
 	int status;
@@ -43,31 +43,32 @@ enum visit_outcome {
 	VISIT_PENDING, /* interrupted: its stop has not been seen yet */
 	VISIT_STOPPED, /* in a ptrace-stop: visit_capture(), then visit_end() must follow */
 	VISIT_GONE,    /* it is dead, and reaped if we traced it */
-	VISIT_REFUSED, /* another traces it, or the kernel does not allow it: errno tells */
+	VISIT_REFUSED, /* another process traces it, or the kernel does not allow it: see errno */
 };
 
 /* Seize and interrupt. May block while the process executes a program. PENDING, GONE or REFUSED. */
 enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid);
 /*
- * Has it stopped? Where it may block, PENDING is told when a signal handler of ours has run: ask
- * again by visit_ask_again().
+ * Has it stopped? If it may block, PENDING means that a signal handler of ours has run: call
+ * visit_ask_again().
  */
 enum visit_outcome visit_wait(struct visit *visit, bool may_block);
 void visit_ask_again(const struct visit *visit);
 
 /*
- * STOPPED: copy it into `snapshot`: registers, and its stack from the stack pointer upwards, at
- * most max_stack_bytes, or some MiB where its end is known; and its clocks. False if it is gone.
+ * STOPPED: copy registers, clocks, and the stack from its pointer upwards into `snapshot`: at most
+ * max_stack_bytes, or some MiB if its end is known. False if the thread is gone.
  */
 bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot);
 /*
- * In the registers of a stopped thread, make a call that our stop interrupted with EINTR restart; a
- * genuine signal that comes with it still gives EINTR, for the kernel decides after we have
- * detached. False: there is nothing to write back. Used wherever a thread is let go.
+ * Change the registers of a stopped thread so that a call which our stop interrupted with EINTR
+ * restarts. A genuine signal that comes with the stop still gives EINTR, as the kernel decides
+ * after we have detached. False: there is nothing to write back. Used wherever a thread is
+ * released.
  */
 bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop);
-/* STOPPED: undo what the stop did to its system call, and detach. */
+/* STOPPED: undo the effect of the stop on its system call, and detach. */
 void visit_end(struct visit *visit);
 
 #endif
