@@ -57,9 +57,9 @@ struct tracee {
 	struct tracee_host *host; /* borrowed */
 	int fds[NR_TRACEE_FILES]; /* -1: opened for each reading */
 	struct tracee_stacks stacks;
-	bool maps_are_slow; /* before Linux 6.11: one mapping costs the whole text */
-	uint64_t read_page; /* 1 + the last page of tracee_read(); 0: none */
-	bool fills_pages;   /* its process serves its own page faults (userfaultfd(2)) */
+	bool maps_are_slow;	      /* before Linux 6.11: one mapping costs the whole text */
+	uint64_t read_page;	      /* 1 + the last page of tracee_read(); 0: none */
+	bool fills_pages;	      /* its process serves its own page faults (userfaultfd(2)) */
 	struct kernel_events *events; /* owned; NULL: none are counted */
 };
 
