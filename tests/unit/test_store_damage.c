@@ -480,11 +480,9 @@ TEST(store, unknown_records_and_columns_are_left_out)
 	assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
 	assert_int_equal(store_writer_flush(writer, written, NULL), 0);
 	assert_int_equal(frames_out_init(&frames, fd, NULL), 0);
-	columns_out_begin(&columns, 3);
-	columns_out_uint(&columns, 0, 17);
-	columns_out_uint(&columns, 1, 1);
-	columns_out_bytes(&columns, 2, "colour", 6);
-	columns.nr_rows = 1;
+	put_row(&columns, RECORD_MARKS, "time", 17);
+	columns.nr_columns++;
+	columns_out_bytes(&columns, schemas[RECORD_MARKS].nr, "colour", 6);
 	assert_int_equal(frames_out_record(&frames, RECORD_MARKS, &columns, NULL), 0);
 	assert_int_equal(frames_out_record(&frames, (enum record_type)24, &columns, NULL), 0);
 	assert_int_equal(frames_out_record(&frames, (enum record_type)100, &columns, NULL), 0);
