@@ -69,12 +69,6 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	if (kind == EXPORT_CHROME && !metric_is_of_samples(options->metric))
 		return err_set(err, ERR_INVALID, "--chrome shows what took time, not the metric %s",
 			       metric_name(options->metric));
-	if (kind == EXPORT_HTML && metric_is_counter(options->metric)) {
-		err_set(err, ERR_INVALID, "the page has no metric %s",
-			metric_name(options->metric));
-		err_hint(err, "--speedscope and --flamegraph show it, as 'profc view' does");
-		return ERR_INVALID;
-	}
 	if (chosen.threads == EXPORT_THREADS_DEFAULT)
 		chosen.threads = row->threads;
 	if (chosen.names == EXPORT_NAMES_DEFAULT)

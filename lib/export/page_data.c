@@ -23,6 +23,8 @@ static void sort_stacks(struct page_data *data)
 
 	if (metric_is_memory(data->extract->options->metric))
 		page_blocks_weigh(data, weights);
+	else if (metric_is_counter(data->extract->options->metric))
+		page_advances_weigh(data, weights);
 	else
 		page_samples_weigh(data, weights);
 	page_stacks_sort(data, weights);
@@ -43,6 +45,7 @@ void page_data_init(struct page_data *data, const struct extract *extract)
 	numbering_init(&data->processes, profile->nr_processes);
 	page_samples_meet(data);
 	page_blocks_meet(data);
+	page_advances_meet(data);
 	rows_init(&data->rows, extract);
 	sort_stacks(data);
 }
@@ -216,6 +219,31 @@ static void write_meta(struct page_data *data, struct json *json)
 	json_key_bool(json, "complete", meta->complete);
 }
 
+/* What a metric adds up. */
+static const char *rows_of(enum metric metric)
+{
+	if (metric_is_counter(metric))
+		return "advances";
+	return metric_is_memory(metric) ? "blocks" : "samples";
+}
+
+/* [name, unit, which rows it adds up] by number of the metric, and last of exact counts. */
+static void write_metrics(struct json *json)
+{
+	json_key_array_begin(json, "metrics");
+	for (int i = 0; i <= METRIC_COUNT; i++) {
+		enum metric metric = (enum metric)i;
+		bool is_calls = i == METRIC_COUNT;
+
+		json_array_begin(json);
+		json_str(json, is_calls ? "calls" : metric_name(metric));
+		json_str(json, is_calls ? "calls" : metric_unit(metric));
+		json_str(json, is_calls ? "calls" : rows_of(metric));
+		json_array_end(json);
+	}
+	json_array_end(json);
+}
+
 static void write_choices(struct page_data *data, struct json *json)
 {
 	const struct extract *extract = data->extract;
@@ -230,6 +258,7 @@ static void write_choices(struct page_data *data, struct json *json)
 	json_key_u64(json, "toNs",
 		     min_u64(extract->selection->to_ns, extract->profile->meta.duration_ns));
 	json_key_u64(json, "grainNs", data->grain_ns);
+	json_key_u64(json, "advanceGrainNs", SAMPLE_TIME_GRAIN_NS);
 	page_blocks_write_members(data, json);
 }
 
@@ -267,11 +296,13 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_stacks_write(data);
 	page_samples_write(data);
 	page_blocks_write(data);
+	page_advances_write(data);
 	page_columns_finish(&data->columns);
 	number_counted_functions(data);
 	json_init(&json, sink);
 	json_object_begin(&json);
 	write_meta(data, &json);
+	write_metrics(&json);
 	write_choices(data, &json);
 	write_marks(data, &json);
 	page_calls_write(data, &json);

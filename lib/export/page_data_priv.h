@@ -70,15 +70,17 @@ void page_data_release(struct page_data *data);
 
 /*
  * The steps of page_data_write(). First all stacks are collected and weighed, and sorted by weight;
- * then their columns are written, and after these the columns of samples and of blocks, which refer
- * to leaves.
+ * then their columns are written, and after these the columns of samples, blocks and advances of
+ * counters, which refer to leaves.
  */
 void page_meet(struct page_data *data, const struct sample *sample);
 void page_samples_meet(struct page_data *data);
 void page_blocks_meet(struct page_data *data);
+void page_advances_meet(struct page_data *data);
 /* Add the weights of the stacks in the page's first metric, by path. */
 void page_samples_weigh(struct page_data *data, uint64_t *weights);
 void page_blocks_weigh(struct page_data *data, uint64_t *weights);
+void page_advances_weigh(struct page_data *data, uint64_t *weights);
 /* Puts `rows` into the order of the first view, by weights of paths. */
 void page_stacks_sort(struct page_data *data, const uint64_t *weights);
 void page_stacks_write(struct page_data *data);
@@ -86,6 +88,7 @@ void page_stacks_write(struct page_data *data);
 uint32_t page_leaf(struct page_data *data, const struct sample *sample);
 void page_samples_write(struct page_data *data);
 void page_blocks_write(struct page_data *data);
+void page_advances_write(struct page_data *data);
 /* After the columns: members of the open object. */
 void page_blocks_write_members(const struct page_data *data, struct json *json);
 /* Members of the open object. */

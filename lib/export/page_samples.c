@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The samples of the page: thread by thread, with all that each weighs in time. */
+/*
+ * The samples of the page: thread by thread, with all that each weighs in time; and by how much
+ * counters of threads have advanced between samples.
+ */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "calltree/filter.h"
+#include "calltree/observe.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
 #include "profile/profile.h"
@@ -195,4 +199,127 @@ void page_samples_write(struct page_data *data)
 	page_columns_begin(&data->columns, "sampleNr");
 	for (size_t i = 0; i < data->nr_samples; i++)
 		page_columns_add(&data->columns, data->samples[i].sample.nr);
+}
+
+/* --- counters --- */
+
+/* The selected advances of all counters, one counter after the other. */
+struct advance_walk {
+	const struct page_data *data;
+	enum metric metric; /* of the current one; METRIC_COUNT: the walk is over */
+	struct observation_walk walk;
+	struct observation current;
+};
+
+static void begin_counter(struct advance_walk *walk)
+{
+	const struct profile *profile = walk->data->extract->profile;
+
+	while (walk->metric < METRIC_COUNT && !profile_total(profile, walk->metric))
+		walk->metric++;
+	if (walk->metric < METRIC_COUNT)
+		observation_walk_init(&walk->walk, walk->data->extract->selection, walk->metric);
+}
+
+static struct advance_walk walk_advances(const struct page_data *data)
+{
+	struct advance_walk walk = {.data = data, .metric = METRIC_KERNEL};
+
+	begin_counter(&walk);
+	return walk;
+}
+
+static bool next_advance(struct advance_walk *walk)
+{
+	while (walk->metric < METRIC_COUNT) {
+		if (observation_walk_next(&walk->walk, &walk->current))
+			return true;
+		observation_walk_release(&walk->walk);
+		walk->metric++;
+		begin_counter(walk);
+	}
+	return false;
+}
+
+void page_advances_meet(struct page_data *data)
+{
+	struct advance_walk walk = walk_advances(data);
+
+	while (next_advance(&walk))
+		page_meet(data, &walk.current.sample);
+}
+
+void page_advances_weigh(struct page_data *data, uint64_t *weights)
+{
+	struct advance_walk walk = walk_advances(data);
+
+	while (next_advance(&walk))
+		if (walk.metric == data->extract->options->metric)
+			weights[path_of(data->paths, &walk.current.sample).v] +=
+				walk.current.weight;
+}
+
+static uint64_t metric_of(struct page_data *data, const struct advance_walk *walk)
+{
+	(void)data;
+	return walk->metric;
+}
+
+static uint64_t thread_of(struct page_data *data, const struct advance_walk *walk)
+{
+	return numbering_of(&data->threads, walk->current.sample.thread.v);
+}
+
+static uint64_t leaf_of(struct page_data *data, const struct advance_walk *walk)
+{
+	return page_leaf(data, &walk->current.sample);
+}
+
+static uint64_t amount_of(struct page_data *data, const struct advance_walk *walk)
+{
+	(void)data;
+	return walk->current.weight;
+}
+
+static uint64_t nr_of(struct page_data *data, const struct advance_walk *walk)
+{
+	(void)data;
+	return walk->current.sample.nr;
+}
+
+static void write_advances(struct page_data *data, const char *name,
+			   uint64_t (*value)(struct page_data *data,
+					     const struct advance_walk *walk))
+{
+	struct advance_walk walk = walk_advances(data);
+
+	page_columns_begin(&data->columns, name);
+	while (next_advance(&walk))
+		page_columns_add(&data->columns, value(data, &walk));
+}
+
+static void write_advance_times(struct page_data *data)
+{
+	struct advance_walk walk = walk_advances(data);
+	uint64_t before = 0;
+
+	page_columns_begin(&data->columns, "advanceTime");
+	while (next_advance(&walk)) {
+		uint64_t at = walk.current.sample.time_ns / SAMPLE_TIME_GRAIN_NS;
+
+		page_columns_add_signed(&data->columns, (int64_t)(at - before));
+		before = at;
+	}
+}
+
+void page_advances_write(struct page_data *data)
+{
+	if (!data->extract->profile->advances.nr)
+		return;
+	write_advances(data, "advanceMetric", metric_of);
+	write_advances(data, "advanceThread", thread_of);
+	write_advance_times(data);
+	write_advances(data, "advanceLeaf", leaf_of);
+	write_advances(data, "advanceAmount", amount_of);
+	write_advances(data, "advanceNr", nr_of);
 }

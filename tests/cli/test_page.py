@@ -82,6 +82,44 @@ class InBrowser(MadeCase):
         return self.page.text(selector)
 
 
+class Counters(InBrowser):
+    """Metrics that the page knows by its data alone."""
+
+    @classmethod
+    def write_page(cls):
+        cls.recording = record(cls.directory, [build("kernel_counters"), "phases", "150"],
+                               "--metrics", "faults,switches,read-bytes")
+        profc("export", "-i", cls.recording.path, "--html", "-m", "faults", "-o", cls.html)
+
+    def test_are_metrics_as_others(self):
+        offered = self.page.run("[...document.querySelector('#metric').options].map((o) => o.value)")
+        self.assertEqual(self.page.run("document.querySelector('#metric').value"), "faults")
+        self.assertNotIn("written-bytes", offered)
+        for metric in ("faults", "switches"):
+            self.choose("#metric", metric)
+            total = self.recording.report("-m", metric)["total_count"]
+            self.assertIn(f"{metric} {total:,}", self.text("#sum"))
+        self.choose("#metric", "read-bytes")
+        self.assertRegex(self.text("#sum"), r"read-bytes [0-9.]+ (B|KiB)")
+
+    def test_table_is_the_report(self):
+        self.page.click("#tab-table")
+        shown = [cell for row in self.cells() for cell in row]
+        for row in self.recording.rows("-m", "faults")[:3]:
+            self.assertIn(f"{row['self_count']:,}", shown)
+
+    def test_have_tracks(self):
+        names = self.page.run("[...document.querySelectorAll('#summary .track-name')].map((o) => o.innerText)")
+        self.assertEqual(names, ["all threads", "faults", "switches", "read-bytes"])
+
+    def test_a_range_has_its_part(self):
+        total = self.recording.report("-m", "faults")["total_count"]
+        self.drag_range(0.2, 0.5)
+        part = int(re.search(r"faults ([0-9,]+)", self.text("#sum")).group(1).replace(",", ""))
+        self.assertGreater(part, 0)
+        self.assertLess(part, 0.9 * total)
+
+
 class Views(InBrowser):
     SIZE = (4000, 300, 4, 100, 500)
 

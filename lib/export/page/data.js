@@ -17,6 +17,8 @@
 //	blockTime (delta), blockLife (in lifeGrainNs, and 1; 0: not freed), blockThread, blockLeaf,
 //	blockKind, blockFlags (see FLAG_OF)
 //	freedThread, freedLeaf   of those that were freed
+//	advanceMetric (its number), advanceThread, advanceTime (delta, in advanceGrainNs), advanceLeaf,
+//	advanceAmount, advanceNr (0: without a stack)   by how much counters advanced between samples
 function bytesOf(text) {
 	if (Uint8Array.fromBase64) // 2025
 		return Uint8Array.fromBase64(text);
@@ -243,6 +245,25 @@ function decodeFreed(data, blocks) {
 	return {nr: thread.length, block: block, thread: thread, leaf: data.columns.ids("freedLeaf")};
 }
 
+// By metric: the advances of a counter.
+function decodeAdvances(data) {
+	const columns = data.columns, found = {};
+	if (!columns.has("advanceTime"))
+		return found;
+	const ofRow = columns.ids("advanceMetric"), time = columns.numbers("advanceTime");
+	undoDeltas(time, data.advanceGrainNs);
+	const all = {time: time, thread: columns.ids("advanceThread"), leaf: columns.ids("advanceLeaf"),
+		amount: columns.numbers("advanceAmount"), seen: columns.ids("advanceNr")};
+	for (let first = 0, last = 0; first < ofRow.length; first = last) {
+		while (last < ofRow.length && ofRow[last] === ofRow[first])
+			last++;
+		const own = found[data.metrics[ofRow[first]][0]] = {nr: last - first};
+		for (const key of Object.keys(all))
+			own[key] = all[key].subarray(first, last);
+	}
+	return found;
+}
+
 // Functions of all sides in one table: those of the first, then those that only the other has.
 const functions = [];
 
@@ -268,6 +289,7 @@ function decodeSide(data) {
 	decodeSamples(side, data);
 	side.blocks = decodeBlocks(data);
 	side.freed = decodeFreed(data, side.blocks);
+	side.advances = decodeAdvances(data);
 	side.calls = callsByFunction(data, side);
 	return side;
 }

@@ -49,11 +49,15 @@ function countText(value) {
 	return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-const UNITS = {
-	cpu: "ns", wall: "ns", runq: "ns", blocked: "ns", samples: "samples", calls: "calls",
-	alloc: "bytes", allocs: "blocks", live: "bytes", peak: "bytes", leaked: "bytes",
-	temporary: "bytes", freed: "bytes",
-};
+// By metric, as the data says: its unit, and which rows it adds up.
+const UNITS = {}, ROWS_OF = {};
+
+function readMetrics(data) {
+	for (const [metric, unit, rows] of data.metrics) {
+		UNITS[metric] = unit;
+		ROWS_OF[metric] = rows;
+	}
+}
 
 function amountText(metric, value) {
 	if (UNITS[metric] === "ns")

@@ -114,6 +114,7 @@ function widestDefault(data) {
 
 async function readSides() {
 	const data = await readData("data");
+	readMetrics(data);
 	sides = [decodeSide(data)];
 	if (document.querySelector("script.old-data")) {
 		const oldData = await readData("old-data");

@@ -8,7 +8,7 @@ let diffMode = "";  // "amounts" or "shares" of a comparison
 const FLAG_OF = {live: 1, leaked: 2, temporary: 4, peak: 8, alloc: 16, allocs: 16, freed: 32};
 
 function isMemory(metric) {
-	return UNITS[metric] === "bytes" || UNITS[metric] === "blocks";
+	return ROWS_OF[metric] === "blocks";
 }
 
 function hasAny(column) {
@@ -20,20 +20,18 @@ function hasAny(column) {
 }
 
 function findMetrics(side) {
-	const samples = side.samples, found = [];
+	const samples = side.samples;
 	const has = {
 		cpu: () => hasAny(samples.cpu), wall: () => hasAny(samples.cpu) || hasAny(samples.blocked),
 		runq: () => hasAny(samples.runq), blocked: () => hasAny(samples.blocked),
 		samples: () => hasAny(samples.seen), calls: () => side.calls.length > 0,
 	};
-	for (const metric of Object.keys(UNITS)) {
-		const flag = FLAG_OF[metric];
-		const test = flag ? () => side.blocks && side.blocks.flags.some((flags) => flags & flag)
-			: has[metric];
-		if (test())
-			found.push(metric);
-	}
-	return found;
+	const test = {
+		samples: (metric) => has[metric](), calls: (metric) => has[metric](),
+		blocks: (metric) => side.blocks && side.blocks.flags.some((flags) => flags & FLAG_OF[metric]),
+		advances: (metric) => side.advances[metric],
+	};
+	return Object.keys(UNITS).filter((metric) => test[ROWS_OF[metric]](metric));
 }
 
 // --- groups of threads ---
@@ -233,6 +231,15 @@ function addFreed(side, sums, isChosen, range) {
 	}
 }
 
+// Counters of the kernel: what they advanced by between two samples.
+function addAdvances(advances, sums, isChosen, range) {
+	for (let i = 0; advances && i < advances.nr; i++) {
+		const amount = advances.amount[i], seen = advances.seen[i];
+		if (isChosen[advances.thread[i]] && isInside(range, advances.time[i]))
+			sums.add(advances.leaf[i], amount, seen, seen ? amount * amount : 0, 0, 0);
+	}
+}
+
 // Calls are known by function, not by thread or time: the caller is all there is of their stack.
 function addCalls(side, add) {
 	for (const [caller, callee, calls] of side.data.callEdges || [])
@@ -248,13 +255,14 @@ function weigh(side, groups, metric, range) {
 	const sums = new StackSums(side.leafStack);
 	for (const [name, threads] of groups) {
 		sums.begin(groupId(name));
-		if (isMemory(metric)) {
-			const isChosen = new Uint8Array(side.threads.length);
-			threads.forEach((thread) => { isChosen[thread] = 1; });
-			if (metric === "freed")
-				addFreed(side, sums, isChosen, range);
-			else
-				addBlocks(side, sums, isChosen, metric, range);
+		const isChosen = new Uint8Array(side.threads.length);
+		threads.forEach((thread) => { isChosen[thread] = 1; });
+		if (ROWS_OF[metric] === "advances") {
+			addAdvances(side.advances[metric], sums, isChosen, range);
+		} else if (metric === "freed") {
+			addFreed(side, sums, isChosen, range);
+		} else if (isMemory(metric)) {
+			addBlocks(side, sums, isChosen, metric, range);
 		} else if (metric !== "calls") {
 			for (const thread of threads) {
 				if (side.runOfThread[thread] >= 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tracks: where in time CPU, waits for one and sleep were, thread by thread; memory, if recorded.
+// Tracks: where in time CPU, waits for one and sleep were, thread by thread; memory and counters, if
+// recorded.
 // Dragging in them selects a range, boxes select threads.
 const TRACK_PX = 20, ALL_PX = 34;
 const MANY_THREADS = 6; // from here on not all are in sight
@@ -7,7 +8,7 @@ const KEPT_THREADS = 64; // as many have their sums by pixel kept, in sight or n
 
 function trackColors() {
 	return {cpu: hsl(140, 45, 45, 48), runq: hsl(32, 85, 55, 50), blocked: hsl(220, 15, 84, 27),
-		memory: hsl(265, 45, 60, 60), mark: hsl(330, 80, 45, 65)};
+		memory: hsl(265, 45, 60, 60), advance: hsl(190, 55, 45, 50), mark: hsl(330, 80, 45, 65)};
 }
 
 class Tracks {
@@ -21,6 +22,8 @@ class Tracks {
 		this.addRow("all threads", ALL_PX, (width) => this.sumAll(width), -1);
 		if (this.side.blocks)
 			this.addRow("memory (alive)", ALL_PX, (width) => this.liveBytes(width), -2);
+		for (const metric of Object.keys(this.side.advances))
+			this.addRow(metric, ALL_PX, (width) => this.advancesOf(metric, width), -3);
 		this.list = byId("threads");
 		this.fillThreads();
 		this.listen(byId("summary"));
@@ -194,6 +197,22 @@ class Tracks {
 		return {memory: memory, most: most};
 	}
 
+	// By pixel, of all threads: an advance is spread over the time of the sample that ends it.
+	advancesOf(metric, width) {
+		const {runs, runOfThread, samples} = this.side, sums = new Float64Array(width);
+		const {nr, thread, time, amount} = this.side.advances[metric];
+		const pixelOf = (at) => Math.max(0, Math.min(width - 1,
+			Math.floor((at - this.from) / (this.to - this.from) * width)));
+		for (let i = 0; i < nr; i++) {
+			const run = runs[runOfThread[thread[i]]], at = run ? sampleAt(this.side, run, time[i]) : 0;
+			const last = pixelOf(time[i]);
+			const first = run && at < run.last ? Math.min(last, pixelOf(samples.start[at])) : last;
+			for (let x = first; x <= last; x++)
+				sums[x] += amount[i] / (last - first + 1);
+		}
+		return {advance: sums, most: sums.reduce((most, sum) => Math.max(most, sum), 1), metric: metric};
+	}
+
 	drawRow(row, height, sums) {
 		const canvas = row.canvas, width = canvas.clientWidth, scale = devicePixelRatio || 1;
 		if (!width)
@@ -212,7 +231,7 @@ class Tracks {
 	}
 
 	paint(context, sums, width, height, colors) {
-		const kinds = ["cpu", "runq", "blocked", "memory"].filter((kind) => sums[kind]);
+		const kinds = ["cpu", "runq", "blocked", "memory", "advance"].filter((kind) => sums[kind]);
 		const tops = kinds.map(() => new Float64Array(width));
 		for (let x = 0; x < width; x++) {
 			let y = height;
@@ -350,6 +369,8 @@ class Tracks {
 			return lines;
 		if (sums.memory)
 			return [[bytesText(sums.memory[x] || 0) + " alive", ""]];
+		if (sums.advance)
+			return [[amountText(sums.metric, (sums.advance[x] || 0) / per * 1e9) + " a second", ""]];
 		const shares = [["on a CPU", sums.cpu[x]], ["waiting for one", sums.runq[x]], ["blocked", sums.blocked[x]]]
 			.filter((share) => share[1] > 0);
 		lines.push([shares.map(([text, ns]) => row.run ? text + " " + Math.min(100, 100 * ns / per).toFixed(0) + "%" :
@@ -410,6 +431,7 @@ function showTrackLegend() {
 	const colors = trackColors(), legend = byId("track-legend");
 	legend.replaceChildren(legendItem(colors.cpu, "on a CPU"), legendItem(colors.runq, "waiting for a CPU"),
 		legendItem(colors.blocked, "blocked"), ...(sides[0].blocks ? [legendItem(colors.memory, "memory")] : []),
+		...(Object.keys(sides[0].advances).length ? [legendItem(colors.advance, "counters")] : []),
 		...(sides[0].data.marks.length ? [legendItem(colors.mark, "mark")] : []));
 }
 
