@@ -269,6 +269,7 @@ static void select_all(struct selection *out, const struct compiled_filter *comp
 	out->whole_lives =
 		filter->modules.nr == 0 && filter->functions.nr == 0 && filter->shape.focus.nr == 0;
 	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0;
+	out->all_stacks = filter->modules.nr == 0 && filter->functions.nr == 0 && !out->reshaped;
 	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 && !out->reshaped;
 }
 

@@ -87,6 +87,7 @@ struct selection {
 	bool *processes;    /* by row of profile.processes */
 	bool *stacks;	    /* by stack_id; the empty stack is that of samples without one */
 	bool everything;    /* no filter was given */
+	bool all_stacks;    /* no filter of modules or functions, and no other shape of stacks */
 	bool whole_lives; /* filters of threads and processes only, which are selected as wholes */
 	/* filters of processes, functions and times only; stacks are not reshaped */
 	bool whole_processes;

@@ -74,6 +74,53 @@ static void count_rows(struct flat *flat, const struct flat_order *order, size_t
 	drop_weightless_rows(flat);
 }
 
+/* Shorter phases have more of their neighbours' counts than a hundredth. */
+#define PHASE_SAMPLES 100
+
+static uint32_t key_of(const struct flat *flat, const struct flat_row *row)
+{
+	if (flat->dimension == BY_THREAD)
+		return row->thread;
+	return flat->dimension == BY_MARK ? row->phase : row->process;
+}
+
+static size_t nr_keys(const struct flat *flat)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	if (flat->dimension == BY_THREAD)
+		return profile->nr_threads;
+	return flat->dimension == BY_MARK ? flat->phases->nr : profile->nr_processes;
+}
+
+static bool has_cycles(const struct flat *flat)
+{
+	const struct selection *selection = flat->weights->selection;
+	bool is_divided = flat->dimension == BY_THREAD || flat->dimension == BY_PROCESS ||
+			  flat->dimension == BY_PID || flat->dimension == BY_MARK;
+
+	return flat->weights->metric == metric_of_counter(KERNEL_COUNTER_INSTRUCTIONS) &&
+	       is_divided && !flat_has_two_keys(flat) && selection->all_stacks &&
+	       profile_total(flat_expansion(flat)->profile,
+			     metric_of_counter(KERNEL_COUNTER_CYCLES));
+}
+
+static void count_cycles(struct flat *flat)
+{
+	struct weights *weights;
+	struct flat *cycles;
+
+	if (!has_cycles(flat))
+		return;
+	weights = weights_new(flat->weights->selection, metric_of_counter(KERNEL_COUNTER_CYCLES));
+	cycles = flat_new(weights, flat->dimension);
+	flat->cycles = xcalloc(nr_keys(flat), sizeof(*flat->cycles));
+	for (size_t i = 0; i < cycles->nr; i++)
+		flat->cycles[key_of(cycles, &cycles->rows[i])] = cycles->rows[i].self.weight;
+	flat_free(cycles);
+	weights_free(weights);
+}
+
 int flat_new_as(const struct weights *weights, const struct flat_request *request,
 		struct flat **result, struct err *err)
 {
@@ -91,6 +138,7 @@ int flat_new_as(const struct weights *weights, const struct flat_request *reques
 	}
 	count_rows(flat, &order, request->limit);
 	flat_sort_in(flat, &order);
+	count_cycles(flat);
 	*result = flat;
 	return 0;
 }
@@ -143,6 +191,16 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 	return split->known;
 }
 
+bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, double *instructions)
+{
+	uint64_t cycles = flat->cycles ? flat->cycles[key_of(flat, row)] : 0;
+
+	if (!cycles || (flat->dimension == BY_MARK && row->self.samples < PHASE_SAMPLES))
+		return false;
+	*instructions = (double)row->self.weight / (double)cycles;
+	return true;
+}
+
 void flat_free(struct flat *flat)
 {
 	if (!flat)
@@ -150,6 +208,7 @@ void flat_free(struct flat *flat)
 	flat_free(flat->groups);
 	phases_free(flat->phases);
 	blame_free(flat->blame);
+	free(flat->cycles);
 	free(flat->rows);
 	free(flat);
 }

@@ -122,6 +122,11 @@ struct flat {
 	 */
 	struct flat *groups;
 	struct blame *blame; /* BY_LOCK, BY_FD; owned */
+	/*
+	 * By thread, process or phase, where instructions are the metric and both were recorded of
+	 * all code; owned; else NULL.
+	 */
+	uint64_t *cycles;
 };
 
 /* The rows, sorted by self, then total, then name; lifetimes and phases from the first on. */
@@ -164,6 +169,9 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 bool flat_has_counts(const struct flat *flat);
 /* Do the rows have wait functions? */
 bool flat_has_waits(const struct flat *flat);
+
+/* False where that is not known, and of phases that are too short. */
+bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, double *instructions);
 
 /* False where no call was counted. */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,

@@ -30,6 +30,7 @@ enum field_measure {
 	IN_MEMORY, /* bytes or blocks */
 	IN_MEMORY_BYTES,
 	IN_BLOCKED,
+	OF_INSTRUCTIONS,
 };
 
 struct flat_field {
@@ -105,6 +106,8 @@ static const struct flat_field fields[] = {
 	{"calls", ALL, IN_ANY, FLAT_CALLS},
 	{"per_call_ns", ALL, IN_NS, FLAT_PER_CALL},
 	{"per_call_ci_ns", ALL, IN_NS, FLAT_PER_CALL_INTERVAL},
+	{"per_cycle", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK) | OF_ONE_KEY,
+	 OF_INSTRUCTIONS, FLAT_PER_CYCLE},
 	{"wait_function", FUNCTIONS | BIT(BY_SYSCALL), IN_BLOCKED, FLAT_WAIT_FUNCTION},
 	{"wait_functions", FUNCTIONS | BIT(BY_SYSCALL), IN_BLOCKED, FLAT_WAIT_FUNCTIONS},
 };
@@ -126,6 +129,8 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 		return metric_is_memory(metric);
 	case IN_BLOCKED:
 		return metric == METRIC_BLOCKED;
+	case OF_INSTRUCTIONS:
+		return metric == metric_of_counter(KERNEL_COUNTER_INSTRUCTIONS);
 	}
 	return true;
 }

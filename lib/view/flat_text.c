@@ -41,6 +41,7 @@ enum column_form {
 	AS_PERCENT,
 	AS_TIME,
 	AS_PER_CALL,
+	AS_RATIO,
 	IN_UNIT, /* of the metric */
 	IN_CPU_UNIT,
 };
@@ -136,6 +137,9 @@ static void append_value(struct buf *out, const struct cells *cells,
 	case AS_TIME:
 		append_weight(out, METRIC_WALL, number);
 		break;
+	case AS_RATIO:
+		buf_printf(out, "%.2f", value->real);
+		break;
 	case IN_UNIT:
 		append_in_unit(out, number, &cells->unit);
 		break;
@@ -222,6 +226,8 @@ static const struct flat_column columns[] = {
 	{BIT(BY_FUNCTION), NUMBER("per call"), FLAT_PER_CALL, AS_PER_CALL, STYLE_PLAIN},
 	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), FLAT_PER_CALL_INTERVAL, AS_PER_CALL,
 	 STYLE_DIM},
+	{BIT(BY_THREAD) | PROCESSES | BIT(BY_MARK), NUMBER("per cycle"), FLAT_PER_CYCLE, AS_RATIO,
+	 STYLE_PLAIN},
 	{NOT_CODE & ~WAITS, SPARE_NUMBER("samples", 2), FLAT_SELF_SAMPLES, AS_COUNT, STYLE_DIM},
 	{WAITS, SPARE_NUMBER("samples", 6), FLAT_SELF_SAMPLES, AS_COUNT, STYLE_DIM},
 	{BIT(BY_SYSCALL) | BIT(BY_MARK), SPARE_NUMBER("cpu", 3), FLAT_CPU, IN_CPU_UNIT,
@@ -378,6 +384,8 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 		return cells->has_waits;
 	if (column->value == FLAT_CALLS)
 		return cells->has_calls;
+	if (column->value == FLAT_PER_CYCLE)
+		return cells->flat->cycles != NULL;
 	if (column->value == FLAT_SELF_BLOCKS)
 		return metric_is_bytes(metric) && metric_is_memory(metric);
 	if (column->value == FLAT_PID && dimension_is_of_waits(cells->flat->second))

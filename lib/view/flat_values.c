@@ -331,6 +331,15 @@ static struct value get_per_call_interval(const struct row_value *of)
 	return real_value(per_call.ci_ns);
 }
 
+static struct value get_per_cycle(const struct row_value *of)
+{
+	double instructions;
+
+	if (!flat_row_per_cycle(of->flat, of->row, &instructions))
+		return (struct value){.type = VALUE_ABSENT};
+	return real_value(instructions);
+}
+
 static struct value get_wait_function(const struct row_value *of)
 {
 	if (of->row->wait_function == FLAT_NONE)
@@ -488,6 +497,7 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_CALLS] = get_calls,
 	[FLAT_PER_CALL] = get_per_call,
 	[FLAT_PER_CALL_INTERVAL] = get_per_call_interval,
+	[FLAT_PER_CYCLE] = get_per_cycle,
 	[FLAT_WAIT_FUNCTION] = get_wait_function,
 	[FLAT_WAIT_FUNCTIONS] = get_wait_functions,
 	[FLAT_KIND] = get_kind,

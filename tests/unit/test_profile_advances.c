@@ -180,3 +180,66 @@ TEST(advances, keep_focus_and_hidden_functions)
 	weighed_free(&of);
 	profile_free(profile);
 }
+
+static void advance_both(struct made *made, uint64_t instructions, uint64_t cycles)
+{
+	advance(made, "main@m.c:1", "main@m.c:2", instructions, true);
+	made->profile->advances.rows[made->profile->advances.nr - 1].counter =
+		KERNEL_COUNTER_INSTRUCTIONS;
+	advance(made, "main@m.c:1", "main@m.c:2", cycles, true);
+	made->profile->advances.rows[made->profile->advances.nr - 1].counter =
+		KERNEL_COUNTER_CYCLES;
+}
+
+static bool per_cycle(const struct flat *flat, uint32_t thread, double *instructions)
+{
+	for (size_t i = 0; i < flat->nr; i++)
+		if (flat->rows[i].thread == thread)
+			return flat_row_per_cycle(flat, &flat->rows[i], instructions);
+	return false;
+}
+
+TEST(instructions, per_cycle_are_those_of_threads)
+{
+	struct pattern_list functions = {.texts = (const char *const[]){"main"}, .nr = 1};
+	const struct filter filter = {.functions = functions};
+	struct made made = made_begin();
+	struct thread_id first = made.thread, second, third;
+	struct profile *profile;
+	struct weighed_fixture of;
+	struct flat *flat;
+	double value = 0;
+
+	advance_both(&made, 300, 100);
+	advance_both(&made, 200, 100);
+	second = made_thread(&made, 100, 101, "other");
+	advance_both(&made, 50, 200);
+	third = made_thread(&made, 100, 102, "idle");
+	advance_both(&made, 50, 0);
+	profile = made_end(&made);
+	profile_prepare(profile);
+	of = weighed_new(profile, NULL, metric_of_counter(KERNEL_COUNTER_INSTRUCTIONS));
+	flat = flat_new(of.weights, BY_THREAD);
+	assert_true(per_cycle(flat, first.v, &value));
+	assert_true(value == 2.5);
+	assert_true(per_cycle(flat, second.v, &value));
+	assert_true(value == 0.25);
+	assert_false(per_cycle(flat, third.v, &value));
+	flat_free(flat);
+	/* Shorter than a hundred samples. */
+	flat = flat_new(of.weights, BY_MARK);
+	assert_int_equal(flat->nr, 1);
+	assert_false(flat_row_per_cycle(flat, &flat->rows[0], &value));
+	flat_free(flat);
+	flat = flat_new(of.weights, BY_FUNCTION);
+	assert_null(flat->cycles);
+	flat_free(flat);
+	weighed_free(&of);
+	/* What of the cycles is a function's own is an estimate. */
+	of = weighed_new(profile, &filter, metric_of_counter(KERNEL_COUNTER_INSTRUCTIONS));
+	flat = flat_new(of.weights, BY_THREAD);
+	assert_null(flat->cycles);
+	flat_free(flat);
+	weighed_free(&of);
+	profile_free(profile);
+}
