@@ -248,23 +248,33 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 		thread->name = 0;
 }
 
+static bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
+{
+	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
+}
+
+/* The longer it sleeps the more rarely it is looked at, as the sleeps that were sampled. */
+static void put_unseen(struct sampler *sampler, struct sampled_thread *thread)
+{
+	uint64_t now_ns = sampler->tick.now_ns;
+	uint64_t pause_ns = (now_ns - thread->sleep.unseen.from_ns) / SLEEP_PART;
+
+	due_put(sampler, thread, false, now_ns + 1 + min_u64(pause_ns, LONGEST_DUE_NS));
+}
+
 /* Its time goes to the next sample, as the lot does not ask how long it sleeps. */
 static void left_asleep(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_stat *stat, uint64_t pcount)
 {
-	uint64_t now_ns = sampler->tick.now_ns;
-
-	sampler->counts.nr_unseen_sleeps++;
 	thread->was_running = false;
 	thread->habits.user_ticks = stat->user_ticks;
-	thread->sleep.unseen = (struct unseen_sleep){.pcount = pcount, .from_ns = now_ns};
 	placement_saw(&sampler->placement, stat->cpu, false, false);
-	due_put(sampler, thread, false, now_ns + 1);
-}
-
-static bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
-{
-	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
+	if (!sleeps_unseen(thread, pcount)) {
+		sampler->counts.nr_unseen_sleeps++;
+		thread->sleep.unseen =
+			(struct unseen_sleep){.pcount = pcount, .from_ns = sampler->tick.now_ns};
+	}
+	put_unseen(sampler, thread);
 }
 
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
@@ -373,7 +383,7 @@ static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thr
 	if (sampler->tick.is_last || !sleeps_unseen(thread, pcount) ||
 	    slept_ns > LONG_SLEEP_PERIODS * sampler->governor.period_ns)
 		return false;
-	due_put(sampler, thread, false, sampler->tick.now_ns + 1 + slept_ns / SLEEP_PART);
+	put_unseen(sampler, thread);
 	return true;
 }
 
