@@ -12,7 +12,7 @@ from-there:
 	@$(MAKE) --no-print-directory -C $(HERE) $(MAKECMDGOALS)
 else
 
-VERSION := 0.3.0-dev
+VERSION := 0.3.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc

@@ -175,8 +175,8 @@ static struct heap_ring_record forged(uint64_t position)
 		.signature = ONE_OF(0, 1, 2),
 		.old = ONE_OF(0, 0x10000, 0x20000),
 		.mean = ONE_OF(0, 1, 65536, HEAP_MEAN_MAX, UINT64_MAX),
-		.rsp = (uint64_t)(uintptr_t)&here,
-		.rip = here,
+		.sp = (uint64_t)(uintptr_t)&here,
+		.pc = here,
 		.nr_stack_bytes = nr_stack};
 }
 
