@@ -19,6 +19,8 @@
 #define TICKS_SHARE 0.5
 #define TICKS_FREE  0.125
 #define LOOKS_SHARE 0.5
+/* Of that for looks: where many are due, none would be left for copies. */
+#define COPIES_SHARE 0.5
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -123,25 +125,37 @@ static double most_look_credit_ns(const struct governor *governor)
 	return governor->look_rate * (double)LOOK_CREDIT_NS;
 }
 
+static double grown(const struct governor *governor, double credit_ns, double part,
+		    uint64_t elapsed_ns)
+{
+	double most_ns = part * most_look_credit_ns(governor);
+
+	return between(-most_ns, credit_ns + part * governor->look_rate * (double)elapsed_ns,
+		       most_ns);
+}
+
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns)
 {
-	double most_ns = most_look_credit_ns(governor);
+	uint64_t elapsed_ns =
+		governor->look_credited_ns ? now_ns - governor->look_credited_ns : LOOK_CREDIT_NS;
 
-	if (governor->look_credited_ns)
-		governor->look_credit_ns +=
-			governor->look_rate * (double)(now_ns - governor->look_credited_ns);
-	else
-		governor->look_credit_ns = most_ns;
+	governor->look_credit_ns = grown(governor, governor->look_credit_ns, 1, elapsed_ns);
+	governor->copy_credit_ns =
+		grown(governor, governor->copy_credit_ns, COPIES_SHARE, elapsed_ns);
 	governor->look_credited_ns = now_ns;
-	governor->look_credit_ns = between(-most_ns, governor->look_credit_ns, most_ns);
-	return (uint64_t)between(0, governor->look_credit_ns, most_ns);
+	return (uint64_t)between(0, governor->look_credit_ns, most_look_credit_ns(governor));
 }
 
 bool governor_draws_copy(struct governor *governor)
 {
-	double part = governor->look_credit_ns / most_look_credit_ns(governor);
+	double most_ns = COPIES_SHARE * most_look_credit_ns(governor);
 
-	return governor->look_rate >= 1 || draw(governor) < part;
+	return governor->look_rate >= 1 || draw(governor) < governor->copy_credit_ns / most_ns;
+}
+
+void governor_charge_copy(struct governor *governor, uint64_t cpu_ns)
+{
+	governor->copy_credit_ns -= (double)cpu_ns;
 }
 
 void governor_charge_looks(struct governor *governor, uint64_t cpu_ns)

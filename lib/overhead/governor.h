@@ -13,12 +13,12 @@
  * few stops, or wait for a CPU, are found more often than their CPU time says: where all threads
  * together would lose more than the share, all lots get rarer. Ticks go on all the same.
  * Only where no CPU is idle do they take time from the target themselves. Looks at sleeping threads
- * then have half of what is allowed, as credit that grows with time: the less there is, the fewer
- * of their stacks are copied, which is most of the cost; where it is used up, looks that are due
- * wait. Of what looks leave ticks may use half. They get rarer where they would need more, or where
- * they leave stops so little that most ticks would be without; but only what fewer of them would
- * save counts as theirs. Stops have the rest.
- * Where all of it has taken more than the share, less is allowed until that is made up for.
+ * then have half of what is allowed, as credit that grows with time: where it is used up, looks
+ * that are due wait. At most half of it is for copies of their stacks, which cost most: the less
+ * there is left, the fewer are made. Of what looks leave ticks may use half. They get rarer where
+ * they would need more, or where they leave stops so little that most ticks would be without; but
+ * only what fewer of them would save counts as theirs. Stops have the rest. Where all of it has
+ * taken more than the share, less is allowed until that is made up for.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
@@ -36,6 +36,7 @@ struct governor {
 	double stop_share; /* of what is allowed, that which is left for stops */
 	double look_rate;  /* of credit for looks, in ns of CPU time a ns */
 	double look_credit_ns;
+	double copy_credit_ns;	   /* for copies of stacks: half of that for looks */
 	uint64_t look_credited_ns; /* up to this time */
 	double lost_ns;		   /* CPU time that ticks and looks have taken from threads */
 	uint64_t random;
@@ -67,6 +68,8 @@ void governor_charge(struct governor *governor, struct stop_budget *budget, uint
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns);
 /* By lot: shall the stack of a thread be copied, if it sleeps? The less credit, the more rarely. */
 bool governor_draws_copy(struct governor *governor);
+/* It has cost so much, which is charged with the looks, too. */
+void governor_charge_copy(struct governor *governor, uint64_t cpu_ns);
 void governor_charge_looks(struct governor *governor, uint64_t cpu_ns);
 
 /* CPU time used without stops, while no CPU was idle: threads would have had it. */

@@ -281,8 +281,10 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		    const struct proc_schedstat *clocks)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool copies = sampler->tick.is_last || governor_draws_copy(&sampler->governor);
+	bool copies = sampler->tick.is_last || !thread->sleep.from_ns /* it was never sampled */ ||
+		      governor_draws_copy(&sampler->governor);
 	size_t stack_bytes = copies ? visit_stack_limit(thread) : 0;
+	uint64_t began_ns = copies ? clock_thread_cpu_ns() : 0;
 	struct proc_stat stat = {.cpu = -1};
 	struct proc_syscall syscall;
 	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, stack_bytes, clocks,
@@ -300,6 +302,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	switch (outcome) {
 	case PEEK_TAKEN:
 		found_asleep(visitor, thread, &stat, &syscall);
+		governor_charge_copy(&sampler->governor, clock_thread_cpu_ns() - began_ns);
 		break;
 	case PEEK_RUNNING:
 		found_running(sampler, thread, &stat);

@@ -427,8 +427,8 @@ TEST(governor, looks_at_sleepers_take_half_of_what_is_allowed)
 	assert_int_equal(looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns), due_ns);
 }
 
-/* The less credit for looks is left, the fewer stacks are copied. */
-TEST(governor, copies_get_rarer_as_credit_is_used_up)
+/* The less credit for copies is left, the fewer are made, whatever looks without one have used. */
+TEST(governor, copies_get_rarer_as_their_credit_is_used_up)
 {
 	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2, .lost_percent = 100};
 	uint64_t most_ns, nr[2] = {0};
@@ -438,14 +438,15 @@ TEST(governor, copies_get_rarer_as_credit_is_used_up)
 	assert_true(governor_draws_copy(&governor)); /* nothing is known yet of what they take */
 	governor_update(&governor, &load);
 	most_ns = governor_look_credit_ns(&governor, 1);
+	governor_charge_looks(&governor, 2 * most_ns);
 	for (int i = 0; i < 1000; i++)
 		nr[0] += governor_draws_copy(&governor);
-	governor_charge_looks(&governor, most_ns * 3 / 4);
+	governor_charge_copy(&governor, most_ns / 2 * 3 / 4);
 	for (int i = 0; i < 1000; i++)
 		nr[1] += governor_draws_copy(&governor);
 	assert_int_equal(nr[0], 1000);
 	assert_in_range(nr[1], 200, 300);
-	governor_charge_looks(&governor, most_ns);
+	governor_charge_copy(&governor, most_ns);
 	assert_false(governor_draws_copy(&governor));
 	assert_int_equal(governor_look_credit_ns(&governor, 2), 0);
 }
