@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "elf/elf_open.h"
 
 #define PAGE_BYTES 4096
 /* Bounds the time to some milliseconds; the pages are spread over the whole file. */
@@ -116,7 +117,7 @@ struct elf_edition elf_edition_of(int fd)
 	if (fstat(fd, &stat) < 0)
 		return edition;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = elf_open(fd, ELF_C_READ);
 	if (elf)
 		edition = edition_of(elf, fd, (uint64_t)stat.st_size);
 	elf_end(elf);

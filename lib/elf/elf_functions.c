@@ -3,6 +3,7 @@
 #include "elf/elf_functions.h"
 
 #include <gelf.h>
+#include <stdbool.h>
 
 #include "elf/elf_ranges.h"
 
@@ -22,10 +23,11 @@ static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
 
 static void take_symbols(struct elf_ranges *functions, Elf_Scn *section, const GElf_Shdr *header)
 {
-	Elf_Data *data = header->sh_entsize ? elf_getdata(section, NULL) : NULL;
+	bool is_bounded = header->sh_entsize && header->sh_size <= SYMBOLS_MAX * sizeof(Elf64_Sym);
+	Elf_Data *data = is_bounded ? elf_getdata(section, NULL) : NULL;
 	size_t nr = data ? data->d_size / header->sh_entsize : 0;
 
-	for (size_t i = 0; i < nr && i < SYMBOLS_MAX; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		GElf_Sym symbol;
 
 		if (!gelf_getsym(data, (int)i, &symbol))

@@ -4,6 +4,7 @@
 
 #include "elf/elf_functions.h"
 #include "elf/elf_inflate.h"
+#include "elf/elf_open.h"
 #include "elf/elf_ranges.h"
 #include "elf/elf_section.h"
 
@@ -155,10 +156,13 @@ static int read_headers(struct elf_image *image, struct err *err)
 /* The image itself after reading its headers, or NULL after freeing it. */
 static struct elf_image *with_headers(struct elf_image *image, struct err *err)
 {
+	int reason = image->elf ? 0 : elf_errno();
+
 	if (image->elf && !read_headers(image, err))
 		return image;
 	if (!image->elf)
-		err_set(err, ERR_CORRUPT, "not an ELF file: %s", elf_errmsg(-1));
+		err_set(err, ERR_CORRUPT, "not an ELF file: %s",
+			reason ? elf_errmsg(reason) : "more sections than any program has");
 	elf_image_free(image);
 	return NULL;
 }
@@ -169,7 +173,7 @@ struct elf_image *elf_image_open(int fd, struct err *err)
 
 	elf_version(EV_CURRENT);
 	image->fd = fd;
-	image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	image->elf = elf_open(fd, ELF_C_READ);
 	return with_headers(image, err);
 }
 
@@ -332,7 +336,7 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 		/* The image's handle may be closed. A new one is ended at once: it keeps all it
 		 * reads. */
 		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
-			   : image->fd >= 0 ? elf_begin(image->fd, ELF_C_READ, NULL)
+			   : image->fd >= 0 ? elf_open(image->fd, ELF_C_READ)
 					    : NULL;
 
 		elf_functions_load(&image->functions, elf);
@@ -425,7 +429,7 @@ static struct elf_bytes load_debug_section(Elf *elf, const char *name)
 	struct elf_packed packed;
 	struct elf_bytes bytes = {0};
 
-	if (!section)
+	if (!section || header.sh_size > CFI_BYTES_MAX)
 		return bytes;
 	if (!elf_is_packed(name, &header)) {
 		bytes.bytes = copy_of_file(elf, header.sh_offset, header.sh_size);

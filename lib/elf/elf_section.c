@@ -6,11 +6,16 @@
 
 #include "elf/elf_inflate.h"
 
+/* Their names, which libelf reads as a whole: of 100,000 functions with long names. */
+#define NAMES_BYTES_MAX (UINT64_C(64) << 20)
+
 Elf_Scn *elf_section_next(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name)
 {
+	GElf_Shdr names;
 	size_t strings;
 
-	if (elf_getshdrstrndx(elf, &strings) < 0)
+	if (elf_getshdrstrndx(elf, &strings) < 0 ||
+	    !gelf_getshdr(elf_getscn(elf, strings), &names) || names.sh_size > NAMES_BYTES_MAX)
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, header))

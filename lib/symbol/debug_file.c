@@ -17,6 +17,7 @@
 #include "base/chosen_file.h"
 #include "base/cursor.h"
 #include "dwarf/dwarf_sections.h"
+#include "elf/elf_open.h"
 #include "elf/elf_section.h"
 #include "symbol/types.h"
 
@@ -58,7 +59,7 @@ int open_regular_file(const char *path, struct owner chooser)
 /* False when the file is none that has debug information; id.nr 0: it has no build-id. */
 static bool is_elf(int fd, struct build_id *id)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_open(fd, ELF_C_READ_MMAP);
 	bool result = elf && elf_kind(elf) == ELF_K_ELF;
 
 	*id = (struct build_id){.nr = 0};

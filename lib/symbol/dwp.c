@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "elf/elf_open.h"
 #include "elf/elf_section.h"
 #include "symbol/debug_file.h"
 
@@ -19,8 +20,8 @@ struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *
 		return NULL;
 	dwp = xcalloc(1, sizeof(*dwp));
 	dwp->fd = fd;
-	dwp->elf = elf_begin(dwp->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (dwp->elf && elf_dwarf_sections(dwp->elf, true, ended, &dwp->inflated, dwp->sections))
+	dwp->elf = elf_open(dwp->fd, ELF_C_READ_MMAP_PRIVATE);
+	if (dwp->elf && dwarf_sections_read(dwp->elf, true, ended, &dwp->inflated, dwp->sections))
 		dwp->index = dwarf_bytes_of(elf_section_bytes(dwp->elf, ".debug_cu_index"));
 	return dwp;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Opens an ELF file with all its debug information. */
 #include "symbol/object.h"
+#include "elf/elf_open.h"
 #include "elf/elf_section.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ enum elf_file_kind {
 
 static enum elf_file_kind kind_of(int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_open(fd, ELF_C_READ_MMAP);
 	enum elf_file_kind kind = NO_ELF_FILE;
 	GElf_Ehdr header;
 
@@ -116,7 +117,7 @@ static bool is_little_endian(Elf *elf)
 
 static Elf *begin(int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	Elf *elf = elf_open(fd, ELF_C_READ_MMAP_PRIVATE);
 
 	if (elf && elf_kind(elf) == ELF_K_ELF && !elf_hide_bombs(elf))
 		return elf;
@@ -180,8 +181,8 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 	if (object->supplement_fd >= 0)
 		object->supplement = begin(object->supplement_fd);
 	if (!object->supplement ||
-	    !elf_dwarf_sections(object->supplement, false, symbol_debug_ended(options),
-				&object->supplement_inflated, sections)) {
+	    !dwarf_sections_read(object->supplement, false, symbol_debug_ended(options),
+				 &object->supplement_inflated, sections)) {
 		object->missing_supplement = xstrdup(link.name);
 		return;
 	}
@@ -229,15 +230,15 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 
 	if (elf && !is_little_endian(elf))
 		return;
-	if (!elf || !elf_dwarf_sections(elf, false, symbol_debug_ended(options), &object->inflated,
-					sections)) {
+	if (!elf || !dwarf_sections_read(elf, false, symbol_debug_ended(options), &object->inflated,
+					 sections)) {
 		inflated_sections_release(&object->inflated);
 		if (!object->is_debug_file_only)
 			open_debug_file(object, options);
 		elf = object->debug;
 		if (!elf || !is_little_endian(elf) ||
-		    !elf_dwarf_sections(elf, false, symbol_debug_ended(options), &object->inflated,
-					sections))
+		    !dwarf_sections_read(elf, false, symbol_debug_ended(options), &object->inflated,
+					 sections))
 			return;
 	}
 	object->has_dwarf = true;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "dwarf/dwarf_sections.h"
+#include "elf/elf_open.h"
 #include "symbol/debug_file.h"
 #include "symbol/dwp.h"
 #include "symbol/types.h"
@@ -100,9 +101,9 @@ static bool open_dwo_at(struct split_dwarf *split, struct split_unit *found,
 	found->fd = open_regular_file(path, split->owner);
 	if (found->fd < 0)
 		return false;
-	found->elf = elf_begin(found->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-	if (found->elf && elf_dwarf_sections(found->elf, true, symbol_debug_ended(split->options),
-					     &found->inflated, sections))
+	found->elf = elf_open(found->fd, ELF_C_READ_MMAP_PRIVATE);
+	if (found->elf && dwarf_sections_read(found->elf, true, symbol_debug_ended(split->options),
+					      &found->inflated, sections))
 		found->file = accept(split, skeleton, sections);
 	if (found->file) {
 		split->owner = owner_join(split->owner, owner_of_fd(found->fd));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include "base/alloc.h"
@@ -274,6 +275,97 @@ TEST(elf, compression_bomb_is_refused)
 		assert_null(elf_image_cfi(image)->debug_frame.bytes);
 		elf_image_free(image);
 	}
+	buf_release(&file);
+}
+
+static long peak_kb(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_maxrss;
+}
+
+#define HUGE_BYTES (UINT64_C(2) << 30)
+
+/* A file of holes, which begins with `file`. */
+static int sparse_fd(const struct buf *file)
+{
+	int fd = tiny_elf_fd(file);
+
+	assert_int_equal(ftruncate(fd, (off_t)(file->nr_bytes + HUGE_BYTES)), 0);
+	return fd;
+}
+
+/* All of its sections but the names are of one type, and as large as the file. */
+static void build_huge(struct buf *file, uint32_t type, uint64_t flags, uint64_t name_bytes)
+{
+	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 4096, .ch_addralign = 1};
+	Elf64_Shdr sections[] = {{0},
+				 {.sh_name = 1,
+				  .sh_type = type,
+				  .sh_flags = flags,
+				  .sh_size = HUGE_BYTES,
+				  .sh_entsize = UINT64_C(1) << 30,
+				  .sh_addralign = 8},
+				 {.sh_name = 14, .sh_type = SHT_STRTAB, .sh_size = name_bytes}};
+
+	tiny_elf_begin(file, EM_X86_64, 0);
+	sections[2].sh_offset = file->nr_bytes;
+	buf_append(file, NAMES, sizeof(NAMES));
+	while (file->nr_bytes % 8)
+		buf_append_byte(file, 0);
+	sections[1].sh_offset = file->nr_bytes + sizeof(sections);
+	tiny_elf_sections(file, sections, ARRAY_SIZE(sections));
+	buf_append(file, &header, sizeof(header));
+}
+
+/* Holes cost the user who makes such a file nothing: what claims too much is not even read. */
+TEST(elf, sections_of_a_sparse_file_are_not_read)
+{
+	static const struct {
+		uint32_t type;
+		uint64_t flags, name_bytes;
+	} cases[] = {
+		{SHT_PROGBITS, SHF_COMPRESSED, sizeof(NAMES)},
+		{SHT_PROGBITS, 0, sizeof(NAMES)},
+		{SHT_SYMTAB, 0, sizeof(NAMES)},
+		{SHT_PROGBITS, 0, HUGE_BYTES},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf file = {0};
+		cleanup_close int fd = -1;
+		struct elf_image *image;
+		uint64_t start, end;
+
+		build_huge(&file, cases[i].type, cases[i].flags, cases[i].name_bytes);
+		fd = sparse_fd(&file);
+		image = elf_image_open(fd, NULL);
+		assert_non_null(image);
+		assert_null(elf_image_cfi(image)->debug_frame.bytes);
+		assert_false(elf_image_function(image, 0x1000, &start, &end));
+		assert_true(peak_kb() < (long)(HUGE_BYTES / 1024 / 2));
+		elf_image_free(image);
+		buf_release(&file);
+	}
+}
+
+/* The number of sections is in the first one where the header has 0. */
+TEST(elf, a_sparse_file_has_no_millions_of_sections)
+{
+	Elf64_Shdr first = {.sh_size = HUGE_BYTES / sizeof(first)};
+	struct buf file = {0};
+	cleanup_close int fd = -1;
+	struct err err = ERR_INIT;
+
+	tiny_elf_begin(&file, EM_X86_64, 0);
+	tiny_elf_sections(&file, &first, 1);
+	tiny_elf_header(&file)->e_shnum = 0;
+	fd = sparse_fd(&file);
+	assert_null(elf_image_open(fd, &err));
+	assert_int_equal(err.code, ERR_CORRUPT);
+	assert_true(peak_kb() < (long)(HUGE_BYTES / 1024 / 2));
 	buf_release(&file);
 }
 
