@@ -72,7 +72,8 @@ static void open_events(struct advance_reader *reader, struct tracee *tracee)
 	struct event_coverage *coverage = &reader->coverage;
 	struct err err = ERR_INIT;
 
-	if (tracee_count_events(tracee, reader->opener, reader->wanted, &err) == 0)
+	if (tracee_count_events(tracee, reader->opener, reader->wanted, &err) == 0 ||
+	    err.code == ERR_GONE)
 		return;
 	if (err.code == ERR_LIMIT || err.sys_errno == EMFILE || err.sys_errno == ENFILE)
 		coverage->nr_without_descriptor++;
@@ -155,7 +156,7 @@ static unsigned int seen_by_visit(const struct thread_advances *advances,
 	return advances->has_before & kernel_counters_set(&since);
 }
 
-/* What a counter that could not be read has advanced by goes to its next reading. */
+/* A counter that cannot be read now has its advance in its next reading. */
 static void publish_now(const struct advance_reader *reader, struct sampled_thread *thread,
 			const struct kernel_counters *now, unsigned int found,
 			struct message_advance *advance, uint64_t now_ns)

@@ -88,15 +88,23 @@ int tracee_count_events(struct tracee *tracee, const struct event_opener *opener
 {
 	struct tracee_host *host = tracee->host;
 	size_t nr = (size_t)__builtin_popcount(kernel_counters_of_events(wanted));
+	struct proc_schedstat clocks;
 	int status;
 
 	if (host->nr_events + nr > host->max_kept / 2 ||
 	    host->nr_kept + host->nr_events + nr > host->max_kept)
 		return err_set(err, ERR_LIMIT, "too few descriptors for the events of all threads");
 	status = kernel_events_open(&tracee->events, opener, tracee->tid, wanted, err);
-	if (status == 0)
-		host->nr_events += nr;
-	return status;
+	if (status < 0)
+		return status;
+	/* Its id may be that of another user's thread by now, unless it is still there. */
+	if (!tracee_clocks(tracee, &clocks)) {
+		kernel_events_free(tracee->events);
+		tracee->events = NULL;
+		return err_set(err, ERR_GONE, "the thread has ended");
+	}
+	host->nr_events += nr;
+	return 0;
 }
 
 static void close_events(struct tracee *tracee)

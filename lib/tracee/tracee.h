@@ -84,7 +84,8 @@ bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
 
 /*
  * Count those of the wanted counters that are events from now on, until tracee_close(); there must
- * be one. ERR_LIMIT where descriptors are few, or as of kernel_events_open(). The thread goes on.
+ * be one. ERR_LIMIT where descriptors are few, ERR_GONE where the thread has ended, or as of
+ * kernel_events_open(). The thread goes on.
  */
 int tracee_count_events(struct tracee *tracee, const struct event_opener *opener,
 			unsigned int wanted, struct err *err);

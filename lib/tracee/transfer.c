@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which threads are amid a transfer. */
+/* Finds threads that are amid a transfer. */
 #include "tracee/transfer.h"
 
 #include <limits.h>

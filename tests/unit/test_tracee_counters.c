@@ -2,7 +2,9 @@
 /* Counters of a thread: of files that stay open, and of events while there are descriptors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -112,4 +114,31 @@ TEST(tracee, leaves_descriptors_to_others)
 	tracee_close(&tracees[0]);
 	tracee_host_free(host);
 	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+/* The thread ends, and its id goes to another one, before its events are opened. */
+static int open_of_successor(void *context, const struct perf_event_attr *attr, pid_t tid)
+{
+	kill(tid, SIGKILL);
+	waitpid(tid, NULL, 0);
+	return open_null(context, attr, tid);
+}
+
+TEST(tracee, counts_no_events_of_a_thread_that_took_its_id)
+{
+	static const struct event_opener late = {open_of_successor, NULL};
+	struct tracee_host *host = tracee_host_new();
+	struct proc_schedstat clocks;
+	struct err err = ERR_INIT;
+	struct tracee tracee;
+	pid_t child = fork();
+
+	if (child == 0)
+		pause();
+	tracee_open(&tracee, host, child, child);
+	assert_true(tracee_clocks(&tracee, &clocks));
+	assert_int_equal(tracee_count_events(&tracee, &late, OF_EVENTS, &err), ERR_GONE);
+	assert_null(tracee.events);
+	tracee_close(&tracee);
+	tracee_host_free(host);
 }
