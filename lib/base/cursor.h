@@ -123,8 +123,12 @@ static inline uint64_t cursor_uleb(struct cursor *cursor)
 	return 0;
 }
 
-/* ULEB128 of debug information: bits beyond the 64th are dropped, as compilers may pad. */
-static inline uint64_t cursor_padded_uleb(struct cursor *cursor)
+/*
+ * The bits of a LEB128 number of debug information, and how many those are; no bits at the end of
+ * the cursor. Bits beyond the 64th are dropped, as compilers may pad. *last is its last byte.
+ */
+static inline uint64_t cursor_padded_bits(struct cursor *cursor, unsigned int *nr_bits,
+					  uint8_t *last)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -133,35 +137,37 @@ static inline uint64_t cursor_padded_uleb(struct cursor *cursor)
 	do {
 		if (cursor->at == cursor->end) {
 			cursor->failed = true;
-			return 0;
+			value = byte = 0;
+			break;
 		}
 		byte = *cursor->at++;
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	*nr_bits = shift;
+	*last = byte;
 	return value;
 }
 
-/* SLEB128, in two's complement; padded likewise. */
+/* ULEB128 of debug information. */
+static inline uint64_t cursor_padded_uleb(struct cursor *cursor)
+{
+	unsigned int nr_bits;
+	uint8_t last;
+
+	return cursor_padded_bits(cursor, &nr_bits, &last);
+}
+
+/* SLEB128 of debug information: in two's complement. */
 static inline int64_t cursor_padded_sleb(struct cursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
+	unsigned int nr_bits;
+	uint8_t last;
+	uint64_t value = cursor_padded_bits(cursor, &nr_bits, &last);
 
-	do {
-		if (cursor->at == cursor->end) {
-			cursor->failed = true;
-			return 0;
-		}
-		byte = *cursor->at++;
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~UINT64_C(0) << shift;
+	if (nr_bits < 64 && (last & 0x40))
+		value |= ~UINT64_C(0) << nr_bits;
 	return (int64_t)value;
 }
 
