@@ -9,28 +9,14 @@
 #include "inject/installation.h"
 #include "mapping/module.h"
 #include "probe/prober.h"
+#include "probe/prober_file_priv.h"
 #include "probe/prober_sums_priv.h"
 #include "probe/serials.h"
 #include "proc/backing.h"
 #include "profile/heap.h"
 
 struct target_memory;
-struct branches;
-struct elf_image;
 struct proc_map;
-
-/* A file of code, and its places to be counted: the same in all processes that map it. */
-struct prober_file {
-	uint64_t dev, inode;
-	int fd;			 /* owned; -1: it could not be opened */
-	struct elf_image *image; /* owned; NULL: it is no ELF file */
-	char *path;		 /* owned */
-	bool is_searched;	 /* the members below are set */
-	bool is_told;		 /* its refusals are in the profile */
-	struct wanted wanted;
-	struct branches *branches; /* owned; by ELF virtual addresses; NULL: nothing is wanted */
-	struct module_id module;   /* in the profile; MODULE_UNKNOWN: not there yet */
-};
 
 /* Code that a process has mapped. */
 struct prober_mapping {
