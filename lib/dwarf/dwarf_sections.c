@@ -33,7 +33,7 @@ static const char *const dwarf_names[DWARF_SECTION_COUNT] = {
 	[DWARF_STR_OFFSETS] = "debug_str_offsets",
 };
 
-/* Which of the sections a name is, or -1; with or without the ".dwo" of split DWARF. */
+/* The section of a name, or -1. With `split` the name ends with ".dwo". */
 static int dwarf_section_of(const char *name, bool split)
 {
 	for (int i = 0; i < DWARF_SECTION_COUNT; i++) {
@@ -64,9 +64,9 @@ static struct dwarf_bytes bytes_of(Elf *elf, Elf_Scn *section, const GElf_Shdr *
 	return bytes;
 }
 
-bool elf_dwarf_sections(Elf *elf, bool split, const atomic_bool *ended,
-			struct inflated_sections *inflated,
-			struct dwarf_bytes sections[DWARF_SECTION_COUNT])
+bool dwarf_sections_read(Elf *elf, bool split, const atomic_bool *ended,
+			 struct inflated_sections *inflated,
+			 struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;

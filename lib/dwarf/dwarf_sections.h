@@ -12,7 +12,7 @@
 struct Elf;
 struct elf_bytes;
 
-/* What was inflated. */
+/* The bytes of sections that were compressed in the file. */
 struct inflated_sections {
 	uint8_t *blocks[DWARF_SECTION_COUNT]; /* owned */
 };
@@ -26,9 +26,9 @@ void inflated_sections_release(struct inflated_sections *inflated);
  * borrowed from `elf` and from `inflated`, which must be empty before. False
  * when there is no .debug_info, or once *ended is set (NULL: never).
  */
-bool elf_dwarf_sections(struct Elf *elf, bool split, const atomic_bool *ended,
-			struct inflated_sections *inflated,
-			struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
+bool dwarf_sections_read(struct Elf *elf, bool split, const atomic_bool *ended,
+			 struct inflated_sections *inflated,
+			 struct dwarf_bytes sections[DWARF_SECTION_COUNT]);
 
 /* The same bytes, for the reader of debug information. */
 struct dwarf_bytes dwarf_bytes_of(struct elf_bytes bytes);

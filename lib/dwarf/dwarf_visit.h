@@ -14,7 +14,7 @@ struct dwarf_visit {
 	uint32_t levels[DWARF_MAX_DEPTH]; /* the visitor's word on the entries of each level */
 };
 
-/* What it said of the level of the entry at hand. */
+/* The word of the visitor for the entry at hand and its siblings. */
 static inline uint32_t dwarf_visit_level(const struct dwarf_visit *visit)
 {
 	return visit->levels[visit->depth];

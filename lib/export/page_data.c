@@ -219,7 +219,7 @@ static void write_meta(struct page_data *data, struct json *json)
 	json_key_bool(json, "complete", meta->complete);
 }
 
-/* What a metric adds up. */
+/* The table of the page whose rows a metric adds up. */
 static const char *rows_of(enum metric metric)
 {
 	if (metric_is_counter(metric))

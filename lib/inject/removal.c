@@ -175,7 +175,7 @@ static enum probes_found whose(const struct region_owner *owner)
 	return owner->pid == getpid() ? PROBES_OURS : PROBES_OF_OTHERS;
 }
 
-/* Which owners the regions of a process have; `owner`: one of PROBES_OF_OTHERS. */
+/* The kinds of owners of the regions in a process; `owner`: one of PROBES_OF_OTHERS. */
 struct found {
 	bool is_any[PROBES_OF_OTHERS + 1];
 	pid_t owner;

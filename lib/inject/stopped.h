@@ -64,7 +64,7 @@ struct stopped {
 	uint64_t held_ns;	 /* set by stopped_end(): time since then */
 };
 
-/* Which threads are stopped. */
+/* The threads to stop. */
 enum stopped_extent {
 	STOPPED_ALL,	    /* all, with their registers */
 	STOPPED_BUT_ASLEEP, /* all but those that sleep amid a transfer */

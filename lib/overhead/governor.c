@@ -19,7 +19,7 @@
 #define TICKS_SHARE 0.5
 #define TICKS_FREE  0.125
 #define LOOKS_SHARE 0.5
-/* Of that for looks: where many are due, none would be left for copies. */
+/* Copies have this part of the credit for looks. Else many looks would leave none for them. */
 #define COPIES_SHARE 0.5
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)

@@ -19,11 +19,11 @@ struct event_opener {
 /* perf_event_open(2) itself. */
 extern const struct event_opener event_opener_of_kernel;
 
-/* What is counted: type and config as struct perf_event_attr has them. */
+/* An event to count: type and config as in struct perf_event_attr. */
 struct event {
 	uint32_t type;
 	uint64_t config;
-	bool is_of_kernel; /* it happens in the kernel; else what happens in user mode is counted */
+	bool is_of_kernel; /* it happens in the kernel; else events of user mode are counted */
 };
 
 /*

@@ -54,8 +54,10 @@ static const struct source {
 				   true, parse_io},
 };
 
-/* Of the hardware in user mode only: that needs no privilege, and has nothing of what profc's own
- * stops make the kernel do for the thread. */
+/*
+ * The hardware counts in user mode only: this needs no privilege, and excludes the work of the
+ * kernel for profc's own stops.
+ */
 static const struct counted_event {
 	enum kernel_counter counter;
 	struct event event;

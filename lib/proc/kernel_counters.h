@@ -47,7 +47,7 @@ enum kernel_counter_file {
 
 #define NR_KERNEL_COUNTER_FILES (KERNEL_COUNTERS_IN_IO + 1)
 
-/* Which of the wanted counters a file has, and which are counted by descriptors of their own. */
+/* The wanted counters that a file has, and those that have descriptors of their own. */
 unsigned int kernel_counters_in_file(enum kernel_counter_file file, unsigned int wanted);
 unsigned int kernel_counters_of_events(unsigned int wanted);
 

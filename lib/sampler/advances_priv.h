@@ -16,7 +16,7 @@ struct event_opener;
 struct sampled_process;
 struct sampled_thread;
 
-/* What is known of events (kernel_counters_of_events()) beside their number. */
+/* How well events (kernel_counters_of_events()) were counted. */
 struct event_coverage {
 	uint64_t nr_without_descriptor;	 /* threads for which there were no descriptors, */
 	uint64_t nr_refused;		 /* and for which the kernel opened none */

@@ -241,7 +241,7 @@ static uint64_t uncovered_ns(struct sampled_process *process)
 	return cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
 }
 
-/* What all threads may lose together is a part of what their process has used. */
+/* All threads together may lose a part of the CPU time that their process has used. */
 void book_credit(struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;

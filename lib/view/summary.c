@@ -250,7 +250,7 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 /* Less of a difference is what passes between two readings. */
 #define MOSTLY_COUNTED_PERCENT 99
 
-/* What is missing of events, or scaled. */
+/* Says which events are missing, and which were scaled. */
 static void note_events(const struct weights *weights, struct buf *note)
 {
 	const struct profile *profile = profile_of(weights);

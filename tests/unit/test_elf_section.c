@@ -95,7 +95,7 @@ TEST(elf_section, is_inflated)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		set_up(&made, types[i], CONTENT_BYTES, CONTENT_BYTES);
 		assert_false(elf_hide_bombs(made.elf));
-		assert_true(elf_dwarf_sections(made.elf, false, NULL, &made.inflated, sections));
+		assert_true(dwarf_sections_read(made.elf, false, NULL, &made.inflated, sections));
 		assert_int_equal(sections[DWARF_INFO].nr, CONTENT_BYTES);
 		assert_memory_equal(sections[DWARF_INFO].at, made.content, CONTENT_BYTES);
 		tear_down(&made);
@@ -112,7 +112,7 @@ TEST(elf_section, wrong_sizes_are_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(types) * ARRAY_SIZE(sizes); i++) {
 		set_up(&made, types[i % 2], sizes[i / 2], CONTENT_BYTES);
-		assert_false(elf_dwarf_sections(made.elf, false, NULL, &made.inflated, sections));
+		assert_false(dwarf_sections_read(made.elf, false, NULL, &made.inflated, sections));
 		tear_down(&made);
 	}
 }
@@ -126,7 +126,8 @@ TEST(elf_section, inflating_ends_when_asked)
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		set_up(&made, types[i], CONTENT_BYTES, CONTENT_BYTES);
-		assert_false(elf_dwarf_sections(made.elf, false, &ended, &made.inflated, sections));
+		assert_false(
+			dwarf_sections_read(made.elf, false, &ended, &made.inflated, sections));
 		assert_null(sections[DWARF_INFO].at);
 		tear_down(&made);
 	}
@@ -143,7 +144,7 @@ TEST(elf_section, symbols_that_claim_too_much_are_hidden)
 	assert_non_null(elf_section_named(made.elf, ".symtab", &header));
 	assert_true(elf_hide_bombs(made.elf));
 	assert_null(elf_section_named(made.elf, ".symtab", &header));
-	assert_true(elf_dwarf_sections(made.elf, false, NULL, &made.inflated, sections));
+	assert_true(dwarf_sections_read(made.elf, false, NULL, &made.inflated, sections));
 	assert_false(elf_hide_bombs(made.elf));
 	tear_down(&made);
 }
