@@ -247,7 +247,16 @@ static void note_unattributed(const struct weights *weights, struct buf *note)
 		       "[unattributed]");
 }
 
-/* Less of a difference is what passes between two readings. */
+/* Tables by function have most of a counter in one row. */
+static void note_between(const struct weights *weights, struct buf *note)
+{
+	if (metric_is_counter(weights->metric) && weights->total.weight)
+		buf_append_str(note,
+			       "an advance between two samples is [between samples], below the "
+			       "functions that both stacks have in common: --tree shows which");
+}
+
+/* Less is the difference that passes between two readings. */
 #define MOSTLY_COUNTED_PERCENT 99
 
 /* Says which events are missing, and which were scaled. */
@@ -801,7 +810,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_truncated,	 note_elided,	     note_nameless,	   note_interpreter,
 		note_idle,	 note_few_samples,   note_filtered_counts, note_late_counts,
 		note_refusals,	 note_unknown,	     note_late_programs,   note_lost_blocks,
-		note_lost_frees, note_hides_nothing, note_events,
+		note_lost_frees, note_hides_nothing, note_between,	   note_events,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -119,6 +119,7 @@ class KernelCounters(LiveCase):
         recording = record(self.directory, ["true"], "--metrics", "faults")
         said = " ".join(profc("report", "-i", recording.path, "-m", "faults").stdout.split())
         self.assertRegex(said, "note: [0-9.]+% of the page faults have no sample on both sides")
+        self.assertIn("note: an advance between two samples is [between samples]", said)
         self.assertNotIn("of the time", said)
 
     def test_what_cannot_be_is_refused(self):
