@@ -153,7 +153,7 @@ class Commands(ReachableCase):
         self.assertEqual(
             self.parts(leaks), {name: (none, none, what) for name, what in (LOST | KEPT).items()}
         )
-        self.assertEqual(leaks["reachable"]["processes"], 0)
+        self.assertEqual(leaks["reachable"]["processes"], 0, leaks["reachable"])
         (told,) = leaks["reachable"]["not_searched"]
         self.assertEqual(told["reason"], BY_SIGNAL)
         self.assertIn(BY_SIGNAL, " ".join(recording.info().split()))
@@ -161,11 +161,11 @@ class Commands(ReachableCase):
     def test_a_child_of_vfork_that_ends_does_not_have_its_parent_searched(self):
         leaks = self.leaks(self.record("spawn", "all"))
         self.assertRight(leaks)
-        self.assertEqual(leaks["reachable"]["processes"], 1)
+        self.assertEqual(leaks["reachable"]["processes"], 1, leaks["reachable"])
 
     def test_a_forked_child_is_searched_for_its_own(self):
         leaks = self.leaks(self.record("all", "fork"))
-        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
 
     def test_who_freed_all_is_not_searched(self):
@@ -207,7 +207,7 @@ class Commands(ReachableCase):
         profc("merge", "-o", merged, self.path("first.data"), second.path)
         first.path = merged
         leaks = self.leaks(first)
-        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
 
 
@@ -227,7 +227,7 @@ class Attached(ReachableCase):
         target, recorder = self.begin()
         leaks = self.leaks(recorder.interrupt())
         self.assertRight(leaks)
-        self.assertEqual(leaks["reachable"]["processes"], 1)
+        self.assertEqual(leaks["reachable"]["processes"], 1, leaks["reachable"])
         self.assertUntouched(target.pid)
         self.go_on(target)
         self.assertEqual(target.wait(timeout=20), 3)
@@ -313,7 +313,7 @@ class Attached(ReachableCase):
         self.assertEqual(target.stdout.readline(), b"ready\n")
         self.go_on(target)
         leaks = self.leaks(recorder.finish(), "--at", "mark:both")
-        self.assertEqual(leaks["reachable"]["processes"], 2)
+        self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
 
 
