@@ -96,10 +96,15 @@ def bare_stop(frequency, place):
 
 
 def polling(*tool):
-    """The argv of a loop that runs a one-shot tool on the pid over and over."""
+    """
+    The argv of a loop that runs a one-shot tool on the pid over and over, for 20 seconds at most:
+    a thread whose time-outs begin again after each stop never ends beside one that polls.
+    """
     loop = (
-        "import subprocess, sys\n"
-        "while subprocess.run(sys.argv[1:], stdout=-3, stderr=-3).returncode == 0: pass\n"
+        "import subprocess, sys, time\n"
+        "end = time.monotonic() + 20\n"
+        "while subprocess.run(sys.argv[1:], stdout=-3, stderr=-3).returncode == 0:\n"
+        "    if time.monotonic() > end: break\n"
     )
     return lambda pid, _: [
         sys.executable, "-c", loop, *(str(pid) if word == "PID" else word for word in tool)
