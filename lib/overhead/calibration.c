@@ -18,7 +18,7 @@
 
 #define NR_STOPS 16
 #define APART_NS (100 * NS_PER_US)
-/* On a busy machine it may have to wait for a CPU: it is done with what there is by then. */
+/* On a busy machine the process may wait for a CPU: then the stops measured by then decide. */
 #define LONGEST_NS	(20 * NS_PER_MS)
 #define LONGEST_STOP_NS (2 * NS_PER_MS)
 #define STACK_BYTES	(64 * 1024)
@@ -32,7 +32,7 @@ struct spinner {
 	pid_t pid;
 };
 
-/* Between two readings of the clock passes as much as the shortest of these, or it was away. */
+/* Two readings of the clock further apart than so many shortest gaps: it was away between them. */
 #define AWAY_TIMES 16
 
 static uint64_t shortest_gap_ns(void)
@@ -78,7 +78,7 @@ static bool bind_to(pid_t pid, int cpu)
 	return sched_setaffinity(pid, sizeof(cpus), &cpus) == 0;
 }
 
-/* Signals for this process are not for it, though it would run the same handlers. */
+/* It blocks all signals: it shares our memory and would run our handlers. */
 static bool start_spinner(struct spinner *spinner, int cpu)
 {
 	struct sched_param ours = {0}, theirs = {0};
@@ -91,7 +91,7 @@ static bool start_spinner(struct spinner *spinner, int cpu)
 	pthread_sigmask(SIG_SETMASK, &former, NULL);
 	if (spinner->pid < 0 || !bind_to(spinner->pid, cpu))
 		return false;
-	/* At a priority below ours it is not kept waiting either. */
+	/* Real-time too, so that it does not wait for a CPU, but below our priority. */
 	theirs.sched_priority = 1;
 	ours.sched_priority = 2;
 	if (sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
@@ -108,7 +108,7 @@ static void end_spinner(struct spinner *spinner)
 	free(spinner->stack);
 }
 
-/* How long it was held; 0: it has not stopped in time. */
+/* Returns how long it was held; 0 if it did not stop in time. */
 static uint64_t stop_once(const struct spinner *spinner, bool spins)
 {
 	struct visit visit;
@@ -131,7 +131,7 @@ static int by_size(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* What it was away for, but for the time that it was held: the median of some stops. */
+/* The median, over some stops, of the time it was away less the time it was held. */
 static uint64_t measure(struct spinner *spinner, bool spins)
 {
 	const struct timespec apart = {.tv_nsec = (long)APART_NS};
@@ -155,7 +155,7 @@ static uint64_t measure(struct spinner *spinner, bool spins)
 	return overheads_ns[nr / 2];
 }
 
-/* Two that we may run on; the same where there is but one. */
+/* Two CPUs that we may run on; both are the same if there is only one. */
 static bool choose_cpus(int *own, int *other)
 {
 	cpu_set_t allowed;
@@ -202,10 +202,10 @@ static void *calibrate(void *context)
 	return NULL;
 }
 
-/* Longer than it takes on a busy machine. */
+/* Longer than the measurement takes on a busy machine. */
 #define PATIENCE_NS (200 * NS_PER_MS)
 
-/* The thread stays where it was put, and at its priority: it is one of its own. */
+/* In a thread of its own, because that stays bound to its CPU and at its priority. */
 void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void))
 {
 	struct calibration *calibration = xcalloc(1, sizeof(*calibration));
@@ -224,7 +224,7 @@ void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void))
 		*overhead = calibration->overhead;
 		free(calibration);
 	} else {
-		/* It is kept from its CPU by a thread of a higher priority, and left behind. */
+		/* A thread of higher priority keeps it from its CPU: do not wait for it. */
 		pthread_detach(thread);
 	}
 }

@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 /*
- * What a stop costs a thread on this machine beside the time that it is held: to be interrupted,
- * to leave its CPU, and to come back. It depends on the processor, the kernel, and whether there is
- * a host that has to wake an idle CPU, so that it is measured: a process of ours reads the clock
- * over and over, is stopped in turn from either place, and sees how long it was away.
+ * The cost of a stop to a thread, beyond the time that it is held: the interrupt, the loss of its
+ * CPU, and the return to it. It depends on the processor, on the kernel, and on whether a host has
+ * to wake an idle CPU. So it is measured: a process of ours reads the clock over and over, another
+ * thread stops it in turn from either place, and the process sees how long it was away.
  */
 struct stop_overhead {
-	uint64_t away_ns;   /* spun for, from another CPU */
-	uint64_t beside_ns; /* from its own */
+	uint64_t away_ns;   /* by a thread that spins on another CPU */
+	uint64_t beside_ns; /* by a thread on the same CPU */
 };
 
 /*
- * Takes some milliseconds of two CPUs, 200 at most. Done by a thread of its own, which calls
- * `hurry` first, for the priority that visitors have. 0 where it could not be measured.
+ * Measure both; a cost that cannot be measured is 0. Takes some milliseconds of two CPUs, at most
+ * 200. A thread of its own does it; it first calls `hurry`, which gives it the priority of
+ * visitors.
  */
 void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void));
 

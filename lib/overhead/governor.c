@@ -3,23 +3,22 @@
 
 #include "base/minmax.h"
 
-/* Below one tick a second a recording tells nothing. */
+/* With less than one tick a second a recording is worthless. */
 #define LONGEST_PERIOD_NS UINT64_C(1000000000)
-/* Credit is kept, and debts are paid, for as long as the share is promised for. */
+/* The bound holds over this time: so long are credits kept and debts paid. */
 #define CREDIT_NS UINT64_C(1000000000)
-/* The beginning of a recording is a part of it: credit for looks is kept for a shorter time. */
+/* Shorter for looks, so that the bound also holds over the first second of a recording. */
 #define LOOK_CREDIT_NS UINT64_C(250000000)
-/* However deep in debt: sampling continues at such a part of what is allowed, stops have so much.
- */
+/* Even in deep debt, sampling may use this part of the bound, and stops this part of that. */
 #define LEAST_ALLOWANCE 0.25
 #define LEAST_STOPS	0.125
-/* So many stops more than it can afford a thread may have: lots do not fall evenly. */
+/* A thread may have so many stops more than it can afford, as lots are not even. */
 #define STOPS_ON_CREDIT 4
-/* Shares of the allowed cost: for ticks, and for looks at threads that still sleep. */
+/* Parts of the allowed cost for ticks (most, least), and for looks at threads that still sleep. */
 #define TICKS_SHARE 0.5
 #define TICKS_FREE  0.125
 #define LOOKS_SHARE 0.5
-/* Copies have this part of the credit for looks. Else many looks would leave none for them. */
+/* Copies have this part of the credit for looks: many looks would leave none for them. */
 #define COPIES_SHARE 0.5
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
@@ -50,7 +49,7 @@ static void credit(struct governor *governor, struct stop_budget *budget, uint64
 	double most_ns = share * (double)CREDIT_NS;
 	double balance_ns = (double)budget->balance_ns;
 
-	/* A clock that runs backwards is that of another thread, since an exec. */
+	/* If the clock runs backwards, it is that of another thread since an exec. */
 	if (cpu_ns > budget->cpu_ns)
 		balance_ns += share * (double)(cpu_ns - budget->cpu_ns);
 	budget->cpu_ns = cpu_ns;
@@ -68,8 +67,8 @@ static uint64_t mean_of(const struct governor *governor, const struct stop_budge
 }
 
 /*
- * A thread is found running in so many ticks a second of its CPU time as there are: if it is
- * stopped in each of them, and each costs the mean, it loses mean / period of its CPU time.
+ * Per second of its CPU time, 1 s / period ticks find a thread running. If each of them stops it,
+ * at the mean cost, it loses mean / period of its CPU time.
  */
 bool governor_draws(struct governor *governor, const struct stop_budget *budget)
 {
@@ -91,7 +90,7 @@ bool governor_affords(struct governor *governor, struct stop_budget *budget, uin
 	return budget->balance_ns >= -(int64_t)(STOPS_ON_CREDIT * mean_of(governor, budget));
 }
 
-/* One that takes long for once is in the balance, and says little about the next. */
+/* The balance includes an exceptionally long stop; the mean, a forecast, includes it in part. */
 #define MEAN_OF	      16
 #define LONG_FOR_ONCE 2
 
@@ -163,7 +162,7 @@ void governor_charge_looks(struct governor *governor, uint64_t cpu_ns)
 	governor->look_credit_ns -= (double)cpu_ns;
 }
 
-/* All time is credit where looks take none from threads. */
+/* If looks take no time from threads, all time is credit. */
 static double look_rate_of(const struct governor *governor, double lost_part)
 {
 	double allowed = LOOKS_SHARE * governor->allowance * governor->max_ppm / 1e6;
@@ -172,8 +171,8 @@ static double look_rate_of(const struct governor *governor, double lost_part)
 }
 
 /*
- * More ticks than the stops that can be afforded beside them are of use to others only: they may
- * have a small part for that. Else as many of both is most of both.
+ * Ticks that exceed the affordable stops only help sleeping and new threads: a small part of the
+ * bound is for them. Apart from that, equally many ticks and stops make the most samples.
  */
 static double ticks_share_of(const struct governor *governor, double lost_ns)
 {
@@ -183,7 +182,7 @@ static double ticks_share_of(const struct governor *governor, double lost_ns)
 			   : TICKS_SHARE;
 }
 
-/* By this factor the lots get rarer, or more frequent again, in a window. */
+/* At most by this factor lots get rarer, or more frequent again, in each window. */
 #define LOTS_STEP 1.5
 
 static void adapt_lots(struct governor *governor)
@@ -202,10 +201,10 @@ static void adapt_lots(struct governor *governor)
 }
 
 /*
- * Stops and ticks keep to their shares in the mean of what is expected. What they really took is
- * more: a recording begins at the full rate, lots follow late, and costs vary. All that threads
- * lost beyond the bound, by stops and by ticks, which take `others` of all CPU time, is a debt: a
- * smaller share is allowed until it is paid.
+ * The shares above bound the expected cost. The actual cost is higher: a recording begins at the
+ * full rate, lots adapt late, and costs vary. All time that threads lost beyond the bound, by stops
+ * and by ticks and looks (`others`, a part of all CPU time), is a debt: the allowance is smaller
+ * until it is paid.
  */
 static void settle(struct governor *governor, double others)
 {

@@ -6,87 +6,88 @@
 #include <stdint.h>
 
 /*
- * What sampling may cost. A thread loses the time that it is held in stops and what each costs
- * beside that (calibration.h): at most the allowed share of its own CPU time, by leaving out stops
- * of that thread alone. Which are left out is drawn by lot, so that what a thread does has no
- * influence on it; the time that they stand for goes to the next sample. Threads that live for a
- * few stops, or wait for a CPU, are found more often than their CPU time says: where all threads
- * together would lose more than the share, all lots get rarer. Ticks go on all the same.
- * Only where no CPU is idle do they take time from the target themselves. Looks at sleeping threads
- * then have half of what is allowed, as credit that grows with time: where it is used up, looks
- * that are due wait. At most half of it is for copies of their stacks, which cost most: the less
- * there is left, the fewer are made. Of what looks leave ticks may use half. They get rarer where
- * they would need more, or where they leave stops so little that most ticks would be without; but
- * only what fewer of them would save counts as theirs. Stops have the rest. Where all of it has
- * taken more than the share, less is allowed until that is made up for.
+ * Keeps the cost of sampling below the share that the user allows.
+ *
+ * Stops: a thread loses the time that it is held, and the overhead of each stop (calibration.h). If
+ * that would exceed the share of its own CPU time, the governor leaves out stops of this thread
+ * alone. It draws by lot, so that the thread's behaviour has no influence on the choice; the time of
+ * a stop that was left out goes to the next sample. Threads that live for a few stops, or wait for a
+ * CPU, are found more often than their CPU time suggests: if all threads together would lose more
+ * than the share, all lots get rarer. Ticks continue all the same.
+ *
+ * Ticks and looks take time from the target only while no CPU is idle. Then looks at sleeping
+ * threads get half of the share, as credit that grows with time; without credit, looks that are due
+ * wait. At most half of that credit pays for copies of stacks, which cost most: the less is left,
+ * the fewer copies are made. Ticks may use half of the remainder. They get rarer if they would need
+ * more, or if they leave so little for stops that most ticks would have none; but the governor
+ * charges ticks only with the time that fewer of them would save. Stops have the rest. If all
+ * together have exceeded the share, the governor allows less until the debt is paid.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
-	uint64_t base_period_ns; /* what the user asked for */
-	uint64_t period_ns;	 /* what is done */
+	uint64_t base_period_ns; /* as the user asked for */
+	uint64_t period_ns;	 /* in use */
 	uint64_t max_period_ns;
-	uint64_t mean_cost_ns; /* of a stop, of late; 0: there was none */
-	/* The CPU time that threads used in this window and of late, and the cost of their stops.
-	 */
+	uint64_t mean_cost_ns; /* of recent stops; 0: there was none */
+	/* CPU time of threads, and the cost of their stops: in this window, and recently. */
 	double window_credited_ns, window_charged_ns;
 	double credited_ns, charged_ns;
-	double debt_ns;	   /* that threads have lost beyond the bound; below 0: less than that */
-	double allowance;  /* the part of the bound that may be used until it is paid */
+	double debt_ns;	   /* loss of threads beyond the bound; negative: below the bound */
+	double allowance;  /* the part of the bound that may be used until the debt is paid */
 	double lots;	   /* the chance of a stop is multiplied by this */
-	double stop_share; /* of what is allowed, that which is left for stops */
-	double look_rate;  /* of credit for looks, in ns of CPU time a ns */
+	double stop_share; /* the part of the bound that is left for stops */
+	double look_rate;  /* growth of the credit for looks, in ns of CPU time per ns */
 	double look_credit_ns;
 	double copy_credit_ns;	   /* for copies of stacks: half of that for looks */
-	uint64_t look_credited_ns; /* up to this time */
+	uint64_t look_credited_ns; /* the time up to which credit was given */
 	double lost_ns;		   /* CPU time that ticks and looks have taken from threads */
 	uint64_t random;
 };
 
-/* What the stops of one thread have cost, and what they may. All 0 at first. */
+/* Allowed and actual cost of the stops of one thread. All 0 at first. */
 struct stop_budget {
-	uint64_t cpu_ns;       /* its clock, up to which it was credited */
+	uint64_t cpu_ns;       /* reading of its CPU clock up to which it has credit */
 	int64_t balance_ns;    /* credits less costs */
-	uint64_t mean_cost_ns; /* of its stops, of late; 0: there was none */
+	uint64_t mean_cost_ns; /* of its recent stops; 0: there was none */
 };
 
 /* `seed` for the lots. */
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed);
 
-/* By lot: shall it be stopped in this tick, if that finds it running? */
+/* Draw by lot whether to stop the thread in this tick, if the tick finds it running. */
 bool governor_draws(struct governor *governor, const struct stop_budget *budget);
-/* All threads together have used so much more CPU time, seen by us or not. */
+/* All threads together have used so much more CPU time, whether we saw it or not. */
 void governor_credit(struct governor *governor, uint64_t cpu_ns);
-/* Its CPU clock shows cpu_ns: can it afford a stop now? */
+/* Can the thread, whose CPU clock shows cpu_ns, afford a stop now? */
 bool governor_affords(struct governor *governor, struct stop_budget *budget, uint64_t cpu_ns);
-/* It was, and lost so much. */
+/* The thread was stopped, and lost so much time. */
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns);
 
 /*
- * Sleeping threads may be looked at for so much CPU time now; 0: not in this tick. What is spent
- * is charged afterwards, and may be more: looks wait until that is paid.
+ * The CPU time that looks at sleeping threads may take now; 0: none in this tick. The caller
+ * charges afterwards what they took. It may be more: looks then wait until the debt is paid.
  */
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns);
-/* By lot: shall the stack of a thread be copied, if it sleeps? The less credit, the more rarely. */
+/* Draw by lot whether to copy the stack of a sleeping thread: the less credit, the more rarely. */
 bool governor_draws_copy(struct governor *governor);
-/* It has cost so much, which is charged with the looks, too. */
+/* A copy took so much; the caller charges it with the looks, too. */
 void governor_charge_copy(struct governor *governor, uint64_t cpu_ns);
 void governor_charge_looks(struct governor *governor, uint64_t cpu_ns);
 
-/* CPU time used without stops, while no CPU was idle: threads would have had it. */
+/* CPU time of profc besides stops; while no CPU is idle, threads lose it. */
 struct governor_load {
-	uint64_t window_ns;   /* in so long a time */
-	uint64_t nr_ticks;    /* in it */
-	uint64_t tick_ns;     /* CPU time of a tick, in the mean: what one fewer saves */
-	uint64_t looks_ns;    /* at threads that sleep */
-	unsigned int nr_cpus; /* that there are */
-	unsigned int
-		lost_percent; /* of it, that is taken from threads: no CPU was idle meanwhile */
+	uint64_t window_ns;	   /* length of the window */
+	uint64_t nr_ticks;	   /* in the window */
+	uint64_t tick_ns;	   /* mean CPU time that one tick fewer would save */
+	uint64_t looks_ns;	   /* CPU time of looks at sleeping threads */
+	unsigned int nr_cpus;	   /* of the machine, or those that we may use */
+	unsigned int lost_percent; /* the part of this CPU time that threads lost: no idle CPU */
 };
 
 /*
- * Adapts the period, the share of stops and the credit for looks. Returns the new period. It is
- * doubled or halved at most: a window in which many new threads were found tells little of those to
- * come.
+ * Adapt the period, the share of stops and the credit for looks to the last window. Returns the new
+ * period: at most twice, at least half of the former one, since a window with many new threads says
+ * little about the next.
  */
 uint64_t governor_update(struct governor *governor, const struct governor_load *load);
 

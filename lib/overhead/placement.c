@@ -37,7 +37,7 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
 		placement->candidate = cpu;
 }
 
-/* The present CPU if it will do, else the first one that does; -1: none. */
+/* An allowed CPU that is not taken: the present one, else the first; -1: none. */
 static int cpu_besides(const struct placement *placement, const cpu_set_t *taken)
 {
 	cpu_set_t away;
@@ -54,8 +54,8 @@ static int cpu_besides(const struct placement *placement, const cpu_set_t *taken
 }
 
 /*
- * Threads that sleep now will run where they did. At real-time priority we see them there all the
- * same; else we would be woken only when their burst is over.
+ * Threads that sleep now will run again on their former CPUs. A visitor of real-time priority sees
+ * them there all the same; any other would get the CPU only after their burst.
  */
 static int cpu_away(const struct placement *placement)
 {
@@ -65,8 +65,8 @@ static int cpu_away(const struct placement *placement)
 }
 
 /*
- * To move takes some 17 us of two CPUs, and is needed for the sake of callers only. From time to
- * time all the same: where we are a thread loses several times what it does elsewhere.
+ * A move takes some 17 us of two CPUs, and only threads that make many calls need it. The visitor
+ * moves from time to time all the same: the thread on its CPU loses several times as much as others.
  */
 #define TICKS_PER_MOVE 32
 

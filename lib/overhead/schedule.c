@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* xorshift64: plenty for spreading ticks, and the same sequence for the same seed. */
+/* xorshift64: good enough to spread ticks, and the same sequence for the same seed. */
 static uint64_t next_random(struct schedule *schedule)
 {
 	uint64_t x = schedule->random;
@@ -17,11 +17,11 @@ static uint64_t next_random(struct schedule *schedule)
 }
 
 /*
- * At random moments that nothing of the past foretells one sees what there is as often as it
- * is there, even if the target changes its course by being sampled ("Poisson arrivals see time
- * averages"): a thread that gets the CPU of one that was stopped begins its burst with a tick, and
- * with gaps of half a period at least the first part of that would never be seen. So the gaps are
- * exponential, but for a short one that a tick takes itself, and very long ones.
+ * Samples at moments that do not depend on the past see each state of the target for its true share
+ * of the time, even if samples influence the target ("Poisson arrivals see time averages"). For
+ * example, a thread that gets the CPU of a stopped one begins its burst at a tick: with gaps of at
+ * least half a period, no tick would ever see the first part of such a burst. So gaps are
+ * exponential, except that they are not shorter than a tick itself takes, nor very long.
  */
 #define LEAST_PART 8
 

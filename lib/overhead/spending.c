@@ -46,8 +46,8 @@ static uint64_t took_ns(const struct spending *spending, const struct spending_b
 }
 
 /*
- * Reading the memory of a process waits while that maps memory: such waits take no CPU time from
- * its threads.
+ * Reads of a process' memory wait while it maps memory. Such waits take no CPU time from its
+ * threads.
  */
 uint64_t spending_add_looks(struct spending *spending, const struct spending_begun *begun)
 {
@@ -59,7 +59,7 @@ uint64_t spending_add_looks(struct spending *spending, const struct spending_beg
 	return cpu_ns;
 }
 
-/* A single long tick says little about the others. */
+/* A single long tick says little about others. */
 #define MEAN_OF	      64
 #define LONG_FOR_ONCE 4
 /* A tick's own cost is at least this part of its mean cost. */
@@ -102,7 +102,7 @@ uint64_t spending_tick_ns(const struct spending *spending)
 								 : LEAST_OWN * spending->took_ns);
 }
 
-/* A recording begins at the full rate: what that costs is to be known soon. */
+/* Short at first: a recording begins at the full rate, whose cost must soon be known. */
 bool spending_is_due(const struct spending *spending, uint64_t now_ns)
 {
 	uint64_t so_far_ns = (now_ns - spending->began_ns) / 2;

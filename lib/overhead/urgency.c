@@ -22,8 +22,8 @@ struct attributes {
 };
 
 /*
- * Is there a bound on how long a real-time thread may run on? The kernel kills a process that
- * exceeds it.
+ * Is there a limit to the time that a real-time thread may run without a sleep? The kernel kills a
+ * process that exceeds it.
  */
 static bool has_realtime_limit(void)
 {
@@ -33,8 +33,8 @@ static bool has_realtime_limit(void)
 }
 
 /*
- * Among threads of normal priority the kernel runs one that wakes with a short slice before those
- * with longer ones (EEVDF, sched_setattr(2) since Linux 6.12; before, it has no effect).
+ * Of the threads of normal priority the kernel runs first the one with the shortest slice (EEVDF,
+ * sched_setattr(2) since Linux 6.12; before that, slices have no effect).
  */
 #define SLICE_NS (100 * NS_PER_US)
 
@@ -53,14 +53,14 @@ void urgency_short_slices(void)
 }
 
 /*
- * A thread of normal priority sees bursts on its own CPU only when they are over. It may be as
- * root, by RLIMIT_RTPRIO, or where profc itself was started so (chrt).
+ * A visitor of normal priority gets its CPU only after a burst of the target there. Real-time
+ * priority is allowed for root, by RLIMIT_RTPRIO, or if profc itself was started with it (chrt).
  */
 bool urgency_realtime(void)
 {
 	struct sched_param param = {.sched_priority = 1};
 
-	/* Timers of a normal thread fire up to 50 us late. */
+	/* Timers of a thread of normal priority fire up to 50 us late. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (has_realtime_limit())
 		return false;
@@ -70,8 +70,8 @@ bool urgency_realtime(void)
 }
 
 /*
- * So much of each period is ours, if we want it: several times what ticks take. The kernel lets
- * what is reserved so be nineteen twentieths of all CPUs.
+ * The time reserved for us in each period: several times as much as ticks take. All reservations
+ * together may be nineteen twentieths of all CPUs.
  */
 #define RUNTIME_NS (2 * NS_PER_MS)
 #define PERIOD_NS  (10 * NS_PER_MS)

@@ -5,15 +5,16 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* How soon the calling thread gets a CPU. None of it is inherited by what it starts. */
+/* How soon the calling thread gets a CPU. Threads and processes that it starts do not inherit it. */
 
 /* Shorter slices of a thread of normal priority, where the kernel has that. */
 void urgency_short_slices(void);
-/* At the lowest real-time priority; false: that is not allowed, or there is a bound on its time. */
+/* The lowest real-time priority; false: not allowed, or RLIMIT_RTTIME bounds its time. */
 bool urgency_realtime(void);
 /*
- * Before all threads of real-time priority, for a fifth of a CPU at most (SCHED_DEADLINE). On all
- * CPUs that are allowed: from then on it cannot be bound to one. False: not admitted.
+ * Precedence over all threads of real-time priority, for at most a fifth of a CPU (SCHED_DEADLINE),
+ * on all allowed CPUs: it cannot be bound to a single one from then on. False: the kernel does not
+ * admit it.
  */
 bool urgency_deadline(const cpu_set_t *allowed);
 
