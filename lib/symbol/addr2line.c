@@ -11,7 +11,7 @@
 #include "base/sink.h"
 #include "symbol/symbol.h"
 
-/* One address, and where its result is. */
+/* An address, and the index of its result. */
 struct question {
 	uint64_t address;
 	size_t index; /* among the sorted, distinct addresses */
@@ -59,8 +59,8 @@ void addr2line_close(struct addr2line *addr2line)
 }
 
 /*
- * addr2line takes what begins with a digit for a number, and letters that could
- * be one unless a plus follows: add+4 is a function's.
+ * addr2line reads a text as a number if it begins with a digit, or if its letters are hexadecimal
+ * digits without a plus after them: add+4 is a function with an offset.
  */
 static bool is_number(const char *text)
 {
@@ -118,7 +118,7 @@ static void print_place(const struct addr2line *addr2line, struct sink *out,
 		sink_printf(out, "%u\n", location->line);
 }
 
-/* Is this a name that -C makes readable? Older Rust looks like C++ with a hash. */
+/* Does -C demangle this name? Older Rust looks like C++ with a hash. */
 static bool is_of_style(const char *linkage_name, enum demangle_style style)
 {
 	switch (style) {

@@ -9,7 +9,7 @@ struct err;
 struct sink;
 struct symbol_options;
 
-/* The languages with names that `demangle` makes readable: addr2line's styles. */
+/* Languages whose names are demangled: addr2line's styles. */
 enum demangle_style {
 	DEMANGLE_STYLE_AUTO,
 	DEMANGLE_STYLE_NONE,
@@ -19,7 +19,7 @@ enum demangle_style {
 	DEMANGLE_STYLE_RUST,
 };
 
-/* How addr2line's letters want addresses printed. */
+/* The output that addr2line's options ask for. */
 struct addr2line_format {
 	bool addresses, functions, inlines, demangle, basenames, pretty;
 	enum demangle_style style;
@@ -28,7 +28,7 @@ struct addr2line_format {
 struct addr2line;
 
 /*
- * Open the file `exe`. `section` is what addresses count from, NULL: as they are loaded.
+ * Open the file `exe`. Addresses are relative to `section`; if that is NULL, as they are loaded.
  * ERR_NOT_FOUND if there is no such section; else fails as symbol_file_open() does. The options and
  * the format are borrowed until the end.
  */
@@ -38,18 +38,18 @@ int addr2line_open(const char *exe, const char *section, const struct symbol_opt
 void addr2line_close(struct addr2line *addr2line);
 
 /*
- * Ask for an address in hexadecimal, or for "FUNCTION" or "FUNCTION+OFFSET". What is neither
- * stands for the address 0, as in addr2line.
+ * Ask for an address in hexadecimal, or for "FUNCTION" or "FUNCTION+OFFSET". Any other text means
+ * the address 0, as in addr2line.
  */
 void addr2line_ask(struct addr2line *addr2line, const char *text);
-/* Is there anything to be answered? */
+/* Are there questions without an answer? */
 bool addr2line_was_asked(const struct addr2line *addr2line);
 /*
- * Find what was asked for since the last answers. Returns what is wrong with the file, borrowed
- * until they are printed, or NULL.
+ * Answer the questions asked since the last answers. Returns a message about a problem with the
+ * file, borrowed until the answers are printed, or NULL.
  */
 const char *addr2line_resolve(struct addr2line *addr2line);
-/* Print the answers, in the order asked. To be called after addr2line_resolve(). */
+/* Print the answers, in the order of the questions. Call it after addr2line_resolve(). */
 void addr2line_print(struct addr2line *addr2line, struct sink *out);
 
 #endif

@@ -14,7 +14,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* The beginnings of those functions, each once, ascending. The caller frees them. */
+/* Start addresses of the functions in assembly, each once, ascending. The caller frees them. */
 static uint64_t *find_starts(const struct elf_symbols *symbols, const uint64_t *addresses,
 			     const bool *is_assembly, size_t nr, size_t *nr_starts)
 {
@@ -37,7 +37,7 @@ static uint64_t *find_starts(const struct elf_symbols *symbols, const uint64_t *
 	return starts;
 }
 
-/* What the line tables say of the beginning of the function at an address, or NULL. */
+/* The location, by the line tables, of the start of the function at an address, or NULL. */
 static const struct symbol_location *definition_of(const struct symbol_result *definitions,
 						   const uint64_t *starts, size_t nr_starts,
 						   const struct elf_symbol *symbol)

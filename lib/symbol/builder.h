@@ -10,10 +10,10 @@
 #include "symbol/name_pool.h"
 #include "symbol/types.h"
 
-/* How many other results a result may take in, each with a table of texts. */
+/* A result may take in so many others, each with a table of texts. */
 #define RESULT_MAX_PARTS 16
 
-/* What a result's locations point into. */
+/* Memory that a result's locations point into. */
 struct result_texts {
 	struct strtab *tables[RESULT_MAX_PARTS + 1];
 	size_t nr;
@@ -27,8 +27,8 @@ struct result_builder {
 	size_t current; /* the chain being built */
 	bool verbatim;	/* say line 0 where the line table does */
 	/*
-	 * For verbatim names of functions that have no linkage name in the debug
-	 * information: that of the symbol which begins at their code, or NULL.
+	 * For verbatim names: if the debug information has no linkage name of a function,
+	 * returns the name of the symbol that begins at its code, or NULL.
 	 */
 	const char *(*symbol_at)(void *context, uint64_t address);
 	void *symbol_context;
@@ -39,9 +39,9 @@ void result_builder_init(struct result_builder *builder, size_t nr_addresses);
 /* The finished result, owned by the caller. */
 struct symbol_result *result_builder_finish(struct result_builder *builder);
 
-/* Begin the chain of an address; what it had before is dropped. */
+/* Begin the chain of an address anew: its former levels are dropped. */
 void result_builder_begin(struct result_builder *builder, size_t index);
-/* Append a level to the chain begun last, innermost first. Texts must be the pool's. */
+/* Append a level to the current chain, innermost first. Texts must belong to the pool. */
 void result_builder_add(struct result_builder *builder, const struct symbol_location *location);
 
 /* Add all of `part`; its chains become those from `first` on. Ends the part. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Variables of an ELF file by address: what locks are called. */
+/* Variables of an ELF file by address, for the names of locks. */
 #include "symbol/data_symbols.h"
 
 #include <gelf.h>
@@ -43,7 +43,7 @@ static void add_symbol(struct data_symbols *symbols, const struct symbol_object 
 				     .is_global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL};
 }
 
-/* The symbol to show is the last at its address: a global one, then one with a shorter name. */
+/* Of symbols at one address the last is shown: global before local, then the shorter name. */
 static int compare(const void *a, const void *b)
 {
 	const struct data_symbol *left = a, *right = b;
@@ -69,7 +69,7 @@ static void read_tables(struct data_symbols *symbols, const struct symbol_object
 	symbols->is_read = true;
 }
 
-/* Variables do not overlap, but for other names of the same. */
+/* Variables do not overlap, except several names of the same variable. */
 const struct data_symbol *data_symbols_find(struct data_symbols *symbols,
 					    const struct symbol_object *object, uint64_t address)
 {

@@ -21,11 +21,11 @@ struct data_symbols {
 	bool is_read;
 };
 
-/* Is the address in memory that the file has as data that can be written to? */
+/* Is the address in writable data of the file? */
 bool data_symbols_hold(const struct symbol_object *object, uint64_t address);
 /*
- * The variable that holds an address, or NULL; the tables are read when that is first asked for.
- * Begins as all 0.
+ * The variable that holds an address, or NULL. *symbols begins as all 0; the first call reads the
+ * tables.
  */
 const struct data_symbol *data_symbols_find(struct data_symbols *symbols,
 					    const struct symbol_object *object, uint64_t address);

@@ -56,7 +56,7 @@ int open_regular_file(const char *path, struct owner chooser)
 	return fd;
 }
 
-/* False when the file is none that has debug information; id.nr 0: it has no build-id. */
+/* False if the file is not an ELF file; id.nr is 0 if it has no build-id. */
 static bool is_elf(int fd, struct build_id *id)
 {
 	Elf *elf = elf_open(fd, ELF_C_READ_MMAP);
@@ -69,11 +69,11 @@ static bool is_elf(int fd, struct build_id *id)
 	return result;
 }
 
-/* Limit for files that only a checksum identifies. The largest debug files have a quarter of it. */
+/* Limit for files that only a checksum identifies: four times the largest debug files. */
 #define CHECKSUM_BYTES_MAX INT64_C(0x400000000)
 #define BLOCK_BYTES	   (1 << 16)
 
-/* The checksum of so many zeros. */
+/* The checksum of `nr` zeros. */
 static uLong sum_of_zeros(int64_t nr)
 {
 	uLong sum = crc32(0, NULL, 0), of_power = crc32(0, (const Bytef *)"", 1);
@@ -86,7 +86,7 @@ static uLong sum_of_zeros(int64_t nr)
 	return sum;
 }
 
-/* Where what is stored begins, at or behind an offset: there, where the file system cannot tell. */
+/* The first stored byte from an offset on; the offset itself if the file system does not say. */
 static int64_t next_stored(int fd, int64_t offset, int64_t end)
 {
 	int64_t found = lseek(fd, offset, SEEK_DATA);
@@ -121,7 +121,7 @@ static bool has_checksum(int fd, uint32_t wanted, const atomic_bool *ended)
 	return offset == found.st_size && (uint32_t)sum == wanted;
 }
 
-/* What a candidate must be. */
+/* The conditions for a candidate. */
 struct proof {
 	struct owner chooser;		 /* of its path */
 	const struct build_id *build_id; /* nr 0: not known */
@@ -139,7 +139,7 @@ static int open_proven(const char *path, const struct proof *proof)
 	if (fd < 0)
 		return -1;
 	if (!is_elf(fd, &id)) {
-		/* Another one's. */
+		/* It belongs to another build. */
 	} else if (proof->build_id->nr && id.nr) {
 		if (same_build_id(&id, proof->build_id))
 			return fd;
@@ -289,7 +289,7 @@ static int try_supplement(char *path, const struct proof *proof)
 	return fd;
 }
 
-/* /usr/lib/debug/.dwz/… of a package that was unpacked elsewhere is below another root. */
+/* If a package was unpacked elsewhere, its /usr/lib/debug/.dwz/… is below another root. */
 static int find_below_roots(const struct symbol_options *options, const char *name,
 			    const struct proof *proof)
 {

@@ -33,7 +33,7 @@ extern char *xstrdup(const char *text);
 
 /* Longest name that is demangled: demanglers recurse over their input. */
 #define MAX_LINKAGE_NAME_BYTES 65536
-/* The one for D knows no limit of its own, and takes some 200 bytes of stack for each of these. */
+/* D's demangler has no limit of its own, and takes some 200 bytes of stack for each byte. */
 #define MAX_D_NAME_BYTES 8192
 
 /*
@@ -72,7 +72,7 @@ static void take_text(const char *text, size_t nr_bytes, void *opaque)
 {
 	struct demangled *out = opaque;
 
-	/* The only way to stop a demangler; those that call back here own no memory. */
+	/* No other way stops a demangler; demanglers that call back here own no memory. */
 	if (out->text.nr_bytes + nr_bytes > MAX_DEMANGLED_BYTES)
 		longjmp(out->too_long, 1);
 	buf_append(&out->text, text, nr_bytes);
@@ -146,8 +146,8 @@ static char *demangle_any(const char *name)
 }
 
 /*
- * GNAT lowers everything and joins the parts by "__": only such names are
- * given to its demangler, which would accept any C name that has them.
+ * GNAT makes all letters small and joins the parts by "__". Only such names go to its demangler,
+ * which would accept any C name with "__".
  */
 static bool is_ada(const char *name)
 {
@@ -155,7 +155,7 @@ static bool is_ada(const char *name)
 	       (strstr(name, "___") != NULL && name[0] != '_' && strstr(name, "___elab"));
 }
 
-/* Without what GNAT adds to say where a name is from: "TB", "TKB" (task body), "B_1__" (block). */
+/* Append the parts without GNAT's marks of origin: "TB", "TKB" (task body), "B_1__" (block). */
 static void append_ada_parts(struct buf *out, const char *name)
 {
 	size_t nr = strlen(name);
@@ -192,7 +192,7 @@ char *symbol_demangle_ada(const char *name)
 		result = ada_demangle(buf_str(&plain), DMGL_PARAMS | DMGL_ANSI);
 		buf_release(&plain);
 	}
-	if (result && *result != '<') /* which is how it marks names that are not GNAT's */
+	if (result && *result != '<') /* libiberty's mark of names that are not GNAT's */
 		return result;
 	free(result);
 	return symbol_demangle(name);

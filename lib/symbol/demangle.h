@@ -3,12 +3,12 @@
 #define PROFC_SYMBOL_DEMANGLE_H
 
 /*
- * Demangle a C++, Rust, D or Ada name; a copy of the input if it is none. Caller frees.
+ * Demangle a C++, Rust, D or Ada name; any other name is copied. The caller frees the result.
  * Short forms for tables: base/demangled_name.h.
  */
 char *symbol_demangle(const char *linkage_name);
 /*
- * The same for a name of a unit in Ada. GNAT's names ("pkg__proc" for pkg.proc) are valid
+ * Demangle a name of a unit in Ada likewise. GNAT's names ("pkg__proc" for pkg.proc) are valid
  * in C, too, so that only the language of their unit distinguishes them.
  */
 char *symbol_demangle_ada(const char *name);

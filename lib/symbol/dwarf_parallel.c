@@ -9,7 +9,7 @@
 #include "symbol/dwarf_resolve.h"
 #include "symbol/object.h"
 
-/* Below these a thread costs more than it saves. */
+/* With less work than this, a thread costs more than it saves. */
 #define MIN_ADDRESSES 256
 #define MIN_BYTES     (UINT64_C(4) << 20)
 
@@ -72,7 +72,7 @@ static void run(struct dwarf_worker *workers, size_t nr)
 {
 	size_t nr_started = 0;
 
-	/* This thread takes the first share, and those for which no thread can be started. */
+	/* This thread takes the first share, and the shares for which no thread can be started. */
 	while (nr_started + 1 < nr && pthread_create(&workers[nr_started + 1].thread, NULL, work,
 						     &workers[nr_started + 1]) == 0)
 		nr_started++;

@@ -9,9 +9,8 @@ struct result_builder;
 struct symbol_object;
 
 /*
- * dwarf_resolve() over all of an object's debug information, by up to
- * nr_threads threads where there is enough to do. Each has readers of its own
- * over the same bytes: nothing but those is shared.
+ * dwarf_resolve() over all of an object's debug information, with up to nr_threads threads if there
+ * is enough to do. Each thread has readers of its own; the threads share only the bytes.
  */
 void dwarf_resolve_parallel(struct symbol_object *object, const uint64_t *addresses, size_t nr,
 			    size_t nr_threads, struct result_builder *builder);

@@ -16,7 +16,7 @@
 /* Deeper than any source nests; bounds damaged files. */
 #define MAX_LEVELS 256
 
-/* The offsets of the entries directly below one. */
+/* The offsets of the entries directly below an entry. */
 struct child_list {
 	const struct dwarf_file *file;
 	uint64_t parent;
@@ -78,7 +78,7 @@ static const struct child_list *children_of(struct qualifier *qualifier, struct 
 	return &qualifier->lists[index];
 }
 
-/* The child that is, or holds, the entry at `offset`; 0 when none does. */
+/* The child that is, or contains, the entry at `offset`; 0 if there is none. */
 static uint64_t child_around(const struct child_list *list, uint64_t offset)
 {
 	size_t low = 0, high = list->nr;

@@ -11,10 +11,9 @@ struct dwarf_function;
 struct buf;
 
 /*
- * gcc gives no linkage name to what is local to a file: static functions,
- * anonymous namespaces, lambdas. Their names are put together from the entries
- * that enclose them. The children of an entry are listed once, when the first
- * of them is asked for.
+ * gcc gives no linkage names to entities local to a file: static functions, members of anonymous
+ * namespaces, lambdas. The qualifier composes their names from the enclosing entries. It lists the
+ * children of an entry once, with the first question about one of them.
  */
 struct qualifier {
 	struct child_list *lists;
@@ -25,15 +24,15 @@ struct qualifier {
 void qualifier_release(struct qualifier *qualifier);
 
 /*
- * Append what stands before the name of a function that has one: the names of
- * the namespaces, types and functions around it, each with "::" behind it.
+ * Append the qualification of a function with a name: the names of the namespaces, types and
+ * functions around it, each followed by "::".
  */
 void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *function,
 		      struct buf *out);
 
 /*
- * Give a function that says nowhere where it is declared the place of the type
- * around it, if there is one: gcc says of a lambda only where its type is.
+ * Give a function without a declaration line that of the type around it, if there is a type: gcc
+ * has only the line of a lambda's type.
  */
 void qualifier_place(struct qualifier *qualifier, struct dwarf_function *function);
 

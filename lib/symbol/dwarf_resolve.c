@@ -109,8 +109,8 @@ static const char *name_of(struct dwarf_resolver *resolver, const struct dwarf_f
 }
 
 /*
- * The linkage name; verbatim also that of the symbol table, where other tools
- * take it from when gcc gives none to what is local to a file.
+ * The linkage name. If gcc gives none, as to entities local to a file, verbatim results take it
+ * from the symbol table, as other tools do.
  */
 static const char *linkage_name_of(struct dwarf_resolver *resolver,
 				   const struct dwarf_function *function,
@@ -213,8 +213,8 @@ static struct place place_of_call(struct dwarf_resolver *resolver, struct dwarf_
 }
 
 /*
- * Compilers give line 0 to code of no particular line. More useful is the line before it in the
- * same function; else the call of the function, or its beginning.
+ * Compilers give line 0 to code of no particular line. The previous line in the same function is
+ * more useful; else the call of the function, or its start.
  */
 static struct place innermost_place(struct dwarf_resolver *resolver, const struct unit_work *work,
 				    size_t at)
@@ -281,7 +281,7 @@ static int compare_indexes(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* The wanted addresses in the unit's ranges that no unit before it resolved. */
+/* Collect the requested addresses in the unit's ranges that no earlier unit resolved. */
 static void collect_addresses(const struct dwarf_resolver *resolver,
 			      const struct range_list *ranges, struct unit_work *work)
 {

@@ -10,9 +10,9 @@ struct result_builder;
 struct split_dwarf;
 
 /*
- * Resolve ascending addresses from the debug information of a file, unit by
- * unit. Chains of addresses it knows nothing of stay open; where it knows only
- * the line, the one location has no name yet.
+ * Resolve ascending addresses from the debug information of a file, unit by unit. An address
+ * without debug information keeps an empty chain; if only its line is known, its chain has a single
+ * location without a name.
  */
 void dwarf_resolve(struct dwarf_file *file, struct split_dwarf *split, const uint64_t *addresses,
 		   size_t nr, struct result_builder *builder);

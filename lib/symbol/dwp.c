@@ -110,7 +110,7 @@ static bool find_row(const struct index_tables *tables, uint64_t dwo_id, uint32_
 	return false;
 }
 
-/* DW_SECT_…: the numbers of version 2 and 5 agree for what is read here, but for range lists. */
+/* DW_SECT_…: versions 2 and 5 have the same numbers for the sections read here, but range lists. */
 static int section_of_column(const struct index_tables *tables, uint32_t column)
 {
 	switch (element(tables->columns, column)) {

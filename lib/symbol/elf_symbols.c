@@ -23,9 +23,9 @@
 #define THREAD_START_BYTES 64
 
 /*
- * The best of several symbols at one address has a size, is a function, is global, and has the
- * usual name: without leading underscores, and short. getrlimit of libc is also __getrlimit,
- * __GI___getrlimit and getrlimit64, of which only the unusual ones are not weak.
+ * Of several symbols at one address the best has a size, is a function, is global, and has a usual
+ * name: without leading underscores, and short. libc's getrlimit is also __getrlimit,
+ * __GI___getrlimit and getrlimit64; only the unusual names are not weak.
  */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
@@ -57,7 +57,7 @@ static bool is_no_function(const GElf_Sym *symbol, const char *name)
 /* Longer than any function written in assembly. */
 #define SIZELESS_BYTES_MAX (32 * 1024)
 
-/* The end of the code section a symbol stands in; false when it stands in none. */
+/* The end of the code section of a symbol; false if it is not in one. */
 static bool section_end(Elf *elf, GElf_Word index, const GElf_Sym *symbol, GElf_Addr value,
 			uint64_t *end)
 {
@@ -91,14 +91,14 @@ static enum symbol_source source_of(const struct symbol_object *object, Elf *elf
 	return SYMBOL_SOURCE_DYNSYM;
 }
 
-/* On the way through a symbol table. */
+/* The state while symbol tables are read. */
 struct reading {
 	/*
 	 * The last STT_FILE symbol: the local symbols after it are from that file. Global ones
 	 * come after all of them, without a file.
 	 */
 	const char *file;
-	Elf *elf; /* that the last one was in */
+	Elf *elf; /* of the last symbol */
 };
 
 static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index,
@@ -139,7 +139,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		symbols->bias = value - symbol.st_value;
 }
 
-/* By address, and of one address the name to show last. */
+/* By address; of symbols at one address, the symbol that is shown comes last. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct elf_symbol *left = a, *right = b;
@@ -176,7 +176,7 @@ static void close_gaps(struct elf_symbols *symbols)
 	}
 }
 
-/* Those without a size, each once, as far as they reach. The caller frees them. */
+/* The ranges of symbols without a size, each once. The caller frees them. */
 static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols, size_t *nr)
 {
 	struct sizeless_range *ranges = xcalloc(symbols->nr + 1, sizeof(*ranges));
@@ -229,7 +229,7 @@ static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object
 	cleanup_free struct sizeless_range *ranges = sizeless_ranges(symbols, &nr);
 
 	sizeless_find_cuts(object->elf, symbols->bias, ranges, nr);
-	/* Both are by address. */
+	/* Rows and ranges are both sorted by address. */
 	for (size_t i = 0; i < nr_rows; i++) {
 		struct elf_symbol *row = &symbols->rows[i];
 
@@ -273,7 +273,7 @@ void elf_symbols_release(struct elf_symbols *symbols)
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 }
 
-/* How many symbols begin at or before an address. */
+/* The number of symbols that begin at or before an address. */
 static size_t nr_up_to(const struct elf_symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->nr;
@@ -305,7 +305,7 @@ const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, co
 	return NULL;
 }
 
-/* Those before an address that end before it, though one before them does not: labels mostly. */
+/* Symbols to pass over, mostly labels, that end before an address although an earlier one holds it. */
 #define SYMBOLS_BACK_MAX 65536
 
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)

@@ -17,19 +17,19 @@ struct symbol_object;
  */
 struct elf_symbol {
 	uint64_t start, end; /* [start, end) */
-	uint64_t reach;	     /* the highest end of this and all before it */
+	uint64_t reach;	     /* the highest end of this symbol and all before it */
 	const char *name;    /* borrowed from the object */
-	const char *file;    /* of a local one, the source file it comes from; or NULL */
-	uint32_t rank;	     /* of several at one place the lowest is shown */
+	const char *file;    /* source file of a local symbol; or NULL */
+	uint32_t rank;	     /* of several symbols at one address, the lowest rank is shown */
 	bool is_sized;	     /* the table says how long it is */
-	bool is_function;    /* by its type; else a label, which may stand inside of one */
+	bool is_function;    /* by its type; else a label, perhaps inside a function */
 	bool is_resolver;    /* STT_GNU_IFUNC: the code here chooses the function of this name */
 };
 
 struct elf_symbols {
 	struct elf_symbol *rows;
 	size_t nr, cap;
-	uint64_t bias; /* of these addresses against those in the file */
+	uint64_t bias; /* these addresses minus those in the file */
 	enum symbol_source source;
 };
 
@@ -37,17 +37,16 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 void elf_symbols_release(struct elf_symbols *symbols);
 
 /*
- * The symbol that holds an address, or NULL. A symbol's size is honoured: what
- * lies behind its end has no name, not a neighbour's. One without a size
- * reaches to the next symbol, the next place that code calls, or the end of its section, 32
- * KiB at most.
+ * The symbol that holds an address, or NULL. A symbol ends where its size says: code after that has
+ * no name. A symbol without a size ends at the next symbol, at the next place that code calls, at
+ * the end of its section, or after 32 KiB.
  */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address);
 
-/* The symbol to show of those that begin exactly at an address, or NULL. */
+/* The symbol that is shown for the start of a function at an address, or NULL. */
 const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
 
-/* The first symbol of a name, or NULL. */
+/* The first symbol with a name, or NULL. */
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name);
 
 #endif

@@ -18,7 +18,7 @@ bool is_inner_name(const char *name)
 	return name[0] == '_' && name[1] != 'Z' && name[1] != 'R' && name[1] != 'D';
 }
 
-/* The symbol to show of the function of a level, or NULL. */
+/* The symbol that is shown for the function of a level, or NULL. */
 static const struct elf_symbol *symbol_of(const struct elf_symbols *symbols, const char *name,
 					  bool is_outermost, uint64_t address)
 {
@@ -26,7 +26,7 @@ static const struct elf_symbol *symbol_of(const struct elf_symbols *symbols, con
 
 	if (is_outermost)
 		return elf_symbols_find(symbols, address);
-	/* Others than those of glibc are seldom called by two names where they are inlined. */
+	/* Outside glibc, inlined functions seldom have two names. */
 	symbol = is_internal(name) ? elf_symbols_named(symbols, name) : NULL;
 	return symbol ? elf_symbols_at(symbols, symbol->start) : NULL;
 }
@@ -38,7 +38,7 @@ const char *familiar_name(struct name_pool *pool, const char *name)
 	return is_internal(bare) ? name_pool_keep(pool, bare + strlen(INTERNAL)) : bare;
 }
 
-/* What others call a function that has this name and this symbol, which may be NULL. */
+/* The name that callers use for a function with this name and symbol, which may be NULL. */
 static const char *usual_name(struct name_pool *pool, const struct elf_symbol *symbol,
 			      const char *name)
 {
@@ -76,7 +76,7 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* The call of such a part stands where the function is defined. */
+/* The location of the "call" of such a part is the definition of the function. */
 static bool is_part_of(const struct symbol_location *inlined, const struct symbol_location *caller)
 {
 	return caller->line && caller->line == caller->function_line &&

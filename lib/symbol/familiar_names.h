@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls functions as the code that calls them does. */
+/* Gives functions the names that their callers use. */
 #ifndef PROFC_SYMBOL_FAMILIAR_NAMES_H
 #define PROFC_SYMBOL_FAMILIAR_NAMES_H
 
@@ -11,8 +11,8 @@
 struct elf_symbols;
 
 /*
- * What a library calls write() inside itself is __libc_write, or __GI___libc_write, in its debug
- * information, too. Is it such a name, of C, so that the symbol tables may know a better one?
+ * Inside libc, write() has the name __libc_write or __GI___libc_write, also in debug information.
+ * Is the name such an inner name of C, so that the symbol tables may have a better one?
  */
 bool is_inner_name(const char *name);
 
@@ -24,15 +24,15 @@ const char *familiar_name(struct name_pool *pool, const char *name);
 
 /*
  * Give the functions of a chain, for the code at an address, the names that users know, if their
- * symbols have one: write for __libc_write. The former name becomes the linkage name, so that a
- * function is found by both.
+ * symbols have such a name: write for __libc_write. The former name becomes the linkage name, so
+ * that searches find the function by both.
  */
 void familiar_names_give(struct result_builder *builder, struct symbol_chain *chain,
 			 const struct elf_symbols *symbols, uint64_t address);
 
 /*
- * Take levels out of a chain that a compiler has made by dividing a function and inlining a part
- * of it into the rest: there is no call of the function by itself.
+ * Remove levels that are no calls from a chain: a compiler has divided a function and inlined one
+ * part of it into the rest.
  */
 void familiar_names_join_parts(struct result_builder *builder, struct symbol_chain *chain);
 

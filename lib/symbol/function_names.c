@@ -13,7 +13,7 @@ static bool matches(const struct name_wanted *wanted, const char *name)
 	return !wanted->exact || strcmp(wanted->exact, name) == 0;
 }
 
-/* Names of C, which are most, have only one form. */
+/* Most names are of C, and have a single form. */
 static bool has_short_form(const char *name)
 {
 	return strpbrk(name, "(<[:") != NULL;
@@ -37,13 +37,13 @@ const char *unversioned_name(struct name_pool *pool, const char *linkage_name)
 }
 
 /*
- * What compilers put behind the name of a function for code of it that they made besides. `part`
- * and the like are code that was moved out of it; the others are called in its place.
+ * Suffixes that compilers append to a function's name for code derived from it. Those with is_part
+ * are code moved out of the function; the others are called in its place.
  */
 struct suffix {
 	const char *word;
-	bool is_numbered; /* ".part.0", and not a function `part` of a language that writes dots */
-	bool is_cxx;	  /* only behind names of C++ */
+	bool is_numbered; /* ".part.0"; a function `part` of a language with dots in names is none */
+	bool is_cxx;	  /* only after names of C++ */
 	bool is_part;
 };
 
@@ -52,7 +52,7 @@ static const struct suffix suffixes[] = {
 	{"part", true, false, true},	/* the rest of a function after its beginning was inlined */
 	{"_omp_fn", true, false, true}, /* bodies of OpenMP's constructs, of gcc and of clang */
 	{"omp_outlined", false, false, true},
-	{"actor", false, true, true}, /* coroutines, behind their first call */
+	{"actor", false, true, true}, /* coroutines, after their first call */
 	{"resume", false, true, true},
 	{"destroy", false, true, true},
 	{"cleanup", false, true, true},
@@ -76,7 +76,7 @@ static size_t last_dot(const char *name, size_t end)
 	return end > 1 ? end - 1 : 0;
 }
 
-/* The suffix that ends a name of *nr_bytes, which become those before it; or NULL. */
+/* The suffix at the end of a name, or NULL; *nr_bytes becomes the length without it. */
 static const struct suffix *take_suffix(const char *name, size_t *nr_bytes)
 {
 	size_t end = *nr_bytes, dot = last_dot(name, end);

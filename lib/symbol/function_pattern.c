@@ -8,14 +8,13 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-/* Behind a bracket expression that begins at `at`, or at the end of a text that does not close it.
- */
+/* The end of a bracket expression that begins at `at`, or of the text if it is not closed. */
 static const char *skip_brackets(const char *at)
 {
 	at++;
 	if (*at == '^')
 		at++;
-	if (*at == ']') /* which stands for itself there */
+	if (*at == ']') /* an ordinary character there */
 		at++;
 	while (*at && *at != ']') {
 		const char *end = NULL;
@@ -31,7 +30,7 @@ static const char *skip_brackets(const char *at)
 	return *at ? at + 1 : at;
 }
 
-/* The '!' that divides a pattern, or NULL. */
+/* The '!' that divides the pattern, or NULL. */
 static const char *divider(const char *text)
 {
 	for (const char *at = text; *at;) {

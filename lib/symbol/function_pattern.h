@@ -8,28 +8,28 @@
 struct err;
 
 /*
- * "REGEX" or "MODULE!REGEX": functions, of all modules or of some. Both parts are POSIX extended
- * regular expressions that are to be found in a name; one that is empty means all. The first '!'
- * divides them, unless a backslash stands before it or it is in brackets: "!operator!=$" are
- * functions of all modules.
+ * "REGEX" or "MODULE!REGEX": functions of all modules or of some. Both parts are POSIX extended
+ * regular expressions that match anywhere in a name; an empty part means all. The first '!' divides
+ * them, unless it follows a backslash or is in brackets: "!operator!=$" means functions of all
+ * modules.
  */
 struct function_pattern {
 	char *text;	  /* as given; owned */
-	const char *name; /* the part for functions, within the text */
+	const char *name; /* the part for functions, in `text` */
 	bool has_module, has_function;
 	regex_t module, function; /* valid where has_… is set */
 };
 
 /*
- * Read one. Fails with ERR_INVALID, and words that say which part is bad and why; nothing is to be
- * released then.
+ * Parse a pattern. Fails with ERR_INVALID and a message about the bad part; then there is nothing
+ * to release.
  */
 int function_pattern_init(struct function_pattern *pattern, const char *text, struct err *err);
 void function_pattern_release(struct function_pattern *pattern);
 
-/* Is the module of this path meant? The expression is tried on its base name and on the path. */
+/* Does the pattern include the module? Its expression may match the base name or the path. */
 bool function_pattern_takes_module(const struct function_pattern *pattern, const char *path);
-/* What symbol_functions_find() takes: NULL for all functions. Borrowed. */
+/* The argument for symbol_functions_find(), borrowed; NULL for all functions. */
 const regex_t *function_pattern_regex(const struct function_pattern *pattern);
 
 #endif

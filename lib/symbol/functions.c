@@ -16,11 +16,11 @@
 #include "symbol/symbol.h"
 #include "symbol/symbol_priv.h"
 
-/* A place where a function begins, and what names it. */
+/* A function's entry, and the sources of its name. */
 struct entry {
-	struct symbol_function shown; /* name NULL: not asked for yet */
-	uint64_t address;	      /* of its start in the tables: with the bias of the object */
-	size_t first_alias, nr_aliases; /* among the symbols of the file; the last is shown */
+	struct symbol_function shown; /* name NULL: not known yet */
+	uint64_t address;	      /* of its start, as in the tables: with the object's bias */
+	size_t first_alias, nr_aliases; /* range of the file's symbols; the last is shown */
 	const char *go_name;		/* of Go's table, or NULL */
 	const struct dwarf_definition *definition; /* or NULL */
 };
@@ -56,7 +56,7 @@ static struct entry *add(struct symbol_functions *functions, uint64_t start, uin
 	return entry;
 }
 
-/* The end of the code of a symbol without a size; its start if nothing says the end. */
+/* The end of the code of a symbol without a size; its start if the end is unknown. */
 static uint64_t end_of_sizeless(const struct symbol_functions *functions,
 				const struct elf_symbol *symbol)
 {
@@ -69,7 +69,7 @@ static uint64_t end_of_sizeless(const struct symbol_functions *functions,
 	return end < symbol->end ? end : symbol->end;
 }
 
-/* Do symbols [first, first + nr) of one place say that a function begins there? */
+/* Do symbols [first, first + nr), all of one address, mean that a function begins there? */
 static bool is_entry(const struct symbol_file *file, size_t first, size_t nr)
 {
 	const struct elf_symbol *rows = file->symbols.rows + first, *shown = &rows[nr - 1];
@@ -80,7 +80,7 @@ static bool is_entry(const struct symbol_file *file, size_t first, size_t nr)
 		if (rows[i].is_function)
 			return true;
 	}
-	/* Labels in assembly are called, too, unless they stand inside of another function. */
+	/* Labels in assembly are functions too, unless another function contains them. */
 	return elf_symbols_find(&file->symbols, shown->start)->start == shown->start;
 }
 
@@ -111,7 +111,7 @@ static void add_symbols(struct symbol_functions *functions)
 	}
 }
 
-/* Among the first nr entries, which are sorted; NULL when none is there. */
+/* The entry at an address among the first nr, which are sorted, or NULL. */
 static struct entry *entry_at(const struct symbol_functions *functions, size_t nr, uint64_t address)
 {
 	size_t low = 0, high = nr;
@@ -160,12 +160,12 @@ static void add_go_functions(struct symbol_functions *functions)
 		if (!entry)
 			entry = add(functions, place.start, place.end);
 		entry->go_name = place.function;
-		entry->shown.kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is a name as any other */
+		entry->shown.kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is an ordinary name */
 	}
 	sort(functions);
 }
 
-/* Is a place known by a table, so that what debug information has there is a part of that? */
+/* Does a table already have the address, so that debug information adds no function there? */
 static bool is_covered(const struct symbol_functions *functions, uint64_t address)
 {
 	struct go_place place;
@@ -183,7 +183,7 @@ static void add_definitions(struct symbol_functions *functions)
 		const struct dwarf_definition *row = &inventory->definitions[i];
 		struct entry *entry = entry_at(functions, nr, row->start);
 
-		/* The last of several at one place is shown. */
+		/* Of several at one address the last is shown. */
 		if (i + 1 < inventory->nr_definitions && row[1].start == row->start)
 			continue;
 		if (!entry && is_covered(functions, row->start))
@@ -270,8 +270,8 @@ static bool is_meant(struct symbol_functions *functions, const struct name_wante
 }
 
 /*
- * A resolver has a name of its own in debug information (__new_memcpy_ifunc); the one that it
- * chooses code for says more.
+ * A resolver has a name of its own in debug information (__new_memcpy_ifunc). The name of the
+ * function that it chooses is more useful.
  */
 static const char *name_of_choice(struct symbol_functions *functions, const struct entry *entry)
 {
@@ -284,7 +284,7 @@ static const char *name_of_choice(struct symbol_functions *functions, const stru
 	return NULL;
 }
 
-/* What a report would say of the code at an entry. */
+/* Name the entry as reports name its code. */
 static void take_names(struct symbol_functions *functions, struct entry *entry,
 		       const struct symbol_result *result, const struct symbol_chain *chain)
 {
@@ -294,7 +294,7 @@ static void take_names(struct symbol_functions *functions, struct entry *entry,
 		chain->nr ? &result->locations[chain->first + chain->nr - 1] : NULL;
 	const char *name = outermost ? outermost->name : NULL;
 
-	/* Without debug information it takes an entry inside of a function for that. */
+	/* Without debug information, the name is that of a function that contains the entry. */
 	if (entry->nr_aliases && !entry->definition && !entry->go_name &&
 	    symbol->start != entry->address)
 		name = NULL;
@@ -322,7 +322,7 @@ static void take_inlined(struct symbol_functions *functions, struct entry *entry
 			&functions->copies, &functions->inventory, entry->definition->origin);
 }
 
-/* Name those of the entries, which are ascending, that are not named yet, all in one pass. */
+/* Name the entries without a name, in one pass. The entries ascend. */
 static void describe(struct symbol_functions *functions, struct entry *const *entries, size_t nr)
 {
 	cleanup_free uint64_t *starts = xcalloc(nr ? nr : 1, sizeof(*starts));
@@ -345,7 +345,7 @@ static void describe(struct symbol_functions *functions, struct entry *const *en
 	symbol_result_free(result);
 }
 
-/* Do debug information and the scopes around it give a function another name than its symbol? */
+/* Is the name from debug information and its scopes different from that of the symbol? */
 static bool has_made_name(const struct symbol_functions *functions, const struct entry *entry)
 {
 	struct dwarf_function function;
@@ -361,7 +361,7 @@ static bool has_made_name(const struct symbol_functions *functions, const struct
 	       (!function.linkage_name && dwarf_language_has_scopes(language));
 }
 
-/* Names that only a resolution can put together must be known before any can be looked for. */
+/* Before a search, compose the names that only a resolution can compose. */
 static void describe_made_names(struct symbol_functions *functions)
 {
 	struct entry **made;
@@ -414,7 +414,7 @@ const struct symbol_function **symbol_functions_called(struct symbol_functions *
 	return find(functions, &(struct name_wanted){.exact = name}, nr);
 }
 
-/* All that share a name count as one: each unit has static functions of a header for itself. */
+/* Functions with one name count as one: each unit has its own copy of a header's static functions. */
 static uint32_t copies_called(const struct inlined_copies *copies,
 			      const struct inlined_function *function)
 {
@@ -451,7 +451,7 @@ bool symbol_functions_find_inlined(struct symbol_functions *functions, const reg
 	return true;
 }
 
-/* As a user would write a name: an expression that is nothing but that. Caller frees. */
+/* An expression without anchors and backslashes: the name that the user meant. Caller frees. */
 static char *plain_name(const char *pattern)
 {
 	char *plain = xcalloc(strlen(pattern) + 1, 1), *to = plain;
@@ -463,7 +463,7 @@ static char *plain_name(const char *pattern)
 	return plain;
 }
 
-/* Add the short forms of an entry's names to a growing array. */
+/* Append the short forms of an entry's names to an array. */
 static void append_names(struct symbol_functions *functions, const struct entry *entry,
 			 const char ***names, size_t *nr, size_t *cap)
 {

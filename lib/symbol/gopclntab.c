@@ -9,7 +9,7 @@
 /* Larger than any function: bounds the search in a damaged table. */
 #define MAX_RUN_BYTES (1 << 20)
 
-/* The fixed part of a function's record, in 4-byte fields behind its entry. */
+/* The fixed part of a function's record: 4-byte fields after its entry. */
 enum function_field {
 	FIELD_NAME,
 	FIELD_ARGUMENTS,
@@ -55,10 +55,10 @@ void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t 
 		table->bytes = bytes;
 }
 
-/* A row of the function table: where the function begins and where its record is. */
+/* A row of the function table: the start of the function, and the place of its record. */
 struct row {
 	uint64_t entry, record;
-	uint64_t next; /* where the code after it begins, once it is found */
+	uint64_t next; /* start of the following code, once known */
 };
 
 static bool read_row(const struct gopclntab *table, uint64_t index, struct row *row)
@@ -114,8 +114,8 @@ static uint32_t signed_of(uint64_t value)
 }
 
 /*
- * The value in force at an address: runs of (change of value, length). Also the
- * first run's, which for lines is where the function begins. -1: none.
+ * The value at an address, from runs of (change of value, length), or -1. Also the first run's
+ * value; for lines it is the line of the function's start.
  */
 static int32_t value_at(const struct gopclntab *table, const struct row *row, uint32_t offset,
 			uint64_t address, int32_t *first)

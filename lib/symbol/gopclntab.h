@@ -8,12 +8,12 @@
 #include "dwarf/dwarf_bytes.h"
 
 /*
- * The table with which Go's runtime prints its own stacks: functions, files and
- * lines of all code, present even in stripped programs. Its layouts since Go
- * 1.16, from Go's src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go.
+ * The table from which Go's runtime prints stacks: functions, files and lines of all code, present
+ * even in stripped programs. The reader knows the layouts since Go 1.16, from Go's
+ * src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go.
  */
 struct gopclntab {
-	struct dwarf_bytes bytes; /* at NULL: no table that can be read */
+	struct dwarf_bytes bytes; /* `at` is NULL: there is no readable table */
 	uint64_t text_start;	  /* function addresses are relative to it since Go 1.18; else 0 */
 	uint8_t pc_quantum, pointer_bytes;
 	uint64_t nr_functions;
@@ -24,14 +24,14 @@ struct gopclntab {
 struct go_place {
 	const char *function, *file; /* borrowed from the table; file may be NULL */
 	uint32_t line;		     /* 0 when unknown */
-	uint32_t function_line;	     /* where it starts; 0 when unknown */
+	uint32_t function_line;	     /* of its start; 0 when unknown */
 	uint64_t start, end;	     /* of the function's code */
 };
 
 /* `text_address` is the address of .text, for tables that the loader relocates. */
 void gopclntab_init(struct gopclntab *table, struct dwarf_bytes bytes, uint64_t text_address);
 bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_place *place);
-/* Where the code of function `index`, below nr_functions, begins; false when that is damaged. */
+/* The start address of function `index`, below nr_functions; false if the table is damaged. */
 bool gopclntab_start(const struct gopclntab *table, uint64_t index, uint64_t *address);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Hints to users on how to get better symbols for a module. */
+/* Hints for users on better symbols for a module. */
 #include "symbol/hint.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hints to users on how to get better symbols for a module. */
+/* Hints for users on better symbols for a module. */
 #ifndef PROFC_SYMBOL_HINT_H
 #define PROFC_SYMBOL_HINT_H
 
@@ -10,8 +10,8 @@ struct symbol_object;
 struct symbol_request;
 
 /*
- * Why a module lacks symbols, as a message for the user, and what would help if
- * that is known. NULL if nothing is missing. Caller frees.
+ * A message for the user: the reason why a module lacks symbols, and a remedy if there is a known
+ * one. NULL if nothing is missing. Caller frees.
  */
 char *hint_for_object(const struct symbol_object *object, enum symbol_source source);
 char *hint_for_mismatch(const struct symbol_request *request, const struct build_id *found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often each function of a file was inlined, over all of its units. */
+/* The number of inlined copies of each function of a file, over all units. */
 #ifndef PROFC_SYMBOL_INLINED_COPIES_H
 #define PROFC_SYMBOL_INLINED_COPIES_H
 
@@ -11,11 +11,12 @@
 #include "dwarf/dwarf_inventory.h"
 
 /*
- * Each unit that inlines a function of a header describes it anew: by its name these are one, if
- * it is visible outside of its unit. Static functions of one name are not.
+ * Each unit that inlines a function of a header has its own description of it. Descriptions with
+ * one name are one function if it is visible outside its unit; static functions with one name are
+ * different functions.
  */
 struct inlined_function {
-	const char *name; /* for the linker, else plain; borrowed; NULL when there is none */
+	const char *name; /* linkage name, else plain name; borrowed; NULL if there is neither */
 	uint32_t nr;	  /* copies */
 	bool has_code;	  /* anywhere in the file */
 };
@@ -27,9 +28,9 @@ struct inlined_copies {
 	struct index_set index;
 };
 
-/* Count them, once, from a complete inventory, which must not change afterwards. */
+/* Count the copies, once, from a complete inventory that does not change afterwards. */
 void inlined_copies_count(struct inlined_copies *copies, const struct dwarf_inventory *inventory);
-/* The copies of the function that an origin is one description of. Counts if need be. */
+/* The number of copies of the function that an origin describes. Counts if need be. */
 uint32_t inlined_copies_of(struct inlined_copies *copies, const struct dwarf_inventory *inventory,
 			   uint32_t origin);
 void inlined_copies_release(struct inlined_copies *copies);

@@ -10,13 +10,13 @@
 #include "profile/runtime.h"
 #include "symbol/builder.h"
 
-/* The text, or NULL where there is none, which outlives the result's making. */
+/* A text that lives as long as the result, or NULL if there is none. */
 static const char *text(struct name_pool *pool, const struct profile *profile, struct str_id id)
 {
 	return id.v == STR_EMPTY.v ? NULL : name_pool_keep(pool, profile_str(profile, id));
 }
 
-/* By frame, its row of jit_names, counted from 1. Caller frees. */
+/* The row of each frame in jit_names, counted from 1. Caller frees. */
 static uint32_t *rows_by_frame(const struct profile *profile)
 {
 	uint32_t *rows = xcalloc(profile->nr_frames, sizeof(*rows));
@@ -53,7 +53,7 @@ static const struct jit_source *source_of(const struct profile *profile, struct 
 	return NULL;
 }
 
-/* By the program that the process was in last. */
+/* The runtime of the last program of the process. */
 static const struct runtime *runtime_of_process(const struct profile *profile, pid_t pid)
 {
 	for (size_t i = profile->nr_processes; i-- > 0;) {

@@ -11,8 +11,8 @@ struct profile;
 struct symbol_result;
 
 /*
- * Names of JIT-compiled code from those in the recording: of nr frames, which are all in
- * `module`. Never fails: what is missing, and why, is the result's problem. Caller owns it.
+ * Name JIT-compiled code, nr frames that are all in `module`, from the names in the recording.
+ * Never fails: result->problem says which names are missing and why. The caller owns the result.
  */
 struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct module_id module,
 					  const struct frame_id *frames, size_t nr);

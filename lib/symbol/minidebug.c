@@ -25,7 +25,7 @@ static bool unpacks(decode_fn decode, struct dwarf_bytes packed)
 	uint64_t memory_limit = UINT64_C(256) << 20;
 	size_t in_at = 0, out_at = 0;
 	uint8_t *out = alloc_bounded(MAX_UNPACKED_BYTES, 1, MAX_UNPACKED_BYTES);
-	/* 0 is LZMA_OK; a too large result is an error. Nothing may follow. */
+	/* 0 is LZMA_OK; a result that is too large, or bytes after it, are an error. */
 	bool result = out &&
 		      decode(&memory_limit, 0, NULL, packed.at, &in_at, packed.nr, out, &out_at,
 			     MAX_UNPACKED_BYTES) == 0 &&

@@ -5,10 +5,9 @@
 struct Elf;
 
 /*
- * .gnu_debugdata, a symbol table that xz compressed, is unpacked by libdwfl,
- * which knows no bound: half a megabyte may stand for gigabytes. Call this first:
- * a section that is larger unpacked than any symbol table is taken out of `elf`,
- * which must be mapped privately, and no longer seen.
+ * libdwfl unpacks .gnu_debugdata, a symbol table compressed by xz, without a bound: half a megabyte
+ * may unpack to gigabytes. Call this first: it hides the section from libdwfl if it would unpack to
+ * more than any symbol table, by a change to `elf`, which must be mapped privately.
  */
 void minidebug_check(struct Elf *elf);
 

@@ -7,8 +7,8 @@
 #include "base/strtab.h"
 
 /*
- * The texts of one result: each kept once, and each linkage name demangled
- * once however many functions, units and addresses bear it.
+ * The texts of one result. The pool keeps each text once, and demangles each linkage name once,
+ * however many functions, units and addresses have it.
  */
 struct name_pool {
 	struct strtab *texts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The code that a name means, in all files in which it may be. */
+/* Finds the code of the functions with a name, in all files. */
 #include "symbol/named_code.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
 
-/* What a file has of it. */
+/* The function's code in one file. */
 struct searched {
 	uint64_t dev, inode, image_offset, file_bytes, modified_ns;
 	struct code_range *ranges; /* owned */
@@ -27,12 +27,12 @@ struct named_code {
 	const char *name;
 	struct symbol_options options;
 	pthread_mutex_t lock;	 /* of all below */
-	struct searched **files; /* owned, as each of them */
+	struct searched **files; /* owned, with each file */
 	size_t nr_files, cap_files;
 	bool is_found;
 	unsigned int nr_inlined;
-	bool is_only_inlined; /* in a file */
-	char *nearest;	      /* owned: a name like it, of a program that has not got it; or NULL */
+	bool is_only_inlined; /* in at least one file */
+	char *nearest;	      /* owned: a similar name in a program without the function; or NULL */
 };
 
 struct named_code *named_code_new(const char *name, struct symbol_options options)
@@ -92,7 +92,7 @@ static void look_among_inlined(struct named_code *code, struct symbol_functions 
 	regfree(&regex);
 }
 
-/* Libraries have so many names that any word is near one. */
+/* Only in programs: libraries have so many names that one is similar to any word. */
 static void look_for_nearest(struct named_code *code, const char *path,
 			     struct symbol_functions *functions)
 {

@@ -20,7 +20,7 @@
 #include "symbol/debuginfod.h"
 #include "symbol/types.h"
 
-/* The object is reported explicitly; libdwfl never searches for the file itself. */
+/* report_module() reports the file, so that libdwfl never searches for it. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {
@@ -29,8 +29,9 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 }
 
 /*
- * libdwfl asks for the debug file if the file itself has no symbols. It has been found already, by
- * stricter rules (checked links, more directories); libdwfl's own search might wait for a server.
+ * libdwfl asks for the debug file if the file itself has no symbols. profc has searched for it
+ * already, by stricter rules (checked links, more directories); libdwfl's own search might wait for
+ * a server.
  */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *link, GElf_Word crc, char **found)
@@ -50,7 +51,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* What an ELF file is: libdwfl would unpack one that is compressed as a whole, however large. */
+/* Kinds of files. libdwfl would unpack a file that is compressed as a whole, however large. */
 enum elf_file_kind {
 	NO_ELF_FILE,
 	ELF_FILE_RELOCATABLE,
@@ -159,7 +160,7 @@ static void open_debug_file(struct symbol_object *object, const struct symbol_op
 			owner_join(object->split.owner, owner_of_fd(object->debug_fd));
 		return;
 	}
-	/* Nothing for libdwfl either. */
+	/* libdwfl does not read it either. */
 	close(object->debug_fd);
 	object->debug_fd = -1;
 }
@@ -194,8 +195,8 @@ static void open_supplement(struct symbol_object *object, const struct symbol_op
 }
 
 /*
- * An object file's debug information makes sense only after relocation, which
- * libdwfl does. NULL when it cannot (sections that zstd compressed, for one).
+ * An object file's debug information is valid only after relocation, which libdwfl does. NULL if it
+ * cannot (for example with sections compressed by zstd).
  */
 static Elf *relocated(struct symbol_object *object)
 {
@@ -273,8 +274,8 @@ static int open_requested(const struct symbol_options *options,
 }
 
 /*
- * The recorded image in the open file, which is taken over: the file itself, or a part of it. Gives
- * how it differs from the recording, if that shows before its build-id is read.
+ * The recorded image in the open file, which is taken over: the file itself, or a part of it. Sets
+ * *difference if it differs from the recording visibly, before its build-id is read.
  */
 static int image_of(const struct symbol_request *request, int fd, char **difference)
 {
@@ -324,13 +325,13 @@ static int open_image(struct symbol_object *object, const struct symbol_request 
 	return result;
 }
 
-/* A copy of the file belongs to profc. */
+/* The owner of the file; profc owns a copy. */
 static struct owner owner_behind(const struct symbol_request *request, int fd)
 {
 	return request->fd >= 0 && request->recorded ? request->recorded->owner : owner_of_fd(fd);
 }
 
-/* For a missing file: its debug file, which has the same addresses. */
+/* If a file is missing, open its debug file, which has the same addresses. */
 static int open_by_build_id(struct symbol_object *object, const struct symbol_options *options,
 			    const struct symbol_request *request)
 {

@@ -19,7 +19,7 @@ static void add_slot(struct plt *plt, const struct plt_slot *slot, bool is_jump)
 	}
 }
 
-/* STT_GNU_IFUNC: a resolver function chooses at start-up what fills the slot. */
+/* STT_GNU_IFUNC: a resolver function chooses the target of the slot at start-up. */
 static bool is_choice(Elf *elf, uint64_t info)
 {
 	GElf_Ehdr header;
@@ -30,7 +30,7 @@ static bool is_choice(Elf *elf, uint64_t info)
 	       (header.e_machine == EM_AARCH64 && GELF_R_TYPE(info) == R_AARCH64_IRELATIVE);
 }
 
-/* The relocations of one section that have a name or lead to one. */
+/* Add the relocations of a section that have a name, or a resolver with a name. */
 static void add_relocations(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header,
 			    bool is_jump)
 {
@@ -85,8 +85,8 @@ void plt_init(struct plt *plt, const struct symbol_object *object)
 		const char *name;
 
 		/*
-		 * Relocations not used by the loader (ld --emit-relocs) may be huge and fill no
-		 * slot.
+		 * The loader does not use these relocations (ld --emit-relocs): they fill no slot
+		 * and may be huge.
 		 */
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
 		    !(header.sh_flags & SHF_ALLOC))
@@ -144,7 +144,7 @@ static const struct plt_slot *slot_of_stub(const struct plt *plt, struct plt_stu
 	return found;
 }
 
-/* The stub that holds an offset of the section, which ends the bytes. */
+/* Decode the stub that holds an offset of the section. `bytes` end with the section. */
 static struct plt_stub decode(Elf *elf, const GElf_Shdr *section, struct dwarf_bytes bytes,
 			      uint64_t offset)
 {
@@ -160,7 +160,7 @@ static struct plt_stub decode(Elf *elf, const GElf_Shdr *section, struct dwarf_b
 	}
 	if (header.e_machine != EM_AARCH64)
 		return stub;
-	/* The head of the table is longer than a stub: go back to where one begins. */
+	/* The table's header is longer than a stub: go back to the start of an instruction. */
 	start = offset & ~UINT64_C(3);
 	for (int i = 0; i < 6 && stub.kind == PLT_STUB_NONE; i++, start -= 4) {
 		stub = plt_decode_aarch64(dwarf_tail(bytes, start), section->sh_addr + start);

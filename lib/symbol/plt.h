@@ -11,14 +11,13 @@
 struct symbol_object;
 
 /*
- * The stubs of a procedure linkage table have no symbols: the target of a stub
- * follows from the slot of the global offset table it reads and the relocation
- * that fills that slot.
+ * The stubs of a procedure linkage table have no symbols. A stub reads a slot of the global offset
+ * table, and the relocation for that slot names the target.
  */
 struct plt_slot {
 	uint64_t slot;	  /* address of the slot */
-	const char *name; /* of the symbol, borrowed from the object; or NULL, and then */
-	/* The function that chooses what fills the slot (R_…_IRELATIVE), or 0. */
+	const char *name; /* of the symbol, borrowed from the object; or NULL */
+	/* Without a name: the function that chooses the target (R_…_IRELATIVE), or 0. */
 	uint64_t resolver;
 };
 
@@ -33,13 +32,13 @@ struct plt {
 void plt_init(struct plt *plt, const struct symbol_object *object);
 void plt_release(struct plt *plt);
 
-/* The slot that the stub which holds an address jumps through; NULL: unknown. */
+/* The slot of the stub that holds an address; NULL: unknown. */
 const struct plt_slot *plt_find(const struct plt *plt, uint64_t address);
 
-/* Is an address in a section of stubs, which some linkers give symbols of their own? */
+/* Is an address in a section of stubs? Some linkers give stubs symbols of their own. */
 bool plt_holds(const struct plt *plt, uint64_t address);
 
-/* What a stub's instructions say it reads. */
+/* A decoded stub: the slot that its instructions read. */
 struct plt_stub {
 	enum plt_stub_kind {
 		PLT_STUB_NONE,
@@ -50,8 +49,8 @@ struct plt_stub {
 };
 
 /*
- * Decode the stub at the beginning of `code`, which stands at `address`. One
- * for each machine that a file may be for, whatever machine reads it.
+ * Decode the stub at the start of `code`, whose address is `address`. There is a decoder for each
+ * processor, whatever the processor of profc.
  */
 struct plt_stub plt_decode_x86_64(struct dwarf_bytes code, uint64_t address);
 struct plt_stub plt_decode_aarch64(struct dwarf_bytes code, uint64_t address);

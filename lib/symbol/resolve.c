@@ -36,16 +36,16 @@ struct resolve_run {
 	const struct symbol_options *options;
 	struct module_job *jobs; /* largest first */
 	size_t nr_jobs;
-	pthread_mutex_t lock; /* guards what is below */
+	pthread_mutex_t lock; /* guards all members below */
 	pthread_cond_t changed;
 	size_t next, nr_done;
 	size_t last_done;
-	char *asked; /* the file a server was queried for, until that is reported; or NULL */
+	char *asked; /* file of the last query to a server, until progress reports it; or NULL */
 };
 
 /*
- * Symbols of an earlier resolution, kept if a new one finds fewer: the file was rebuilt, the JIT's
- * process has exited, or this is another machine.
+ * Symbols of an earlier resolution. A module keeps them if the new resolution finds fewer: the file
+ * was rebuilt, the JIT's process has exited, or this is another machine.
  */
 struct known_symbols {
 	struct frame_symbols *frames;
@@ -94,7 +94,7 @@ static void fill_job(struct module_job *job, const struct place *places, size_t 
 	}
 }
 
-/* Is there a file, or memory, that could name code of this kind? */
+/* Can a file, the vdso or a JIT's names name code of this module? */
 static bool is_resolvable(const struct module *module)
 {
 	switch (module->kind) {
@@ -147,8 +147,8 @@ static size_t nr_threads(void)
 }
 
 /*
- * Modules are resolved in parallel, but often one of them, the program itself, is most of the work:
- * each gets its share of the processors, rounded up.
+ * Often a single module, the program itself, is most of the work. So each module gets its share of
+ * the processors, rounded up.
  */
 static unsigned int threads_for(const struct resolve_run *run, const struct module_job *job)
 {
@@ -160,7 +160,7 @@ static unsigned int threads_for(const struct resolve_run *run, const struct modu
 	return (unsigned int)((nr_threads() * job->nr + nr - 1) / nr);
 }
 
-/* A recording that was read has no owners of modules: what it says is its owner's. */
+/* In a recording from a file, modules have no owners: the file's owner chose all paths. */
 static struct owner chooser_of(const struct profile *profile, const struct module *module)
 {
 	return module->owner.v == OWNER_NOT_RECORDED.v
@@ -249,7 +249,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* For the thread that reports progress: the latest is shown. */
+/* Note a query for the thread that reports progress; it reports only the latest. */
 static void note_question(void *context, const char *path)
 {
 	struct resolve_run *run = context;
@@ -328,7 +328,7 @@ static struct location location_of(struct profile *profile, const struct symbol_
 }
 
 /*
- * Code without a symbol, but known to be one function: named by its first address, so that its
+ * Name a function without a symbol by its first address, known from unwind information, so that its
  * samples are one row.
  */
 static void store_start(struct profile *profile, const struct module_job *job, size_t i)
@@ -355,7 +355,7 @@ static void store_chains(struct profile *profile, const struct module_job *job)
 	for (size_t i = 0; i < job->nr; i++) {
 		const struct symbol_chain *from = &job->result->chains[i];
 
-		/* A line without a function has no place in a profile of functions. */
+		/* A profile of functions cannot show a line without a function. */
 		if (!from->nr || !job->result->locations[from->first + from->nr - 1].name) {
 			store_start(profile, job, i);
 			continue;
@@ -377,7 +377,7 @@ static size_t nr_resolved(const struct module_job *job)
 	return nr;
 }
 
-/* Did it have a real name, not one made from its address? */
+/* Did the frame have a real name, not a name made from its address? */
 static bool is_known(const struct profile *profile, const struct known_symbols *known,
 		     struct frame_id frame)
 {
@@ -399,7 +399,7 @@ static size_t nr_known(const struct profile *profile, const struct known_symbols
 	return nr;
 }
 
-/* Put back what a module had: the functions are interned anew, as their table is a new one. */
+/* Restore the symbols of a module. Its functions are interned again, because their table is new. */
 static void restore_job(struct profile *profile, const struct known_symbols *known,
 			const struct module_job *job)
 {
@@ -445,7 +445,7 @@ static void store_job(struct profile *profile, const struct known_symbols *known
 	store_chains(profile, job);
 }
 
-/* Copies of the tables, which a new resolution empties. */
+/* Copy the tables, because a new resolution empties them. */
 static struct known_symbols keep_known(const struct profile *profile)
 {
 	return (struct known_symbols){

@@ -11,17 +11,16 @@ struct profile;
 
 struct resolve_progress {
 	void (*report)(void *context, size_t modules_done, size_t nr_modules, const char *module);
-	/* A server is queried for a module, which may take up to the timeout. */
+	/* profc asks a server for a module, which may take up to the timeout. */
 	void (*asks)(void *context, const char *module);
 	void *context;
 };
 
 /*
- * Resolve every frame of a profile, modules in parallel, and put chains,
- * functions and module_symbols into it. Never fails as a whole: module_symbols.problem
- * says what a module lacks. A module keeps the symbols of an earlier resolution if
- * that found more. `progress` may be NULL and is
- * called from the calling thread only.
+ * Resolve every frame of a profile, modules in parallel, and put chains, functions and
+ * module_symbols into it. Never fails as a whole: module_symbols.problem says what a module lacks. A
+ * module keeps the symbols of an earlier resolution if that found more. `progress` may be NULL; only
+ * the calling thread calls it.
  */
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress);

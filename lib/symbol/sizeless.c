@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Symbols without a size. Assembly often has none, and where the local symbols are stripped, what
- * stands behind such a function would get its name: in musl's libc.so __clone, in which
- * every thread begins, the name of memset. A direct call shows where another function begins.
+ * Symbols without a size, frequent in assembly. If local symbols are stripped, such a symbol would
+ * also name the functions after it: in musl's libc.so, __clone, in which every thread begins, would
+ * be memset. A direct call shows the start of another function.
  */
 #include "symbol/sizeless.h"
 

@@ -8,26 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A symbol without a size: where it begins, and where at most it ends. */
+/* A symbol without a size: its start, and its last possible end. */
 struct sizeless_range {
 	uint64_t start, end;
-	uint64_t cut;	/* where another function begins in it, as far as calls tell; 0: nowhere */
-	uint64_t clone; /* where one does that makes the system call clone(2); 0: nowhere */
+	uint64_t cut;	/* start of the first other function in it that calls show; 0: none */
+	uint64_t clone; /* start of such a function with the system call clone(2); 0: none */
 };
 
 /*
- * Find where the code of `elf` calls into the midst of one of `ranges`, which are sorted and do not
- * overlap: the first such place after each start is its cut. Addresses are the file's own and bias
- * added. x86-64 only; elsewhere nothing is found.
+ * Find calls in the code of `elf` to addresses inside `ranges`, which are sorted and do not overlap.
+ * The first such target after the start of a range becomes its cut. Addresses are those of the file
+ * plus `bias`. For x86-64 only; on other processors it finds none.
  */
 void sizeless_find_cuts(Elf *elf, uint64_t bias, struct sizeless_range *ranges, size_t nr);
 
 /*
- * The next bytes from *at on that are a direct call, perhaps; *at moves behind their first one, and
- * *target counts from `code` on.
+ * Find the next bytes from *at on that may be a direct call; *at moves to the byte after their
+ * first, and *target is relative to `code`.
  */
 bool sizeless_next_call_x86_64(const uint8_t *code, size_t nr_bytes, size_t *at, int64_t *target);
-/* Does a function that begins here make the system call clone(2)? */
+/* Does the function that begins at `code` make the system call clone(2)? */
 bool sizeless_is_clone_x86_64(const uint8_t *code, size_t nr_bytes);
 
 #endif

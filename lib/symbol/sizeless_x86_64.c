@@ -7,10 +7,10 @@
 
 #define CALL_BYTES 5 /* e8 rel32 */
 
-/* As far as the system call may be from the entry of what makes it. */
+/* The system call is so close to the function's entry. */
 #define CLONE_BYTES 64
 
-/* mov $56,%al or mov $56,%eax, and a system call behind it */
+/* mov $56,%al or mov $56,%eax, followed by a system call */
 bool sizeless_is_clone_x86_64(const uint8_t *code, size_t nr_bytes)
 {
 	bool has_number = false;
@@ -37,6 +37,6 @@ bool sizeless_next_call_x86_64(const uint8_t *code, size_t nr_bytes, size_t *at,
 		return false;
 	memcpy(&distance, found + 1, sizeof(distance));
 	*target = found + CALL_BYTES - code + (int64_t)distance;
-	*at = (size_t)(found + 1 - code); /* where others look is not known to be an instruction */
+	*at = (size_t)(found + 1 - code); /* any byte may begin an instruction */
 	return true;
 }

@@ -5,8 +5,8 @@
 struct profile;
 
 /*
- * Note size and time of each source file that the locations and functions of a profile name and
- * that exists here, once for each: annotate checks later whether a source is still the same.
+ * Note size and time of each existing source file that locations and functions of a profile name,
+ * once for each file: annotate checks later whether the source has changed.
  */
 void source_note_all(struct profile *profile);
 

@@ -15,10 +15,10 @@
 #include "symbol/dwp.h"
 #include "symbol/types.h"
 
-/* A skeleton and what was found for it. */
+/* A skeleton and its split unit. */
 struct split_unit {
 	const struct dwarf_unit *skeleton;
-	int fd; /* -1: of the package, or not found */
+	int fd; /* -1: in the package, or not found */
 	Elf *elf;
 	struct inflated_sections inflated;
 	struct dwarf_file *file; /* NULL: not found */
@@ -56,7 +56,7 @@ static bool split_unit_equal(const void *owner, uint32_t index, const void *key)
 	return split->units[index].skeleton == key;
 }
 
-/* What the headers of these sections take is not counted in indexes (section 7.26, 7.28). */
+/* Indexes do not count the headers of these sections (sections 7.26, 7.28). */
 static void set_default_bases(struct dwarf_unit *unit)
 {
 	bool is_64_bit = unit->encoding.offset_bytes == 8;
@@ -69,7 +69,7 @@ static void set_default_bases(struct dwarf_unit *unit)
 		unit->rnglists_base = is_64_bit ? 20 : 12;
 }
 
-/* Take the sections for the rest of `skeleton` if they belong to it. */
+/* Accept the sections as the split unit of `skeleton` if they belong to it. */
 static struct dwarf_file *accept(const struct split_dwarf *split, struct dwarf_unit *skeleton,
 				 const struct dwarf_bytes sections[DWARF_SECTION_COUNT])
 {
@@ -117,7 +117,7 @@ static bool open_dwo_at(struct split_dwarf *split, struct split_unit *found,
 	return false;
 }
 
-/* At the compiler's path, and next to the program, for trees that were moved. */
+/* Try the compiler's path, and the program's directory in case the tree was moved. */
 static void open_dwo(struct split_dwarf *split, struct split_unit *found,
 		     struct dwarf_unit *skeleton)
 {
@@ -137,7 +137,7 @@ static void open_dwo(struct split_dwarf *split, struct split_unit *found,
 	open_dwo_at(split, found, skeleton, beside);
 }
 
-/* Beside the program, or by its name in a debug root, as gdb looks for it. */
+/* Search beside the program, and by its name in debug roots, as gdb does. */
 static struct dwp *open_package(const struct split_dwarf *split)
 {
 	const struct symbol_options *options = split->options;
@@ -194,7 +194,7 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 {
 	struct dwarf_file *file;
 
-	/* clang calls units skeletons that have nothing but inlined functions left. */
+	/* clang also marks units without a .dwo file as skeletons: they have only inlined functions. */
 	if (!unit->dwo_name)
 		return unit;
 	if (has_ended(symbol_debug_ended(split->options)))

@@ -10,15 +10,15 @@
 struct symbol_options;
 
 /*
- * Split DWARF (DWARF 5 section 7.3.2): the program has skeletons, units with
- * lines and ranges but no functions; those are in .dwo files where the compiler
- * left them, or packed into one .dwp file beside the program or in a debug root. Each split unit is
- * a dwarf_file of its own here, opened when the first address needs it.
+ * Split DWARF (DWARF 5 section 7.3.2): the program has skeletons, units with lines and ranges but
+ * without functions. The functions are in .dwo files, where the compiler left them, or in one .dwp
+ * file beside the program or in a debug root. Here each split unit is a dwarf_file of its own,
+ * opened when the first address needs it.
  */
 struct split_dwarf {
 	const struct symbol_options *options; /* borrowed */
 	const char *program;		      /* path of the program; borrowed */
-	struct owner owner;		      /* of all files that were read so far */
+	struct owner owner;		      /* of all files read so far */
 	struct split_unit *units;
 	size_t nr, cap;
 	struct index_set index;
@@ -32,8 +32,8 @@ void split_dwarf_init(struct split_dwarf *split, const struct symbol_options *op
 void split_dwarf_release(struct split_dwarf *split);
 
 /*
- * The unit with the functions of `unit`: the split one of a skeleton, itself if
- * it is none. NULL when its .dwo file is not there or another.
+ * The unit with the functions of `unit`: for a skeleton the split unit, else the unit itself. NULL
+ * if the .dwo file is missing or belongs to another build.
  */
 struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit *unit);
 

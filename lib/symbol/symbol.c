@@ -18,7 +18,7 @@
 #include "symbol/hint.h"
 #include "symbol/symbol_priv.h"
 
-/* Where Go's linker puts its table, in plain and in position-independent programs. */
+/* Go's linker puts the table into either section: position-independent programs have the second. */
 static void read_go_table(struct symbol_file *file)
 {
 	Elf *elf = file->object.elf;
@@ -59,8 +59,7 @@ const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t addres
 	return name_of_stub(file, address);
 }
 
-/* Name an address by Go's table or the symbol tables; texts are the pool's. False when they do not
- * know it. */
+/* Name an address by Go's table or symbol tables; texts are the pool's. False: it has no name. */
 static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,
 			   struct symbol_location *location)
 {
@@ -99,10 +98,10 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	return false;
 }
 
-/* One lock has no more bytes: of what is larger it is a part. */
+/* A lock alone is no larger; in a larger variable it is a member. */
 #define LOCK_BYTES_MAX 64
 
-/* A variable: "queue_lock", or "queue+0x28" where it is large. */
+/* Name an address in a variable: "queue_lock", or "queue+0x28" in a large one. */
 static bool name_variable(struct symbol_file *file, struct name_pool *pool, uint64_t address,
 			  struct symbol_location *location)
 {
@@ -132,7 +131,7 @@ static const char *symbol_name_at(void *context, uint64_t address)
 	return symbol ? symbol->name : NULL;
 }
 
-/* Names of functions as callers use them, and none that is the function's own part. */
+/* Give functions the names that callers use, and remove levels of functions' own parts. */
 static void make_familiar(struct symbol_file *file, struct result_builder *builder,
 			  struct symbol_chain *chain, uint64_t address)
 {
@@ -149,8 +148,8 @@ static void make_familiar(struct symbol_file *file, struct result_builder *build
 }
 
 /*
- * Symbol tables name code without debug information, mostly assembly. They have the function of the
- * code, not what is inlined there.
+ * Name code without debug information, mostly assembly, by symbol tables. They know the function of
+ * the code, but not the functions inlined there.
  */
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
 			 const uint64_t *addresses, size_t nr)
@@ -197,7 +196,7 @@ struct cfi_search symbol_file_cfi(const struct symbol_file *file)
 	};
 }
 
-/* For addresses without a name, the start of their function. */
+/* Find the start of the function of each address without a name. */
 static uint64_t *find_starts(const struct symbol_file *file, const struct symbol_result *result,
 			     const uint64_t *addresses, size_t nr)
 {
@@ -257,7 +256,7 @@ void symbol_file_close(struct symbol_file *file)
 	free(file);
 }
 
-/* A copy of the addresses with the bias added. Caller frees. */
+/* A copy of the addresses plus the bias. Caller frees. */
 static uint64_t *move_addresses(const uint64_t *addresses, size_t nr, uint64_t bias)
 {
 	uint64_t *moved = xcalloc(nr, sizeof(*moved));
@@ -327,7 +326,7 @@ bool symbol_file_find_section(const struct symbol_file *file, const char *name, 
 	return true;
 }
 
-/* No larger than another's, which may begin at a label or be all that no symbol is in. */
+/* Limit the range to another, which may begin at a label, or extend over code without symbols. */
 static void narrow(uint64_t *start, uint64_t *end, uint64_t other_start, uint64_t other_end)
 {
 	if (other_start > *start)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An open file, for what answers other questions about it than symbol.c does. */
+/* An open file, for the other files of this room that answer questions about it. */
 #ifndef PROFC_SYMBOL_SYMBOL_PRIV_H
 #define PROFC_SYMBOL_SYMBOL_PRIV_H
 
@@ -19,7 +19,7 @@ struct symbol_file {
 	struct symbol_object object;
 	bool verbatim;
 	size_t nr_threads;
-	char *mismatch; /* why nothing is resolved, or NULL */
+	char *mismatch; /* the reason why nothing is resolved, or NULL */
 	/* The symbol tables, read when the first address needs them. */
 	bool has_tables;
 	struct elf_symbols symbols;
@@ -28,10 +28,10 @@ struct symbol_file {
 	struct data_symbols data; /* likewise */
 };
 
-/* Have the three tables read, if they are not yet. */
+/* Read the three tables, unless that has been done. */
 void symbol_file_read_tables(struct symbol_file *file);
 
-/* Borrowed from the file. Its addresses are those in the file, without the bias of an object. */
+/* Borrowed from the file. Addresses are those in the file, without the object's bias. */
 struct cfi_search symbol_file_cfi(const struct symbol_file *file);
 
 #endif

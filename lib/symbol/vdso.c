@@ -18,11 +18,11 @@ int vdso_open(void)
 
 	if (!image || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return -1;
-	/* The section headers are the last of it. */
+	/* The section headers are its last part. */
 	nr_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0)
-		(void)fchmod(fd, 0600); /* or it would count as anybody's */
+		(void)fchmod(fd, 0600); /* else its owner would be any user */
 	if (fd >= 0 && write(fd, image, nr_bytes) != (ssize_t)nr_bytes) {
 		close(fd);
 		return -1;

@@ -9,7 +9,7 @@
 #include "base/source_path.h"
 #include "symbol/symbol.h"
 
-/* Move over digits; what is larger than any line stays so. False when there are none. */
+/* Read digits; a number larger than any line stays larger. False if there are none. */
 static bool read_number(const char **at, uint64_t *number)
 {
 	const char *start = *at;
@@ -18,7 +18,7 @@ static bool read_number(const char **at, uint64_t *number)
 	for (; **at >= '0' && **at <= '9'; (*at)++) {
 		*number = *number * 10 + (uint64_t)(**at - '0');
 		if (*number > UINT32_MAX)
-			*number = UINT64_MAX / 10 - 1; /* and never overflows */
+			*number = UINT64_MAX / 10 - 1; /* so that it never overflows */
 	}
 	return *at > start;
 }
@@ -49,7 +49,7 @@ int source_lines_read(struct source_lines *lines, char **path, const char *text,
 	return 0;
 }
 
-/* Neighbours are mostly in one file: its path is one text of the result. */
+/* Adjacent code is mostly in one file, and its path is a single text of the result. */
 struct known_path {
 	const char *path;
 	bool is_wanted;
