@@ -11,25 +11,25 @@
 #include "collector/message.h"
 #include "sampler/records.h"
 
-/* Up to where the counters of a thread have been published. */
+/* The counters of a thread as last published. */
 struct thread_advances {
 	struct kernel_counters published;
-	unsigned int has_published;    /* the set of those from which it is known what follows */
-	struct kernel_counters before; /* just before its visit; */
-	unsigned int has_before;       /* the set of those: it is being visited */
+	unsigned int has_published;    /* the set of known ones */
+	struct kernel_counters before; /* just before the visit in progress */
+	unsigned int has_before;       /* the set of those; 0: there is no visit */
 };
 
 #define ALL_COUNTERS (~0U)
 
 struct process_advances {
-	struct kernel_counters base;	/* what lies before the time that counts, */
-	unsigned int has_base;		/* the set of those where that is known */
-	struct kernel_counters covered; /* published of its threads */
-	struct kernel_counters leader;	/* published of the thread with its id */
-	bool is_continued;		/* it has executed a program: its leader's counters go on */
+	struct kernel_counters base;	/* as the counted time began */
+	unsigned int has_base;		/* the set of known ones */
+	struct kernel_counters covered; /* the published sum of its threads */
+	struct kernel_counters leader;	/* as last published for the thread with its id */
+	bool is_continued;		/* it has executed a program: its leader's counters continue */
 };
 
-/* The set of those that were read; *now has no other members changed. */
+/* Returns the set of counters that could be read; no other member of *now changes. */
 static unsigned int read_now(const struct advance_reader *reader, struct sampled_thread *thread,
 			     struct kernel_counters *now)
 {
@@ -156,7 +156,7 @@ static unsigned int seen_by_visit(const struct thread_advances *advances,
 	return advances->has_before & kernel_counters_set(&since);
 }
 
-/* A counter that cannot be read now has its advance in its next reading. */
+/* The next reading of a counter that cannot be read now includes its advance. */
 static void publish_now(const struct advance_reader *reader, struct sampled_thread *thread,
 			const struct kernel_counters *now, unsigned int found,
 			struct message_advance *advance, uint64_t now_ns)

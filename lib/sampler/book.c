@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sampler's records of processes and threads, and where their time is counted. */
+/* The sampler's records of processes and threads, and their clocks. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 #include "sampler/searching_priv.h"
 #include "wait/descriptors.h"
 
-/* Enough for nearly all stacks; walks that need more raise it. */
+/* Enough for nearly all stacks; a walk that needs more raises it. */
 #define FIRST_STACK_BYTES (256u * 1024)
 
 static struct account_clocks account_clocks_at(const struct proc_schedstat *clocks,
@@ -32,7 +32,7 @@ static char *read_comm(const struct roster_process *process)
 		       : NULL;
 }
 
-/* Was it born for the recording, or after that had begun, so that its clocks count from 0? */
+/* Do its clocks count from 0: is it the command, or was it born after the recording began? */
 static bool is_born_in_recording(const struct sampler *sampler)
 {
 	return sampler->session->begun_ns != 0 || sampler->options.run;
@@ -43,7 +43,7 @@ bool book_counts_all(const struct sampler *sampler)
 	return !sampler->options.threads && !sampler->options.no_cpu;
 }
 
-/* Where the part of its CPU time begins that counts. */
+/* Note the CPU time before the counted part. */
 static void begin_cpu(const struct sampler *sampler, struct sampled_process *process,
 		      const struct process_cpu *former)
 {
@@ -53,7 +53,7 @@ static void begin_cpu(const struct sampler *sampler, struct sampled_process *pro
 	bool has_split = true;
 
 	roster_process_cpu_ns(process->roster, &cpu->latest_ns);
-	/* An exec goes on where the former life was covered up to. */
+	/* After an exec the new program continues where the former one was covered. */
 	if (former)
 		cpu->base_ns = former->base_ns + former->covered_ns + former->handed_out_ns;
 	else if (!is_born_in_recording(sampler))
@@ -61,7 +61,7 @@ static void begin_cpu(const struct sampler *sampler, struct sampled_process *pro
 	if (cpu->base_ns)
 		has_split = proc_read_cpu_split(pid, 0, &split);
 	cpu->counts = sampler->session->counting;
-	/* Where not all of its threads are counted, no total is that of those that are. */
+	/* If some of its threads are not counted, the process' totals are not those of the others. */
 	cpu->split.lost = !book_counts_all(sampler);
 	cpu->split.rests = !cpu->counts;
 	if (cpu->counts)
@@ -88,9 +88,9 @@ static void process_born(void *context, struct roster_process *process,
 	about->program = process->program;
 	about->parent = former ? former->serial : SERIAL_NONE;
 	/*
-	 * Between fork and exec it has all that its parent has. Of one that has ended meanwhile it
-	 * is not known whether it has come to its exec: what it has left are stacks of before, and
-	 * a name.
+	 * Between fork and exec it has its parent's program and mappings. If it has ended
+	 * meanwhile, profc does not know whether it reached its exec: all that remains are stacks
+	 * from before, and a name.
 	 */
 	record->is_forked = former && !is_exec && process->program == parent->program;
 	about->forked = record->is_forked || (former && !is_exec && !process->program);
@@ -128,7 +128,7 @@ static struct message *message_about(enum message_kind kind, const struct sample
 	return message;
 }
 
-/* What of its clocks lies before the time that counts. */
+/* The clocks of a thread as its counted time began. */
 static struct proc_schedstat base_of(const struct sampler *sampler,
 				     const struct sampled_thread *thread, bool is_new,
 				     const struct proc_schedstat *now)
@@ -136,7 +136,7 @@ static struct proc_schedstat base_of(const struct sampler *sampler,
 	const struct process_cpu *cpu = &thread->process->cpu;
 	struct proc_schedstat base = *now;
 
-	/* The time of an exec: what was not covered yet is the new program's. */
+	/* After an exec, time not covered yet belongs to the new program. */
 	if (!is_new && is_born_in_recording(sampler))
 		base.cpu_ns -= min_u64(base.cpu_ns,
 				       cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
@@ -145,7 +145,7 @@ static struct proc_schedstat base_of(const struct sampler *sampler,
 	return base;
 }
 
-/* Of a thread that has used less than a tick nothing is to be read. */
+/* False, without a reading, if the thread has used less than a tick of the kernel. */
 static bool read_split(const struct sampled_thread *thread, uint64_t since_cpu_ns,
 		       struct proc_cpu_split *split)
 {
@@ -231,7 +231,7 @@ bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
 	return false;
 }
 
-/* CPU time by the clock of the process that no thread's has covered, and that was not published. */
+/* CPU time on the clock of the process, less that of its threads and that already published. */
 static uint64_t uncovered_ns(struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
@@ -241,7 +241,7 @@ static uint64_t uncovered_ns(struct sampled_process *process)
 	return cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
 }
 
-/* All threads together may lose a part of the CPU time that their process has used. */
+/* Give credit for stops: its threads together may lose a part of the CPU time of the process. */
 void book_credit(struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
@@ -254,7 +254,7 @@ void book_credit(struct sampler *sampler, struct sampled_process *process)
 	cpu->credited_ns = to_ns;
 }
 
-/* Less is what passes between two readings. */
+/* A smaller rest is time that passed between two readings. */
 #define REST_LEAST_NS (50 * NS_PER_US)
 
 static void publish_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -272,7 +272,7 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	collector_publish(sampler->collector, message);
 }
 
-/* It may end before it is asked: each time that so much, but a tick at least, has been added. */
+/* Read it before the thread ends: each time its CPU time has grown by this part, at least a tick. */
 #define SPLIT_PART 32
 
 void book_see_split(struct sampled_process *process)
@@ -285,7 +285,7 @@ void book_see_split(struct sampled_process *process)
 		cpu->split_seen_ns = cpu->latest_ns;
 }
 
-/* It was reaped: the most that was known of it, by its threads that ended or when last asked. */
+/* For a reaped process: the larger of its last reading and the sum of its ended threads. */
 static bool last_split(const struct process_cpu *cpu, struct proc_cpu_split *split)
 {
 	*split = cpu->split.base;
@@ -315,7 +315,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	cpu->counts = false;
 }
 
-/* The only thread there was of a process: what its clock shows beyond is this thread's. */
+/* If the process never had another thread, the rest on its clock is this thread's. */
 static void add_last_cpu(struct sampled_thread *thread)
 {
 	struct sampled_process *process = thread->process;
@@ -344,7 +344,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	uint64_t now_ns = clock_monotonic_ns();
 	struct proc_schedstat clocks;
 	struct message *message;
-	/* After an exec its clocks are the new program's. */
+	/* After an exec, its files show the clocks of the new program. */
 	bool is_readable =
 		!thread->process->cpu.is_continued && tracee_clocks(&roster->tracee, &clocks);
 
@@ -360,7 +360,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	advances_end_thread(&sampler->advances, thread, now_ns, is_readable,
 			    sampler->session->counting && thread->is_chosen);
 	message = message_about(MESSAGE_THREAD_END, thread, now_ns);
-	/* As last read: what it ran after that is part of the rest of its process. */
+	/* As last read: its later CPU time is part of the rest of its process. */
 	message->body.thread.has_clocks = sampler->session->counting && thread->is_chosen;
 	message->body.thread.clocks.time_ns = thread->read_ns;
 	message->body.thread.has_split =
@@ -368,9 +368,9 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	proc_cpu_split_add(&thread->process->cpu.split_of_threads, &message->body.thread.split);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);
-	thread->hints = NULL; /* the collector's */
+	thread->hints = NULL; /* the collector owns them now */
 	if (thread->visitor)
-		thread->is_gone = true; /* it is freed when that visit is over */
+		thread->is_gone = true; /* freed when the visit is over */
 	else
 		book_free_thread(thread);
 }
@@ -412,7 +412,7 @@ struct roster_listener book_listener(struct sampler *sampler)
 					.context = sampler};
 }
 
-/* Threads name themselves when they begin to run: ask soon, then ever more rarely. */
+/* Threads set their names as they begin to run: read them soon, then ever more rarely. */
 #define FIRST_NAME_PAUSE_NS   (NS_PER_MS / 2)
 #define LONGEST_NAME_PAUSE_NS NS_PER_SEC
 
@@ -520,7 +520,7 @@ bool book_is_dead(struct roster_thread *thread)
 	return !tracee_stat(&thread->tracee, &stat) || stat.state == 'Z' || stat.state == 'X';
 }
 
-/* One of its threads that is dead, or NULL. */
+/* A dead thread of the process, or NULL. */
 static struct roster_thread *dead_thread(const struct roster_process *process)
 {
 	struct roster_thread *thread = process->threads;
@@ -539,16 +539,16 @@ void book_keep(struct sampler *sampler, uint64_t now_ns)
 		struct roster_thread *dead = dead_thread(roster_process_at(sampler->roster, i));
 
 		if (dead)
-			roster_thread_gone(sampler->roster, dead); /* the process, too, perhaps */
+			roster_thread_gone(sampler->roster, dead); /* perhaps with its process */
 		else
 			i++;
 	}
 }
 
-/* They go on, but nothing is recorded of them any more. */
+/* Stop recording all processes; they continue. */
 void book_end(struct sampler *sampler, uint64_t now_ns)
 {
-	heap_drain(sampler, NULL, true); /* also what was freed since a pause began */
+	heap_drain(sampler, NULL, true); /* also frees since a pause began */
 	if (sampler->session->counting)
 		book_end_counting(sampler, now_ns);
 	sampler->session->counting = false;

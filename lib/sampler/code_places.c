@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which code is mapped where threads run. The collector walks a stack some time after it was taken,
- * and by then another library may have come to stand where one stood: so the kernel is asked at the
- * sample, now and then, and at each sample while that happens.
+ * The code mapped where threads run. The collector walks a stack some time after its sample, when
+ * another library may have replaced the former at the same place. So the sampler asks the kernel for
+ * the mapping with the sample: now and then, and with each sample while libraries are replaced.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,24 +17,24 @@
 #define CODE_PLACES 4
 #define CODES_MET   128
 
-/* A mapping of code that threads were seen in. */
+/* A mapping of code in which threads were sampled. */
 struct code_place {
-	struct proc_range range; /* as of the last time that the kernel was asked */
-	uint64_t address;	 /* in it */
-	uint64_t code;		 /* which file, at which place */
+	struct proc_range range; /* by the kernel's last answer */
+	uint64_t address;	 /* an address in the range */
+	uint64_t code;		 /* identifies the file and the place */
 	uint64_t asked_ns, restless_until_ns;
 };
 
 struct code_places {
 	struct code_place at[CODE_PLACES];
-	uint64_t met[CODES_MET]; /* the code that the collector was woken for in time, of late */
+	uint64_t met[CODES_MET]; /* recent code for which the collector was woken in time */
 	uint32_t nr_met;
 	bool cannot_ask; /* the kernel is older than 6.11 */
 };
 
-/* A place is asked about that rarely, */
+/* The kernel is asked about a place so rarely, */
 #define CALM_PAUSE_NS (10 * NS_PER_MS)
-/* or at each sample: where code has been replaced it will be again soon. */
+/* or with each sample for this time after a change: replaced code is soon replaced again. */
 #define RESTLESS_NS (2 * NS_PER_SEC)
 
 static bool holds(const struct proc_range *range, uint64_t address)
@@ -75,7 +75,7 @@ static struct code_place *longest_unasked(const struct sampled_process *process)
 	return place;
 }
 
-/* The same for a part of a mapping as for all of it. */
+/* The same value for any part of a mapping. */
 static uint64_t code_of(const struct proc_range *range)
 {
 	uint64_t hash = hash_mix(hash_u64(range->inode), range->start - range->offset);
@@ -92,7 +92,7 @@ static bool has_been_met(const struct code_places *places, uint64_t code)
 	return false;
 }
 
-/* While it is there: the collector may come too late for it. False: it is to be tried again. */
+/* Read the map now, as the collector may be too late. False: try again later. */
 static bool have_map_read(struct sampler *sampler, struct sampled_process *process,
 			  bool is_replaced, uint64_t now_ns)
 {
@@ -137,7 +137,7 @@ static void ask(struct sampler *sampler, struct sampled_thread *thread, uint64_t
 		thread->process->places->cannot_ask = errno == ENOTTY;
 		return;
 	}
-	/* Code that is made at run time grows, and is cut, and replaces nothing. */
+	/* A mapping of code made at run time may grow or shrink without a replacement. */
 	if (!range->inode)
 		return;
 	note_place(sampler, thread->process, range, address, now_ns);
@@ -171,7 +171,7 @@ void places_ask(struct sampler *sampler, struct sampled_thread *thread,
 		return;
 	if (!process->places) {
 		if (snapshot->state != THREAD_STATE_RUNNING)
-			return; /* of many thousands that sleep, none has to be asked about */
+			return; /* do not ask for each of many thousands of sleeping threads */
 		process->places = xcalloc(1, sizeof(*process->places));
 	}
 	if (process->places->cannot_ask)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the sampler has counted, as rows of the profile. */
+/* The sampler's own counters, as rows of the profile. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 
-/* While ticks went on; never 0. */
+/* The time in which ticks took place; never 0. */
 static double counted_ns(const struct sampler *sampler)
 {
 	const struct sampling_counts *counts = &sampler->counts;
@@ -104,7 +104,7 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 #define FIRST_PAUSE_NS	 NS_PER_SEC
 #define LONGEST_PAUSE_NS (60 * NS_PER_SEC)
 
-/* So that a recording that is cut short has them too; ever more rarely. */
+/* Publish them, ever more rarely, so that an interrupted recording has them too. */
 void counters_publish(struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t pause_ns = now_ns - sampler->session->start_ns;

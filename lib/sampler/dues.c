@@ -15,7 +15,7 @@ static void set_active(struct sampled_thread *thread, bool is_active)
 	thread->is_active = is_active;
 }
 
-/* Of this tick's threads, too: that of an exec is met with one thread and ends the others. */
+/* Also remove it from this tick's threads: an exec found in one thread ends the others. */
 void due_forget(struct sampler *sampler, struct sampled_thread *thread)
 {
 	struct tick *tick = &sampler->tick;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where no thread is sampled, nothing tells that a process has ended, or executes another program:
- * each of them is asked now and then.
+ * Without samples, profc does not notice that a process has ended, or executes another program. So
+ * it checks each process now and then.
  */
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -9,11 +9,11 @@
 #include "proc/read.h"
 #include "sampler/sampler_priv.h"
 
-/* A young process changes soon; all of them take less than a tenth of a CPU. */
+/* Young processes change soon; the checks of all take less than a tenth of a CPU. */
 #define AGE_PER_PAUSE	 8
 #define LONGEST_PAUSE_NS (10 * NS_PER_MS)
 #define EACH_PAUSE_NS	 (100 * NS_PER_US)
-/* Threads that have ended are of no interest but for the memory that they take here. */
+/* Ended threads only take memory here, so they are swept rarely. */
 #define SWEEP_PAUSE_NS (100 * NS_PER_MS)
 #define SWEEP_PART     16
 
@@ -66,7 +66,7 @@ void follow_processes(struct sampler *sampler)
 			      sampler->tick.now_ns + 1 + pause_ns(sampler, process));
 		if (!roster_is_in_program(sampler->roster, process->roster, NULL, false,
 					  sampler->tick.now_ns))
-			continue; /* this life of it is over */
+			continue; /* its record has ended */
 		if (sampler->options.prober && prober_has_heap(sampler->options.prober))
 			maps_publish_if_new(sampler, process, sampler->tick.now_ns);
 		if (sampler->tick.now_ns >= process->cpu.sweep_again_ns || has_ended(process))

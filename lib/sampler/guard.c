@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which threads make long transfers, that a stop would cut short. */
+/* Finds the threads that make long transfers, which a stop would cut short. */
 #include "sampler/sampler_priv.h"
 #include "tracee/transfer.h"
 
-/* A thread that makes one long transfer makes more: for so many visits it is taken to do so. */
+/* A thread that makes a long transfer makes more: it counts as such for so many visits. */
 #define GUARDED_VISITS 256
 
-/* As root, where that costs no samples, others of its process are first watched for it. */
+/* For root, for which it costs no samples, new threads of such a process count so at first. */
 #define NEW_GUARDED_VISITS 16
 
 void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread)

@@ -10,21 +10,21 @@
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
-/* How much is sampled is looked at so often. */
+/* The sampling rate of allocations is adapted so often. */
 #define ADAPT_NS (100 * NS_PER_MS)
 
 struct drain {
 	struct sampler *sampler;
-	const struct sampled_process *ending; /* the last that is published of it */
-	bool is_last; /* all that there is, however far behind the collector is */
+	const struct sampled_process *ending; /* a process whose last records these are, or NULL */
+	bool is_last; /* drain all records, however late the collector is */
 	uint64_t now_ns;
-	uint32_t stack_bytes;	/* the most that walks of these threads need */
-	struct message *blocks; /* where all are recorded: not yet published; or NULL */
-	struct reach *reach;	/* NULL: nothing is searched for */
+	uint32_t stack_bytes;	/* the most that any walk has needed */
+	struct message *blocks; /* with all allocations: not yet published; or NULL */
+	struct reach *reach;	/* NULL: without a search */
 	struct heap_family family;
 };
 
-/* NULL: it is not known any more. */
+/* NULL: profc no longer knows it. */
 static const struct sampled_process *owner_of(const struct drain *drain, uint32_t owner,
 					      pid_t owner_pid)
 {
@@ -39,8 +39,8 @@ static const struct sampled_process *owner_of(const struct drain *drain, uint32_
 }
 
 /*
- * A child of a process with threads may be known by the id of another thread than its first, where
- * that one has come first to our code.
+ * Our code in the target may know a process by the id of another thread than its leader, if that
+ * thread was the first to reach it.
  */
 static struct roster_process *find_process(const struct sampler *sampler, pid_t id)
 {
@@ -51,8 +51,8 @@ static struct roster_process *find_process(const struct sampler *sampler, pid_t 
 }
 
 /*
- * Where a record belongs: forked children write into their parent's memory, and say their own id. A
- * process in a PID namespace says another than we know: it is taken for the owner.
+ * The process of a record. Forked children write into their parent's memory, with their own id. If
+ * profc does not know the id, as with a process in a PID namespace, the owner is taken.
  */
 static const struct sampled_process *process_of(struct drain *drain, uint32_t owner,
 						pid_t owner_pid, const struct heap_record *record)
@@ -62,7 +62,7 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 	const struct sampled_process *process = found ? found->owner : NULL;
 	const struct sampled_process *child = NULL;
 
-	/* A record that names another process is believed if that process may write there. */
+	/* Accept another process only if it may write there. */
 	if (process)
 		return prober_is_writer(drain->sampler->options.prober, owner, process->serial)
 			       ? process
@@ -75,8 +75,8 @@ static const struct sampled_process *process_of(struct drain *drain, uint32_t ow
 }
 
 /*
- * Is it of a child that is not to be recorded, or that does not know its own id, as fork(2) of the
- * C library has not made it? That one says none, or that of the thread which made it.
+ * Does the record belong to a child that is not recorded, or that does not know its own id because
+ * it was not made by the C library's fork()? Such a child writes no id, or that of its creator.
  */
 static bool is_strange(struct drain *drain, pid_t owner_pid, const struct heap_record *record)
 {
@@ -91,14 +91,14 @@ static bool is_strange(struct drain *drain, pid_t owner_pid, const struct heap_r
 	return found && found->pid == owner_pid;
 }
 
-/* NULL: there was no room for its stack. */
+/* NULL: there is no memory for its stack. */
 static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
 				    const struct roster_thread *thread,
 				    const struct heap_record *record)
 {
 	struct snapshot *snapshot;
 
-	/* Others will be known by one that has a signature. */
+	/* Later records with the same signature refer to this stack. */
 	if (!record->nr_stack_bytes ||
 	    (!record->signature &&
 	     !collector_has_room(sampler->collector, record->nr_stack_bytes))) {
@@ -115,7 +115,7 @@ static struct snapshot *snapshot_of(struct sampler *sampler, const struct sample
 	return snapshot;
 }
 
-/* What was done while nothing was counted is not recorded. */
+/* Was the recording counting at the time of the record? */
 static bool is_counting(const struct sampler *sampler, const struct heap_record *record)
 {
 	const struct heap_session *heap = &sampler->session->heap;
@@ -174,11 +174,11 @@ static bool is_recorded(const struct sampler *sampler, const struct heap_record 
 	       (record->kind == HEAP_RECORD_ALLOCATION && is_counting(sampler, record));
 }
 
-/* --- where all are recorded --- */
+/* --- with all allocations (--mem=all) --- */
 
-/* Messages of so many bytes are on their way to the collector at least, */
+/* At least so many bytes of messages may be queued for the collector, */
 #define ROOM_BYTES ((size_t)256 << 10)
-/* and so many of records are taken at a tick at most: others are to be sampled, too. */
+/* and a tick takes at most so many bytes of records, to leave time for samples. */
 #define TICK_BYTES ((size_t)16 << 20)
 
 static void publish_blocks(struct drain *drain)
@@ -231,13 +231,13 @@ static void gather_record(struct drain *drain, uint32_t process, uint32_t signer
 					   .kind = (uint8_t)heap_record_allocation_kind(record)};
 }
 
-/* That a realloc() has failed is told, as all else is. */
+/* All records count, also that of a realloc() that failed. */
 static bool is_one_of_all(const struct sampler *sampler, const struct heap_record *record)
 {
 	return record->kind != HEAP_RECORD_ALLOCATION || is_counting(sampler, record);
 }
 
-/* Its stack comes once: others have the signature only, also after a pause. */
+/* Publish a stack once: later records have only its signature, also after a pause. */
 static void publish_stack(struct drain *drain, const struct sampled_process *process,
 			  uint32_t signer, bool is_recorded, struct heap_record *record)
 {
@@ -251,7 +251,7 @@ static void publish_stack(struct drain *drain, const struct sampled_process *pro
 	note_need(drain, thread);
 }
 
-/* A block that a realloc() failed to move is not searched for. */
+/* Note a block for the search, unless a realloc() failed to move it. */
 static void note_for_search(const struct drain *drain, uint32_t process,
 			    const struct heap_record *record)
 {
@@ -263,15 +263,14 @@ static void note_for_search(const struct drain *drain, uint32_t process,
 		reach_remove(drain->reach, process, record->pointer);
 }
 
-/* Stacks that are new, and mappings. Of what is freed a whole record tells no more than a brief
- * one. */
+/* New stacks, and mappings. For a freed block, a whole record says no more than a brief one. */
 static bool is_one_by_one(const struct heap_record *record)
 {
 	return record->has_stack &&
 	       (record->kind == HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP);
 }
 
-/* What the target has no room for while the collector is behind, it waits with. */
+/* While the collector is late, records stay in the ring, and the target waits if that is full. */
 static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
 	struct sampler *sampler = drain->sampler;
@@ -308,8 +307,9 @@ static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct he
 }
 
 /*
- * Once around at most: a target that allocates ever on would keep us here. While the collector is
- * behind, records stay in the ring, where fewer are added the fuller it is: so no stack is lost.
+ * At most the length of the ring: a target that allocates all the time would keep us here. While
+ * the collector is late, records stay in the ring. The fuller it is, the fewer the target adds, so
+ * that no stack is lost.
  */
 static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
 {
@@ -369,7 +369,7 @@ void heap_drain(struct sampler *sampler, const struct sampled_process *ending, b
 	prober_adapt_heap(sampler->options.prober, drain.stack_bytes);
 }
 
-/* All that was allocated up to now, and the exact totals of that, are in the queue. */
+/* Queue all allocations up to now, and then their exact totals. */
 static void tell_memory(struct sampler *sampler, bool discards)
 {
 	struct message *message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Forked children that live for less than a tick. What they have allocated stands in their parent's
- * memory, at addresses where the parent may have blocks of its own.
+ * Forked children that live for less than a tick. Records of their allocations are in their parent's
+ * memory; the parent may have blocks of its own at the same addresses.
  */
 #include "sampler/heap_children_priv.h"
 
@@ -63,7 +63,7 @@ bool heap_is_stranger(const struct sampler *sampler, struct heap_family *family,
 	return pid != owner && !sampler->options.follow_children && !is_in_namespace(family, owner);
 }
 
-/* For each once: the roster may not find it, either. */
+/* Only once for each: perhaps the roster does not find it, either. */
 static bool may_wait_for(struct heap_session *heap, pid_t pid)
 {
 	bool is_new = heap->waited_for != pid;

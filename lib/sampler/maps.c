@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory maps that the collector would come too late for. In its first milliseconds a program maps
- * its libraries, and many are over then; later its map changes ever more rarely, and the collector
- * reads it now and then. But code that is made or loaded at run time may be gone by then. Where no
- * thread is sampled, who allocates may be gone with the process, before anything told of new code.
+ * Reads memory maps for which the collector would be too late. In its first milliseconds a program
+ * maps its libraries, and many programs end then. Later its map changes ever more rarely, and the
+ * collector reads it now and then; but code made or loaded at run time may be gone by then. Without
+ * samples, the process may end before profc notices new code.
  */
 #include <stdlib.h>
 
@@ -50,8 +50,7 @@ static uint64_t pause_after(const struct sampler *sampler, uint64_t age_ns, uint
 {
 	if (age_ns <= YOUNG_NS)
 		return age_ns / AGE_PER_PAUSE + reading_ns * PAUSE_PER_READING;
-	/* Where the collector is late it is so for all: they take that part of the time together.
-	 */
+	/* If the collector is late, then for all processes: together they take that part. */
 	return (sampler->options.no_cpu ? age_ns / AGE_PER_PAUSE : LATE_PAUSE_NS) +
 	       reading_ns * LATE_PAUSE_PER_READING * roster_nr_processes(sampler->roster);
 }
@@ -71,7 +70,7 @@ void maps_publish_if_new(struct sampler *sampler, struct sampled_process *proces
 	process->maps = (struct maps_reading){
 		.again_ns = now_ns + pause_after(sampler, now_ns - process->start_ns,
 						 clock_monotonic_ns() - began_ns)};
-	/* It runs, and may have executed another program before its map was read. */
+	/* The process may have executed another program before its map was read. */
 	if (message->body.process.maps && process->roster->program &&
 	    proc_program_id(pid, pid) != process->roster->program)
 		message_free(message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The visitors that there are: two, more on demand, eight at most. */
+/* The pool of visitors: two, more on demand, at most eight. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "sampler/visitor_pool_priv.h"
 #include "snapshot/snapshot.h"
 
-/* A stop that has not come by then is asked for again. */
+/* A visitor interrupts again if the thread has not stopped by then. */
 #define ASK_AGAIN_NS (5 * NS_PER_MS)
 
-/* Ends a wait for a stop: nothing else is done in the handler. */
+/* The signal that ends a wait for a stop; its handler does nothing. */
 static int poke_signal(void)
 {
 	return SIGRTMIN + 1;
@@ -26,7 +26,7 @@ static void on_poke(int signal_nr)
 	(void)signal_nr;
 }
 
-/* A visitor that waits for a stop that does not come is woken to ask again. */
+/* Wake a visitor that waits for a stop in vain, so that it interrupts again. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end)
 {
 	for (size_t i = 0; i < sampler->nr_visitors; i++) {
@@ -115,7 +115,7 @@ void pool_end_alarm(struct visitor *visitor)
 	visitor->has_alarm = false;
 }
 
-/* It rings again: the first time may be just before the wait begins. */
+/* The timer fires again, as it may first fire just before the wait begins. */
 #define RINGS_AGAIN_NS NS_PER_MS
 
 void pool_set_alarm(struct visitor *visitor, uint64_t by_ns)
@@ -130,7 +130,7 @@ void pool_set_alarm(struct visitor *visitor, uint64_t by_ns)
 		timer_settime(visitor->alarm, TIMER_ABSTIME, &when, NULL);
 }
 
-/* Another one is to lead while this one waits. */
+/* Let another visitor lead while this one waits. */
 void pool_hand_over(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tells the prober what it must know of a recording. */
+/* Informs the prober about the recording. */
 #include "base/clock.h"
 #include "probe/prober.h"
 #include "sampler/sampler_priv.h"
@@ -24,8 +24,8 @@ void probing_gone(struct sampler *sampler, const struct sampled_process *process
 }
 
 /*
- * Totals and rows are to be of the same time. Where all is recorded totals are sums of what was
- * read: what was allocated by now is read before they are looked at.
+ * Totals and rows must be of the same time. With all allocations, totals are sums of the records
+ * read: so read the allocations up to now before the totals.
  */
 void probing_set_counting(struct sampler *sampler)
 {

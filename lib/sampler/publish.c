@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was sampled, as messages; and how long the sleep before it lasted. */
+/* Publishes samples as messages, with the length of the sleep before them. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ static struct account_clocks clocks_of(const struct snapshot *snapshot)
 				       .runq_ns = snapshot->runq_ns};
 }
 
-/* With what is known of the sleep that ended, or still lasts. */
+/* A message with the facts about the sleep that ended, or still lasts. */
 static struct message *message_about(struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct message *message = message_new(MESSAGE_SAMPLE, now_ns);
@@ -42,14 +42,14 @@ void publish_sleep(struct sampler *sampler, struct sampled_thread *thread)
 		return;
 	message = message_about(thread, thread->sleep.until_ns);
 	if (thread->sleep.wait.owner_at)
-		message->body.sample.wait = thread->sleep.wait; /* which has no text */
+		message->body.sample.wait = thread->sleep.wait; /* without the text */
 	collector_publish(sampler->collector, message);
 }
 
 /*
- * It was scheduled in so often since it was last seen asleep: nothing shows when it woke first. Of
- * the times off its CPU in between, the first is that of the sleep it was seen in; in the mean
- * they are as long as one another.
+ * An estimate of when it first woke. It was scheduled in several times since it was last seen
+ * asleep, and no clock has the first moment. Of the times off its CPU, the first belongs to the sleep
+ * in which it was seen; on average all are equally long.
  */
 static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_schedstat *clocks,
 			uint64_t nr_sleeps, uint64_t now_ns)
@@ -61,9 +61,9 @@ static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_scheds
 }
 
 /*
- * `is_asleep`: and another sleep has begun since; else it has a CPU, so that no wait for one is
- * missing in its clocks. Clocks that run backwards are those of the thread that has its id since an
- * exec.
+ * Extend the sleep to its end. `is_asleep`: another sleep has begun since; else the thread has a
+ * CPU, so that its clocks include all waits for one. Clocks that run backwards belong to another
+ * thread, which has the id since an exec.
  */
 static void slept_on(struct seen_sleep *sleep, const struct proc_schedstat *clocks, bool is_asleep,
 		     uint64_t now_ns)
@@ -93,14 +93,14 @@ static void slept_until(struct seen_sleep *sleep, uint64_t until_ns)
 	sleep->nr++;
 }
 
-/* A sleep that is asked after so rarely has lasted long, and was surely seen. */
+/* A sleep that is looked at so rarely has lasted long, and was certainly seen. */
 #define RARE_PERIODS 4
 
 /*
- * Is the time after its last sample to be told from clocks? Else the next sleep takes it, as this
- * one took the tails of others. That must hold for all short sleeps alike: who gives the tails of
- * those that were seen to these, and the time of those that were not to all that are seen, gives
- * long sleeps too much, as they are seen more often.
+ * Do clocks give the time after its last sample? Else the next sleep takes it, as this one took the
+ * tail of the previous. All short sleeps must be treated alike: if those seen had their own tails,
+ * and shared the time of those not seen, then long sleeps would get too much, as they are seen more
+ * often.
  */
 static bool is_rare(const struct sampler *sampler, const struct seen_sleep *sleep)
 {
@@ -109,8 +109,8 @@ static bool is_rare(const struct sampler *sampler, const struct seen_sleep *slee
 }
 
 /*
- * While the clock of its process stood still, none of its threads had a CPU; but one that woke may
- * have waited for it meanwhile, for as long as its own clocks say now that it has.
+ * While the clock of its process did not move, none of its threads had a CPU. But a thread that woke
+ * may have waited for one; its own clocks now say how long.
  */
 void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *thread,
 			       const struct proc_schedstat *clocks)
@@ -125,7 +125,7 @@ void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *t
 			    process->quiet_until_ns - (clocks->runq_ns - sleep->runq_ns));
 }
 
-/* It has ended, and no clock of it is to be read: short runs are found by that of its process. */
+/* The thread has ended without readable clocks; the clock of its process shows short runs. */
 void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns)
 {
 	slept_until(&thread->sleep, now_ns);
@@ -133,7 +133,7 @@ void publish_slept_to_end(struct sampled_thread *thread, uint64_t now_ns)
 		thread->read_ns = now_ns;
 }
 
-/* The last that is said of it: where it woke once at most, all the time off its CPU was that. */
+/* The last message about a sleep: if it woke at most once, all time off its CPU belongs to it. */
 void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread,
 			  const struct proc_schedstat *clocks, uint64_t now_ns)
 {
@@ -145,12 +145,12 @@ void publish_may_sleep_on(struct sampler *sampler, struct sampled_thread *thread
 	sleep->is_over = true;
 }
 
-/* Less is the grain of clocks that are read in turns; a host takes a CPU for longer. */
+/* Shorter gaps come from clocks read one after the other; a host takes a CPU for longer. */
 #define STOLEN_GRAIN_NS (50 * NS_PER_US)
 
 /*
- * Time that the host of a virtual machine took from it: it is in neither of its clocks, and it
- * has not left its CPU since the stop that was its last sample.
+ * Time that the host of a virtual machine took from the thread: neither of its clocks has it,
+ * although it has not left its CPU since the stop of its last sample.
  */
 static uint64_t stolen_ns(const struct sampled_thread *thread, const struct snapshot *snapshot)
 {
@@ -182,7 +182,7 @@ static void note_sleep(struct sampled_thread *thread, const struct snapshot *sna
 	regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sleep->sp);
 }
 
-/* NULL: still the same, or of a program that is about to begin. */
+/* NULL: the name is the same, or belongs to a program that is about to begin. */
 static char *new_name(struct sampled_thread *thread)
 {
 	const struct tracee *tracee = &thread->roster->tracee;
@@ -196,8 +196,8 @@ static char *new_name(struct sampled_thread *thread)
 }
 
 /*
- * A copy of no more than its content goes out: the one that is filled keeps its large room, warm in
- * this CPU's caches.
+ * Sends a copy that is as small as its content: the visitor's own snapshot keeps its large buffer,
+ * which is in the caches of this CPU.
  */
 void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 		    const struct snapshot *snapshot, enum seen_state state)
@@ -221,7 +221,7 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 	sample->losses.held_ns = thread->cost.held_ns;
 	if (state == SEEN_BLOCKED) {
 		sample->wait = thread->sleep.wait;
-		thread->sleep.wait.object = NULL; /* the message's by now */
+		thread->sleep.wait.object = NULL; /* the message owns it now */
 	} else {
 		sample->losses.stolen_ns = stolen_ns(thread, snapshot);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Begin and end of a recording, and what other threads may ask of it. */
+/* Begin and end of a recording, and requests of other threads. */
 #include "sampler/sampler.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static void init_placement(struct sampler *sampler)
 
 	placement_init(&sampler->placement, false, sampler->session->start_ns);
 	sampler->session->nr_cpus = (size_t)CPU_COUNT(&sampler->placement.allowed);
-	sampler->session->nr_cpus += !sampler->session->nr_cpus; /* they could not be asked for */
+	sampler->session->nr_cpus += !sampler->session->nr_cpus; /* sched_getaffinity(2) failed */
 	tick->nr_cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	tick->by_cpu = xcalloc(tick->nr_cpus, sizeof(*tick->by_cpu));
 	tick->former_by_cpu = xcalloc(tick->nr_cpus, sizeof(*tick->by_cpu));
@@ -77,7 +77,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
-	/* An idle visitor that has it is not kept from its CPU by what the leader is above. */
+	/* So that an idle visitor with the lock runs at the priority of a leader that waits for it. */
 	pthread_mutexattr_init(&inherits);
 	pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&sampler->lock, &inherits);
@@ -114,9 +114,9 @@ static void free_sampler(struct sampler *sampler)
 }
 
 /*
- * To open a descriptor for which the kernel's table of them is too small takes 8-15 ms,
- * until all CPUs have passed through the scheduler, where threads share it: seven times while 4000
- * threads are found.
+ * Threads share the kernel's table of descriptors. Each time a new descriptor needs a larger table,
+ * its opening takes 8-15 ms, until all CPUs have passed through the scheduler: seven times while
+ * profc finds 4000 threads.
  */
 #define MOST_DESCRIPTORS 32768
 
@@ -134,7 +134,7 @@ void sampler_reserve_descriptors(void)
 		close(fd);
 }
 
-/* Files of /proc and of modules are opened one at a time where descriptors are few. */
+/* With few descriptors, files of /proc and of modules are opened one at a time. */
 #define LEAST_DESCRIPTORS 16
 
 static int need_descriptors(struct err *err)
@@ -217,18 +217,18 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	int status = need_descriptors(err);
 	pid_t tgid;
 
-	/* Before any process is looked for: its own would be one of them. */
+	/* Before the roster begins, which would find the calibration's own process. */
 	if (status == 0)
 		visitors_calibrate(sampler);
-	/* Children of ours that were none of the recording. */
+	/* The time of children of ours from before the recording. */
 	sampler->session->ended_split = reaped_cpu();
 	sampler->session->ended_cpu_ns = proc_cpu_split_sum(&sampler->session->ended_split);
 	if (status == 0)
 		status = start_collector(sampler, writer, err);
-	/* Asked while it is held: nothing has run where it is not allowed. */
+	/* While the command is held: without permission, nothing runs. */
 	if (status == 0 && sampler->options.run)
 		status = permission_to_trace(sampler->options.pids[0], &tgid, err);
-	roster_poll(sampler->roster, 0); /* what is born from now on is told of */
+	roster_poll(sampler->roster, 0); /* births from now on are found */
 	if (status == 0 && sampler->options.run)
 		probing_set_counting(sampler);
 	if (status == 0 && sampler->options.run)
@@ -238,7 +238,7 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	if (status == 0)
 		status = add_roots(sampler, err);
 	if (status == 0)
-		begin(sampler); /* what is told of from here on is later */
+		begin(sampler); /* messages from here on are later */
 	if (sampler->options.prober)
 		prober_let_go(sampler->options.prober);
 	if (status < 0)
@@ -333,8 +333,8 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 }
 
 /*
- * The CPU time of the command and its descendants, which the kernel tells with the command's end.
- * False: it runs on, or not all of that was recorded.
+ * The CPU time of the command and its descendants, which the kernel reports as the command ends.
+ * False: it still runs, or the recording was not of all of them.
  */
 static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *all)
 {
@@ -343,21 +343,21 @@ static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *al
 }
 
 /*
- * The division into user and system time of what has none of its own: of processes that were found
- * too late for it, or used less than the ticks of the kernel that it is told in.
+ * Note the user and system time of processes without a split of their own, because they were found
+ * too late, or used less than a tick of the kernel, its unit.
  */
 static void note_rest_split(struct sampler *sampler, const struct proc_cpu_split *all)
 {
 	struct proc_cpu_split rest = proc_cpu_split_rest(all, &sampler->session->ended_split);
 
-	/* With --within the time of processes is a part of what the kernel tells. */
+	/* With --within, the recorded time is only a part of the kernel's totals. */
 	if (sampler->options.within)
 		return;
 	profile_set_counter(sampler->profile, "rest_user_ns", rest.user_ns);
 	profile_set_counter(sampler->profile, "rest_system_ns", rest.system_ns);
 }
 
-/* Beyond what was found of descendants: time of processes that lived less than a tick. */
+/* Publish the CPU time of descendants that were not found: they lived less than a tick. */
 static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 {
 	const struct session *session = sampler->session;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Searches of processes for pointers to blocks that are alive in their end, or at a mark. */
+/* Searches processes for pointers to live blocks, as they end or at a mark. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -10,16 +10,16 @@
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 
-/* In one go: a process that writes nonsense into the memory that we share must not keep us. */
+/* At most so many at a time: a process that writes garbage to shared memory must not keep us. */
 #define EXITS_MAX 16
 
-/* NULL: nobody has asked for it. */
+/* NULL: the recording has no search. */
 static struct reach *reach_of(const struct sampler *sampler)
 {
 	return sampler->options.prober ? prober_reach(sampler->options.prober) : NULL;
 }
 
-/* What the last search has found, to be published when what it is about was. */
+/* The result of the last search, to be published after all allocations that it covers. */
 static struct message *take_found(struct sampler *sampler, const struct sampled_process *process)
 {
 	struct message *message = message_new(MESSAGE_SEARCHED, clock_monotonic_ns());
@@ -37,7 +37,7 @@ static bool is_ended(const void *context)
 	       (sampler->options.ended && atomic_load(sampler->options.ended));
 }
 
-/* NULL: nothing is alive there. */
+/* NULL: there is no live block. */
 static struct message *search(struct sampler *sampler, const struct roster_process *roster,
 			      bool is_last)
 {
@@ -87,7 +87,7 @@ void search_leaving(struct sampler *sampler)
 	for (int i = 0;
 	     i < EXITS_MAX && reach_of(sampler) && prober_next_exit(sampler->options.prober, &exit);
 	     i++) {
-		roster_poll(sampler->roster, clock_monotonic_ns()); /* it may be just born */
+		roster_poll(sampler->roster, clock_monotonic_ns()); /* it may be new */
 		process = roster_find_process(sampler->roster, exit.pid);
 		if (process &&
 		    prober_is_exit_of(sampler->options.prober, &exit,
@@ -101,14 +101,14 @@ void search_all(struct sampler *sampler)
 {
 	if (!reach_of(sampler))
 		return;
-	/* They are searched after a request for the end, as that is when they are to be. */
+	/* The request to end the recording must not end this search, which belongs to the end. */
 	atomic_store(&sampler->session->ends_search, false);
 	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++)
 		search_for_last(sampler, roster_process_at(sampler->roster, i));
 	prober_end_exits(sampler->options.prober);
 }
 
-/* So long they stood, and so much was read. */
+/* Add up the time that processes were stopped, and the bytes read. */
 static void sum_up(const struct block_search *found, struct sampler_search *sum)
 {
 	sum->nr_processes += !found->why_not;
@@ -121,8 +121,8 @@ static void sum_up(const struct block_search *found, struct sampler_search *sum)
 }
 
 /*
- * The mark is where the last of them stood: all of them are of that moment, by which they are found
- * again.
+ * The mark has the time at which the last process was stopped. All results get this time, by which
+ * views find them.
  */
 static void search_at_mark(struct sampler *sampler, const char *text, struct sampler_search *sum)
 {

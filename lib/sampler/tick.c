@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One tick: threads that are due have their clocks read; those that have not run since sleep on,
- * those that sleep anew are peeked at, and of those that run one on each CPU is visited.
+ * One tick. It reads the clocks of the threads that are due. A thread that has not run since its last
+ * sample still sleeps; a newly sleeping thread is peeked at; of the running threads, one on each CPU
+ * is visited.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -24,10 +25,10 @@
 #define LONGEST_DUE_NS	  NS_PER_SEC
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
 #define CLOCK_EACH_NS	  (100 * NS_PER_US)
-/* A thread whose system call cannot be read. */
+/* The pause for a thread whose system call cannot be read. */
 #define HIDDEN_NS (50 * NS_PER_MS)
 
-/* Reading threads takes a third of a tick at most, but at low rates no longer than that. */
+/* Reading threads takes at most a third of a period, and at low rates no longer than this. */
 #define TICK_PART	  3
 #define LONGEST_READS_NS  (2 * NS_PER_MS)
 #define SHORTEST_READS_NS (NS_PER_MS / 4)
@@ -39,7 +40,7 @@ static uint64_t reads_end_ns(const struct sampler *sampler, uint64_t now_ns)
 	return now_ns + max_u64(min_u64(part_ns, LONGEST_READS_NS), SHORTEST_READS_NS);
 }
 
-/* In the next tick. */
+/* It is due in the next tick. */
 static void put_active(struct sampler *sampler, struct sampled_thread *thread)
 {
 	due_put(sampler, thread, true, sampler->tick.now_ns + 1);
@@ -51,12 +52,12 @@ static void add_running(struct tick *tick, struct sampled_thread *thread)
 	tick->running[tick->nr_running++] = thread;
 }
 
-/* A sleeper is published about once a second, and the longer it sleeps the more rarely. */
+/* A sleep is published about once a second, and the longer it lasts, the more rarely. */
 #define PUBLISH_SLEEP_NS NS_PER_SEC
 
 /*
- * Woken, it counts as scheduled in only once it has a CPU: waiting for one would pass for sleep. An
- * idle CPU elsewhere is no proof that it does not wait, as it may be bound to a busy one.
+ * A woken thread counts as scheduled in only once it has a CPU, so that its wait for one would look
+ * like sleep. An idle CPU elsewhere does not exclude a wait: the thread may be bound to a busy one.
  */
 static bool waits_for_cpu(struct sampled_thread *thread)
 {
@@ -66,7 +67,7 @@ static bool waits_for_cpu(struct sampled_thread *thread)
 	       syscall.kind == PROC_SYSCALL_RUNNING;
 }
 
-/* Nothing has happened since it was sampled: its stack still holds. */
+/* The thread has slept since its last sample: its stack is still the same. */
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct seen_sleep *sleep = &thread->sleep;
@@ -87,7 +88,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	due_put(sampler, thread, false, now_ns + 1 + min_u64(pause_ns, LONGEST_DUE_NS));
 }
 
-/* A visit has woken it, which counts, and it went back to the very same sleep. */
+/* Did only a visit wake it, so that it went back to the same sleep? */
 static bool went_back_to_sleep(struct sampled_thread *thread, uint64_t pcount)
 {
 	struct seen_sleep *sleep = &thread->sleep;
@@ -109,9 +110,9 @@ static bool needs_registers(const struct sampled_thread *thread)
 }
 
 /*
- * Frames with a frame pointer above a sleeping call can be found only from registers that no file
- * of /proc shows: one visit for each sleep, only where nothing is changed by it. Nothing is of one
- * that job control has stopped.
+ * To find frames with a frame pointer above a sleeping call, a walk needs registers that no file of
+ * /proc shows. So such a sleep gets a single visit, if that changes nothing for the thread. A thread
+ * stopped by job control gets none.
  */
 static bool needs_visit_asleep(const struct sampled_thread *thread, const struct proc_stat *stat,
 			       const struct proc_syscall *syscall)
@@ -141,12 +142,13 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	}
 	places_ask(sampler, thread, visitor->snapshot);
 	publish_sample(sampler, thread, visitor->snapshot, SEEN_BLOCKED);
-	thread->sleep.has_registers = needs_registers(thread); /* as far as they are to be had */
+	thread->sleep.has_registers = needs_registers(thread); /* as far as possible */
 }
 
 /*
- * In the midst of a transfer, which a stop would cut short? That is known of a thread that is off
- * its CPU, as when we are there; else it is taken to be in one unless it has run code of its own.
+ * Must a thread that makes long transfers be spared now? A stop during a transfer cuts it short. If
+ * the thread is off its CPU, as when we are on it, its system call is known. Else it counts as in a
+ * transfer unless it has run code of its own.
  */
 static bool is_spared(const struct sampler *sampler, struct sampled_thread *thread,
 		      const struct proc_stat *stat)
@@ -171,8 +173,8 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 }
 
 /*
- * What runs set-user-id is not given its privileges if a tracer without CAP_SYS_PTRACE has it at
- * its exec (execve(2)), which mostly follows a fork.
+ * A set-user-id program does not get its privileges if a tracer without CAP_SYS_PTRACE holds the
+ * process at its exec (execve(2)), which mostly follows a fork.
  */
 #define EXECUTES_SOON_NS (5 * NS_PER_MS)
 
@@ -182,7 +184,7 @@ static bool may_execute_soon(const struct sampler *sampler, const struct sampled
 	       sampler->tick.now_ns - process->start_ns < EXECUTES_SOON_NS;
 }
 
-/* A visit keeps one that ends from its parent, which its pidfd has told of it. */
+/* Not while it ends: a pidfd may have told its parent, which could not reap it during a visit. */
 static bool may_be_visited(struct sampler *sampler, struct sampled_thread *thread,
 			   const struct proc_stat *stat)
 {
@@ -215,7 +217,7 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		thread->process->unseen_ns = tick->now_ns;
 }
 
-/* A thread that the kernel runs for a process (io_uring): it has no code of its own to be seen. */
+/* A thread that the kernel runs for a process (io_uring): it has no user code. */
 static void found_worker(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_schedstat *clocks, bool is_running)
 {
@@ -239,7 +241,7 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 	uint64_t name = hash_bytes(stat->comm, strlen(stat->comm)) | 1;
 
 	thread->cpu = stat->cpu;
-	/* Asleep, too: once such threads run we may get no CPU to see it. */
+	/* Also for sleeping threads: once they run, we may get no CPU. */
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;
 	if (stat->cpu >= 0)
@@ -253,7 +255,7 @@ static bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
 	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
 }
 
-/* The longer it sleeps the more rarely it is looked at, as the sleeps that were sampled. */
+/* Look at a sleep without a sample, like at others, the more rarely the longer it lasts. */
 static void put_unseen(struct sampler *sampler, struct sampled_thread *thread)
 {
 	uint64_t now_ns = sampler->tick.now_ns;
@@ -262,7 +264,7 @@ static void put_unseen(struct sampler *sampler, struct sampled_thread *thread)
 	due_put(sampler, thread, false, now_ns + 1 + min_u64(pause_ns, LONGEST_DUE_NS));
 }
 
-/* Its time goes to the next sample, as the lot does not ask how long it sleeps. */
+/* Its time goes to the next sample: the lot does not depend on the length of the sleep. */
 static void left_asleep(struct sampler *sampler, struct sampled_thread *thread,
 			const struct proc_stat *stat, uint64_t pcount)
 {
@@ -311,7 +313,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		left_asleep(sampler, thread, &stat, clocks->pcount);
 		break;
 	case PEEK_CHANGED:
-		/* It wakes and sleeps faster than it can be read: the next tick may do better. */
+		/* It wakes and sleeps faster than profc can read it: try again in the next tick. */
 		sampler->counts.nr_torn_peeks++;
 		put_active(sampler, thread);
 		break;
@@ -324,12 +326,12 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	}
 }
 
-/* The clock of a running thread may be as old as a tick of the kernel. */
+/* The clock of a running thread may be late by a tick of the kernel. */
 #define STALE_CLOCK_NS (20 * NS_PER_MS)
 
 /*
- * A thread that executes a program takes its leader's id, and has clocks of its own: those of the
- * leader seem to run backwards then, or faster than time.
+ * Are these the clocks of another thread? A thread that executes a program takes the leader's id and
+ * keeps its own clocks: then the leader's clocks seem to run backwards, or faster than time.
  */
 static bool are_of_another(const struct sampled_thread *thread, const struct proc_schedstat *clocks,
 			   uint64_t now_ns)
@@ -340,18 +342,18 @@ static bool are_of_another(const struct sampled_thread *thread, const struct pro
 	       clocks->cpu_ns - thread->clocks.cpu_ns > elapsed_ns + STALE_CLOCK_NS;
 }
 
-/* The walk of its sample has shown, since it was taken, that they are needed. */
+/* Has the walk of its sample shown meanwhile that it needs registers? */
 static bool lacks_registers(const struct sampled_thread *thread)
 {
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
-/* Ticks in a row that leave it out: a sleep that has begun must be noticed soon. */
+/* At most so many ticks in a row leave a thread out: its sleep must be noticed soon. */
 #define MOST_UNSEEN 2
 
 /*
- * A thread that ran alone on its CPU is not even read if its stop is left out: reading takes as
- * long as all the rest of a tick.
+ * If a thread ran alone on its CPU, and the lot leaves out its stop, the tick does not read it:
+ * reading takes as long as the rest of a tick.
  */
 static bool leave_out(struct sampler *sampler, struct sampled_thread *thread)
 {
@@ -375,7 +377,7 @@ static bool leave_out(struct sampler *sampler, struct sampled_thread *thread)
 	return true;
 }
 
-/* A sleep that lasts for so many periods draws again in each look. */
+/* After so many periods, a sleep draws again at each look. */
 #define LONG_SLEEP_PERIODS 32
 
 static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thread,
@@ -390,10 +392,10 @@ static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thr
 	return true;
 }
 
-/* It had a CPU for so much of the time since it was last read: else it slept, or waited for one. */
+/* A thread "runs much" if it had a CPU for this part of the time since its last reading. */
 #define RUNS_MUCH_PART 4
 
-/* It is out of the queue, and back in it afterwards unless it is gone. */
+/* The caller has taken it out of the queue; it is put back unless it is gone. */
 static void sample_thread(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -450,7 +452,7 @@ static void look_at_sleepers(struct visitor *visitor, uint64_t until_ns)
 	governor_charge_looks(&sampler->governor, spending_add_looks(&sampler->spending, &begun));
 }
 
-/* First all those that ran; the rest have their turn in the next tick. */
+/* First the threads that ran; those for which there is no time are due in the next tick. */
 static void sample_due(struct visitor *visitor, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -466,8 +468,9 @@ static void sample_due(struct visitor *visitor, uint64_t until_ns)
 }
 
 /*
- * Which of those on one CPU runs there now? Each time that one comes to it another has left: it is
- * the one that has come more often since all were last read, or if none has that which ran then.
+ * Is it more likely that this thread runs on the CPU now? A thread that comes to a CPU replaces
+ * another: so the one that came more often since all were last read; if none did, the one that ran
+ * then.
  */
 static bool is_better(const struct sampled_thread *thread, const struct sampled_thread *other,
 		      const struct sampled_thread *former)
@@ -489,14 +492,14 @@ static void choose_of_cpus(struct tick *tick)
 		thread->cost.is_alone = !other;
 		if (other)
 			other->cost.is_alone = false;
-		/* A thread that was left out may run there: so both are read. */
+		/* A thread that was left out may run there: read both. */
 		if (!(other && other->cost.nr_unseen) &&
 		    is_better(thread, other, tick->former_by_cpu[cpu]))
 			tick->by_cpu[cpu] = thread;
 	}
 }
 
-/* All other visitors wait for threads without a CPU: this one would be held up, and all with it. */
+/* If all other visitors wait for threads without a CPU, a wait of this one would stop all ticks. */
 static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -505,7 +508,7 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 	bool can_relieve = pool_can_relieve(sampler);
 
 	if (cost->nr_unseen)
-		return; /* it was counted */
+		return; /* already counted */
 	if (can_relieve && governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
 	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
 		visit_thread(visitor, thread, false);
@@ -516,7 +519,7 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 	}
 }
 
-/* Threads on our own CPU can stop only when we wait: they come last. */
+/* Threads on our own CPU can stop only while we sleep: they come last. */
 static void visit_running(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -533,15 +536,15 @@ static void visit_running(struct visitor *visitor)
 		visit_chosen(visitor, tick->by_cpu[own_cpu]);
 }
 
-/* Its threads are gone through at most for this part of the time. */
+/* Sweeps through its threads take at most this part of the time. */
 #define SWEEP_PART 16
-/* What a thread runs on between two readings, and less than what a wake-up takes. */
+/* Threads run so long between two readings; a wake-up takes longer. */
 #define READ_APART_NS (100 * NS_PER_US)
 #define WAKE_UP_NS    (15 * NS_PER_US)
-/* The sum of so many threads takes long to read unless it is kept. */
+/* With so many threads, the kernel takes long to sum up their clocks. */
 #define MANY_THREADS 64
 
-/* A thread that has run since it was seen asleep is due before all that may still sleep. */
+/* Make threads due that have run since they were seen asleep, before those that may still sleep. */
 static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
 {
 	uint64_t now_ns = sampler->tick.now_ns, took_ns;
@@ -555,7 +558,7 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 		next = roster->next;
 		if (thread->read_ns == now_ns || thread->visitor)
 			continue;
-		/* It cannot be read where it has ended. */
+		/* An ended thread cannot be read. */
 		if (!tracee_clocks(&roster->tracee, &clocks) ||
 		    (clocks.pcount != thread->sleep.pcount &&
 		     !sleeps_unseen(thread, clocks.pcount)))
@@ -586,7 +589,7 @@ static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
 		       SHORTEST_CLOCK_NS + sampler->processes.nr * CLOCK_EACH_NS);
 }
 
-/* Its only thread, if that was read in this tick, so that it has told all; or NULL. */
+/* Its only thread, if this tick has read it, so that nothing else is to be found; or NULL. */
 static const struct sampled_thread *only_thread_read(const struct sampler *sampler,
 						     const struct sampled_process *process)
 {
@@ -645,7 +648,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		min_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns);
 }
 
-/* Threads that run though they were taken for asleep are found by the clock of their process. */
+/* Find threads that run although they count as asleep, by the clocks of their processes. */
 static void check_processes(struct sampler *sampler)
 {
 	struct sampled_process *process;
@@ -663,16 +666,16 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 
 	if (!spending_is_due(&sampler->spending, now_ns))
 		return;
-	/* On its own CPU a stop also takes a thread that we are woken there. */
+	/* A stop from its own CPU also costs a thread our wake-up there. */
 	wake_up_ns = overhead->beside_ns - min_u64(overhead->away_ns, overhead->beside_ns);
 	spending_load(&sampler->spending, now_ns, wake_up_ns, &load);
 	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
 }
 
 /*
- * Real-time threads of the processes would keep us waiting until they sleep, from the moment on at
- * which a visit lets one go: go above them, where that is allowed. Else they are sampled from
- * another CPU, if there is one.
+ * Real-time threads of the target would keep us from the CPU until they sleep, as soon as a visit
+ * resumes one. So take a higher priority if that is allowed. Else they are sampled from another CPU,
+ * if there is one.
  */
 static void rise_above(struct visitor *visitor, int priority)
 {
@@ -698,7 +701,7 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	histogram_add(&sampler->counts.lateness_ns, late_ns);
 	if (late_ns > sampler->schedule.period_ns / 4)
 		sampler->counts.nr_late_ticks++;
-	/* At once: where this one is held up in a visit, another visitor takes the next in time. */
+	/* At once: if a visit delays this visitor, another takes the next tick in time. */
 	schedule_advance(&sampler->schedule, now_ns);
 	tick->now_ns = now_ns;
 	tick->is_last = false;
@@ -718,7 +721,7 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 	int cpu;
 
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
-	/* On the CPU of a real-time thread that we are not above we would never run again. */
+	/* Below the priority of a real-time thread, we would never run again on its CPU. */
 	if ((sampler->session->top_priority >= visitor->priority &&
 	     sampler->session->top_priority) ||
 	    visitor->has_deadline) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One visit: what is done with the lock given back, so that others can lead on while a thread is
- * traced; then what it has shown, and what it has cost.
+ * One visit. While a thread is traced the lock is free, so that another visitor can lead; then the
+ * result is published and its cost is charged.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -15,9 +15,9 @@
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
 
-/* So long a stop is awaited spinning, from an idle CPU. */
+/* A visitor on an idle CPU spins so long for a stop. */
 #define SPIN_NS (200 * NS_PER_US)
-/* Where the CPU could be used by others: for so many times what a stop takes that comes at once. */
+/* If others could use the CPU: so many times as long as an immediate stop takes. */
 #define SPIN_STOPS 2
 
 size_t visit_stack_limit(struct sampled_thread *thread)
@@ -42,8 +42,8 @@ static enum visit_outcome await_spinning(struct visit *visit, uint64_t spin_ns)
 }
 
 /*
- * A thread that waits for a CPU stops when it gets one, which may take many periods: the ticks of
- * all others go on meanwhile.
+ * A thread that waits for a CPU stops only when it gets one, perhaps after many periods. Meanwhile
+ * another visitor continues the ticks.
  */
 static enum visit_outcome await_asleep(struct visitor *visitor)
 {
@@ -67,7 +67,7 @@ static enum visit_outcome await_asleep(struct visitor *visitor)
 	return outcome;
 }
 
-/* Without the lock. PENDING: the recording has ended, and the end of this thread will detach. */
+/* Without the lock. PENDING: the recording has ended; the end of this visitor will detach. */
 static enum visit_outcome await_stop(struct visitor *visitor)
 {
 	enum visit_outcome outcome = visitor->spin_ns
@@ -77,7 +77,7 @@ static enum visit_outcome await_stop(struct visitor *visitor)
 	return outcome == VISIT_PENDING ? await_asleep(visitor) : outcome;
 }
 
-/* How long this thread of ours has waited for a CPU, unless it gets one at once. */
+/* How long this visitor has waited for a CPU; 0 if it got one at once. */
 static uint64_t own_wait_ns(const struct visitor *visitor)
 {
 	struct proc_schedstat clocks;
@@ -105,15 +105,15 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 	return outcome;
 }
 
-/* Between the moment of a tick and our noticing, and between a stop and our reading clocks. */
+/* The delay from a tick, or from a stop, until we read clocks. */
 #define CLOCK_SLACK_NS (30 * NS_PER_US)
-/* Shorter waits are those of a thread that nothing kept from its CPU. */
+/* A shorter wait means that nothing kept the thread from its CPU. */
 #define NO_WAIT_NS (10 * NS_PER_US)
 
 /*
- * The timer of a tick also fires timers that would have been due a little later (timer slack), so
- * that a tick finds more threads just woken than there should be. Whether a thread that waits for
- * its CPU in such a call was woken, or driven off its CPU by us, its count of preemptions tells.
+ * Was the thread just woken by its timer? The timer of a tick also fires timers due a little later
+ * (timer slack), so that a tick finds too many threads just woken. If a thread waits for its CPU in
+ * such a call, its count of preemptions shows whether it woke, or whether we drove it off its CPU.
  */
 static bool was_just_woken(struct sampled_thread *thread, const struct snapshot *snapshot,
 			   uint64_t waited_ns)
@@ -132,9 +132,9 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
 }
 
 /*
- * One that had begun to wait for a CPU before the tick was not running; where it stands in its own
- * code all the same, it was driven off its CPU there, at a moment that has nothing to do with what
- * it does. One that fell asleep after it was found running was not met where it ran.
+ * The state of the thread at the tick. If it had begun to wait for a CPU before the tick, it was not
+ * running; if its pc is in its own code all the same, it lost its CPU there, at a moment independent
+ * of its work. If it fell asleep after it was found running, the stop did not find it where it ran.
  */
 static enum seen_state state_of(struct sampled_thread *thread, const struct snapshot *snapshot,
 				const struct visit *visit, uint64_t waited_ns)
@@ -149,13 +149,13 @@ static enum seen_state state_of(struct sampled_thread *thread, const struct snap
 	return SEEN_RUNNING;
 }
 
-/* Of 2^20; each stop counts for a sixteenth. */
+/* The share of stops in calls, of 2^20; each stop counts for a sixteenth. */
 #define ALL_CALLS	 (UINT32_C(1) << 20)
 #define CALLS_PER_STOP	 16
 #define MAKES_CALLS_FROM (ALL_CALLS / 12)
 #define MAKES_CALLS_TO	 (ALL_CALLS / 32)
 
-/* Interrupted from another CPU, it may begin a call first, and then it stops in that. */
+/* A thread interrupted from another CPU may still begin a call, and then it stops in that. */
 static void count_call(struct call_habits *habits, bool is_in_call)
 {
 	uint32_t all = is_in_call ? ALL_CALLS : 0;
@@ -168,15 +168,15 @@ static void count_call(struct call_habits *habits, bool is_in_call)
 }
 
 /*
- * How long it stood: since its stop was seen, and before that while we waited for a CPU to see it.
- * Between interrupt and stop it ran on, or waited for a CPU itself.
+ * How long it was held: since we saw its stop, and before that while we waited for a CPU. Between
+ * interrupt and stop it continued to run, or waited for a CPU itself.
  */
 static uint64_t hold_ns_of(const struct visitor *visitor)
 {
 	return visitor->detached_ns - visitor->visit.stopped_ns + visitor->waited_ns;
 }
 
-/* As measured; where that could not be, as much again as it is held: both are some system calls. */
+/* As calibrated; else as long as it was held: both are some system calls. */
 static uint64_t overhead_ns_of(const struct sampler *sampler, bool spins, uint64_t hold_ns)
 {
 	uint64_t measured_ns = spins ? sampler->overhead.away_ns : sampler->overhead.beside_ns;
@@ -196,7 +196,7 @@ static void count_cost(struct sampler *sampler, struct sampled_thread *thread,
 	governor_charge(&sampler->governor, &thread->cost.budget, cost_ns);
 }
 
-/* After an exec its main thread's data is elsewhere. */
+/* After an exec its main thread has its data elsewhere. */
 static bool is_suspect(struct sampled_process *process, const struct snapshot *snapshot)
 {
 	uint64_t former = process->thread_pointer;
@@ -207,11 +207,11 @@ static bool is_suspect(struct sampled_process *process, const struct snapshot *s
 	return former && former != snapshot->thread_pointer;
 }
 
-/* It is tried again after that: amid an exec it is refused for a moment. */
+/* Retry after this time: during an exec the kernel refuses for a moment. */
 #define FIRST_REFUSED_NS (2 * NS_PER_MS)
 #define REFUSED_NS	 (50 * NS_PER_MS)
 
-/* The prober, while it changes the code of the process. */
+/* Does the prober trace it, while it changes the code of the process? */
 static bool is_traced_by_us(const struct sampled_thread *thread)
 {
 	pid_t tracer;
@@ -238,7 +238,7 @@ static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 	proc_read_comm(refusal->pid, refusal->pid, refusal->name, sizeof(refusal->name));
 	if (!proc_read_status(thread->roster->tracee.tid, &status) || !status.tracer_pid)
 		return;
-	/* The kernel names the thread that traces; users know processes. */
+	/* The kernel gives the thread that traces, but users know processes. */
 	refusal->tracer =
 		proc_read_status(status.tracer_pid, &tracer) ? tracer.tgid : status.tracer_pid;
 	proc_read_comm(refusal->tracer, refusal->tracer, refusal->tracer_name,
@@ -311,7 +311,7 @@ static void note_reaped(struct sampler *sampler, const struct visit *visit)
 	sampler->result.command_status = visit->status;
 }
 
-/* One on its own CPU cannot stop before we give that to it. */
+/* A thread whose CPU we are on cannot stop before we leave it. */
 static uint64_t spin_ns_for(const struct visitor *visitor, const struct sampled_thread *thread)
 {
 	const struct sampler *sampler = visitor->sampler;
@@ -323,7 +323,7 @@ static uint64_t spin_ns_for(const struct visitor *visitor, const struct sampled_
 	return visitor->priority ? SPIN_STOPS * sampler->overhead.away_ns : 0;
 }
 
-/* Other threads could be given the CPU before it. */
+/* Could other threads get the CPU before it? */
 static bool may_have_to_wait(const struct sampler *sampler, const struct sampled_thread *thread)
 {
 	const struct tick *tick = &sampler->tick;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The visitors. One leads: it sleeps until the next tick and samples the threads that are due. A
- * thread that is long inside the kernel lets its visitor wait until it comes out; then another
- * visitor leads on, and the one that waited finishes its visit and is idle afterwards. There are
- * two, more on demand, so that no thread can hang the sampling of others.
+ * The visitors. The leader sleeps until the next tick and samples the threads that are due. If a
+ * thread is long inside the kernel, its visitor waits until it leaves it. Meanwhile another visitor
+ * leads; the waiting one finishes its visit and is idle afterwards. There are two visitors, and more
+ * on demand, so that no thread can block the sampling of others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +27,13 @@
 
 /* A visit that takes longer lets another visitor lead. */
 #define LATE_VISIT_NS (4 * NS_PER_MS)
-/* A tick that has not begun by then, likewise. */
+/* So does a tick that is later than this. */
 #define LATE_TICK_NS (10 * NS_PER_MS)
-/* How often an idle visitor asks whether that is so. */
+/* How often an idle visitor checks for both. */
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)
-/* The loop never sleeps longer: bounds and the roster are asked after. */
+/* The loop never sleeps longer: it checks bounds and the roster. */
 #define LONGEST_SLEEP_NS (100 * NS_PER_MS)
-/* While nothing is counted: what is told of allocations finds room. */
+/* While nothing is counted: often enough that the ring has room for allocations. */
 #define HEAP_SLEEP_NS (10 * NS_PER_MS)
 
 void visitors_calibrate(struct sampler *sampler)
@@ -55,7 +55,7 @@ static bool is_over(struct sampler *sampler, uint64_t now_ns)
 	struct sampler_result *result = &sampler->result;
 	enum collector_state state = collector_state(sampler->collector);
 
-	/* The last one may have left others behind since the last tick. */
+	/* The last process may have left children since the last tick. */
 	if (!roster_nr_processes(sampler->roster))
 		roster_poll(sampler->roster, now_ns);
 	if (!roster_nr_processes(sampler->roster))
@@ -114,7 +114,7 @@ static void pause_counting(struct visitor *visitor)
 	sampler->counts.counted_ns += now_ns - sampler->counts.counting_since_ns;
 }
 
-/* Without the lock, until something is asked for or the time has come. */
+/* Sleep without the lock until then, or until a request comes. */
 static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 {
 	struct pollfd fd = {.fd = sampler->session->wake_fd, .events = POLLIN};
@@ -131,7 +131,7 @@ static void sleep_until(struct sampler *sampler, uint64_t until_ns)
 	is_woken = ppoll(&fd, 1, &pause, NULL) == 1;
 	pthread_mutex_lock(&sampler->lock);
 	if (is_woken && read(fd.fd, &count, sizeof(count)) < 0)
-		return; /* another one was quicker */
+		return; /* another visitor was faster */
 }
 
 static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
@@ -175,7 +175,7 @@ static void finish(struct visitor *visitor)
 	if (session->counting)
 		tick_last(visitor);
 	if (sampler->leader != visitor)
-		return; /* another one leads by now, and comes here in its turn */
+		return; /* another visitor leads now, and will come here */
 	session->ended_ns = clock_monotonic_ns();
 	if (session->counting)
 		sampler->counts.counted_ns += session->ended_ns - sampler->counts.counting_since_ns;
@@ -193,7 +193,7 @@ static void lead(struct visitor *visitor)
 	struct sampler *sampler = visitor->sampler;
 	struct session *session = sampler->session;
 
-	sampler->placement.cpu = -1; /* that of the former leader */
+	sampler->placement.cpu = -1; /* it was the former leader's */
 	while (sampler->leader == visitor && !session->is_over) {
 		uint64_t now_ns = clock_monotonic_ns();
 		bool counts = shall_count(sampler, now_ns);
@@ -221,8 +221,8 @@ static void lead(struct visitor *visitor)
 }
 
 /*
- * Does the leader wait for a thread that does not stop, or for the CPU that it is bound to, which a
- * thread of higher real-time priority has?
+ * Does the leader wait for a thread that does not stop, or for its CPU, on which a thread of higher
+ * real-time priority runs?
  */
 static bool is_leader_late(const struct sampler *sampler)
 {
@@ -249,8 +249,8 @@ static void become_leader(struct visitor *visitor)
 }
 
 /*
- * Waits until it is called. One of the idle visitors also wakes up now and then, and asks whether
- * the leader is late: not while a tick is in progress, for whose end it would wait spinning.
+ * Wait for a call. One of the idle visitors also wakes up now and then and checks whether the leader
+ * is late; not while a tick is in progress, for whose end it would have to spin.
  */
 static void wait_idle(struct visitor *visitor)
 {
@@ -301,7 +301,7 @@ static void *visitor_main(void *argument)
 	atomic_store(&visitor->cpu_ns, clock_thread_cpu_ns());
 	if (visitor->schedstat_fd >= 0)
 		close(visitor->schedstat_fd);
-	return NULL; /* and so the kernel detaches whatever it has still seized, without a stop */
+	return NULL; /* the kernel then detaches all threads still seized, without a stop */
 }
 
 int visitors_start(struct sampler *sampler, struct err *err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What threads that sleep wait for: read once for each sleep, and again where a lock goes from
- * owner to owner while others wait for it. Descriptors are asked for some times a second each.
+ * Reads the objects for which sleeping threads wait: once for each sleep, and again if a lock changes
+ * owners while others wait for it. Each descriptor is looked up some times a second.
  */
 #include "sampler/waits_priv.h"
 
@@ -10,7 +10,7 @@
 #include "snapshot/snapshot.h"
 #include "wait/descriptors.h"
 
-/* Stack that was copied is not read again. */
+/* A word to read: from the copied stack, if it has it, else from memory. */
 struct place_to_read {
 	struct tracee *tracee;
 	const struct snapshot *snapshot; /* or NULL */
@@ -48,7 +48,7 @@ void waits_look(struct sampler *sampler, struct sampled_thread *thread,
 					    sampler->tick.now_ns, &place.is_read);
 		wait->object = object ? xstrdup(object) : NULL;
 	}
-	/* Only if it slept all the while. */
+	/* Valid only if it slept all the while. */
 	if (place.is_read &&
 	    (!tracee_clocks(place.tracee, &clocks) || clocks.pcount != snapshot->pcount))
 		seen_wait_release(wait);
