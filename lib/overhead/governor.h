@@ -10,10 +10,10 @@
  *
  * Stops: a thread loses the time that it is held, and the overhead of each stop (calibration.h). If
  * that would exceed the share of its own CPU time, the governor leaves out stops of this thread
- * alone. It draws by lot, so that the thread's behaviour has no influence on the choice; the time of
- * a stop that was left out goes to the next sample. Threads that live for a few stops, or wait for a
- * CPU, are found more often than their CPU time suggests: if all threads together would lose more
- * than the share, all lots get rarer. Ticks continue all the same.
+ * alone. It draws by lot, so that the thread's behaviour has no influence on the choice; the time
+ * of a stop that was left out goes to the next sample. Threads that live for a few stops, or wait
+ * for a CPU, are found more often than their CPU time suggests: if all threads together would lose
+ * more than the share, all lots get rarer. Ticks continue all the same.
  *
  * Ticks and looks take time from the target only while no CPU is idle. Then looks at sleeping
  * threads get half of the share, as credit that grows with time; without credit, looks that are due

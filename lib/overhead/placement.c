@@ -66,7 +66,8 @@ static int cpu_away(const struct placement *placement)
 
 /*
  * A move takes some 17 us of two CPUs, and only threads that make many calls need it. The visitor
- * moves from time to time all the same: the thread on its CPU loses several times as much as others.
+ * moves from time to time all the same: the thread on its CPU loses several times as much as
+ * others.
  */
 #define TICKS_PER_MOVE 32
 

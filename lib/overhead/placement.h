@@ -44,7 +44,8 @@ struct placement {
 /* `seed` for the choice among CPUs. */
 void placement_init(struct placement *placement, bool realtime, uint64_t seed);
 void placement_begin_tick(struct placement *placement);
-/* The last CPU of a thread that was scheduled in since its last sample. `runs`: much of the time. */
+/* The last CPU of a thread that was scheduled in since its last sample. `runs`: much of the time.
+ */
 void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);
 /*
  * Choose the place for the next tick. *cpu is the CPU to be bound to, or -1 for none. The present

@@ -6,10 +6,10 @@
 
 /*
  * The moments of ticks. The gaps between them are random and independent: an eighth of a period,
- * and an exponential rest of up to six periods. A fixed rhythm would alias with the target's own. So
- * would one tick at a random moment of each period: a sample stands for the time since the previous
- * one, and that is longer the later in its period the tick falls. Each deadline follows from the
- * previous deadline, so that a late tick shifts no other.
+ * and an exponential rest of up to six periods. A fixed rhythm would alias with the target's own.
+ * So would one tick at a random moment of each period: a sample stands for the time since the
+ * previous one, and that is longer the later in its period the tick falls. Each deadline follows
+ * from the previous deadline, so that a late tick shifts no other.
  */
 #define SCHEDULE_DRAWN 16
 /* The longest gap, in periods, unless a tick is missed. */

@@ -11,9 +11,9 @@ struct governor_load;
  * Accounts for the CPU time of profc's own threads, so that the governor knows how much one tick
  * fewer would save. Without a tick, the next one would do its visits, its looks at threads that
  * still sleep, and its reading of births and maps: these save nothing. Nor does a part of the rest,
- * for threads that fell asleep or ended, which grows with the time since the last tick. Gaps between
- * ticks are random, so a straight line through costs over gaps gives the cost after no gap at all:
- * the tick's own.
+ * for threads that fell asleep or ended, which grows with the time since the last tick. Gaps
+ * between ticks are random, so a straight line through costs over gaps gives the cost after no gap
+ * at all: the tick's own.
  */
 struct spending {
 	uint64_t looks_ns;	/* CPU time */

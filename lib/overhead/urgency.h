@@ -5,7 +5,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* How soon the calling thread gets a CPU. Threads and processes that it starts do not inherit it. */
+/* How soon the calling thread gets a CPU. Threads and processes that it starts do not inherit it.
+ */
 
 /* Shorter slices of a thread of normal priority, where the kernel has that. */
 void urgency_short_slices(void);

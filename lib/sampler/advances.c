@@ -26,7 +26,7 @@ struct process_advances {
 	unsigned int has_base;		/* the set of known ones */
 	struct kernel_counters covered; /* the published sum of its threads */
 	struct kernel_counters leader;	/* as last published for the thread with its id */
-	bool is_continued;		/* it has executed a program: its leader's counters continue */
+	bool is_continued; /* it has executed a program: its leader's counters continue */
 };
 
 /* Returns the set of counters that could be read; no other member of *now changes. */

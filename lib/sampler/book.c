@@ -61,7 +61,8 @@ static void begin_cpu(const struct sampler *sampler, struct sampled_process *pro
 	if (cpu->base_ns)
 		has_split = proc_read_cpu_split(pid, 0, &split);
 	cpu->counts = sampler->session->counting;
-	/* If some of its threads are not counted, the process' totals are not those of the others. */
+	/* If some of its threads are not counted, the process' totals are not those of the others.
+	 */
 	cpu->split.lost = !book_counts_all(sampler);
 	cpu->split.rests = !cpu->counts;
 	if (cpu->counts)
@@ -272,7 +273,8 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	collector_publish(sampler->collector, message);
 }
 
-/* Read it before the thread ends: each time its CPU time has grown by this part, at least a tick. */
+/* Read it before the thread ends: each time its CPU time has grown by this part, at least a tick.
+ */
 #define SPLIT_PART 32
 
 void book_see_split(struct sampled_process *process)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code mapped where threads run. The collector walks a stack some time after its sample, when
- * another library may have replaced the former at the same place. So the sampler asks the kernel for
- * the mapping with the sample: now and then, and with each sample while libraries are replaced.
+ * another library may have replaced the former at the same place. So the sampler asks the kernel
+ * for the mapping with the sample: now and then, and with each sample while libraries are replaced.
  */
 #include <errno.h>
 #include <stdlib.h>

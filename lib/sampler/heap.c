@@ -16,7 +16,7 @@
 struct drain {
 	struct sampler *sampler;
 	const struct sampled_process *ending; /* a process whose last records these are, or NULL */
-	bool is_last; /* drain all records, however late the collector is */
+	bool is_last;			      /* drain all records, however late the collector is */
 	uint64_t now_ns;
 	uint32_t stack_bytes;	/* the most that any walk has needed */
 	struct message *blocks; /* with all allocations: not yet published; or NULL */

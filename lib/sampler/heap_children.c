@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Forked children that live for less than a tick. Records of their allocations are in their parent's
- * memory; the parent may have blocks of its own at the same addresses.
+ * Forked children that live for less than a tick. Records of their allocations are in their
+ * parent's memory; the parent may have blocks of its own at the same addresses.
  */
 #include "sampler/heap_children_priv.h"
 

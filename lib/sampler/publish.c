@@ -48,8 +48,8 @@ void publish_sleep(struct sampler *sampler, struct sampled_thread *thread)
 
 /*
  * An estimate of when it first woke. It was scheduled in several times since it was last seen
- * asleep, and no clock has the first moment. Of the times off its CPU, the first belongs to the sleep
- * in which it was seen; on average all are equally long.
+ * asleep, and no clock has the first moment. Of the times off its CPU, the first belongs to the
+ * sleep in which it was seen; on average all are equally long.
  */
 static uint64_t woke_ns(const struct seen_sleep *sleep, const struct proc_schedstat *clocks,
 			uint64_t nr_sleeps, uint64_t now_ns)
@@ -109,8 +109,8 @@ static bool is_rare(const struct sampler *sampler, const struct seen_sleep *slee
 }
 
 /*
- * While the clock of its process did not move, none of its threads had a CPU. But a thread that woke
- * may have waited for one; its own clocks now say how long.
+ * While the clock of its process did not move, none of its threads had a CPU. But a thread that
+ * woke may have waited for one; its own clocks now say how long.
  */
 void publish_slept_while_quiet(struct sampler *sampler, struct sampled_thread *thread,
 			       const struct proc_schedstat *clocks)

@@ -77,7 +77,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
-	/* So that an idle visitor with the lock runs at the priority of a leader that waits for it. */
+	/* So that an idle visitor with the lock runs at the priority of a leader that waits for it.
+	 */
 	pthread_mutexattr_init(&inherits);
 	pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&sampler->lock, &inherits);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One tick. It reads the clocks of the threads that are due. A thread that has not run since its last
- * sample still sleeps; a newly sleeping thread is peeked at; of the running threads, one on each CPU
- * is visited.
+ * One tick. It reads the clocks of the threads that are due. A thread that has not run since its
+ * last sample still sleeps; a newly sleeping thread is peeked at; of the running threads, one on
+ * each CPU is visited.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -111,8 +111,8 @@ static bool needs_registers(const struct sampled_thread *thread)
 
 /*
  * To find frames with a frame pointer above a sleeping call, a walk needs registers that no file of
- * /proc shows. So such a sleep gets a single visit, if that changes nothing for the thread. A thread
- * stopped by job control gets none.
+ * /proc shows. So such a sleep gets a single visit, if that changes nothing for the thread. A
+ * thread stopped by job control gets none.
  */
 static bool needs_visit_asleep(const struct sampled_thread *thread, const struct proc_stat *stat,
 			       const struct proc_syscall *syscall)
@@ -330,8 +330,8 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 #define STALE_CLOCK_NS (20 * NS_PER_MS)
 
 /*
- * Are these the clocks of another thread? A thread that executes a program takes the leader's id and
- * keeps its own clocks: then the leader's clocks seem to run backwards, or faster than time.
+ * Are these the clocks of another thread? A thread that executes a program takes the leader's id
+ * and keeps its own clocks: then the leader's clocks seem to run backwards, or faster than time.
  */
 static bool are_of_another(const struct sampled_thread *thread, const struct proc_schedstat *clocks,
 			   uint64_t now_ns)
@@ -674,8 +674,8 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 
 /*
  * Real-time threads of the target would keep us from the CPU until they sleep, as soon as a visit
- * resumes one. So take a higher priority if that is allowed. Else they are sampled from another CPU,
- * if there is one.
+ * resumes one. So take a higher priority if that is allowed. Else they are sampled from another
+ * CPU, if there is one.
  */
 static void rise_above(struct visitor *visitor, int priority)
 {

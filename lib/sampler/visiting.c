@@ -132,9 +132,10 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
 }
 
 /*
- * The state of the thread at the tick. If it had begun to wait for a CPU before the tick, it was not
- * running; if its pc is in its own code all the same, it lost its CPU there, at a moment independent
- * of its work. If it fell asleep after it was found running, the stop did not find it where it ran.
+ * The state of the thread at the tick. If it had begun to wait for a CPU before the tick, it was
+ * not running; if its pc is in its own code all the same, it lost its CPU there, at a moment
+ * independent of its work. If it fell asleep after it was found running, the stop did not find it
+ * where it ran.
  */
 static enum seen_state state_of(struct sampled_thread *thread, const struct snapshot *snapshot,
 				const struct visit *visit, uint64_t waited_ns)

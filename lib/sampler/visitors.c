@@ -2,8 +2,8 @@
 /*
  * The visitors. The leader sleeps until the next tick and samples the threads that are due. If a
  * thread is long inside the kernel, its visitor waits until it leaves it. Meanwhile another visitor
- * leads; the waiting one finishes its visit and is idle afterwards. There are two visitors, and more
- * on demand, so that no thread can block the sampling of others.
+ * leads; the waiting one finishes its visit and is idle afterwards. There are two visitors, and
+ * more on demand, so that no thread can block the sampling of others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -249,8 +249,8 @@ static void become_leader(struct visitor *visitor)
 }
 
 /*
- * Wait for a call. One of the idle visitors also wakes up now and then and checks whether the leader
- * is late; not while a tick is in progress, for whose end it would have to spin.
+ * Wait for a call. One of the idle visitors also wakes up now and then and checks whether the
+ * leader is late; not while a tick is in progress, for whose end it would have to spin.
  */
 static void wait_idle(struct visitor *visitor)
 {

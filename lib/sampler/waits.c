@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the objects for which sleeping threads wait: once for each sleep, and again if a lock changes
- * owners while others wait for it. Each descriptor is looked up some times a second.
+ * Reads the objects for which sleeping threads wait: once for each sleep, and again if a lock
+ * changes owners while others wait for it. Each descriptor is looked up some times a second.
  */
 #include "sampler/waits_priv.h"
 

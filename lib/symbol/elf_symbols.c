@@ -305,7 +305,8 @@ const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, co
 	return NULL;
 }
 
-/* Symbols to pass over, mostly labels, that end before an address although an earlier one holds it. */
+/* Symbols to pass over, mostly labels, that end before an address although an earlier one holds it.
+ */
 #define SYMBOLS_BACK_MAX 65536
 
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)

@@ -42,7 +42,8 @@ const char *unversioned_name(struct name_pool *pool, const char *linkage_name)
  */
 struct suffix {
 	const char *word;
-	bool is_numbered; /* ".part.0"; a function `part` of a language with dots in names is none */
+	bool is_numbered; /* ".part.0"; a function `part` of a language with dots in names is none
+			   */
 	bool is_cxx;	  /* only after names of C++ */
 	bool is_part;
 };

@@ -18,8 +18,8 @@
 
 /* A function's entry, and the sources of its name. */
 struct entry {
-	struct symbol_function shown; /* name NULL: not known yet */
-	uint64_t address;	      /* of its start, as in the tables: with the object's bias */
+	struct symbol_function shown;	/* name NULL: not known yet */
+	uint64_t address;		/* of its start, as in the tables: with the object's bias */
 	size_t first_alias, nr_aliases; /* range of the file's symbols; the last is shown */
 	const char *go_name;		/* of Go's table, or NULL */
 	const struct dwarf_definition *definition; /* or NULL */
@@ -414,7 +414,8 @@ const struct symbol_function **symbol_functions_called(struct symbol_functions *
 	return find(functions, &(struct name_wanted){.exact = name}, nr);
 }
 
-/* Functions with one name count as one: each unit has its own copy of a header's static functions. */
+/* Functions with one name count as one: each unit has its own copy of a header's static functions.
+ */
 static uint32_t copies_called(const struct inlined_copies *copies,
 			      const struct inlined_function *function)
 {

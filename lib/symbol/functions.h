@@ -63,8 +63,8 @@ void symbol_functions_free(struct symbol_functions *functions); /* may be NULL *
 size_t symbol_functions_nr(const struct symbol_functions *functions);
 
 /*
- * The functions with a name that the regular expression matches, by address; NULL: all. The names of
- * a function are: the name in reports; demangled names, with and without parameters and template
+ * The functions with a name that the regular expression matches, by address; NULL: all. The names
+ * of a function are: the name in reports; demangled names, with and without parameters and template
  * arguments; linkage names; the same of its aliases. Versions are left out (memcpy for
  * memcpy@@GLIBC_2.14); suffixes of clones and parts may be (f for f.cold). The caller frees the
  * array.

@@ -18,9 +18,9 @@ struct resolve_progress {
 
 /*
  * Resolve every frame of a profile, modules in parallel, and put chains, functions and
- * module_symbols into it. Never fails as a whole: module_symbols.problem says what a module lacks. A
- * module keeps the symbols of an earlier resolution if that found more. `progress` may be NULL; only
- * the calling thread calls it.
+ * module_symbols into it. Never fails as a whole: module_symbols.problem says what a module lacks.
+ * A module keeps the symbols of an earlier resolution if that found more. `progress` may be NULL;
+ * only the calling thread calls it.
  */
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress);

@@ -16,9 +16,9 @@ struct sizeless_range {
 };
 
 /*
- * Find calls in the code of `elf` to addresses inside `ranges`, which are sorted and do not overlap.
- * The first such target after the start of a range becomes its cut. Addresses are those of the file
- * plus `bias`. For x86-64 only; on other processors it finds none.
+ * Find calls in the code of `elf` to addresses inside `ranges`, which are sorted and do not
+ * overlap. The first such target after the start of a range becomes its cut. Addresses are those of
+ * the file plus `bias`. For x86-64 only; on other processors it finds none.
  */
 void sizeless_find_cuts(Elf *elf, uint64_t bias, struct sizeless_range *ranges, size_t nr);
 

@@ -194,7 +194,8 @@ struct dwarf_unit *split_dwarf_unit(struct split_dwarf *split, struct dwarf_unit
 {
 	struct dwarf_file *file;
 
-	/* clang also marks units without a .dwo file as skeletons: they have only inlined functions. */
+	/* clang also marks units without a .dwo file as skeletons: they have only inlined
+	 * functions. */
 	if (!unit->dwo_name)
 		return unit;
 	if (has_ended(symbol_debug_ended(split->options)))

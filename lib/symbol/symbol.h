@@ -12,8 +12,8 @@ struct err;
 
 /*
  * Resolves addresses of one ELF file to functions, files, lines and inline chains: all distinct
- * addresses of a module in one call, in one pass over each compilation unit with any of them, without
- * a search per address. Independent of profiles; resolve.h connects the two.
+ * addresses of a module in one call, in one pass over each compilation unit with any of them,
+ * without a search per address. Independent of profiles; resolve.h connects the two.
  */
 
 /* May be called from several threads at once on different requests. */
@@ -27,8 +27,8 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
 struct symbol_file;
 
 /*
- * Open the file of the request; its addresses are not used, and the request is not kept. The options
- * are copied, but all that they point to is borrowed.
+ * Open the file of the request; its addresses are not used, and the request is not kept. The
+ * options are copied, but all that they point to is borrowed.
  */
 int symbol_file_open(const struct symbol_options *options, const struct symbol_request *request,
 		     struct symbol_file **file, struct err *err);
