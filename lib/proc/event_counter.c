@@ -78,7 +78,8 @@ static int say_why_not(const struct event *event, struct err *err)
 }
 
 int event_counter_open(struct event_counter *counter, const struct event_opener *opener,
-		       const struct event *event, pid_t tid, struct err *err)
+		       const struct event *event, pid_t tid, enum event_start start,
+		       struct err *err)
 {
 	struct perf_event_attr attr = {
 		.type = event->type,
@@ -87,6 +88,8 @@ int event_counter_open(struct event_counter *counter, const struct event_opener 
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.exclude_kernel = !event->is_of_kernel,
 		.exclude_hv = !event->is_of_kernel,
+		.disabled = start == EVENT_FROM_EXEC,
+		.enable_on_exec = start == EVENT_FROM_EXEC,
 	};
 	int fd = opener->open(opener->context, &attr, tid);
 

@@ -26,10 +26,16 @@ struct event {
 	bool is_of_kernel; /* it happens in the kernel; else events of user mode are counted */
 };
 
+/* When a counter begins to count. */
+enum event_start {
+	EVENT_FROM_NOW,
+	EVENT_FROM_EXEC, /* when the thread executes its next program */
+};
+
 /*
  * How often an event happened in one thread, by a descriptor that counts and never samples. Opened
- * from outside, without stopping the thread: it counts from then on, not in threads or processes
- * that the thread makes, and on through exec(2).
+ * from outside, without stopping the thread: it counts from its start on, not in threads or
+ * processes that the thread makes, and on through exec(2).
  */
 struct event_counter {
 	int fd; /* -1: not open */
@@ -42,11 +48,12 @@ struct event_counter {
 };
 
 /*
- * Count from now on. tid 0: the calling thread. ERR_PERMISSION, ERR_UNSUPPORTED or ERR_SYS with the
- * reason, its errno, and what can be done.
+ * Open a counter; it is 0 until it starts. tid 0: the calling thread. ERR_PERMISSION,
+ * ERR_UNSUPPORTED or ERR_SYS with the reason, its errno, and what can be done.
  */
 int event_counter_open(struct event_counter *counter, const struct event_opener *opener,
-		       const struct event *event, pid_t tid, struct err *err);
+		       const struct event *event, pid_t tid, enum event_start start,
+		       struct err *err);
 /*
  * Bring its members up to now, also if the thread has ended: about a microsecond, and some more if
  * it runs on another CPU. Where counters share the hardware, what was counted since the last time

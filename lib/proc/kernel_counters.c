@@ -127,7 +127,7 @@ struct kernel_events {
 };
 
 int kernel_events_open(struct kernel_events **out, const struct event_opener *opener, pid_t tid,
-		       unsigned int wanted, struct err *err)
+		       unsigned int wanted, enum event_start start, struct err *err)
 {
 	struct kernel_events *events = xcalloc(1, sizeof(*events));
 	int status = 0;
@@ -139,7 +139,7 @@ int kernel_events_open(struct kernel_events **out, const struct event_opener *op
 			continue;
 		events->rows[events->nr].of = counted->counter;
 		status = event_counter_open(&events->rows[events->nr].counter, opener,
-					    &counted->event, tid, err);
+					    &counted->event, tid, start, err);
 		events->nr += status == 0;
 	}
 	if (status == 0)
@@ -207,7 +207,7 @@ static int check_events(const struct event_opener *opener, unsigned int wanted, 
 	struct kernel_event_times times;
 	struct kernel_events *events = NULL;
 	bool is_read;
-	int status = kernel_events_open(&events, opener, 0, wanted, err);
+	int status = kernel_events_open(&events, opener, 0, wanted, EVENT_FROM_NOW, err);
 
 	if (!events)
 		return status;

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/event_counter.h"
+
 struct err;
-struct event_opener;
 
 /*
  * Counters that the kernel keeps for each thread: in files of /proc, or where a descriptor of
@@ -58,18 +59,16 @@ unsigned int kernel_counters_of_events(unsigned int wanted);
 bool kernel_counters_read_file(int fd, enum kernel_counter_file file, unsigned int wanted,
 			       struct kernel_counters *out);
 
-/* Descriptors on events of a thread, which are counted from when they were opened
- * (event_counter.h).
- */
+/* Descriptors on events of a thread (event_counter.h). */
 struct kernel_events;
 
 /*
- * Count the wanted that are events, of which there must be one. An error with the reason, as of
- * event_counter_open(), if any of them cannot be counted. *out is the caller's to free by
- * kernel_events_free().
+ * Count the wanted that are events, of which there must be one, from `start` on. An error with the
+ * reason, as of event_counter_open(), if any of them cannot be counted. *out is the caller's to
+ * free by kernel_events_free().
  */
 int kernel_events_open(struct kernel_events **out, const struct event_opener *opener, pid_t tid,
-		       unsigned int wanted, struct err *err);
+		       unsigned int wanted, enum event_start start, struct err *err);
 void kernel_events_free(struct kernel_events *events);
 size_t kernel_events_nr(const struct kernel_events *events);
 /* Those that could be read, also of a thread that has ended; no other member of *out changes. */

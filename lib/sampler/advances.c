@@ -67,15 +67,60 @@ static bool counts_events(const struct advance_reader *reader)
 	return kernel_counters_of_events(reader->wanted);
 }
 
-static void open_events(struct advance_reader *reader, struct tracee *tracee)
+void advances_await_exec(struct advance_reader *reader, pid_t command)
+{
+	reader->handed_on.tid = command;
+	if (counts_events(reader))
+		kernel_events_open(&reader->handed_on.events, reader->opener, command,
+				   reader->wanted, EVENT_FROM_EXEC, NULL);
+}
+
+void advances_end(struct advance_reader *reader)
+{
+	kernel_events_free(reader->handed_on.events);
+	reader->handed_on = (struct handed_events){.events = NULL};
+}
+
+/* Descriptors on events count on through an exec: the thread of the new program takes them over. */
+static void hand_on(struct advance_reader *reader, struct sampled_thread *thread)
+{
+	struct tracee *tracee = &thread->roster->tracee;
+
+	advances_end(reader);
+	reader->handed_on = (struct handed_events){.events = tracee_give_events(tracee),
+						   .tid = tracee->tid,
+						   .published = thread->advances->published};
+}
+
+static bool take_over(struct advance_reader *reader, struct sampled_thread *thread)
+{
+	struct tracee *tracee = &thread->roster->tracee;
+	struct kernel_counters published = reader->handed_on.published;
+
+	if (!reader->handed_on.events || tracee->tid != reader->handed_on.tid)
+		return false;
+	tracee_take_events(tracee, reader->handed_on.events);
+	reader->handed_on = (struct handed_events){.events = NULL};
+	kernel_counters_keep(&published, kernel_counters_of_events(reader->wanted));
+	kernel_counters_add(&thread->advances->published, &published);
+	return true;
+}
+
+/* `late_cpu_ns`: CPU time of the thread before now. */
+static void open_events(struct advance_reader *reader, struct sampled_thread *thread,
+			uint64_t late_cpu_ns)
 {
 	struct event_coverage *coverage = &reader->coverage;
+	struct tracee *tracee = &thread->roster->tracee;
 	struct err err = ERR_INIT;
 
-	if (tracee_count_events(tracee, reader->opener, reader->wanted, &err) == 0 ||
-	    err.code == ERR_GONE)
+	if (take_over(reader, thread))
 		return;
-	if (err.code == ERR_LIMIT || err.sys_errno == EMFILE || err.sys_errno == ENFILE)
+	if (tracee_count_events(tracee, reader->opener, reader->wanted, &err) == 0)
+		coverage->late_cpu_ns += late_cpu_ns;
+	else if (err.code == ERR_GONE)
+		return;
+	else if (err.code == ERR_LIMIT || err.sys_errno == EMFILE || err.sys_errno == ENFILE)
 		coverage->nr_without_descriptor++;
 	else
 		coverage->nr_refused++;
@@ -83,13 +128,12 @@ static void open_events(struct advance_reader *reader, struct tracee *tracee)
 
 void advances_count_from_now(struct advance_reader *reader, struct sampled_thread *thread)
 {
-	struct tracee *tracee = &thread->roster->tracee;
 	struct thread_advances *advances = thread->advances;
 
 	if (!advances)
 		return;
-	if (counts_events(reader) && !tracee->events)
-		open_events(reader, tracee);
+	if (counts_events(reader) && !thread->roster->tracee.events)
+		open_events(reader, thread, 0);
 	advances->has_published = read_now(reader, thread, &advances->published);
 }
 
@@ -103,16 +147,14 @@ void advances_begin_thread(struct advance_reader *reader, struct sampled_thread 
 		return;
 	thread->advances = xcalloc(1, sizeof(*thread->advances));
 	thread->advances->has_published = ALL_COUNTERS;
-	if (counts_events(reader) && thread->is_chosen)
-		open_events(reader, tracee);
-	if (tracee->events && is_new)
-		reader->coverage.late_cpu_ns += cpu_ns;
-	/* Events count from 0 in each program. */
 	if (process->is_continued && tracee->tid == tracee->tgid) {
 		thread->advances->published = process->leader;
 		kernel_counters_keep(&thread->advances->published,
 				     ~kernel_counters_of_events(reader->wanted));
-	} else if (!is_new) {
+	}
+	if (counts_events(reader) && thread->is_chosen)
+		open_events(reader, thread, is_new ? cpu_ns : 0);
+	if (!is_new && !(process->is_continued && tracee->tid == tracee->tgid)) {
 		thread->advances->has_published =
 			read_now(reader, thread, &thread->advances->published);
 	}
@@ -219,11 +261,29 @@ void advances_end_thread(struct advance_reader *reader, struct sampled_thread *t
 	else if (counts && events)
 		found = kernel_events_read(events, &now);
 	publish_now(reader, thread, &now, found, &advance, now_ns);
-	if (events)
+	/* Which of several threads has executed the program is not known. */
+	if (events && thread->process->cpu.is_continued && !thread->process->cpu.had_threads)
+		hand_on(reader, thread);
+	else if (events)
 		add_times(&reader->coverage, events);
 }
 
-void advances_publish_rest(const struct advance_reader *reader, struct sampled_process *process,
+/* The process has ended before a thread of it was found. */
+static void add_handed_on(struct advance_reader *reader, pid_t pid, struct kernel_counters *amounts)
+{
+	struct handed_events *handed = &reader->handed_on;
+	struct kernel_counters now = handed->published, since;
+
+	if (!handed->events || handed->tid != pid)
+		return;
+	kernel_events_read(handed->events, &now);
+	since = kernel_counters_since(&now, &handed->published);
+	kernel_counters_add(amounts, &since);
+	add_times(&reader->coverage, handed->events);
+	advances_end(reader);
+}
+
+void advances_publish_rest(struct advance_reader *reader, struct sampled_process *process,
 			   uint64_t now_ns)
 {
 	struct process_advances *advances = process->advances;
@@ -238,6 +298,7 @@ void advances_publish_rest(const struct advance_reader *reader, struct sampled_p
 	kernel_counters_add(&known, &advances->covered);
 	rest.amounts = kernel_counters_since(&now, &known);
 	kernel_counters_keep(&rest.amounts, found & advances->has_base);
+	add_handed_on(reader, process->roster->pid, &rest.amounts);
 	kernel_counters_add(&advances->covered, &rest.amounts);
 	if (kernel_counters_set(&rest.amounts))
 		publish(reader, &rest, now_ns);

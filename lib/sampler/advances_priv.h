@@ -29,7 +29,19 @@ struct advance_reader {
 	struct collector *collector;	   /* borrowed: receives the messages */
 	const struct event_opener *opener; /* borrowed */
 	struct event_coverage coverage;
+	struct handed_events {
+		struct kernel_events *events; /* owned, until this thread begins; or NULL */
+		pid_t tid;
+		struct kernel_counters published; /* of them */
+	} handed_on;
 };
+
+/*
+ * Count the events of a command from its exec on: it is a child of ours that waits for it. Without
+ * descriptors for that its events are opened, like those of others, when its thread begins.
+ */
+void advances_await_exec(struct advance_reader *reader, pid_t command);
+void advances_end(struct advance_reader *reader);
 
 /* `former`: it has executed a program, and was that before. Else `is_born`: in the recording. */
 void advances_begin_process(const struct advance_reader *reader, struct sampled_process *process,
@@ -55,7 +67,7 @@ void advances_not_visited(struct sampled_thread *thread);
 void advances_publish(const struct advance_reader *reader, struct sampled_thread *thread,
 		      uint64_t now_ns, bool is_sampled);
 /* Publish the amounts of threads that ended before they were read again. */
-void advances_publish_rest(const struct advance_reader *reader, struct sampled_process *process,
+void advances_publish_rest(struct advance_reader *reader, struct sampled_process *process,
 			   uint64_t now_ns);
 
 #endif

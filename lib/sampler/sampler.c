@@ -96,6 +96,7 @@ static void free_sampler(struct sampler *sampler)
 
 	roster_free(sampler->roster);
 	collector_free(sampler->collector);
+	advances_end(&sampler->advances);
 	due_queue_release(&sampler->active);
 	due_queue_release(&sampler->threads);
 	due_queue_release(&sampler->processes);
@@ -229,6 +230,8 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	/* While the command is held: without permission, nothing runs. */
 	if (status == 0 && sampler->options.run)
 		status = permission_to_trace(sampler->options.pids[0], &tgid, err);
+	if (status == 0 && sampler->options.run)
+		advances_await_exec(&sampler->advances, sampler->options.pids[0]);
 	roster_poll(sampler->roster, 0); /* births from now on are found */
 	if (status == 0 && sampler->options.run)
 		probing_set_counting(sampler);

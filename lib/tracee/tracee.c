@@ -94,7 +94,8 @@ int tracee_count_events(struct tracee *tracee, const struct event_opener *opener
 	if (host->nr_events + nr > host->max_kept / 2 ||
 	    host->nr_kept + host->nr_events + nr > host->max_kept)
 		return err_set(err, ERR_LIMIT, "too few descriptors for the events of all threads");
-	status = kernel_events_open(&tracee->events, opener, tracee->tid, wanted, err);
+	status = kernel_events_open(&tracee->events, opener, tracee->tid, wanted, EVENT_FROM_NOW,
+				    err);
 	if (status < 0)
 		return status;
 	/* Its id may be that of another user's thread by now, unless it is still there. */
@@ -107,18 +108,25 @@ int tracee_count_events(struct tracee *tracee, const struct event_opener *opener
 	return 0;
 }
 
-static void close_events(struct tracee *tracee)
+void tracee_take_events(struct tracee *tracee, struct kernel_events *events)
 {
-	if (!tracee->events)
-		return;
-	tracee->host->nr_events -= kernel_events_nr(tracee->events);
-	kernel_events_free(tracee->events);
+	tracee->events = events;
+	tracee->host->nr_events += kernel_events_nr(events);
+}
+
+struct kernel_events *tracee_give_events(struct tracee *tracee)
+{
+	struct kernel_events *events = tracee->events;
+
 	tracee->events = NULL;
+	if (events)
+		tracee->host->nr_events -= kernel_events_nr(events);
+	return events;
 }
 
 void tracee_close(struct tracee *tracee)
 {
-	close_events(tracee);
+	kernel_events_free(tracee_give_events(tracee));
 	tracee_close_files(tracee);
 	close_file(tracee, TRACEE_SCHEDSTAT);
 }

@@ -89,6 +89,10 @@ bool tracee_syscall(struct tracee *tracee, struct proc_syscall *syscall);
  */
 int tracee_count_events(struct tracee *tracee, const struct event_opener *opener,
 			unsigned int wanted, struct err *err);
+/* Take over events of its thread that are being counted already; it has had none. */
+void tracee_take_events(struct tracee *tracee, struct kernel_events *events);
+/* Give them away, to be freed by the caller; NULL: there are none. */
+struct kernel_events *tracee_give_events(struct tracee *tracee);
 /*
  * The wanted counters of a thread, which goes on. Returns the set of those that could be read, of a
  * thread that has ended only events; no other member of *out changes.

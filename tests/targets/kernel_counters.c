@@ -5,12 +5,14 @@
  *	phases	touch_many() meets new pages all the time, then touch_few() a third as many
  *	bursts	spin() works for 2 ms, then burst() meets 40 new pages in some microseconds
  *	hops	hop() moves the thread to another CPU and back, each time after 0.1 ms of work
+ *	early	moves the thread MS times as main() begins, and ends
  *	threads	three threads write 1, 2 and 4 MB in writes of 4 KiB, and end before main() does
  *
  * Prints {"faults", "switches", "phases": {function: faults}}, by getrusage(2), and "hops".
  */
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -44,7 +46,8 @@ static long faults(void)
 
 static char *map_pages(size_t nr)
 {
-	void *at = mmap(NULL, nr * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at =
+		mmap(NULL, nr * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -96,26 +99,52 @@ NOINLINE static void work_in_bursts(uint64_t until_ns)
 	}
 }
 
-/* Returns how often it has changed CPUs; 0 if it may use only one. */
-NOINLINE static long hop(uint64_t until_ns)
+/* False if it may use only one. */
+static bool find_two_cpus(int *cpus)
 {
-	int cpus[2], nr = 0;
-	cpu_set_t allowed, one;
-	long hops = 0;
+	cpu_set_t allowed;
+	int nr = 0;
 
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (int cpu = 0; cpu < CPU_SETSIZE && nr < 2; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
 			cpus[nr++] = cpu;
-	for (int i = 0; nr == 2 && monotonic_ns() < until_ns; i++) {
-		int cpu = cpus[i % 2];
+	return nr == 2;
+}
 
-		hops += sched_getcpu() != cpu;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		sched_setaffinity(0, sizeof(one), &one);
+/* Returns how often it has changed CPUs: 0 or 1. */
+static long move_to(int cpu)
+{
+	long hops = sched_getcpu() != cpu;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	return hops;
+}
+
+NOINLINE static long hop(uint64_t until_ns)
+{
+	int cpus[2];
+	bool has_two = find_two_cpus(cpus);
+	long hops = 0;
+
+	for (int i = 0; has_two && monotonic_ns() < until_ns; i++) {
+		hops += move_to(cpus[i % 2]);
 		spin(monotonic_ns() + MS / 10);
 	}
+	return hops;
+}
+
+static long hop_times(uint64_t nr)
+{
+	int cpus[2];
+	bool has_two = find_two_cpus(cpus);
+	long hops = 0;
+
+	for (uint64_t i = 0; has_two && i < nr; i++)
+		hops += move_to(cpus[i % 2]);
 	return hops;
 }
 
@@ -167,12 +196,15 @@ int main(int argc, char **argv)
 		work_in_bursts(monotonic_ns() + ms * MS);
 	} else if (strcmp(what, "hops") == 0) {
 		hops = hop(monotonic_ns() + ms * MS);
+	} else if (strcmp(what, "early") == 0) {
+		hops = hop_times(ms);
 	} else {
 		write_in_threads();
 	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"faults\":%ld,\"switches\":%ld,\"phases\":{\"touch_many\":%ld,\"touch_few\":%ld},"
 	       "\"hops\":%ld}\n",
-	       usage.ru_minflt + usage.ru_majflt, usage.ru_nvcsw + usage.ru_nivcsw, many, few, hops);
+	       usage.ru_minflt + usage.ru_majflt, usage.ru_nvcsw + usage.ru_nivcsw, many, few,
+	       hops);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -60,7 +61,8 @@ static void check_refusal(int error, const struct event *event, enum err_code co
 	struct event_counter counter = {.fd = -1};
 	struct err err = ERR_INIT;
 
-	assert_int_equal(event_counter_open(&counter, &opener, event, 1, &err), code);
+	assert_int_equal(event_counter_open(&counter, &opener, event, 1, EVENT_FROM_NOW, &err),
+			 code);
 	assert_int_equal(counter.fd, -1);
 	assert_int_equal(err.sys_errno, error);
 	if (!strstr(err.what, said))
@@ -84,11 +86,13 @@ TEST(event_counter, counts_user_mode_of_one_thread_and_never_samples)
 	const struct event_opener opener = {open_pipe, &made};
 	struct event_counter counter;
 
-	assert_int_equal(event_counter_open(&counter, &opener, &instructions, 1, NULL), 0);
+	assert_int_equal(
+		event_counter_open(&counter, &opener, &instructions, 1, EVENT_FROM_NOW, NULL), 0);
 	assert_true(made.attr.exclude_kernel && made.attr.exclude_hv);
 	assert_false(made.attr.sample_period || made.attr.inherit || made.attr.disabled);
 	event_counter_close(&counter);
-	assert_int_equal(event_counter_open(&counter, &opener, &migrations, 1, NULL), 0);
+	assert_int_equal(
+		event_counter_open(&counter, &opener, &migrations, 1, EVENT_FROM_NOW, NULL), 0);
 	assert_false(made.attr.exclude_kernel || made.attr.inherit);
 	event_counter_close(&counter);
 	assert_int_equal(counter.fd, -1);
@@ -103,7 +107,8 @@ TEST(event_counter, stands_for_the_time_in_which_others_were_counted)
 	const struct event_opener opener = {open_pipe, &made};
 	struct event_counter counter;
 
-	assert_int_equal(event_counter_open(&counter, &opener, &instructions, 1, NULL), 0);
+	assert_int_equal(
+		event_counter_open(&counter, &opener, &instructions, 1, EVENT_FROM_NOW, NULL), 0);
 	put(made.fds[0], 1000, 50, 50);
 	assert_true(event_counter_read(&counter));
 	assert_int_equal(counter.sum, 1000);
@@ -142,7 +147,8 @@ TEST(kernel_events, are_counted_all_or_none)
 	struct kernel_events *events;
 	struct err err = ERR_INIT;
 
-	assert_int_equal(kernel_events_open(&events, &opener, 1, THREE, &err), ERR_UNSUPPORTED);
+	assert_int_equal(kernel_events_open(&events, &opener, 1, THREE, EVENT_FROM_NOW, &err),
+			 ERR_UNSUPPORTED);
 	assert_int_equal(made.nr, 2);
 	for (int i = 0; i < made.nr; i++) {
 		assert_int_equal(fcntl(made.opened[i], F_GETFD), -1);
@@ -163,7 +169,7 @@ TEST(kernel_events, have_the_members_that_were_read)
 
 	counters.values[KERNEL_COUNTER_FAULTS] = 5;
 	counters.values[KERNEL_COUNTER_CYCLES] = 7;
-	assert_int_equal(kernel_events_open(&events, &opener, 1, THREE, NULL), 0);
+	assert_int_equal(kernel_events_open(&events, &opener, 1, THREE, EVENT_FROM_NOW, NULL), 0);
 	assert_int_equal(kernel_events_nr(events), 3);
 	put(made.fds[0], 300, 20, 20);
 	close(made.fds[1]);
@@ -234,11 +240,11 @@ static void touch_pages(void)
 }
 
 /* Skips the test where the kernel counts nothing for this user. */
-static void open_or_skip(struct event_counter *counter, pid_t tid)
+static void open_or_skip(struct event_counter *counter, pid_t tid, enum event_start start)
 {
 	struct err err = ERR_INIT;
 
-	if (event_counter_open(counter, &opener_of_faults, &instructions, tid, &err) == 0)
+	if (event_counter_open(counter, &opener_of_faults, &instructions, tid, start, &err) == 0)
 		return;
 	assert_true(err.sys_errno == EACCES || err.sys_errno == EPERM || err.sys_errno == ENOSYS);
 	skip();
@@ -249,7 +255,7 @@ TEST(event_counter, counts_as_the_kernel_does)
 	struct event_counter counter;
 	struct rusage before, after;
 
-	open_or_skip(&counter, 0);
+	open_or_skip(&counter, 0, EVENT_FROM_NOW);
 	getrusage(RUSAGE_THREAD, &before);
 	touch_pages();
 	getrusage(RUSAGE_THREAD, &after);
@@ -286,11 +292,11 @@ TEST(event_counter, is_of_one_thread_and_is_read_after_its_end)
 
 	assert_int_equal(pipe2(worker.to_worker, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(worker.to_us, O_CLOEXEC), 0);
-	open_or_skip(&counter, 0);
+	open_or_skip(&counter, 0, EVENT_FROM_NOW);
 	event_counter_close(&counter);
 	assert_int_equal(pthread_create(&thread, NULL, touch_when_asked, &worker), 0);
 	assert_int_equal(read(worker.to_us[0], &byte, 1), 1);
-	open_or_skip(&counter, worker.tid);
+	open_or_skip(&counter, worker.tid, EVENT_FROM_NOW);
 	touch_pages();
 	assert_true(event_counter_read(&counter));
 	assert_true(counter.sum < PAGES / 2);
@@ -306,5 +312,50 @@ TEST(event_counter, is_of_one_thread_and_is_read_after_its_end)
 	for (int i = 0; i < 2; i++) {
 		close(worker.to_worker[i]);
 		close(worker.to_us[i]);
+	}
+}
+
+/* Touches pages before and after it is read from, then executes a program that does nothing. */
+static _Noreturn void touch_and_execute(int asked, int done)
+{
+	struct rusage usage;
+	char byte;
+
+	if (read(asked, &byte, 1) != 1)
+		_exit(1);
+	touch_pages();
+	getrusage(RUSAGE_SELF, &usage);
+	if (write(done, &usage.ru_minflt, sizeof(usage.ru_minflt)) == sizeof(usage.ru_minflt))
+		execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+TEST(event_counter, starts_with_the_next_program)
+{
+	struct event_counter counter;
+	struct rusage usage;
+	int asked[2], done[2], status;
+	long before;
+	pid_t child;
+
+	assert_int_equal(pipe2(asked, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0)
+		touch_and_execute(asked[0], done[1]);
+	open_or_skip(&counter, child, EVENT_FROM_EXEC);
+	assert_int_equal(write(asked[1], "", 1), 1);
+	assert_int_equal(read(done[0], &before, sizeof(before)), sizeof(before));
+	assert_int_equal(wait4(child, &status, 0, &usage), child);
+	assert_int_equal(status, 0);
+	assert_true(before > PAGES);
+	assert_true(event_counter_read(&counter));
+	/* The kernel makes some of the faults of exec(2) itself, or before the program is new. */
+	assert_in_range(counter.sum, 10, (uint64_t)(usage.ru_minflt - before));
+	assert_true(counter.sum + 30 > (uint64_t)(usage.ru_minflt - before));
+	event_counter_close(&counter);
+	for (int i = 0; i < 2; i++) {
+		close(asked[i]);
+		close(done[i]);
 	}
 }
