@@ -70,8 +70,8 @@ struct dimension_info {
 	bool needs_marks;   /* recordings without marks have none */
 	bool needs_line;    /* code has no row where its line is not known */
 
-	/* For code: set the members of a row that the place has. */
-	void (*of_place)(const struct expansion *expansion, const struct place *place,
+	/* For code: set the members of a row that the level has; false if it has no row. */
+	bool (*of_level)(const struct expansion *expansion, const struct level *level,
 			 struct flat_row *key);
 	/*
 	 * For the others: set these members of the row for an observation, or for each of its

@@ -65,12 +65,10 @@ static void count_rows(struct flat *flat, const struct flat_order *order, size_t
 		flat->phases = phases_new(flat_expansion(flat)->profile);
 	if (flat_has_two_keys(flat))
 		flat->groups = flat_new(flat->weights, flat->dimension);
-	if (!flat->groups && dimension_is_code(flat->dimension))
-		flat_count_code(flat);
-	else if (!flat->groups && flat->dimension == BY_PROCESS)
+	if (!flat->groups && flat->dimension == BY_PROCESS)
 		count_programs(flat);
 	else
-		flat_count_parts(flat, order, limit);
+		flat_count(flat, order, flat->groups ? limit : 0);
 	drop_weightless_rows(flat);
 }
 

@@ -1,217 +1,150 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flat tables by code: functions, lines, files and modules. */
-#include "calltree/flat_priv.h"
+/* Rows of tables of code: functions, lines, files and modules. */
+#include "calltree/flat_division_priv.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/index_set.h"
-#include "base/minmax.h"
+#include "calltree/code_counter_priv.h"
 #include "calltree/counts.h"
-#include "calltree/descent_priv.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/flat_best_priv.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
 
 /*
- * A table under construction: the rows by key, and the row that each level of the expansion counts
- * for (FLAT_NONE: none).
+ * A table under construction. The codes that are counted are what levels have in its dimensions of
+ * code; a row is of a key, and of a code in the key's stacks.
  */
-struct builder {
-	struct flat *flat;
-	const struct expansion *expansion;
-	struct index_set rows;
-	uint32_t *row_of_level;
+struct code_table {
+	struct flat_division *division;
+	struct flat codes;
+	struct index_set code_set;
+	uint32_t *code_of_level; /* a row of `codes`, or CODE_NONE */
+	uint32_t code_unattributed, code_no_stack;
+	struct code_counter counter;
+	struct flat_best best; /* gets the rows */
 };
 
-static uint32_t intern_row(struct builder *builder, const struct flat_row *key)
+/* The row of a level among the codes. */
+static uint32_t intern_code(struct code_table *table, const struct level *level)
 {
-	struct flat_row row = *key;
-
-	row.inlined = true; /* until a copy that is not inlined is found */
-	return flat_intern_row(builder->flat, &builder->rows, &row);
-}
-
-static uint32_t row_of(struct builder *builder, const struct place *place)
-{
+	struct flat_division *division = table->division;
 	struct flat_row key = flat_no_row;
 
-	return flat_code_key(builder->expansion, builder->flat->dimension, place, &key)
-		       ? intern_row(builder, &key)
-		       : FLAT_NONE;
+	for (size_t i = 0; i < division->nr_dimensions; i++) {
+		struct flat_row own = flat_no_row;
+
+		if (!dimension_is_code(division->dimensions[i]))
+			continue;
+		if (!flat_code_key(division->expansion, division->dimensions[i], level, &own))
+			return CODE_NONE;
+		if (i == 0 && division->nr_dimensions == 2)
+			key.group = flat_intern_row(&division->groups, &division->group_set, &own);
+		own.group = key.group;
+		key = flat_join_keys(&key, &own);
+	}
+	return flat_intern_row(&table->codes, &table->code_set, &key);
 }
 
-/* The inlined label, and where it is inlined: at the level before it in the chain. */
-static uint32_t row_of_inlined(struct builder *builder, size_t level)
+static void intern_codes(struct code_table *table)
 {
-	const struct expansion *expansion = builder->expansion;
-	struct flat_row key = flat_no_row;
-	const struct place *site;
+	const struct expansion *expansion = table->division->expansion;
 
-	if (!expansion->levels[level].inlined || level == 0)
-		return FLAT_NONE;
-	site = &expansion->places[expansion->levels[level - 1].place];
-	key.label = expansion->levels[level].label;
-	key.file = site->file;
-	key.line = site->line;
-	return site->line == 0 ? FLAT_NONE : intern_row(builder, &key);
-}
-
-static void map_levels(struct builder *builder)
-{
-	const struct expansion *expansion = builder->expansion;
-	bool sites = builder->flat->dimension == BY_INLINE_SITE;
-
-	builder->row_of_level = xmalloc(expansion->nr_levels * sizeof(*builder->row_of_level));
+	table->code_of_level = xmalloc(expansion->nr_levels * sizeof(*table->code_of_level));
 	for (size_t i = 0; i < expansion->nr_levels; i++)
-		builder->row_of_level[i] =
-			sites ? row_of_inlined(builder, i)
-			      : row_of(builder, &expansion->places[expansion->levels[i].place]);
+		table->code_of_level[i] = intern_code(table, &expansion->levels[i]);
+	table->code_unattributed = intern_code(table, &expansion->unattributed);
+	table->code_no_stack = intern_code(table, &expansion->no_stack);
 }
 
-/* Running sums along the current path, and of finished subtrees. */
-struct path {
-	uint32_t *sum_of;    /* by stack_id: one more than its first row of weights.stacks, or 0 */
-	struct tally *below; /* by depth */
-	uint32_t *on_path;   /* by row: levels of the current path that count for it */
-	uint32_t *on_called; /* the same, without inlined ones; NULL: no calls are counted */
-};
-
-static uint64_t greatest_depth(const struct weights *weights)
+/* The rows of a key, whose stacks were all added. */
+static void make_rows(struct code_table *table, const struct flat_row *key)
 {
-	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
-	uint64_t depth = 0;
+	struct code_counter *counter = &table->counter;
+	bool groups_are_keys = table->division->groups_are_keys;
 
-	for (size_t i = 0; i < weights->nr_stacks; i++)
-		depth = max_u64(depth, stack_trie_depth(trie, weights->stacks[i].stack));
-	return depth;
-}
+	code_counter_finish(counter);
+	for (size_t i = 0; i < counter->nr_met_codes; i++) {
+		const struct code_sum *sum = &counter->sums[counter->met_codes[i]];
+		const struct flat_row *code = &table->codes.rows[counter->met_codes[i]];
+		uint32_t group = groups_are_keys ? key->group : code->group;
+		struct flat_row row;
 
-static void path_init(struct path *path, const struct weights *weights, size_t nr_rows,
-		      bool with_calls)
-{
-	uint32_t nr = stack_trie_nr(weights->selection->expansion->profile->stacks);
-
-	path->sum_of = xcalloc(nr, sizeof(*path->sum_of));
-	for (size_t i = weights->nr_stacks; i-- > 0;)
-		path->sum_of[weights->stacks[i].stack.v] = (uint32_t)i + 1;
-	path->below = xcalloc(greatest_depth(weights) + 1, sizeof(*path->below));
-	path->on_path = xcalloc(nr_rows, sizeof(*path->on_path));
-	path->on_called = with_calls ? xcalloc(nr_rows, sizeof(*path->on_called)) : NULL;
-}
-
-static void path_release(struct path *path)
-{
-	free(path->sum_of);
-	free(path->below);
-	free(path->on_path);
-	free(path->on_called);
-}
-
-static struct frame_levels levels_of(const struct builder *builder, struct stack_id stack)
-{
-	const struct expansion *expansion = builder->expansion;
-
-	return expansion->frames[stack_trie_frame(expansion->profile->stacks, stack).v];
-}
-
-static void enter_stack(struct builder *builder, struct path *path, struct stack_id stack)
-{
-	const struct expansion *expansion = builder->expansion;
-	struct frame_levels frame = levels_of(builder, stack);
-	struct tally *below = &path->below[stack_trie_depth(expansion->profile->stacks, stack)];
-	uint32_t row = FLAT_NONE;
-
-	*below = (struct tally){0};
-	for (uint32_t i = 0; i < frame.nr; i++) {
-		row = builder->row_of_level[frame.first + i];
-		if (row == FLAT_NONE)
+		if (!flat_best_wants(&table->best, group, sum->self.weight, sum->total.weight))
 			continue;
-		path->on_path[row]++;
-		if (!expansion->levels[frame.first + i].inlined)
-			builder->flat->rows[row].inlined = false;
+		row = flat_join_keys(key, code);
+		row.group = group;
+		row.inlined = sum->is_inlined;
+		row.self = sum->self;
+		row.total = sum->total;
+		row.called = sum->called;
+		flat_best_add(&table->best, &row);
 	}
-	if (path->sum_of[stack.v]) {
-		size_t next = path->sum_of[stack.v] - 1;
-		struct stack_weight sum;
-
-		weights_next_stack(builder->flat->weights, &next, &sum);
-		*below = sum.tally;
-		if (row != FLAT_NONE)
-			tally_add(&builder->flat->rows[row].self, &sum.tally);
-	}
-	row = builder->row_of_level[frame.first];
-	if (path->on_called && row != FLAT_NONE)
-		path->on_called[row]++;
+	code_counter_clear(counter);
 }
 
-/* Everything below the stack is summed: add it to the outermost level of each row. */
-static void leave_stack(struct builder *builder, struct path *path, struct stack_id stack)
+static void add_part(struct code_table *table, const struct key_stack *part)
 {
-	struct frame_levels frame = levels_of(builder, stack);
-	struct tally *below =
-		&path->below[stack_trie_depth(builder->expansion->profile->stacks, stack)];
-
-	for (uint32_t i = 0; i < frame.nr; i++) {
-		uint32_t row = builder->row_of_level[frame.first + i];
-
-		if (row == FLAT_NONE)
-			continue;
-		if (--path->on_path[row] == 0)
-			tally_add(&builder->flat->rows[row].total, below);
-		if (path->on_called && i == 0 && --path->on_called[row] == 0)
-			tally_add(&builder->flat->rows[row].called, below);
-	}
-	tally_add(below - 1, below);
+	if (part->stack == KEY_STACK_UNATTRIBUTED)
+		code_counter_add_alone(&table->counter, table->code_unattributed, &part->tally);
+	else if (part->stack == KEY_STACK_NONE)
+		code_counter_add_alone(&table->counter, table->code_no_stack, &part->tally);
+	else
+		code_counter_add(&table->counter, (struct stack_id){part->stack}, &part->tally);
 }
 
-static void count_stacks(struct builder *builder, const struct weights *weights)
+/* The samples were divided by keys. */
+static void count_keys(struct code_table *table)
 {
-	struct descent descent;
-	struct path path;
+	struct flat_division *division = table->division;
+	cleanup_free size_t *begins = NULL;
+	cleanup_free uint32_t *parts =
+		key_stacks_by_key(&division->stacks, division->keys.nr, &begins);
 
-	path_init(&path, weights, builder->flat->nr, flat_has_counts(builder->flat));
-	descent_init(&descent, weights);
-	while (descent_next(&descent)) {
-		if (descent.is_left)
-			leave_stack(builder, &path, (struct stack_id){descent.at});
-		else
-			enter_stack(builder, &path, (struct stack_id){descent.at});
+	for (uint32_t key = 0; key < division->keys.nr; key++) {
+		for (size_t i = begins[key]; i < begins[key + 1]; i++)
+			add_part(table, &division->stacks.rows[parts[i]]);
+		make_rows(table, &division->keys.rows[key]);
 	}
-	descent_release(&descent);
-	path_release(&path);
 }
 
-/* Self weight belongs to the innermost level. */
-static void count_waits(struct builder *builder, const struct weights *weights)
+/* Functions that were counted have rows, whether or not they are in any sample. */
+static void meet_counted(struct code_table *table)
 {
-	struct wait_sums *sums = wait_sums_new(builder->flat);
+	const struct counts *counts = table->division->flat->weights->counts;
+	uint64_t calls;
+
+	for (uint32_t i = 0; i < table->codes.nr; i++)
+		if (counts_find_function(counts, table->codes.rows[i].label, &calls))
+			code_counter_meet(&table->counter, i);
+}
+
+/* There is one key, of all samples: their sums are known. */
+static void count_all(struct code_table *table)
+{
+	const struct flat *flat = table->division->flat;
+	const struct weights *weights = flat->weights;
+	struct wait_sums *waits = flat_has_waits(flat) ? wait_sums_new(flat) : NULL;
 	struct stack_weight sum;
 
 	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
-		struct frame_levels frame = levels_of(builder, sum.stack);
-
-		wait_sums_add(sums, builder->row_of_level[frame.first + frame.nr - 1], sum.stack,
-			      sum.tally.weight);
+		code_counter_add(&table->counter, sum.stack, &sum.tally);
+		if (waits)
+			wait_sums_add(waits, code_counter_leaf(&table->counter, sum.stack),
+				      sum.stack, sum.tally.weight);
 	}
-	wait_sums_finish(sums, builder->flat);
-}
-
-/* Weight that has no stack counts for a row of its own. */
-static void count_without_stack(struct builder *builder, const struct level *level,
-				const struct tally *tally)
-{
-	uint32_t row;
-
-	if (tally->weight == 0)
-		return;
-	row = row_of(builder, &builder->expansion->places[level->place]);
-	if (row == FLAT_NONE)
-		return;
-	tally_add(&builder->flat->rows[row].self, tally);
-	tally_add(&builder->flat->rows[row].total, tally);
-	builder->flat->rows[row].inlined = false;
+	if (weights->unattributed.weight)
+		code_counter_add_alone(&table->counter, table->code_unattributed,
+				       &weights->unattributed);
+	if (weights->no_stack.weight)
+		code_counter_add_alone(&table->counter, table->code_no_stack, &weights->no_stack);
+	if (flat_has_counts(flat))
+		meet_counted(table);
+	if (waits)
+		wait_sums_finish(waits, &table->codes);
+	make_rows(table, &flat_no_row);
 }
 
 /* After the times: the exact counts, and the part of the time that they cover. */
@@ -233,20 +166,26 @@ static void count_calls(struct flat *flat)
 	}
 }
 
-void flat_count_code(struct flat *flat)
+void flat_count_code(struct flat_division *division, const struct flat_order *order, size_t limit)
 {
-	const struct expansion *expansion = flat_expansion(flat);
-	const struct weights *weights = flat->weights;
-	struct builder builder = {.flat = flat, .expansion = expansion};
+	struct flat *flat = division->flat;
+	struct code_table table = {.division = division};
 
-	map_levels(&builder);
-	count_stacks(&builder, weights);
-	count_without_stack(&builder, &expansion->unattributed, &weights->unattributed);
-	count_without_stack(&builder, &expansion->no_stack, &weights->no_stack);
+	intern_codes(&table);
+	flat_best_init(&table.best, order, division->groups.nr, limit);
+	code_counter_init(&table.counter, flat->weights,
+			  &(struct code_map){.of_level = table.code_of_level,
+					     .nr_codes = table.codes.nr,
+					     .with_calls = flat_has_counts(flat)});
+	if (division->is_divided)
+		count_keys(&table);
+	else
+		count_all(&table);
+	code_counter_release(&table.counter);
+	flat_best_finish(&table.best, flat);
 	if (flat_has_counts(flat))
 		count_calls(flat);
-	if (flat_has_waits(flat))
-		count_waits(&builder, weights);
-	index_set_release(&builder.rows);
-	free(builder.row_of_level);
+	index_set_release(&table.code_set);
+	free(table.codes.rows);
+	free(table.code_of_level);
 }

@@ -23,43 +23,58 @@
 const char *const dimension_names[] = {LIVE_NAMES, [BY_MARK] = "mark", NULL};
 const char *const dimension_names_live[] = {LIVE_NAMES, NULL};
 
-/* Places of code. */
+/* Levels of code. */
 
-static void of_function(const struct expansion *expansion, const struct place *place,
+static const struct place *place_of(const struct expansion *expansion, const struct level *level)
+{
+	return &expansion->places[level->place];
+}
+
+static bool of_function(const struct expansion *expansion, const struct level *level,
 			struct flat_row *key)
 {
 	(void)expansion;
-	key->label = place->label;
+	key->label = level->label;
+	return true;
 }
 
-static void of_source_line(const struct expansion *expansion, const struct place *place,
+static bool of_source_line(const struct expansion *expansion, const struct level *level,
 			   struct flat_row *key)
 {
-	(void)expansion;
-	key->file = place->file;
-	key->line = place->line;
+	key->file = place_of(expansion, level)->file;
+	key->line = place_of(expansion, level)->line;
+	return key->line != 0;
 }
 
-static void of_line(const struct expansion *expansion, const struct place *place,
+static bool of_line(const struct expansion *expansion, const struct level *level,
 		    struct flat_row *key)
 {
-	of_source_line(expansion, place, key);
-	of_function(expansion, place, key);
+	of_source_line(expansion, level, key);
+	return of_function(expansion, level, key);
 }
 
-static void of_module(const struct expansion *expansion, const struct place *place,
+static bool of_module(const struct expansion *expansion, const struct level *level,
 		      struct flat_row *key)
 {
-	key->module = expansion->labels[place->label].module.v;
+	key->module = expansion->labels[level->label].module.v;
+	return true;
 }
 
-static void of_file(const struct expansion *expansion, const struct place *place,
+static bool of_file(const struct expansion *expansion, const struct level *level,
 		    struct flat_row *key)
 {
-	if (place->file.v == STR_EMPTY.v)
-		of_module(expansion, place, key);
-	else
-		key->file = place->file;
+	if (place_of(expansion, level)->file.v == STR_EMPTY.v)
+		return of_module(expansion, level, key);
+	key->file = place_of(expansion, level)->file;
+	return true;
+}
+
+/* The level before it in its chain is where it is inlined. */
+static bool of_inline_site(const struct expansion *expansion, const struct level *level,
+			   struct flat_row *key)
+{
+	return level->inlined && of_source_line(expansion, level - 1, key) &&
+	       of_function(expansion, level, key);
 }
 
 /* Names. */
@@ -180,23 +195,23 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			 .kind = DIMENSION_OF_FUNCTIONS,
 			 .implies = BIT(BY_MODULE),
 			 .has_waits = true,
-			 .of_place = of_function,
+			 .of_level = of_function,
 			 .append_name = append_function},
 	[BY_LINE] = {.heading = "function",
 		     .kind = DIMENSION_OF_FUNCTIONS,
 		     .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
 		     .has_waits = true,
-		     .of_place = of_line,
+		     .of_level = of_line,
 		     .append_name = append_function},
 	[BY_FILE] = {.heading = "file",
 		     .kind = DIMENSION_OF_PLACES,
 		     .is_path = true,
-		     .of_place = of_file,
+		     .of_level = of_file,
 		     .append_name = append_file},
 	[BY_MODULE] = {.heading = "module",
 		       .kind = DIMENSION_OF_PLACES,
 		       .is_path = true,
-		       .of_place = of_module,
+		       .of_level = of_module,
 		       .append_name = append_module},
 	[BY_THREAD] = {.heading = "thread",
 		       .kind = DIMENSION_OF_TASKS,
@@ -257,13 +272,13 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			    .implies = BIT(BY_FILE),
 			    .is_path = true,
 			    .needs_line = true,
-			    .of_place = of_source_line,
+			    .of_level = of_source_line,
 			    .append_name = append_source_line},
-	/* flat_code.c finds the place of each row, in two levels. */
 	[BY_INLINE_SITE] = {.heading = "function",
 			    .kind = DIMENSION_OF_FUNCTIONS,
 			    .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
 			    .needs_line = true,
+			    .of_level = of_inline_site,
 			    .append_name = append_function},
 };
 
@@ -293,24 +308,21 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 }
 
 bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
-		   const struct place *place, struct flat_row *key)
+		   const struct level *level, struct flat_row *key)
 {
 	const struct dimension_info *info = dimension_info(dimension);
 
-	if (info->needs_line && place->line == 0)
-		return false;
-	switch (expansion->labels[place->label].kind) {
+	switch (expansion->labels[level->label].kind) {
 	case LABEL_FUNCTION:
 	case LABEL_ADDRESS:
-		info->of_place(expansion, place, key);
-		return true;
+		return info->of_level(expansion, level, key);
 	case LABEL_UNKNOWN:
 	case LABEL_UNATTRIBUTED:
 	case LABEL_NO_STACK:
 	case LABEL_HIDDEN:
 	case LABEL_BETWEEN:
-		key->label = place->label;
-		return true;
+		key->label = level->label;
+		return !info->needs_line;
 	case LABEL_ELIDED:
 	case LABEL_TRUNCATED:
 	case LABEL_INDIRECT:

@@ -20,15 +20,16 @@ struct flat_division {
 	void (*divide[2])(struct flat_division *division, const struct observation *observation,
 			  struct flat_row *key);
 	bool has_code;	      /* one of the dimensions is of code */
+	bool is_divided;      /* one of them is not: observations are divided by it */
 	bool groups_are_keys; /* the first of two dimensions is not of code */
 	unsigned int times;   /* enum metric_parts: what rows have beside the metric */
 	uint32_t *programs;   /* by process */
 	struct wait_sums *waits;
 	struct observation_walk walk;
-	/* The keys of samples, and those of code, as tables, with the numbers of their groups. */
-	struct flat keys, codes, groups;
-	struct index_set key_set, code_set, group_set;
-	struct key_stacks stacks;
+	/* The keys of observations, as a table, with the numbers of their groups. */
+	struct flat keys, groups;
+	struct index_set key_set, group_set;
+	struct key_stacks stacks; /* with a dimension of code: the parts of the keys */
 };
 
 /*
@@ -37,5 +38,12 @@ struct flat_division {
  */
 void flat_divide(struct flat_division *division, const struct observation *observation,
 		 struct flat_row *key);
+
+/*
+ * Make the rows of a table with a dimension of code, once everything is divided: a row for each key
+ * and each code in its stacks. Unless `limit` is 0, at most the first `limit` rows of each group,
+ * in `order`; the others are counted as left out.
+ */
+void flat_count_code(struct flat_division *division, const struct flat_order *order, size_t limit);
 
 #endif

@@ -18,20 +18,18 @@ uint32_t flat_intern_row(struct flat *flat, struct index_set *rows, const struct
 struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *b);
 
 /*
- * Set the members that identify the row of a place of code, in a dimension of code. False for
- * places where no time is spent.
+ * Set the members that identify the row of a level of code, in a dimension of code. False for
+ * levels that have no row in it.
  */
 bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
-		   const struct place *place, struct flat_row *key);
+		   const struct level *level, struct flat_row *key);
 
-/* Fill a table of a dimension of code: rows are levels of stacks. */
-void flat_count_code(struct flat *flat);
 /*
- * Fill a table by two keys, or of another dimension: rows are facts of samples and blocks. Unless
- * `limit` is 0, tables of code have at most the first `limit` rows of each group, in `order`, and
- * count the others as left out.
+ * Fill a table by its one key or two: rows are levels of stacks, facts of samples and blocks, or
+ * what both have in common. Unless `limit` is 0, tables with a key of code have at most the first
+ * `limit` rows of each group, in `order`, and count the others as left out.
  */
-void flat_count_parts(struct flat *flat, const struct flat_order *order, size_t limit);
+void flat_count(struct flat *flat, const struct flat_order *order, size_t limit);
 
 /* of_observation() of struct dimension_info. */
 void flat_divide_by_thread(struct flat_division *division, const struct observation *observation,

@@ -2,6 +2,8 @@
 /* Sums by key and stack. */
 #include "calltree/key_stacks_priv.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "calltree/expand.h"
 #include "calltree/tally.h"
@@ -30,4 +32,27 @@ void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observ
 		index_set_add(&stacks->set, hash, found);
 	}
 	tally_add_observation(&stacks->rows[found].tally, part);
+}
+
+uint32_t *key_stacks_by_key(struct key_stacks *stacks, size_t nr_keys, size_t **begins)
+{
+	uint32_t *list = xmalloc(stacks->nr * sizeof(*list));
+	size_t *at = xcalloc(nr_keys + 2, sizeof(*at));
+
+	index_set_release(&stacks->set);
+	for (size_t i = 0; i < stacks->nr; i++)
+		at[stacks->rows[i].key + 2]++;
+	for (size_t i = 2; i < nr_keys + 2; i++)
+		at[i] += at[i - 1];
+	/* at[key + 1] advances from a key's first place to the one after its last. */
+	for (size_t i = 0; i < stacks->nr; i++)
+		list[at[stacks->rows[i].key + 1]++] = (uint32_t)i;
+	*begins = at;
+	return list;
+}
+
+void key_stacks_release(struct key_stacks *stacks)
+{
+	index_set_release(&stacks->set);
+	free(stacks->rows);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums by key and stack, and the rows for these with the code of the stacks. */
+/* Sums by key and stack. */
 #ifndef PROFC_CALLTREE_KEY_STACKS_PRIV_H
 #define PROFC_CALLTREE_KEY_STACKS_PRIV_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/index_set.h"
-#include "calltree/flat_best_priv.h"
-#include "calltree/flat_priv.h"
+#include "calltree/tally.h"
 
 struct observation;
 
@@ -31,17 +29,11 @@ struct key_stacks {
 
 void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observation *part);
 
-/* Makes rows of these: a row is of a key, and of code in its stacks. */
-struct key_rows {
-	const struct flat *flat;	 /* all are borrowed */
-	const struct flat *keys, *codes; /* tables with keys and codes as row numbers */
-	const uint32_t *code_of_level;	 /* by level of the expansion: row of `codes`, FLAT_NONE */
-	uint32_t code_unattributed, code_no_stack;
-	bool groups_are_codes; /* else they are keys */
-	struct flat_best best; /* gets the rows */
-};
-
-/* Make the rows, one key at a time, and release the sums. */
-void key_stacks_count(struct key_stacks *stacks, struct key_rows *rows);
+/*
+ * All were added: the numbers of the rows, key by key, and the start of each key, with the end of
+ * the last. The caller frees both.
+ */
+uint32_t *key_stacks_by_key(struct key_stacks *stacks, size_t nr_keys, size_t **begins);
+void key_stacks_release(struct key_stacks *stacks);
 
 #endif

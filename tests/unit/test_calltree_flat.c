@@ -492,6 +492,33 @@ TEST(flat, two_keys_are_groups_of_rows)
 	profile_free(made.profile);
 }
 
+/* Threads that stay at a place for several samples narrow its interval: also in its module. */
+TEST(flat, two_keys_of_code_have_the_intervals_of_one)
+{
+	const struct flat_keys keys = {BY_MODULE, BY_FUNCTION};
+	struct made made = made_begin();
+	const struct tally *total;
+	struct bench bench;
+	struct flat *flat;
+
+	for (int i = 0; i < 60; i++)
+		made_sample(&made, i % 30 < 20 ? "main;parse" : "main;eval", 1);
+	made_end(&made);
+	bench = bench_begin(made.profile, METRIC_CPU, BY_FUNCTION);
+	total = &bench.weighed.weights->total;
+	flat = flat_new_by(bench.weighed.weights, &keys);
+	assert_int_equal(flat->nr, 3);
+	assert_int_equal(bench.flat->nr, 3);
+	for (size_t i = 0; i < flat->nr; i++) {
+		assert_int_equal(flat->rows[i].label, bench.flat->rows[i].label);
+		assert_float_equal(tally_interval(&flat->rows[i].self, total),
+				   tally_interval(&bench.flat->rows[i].self, total), 0.001);
+	}
+	flat_free(flat);
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
 /* Of a table with all of its rows those that one with a limit has. */
 static void expect_first_rows(const struct weights *weights, const struct flat_request *request)
 {
