@@ -3,6 +3,7 @@
 #ifndef PROFC_CMD_PROFILE_OPTIONS_H
 #define PROFC_CMD_PROFILE_OPTIONS_H
 
+#include "calltree/dimension.h"
 #include "cmd/options.h"
 #include "profile/profile.h"
 
@@ -52,10 +53,6 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 	 .offset = offsetof(values, member),                                                       \
 	 .help = DIMENSION_HELP ", mark or, of memory, lifetime; or, as in thread,function, by "    \
 		 "both in groups by the first (default: function)"}
-#define DIMENSION_HELP                                                                             \
-	"one row per function, line, file, module, thread, process (all of one name), pid, state, " \
-	"syscall, lock, fd"
-
 #define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
 	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \
 	 .offset = offsetof(values, member), .help = (help_)}

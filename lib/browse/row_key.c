@@ -60,7 +60,7 @@ uint64_t browse_row_key(const struct flat *flat, size_t index)
 		key = hash_mix(key, browse_label_key(flat_expansion(flat), row->label));
 	key = hash_mix(key, row->thread);
 	key = hash_mix(key, row->process);
-	key = hash_mix(key, row->phase);
+	key = hash_mix(key, row->facts[0]);
 	buf_release(&text);
 	return key;
 }

@@ -3,6 +3,7 @@
 #define PROFC_CALLTREE_DIMENSION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "calltree/expand.h"
 #include "profile/metric.h"
@@ -33,6 +34,12 @@ enum dimension {
 };
 
 #define DIMENSION_COUNT (BY_INLINE_SITE + 1)
+
+/* Those that time and memory can be divided by, as helps have them. */
+#define DIMENSION_HELP                                                                             \
+	"one row per function, line, file, module, thread, process (all of one name), pid, "       \
+	"state, "                                                                                  \
+	"syscall, lock, fd"
 
 enum dimension_kind {
 	DIMENSION_OF_FUNCTIONS, /* code with a label: levels of stacks */
@@ -73,12 +80,13 @@ struct dimension_info {
 	/* For code: set the members of a row that the level has; false if it has no row. */
 	bool (*of_level)(const struct expansion *expansion, const struct level *level,
 			 struct flat_row *key);
-	/*
-	 * For the others: set these members of the row for an observation, or for each of its
-	 * parts, and call flat_divide() with it.
-	 */
+	/* For the others: set *fact, or other members of the row, for an observation; */
 	void (*of_observation)(struct flat_division *division,
-			       const struct observation *observation, struct flat_row *key);
+			       const struct observation *observation, struct flat_row *key,
+			       uint32_t *fact);
+	/* or, where it may have several, for each of its parts, and call flat_divide() with it. */
+	void (*divide)(struct flat_division *division, const struct observation *observation,
+		       struct flat_row *key, uint32_t *fact);
 	/* Append the row's name: raw text of the target. */
 	void (*append_name)(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			    enum name_style style);

@@ -79,7 +79,7 @@ static uint32_t key_of(const struct flat *flat, const struct flat_row *row)
 {
 	if (flat->dimension == BY_THREAD)
 		return row->thread;
-	return flat->dimension == BY_MARK ? row->phase : row->process;
+	return flat->dimension == BY_MARK ? flat_row_fact(flat, row, BY_MARK) : row->process;
 }
 
 static size_t nr_keys(const struct flat *flat)

@@ -51,7 +51,7 @@ enum flat_state {
 const char *flat_state_name(enum flat_state state);
 
 #define FLAT_NONE   UINT32_MAX
-#define FLAT_NR_IDS 11
+#define FLAT_NR_IDS 9
 
 #define FLAT_SYSCALL_UNATTRIBUTED (-2)
 #define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not have the system call */
@@ -84,11 +84,12 @@ struct flat_row {
 			struct str_id file;
 			uint32_t line;
 			uint32_t module, thread, process; /* ids */
-			uint32_t state;			  /* enum flat_state */
-			uint32_t lifetime;		  /* enum lifetime */
-			uint32_t phase;			  /* of flat.phases */
 			uint32_t object;		  /* number of flat.blame */
-			int32_t syscall_nr;		  /* -1: in none; or one of the above */
+			/*
+			 * Of the first key and the second, those that are DIMENSION_OF_FACTS: the
+			 * number that of_observation() or divide() of the dimension has set.
+			 */
+			uint32_t facts[2];
 		};
 		uint32_t ids[FLAT_NR_IDS]; /* the same */
 	};
@@ -156,6 +157,9 @@ const struct expansion *flat_expansion(const struct flat *flat);
 bool flat_has_two_keys(const struct flat *flat);
 bool flat_has_key(const struct flat *flat, enum dimension dimension);
 
+/* The number of a row in one of its keys, which is DIMENSION_OF_FACTS. */
+uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,
+		       enum dimension dimension);
 /* The phase of a row. Borrowed. */
 const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row);
 

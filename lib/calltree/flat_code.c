@@ -36,7 +36,7 @@ static uint32_t intern_code(struct code_table *table, const struct level *level)
 	for (size_t i = 0; i < division->nr_dimensions; i++) {
 		struct flat_row own = flat_no_row;
 
-		if (!dimension_is_code(division->dimensions[i]))
+		if (!division->dimensions[i]->of_level)
 			continue;
 		if (!flat_code_key(division->expansion, division->dimensions[i], level, &own))
 			return CODE_NONE;

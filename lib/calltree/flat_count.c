@@ -37,24 +37,6 @@ uint32_t *flat_programs(const struct profile *profile)
 	return programs;
 }
 
-static void divide_by_nothing(struct flat_division *division, const struct observation *observation,
-			      struct flat_row *key)
-{
-	flat_divide(division, observation, key);
-}
-
-/* Levels of stacks are told apart later. */
-static void choose_divide(struct flat_division *division, size_t number)
-{
-	enum dimension dimension = division->dimensions[number];
-	bool is_code = dimension_is_code(dimension);
-
-	division->divide[number] =
-		is_code ? divide_by_nothing : dimension_info(dimension)->of_observation;
-	division->has_code = division->has_code || is_code;
-	division->is_divided = division->is_divided || !is_code;
-}
-
 /* None of the dimensions is part of a stack, so self is total. */
 static void finish_rows(struct flat_division *division)
 {
@@ -82,15 +64,16 @@ void flat_count(struct flat *flat, const struct flat_order *order, size_t limit)
 	struct flat_division division = {
 		.flat = flat,
 		.expansion = flat_expansion(flat),
-		.dimensions = {flat->dimension, flat->second},
+		.dimensions = {dimension_info(flat->dimension), dimension_info(flat->second)},
 		.nr_dimensions = flat->groups ? 2 : 1,
+		.has_code = dimension_is_code(flat->dimension) || dimension_is_code(flat->second),
+		.is_divided =
+			!dimension_is_code(flat->dimension) || !dimension_is_code(flat->second),
 		.groups_are_keys = flat->groups && !dimension_is_code(flat->dimension),
 		.times = times_of(flat),
 		.programs = flat_programs(flat_expansion(flat)->profile),
 	};
 
-	choose_divide(&division, 0);
-	choose_divide(&division, 1);
 	if (dimension_is_of_waits(flat->dimension))
 		flat->blame = blame_new(flat_expansion(flat), flat->dimension == BY_LOCK);
 	if (flat_has_waits(flat) && !division.has_code)

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/syscall_name.h"
 #include "calltree/blame.h"
-#include "calltree/flat_priv.h"
+#include "calltree/flat_division_priv.h"
 #include "calltree/lifetime.h"
 #include "calltree/phases.h"
 #include "calltree/weights.h"
@@ -77,6 +77,64 @@ static bool of_inline_site(const struct expansion *expansion, const struct level
 	       of_function(expansion, level, key);
 }
 
+/* Facts of observations. */
+
+static void of_thread(struct flat_division *division, const struct observation *observation,
+		      struct flat_row *key, uint32_t *fact)
+{
+	(void)division;
+	(void)fact;
+	key->thread = observation->sample.thread.v;
+}
+
+static void of_process(struct flat_division *division, const struct observation *observation,
+		       struct flat_row *key, uint32_t *fact)
+{
+	const struct profile *profile = division->expansion->profile;
+
+	(void)fact;
+	key->process = profile->threads[observation->sample.thread.v].process;
+}
+
+static void of_program(struct flat_division *division, const struct observation *observation,
+		       struct flat_row *key, uint32_t *fact)
+{
+	of_process(division, observation, key, fact);
+	key->process = division->programs[key->process];
+}
+
+static void of_object(struct flat_division *division, const struct observation *observation,
+		      struct flat_row *key, uint32_t *fact)
+{
+	(void)fact;
+	key->object = blame_add(division->flat->blame, observation);
+}
+
+static void of_syscall(struct flat_division *division, const struct observation *observation,
+		       struct flat_row *key, uint32_t *fact)
+{
+	const struct profile *profile = division->expansion->profile;
+	const struct sample *sample = &observation->sample;
+
+	(void)key;
+	if (sample->kind == SAMPLE_UNATTRIBUTED)
+		*fact = (uint32_t)FLAT_SYSCALL_UNATTRIBUTED;
+	else if (sample->syscall_nr >= 0)
+		*fact = (uint32_t)sample->syscall_nr;
+	else if (sample->kind == SAMPLE_RUNNING && !profile->meta.knows_calls)
+		*fact = (uint32_t)FLAT_SYSCALL_NOT_KNOWN;
+}
+
+static void of_lifetime(struct flat_division *division, const struct observation *observation,
+			struct flat_row *key, uint32_t *fact)
+{
+	struct heap_life life =
+		heap_life_of(observation_walk_lives(&division->walk), observation->row);
+
+	(void)key;
+	*fact = lifetime_of(&life);
+}
+
 /* Names. */
 
 static void append_function(struct buf *out, const struct flat *flat, const struct flat_row *row,
@@ -138,16 +196,15 @@ static void append_process(struct buf *out, const struct flat *flat, const struc
 static void append_state(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			 enum name_style style)
 {
-	(void)flat;
 	(void)style;
-	buf_append_str(out, flat_state_name((enum flat_state)row->state));
+	buf_append_str(out, flat_state_name((enum flat_state)flat_row_fact(flat, row, BY_STATE)));
 }
 
 static void append_syscall(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			   enum name_style style)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
-	int32_t nr = row->syscall_nr;
+	int32_t nr = (int32_t)flat_row_fact(flat, row, BY_SYSCALL);
 	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);
 
 	(void)style;
@@ -173,9 +230,8 @@ static void append_object(struct buf *out, const struct flat *flat, const struct
 static void append_lifetime(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			    enum name_style style)
 {
-	(void)flat;
 	(void)style;
-	buf_append_str(out, lifetime_name((enum lifetime)row->lifetime));
+	buf_append_str(out, lifetime_name((enum lifetime)flat_row_fact(flat, row, BY_LIFETIME)));
 }
 
 static void append_phase(struct buf *out, const struct flat *flat, const struct flat_row *row,
@@ -184,7 +240,7 @@ static void append_phase(struct buf *out, const struct flat *flat, const struct 
 	struct str_id text = flat_row_phase(flat, row)->text;
 
 	(void)style;
-	if (row->phase == 0)
+	if (flat_row_fact(flat, row, BY_MARK) == 0)
 		buf_append_str(out, "[before the first mark]");
 	else
 		buf_append_str(out, profile_str(flat_expansion(flat)->profile, text));
@@ -216,22 +272,22 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 	[BY_THREAD] = {.heading = "thread",
 		       .kind = DIMENSION_OF_TASKS,
 		       .implies = BIT(BY_PROCESS) | BIT(BY_PID),
-		       .of_observation = flat_divide_by_thread,
+		       .of_observation = of_thread,
 		       .append_name = append_thread},
 	[BY_PROCESS] = {.heading = "process",
 			.kind = DIMENSION_OF_TASKS,
-			.of_observation = flat_divide_by_program,
+			.of_observation = of_program,
 			.append_name = append_process},
 	[BY_PID] = {.heading = "process",
 		    .kind = DIMENSION_OF_TASKS,
 		    .implies = BIT(BY_PROCESS),
-		    .of_observation = flat_divide_by_process,
+		    .of_observation = of_process,
 		    .append_name = append_process},
 	[BY_STATE] = {.heading = "state",
 		      .kind = DIMENSION_OF_FACTS,
 		      .divides = DIMENSION_DIVIDES_TIME,
 		      .metric = METRIC_WALL,
-		      .of_observation = flat_divide_by_state,
+		      .divide = flat_divide_by_state,
 		      .append_name = append_state},
 	[BY_SYSCALL] = {.heading = "system call",
 			.kind = DIMENSION_OF_FACTS,
@@ -239,33 +295,33 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			.metric = METRIC_BLOCKED,
 			.times = METRIC_HAS_CPU,
 			.has_waits = true,
-			.of_observation = flat_divide_by_syscall,
+			.of_observation = of_syscall,
 			.append_name = append_syscall},
 	[BY_LOCK] = {.heading = "lock",
 		     .kind = DIMENSION_OF_WAITS,
 		     .divides = DIMENSION_DIVIDES_TIME,
 		     .metric = METRIC_BLOCKED,
-		     .of_observation = flat_divide_by_object,
+		     .of_observation = of_object,
 		     .append_name = append_object},
 	[BY_FD] = {.heading = "descriptor",
 		   .kind = DIMENSION_OF_WAITS,
 		   .divides = DIMENSION_DIVIDES_TIME,
 		   .metric = METRIC_BLOCKED,
-		   .of_observation = flat_divide_by_object,
+		   .of_observation = of_object,
 		   .append_name = append_object},
 	[BY_LIFETIME] = {.heading = "lifetime",
 			 .kind = DIMENSION_OF_FACTS,
 			 .divides = DIMENSION_DIVIDES_MEMORY,
 			 .metric = METRIC_ALLOC,
 			 .is_in_order = true,
-			 .of_observation = flat_divide_by_lifetime,
+			 .of_observation = of_lifetime,
 			 .append_name = append_lifetime},
 	[BY_MARK] = {.heading = "from mark",
 		     .kind = DIMENSION_OF_FACTS,
 		     .is_in_order = true,
 		     .times = METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED,
 		     .needs_marks = true,
-		     .of_observation = flat_divide_by_phase,
+		     .divide = flat_divide_by_phase,
 		     .append_name = append_phase},
 	[BY_SOURCE_LINE] = {.heading = "line",
 			    .kind = DIMENSION_OF_PLACES,
@@ -307,11 +363,9 @@ void flat_append_name(struct buf *out, const struct flat *flat, const struct fla
 	flat_append_key(out, flat, row, flat->second, style);
 }
 
-bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
+bool flat_code_key(const struct expansion *expansion, const struct dimension_info *info,
 		   const struct level *level, struct flat_row *key)
 {
-	const struct dimension_info *info = dimension_info(dimension);
-
 	switch (expansion->labels[level->label].kind) {
 	case LABEL_FUNCTION:
 	case LABEL_ADDRESS:

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "calltree/blame.h"
 #include "calltree/expand.h"
-#include "calltree/lifetime.h"
 #include "calltree/phases.h"
 #include "calltree/weights.h"
 
@@ -39,11 +37,12 @@ static void add_part(struct flat_division *division, const struct observation *p
 		row->times.blocked_ns += sample->blocked_ns;
 }
 
-/* The first dimension alone makes the groups. */
+/* The first dimension alone makes the groups. Levels of stacks are distinguished later. */
 void flat_divide(struct flat_division *division, const struct observation *observation,
 		 struct flat_row *key)
 {
 	size_t number = division->next;
+	const struct dimension_info *info;
 	uint32_t ids[FLAT_NR_IDS];
 
 	if (number == 1 && division->groups_are_keys)
@@ -52,68 +51,17 @@ void flat_divide(struct flat_division *division, const struct observation *obser
 		add_part(division, observation, key);
 		return;
 	}
+	info = division->dimensions[number];
 	memcpy(ids, key->ids, sizeof(ids));
+	if (info->of_observation)
+		info->of_observation(division, observation, key, &key->facts[number]);
 	division->next = number + 1;
-	division->divide[number](division, observation, key);
+	if (info->divide)
+		info->divide(division, observation, key, &key->facts[number]);
+	else
+		flat_divide(division, observation, key);
 	division->next = number;
 	memcpy(key->ids, ids, sizeof(ids));
-}
-
-void flat_divide_by_thread(struct flat_division *division, const struct observation *observation,
-			   struct flat_row *key)
-{
-	key->thread = observation->sample.thread.v;
-	flat_divide(division, observation, key);
-}
-
-void flat_divide_by_process(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key)
-{
-	const struct profile *profile = division->expansion->profile;
-
-	key->process = profile->threads[observation->sample.thread.v].process;
-	flat_divide(division, observation, key);
-}
-
-void flat_divide_by_program(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key)
-{
-	const struct profile *profile = division->expansion->profile;
-
-	key->process = division->programs[profile->threads[observation->sample.thread.v].process];
-	flat_divide(division, observation, key);
-}
-
-void flat_divide_by_syscall(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key)
-{
-	const struct profile *profile = division->expansion->profile;
-	const struct sample *sample = &observation->sample;
-
-	if (sample->kind == SAMPLE_UNATTRIBUTED)
-		key->syscall_nr = FLAT_SYSCALL_UNATTRIBUTED;
-	else if (sample->syscall_nr >= 0)
-		key->syscall_nr = sample->syscall_nr;
-	else if (sample->kind == SAMPLE_RUNNING && !profile->meta.knows_calls)
-		key->syscall_nr = FLAT_SYSCALL_NOT_KNOWN;
-	flat_divide(division, observation, key);
-}
-
-void flat_divide_by_object(struct flat_division *division, const struct observation *observation,
-			   struct flat_row *key)
-{
-	key->object = blame_add(division->flat->blame, observation);
-	flat_divide(division, observation, key);
-}
-
-void flat_divide_by_lifetime(struct flat_division *division, const struct observation *observation,
-			     struct flat_row *key)
-{
-	struct heap_life life =
-		heap_life_of(observation_walk_lives(&division->walk), observation->row);
-
-	key->lifetime = lifetime_of(&life);
-	flat_divide(division, observation, key);
 }
 
 static void divide_sample(struct flat_division *division, const struct sample *part,
@@ -125,34 +73,34 @@ static void divide_sample(struct flat_division *division, const struct sample *p
 	flat_divide(division, &observation, key);
 }
 
-static void divide_state(struct flat_division *division, struct sample part, enum flat_state state,
-			 struct flat_row *key)
-{
-	key->state = state;
-	divide_sample(division, &part, key);
-}
-
 /* Each part is a sample with the time of one state only. */
 void flat_divide_by_state(struct flat_division *division, const struct observation *observation,
-			  struct flat_row *key)
+			  struct flat_row *key, uint32_t *state)
 {
 	const struct sample *sample = &observation->sample;
 	struct sample running = *sample, runnable = *sample, blocked = *sample;
 	bool counts = division->flat->weights->metric == METRIC_SAMPLES;
 
 	if (sample->kind == SAMPLE_UNATTRIBUTED) {
-		divide_state(division, *sample, STATE_UNATTRIBUTED, key);
+		*state = STATE_UNATTRIBUTED;
+		flat_divide(division, observation, key);
 		return;
 	}
 	running.runq_ns = running.blocked_ns = 0;
 	runnable.cpu_ns = runnable.blocked_ns = 0;
 	blocked.cpu_ns = blocked.runq_ns = 0;
-	if (!counts || sample->kind != SAMPLE_BLOCKED)
-		divide_state(division, running, STATE_RUNNING, key);
-	if (!counts)
-		divide_state(division, runnable, STATE_RUNNABLE, key);
-	if (!counts || sample->kind == SAMPLE_BLOCKED)
-		divide_state(division, blocked, STATE_BLOCKED, key);
+	if (!counts || sample->kind != SAMPLE_BLOCKED) {
+		*state = STATE_RUNNING;
+		divide_sample(division, &running, key);
+	}
+	if (!counts) {
+		*state = STATE_RUNNABLE;
+		divide_sample(division, &runnable, key);
+	}
+	if (!counts || sample->kind == SAMPLE_BLOCKED) {
+		*state = STATE_BLOCKED;
+		divide_sample(division, &blocked, key);
+	}
 }
 
 static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
@@ -186,7 +134,7 @@ static struct sample cut(const struct sample *sample, uint64_t begin_ns, uint64_
 
 /* A sample covers the time since its thread's previous one, a block one moment. */
 void flat_divide_by_phase(struct flat_division *division, const struct observation *observation,
-			  struct flat_row *key)
+			  struct flat_row *key, uint32_t *phase)
 {
 	const struct phases *phases = division->flat->phases;
 	const struct sample *sample = &observation->sample;
@@ -195,7 +143,7 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 
 	if (!metric_is_of_samples(division->flat->weights->metric) || begin_ns >= sample->time_ns ||
 	    phases->phases[last].from_ns <= begin_ns) {
-		key->phase = (uint32_t)last;
+		*phase = (uint32_t)last;
 		flat_divide(division, observation, key);
 		return;
 	}
@@ -211,7 +159,7 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 		if (sample->kind == SAMPLE_BLOCKED && sample->nr &&
 		    division->flat->weights->metric != METRIC_SAMPLES)
 			part.nr = part.nr ? part.nr : 1;
-		key->phase = (uint32_t)i;
+		*phase = (uint32_t)i;
 		divide_sample(division, &part, key);
 	}
 }

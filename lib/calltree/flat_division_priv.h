@@ -14,11 +14,9 @@
 struct flat_division {
 	struct flat *flat;
 	const struct expansion *expansion;
-	enum dimension dimensions[2];
+	const struct dimension_info *dimensions[2];
 	size_t nr_dimensions;
-	size_t next; /* the number of the dimension that divides next */
-	void (*divide[2])(struct flat_division *division, const struct observation *observation,
-			  struct flat_row *key);
+	size_t next;	      /* the number of the dimension that divides next */
 	bool has_code;	      /* one of the dimensions is of code */
 	bool is_divided;      /* one of them is not: observations are divided by it */
 	bool groups_are_keys; /* the first of two dimensions is not of code */

@@ -8,19 +8,16 @@
 #include "base/index_set.h"
 
 _Static_assert(sizeof(((struct flat_row *)0)->ids) ==
-		       offsetof(struct flat_row, syscall_nr) + sizeof(int32_t),
+		       offsetof(struct flat_row, facts) + sizeof(((struct flat_row *)0)->facts),
 	       "all ids are in the array");
 
 const struct flat_row flat_no_row = {.label = FLAT_NONE,
 				     .module = FLAT_NONE,
 				     .thread = FLAT_NONE,
 				     .process = FLAT_NONE,
-				     .state = FLAT_NONE,
-				     .lifetime = FLAT_NONE,
-				     .phase = FLAT_NONE,
 				     .object = FLAT_NONE,
-				     .wait_function = FLAT_NONE,
-				     .syscall_nr = -1};
+				     .facts = {FLAT_NONE, FLAT_NONE},
+				     .wait_function = FLAT_NONE};
 
 static bool key_equal(const void *owner, uint32_t index, const void *key)
 {

@@ -21,7 +21,7 @@ struct flat_row flat_join_keys(const struct flat_row *a, const struct flat_row *
  * Set the members that identify the row of a level of code, in a dimension of code. False for
  * levels that have no row in it.
  */
-bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
+bool flat_code_key(const struct expansion *expansion, const struct dimension_info *info,
 		   const struct level *level, struct flat_row *key);
 
 /*
@@ -31,23 +31,11 @@ bool flat_code_key(const struct expansion *expansion, enum dimension dimension,
  */
 void flat_count(struct flat *flat, const struct flat_order *order, size_t limit);
 
-/* of_observation() of struct dimension_info. */
-void flat_divide_by_thread(struct flat_division *division, const struct observation *observation,
-			   struct flat_row *key);
-void flat_divide_by_program(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key);
-void flat_divide_by_process(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key);
+/* divide() of struct dimension_info. */
 void flat_divide_by_state(struct flat_division *division, const struct observation *observation,
-			  struct flat_row *key);
-void flat_divide_by_syscall(struct flat_division *division, const struct observation *observation,
-			    struct flat_row *key);
-void flat_divide_by_object(struct flat_division *division, const struct observation *observation,
-			   struct flat_row *key);
-void flat_divide_by_lifetime(struct flat_division *division, const struct observation *observation,
-			     struct flat_row *key);
+			  struct flat_row *key, uint32_t *state);
 void flat_divide_by_phase(struct flat_division *division, const struct observation *observation,
-			  struct flat_row *key);
+			  struct flat_row *key, uint32_t *phase);
 
 /* Append "file:line", or as much of it as is known. */
 void flat_append_file_line(struct buf *out, const struct profile *profile, struct str_id file,

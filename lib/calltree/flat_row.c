@@ -34,7 +34,13 @@ bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
 }
 
+uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,
+		       enum dimension dimension)
+{
+	return row->facts[dimension != flat->dimension];
+}
+
 const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row)
 {
-	return &flat->phases->phases[row->phase];
+	return &flat->phases->phases[flat_row_fact(flat, row, BY_MARK)];
 }

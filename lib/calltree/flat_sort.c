@@ -130,12 +130,19 @@ static int by_group(const struct flat *flat, const struct flat_row *a, const str
 	return flat->groups ? compare_u64(a->group, b->group) : 0;
 }
 
-/* Phases and lifetimes are in the order of time. */
+/* Phases and lifetimes are in the order of time. Rows of a group are equal in the first key. */
 static int by_number(const struct flat *flat, const struct flat_row *a, const struct flat_row *b)
 {
-	(void)flat;
-	return a->lifetime == b->lifetime ? compare_u64(a->phase, b->phase)
-					  : compare_u64(a->lifetime, b->lifetime);
+	if (!dimension_info(flat->second)->is_in_order)
+		return 0;
+	return compare_u64(flat_row_fact(flat, a, flat->second),
+			   flat_row_fact(flat, b, flat->second));
+}
+
+/* Numbers that stand for no fact, as negative ones do for system calls, come first. */
+static int compare_facts(uint32_t a, uint32_t b)
+{
+	return ((int32_t)a > (int32_t)b) - ((int32_t)a < (int32_t)b);
 }
 
 /* The final tie-breaker, so that the order of a table is deterministic. */
@@ -147,10 +154,8 @@ static int by_id(const struct flat *flat, const struct flat_row *a, const struct
 		order = compare_u64(a->thread, b->thread);
 	if (order == 0)
 		order = compare_u64(a->process, b->process);
-	if (order == 0)
-		order = compare_u64(a->state, b->state);
-	if (order == 0)
-		order = (a->syscall_nr > b->syscall_nr) - (a->syscall_nr < b->syscall_nr);
+	for (size_t i = 0; i < ARRAY_SIZE(a->facts) && order == 0; i++)
+		order = compare_facts(a->facts[i], b->facts[i]);
 	if (order == 0)
 		order = compare_u64(a->object, b->object);
 	return order ? order : compare_u64(a->label, b->label);

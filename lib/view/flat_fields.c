@@ -34,7 +34,7 @@ enum field_measure {
 };
 
 struct flat_field {
-	const char *name;
+	const char *name;	 /* NULL: that of the key */
 	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
 	enum field_measure measure;
 	enum flat_value value;
@@ -47,6 +47,10 @@ struct flat_field {
 #define WAITS	    (BIT(BY_LOCK) | BIT(BY_FD))
 #define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
+/* Those whose rows have nothing but a name of their own. */
+#define FACTS                                                                                      \
+	(ALL & ~(FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE) | WAITS |         \
+		 BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK)))
 
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, IN_ANY, FLAT_FUNCTION},
@@ -64,10 +68,9 @@ static const struct flat_field fields[] = {
 	 FLAT_PROCESS_NAME},
 	{"processes", BIT(BY_PROCESS) | OF_ONE_KEY, IN_ANY, FLAT_PROCESSES},
 	{"command", BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_ANY, FLAT_COMMAND},
-	{"state", BIT(BY_STATE) | OF_TWO_KEYS, IN_ANY, FLAT_STATE},
-	{"syscall", BIT(BY_SYSCALL) | OF_TWO_KEYS, IN_ANY, FLAT_SYSCALL},
+	{NULL, FACTS | OF_TWO_KEYS, IN_ANY, FLAT_FIRST_KEY},
+	{NULL, FACTS | OF_TWO_KEYS, IN_ANY, FLAT_SECOND_KEY},
 	{"syscall_nr", BIT(BY_SYSCALL), IN_ANY, FLAT_SYSCALL_NR},
-	{"lifetime", BIT(BY_LIFETIME) | OF_TWO_KEYS, IN_ANY, FLAT_LIFETIME},
 	{"kind", BIT(BY_LOCK), IN_ANY, FLAT_KIND},
 	{"address", BIT(BY_LOCK), IN_ANY, FLAT_ADDRESS},
 	{"fd", BIT(BY_FD), IN_ANY, FLAT_FD},
@@ -135,14 +138,31 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 	return true;
 }
 
+/* The keys that a field may be about. */
+static unsigned int keys_of(const struct flat *flat, const struct flat_field *field)
+{
+	unsigned int first = BIT(flat->dimension), second = BIT(flat->second);
+
+	return field->value == FLAT_FIRST_KEY	 ? first
+	       : field->value == FLAT_SECOND_KEY ? second
+						 : first | second;
+}
+
 static bool has_field(const struct flat *flat, const struct flat_field *field)
 {
 	unsigned int keys = field->dimensions & (OF_ONE_KEY | OF_TWO_KEYS);
 
 	if (keys && !(keys & (flat_has_two_keys(flat) ? OF_TWO_KEYS : OF_ONE_KEY)))
 		return false;
-	return (field->dimensions & (BIT(flat->dimension) | BIT(flat->second))) &&
+	return (field->dimensions & keys_of(flat, field)) &&
 	       is_measured(field->measure, flat->weights->metric);
+}
+
+static const char *name_of(const struct flat *flat, const struct flat_field *field)
+{
+	if (field->name)
+		return field->name;
+	return dimension_names[field->value == FLAT_FIRST_KEY ? flat->dimension : flat->second];
 }
 
 static void json_value(struct json *json, const struct value *value)
@@ -224,7 +244,7 @@ static void json_row(struct json *json, const struct flat *flat, const struct fl
 			continue;
 		buf_clear(scratch);
 		value = flat_value(flat, row, fields[i].value, NAME_FULL, scratch);
-		json_key(json, fields[i].name);
+		json_key(json, name_of(flat, &fields[i]));
 		json_value(json, &value);
 	}
 	if (flat->dimension == BY_LOCK)
@@ -303,10 +323,11 @@ static void csv_line(const struct flat *flat, const struct flat_row *row, struct
 	struct buf line = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		struct value value = {.type = VALUE_TEXT, .text = fields[i].name};
+		struct value value = {.type = VALUE_TEXT};
 
 		if (!has_field(flat, &fields[i]))
 			continue;
+		value.text = name_of(flat, &fields[i]);
 		if (line.nr_bytes > 0)
 			buf_append_byte(&line, ',');
 		buf_clear(scratch);

@@ -59,11 +59,10 @@ struct flat_column {
 #define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
 #define WAITS	       (BIT(BY_LOCK) | BIT(BY_FD))
-#define NOT_CODE                                                                                   \
-	(BIT(BY_THREAD) | PROCESSES | BIT(BY_STATE) | BIT(BY_SYSCALL) | BIT(BY_LIFETIME) |         \
-	 BIT(BY_MARK) | WAITS)
-#define PROCESSES (BIT(BY_PROCESS) | BIT(BY_PID))
-#define ALL	  (CODE | NOT_CODE)
+#define PROCESSES      (BIT(BY_PROCESS) | BIT(BY_PID))
+#define FACTS	       (~(CODE | WAITS | PROCESSES | BIT(BY_THREAD)))
+#define NOT_CODE       (~CODE)
+#define ALL	       (~0u)
 
 static const struct profile *profile_of(const struct cells *cells)
 {
@@ -261,8 +260,7 @@ static const struct flat_column columns[] = {
 	 STYLE_DIM},
 	{PROCESSES, NAME("process", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
 	{PROCESSES, SPARE_NAME("command", CUT_END, 12, 2, 4), FLAT_COMMAND, AS_TEXT, STYLE_DIM},
-	{BIT(BY_STATE), NAME("state", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
-	{BIT(BY_SYSCALL), NAME("system call", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
+	{FACTS, NAME(NULL, CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
 	{BIT(BY_SYSCALL), NAME("wait function", CUT_MIDDLE, 12, 1), FLAT_WAIT, AS_TEXT,
 	 STYLE_PLAIN},
 	{WAITS, SPARE_NUMBER("threads", 4), FLAT_NR_THREADS, AS_COUNT, STYLE_PLAIN},
@@ -273,8 +271,6 @@ static const struct flat_column columns[] = {
 	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), FLAT_WAITING_IN, AS_TEXT, STYLE_PLAIN},
 	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), FLAT_OWNERS, AS_TEXT, STYLE_PLAIN},
 	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 2), FLAT_OWNER_IN, AS_TEXT, STYLE_PLAIN},
-	{BIT(BY_LIFETIME), NAME("lifetime", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
-	{BIT(BY_MARK), NAME("from mark", CUT_END, 12, 1), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
 };
 
 /* The columns of one table, chosen from those above, with the unit in their headers. */
@@ -319,6 +315,8 @@ static const char *header_of(const struct flat_column *column, const struct cell
 		return "self%";
 	if (is_narrow(cells) && column->value == FLAT_TOTAL_PERCENT)
 		return "total%";
+	if (!column->column.header)
+		return dimension_info(cells->flat->second)->heading;
 	return column->column.header;
 }
 
@@ -413,7 +411,7 @@ static void head_names(struct chosen *chosen, const struct flat *flat)
 	for (size_t i = 0; i < chosen->nr; i++)
 		if (chosen->from[i]->value == FLAT_NAME)
 			snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s, %s", first,
-				 chosen->from[i]->column.header);
+				 dimension_info(flat->second)->heading);
 }
 
 static void choose_columns(struct chosen *chosen, const struct cells *cells)

@@ -65,24 +65,20 @@ static struct value get_thread(const struct row_value *of)
 	return key_value(of, BY_THREAD);
 }
 
-static struct value get_state(const struct row_value *of)
+static struct value get_first_key(const struct row_value *of)
 {
-	return key_value(of, BY_STATE);
+	return key_value(of, of->flat->dimension);
 }
 
-static struct value get_syscall(const struct row_value *of)
+static struct value get_second_key(const struct row_value *of)
 {
-	return key_value(of, BY_SYSCALL);
-}
-
-static struct value get_lifetime(const struct row_value *of)
-{
-	return key_value(of, BY_LIFETIME);
+	return key_value(of, of->flat->second);
 }
 
 static struct value get_mark(const struct row_value *of)
 {
-	return of->row->phase == 0 ? text_value(NULL) : key_value(of, BY_MARK);
+	return flat_row_fact(of->flat, of->row, BY_MARK) == 0 ? text_value(NULL)
+							      : key_value(of, BY_MARK);
 }
 
 /* The function whose place in the source a row has; of other rows it is that of their line or file.
@@ -176,16 +172,23 @@ static struct value get_processes(const struct row_value *of)
 
 static struct value get_syscall_nr(const struct row_value *of)
 {
-	if (of->row->syscall_nr < 0)
+	int32_t nr = (int32_t)flat_row_fact(of->flat, of->row, BY_SYSCALL);
+
+	if (nr < 0)
 		return (struct value){.type = VALUE_ABSENT};
-	return integer_value((uint64_t)of->row->syscall_nr);
+	return integer_value((uint64_t)nr);
+}
+
+static enum lifetime lifetime_of_row(const struct row_value *of)
+{
+	return (enum lifetime)flat_row_fact(of->flat, of->row, BY_LIFETIME);
 }
 
 static struct value get_from(const struct row_value *of)
 {
 	uint64_t ns;
 
-	if (!lifetime_from_ns((enum lifetime)of->row->lifetime, &ns))
+	if (!lifetime_from_ns(lifetime_of_row(of), &ns))
 		return (struct value){.type = VALUE_ABSENT};
 	return integer_value(ns);
 }
@@ -194,7 +197,7 @@ static struct value get_to(const struct row_value *of)
 {
 	uint64_t ns;
 
-	if (!lifetime_to_ns((enum lifetime)of->row->lifetime, &ns))
+	if (!lifetime_to_ns(lifetime_of_row(of), &ns))
 		return (struct value){.type = VALUE_ABSENT};
 	return integer_value(ns);
 }
@@ -459,9 +462,8 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_NAME] = get_name,
 	[FLAT_FUNCTION] = get_function,
 	[FLAT_THREAD] = get_thread,
-	[FLAT_STATE] = get_state,
-	[FLAT_SYSCALL] = get_syscall,
-	[FLAT_LIFETIME] = get_lifetime,
+	[FLAT_FIRST_KEY] = get_first_key,
+	[FLAT_SECOND_KEY] = get_second_key,
 	[FLAT_MARK] = get_mark,
 	[FLAT_FILE] = get_file,
 	[FLAT_LINE] = get_line,

@@ -15,9 +15,8 @@ enum flat_value {
 	FLAT_NAME,
 	FLAT_FUNCTION,
 	FLAT_THREAD,
-	FLAT_STATE,
-	FLAT_SYSCALL,
-	FLAT_LIFETIME,
+	FLAT_FIRST_KEY, /* names in one of two keys */
+	FLAT_SECOND_KEY,
 	FLAT_MARK,
 	FLAT_FILE,
 	FLAT_LINE,
