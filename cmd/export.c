@@ -31,27 +31,16 @@ struct export_args {
 };
 
 #define AT(member) offsetof(struct export_args, member)
-#define FORMAT_ROW(name_, kind, help_)                                                             \
-	{                                                                                          \
-		.type = OPTION_FLAG, .name = (name_), .offset = AT(formats[kind]), .help = (help_) \
-	}
+#define FORMAT_ROW(kind, file, option, extension, compressed, all, threads, names, paths, help_)   \
+	{.type = OPTION_FLAG,                                                                      \
+	 .name = (option),                                                                         \
+	 .offset = AT(formats[EXPORT_##kind]),                                                     \
+	 .help = (help_)},
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "Formats (exactly one)"},
-	FORMAT_ROW("speedscope", EXPORT_SPEEDSCOPE,
-		   "JSON for speedscope.app: one profile per thread, in time order"),
-	FORMAT_ROW("folded", EXPORT_FOLDED, "one line per stack, as read by flame graph scripts"),
-	FORMAT_ROW("pprof", EXPORT_PPROF, "gzipped protobuf for pprof and compatible tools"),
-	FORMAT_ROW("chrome", EXPORT_CHROME,
-		   "trace events for Perfetto and chrome://tracing; try -m wall"),
-	FORMAT_ROW("firefox", EXPORT_FIREFOX, "processed profile for profiler.firefox.com"),
-	FORMAT_ROW("callgrind", EXPORT_CALLGRIND,
-		   "call graph for KCachegrind and callgrind_annotate"),
-	FORMAT_ROW("perf-script", EXPORT_PERF_SCRIPT, "text as 'perf script' prints it"),
-	FORMAT_ROW("json", EXPORT_JSON, "every sample, in plain tables for scripts"),
-	FORMAT_ROW("flamegraph", EXPORT_FLAMEGRAPH,
-		   "one SVG file with zoom and search, for any browser"),
-	FORMAT_ROW("html", EXPORT_HTML,
-		   "one page for any browser: flame graph, time order, callers, tree, source"),
+	/* clang-format off */
+	EXPORT_FORMATS(FORMAT_ROW)
+	/* clang-format on */
 	{.type = OPTION_SECTION, .name = "Files"},
 	INPUT_OPTION_ROW(struct export_args, input),
 	{.type = OPTION_FILE,

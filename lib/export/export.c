@@ -16,40 +16,16 @@ struct format_row {
 	void (*write)(const struct extract *extract, struct sink *sink);
 };
 
-/* clang-format off */
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
-	[EXPORT_SPEEDSCOPE] = {
-		{"speedscope", ".speedscope.json", false, false},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_speedscope},
-	[EXPORT_FOLDED] = {
-		{"folded", ".folded", false, false},
-		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_LABELS, write_folded},
-	[EXPORT_PPROF] = {
-		{"pprof", ".pb.gz", true, true},
-		EXPORT_THREADS_DEFAULT, EXPORT_NAMES_SHORT, PATH_FRAMES, write_pprof},
-	[EXPORT_CHROME] = {
-		{"chrome", ".trace.json", false, false},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_LABELS, write_chrome},
-	[EXPORT_FIREFOX] = {
-		{"firefox", ".firefox.json", false, false},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_firefox},
-	[EXPORT_CALLGRIND] = {
-		{"callgrind", ".callgrind", false, false},
-		EXPORT_THREADS_MERGE, EXPORT_NAMES_FULL, PATH_PLACES, write_callgrind},
-	[EXPORT_PERF_SCRIPT] = {
-		{"perf-script", ".perf.txt", false, false},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_perf_script},
-	[EXPORT_JSON] = {
-		{"json", ".json", false, false},
-		EXPORT_THREADS_SPLIT, EXPORT_NAMES_FULL, PATH_FRAMES, write_json},
-	[EXPORT_FLAMEGRAPH] = {
-		{"flamegraph", ".svg", false, false},
-		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_LABELS, write_flamegraph},
-	[EXPORT_HTML] = {
-		{"html", ".html", false, true},
-		EXPORT_THREADS_MERGE, EXPORT_NAMES_SHORT, PATH_FRAMES, write_html},
+#define ROW(kind, name, option, extension, compressed, all_metrics, threads, names, paths, help)   \
+	[EXPORT_##kind] = {{option, extension, compressed, all_metrics},                           \
+			   EXPORT_THREADS_##threads,                                               \
+			   EXPORT_NAMES_##names,                                                   \
+			   PATH_##paths,                                                           \
+			   write_##name},
+	EXPORT_FORMATS(ROW)
+#undef ROW
 };
-/* clang-format on */
 
 const struct export_format *export_format(enum export_kind kind)
 {

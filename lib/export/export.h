@@ -6,36 +6,17 @@
 #include <stddef.h>
 
 #include "calltree/diff.h"
+#include "export/export_formats.h"
 #include "export/export_options.h"
 
 struct err;
 struct profile;
 struct sink;
 
-/*
- * A profile as the files of other viewers. Each format is one row of a table and
- * one file of this room; all of them write the same extract: the samples that
- * pass the filters, thread by thread, with one weight each.
- */
-enum export_kind {
-	EXPORT_SPEEDSCOPE,
-	EXPORT_FOLDED,
-	EXPORT_PPROF,
-	EXPORT_CHROME,
-	EXPORT_FIREFOX,
-	EXPORT_CALLGRIND,
-	EXPORT_PERF_SCRIPT,
-	EXPORT_JSON,
-	EXPORT_FLAMEGRAPH,
-	EXPORT_HTML,
-	EXPORT_KIND_COUNT,
-};
-
 struct export_format {
-	const char *name;      /* its option, without "--" */
-	const char *extension; /* customary end of the file name, with its dot */
-	bool compressed;       /* bytes unsuitable for a terminal */
-	bool all_metrics;      /* it has all metrics; the selected one is shown first */
+	const char *name; /* members as in a row */
+	const char *extension;
+	bool compressed, all_metrics;
 };
 
 /* Borrowed, lives for ever. */

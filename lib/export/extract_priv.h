@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "calltree/expand.h"
+#include "export/export_formats.h"
 #include "export/export_options.h"
 #include "export/paths_priv.h"
 #include "profile/profile.h"
@@ -100,15 +101,8 @@ void extract_append_mark(struct buf *out, const struct extract *extract,
 			 const struct profile_mark *mark);
 
 /* The writers, one file each. A failed write is left to the sink. */
-void write_speedscope(const struct extract *extract, struct sink *sink);
-void write_folded(const struct extract *extract, struct sink *sink);
-void write_pprof(const struct extract *extract, struct sink *sink);
-void write_chrome(const struct extract *extract, struct sink *sink);
-void write_firefox(const struct extract *extract, struct sink *sink);
-void write_callgrind(const struct extract *extract, struct sink *sink);
-void write_perf_script(const struct extract *extract, struct sink *sink);
-void write_json(const struct extract *extract, struct sink *sink);
-void write_flamegraph(const struct extract *extract, struct sink *sink);
-void write_html(const struct extract *extract, struct sink *sink);
+#define WRITER(kind, name, ...) void write_##name(const struct extract *extract, struct sink *sink);
+EXPORT_FORMATS(WRITER)
+#undef WRITER
 
 #endif
