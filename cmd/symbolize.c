@@ -5,7 +5,6 @@
 
 #include "base/cpus.h"
 #include "base/err.h"
-#include "cmd/addr2line_words.h"
 #include "cmd/command.h"
 #include "cmd/keep_source.h"
 #include "cmd/profile_options.h"
@@ -15,6 +14,7 @@
 #include "cmd/symbolize_elf.h"
 #include "mapping/module.h"
 #include "profile/profile.h"
+#include "symbol/addr2line_words.h"
 
 struct symbolize_args {
 	const char *input, *output;

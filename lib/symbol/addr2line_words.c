@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Translates the command line of addr2line: @FILE and --demangle[=STYLE]. */
-#include "cmd/addr2line_words.h"
+#include "symbol/addr2line_words.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -118,8 +118,6 @@ static int style_of(const char *name, enum demangle_style *style, struct err *er
 /* --demangle=STYLE becomes --demangle, and the style is kept. */
 static int take_styles(struct addr2line_words *words, struct err *err)
 {
-	static char plain[] = "--demangle";
-
 	for (int i = 1; i < words->argc && strcmp(words->argv[i], "--") != 0; i++) {
 		const char *word = words->argv[i];
 
@@ -127,7 +125,7 @@ static int take_styles(struct addr2line_words *words, struct err *err)
 			continue;
 		if (style_of(word + sizeof(demangle) - 1, &words->style, err))
 			return ERR_INVALID;
-		words->argv[i] = plain;
+		words->argv[i] = words->demangle;
 	}
 	return 0;
 }
@@ -136,7 +134,7 @@ int addr2line_words_init(struct addr2line_words *words, int argc, char **argv, s
 {
 	struct reader reader = {.words = words};
 
-	*words = (struct addr2line_words){.style = DEMANGLE_STYLE_AUTO};
+	*words = (struct addr2line_words){.style = DEMANGLE_STYLE_AUTO, .demangle = "--demangle"};
 	add_word(&reader, argv[0]);
 	for (int i = 1; i < argc; i++)
 		take_word(&reader, argv[i], 0);

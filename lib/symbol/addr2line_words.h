@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Translates the command line of addr2line: @FILE and --demangle[=STYLE]. */
-#ifndef PROFC_CMD_ADDR2LINE_WORDS_H
-#define PROFC_CMD_ADDR2LINE_WORDS_H
+#ifndef PROFC_SYMBOL_ADDR2LINE_WORDS_H
+#define PROFC_SYMBOL_ADDR2LINE_WORDS_H
 
 #include "symbol/addr2line.h"
 
@@ -17,6 +17,7 @@ struct addr2line_words {
 	char **owned;
 	int nr_owned;
 	enum demangle_style style;
+	char demangle[sizeof("--demangle")]; /* argv may point to it: the struct does not move */
 };
 
 /* Fails, with nothing to release, on a style that does not exist. */
