@@ -27,8 +27,9 @@ struct blame {
 	struct blame_object *objects;
 	size_t nr, cap;
 	struct index_set set;
-	struct pairs threads, functions;      /* by object */
-	struct pairs owners, owner_functions; /* by object; by number of the former */
+	struct pairs threads, functions;	/* by object */
+	struct pairs owners, owner_functions;	/* by object; by number of the former */
+	struct pairs owner_leaves, owner_waits; /* likewise: labels, and rows of profile.waits */
 	struct held *held;
 	size_t nr_held, cap_held;
 	uint64_t *seen_ns; /* by number of the owner */
@@ -64,6 +65,8 @@ void blame_free(struct blame *blame)
 	pairs_release(&blame->functions);
 	pairs_release(&blame->owners);
 	pairs_release(&blame->owner_functions);
+	pairs_release(&blame->owner_leaves);
+	pairs_release(&blame->owner_waits);
 	index_set_release(&blame->set);
 	blame_stacks_free(blame->stacks);
 	free(blame->objects);
@@ -256,6 +259,28 @@ static void join_held(struct blame *blame)
 	blame->nr_held = kept;
 }
 
+/* It had not got the lock then: an owner does not wait for its own. */
+static bool waits_for_it(const struct blame *blame, const struct held *held,
+			 const struct sample *sample)
+{
+	const struct blame_object *object = &blame->objects[blame->owners.rows[held->owner].a];
+	const struct profile_wait *of_lock = wait_at(blame, object->wait), *of_sample;
+
+	if (!sample->wait)
+		return false;
+	of_sample = wait_at(blame, sample->wait - 1);
+	return wait_is_of_memory(of_sample->kind) && of_sample->process == of_lock->process &&
+	       of_sample->number == of_lock->number;
+}
+
+static uint32_t leaf_of(const struct blame *blame, const struct sample *sample)
+{
+	const struct stack_trie *stacks = blame->expansion->profile->stacks;
+
+	return expansion_innermost(blame->expansion, stack_trie_frame(stacks, sample->stack))
+		->label;
+}
+
 /* Add the part of the held time that a sample of the owner covers. */
 static void add_overlap(struct blame *blame, const struct held *held, const struct sample *sample,
 			uint64_t before_ns)
@@ -263,10 +288,16 @@ static void add_overlap(struct blame *blame, const struct held *held, const stru
 	uint64_t from_ns = max_u64(before_ns, held->from_ns);
 	uint64_t to_ns = min_u64(sample->time_ns, held->to_ns);
 
-	if (from_ns >= to_ns || sample->kind == SAMPLE_UNATTRIBUTED)
+	if (from_ns >= to_ns || sample->kind == SAMPLE_UNATTRIBUTED ||
+	    waits_for_it(blame, held, sample))
 		return;
 	pairs_add(&blame->owner_functions, held->owner,
 		  blame_stacks_get(blame->stacks, sample)->label, to_ns - from_ns);
+	if (sample->stack.v != STACK_EMPTY.v)
+		pairs_add(&blame->owner_leaves, held->owner, leaf_of(blame, sample),
+			  to_ns - from_ns);
+	if (sample->wait)
+		pairs_add(&blame->owner_waits, held->owner, sample->wait - 1, to_ns - from_ns);
 	blame->seen_ns[held->owner] += to_ns - from_ns;
 }
 
@@ -321,6 +352,8 @@ void blame_finish(struct blame *blame)
 	pairs_sort(&blame->functions);
 	pairs_sort(&blame->owners);
 	pairs_sort(&blame->owner_functions);
+	pairs_sort(&blame->owner_leaves);
+	pairs_sort(&blame->owner_waits);
 }
 
 /* --- results --- */
@@ -481,4 +514,21 @@ bool blame_owner_in(const struct blame *blame, const struct blame_owner *owner, 
 		    struct blame_part *part)
 {
 	return part_of(&blame->owner_functions, owner->id, rank, part);
+}
+
+bool blame_owner_leaf(const struct blame *blame, const struct blame_owner *owner,
+		      struct blame_part *part)
+{
+	return part_of(&blame->owner_leaves, owner->id, 0, part);
+}
+
+bool blame_owner_wait(const struct blame *blame, const struct blame_owner *owner, uint32_t *wait)
+{
+	struct blame_part part;
+
+	/* Mostly it waited for that one. */
+	if (!part_of(&blame->owner_waits, owner->id, 0, &part) || 2 * part.amount < owner->seen_ns)
+		return false;
+	*wait = part.label;
+	return true;
 }

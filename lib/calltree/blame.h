@@ -85,5 +85,12 @@ bool blame_owner(const struct blame *blame, uint32_t number, size_t rank,
 /* The owner's activity meanwhile, likewise, in ns. */
 bool blame_owner_in(const struct blame *blame, const struct blame_owner *owner, size_t rank,
 		    struct blame_part *part);
+/*
+ * The same by the innermost function, in the C library or not: what the owner called. And the wait
+ * of most of that time, a row of profile.waits; false: it seldom waited.
+ */
+bool blame_owner_leaf(const struct blame *blame, const struct blame_owner *owner,
+		      struct blame_part *part);
+bool blame_owner_wait(const struct blame *blame, const struct blame_owner *owner, uint32_t *wait);
 
 #endif
