@@ -42,6 +42,7 @@ static const struct command *const commands[] = {
 	&command_attach,
 	&command_top,
 	&command_dump,
+	&command_explain,
 	&command_report,
 	&command_annotate,
 	&command_view,

@@ -26,6 +26,7 @@
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "profile/profile.h"
+#include "verdict/verdict.h"
 #include "view/flat_fields.h"
 #include "view/flat_text.h"
 #include "view/leaks_text.h"
@@ -270,6 +271,21 @@ static size_t limit_of(const struct report_args *args)
 	return args->keys.first == args->keys.second ? LIMIT_DEFAULT : LIMIT_OF_GROUP;
 }
 
+/* The plain report begins with it: whoever asks for a table or a part has seen it. */
+static void print_verdict(const struct report_args *args, const struct weights *weights,
+			  const struct view *view, struct sink *sink)
+{
+	struct verdict *verdict;
+
+	if (!weights->selection->everything || weights->selection->reshaped || args->by ||
+	    args->metric != NOT_GIVEN || args->sort)
+		return;
+	verdict = verdict_new(weights->selection);
+	verdict_print_head(verdict, view, args->input, sink);
+	sink_str(sink, "\n");
+	verdict_free(verdict);
+}
+
 /* Print a table or a tree, the other being NULL, between its heading and notes. */
 static int print_text(const struct report_args *args, const struct flat *flat,
 		      const struct tree *tree)
@@ -283,6 +299,8 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	weights = flat ? flat->weights : tree->weights;
 	limits = limits_of(args, weights);
 	pager_begin(&pager, !args->view.no_pager);
+	if (flat)
+		print_verdict(args, weights, &view, &pager.sink);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
 	if (flat) {

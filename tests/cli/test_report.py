@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -312,11 +313,23 @@ class Filters(Made):
 
 class Text(Made):
     def test_first_screen(self):
-        lines = self.text("--width", "80").splitlines()
+        verdict, hint, rest = re.fullmatch(r"(.*?)\n(hint: .*?)\n\n(.*)", self.text("--width", "80"), re.DOTALL).groups()
+        self.assertRegex(verdict, r"^[0-9.]+ m?s: [0-9.]+% on a CPU")
+        self.assertRegex(hint, "profc report")
+        lines = rest.splitlines()
         self.assertRegex(lines[0], r"^[0-9.]+ m?s of CPU time, [0-9,]+ of 10,000 samples on a CPU in .*: madeup")
         self.assertRegex(lines[2], r"^self (ms|s) +% +± total (ms|s) +%  function +(location +)?module$")
         self.assertEqual(len(lines[3:23]), 20)
         self.assertRegex(lines[23], r"^and [0-9,]+ more with [0-9.]+% of self \(-n 0 shows all\)$")
+
+    def test_the_verdict_is_that_of_explain(self):
+        line, after, _ = self.text("--width", "10000").split("\n", 2)
+        explained = json.loads(profc("explain", "-i", self.data, "--json").stdout)
+        self.assertEqual(line, explained["line"])
+        self.assertEqual(after, "hint: " + explained["next"])
+        # Whoever chooses a table or a part of the profile knows what to look for.
+        for options in (["--by", "line"], ["-m", "wall"], ["--time", "..1s"], ["--hide", "^std::"], ["--tree"]):
+            self.assertNotIn(line, self.text("--width", "10000", *options))
 
     def test_heading_tells_how_many_of_all_samples_count(self):
         all_samples = f"{self.report('--metric', 'samples')['samples']:,}"
@@ -339,7 +352,7 @@ class Text(Made):
         self.assertNotIn("is over", done.stderr)
 
     def test_names_have_the_room_in_40_columns(self):
-        lines = self.text("--width", "40").splitlines()
+        lines = self.text("--width", "40", "--by", "function").splitlines()
         self.assertRegex(lines[2], r"^self% +(± +)?total%  function$")
         for by, last in (("line", "location"), ("module", "module")):
             lines = self.text("--width", "40", "--by", by).splitlines()

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums up a profile for the rules: its calls, locks and descriptors. */
+#include "verdict/facts_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/escape.h"
+#include "base/minmax.h"
+#include "base/syscall_name.h"
+#include "calltree/blame.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/observe.h"
+#include "calltree/wait_function.h"
+#include "calltree/weights.h"
+#include "profile/profile.h"
+#include "view/cut.h"
+
+#define NR_CALLS (INT16_MAX + 1)
+/* Work of less than this share of the elapsed time is judged by the elapsed time. */
+#define LEAST_PART_OF_ELAPSED 20
+#define NAME_COLUMNS	      48
+
+/* --- calls --- */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strcmp(name, *names) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum call_kind kind_of_call(const char *name)
+{
+	static const char *const for_work[] = {"accept",
+					       "accept4",
+					       "epoll_pwait",
+					       "epoll_pwait2",
+					       "epoll_wait",
+					       "io_getevents",
+					       "io_pgetevents",
+					       "io_uring_enter",
+					       "pause",
+					       "poll",
+					       "ppoll",
+					       "pselect6",
+					       "restart_syscall",
+					       "rt_sigsuspend",
+					       "rt_sigtimedwait",
+					       "select",
+					       NULL};
+	static const char *const for_child[] = {"vfork", "wait4", "waitid", NULL};
+	static const char *const work[] = {"brk",	"copy_file_range",
+					   "creat",	"execve",
+					   "execveat",	"fallocate",
+					   "fdatasync", "flock",
+					   "fsync",	"getdents64",
+					   "link",	"madvise",
+					   "mkdir",	"mmap",
+					   "mprotect",	"mremap",
+					   "msync",	"munmap",
+					   "open",	"openat",
+					   "pread64",	"preadv",
+					   "pwrite64",	"pwritev",
+					   "rename",	"renameat",
+					   "renameat2", "rmdir",
+					   "stat",	"statx",
+					   "sync",	"sync_file_range",
+					   "syncfs",	"truncate",
+					   "unlink",	"unlinkat",
+					   NULL};
+
+	if (is_one_of(name, for_work))
+		return CALL_FOR_WORK;
+	if (is_one_of(name, for_child))
+		return CALL_CHILD;
+	if (strcmp(name, "futex") == 0)
+		return CALL_LOCK;
+	return is_one_of(name, work) ? CALL_WORK : CALL_ALONE;
+}
+
+static const char *name_of_call(const struct profile *profile, int nr)
+{
+	const char *name = syscall_name(profile_str(profile, profile->meta.arch), nr);
+
+	return name ? name : "";
+}
+
+static struct call_fact *call_of(struct facts *facts, int nr)
+{
+	struct call_facts *calls = &facts->calls;
+
+	if (!calls->of_nr[nr]) {
+		ARRAY_GROW(calls->rows, calls->nr, calls->cap);
+		calls->rows[calls->nr] = (struct call_fact){
+			.nr = nr, .kind = kind_of_call(name_of_call(facts->profile, nr))};
+		calls->of_nr[nr] = (uint32_t)++calls->nr;
+	}
+	return &calls->rows[calls->of_nr[nr] - 1];
+}
+
+static void add_to_call(struct facts *facts, struct call_fact *call,
+			const struct observation *observation)
+{
+	uint32_t function = facts->wait_functions[observation->sample.stack.v];
+
+	tally_add_observation(&call->work, observation);
+	if (function != WAIT_FUNCTION_NONE)
+		pairs_add(&facts->calls.callers, (uint32_t)call->nr, function, observation->weight);
+}
+
+static void sum_cpu(struct facts *facts)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, facts->selection, METRIC_CPU);
+	while (observation_walk_next(&walk, &observation)) {
+		const struct sample *sample = &observation.sample;
+
+		facts->runq_ns += sample->runq_ns;
+		facts->blocked_ns += sample->blocked_ns;
+		facts->process_cpu_ns[facts->profile->threads[sample->thread.v].process] +=
+			observation.weight;
+		if (observation.weight && sample->kind == SAMPLE_RUNNING && sample->syscall_nr >= 0)
+			add_to_call(facts, call_of(facts, sample->syscall_nr), &observation);
+	}
+	observation_walk_release(&walk);
+	facts->cpu_ns = facts->cpu->total.weight;
+	facts->work = facts->cpu->total;
+}
+
+/* --- objects --- */
+
+static uint32_t add_to_object(struct object_facts *objects, const struct observation *observation)
+{
+	uint32_t number = blame_add(objects->blame, observation);
+
+	while (objects->nr <= number) {
+		ARRAY_GROW(objects->rows, objects->nr, objects->cap);
+		objects->rows[objects->nr] = (struct object_fact){.number = (uint32_t)objects->nr};
+		objects->nr++;
+	}
+	return number;
+}
+
+/* Conditions and the like have no owner that is to blame. */
+static bool is_lock(const struct facts *facts, uint32_t number)
+{
+	const struct blame_object *object = blame_object(facts->locks.blame, number);
+	enum wait_kind kind;
+
+	if (object->what != BLAME_OBJECT)
+		return false;
+	kind = (enum wait_kind)profile_waits(facts->profile)->rows[object->wait].kind;
+	if (kind == WAIT_THREAD || object->kind == LOCK_CONDITION || object->kind == LOCK_SEMAPHORE)
+		return false;
+	return kind == WAIT_MUTEX || kind == WAIT_OWNED || object->kind == LOCK_MUTEX ||
+	       object->kind == LOCK_RWLOCK;
+}
+
+/* Is it a file, and not what others write to? */
+static bool is_file(const char *name)
+{
+	return *name == '/' && strncmp(name, "/dev/", 5) != 0;
+}
+
+static bool is_of_file(const struct facts *facts, const struct sample *sample)
+{
+	const struct profile_wait *row;
+
+	if (!sample->wait)
+		return false;
+	row = &profile_waits(facts->profile)->rows[sample->wait - 1];
+	return row->kind == WAIT_FILE && is_file(profile_str(facts->profile, row->name));
+}
+
+static void add_descriptor(struct facts *facts, const struct call_fact *call,
+			   const struct observation *observation)
+{
+	uint32_t number;
+
+	if (!facts->descriptors.blame || !observation->sample.wait)
+		return;
+	number = add_to_object(&facts->descriptors, observation);
+	if (blame_object(facts->descriptors.blame, number)->what != BLAME_OBJECT)
+		return;
+	tally_add_observation(&facts->descriptors.rows[number].tally, observation);
+	pairs_add(&facts->calls.objects, (uint32_t)call->nr, number, observation->weight);
+}
+
+static void add_lock(struct facts *facts, const struct observation *observation)
+{
+	uint32_t number;
+
+	if (!facts->locks.blame)
+		return;
+	number = add_to_object(&facts->locks, observation);
+	if (!is_lock(facts, number))
+		return;
+	tally_add_observation(&facts->locks.rows[number].tally, observation);
+	tally_add_observation(&facts->work, observation);
+}
+
+/* An exec is another row of the same process, which its children are of as well. */
+static uint32_t first_row_of(const struct profile *profile, uint32_t row)
+{
+	for (;;) {
+		uint32_t parent = profile->processes[row].parent;
+
+		if (parent == PROCESS_NONE || parent >= row ||
+		    profile->processes[parent].pid != profile->processes[row].pid)
+			return row;
+		row = parent;
+	}
+}
+
+static void find_relatives(struct facts *facts)
+{
+	const struct profile *profile = facts->profile;
+
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
+		uint32_t first = first_row_of(profile, i),
+			 parent = profile->processes[first].parent;
+
+		if (parent == PROCESS_NONE)
+			continue;
+		facts->has_relative[first] = true;
+		facts->has_child[first_row_of(profile, parent)] = true;
+		facts->has_relative[first_row_of(profile, parent)] = true;
+	}
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
+		facts->has_child[i] = facts->has_child[first_row_of(profile, i)];
+		facts->has_relative[i] = facts->has_relative[first_row_of(profile, i)];
+	}
+}
+
+/* What is at the other end is recorded, and does what the time goes to. */
+static bool is_pipe_of_relative(const struct facts *facts, const struct sample *sample)
+{
+	uint32_t process = facts->profile->threads[sample->thread.v].process;
+	const struct profile_wait *row;
+
+	if (!sample->wait || !facts->has_relative[process])
+		return false;
+	row = &profile_waits(facts->profile)->rows[sample->wait - 1];
+	return row->kind == WAIT_FILE &&
+	       strncmp(profile_str(facts->profile, row->name), "pipe:[", strlen("pipe:[")) == 0;
+}
+
+static void add_blocked(struct facts *facts, const struct observation *observation)
+{
+	const struct sample *sample = &observation->sample;
+	struct call_fact *call;
+
+	if (sample->kind != SAMPLE_BLOCKED || sample->syscall_nr < 0)
+		return;
+	call = call_of(facts, sample->syscall_nr);
+	switch (call->kind) {
+	case CALL_FOR_WORK:
+		return;
+	case CALL_CHILD:
+		if (facts->is_alone[sample->thread.v] &&
+		    !facts->has_child[facts->profile->threads[sample->thread.v].process])
+			break;
+		return;
+	case CALL_LOCK:
+		add_lock(facts, observation);
+		return;
+	case CALL_WORK:
+		break;
+	case CALL_ALONE:
+		if (is_of_file(facts, sample) ||
+		    (facts->is_alone[sample->thread.v] && !is_pipe_of_relative(facts, sample)))
+			break;
+		return;
+	}
+	tally_add_observation(&facts->work, observation);
+	if (call->kind == CALL_CHILD) {
+		tally_add_observation(&facts->of_child, observation);
+		return;
+	}
+	add_to_call(facts, call, observation);
+	add_descriptor(facts, call, observation);
+}
+
+static void sum_blocked(struct facts *facts)
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, facts->selection, METRIC_BLOCKED);
+	while (observation_walk_next(&walk, &observation)) {
+		if (observation.weight)
+			add_blocked(facts, &observation);
+	}
+	observation_walk_release(&walk);
+}
+
+static void find_alone(struct facts *facts)
+{
+	const struct profile *profile = facts->profile;
+	cleanup_free uint32_t *nr = xcalloc(profile->nr_processes + 1, sizeof(*nr));
+	cleanup_free bool *is_seen = xcalloc(profile->nr_threads + 1, sizeof(*is_seen));
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		is_seen[profile->samples[i].thread.v] = true;
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		nr[profile->threads[i].process] += is_seen[i];
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		facts->is_alone[i] = nr[profile->threads[i].process] == 1;
+}
+
+static int heavier_call(const void *left, const void *right)
+{
+	const struct call_fact *a = left, *b = right;
+
+	if (a->work.weight != b->work.weight)
+		return a->work.weight < b->work.weight ? 1 : -1;
+	return a->nr - b->nr;
+}
+
+static int heavier_object(const void *left, const void *right)
+{
+	const struct object_fact *a = left, *b = right;
+
+	if (a->tally.weight != b->tally.weight)
+		return a->tally.weight < b->tally.weight ? 1 : -1;
+	return a->number < b->number ? -1 : 1;
+}
+
+static void finish_objects(struct object_facts *objects)
+{
+	if (objects->blame)
+		blame_finish(objects->blame);
+	if (objects->nr)
+		qsort(objects->rows, objects->nr, sizeof(*objects->rows), heavier_object);
+}
+
+static uint64_t elapsed_of(const struct selection *selection)
+{
+	uint64_t end_ns =
+		min_u64(selection->to_ns, selection->expansion->profile->meta.duration_ns);
+
+	return end_ns > selection->from_ns ? end_ns - selection->from_ns : 0;
+}
+
+void facts_init(struct facts *facts, const struct selection *selection)
+{
+	const struct expansion *expansion = selection->expansion;
+	const struct profile *profile = expansion->profile;
+
+	*facts = (struct facts){.selection = selection, .expansion = expansion, .profile = profile};
+	facts->elapsed_ns = elapsed_of(selection);
+	facts->is_alone = xcalloc(profile->nr_threads + 1, sizeof(*facts->is_alone));
+	facts->has_child = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_child));
+	facts->has_relative = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_relative));
+	facts->process_cpu_ns = xcalloc(profile->nr_processes + 1, sizeof(*facts->process_cpu_ns));
+	facts->wait_functions = wait_functions_of_stacks(expansion);
+	facts->calls.of_nr = xcalloc(NR_CALLS, sizeof(*facts->calls.of_nr));
+	if (profile->meta.knows_waits) {
+		facts->locks.blame = blame_new(expansion, true);
+		facts->descriptors.blame = blame_new(expansion, false);
+	}
+	facts->cpu = weights_new(selection, METRIC_CPU);
+	facts->functions = flat_new(facts->cpu, BY_FUNCTION);
+	find_alone(facts);
+	find_relatives(facts);
+	sum_cpu(facts);
+	sum_blocked(facts);
+	finish_objects(&facts->locks);
+	finish_objects(&facts->descriptors);
+	if (facts->work.weight < facts->elapsed_ns / LEAST_PART_OF_ELAPSED)
+		facts->work.weight = facts->elapsed_ns;
+	pairs_sort(&facts->calls.callers);
+	pairs_sort(&facts->calls.objects);
+	if (facts->calls.nr)
+		qsort(facts->calls.rows, facts->calls.nr, sizeof(*facts->calls.rows), heavier_call);
+	free(facts->calls.of_nr);
+	facts->calls.of_nr = NULL;
+}
+
+static void release_objects(struct object_facts *objects)
+{
+	blame_free(objects->blame);
+	free(objects->rows);
+}
+
+void facts_release(struct facts *facts)
+{
+	flat_free(facts->functions);
+	weights_free(facts->cpu);
+	free(facts->calls.rows);
+	pairs_release(&facts->calls.callers);
+	pairs_release(&facts->calls.objects);
+	release_objects(&facts->locks);
+	release_objects(&facts->descriptors);
+	free(facts->wait_functions);
+	free(facts->is_alone);
+	free(facts->has_child);
+	free(facts->has_relative);
+	free(facts->process_cpu_ns);
+}
+
+const struct object_fact *object_facts_heaviest(const struct object_facts *objects)
+{
+	static const struct object_fact none = {.number = 0};
+
+	return objects->nr ? &objects->rows[0] : &none;
+}
+
+/* --- names --- */
+
+void facts_append_text(struct buf *out, const char *text)
+{
+	struct buf escaped = {0};
+
+	escape_terminal(&escaped, text);
+	append_cut(out, buf_str(&escaped), NAME_COLUMNS, CUT_MIDDLE);
+	buf_release(&escaped);
+}
+
+void facts_append_name(struct buf *out, const struct facts *facts, uint32_t label)
+{
+	struct buf name = {0};
+
+	label_append_name(&name, facts->expansion, label, NAME_SHORT);
+	facts_append_text(out, buf_str(&name));
+	buf_release(&name);
+}
+
+void facts_append_call(struct buf *out, const struct facts *facts, int nr)
+{
+	const char *name = name_of_call(facts->profile, nr);
+
+	if (*name)
+		buf_append_str(out, name);
+	else
+		buf_printf(out, "system call %d", nr);
+}
+
+bool facts_append_word(struct buf *out, const struct facts *facts, uint32_t label)
+{
+	struct buf name = {0}, escaped = {0};
+	bool is_word;
+
+	label_append_name(&name, facts->expansion, label, NAME_SHORT);
+	escape_terminal(&escaped, buf_str(&name));
+	is_word = strcmp(buf_str(&name), buf_str(&escaped)) == 0 &&
+		  text_columns(buf_str(&name)) <= 2 * (size_t)NAME_COLUMNS;
+	if (is_word)
+		escape_shell(out, buf_str(&name));
+	buf_release(&name);
+	buf_release(&escaped);
+	return is_word;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A rule, and what its functions are given. */
+#ifndef PROFC_VERDICT_RULE_PRIV_H
+#define PROFC_VERDICT_RULE_PRIV_H
+
+#include <stdbool.h>
+
+#include "profile/metric.h"
+#include "verdict/facts_priv.h"
+
+struct buf;
+struct tally;
+struct verdict;
+
+/* Shares of the work, in percent, of what a rule is about; and the reason if that is not known. */
+struct measure {
+	double percent, interval;
+	const char *missing;
+};
+
+struct measure measure_of(const struct facts *facts, const struct tally *part);
+struct measure measure_missing(const char *why);
+/* A share that is known exactly. */
+struct measure measure_exact(uint64_t part, uint64_t whole);
+
+/* Add a fact below the verdict, if there is room. The text is taken and released. */
+void evidence_add(struct verdict *verdict, double percent, double interval, struct buf *text);
+
+/*
+ * What a rule measures, and how it is said. The last three are called only for a rule that fired.
+ * `describe` appends what was found, `command` the words after `profc`.
+ */
+struct rule_functions {
+	struct measure (*measure)(const struct facts *facts);
+	void (*describe)(struct buf *out, const struct facts *facts);
+	void (*command)(struct buf *out, const struct facts *facts);
+	void (*prove)(struct verdict *verdict, const struct facts *facts);
+};
+
+extern const struct rule_functions rule_growth, rule_lock, rule_call, rule_descriptor, rule_child,
+	rule_processes, rule_function, rule_path, rule_threads, rule_others;
+
+#endif

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules about CPU time: a function, a path of calls, and threads that wait for CPUs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/flat.h"
+#include "calltree/tree.h"
+#include "calltree/weights.h"
+#include "profile/profile.h"
+#include "profile/runtime.h"
+#include "verdict/rule_priv.h"
+#include "verdict/verdict.h"
+#include "view/number.h"
+
+/* The most of them that a line names. */
+#define CALLERS_MAX 3
+/* Next ones that take as much are named with the first. */
+#define NEXT_PERCENT 25
+#define NR_NEXT	     5
+/* The recording's own threads had the CPUs if they had this share of their time. */
+#define OWN_PERCENT 80
+
+static bool is_code(const struct facts *facts, uint32_t label)
+{
+	enum label_kind kind = facts->expansion->labels[label].kind;
+
+	return kind == LABEL_FUNCTION || kind == LABEL_ADDRESS;
+}
+
+/* --- one function --- */
+
+/* The function at a rank, or one without any weight. */
+static const struct flat_row *function_at(const struct facts *facts, size_t rank)
+{
+	static const struct flat_row none = {.label = FLAT_NONE};
+
+	for (size_t i = 0; i < facts->functions->nr; i++) {
+		const struct flat_row *row = &facts->functions->rows[i];
+
+		if (row->self.weight && is_code(facts, row->label) && rank-- == 0)
+			return row;
+	}
+	return &none;
+}
+
+static struct measure measure_function(const struct facts *facts)
+{
+	return measure_of(facts, &function_at(facts, 0)->self);
+}
+
+static const char *plain_name(const struct facts *facts, uint32_t label)
+{
+	const struct function *function = label_function(facts->expansion, label);
+
+	return function ? profile_str(facts->profile, function->name) : "";
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strcmp(name, *names) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Functions that threads begin with: the next one is the program's. */
+static bool begins_thread(const struct facts *facts, uint32_t label)
+{
+	static const char *const names[] = {"start_thread", "clone",	      "clone3", "__clone3",
+					    "__clone",	    "runtime.goexit", NULL};
+
+	return is_one_of(plain_name(facts, label), names);
+}
+
+/* Functions that any program begins with. */
+static bool is_beginning(const struct facts *facts, uint32_t label)
+{
+	static const char *const names[] = {"_start",
+					    "main",
+					    "__libc_start_main",
+					    "__libc_start_call_main",
+					    "__libc_start_main_impl",
+					    "runtime.main",
+					    "std::rt::lang_start",
+					    NULL};
+
+	return begins_thread(facts, label) || is_one_of(plain_name(facts, label), names);
+}
+
+/* The callers that most of a function's time comes by, innermost first. */
+static size_t find_callers(const struct facts *facts, uint32_t label, uint32_t callers[CALLERS_MAX])
+{
+	cleanup_free bool *wanted = xcalloc(facts->expansion->nr_labels, sizeof(*wanted));
+	struct tree *tree;
+	uint32_t at;
+	uint64_t whole;
+	size_t nr = 0;
+
+	wanted[label] = true;
+	tree = tree_new_callers(facts->cpu, wanted);
+	at = tree->nodes[TREE_ROOT].first_child;
+	whole = tree->nodes[at].total.weight;
+	for (at = tree->nodes[at].first_child; at && nr < CALLERS_MAX;
+	     at = tree->nodes[at].first_child) {
+		const struct tree_node *node = &tree->nodes[at];
+
+		if (2 * node->total.weight < whole || !is_code(facts, node->label) ||
+		    is_beginning(facts, node->label))
+			break;
+		if (node->label != label && !label_is_nameless(facts->expansion, node->label) &&
+		    (!nr || callers[nr - 1] != node->label))
+			callers[nr++] = node->label;
+	}
+	tree_free(tree);
+	return nr;
+}
+
+/* "59.5% in sscanf > __rawmemchr" */
+static void append_function(struct buf *out, const struct facts *facts, const struct flat_row *row)
+{
+	uint32_t callers[CALLERS_MAX];
+	size_t nr = find_callers(facts, row->label, callers);
+
+	append_percent(out, tally_percent(&row->self, &facts->cpu->total));
+	buf_append_str(out, "% in ");
+	while (nr-- > 0) {
+		facts_append_name(out, facts, callers[nr]);
+		buf_append_str(out, " > ");
+	}
+	facts_append_name(out, facts, row->label);
+}
+
+/* The runtime that a function is of, or NULL: its functions say little of the program that it runs.
+ */
+static const struct runtime *runtime_of(const struct facts *facts, uint32_t label)
+{
+	const struct module *module = label_module(facts->expansion, label);
+
+	return module && module->kind == MODULE_KIND_FILE ? runtime_of_file(module->path) : NULL;
+}
+
+static void describe_function(struct buf *out, const struct facts *facts)
+{
+	const struct flat_row *first = function_at(facts, 0), *next = function_at(facts, 1);
+	const struct runtime *runtime = runtime_of(facts, first->label);
+
+	append_function(out, facts, first);
+	if (measure_of(facts, &next->self).percent >= NEXT_PERCENT) {
+		buf_append_str(out, ", ");
+		append_function(out, facts, next);
+	}
+	if (runtime)
+		buf_printf(out, "; %s names the functions that %s runs", runtime->advice,
+			   runtime->name);
+}
+
+/* Of a function with known lines these are next; of another its callers; else its code. */
+static void command_function(struct buf *out, const struct facts *facts)
+{
+	uint32_t label = function_at(facts, 0)->label;
+	const struct function *function = label_function(facts->expansion, label);
+	struct buf word = {0};
+
+	if (!facts_append_word(&word, facts, label))
+		buf_append_str(out, "report --tree");
+	else if (label_is_nameless(facts->expansion, label) || !function)
+		buf_printf(out, "annotate --asm %s", buf_str(&word));
+	else
+		buf_printf(out, "%s %s", function->line ? "annotate" : "report --callers",
+			   buf_str(&word));
+	buf_release(&word);
+}
+
+static void prove_function(struct verdict *verdict, const struct facts *facts)
+{
+	for (size_t i = 0; i < NR_NEXT && function_at(facts, i)->self.weight; i++) {
+		const struct flat_row *row = function_at(facts, i);
+		struct measure measure = measure_of(facts, &row->self);
+		struct buf text = {0};
+
+		buf_append_str(&text, "in ");
+		facts_append_name(&text, facts, row->label);
+		if (label_module(facts->expansion, row->label)) {
+			buf_append_str(&text, " of ");
+			facts_append_text(&text, module_short_name(label_module(facts->expansion,
+										row->label)));
+		}
+		evidence_add(verdict, measure.percent, measure.interval, &text);
+	}
+}
+
+const struct rule_functions rule_function = {measure_function, describe_function, command_function,
+					     prove_function};
+
+/* --- a path of calls --- */
+
+/*
+ * The nodes of the path from the root on, as long as more than half of the CPU time is below.
+ * Returns their number; the last one is the deepest.
+ */
+static size_t find_path(const struct tree *tree, const struct facts *facts, uint32_t *path,
+			size_t max)
+{
+	size_t nr = 0;
+
+	for (uint32_t at = tree->nodes[TREE_ROOT].first_child; at && nr < max;
+	     at = tree->nodes[at].first_child) {
+		if (2 * tree->nodes[at].total.weight <= facts->cpu->total.weight)
+			break;
+		path[nr++] = at;
+	}
+	return nr;
+}
+
+#define PATH_MAX_NODES 512
+#define PATH_NAMES     4
+
+/* The last functions of the path with a name, and the sum below the deepest of them. */
+struct hot_path {
+	uint32_t labels[PATH_NAMES]; /* outermost first */
+	size_t nr;
+	struct tally total;
+};
+
+static struct hot_path path_of(const struct facts *facts)
+{
+	struct hot_path path = {.nr = 0};
+	struct tree *tree = tree_new_as(facts->cpu, &(struct tree_request){.is_folded = true});
+	uint32_t nodes[PATH_MAX_NODES];
+	size_t nr = find_path(tree, facts, nodes, PATH_MAX_NODES);
+
+	for (size_t i = nr; i-- > 0 && path.nr < PATH_NAMES;) {
+		const struct tree_node *node = &tree->nodes[nodes[i]];
+
+		if (!is_code(facts, node->label) ||
+		    label_is_nameless(facts->expansion, node->label) ||
+		    is_beginning(facts, node->label) || runtime_of(facts, node->label) ||
+		    (i && begins_thread(facts, tree->nodes[nodes[i - 1]].label)))
+			continue;
+		if (!path.nr)
+			path.total = node->total;
+		memmove(path.labels + 1, path.labels, path.nr * sizeof(path.labels[0]));
+		path.labels[0] = node->label;
+		path.nr++;
+	}
+	tree_free(tree);
+	return path;
+}
+
+static struct measure measure_path(const struct facts *facts)
+{
+	struct hot_path path = path_of(facts);
+
+	return measure_of(facts, &path.total);
+}
+
+static void append_path(struct buf *out, const struct facts *facts, const struct hot_path *path)
+{
+	for (size_t i = 0; i < path->nr; i++) {
+		buf_append_str(out, i ? " > " : "");
+		facts_append_name(out, facts, path->labels[i]);
+	}
+}
+
+static void describe_path(struct buf *out, const struct facts *facts)
+{
+	struct hot_path path = path_of(facts);
+
+	append_percent(out, tally_percent(&path.total, &facts->cpu->total));
+	buf_append_str(out, "% below ");
+	append_path(out, facts, &path);
+}
+
+static void command_path(struct buf *out, const struct facts *facts)
+{
+	struct hot_path path = path_of(facts);
+	struct buf word = {0};
+
+	if (facts_append_word(&word, facts, path.labels[path.nr - 1]))
+		buf_printf(out, "report --callees %s", buf_str(&word));
+	else
+		buf_append_str(out, "report --tree");
+	buf_release(&word);
+}
+
+static void prove_path(struct verdict *verdict, const struct facts *facts)
+{
+	struct hot_path path = path_of(facts);
+	struct measure measure = measure_of(facts, &path.total);
+	struct buf text = {0};
+
+	buf_append_str(&text, "below ");
+	append_path(&text, facts, &path);
+	evidence_add(verdict, measure.percent, measure.interval, &text);
+	prove_function(verdict, facts);
+}
+
+const struct rule_functions rule_path = {measure_path, describe_path, command_path, prove_path};
+
+/* --- threads that wait for a CPU --- */
+
+static uint64_t capacity_ns(const struct facts *facts)
+{
+	return facts->elapsed_ns * facts->profile->meta.nr_cpus;
+}
+
+static bool has_the_cpus(const struct facts *facts)
+{
+	return capacity_ns(facts) &&
+	       100 * (double)facts->cpu_ns >= OWN_PERCENT * (double)capacity_ns(facts);
+}
+
+static struct measure measure_waiting(const struct facts *facts, bool is_own)
+{
+	if (!facts->profile->meta.nr_cpus)
+		return measure_missing("the number of CPUs is not known");
+	if (has_the_cpus(facts) != is_own)
+		return measure_exact(0, 1);
+	return measure_exact(facts->runq_ns, facts->cpu_ns + facts->runq_ns);
+}
+
+static struct measure measure_threads(const struct facts *facts)
+{
+	return measure_waiting(facts, true);
+}
+
+static void describe_threads(struct buf *out, const struct facts *facts)
+{
+	const struct profile_meta *meta = &facts->profile->meta;
+	double wanted = facts->elapsed_ns ? (double)(facts->cpu_ns + facts->runq_ns) /
+						    (double)facts->elapsed_ns
+					  : 0;
+
+	buf_printf(out, "%.1f threads at a time for %u CPU%s", wanted, meta->nr_cpus,
+		   meta->nr_cpus == 1 ? "" : "s");
+}
+
+static void command_runq(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report -m runq --by thread");
+}
+
+static void prove_threads(struct verdict *verdict, const struct facts *facts)
+{
+	struct measure had = measure_exact(facts->cpu_ns, capacity_ns(facts));
+	struct buf text = {0};
+
+	buf_append_str(&text, "of the time of all CPUs its threads had");
+	evidence_add(verdict, had.percent, had.interval, &text);
+	had = measure_exact(facts->runq_ns, facts->cpu_ns + facts->runq_ns);
+	buf_append_str(&text, "of the time in which threads could run they waited for a CPU");
+	evidence_add(verdict, had.percent, had.interval, &text);
+}
+
+const struct rule_functions rule_threads = {measure_threads, describe_threads, command_runq,
+					    prove_threads};
+
+static struct measure measure_others(const struct facts *facts)
+{
+	return measure_waiting(facts, false);
+}
+
+static void describe_others(struct buf *out, const struct facts *facts)
+{
+	append_weight(out, METRIC_WALL, facts->runq_ns);
+	buf_append_str(out, " waiting for a CPU, which others had, or a limit kept from it");
+}
+
+const struct rule_functions rule_others = {measure_others, describe_others, command_runq,
+					   prove_threads};

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules about processes and memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/leaks.h"
+#include "profile/heap.h"
+#include "profile/profile.h"
+#include "verdict/rule_priv.h"
+#include "verdict/verdict.h"
+#include "view/number.h"
+
+/* --- processes that live for a short time --- */
+
+/* A process that lived for less is short. */
+#define SHORT_LIFE_NS (100 * NS_PER_MS)
+/* Fewer of them, or in a second, have a life of their own. */
+#define LEAST_A_SECOND 20
+#define NR_NAMES       3
+
+/* Time of processes that no tick has found. */
+static bool is_rest(const struct facts *facts, const struct profile_process *process)
+{
+	return strcmp(profile_str(facts->profile, process->name), "[short-lived]") == 0;
+}
+
+/* An exec is another row of the same process. */
+static bool goes_on(const struct profile *profile, size_t row)
+{
+	uint32_t parent = profile->processes[row].parent;
+
+	return parent != PROCESS_NONE &&
+	       profile->processes[parent].pid == profile->processes[row].pid;
+}
+
+/* The recorded command itself is none of them, however soon it ended. */
+static bool is_short(const struct facts *facts, const struct profile_process *process)
+{
+	return is_rest(facts, process) ||
+	       (process->parent != PROCESS_NONE && process->end_ns && process->start_ns &&
+		process->end_ns - process->start_ns < SHORT_LIFE_NS);
+}
+
+struct short_processes {
+	uint64_t nr, cpu_ns;
+};
+
+static struct short_processes short_processes_of(const struct facts *facts)
+{
+	const struct profile *profile = facts->profile;
+	struct short_processes sum = {0};
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+
+		if (!is_short(facts, process))
+			continue;
+		sum.cpu_ns += facts->process_cpu_ns[i];
+		sum.nr += !goes_on(profile, i);
+	}
+	return sum;
+}
+
+static struct measure measure_processes(const struct facts *facts)
+{
+	struct short_processes sum = short_processes_of(facts);
+	uint64_t duration_ns = facts->elapsed_ns;
+
+	if (sum.nr < LEAST_A_SECOND ||
+	    (double)sum.nr * (double)NS_PER_SEC < LEAST_A_SECOND * (double)duration_ns)
+		return measure_exact(0, 1);
+	return measure_exact(sum.cpu_ns, facts->work.weight);
+}
+
+struct name_count {
+	struct str_id name;
+	uint64_t nr;
+};
+
+static int more_first(const void *left, const void *right)
+{
+	const struct name_count *a = left, *b = right;
+
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? 1 : -1;
+	return (a->name.v > b->name.v) - (a->name.v < b->name.v);
+}
+
+/* ": 400 awk, 400 cut": the last names of the short processes. */
+static void append_names(struct buf *out, const struct facts *facts)
+{
+	const struct profile *profile = facts->profile;
+	struct name_count *names = xcalloc(profile->nr_processes + 1, sizeof(*names));
+	uint32_t *of_text = xcalloc(strtab_nr(profile->strings), sizeof(*of_text));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		struct str_id name = profile->processes[i].name;
+
+		if (!is_short(facts, &profile->processes[i]) ||
+		    is_rest(facts, &profile->processes[i]))
+			continue;
+		if (!of_text[name.v]) {
+			names[nr].name = name;
+			of_text[name.v] = (uint32_t)++nr;
+		}
+		names[of_text[name.v] - 1].nr++;
+	}
+	if (nr)
+		qsort(names, nr, sizeof(*names), more_first);
+	for (size_t i = 0; i < nr && i < NR_NAMES; i++) {
+		buf_append_str(out, i ? ", " : ": ");
+		append_count(out, names[i].nr);
+		buf_append_byte(out, ' ');
+		facts_append_text(out, profile_str(profile, names[i].name));
+	}
+	free(of_text);
+	free(names);
+}
+
+static void describe_processes(struct buf *out, const struct facts *facts)
+{
+	struct short_processes sum = short_processes_of(facts);
+
+	append_count(out, sum.nr);
+	buf_append_str(out, " processes that lived for less than 0.1 s (");
+	append_rate(out, sum.nr, facts->elapsed_ns);
+	buf_append_str(out, "/s)");
+	append_names(out, facts);
+}
+
+static void command_processes(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report --by process");
+}
+
+static void prove_processes(struct verdict *verdict, const struct facts *facts)
+{
+	struct short_processes sum = short_processes_of(facts);
+	struct measure measure = measure_exact(sum.cpu_ns, facts->cpu_ns);
+	struct buf text = {0};
+
+	buf_append_str(&text, "of the CPU time is that of these processes");
+	evidence_add(verdict, measure.percent, measure.interval, &text);
+}
+
+const struct rule_functions rule_processes = {measure_processes, describe_processes,
+					      command_processes, prove_processes};
+
+/* --- memory that grows --- */
+
+/* Less is not worth a word. */
+#define LEAST_BYTES (1 << 20)
+/* What is kept from early on has none of its bytes in the second half, what grows half of them. */
+#define LATE_PART 4
+
+static struct leaks *leaks_of(const struct facts *facts)
+{
+	return leaks_new(facts->selection, &(struct leaks_request){.by = LEAKS_BY_PROGRAM});
+}
+
+static bool grows(const struct leaks *leaks)
+{
+	const struct leak *leak = leaks->rows;
+
+	return leaks->nr && leak->tally.weight >= LEAST_BYTES &&
+	       LATE_PART * leak->late_bytes >= leak->tally.weight;
+}
+
+static struct measure measure_growth(const struct facts *facts)
+{
+	struct measure measure = {0};
+	struct leaks *leaks;
+
+	if (!profile_has_heap(facts->profile))
+		return measure_missing("memory was not recorded (--mem)");
+	leaks = leaks_of(facts);
+	if (grows(leaks)) {
+		measure.percent = tally_percent(&leaks->rows[0].tally, &leaks->total);
+		measure.interval = tally_interval(&leaks->rows[0].tally, &leaks->total);
+	}
+	leaks_free(leaks);
+	return measure;
+}
+
+/* The function outside the allocator and the C library, or the innermost one. */
+static uint32_t function_of(const struct facts *facts, const struct leaks *leaks,
+			    const struct leak *leak)
+{
+	uint32_t label = facts->wait_functions[leak->sample.stack.v];
+	struct level_list list = {0};
+
+	if (label < facts->expansion->nr_labels)
+		return label;
+	leak_stack(leaks, leak, &list);
+	label = list.levels[list.nr - 1].label;
+	level_list_release(&list);
+	return label;
+}
+
+static void append_leak(struct buf *out, const struct facts *facts, const struct leaks *leaks,
+			const struct leak *leak)
+{
+	append_weight(out, METRIC_LEAKED, leak->tally.weight);
+	buf_append_str(out, " not freed, allocated by ");
+	facts_append_name(out, facts, function_of(facts, leaks, leak));
+	buf_append_str(out, ", growing by ");
+	append_memory(out, (uint64_t)leak_growth(leaks, leak));
+	buf_append_str(out, "/s");
+}
+
+static void describe_growth(struct buf *out, const struct facts *facts)
+{
+	struct leaks *leaks = leaks_of(facts);
+
+	append_leak(out, facts, leaks, leaks->rows);
+	leaks_free(leaks);
+}
+
+static void command_growth(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report --leaks");
+}
+
+static void prove_growth(struct verdict *verdict, const struct facts *facts)
+{
+	struct leaks *leaks = leaks_of(facts);
+
+	for (size_t i = 0; i < leaks->nr && i < 3; i++) {
+		struct buf text = {0};
+
+		append_leak(&text, facts, leaks, &leaks->rows[i]);
+		evidence_add(verdict, tally_percent(&leaks->rows[i].tally, &leaks->total),
+			     tally_interval(&leaks->rows[i].tally, &leaks->total), &text);
+	}
+	leaks_free(leaks);
+}
+
+const struct rule_functions rule_growth = {measure_growth, describe_growth, command_growth,
+					   prove_growth};

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules about what threads were blocked in: locks, system calls, descriptors, children. */
+#include "base/buf.h"
+#include "calltree/blame.h"
+#include "calltree/expand.h"
+#include "calltree/wait_function.h"
+#include "profile/profile.h"
+#include "verdict/rule_priv.h"
+#include "verdict/verdict.h"
+#include "view/blame_text.h"
+#include "view/cut.h"
+#include "view/number.h"
+
+#define NO_WAITS "the recording does not have what threads waited for"
+/* Evidence has as many of the next ones. */
+#define NR_NEXT 4
+
+static void append_blame_name(struct buf *out, const struct blame *blame, uint32_t number)
+{
+	struct buf name = {0};
+
+	blame_append_name(&name, blame, number);
+	facts_append_text(out, buf_str(&name));
+	buf_release(&name);
+}
+
+static double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* --- a lock --- */
+
+static struct measure measure_lock(const struct facts *facts)
+{
+	if (!facts->locks.blame)
+		return measure_missing(NO_WAITS);
+	return measure_of(facts, &object_facts_heaviest(&facts->locks)->tally);
+}
+
+/* "Logger::info > fdatasync (app.log)": the owner's function, what that called, and its file. */
+static bool append_owner_work(struct buf *out, const struct facts *facts,
+			      const struct blame_owner *owner)
+{
+	const struct blame *blame = facts->locks.blame;
+	struct blame_part function, leaf;
+	uint32_t wait;
+
+	if (!blame_owner_in(blame, owner, 0, &function))
+		return false;
+	facts_append_name(out, facts, function.label);
+	if (blame_owner_leaf(blame, owner, &leaf) && leaf.label != function.label) {
+		buf_append_str(out, " > ");
+		facts_append_name(out, facts, leaf.label);
+	}
+	if (blame_owner_wait(blame, owner, &wait)) {
+		const struct profile_wait *row = &profile_waits(facts->profile)->rows[wait];
+		const char *name = profile_str(facts->profile, row->name);
+
+		if (row->kind == WAIT_FILE && *name) {
+			buf_append_str(out, " (");
+			facts_append_text(out, cut_directories(name));
+			buf_append_byte(out, ')');
+		}
+	}
+	return true;
+}
+
+/* "mutex lg in Logger::info" */
+static void append_lock(struct buf *out, const struct facts *facts, const struct object_fact *lock)
+{
+	const struct blame *blame = facts->locks.blame;
+	struct blame_part in;
+
+	append_lock_kind(out, blame, lock->number);
+	buf_append_byte(out, ' ');
+	append_blame_name(out, blame, lock->number);
+	if (blame_waiting_in(blame, lock->number, &in)) {
+		buf_append_str(out, " in ");
+		facts_append_name(out, facts, in.label);
+	}
+}
+
+static void describe_lock(struct buf *out, const struct facts *facts)
+{
+	const struct object_fact *lock = object_facts_heaviest(&facts->locks);
+	struct blame_owner owner;
+	struct buf work = {0};
+
+	append_weight(out, METRIC_WALL, lock->tally.weight);
+	buf_append_str(out, " for ");
+	append_lock(out, facts, lock);
+	if (blame_owner(facts->locks.blame, lock->number, 0, &owner) &&
+	    append_owner_work(&work, facts, &owner))
+		buf_printf(out, ", whose owner was in %s", buf_str(&work));
+	buf_release(&work);
+}
+
+static void command_lock(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report --by lock");
+}
+
+static void prove_owner(struct verdict *verdict, const struct facts *facts,
+			const struct object_fact *lock)
+{
+	struct blame_owner owner;
+	struct buf text = {0}, owners = {0};
+
+	if (!blame_owner(facts->locks.blame, lock->number, 0, &owner))
+		return;
+	buf_append_str(&text, "of that time it had an owner that was seen: ");
+	append_owners(&owners, facts->locks.blame, lock->number);
+	facts_append_text(&text, buf_str(&owners));
+	buf_append_str(&text, ", in ");
+	buf_release(&owners);
+	if (append_owner_work(&text, facts, &owner))
+		evidence_add(verdict, percent_of(owner.seen_ns, lock->tally.weight), 0, &text);
+	buf_release(&text);
+}
+
+static void prove_lock(struct verdict *verdict, const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->locks.nr && i < NR_NEXT; i++) {
+		const struct object_fact *lock = &facts->locks.rows[i];
+		struct measure measure = measure_of(facts, &lock->tally);
+		struct buf text = {0};
+
+		if (!lock->tally.weight)
+			return;
+		buf_append_str(&text, "waits for ");
+		append_lock(&text, facts, lock);
+		evidence_add(verdict, measure.percent, measure.interval, &text);
+		if (i == 0)
+			prove_owner(verdict, facts, lock);
+	}
+}
+
+const struct rule_functions rule_lock = {measure_lock, describe_lock, command_lock, prove_lock};
+
+/* --- a system call --- */
+
+/* Without any weight if there is none. */
+static const struct call_fact *heaviest_call(const struct facts *facts)
+{
+	static const struct call_fact none = {.nr = -1};
+
+	return facts->calls.nr ? &facts->calls.rows[0] : &none;
+}
+
+static struct measure measure_call(const struct facts *facts)
+{
+	return measure_of(facts, &heaviest_call(facts)->work);
+}
+
+/* The object of most of a call's waits. */
+static bool object_of_call(const struct facts *facts, const struct call_fact *call,
+			   uint32_t *object)
+{
+	size_t nr;
+	const struct pair *pairs = pairs_of(&facts->calls.objects, (uint32_t)call->nr, &nr);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += pairs[i].amount;
+	if (!nr || 2 * pairs[0].amount < sum)
+		return false;
+	*object = pairs[0].b;
+	return true;
+}
+
+/* "fdatasync of a.db-journal (fd 4), by sqlite3VdbeHalt" */
+static void append_call(struct buf *out, const struct facts *facts, const struct call_fact *call)
+{
+	uint32_t object;
+	size_t nr;
+	const struct pair *callers = pairs_of(&facts->calls.callers, (uint32_t)call->nr, &nr);
+
+	facts_append_call(out, facts, call->nr);
+	if (object_of_call(facts, call, &object)) {
+		buf_append_str(out, " of ");
+		append_blame_name(out, facts->descriptors.blame, object);
+	}
+	if (nr) {
+		buf_append_str(out, ", by ");
+		facts_append_name(out, facts, callers[0].b);
+	}
+}
+
+static void describe_call(struct buf *out, const struct facts *facts)
+{
+	const struct call_fact *call = heaviest_call(facts);
+
+	append_weight(out, METRIC_WALL, call->work.weight);
+	buf_append_str(out, " in ");
+	append_call(out, facts, call);
+}
+
+static void command_call(struct buf *out, const struct facts *facts)
+{
+	const struct call_fact *call = heaviest_call(facts);
+	uint32_t object;
+
+	buf_append_str(out, object_of_call(facts, call, &object) ? "report --by fd"
+								 : "report -m wall --by syscall");
+}
+
+static void prove_call(struct verdict *verdict, const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->calls.nr && i < NR_NEXT; i++) {
+		const struct call_fact *call = &facts->calls.rows[i];
+		struct measure measure = measure_of(facts, &call->work);
+		struct buf text = {0};
+
+		if (!call->work.weight)
+			return;
+		buf_append_str(&text, "in ");
+		append_call(&text, facts, call);
+		evidence_add(verdict, measure.percent, measure.interval, &text);
+	}
+}
+
+const struct rule_functions rule_call = {measure_call, describe_call, command_call, prove_call};
+
+/* --- a descriptor --- */
+
+static struct measure measure_descriptor(const struct facts *facts)
+{
+	if (!facts->descriptors.blame)
+		return measure_missing(NO_WAITS);
+	return measure_of(facts, &object_facts_heaviest(&facts->descriptors)->tally);
+}
+
+static void describe_descriptor(struct buf *out, const struct facts *facts)
+{
+	const struct object_fact *object = object_facts_heaviest(&facts->descriptors);
+	struct blame_part in;
+
+	append_weight(out, METRIC_WALL, object->tally.weight);
+	buf_append_str(out, " for ");
+	append_blame_name(out, facts->descriptors.blame, object->number);
+	if (blame_waiting_in(facts->descriptors.blame, object->number, &in)) {
+		buf_append_str(out, " in ");
+		facts_append_name(out, facts, in.label);
+	}
+}
+
+static void command_descriptor(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report --by fd");
+}
+
+static void prove_descriptor(struct verdict *verdict, const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->descriptors.nr && i < NR_NEXT; i++) {
+		const struct object_fact *object = &facts->descriptors.rows[i];
+		struct measure measure = measure_of(facts, &object->tally);
+		struct buf text = {0};
+
+		if (!object->tally.weight)
+			return;
+		buf_append_str(&text, "blocked on ");
+		append_blame_name(&text, facts->descriptors.blame, object->number);
+		evidence_add(verdict, measure.percent, measure.interval, &text);
+	}
+}
+
+const struct rule_functions rule_descriptor = {measure_descriptor, describe_descriptor,
+					       command_descriptor, prove_descriptor};
+
+/* --- a child that is not in the recording --- */
+
+static struct measure measure_child(const struct facts *facts)
+{
+	return measure_of(facts, &facts->of_child);
+}
+
+static void describe_child(struct buf *out, const struct facts *facts)
+{
+	append_weight(out, METRIC_WALL, facts->of_child.weight);
+	buf_append_str(out, " for a child process that was not recorded");
+}
+
+static void command_child(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report -m blocked --tree");
+}
+
+static void prove_child(struct verdict *verdict, const struct facts *facts)
+{
+	struct measure measure = measure_child(facts);
+	struct buf text = {0};
+
+	buf_append_str(&text, "blocked until a child ends");
+	evidence_add(verdict, measure.percent, measure.interval, &text);
+}
+
+const struct rule_functions rule_child = {measure_child, describe_child, command_child,
+					  prove_child};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What stands out in a profile, in one line, with the evidence and the command that shows more. */
+#ifndef PROFC_VERDICT_VERDICT_H
+#define PROFC_VERDICT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "profile/metric.h"
+
+struct buf;
+struct profile;
+struct selection;
+struct sink;
+struct view;
+
+/* The rules, in the order of the table: a more specific one comes before those that it explains. */
+enum verdict_rule {
+	VERDICT_GROWTH,	    /* memory that is never freed and grows */
+	VERDICT_LOCK,	    /* a lock, and what its owner did */
+	VERDICT_CALL,	    /* a system call: time in the kernel for it, and blocked in it */
+	VERDICT_DESCRIPTOR, /* a file, pipe or socket, in different calls */
+	VERDICT_CHILD,	    /* a child process that was not recorded */
+	VERDICT_PROCESSES,  /* processes that live for milliseconds */
+	VERDICT_FUNCTION,   /* one hot function */
+	VERDICT_PATH,	    /* one path of calls that most CPU time is below */
+	VERDICT_THREADS,    /* more busy threads than CPUs */
+	VERDICT_OTHERS,	    /* other programs had the CPUs */
+	VERDICT_RULE_COUNT,
+};
+
+#define VERDICT_NONE VERDICT_RULE_COUNT
+
+enum verdict_state {
+	VERDICT_UNKNOWN, /* what the rule needs was not recorded */
+	VERDICT_BELOW,	 /* not above its threshold beyond the interval */
+	VERDICT_FIRED,
+};
+
+/* Texts are escaped for a terminal, and names in them are cut. */
+struct verdict_finding {
+	enum verdict_state state;
+	double percent, interval; /* of the work, see verdict/rules.c; UNKNOWN: 0 */
+	double threshold;	  /* in percent */
+	enum metric metric;	  /* in which views show it */
+	const char *name;	  /* stable, for programs: "lock" */
+	const char *subject;	  /* for people: "waits for a lock" */
+	const char *missing;	  /* UNKNOWN: the reason; else NULL */
+	char *text;		  /* FIRED: what was found; else NULL; owned */
+	char *words;		  /* FIRED: the command after `profc`, for a shell; owned */
+};
+
+/* A fact for the finding, with its share of the time that the finding is about. */
+struct verdict_evidence {
+	double percent, interval;
+	char *text; /* owned, as those of findings */
+};
+
+#define VERDICT_EVIDENCE_MAX 6
+
+struct verdict {
+	struct verdict_finding findings[VERDICT_RULE_COUNT]; /* by rule */
+	enum verdict_rule rule; /* the one that stands out, or VERDICT_NONE */
+	char *state;		/* "15.2 s: 0.6% on a CPU, 88.8% blocked"; owned */
+	struct verdict_evidence evidence[VERDICT_EVIDENCE_MAX];
+	size_t nr_evidence;
+};
+
+/*
+ * Judge a profile that was prepared (profile/prepare.h): all of it that is selected. The selection
+ * is borrowed for the call.
+ */
+struct verdict *verdict_new(const struct selection *selection);
+/* Likewise of all of a profile. */
+struct verdict *verdict_of_profile(const struct profile *profile);
+void verdict_free(struct verdict *verdict); /* may be NULL */
+
+/* The finding that stands out, or NULL. Borrowed. */
+const struct verdict_finding *verdict_first(const struct verdict *verdict);
+
+/* "15.2 s: 0.6% on a CPU, 88.8% blocked: 105 s for mutex lg", or "...: nothing stands out". */
+void verdict_append_line(struct buf *out, const struct verdict *verdict);
+/*
+ * "profc report --by lock -i FILE", the command that shows more; `file` is the argument of -i, or
+ * NULL for the default. Where nothing stands out, the plain report.
+ */
+void verdict_append_command(struct buf *out, const struct verdict *verdict, const char *file);
+
+/* The line and the command, wrapped to the view. */
+void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
+			struct sink *sink);
+/* All of it, in at most 60 lines where the view has 80 columns; and as JSON in at most 8 kB. */
+void verdict_print_text(const struct verdict *verdict, const struct view *view, const char *file,
+			struct sink *sink);
+void verdict_print_json(const struct verdict *verdict, const char *file, struct sink *sink);
+
+#endif

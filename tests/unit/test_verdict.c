@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Each rule of the verdict over a made-up profile: the line that it draws, and where it says
+ * nothing. */
+#include "base/buf.h"
+#include "base/sink.h"
+#include "profile/heap.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
+#include "verdict/verdict.h"
+#include "view/style.h"
+
+/* System calls of x86_64. */
+#define SYS_READ      0
+#define SYS_WRITE     1
+#define SYS_FDATASYNC 75
+#define SYS_FUTEX     202
+#define SYS_EPOLL     232
+#define SYS_SLEEP     230
+#define SYS_WAIT4     61
+
+static struct made begin(void)
+{
+	struct made made = made_begin();
+	struct profile_meta *meta = &made.profile->meta;
+
+	meta->arch = profile_intern(made.profile, "x86_64");
+	meta->knows_waits = meta->knows_calls = true;
+	meta->nr_cpus = 4;
+	return made;
+}
+
+static void run(struct made *made, const char *stack, int nr_samples)
+{
+	for (int i = 0; i < nr_samples; i++)
+		made_sample(made, stack, 10);
+}
+
+static void run_in_call(struct made *made, const char *stack, int call, int nr_samples)
+{
+	for (int i = 0; i < nr_samples; i++)
+		made_sample(made, stack, 10)->syscall_nr = (int16_t)call;
+}
+
+/* Blocked so many times for 10 ms. */
+static void sleep_in(struct made *made, const char *stack, int call, uint32_t wait, int nr_samples)
+{
+	for (int i = 0; i < nr_samples; i++) {
+		struct sample *sample = made_sample(made, stack, 0);
+
+		made->time_ns += 10000000;
+		sample->time_ns = made->time_ns;
+		sample->kind = SAMPLE_BLOCKED;
+		sample->syscall_nr = (int16_t)call;
+		sample->wait = wait;
+		sample->blocked_ns = 10000000;
+		made->profile->meta.duration_ns = made->time_ns;
+	}
+}
+
+static uint32_t wait_row(struct made *made, enum wait_kind kind, uint64_t number, const char *name,
+			 struct thread_id owner)
+{
+	const struct profile_wait row = {.process = made->profile->threads[made->thread.v].process,
+					 .kind = (uint8_t)kind,
+					 .number = number,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(made->profile, name),
+					 .owner = owner};
+
+	return profile_waits_intern(profile_waits(made->profile), &row);
+}
+
+static struct thread_id other_thread(struct made *made, int tid, const char *name)
+{
+	struct thread_id thread = made_thread(made, 100, tid, name);
+
+	made->time_ns = 0;
+	return thread;
+}
+
+/* The line and the command below it; frees the profile. */
+static void expect(struct made *made, const char *expected)
+{
+	struct profile *profile = made_end(made);
+	struct verdict *verdict = verdict_of_profile(profile);
+	struct buf text = {0};
+
+	verdict_append_line(&text, verdict);
+	buf_append_byte(&text, '\n');
+	verdict_append_command(&text, verdict, NULL);
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	verdict_free(verdict);
+	profile_free(profile);
+}
+
+TEST(verdict, one_hot_function_has_its_callers)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;load;libc.so.6!sscanf;libc.so.6!__rawmemchr", 120);
+	for (int i = 0; i < 8; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "_start;main;small%d", i);
+		run(&made, stack, 10);
+	}
+	expect(&made, "2.00 s: 100.0% on a CPU: 60.0% in load > sscanf > __rawmemchr\n"
+		      "profc report --callers __rawmemchr");
+}
+
+TEST(verdict, two_hot_functions_are_both_named)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;first@a.c:10", 120);
+	run(&made, "_start;main;second@b.c:10", 80);
+	expect(&made, "2.00 s: 100.0% on a CPU: 60.0% in first, 40.0% in second\n"
+		      "profc annotate first");
+}
+
+/* Below the threshold, or above it within its uncertainty. */
+TEST(verdict, nothing_stands_out_of_a_flat_profile)
+{
+	struct made made = begin();
+
+	for (int i = 0; i < 40; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "_start;main;small%d", i);
+		run(&made, stack, 5);
+	}
+	expect(&made, "2.00 s: 100.0% on a CPU: nothing stands out\nprofc report");
+	made = begin();
+	run(&made, "_start;main;first", 2);
+	run(&made, "_start;main;second", 2);
+	run(&made, "_start;main;third", 2);
+	expect(&made, "60.0 ms: 100.0% on a CPU: nothing stands out\nprofc report");
+}
+
+TEST(verdict, a_path_counts_where_no_function_does)
+{
+	struct made made = begin();
+
+	for (int i = 0; i < 20; i++) {
+		char stack[96];
+
+		snprintf(stack, sizeof(stack),
+			 "_start;main;exec_query;fkey_cascade_del;scan;?;small%d", i);
+		run(&made, stack, 5);
+	}
+	run(&made, "_start;main;other", 20);
+	expect(&made, "1.20 s: 100.0% on a CPU: 83.3% below exec_query > fkey_cascade_del > scan\n"
+		      "profc report --callees scan");
+}
+
+TEST(verdict, a_lock_is_told_with_what_its_owner_did)
+{
+	struct made made = begin();
+	struct thread_id owner;
+	uint32_t lock, file;
+
+	owner = other_thread(&made, 101, "srv");
+	file = wait_row(&made, WAIT_FILE, 3, "/var/log/app.log", THREAD_NONE);
+	sleep_in(&made, "start_thread;serve;Logger::info;libc.so.6!fdatasync", SYS_FDATASYNC, file,
+		 100);
+	other_thread(&made, 102, "srv");
+	lock = wait_row(&made, WAIT_MUTEX, 0x4040, "[heap]", owner);
+	sleep_in(&made, "start_thread;serve;Logger::info;libc.so.6!pthread_mutex_lock", SYS_FUTEX,
+		 lock, 100);
+	other_thread(&made, 103, "srv");
+	sleep_in(&made, "start_thread;serve;Logger::info;libc.so.6!pthread_mutex_lock", SYS_FUTEX,
+		 lock, 100);
+	expect(&made, "1.00 s: 100.0% blocked: 2.00 s for mutex 0x4040 [heap] in Logger::info, "
+		      "whose owner was in Logger::info > fdatasync (app.log)\n"
+		      "profc report --by lock");
+}
+
+/* A queue that is empty is no trouble. */
+TEST(verdict, waits_for_work_hide_nothing)
+{
+	struct made made = begin();
+	uint32_t condition;
+
+	run(&made, "_start;main;hot@h.c:3", 200);
+	for (int i = 0; i < 4; i++) {
+		other_thread(&made, 101 + i, "pool");
+		condition = wait_row(&made, WAIT_FUTEX, 0x5050, "[heap]", THREAD_NONE);
+		sleep_in(&made, "start_thread;work;libc.so.6!pthread_cond_wait", SYS_FUTEX,
+			 condition, 200);
+	}
+	other_thread(&made, 110, "net");
+	sleep_in(&made, "start_thread;loop;libc.so.6!epoll_wait", SYS_EPOLL, 0, 200);
+	other_thread(&made, 111, "client");
+	sleep_in(&made, "start_thread;client;libc.so.6!read", SYS_READ,
+		 wait_row(&made, WAIT_FILE, 9, "socket:[77]", THREAD_NONE), 200);
+	expect(&made, "2.00 s: 14.3% on a CPU, 85.7% blocked: 100.0% in hot\n"
+		      "profc annotate hot");
+}
+
+/* Nothing it does on the side is its trouble. */
+TEST(verdict, an_idle_server_is_only_idle)
+{
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;libc.so.6!epoll_wait", SYS_EPOLL, 0, 1000);
+	run(&made, "_start;main;hot", 30);
+	expect(&made, "10.3 s: 2.9% on a CPU, 97.1% blocked: nothing stands out\nprofc report");
+}
+
+TEST(verdict, a_call_has_its_file_and_its_caller)
+{
+	struct made made = begin();
+	uint32_t file = wait_row(&made, WAIT_FILE, 4, "/tmp/a.db-journal", THREAD_NONE);
+
+	run_in_call(&made, "_start;main;sqlite3VdbeHalt;libc.so.6!fdatasync", SYS_FDATASYNC, 60);
+	sleep_in(&made, "_start;main;sqlite3VdbeHalt;libc.so.6!fdatasync", SYS_FDATASYNC, file,
+		 100);
+	run(&made, "_start;main;parse", 40);
+	expect(&made, "2.00 s: 50.0% on a CPU, 50.0% blocked: 1.60 s in fdatasync of "
+		      "/tmp/a.db-journal (fd 4), by sqlite3VdbeHalt\n"
+		      "profc report --by fd");
+}
+
+TEST(verdict, a_program_that_sleeps_is_told_so)
+{
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;retry;libc.so.6!nanosleep", SYS_SLEEP, 0, 190);
+	run(&made, "_start;main;work", 10);
+	expect(&made, "2.00 s: 5.0% on a CPU, 95.0% blocked: 1.90 s in clock_nanosleep, by retry\n"
+		      "profc report -m wall --by syscall");
+}
+
+TEST(verdict, a_descriptor_counts_over_several_calls)
+{
+	struct made made = begin();
+	uint32_t peer = wait_row(&made, WAIT_FILE, 5, "socket:[12]", THREAD_NONE);
+	/* readv, writev, sendto, recvfrom, sendmsg and recvmsg */
+	const int calls[] = {SYS_READ, SYS_WRITE, 19, 20, 44, 45, 46, 47};
+
+	run(&made, "_start;main;work", 20);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		sleep_in(&made, "_start;main;query;libc.so.6!recv", calls[i], peer, 20);
+	expect(&made, "1.80 s: 11.1% on a CPU, 88.9% blocked: 1.60 s for socket (fd 5) in query\n"
+		      "profc report --by fd");
+}
+
+TEST(verdict, a_child_that_was_not_recorded_is_told)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;work", 10);
+	sleep_in(&made, "_start;main;libc.so.6!wait4", SYS_WAIT4, 0, 190);
+	expect(&made, "2.00 s: 5.0% on a CPU, 95.0% blocked: 1.90 s for a child process that was "
+		      "not recorded\n"
+		      "profc report -m blocked --tree");
+}
+
+/* Children that were recorded are what the time went to. */
+TEST(verdict, a_recorded_child_takes_the_time_of_its_parent)
+{
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;libc.so.6!wait4", SYS_WAIT4, 0, 200);
+	made_thread(&made, 200, 200, "cc1");
+	made.profile->processes[1].parent = 0;
+	made.time_ns = 0;
+	run(&made, "_start;main;parse@p.c:3", 200);
+	expect(&made, "2.00 s: 50.0% on a CPU, 50.0% blocked: 100.0% in parse\n"
+		      "profc annotate parse");
+}
+
+TEST(verdict, short_processes_are_counted_by_name)
+{
+	struct made made = begin();
+
+	for (int i = 0; i < 100; i++) {
+		struct profile_process *process;
+
+		made_thread(&made, 200 + i, 200 + i, i % 4 ? "awk" : "cut");
+		process = &made.profile->processes[made.profile->nr_processes - 1];
+		process->parent = 0;
+		process->start_ns = made.time_ns + 1;
+		run(&made, "_start;main;small", 1);
+		process->end_ns = made.time_ns;
+	}
+	expect(&made, "1.00 s: 100.0% on a CPU: 100 processes that lived for less than 0.1 s "
+		      "(100/s): 75 awk, 25 cut\n"
+		      "profc report --by process");
+}
+
+TEST(verdict, busy_threads_are_more_than_cpus)
+{
+	struct made made = begin();
+
+	made.profile->meta.nr_cpus = 1;
+	for (int thread = 0; thread < 5; thread++) {
+		other_thread(&made, 101 + thread, "worker");
+		for (int i = 0; i < 40; i++) {
+			char stack[32];
+
+			snprintf(stack, sizeof(stack), "start_thread;work;small%d", i);
+			made_sample(&made, stack, 5)->runq_ns = 20000000;
+		}
+	}
+	made.profile->meta.duration_ns = 1000000000;
+	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 5.0 threads at a time for 1 "
+		      "CPU\n"
+		      "profc report -m runq --by thread");
+}
+
+TEST(verdict, others_had_the_cpus)
+{
+	struct made made = begin();
+
+	for (int i = 0; i < 40; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;small%d", i);
+		made_sample(&made, stack, 5)->runq_ns = 20000000;
+	}
+	made.profile->meta.duration_ns = 1000000000;
+	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 800 ms waiting for a CPU, "
+		      "which others had, or a limit kept from it\n"
+		      "profc report -m runq --by thread");
+}
+
+static void allocate(struct made *made, const char *stack, int nr, uint64_t bytes)
+{
+	for (int i = 0; i < nr; i++)
+		made_block(made, stack, bytes, 0, 1000);
+}
+
+TEST(verdict, memory_that_grows_goes_before_all_else)
+{
+	struct made made = begin();
+
+	allocate(&made, "_start;main;feed_monitors;libc.so.6!malloc", 200, 65536);
+	expect(&made, "205 ms: 12.5 MiB not freed, allocated by feed_monitors, growing by "
+		      "61.0 MiB/s\n"
+		      "profc report --leaks");
+}
+
+/* What was allocated at the beginning and is kept does not grow. */
+TEST(verdict, memory_that_is_kept_does_not_grow)
+{
+	struct made made = begin();
+
+	allocate(&made, "_start;main;load;libc.so.6!malloc", 200, 65536);
+	made.time_ns += UINT64_C(1000000000);
+	run(&made, "_start;main;hot@h.c:3", 100);
+	expect(&made, "2.20 s: 100.0% on a CPU: 100.0% in hot\nprofc annotate hot");
+}
+
+static size_t nr_lines(const char *text)
+{
+	size_t nr = 0;
+
+	for (; *text; text++)
+		nr += *text == '\n';
+	return nr;
+}
+
+/* Names that are long and hostile fit the promised bounds, and are escaped. */
+TEST(verdict, output_is_bounded)
+{
+	struct made made = begin();
+	struct view view = {.columns = 80};
+	struct sink text = SINK_MEMORY, json = SINK_MEMORY;
+	struct profile *profile;
+	struct verdict *verdict;
+	char stack[600] = "_start;main;";
+
+	for (int i = 0; i < 250; i++)
+		strcat(stack, i % 2 ? "\x1b" : "<");
+	run(&made, stack, 120);
+	strcat(stack, "x");
+	run(&made, stack, 80);
+	profile = made_end(&made);
+	verdict = verdict_of_profile(profile);
+	verdict_print_text(verdict, &view, "a file", &text);
+	verdict_print_json(verdict, "a file", &json);
+	assert_true(nr_lines(buf_str(&text.pending)) <= 60);
+	assert_true(json.pending.nr_bytes <= 8000);
+	assert_null(strchr(buf_str(&text.pending), '\x1b'));
+	assert_non_null(strstr(buf_str(&text.pending), "hint: profc report --tree -i 'a file'\n"));
+	sink_release(&text);
+	sink_release(&json);
+	verdict_free(verdict);
+	profile_free(profile);
+}
