@@ -67,6 +67,13 @@ struct cfi_search {
 bool cfi_search_function(const struct cfi_search *search, uint64_t address, uint64_t *start,
 			 uint64_t *end);
 
+/*
+ * Narrow [*low, *high), around an address that no entry covers, to where the next entries on either
+ * side are.
+ */
+void cfi_search_gap(const struct cfi_search *search, uint64_t address, uint64_t *low,
+		    uint64_t *high);
+
 /* The rule of the instructions for one register, or the CFA. */
 enum cfi_rule_kind {
 	CFI_RULE_SAME,	     /* never mentioned, or DW_CFA_same_value */

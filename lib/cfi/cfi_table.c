@@ -41,13 +41,12 @@ bool cfi_hdr_is_usable(const struct elf_bytes *hdr)
 	       hdr_nr_entries(hdr) <= (hdr->nr_bytes - HDR_BYTES) / ENTRY_BYTES;
 }
 
-bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
-		  uint64_t *offset)
+/* How many entries begin at or before an address. */
+static size_t hdr_nr_up_to(const struct elf_bytes *hdr, uint64_t address)
 {
 	int64_t wanted = (int64_t)(address - hdr->vaddr);
 	size_t low = 0;
 	size_t high = hdr_nr_entries(hdr);
-	uint64_t fde;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -57,26 +56,67 @@ bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame,
 		else
 			high = middle;
 	}
-	if (!low)
+	return low;
+}
+
+bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
+		  uint64_t *offset)
+{
+	size_t nr = hdr_nr_up_to(hdr, address);
+	uint64_t fde;
+
+	if (!nr)
 		return false;
-	fde = hdr->vaddr + (uint64_t)(int64_t)hdr_i32(hdr, HDR_BYTES + (low - 1) * ENTRY_BYTES + 4);
+	fde = hdr->vaddr + (uint64_t)(int64_t)hdr_i32(hdr, HDR_BYTES + (nr - 1) * ENTRY_BYTES + 4);
 	*offset = fde - eh_frame->vaddr;
 	return *offset < eh_frame->nr_bytes;
+}
+
+static bool is_usable(const struct cfi_search *search)
+{
+	return search->hdr.bytes && search->frames.bytes && cfi_hdr_is_usable(&search->hdr);
+}
+
+/* The last entry that begins at or before an address. */
+static bool entry_before(const struct cfi_search *search, uint64_t address, struct cfi_fde *fde)
+{
+	const struct cfi_section section = {.bytes = search->frames,
+					    .hdr_vaddr = search->hdr.vaddr};
+	uint64_t offset;
+
+	return cfi_hdr_find(&search->hdr, &search->frames, address, &offset) &&
+	       cfi_fde_at(&section, offset, fde);
 }
 
 bool cfi_search_function(const struct cfi_search *search, uint64_t address, uint64_t *start,
 			 uint64_t *end)
 {
-	const struct cfi_section section = {.bytes = search->frames,
-					    .hdr_vaddr = search->hdr.vaddr};
 	struct cfi_fde fde;
-	uint64_t offset;
 
-	if (!search->hdr.bytes || !search->frames.bytes || !cfi_hdr_is_usable(&search->hdr) ||
-	    !cfi_hdr_find(&search->hdr, &search->frames, address, &offset) ||
-	    !cfi_fde_at(&section, offset, &fde) || address < fde.start || address >= fde.end)
+	if (!is_usable(search) || !entry_before(search, address, &fde) || address < fde.start ||
+	    address >= fde.end)
 		return false;
 	*start = fde.start;
 	*end = fde.end;
 	return true;
+}
+
+void cfi_search_gap(const struct cfi_search *search, uint64_t address, uint64_t *low,
+		    uint64_t *high)
+{
+	struct cfi_fde fde;
+	uint64_t next;
+	size_t nr;
+
+	if (!is_usable(search))
+		return;
+	if (entry_before(search, address, &fde) && fde.end <= address && fde.end > *low)
+		*low = fde.end;
+	nr = hdr_nr_up_to(&search->hdr, address);
+	if (nr == hdr_nr_entries(&search->hdr))
+		return;
+	next = search->hdr.vaddr +
+	       (uint64_t)(int64_t)hdr_i32(&search->hdr, HDR_BYTES + nr * ENTRY_BYTES);
+	if (next > address && next < *high)
+		*high = next;
 }

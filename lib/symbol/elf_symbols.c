@@ -296,6 +296,17 @@ const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint6
 	return nr && symbols->rows[nr - 1].start == address ? &symbols->rows[nr - 1] : NULL;
 }
 
+void elf_symbols_gap(const struct elf_symbols *symbols, uint64_t address, uint64_t *low,
+		     uint64_t *high)
+{
+	size_t nr = nr_up_to(symbols, address);
+
+	if (nr && symbols->rows[nr - 1].reach <= address && symbols->rows[nr - 1].reach > *low)
+		*low = symbols->rows[nr - 1].reach;
+	if (nr < symbols->nr && symbols->rows[nr].start < *high)
+		*high = symbols->rows[nr].start;
+}
+
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name)
 {
 	for (size_t i = 0; i < symbols->nr; i++) {

@@ -46,6 +46,10 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uin
 /* The symbol that is shown for the start of a function at an address, or NULL. */
 const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint64_t address);
 
+/* Narrow [*low, *high), around an address that no symbol holds, to where those around it are. */
+void elf_symbols_gap(const struct elf_symbols *symbols, uint64_t address, uint64_t *low,
+		     uint64_t *high);
+
 /* The first symbol with a name, or NULL. */
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name);
 

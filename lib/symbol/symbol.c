@@ -13,6 +13,7 @@
 #include "elf/elf_section.h"
 #include "symbol/assembly.h"
 #include "symbol/builder.h"
+#include "symbol/code_starts.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/familiar_names.h"
 #include "symbol/hint.h"
@@ -196,8 +197,50 @@ struct cfi_search symbol_file_cfi(const struct symbol_file *file)
 	};
 }
 
+/* An address that neither symbols nor unwind information know, and where these end around it. */
+static struct nameless_code nameless_at(struct symbol_file *file, const struct cfi_search *cfi,
+					uint64_t address)
+{
+	struct nameless_code row = {.address = address, .high = UINT64_MAX};
+
+	symbol_file_read_tables(file);
+	elf_symbols_gap(&file->symbols, address, &row.low, &row.high);
+	cfi_search_gap(cfi, address, &row.low, &row.high);
+	return row;
+}
+
+/* Is there a function's name for it, and not only a line? */
+static bool is_named(const struct symbol_result *result, size_t i)
+{
+	const struct symbol_chain *chain = &result->chains[i];
+
+	return chain->nr && result->locations[chain->first + chain->nr - 1].name;
+}
+
+/* The starts of functions in code that nothing but the code itself tells of. */
+static void find_starts_in_code(struct symbol_file *file, const struct symbol_result *result,
+				const uint64_t *addresses, size_t nr, uint64_t *starts)
+{
+	const struct cfi_search cfi = symbol_file_cfi(file);
+	cleanup_free struct nameless_code *rows = xcalloc(nr ? nr : 1, sizeof(*rows));
+	size_t nr_rows = 0, at = 0;
+
+	for (size_t i = 0; i < nr && !has_ended(file->object.ended); i++) {
+		if (!is_named(result, i) && starts[i] == SYMBOL_NO_START)
+			rows[nr_rows++] = nameless_at(file, &cfi, addresses[i]);
+	}
+	code_starts_find(file->object.elf, addresses, nr, rows, nr_rows, file->object.ended);
+	for (size_t i = 0; i < nr && at < nr_rows; i++) {
+		if (addresses[i] != rows[at].address)
+			continue;
+		if (rows[at].start < rows[at].end)
+			starts[i] = rows[at].start;
+		at++;
+	}
+}
+
 /* Find the start of the function of each address without a name. */
-static uint64_t *find_starts(const struct symbol_file *file, const struct symbol_result *result,
+static uint64_t *find_starts(struct symbol_file *file, const struct symbol_result *result,
 			     const uint64_t *addresses, size_t nr)
 {
 	const struct cfi_search cfi = symbol_file_cfi(file);
@@ -205,9 +248,11 @@ static uint64_t *find_starts(const struct symbol_file *file, const struct symbol
 	uint64_t end;
 
 	for (size_t i = 0; i < nr; i++)
-		if (result->chains[i].nr || has_ended(file->object.ended) ||
+		if (is_named(result, i) || has_ended(file->object.ended) ||
 		    !cfi_search_function(&cfi, addresses[i], &starts[i], &end))
 			starts[i] = SYMBOL_NO_START;
+	if (!file->verbatim)
+		find_starts_in_code(file, result, addresses, nr, starts);
 	return starts;
 }
 
@@ -354,6 +399,13 @@ bool symbol_file_find_function(struct symbol_file *file, uint64_t address, uint6
 		narrow(&low, &high, symbol->start, symbol->end);
 	if (!bias && cfi_search_function(&cfi, moved, &fde_start, &fde_end))
 		narrow(&low, &high, fde_start, fde_end);
+	if (high == UINT64_MAX && !bias) {
+		struct nameless_code row = nameless_at(file, &cfi, moved);
+
+		code_starts_find(file->object.elf, NULL, 0, &row, 1, file->object.ended);
+		if (row.start < row.end)
+			narrow(&low, &high, row.start, row.end);
+	}
 	if (high == UINT64_MAX)
 		return false;
 	*start = low - bias;

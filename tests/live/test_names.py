@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -15,11 +16,18 @@ IN_COMPANY = True
 NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
 
 
-class Names(unittest.TestCase):
+class NamesCase(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
 
+    def output(self, *command):
+        """Its lines."""
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout.splitlines()
+
+
+class Names(NamesCase):
     def test_functions_go_by_the_name_that_callers_use(self):
         recording = record(self.directory, [build("internal_alias"), "300"])
         names = {row["function"] for row in recording.rows()}
@@ -68,6 +76,21 @@ class Names(unittest.TestCase):
         self.assertLessEqual(len(rows), 12, [row["function"] for row in rows])
         hot = sorted((row["self_pct"] for row in rows), reverse=True)[:4]
         self.assertGreater(sum(hot), 80)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code of x86-64 is read for it")
+    def test_functions_without_unwind_information_are_one_row_each(self):
+        flags = ("-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+        whole = build("four_functions", *flags)
+        recording = record(self.directory, [build("four_functions", *flags, "-s"), "400"])
+        rows = [row for row in recording.rows() if NAMELESS.match(row["function"])]
+        starts = {int(line.split()[0], 16): line.split()[2]
+                  for line in self.output("nm", "--defined-only", whole)}
+        for row in sorted(rows, key=lambda row: -row["self_pct"])[:4]:
+            start = int(row["function"].split("+")[1].rstrip("]"), 16)
+            self.assertRegex(starts.get(start, "nothing begins there"), "^four_", row)
+        self.assertLessEqual(len(rows), 12, [row["function"] for row in rows])
+        text = profc("annotate", "-i", recording.path, "--asm", rows[0]["function"]).stdout
+        self.assertIn("%", text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sections of a file that are in memory, by address. */
+#ifndef PROFC_SYMBOL_CODE_SECTIONS_H
+#define PROFC_SYMBOL_CODE_SECTIONS_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The bytes of a section. Borrowed. */
+struct code_section {
+	const uint8_t *bytes;
+	uint64_t address;
+	size_t nr_bytes;
+	bool is_code;
+};
+
+struct code_sections {
+	struct code_section *rows; /* owned */
+	size_t nr, cap;
+};
+
+void code_sections_read(struct code_sections *sections, Elf *elf);
+void code_sections_release(struct code_sections *sections);
+/* The section that has an address, or NULL. */
+const struct code_section *code_section_at(const struct code_sections *sections, uint64_t address);
+
+#endif
