@@ -50,6 +50,10 @@ static void take_value(struct dwarf_unit *unit, struct dwarf_function *function,
 		if (!function->decl_line && value->number <= UINT32_MAX)
 			function->decl_line = (uint32_t)value->number;
 		break;
+	case DW_AT_decl_column:
+		if (!function->decl_column && value->number <= UINT32_MAX)
+			function->decl_column = (uint32_t)value->number;
+		break;
 	case DW_AT_external:
 		function->is_external |= value->number != 0;
 		break;
@@ -106,6 +110,8 @@ void dwarf_read_function(struct dwarf_file *file, uint64_t offset, struct dwarf_
 		if (!read_one(&file, &offset, function, &name))
 			break;
 	}
-	if (name.form && !function->linkage_name)
-		function->name = name_text(function->name_unit, &name);
+	if (name.form)
+		function->own_name = name_text(function->name_unit, &name);
+	if (!function->linkage_name)
+		function->name = function->own_name;
 }

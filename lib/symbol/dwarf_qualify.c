@@ -114,14 +114,6 @@ static void append_function(struct dwarf_file *file, uint64_t offset, struct buf
 	buf_append_str(out, "::");
 }
 
-/* An unnamed type around an operator() is a lambda: no source can write one otherwise. */
-static const char *name_of_unnamed(uint16_t tag, const char *below)
-{
-	if (tag == DW_TAG_namespace)
-		return "(anonymous namespace)";
-	return strcmp(below, "operator()") == 0 ? "{lambda}" : "{unnamed type}";
-}
-
 static bool is_type(uint16_t tag)
 {
 	switch (tag) {
@@ -135,8 +127,50 @@ static bool is_type(uint16_t tag)
 	return false;
 }
 
-static void append_level(struct dwarf_unit *unit, uint64_t offset, const char *below,
-			 struct buf *out)
+bool qualifier_is_call(const char *name)
+{
+	static const char call[] = "operator()";
+	size_t nr = strlen(call);
+
+	/* With template arguments in a generic lambda; _FUN is what it is as a plain function. */
+	return name && ((strncmp(name, call, nr) == 0 && (!name[nr] || name[nr] == '<')) ||
+			strcmp(name, "_FUN") == 0);
+}
+
+/* Is another unnamed type of the same list on that line? */
+static bool has_twin(struct dwarf_unit *unit, const struct child_list *list, uint64_t offset,
+		     const struct dwarf_function *lambda)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		struct dwarf_walk walk = dwarf_walk_at(unit, list->offsets[i]);
+		const struct abbrev *abbrev = dwarf_walk_next(&walk);
+		struct dwarf_function other;
+
+		if (list->offsets[i] == offset || !abbrev || !is_type(abbrev->tag))
+			continue;
+		dwarf_read_function(unit->file, list->offsets[i], &other);
+		if (!other.own_name && other.decl_line == lambda->decl_line &&
+		    other.decl_file == lambda->decl_file)
+			return true;
+	}
+	return false;
+}
+
+/* Lambdas are told apart by their lines, and on one line by their columns: {lambda:9}. */
+static void append_lambda(struct dwarf_unit *unit, const struct child_list *list, uint64_t offset,
+			  const struct dwarf_function *lambda, struct buf *out)
+{
+	buf_append_str(out, "{lambda");
+	if (lambda->decl_line)
+		buf_printf(out, ":%u", lambda->decl_line);
+	if (lambda->decl_line && lambda->decl_column && has_twin(unit, list, offset, lambda))
+		buf_printf(out, ":%u", lambda->decl_column);
+	buf_append_byte(out, '}');
+}
+
+/* An unnamed type around an operator() is a lambda: no source can write one otherwise. */
+static void append_level(struct dwarf_unit *unit, const struct child_list *list, uint64_t offset,
+			 const char *below, struct buf *out)
 {
 	struct dwarf_walk walk = dwarf_walk_at(unit, offset);
 	const struct abbrev *abbrev = dwarf_walk_next(&walk);
@@ -150,8 +184,12 @@ static void append_level(struct dwarf_unit *unit, uint64_t offset, const char *b
 		dwarf_read_function(unit->file, offset, &entry);
 		if (entry.name)
 			buf_append_str(out, entry.name);
+		else if (abbrev->tag == DW_TAG_namespace)
+			buf_append_str(out, "(anonymous namespace)");
+		else if (qualifier_is_call(below))
+			append_lambda(unit, list, offset, &entry, out);
 		else
-			buf_append_str(out, name_of_unnamed(abbrev->tag, below));
+			buf_append_str(out, "{unnamed type}");
 		buf_append_str(out, "::");
 	}
 }
@@ -164,10 +202,12 @@ void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *
 	uint64_t at = unit->first_entry;
 
 	for (int level = 0; level < MAX_LEVELS; level++) {
-		at = child_around(children_of(qualifier, unit, at), offset);
+		const struct child_list *list = children_of(qualifier, unit, at);
+
+		at = child_around(list, offset);
 		if (at == 0 || at == offset)
 			return;
-		append_level(unit, at, function->name, out);
+		append_level(unit, list, at, function->own_name, out);
 	}
 }
 

@@ -3,6 +3,7 @@
 #ifndef PROFC_SYMBOL_DWARF_QUALIFY_H
 #define PROFC_SYMBOL_DWARF_QUALIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/index_set.h"
@@ -29,6 +30,9 @@ void qualifier_release(struct qualifier *qualifier);
  */
 void qualifier_append(struct qualifier *qualifier, const struct dwarf_function *function,
 		      struct buf *out);
+
+/* Is it the name of a function by which an object is called, as that of a lambda? May be NULL. */
+bool qualifier_is_call(const char *name);
 
 /*
  * Give a function without a declaration line that of the type around it, if there is a type: gcc

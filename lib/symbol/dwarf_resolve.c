@@ -13,6 +13,7 @@
 #include "dwarf/dwarf_line.h"
 #include "dwarf/dwarf_scope.h"
 #include "symbol/builder.h"
+#include "symbol/closure_names.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_qualify.h"
 #include "symbol/split_dwarf.h"
@@ -125,6 +126,21 @@ static const char *linkage_name_of(struct dwarf_resolver *resolver,
 				  work->scopes.ranges.rows[scope->first_range].low);
 }
 
+/* Rust's linkage names call all closures of a function the same; debug information numbers them. */
+static const char *number_closures(struct dwarf_resolver *resolver,
+				   const struct dwarf_function *function, const char *name)
+{
+	struct buf qualified = {.nr_bytes = 0};
+
+	if (!closure_is_in(name) || !function->own_name)
+		return name;
+	qualifier_append(&resolver->qualifier, function, &qualified);
+	buf_append_str(&qualified, function->own_name);
+	name = closure_numbered(&resolver->builder->pool, name, buf_str(&qualified));
+	buf_release(&qualified);
+	return name;
+}
+
 static const char *demangle_ada(struct name_pool *pool, const char *name)
 {
 	cleanup_free char *demangled = symbol_demangle_ada(name);
@@ -147,8 +163,7 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 	linkage_name = linkage_name_of(resolver, &function, work, scope);
 	if (!linkage_name && ada) /* GNAT puts the linkage name there */
 		linkage_name = function.name;
-	if (!function.decl_unit && function.name && !resolver->builder->verbatim &&
-	    strcmp(function.name, "operator()") == 0)
+	if (!function.decl_unit && !resolver->builder->verbatim && qualifier_is_call(function.name))
 		qualifier_place(&resolver->qualifier, &function);
 	location.function_line = function.decl_line;
 	if (linkage_name) {
@@ -157,6 +172,8 @@ static struct symbol_location describe(struct dwarf_resolver *resolver,
 				    : name_pool_demangle(pool, linkage_name);
 		if (location.name == location.linkage_name)
 			location.linkage_name = NULL;
+		if (!resolver->builder->verbatim)
+			location.name = number_closures(resolver, &function, location.name);
 	} else {
 		location.name = name_of(resolver, &function, work);
 	}

@@ -13,6 +13,7 @@
 #include "elf/elf_section.h"
 #include "symbol/assembly.h"
 #include "symbol/builder.h"
+#include "symbol/closure_names.h"
 #include "symbol/code_starts.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/familiar_names.h"
@@ -86,6 +87,8 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 			pool, file->verbatim ? symbol->name : familiar_name(pool, symbol->name));
 		if (location->name == location->linkage_name)
 			location->linkage_name = NULL;
+		if (!file->verbatim && closure_is_in(location->name))
+			location->name = closure_hashed(pool, location->name, symbol->name);
 		return true;
 	}
 	stub = name_of_stub(file, address);

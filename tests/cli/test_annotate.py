@@ -276,7 +276,7 @@ if __name__ == "__main__":
 class Instructions(LiveCase):
     """--asm finds code by its addresses, whatever its symbols are called, and without any."""
 
-    MADE = ("same_name", "(anonymous namespace)::unnamed", "main::{lambda}::operator()",
+    MADE = ("same_name", "(anonymous namespace)::unnamed", "main::{lambda:37}::operator()",
             "with_cold_part")
 
     def record(self, program):

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from profc import profc, record
-from targets import build, source_path
+from targets import build, marked_line, need, source_path
 
 IN_COMPANY = True
 NAMELESS = re.compile(r"^\[four_functions\+0x[0-9a-f]+\]$")
@@ -91,6 +91,39 @@ class Names(NamesCase):
         self.assertLessEqual(len(rows), 12, [row["function"] for row in rows])
         text = profc("annotate", "-i", recording.path, "--asm", rows[0]["function"]).stdout
         self.assertIn("%", text)
+
+
+class Closures(NamesCase):
+    """Each is a row of its own, though all of a function have one name in most symbols."""
+
+    def shares(self, program, loops, pattern):
+        """The shares of those whose names match, in order of the names."""
+        recording = record(self.directory, [program, str(loops)])
+        rows = [row for row in recording.rows() if re.search(pattern, row["function"])]
+        return {row["function"].split("<")[0]: row["self_pct"] for row in rows
+                if row["self_pct"] > 1}
+
+    def test_lambdas(self):
+        name = "cpp_lambdas"
+        lines = {mark: marked_line(name, mark) for mark in ("generic", "plain", "both")}
+        found = self.shares(build(name), 4000000, "lambda")
+        expected = {f"main::{{lambda:{lines['generic']}}}::operator()": 40,
+                    f"main::{{lambda:{lines['plain']}}}::operator()": 20}
+        for function, share in expected.items():
+            self.assertAlmostEqual(found[function], share, delta=10, msg=found)
+        both = sorted(share for function, share in found.items()
+                      if f"lambda:{lines['both']}:" in function)
+        self.assertEqual(len(both), 2, found)
+        self.assertGreater(both[1], 1.5 * both[0], found)
+
+    def test_closures_of_rust(self):
+        need("rustc")
+        for flags, pattern in (("-O", "-g"), r"\{closure#\d+\}$"), (("-O",), r"\{closure#h\w+\}$"):
+            with self.subTest(flags=flags):
+                found = self.shares(build("rust_closures", *flags), 6000000, pattern)
+                self.assertEqual(len(found), 2, found)
+                light, heavy = sorted(found.values())
+                self.assertGreater(heavy, 1.5 * light, found)
 
 
 if __name__ == "__main__":
