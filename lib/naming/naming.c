@@ -181,6 +181,37 @@ static void find_pool_function(struct search *search, struct pool_function *pool
 		naming->nearest = xstrdup(nearest);
 }
 
+/* gcc inlines the beginning of a function and leaves the rest of it as a function of its own. */
+static void refuse_part(const struct search *search, const struct symbol_function *part)
+{
+	cleanup_free char *reason = xasprintf(
+		"only a part of it, %s, has code of its own: the rest is inlined, and no call",
+		part->linkage_name ? part->linkage_name : part->name);
+
+	wanted_refuse(search->wanted, part->name, reason);
+}
+
+static bool has_whole(const struct symbol_function *const *found, size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (found[i]->kind != SYMBOL_FUNCTION_PART && strcmp(found[i]->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void refuse_parts(const struct search *search, const struct symbol_function *const *found,
+			 size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbol_function *part = found[i];
+
+		if (part->kind == SYMBOL_FUNCTION_PART && part->linkage_name &&
+		    strstr(part->linkage_name, ".part.") && !has_whole(found, nr, part->name))
+			refuse_part(search, part);
+	}
+}
+
 static void find_pattern(struct search *search, size_t index)
 {
 	struct naming *naming = search->naming;
@@ -197,6 +228,7 @@ static void find_pattern(struct search *search, size_t index)
 	found = symbol_functions_find(search->functions, function_pattern_regex(pattern), &nr);
 	for (size_t i = 0; i < nr; i++)
 		add_entry(search, found[i]);
+	refuse_parts(search, found, nr);
 	free(found);
 	naming->is_found[index] |= nr > 0;
 	if (nr || !pattern->has_function)

@@ -33,7 +33,7 @@ static const struct elf_symbol *symbol_of(const struct elf_symbols *symbols, con
 
 const char *familiar_name(struct name_pool *pool, const char *name)
 {
-	const char *bare = unversioned_name(pool, name);
+	const char *bare = whole_function_name(pool, unversioned_name(pool, name));
 
 	return is_internal(bare) ? name_pool_keep(pool, bare + strlen(INTERNAL)) : bare;
 }

@@ -17,8 +17,9 @@ struct elf_symbols;
 bool is_inner_name(const char *name);
 
 /*
- * The name of a symbol without its version and without the mark of glibc's inner names:
- * clock_nanosleep of clock_nanosleep@@GLIBC_2.17. The same text, or the pool's.
+ * The name of a symbol without its version, without the mark of glibc's inner names and what marks
+ * parts and clones: clock_nanosleep of clock_nanosleep@@GLIBC_2.17, f of f.cold. The same text, or
+ * the pool's.
  */
 const char *familiar_name(struct name_pool *pool, const char *name);
 

@@ -46,22 +46,24 @@ struct suffix {
 			   */
 	bool is_cxx;	  /* only after names of C++ */
 	bool is_part;
+	bool is_shown; /* it tells code apart that is worth a row of its own */
 };
 
 static const struct suffix suffixes[] = {
-	{"cold", false, false, true},	/* seldom run */
-	{"part", true, false, true},	/* the rest of a function after its beginning was inlined */
-	{"_omp_fn", true, false, true}, /* bodies of OpenMP's constructs, of gcc and of clang */
-	{"omp_outlined", false, false, true},
-	{"actor", false, true, true}, /* coroutines, after their first call */
-	{"resume", false, true, true},
-	{"destroy", false, true, true},
-	{"cleanup", false, true, true},
-	{"constprop", true, false, false}, /* for some constant arguments */
-	{"isra", true, false, false},	   /* with other parameters */
-	{"lto_priv", true, false, false},
-	{"llvm", true, false, false},
-	{"localalias", false, false, false},
+	{"cold", false, false, true, false}, /* seldom run */
+	/* the rest of a function after its beginning was inlined */
+	{"part", true, false, true, false},
+	{"_omp_fn", true, false, true, true}, /* bodies of OpenMP's constructs, of gcc and clang */
+	{"omp_outlined", false, false, true, true},
+	{"actor", false, true, true, true}, /* coroutines, after their first call */
+	{"resume", false, true, true, true},
+	{"destroy", false, true, true, true},
+	{"cleanup", false, true, true, true},
+	{"constprop", true, false, false, false}, /* for some constant arguments */
+	{"isra", true, false, false, false},	  /* with other parameters */
+	{"lto_priv", true, false, false, true},
+	{"llvm", true, false, false, true},
+	{"localalias", false, false, false, false},
 };
 
 static bool is_digits(const char *text, size_t nr)
@@ -112,6 +114,22 @@ bool function_name_is_of_part(const char *linkage_name)
 	}
 	/* clang's machine outliner shares this code among several functions. */
 	return strncmp(linkage_name, "OUTLINED_FUNCTION_", 18) == 0;
+}
+
+const char *whole_function_name(struct name_pool *pool, const char *linkage_name)
+{
+	size_t nr_bytes = strlen(linkage_name), nr_whole = nr_bytes;
+	cleanup_free char *whole = NULL;
+	const struct suffix *suffix;
+
+	if (!strchr(linkage_name, '.'))
+		return linkage_name;
+	while ((suffix = take_suffix(linkage_name, &nr_bytes)) && !suffix->is_shown)
+		nr_whole = nr_bytes;
+	if (!linkage_name[nr_whole])
+		return linkage_name;
+	whole = xstrndup(linkage_name, nr_whole);
+	return name_pool_keep(pool, whole);
 }
 
 static bool any_form_matches(const struct name_wanted *wanted, struct name_pool *pool,

@@ -35,5 +35,10 @@ const char *short_name(struct name_pool *pool, const char *name);
  * clone that is called in place of the function (f.constprop.0) is no such part.
  */
 bool function_name_is_of_part(const char *linkage_name);
+/*
+ * The name of the function that a symbol's code is of: f of f.cold, f.part.0 and f.constprop.1, but
+ * not of f.lto_priv.0, which tells several of one name apart. The same text, or the pool's.
+ */
+const char *whole_function_name(struct name_pool *pool, const char *linkage_name);
 
 #endif

@@ -17,6 +17,7 @@
 #include "symbol/code_starts.h"
 #include "symbol/dwarf_parallel.h"
 #include "symbol/familiar_names.h"
+#include "symbol/function_names.h"
 #include "symbol/hint.h"
 #include "symbol/symbol_priv.h"
 
@@ -61,6 +62,21 @@ const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t addres
 	return name_of_stub(file, address);
 }
 
+/*
+ * The source file of a local symbol. That of a part is local, too, where the function is not, and
+ * both are one function only with the same file.
+ */
+static const char *file_of(const struct symbol_file *file, struct name_pool *pool,
+			   const struct elf_symbol *symbol)
+{
+	const char *name = unversioned_name(pool, symbol->name);
+	const char *whole = whole_function_name(pool, name);
+	const struct elf_symbol *function =
+		whole == name ? NULL : elf_symbols_named(&file->symbols, whole);
+
+	return function ? function->file : symbol->file;
+}
+
 /* Name an address by Go's table or symbol tables; texts are the pool's. False: it has no name. */
 static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uint64_t address,
 			   struct symbol_location *location)
@@ -80,7 +96,7 @@ static bool name_by_tables(struct symbol_file *file, struct name_pool *pool, uin
 	}
 	symbol = elf_symbols_find(&file->symbols, address);
 	if (symbol) {
-		location->file = name_pool_keep(pool, symbol->file);
+		location->file = name_pool_keep(pool, file_of(file, pool, symbol));
 		location->function_file = location->file;
 		location->linkage_name = name_pool_keep(pool, symbol->name);
 		location->name = name_pool_demangle(

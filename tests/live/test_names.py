@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What functions are called: as callers call them, and told apart where they have no names."""
 
+import json
 import os
 import platform
 import re
@@ -124,6 +125,21 @@ class Closures(NamesCase):
                 self.assertEqual(len(found), 2, found)
                 light, heavy = sorted(found.values())
                 self.assertGreater(heavy, 1.5 * light, found)
+
+
+class Asked(NamesCase):
+    """Functions are found and shown by the names that are asked for."""
+
+    def test_parts_belong_to_their_function(self):
+        """Of one that is there only as a part it is said why its calls are not counted."""
+        program = build("inlined_beginning")
+        names = [line.split()[-1] for line in self.output("nm", program)]
+        if "step.part.0" not in names:
+            self.skipTest("this compiler makes no part of it")
+        recording = record(self.directory, [program], "--no-cpu", "--count", "^(step|a)$")
+        refused = json.loads(recording.info("--json"))["probes"]["refused"]
+        self.assertEqual([(row["function"], "step.part.0" in row["reason"]) for row in refused],
+                         [("step", True)])
 
 
 if __name__ == "__main__":

@@ -51,6 +51,27 @@ static void assert_matches(const char *pattern, const char *linkage_name, bool e
 	name_pool_release(&pool);
 }
 
+TEST(symbol_function_names, code_is_of_a_whole_function)
+{
+	static const char *const rows[][2] = {
+		{"f.cold", "f"},
+		{"f.part.0", "f"},
+		{"f.part.0.constprop.1.isra.0", "f"},
+		{"_Z1fi.cold.3", "_Z1fi"},
+		{"f.lto_priv.0", "f.lto_priv.0"},
+		{"f.lto_priv.0.cold", "f.lto_priv.0"},
+		{"main._omp_fn.0", "main._omp_fn.0"},
+		{"Pool.part.x", "Pool.part.x"},
+		{"f", "f"},
+	};
+	struct name_pool pool;
+
+	name_pool_init(&pool);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(whole_function_name(&pool, rows[i][0]), rows[i][1]);
+	name_pool_release(&pool);
+}
+
 TEST(symbol_function_names, forms_that_match)
 {
 	assert_matches("^memcpy$", "memcpy@@GLIBC_2.14", true);
