@@ -47,6 +47,7 @@ static int annotate(const struct command *self, const struct annotate_args *args
 {
 	const struct weigh_request request = {.input = args->input,
 					      .filter = filter,
+					      .words = words,
 					      .metric = (enum metric)args->metric,
 					      .or_counts = !args->instructions};
 	struct weighed weighed;

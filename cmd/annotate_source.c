@@ -22,6 +22,7 @@
 #include "view/flat_fields.h"
 #include "view/line.h"
 #include "view/number.h"
+#include "view/shared_code_text.h"
 #include "view/source_check.h"
 #include "view/source_choice.h"
 #include "view/source_file.h"
@@ -127,6 +128,21 @@ static const struct source_file *find_file(const struct source *source, struct s
 	return NULL;
 }
 
+static void note_shared_code(const struct annotation *annotation, const bool *wanted)
+{
+	const struct expansion *expansion = expansion_of(annotation);
+
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		struct buf text = {0};
+
+		if (!wanted[i] || !*label_shared_names(expansion, i))
+			continue;
+		shared_code_append(&text, expansion, i);
+		print_note("%s", buf_str(&text));
+		buf_release(&text);
+	}
+}
+
 static int add_functions(struct annotation *annotation, const char *word, struct err *err)
 {
 	struct source_span *spans;
@@ -149,6 +165,8 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 			source_function_end(&page->text, spans[i].first, spans[i].last);
 	}
 	free(spans);
+	if (annotation->nr_pages > before)
+		note_shared_code(annotation, wanted);
 	free(wanted);
 	if (annotation->nr_pages > before)
 		return 0;

@@ -13,6 +13,7 @@
 #include "heap/heap_request.h"
 #include "naming/naming.h"
 #include "probe/prober.h"
+#include "profile/asked_names.h"
 #include "symbol/symbol.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"
@@ -178,4 +179,10 @@ void counting_end(struct counting *counting)
 	print_hint("%s", *err.hint ? err.hint
 				   : "they do no harm; the next profc that counts there takes them "
 				     "away");
+}
+
+void counting_show_asked(const struct counting *counting, struct profile *profile)
+{
+	if (counting)
+		profile_show_asked(profile, naming_asks, counting->naming);
 }

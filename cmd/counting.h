@@ -100,6 +100,7 @@ static inline bool count_options_have_memory(const struct count_options *options
 
 /* The counting of a recording; NULL: nothing is counted. */
 struct counting;
+struct profile;
 
 /*
  * *counting is NULL if the options name nothing. ERR_INVALID: one of them is wrong. Borrows from
@@ -124,5 +125,7 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 void counting_say_trouble(struct counting *counting);
 /* Take everything away from the processes, and say where that failed. Any number of times. */
 void counting_end(struct counting *counting);
+/* Let functions that share their code bear the names that were asked for. NULL: nothing was. */
+void counting_show_asked(const struct counting *counting, struct profile *profile);
 
 #endif

@@ -133,6 +133,7 @@ static void resolve_at_end(const struct recording *recording)
 	resolve_with_progress(recording->profile, &options,
 			      is_terminal_ours(recording) && !recording->options->quiet);
 	end_timer_stop(&timer);
+	counting_show_asked(recording->counting, recording->profile);
 	if (!atomic_load(&timer.hurried))
 		return;
 	print_warning(atomic_load(&timer.ended)

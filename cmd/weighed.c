@@ -6,6 +6,7 @@
 #include "calltree/counts.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/find.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
 #include "profile/prepare.h"
@@ -28,6 +29,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 	if (status != EXIT_DONE)
 		return status;
 	profile_prepare(weighed->profile);
+	find_show_asked(weighed->profile, request->filter, request->words);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
 	status = selection_new(weighed->expansion, request->filter, &weighed->selection, &err);
 	if (status == ERR_NOT_FOUND)

@@ -18,7 +18,8 @@ struct shortener {
 	const char *start; /* of the whole name */
 	const char *at;
 	struct buf out;
-	size_t word; /* where in `out` the word after the last space begins */
+	size_t word;	     /* where in `out` the word after the last space begins */
+	const char *word_at; /* the same in the whole name; NULL: there is no space */
 	unsigned int depth;
 	bool done;
 	bool failed; /* brackets do not match: not a name of a language we know */
@@ -286,6 +287,7 @@ static void take_one(struct shortener *s)
 	case ' ':
 		copy_until(s, s->at + 1);
 		s->word = s->out.nr_bytes;
+		s->word_at = s->at;
 		break;
 	default:
 		if (at_operator(s))
@@ -328,13 +330,18 @@ static size_t description_length(const char *name)
 	return 0;
 }
 
+static void take_all(struct shortener *s)
+{
+	while (*s->at && !s->done && !s->failed)
+		take_one(s);
+}
+
 static char *shorten(const char *name, unsigned int depth)
 {
 	struct shortener s = {.start = name, .at = name, .depth = depth};
 	char *result;
 
-	while (*s.at && !s.done && !s.failed)
-		take_one(&s);
+	take_all(&s);
 	/* Without parameters there is no return type, and spaces mean something else. */
 	if (!s.done)
 		s.word = 0;
@@ -355,4 +362,27 @@ char *demangled_name_shorten(const char *name)
 	cleanup_free char *shortened = shorten(whole + description, 0);
 
 	return xasprintf("%.*s%s", (int)description, name, shortened);
+}
+
+const char *demangled_name_without_result(const char *name)
+{
+	struct shortener s = {.start = name, .at = name, .depth = MAX_DECLARATOR_DEPTH};
+
+	if (description_length(name))
+		return name;
+	take_all(&s);
+	buf_release(&s.out);
+	return s.done && !s.failed && s.word_at ? s.word_at : name;
+}
+
+bool demangled_name_is_meant(const char *name,
+			     bool (*is_meant)(const void *context, const char *form),
+			     const void *context)
+{
+	cleanup_free char *shortened = NULL;
+
+	if (is_meant(context, name) || is_meant(context, demangled_name_without_result(name)))
+		return true;
+	shortened = demangled_name_shorten(name);
+	return is_meant(context, shortened);
 }

@@ -268,12 +268,43 @@ static bool is_mangled(const char *name)
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 }
 
-const char *label_other_name(const struct expansion *expansion, uint32_t label)
+const char *label_shared_names(const struct expansion *expansion, uint32_t label)
 {
 	const struct function *function = label_function(expansion, label);
-	const char *name = function ? profile_str(expansion->profile, function->linkage_name) : "";
 
-	return *name && !is_mangled(name) ? name : NULL;
+	return function ? profile_str(expansion->profile, function->shared) : "";
+}
+
+static bool function_is_meant(const struct expansion *expansion, const struct function *function,
+			      bool (*is_meant)(const void *context, const char *name),
+			      const void *context)
+{
+	const char *linkage_name = profile_str(expansion->profile, function->linkage_name);
+	cleanup_free char *shared = xstrdup(profile_str(expansion->profile, function->shared));
+	char *rest = shared, *name;
+
+	if (*linkage_name && !is_mangled(linkage_name) && is_meant(context, linkage_name))
+		return true;
+	while ((name = strsep(&rest, "\n"))) {
+		if (*name && demangled_name_is_meant(name, is_meant, context))
+			return true;
+	}
+	return false;
+}
+
+bool label_is_meant(const struct expansion *expansion, uint32_t label,
+		    bool (*is_meant)(const void *context, const char *name), const void *context)
+{
+	const struct function *function = label_function(expansion, label);
+	struct buf name = {0};
+	bool passes;
+
+	if (function && function_is_meant(expansion, function, is_meant, context))
+		return true;
+	label_append_name(&name, expansion, label, NAME_FULL);
+	passes = demangled_name_is_meant(buf_str(&name), is_meant, context);
+	buf_release(&name);
+	return passes;
 }
 
 /* Resolution calls a function without a symbol by its first address, in brackets. */

@@ -123,10 +123,17 @@ enum name_style {
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
 /*
- * Another name that users may give for a function: for C functions, from the symbol table
- * (__libc_write for write); or NULL. Borrowed from the profile.
+ * Is one of the names that users may give for a label meant? They are its name in full, without the
+ * type of its result, and short; that of C functions in the symbol table (__libc_write for write);
+ * and those of functions that share its code.
  */
-const char *label_other_name(const struct expansion *expansion, uint32_t label);
+bool label_is_meant(const struct expansion *expansion, uint32_t label,
+		    bool (*is_meant)(const void *context, const char *name), const void *context);
+/*
+ * The names of other functions that have the same code, one a line; empty: none is known. Borrowed
+ * from the profile.
+ */
+const char *label_shared_names(const struct expansion *expansion, uint32_t label);
 /* Has the code no name but one made from its address: [module+0x...]? */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */

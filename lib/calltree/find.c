@@ -7,39 +7,39 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/source_path.h"
 #include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/patterns_priv.h"
+#include "profile/asked_names.h"
 #include "profile/profile.h"
 
 /* Exactly this name, or with a regex one that matches it. */
-static bool is_meant(const char *label_name, const char *name, const regex_t *regex)
+struct wanted_name {
+	const char *name;
+	const regex_t *regex;
+};
+
+static bool is_meant(const void *context, const char *label_name)
 {
-	if (regex)
-		return regexec(regex, label_name, 0, NULL, 0) == 0;
-	return strcmp(label_name, name) == 0;
+	const struct wanted_name *wanted = context;
+
+	if (wanted->regex)
+		return regexec(wanted->regex, label_name, 0, NULL, 0) == 0;
+	return strcmp(label_name, wanted->name) == 0;
 }
 
 static bool mark_labels(const struct expansion *expansion, const char *name, const regex_t *regex,
 			bool *wanted)
 {
-	static const enum name_style styles[] = {NAME_FULL, NAME_SHORT};
-	struct buf text = {0};
+	const struct wanted_name meant = {.name = name, .regex = regex};
 	bool any = false;
 
 	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
-		const char *other = label_other_name(expansion, i);
-
-		wanted[i] = other && is_meant(other, name, regex);
-		for (size_t j = 0; j < ARRAY_SIZE(styles) && !wanted[i]; j++) {
-			buf_clear(&text);
-			label_append_name(&text, expansion, i, styles[j]);
-			wanted[i] = is_meant(buf_str(&text), name, regex);
-		}
+		wanted[i] = label_is_meant(expansion, i, is_meant, &meant);
 		any = any || wanted[i];
 	}
-	buf_release(&text);
 	return any;
 }
 
@@ -112,4 +112,33 @@ int find_labels_or_file(const struct expansion *expansion, const char *word, boo
 		wanted[i] = wanted[i] || meant[i];
 	free(meant);
 	return 0;
+}
+
+static bool matches(const void *context, const char *name)
+{
+	return patterns_match_text(context, name);
+}
+
+/* A bad expression is none here: it is refused where it is applied. */
+static void show_matching(struct profile *profile, const char *const *texts, size_t nr)
+{
+	struct patterns patterns;
+
+	if (nr && patterns_compile(&patterns, texts, nr, false, NULL) == 0)
+		profile_show_asked(profile, matches, &patterns);
+	if (nr)
+		patterns_release(&patterns);
+}
+
+void find_show_asked(struct profile *profile, const struct filter *filter, char *const *words)
+{
+	show_matching(profile, filter->functions.texts, filter->functions.nr);
+	show_matching(profile, filter->shape.focus.texts, filter->shape.focus.nr);
+	for (; words && *words; words++) {
+		const struct wanted_name exactly = {.name = *words};
+		const char *const text = *words;
+
+		profile_show_asked(profile, is_meant, &exactly);
+		show_matching(profile, &text, 1);
+	}
 }

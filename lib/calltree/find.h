@@ -6,6 +6,14 @@
 
 struct err;
 struct expansion;
+struct filter;
+struct profile;
+
+/*
+ * Let functions that share their code bear the names which the patterns of a filter, and `words` as
+ * find_labels() takes them, mean; NULL: there are none. Call this before the profile is expanded.
+ */
+void find_show_asked(struct profile *profile, const struct filter *filter, char *const *words);
 
 /*
  * The labels a user means by a function's name: those with exactly this name, in full, shortened or

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
 
@@ -88,30 +87,16 @@ bool patterns_match_id(const struct patterns *patterns, long id)
 	return false;
 }
 
-/* Is a label, in full, shortened or by its other name, one of the requested functions? */
-static bool label_passes(const struct expansion *expansion, const struct patterns *patterns,
-			 uint32_t label, struct buf *name)
+static bool is_meant(const void *context, const char *name)
 {
-	const char *other = label_other_name(expansion, label);
-
-	if (other && patterns_match_text(patterns, other))
-		return true;
-	buf_clear(name);
-	label_append_name(name, expansion, label, NAME_FULL);
-	if (patterns_match_text(patterns, buf_str(name)))
-		return true;
-	buf_clear(name);
-	label_append_name(name, expansion, label, NAME_SHORT);
-	return patterns_match_text(patterns, buf_str(name));
+	return patterns_match_text(context, name);
 }
 
 bool *patterns_match_labels(const struct patterns *patterns, const struct expansion *expansion)
 {
 	bool *labels = xcalloc(expansion->nr_labels, sizeof(*labels));
-	struct buf name = {0};
 
 	for (uint32_t i = 0; i < expansion->nr_labels; i++)
-		labels[i] = label_passes(expansion, patterns, i, &name);
-	buf_release(&name);
+		labels[i] = label_is_meant(expansion, i, is_meant, patterns);
 	return labels;
 }

@@ -550,6 +550,18 @@ bool naming_is_empty(const struct naming *naming)
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators;
 }
 
+bool naming_asks(const void *context, const char *name)
+{
+	const struct naming *naming = context;
+
+	for (size_t i = 0; i < naming->nr_patterns; i++) {
+		if (naming->patterns[i].has_function &&
+		    regexec(&naming->patterns[i].function, name, 0, NULL, 0) == 0)
+			return true;
+	}
+	return naming->within && strcmp(naming->within, name) == 0;
+}
+
 static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
 {
 	if (naming->nearest)

@@ -33,6 +33,12 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err);
 /* Is nothing wanted? */
 bool naming_is_empty(const struct naming *naming);
 
+/*
+ * profile_show_asked()'s question, with the naming as its context: are calls of a function of this
+ * name to be counted?
+ */
+bool naming_asks(const void *naming, const char *name);
+
 /* prober_options.find, with the naming as its context. */
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted);
 

@@ -135,7 +135,8 @@ static bool same_function(const void *owner, uint32_t index, const void *key)
 	const struct function *row = &profile->symbols.functions[index];
 
 	return row->name.v == wanted->name.v && row->linkage_name.v == wanted->linkage_name.v &&
-	       row->file.v == wanted->file.v && row->line == wanted->line;
+	       row->file.v == wanted->file.v && row->line == wanted->line &&
+	       row->shared.v == wanted->shared.v;
 }
 
 struct function_id profile_intern_function(struct profile *profile, const struct function *row)

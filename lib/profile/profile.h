@@ -76,8 +76,9 @@ struct frame {
 /* A source function. `name` is demangled; `linkage_name` as in the object file, may be empty. */
 struct function {
 	struct str_id name, linkage_name;
-	struct str_id file; /* empty when unknown */
-	uint32_t line;	    /* of its definition, 0 when unknown */
+	struct str_id shared; /* other functions that have the same code, one a line; or empty */
+	struct str_id file;   /* empty when unknown */
+	uint32_t line;	      /* of its definition, 0 when unknown */
 };
 
 /*

@@ -147,10 +147,9 @@ static const struct schema_column marks[] = {
 };
 
 static const struct schema_column functions[] = {
-	TEXT("name", function, name),
-	TEXT("linkage name", function, linkage_name),
-	TEXT("file", function, file),
-	NUMBER("line", function, line),
+	TEXT("name", function, name),	  TEXT("linkage name", function, linkage_name),
+	TEXT("file", function, file),	  NUMBER("line", function, line),
+	TEXT("shared", function, shared),
 };
 
 static const struct schema_column locations[] = {

@@ -22,7 +22,8 @@ static bool has_short_form(const char *name)
 bool name_matches(const struct name_wanted *wanted, struct name_pool *pool, const char *name)
 {
 	return matches(wanted, name) ||
-	       (has_short_form(name) && matches(wanted, short_name(pool, name)));
+	       (has_short_form(name) && (matches(wanted, demangled_name_without_result(name)) ||
+					 matches(wanted, short_name(pool, name))));
 }
 
 const char *unversioned_name(struct name_pool *pool, const char *linkage_name)

@@ -14,7 +14,7 @@ struct name_wanted {
 	const char *exact;
 };
 
-/* Does a demangled name match, in full or short? */
+/* Does a demangled name match, in full, without its result, or short? */
 bool name_matches(const struct name_wanted *wanted, struct name_pool *pool, const char *name);
 /*
  * Does a linkage name match, as it is, or demangled in full or short? Compared without its version,

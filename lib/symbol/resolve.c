@@ -316,6 +316,7 @@ static struct location location_of(struct profile *profile, const struct symbol_
 	const struct function function = {
 		.name = intern(profile, from->name),
 		.linkage_name = intern(profile, from->linkage_name),
+		.shared = intern(profile, from->shared),
 		.file = intern(profile, from->function_file),
 		.line = from->function_line,
 	};

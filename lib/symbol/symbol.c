@@ -19,6 +19,7 @@
 #include "symbol/familiar_names.h"
 #include "symbol/function_names.h"
 #include "symbol/hint.h"
+#include "symbol/shared_code.h"
 #include "symbol/symbol_priv.h"
 
 /* Go's linker puts the table into either section: position-independent programs have the second. */
@@ -167,6 +168,16 @@ static void make_familiar(struct symbol_file *file, struct result_builder *build
 	familiar_names_give(builder, chain, &file->symbols, address);
 }
 
+/* Go's linker folds nothing. */
+static void tell_shared(struct symbol_file *file, struct result_builder *builder,
+			const struct symbol_chain *chain, uint64_t address)
+{
+	symbol_file_read_tables(file);
+	if (!file->go.bytes.at && chain->nr &&
+	    builder->result->locations[chain->first + chain->nr - 1].name)
+		shared_code_tell(builder, chain, &file->symbols, address);
+}
+
 /*
  * Name code without debug information, mostly assembly, by symbol tables. They know the function of
  * the code, but not the functions inlined there.
@@ -202,6 +213,8 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 			result_builder_add(builder, &location);
 		}
 	}
+	for (size_t i = 0; i < nr && !file->verbatim && !has_ended(file->object.ended); i++)
+		tell_shared(file, builder, &builder->result->chains[i], addresses[i]);
 	if (any_assembly && !file->verbatim) {
 		symbol_file_read_tables(file);
 		assembly_define(&file->object, &file->symbols, addresses, is_assembly, nr, builder);

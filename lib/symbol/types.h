@@ -84,6 +84,7 @@ struct symbol_location {
 	/* Demangled, with template arguments and parameters; NULL when only the line is known. */
 	const char *name;
 	const char *linkage_name;  /* NULL when it is the same, or unknown */
+	const char *shared;	   /* other functions of the same code, one a line; or NULL */
 	const char *file;	   /* of the line; NULL when unknown */
 	const char *function_file; /* of the definition; NULL when unknown */
 	uint32_t line;		   /* 0 when unknown */

@@ -20,6 +20,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/per_call_text.h"
+#include "view/shared_code_text.h"
 #include "view/table.h"
 
 /* Context that the cells of one table share. */
@@ -664,12 +665,42 @@ static void note_waits(const struct flat *flat, struct buf *note)
 						 "threads waited for");
 }
 
+#define SHARED_FUNCTIONS_MAX 3
+
+/* Was the function asked for, so that what else its numbers are of matters? */
+static bool is_of_request(const struct flat *flat, const struct flat_row *row)
+{
+	const struct selection *selection = flat->weights->selection;
+
+	return row->label != FLAT_NONE &&
+	       (row->counted || (selection->functions && selection->functions[row->label]));
+}
+
+static void note_shared_code(const struct flat *flat, struct buf *note)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	unsigned int nr = 0;
+
+	if (!(BIT(flat->dimension) & FUNCTIONS))
+		return;
+	for (size_t i = 0; i < flat->nr && nr < SHARED_FUNCTIONS_MAX; i++) {
+		const struct flat_row *row = &flat->rows[i];
+
+		if (!is_of_request(flat, row) || !*label_shared_names(expansion, row->label))
+			continue;
+		buf_append_str(note, note->nr_bytes ? "; " : "");
+		shared_code_append(note, expansion, row->label);
+		nr++;
+	}
+}
+
 void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink)
 {
 	struct buf note = {0};
 
 	note_operator_new(flat, &note);
 	note_waits(flat, &note);
+	note_shared_code(flat, &note);
 	if (note.nr_bytes) {
 		sink_str(sink, "\n");
 		paragraph_print(view, "note: ", buf_str(&note), sink);

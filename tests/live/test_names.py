@@ -130,6 +130,40 @@ class Closures(NamesCase):
 class Asked(NamesCase):
     """Functions are found and shown by the names that are asked for."""
 
+    def folded(self, linker):
+        if not shutil.which(f"ld.{linker}"):
+            self.skipTest(f"no ld.{linker}")
+        return build("folded_functions", "-g", "-O1", "-fno-ipa-icf", "-ffunction-sections",
+                     f"-fuse-ld={linker}", "-Wl,--icf=all")
+
+    def check_folded(self, program, calls):
+        recording = record(self.directory, [program], "--count", "^count_apples$")
+        counted = {row["function"]: row["calls"] for row in recording.rows("-m", "calls")
+                   if row["calls"]}
+        self.assertEqual(counted, {"count_apples": calls})
+        text = profc("report", "-m", "calls", "-i", recording.path).stdout
+        self.assertRegex(" ".join(text.split()),
+                         "count_apples shares its code with .*count_p")
+        for other in "count_pears", "count_plums":
+            rows = recording.rows("-m", "calls", "--function", f"^{other}$")
+            self.assertEqual({row["function"]: row["calls"] for row in rows if row["calls"]},
+                             {other: calls})
+        done = profc("annotate", "-i", recording.path, "count_pears")
+        self.assertRegex(" ".join(done.stderr.split()), "count_pears shares its code with")
+
+    def test_code_that_a_linker_has_folded(self):
+        for linker in "gold", "lld":
+            with self.subTest(linker=linker):
+                self.check_folded(self.folded(linker), 600)
+
+    def test_instances_of_templates(self):
+        recording = record(self.directory, [build("folded_functions", "-g", "-O1")],
+                           "--count", "^twice<int>")
+        self.assertEqual([row["calls"] for row in recording.rows("-m", "calls") if row["calls"]],
+                         [300])
+        rows = recording.rows("-m", "calls", "--function", r"^twice<int>\(")
+        self.assertEqual([row["calls"] for row in rows if row["calls"]], [300])
+
     def test_parts_belong_to_their_function(self):
         """Of one that is there only as a part it is said why its calls are not counted."""
         program = build("inlined_beginning")

@@ -52,6 +52,26 @@ TEST(demangled_name, return_types_go)
 	      {"int (&ns::array<3>())[3]", "ns::array"});
 }
 
+TEST(demangled_name, types_of_results_are_found)
+{
+	static const struct expectation rows[] = {
+		{"int foldme<int>(int)", "foldme<int>(int)"},
+		{"std::vector<int, std::allocator<int> > ns::make<int>(int)", "ns::make<int>(int)"},
+		{"unsigned long f<int>(int) [clone .cold]", "f<int>(int) [clone .cold]"},
+		{"auto& ns::at<3ul>()", "ns::at<3ul>()"},
+		{"bool operator< <int>(A<int> const&)", "operator< <int>(A<int> const&)"},
+		{"A::operator unsigned long() const", "A::operator unsigned long() const"},
+		{"f(int)", "f(int)"},
+		{"main", "main"},
+		{"a name with spaces", "a name with spaces"},
+		{"<T as core::fmt::Debug>::fmt", "<T as core::fmt::Debug>::fmt"},
+		{"non-virtual thunk to A::f()", "non-virtual thunk to A::f()"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(demangled_name_without_result(rows[i].name), rows[i].shortened);
+}
+
 TEST(demangled_name, operators_stay)
 {
 	CHECK({"A::operator()(int) const", "A::operator()"},

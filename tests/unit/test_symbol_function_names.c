@@ -79,11 +79,13 @@ TEST(symbol_function_names, forms_that_match)
 	assert_matches("^f$", "f.constprop.0.isra.1", true);
 	assert_matches("^f\\.constprop\\.0$", "f.constprop.0", true);
 	assert_matches("^f$", "f.odd", false);
+	assert_matches("^foldme<int>", "_Z6foldmeIiEiT_", true);
+	assert_matches("^foldme<long>", "_Z6foldmeIiEiT_", false);
 	assert_matches("^_ZN1a1fEi$", "_ZN1a1fEi", true);
 	assert_matches("^a::f\\(int\\)$", "_ZN1a1fEi", true);
 	assert_matches("^a::f$", "_ZN1a1fEi", true);
 	assert_matches("^a::f$", "_ZN1a1fEi.cold", true);
-	assert_matches("^a::g<int>\\(\\)$", "_ZN1a1gIiEEvv", false); /* void a::g<int>() */
+	assert_matches("^a::g<int>\\(\\)$", "_ZN1a1gIiEEvv", true); /* void a::g<int>() */
 	assert_matches("a::g<int>", "_ZN1a1gIiEEvv", true);
 	assert_matches("^a::g$", "_ZN1a1gIiEEvv", true);
 	assert_matches("^core::fmt::write$", "_ZN4core3fmt5write17h0123456789abcdefE", true);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/shared_code.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/familiar_names.h"
+
+/* One empty destructor may stand for thousands. */
+#define BYTES_MAX 16384
+
+static bool is_listed(const char *list, const char *name)
+{
+	size_t nr = strlen(name);
+
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name)) {
+		if ((at == list || at[-1] == '\n') && (at[nr] == '\0' || at[nr] == '\n'))
+			return true;
+	}
+	return false;
+}
+
+/* Is it a name of the same function, for the library that it is in? */
+static bool is_of_library(const char *name, const char *shown)
+{
+	return is_inner_name(name) && strstr(name, shown);
+}
+
+static void add_name(struct buf *list, struct name_pool *pool, const char *linkage_name,
+		     const char *shown)
+{
+	const char *bare = familiar_name(pool, linkage_name);
+	const char *name = name_pool_demangle(pool, bare);
+
+	if (is_of_library(name, shown) || strcmp(name, shown) == 0 ||
+	    is_listed(buf_str(list), name) || list->nr_bytes + strlen(name) > BYTES_MAX)
+		return;
+	if (list->nr_bytes)
+		buf_append_byte(list, '\n');
+	buf_append_str(list, name);
+}
+
+void shared_code_tell(struct result_builder *builder, const struct symbol_chain *chain,
+		      const struct elf_symbols *symbols, uint64_t address)
+{
+	struct symbol_location *outermost =
+		&builder->result->locations[chain->first + chain->nr - 1];
+	const struct elf_symbol *symbol = elf_symbols_find(symbols, address), *first = symbol;
+	struct buf list = {0};
+
+	if (!symbol || !symbol->is_sized)
+		return;
+	while (first > symbols->rows && first[-1].start == symbol->start)
+		first--;
+	for (; first < symbols->rows + symbols->nr && first->start == symbol->start; first++) {
+		if (first->is_function && first->end == symbol->end)
+			add_name(&list, &builder->pool, first->name, outermost->name);
+	}
+	if (list.nr_bytes)
+		outermost->shared = name_pool_keep(&builder->pool, buf_str(&list));
+	buf_release(&list);
+}
