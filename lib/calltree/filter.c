@@ -13,6 +13,7 @@
 #include "calltree/patterns_priv.h"
 #include "calltree/reshape_priv.h"
 #include "profile/heap_estimate.h"
+#include "profile/timelines.h"
 
 /* All four lists, compiled. */
 struct compiled_filter {
@@ -135,10 +136,6 @@ static void select_stacks(struct selection *selection, const struct compiled_fil
 		select_by_module(selection, &compiled->modules);
 }
 
-struct range {
-	uint64_t from_ns, to_ns; /* to_ns 0: to the end */
-};
-
 static bool is_called(const struct profile *profile, const struct profile_mark *mark,
 		      const struct mark_name *name)
 {
@@ -147,46 +144,103 @@ static bool is_called(const struct profile *profile, const struct profile_mark *
 	return strlen(text) == name->nr_bytes && memcmp(text, name->text, name->nr_bytes) == 0;
 }
 
-/* The time of the first such mark at `from_ns` or later. */
-static int find_mark(const struct profile *profile, const struct mark_name *name, uint64_t from_ns,
-		     uint64_t *time_ns, struct err *err)
+/* The search for a mark in the runs of a profile. */
+struct mark_search {
+	const struct profile *profile;
+	const struct timelines *timelines;
+	const struct mark_name *name;
+	bool is_anywhere;
+};
+
+/* The time of the first such mark in a run at `from_ns` or later; false: there is none. */
+static bool find_mark(struct mark_search *search, uint32_t run, uint64_t from_ns, uint64_t *time_ns)
 {
 	const struct profile_mark *first = NULL;
-	bool is_anywhere = false;
 
-	for (size_t i = 0; i < profile->nr_marks; i++) {
-		const struct profile_mark *mark = &profile->marks[i];
+	for (size_t i = 0; i < search->profile->nr_marks; i++) {
+		const struct profile_mark *mark = &search->profile->marks[i];
 
-		if (!is_called(profile, mark, name))
+		if (search->timelines->of_mark[i] != run ||
+		    !is_called(search->profile, mark, search->name))
 			continue;
-		is_anywhere = true;
+		search->is_anywhere = true;
 		if (mark->time_ns >= from_ns && (!first || mark->time_ns < first->time_ns))
 			first = mark;
 	}
-	if (first) {
+	if (first)
 		*time_ns = first->time_ns;
-		return 0;
-	}
-	err_set(err, ERR_NOT_FOUND, "no mark '%.*s' in the recording%s", (int)name->nr_bytes,
-		name->text, is_anywhere ? " after the start of the time range" : "");
+	return first != NULL;
+}
+
+static int refuse_mark(const struct mark_search *search, struct err *err)
+{
+	err_set(err, ERR_NOT_FOUND, "no mark '%.*s' in the recording%s",
+		(int)search->name->nr_bytes, search->name->text,
+		search->is_anywhere ? " after the start of the time range" : "");
 	err_hint(err, "'profc info' lists the marks of a recording");
 	return ERR_NOT_FOUND;
 }
 
-static int find_range(const struct profile *profile, const struct filter *filter,
-		      struct range *range, struct err *err)
-{
-	int status = 0;
+static const struct time_range nothing = {.from_ns = UINT64_MAX};
 
-	*range = (struct range){.from_ns = filter->from_ns, .to_ns = filter->to_ns};
-	if (filter->from_mark.nr_bytes)
-		status = find_mark(profile, &filter->from_mark, 0, &range->from_ns, err);
-	if (status == 0 && filter->to_mark.nr_bytes)
-		status = find_mark(profile, &filter->to_mark, range->from_ns + 1, &range->to_ns,
-				   err);
-	if (status == 0 && range->to_ns != 0 && range->to_ns <= range->from_ns)
+/* Move one end of each run's range to the mark there. ERR_NOT_FOUND if no run has it. */
+static int move_to_marks(struct selection *selection, const struct mark_name *name, bool is_end,
+			 struct err *err)
+{
+	struct mark_search search = {.profile = selection->expansion->profile,
+				     .timelines = selection->timelines,
+				     .name = name};
+	bool is_found = false;
+
+	for (uint32_t run = 0; name->nr_bytes && run < selection->timelines->nr; run++) {
+		struct time_range *range = &selection->ranges[run];
+
+		if (range->to_ns < range->from_ns)
+			continue;
+		if (find_mark(&search, run, is_end ? range->from_ns + 1 : 0,
+			      is_end ? &range->to_ns : &range->from_ns))
+			is_found = true;
+		else
+			*range = nothing;
+	}
+	return name->nr_bytes && !is_found ? refuse_mark(&search, err) : 0;
+}
+
+static int find_ranges(struct selection *selection, const struct filter *filter, struct err *err)
+{
+	size_t nr = selection->timelines->nr;
+	bool any = false;
+	int status;
+
+	selection->ranges = xcalloc(nr, sizeof(*selection->ranges));
+	for (size_t i = 0; i < nr; i++)
+		selection->ranges[i] = (struct time_range){
+			.from_ns = filter->from_ns,
+			.to_ns = filter->to_ns && !filter->to_mark.nr_bytes ? filter->to_ns
+									    : UINT64_MAX};
+	status = move_to_marks(selection, &filter->from_mark, false, err);
+	if (status == 0)
+		status = move_to_marks(selection, &filter->to_mark, true, err);
+	selection->from_ns = UINT64_MAX;
+	for (size_t i = 0; i < nr; i++) {
+		const struct time_range *range = &selection->ranges[i];
+
+		if (range->to_ns <= range->from_ns)
+			continue;
+		any = true;
+		selection->from_ns = min_u64(selection->from_ns, range->from_ns);
+		selection->to_ns = max_u64(selection->to_ns, range->to_ns);
+	}
+	if (status == 0 && !any)
 		return err_set(err, ERR_INVALID, "the time range ends before it begins");
 	return status;
+}
+
+const struct time_range *selection_range(const struct selection *selection, struct thread_id thread)
+{
+	uint32_t process = selection->expansion->profile->threads[thread.v].process;
+
+	return &selection->ranges[selection->timelines->of_process[process]];
 }
 
 int filter_fits(const struct filter *filter, enum metric metric, struct err *err)
@@ -198,9 +252,26 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 	return 0;
 }
 
-static int find_moment(const struct profile *profile, const struct heap_filter *filter,
+/* The first mark of all runs. */
+static int find_moment_of_mark(const struct selection *selection, const struct mark_name *name,
+			       uint64_t *time_ns, struct err *err)
+{
+	struct mark_search search = {.profile = selection->expansion->profile,
+				     .timelines = selection->timelines,
+				     .name = name};
+	uint64_t found_ns;
+
+	for (uint32_t run = 0; run < selection->timelines->nr; run++) {
+		if (find_mark(&search, run, 0, &found_ns))
+			*time_ns = min_u64(*time_ns, found_ns);
+	}
+	return search.is_anywhere ? 0 : refuse_mark(&search, err);
+}
+
+static int find_moment(const struct selection *selection, const struct heap_filter *filter,
 		       struct selected_heap *heap, struct err *err)
 {
+	const struct profile *profile = selection->expansion->profile;
 	uint64_t discarded_ns = profile->heap.discard.time_ns;
 	int status = 0;
 
@@ -209,7 +280,7 @@ static int find_moment(const struct profile *profile, const struct heap_filter *
 		.at_peak = filter->at == FILTER_AT_PEAK,
 		.temporary_ns = filter->temporary_ns ? filter->temporary_ns : TEMPORARY_DEFAULT_NS};
 	if (filter->at == FILTER_AT_MARK)
-		status = find_mark(profile, &filter->at_mark, 0, &heap->at_ns, err);
+		status = find_moment_of_mark(selection, &filter->at_mark, &heap->at_ns, err);
 	if (status == 0 && heap->at_ns < discarded_ns)
 		return err_set(err, ERR_INVALID,
 			       "--at is before %.3f s, when what was recorded of memory was "
@@ -273,26 +344,30 @@ static void select_all(struct selection *out, const struct compiled_filter *comp
 	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 && !out->reshaped;
 }
 
+static bool has_time_range(const struct selection *selection)
+{
+	return selection->from_ns != 0 || selection->to_ns != UINT64_MAX;
+}
+
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err)
 {
 	struct compiled_filter compiled = {0};
 	struct selection *out = xcalloc(1, sizeof(*out));
-	struct range range;
-	int status = find_range(expansion->profile, filter, &range, err);
+	int status;
 
 	out->expansion = out->original = expansion;
+	out->timelines = timelines_new(expansion->profile);
+	status = find_ranges(out, filter, err);
 	if (status == 0)
-		status = find_moment(expansion->profile, &filter->heap, &out->heap, err);
+		status = find_moment(out, &filter->heap, &out->heap, err);
 	if (status == 0)
 		status = compile_filter(&compiled, filter, err);
 	if (status == 0)
 		status = reshape(out, &filter->shape, err);
 	if (status == 0) {
 		select_all(out, &compiled, filter);
-		out->from_ns = range.from_ns;
-		out->to_ns = range.to_ns ? range.to_ns : UINT64_MAX;
-		out->whole_lives = out->whole_lives && range.from_ns == 0 && range.to_ns == 0;
+		out->whole_lives = out->whole_lives && !has_time_range(out);
 		out->everything = out->everything && out->whole_lives;
 		*selection = out;
 	} else {
@@ -310,13 +385,10 @@ void selection_free(struct selection *selection)
 	free(selection->processes);
 	free(selection->functions);
 	free(selection->stacks);
+	free(selection->ranges);
+	timelines_free(selection->timelines);
 	reshaped_free(selection->reshaped);
 	free(selection);
-}
-
-static bool has_time_range(const struct selection *selection)
-{
-	return selection->from_ns != 0 || selection->to_ns != UINT64_MAX;
 }
 
 void selection_walk_init(struct selection_walk *walk, const struct selection *selection)
@@ -349,15 +421,15 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
 }
 
 /* Cut a sample that covers begin_ns … time_ns to the range; false when nothing is left of it. */
-static bool cut_sample(const struct selection *selection, uint64_t begin_ns, struct sample *sample)
+static bool cut_sample(const struct time_range *range, uint64_t begin_ns, struct sample *sample)
 {
 	uint64_t end_ns = sample->time_ns;
-	uint64_t from_ns = begin_ns > selection->from_ns ? begin_ns : selection->from_ns;
-	uint64_t to_ns = end_ns < selection->to_ns ? end_ns : selection->to_ns;
+	uint64_t from_ns = max_u64(begin_ns, range->from_ns);
+	uint64_t to_ns = min_u64(end_ns, range->to_ns);
 	uint64_t span_ns = end_ns - begin_ns, part_ns;
 
 	if (span_ns == 0)
-		return end_ns >= selection->from_ns && end_ns <= selection->to_ns;
+		return end_ns >= range->from_ns && end_ns <= range->to_ns;
 	if (to_ns <= from_ns)
 		return false;
 	part_ns = to_ns - from_ns;
@@ -375,15 +447,17 @@ static bool cut_sample(const struct selection *selection, uint64_t begin_ns, str
 
 static bool in_time(struct selection_walk *walk, struct sample *sample)
 {
+	const struct time_range *range;
 	uint64_t *previous_ns, begin_ns;
 
 	if (!walk->previous_ns)
 		return true;
+	range = selection_range(walk->selection, sample->thread);
 	previous_ns = &walk->previous_ns[sample->thread.v];
 	begin_ns = *previous_ns < sample->time_ns ? *previous_ns : sample->time_ns;
 	*previous_ns = sample->time_ns;
-	walk->begin_ns = max_u64(begin_ns, walk->selection->from_ns);
-	return cut_sample(walk->selection, begin_ns, sample);
+	walk->begin_ns = max_u64(begin_ns, range->from_ns);
+	return cut_sample(range, begin_ns, sample);
 }
 
 bool selection_walk_next(struct selection_walk *walk, struct sample *sample)

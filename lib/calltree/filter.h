@@ -11,6 +11,7 @@
 struct err;
 struct expansion;
 struct reshaped;
+struct timelines;
 
 /*
  * The samples that a view or an export includes. Every pattern list is an "any of"; lists of
@@ -73,6 +74,11 @@ struct selected_heap {
 	uint64_t temporary_ns;
 };
 
+/* Nothing if it ends before it begins. */
+struct time_range {
+	uint64_t from_ns, to_ns; /* to_ns UINT64_MAX: to the end */
+};
+
 /* The filter applied to a profile: tables by id, so that lookups are cheap. */
 struct selection {
 	/*
@@ -93,9 +99,16 @@ struct selection {
 	bool whole_processes;
 	/* by label: selected by a filter of functions; NULL: there is none */
 	bool *functions;
-	uint64_t from_ns, to_ns; /* of blocks: when they were allocated */
+	uint64_t from_ns, to_ns; /* of blocks: when they were allocated; over all runs */
+	/* Marks are at other times in each run that was merged: by timeline; owned, as the next. */
+	struct time_range *ranges;
+	struct timelines *timelines;
 	struct selected_heap heap;
 };
+
+/* The selected time of the run that a thread is of. Borrowed. */
+const struct time_range *selection_range(const struct selection *selection,
+					 struct thread_id thread);
 
 /* ERR_INVALID if it has a setting about blocks that belongs to another metric. */
 int filter_fits(const struct filter *filter, enum metric metric, struct err *err);

@@ -237,13 +237,13 @@ static void append_lifetime(struct buf *out, const struct flat *flat, const stru
 static void append_phase(struct buf *out, const struct flat *flat, const struct flat_row *row,
 			 enum name_style style)
 {
-	struct str_id text = flat_row_phase(flat, row)->text;
+	const struct phase *phase = flat_row_phase(flat, row);
 
 	(void)style;
-	if (flat_row_fact(flat, row, BY_MARK) == 0)
+	if (phase->is_first)
 		buf_append_str(out, "[before the first mark]");
 	else
-		buf_append_str(out, profile_str(flat_expansion(flat)->profile, text));
+		buf_append_str(out, profile_str(flat_expansion(flat)->profile, phase->text));
 }
 
 const struct dimension_info dimensions[DIMENSION_COUNT] = {

@@ -139,7 +139,9 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 	const struct phases *phases = division->flat->phases;
 	const struct sample *sample = &observation->sample;
 	uint64_t begin_ns = division->walk.samples.begin_ns;
-	size_t last = phases_find(phases, sample->time_ns);
+	uint32_t process =
+		flat_expansion(division->flat)->profile->threads[sample->thread.v].process;
+	size_t last = phases_find(phases, process, sample->time_ns);
 
 	if (!metric_is_of_samples(division->flat->weights->metric) || begin_ns >= sample->time_ns ||
 	    phases->phases[last].from_ns <= begin_ns) {
@@ -147,7 +149,7 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 		flat_divide(division, observation, key);
 		return;
 	}
-	for (size_t i = phases_find(phases, begin_ns); i <= last; i++) {
+	for (size_t i = phases_find(phases, process, begin_ns); i <= last; i++) {
 		uint64_t from_ns = max_u64(begin_ns, phases->phases[i].from_ns);
 		uint64_t to_ns = min_u64(sample->time_ns, phases->phases[i].to_ns);
 		struct sample part;

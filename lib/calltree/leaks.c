@@ -15,18 +15,24 @@
 #include "calltree/observe.h"
 #include "profile/block_search.h"
 #include "profile/heap_survey.h"
+#include "profile/timelines.h"
 
 static const struct profile *profile_of(const struct leaks *leaks)
 {
 	return leaks->selection->expansion->profile;
 }
 
-/* The end of the recording, or the moment taken for it. */
-static uint64_t end_of(const struct leaks *leaks)
+/* The end of a run, or the moment taken for it. */
+static uint64_t end_of(const struct leaks *leaks, uint32_t run)
 {
-	uint64_t duration_ns = profile_of(leaks)->meta.duration_ns;
+	uint64_t run_end_ns = leaks->timelines->rows[run].end_ns;
 
-	return leaks->at_ns == HEAP_AT_END ? duration_ns : min_u64(leaks->at_ns, duration_ns);
+	return leaks->at_ns == HEAP_AT_END ? run_end_ns : min_u64(leaks->at_ns, run_end_ns);
+}
+
+static uint32_t run_of(const struct leaks *leaks, const struct sample *sample)
+{
+	return leaks->timelines->of_process[profile_of(leaks)->threads[sample->thread.v].process];
 }
 
 /*
@@ -42,7 +48,7 @@ static uint64_t age_of(const struct leaks *leaks, const struct heap_lives *lives
 	uint64_t end_ns = profile->processes[process].end_ns;
 
 	if (!end_ns || leaks->at_ns != HEAP_AT_END)
-		end_ns = end_of(leaks);
+		end_ns = end_of(leaks, leaks->timelines->of_process[process]);
 	return end_ns > life.born_ns ? end_ns - life.born_ns : 0;
 }
 
@@ -117,7 +123,8 @@ static void add(struct leaks *leaks, struct leak *leak, const struct observation
 	tally_add_observation(&leak->tally, observation);
 	leak->kind = lives->profile->heap.allocations[observation->row].kind;
 	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
-	leak->late_bytes += growth_since(lives, observation, leaks->late_from_ns);
+	leak->late_bytes += growth_since(lives, observation,
+					 leaks->late_from_ns[run_of(leaks, &observation->sample)]);
 }
 
 /* By row: the results of that moment's searches. The caller frees the array. */
@@ -238,13 +245,21 @@ static bool is_at_end(const struct selection *selection)
 	return selection->heap.at_ns == HEAP_AT_END && !selection->heap.at_peak;
 }
 
-static void note_second_half(struct leaks *leaks)
+static void note_second_halves(struct leaks *leaks)
 {
-	uint64_t end_ns = end_of(leaks);
-	uint64_t begin_ns = min_u64(profile_of(leaks)->heap.discard.time_ns, end_ns);
+	const struct timelines *timelines = leaks->timelines;
 
-	leaks->late_from_ns = begin_ns + (end_ns - begin_ns) / 2;
-	leaks->late_ns = end_ns - leaks->late_from_ns;
+	leaks->late_from_ns = xcalloc(timelines->nr, sizeof(*leaks->late_from_ns));
+	leaks->late_ns = xcalloc(timelines->nr, sizeof(*leaks->late_ns));
+	for (uint32_t run = 0; run < timelines->nr; run++) {
+		uint64_t end_ns = end_of(leaks, run);
+		uint64_t begin_ns = max_u64(timelines->rows[run].begin_ns,
+					    profile_of(leaks)->heap.discard.time_ns);
+
+		begin_ns = min_u64(begin_ns, end_ns);
+		leaks->late_from_ns[run] = begin_ns + (end_ns - begin_ns) / 2;
+		leaks->late_ns[run] = end_ns - leaks->late_from_ns[run];
+	}
 }
 
 static void sum_up(struct leaks *leaks, struct observation_walk *walk)
@@ -280,7 +295,8 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 	leaks->depth = request->depth;
 	observation_walk_init(&walk, selection, is_at_end(selection) ? METRIC_LEAKED : METRIC_LIVE);
 	leaks->at_ns = walk.at_ns;
-	note_second_half(leaks);
+	leaks->timelines = timelines_new(profile_of(leaks));
+	note_second_halves(leaks);
 	sum_up(leaks, &walk);
 	leaks->total.fixed = observation_walk_fixed(&walk);
 	leaks->total.lost = observation_walk_lost(&walk);
@@ -317,16 +333,25 @@ void leaks_free(struct leaks *leaks)
 {
 	if (!leaks)
 		return;
+	timelines_free(leaks->timelines);
+	free(leaks->late_from_ns);
+	free(leaks->late_ns);
 	free(leaks->programs);
 	free(leaks->rows);
 	free(leaks);
 }
 
+/* A process has the time of its run; a program runs in all of them. */
 double leak_growth(const struct leaks *leaks, const struct leak *leak)
 {
-	if (!leaks->late_ns)
+	uint32_t own = leaks->timelines->of_process[leak->owner.process];
+	uint64_t late_ns = 0;
+
+	for (uint32_t run = 0; run < leaks->timelines->nr; run++)
+		late_ns += leaks->by == LEAKS_BY_PROGRAM || run == own ? leaks->late_ns[run] : 0;
+	if (!late_ns)
 		return 0;
-	return (double)leak->late_bytes * (double)NS_PER_SEC / (double)leaks->late_ns;
+	return (double)leak->late_bytes * (double)NS_PER_SEC / (double)late_ns;
 }
 
 bool leaks_are_exact(const struct leaks *leaks)

@@ -10,6 +10,7 @@
 
 struct level_list;
 struct selection;
+struct timelines;
 
 /* The owners by which leaks are divided. */
 enum leaks_by {
@@ -35,8 +36,9 @@ struct leak {
 	struct tally tally;   /* in bytes */
 	/* Parts of it: a search found no pointer to these, but some to those. */
 	struct tally lost, pointed_to;
-	uint64_t oldest_ns;  /* how long the oldest was alive at the end */
-	uint64_t late_bytes; /* added in the second half of the recording */
+	uint64_t oldest_ns; /* how long the oldest was alive at the end */
+	uint64_t
+		late_bytes; /* added in the second half of the recording, of each of several runs */
 };
 
 /*
@@ -55,8 +57,10 @@ struct leaks {
 	struct leak *rows; /* owned; by bytes, the most first */
 	size_t nr, cap;
 	struct tally total, lost, pointed_to;
-	/* The start and length of the second half of the recording, or of its selected part. */
-	uint64_t late_from_ns, late_ns;
+	/* The second half of each run, or of its selected part: its start and length. */
+	struct timelines *timelines; /* owned */
+	uint64_t *late_from_ns;	     /* by timeline; owned, as the next */
+	uint64_t *late_ns;
 };
 
 /* The request; zero-initialised is all, by process. */
@@ -73,7 +77,7 @@ void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level
 void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);
 
-/* Bytes per second in the second half of the recording. */
+/* Bytes per second in the second half of the recording; of several runs, in those of all. */
 double leak_growth(const struct leaks *leaks, const struct leak *leak);
 /* Was every block recorded, so that no number is an estimate? */
 bool leaks_are_exact(const struct leaks *leaks);

@@ -145,10 +145,11 @@ static struct sample site_of(const struct observation_walk *walk,
 static bool passes(const struct observation_walk *walk, const struct sample *site)
 {
 	const struct selection *selection = walk->selection;
+	const struct time_range *range = selection_range(selection, site->thread);
 
 	return walk->all ||
 	       (selection->threads[site->thread.v] && selection->stacks[site->stack.v] &&
-		site->time_ns >= selection->from_ns && site->time_ns <= selection->to_ns);
+		site->time_ns >= range->from_ns && site->time_ns <= range->to_ns);
 }
 
 static uint64_t whole_part(struct observation_walk *walk, double amount)

@@ -2,28 +2,34 @@
 #ifndef PROFC_CALLTREE_PHASES_H
 #define PROFC_CALLTREE_PHASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/strtab.h"
 
 struct profile;
+struct timelines;
 
-/* The time from one mark of a recording to the next one. */
+/* The time from one mark of a run to the next one. */
 struct phase {
 	uint64_t from_ns, to_ns; /* to_ns: the begin of the next one; UINT64_MAX for the last */
 	struct str_id text;	 /* the mark at its begin; STR_EMPTY for the first phase */
+	uint64_t end_ns;	 /* when it or its run ends */
+	bool is_first;		 /* it precedes all marks of its run */
 };
 
-/* All phases in the order of time. The first one precedes all marks. */
+/* All phases, run by run, in the order of time. */
 struct phases {
-	struct phase *phases; /* owned */
-	size_t nr;	      /* one more than there are marks */
+	struct phase *phases; /* owned, as all here */
+	size_t nr;	      /* as many as there are marks and runs */
+	struct timelines *timelines;
+	size_t *firsts; /* by timeline: its first phase; one more is their number */
 };
 
 struct phases *phases_new(const struct profile *profile);
 void phases_free(struct phases *phases);
-/* The phase of a moment: a mark belongs to the phase that it ends. */
-size_t phases_find(const struct phases *phases, uint64_t time_ns);
+/* The phase of a moment in the life of a process: a mark belongs to the phase that it ends. */
+size_t phases_find(const struct phases *phases, uint32_t process, uint64_t time_ns);
 
 #endif

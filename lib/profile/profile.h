@@ -241,6 +241,8 @@ struct profile_run {
 	struct str_id hostname;	    /* may be empty */
 	uint64_t start_realtime_ns; /* since the epoch; 0: not known */
 	uint64_t duration_ns;
+	/* Its processes and marks are these many rows after those of the runs before it. */
+	uint64_t nr_processes, nr_marks;
 };
 
 /* In the order in which they were merged; none in a recording that was not. */

@@ -27,6 +27,8 @@ void profile_add_runs_of(struct profile *into, const struct profile *from)
 			.hostname = profile_intern(into, profile_str(from, from->meta.hostname)),
 			.start_realtime_ns = from->meta.start_realtime_ns,
 			.duration_ns = from->meta.duration_ns,
+			.nr_processes = from->nr_processes,
+			.nr_marks = from->nr_marks,
 		};
 
 		profile_add_run(into, &row);

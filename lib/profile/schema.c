@@ -292,10 +292,9 @@ static const struct schema_column verdicts[] = {
 };
 
 static const struct schema_column runs[] = {
-	TEXT("command", profile_run, command),
-	TEXT("host", profile_run, hostname),
-	NS("start", profile_run, start_realtime_ns),
-	NS("duration", profile_run, duration_ns),
+	TEXT("command", profile_run, command),		TEXT("host", profile_run, hostname),
+	NS("start", profile_run, start_realtime_ns),	NS("duration", profile_run, duration_ns),
+	NUMBER("processes", profile_run, nr_processes), NUMBER("marks", profile_run, nr_marks),
 };
 
 static const struct schema_column listings[] = {

@@ -77,8 +77,8 @@ static struct value get_second_key(const struct row_value *of)
 
 static struct value get_mark(const struct row_value *of)
 {
-	return flat_row_fact(of->flat, of->row, BY_MARK) == 0 ? text_value(NULL)
-							      : key_value(of, BY_MARK);
+	return flat_row_phase(of->flat, of->row)->is_first ? text_value(NULL)
+							   : key_value(of, BY_MARK);
 }
 
 /* The function whose place in the source a row has; of other rows it is that of their line or file.
@@ -209,11 +209,7 @@ static struct value get_begin(const struct row_value *of)
 
 static struct value get_end(const struct row_value *of)
 {
-	uint64_t end_ns = flat_row_phase(of->flat, of->row)->to_ns;
-
-	if (end_ns == UINT64_MAX)
-		end_ns = flat_expansion(of->flat)->profile->meta.duration_ns;
-	return integer_value(end_ns);
+	return integer_value(flat_row_phase(of->flat, of->row)->end_ns);
 }
 
 static struct value get_self(const struct row_value *of)
@@ -422,10 +418,8 @@ static struct value get_owner_in(const struct row_value *of)
 static struct value get_length(const struct row_value *of)
 {
 	const struct phase *phase = flat_row_phase(of->flat, of->row);
-	uint64_t end_ns =
-		min_u64(phase->to_ns, flat_expansion(of->flat)->profile->meta.duration_ns);
 
-	return integer_value(end_ns > phase->from_ns ? end_ns - phase->from_ns : 0);
+	return integer_value(phase->end_ns > phase->from_ns ? phase->end_ns - phase->from_ns : 0);
 }
 
 static struct value get_location(const struct row_value *of)

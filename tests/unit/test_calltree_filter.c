@@ -124,6 +124,49 @@ TEST(filter, time_range_is_between_marks)
 	profile_free(made.profile);
 }
 
+/* Two runs at the same time, of 20 ms, in which a to b takes 3 and 8 ms. */
+static struct profile *two_runs(void)
+{
+	const struct profile_run run = {
+		.start_realtime_ns = 7, .duration_ns = 20000000, .nr_processes = 1, .nr_marks = 2};
+	struct made made = made_begin();
+
+	made_sample(&made, "main", 20);
+	made_thread(&made, 200, 200, "prog");
+	made_sample(&made, "main", 20)->time_ns = 20000000;
+	made_end(&made);
+	made.profile->meta.start_realtime_ns = 7;
+	profile_add_mark(made.profile, 2000000, "a");
+	profile_add_mark(made.profile, 5000000, "b");
+	profile_add_mark(made.profile, 10000000, "a");
+	profile_add_mark(made.profile, 18000000, "b");
+	profile_add_run(made.profile, &run);
+	profile_add_run(made.profile, &run);
+	return made.profile;
+}
+
+TEST(filter, marks_are_of_their_run)
+{
+	const struct {
+		struct filter filter;
+		uint64_t expected_ms;
+	} cases[] = {
+		{{.from_mark = MARK("a"), .to_mark = MARK("b")}, 3 + 8},
+		{{.to_mark = MARK("b")}, 5 + 18},
+		{{.from_mark = MARK("b")}, 15 + 2},
+		{{.from_ns = 7000000, .to_mark = MARK("b")}, 11}, /* the first has none then */
+		{{.from_ns = 7000000, .to_ns = 9000000}, 2 + 2},
+	};
+	struct profile *profile = two_runs();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(selected_ms(profile, &cases[i].filter), cases[i].expected_ms);
+	/* Those of earlier versions do not say of which run a process is: they have one time. */
+	profile->runs.rows[1].nr_processes = 0;
+	assert_int_equal(selected_ms(profile, &cases[0].filter), 3 + 3);
+	profile_free(profile);
+}
+
 static void expect_no_mark(const struct profile *profile, const struct filter *filter,
 			   const char *what)
 {

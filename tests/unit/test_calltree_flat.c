@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "calltree/flat.h"
 #include "calltree/per_call.h"
+#include "calltree/phases.h"
 #include "calltree/weights.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
@@ -625,6 +626,42 @@ TEST(flat, phases_between_marks)
 		     "eval, b 15 15\n"
 		     "main, [before the first mark] 10 10\n"
 		     "main, b 10 10\n");
+	profile_free(made.profile);
+}
+
+TEST(flat, phases_of_each_run)
+{
+	const struct profile_run runs[] = {
+		{.start_realtime_ns = 7, .duration_ns = 20000000, .nr_processes = 1, .nr_marks = 1},
+		{.start_realtime_ns = 3000007,
+		 .duration_ns = 20000000,
+		 .nr_processes = 1,
+		 .nr_marks = 2}};
+	struct made made = made_begin();
+	struct bench bench;
+
+	made_sample(&made, "main", 20);
+	made_thread(&made, 200, 200, "prog");
+	made_sample(&made, "main", 20)->time_ns = 23000000;
+	made_end(&made);
+	made.profile->meta.start_realtime_ns = 7;
+	made.profile->threads[1].start_ns = 3000000;
+	profile_add_mark(made.profile, 5000000, "work");
+	profile_add_mark(made.profile, 10000000, "work");
+	profile_add_mark(made.profile, 22000000, "done");
+	profile_add_run(made.profile, &runs[0]);
+	profile_add_run(made.profile, &runs[1]);
+	expect_table(made.profile, METRIC_CPU, BY_MARK,
+		     "5 5 0 [before the first mark]\n"
+		     "15 15 1 work\n"
+		     "7 7 0 [before the first mark]\n"
+		     "12 12 0 work\n"
+		     "1 1 1 done\n");
+	bench = bench_begin(made.profile, METRIC_CPU, BY_MARK);
+	assert_int_equal(flat_row_phase(bench.flat, &bench.flat->rows[1])->end_ns, 20000000);
+	assert_int_equal(flat_row_phase(bench.flat, &bench.flat->rows[2])->from_ns, 3000000);
+	assert_int_equal(flat_row_phase(bench.flat, &bench.flat->rows[4])->end_ns, 23000000);
+	bench_end(&bench);
 	profile_free(made.profile);
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The times of the runs that were merged into a profile, which may overlap. */
+#ifndef PROFC_PROFILE_TIMELINES_H
+#define PROFC_PROFILE_TIMELINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+/* The time of one run, by the clock of the profile. */
+struct timeline {
+	uint64_t begin_ns, end_ns;
+};
+
+/*
+ * A profile that was not merged has one, from 0 to its end; so has one that an earlier version
+ * merged, which did not say whose processes are whose.
+ */
+struct timelines {
+	struct timeline *rows; /* owned, as all here */
+	size_t nr;	       /* at least 1 */
+	uint32_t *of_process;  /* by process: its row */
+	uint32_t *of_mark;     /* by mark of the profile */
+};
+
+struct timelines *timelines_new(const struct profile *profile);
+void timelines_free(struct timelines *timelines); /* may be NULL */
+
+#endif
