@@ -58,6 +58,21 @@ struct jit_range *jit_code_add(struct jit_code *code, uint64_t start, uint64_t n
 	return range;
 }
 
+struct jit_range *jit_code_add_moved(struct jit_code *code, size_t index, uint64_t start,
+				     uint64_t nr_bytes)
+{
+	struct jit_range *range;
+
+	if (!nr_bytes || nr_bytes > UINT64_MAX - start || !has_room(code, sizeof(*range)))
+		return NULL;
+	ARRAY_GROW(code->ranges, code->nr, code->cap);
+	range = &code->ranges[code->nr++];
+	*range = code->ranges[index];
+	range->start = start;
+	range->end = start + nr_bytes;
+	return range;
+}
+
 bool jit_code_add_line(struct jit_code *code, uint32_t offset, uint32_t line, const char *file,
 		       size_t nr_file_bytes)
 {

@@ -43,6 +43,9 @@ void jit_code_clear(struct jit_code *code);
  */
 struct jit_range *jit_code_add(struct jit_code *code, uint64_t start, uint64_t nr_bytes,
 			       const char *name, size_t nr_name_bytes);
+/* Add a range with the name and the lines of the one with that index. NULL: as above. */
+struct jit_range *jit_code_add_moved(struct jit_code *code, size_t index, uint64_t start,
+				     uint64_t nr_bytes);
 /*
  * Add a line, for the range that will be added next. `file` may be NULL: the file of the line
  * before. False if there is no room.

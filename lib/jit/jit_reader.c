@@ -90,6 +90,7 @@ void jit_reader_release(struct jit_reader *reader)
 	jit_file_close(&reader->map.file);
 	jit_code_release(&reader->map.code);
 	jit_code_release(&reader->dump.code);
+	jitdump_release(&reader->dump_state);
 	free(reader->map.path);
 	free(reader->dump.path);
 	free(reader->problem);
@@ -279,7 +280,7 @@ static bool read_input(struct jit_reader *reader, struct jit_input *input, uint6
 	if (status == 0 && change == JIT_FILE_REWRITTEN) {
 		jit_code_clear(&input->code);
 		input->nr_seen = 0;
-		reader->dump_state = (struct jitdump){0};
+		jitdump_release(&reader->dump_state);
 	}
 	if (status == 0)
 		status = read_on(reader, input, last_bytes, &has_more, &err);

@@ -16,6 +16,8 @@
 #define PREFIX_BYTES	16 /* id, size, time */
 #define CODE_LOAD	0
 #define CODE_LOAD_BYTES (PREFIX_BYTES + 40) /* then the name, then the code */
+#define CODE_MOVE	1
+#define CODE_MOVE_BYTES (PREFIX_BYTES + 48)
 #define DEBUG_INFO	2
 #define NAME_MAX_BYTES	65536
 /* V8 writes this into the header's reserved field. */
@@ -70,6 +72,38 @@ static void give_lines(const struct jitdump *dump, const struct jit_code *code,
 	range->nr_lines = dump->nr_lines;
 }
 
+void jitdump_release(struct jitdump *dump)
+{
+	key_map_release(&dump->latest);
+	*dump = (struct jitdump){.has_header = false};
+}
+
+/* For the moves to come. */
+static void note_start(struct jitdump *dump, const struct jit_code *code,
+		       const struct jit_range *range)
+{
+	if (range->start)
+		key_map_put(&dump->latest, 0, range->start, (uint32_t)(range - code->ranges));
+}
+
+/* The name and the lines go with the code. */
+static void take_move(struct jitdump *dump, struct cursor record, struct jit_code *code)
+{
+	uint64_t from, to, nr_bytes;
+	const struct jit_range *range;
+	uint32_t index;
+
+	cursor_bytes(&record, PREFIX_BYTES + 16); /* process, thread, and link address */
+	from = cursor_u64(&record);
+	to = cursor_u64(&record);
+	nr_bytes = cursor_u64(&record);
+	if (record.failed || !key_map_find(&dump->latest, 0, from, &index))
+		return;
+	range = jit_code_add_moved(code, index, to, nr_bytes);
+	if (range)
+		note_start(dump, code, range);
+}
+
 static void take_code(struct jitdump *dump, struct cursor record, struct jit_code *code)
 {
 	uint64_t address, nr_bytes;
@@ -87,8 +121,10 @@ static void take_code(struct jitdump *dump, struct cursor record, struct jit_cod
 	nr_name_bytes =
 		cursor_left(&record) < NAME_MAX_BYTES ? cursor_left(&record) : NAME_MAX_BYTES;
 	range = jit_code_add(code, address, nr_bytes, name, strnlen(name, nr_name_bytes));
-	if (range)
+	if (range) {
 		give_lines(dump, code, range);
+		note_start(dump, code, range);
+	}
 	dump->nr_lines = 0;
 }
 
@@ -150,6 +186,8 @@ static bool is_readable(uint32_t type, uint32_t nr_bytes, const struct cursor *r
 
 	if (left >= nr_bytes)
 		return true;
+	if (type == CODE_MOVE)
+		return left >= CODE_MOVE_BYTES;
 	if (type == DEBUG_INFO)
 		return nr_bytes > JITDUMP_RECORD_MAX_BYTES; /* it is skipped */
 	if (type != CODE_LOAD)
@@ -168,6 +206,8 @@ static void take_record(struct jitdump *dump, uint32_t type, uint32_t nr_bytes,
 
 	if (type == CODE_LOAD)
 		take_code(dump, record, code);
+	else if (type == CODE_MOVE && nr >= CODE_MOVE_BYTES)
+		take_move(dump, record, code);
 	else if (type == DEBUG_INFO && nr == nr_bytes && nr <= JITDUMP_RECORD_MAX_BYTES)
 		take_lines(dump, record, code);
 }

@@ -6,20 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key_map.h"
+
 struct err;
 struct jit_code;
 
 /*
  * A jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux): records of code, with
- * its name and its bytes, and records of the lines of the next code. Records that move code are
- * ignored: no runtime is known to write them.
+ * its name and its bytes, records of the lines of the next code, and records that move code. Begins
+ * as all 0.
  */
 struct jitdump {
 	bool has_header;
 	bool is_v8;		       /* its line tables are 64 bytes off: see jitdump.c */
 	uint64_t lines_of;	       /* the code of the last lines read */
 	uint32_t first_line, nr_lines; /* of jit_code; nr 0: none */
+	struct key_map latest;	       /* by the start of code: its last range */
 };
+
+void jitdump_release(struct jitdump *dump);
 
 /* The largest record of lines that is accepted. */
 #define JITDUMP_RECORD_MAX_BYTES ((size_t)16 << 20)

@@ -50,6 +50,7 @@ static void parse(const uint8_t *bytes, size_t nr_bytes, size_t window)
 	}
 	check(&code);
 	jit_code_release(&code);
+	jitdump_release(&dump);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)

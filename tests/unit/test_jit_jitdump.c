@@ -59,8 +59,64 @@ static void put_lines(struct buf *out, uint64_t address, uint64_t nr_rows, const
 static int parse(const struct buf *in, struct jit_code *code, uint64_t *nr_taken)
 {
 	struct jitdump dump = {0};
+	int status =
+		jitdump_parse(&dump, in->bytes, in->nr_bytes, in->nr_bytes, code, nr_taken, NULL);
 
-	return jitdump_parse(&dump, in->bytes, in->nr_bytes, in->nr_bytes, code, nr_taken, NULL);
+	jitdump_release(&dump);
+	return status;
+}
+
+static void put_move(struct buf *out, uint64_t from, uint64_t to, uint32_t size)
+{
+	buf_append_u32(out, 1);
+	buf_append_u32(out, 64);
+	buf_append_u64(out, 6);
+	buf_append_u32(out, 100);
+	buf_append_u32(out, 100);
+	buf_append_u64(out, to);
+	buf_append_u64(out, from);
+	buf_append_u64(out, to);
+	buf_append_u64(out, size);
+	buf_append_u64(out, 1);
+}
+
+static void assert_range(const struct jit_code *code, size_t index, uint64_t start,
+			 const char *name, uint32_t line)
+{
+	const struct jit_range *range = &code->ranges[index];
+	const struct jit_line *at = jit_code_line(code, range, range->start);
+
+	assert_int_equal(range->start, start);
+	assert_int_equal(range->end, start + 32);
+	assert_string_equal(jit_code_name(code, range), name);
+	assert_int_equal(at ? at->line : 0, line);
+}
+
+TEST(jitdump, names_go_with_code_that_is_moved)
+{
+	struct buf in = {0}, rows = {0};
+	struct jit_code code = {0};
+	uint64_t nr_taken;
+
+	put_header(&in, 0);
+	put_row(&rows, CODE, 7, "one.py");
+	put_lines(&in, CODE, 1, &rows);
+	put_code(&in, CODE, "one", 32, 32);
+	put_move(&in, CODE, CODE + 4096, 32);
+	put_code(&in, CODE, "two", 32, 32);
+	put_move(&in, CODE + 4096, CODE + 8192, 32);
+	put_move(&in, CODE, CODE + 4096, 32);
+	put_move(&in, CODE + 12345, CODE + 16384, 32); /* it was never said what is there */
+	assert_int_equal(parse(&in, &code, &nr_taken), 0);
+	assert_int_equal(nr_taken, in.nr_bytes);
+	assert_int_equal(code.nr, 5);
+	assert_range(&code, 1, CODE + 4096, "one", 7);
+	assert_range(&code, 2, CODE, "two", 0);
+	assert_range(&code, 3, CODE + 8192, "one", 7);
+	assert_range(&code, 4, CODE + 4096, "two", 0);
+	buf_release(&in);
+	buf_release(&rows);
+	jit_code_release(&code);
 }
 
 TEST(jitdump, code_has_its_name)
@@ -173,6 +229,7 @@ TEST(jitdump, a_record_that_is_being_written_waits)
 	assert_int_equal(code.nr, 2);
 	buf_release(&in);
 	jit_code_release(&code);
+	jitdump_release(&dump);
 }
 
 TEST(jitdump, what_is_none_is_refused)
