@@ -131,15 +131,20 @@ void proc_ends_read(struct proc_ends *ends)
 		closedir(processes);
 }
 
-pid_t proc_ends_owner(const struct proc_ends *ends, uint64_t inode, enum proc_end_kind kind,
-		      pid_t pid)
+const struct proc_end *proc_ends_find(const struct proc_ends *ends, uint64_t inode,
+				      enum proc_end_kind kind)
 {
-	const struct proc_end *end;
 	uint64_t hash;
 	uint32_t found = find(ends, inode, kind, &hash);
 
-	if (found == INDEX_NONE)
-		return 0;
-	end = &ends->rows[found];
-	return end->owners[0] == pid && end->owners[1] ? end->owners[1] : end->owners[0];
+	return found == INDEX_NONE ? NULL : &ends->rows[found];
+}
+
+bool proc_end_is_of(const struct proc_end *end, pid_t pid)
+{
+	for (size_t i = 0; end && i < PROC_END_OWNERS; i++) {
+		if (end->owners[i] == pid)
+			return true;
+	}
+	return false;
 }

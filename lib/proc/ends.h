@@ -16,13 +16,13 @@ enum proc_end_kind {
 	PROC_END_SOCKET,
 };
 
-/* Few ends have more owners, and any of them will do. */
-#define PROC_END_OWNERS 2
+/* Few ends have more owners; further ones are not listed. */
+#define PROC_END_OWNERS 8
 
 struct proc_end {
 	uint64_t inode;
 	enum proc_end_kind kind;
-	pid_t owners[PROC_END_OWNERS]; /* distinct; 0: none */
+	pid_t owners[PROC_END_OWNERS]; /* distinct; 0 after the last */
 };
 
 /* Begins as all 0. */
@@ -38,9 +38,11 @@ void proc_ends_release(struct proc_ends *ends);
  * descriptor, and at most some 100,000 descriptors.
  */
 void proc_ends_read(struct proc_ends *ends);
-/* A process that has it, if possible another than `pid`; 0: none is known. */
-pid_t proc_ends_owner(const struct proc_ends *ends, uint64_t inode, enum proc_end_kind kind,
-		      pid_t pid);
+/* The processes that have an end, or NULL: none is known. Borrowed until the next reading. */
+const struct proc_end *proc_ends_find(const struct proc_ends *ends, uint64_t inode,
+				      enum proc_end_kind kind);
+/* Is a process among them? The end may be NULL. */
+bool proc_end_is_of(const struct proc_end *end, pid_t pid);
 
 /* Is a descriptor of a process open for writing? False with errno if it cannot be read. */
 bool proc_descriptor_writes(pid_t pid, int fd, bool *writes);

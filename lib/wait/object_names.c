@@ -3,8 +3,10 @@
 #include "wait/object_names.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -27,6 +29,7 @@ struct object_names {
 	struct proc_sockets sockets;
 	struct proc_ends ends;
 	struct reading of_sockets, of_ends;
+	bool is_stale; /* a process that was found at an end has ended since */
 };
 
 struct object_names *object_names_new(void)
@@ -80,44 +83,112 @@ static void end(struct reading *reading)
 	reading->total_ns += clock_monotonic_ns() - reading->began_ns;
 }
 
-static pid_t owner_of(struct object_names *names, uint64_t inode, enum proc_end_kind kind,
-		      pid_t pid)
-{
-	pid_t owner = proc_ends_owner(&names->ends, inode, kind, pid);
+/* An end that a thread waits at, and the other one. */
+struct ends {
+	pid_t pid; /* of the thread */
+	uint64_t own_inode, inode;
+	enum proc_end_kind own_kind, kind;
+};
 
-	if (owner || !begin(names, &names->of_ends))
-		return owner;
-	proc_ends_read(&names->ends);
-	end(&names->of_ends);
-	return proc_ends_owner(&names->ends, inode, kind, pid);
+/* The processes that may be at the other end. */
+struct peers {
+	pid_t others[PROC_END_OWNERS];
+	size_t nr;
+	bool is_own; /* it is another thread of the process */
+};
+
+static bool has_threads(pid_t pid)
+{
+	struct stat stat_of;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	return stat(path, &stat_of) == 0 && stat_of.st_nlink > 3; /* ".", "..", a directory each */
 }
 
-/* "pipe from 77 gzip" */
-static void append_end(struct buf *out, const char *words, pid_t owner)
+/*
+ * A process with both ends has never closed what it was born with: whoever made the pipe has both,
+ * too, and then it is a thread of that, if it has several, rather than its forked children. One
+ * with the other end alone was made to have it.
+ */
+static struct peers peers_of(const struct proc_ends *known, const struct ends *ends)
 {
-	char comm[PROC_COMM_MAX_BYTES] = "";
+	const struct proc_end *other = proc_ends_find(known, ends->inode, ends->kind);
+	const struct proc_end *own = proc_ends_find(known, ends->own_inode, ends->own_kind);
+	struct peers peers = {.is_own = proc_end_is_of(other, ends->pid)};
+	struct peers copies = {.nr = 0};
 
-	proc_read_comm(owner, owner, comm, sizeof(comm));
-	buf_printf(out, "%s %d%s%s", words, (int)owner, *comm ? " " : "", comm);
+	for (size_t i = 0; other && i < PROC_END_OWNERS && other->owners[i]; i++) {
+		pid_t pid = other->owners[i];
+		struct peers *list = proc_end_is_of(own, pid) ? &copies : &peers;
+
+		if (pid != ends->pid)
+			list->others[list->nr++] = pid;
+	}
+	if (peers.nr)
+		peers.is_own = false;
+	else if (copies.nr && !(peers.is_own && has_threads(ends->pid)))
+		peers = copies;
+	return peers;
+}
+
+static struct peers find_peers(struct object_names *names, const struct ends *ends)
+{
+	struct peers peers = peers_of(&names->ends, ends);
+
+	if ((!names->is_stale && (peers.nr || peers.is_own)) || !begin(names, &names->of_ends))
+		return peers;
+	proc_ends_read(&names->ends);
+	names->is_stale = false;
+	end(&names->of_ends);
+	return peers_of(&names->ends, ends);
+}
+
+#define PEERS_NAMED 3
+
+/* "pipe from 77 gzip, 78 zcat" */
+static void append_peers(struct buf *out, const char *words, const struct peers *peers)
+{
+	buf_append_str(out, words);
+	for (size_t i = 0; i < peers->nr && i < PEERS_NAMED; i++) {
+		pid_t pid = peers->others[i];
+		char comm[PROC_COMM_MAX_BYTES] = "";
+
+		proc_read_comm(pid, pid, comm, sizeof(comm));
+		buf_printf(out, "%s %d%s%s", i ? "," : "", (int)pid, *comm ? " " : "", comm);
+	}
+	if (peers->nr > PEERS_NAMED)
+		buf_printf(out, " and %zu more", peers->nr - PEERS_NAMED);
 }
 
 /* Sockets without a name of their own are connected to one that has a name, or to some process. */
-static bool name_by_peer(struct object_names *names, pid_t pid, uint64_t peer, struct buf *out)
+static bool name_by_peer(struct object_names *names, pid_t pid, uint64_t inode, uint64_t peer,
+			 struct object_name *name)
 {
 	const char *text = proc_sockets_find(&names->sockets, peer);
-	pid_t owner = text ? 0 : owner_of(names, peer, PROC_END_SOCKET, pid);
+	const struct ends ends = {.pid = pid,
+				  .own_inode = inode,
+				  .inode = peer,
+				  .own_kind = PROC_END_SOCKET,
+				  .kind = PROC_END_SOCKET};
+	struct peers peers = {.nr = 0};
 
-	if (text)
-		buf_printf(out, "socket %s", text);
-	else if (owner == pid)
-		buf_append_str(out, "socket within the process");
-	else if (owner)
-		append_end(out, "socket to", owner);
-	return text || owner;
+	if (text) {
+		buf_printf(name->text, "socket %s", text);
+		return true;
+	}
+	peers = find_peers(names, &ends);
+	if (peers.is_own)
+		buf_append_str(name->text, "socket within the process");
+	else if (peers.nr)
+		append_peers(name->text, "socket to", &peers);
+	name->peer = peers.nr ? peers.others[0] : 0;
+	return peers.is_own || peers.nr;
 }
 
 /* For a connected pair of this machine the tables are read only once: many have no name. */
-static bool name_socket(struct object_names *names, pid_t pid, const char *object, struct buf *out)
+static bool name_socket(struct object_names *names, pid_t pid, const char *object,
+			struct object_name *name)
 {
 	uint64_t inode = inode_of(object);
 	const char *text = proc_sockets_find(&names->sockets, inode);
@@ -129,31 +200,47 @@ static bool name_socket(struct object_names *names, pid_t pid, const char *objec
 		text = proc_sockets_find(&names->sockets, inode);
 	}
 	if (!text)
-		return peer && name_by_peer(names, pid, peer, out);
-	buf_printf(out, "socket %s", text);
+		return peer && name_by_peer(names, pid, inode, peer, name);
+	buf_printf(name->text, "socket %s", text);
 	return true;
 }
 
 static bool name_pipe(struct object_names *names, pid_t pid, int fd, const char *object,
-		      struct buf *out)
+		      struct object_name *name)
 {
+	struct ends ends = {.pid = pid,
+			    .own_inode = inode_of(object),
+			    .inode = inode_of(object),
+			    .own_kind = PROC_END_READS,
+			    .kind = PROC_END_WRITES};
+	struct peers peers;
 	bool writes;
-	pid_t owner;
 
 	if (!proc_descriptor_writes(pid, fd, &writes))
 		return false;
-	owner = owner_of(names, inode_of(object), writes ? PROC_END_READS : PROC_END_WRITES, pid);
-	if (owner == pid)
-		buf_append_str(out, "pipe within the process");
-	else if (owner)
-		append_end(out, writes ? "pipe to" : "pipe from", owner);
-	return owner;
+	if (writes) {
+		ends.own_kind = PROC_END_WRITES;
+		ends.kind = PROC_END_READS;
+	}
+	peers = find_peers(names, &ends);
+	if (peers.is_own)
+		buf_append_str(name->text, "pipe within the process");
+	else if (peers.nr)
+		append_peers(name->text, writes ? "pipe to" : "pipe from", &peers);
+	name->peer = peers.nr ? peers.others[0] : 0;
+	return peers.is_own || peers.nr;
 }
 
 bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
-		       struct buf *out)
+		       struct object_name *name)
 {
+	name->peer = 0;
 	if (is_socket(object))
-		return name_socket(names, pid, object, out);
-	return is_pipe(object) && name_pipe(names, pid, fd, object, out);
+		return name_socket(names, pid, object, name);
+	return is_pipe(object) && name_pipe(names, pid, fd, object, name);
+}
+
+void object_names_forget_ends(struct object_names *names)
+{
+	names->is_stale = true;
 }

@@ -16,12 +16,20 @@ void object_names_free(struct object_names *names); /* may be NULL */
 /* Is it a socket or a pipe, according to its link? */
 bool object_has_peer(const char *object);
 
+struct object_name {
+	struct buf *text; /* borrowed: is appended to */
+	pid_t peer;	  /* a process that is named as the other end; 0: none is */
+};
+
 /*
  * Name the object of a descriptor of a process: "socket 10.0.0.1:5432", "socket listening on
- * /run/x", "socket to 77 Xorg", "pipe from 77 gzip". False if it is not found, or not looked for
- * because that has taken too much time lately: then call again later.
+ * /run/x", "socket to 77 Xorg", "pipe from 77 gzip, 78 zcat", "pipe within the process". False if
+ * it is not found, or not looked for because that has taken too much time lately: then call again
+ * later.
  */
 bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
-		       struct buf *out);
+		       struct object_name *name);
+/* A process that was named has ended: look for those at ends anew when the next is asked for. */
+void object_names_forget_ends(struct object_names *names);
 
 #endif

@@ -2,6 +2,8 @@
 /* Turns observed waits into rows: proves owners, and finds places and names. */
 #include "wait/wait_rows.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,14 +14,15 @@
 #include "wait/object_names.h"
 #include "wait/wait.h"
 
-/* A row with an unknown peer. */
+/* A row with a peer that is unknown, or may end while the thread waits on. */
 struct pending {
 	uint32_t row;
 	pid_t pid;
+	pid_t peer; /* 0: unknown */
 	unsigned int nr_tries;
 };
 
-/* Further rows stay without a peer. */
+/* Further rows stay without a peer, or with that which was found first. */
 #define PENDING_MAX 1024
 #define TRIES_MAX   8
 
@@ -73,29 +76,32 @@ static void set_place(struct wait_rows *rows, const struct waiting_process *proc
 			profile_intern(rows->profile, space_name_at(process->space, row->number));
 }
 
-static bool find_peer(struct wait_rows *rows, uint32_t row, pid_t pid)
+static bool find_peer(struct wait_rows *rows, uint32_t row, pid_t pid, pid_t *peer)
 {
 	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
 	const char *object = profile_str(rows->profile, wait->name);
 	struct buf text = {0};
-	bool found = object_names_find(rows->names, pid, (int)wait->number, object, &text);
+	struct object_name name = {.text = &text};
+	bool found = object_names_find(rows->names, pid, (int)wait->number, object, &name);
 
 	if (found)
 		profile_waits_set_peer(profile_waits(rows->profile), row,
 				       profile_intern(rows->profile, buf_str(&text)));
 	buf_release(&text);
+	*peer = name.peer;
 	return found;
 }
 
 static void begin_peer(struct wait_rows *rows, uint32_t row, pid_t pid)
 {
 	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
+	struct pending pending = {.row = row, .pid = pid};
 
 	if (wait->kind != WAIT_FILE || !object_has_peer(profile_str(rows->profile, wait->name)) ||
-	    find_peer(rows, row, pid) || rows->nr >= PENDING_MAX)
+	    (find_peer(rows, row, pid, &pending.peer) && !pending.peer) || rows->nr >= PENDING_MAX)
 		return;
 	ARRAY_GROW(rows->pending, rows->nr, rows->cap);
-	rows->pending[rows->nr++] = (struct pending){.row = row, .pid = pid};
+	rows->pending[rows->nr++] = pending;
 }
 
 uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
@@ -123,6 +129,27 @@ uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *
 	return number;
 }
 
+static bool has_ended(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Is the search for the peer of a row over? */
+static bool is_settled(struct wait_rows *rows, struct pending *pending)
+{
+	pid_t before = pending->peer, peer;
+
+	if (before && !has_ended(before))
+		return false;
+	if (before)
+		object_names_forget_ends(rows->names);
+	if (find_peer(rows, pending->row, pending->pid, &peer)) {
+		pending->peer = peer;
+		return !peer || ++pending->nr_tries >= TRIES_MAX;
+	}
+	return ++pending->nr_tries >= TRIES_MAX;
+}
+
 void wait_rows_catch_up(struct wait_rows *rows)
 {
 	size_t kept = 0;
@@ -130,7 +157,7 @@ void wait_rows_catch_up(struct wait_rows *rows)
 	for (size_t i = 0; i < rows->nr; i++) {
 		struct pending pending = rows->pending[i];
 
-		if (!find_peer(rows, pending.row, pending.pid) && ++pending.nr_tries < TRIES_MAX)
+		if (!is_settled(rows, &pending))
 			rows->pending[kept++] = pending;
 	}
 	rows->nr = kept;

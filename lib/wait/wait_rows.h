@@ -34,7 +34,10 @@ struct waiting_process {
 uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
 			  const struct seen_wait *wait);
 
-/* Call this from time to time: searches again for missing peers of sockets and pipes. */
+/*
+ * Call this from time to time: searches again for peers of sockets and pipes that are missing, or
+ * have ended.
+ */
 void wait_rows_catch_up(struct wait_rows *rows);
 
 #endif

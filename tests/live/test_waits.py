@@ -181,6 +181,18 @@ class Descriptors(LiveCase):
         recording = record(self.directory, command)
         self.check(recording, self.directory)
 
+    def test_forked_children_have_the_ends_of_their_parent(self):
+        """One that just inherited both is no peer, if another thread may be; one with the other is."""
+        for kind in "thread", "child":
+            with self.subTest(writer=kind):
+                recording = record(self.directory, [build("forks_beside_pipe"), kind, "1500"])
+                (said,) = recording.said
+                expected = f"pipe from {said['child']} " if said["child"] else "pipe within the process"
+                row = max((row for row in recording.rows("--by", "fd")
+                           if (row["object"] or "").startswith("pipe")),
+                          key=lambda row: row["self_ns"])
+                self.assertTrue(row["object"].startswith(expected), row)
+
     def test_an_ordinary_user_sees_the_same(self):
         program = self.public(build("waits_for_known_peers"))
         directory = self.path("own")

@@ -77,13 +77,14 @@ TEST(proc_ends, of_our_own_pipes)
 	assert_true(readlink(name, target, sizeof(target) - 1) > 0);
 	assert_int_equal(sscanf(target, "pipe:[%lu]", &inode), 1);
 	proc_ends_read(&known);
-	assert_int_equal(proc_ends_owner(&known, inode, PROC_END_WRITES, getpid()), getpid());
-	assert_int_equal(proc_ends_owner(&known, inode, PROC_END_READS, 1), getpid());
+	assert_true(proc_end_is_of(proc_ends_find(&known, inode, PROC_END_WRITES), getpid()));
+	assert_true(proc_end_is_of(proc_ends_find(&known, inode, PROC_END_READS), getpid()));
+	assert_false(proc_end_is_of(proc_ends_find(&known, inode, PROC_END_READS), 1));
 	assert_true(proc_descriptor_writes(getpid(), ends[0], &writes) && !writes);
 	assert_true(proc_descriptor_writes(getpid(), ends[1], &writes) && writes);
 	close(ends[1]);
 	proc_ends_read(&known);
-	assert_int_equal(proc_ends_owner(&known, inode, PROC_END_WRITES, getpid()), 0);
+	assert_null(proc_ends_find(&known, inode, PROC_END_WRITES));
 	assert_false(proc_descriptor_writes(getpid(), ends[1], &writes));
 	close(ends[0]);
 	proc_ends_release(&known);
@@ -110,7 +111,8 @@ TEST(proc_unix_peer, of_our_own_sockets)
 	assert_int_equal(proc_unix_peer(inode_of(alone)), 0);
 	assert_int_equal(proc_unix_peer(1), 0);
 	proc_ends_read(&known);
-	assert_int_equal(proc_ends_owner(&known, inode_of(alone), PROC_END_SOCKET, 1), getpid());
+	assert_true(
+		proc_end_is_of(proc_ends_find(&known, inode_of(alone), PROC_END_SOCKET), getpid()));
 	proc_ends_release(&known);
 	close(pair[0]);
 	close(pair[1]);
