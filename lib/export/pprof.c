@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/index_set.h"
 #include "base/sink.h"
 #include "base/strtab.h"
 #include "calltree/counts.h"
@@ -76,9 +77,12 @@ enum {
 struct pprof {
 	const struct extract *extract;
 	struct buf out;
-	struct strtab *strings;	    /* the file's string table: id 0 is "" as the format demands */
-	uint64_t *limit_of_module;  /* one past the highest address used; 0: not used */
-	struct numbering functions; /* of labels, and last unknown_callee() */
+	struct strtab *strings;	   /* the file's string table: id 0 is "" as the format demands */
+	uint64_t *limit_of_module; /* one past the highest address used; 0: not used */
+	/* Of labels, then unknown_callee(), then places in another file than that of their label.
+	 */
+	struct numbering functions;
+	uint32_t *function_of_place; /* by place, among those */
 	struct metric_sums sums;
 	bool counted;			 /* samples have calls, too, after the values of sums */
 	bool *used_by_calls;		 /* by node: counted calls are there */
@@ -281,17 +285,58 @@ static void write_counts(struct pprof *pprof)
 
 /* --- locations, functions, mappings --- */
 
-/* Ids count from 1. */
-static uint64_t function_id(struct pprof *pprof, uint32_t label)
+/* In the numbering of functions. */
+static uint32_t first_place(const struct pprof *pprof)
 {
-	return (uint64_t)numbering_of(&pprof->functions, label) + 1;
+	return unknown_callee(pprof) + 1;
+}
+
+static bool is_of_file(const void *owner, uint32_t index, const void *key)
+{
+	const struct place *have = &((const struct expansion *)owner)->places[index], *want = key;
+
+	return have->label == want->label && have->file.v == want->file.v;
+}
+
+/*
+ * The lines of a function are in its own file for all readers. Those of code that it includes from
+ * another file belong to a function of the same name there.
+ */
+static void find_functions_of_places(struct pprof *pprof)
+{
+	const struct expansion *expansion = pprof->extract->expansion;
+	struct index_set set = {.nr = 0};
+
+	pprof->function_of_place = xcalloc(expansion->nr_places, sizeof(*pprof->function_of_place));
+	for (uint32_t i = 0; i < expansion->nr_places; i++) {
+		const struct place *place = &expansion->places[i];
+		const struct function *function = label_function(expansion, place->label);
+		uint64_t hash = hash_mix(place->label, place->file.v);
+		uint32_t same;
+
+		pprof->function_of_place[i] = place->label;
+		if (!function || place->file.v == STR_EMPTY.v || place->file.v == function->file.v)
+			continue;
+		same = index_set_find(&set, hash, is_of_file, expansion, place);
+		if (same == INDEX_NONE)
+			index_set_add(&set, hash, i);
+		pprof->function_of_place[i] = first_place(pprof) + (same == INDEX_NONE ? i : same);
+	}
+	index_set_release(&set);
+}
+
+/* Ids count from 1. */
+static uint64_t function_id(struct pprof *pprof, uint32_t function)
+{
+	return (uint64_t)numbering_of(&pprof->functions, function) + 1;
 }
 
 static void append_line(struct pprof *pprof, const struct level *level)
 {
 	const struct expansion *expansion = pprof->extract->expansion;
 
-	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, level->label));
+	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID,
+		      function_id(pprof, pprof->function_of_place[level->place]));
 	protobuf_uint(&pprof->inner, LINE_LINE, expansion->places[level->place].line);
 	protobuf_message(&pprof->message, LOCATION_LINE, &pprof->inner);
 	buf_clear(&pprof->inner);
@@ -399,19 +444,27 @@ static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 	return string(pprof, profile_str(extract->profile, name));
 }
 
-static void write_function(struct pprof *pprof, uint32_t label)
+static void write_function(struct pprof *pprof, uint32_t function)
 {
 	const struct extract *extract = pprof->extract;
-	const char *file = extract_function_file(extract, label);
+	const struct place *place =
+		function < first_place(pprof)
+			? NULL
+			: &extract->expansion->places[function - first_place(pprof)];
+	uint32_t label = place ? place->label : function;
+	const char *file = place ? profile_str(extract->profile, place->file)
+				 : extract_function_file(extract, label);
 	uint64_t name = string(pprof, extract_name(extract, label));
 	uint64_t system_name = system_name_string(pprof, label);
 
-	protobuf_uint(&pprof->message, FUNCTION_ID, function_id(pprof, label));
+	protobuf_uint(&pprof->message, FUNCTION_ID, function_id(pprof, function));
 	protobuf_uint(&pprof->message, FUNCTION_NAME, name);
 	protobuf_uint(&pprof->message, FUNCTION_SYSTEM_NAME, system_name);
 	if (file)
 		protobuf_uint(&pprof->message, FUNCTION_FILENAME, string(pprof, file));
-	protobuf_uint(&pprof->message, FUNCTION_START_LINE, extract_function_line(extract, label));
+	if (!place)
+		protobuf_uint(&pprof->message, FUNCTION_START_LINE,
+			      extract_function_line(extract, label));
 	end_message(pprof, PROFILE_FUNCTION);
 }
 
@@ -590,7 +643,9 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	struct pprof pprof = {.extract = extract, .strings = strtab_new()};
 
 	pprof.limit_of_module = xcalloc(nr_modules, sizeof(*pprof.limit_of_module));
-	numbering_init(&pprof.functions, extract->expansion->nr_labels + 1);
+	find_functions_of_places(&pprof);
+	numbering_init(&pprof.functions,
+		       first_place(&pprof) + (uint32_t)extract->expansion->nr_places);
 	numbering_init(&pprof.entries, extract->profile->nr_frames);
 	pprof.used_by_calls =
 		xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*pprof.used_by_calls));
@@ -607,6 +662,7 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	strtab_free(pprof.strings);
 	free(pprof.limit_of_module);
 	free(pprof.used_by_calls);
+	free(pprof.function_of_place);
 	numbering_release(&pprof.functions);
 	numbering_release(&pprof.entries);
 	metric_sums_release(&pprof.sums);

@@ -251,6 +251,29 @@ TEST(pprof, names_and_system_names)
 	profile_free(profile);
 }
 
+/* Nim includes tableimpl.nim into functions of tables.nim: a line is one of its function's file. */
+TEST(pprof, lines_in_another_file_are_of_a_function_there)
+{
+	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
+					.threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made_sample(&made, "get@tables.nim:10", 1);
+	made_sample(&made, "get@tables.nim:65", 1);
+	profile = made_end(&made);
+	profile->symbols.locations[1].file = profile_intern(profile, "tableimpl.nim");
+	assert_pprof(profile, &counts,
+		     "1{1=1 2=2 }\n10=2000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
+		     "2{1[1] 2[1] 3{1=6 2=5 } }\n2{1[2] 2[1] 3{1=6 2=5 } }\n"
+		     "4{1=1 3=2 2=2 4{1=1 2=10 } }\n4{1=2 3=3 2=2 4{1=2 2=65 } }\n"
+		     "5{1=1 2=7 3=7 4=8 5=1 }\n5{1=2 2=7 3=7 4=9 }\n"
+		     "3{1=2 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
+		     "6'process'\n6'get'\n6'tables.nim'\n6'tableimpl.nim'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
 /* Readers take the first mapping for the main program, and frames left out are nowhere. */
 TEST(pprof, the_program_comes_first)
 {
