@@ -189,6 +189,21 @@ static void append_cell(struct buf *text, const struct firefox *out, const struc
 	}
 }
 
+/*
+ * Viewers take what a sample says of the CPU for the time since the one before, and leave out the
+ * first: a sample of no time begins a thread.
+ */
+static void append_first_cell(struct buf *text, const struct firefox *out, const struct lane *lane,
+			      enum sample_column column)
+{
+	const struct point *first = &out->extract->points[lane->first];
+	const struct point begin = {.path = first->path,
+				    .end_ns =
+					    first->end_ns - min_u64(first->wall_ns, first->end_ns)};
+
+	append_cell(text, out, &begin, column);
+}
+
 /* Written without the JSON writer, as there are millions of rows. */
 static void write_column(struct firefox *out, const struct lane *lane, const char *key,
 			 enum sample_column column)
@@ -196,9 +211,10 @@ static void write_column(struct firefox *out, const struct lane *lane, const cha
 	struct buf text = {0};
 
 	json_key_array_begin(&out->json, key);
+	if (lane->nr)
+		append_first_cell(&text, out, lane, column);
 	for (size_t i = lane->first; i < lane->first + lane->nr; i++) {
-		if (i > lane->first)
-			buf_append_byte(&text, ',');
+		buf_append_byte(&text, ',');
 		append_cell(&text, out, &out->extract->points[i], column);
 	}
 	sink_write(out->json.sink, text.bytes, text.nr_bytes);
@@ -219,7 +235,7 @@ static void write_samples(struct firefox *out, const struct lane *lane)
 	write_column(out, lane, "time", COLUMN_TIME);
 	write_column(out, lane, "weight", COLUMN_WEIGHT);
 	write_column(out, lane, "threadCPUDelta", COLUMN_CPU);
-	json_key_u64(json, "length", lane->nr);
+	json_key_u64(json, "length", lane->nr ? lane->nr + 1 : 0);
 	json_object_end(json);
 }
 

@@ -57,15 +57,15 @@ TEST(firefox, samples_are_per_thread)
 
 	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
 			  "\"pid\":\"100\",\"tid\":100,");
-	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[2,0,6],"
-			  "\"time\":[1.000000,3.000000,6.000000],"
-			  "\"weight\":[1.000000,2.000000,3.000000],"
-			  "\"threadCPUDelta\":[1000000,2000000,3000000],\"length\":3}");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[2,2,0,6],"
+			  "\"time\":[0.000000,1.000000,3.000000,6.000000],"
+			  "\"weight\":[0.000000,1.000000,2.000000,3.000000],"
+			  "\"threadCPUDelta\":[0,1000000,2000000,3000000],\"length\":4}");
 	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"worker\",\"isMainThread\":false,"
 			  "\"pid\":\"100\",\"tid\":101,");
-	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[7],"
-			  "\"time\":[10.000000],\"weight\":[4.000000],"
-			  "\"threadCPUDelta\":[4000000],\"length\":1}");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[7,7],"
+			  "\"time\":[6.000000,10.000000],\"weight\":[0.000000,4.000000],"
+			  "\"threadCPUDelta\":[0,4000000],\"length\":2}");
 	sink_release(&sink);
 	profile_free(profile);
 }
@@ -78,9 +78,9 @@ TEST(firefox, counts_are_counts)
 
 	assert_has(&sink, "\"processName\":\"prog\",\"name\":\"prog\",\"isMainThread\":true,"
 			  "\"pid\":\"1\",\"tid\":1,");
-	assert_has(&sink, "\"samples\":{\"weightType\":\"samples\",\"stack\":[2,0,6,7],"
-			  "\"time\":[1.000000,3.000000,6.000000,10.000000],"
-			  "\"weight\":[1,1,1,1],");
+	assert_has(&sink, "\"samples\":{\"weightType\":\"samples\",\"stack\":[2,2,0,6,7],"
+			  "\"time\":[0.000000,1.000000,3.000000,6.000000,10.000000],"
+			  "\"weight\":[0,1,1,1,1],");
 	sink_release(&sink);
 	profile_free(profile);
 }
