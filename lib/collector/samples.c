@@ -2,6 +2,8 @@
 /* Gives samples their weights; the last sample of each thread is held back. */
 #include "collector/samples.h"
 
+#include <sys/syscall.h>
+
 #include "base/minmax.h"
 #include "collector/message.h"
 #include "snapshot/snapshot.h"
@@ -95,11 +97,27 @@ static void hold_sleep(struct thread_samples *thread, const struct sample *sampl
 	thread->sleep = sleep;
 }
 
+/* The call that a stopped and continued sleep is in: restart_syscall(2) stands for the one before.
+ */
+static int32_t call_of(const struct thread_samples *thread, int32_t syscall_nr,
+		       struct stack_id stack)
+{
+	const struct sample *run = &thread->run.sample, *sleep = &thread->sleep.sample;
+
+	if (syscall_nr != SYS_restart_syscall)
+		return syscall_nr;
+	if (thread->run.is_latest && run->stack.v == stack.v && run->syscall_nr >= 0)
+		return run->syscall_nr;
+	if (thread->sleep.is_known && sleep->stack.v == stack.v && sleep->syscall_nr >= 0)
+		return sleep->syscall_nr;
+	return syscall_nr;
+}
+
 void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 		 const struct message_sample *seen, struct stack_id stack, enum stack_end end)
 {
 	bool is_blocked = seen->state == SEEN_BLOCKED;
-	int32_t syscall_nr = seen->snapshot->syscall_nr;
+	int32_t syscall_nr = call_of(thread, seen->snapshot->syscall_nr, stack);
 	struct account_weights weights =
 		account_seen(&thread->account, seen->state, &seen->clocks, &seen->losses);
 	struct sample sample = {.time_ns = seen->clocks.time_ns,

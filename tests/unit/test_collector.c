@@ -2,6 +2,7 @@
 /* Made-up messages, and the samples that are then in the file. */
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -249,6 +250,33 @@ TEST_WITH(struct made_collector *made, collector, an_ended_process_is_still_a_pa
 	assert_int_equal(made->read->nr_processes, 2);
 	assert_int_equal(made->read->processes[1].parent, 0);
 	assert_int_equal(made->read->processes[1].pid, MADE_PID + 1);
+}
+
+static void publish_call(struct made_collector *made, uint32_t thread, uint64_t time_ns, int nr)
+{
+	struct message *message = made_sample(thread, SEEN_BLOCKED, time_ns, 0);
+
+	message->body.sample.snapshot->syscall_nr = nr;
+	made_publish(made, message);
+}
+
+/* As after SIGSTOP and SIGCONT. Of a sleep that was not seen before it is not known. */
+TEST_WITH(struct made_collector *made, collector, a_restarted_call_is_the_one_before)
+{
+	made_publish(made, made_thread(made, MADE_PID + 1));
+	publish_call(made, 0, 10 * MS, SYS_clock_nanosleep);
+	publish_call(made, 0, 20 * MS, SYS_restart_syscall);
+	publish_call(made, 0, 30 * MS, SYS_restart_syscall);
+	publish_call(made, 1, 30 * MS, SYS_restart_syscall);
+	end(made, NULL);
+	assert_true(made->read->nr_samples >= 4);
+	for (size_t i = 0; i < made->read->nr_samples; i++) {
+		const struct sample *sample = &made->read->samples[i];
+
+		if (sample->kind == SAMPLE_BLOCKED)
+			assert_int_equal(sample->syscall_nr, sample->thread.v ? SYS_restart_syscall
+									      : SYS_clock_nanosleep);
+	}
 }
 
 TEST_WITH(struct made_collector *made, collector, a_mark_and_a_cut_are_in_order)
