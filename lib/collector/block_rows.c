@@ -163,6 +163,7 @@ void block_rows_begin(struct block_rows *rows, const struct message_block *block
 	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
 	rows->last_row_ns = row.time_ns;
 	if (row.kind == ALLOCATION_MAP) {
+		row.size_bytes = live_maps_whole_pages(row.size_bytes);
 		begin_map(rows, block, seen, &row);
 		return;
 	}

@@ -121,6 +121,11 @@ bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row)
 
 #define PAGE_BYTES UINT64_C(4096)
 
+uint64_t live_maps_whole_pages(uint64_t nr_bytes)
+{
+	return (nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES;
+}
+
 struct applying {
 	struct profile *profile;
 	struct heap_gather *gather;
@@ -151,7 +156,7 @@ int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap
 	struct applying applying = {profile, gather, change};
 	const struct live_maps_gone gone = {.gone = free_row, .context = &applying};
 	/* A range that wraps around contains no mapping. */
-	uint64_t end = change->address + ((change->nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
+	uint64_t end = change->address + live_maps_whole_pages(change->nr_bytes);
 	int nr_cut;
 
 	change->gone = LIVE_BLOCKS_NO_ROW;

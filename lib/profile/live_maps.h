@@ -30,6 +30,9 @@ struct live_maps {
 
 void live_maps_release(struct live_maps *maps);
 
+/* The memory that a mapping of so many bytes takes: it extends to the end of a page. */
+uint64_t live_maps_whole_pages(uint64_t nr_bytes);
+
 /* Called for each mapping of which nothing is left. */
 struct live_maps_gone {
 	void (*gone)(void *context, uint32_t row);

@@ -80,7 +80,7 @@ class Maps(LiveCase):
         text = profc("report", "-i", recording.path, "--leaks", "--json").stdout
         left = json.loads(text)["total_blocks"]
         rows = {row["function"]: row for row in recording.rows("-m", "freed")}
-        self.assertEqual(rows["borrows_maps"]["total_bytes"], 7 * (2 * MIB + 100))
+        self.assertEqual(rows["borrows_maps"]["total_bytes"], 7 * (2 * MIB + PAGE))
         self.assertEqual(rows["resizes_maps"]["self_bytes"], (4 + 8 + 16 + 32) * PAGE)
         self.assertEqual(rows["unmaps_two_at_once"]["total_bytes"], 16 * PAGE)
         lives = {row["name"]: row for row in recording.rows("-m", "alloc", "--by", "lifetime")}

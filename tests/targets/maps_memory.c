@@ -25,6 +25,12 @@ static struct {
 
 static void *kept_map;
 
+/* The memory that a mapping of so many bytes takes. */
+static size_t pages(size_t nr)
+{
+	return (nr + PAGE - 1) / PAGE * PAGE;
+}
+
 static void *taken(void *at, size_t nr)
 {
 	if (at == MAP_FAILED)
@@ -38,7 +44,7 @@ static void *taken(void *at, size_t nr)
 static void *map(size_t nr)
 {
 	return taken(mmap(NULL, nr, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-		     nr);
+		     pages(nr));
 }
 
 static void unmap(void *at, size_t nr, size_t counts)
@@ -59,7 +65,7 @@ OWN static void keeps_maps(void)
 OWN static void borrows_maps(void)
 {
 	for (int i = 0; i < 7; i++)
-		unmap(map(2 * MIB + 100), 2 * MIB + 100, 2 * MIB + 100);
+		unmap(map(2 * MIB + 100), 2 * MIB + 100, pages(2 * MIB + 100));
 }
 
 OWN static void maps_files(void)
