@@ -273,7 +273,8 @@ static void sum_up(struct leaks *leaks, struct observation_walk *walk)
 		uint64_t age_ns = age_of(leaks, lives, &observation);
 		struct leak *leak;
 
-		if (age_ns < leaks->min_age_ns || !observation.weight)
+		/* malloc(0) has a block, too. */
+		if (age_ns < leaks->min_age_ns || (!observation.weight && observation.blocks <= 0))
 			continue;
 		leak = row_of(leaks, &set, &observation.sample);
 		add(leaks, leak, &observation, lives, age_ns);

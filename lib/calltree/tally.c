@@ -42,7 +42,7 @@ void observe_sample(struct observation *observation, const struct sample *sample
 
 void tally_add_observation(struct tally *tally, const struct observation *observation)
 {
-	if (observation->weight == 0)
+	if (observation->weight == 0 && observation->blocks <= 0)
 		return;
 	tally->weight += observation->weight;
 	tally->samples += observation->sample.nr;

@@ -164,7 +164,7 @@ static void sum_observations(struct weights *weights)
 	observation_walk_init(&walk, weights->selection, weights->metric);
 	weights->at_ns = walk.at_ns;
 	while (observation_walk_next(&walk, &observation))
-		if (observation.weight)
+		if (observation.weight || observation.blocks > 0)
 			tally_add_observation(tally_of(&sums, &observation.sample), &observation);
 	weights->unknown = walk.unknown;
 	weights->total.fixed = observation_walk_fixed(&walk);

@@ -785,6 +785,29 @@ TEST(memory, leaks_that_realloc_has_moved)
 	profile_free(profile);
 }
 
+/* malloc(0) gives a block, too. */
+TEST(memory, leaks_without_bytes)
+{
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct selection *selection;
+	struct leaks *leaks;
+
+	made_block(&made, "main;none", 0, 0, 1);
+	made_block(&made, "main;none", 0, 0, 1);
+	made_end(&made);
+	expansion = expansion_new(made.profile, false);
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	leaks = leaks_new(selection, &(struct leaks_request){.depth = 0});
+	assert_int_equal(leaks->nr, 1);
+	assert_int_equal(leaks->rows[0].tally.weight, 0);
+	assert_int_equal(tally_blocks(&leaks->rows[0].tally), 2);
+	leaks_free(leaks);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 TEST(memory, no_leaks)
 {
 	expect_leaks(7000000, &(struct leaks_limits){.rows = 0}, false,
