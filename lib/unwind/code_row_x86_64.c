@@ -186,6 +186,20 @@ static struct row row_from_entry(const struct elf_image *image, uint64_t entry, 
 }
 
 /*
+ * Go's threads begin in runtime.clone, which ends them behind its call: call *%r12, mov $111, %edi,
+ * mov $SYS_exit, %eax, syscall (sys_linux_amd64.s).
+ */
+static bool ends_thread(const struct elf_image *image, uint64_t pc)
+{
+	static const uint8_t expected[] = {0x41, 0xff, 0xd4, 0xbf, 0x6f, 0x00, 0x00, 0x00,
+					   0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05};
+	uint8_t code[sizeof(expected)];
+
+	return elf_image_read(image, pc - 3, code, sizeof(code)) == sizeof(code) &&
+	       memcmp(code, expected, sizeof(code)) == 0;
+}
+
+/*
  * Go's goroutines return to runtime.goexit+1, after a no-op rather than a call: nop, call goexit1,
  * nop (asm_amd64.s).
  */
@@ -193,8 +207,9 @@ static bool is_bottom(const struct elf_image *image, uint64_t pc)
 {
 	uint8_t code[7];
 
-	return elf_image_read(image, pc - 1, code, sizeof(code)) == sizeof(code) &&
-	       code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
+	return (elf_image_read(image, pc - 1, code, sizeof(code)) == sizeof(code) &&
+		code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90) ||
+	       ends_thread(image, pc);
 }
 
 static enum row_call call_before(const struct elf_image *image, uint64_t return_address,

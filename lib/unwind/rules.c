@@ -38,7 +38,7 @@ static struct row row_of_root(struct rule_case *at)
 	return row_of_kind(ROW_ROOT);
 }
 
-/* The return address that a runtime puts below the first function of its own stacks. */
+/* The return address at the end of the stacks that a runtime makes. */
 static bool is_bottom(struct rule_case *at)
 {
 	return (at->known.kind == ROW_NO_CFI || at->known.is_from_debug_frame) &&
@@ -348,7 +348,7 @@ static struct row by_code(struct rule_case *at)
 const struct rule unwind_rules[UNWIND_RULE_COUNT] = {
 	[UNWIND_RULE_NONE] = {.name = "none"},
 
-	/* Go: the end of nearly each goroutine's stack, 3 to 4 %. */
+	/* Go: the end of nearly each goroutine's stack, 3 to 4 %, and of each thread's own. */
 	[UNWIND_RULE_GO_BOTTOM] = {.name = "bottom of a goroutine",
 				   .applies = is_bottom,
 				   .row = row_of_root},

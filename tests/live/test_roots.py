@@ -47,6 +47,16 @@ class Roots(live.LiveCase):
         self.assertGreater(self.share(shares, "_start"), 0.98, shares)
         self.assertGreater(self.complete_pct(recording), 98)
 
+    def test_threads_of_go_begin_in_a_function_of_its_runtime(self):
+        need("go")
+        program = self.path("go_garbage")
+        subprocess.run(["go", "build", "-o", program, source_path("go_garbage.go")], check=True,
+                       env={**os.environ, "GOCACHE": self.path("cache")})
+        recording = record(self.directory, [program], "-F", "1000")
+        ends = [end for end in self.stacks(recording)["early_ends"]
+                if end["reason"] == "end not proved"]
+        self.assertEqual(ends, [])
+
     def test_call_through_a_null_pointer_keeps_its_caller(self):
         self.check_call_to("0")
 
