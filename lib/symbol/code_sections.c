@@ -6,6 +6,13 @@
 
 #include "base/alloc.h"
 
+static int by_address(const void *a, const void *b)
+{
+	const struct code_section *one = a, *other = b;
+
+	return (one->address > other->address) - (one->address < other->address);
+}
+
 void code_sections_read(struct code_sections *sections, Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -27,6 +34,8 @@ void code_sections_read(struct code_sections *sections, Elf *elf)
 					      .nr_bytes = data->d_size,
 					      .is_code = header.sh_flags & SHF_EXECINSTR};
 	}
+	if (sections->nr)
+		qsort(sections->rows, sections->nr, sizeof(*sections->rows), by_address);
 }
 
 void code_sections_release(struct code_sections *sections)
@@ -37,9 +46,17 @@ void code_sections_release(struct code_sections *sections)
 
 const struct code_section *code_section_at(const struct code_sections *sections, uint64_t address)
 {
-	for (size_t i = 0; i < sections->nr; i++) {
-		if (address - sections->rows[i].address < sections->rows[i].nr_bytes)
-			return &sections->rows[i];
+	size_t low = 0, high = sections->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sections->rows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	if (!low || address - sections->rows[low - 1].address >= sections->rows[low - 1].nr_bytes)
+		return NULL;
+	return &sections->rows[low - 1];
 }

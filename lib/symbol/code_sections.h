@@ -17,7 +17,7 @@ struct code_section {
 };
 
 struct code_sections {
-	struct code_section *rows; /* owned */
+	struct code_section *rows; /* ascending; owned */
 	size_t nr, cap;
 };
 

@@ -75,12 +75,14 @@ static void add_start(struct search *search, uint64_t address, bool is_certain)
 }
 
 /* Bytes that look like a call may be the midst of another instruction. */
-static void add_likely_calls(struct search *search, const struct code_section *section)
+static void add_likely_calls(struct search *search, const struct code_section *section,
+			     const atomic_bool *ended)
 {
 	size_t at = 0;
 	int64_t to;
 
-	while (sizeless_next_call_x86_64(section->bytes, section->nr_bytes, &at, &to))
+	while (!has_ended(ended) &&
+	       sizeless_next_call_x86_64(section->bytes, section->nr_bytes, &at, &to))
 		add_start(search, section->address + (uint64_t)to, false);
 }
 
@@ -165,7 +167,7 @@ void code_starts_find(Elf *elf, const uint64_t *calls, size_t nr_calls, struct n
 	set_bounds(&search);
 	for (size_t i = 0; i < search.sections.nr && !has_ended(ended); i++) {
 		if (search.sections.rows[i].is_code)
-			add_likely_calls(&search, &search.sections.rows[i]);
+			add_likely_calls(&search, &search.sections.rows[i], ended);
 	}
 	add_certain_calls(&search, calls, nr_calls);
 	spread_bounds(&search);
