@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/output_file.h"
 #include "base/sink.h"
 #include "calltree/diff.h"
+#include "calltree/diff_limits.h"
 #include "calltree/diff_tree.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
@@ -23,7 +25,6 @@
 
 #define LIMIT_DEFAULT	20
 #define LIMIT_NOT_GIVEN UINT64_MAX
-#define NOT_GIVEN	(-1)
 
 enum compare_choice {
 	COMPARE_AUTO,
@@ -34,7 +35,8 @@ enum compare_choice {
 struct diff_args {
 	int metric, compare; /* indexes of the choices below */
 	uint64_t limit;
-	double fail_above; /* or NOT_GIVEN */
+	const char *fail_above;
+	struct diff_limits_list fail_limits; /* what it says */
 	bool all, json, html, no_inline, tree;
 	const char *output, *by;
 	struct flat_keys keys; /* what `by` says: one */
@@ -74,17 +76,17 @@ static const struct option_row rows[] = {
 	 .argument = "OLD=NEW",
 	 .offset = AT(renames),
 	 .help = "the program, library, function or source file OLD is now named NEW; repeatable"},
-	{.type = OPTION_DOUBLE,
+	{.type = OPTION_STRING,
 	 .name = "fail-above",
-	 .argument = "PCT",
+	 .argument = "LIMIT[,LIMIT]",
 	 .offset = AT(fail_above),
-	 .max = 1e6,
-	 .help = "exit with status 3 if the total grew by more than PCT%, or a function "
-		 "significantly by more than PCT% of the old total"},
+	 .help = "exit with status 3 if the total grew surely by more than LIMIT percent, or a "
+		 "function by as much of the old total; or METRIC=LIMIT, or calls=LIMIT of each "
+		 "function counted: calls=0.1%,alloc=1%,cpu=5%"},
 	{.type = OPTION_FLAG,
 	 .name = "all",
 	 .offset = AT(all),
-	 .help = "show changes within sampling noise, too"},
+	 .help = "show changes within noise, too"},
 	{.type = OPTION_UINT,
 	 .short_name = 'n',
 	 .name = "limit",
@@ -191,6 +193,25 @@ static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 				      renames[i].old_name);
 }
 
+static int check_limits(const struct diff_args *args, const struct diff_request *request)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < args->fail_limits.nr; i++) {
+		struct err err = ERR_INIT;
+		struct buf why = {0};
+		int found = diff_limit_exceeded(request, &args->fail_limits.at[i], &why, &err);
+
+		if (found > 0)
+			print_note("%s", buf_str(&why));
+		buf_release(&why);
+		if (found < 0)
+			return fail_with(&err);
+		status = found ? EXIT_EXCEEDED : status;
+	}
+	return status;
+}
+
 static int compare(const struct diff_args *args, const struct filter *filter,
 		   const struct comparison *comparison, struct diff_rename *renames)
 {
@@ -214,10 +235,8 @@ static int compare(const struct diff_args *args, const struct filter *filter,
 
 	warn_about_renames(renames, args->renames.nr);
 	status = args->html ? write_page(args, &both, filter) : print_diff(args, diff);
-	if (status == EXIT_DONE && args->fail_above >= 0 && diff_exceeds(diff, args->fail_above))
-		status = EXIT_EXCEEDED;
 	diff_free(diff);
-	return status;
+	return status == EXIT_DONE ? check_limits(args, &request) : status;
 }
 
 /* OLD=NEW each, as was checked. The texts belong to the one block that the caller frees. */
@@ -320,6 +339,9 @@ static int check_keys(struct diff_args *args, struct err *err)
 		err_hint(err, "--by process compares them by name");
 		return ERR_INVALID;
 	}
+	if (args->fail_above &&
+	    diff_limits_parse(args->fail_above, (enum metric)args->metric, &args->fail_limits, err))
+		return err->code;
 	if (args->tree && args->keys.first != BY_FUNCTION)
 		return err_set(err, ERR_INVALID, "--by cannot be combined with a tree");
 	return flat_keys_check(&args->keys, (enum metric)args->metric, err);
@@ -353,8 +375,7 @@ static int check_renames(const struct option_list *renames, struct err *err)
 
 static int run_diff(const struct command *self, int argc, char **argv)
 {
-	struct diff_args args = {
-		.limit = LIMIT_NOT_GIVEN, .fail_above = NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
+	struct diff_args args = {.limit = LIMIT_NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
 	int nr_behind = nr_behind_dashes(argc, argv), first_word, status;
 	struct filter filter;
 	struct err err = ERR_INIT;
@@ -378,14 +399,15 @@ const struct command command_diff = {
 	.summary = "show what changed between two profiles",
 	.help = "Compares the self time of functions in two profiles, in percent of the old\n"
 		"total, with the half-width of the 95% confidence interval of each change.\n"
-		"Changes within their interval are sampling noise and not shown. Where both have\n"
-		"exact counts, these and times per call are compared, too. Builds of one\n"
-		"program are matched whatever the names of their files. With several runs on a\n"
-		"side, intervals are those of what differs between them.\n"
+		"Changes within their interval are noise and not shown; of those that are, one\n"
+		"in twenty is false in the mean. Where both have exact counts, these and times\n"
+		"per call are compared, too. Builds of one program are matched whatever the\n"
+		"names of their files. With several runs on a side, intervals are those of what\n"
+		"differs between them; three of each are a good measure.\n"
 		"\n"
 		"Examples:\n"
 		"  profc diff profc.data.old profc.data\n"
-		"  profc diff --fail-above 5 main.data branch.data\n"
+		"  profc diff --fail-above 5 main-?.data -- branch-?.data\n"
 		"  profc diff --tree main-?.data -- branch-?.data\n",
 	.options = rows,
 	.run = run_diff,

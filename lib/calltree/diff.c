@@ -91,6 +91,8 @@ static struct diff_side side_of(const struct weights *const *runs, size_t nr)
 
 static void compare_rows(struct diff *diff)
 {
+	cleanup_free struct diff_estimate *estimates = xcalloc(diff->nr + 1, sizeof(*estimates));
+
 	for (size_t i = 0; i < diff->nr; i++) {
 		struct diff_row *row = &diff->rows[i];
 		const struct diff_parts parts = {.old_part = &row->old_self,
@@ -98,7 +100,12 @@ static void compare_rows(struct diff *diff)
 						 .values = diff->values +
 							   (size_t)row->values * diff->nr_runs};
 
-		diff_compare(diff, &parts, &row->change, &row->half);
+		estimates[i] = diff_estimate_of(diff, &parts);
+	}
+	diff_judge(estimates, diff->nr);
+	for (size_t i = 0; i < diff->nr; i++) {
+		diff->rows[i].change = estimates[i].change;
+		diff->rows[i].half = estimates[i].half;
 	}
 }
 
@@ -122,6 +129,7 @@ struct diff *diff_new(const struct diff_request *request)
 	}
 	add_values(diff);
 	diff_match_rows(diff, request->renames, request->nr_renames);
+	diff->noise = diff_noise_of(diff);
 	compare_rows(diff);
 	if (diff->nr > 0)
 		qsort(diff->rows, diff->nr, sizeof(*diff->rows), surest_first);
@@ -167,14 +175,4 @@ bool diff_is_none(const struct diff *diff)
 		    diff->rows[i].old_calls.calls != diff->rows[i].new_calls.calls)
 			return false;
 	return true;
-}
-
-bool diff_exceeds(const struct diff *diff, double percent)
-{
-	if (diff->mode == DIFF_AMOUNTS && diff_total_change(diff) - diff_total_half(diff) > percent)
-		return true;
-	for (size_t i = 0; i < diff->nr; i++)
-		if (diff->rows[i].change - diff->rows[i].half > percent)
-			return true;
-	return false;
 }

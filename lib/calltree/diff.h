@@ -36,6 +36,21 @@ struct diff_at {
 #define DIFF_NONE UINT32_MAX
 
 /*
+ * How runs of one program differ, as all rows tell it together. Of several runs on a side: by how
+ * far each row differs among those of one side, beyond what its samples explain. Of two runs: by
+ * which factor most rows changed, and how far they lie from that; what changed in the program is
+ * taken to be in fewer than half of the rows.
+ */
+struct diff_noise {
+	bool is_known;	     /* there are enough rows */
+	bool is_common;	     /* nearly all rows changed by one factor: the machine was slower */
+	double factor;	     /* that; else 1 */
+	double factor_error; /* standard error of the logarithm of most rows' factor */
+	double spread;	     /* of logarithms of rows' factors: a standard deviation */
+	double freedom;	     /* of several runs: with which that holds for any row */
+};
+
+/*
  * A function in two profiles. Functions are the same if their full names and modules are, and among
  * several of that name those with the best agreement of source files; if a module is in one profile
  * only, if their full names and source files are. Modules are the same if their file names are, or
@@ -51,9 +66,10 @@ struct diff_row {
 	struct tally old_self, new_self; /* of all runs */
 	struct diff_calls old_calls, new_calls;
 	/*
-	 * The change and half the width of its 95% confidence interval: in percent of the old total
+	 * The change and half the width of its confidence interval: in percent of the old total
 	 * (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). For several runs, the change of
-	 * their means.
+	 * their means; for two, the new one's time is divided by noise.factor. Of the rows whose
+	 * changes are larger, 95% have changed in the mean.
 	 */
 	double change, half;
 	uint32_t values; /* of diff.values, times the number of runs */
@@ -74,7 +90,8 @@ struct diff {
 	size_t nr, cap;
 	struct flat **flats; /* owned; of all runs, the old ones first */
 	size_t nr_runs;	     /* on both sides */
-	double *values;	     /* owned; by row, then run: the weight of self */
+	struct diff_noise noise;
+	double *values; /* owned; by row, then run: the weight of self */
 	/* By the number that each row had at first: the number of the row that it was joined to. */
 	uint32_t *parts; /* owned */
 	size_t nr_parts;
@@ -110,15 +127,14 @@ bool diff_has_runs(const struct diff *diff);
 /* Is the change larger than chance in samples and differences between runs explain? */
 bool diff_row_is_sure(const struct diff_row *row);
 /*
- * The growth of the total in percent. Totals come from the kernel's clocks: only several runs have
- * an interval, else it is 0.
+ * The growth of the total in percent, and half the width of its 95% confidence interval. Totals
+ * come from the kernel's clocks: the interval is that of several runs. Of two runs, it holds what a
+ * faster or slower machine may have done; 0 where that is not known.
  */
 double diff_total_change(const struct diff *diff);
 double diff_total_half(const struct diff *diff);
 /* Are both equal to the last nanosecond, as a profile and its copy? */
 bool diff_is_none(const struct diff *diff);
-/* Has a row surely grown by more than `percent`, or, with DIFF_AMOUNTS, the total? */
-bool diff_exceeds(const struct diff *diff, double percent);
 
 /* The mean number of its calls in a run. */
 uint64_t diff_mean_calls(const struct diff_side *side, const struct diff_calls *calls);

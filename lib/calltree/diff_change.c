@@ -4,13 +4,11 @@
 
 #include "base/alloc.h"
 #include "calltree/diff_priv.h"
+#include "calltree/moderate.h"
 #include "calltree/weights.h"
 #include "calltree/welch.h"
 
-bool diff_has_runs(const struct diff *diff)
-{
-	return diff->nr_runs > 2;
-}
+static const double z_95 = 1.959964;
 
 static double mean_total(const struct diff_side *side)
 {
@@ -25,20 +23,6 @@ static double growth(const struct diff *diff)
 	return diff->mode == DIFF_AMOUNTS && before > 0 ? mean_total(&diff->new_side) / before : 1;
 }
 
-/* The compared weights of runs: in percent of their own totals, or of the old ones. */
-static void scale_values(const struct diff *diff, const double *values, double *scaled)
-{
-	for (size_t i = 0; i < diff->nr_runs; i++) {
-		bool is_old = i < diff->old_side.nr;
-		const struct weights *weights = is_old ? diff->old_side.runs[i]
-						       : diff->new_side.runs[i - diff->old_side.nr];
-		double whole = diff->mode == DIFF_SHARES ? (double)weights->total.weight
-							 : mean_total(&diff->old_side);
-
-		scaled[i] = whole > 0 ? 100 * values[i] / whole : 0;
-	}
-}
-
 static double mean(const double *values, size_t nr)
 {
 	double sum = 0;
@@ -48,28 +32,92 @@ static double mean(const double *values, size_t nr)
 	return sum / (double)nr;
 }
 
-/* Shares are in percent of their own totals; amounts in percent of the old total. */
-void diff_compare(const struct diff *diff, const struct diff_parts *parts, double *change,
-		  double *half)
-{
-	const struct diff_side *before = &diff->old_side, *after = &diff->new_side;
-	double grown = growth(diff);
-	double of_samples = hypot(tally_interval(parts->old_part, &before->total),
-				  tally_interval(parts->new_part, &after->total) * grown);
-	double *scaled;
+/* Fewer samples on both sides together show no change that could be sure. */
+#define LEAST_SAMPLES 8
 
-	if (!diff_has_runs(diff)) {
-		*change = tally_percent(parts->new_part, &after->total) * grown -
-			  tally_percent(parts->old_part, &before->total);
-		*half = of_samples;
-		return;
+static bool is_tested(const struct diff *diff, const struct diff_parts *parts)
+{
+	return tally_is_exact(&diff->old_side.total) ||
+	       parts->old_part->samples + parts->new_part->samples >= LEAST_SAMPLES;
+}
+
+/*
+ * What shares do not tell of small parts, as the target's own variation, is in what several runs
+ * differ by, and in what is known of two.
+ */
+static double half_of_share(const struct diff *diff, const struct tally *part,
+			    const struct tally *whole)
+{
+	return diff_has_runs(diff) || diff->noise.is_known ? tally_half(part, whole)
+							   : tally_interval(part, whole);
+}
+
+/* Two runs: as if both had run as fast. */
+static void compare_two(const struct diff *diff, const struct diff_parts *parts, double grown,
+			struct diff_estimate *estimate)
+{
+	double before = tally_percent(parts->old_part, &diff->old_side.total);
+	double after = tally_percent(parts->new_part, &diff->new_side.total) * grown;
+
+	estimate->change = after - before;
+	estimate->of_samples =
+		hypot(estimate->of_samples, diff->noise.spread * (before + after) / 2);
+}
+
+/* By what all rows tell of it; false where its own runs must do. */
+static bool moderate(const struct diff *diff, const struct diff_parts *parts, const double *scaled,
+		     struct diff_estimate *estimate)
+{
+	const struct moderation moderation = {.spread = diff->noise.spread,
+					      .freedom = diff->noise.freedom};
+	size_t nr_before = diff->old_side.nr, nr_after = diff->new_side.nr;
+	double before = mean(scaled, nr_before), after = mean(scaled + nr_before, nr_after);
+	double freedom = diff_runs_freedom(diff);
+	struct moderate_row row;
+
+	if (!diff->noise.is_known || !diff_moderate_row(diff, parts, scaled, &row))
+		return false;
+	estimate->of_runs =
+		sqrt(moderated_variance(&moderation, &row, freedom) *
+		     (before * before / (double)nr_before + after * after / (double)nr_after));
+	estimate->freedom = moderation.freedom + freedom;
+	return true;
+}
+
+static void compare_runs(const struct diff *diff, const struct diff_parts *parts,
+			 struct diff_estimate *estimate)
+{
+	size_t nr_before = diff->old_side.nr, nr_after = diff->new_side.nr;
+	double *scaled = xcalloc(diff->nr_runs, sizeof(*scaled));
+	struct welch welch;
+
+	diff_scale_values(diff, parts->values, scaled);
+	estimate->change = mean(scaled + nr_before, nr_after) - mean(scaled, nr_before);
+	if (!moderate(diff, parts, scaled, estimate)) {
+		welch = welch_of(scaled, nr_before, scaled + nr_before, nr_after);
+		estimate->of_runs = welch.error;
+		estimate->freedom = welch.freedom;
 	}
-	scaled = xcalloc(diff->nr_runs, sizeof(*scaled));
-	scale_values(diff, parts->values, scaled);
-	*change = mean(scaled + before->nr, after->nr) - mean(scaled, before->nr);
-	/* Runs that agree by chance do not make few samples more precise. */
-	*half = fmax(of_samples, welch_half(scaled, before->nr, scaled + before->nr, after->nr));
 	free(scaled);
+}
+
+/* Shares are in percent of their own totals; amounts in percent of the old total. */
+struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff_parts *parts)
+{
+	double grown = growth(diff) / diff->noise.factor;
+	struct diff_estimate estimate = {
+		.of_samples =
+			hypot(half_of_share(diff, parts->old_part, &diff->old_side.total),
+			      half_of_share(diff, parts->new_part, &diff->new_side.total) * grown) /
+			z_95,
+		.is_tested = is_tested(diff, parts)};
+
+	/* Runs that agree by chance do not make few samples more precise. */
+	if (diff_has_runs(diff))
+		compare_runs(diff, parts, &estimate);
+	else
+		compare_two(diff, parts, grown, &estimate);
+	return estimate;
 }
 
 double diff_total_change(const struct diff *diff)
@@ -81,19 +129,31 @@ double diff_total_change(const struct diff *diff)
 	return 100 * (mean_total(&diff->new_side) - before) / before;
 }
 
+/* What the machine may have done to the total of one of two runs. */
+static double half_of_two(const struct diff *diff)
+{
+	const struct diff_noise *noise = &diff->noise;
+	double grown = 100 * mean_total(&diff->new_side) / mean_total(&diff->old_side);
+
+	return grown * fabs(1 - 1 / noise->factor) + z_95 * grown * noise->factor_error;
+}
+
 double diff_total_half(const struct diff *diff)
 {
-	double before = mean_total(&diff->old_side), half;
+	double before = mean_total(&diff->old_side);
+	struct welch welch;
 	double *totals;
 
-	if (!diff_has_runs(diff) || before <= 0)
+	if (before <= 0)
 		return 0;
+	if (!diff_has_runs(diff))
+		return diff->noise.is_known ? half_of_two(diff) : 0;
 	totals = xcalloc(diff->nr_runs, sizeof(*totals));
 	for (size_t i = 0; i < diff->old_side.nr; i++)
 		totals[i] = (double)diff->old_side.runs[i]->total.weight;
 	for (size_t i = 0; i < diff->new_side.nr; i++)
 		totals[diff->old_side.nr + i] = (double)diff->new_side.runs[i]->total.weight;
-	half = welch_half(totals, diff->old_side.nr, totals + diff->old_side.nr, diff->new_side.nr);
+	welch = welch_of(totals, diff->old_side.nr, totals + diff->old_side.nr, diff->new_side.nr);
 	free(totals);
-	return 100 * half / before;
+	return 100 * welch_half(&welch) / before;
 }

@@ -3,11 +3,14 @@
 #ifndef PROFC_CALLTREE_DIFF_PRIV_H
 #define PROFC_CALLTREE_DIFF_PRIV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/strtab.h"
 #include "calltree/diff.h"
+
+struct moderate_row;
 
 /* The modules of one side, with their names in the comparison. */
 struct diff_modules {
@@ -39,8 +42,38 @@ struct diff_parts {
 	const double *values;
 };
 
-/* diff_change.c: the change, and half the width of its interval. */
-void diff_compare(const struct diff *diff, const struct diff_parts *parts, double *change,
-		  double *half);
+/* A change, and the standard errors of its estimate. */
+struct diff_estimate {
+	double change;
+	double of_samples; /* from samples, and what is known of differences between two runs */
+	double of_runs, freedom; /* from several runs; else 0 */
+	bool is_tested;		 /* there are enough samples to judge by */
+	double half;
+};
+
+/* A row with fewer samples on a side does not tell by which factor it changed. */
+#define DIFF_RATIO_SAMPLES 4
+/* diff_values.c: the standard error of a share by its samples, relative to that. */
+double diff_relative_error(const struct tally *part, const struct tally *whole);
+/* diff_noise.c: once rows are matched. */
+struct diff_noise diff_noise_of(const struct diff *diff);
+/*
+ * diff_values.c: how the runs of a part of the totals differ, from their scaled values. False where
+ * there are too few samples on a side.
+ */
+bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
+		       const double *scaled, struct moderate_row *row);
+/* The same: the compared weights of all runs: in percent of their own totals, or of the old.
+ */
+void diff_scale_values(const struct diff *diff, const double *values, double *scaled);
+/* The degrees of freedom of the variance of runs about the means of both sides. */
+double diff_runs_freedom(const struct diff *diff);
+/* diff_change.c: all but `half`. */
+struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff_parts *parts);
+/*
+ * diff_judge.c: set `half` of estimates, such that of those with a larger change one in twenty has
+ * not changed, in the mean (the false discovery rate).
+ */
+void diff_judge(struct diff_estimate *estimates, size_t nr);
 
 #endif

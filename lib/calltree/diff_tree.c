@@ -177,13 +177,22 @@ static void link_children(struct diff_tree *tree)
 
 static void compare_nodes(struct diff_tree *tree)
 {
-	for (size_t i = tree->nr - 1; i > 0; i--) {
-		struct diff_node *node = &tree->nodes[i];
+	cleanup_free struct diff_estimate *estimates = xcalloc(tree->nr, sizeof(*estimates));
+
+	for (size_t i = 1; i < tree->nr; i++) {
+		const struct diff_node *node = &tree->nodes[i];
 		const struct diff_parts parts = {.old_part = &node->old_total,
 						 .new_part = &node->new_total,
 						 .values = tree->values + i * tree->diff->nr_runs};
 
-		diff_compare(tree->diff, &parts, &node->change, &node->half);
+		estimates[i] = diff_estimate_of(tree->diff, &parts);
+	}
+	diff_judge(estimates + 1, tree->nr - 1);
+	for (size_t i = tree->nr - 1; i > 0; i--) {
+		struct diff_node *node = &tree->nodes[i];
+
+		node->change = estimates[i].change;
+		node->half = estimates[i].half;
 		node->leads = node->leads || diff_node_is_sure(node);
 		if (node->leads)
 			tree->nodes[node->parent].leads = true;

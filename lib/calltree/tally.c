@@ -180,10 +180,10 @@ static double roughness(const struct tally *part, double share)
 	return fmin(1, fmax(1 - part->joint / part->square, 0) / (1 - share));
 }
 
-double tally_interval(const struct tally *part, const struct tally *whole)
+double tally_half(const struct tally *part, const struct tally *whole)
 {
 	double share = tally_percent(part, whole) / 100, total = (double)whole->weight;
-	double once, variance, half;
+	double once, variance;
 
 	if (whole->weight == 0)
 		return 100;
@@ -197,9 +197,15 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 	variance = fmax(variance_by_weights(part, whole),
 			share * (1 - share) * whole->square / (total * total));
 	variance *= roughness(part, share);
-	half = 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
+	return 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
 	       (1 + z_95 * z_95 * once);
-	return fmax(half, least_percent);
+}
+
+double tally_interval(const struct tally *part, const struct tally *whole)
+{
+	double half = tally_half(part, whole);
+
+	return half <= 0 || whole->blocks > 0 ? half : fmax(half, least_percent);
 }
 
 bool tally_is_exact(const struct tally *tally)

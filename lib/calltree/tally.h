@@ -88,6 +88,8 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * these may all belong to the part, or none: the interval is wider by that.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
+/* The same by samples alone: of small parts it may be less than 0.1. */
+double tally_half(const struct tally *part, const struct tally *whole);
 
 /* The number of blocks of memory, rounded. */
 uint64_t tally_blocks(const struct tally *tally);

@@ -4,11 +4,18 @@
 
 #include <stddef.h>
 
+/* The standard error of an estimate, and the degrees of freedom with which it is known. */
+struct welch {
+	double error, freedom;
+};
+
 /*
- * Half the width of the 95% confidence interval of the difference of two means, from the values of
- * several runs on one side at least: Welch's t-test, with the degrees of freedom rounded down. A
- * side with a single run is assumed to vary like the other one.
+ * Of the difference of two means, from the values of several runs on one side at least: Welch's
+ * t-test, with the degrees of freedom rounded down. A side with a single run is assumed to vary
+ * like the other one.
  */
-double welch_half(const double *a, size_t nr_a, const double *b, size_t nr_b);
+struct welch welch_of(const double *a, size_t nr_a, const double *b, size_t nr_b);
+/* Half the width of its 95% confidence interval. */
+double welch_half(const struct welch *welch);
 
 #endif

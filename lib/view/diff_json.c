@@ -13,6 +13,7 @@
 #include "calltree/filter.h"
 #include "calltree/per_call.h"
 #include "calltree/weights.h"
+#include "view/diff_machine.h"
 #include "view/flat_fields.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
@@ -192,12 +193,15 @@ static void begin(struct json *json, const struct diff *diff, struct sink *sink)
 	json_key_str(json, "metric", metric_name(metric_of(diff)));
 	json_key_str(json, "unit", metric_unit(metric_of(diff)));
 	json_key_str(json, "compared", diff->mode == DIFF_AMOUNTS ? "amounts" : "shares");
+	diff_write_machines(json, diff);
 	write_side(json, "old", &diff->old_side);
 	write_side(json, "new", &diff->new_side);
 	json_key(json, "total_change_pct");
 	json_double(json, diff_total_change(diff), 4);
 	json_key(json, "total_ci_pct");
 	json_double(json, diff_total_half(diff), 4);
+	write_known(json, "factor", diff->noise.is_common, diff->noise.factor);
+	write_known(json, "spread_pct", diff->noise.is_known, 100 * diff->noise.spread);
 }
 
 void diff_print_json(const struct diff *diff, const struct diff_limits *limits, struct sink *sink)

@@ -9,12 +9,14 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/minmax.h"
+#include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "view/cut.h"
 #include "view/diff_calls.h"
+#include "view/diff_machine.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -92,11 +94,55 @@ static void print_total(const struct diff *diff, const struct view *view, struct
 		append_weight(&text, metric_of(diff),
 			      after < before ? before - after : after - before);
 		buf_printf(&text, " (%+.1f%%", diff_total_change(diff));
-		if (diff_has_runs(diff))
+		if (diff_has_runs(diff) || diff->noise.is_known)
 			buf_printf(&text, " \xc2\xb1 %.1f", diff_total_half(diff));
 		buf_append_str(&text, ")");
 	}
 	line_print(sink, view, STYLE_HEADING, buf_str(&text));
+	buf_release(&text);
+}
+
+static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
+{
+	if (diff->by == BY_FUNCTION)
+		buf_append_str(out, nr == 1 ? "function" : "functions");
+	else
+		buf_append_str(out, nr == 1 ? "row" : "rows");
+}
+
+/* Nearly all functions changed by one factor: that is the machine, or the way it was compiled. */
+static void print_factor(const struct diff *diff, const struct view *view, struct sink *sink)
+{
+	double factor = diff->noise.factor;
+	struct buf text = {0};
+
+	if (!diff->noise.is_common)
+		return;
+	buf_printf(&text, "the new run was %.2f \xc3\x97 %s throughout: ",
+		   factor > 1 ? factor : 1 / factor, factor > 1 ? "slower" : "faster");
+	append_kind(&text, diff, 2);
+	buf_append_str(&text, " are compared as if it had been as fast as the old one");
+	paragraph_print(view, "", buf_str(&text), sink);
+	buf_release(&text);
+}
+
+void diff_print_note(const struct diff *diff, const struct view *view, struct sink *sink)
+{
+	struct buf text = {0};
+
+	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(metric_of(diff)))
+		return;
+	buf_append_str(&text, "one run each: ");
+	if (diff->noise.is_known)
+		buf_printf(&text,
+			   "that runs differ by %.1f%% is told by how all rows of these two "
+			   "changed; ",
+			   100 * diff->noise.spread);
+	else
+		buf_append_str(&text, "how runs of one program differ is not known; ");
+	buf_append_str(&text, "three of each are surer: profc diff old-?.data -- new-?.data");
+	sink_str(sink, "\n");
+	paragraph_print(view, "note: ", buf_str(&text), sink);
 	buf_release(&text);
 }
 
@@ -251,19 +297,11 @@ static void head_columns(const struct diff *diff, const struct unit *unit,
 	head_names(diff, headed);
 }
 
-static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
-{
-	if (diff->by == BY_FUNCTION)
-		buf_append_str(out, nr == 1 ? " function" : " functions");
-	else
-		buf_append_str(out, nr == 1 ? " row" : " rows");
-}
-
 static void print_left_out(const struct diff *diff, const struct view *view, size_t nr_more,
 			   size_t nr_unsure, struct sink *sink)
 {
-	const char *noise = diff_has_runs(diff) ? "no more than runs of one side differ"
-						: "within sampling noise";
+	const char *noise =
+		diff_has_runs(diff) ? "no more than runs of one side differ" : "within noise";
 	struct buf text = {0};
 
 	if (nr_more > 0) {
@@ -275,6 +313,7 @@ static void print_left_out(const struct diff *diff, const struct view *view, siz
 	}
 	if (nr_unsure > 0) {
 		append_count(&text, nr_unsure);
+		buf_append_byte(&text, ' ');
 		append_kind(&text, diff, nr_unsure);
 		buf_printf(&text, " changed %s (--all shows them)", noise);
 	}
@@ -312,6 +351,7 @@ static void print_rows(const struct diff *diff, const struct view *view,
 
 bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink)
 {
+	diff_print_machines(diff, view, sink);
 	print_side(&diff->old_side, view, "old", sink);
 	print_side(&diff->new_side, view, "new", sink);
 	if (diff_is_none(diff)) {
@@ -319,6 +359,7 @@ bool diff_print_heading(const struct diff *diff, const struct view *view, struct
 		return false;
 	}
 	print_total(diff, view, sink);
+	print_factor(diff, view, sink);
 	return true;
 }
 
@@ -330,4 +371,5 @@ void diff_print_text(const struct diff *diff, const struct view *view,
 	line_print(sink, view, STYLE_PLAIN, "");
 	print_rows(diff, view, limits, sink);
 	diff_print_calls(diff, view, limits->rows, limits->unsure, sink);
+	diff_print_note(diff, view, sink);
 }

@@ -200,5 +200,6 @@ void diff_tree_print_text(const struct diff_tree *tree, const struct view *view,
 	line_print(sink, view, STYLE_PLAIN, "");
 	print_nodes(&printer, sink);
 	print_left_out(&printer, sink);
+	diff_print_note(tree->diff, view, sink);
 	free(printer.stack);
 }

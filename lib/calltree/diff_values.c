@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The compared values of runs, and what their samples and each other tell of their errors. */
+#include <math.h>
+
+#include "calltree/diff_priv.h"
+#include "calltree/moderate.h"
+#include "calltree/weights.h"
+
+static const double z_95 = 1.959964;
+
+bool diff_has_runs(const struct diff *diff)
+{
+	return diff->nr_runs > 2;
+}
+
+double diff_runs_freedom(const struct diff *diff)
+{
+	return (double)diff->nr_runs - 2;
+}
+
+static double mean_total(const struct diff_side *side)
+{
+	return (double)side->total.weight / (double)side->nr;
+}
+
+/* The compared weights of runs: in percent of their own totals, or of the old ones. */
+void diff_scale_values(const struct diff *diff, const double *values, double *scaled)
+{
+	for (size_t i = 0; i < diff->nr_runs; i++) {
+		bool is_old = i < diff->old_side.nr;
+		const struct weights *weights = is_old ? diff->old_side.runs[i]
+						       : diff->new_side.runs[i - diff->old_side.nr];
+		double whole = diff->mode == DIFF_SHARES ? (double)weights->total.weight
+							 : mean_total(&diff->old_side);
+
+		scaled[i] = whole > 0 ? 100 * values[i] / whole : 0;
+	}
+}
+
+double diff_relative_error(const struct tally *part, const struct tally *whole)
+{
+	return tally_half(part, whole) / z_95 / tally_percent(part, whole);
+}
+
+/* Of two sides, each with some runs: the sum of the squares of their distances from the mean. */
+static double squares_of(const double *values, size_t nr)
+{
+	double mean = 0, sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		mean += values[i] / (double)nr;
+	for (size_t i = 0; i < nr; i++)
+		sum += (values[i] - mean) * (values[i] - mean);
+	return sum;
+}
+
+/* Of one run of a side. */
+static double sampled_variance(const struct diff_side *side, const struct tally *part)
+{
+	double error = diff_relative_error(part, &side->total);
+
+	return error * error * (double)side->nr;
+}
+
+bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
+		       const double *scaled, struct moderate_row *row)
+{
+	const struct diff_side *before = &diff->old_side, *after = &diff->new_side;
+	double old_mean = 0, new_mean = 0;
+
+	if (parts->old_part->samples < DIFF_RATIO_SAMPLES ||
+	    parts->new_part->samples < DIFF_RATIO_SAMPLES)
+		return false;
+	for (size_t i = 0; i < before->nr; i++)
+		old_mean += scaled[i] / (double)before->nr;
+	for (size_t i = 0; i < after->nr; i++)
+		new_mean += scaled[before->nr + i] / (double)after->nr;
+	/* Each side relative to its own mean. */
+	row->variance = (squares_of(scaled, before->nr) / (old_mean * old_mean) +
+			 squares_of(scaled + before->nr, after->nr) / (new_mean * new_mean)) /
+			diff_runs_freedom(diff);
+	row->sampled = (sampled_variance(before, parts->old_part) +
+			sampled_variance(after, parts->new_part)) /
+		       2;
+	return true;
+}
