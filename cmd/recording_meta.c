@@ -44,8 +44,12 @@ void recording_meta_fill(struct profile *profile, const struct record_options *o
 		meta->hostname = profile_intern(profile, host.nodename);
 		meta->kernel = profile_intern(profile, host.release);
 		meta->arch = profile_intern(profile, host.machine);
-		/* On ARM only a call that the stop has broken off shows in the registers. */
+		/*
+		 * On ARM only a call that the stop has broken off shows in the registers, and no
+		 * fault.
+		 */
 		meta->knows_calls = strcmp(host.machine, "x86_64") == 0;
+		meta->knows_faults = meta->knows_calls;
 	}
 	meta->cpu_model = cpu_model(profile);
 	meta->unwinder =

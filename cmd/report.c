@@ -43,7 +43,7 @@
 #define MIN_PERCENT_DEFAULT 0.5
 
 struct report_args {
-	const char *input, *by, *sort, *callers, *callees;
+	const char *input, *by, *sort, *columns, *callers, *callees;
 	int metric;	       /* index of the choices below, or NOT_GIVEN */
 	struct flat_keys keys; /* what `by` says */
 	uint64_t limit, max_depth;
@@ -87,6 +87,11 @@ static const struct option_row rows[] = {
 	 .offset = AT(sort),
 	 .help = "self, total, samples, calls, per-call, name, function, line or module (default: "
 		 "self)"},
+	{.type = OPTION_STRING,
+	 .name = "columns",
+	 .argument = "NAME[,NAME]",
+	 .offset = AT(columns),
+	 .help = "columns that stay where the table is narrow, as user,system or location"},
 	{.type = OPTION_FLAG,
 	 .name = "tree",
 	 .offset = AT(tree),
@@ -207,11 +212,14 @@ static int check_combination(const struct report_args *args, struct err *err)
 	if (nr_trees > 1)
 		return err_set(err, ERR_INVALID,
 			       "--tree, --callers and --callees cannot be combined");
-	if (nr_trees && (args->by || args->sort || args->csv))
+	if (nr_trees && (args->by || args->sort || args->csv || args->columns))
 		return err_set(err, ERR_INVALID, "--%s cannot be combined with a tree",
-			       args->csv    ? "csv"
-			       : args->sort ? "sort"
-					    : "by");
+			       args->csv       ? "csv"
+			       : args->columns ? "columns"
+			       : args->sort    ? "sort"
+					       : "by");
+	if (args->columns && flat_check_columns(args->columns, err))
+		return err->code;
 	if ((args->min_age_ns || args->reachable) && !args->leaks)
 		return err_set(err, ERR_INVALID, "--%s needs --leaks",
 			       args->reachable ? "reachable" : "min-age");
@@ -295,6 +303,7 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	struct tree_limits limits;
 	struct pager pager;
 
+	view.kept_columns = args->columns;
 	assert(flat || tree);
 	weights = flat ? flat->weights : tree->weights;
 	limits = limits_of(args, weights);
@@ -400,6 +409,7 @@ static int report_tree(const struct report_args *args, const struct weights *wei
 					    .callers_of = args->callers ? wanted : NULL,
 					    .callees_of = args->callees ? wanted : NULL,
 					    .is_folded = !args->json,
+					    .has_faults = true,
 				    });
 	if (is_anything_shown(args, tree))
 		status = print_tree(args, tree);

@@ -238,8 +238,9 @@ static void make_function(struct page *page, struct page_matter *matter)
 		wanted[i] = keys[i] == page->key;
 	page->trees[CALLERS] = tree_new_as(
 		weights, &(struct tree_request){.callers_of = wanted, .is_folded = true});
-	page->trees[CALLEES] = tree_new_as(
-		weights, &(struct tree_request){.callees_of = wanted, .is_folded = true});
+	page->trees[CALLEES] = tree_new_as(weights, &(struct tree_request){.callees_of = wanted,
+									   .is_folded = true,
+									   .has_faults = true});
 }
 
 static void make_source(struct page *page, struct page_matter *matter)

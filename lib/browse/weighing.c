@@ -164,7 +164,8 @@ const struct tree *browse_weighing_tree(struct browse_weighing *weighing)
 {
 	if (!weighing->tree)
 		weighing->tree =
-			tree_new_as(weighing->weights, &(struct tree_request){.is_folded = true});
+			tree_new_as(weighing->weights,
+				    &(struct tree_request){.is_folded = true, .has_faults = true});
 	return weighing->tree;
 }
 

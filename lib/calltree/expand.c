@@ -172,6 +172,7 @@ struct expansion *expansion_new(const struct profile *profile, bool fold_inlines
 	out->indirect = pseudo_level(&expander, LABEL_INDIRECT, 0);
 	out->unsampled = pseudo_level(&expander, LABEL_UNSAMPLED, 0);
 	out->hidden = pseudo_level(&expander, LABEL_HIDDEN, 0);
+	out->page_fault = pseudo_level(&expander, LABEL_PAGE_FAULT, 0);
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		out->truncated[end] = pseudo_level(&expander, LABEL_TRUNCATED, (uint64_t)end);
 	for (uint32_t frame = 0; frame < profile->nr_frames; frame++)
@@ -407,6 +408,9 @@ void label_append_name(struct buf *out, const struct expansion *expansion, uint3
 		break;
 	case LABEL_UNSAMPLED:
 		buf_append_str(out, "[without samples]");
+		break;
+	case LABEL_PAGE_FAULT:
+		buf_append_str(out, "[page fault]");
 		break;
 	case LABEL_HIDDEN:
 		buf_append_str(out, "[hidden]");

@@ -35,6 +35,7 @@ enum label_kind {
 	LABEL_UNSAMPLED,    /* the parent of functions that were counted and are in no sample */
 	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
 	LABEL_BETWEEN,	    /* code that ran between two samples: [between samples] */
+	LABEL_PAGE_FAULT, /* below code in trees: the kernel's work for its faults: [page fault] */
 };
 
 /*
@@ -77,7 +78,7 @@ struct expansion {
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct frame_levels *frames; /* by frame_id */
-	struct level unattributed, no_stack, indirect, unsampled, hidden;
+	struct level unattributed, no_stack, indirect, unsampled, hidden, page_fault;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
 };
 

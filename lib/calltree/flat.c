@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/index_set.h"
+#include "base/minmax.h"
 #include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
@@ -172,10 +173,28 @@ static struct cpu_split split_of_program(const struct flat *flat, uint32_t proce
 	return split;
 }
 
+bool flat_has_modes(const struct flat *flat)
+{
+	return flat->weights->metric == METRIC_CPU && dimension_is_code(flat->dimension) &&
+	       !flat_has_two_keys(flat) && flat_expansion(flat)->profile->meta.knows_faults;
+}
+
+/* From the samples of a row, up to the kernel's totals. */
+static bool split_of_code(const struct flat_row *row, struct cpu_split *split)
+{
+	uint64_t system_ns = min_u64((uint64_t)row->self.system, row->self.weight);
+
+	*split = (struct cpu_split){
+		.user_ns = row->self.weight - system_ns, .system_ns = system_ns, .known = true};
+	return true;
+}
+
 bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;
 
+	if (flat_has_modes(flat))
+		return split_of_code(row, split);
 	if (!flat->weights->selection->whole_lives || flat_has_two_keys(flat))
 		return false;
 	if (flat->dimension == BY_THREAD)

@@ -53,8 +53,9 @@ const char *flat_state_name(enum flat_state state);
 #define FLAT_NONE   UINT32_MAX
 #define FLAT_NR_IDS 9
 
-#define FLAT_SYSCALL_UNATTRIBUTED (-2)
-#define FLAT_SYSCALL_NOT_KNOWN	  (-3) /* it ran; older recordings do not have the system call */
+/* SAMPLE_PAGE_FAULT is one, too. */
+#define FLAT_SYSCALL_UNATTRIBUTED (-3)
+#define FLAT_SYSCALL_NOT_KNOWN	  (-4) /* it ran; older recordings do not have the system call */
 
 /* The processes of a row of BY_PROCESS that have some weight. */
 struct flat_program {
@@ -164,8 +165,14 @@ uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,
 const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row);
 
 /*
- * Where the CPU time of a thread's or a process' row went; false where that is not known, or not
- * of what the filters left of it.
+ * Do the rows have user and system times that samples tell, as those of code have? Each is an
+ * estimate, with tally_system_error(); together they are the kernel's.
+ */
+bool flat_has_modes(const struct flat *flat);
+
+/*
+ * Where the CPU time of a thread's or a process' row went, or that of a row of code; false where
+ * that is not known, or not of what the filters left of it.
  */
 bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split);
 
@@ -180,7 +187,6 @@ bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, dou
 /* False where no call was counted. */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);
-
 /* Append the row's name: function, file:line, path, thread … Raw target text. Of its last key. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		      enum name_style style);

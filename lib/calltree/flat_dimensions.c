@@ -119,7 +119,7 @@ static void of_syscall(struct flat_division *division, const struct observation 
 	(void)key;
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
 		*fact = (uint32_t)FLAT_SYSCALL_UNATTRIBUTED;
-	else if (sample->syscall_nr >= 0)
+	else if (sample->syscall_nr >= 0 || sample->syscall_nr == SAMPLE_PAGE_FAULT)
 		*fact = (uint32_t)sample->syscall_nr;
 	else if (sample->kind == SAMPLE_RUNNING && !profile->meta.knows_calls)
 		*fact = (uint32_t)FLAT_SYSCALL_NOT_KNOWN;
@@ -212,6 +212,8 @@ static void append_syscall(struct buf *out, const struct flat *flat, const struc
 		buf_append_str(out, flat_state_name(STATE_UNATTRIBUTED));
 	else if (nr == FLAT_SYSCALL_NOT_KNOWN)
 		buf_append_str(out, "[running, system call unknown]");
+	else if (nr == SAMPLE_PAGE_FAULT)
+		buf_append_str(out, "[page fault]");
 	else if (nr < 0)
 		buf_append_str(out, "[no system call]");
 	else if (name)
@@ -381,6 +383,7 @@ bool flat_code_key(const struct expansion *expansion, const struct dimension_inf
 	case LABEL_TRUNCATED:
 	case LABEL_INDIRECT:
 	case LABEL_UNSAMPLED:
+	case LABEL_PAGE_FAULT:
 		break; /* marks in a stack, not places where time is spent */
 	}
 	return false;

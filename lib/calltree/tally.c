@@ -83,6 +83,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->known += other->known;
 	tally->square += other->square;
 	tally->blocks += other->blocks;
+	tally->system += other->system;
 	tally->joint += other->joint;
 	tally->fixed += other->fixed;
 	tally->lost += other->lost;
@@ -101,6 +102,7 @@ struct tally tally_scaled(const struct tally *tally, double share)
 		.square = tally->square * share * share,
 		.known = (uint64_t)((double)tally->known * share),
 		.blocks = tally->blocks * share,
+		.system = tally->system * share,
 		.joint = tally->joint * share * share,
 	};
 }
@@ -112,6 +114,7 @@ void tally_subtract(struct tally *tally, const struct tally *part)
 	tally->known = difference(tally->known, part->known);
 	tally->square = fmax(tally->square - part->square, 0);
 	tally->blocks = fmax(tally->blocks - part->blocks, 0);
+	tally->system = fmax(tally->system - part->system, 0);
 	tally->joint = fmax(tally->joint - part->joint, 0);
 }
 
@@ -216,6 +219,18 @@ bool tally_is_exact(const struct tally *tally)
 double tally_error(const struct tally *part, const struct tally *whole)
 {
 	return half_by_blocks(heap_variance(part->square, whole->fixed), part) + whole->lost;
+}
+
+double tally_system_error(const struct tally *tally)
+{
+	double weight = (double)tally->weight, share, once;
+
+	if (tally->square <= 0 || !tally->weight)
+		return weight;
+	share = fmin(tally->system / weight, 1);
+	once = fmax(tally->square / (weight * weight), 1 / (double)tally->samples);
+	return weight * z_95 * sqrt(share * (1 - share) * once + z_95 * z_95 * once * once / 4) /
+	       (1 + z_95 * z_95 * once);
 }
 
 uint64_t tally_blocks(const struct tally *tally)

@@ -20,7 +20,8 @@ struct tally {
 	 * totals fix (profile/heap_estimate.h); 0: none.
 	 */
 	double fixed;
-	double lost; /* of such a whole: besides, and of none of its parts, or any (likewise) */
+	double lost;   /* of such a whole: besides, and of none of its parts, or any (likewise) */
+	double system; /* of the weight, where that is CPU time: system time */
 };
 
 /*
@@ -90,6 +91,12 @@ double tally_percent(const struct tally *part, const struct tally *whole);
 double tally_interval(const struct tally *part, const struct tally *whole);
 /* The same by samples alone: of small parts it may be less than 0.1. */
 double tally_half(const struct tally *part, const struct tally *whole);
+
+/*
+ * Half the width of the 95% confidence interval of its system time, in ns: Wilson's, for as many
+ * independent samples as its weights are worth.
+ */
+double tally_system_error(const struct tally *tally);
 
 /* The number of blocks of memory, rounded. */
 uint64_t tally_blocks(const struct tally *tally);

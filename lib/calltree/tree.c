@@ -45,6 +45,14 @@ static struct tree_way descend(struct planter *planter, struct tree_way way, uin
 	return way;
 }
 
+/* Add the weight of a stack to the node of its leaf, or to the one for faults below that. */
+static void plant_row(struct planter *planter, uint32_t node, const struct stack_weight *row)
+{
+	if (row->is_fault && planter->has_faults)
+		node = planter_child(planter, node, planter->expansion->page_fault.label, false);
+	tally_add(&planter->tree->nodes[node].self, &row->tally);
+}
+
 /* Add all stacks with this end of their walks below the node for that end. */
 static void plant_stacks(struct planter *planter, uint32_t end, uint32_t top)
 {
@@ -67,7 +75,7 @@ static void plant_stacks(struct planter *planter, uint32_t end, uint32_t top)
 		const struct stack_weight *row = &weights->stacks[i];
 
 		if (row->end == end)
-			tally_add(&planter->tree->nodes[ways[row->stack.v].node].self, &row->tally);
+			plant_row(planter, ways[row->stack.v].node, row);
 	}
 }
 
@@ -82,11 +90,11 @@ static void plant_leaf(struct planter *planter, const struct level *level,
 	tally_add(&planter->tree->nodes[node].self, tally);
 }
 
-static struct tree *plant_whole(const struct weights *weights, bool is_folded)
+static struct tree *plant_whole(const struct weights *weights, const struct tree_request *request)
 {
 	struct planter planter;
 
-	planter_init(&planter, weights, is_folded);
+	planter_init(&planter, weights, request);
 	for (uint32_t end = 0; end < STACK_END_COUNT; end++) {
 		const struct level *level = &planter.expansion->truncated[end];
 		uint32_t top = TREE_ROOT;
@@ -124,18 +132,18 @@ static uint32_t nr_levels(const struct expansion *expansion, uint32_t stack)
 	return expansion->frames[frame.v].nr;
 }
 
-static struct tree *plant_all_callees(const struct weights *weights, const bool *wanted,
-				      bool is_folded)
+static struct tree *plant_all_callees(const struct weights *weights,
+				      const struct tree_request *request)
 {
+	const bool *wanted = request->callees_of;
 	struct planter planter;
 	const struct stack_trie *trie = weights->selection->expansion->profile->stacks;
 	uint32_t nr = stack_trie_nr(trie);
 	cleanup_free bool *needed = needed_stacks(weights, ANY_END);
 	/* TREE_ROOT until a wanted function is found. */
 	cleanup_free struct tree_way *ways = xcalloc(nr, sizeof(*ways));
-	struct stack_weight sum;
 
-	planter_init(&planter, weights, is_folded);
+	planter_init(&planter, weights, request);
 	for (uint32_t id = 1; id < nr; id++) {
 		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
 		uint32_t first = 0;
@@ -148,11 +156,11 @@ static struct tree *plant_all_callees(const struct weights *weights, const bool 
 			continue;
 		ways[id] = descend(&planter, ways[parent], id, first);
 	}
-	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
-		uint32_t node = ways[sum.stack.v].node;
+	for (size_t i = 0; i < weights->nr_stacks; i++) {
+		uint32_t node = ways[weights->stacks[i].stack.v].node;
 
 		if (node != TREE_ROOT)
-			tally_add(&planter.tree->nodes[node].self, &sum.tally);
+			plant_row(&planter, node, &weights->stacks[i]);
 	}
 	tree_count_calls(&planter, wanted);
 	return planter_finish(&planter);
@@ -202,16 +210,17 @@ static uint32_t *find_wanted(const struct expansion *expansion, const bool *want
 	return met_at;
 }
 
-static struct tree *plant_all_callers(const struct weights *weights, const bool *wanted,
-				      bool is_folded)
+static struct tree *plant_all_callers(const struct weights *weights,
+				      const struct tree_request *request)
 {
+	const bool *wanted = request->callers_of;
 	const struct expansion *expansion = weights->selection->expansion;
 	uint32_t nr = stack_trie_nr(expansion->profile->stacks);
 	cleanup_free uint32_t *met_at = find_wanted(expansion, wanted);
 	cleanup_free struct tally *sums = xmalloc(nr * sizeof(*sums));
 	struct planter planter;
 
-	planter_init(&planter, weights, is_folded);
+	planter_init(&planter, weights, request);
 	planter.tree->of_callers = true;
 	for (uint32_t end = 0; end < STACK_END_COUNT; end++) {
 		bool whole = stack_end_is_complete((enum stack_end)end);
@@ -235,10 +244,10 @@ static struct tree *plant_all_callers(const struct weights *weights, const bool 
 struct tree *tree_new_as(const struct weights *weights, const struct tree_request *request)
 {
 	if (request->callees_of)
-		return plant_all_callees(weights, request->callees_of, request->is_folded);
+		return plant_all_callees(weights, request);
 	if (request->callers_of)
-		return plant_all_callers(weights, request->callers_of, request->is_folded);
-	return plant_whole(weights, request->is_folded);
+		return plant_all_callers(weights, request);
+	return plant_whole(weights, request);
 }
 
 struct tree *tree_new(const struct weights *weights)

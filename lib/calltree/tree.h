@@ -72,6 +72,8 @@ struct tree_request {
 	 * itself.
 	 */
 	bool is_folded;
+	/* The kernel's work for page faults of a function is a node [page fault] below it. */
+	bool has_faults;
 };
 
 struct tree *tree_new_as(const struct weights *weights, const struct tree_request *request);

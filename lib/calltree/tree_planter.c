@@ -9,15 +9,18 @@
 #include "calltree/filter.h"
 #include "calltree/weights.h"
 
-void planter_init(struct planter *planter, const struct weights *weights, bool is_folded)
+void planter_init(struct planter *planter, const struct weights *weights,
+		  const struct tree_request *request)
 {
 	struct tree *tree = xcalloc(1, sizeof(*tree));
 
 	tree->weights = weights;
-	tree->is_folded = is_folded;
+	tree->is_folded = request->is_folded;
 	ARRAY_GROW(tree->nodes, tree->nr, tree->cap);
 	tree->nodes[tree->nr++] = (struct tree_node){.label = TREE_NO_LABEL};
-	*planter = (struct planter){.tree = tree, .expansion = weights->selection->expansion};
+	*planter = (struct planter){.tree = tree,
+				    .expansion = weights->selection->expansion,
+				    .has_faults = request->has_faults};
 }
 
 uint32_t planter_child(struct planter *planter, uint32_t parent, uint32_t label, bool inlined)

@@ -14,9 +14,11 @@ struct planter {
 	struct tree *tree;
 	const struct expansion *expansion;
 	struct child_index nodes; /* by label */
+	bool has_faults;	  /* as in struct tree_request */
 };
 
-void planter_init(struct planter *planter, const struct weights *weights, bool is_folded);
+void planter_init(struct planter *planter, const struct weights *weights,
+		  const struct tree_request *request);
 /*
  * The child of a node for a level, made on first use. In a folded tree the node itself, if it has
  * the label.

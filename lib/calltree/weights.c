@@ -9,14 +9,20 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
+#include "profile/cpu_modes.h"
+
+#define NR_KINDS (2 * STACK_END_COUNT)
 
 /* Sums in the making: most stacks of a profile are only callers of others, and have none. */
 struct sums {
 	struct weights *weights;
 	struct stack_weight *rows; /* in order of first occurrence */
 	size_t nr, cap;
-	/* By how the walk ended, then by stack_id: one more than the row; NULL: none ended so. */
-	uint32_t *row_of[STACK_END_COUNT];
+	/*
+	 * By how the walk ended, twice as some are of page faults, then by stack_id: one more than
+	 * the row; NULL: there is none of the kind.
+	 */
+	uint32_t *row_of[NR_KINDS];
 };
 
 static uint32_t nr_all_stacks(const struct weights *weights)
@@ -26,15 +32,16 @@ static uint32_t nr_all_stacks(const struct weights *weights)
 
 static struct tally *stack_tally(struct sums *sums, const struct sample *sample)
 {
-	uint32_t **table = &sums->row_of[sample->end], *row;
+	bool is_fault = sample->syscall_nr == SAMPLE_PAGE_FAULT;
+	uint32_t **table = &sums->row_of[2 * sample->end + is_fault], *row;
 
 	if (!*table)
 		*table = xcalloc(nr_all_stacks(sums->weights), sizeof(**table));
 	row = &(*table)[sample->stack.v];
 	if (!*row) {
 		ARRAY_GROW(sums->rows, sums->nr, sums->cap);
-		sums->rows[sums->nr] =
-			(struct stack_weight){.stack = sample->stack, .end = sample->end};
+		sums->rows[sums->nr] = (struct stack_weight){
+			.stack = sample->stack, .end = sample->end, .is_fault = is_fault};
 		*row = (uint32_t)++sums->nr;
 	}
 	return &sums->rows[*row - 1].tally;
@@ -53,15 +60,15 @@ static struct tally *tally_of(struct sums *sums, const struct sample *sample)
 static void order_rows(struct sums *sums)
 {
 	struct weights *weights = sums->weights;
-	uint32_t nr = nr_all_stacks(weights), nr_ends = 0;
-	const uint32_t *row_of[STACK_END_COUNT] = {0};
+	uint32_t nr = nr_all_stacks(weights), nr_kinds = 0;
+	const uint32_t *row_of[NR_KINDS] = {0};
 
-	for (int end = 0; end < STACK_END_COUNT; end++)
-		if (sums->row_of[end])
-			row_of[nr_ends++] = sums->row_of[end];
+	for (int kind = 0; kind < NR_KINDS; kind++)
+		if (sums->row_of[kind])
+			row_of[nr_kinds++] = sums->row_of[kind];
 	weights->stacks = xmalloc(sums->nr * sizeof(*weights->stacks));
 	for (uint32_t id = 1; id < nr; id++)
-		for (uint32_t i = 0; i < nr_ends; i++)
+		for (uint32_t i = 0; i < nr_kinds; i++)
 			if (row_of[i][id])
 				weights->stacks[weights->nr_stacks++] =
 					sums->rows[row_of[i][id] - 1];
@@ -70,8 +77,8 @@ static void order_rows(struct sums *sums)
 static void finish_sums(struct sums *sums)
 {
 	order_rows(sums);
-	for (int end = 0; end < STACK_END_COUNT; end++)
-		free(sums->row_of[end]);
+	for (int kind = 0; kind < NR_KINDS; kind++)
+		free(sums->row_of[kind]);
 	free(sums->rows);
 }
 
@@ -146,6 +153,9 @@ static void sum_samples(struct weights *weights)
 			continue;
 		tally = tally_of(&sums, &sample);
 		tally_add_sample(tally, &sample, weights->metric);
+		if (weights->metric == METRIC_CPU)
+			tally->system += (double)sample.cpu_ns *
+					 sample_system_share(expansion->profile, &sample);
 		if (stays(expansion, last, &sample))
 			tally_join(tally, last, &sample, weights->metric);
 		if (sample.nr)

@@ -2,7 +2,9 @@
 #ifndef PROFC_CALLTREE_WEIGHTS_H
 #define PROFC_CALLTREE_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "calltree/tally.h"
 #include "stack/stack.h"
@@ -15,7 +17,8 @@ struct selection;
 /* The weight of one stack's samples, of all walks that ended in the same way. */
 struct stack_weight {
 	struct stack_id stack;
-	uint32_t end; /* enum stack_end */
+	uint32_t end;  /* enum stack_end */
+	bool is_fault; /* of samples in a page fault; others have a row of their own */
 	struct tally tally;
 };
 
@@ -36,7 +39,10 @@ struct weights {
 	struct tally
 		unknown; /* not in the total: may be of the metric, see struct observation_walk */
 	struct tally ended[STACK_END_COUNT]; /* those with a stack, by the end of its walk */
-	/* Stacks with some weight, by id, so that callers come first, then by end. Owned. */
+	/*
+	 * Stacks with some weight, by id, so that callers come first, then by end, those in a page
+	 * fault last. Owned.
+	 */
 	struct stack_weight *stacks;
 	size_t nr_stacks;
 };

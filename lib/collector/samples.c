@@ -126,7 +126,9 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 				.blocked_ns = weights.blocked_ns,
 				.stack = stack,
 				.nr = 1,
-				.syscall_nr = (int16_t)syscall_nr,
+				.syscall_nr = (int16_t)(syscall_nr == SNAPSHOT_PAGE_FAULT
+								? SAMPLE_PAGE_FAULT
+								: syscall_nr),
 				.kind = is_blocked ? SAMPLE_BLOCKED : SAMPLE_RUNNING,
 				.end = (uint8_t)end};
 
@@ -139,11 +141,11 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 	sink->nr_samples++;
 	thread->runs.cpu_ns += sample.cpu_ns;
 	thread->runs.nr += sample.cpu_ns > 0;
-	thread->run = (struct last_run){.sample = sample,
-					.is_held = true,
-					.is_latest = true,
-					.was_preempted = seen->state == SEEN_RUNNABLE &&
-							 syscall_nr == SNAPSHOT_NO_SYSCALL};
+	thread->run =
+		(struct last_run){.sample = sample,
+				  .is_held = true,
+				  .is_latest = true,
+				  .was_preempted = seen->state == SEEN_RUNNABLE && syscall_nr < 0};
 }
 
 void samples_leave_out(struct sample_sink *sink, struct thread_samples *thread,

@@ -430,6 +430,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 	meta->attached |= from->attached;
 	meta->knows_freeing |= from->knows_freeing;
 	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
+	meta->knows_faults = (first || meta->knows_faults) && from->knows_faults;
 	meta->knows_waits = (first || meta->knows_waits) && from->knows_waits;
 	meta->complete = (first || meta->complete) && from->complete;
 	meta->duration_ns = max_u64(meta->duration_ns, from->duration_ns + source->map.offset_ns);

@@ -3,10 +3,12 @@
 #include "profile/prepare.h"
 
 #include "profile/charge_advances.h"
+#include "profile/cpu_modes.h"
 #include "profile/spread.h"
 
 void profile_prepare(struct profile *profile)
 {
 	profile_spread_cpu_time(profile);
+	profile_divide_cpu_time(profile);
 	profile_charge_advances(profile);
 }

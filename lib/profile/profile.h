@@ -60,12 +60,20 @@ struct profile_process {
 	struct cpu_split split;	   /* of all its threads, including those without samples */
 };
 
+/* The share of system time in the CPU time of a thread's samples: see cpu_modes.h. */
+struct cpu_modes {
+	double in_kernel;  /* of samples in a system call or a page fault */
+	double in_program; /* of other samples */
+	double elsewhere;  /* of time without a sample */
+};
+
 struct profile_thread {
 	uint32_t process;
 	pid_t tid;
 	struct str_id name; /* comm of the thread; updated when it changes */
 	uint64_t start_ns, end_ns;
 	struct cpu_split split;
+	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */
@@ -151,6 +159,8 @@ enum sample_kind {
  * One observation, or several equal ones in a row: the weights cover the time
  * since this thread's previous sample, up to time_ns.
  */
+#define SAMPLE_PAGE_FAULT (-2)
+
 struct sample {
 	uint64_t time_ns; /* since the recording began */
 	uint64_t cpu_ns, runq_ns, blocked_ns;
@@ -162,10 +172,11 @@ struct sample {
 	 * not.
 	 */
 	uint32_t nr;
-	int16_t syscall_nr; /* where it blocked, or the call being executed; or -1 */
-	uint8_t kind;	    /* enum sample_kind */
-	uint8_t end;	    /* enum stack_end */
-	uint32_t wait;	    /* BLOCKED: row of the awaited object + 1; 0: unknown */
+	/* Where it blocked, or the call being executed; -1: none; or SAMPLE_PAGE_FAULT. */
+	int16_t syscall_nr;
+	uint8_t kind;  /* enum sample_kind */
+	uint8_t end;   /* enum stack_end */
+	uint32_t wait; /* BLOCKED: row of the awaited object + 1; 0: unknown */
 };
 
 /* 0 for metrics of memory. */
@@ -192,6 +203,7 @@ struct profile_meta {
 	bool attached;	     /* else spawned */
 	bool knows_freeing;  /* freeing stacks of memory were recorded */
 	bool knows_calls;    /* samples of running threads have their system calls, too */
+	bool knows_faults;   /* samples tell page faults from the program's own time */
 	bool knows_waits;    /* samples of blocked threads have the awaited object */
 	bool complete;	     /* the recording was finished; false if it was salvaged */
 	int32_t exit_status; /* wait status of the command; -1 unknown */

@@ -60,6 +60,7 @@ static const struct schema_column meta[] = {
 	TEXT("within", profile_meta, within),
 	BOOL("knows freeing", profile_meta, knows_freeing),
 	BOOL("knows waits", profile_meta, knows_waits),
+	BOOL("knows faults", profile_meta, knows_faults),
 };
 
 static const struct schema_column command[] = {

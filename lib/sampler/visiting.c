@@ -142,7 +142,7 @@ static enum seen_state state_of(struct sampled_thread *thread, const struct snap
 {
 	if (snapshot->state != THREAD_STATE_RUNNING)
 		return SEEN_RUNNABLE;
-	if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL)
+	if (snapshot->syscall_nr < 0)
 		return SEEN_RUNNING;
 	if (visit->stopped_ns - waited_ns + CLOCK_SLACK_NS < thread->read_ns ||
 	    was_just_woken(thread, snapshot, waited_ns))
@@ -258,7 +258,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 		is_asleep ? SEEN_BLOCKED : state_of(thread, snapshot, &visitor->visit, waited_ns);
 
 	count_cost(sampler, thread, visitor);
-	count_call(&thread->habits, snapshot->syscall_nr != SNAPSHOT_NO_SYSCALL);
+	count_call(&thread->habits, snapshot->syscall_nr >= 0);
 	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
 	if (!roster_is_in_program(sampler->roster, thread->process->roster, NULL,
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))

@@ -65,12 +65,13 @@ struct stack_region {
 
 #define SNAPSHOT_REGIONS_MAX 4
 #define SNAPSHOT_NO_SYSCALL  (-1)
+#define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 
 struct snapshot {
 	enum arch arch;
 	enum thread_state state;
 	pid_t tgid, tid;
-	int32_t syscall_nr;	  /* the system call it is in, or SNAPSHOT_NO_SYSCALL */
+	int32_t syscall_nr;	  /* the system call it is in, or one of the above */
 	uint64_t time_ns;	  /* CLOCK_MONOTONIC when the registers were taken */
 	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
 	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */

@@ -40,6 +40,13 @@ struct snapshot;
 void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
 			   struct proc_syscall *syscall);
 
+/*
+ * Was a stopped thread, which is in no system call, in the kernel because its own instruction
+ * faulted, mostly at a page that it touched first? False: an interrupt reached it in its program,
+ * or the machine does not tell.
+ */
+bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid);
+
 /* How the system call of a stopped thread will look to the program. */
 enum machine_call {
 	MACHINE_CALL_NONE,	    /* not in a system call, as far as can be known */

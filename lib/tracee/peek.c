@@ -65,12 +65,14 @@ bool tracee_is_queued(struct tracee *tracee)
  */
 #define SLEEPS_TRIED 8
 
+/* `state` as in proc_pid_stat(5): where it sleeps uninterruptibly outside of calls, for a page. */
 static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_bytes,
-				     const struct proc_schedstat *clocks, struct snapshot *snapshot,
-				     struct proc_syscall *syscall)
+				     const struct proc_schedstat *clocks, char state,
+				     struct snapshot *snapshot, struct proc_syscall *syscall)
 {
 	struct proc_schedstat before, after = *clocks;
 	char wchan[sizeof(fill_place)];
+	bool is_filled;
 
 	for (int i = 0; i < SLEEPS_TRIED; i++) {
 		before = after;
@@ -83,9 +85,11 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 			return PEEK_HIDDEN;
 		if (syscall->kind == PROC_SYSCALL_RUNNING)
 			continue;
-		if (syscall->kind == PROC_SYSCALL_OUTSIDE && strcmp(wchan, fill_place) == 0)
-			tracee->fills_pages = true;
+		is_filled = syscall->kind == PROC_SYSCALL_OUTSIDE && strcmp(wchan, fill_place) == 0;
+		tracee->fills_pages |= is_filled;
 		set_where(snapshot, syscall);
+		if (is_filled || (syscall->kind == PROC_SYSCALL_OUTSIDE && state == 'D'))
+			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_forget_mapping(tracee);
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		/* No reading above proves anything alone; the count of wake-ups does. */
@@ -116,5 +120,5 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 		return PEEK_GONE;
 	if (!max_stack_bytes)
 		return PEEK_ASLEEP;
-	return read_asleep(tracee, max_stack_bytes, clocks, snapshot, syscall);
+	return read_asleep(tracee, max_stack_bytes, clocks, stat->state, snapshot, syscall);
 }

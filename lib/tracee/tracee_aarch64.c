@@ -25,6 +25,14 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 		snapshot->syscall_nr = (int32_t)regs->regs[8];
 }
 
+/* An exception leaves no mark in what a tracer can read. */
+bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid)
+{
+	(void)regs;
+	(void)tid;
+	return false;
+}
+
 enum machine_call machine_call(const struct user_regs_struct *regs)
 {
 	switch (-(int64_t)regs->regs[0]) {

@@ -3,6 +3,11 @@
 
 #if defined(__x86_64__)
 
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
 
@@ -34,6 +39,73 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 		.sp = regs->rsp,
 		.pc = regs->rip,
 	};
+}
+
+#define REX_PREFIXES	0x40
+#define REX_PREFIX_MASK 0xf0
+#define RESUME_FLAG	(1ULL << 16)
+#define BYTES_OF_PAGE	4096
+
+static bool is_prefix(uint8_t byte)
+{
+	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67};
+
+	for (size_t i = 0; i < sizeof(prefixes); i++)
+		if (byte == prefixes[i])
+			return true;
+	return (byte & REX_PREFIX_MASK) == REX_PREFIXES;
+}
+
+/* The operation of a string instruction that repeats, for either width; 0: it is another one. */
+static uint8_t repeated_operation(const uint8_t *code, size_t nr_bytes)
+{
+	bool repeats = false;
+
+	for (size_t i = 0; i < nr_bytes; i++) {
+		if (code[i] == 0xf2 || code[i] == 0xf3)
+			repeats = true;
+		else if (!is_prefix(code[i]))
+			return repeats ? code[i] & 0xfe : 0;
+	}
+	return 0;
+}
+
+/* It faults where it comes to another page; both addresses move on with it. */
+static bool is_at_page(uint8_t operation, const struct user_regs_struct *regs)
+{
+	bool reads = regs->rsi % BYTES_OF_PAGE == 0, writes = regs->rdi % BYTES_OF_PAGE == 0;
+
+	switch (operation) {
+	case 0xa4: /* movs */
+	case 0xa6: /* cmps */
+		return reads || writes;
+	case 0xac: /* lods */
+		return reads;
+	case 0xaa: /* stos */
+	case 0xae: /* scas */
+		return writes;
+	default:
+		return true;
+	}
+}
+
+/*
+ * The processor sets the resume flag in what it stores of the flags at a fault, and not at an
+ * interrupt, except amid a string instruction that repeats (Intel SDM, volume 3, 18.3.1.1).
+ */
+bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid)
+{
+	uint8_t code[sizeof(long)];
+	long word;
+
+	if (!(regs->eflags & RESUME_FLAG))
+		return false;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, tid, (void *)regs->rip, NULL);
+	if (errno)
+		return false;
+	memcpy(code, &word, sizeof(code));
+	return is_at_page(repeated_operation(code, sizeof(code)), regs);
 }
 
 enum machine_call machine_call(const struct user_regs_struct *regs)

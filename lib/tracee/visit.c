@@ -120,6 +120,9 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
+		if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL &&
+		    machine_is_in_fault(&regs, visit->stopped_tid))
+			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		if (machine_call(&regs) > MACHINE_CALL_COMPLETE)
 			snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);

@@ -31,6 +31,7 @@ enum field_measure {
 	IN_MEMORY_BYTES,
 	IN_BLOCKED,
 	OF_INSTRUCTIONS,
+	OF_MODES, /* where samples tell user from system time */
 };
 
 struct flat_field {
@@ -46,6 +47,7 @@ struct flat_field {
 #define OF_TWO_KEYS (1u << 31)
 #define WAITS	    (BIT(BY_LOCK) | BIT(BY_FD))
 #define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
+#define CODE	    (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
 #define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
 /* Those whose rows have nothing but a name of their own. */
 #define FACTS                                                                                      \
@@ -106,6 +108,9 @@ static const struct flat_field fields[] = {
 	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS, FLAT_USER},
 	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS,
 	 FLAT_SYSTEM},
+	{"user_ns", CODE | OF_ONE_KEY, OF_MODES, FLAT_USER},
+	{"system_ns", CODE | OF_ONE_KEY, OF_MODES, FLAT_SYSTEM},
+	{"system_ci_ns", CODE | OF_ONE_KEY, OF_MODES, FLAT_SYSTEM_ERROR},
 	{"calls", ALL, IN_ANY, FLAT_CALLS},
 	{"per_call_ns", ALL, IN_NS, FLAT_PER_CALL},
 	{"per_call_ci_ns", ALL, IN_NS, FLAT_PER_CALL_INTERVAL},
@@ -115,8 +120,10 @@ static const struct flat_field fields[] = {
 	{"wait_functions", FUNCTIONS | BIT(BY_SYSCALL), IN_BLOCKED, FLAT_WAIT_FUNCTIONS},
 };
 
-static bool is_measured(enum field_measure measure, enum metric metric)
+static bool is_measured(enum field_measure measure, const struct flat *flat)
 {
+	enum metric metric = flat->weights->metric;
+
 	switch (measure) {
 	case IN_ANY:
 		break;
@@ -132,6 +139,8 @@ static bool is_measured(enum field_measure measure, enum metric metric)
 		return metric_is_memory(metric);
 	case IN_BLOCKED:
 		return metric == METRIC_BLOCKED;
+	case OF_MODES:
+		return flat_has_modes(flat);
 	case OF_INSTRUCTIONS:
 		return metric == metric_of_counter(KERNEL_COUNTER_INSTRUCTIONS);
 	}
@@ -154,8 +163,7 @@ static bool has_field(const struct flat *flat, const struct flat_field *field)
 
 	if (keys && !(keys & (flat_has_two_keys(flat) ? OF_TWO_KEYS : OF_ONE_KEY)))
 		return false;
-	return (field->dimensions & keys_of(flat, field)) &&
-	       is_measured(field->measure, flat->weights->metric);
+	return (field->dimensions & keys_of(flat, field)) && is_measured(field->measure, flat);
 }
 
 static const char *name_of(const struct flat *flat, const struct flat_field *field)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/minmax.h"
 #include "base/sink.h"
 #include "calltree/blame.h"
@@ -236,6 +237,9 @@ static const struct flat_column columns[] = {
 	{BIT(BY_MARK), SPARE_NUMBER("blocked", 3), FLAT_BLOCKED, IN_CPU_UNIT, STYLE_PLAIN},
 	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("user", 1), FLAT_USER, IN_UNIT, STYLE_PLAIN},
 	{BIT(BY_THREAD) | PROCESSES, SPARE_NUMBER("system", 1), FLAT_SYSTEM, IN_UNIT, STYLE_PLAIN},
+	{CODE, SPARE_NUMBER("user", 9), FLAT_USER, IN_UNIT, STYLE_PLAIN},
+	{CODE, SPARE_NUMBER("system", 8), FLAT_SYSTEM, IN_UNIT, STYLE_PLAIN},
+	{CODE, SPARE_NUMBER("\xc2\xb1", 9), FLAT_SYSTEM_ERROR, IN_UNIT, STYLE_DIM},
 	{BIT(BY_THREAD), NUMBER("tid"), FLAT_TID, AS_ID, STYLE_DIM},
 	{BIT(BY_PID), NUMBER("pid"), FLAT_PID, AS_ID, STYLE_DIM},
 	{BIT(BY_PROCESS), NUMBER("processes"), FLAT_PROCESSES, AS_COUNT, STYLE_DIM},
@@ -287,6 +291,38 @@ static bool is_split(const struct flat_column *column)
 	return column->value == FLAT_USER || column->value == FLAT_SYSTEM;
 }
 
+/* Beside code, samples tell them; else the kernel. */
+static bool is_of_modes(const struct flat_column *column)
+{
+	return (column->dimensions & CODE) &&
+	       (is_split(column) || column->value == FLAT_SYSTEM_ERROR);
+}
+
+/* Is a column in a list of names, by its header? */
+static bool is_listed(const char *list, const char *header)
+{
+	size_t length = strlen(header);
+
+	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == length && strncmp(at, header, length) == 0)
+			return true;
+	return false;
+}
+
+static bool is_kept(const struct flat_column *column, const struct view *view)
+{
+	return is_listed(view->kept_columns,
+			 column->value == FLAT_SYSTEM_ERROR ? "system" : column->column.header);
+}
+
+/* Narrower tables have user and system times only if they are asked for. */
+#define WIDE_COLUMNS 120
+
+static bool is_wide(const struct flat_column *column, const struct cells *cells)
+{
+	return cells->view->columns >= WIDE_COLUMNS || is_kept(column, cells->view);
+}
+
 static bool is_per_call(const struct flat_column *column)
 {
 	return column->value == FLAT_PER_CALL || column->value == FLAT_PER_CALL_INTERVAL;
@@ -321,29 +357,6 @@ static const char *header_of(const struct flat_column *column, const struct cell
 	return column->column.header;
 }
 
-static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *header,
-			  const char *unit)
-{
-	size_t i = chosen->nr++;
-
-	chosen->from[i] = from;
-	chosen->columns[i] = from->column;
-	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", header,
-		 *unit && *unit != '/' ? " " : "", unit);
-	chosen->columns[i].header = chosen->headers[i];
-}
-
-static bool has_any_split(const struct flat *flat)
-{
-	struct cpu_split split;
-
-	for (size_t i = 0; i < flat->nr; i++)
-		if (metric_is_time(flat->weights->metric) &&
-		    flat_row_split(flat, &flat->rows[i], &split))
-			return true;
-	return false;
-}
-
 /* The unit of a column's cells. */
 static const char *unit_of(const struct flat_column *column, const struct cells *cells)
 {
@@ -359,6 +372,32 @@ static const char *unit_of(const struct flat_column *column, const struct cells 
 	return "";
 }
 
+static void choose_column(struct chosen *chosen, const struct flat_column *from,
+			  const struct cells *cells)
+{
+	const char *header = header_of(from, cells), *unit = unit_of(from, cells);
+	size_t i = chosen->nr++;
+
+	chosen->from[i] = from;
+	chosen->columns[i] = from->column;
+	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", header,
+		 *unit && *unit != '/' ? " " : "", unit);
+	chosen->columns[i].header = chosen->headers[i];
+	if (is_kept(from, cells->view))
+		chosen->columns[i].drop = 0;
+}
+
+static bool has_any_split(const struct flat *flat)
+{
+	struct cpu_split split;
+
+	for (size_t i = 0; i < flat->nr; i++)
+		if (metric_is_time(flat->weights->metric) &&
+		    flat_row_split(flat, &flat->rows[i], &split))
+			return true;
+	return false;
+}
+
 /* Does a column belong to this table, of those of its dimension? */
 static bool is_shown(const struct flat_column *column, const struct cells *cells, bool has_splits)
 {
@@ -367,6 +406,8 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 
 	if (is_narrow(cells) && is_left_out_where_narrow(column, cells->flat))
 		return false;
+	if (is_of_modes(column))
+		return flat_has_modes(cells->flat) && is_wide(column, cells);
 	if (is_split(column))
 		return has_splits;
 	if (column->value == FLAT_CPU)
@@ -425,8 +466,7 @@ static void choose_columns(struct chosen *chosen, const struct cells *cells)
 		const struct flat_column *column = &columns[i];
 
 		if (is_of_table(column, flat) && is_shown(column, cells, has_splits))
-			choose_column(chosen, column, header_of(column, cells),
-				      unit_of(column, cells));
+			choose_column(chosen, column, cells);
 	}
 	if (flat->groups)
 		head_names(chosen, flat);
@@ -565,6 +605,27 @@ static void print_groups_left_out(const struct flat *flat, const struct view *vi
 	buf_append_str(&text, " (-n 0 shows all)");
 	paragraph_print_styled(view, STYLE_DIM, "", buf_str(&text), sink);
 	buf_release(&text);
+}
+
+int flat_check_columns(const char *list, struct err *err)
+{
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+		size_t length = strcspn(at, ",");
+		bool is_known = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+			is_known = is_known || (columns[i].column.drop &&
+						strlen(columns[i].column.header) == length &&
+						strncmp(columns[i].column.header, at, length) == 0);
+		if (is_known)
+			continue;
+		err_set(err, ERR_INVALID, "there is no column '%.*s' to keep", (int)length, at);
+		err_hint(err, "columns that narrow tables lack: user, system, location, module, "
+			      "samples, blocks, cpu, runq, blocked, pid, process, command, kind, "
+			      "threads");
+		return ERR_INVALID;
+	}
+	return 0;
 }
 
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,

@@ -7,6 +7,7 @@
 
 #include "view/style.h"
 
+struct err;
 struct flat;
 struct sink;
 
@@ -16,6 +17,11 @@ struct sink;
  */
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);
+/*
+ * Is it a list of columns for struct view's kept_columns: by their headers, with commas? Else
+ * ERR_INVALID.
+ */
+int flat_check_columns(const char *list, struct err *err);
 /* After such a table: the options that answer further questions about it. */
 void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink);
 

@@ -305,6 +305,13 @@ static struct value get_system(const struct row_value *of)
 	return integer_value(split.system_ns);
 }
 
+static struct value get_system_error(const struct row_value *of)
+{
+	if (!flat_has_modes(of->flat))
+		return (struct value){.type = VALUE_ABSENT};
+	return integer_value((uint64_t)tally_system_error(&of->row->self));
+}
+
 static struct value get_calls(const struct row_value *of)
 {
 	if (!of->row->counted)
@@ -490,6 +497,7 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_BLOCKED] = get_blocked,
 	[FLAT_USER] = get_user,
 	[FLAT_SYSTEM] = get_system,
+	[FLAT_SYSTEM_ERROR] = get_system_error,
 	[FLAT_CALLS] = get_calls,
 	[FLAT_PER_CALL] = get_per_call,
 	[FLAT_PER_CALL_INTERVAL] = get_per_call_interval,

@@ -26,6 +26,8 @@ struct view {
 	enum name_style names; /* of functions */
 	enum time_unit unit;
 	uint64_t rate_ns; /* not 0: the time of counts, which are then shown per second */
+	/* Of tables: columns that stay however narrow it is, see flat_check_columns(); or NULL. */
+	const char *kept_columns;
 };
 
 enum style {

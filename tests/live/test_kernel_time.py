@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where CPU time goes, in the program or in the kernel, and for which system call."""
 
+import collections
 import json
 import os
 
@@ -71,6 +72,50 @@ class KernelTime(LiveCase):
         self.assertNotIn("system call unknown", text)
         text = profc("report", "-i", recording.path, "--by", "syscall").stdout
         self.assertRegex(text, r"(?m)^self .* cpu ms +system call +wait function$")
+
+    def test_functions_have_user_and_system_time(self):
+        """Samples say where it was; the sum of all rows is what the kernel tells."""
+        recording = record(self.directory, [build("faults_in_functions"), "1500"])
+        (whole,) = [one for one in recording.said if one["name"] == "all"]
+        report = recording.report("--no-inline")
+        rows = {row["function"]: row for row in report["rows"]}
+        for name, row in rows.items():
+            self.assertEqual(row["user_ns"] + row["system_ns"], row["self_ns"], name)
+        for name in ("store_first", "fill_first"):
+            self.assertGreater(rows[name]["system_ns"], rows[name]["user_ns"], name)
+        for name in ("store_again", "fill_again", "compute"):
+            self.assertLess(rows[name]["system_ns"], rows[name]["user_ns"], name)
+        system_ns = sum(row["system_ns"] for row in rows.values())
+        self.assertWithin(system_ns, report["system_ns"], 4 * TICK_NS, "system time of all rows")
+        self.assertWithin(system_ns, whole["system_ns"], 6 * TICK_NS, "the program's own")
+
+    def test_faults_are_those_of_their_functions(self):
+        """Writing to pages for the first time, less writing to them again, is the kernel's work for the faults."""
+        recording = record(self.directory, [build("faults_in_functions"), "1500"])
+        said = {one["name"]: one for one in recording.said}
+        all_ns, faults_ns = collections.Counter(), collections.Counter()
+        for row in recording.rows("--no-inline", "--by", "syscall,function", "-m", "cpu"):
+            all_ns[row["function"]] += row["self_ns"]
+            if row["syscall"] == "[page fault]":
+                faults_ns[row["function"]] += row["self_ns"]
+        for name, again, times in (("store_first", "store_again", 1), ("fill_first", "fill_again", 8)):
+            truth = 1 - said[again]["cpu_ns"] / times / said[name]["cpu_ns"]
+            self.assertWithin(faults_ns[name] / all_ns[name], truth, 0.2, name)
+        for name in ("store_again", "fill_again", "compute"):
+            self.assertLess(faults_ns[name] / all_ns[name], 0.15, name)
+
+    def test_page_faults_are_told_apart(self):
+        recording = record(self.directory, [build("faults_in_functions"), "700"])
+        rows = {row["name"]: row for row in recording.rows("--by", "syscall", "-m", "cpu")}
+        self.assertGreater(rows["[page fault]"]["self_ns"], 0.1 * recording.report()["total_ns"])
+        text = profc("report", "-i", recording.path, "--tree").stdout
+        self.assertRegex(text, r"store_first\n.*\[page fault\]\n")
+        text = profc("report", "-i", recording.path, "--width", "140").stdout
+        self.assertRegex(text, r"(?m)^self ms .* total ms +% user ms system ms +± ")
+        narrow = profc("report", "-i", recording.path, "--width", "80").stdout
+        self.assertNotIn("system ms", narrow)
+        asked = profc("report", "-i", recording.path, "--width", "80", "--columns", "user,system").stdout
+        self.assertRegex(asked, r"(?m)^self ms .* user ms system ms +± ")
 
     def test_processes_that_are_reaped_at_once(self):
         """Each has two threads, and is gone when its end is met: most of its time is known all the same."""

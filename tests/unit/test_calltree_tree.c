@@ -93,6 +93,32 @@ TEST(tree, from_the_roots_down)
 	profile_free(profile);
 }
 
+TEST(tree, work_for_page_faults_is_below_the_function_where_it_is_wanted)
+{
+	struct made made = made_begin();
+	struct tree_request request = {.has_faults = true};
+	struct weighed_fixture weighed;
+	struct profile *profile;
+	struct tree *tree;
+	struct buf text = {0};
+
+	made_sample(&made, "main;fill", 1);
+	made_sample(&made, "main;fill", 4)->syscall_nr = SAMPLE_PAGE_FAULT;
+	made_sample(&made, "main;fill", 2)->syscall_nr = 1;
+	profile = made_end(&made);
+	expect_tree(profile, TREE_WHOLE, NULL, "7 0 main\n  7 7 fill\n");
+	weighed = weighed_new(profile, NULL, METRIC_CPU);
+	tree = tree_new_as(weighed.weights, &request);
+	append_tree(&text, tree, TREE_ROOT, 0);
+	assert_string_equal(buf_str(&text), "7 0 main\n"
+					    "  7 3 fill\n"
+					    "    4 4 [page fault]\n");
+	buf_release(&text);
+	tree_free(tree);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
 TEST(tree, callees_count_the_outermost_call)
 {
 	struct profile *profile = parser_and_evaluator();
