@@ -301,14 +301,15 @@ static bool is_of_modes(const struct flat_column *column)
 /* Is a column in a list of names, by its header? */
 static bool is_listed(const char *list, const char *header)
 {
-	size_t length = strlen(header);
+	size_t length = header ? strlen(header) : 0;
 
 	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == length && strncmp(at, header, length) == 0)
+		if (length && strcspn(at, ",") == length && strncmp(at, header, length) == 0)
 			return true;
 	return false;
 }
 
+/* Columns without a header of their own have the name of a row: these are never left out. */
 static bool is_kept(const struct flat_column *column, const struct view *view)
 {
 	return is_listed(view->kept_columns,
@@ -614,7 +615,7 @@ int flat_check_columns(const char *list, struct err *err)
 		bool is_known = false;
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-			is_known = is_known || (columns[i].column.drop &&
+			is_known = is_known || (columns[i].column.drop && columns[i].column.header &&
 						strlen(columns[i].column.header) == length &&
 						strncmp(columns[i].column.header, at, length) == 0);
 		if (is_known)
