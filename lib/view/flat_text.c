@@ -615,9 +615,10 @@ int flat_check_columns(const char *list, struct err *err)
 		bool is_known = false;
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-			is_known = is_known || (columns[i].column.drop && columns[i].column.header &&
-						strlen(columns[i].column.header) == length &&
-						strncmp(columns[i].column.header, at, length) == 0);
+			is_known =
+				is_known || (columns[i].column.drop && columns[i].column.header &&
+					     strlen(columns[i].column.header) == length &&
+					     strncmp(columns[i].column.header, at, length) == 0);
 		if (is_known)
 			continue;
 		err_set(err, ERR_INVALID, "there is no column '%.*s' to keep", (int)length, at);
