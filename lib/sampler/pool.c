@@ -130,12 +130,13 @@ void pool_set_alarm(struct visitor *visitor, uint64_t by_ns)
 		timer_settime(visitor->alarm, TIMER_ABSTIME, &when, NULL);
 }
 
-/* Let another visitor lead while this one waits. */
-void pool_hand_over(struct visitor *visitor)
+/* A search of memory has the lock while it waits for all threads of a process. */
+bool pool_hand_over(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;
 
-	pthread_mutex_lock(&sampler->lock);
+	if (pthread_mutex_trylock(&sampler->lock) != 0)
+		return false;
 	if (sampler->leader == visitor) {
 		sampler->leader = NULL;
 		sampler->counts.nr_unfinished++;
@@ -144,4 +145,5 @@ void pool_hand_over(struct visitor *visitor)
 		sem_post(&sampler->session->calls);
 	}
 	pthread_mutex_unlock(&sampler->lock);
+	return true;
 }

@@ -55,10 +55,10 @@ static enum visit_outcome await_asleep(struct visitor *visitor)
 	while ((outcome = visit_wait(&visitor->visit, true)) == VISIT_PENDING) {
 		if (atomic_load(&visitor->sampler->session->is_over))
 			break;
-		if (leads && clock_monotonic_ns() >= visitor->leads_until_ns) {
+		if (leads && clock_monotonic_ns() >= visitor->leads_until_ns &&
+		    pool_hand_over(visitor)) {
 			leads = false;
 			pool_set_alarm(visitor, 0);
-			pool_hand_over(visitor);
 		}
 		visit_ask_again(&visitor->visit);
 	}

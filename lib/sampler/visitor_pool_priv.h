@@ -18,8 +18,11 @@ bool pool_has_idle(const struct sampler *sampler);
 bool pool_can_relieve(const struct sampler *sampler);
 /* Wake visitors that wait for a stop that does not come, to ask again; all, if is_end. */
 void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
-/* Let another visitor lead while this one waits. */
-void pool_hand_over(struct visitor *visitor);
+/*
+ * Let another visitor lead while this one waits for a stop. False: the lock is not free now. It is
+ * not waited for, as the thread may stop meanwhile, and is to be let go at once then.
+ */
+bool pool_hand_over(struct visitor *visitor);
 /* End the calling visitor's waits for a stop from then on; by_ns 0: no more. */
 void pool_make_alarm(struct visitor *visitor);
 void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);
