@@ -24,6 +24,9 @@
 /* A sweep takes no more than this part of the time. */
 #define SWEEP_PART 16
 
+/* Unknown ancestors of an unknown process that are asked with it. */
+#define ANCESTORS_MAX 16
+
 /* Remembered processes of others; beyond this, all are read again. */
 #define OTHERS_MAX 65536
 
@@ -53,15 +56,33 @@ static pid_t read_last_pid(struct roster *roster)
 	return scan_decimal(&scan, &number) ? (pid_t)number : 0;
 }
 
-/* An unknown process: is it a descendant? */
-static void ask_process(struct roster *roster, pid_t pid)
+static bool is_other(const struct roster *roster, pid_t pid)
 {
-	struct roster_process *parent, *process;
-	struct proc_stat stat;
+	return pid <= 1 || pid == getpid() || pid_table_get(&roster->others, pid);
+}
 
-	if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) || stat.state == 'Z')
-		return;
-	parent = roster_find_process(roster, stat.ppid);
+/*
+ * An unknown process: is it a descendant? Its parent may be unknown as well, and is asked first. A
+ * process whose parent ends at that moment gets another one.
+ */
+static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
+{
+	struct roster_process *parent = NULL, *process;
+	struct proc_stat stat;
+	pid_t asked = 0;
+
+	for (;;) {
+		if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) ||
+		    stat.state == 'Z')
+			return;
+		parent = roster_find_process(roster, stat.ppid);
+		if (parent || is_other(roster, stat.ppid) || stat.ppid == asked)
+			break;
+		if (!nr_older)
+			return;
+		asked = stat.ppid;
+		ask_process(roster, asked, nr_older - 1);
+	}
 	/* Orphans of a command are ours (launch_start()): the kernel has them send SIGCHLD. Other
 	 * children are errands of ours (base/errand.h), which send none, and one more. */
 	if (!parent &&
@@ -87,7 +108,7 @@ static void ask(struct roster *roster, pid_t id)
 	if (process && status.tgid != id)
 		roster_add_thread(roster, process, id, true);
 	else if (!process && !pid_table_get(&roster->others, status.tgid))
-		ask_process(roster, status.tgid);
+		ask_process(roster, status.tgid, ANCESTORS_MAX);
 }
 
 /* Its directory has two links, plus one for each thread. */
@@ -123,7 +144,7 @@ static void sweep_processes(struct roster *roster)
 		if (scan_decimal(&scan, &number) && scan.at == scan.end &&
 		    !roster_find_process(roster, (pid_t)number) &&
 		    !pid_table_get(&roster->others, (pid_t)number))
-			ask_process(roster, (pid_t)number);
+			ask_process(roster, (pid_t)number, ANCESTORS_MAX);
 	}
 	if (directory)
 		closedir(directory);
@@ -169,6 +190,22 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 	for (pid_t id = first; id <= last; id++)
 		ask(roster, id);
 	return true;
+}
+
+bool roster_poll_all(struct roster *roster, uint64_t now_ns)
+{
+	roster->sweep_again_ns = 0;
+	return roster_poll(roster, now_ns);
+}
+
+struct roster_process *roster_look_for(struct roster *roster, pid_t pid)
+{
+	struct roster_process *process = roster_find_process(roster, pid);
+
+	if (process || pid <= 0)
+		return process;
+	ask(roster, pid);
+	return roster_find_process(roster, pid);
 }
 
 size_t roster_nr_runnable(const struct roster *roster)

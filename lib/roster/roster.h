@@ -73,9 +73,14 @@ void roster_add_command(struct roster *roster, pid_t pid);
 
 /*
  * Find births since the last call; false: there was none. The first call, before any root is added,
- * only notes the time.
+ * only notes the time. Where many are born this takes a small part of the time: some of them are
+ * found later.
  */
 bool roster_poll(struct roster *roster, uint64_t now_ns);
+/* Find all births since the last call of either, however long that takes. */
+bool roster_poll_all(struct roster *roster, uint64_t now_ns);
+/* A process that roster_poll() may not have found yet. NULL: it is not to be observed, or gone. */
+struct roster_process *roster_look_for(struct roster *roster, pid_t pid);
 /* Threads of the system that ran or were runnable then, or more; ours is one of them. */
 size_t roster_nr_runnable(const struct roster *roster);
 /*

@@ -87,8 +87,7 @@ void search_leaving(struct sampler *sampler)
 	for (int i = 0;
 	     i < EXITS_MAX && reach_of(sampler) && prober_next_exit(sampler->options.prober, &exit);
 	     i++) {
-		roster_poll(sampler->roster, clock_monotonic_ns()); /* it may be new */
-		process = roster_find_process(sampler->roster, exit.pid);
+		process = roster_look_for(sampler->roster, exit.pid); /* it may be new */
 		if (process &&
 		    prober_is_exit_of(sampler->options.prober, &exit,
 				      ((const struct sampled_process *)process->owner)->serial))
@@ -126,10 +125,14 @@ static void sum_up(const struct block_search *found, struct sampler_search *sum)
  */
 static void search_at_mark(struct sampler *sampler, const char *text, struct sampler_search *sum)
 {
-	size_t nr = roster_nr_processes(sampler->roster), nr_found = 0;
-	struct message **found = xcalloc(nr, sizeof(struct message *));
 	uint64_t at_ns = clock_monotonic_ns();
+	size_t nr, nr_found = 0;
+	struct message **found;
 
+	roster_poll_all(sampler->roster, at_ns);
+	heap_drain(sampler, NULL, true);
+	nr = roster_nr_processes(sampler->roster);
+	found = xcalloc(nr, sizeof(struct message *));
 	for (size_t i = 0; i < nr; i++) {
 		struct message *message =
 			search(sampler, roster_process_at(sampler->roster, i), false);
@@ -159,7 +162,6 @@ bool sampler_search_memory(struct sampler *sampler, const char *text, struct sam
 	is_over = sampler->session->is_over;
 	if (!is_over) {
 		atomic_store(&sampler->session->ends_search, false);
-		roster_poll(sampler->roster, clock_monotonic_ns());
 		search_at_mark(sampler, text, sum);
 	}
 	pthread_mutex_unlock(&sampler->lock);

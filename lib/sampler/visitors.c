@@ -57,7 +57,7 @@ static bool is_over(struct sampler *sampler, uint64_t now_ns)
 
 	/* The last process may have left children since the last tick. */
 	if (!roster_nr_processes(sampler->roster))
-		roster_poll(sampler->roster, now_ns);
+		roster_poll_all(sampler->roster, now_ns);
 	if (!roster_nr_processes(sampler->roster))
 		result->end = SAMPLER_END_TARGET;
 	else if (state == COLLECTOR_WRITE_FAILED)

@@ -47,15 +47,21 @@ static void thread_gone(void *context, struct roster_thread *thread)
 	roster_release_thread(thread);
 }
 
-TEST(roster, unreaped_command_is_over)
+static struct roster *new_roster(struct heard *heard)
 {
-	struct heard heard = {0};
-	const struct roster_listener listener = {.context = &heard,
+	const struct roster_listener listener = {.context = heard,
 						 .process_born = process_born,
 						 .process_gone = process_gone,
 						 .thread_born = thread_born,
 						 .thread_gone = thread_gone};
-	struct roster *roster = roster_new(&listener, true, 0);
+
+	return roster_new(&listener, true, 0);
+}
+
+TEST(roster, unreaped_command_is_over)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
 	siginfo_t ended;
 	pid_t pid = fork();
 
@@ -81,5 +87,89 @@ TEST(roster, unreaped_command_is_over)
 	assert_int_equal(heard.nr_gone, 1);
 
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	roster_free(roster);
+}
+
+/* More than are asked one by one. Orphans of a command are our children, as these are. */
+#define NR_CHILDREN 40
+
+static void begin_children(pid_t *pids)
+{
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			pause();
+			_exit(0);
+		}
+		assert_true(pids[i] > 0);
+	}
+}
+
+static void end_children(const pid_t *pids)
+{
+	for (int i = 0; i < NR_CHILDREN; i++)
+		kill(pids[i], SIGKILL);
+	for (int i = 0; i < NR_CHILDREN; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+/* The second poll comes too soon after the sweep of the first one. */
+TEST(roster, births_beyond_a_sweep_are_found_where_they_are_needed)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	pid_t first[NR_CHILDREN], second[NR_CHILDREN], pid;
+
+	roster_poll(roster, 1);
+	begin_children(first);
+	roster_poll(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), NR_CHILDREN);
+	begin_children(second);
+	roster_poll(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), NR_CHILDREN);
+
+	pid = second[NR_CHILDREN - 1];
+	assert_non_null(roster_look_for(roster, pid));
+	assert_ptr_equal(roster_look_for(roster, pid), roster_find_process(roster, pid));
+	assert_int_equal(roster_nr_processes(roster), NR_CHILDREN + 1);
+	roster_poll_all(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), 2 * NR_CHILDREN);
+	assert_int_equal(heard.nr_born, 2 * NR_CHILDREN);
+	end_children(second);
+	end_children(first);
+	roster_free(roster);
+}
+
+TEST(roster, unknown_parent_is_found_with_its_child)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	int ends[2];
+	pid_t parent, child;
+
+	roster_poll(roster, 1);
+	assert_int_equal(pipe(ends), 0);
+	parent = fork();
+	if (parent == 0) {
+		child = fork();
+		if (child == 0)
+			pause();
+		if (write(ends[1], &child, sizeof(child)) == sizeof(child))
+			pause();
+		_exit(1);
+	}
+	assert_true(parent > 0);
+	assert_int_equal(read(ends[0], &child, sizeof(child)), sizeof(child));
+
+	assert_non_null(roster_look_for(roster, child));
+	assert_non_null(roster_find_process(roster, parent));
+	assert_int_equal(heard.nr_born, 2);
+	assert_null(roster_look_for(roster, getppid()));
+	assert_null(roster_look_for(roster, 0));
+	kill(child, SIGKILL);
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
 	roster_free(roster);
 }
