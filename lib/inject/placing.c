@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 
@@ -66,14 +67,17 @@ static uint64_t distance_to(const struct placing *place, uint64_t start)
 	return high - low;
 }
 
-/* The end of the gap that is nearer to the code. */
+/*
+ * Below the code as near as there is room, above it as far as jumps reach: the heap begins up to 32
+ * MiB above a program that is not PIE, is not mapped when the program starts, and grows upwards.
+ */
 static uint64_t candidate(const struct placing *place, const struct gap *gap)
 {
-	uint64_t page = ~UINT64_C(4095);
+	uint64_t end = gap->end;
 
 	if (gap->start >= place->last)
-		return (gap->start + 4095) & page;
-	return (gap->end - place->nr_bytes) & page;
+		end = min_u64(end, place->first + REACH_BYTES);
+	return (end - place->nr_bytes) & ~UINT64_C(4095);
 }
 
 static bool find_one(struct placing *place, struct gaps *gaps)
@@ -98,10 +102,7 @@ static bool find_one(struct placing *place, struct gaps *gaps)
 	if (!best)
 		return false;
 	place->found = best_at;
-	if (best->start >= place->last)
-		best->start = best_at + place->nr_bytes;
-	else
-		best->end = best_at;
+	best->end = best_at;
 	return true;
 }
 
