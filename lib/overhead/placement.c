@@ -101,19 +101,18 @@ enum placement_kind placement_choose(const struct placement *placement, bool som
 	return placement->realtime ? PLACEMENT_BESIDE : PLACEMENT_ANYWHERE;
 }
 
-void placement_move(struct placement *placement, enum placement_kind kind, int cpu)
+bool placement_move(struct placement *placement, enum placement_kind kind, int cpu, cpu_set_t *cpus)
 {
-	cpu_set_t cpus = placement->allowed;
-
 	placement->kind = kind;
 	placement->nr_stays++;
 	if (cpu == placement->cpu)
-		return;
+		return false;
 	placement->nr_stays = 0;
+	placement->cpu = cpu;
+	*cpus = placement->allowed;
 	if (cpu >= 0) {
-		CPU_ZERO(&cpus);
-		CPU_SET((size_t)cpu, &cpus);
+		CPU_ZERO(cpus);
+		CPU_SET((size_t)cpu, cpus);
 	}
-	if (sched_setaffinity(0, sizeof(cpus), &cpus) == 0)
-		placement->cpu = cpu;
+	return true;
 }

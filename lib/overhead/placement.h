@@ -52,7 +52,11 @@ void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_c
  * place stays if the tick found no thread that has run.
  */
 enum placement_kind placement_choose(const struct placement *placement, bool some_idle, int *cpu);
-/* Bind the calling thread to it, by sched_setaffinity(2). */
-void placement_move(struct placement *placement, enum placement_kind kind, int cpu);
+/*
+ * The sampling thread goes there. True: it is to bind itself to *cpus by sched_setaffinity(2),
+ * while it holds nothing that others wait for: it may get no CPU there.
+ */
+bool placement_move(struct placement *placement, enum placement_kind kind, int cpu,
+		    cpu_set_t *cpus);
 
 #endif

@@ -715,9 +715,16 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 		sampler->spending.news_ns += clock_monotonic_ns() - now_ns;
 }
 
+/*
+ * A thread of higher real-time priority may run on that CPU, of which nothing is known yet: then
+ * this visitor gets no CPU before that sleeps, and another one leads.
+ */
 static void move(struct sampler *sampler, const struct visitor *visitor)
 {
+	int former_cpu = sampler->placement.cpu;
 	enum placement_kind kind;
+	cpu_set_t cpus;
+	bool is_bound;
 	int cpu;
 
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
@@ -728,7 +735,13 @@ static void move(struct sampler *sampler, const struct visitor *visitor)
 		kind = PLACEMENT_ANYWHERE;
 		cpu = -1;
 	}
-	placement_move(&sampler->placement, kind, cpu);
+	if (!placement_move(&sampler->placement, kind, cpu, &cpus))
+		return;
+	pthread_mutex_unlock(&sampler->lock);
+	is_bound = sched_setaffinity(0, sizeof(cpus), &cpus) == 0;
+	pthread_mutex_lock(&sampler->lock);
+	if (!is_bound && sampler->leader == visitor)
+		sampler->placement.cpu = former_cpu;
 }
 
 void tick_run(struct visitor *visitor, uint64_t now_ns)
@@ -755,7 +768,8 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	counters_publish(sampler, now_ns);
 	schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
 	move(sampler, visitor);
-	spending_add_tick(&sampler->spending, &begun);
+	if (sampler->leader == visitor)
+		spending_add_tick(&sampler->spending, &begun);
 }
 
 void tick_last(struct visitor *visitor)

@@ -176,3 +176,18 @@ TEST(placement, ignores_unknown_cpus)
 	assert_int_equal(placement_choose(&placement, true, &cpu), PLACEMENT_ANYWHERE);
 	assert_int_equal(cpu, -1);
 }
+
+TEST(placement, says_what_the_thread_is_bound_to)
+{
+	struct placement placement = placement_on(2, true);
+	cpu_set_t cpus;
+
+	assert_true(placement_move(&placement, PLACEMENT_BESIDE, 1, &cpus));
+	assert_int_equal(CPU_COUNT(&cpus), 1);
+	assert_true(CPU_ISSET(1, &cpus));
+	assert_false(placement_move(&placement, PLACEMENT_BESIDE, 1, &cpus));
+	assert_int_equal(placement.nr_stays, 1);
+	assert_true(placement_move(&placement, PLACEMENT_ANYWHERE, -1, &cpus));
+	assert_true(CPU_EQUAL(&cpus, &placement.allowed));
+	assert_int_equal(placement.nr_stays, 0);
+}
