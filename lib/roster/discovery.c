@@ -241,12 +241,14 @@ static bool is_dead(pid_t pid)
 	return !proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1);
 }
 
-void roster_end_if_dead(struct roster *roster, pid_t pid)
+bool roster_end_if_dead(struct roster *roster, pid_t pid)
 {
 	struct roster_process *process = pid_table_get(&roster->by_pid, pid);
 
-	if (process && is_dead(pid))
-		roster_forget(roster, process);
+	if (!process || !is_dead(pid))
+		return false;
+	roster_forget(roster, process);
+	return true;
 }
 
 int roster_add_root(struct roster *roster, pid_t pid, struct err *err)

@@ -95,11 +95,11 @@ void roster_thread_gone(struct roster *roster, struct roster_thread *thread);
 /* Find which of its threads still exist, after some may have died unseen. */
 void roster_recount(struct roster *roster, struct roster_process *process);
 /*
- * If the process and all of its threads have ended, report it as gone. The clocks of a zombie can
- * be read until it is reaped. The clocks of a thread that took its leader's id by exec(2) may
- * include the leader's time, which nothing else reports.
+ * If the process and all of its threads have ended, report it as gone, and return true. The clocks
+ * of a zombie can be read until it is reaped. The clocks of a thread that took its leader's id by
+ * exec(2) may include the leader's time, which nothing else reports.
  */
-void roster_end_if_dead(struct roster *roster, pid_t pid);
+bool roster_end_if_dead(struct roster *roster, pid_t pid);
 /* Stop observing the process: report all of its threads, and it, as gone. */
 void roster_forget(struct roster *roster, struct roster_process *process);
 void roster_release_thread(struct roster_thread *thread);

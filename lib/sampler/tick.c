@@ -633,6 +633,9 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 				      clock_pause_ns(sampler, now_ns - process->quiet_since_ns));
 		return;
 	}
+	/* A process that has not run yet has no time, either. To ask all threads takes long. */
+	if (is_gone && roster_end_if_dead(sampler->roster, process->roster->pid))
+		return;
 	process->is_quiet = false;
 	process->read_ns = now_ns;
 	book_credit(sampler, process);

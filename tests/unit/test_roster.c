@@ -73,17 +73,17 @@ TEST(roster, unreaped_command_is_over)
 	roster_add_command(roster, pid);
 	assert_int_equal(roster_nr_processes(roster), 1);
 	assert_int_equal(heard.nr_threads, 1);
-	roster_end_if_dead(roster, pid);
+	assert_false(roster_end_if_dead(roster, pid));
 	assert_int_equal(roster_nr_processes(roster), 1);
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
-	roster_end_if_dead(roster, pid);
+	assert_true(roster_end_if_dead(roster, pid));
 	assert_int_equal(roster_nr_processes(roster), 0);
 	assert_int_equal(heard.nr_threads, 0);
 	assert_int_equal(heard.nr_born, 1);
 	assert_int_equal(heard.nr_gone, 1);
-	roster_end_if_dead(roster, pid);
+	assert_false(roster_end_if_dead(roster, pid));
 	assert_int_equal(heard.nr_gone, 1);
 
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
