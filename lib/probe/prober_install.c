@@ -287,10 +287,29 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 	}
 }
 
-/* Moves the places to the process. */
+/*
+ * A process may have called, and have ended, before its probes are known here. If it was no longer
+ * to be counted by then, as the recording had ended, these calls are all that there are.
+ */
+static void catch_up(const struct prober *prober, struct probed *probed,
+		     struct prober_counting before)
+{
+	struct heap_ring *heap = prober_heap_of(probed);
+
+	for (size_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_places; i++) {
+		struct counted_place *place = &probed->places[i];
+
+		if (place->outcome == PATCH_OK)
+			place->calls = installation_count(probed->installation, place->counter);
+	}
+	if (before.memory && !prober->counting.memory && heap)
+		heap_ring_totals(heap, &probed->heap_counted);
+}
+
+/* Moves the places to the process. `before`: what was counted when its probes began to. */
 static void keep(struct prober *prober, struct probed_process *process, struct gathered *gathered,
 		 struct installation *installation, const struct probe_cost *cost,
-		 bool is_from_start)
+		 bool is_from_start, struct prober_counting before)
 {
 	pthread_mutex_lock(&prober->lock);
 	ARRAY_GROW(process->probed, process->nr_probed, process->cap_probed);
@@ -301,6 +320,7 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
 	};
+	catch_up(prober, &process->probed[process->nr_probed - 1], before);
 	/* The options may have changed since. */
 	if (installation)
 		installation_set_heap(installation, &prober->options.heap);
@@ -342,12 +362,13 @@ static int check_gate(const struct probed_process *process, struct err *err)
 	return 0;
 }
 
-static struct heap_options heap_wanted(struct prober *prober)
+static struct heap_options heap_wanted(struct prober *prober, struct prober_counting *counting)
 {
 	struct heap_options heap;
 
 	pthread_mutex_lock(&prober->lock);
 	heap = prober->options.heap;
+	*counting = prober->counting;
 	pthread_mutex_unlock(&prober->lock);
 	return heap;
 }
@@ -372,7 +393,8 @@ static int install(struct prober *prober, struct probed_process *process,
 {
 	struct installation *installation = NULL;
 	struct probe_cost cost = {0};
-	const struct heap_options heap = heap_wanted(prober);
+	struct prober_counting counting;
+	const struct heap_options heap = heap_wanted(prober, &counting);
 	const struct probe_extras extras = {.gate = prober->options.has_gate ? &process->gate
 									     : NULL,
 					    .heap = &heap,
@@ -400,7 +422,7 @@ static int install(struct prober *prober, struct probed_process *process,
 		return status;
 	}
 	note_outcomes(gathered, installation, access->memory);
-	keep(prober, process, gathered, installation, &cost, is_from_start);
+	keep(prober, process, gathered, installation, &cost, is_from_start, counting);
 	return 0;
 }
 
