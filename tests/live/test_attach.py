@@ -39,7 +39,7 @@ class Attach(LiveCase):
             total = recording.report()["total_ns"]
             self.assertLessEqual(total, spent)
             self.assertGreaterEqual(total, within)
-            self.assertGreaterEqual(recording.function("progress_main")["total_pct"], 80)
+            self.assertMostlyIn(recording, "progress_main", 0.8)
 
     def test_record_p_is_attach(self):
         with Running([build("progressing"), self.path("counters")]) as target:
@@ -86,7 +86,7 @@ class Attach(LiveCase):
                 recording = recorder.interrupt(signal.SIGINT)
             self.assertEqual(recording.status, 0, recording.stderr)
             self.assertUntouched(target.pid)
-            self.assertGreaterEqual(recording.function("progress_main")["total_pct"], 80)
+            self.assertMostlyIn(recording, "progress_main", 0.8)
             (said,) = target.finish()
             self.assertGreater(said["rounds"], 0)
 
@@ -368,7 +368,7 @@ class Server(LiveCase):
         self.assertLessEqual(report["total_ns"], spent)
         rows = {row["function"]: row for row in report["rows"]}
         if "aeMain" in rows:  # distributions may strip it
-            self.assertGreaterEqual(rows["aeMain"]["total_pct"], 80)
+            self.assertMostlyIn(recording, "aeMain", 0.8)
         self.assertComplete(recording, 0.95)
 
 

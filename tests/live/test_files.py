@@ -39,8 +39,12 @@ class Files(LiveCase):
         if not recording.said[0]["same_place"]:
             self.skipTest("the second plugin stands elsewhere")
         shares = self.shares(recording)
+        self.known_ns(recording)
+        # Where the CPUs are busy more may be unknown of one than of the other.
+        unknown = shares.get("[unattributed]", 0)
         for name in ("inner_of_first", "inner_of_other"):
-            self.assertAlmostEqual(shares.get(name, 0), 50, delta=12, msg=shares)
+            self.assertLess(shares.get(name, 0), 50 + 12, shares)
+            self.assertGreater(shares.get(name, 0) + unknown, 50 - 12, shares)
         stacks = [stack for stack, _ in recording.folded() if "inner_of" in stack[-1]]
         self.assertTrue(all("plugin_work" in stack and "main" in stack for stack in stacks), stacks)
 
@@ -76,7 +80,7 @@ class Files(LiveCase):
         argv = [build("maps_from_archive"), self.path("base.apk"), "8192", entry]
         recording = record(self.directory, argv)
         row = recording.function("archived_leaf")
-        self.assertGreater(row["self_pct"], 80)
+        self.assertMostlyIn(recording, "archived_leaf", 0.8, column="self_ns")
         self.assertTrue(row["module"].endswith("base.apk"), row)
         self.assertTrue(row["file"].endswith("archived_library.c"), row)
         stacks = [stack for stack, _ in recording.folded() if stack[-1] == "archived_leaf"]
@@ -93,7 +97,7 @@ class Files(LiveCase):
 
     def check_copied(self, recording):
         row = recording.function("copied_leaf")
-        self.assertGreater(row["self_pct"], 80)
+        self.assertMostlyIn(recording, "copied_leaf", 0.8, column="self_ns")
         self.assertTrue(row["module"].endswith("copies_own_text"), row)
         stacks = [stack for stack, _ in recording.folded() if stack[-1] == "copied_leaf"]
         whole = [stack for stack in stacks if stack[-3:-1] == ["main", "copied_middle"]]
@@ -119,8 +123,9 @@ class Files(LiveCase):
             with self.subTest(name=name):
                 program = self.path(name)
                 shutil.copy(build("spin_leaf"), program)
-                row = record(self.directory, [program, "300"]).function("spin_leaf")
-                self.assertGreater(row["self_pct"], 80)
+                recording = record(self.directory, [program, "300"])
+                row = recording.function("spin_leaf")
+                self.assertMostlyIn(recording, "spin_leaf", 0.8, column="self_ns")
                 self.assertEqual(os.path.basename(row["module"]), name)
 
 

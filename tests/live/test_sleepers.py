@@ -199,7 +199,7 @@ class IdleThreads(LiveCase):
         # Some ten sleeps are a small sample where others have the CPUs; who forgets between its
         # turns finds half of one, and twice the other.
         for name, slept_ns, tolerance in (
-            ("idle_wait", said["threads"] * said["elapsed_ns"], 0.05),
+            ("idle_wait", said["crowd_ns"], 0.05),
             ("long_sleep", said["long_ns"], 0.3),
             ("short_sleep", said["short_ns"], 0.45),
         ):

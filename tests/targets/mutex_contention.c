@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mutex_contention [MS]: three threads contend for one mutex, held 2 ms at a
+ * mutex_contention [MS]: three threads contend for one mutex, held 8 ms at a
  * time, asleep, in hold_the_lock(), and waited for in wait_for_lock(). Prints
  * {"waited_ns", "held_ns"}: the sums over the threads, by the clock; and {"held_by_ns"}: the latter
  * of each, by its id.
@@ -29,7 +29,7 @@ NOINLINE static void wait_for_lock(struct contender *self)
 
 NOINLINE static void hold_the_lock(struct contender *self)
 {
-	const struct timespec hold = {.tv_nsec = 2000000};
+	const struct timespec hold = {.tv_nsec = 8000000};
 	uint64_t before = monotonic_ns();
 
 	nanosleep(&hold, NULL);
