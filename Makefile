@@ -39,6 +39,7 @@ override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # Code that goes into other processes, and is linked for itself.
 BLOB_SOURCES := lib/heap/heap_blob.c $(wildcard lib/heap/heap_*_blob.c)
+BLOB_ASSEMBLY := $(wildcard lib/heap/heap_*_x86_64.S)
 LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -48,6 +49,7 @@ GATE_SOURCES := $(sort $(wildcard tests/gates/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 MAN_PAGES := $(sort $(wildcard man/*.[15]))
 
+BLOB_OBJECTS := $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BLOB_ASSEMBLY:%.S=$(BUILD)/%.o)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 # Without cmocka there are none, and tests/run skips them.
@@ -156,11 +158,11 @@ $(BLOB_SOURCES:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
 
-$(BUILD)/lib/heap/heap_stubs_x86_64.o: lib/heap/heap_stubs_x86_64.S
+$(BLOB_ASSEMBLY:%.S=$(BUILD)/%.o): $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) -c -o $@ $<
 
-$(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/heap/heap_stubs_x86_64.o
+$(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_OBJECTS)
 	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
 
 $(BUILD)/lib/heap/heap_blob.bin: $(BUILD)/lib/heap/heap_blob.elf
@@ -312,7 +314,7 @@ check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
 	@$(COMPILE) $(LDFLAGS) -o $(BUILD)/report_half $(BUILD)/report_half.c $(filter %.a,$^) $(REPORT_LIBS)
 
 # Files of a room that call or include each other in a circle.
-check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS)
+check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS) $(if $(IS_X86_64),$(BLOB_OBJECTS))
 	@scripts/check-circles calls $^
 	@scripts/check-circles includes $(LIB_SOURCES) $(CMD_SOURCES) $(HEADERS)
 

@@ -4,24 +4,16 @@
 
 #include "heap/heap_blob_priv.h"
 
-/* The linker script puts this in front of the code. */
-struct heap_shared shared __attribute__((section(".bss.shared")));
-
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
 	__attribute__((visibility("hidden"), used));
 
-/* heap_stubs_x86_64.S knows these offsets. */
+/* Files in assembly know these offsets. */
 _Static_assert(offsetof(struct heap_frame, jump) == 8 &&
 		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_RESULT]) == 32 &&
 		       offsetof(struct heap_frame, arguments) == 40 &&
 		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
-		       HEAP_STACK_ARGUMENTS == 16 && sizeof(struct heap_rules) == 4416,
-	       "heap_stubs_x86_64.S");
-
-struct heap_slot *heap_slot_of_thread(void)
-{
-	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
-}
+		       HEAP_STACK_ARGUMENTS == 16,
+	       "heap_stubs_x86_64.S, heap_call_x86_64.S");
 
 /* Member by member: clearing the whole takes longer than all else. */
 static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,

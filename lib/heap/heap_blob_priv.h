@@ -155,8 +155,10 @@ static inline bool throws(const struct request *request)
 	       request->hook->form.function == HEAP_NEW_ALIGNED;
 }
 
-/* heap_blob.c */
-struct heap_slot *heap_slot_of_thread(void);
+static inline struct heap_slot *heap_slot_of_thread(void)
+{
+	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
+}
 
 /* heap_calls_blob.c: false: the size overflows, so the function will fail. */
 bool heap_read_arguments(struct request *request);

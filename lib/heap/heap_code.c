@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Embeds the blob, which the Makefile makes of heap_blob.c, heap_*_blob.c and heap_stubs_x86_64.S.
+/* Embeds the blob, which the Makefile makes of heap_blob.c, heap_*_blob.c and heap_*_x86_64.S.
  */
 #include "heap/heap_code.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All that the blob and the reader of its ring know of x86-64, beside heap_stubs_x86_64.S. */
+/* All that the blob and the reader of its ring know of x86-64, beside heap_*_x86_64.S. */
 #ifndef PROFC_HEAP_HEAP_MACHINE_X86_64_H
 #define PROFC_HEAP_HEAP_MACHINE_X86_64_H
 
