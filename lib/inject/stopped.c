@@ -587,6 +587,7 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
 	enum attempt outcome;
 	unsigned int nr_tries = 0;
+	bool was_refused = false, is_refused;
 	pid_t tgid, spared;
 
 	stopped->stop_ns = STOP_NS;
@@ -601,10 +602,12 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 		if ((outcome == ATTEMPT_AGAIN || stopped->begun_ns) &&
 		    ++nr_tries % TRIES_PER_STEP == 0)
 			stopped->stop_ns = min_u64(2 * stopped->stop_ns, STOP_NS_MAX);
-		if (outcome == ATTEMPT_GONE || stopped->is_stuck ||
-		    (outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid)) ||
+		/* A visitor of ours may have let go since it was in the way: try once more. */
+		is_refused = outcome == ATTEMPT_REFUSED && !is_traced_by_us(stopped->pid);
+		if (outcome == ATTEMPT_GONE || stopped->is_stuck || (is_refused && was_refused) ||
 		    clock_monotonic_ns() >= end_ns)
 			break;
+		was_refused = is_refused;
 		pause_ns(max_u64(AGAIN_NS,
 				 stopped->begun_ns ? clock_monotonic_ns() - stopped->begun_ns : 0));
 	}
