@@ -6,7 +6,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "collector/message.h"
+#include "collector/block_source.h"
+#include "profile/block_search.h"
 #include "profile/heap_gather.h"
 #include "profile/live_blocks.h"
 #include "profile/live_maps.h"
@@ -81,191 +82,196 @@ static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_by
 	return true;
 }
 
-bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block)
+bool block_rows_is_one_of_all(const struct block_rows *rows, const struct block_record *record)
 {
-	return rows->all && block->kind != ALLOCATION_MAP;
+	return rows->all && record->kind != ALLOCATION_MAP;
 }
 
-static void begin_one_of_all(struct block_rows *rows, const struct message_block *block,
+/* The stack that the record brings, or that of its signature. */
+static struct signed_stack stack_of(struct block_rows *rows, const struct block_record *record,
+				    const struct block_seen *seen)
+{
+	struct signed_stack own = {.signature = record->signature,
+				   .signer = record->signer,
+				   .stack = seen->stack,
+				   .end = seen->end};
+	const struct signed_stack *found;
+
+	if (record->has_stack) {
+		if (record->signature)
+			signed_stacks_add(&rows->signed_stacks, &own);
+		return own;
+	}
+	found = signed_stacks_find(&rows->signed_stacks, record->signer, record->signature);
+	return found ? *found : own;
+}
+
+static void begin_one_of_all(struct block_rows *rows, const struct block_record *record,
 			     const struct block_seen *seen)
 {
-	if (block->signature)
-		signed_stacks_add(&rows->signed_stacks,
-				  &(const struct signed_stack){.signature = block->signature,
-							       .signer = block->signer,
-							       .stack = seen->stack,
-							       .end = seen->end});
-	if (!block->address || !has_room(rows, block->process, block->size_bytes, 0))
+	const struct signed_stack stack = stack_of(rows, record, seen);
+
+	if (!record->address || !has_room(rows, record->process, record->size_bytes, 0))
 		return;
-	heap_gather_add(rows->all, &(const struct heap_block){.address = block->address,
-							      .size_bytes = block->size_bytes,
-							      .old_address = block->former,
+	heap_gather_add(rows->all, &(const struct heap_block){.address = record->address,
+							      .size_bytes = record->size_bytes,
+							      .old_address = record->former,
 							      .time_ns = seen->time_ns,
-							      .process = block->process,
+							      .process = record->process,
 							      .thread = seen->thread,
-							      .stack = seen->stack,
-							      .kind = (uint8_t)block->kind,
-							      .end = seen->end});
+							      .stack = stack.stack,
+							      .kind = record->kind,
+							      .end = stack.end});
 }
 
 /* `row`: of a new mapping; NULL: it is unmapped. */
-static void apply_map(struct block_rows *rows, const struct message_block *block,
+static void apply_map(struct block_rows *rows, const struct block_record *record,
 		      const struct block_seen *seen, const uint32_t *row)
 {
-	struct live_maps_change change = {.address = block->address,
-					  .nr_bytes = block->size_bytes,
+	struct live_maps_change change = {.address = record->address,
+					  .nr_bytes = record->size_bytes,
 					  .row = row,
 					  .time_ns = seen->time_ns,
 					  .thread = seen->thread,
-					  .is_move = !row && block->is_move,
-					  .wants_stack = !row && block->wants_stack,
+					  .is_move = !row && record->event == BLOCK_MOVED,
+					  .wants_stack = !row && record->has_stack,
 					  .stack = seen->stack,
 					  .end = (enum stack_end)seen->end};
 
 	rows->nr_cut_maps += live_maps_apply(seen->maps, rows->profile, rows->all, &change);
 	if (change.is_move)
-		live_blocks_begin_move(&rows->moving, block->process, block->tid, change.gone);
+		live_blocks_begin_move(&rows->moving, record->process, record->tid, change.gone);
 }
 
-static void begin_map(struct block_rows *rows, const struct message_block *block,
+static void begin_map(struct block_rows *rows, const struct block_record *record,
 		      const struct block_seen *seen, const struct profile_allocation *row)
 {
 	uint32_t index;
 
-	if (!block->address || !has_room(rows, block->process, row->size_bytes, row->mean_bytes))
+	if (!record->address || !has_room(rows, record->process, row->size_bytes, row->mean_bytes))
 		return;
 	index = rows->all ? heap_gather_add_map(rows->all, row)
 			  : profile_add_allocation(rows->profile, row);
-	apply_map(rows, block, seen, &index);
+	apply_map(rows, record, seen, &index);
 }
 
-void block_rows_begin(struct block_rows *rows, const struct message_block *block,
+static void begin_one(struct block_rows *rows, const struct block_record *record,
 		      const struct block_seen *seen)
 {
 	struct profile_allocation row = {
-		.size_bytes = block->size_bytes,
-		.mean_bytes = block->mean_bytes,
-		.former = live_blocks_end_move(&rows->moving, block->process, block->tid,
-					       block->former, block->is_move),
-		.kind = block->kind,
+		.size_bytes = record->size_bytes,
+		.mean_bytes = record->mean_bytes,
+		.former = live_blocks_end_move(&rows->moving, record->process, record->tid,
+					       record->former, record->is_told),
+		.kind = record->kind,
 		.thread = seen->thread,
 		.freed_by = THREAD_NONE,
 		.stack = seen->stack,
 		.end = seen->end,
 	};
 
-	if (block_rows_is_one_of_all(rows, block)) {
-		begin_one_of_all(rows, block, seen);
-		return;
-	}
-	if (block->is_move)
-		moved_blocks_end(&rows->moved, rows->profile, block->process, block->tid);
+	if (record->is_told)
+		moved_blocks_end(&rows->moved, rows->profile, record->process, record->tid);
 	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
 	rows->last_row_ns = row.time_ns;
 	if (row.kind == ALLOCATION_MAP) {
 		row.size_bytes = live_maps_whole_pages(row.size_bytes);
-		begin_map(rows, block, seen, &row);
+		begin_map(rows, record, seen, &row);
 		return;
 	}
-	if (has_room(rows, block->process, row.size_bytes, row.mean_bytes))
-		live_blocks_add(&rows->blocks, block->process, block->address,
+	if (has_room(rows, record->process, row.size_bytes, row.mean_bytes))
+		live_blocks_add(&rows->blocks, record->process, record->address,
 				profile_add_allocation(rows->profile, &row));
 }
 
-static void keep(struct block_rows *rows, const struct message_block *block)
+static void keep(struct block_rows *rows, const struct block_record *record)
 {
 	uint32_t row;
 
-	live_blocks_remove(&rows->moving, block->process, (uint64_t)block->tid, &row);
-	if (moved_blocks_keep(&rows->moved, block->process, block->tid, block->address, &row))
-		live_blocks_add(&rows->blocks, block->process, block->address, row);
+	live_blocks_remove(&rows->moving, record->process, (uint64_t)record->tid, &row);
+	if (moved_blocks_keep(&rows->moved, record->process, record->tid, record->address, &row))
+		live_blocks_add(&rows->blocks, record->process, record->address, row);
 }
 
-void block_rows_end(struct block_rows *rows, const struct message_block *block,
+static void end_one(struct block_rows *rows, const struct block_record *record,
 		    const struct block_seen *seen)
 {
 	uint32_t row = LIVE_BLOCKS_NO_ROW;
 
-	if (block->is_kept) {
-		keep(rows, block);
+	if (record->event == BLOCK_KEPT) {
+		keep(rows, record);
 		return;
 	}
-	if (block->kind == ALLOCATION_MAP) {
-		apply_map(rows, block, seen, NULL);
+	if (record->kind == ALLOCATION_MAP) {
+		apply_map(rows, record, seen, NULL);
 		return;
 	}
-	if (live_blocks_remove(&rows->blocks, block->process, block->address, &row)) {
-		const struct freed_block freed = {.process = block->process,
-						  .tid = block->tid,
-						  .address = block->address,
+	if (live_blocks_remove(&rows->blocks, record->process, record->address, &row)) {
+		const struct freed_block freed = {.process = record->process,
+						  .tid = record->tid,
+						  .address = record->address,
 						  .row = row,
 						  .time_ns = seen->time_ns,
 						  .thread = seen->thread,
-						  .wants_stack = block->wants_stack,
+						  .wants_stack = record->has_stack,
 						  .stack = seen->stack,
 						  .end = (enum stack_end)seen->end};
 
-		if (block->is_move)
+		if (record->event == BLOCK_MOVED)
 			moved_blocks_add(&rows->moved, rows->profile, &freed);
 		else
 			moved_blocks_free(rows->profile, &freed);
 	}
-	if (block->is_move)
-		live_blocks_begin_move(&rows->moving, block->process, block->tid, row);
+	if (record->event == BLOCK_MOVED)
+		live_blocks_begin_move(&rows->moving, record->process, record->tid, row);
 }
 
-static void allocated(struct block_rows *rows, const struct message_blocks *blocks,
-		      const struct message_block_row *row, uint64_t time_ns,
-		      struct thread_id thread)
+static void gather_one(struct block_rows *rows, const struct block_record *record,
+		       const struct block_seen *seen)
 {
-	const struct signed_stack *found =
-		signed_stacks_find(&rows->signed_stacks, blocks->signer, row->signature);
+	const struct heap_freed freed = {.process = record->process,
+					 .address = record->address,
+					 .time_ns = seen->time_ns,
+					 .thread = seen->thread};
 
-	if (!has_room(rows, blocks->process, row->size_bytes, 0))
-		return;
-	heap_gather_add(rows->all, &(const struct heap_block){
-					   .address = row->address,
-					   .size_bytes = row->size_bytes,
-					   .old_address = row->former,
-					   .time_ns = time_ns,
-					   .process = blocks->process,
-					   .thread = thread,
-					   .stack = found ? found->stack : STACK_EMPTY,
-					   .kind = row->kind,
-					   .end = found ? found->end : STACK_END_NOT_TAKEN});
+	switch ((enum block_event)record->event) {
+	case BLOCK_ALLOCATED:
+		begin_one_of_all(rows, record, seen);
+		break;
+	case BLOCK_FREED:
+		heap_gather_free(rows->all, &freed);
+		break;
+	case BLOCK_MOVED:
+		heap_gather_free_to_move(rows->all, &freed);
+		break;
+	case BLOCK_KEPT:
+		heap_gather_keep(rows->all, record->process, record->address);
+		break;
+	}
 }
 
-/* Rows are announced this many before they are handled. */
+/* Records are announced this many before they are handled. */
 #define EXPECT	    16
 #define EXPECT_SOON 8
 
-static void expect(const struct block_rows *rows, const struct message_blocks *blocks, uint32_t at)
+void block_rows_expect(const struct block_rows *rows, const struct block_record *records, size_t nr)
 {
-	if (at + EXPECT < blocks->nr)
-		heap_gather_expect(rows->all, blocks->process, blocks->rows[at + EXPECT].address);
-	if (at + EXPECT_SOON < blocks->nr)
-		heap_gather_expect_soon(rows->all, blocks->process,
-					blocks->rows[at + EXPECT_SOON].address);
+	if (rows->all && nr > EXPECT)
+		heap_gather_expect(rows->all, records[EXPECT].process, records[EXPECT].address);
+	if (rows->all && nr > EXPECT_SOON)
+		heap_gather_expect_soon(rows->all, records[EXPECT_SOON].process,
+					records[EXPECT_SOON].address);
 }
 
-void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
-		      uint64_t time_ns, struct thread_id thread)
+void block_rows_add(struct block_rows *rows, const struct block_record *record,
+		    const struct block_seen *seen)
 {
-	const struct message_block_row *row = &blocks->rows[at];
-	const struct heap_freed freed = {.process = blocks->process,
-					 .address = row->address,
-					 .time_ns = time_ns,
-					 .thread = thread};
-
-	expect(rows, blocks, at);
-	if (row->event == BLOCK_ALLOCATED)
-		allocated(rows, blocks, row, time_ns, thread);
-	else if (row->event == BLOCK_FREED)
-		heap_gather_free(rows->all, &freed);
-	else if (row->event == BLOCK_MOVED)
-		heap_gather_free_to_move(rows->all, &freed);
+	if (block_rows_is_one_of_all(rows, record))
+		gather_one(rows, record, seen);
+	else if (record->event == BLOCK_ALLOCATED)
+		begin_one(rows, record, seen);
 	else
-		heap_gather_keep(rows->all, blocks->process, row->address);
+		end_one(rows, record, seen);
 }
 
 void block_rows_mark(struct block_rows *rows, uint64_t time_ns)
@@ -317,16 +323,14 @@ static bool find_live_block(const void *owner, uint32_t process, uint64_t addres
 	return true;
 }
 
-void block_rows_search(struct block_rows *rows, const struct message_search *said,
-		       const struct live_maps *maps, uint64_t time_ns)
+void block_rows_search(struct block_rows *rows, const struct block_search *found,
+		       const struct live_maps *maps, const struct block_search_place *place)
 {
 	const struct finding finding = {.rows = rows, .maps = maps};
 	const struct block_finder blocks = {.find = find_live_block, .owner = &finding};
 
 	block_rows_gather(rows);
-	block_search_add(&said->found, rows->profile, &blocks,
-			 &(struct block_search_place){
-				 .process = said->process, .time_ns = time_ns, .mark = said->mark});
+	block_search_add(found, rows->profile, &blocks, place);
 }
 
 void block_rows_count(const struct block_rows *rows)

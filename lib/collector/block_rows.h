@@ -4,16 +4,17 @@
 #define PROFC_COLLECTOR_BLOCK_ROWS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "profile/ids.h"
 #include "stack/stack.h"
 
+struct block_record;
 struct block_rows;
+struct block_search;
+struct block_search_place;
 struct live_maps;
-struct message_block;
-struct message_blocks;
-struct message_search;
 struct profile;
 
 /* Rows of all blocks are made now and then, rows of a sample at once. */
@@ -27,7 +28,7 @@ enum blocks_recorded {
 struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 
-/* The facts that the collector adds to the event in a message. */
+/* The facts that the collector adds to a record. */
 struct block_seen {
 	uint64_t time_ns; /* of the profile */
 	struct thread_id thread;
@@ -40,21 +41,18 @@ struct block_seen {
  * Is the block recorded among all blocks? Then later blocks with the same stack come without it.
  * Mappings are recorded one by one in any case.
  */
-bool block_rows_is_one_of_all(const struct block_rows *rows, const struct message_block *block);
-/* A block or a mapping begins. Without an address, the message only brings a stack. */
-void block_rows_begin(struct block_rows *rows, const struct message_block *block,
-		      const struct block_seen *seen);
-/* A block of a sample, or a mapping, ends. Unknown ones were not recorded. */
-void block_rows_end(struct block_rows *rows, const struct message_block *block,
+bool block_rows_is_one_of_all(const struct block_rows *rows, const struct block_record *record);
+/* These records come next: prefetches the places of some of them. */
+void block_rows_expect(const struct block_rows *rows, const struct block_record *records,
+		       size_t nr);
+/* A block or a mapping begins or ends. The end of an unknown one is ignored. */
+void block_rows_add(struct block_rows *rows, const struct block_record *record,
 		    const struct block_seen *seen);
-/* Handles the event of all blocks at rows[at], at a time of the profile. */
-void block_rows_event(struct block_rows *rows, const struct message_blocks *blocks, uint32_t at,
-		      uint64_t time_ns, struct thread_id thread);
 /* Rows will show which blocks were alive at this time of the profile. */
 void block_rows_mark(struct block_rows *rows, uint64_t time_ns);
 /* Adds the results of a search of the process' memory, for blocks that are alive. */
-void block_rows_search(struct block_rows *rows, const struct message_search *said,
-		       const struct live_maps *maps, uint64_t time_ns);
+void block_rows_search(struct block_rows *rows, const struct block_search *found,
+		       const struct live_maps *maps, const struct block_search_place *place);
 
 /* Make rows of all blocks up to now; of a sample, end the blocks that were on the move. */
 void block_rows_gather(struct block_rows *rows);

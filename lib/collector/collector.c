@@ -41,6 +41,10 @@ static const struct pace paces[] = {
 };
 /* Where libraries change places, a stack is worthless once its map has changed. */
 #define RESTLESS_PAUSE_NS NS_PER_MS
+/* Until new stacks of blocks are walked, programs copy them whole. */
+#define BLOCKS_PAUSE_NS	    NS_PER_MS
+#define NO_BLOCKS_PAUSE_NS  (5 * NS_PER_MS)
+#define BLOCK_WAIT_PAUSE_NS (100 * NS_PER_US)
 /* The first writes come soon: a recording that is killed early has lost little then. */
 #define FIRST_FLUSH_NS (10 * NS_PER_MS)
 #define FLUSH_NS       NS_PER_SEC
@@ -142,17 +146,10 @@ static bool is_burst(const struct collector *collector)
 	       collector_due_ns(collector) > clock_monotonic_ns() + LONG_REST_NS;
 }
 
-/* Until this stack is walked, signing stacks with its frames takes long, or they are copied. */
-static bool is_awaited(const struct collector *collector, const struct message *message)
-{
-	return message->kind == MESSAGE_BLOCK && !message->body.block.mean_bytes &&
-	       collector_due_ns(collector) > clock_monotonic_ns();
-}
-
 void collector_publish(struct collector *collector, struct message *message)
 {
 	bool is_called = message->kind == MESSAGE_SAMPLE && collector->calls_with_next;
-	bool is_urgent = is_awaited(collector, message);
+	bool is_urgent = message->kind == MESSAGE_CALL;
 
 	queue_put(&collector->queue, message);
 	if (!is_called && !is_urgent && !is_burst(collector))
@@ -202,12 +199,42 @@ void collector_cut(struct collector *collector, struct collector_cut *cut)
 	wake(collector);
 }
 
+static void wait_for(sem_t *event)
+{
+	while (sem_wait(event) < 0 && errno == EINTR)
+		continue;
+	sem_destroy(event);
+}
+
 uint64_t collector_cut_wait(struct collector_cut *cut)
 {
-	while (sem_wait(&cut->made) < 0 && errno == EINTR)
-		continue;
-	sem_destroy(&cut->made);
+	wait_for(&cut->made);
 	return cut->nr_bytes;
+}
+
+static void call(struct collector *collector, void (*run)(void *context, struct consumer *consumer),
+		 void *context, sem_t *done)
+{
+	struct message *message = message_new(MESSAGE_CALL, clock_monotonic_ns());
+
+	message->body.call = (struct message_call){.run = run, .context = context, .done = done};
+	collector_publish(collector, message);
+}
+
+void collector_post(struct collector *collector,
+		    void (*run)(void *context, struct consumer *consumer), void *context)
+{
+	call(collector, run, context, NULL);
+}
+
+void collector_run(struct collector *collector,
+		   void (*run)(void *context, struct consumer *consumer), void *context)
+{
+	sem_t done;
+
+	sem_init(&done, 0, 0);
+	call(collector, run, context, &done);
+	wait_for(&done);
 }
 
 struct collector_progress collector_progress(struct collector *collector)
@@ -324,8 +351,19 @@ static void tell_marks(struct collector *collector)
 	pthread_mutex_unlock(&collector->lock);
 }
 
-static void drain(struct collector *collector)
+/* Once a cut is due, no more is read before it is made. */
+static enum blocks_read read_blocks(struct collector *collector)
 {
+	if (has_cut_before(collector, UINT64_MAX))
+		return BLOCKS_MORE;
+	if (collector->moments.has_news)
+		tell_marks(collector);
+	return consumer_read_blocks(collector->consumer);
+}
+
+static enum blocks_read drain(struct collector *collector)
+{
+	enum blocks_read outcome;
 	struct message *message;
 
 	collector->queue_bytes = queue_bytes(&collector->queue);
@@ -338,27 +376,51 @@ static void drain(struct collector *collector)
 			flush(collector, message->time_ns);
 		consumer_handle(collector->consumer, message);
 	}
+	outcome = read_blocks(collector);
 	collector->restless_until_ns = consumer_watch_maps(collector->consumer);
 	note_progress(collector);
+	return outcome;
 }
 
-static uint64_t pause_after(const struct collector *collector, uint64_t now_ns)
+static uint64_t most_pause_ns(const struct collector *collector, enum blocks_read outcome)
+{
+	if (!collector->options.blocks.read)
+		return UINT64_MAX;
+	switch (outcome) {
+	case BLOCKS_NONE:
+		return NO_BLOCKS_PAUSE_NS;
+	case BLOCKS_SOME:
+		return BLOCKS_PAUSE_NS;
+	case BLOCKS_WAIT:
+		return BLOCK_WAIT_PAUSE_NS;
+	case BLOCKS_MORE:
+		break;
+	}
+	return 0;
+}
+
+static uint64_t pause_after(const struct collector *collector, uint64_t now_ns,
+			    enum blocks_read outcome)
 {
 	const struct pace *pace = paces;
+	uint64_t most_ns = most_pause_ns(collector, outcome);
 
 	if (now_ns < collector->restless_until_ns)
-		return RESTLESS_PAUSE_NS;
+		return min_u64(RESTLESS_PAUSE_NS, most_ns);
 	while (collector->queue_bytes < pace->queue_bytes &&
 	       now_ns - collector->began_ns > pace->after_ns)
 		pace++;
-	return pace->pause_ns;
+	return min_u64(pace->pause_ns, most_ns);
 }
 
-static void rest(struct collector *collector, uint64_t now_ns)
+static void rest(struct collector *collector, uint64_t now_ns, enum blocks_read outcome)
 {
 	struct pollfd woken = {.fd = collector->wake_fd, .events = POLLIN};
-	struct timespec pause = {.tv_nsec = (long)pause_after(collector, now_ns)};
+	struct timespec pause = {.tv_nsec = (long)pause_after(collector, now_ns, outcome)};
 	uint64_t count;
+
+	if (!pause.tv_nsec)
+		return;
 
 	collector->due_ns = now_ns + (uint64_t)pause.tv_nsec;
 	if (ppoll(&woken, 1, &pause, NULL) == 1 && read(woken.fd, &count, sizeof(count)) < 0)
@@ -370,17 +432,20 @@ static void *collector_main(void *argument)
 	struct collector *collector = argument;
 	uint64_t flushed_ns = clock_monotonic_ns();
 	uint64_t pause_ns = FIRST_FLUSH_NS;
+	bool is_last = false;
 
 	for (;;) {
 		/* Read before draining: so all messages from before the end are taken. */
-		bool is_last = collector->is_finishing;
+		bool was_last = is_last;
 		uint64_t drained_ns = clock_monotonic_ns();
+		enum blocks_read outcome;
 		uint64_t now_ns;
 
-		if (is_last)
+		is_last = collector->is_finishing;
+		if (is_last && !was_last)
 			consumer_hurry(collector->consumer);
-		drain(collector);
-		if (is_last)
+		outcome = drain(collector);
+		if (is_last && outcome <= BLOCKS_SOME && !consumer_has_waiting(collector->consumer))
 			break;
 		now_ns = clock_monotonic_ns();
 		if (now_ns - flushed_ns >= pause_ns || has_cut_before(collector, drained_ns)) {
@@ -388,7 +453,7 @@ static void *collector_main(void *argument)
 			flushed_ns = now_ns;
 			pause_ns = min_u64(2 * pause_ns, FLUSH_NS);
 		}
-		rest(collector, now_ns);
+		rest(collector, now_ns, outcome);
 	}
 	consumer_end(collector->consumer, &collector->result);
 	flush(collector, UINT64_MAX);

@@ -16,9 +16,10 @@ struct snapshot;
  * stacks in them, interns them in the profile, attributes the time of each thread to its samples,
  * and writes the file at least once a second. The producing half, a sampler, publishes messages and
  * never waits: when the queue is full it drops stacks, and counts them; their time goes to other
- * samples of the thread.
+ * samples of the thread. Between messages that thread reads allocations (block_source.h).
  *
  *   publish -> queue -> handle (maps, walk, account) -> samples -> flush
+ *   records of allocations -> read -> handle (walk, gather) -> flush
  *
  * Functions marked "producer" are called by one thread at a time, which may change under a lock of
  * the caller's; the others by any thread.
@@ -79,6 +80,19 @@ void collector_cut(struct collector *collector, struct collector_cut *cut);
  * could not be written. The collector may be gone by now.
  */
 uint64_t collector_cut_wait(struct collector_cut *cut);
+
+/*
+ * Producer: have run() called by the collector's thread, once all that was published before is
+ * handled, and all allocations up to now are read.
+ */
+void collector_post(struct collector *collector,
+		    void (*run)(void *context, struct consumer *consumer), void *context);
+/*
+ * The same, and wait until run() has returned: so it may use the producer's own data. If that
+ * thread waits for a lock of the producer's meanwhile, this waits for ever.
+ */
+void collector_run(struct collector *collector,
+		   void (*run)(void *context, struct consumer *consumer), void *context);
 
 struct collector_progress collector_progress(struct collector *collector);
 

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -35,6 +36,7 @@ struct process {
 	pid_t pid;
 	uint64_t program;  /* proc_program_id(); 0: not known */
 	bool is_succeeded; /* executed another program, which goes by the pid now */
+	uint32_t former;   /* serial of its life before an exec; or SERIAL_NONE */
 	struct space *space;
 	struct map_watch maps;
 	/* The thread-group leader or, before it is known, the thread that began last. */
@@ -42,6 +44,9 @@ struct process {
 	struct thread_id main_row;
 	bool has_leader;
 	struct live_maps live_maps;
+	/* Ended when it was found: its end comes after a round without a record of it. */
+	bool is_found_late;
+	uint64_t round, last_block_ns; /* of its last record */
 };
 
 /* A thread that has not ended. */
@@ -50,6 +55,7 @@ struct thread {
 	pid_t tid;
 	struct thread_hints *hints; /* owned */
 	struct stack_needs needs;
+	uint64_t first_sp, thread_pointer; /* as in its last snapshot */
 	struct thread_samples samples;
 	struct advancing_thread advancing;
 	struct seen_wait unproved; /* of its last sleep, if its owner was not known yet */
@@ -70,10 +76,22 @@ struct table {
 
 /* Callbacks that use the profile: see collector_options. */
 struct consumer_hooks {
-	void (*add_rows)(void *context, const void *rows, struct profile *profile);
+	void (*add_rows)(void *context, struct profile *profile);
 	void *rows_context;
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
+};
+
+/* Rounds of the block source, and messages that are handled after them. */
+struct rounds {
+	struct block_source source;
+	uint64_t nr; /* rounds begun */
+	bool is_open;
+	struct message **waiting; /* owned, as is the array */
+	size_t nr_waiting, cap_waiting;
+	size_t nr_due;		 /* how many of them the open round covers */
+	struct serial_list late; /* processes that were found late */
+	uint32_t stack_bytes;
 };
 
 struct consumer {
@@ -84,8 +102,9 @@ struct consumer {
 	struct walker walker; /* all but its profile is owned */
 	struct sample_sink sink;
 	struct table processes, threads;
-	struct pid_table threads_by_tid;
+	struct pid_table threads_by_tid, processes_by_pid;
 	struct block_rows *blocks; /* owned */
+	struct rounds rounds;
 	struct step_sink steps;
 	bool is_over;
 	struct wait_rows *waits;      /* owned */
@@ -112,6 +131,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->writer = options->writer;
 	consumer->used = used;
 	consumer->steps = options->steps;
+	consumer->rounds.source = options->blocks;
 	consumer->blocks = block_rows_new(options->profile, blocks_recorded(options));
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
@@ -163,6 +183,8 @@ static void end_process(struct consumer *consumer, uint32_t serial)
 
 	if (!process)
 		return;
+	if (pid_table_get(&consumer->processes_by_pid, process->pid) == process)
+		pid_table_remove(&consumer->processes_by_pid, process->pid);
 	unwinder_forget_space(consumer->walker.unwinder, process->space);
 	space_free(process->space);
 	live_maps_release(&process->live_maps);
@@ -194,6 +216,11 @@ void consumer_free(struct consumer *consumer)
 	block_rows_free(consumer->blocks);
 	wait_rows_free(consumer->waits);
 	pid_table_release(&consumer->threads_by_tid);
+	pid_table_release(&consumer->processes_by_pid);
+	for (size_t i = 0; i < consumer->rounds.nr_waiting; i++)
+		message_free(consumer->rounds.waiting[i]);
+	free(consumer->rounds.waiting);
+	free(consumer->rounds.late.at);
 	free(consumer->threads.at);
 	free(consumer->processes.at);
 	free(consumer->touched.at);
@@ -289,19 +316,27 @@ static void handle_process(struct consumer *consumer, const struct message *mess
 	table_add(&consumer->processes, said->serial, process);
 	process->serial = said->serial;
 	process->pid = said->pid;
-	process->program = said->program;
-	process->main_thread = SERIAL_NONE;
+	process->program = said->is_gone && parent ? parent->program : said->program;
+	process->main_thread = process->former = SERIAL_NONE;
 	add_process_row(consumer, message);
 	if (said->forked && parent)
 		process->space = space_fork(parent->space, said->is_gone ? parent->pid : said->pid);
 	else
 		process->space = space_new(consumer->profile->modules, said->pid);
-	space_is_of_program(process->space, said->program);
+	space_is_of_program(process->space, process->program);
 	if (said->maps)
 		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
 	jit_names_begin(consumer->walker.jit_names, said->pid);
-	if (parent && parent->pid == said->pid)
+	if (parent && parent->pid == said->pid) {
 		parent->is_succeeded = true;
+		process->former = parent->serial;
+	}
+	if (said->pid)
+		pid_table_set(&consumer->processes_by_pid, said->pid, process);
+	process->is_found_late = said->is_gone;
+	process->round = consumer->rounds.nr;
+	if (said->is_gone)
+		list_add(&consumer->rounds.late, said->serial);
 }
 
 static void handle_maps(struct consumer *consumer, const struct message *message)
@@ -343,15 +378,27 @@ static void handle_process_rest(struct consumer *consumer, const struct message 
 				 &(struct account_weights){.cpu_ns = said->cpu_ns});
 }
 
+static void finish_process(struct consumer *consumer, struct process *process, uint64_t time_ns,
+			   enum process_end how)
+{
+	const struct block_source *source = &consumer->rounds.source;
+
+	if (source->end)
+		source->end(source->context, consumer, process->serial, time_ns, how);
+	if (!process->is_succeeded)
+		jit_names_end(consumer->walker.jit_names, process->pid);
+	consumer->profile->processes[process->serial].end_ns =
+		samples_profile_time(&consumer->sink, time_ns);
+}
+
 static void handle_process_end(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
 	struct process *process = table_get(&consumer->processes, said->serial);
 	struct profile_process *row = &consumer->profile->processes[said->serial];
 
-	if (!process->is_succeeded)
-		jit_names_end(consumer->walker.jit_names, process->pid);
-	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
+	finish_process(consumer, process, message->time_ns,
+		       said->is_continued ? PROCESS_EXECUTED : PROCESS_ENDED);
 	row->split = split_of(consumer, said->has_split, &said->split);
 	end_process(consumer, said->serial);
 }
@@ -500,6 +547,8 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
+	thread->first_sp = seen->snapshot->first_sp;
+	thread->thread_pointer = seen->snapshot->thread_pointer;
 	thread->advancing.latest = (struct sampled_stack){stack, consumer->walker.walk.end};
 	if (consumer->walker.is_outside) {
 		samples_leave_out(&consumer->sink, &thread->samples, seen,
@@ -583,65 +632,127 @@ static struct thread_id thread_row_of(struct consumer *consumer, struct process 
 }
 
 static void walk_block(struct consumer *consumer, struct process *process,
-		       struct message_block *block, struct block_seen *place)
+		       const struct block_record *record, struct block_seen *place)
 {
-	const struct message_sample seen = {.snapshot = block->snapshot};
-	struct thread *thread = thread_of(consumer, process, block->tid);
+	const struct message_sample seen = {.snapshot = record->snapshot};
+	const struct thread *thread = thread_of(consumer, process, record->tid);
+	struct rounds *rounds = &consumer->rounds;
 
+	if (thread) {
+		record->snapshot->first_sp = thread->first_sp;
+		record->snapshot->thread_pointer = thread->thread_pointer;
+	}
 	if (!process->maps.is_queued)
 		list_add(&consumer->unwatched, process->serial);
 	process->maps.is_queued = true;
 	place->stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
 	place->end = (uint8_t)consumer->walker.walk.end;
-	if (thread && place->end == STACK_END_BAD_MEMORY && block->snapshot->nr_regions)
-		thread->hints->block_stack_bytes = 2 * block->snapshot->regions[0].nr_bytes;
-	snapshot_ring_give(consumer->used, block->snapshot);
-	block->snapshot = NULL;
+	if (place->end == STACK_END_BAD_MEMORY && record->snapshot->nr_regions)
+		rounds->stack_bytes = (uint32_t)max_u64(rounds->stack_bytes,
+							2 * record->snapshot->regions[0].nr_bytes);
 }
 
-static void handle_block(struct consumer *consumer, struct message *message)
+static void add_block(struct consumer *consumer, struct process *process, struct thread_id thread,
+		      const struct block_record *record)
 {
-	struct message_block *block = &message->body.block;
-	struct process *process = table_get(&consumer->processes, block->process);
-	bool is_walked = block->snapshot != NULL;
 	struct block_seen seen = {
-		.time_ns = samples_profile_time(&consumer->sink, message->time_ns),
-		.thread = thread_row_of(consumer, process, block->tid),
+		.time_ns = samples_profile_time(&consumer->sink, record->time_ns),
+		.thread = thread,
 		.maps = &process->live_maps,
 		.stack = STACK_EMPTY,
 		.end = STACK_END_NOT_TAKEN,
 	};
 
-	if (is_walked)
-		walk_block(consumer, process, block, &seen);
-	if (message->kind == MESSAGE_BLOCK_FREED) {
-		block_rows_end(consumer->blocks, block, &seen);
-		return;
+	process->round = consumer->rounds.nr;
+	process->last_block_ns = max_u64(process->last_block_ns, record->time_ns);
+	if (record->snapshot) {
+		walk_block(consumer, process, record, &seen);
+		if (block_rows_is_one_of_all(consumer->blocks, record))
+			step_sink_tell(&consumer->steps, record->signer, consumer->walker.unwinder,
+				       process->space, &consumer->walker.walk);
 	}
-	if (is_walked && block_rows_is_one_of_all(consumer->blocks, block))
-		step_sink_tell(&consumer->steps, block->signer, consumer->walker.unwinder,
-			       process->space, &consumer->walker.walk);
-	block_rows_begin(consumer->blocks, block, &seen);
+	block_rows_add(consumer->blocks, record, &seen);
 }
 
-static void handle_blocks(struct consumer *consumer, const struct message *message)
+void consumer_add_blocks(struct consumer *consumer, const struct block_record *records, size_t nr)
 {
-	const struct message_blocks *blocks = &message->body.blocks;
-	struct process *process = table_get(&consumer->processes, blocks->process);
+	struct process *process = NULL;
+	struct thread_id thread = THREAD_NONE;
 
-	for (uint32_t i = 0; i < blocks->nr; i++)
-		block_rows_event(consumer->blocks, blocks, i,
-				 samples_profile_time(&consumer->sink, blocks->rows[i].time_ns),
-				 thread_row_of(consumer, process, blocks->rows[i].tid));
+	for (size_t i = 0; i < nr; i++) {
+		const struct block_record *record = &records[i];
+
+		if (!process || process->serial != record->process ||
+		    record->tid != records[i - 1].tid) {
+			process = table_get(&consumer->processes, record->process);
+			thread = thread_row_of(consumer, process, record->tid);
+		}
+		block_rows_expect(consumer->blocks, record, nr - i);
+		add_block(consumer, process, thread, record);
+	}
 }
 
-static void handle_searched(struct consumer *consumer, const struct message *message)
+uint32_t consumer_find_process(const struct consumer *consumer, pid_t id)
 {
-	const struct message_search *said = &message->body.search;
-	const struct process *process = table_get(&consumer->processes, said->process);
+	const struct process *process = pid_table_get(&consumer->processes_by_pid, id);
+	const struct thread *thread = process ? NULL : pid_table_get(&consumer->threads_by_tid, id);
 
-	block_rows_search(consumer->blocks, said, &process->live_maps,
-			  samples_profile_time(&consumer->sink, message->time_ns));
+	if (thread)
+		process = thread->process;
+	for (const struct process *former = process; former;
+	     former = table_find(&consumer->processes, process->former))
+		process = former;
+	return process ? process->serial : SERIAL_NONE;
+}
+
+bool consumer_has_begun(const struct consumer *consumer, uint32_t serial)
+{
+	return serial < consumer->processes.nr;
+}
+
+pid_t consumer_pid_of(const struct consumer *consumer, uint32_t serial)
+{
+	const struct process *process = table_find(&consumer->processes, serial);
+
+	return process ? process->pid : 0;
+}
+
+uint32_t consumer_parent_of_late(const struct consumer *consumer, uint32_t serial)
+{
+	const struct process *process = table_find(&consumer->processes, serial);
+
+	return process && process->is_found_late ? consumer->profile->processes[serial].parent
+						 : SERIAL_NONE;
+}
+
+bool consumer_has_thread(const struct consumer *consumer, uint32_t serial, pid_t tid)
+{
+	const struct thread *thread = pid_table_get(&consumer->threads_by_tid, tid);
+
+	return thread && thread->process->serial == serial;
+}
+
+uint32_t consumer_block_stack_bytes(const struct consumer *consumer)
+{
+	return consumer->rounds.stack_bytes;
+}
+
+void consumer_add_search(struct consumer *consumer, const struct block_search *found,
+			 const struct searched *searched)
+{
+	const struct process *process = table_get(&consumer->processes, searched->process);
+	const struct block_search_place place = {
+		.process = searched->process,
+		.time_ns = samples_profile_time(&consumer->sink, searched->time_ns),
+		.mark = searched->mark};
+
+	block_rows_search(consumer->blocks, found, &process->live_maps, &place);
+}
+
+struct profile *consumer_make_rows(struct consumer *consumer)
+{
+	block_rows_gather(consumer->blocks);
+	return consumer->profile;
 }
 
 static void set_counters(const struct consumer *consumer)
@@ -676,7 +787,16 @@ static void handle_counters(struct consumer *consumer, const struct message *mes
 	set_counters(consumer);
 }
 
-void consumer_handle(struct consumer *consumer, struct message *message)
+static void handle_call(struct consumer *consumer, const struct message *message)
+{
+	const struct message_call *call = &message->body.call;
+
+	call->run(call->context, consumer);
+	if (call->done)
+		sem_post(call->done);
+}
+
+static void handle_now(struct consumer *consumer, struct message *message)
 {
 	switch (message->kind) {
 	case MESSAGE_PROCESS:
@@ -710,23 +830,83 @@ void consumer_handle(struct consumer *consumer, struct message *message)
 	case MESSAGE_COUNTERS:
 		handle_counters(consumer, message);
 		break;
-	case MESSAGE_BLOCK:
-	case MESSAGE_BLOCK_FREED:
-		handle_block(consumer, message);
-		break;
-	case MESSAGE_BLOCKS:
-		handle_blocks(consumer, message);
-		break;
-	case MESSAGE_SEARCHED:
-		handle_searched(consumer, message);
-		break;
-	case MESSAGE_ROWS:
-		block_rows_gather(consumer->blocks);
-		consumer->hooks.add_rows(consumer->hooks.rows_context, message->body.rows,
-					 consumer->profile);
+	case MESSAGE_CALL:
+		handle_call(consumer, message);
 		break;
 	}
 	message_free(message);
+}
+
+/* --- rounds of the block source --- */
+
+void consumer_handle(struct consumer *consumer, struct message *message)
+{
+	struct rounds *rounds = &consumer->rounds;
+	bool waits = message->kind == MESSAGE_THREAD_END || message->kind == MESSAGE_PROCESS_END ||
+		     message->kind == MESSAGE_CALL;
+
+	if (!rounds->source.read || !waits) {
+		handle_now(consumer, message);
+		return;
+	}
+	ARRAY_GROW(rounds->waiting, rounds->nr_waiting, rounds->cap_waiting);
+	rounds->waiting[rounds->nr_waiting++] = message;
+}
+
+bool consumer_has_waiting(const struct consumer *consumer)
+{
+	return consumer->rounds.nr_waiting || consumer->rounds.late.nr;
+}
+
+/* A process that was found late has ended, and its records with it. */
+static void end_late(struct consumer *consumer)
+{
+	struct serial_list *late = &consumer->rounds.late;
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < late->nr; i++) {
+		struct process *process = table_get(&consumer->processes, late->at[i]);
+
+		if (process->round == consumer->rounds.nr) {
+			late->at[nr_left++] = late->at[i];
+			continue;
+		}
+		finish_process(consumer, process, process->last_block_ns + 1, PROCESS_FOUND_LATE);
+		end_process(consumer, late->at[i]);
+	}
+	late->nr = nr_left;
+}
+
+static void end_round(struct consumer *consumer)
+{
+	struct rounds *rounds = &consumer->rounds;
+
+	rounds->is_open = false;
+	for (size_t i = 0; i < rounds->nr_due; i++)
+		handle_now(consumer, rounds->waiting[i]);
+	rounds->nr_waiting -= rounds->nr_due;
+	memmove(rounds->waiting, rounds->waiting + rounds->nr_due,
+		rounds->nr_waiting * sizeof(struct message *));
+	end_late(consumer);
+}
+
+enum blocks_read consumer_read_blocks(struct consumer *consumer)
+{
+	struct rounds *rounds = &consumer->rounds;
+	bool begins = !rounds->is_open;
+	enum blocks_read outcome;
+
+	if (!rounds->source.read)
+		return BLOCKS_NONE;
+	if (begins) {
+		rounds->nr++;
+		rounds->nr_due = rounds->nr_waiting;
+	}
+	rounds->is_open = true;
+	outcome = rounds->source.read(rounds->source.context, consumer, begins);
+	if (outcome == BLOCKS_NONE || outcome == BLOCKS_SOME)
+		end_round(consumer);
+	return outcome;
 }
 
 void consumer_mark(struct consumer *consumer, uint64_t time_ns)
@@ -787,7 +967,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	if (consumer->is_over || block_rows_is_gathering_due(consumer->blocks))
 		block_rows_gather(consumer->blocks);
 	if (consumer->hooks.add_rows)
-		consumer->hooks.add_rows(consumer->hooks.rows_context, NULL, consumer->profile);
+		consumer->hooks.add_rows(consumer->hooks.rows_context, consumer->profile);
 	if (consumer->hooks.look)
 		consumer->hooks.look(consumer->hooks.look_context, consumer->profile);
 	status = store_writer_flush(consumer->writer, consumer->profile, err);

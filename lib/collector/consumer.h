@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/block_source.h"
+#include "profile/block_search.h"
 #include "unwind/step_sink.h"
 #include "unwind/unwind.h"
 
@@ -37,7 +39,7 @@ struct collector_options {
 	/* Keep only samples within this, with their time; NULL: all. */
 	const struct code_filter_options *within;
 	const atomic_bool *ended; /* unwinder_end_by(); NULL: no walk ends early */
-	bool has_all_blocks;	  /* all blocks of memory are published, not a sample */
+	bool has_all_blocks;	  /* `blocks` brings all blocks of memory, not a sample */
 	bool has_searches;	  /* of memory, which judge single blocks */
 	bool check_unwinder;	  /* unwinder_check_each() */
 	uint64_t max_samples;	  /* 0: any number */
@@ -49,11 +51,9 @@ struct collector_options {
 	 */
 	void (*wake)(void *context);
 	void *context;
-	/*
-	 * Called by the same thread, with NULL before it writes, and with the contents of each
-	 * MESSAGE_ROWS: adds rows of other rooms. NULL: there are none.
+	/* Called by the same thread before it writes: adds rows of other rooms. NULL: not called.
 	 */
-	void (*add_rows)(void *context, const void *rows, struct profile *profile);
+	void (*add_rows)(void *context, struct profile *profile);
 	void *rows_context;
 	/*
 	 * Called by the same thread after that, when all samples and rows that are to be written
@@ -61,7 +61,8 @@ struct collector_options {
 	 */
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
-	struct step_sink steps; /* called by the same thread */
+	struct step_sink steps;	    /* called by the same thread, as is */
+	struct block_source blocks; /* the next one */
 };
 
 /* Numbers up to now. */
@@ -91,8 +92,46 @@ void consumer_free(struct consumer *consumer);
 /* Views will ask which blocks were alive at this moment (CLOCK_MONOTONIC). */
 void consumer_mark(struct consumer *consumer, uint64_t time_ns);
 
-/* Handle a message, and free it. */
+/* Handle a message, and free it: at once, or after a round of reading allocations. */
 void consumer_handle(struct consumer *consumer, struct message *message);
+/*
+ * Read allocations, and handle the messages that have waited for it. No other function of the
+ * consumer was called by the source since the last message.
+ */
+enum blocks_read consumer_read_blocks(struct consumer *consumer);
+/* Do messages wait for a round? */
+bool consumer_has_waiting(const struct consumer *consumer);
+
+/* For a block source, and for calls; by the same thread. */
+
+/* The processes are known and have not ended. A snapshot is only borrowed. */
+void consumer_add_blocks(struct consumer *consumer, const struct block_record *records, size_t nr);
+/*
+ * The serial of a process by its id, or by that of one of its threads; or SERIAL_NONE. If it has
+ * executed programs, the first life of which allocations may be unread.
+ */
+uint32_t consumer_find_process(const struct consumer *consumer, pid_t id);
+bool consumer_has_begun(const struct consumer *consumer, uint32_t serial);
+/* The id of a process; 0: it has not begun, or has ended. */
+pid_t consumer_pid_of(const struct consumer *consumer, uint32_t serial);
+/* The parent of a process that had ended when its records were read; else SERIAL_NONE. */
+uint32_t consumer_parent_of_late(const struct consumer *consumer, uint32_t serial);
+bool consumer_has_thread(const struct consumer *consumer, uint32_t serial, pid_t tid);
+/* The most of a stack that walks of blocks' stacks have needed so far; 0: not known. */
+uint32_t consumer_block_stack_bytes(const struct consumer *consumer);
+
+/* A search of a process' memory, at a mark with this text; NULL: at its end. */
+struct searched {
+	uint32_t process;
+	const char *mark;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Add the verdicts of a search on the blocks that are alive. */
+void consumer_add_search(struct consumer *consumer, const struct block_search *found,
+			 const struct searched *searched);
+/* Make rows of all blocks up to now. Returns the profile, for rows of other rooms. */
+struct profile *consumer_make_rows(struct consumer *consumer);
 /*
  * Call this once all waiting messages are handled: it reads the maps of their processes again,
  * where it is time to. Returns the time until which messages should not wait, as address spaces

@@ -2,6 +2,7 @@
 #ifndef PROFC_COLLECTOR_MESSAGE_H
 #define PROFC_COLLECTOR_MESSAGE_H
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,9 +12,9 @@
 #include "collector/account.h"
 #include "proc/cpu_split.h"
 #include "proc/kernel_counters.h"
-#include "profile/block_search.h"
 #include "wait/wait.h"
 
+struct consumer;
 struct proc_range;
 struct snapshot;
 
@@ -22,12 +23,12 @@ struct snapshot;
  * serial numbers, which are never used again, unlike their ids: 0, 1, 2, ... in the order of their
  * MESSAGE_PROCESS, and likewise of their MESSAGE_THREAD.
  *
- *	PROCESS (MAPS | PROCESS_REST | ADVANCE | BLOCK | BLOCK_FREED | BLOCKS | SEARCHED |
- *		threads of it)* PROCESS_END
+ *	PROCESS (MAPS | PROCESS_REST | ADVANCE | threads of it)* PROCESS_END
  *	THREAD (SAMPLE | ADVANCE | THREAD_REST | THREAD_BASE)* THREAD_END
  *
  * A process ends after all of its threads; nothing about either follows its end, except that an
- * ended process may still be named as a parent.
+ * ended process may still be named as a parent. Ends and calls are handled once the allocations up
+ * to then were read: see block_source.h.
  */
 enum message_kind {
 	MESSAGE_PROCESS,      /* a process, or its new life after exec, begins */
@@ -40,12 +41,8 @@ enum message_kind {
 	MESSAGE_SAMPLE,	     /* a thread was sampled */
 	MESSAGE_ADVANCE,     /* the kernel's counters of a thread have advanced */
 	MESSAGE_THREAD_END,
-	MESSAGE_COUNTERS,    /* counters of the profile, as of now */
-	MESSAGE_BLOCK,	     /* memory was allocated, */
-	MESSAGE_BLOCK_FREED, /* and freed */
-	MESSAGE_BLOCKS,	     /* many of both, where all blocks are recorded */
-	MESSAGE_SEARCHED, /* memory was searched for pointers to blocks: in the end, or at a mark */
-	MESSAGE_ROWS,	  /* for collector_options.add_rows */
+	MESSAGE_COUNTERS, /* counters of the profile, as of now */
+	MESSAGE_CALL,	  /* collector_run() */
 };
 
 #define SERIAL_NONE UINT32_MAX
@@ -56,18 +53,22 @@ enum message_kind {
  * handled: do not read it after that was published.
  */
 struct thread_hints {
-	_Atomic uint32_t max_stack_bytes;   /* as much of the stack as its walks may need */
-	_Atomic uint32_t block_stack_bytes; /* the same of its allocations; 0: not known */
-	_Atomic bool needs_registers;	    /* its peeked stacks end at an unknown register */
-	_Atomic uint64_t root_sp;	    /* where its complete walks end; 0: not known */
-	_Atomic uint64_t behind_sp;	    /* where they continue, on another stack; 0: nowhere */
+	_Atomic uint32_t max_stack_bytes; /* as much of the stack as its walks may need */
+	_Atomic bool needs_registers;	  /* its peeked stacks end at an unknown register */
+	_Atomic uint64_t root_sp;	  /* where its complete walks end; 0: not known */
+	_Atomic uint64_t behind_sp;	  /* where they continue, on another stack; 0: nowhere */
 };
 
 struct message_process {
 	uint32_t serial;
 	uint32_t parent; /* serial of the forking process, or of its own life before exec */
 	bool forked;	 /* PROCESS: begins with its parent's memory map, */
-	bool is_gone;	 /* and has ended: only the parent's can still be read */
+	/*
+	 * It has ended: only the parent's can still be read. No PROCESS_END follows: it ends with
+	 * its last allocation.
+	 */
+	bool is_gone;
+	bool is_continued; /* PROCESS_END: by an exec */
 	pid_t pid;
 	uint64_t program; /* PROCESS: proc_program_id(); 0: not known */
 	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */
@@ -135,57 +136,10 @@ struct message_counters {
 	size_t nr;
 };
 
-/* A block of memory, and the thread that allocated or freed it. */
-struct message_block {
-	uint32_t process; /* serial */
-	pid_t tid;	  /* of a thread that may have ended, or was never sampled */
-	uint64_t address;
-	uint64_t size_bytes; /* BLOCK; BLOCK_FREED of ALLOCATION_MAP: the unmapped bytes */
-	uint64_t mean_bytes; /* BLOCK: as in the profile */
-	uint64_t former;     /* BLOCK: address of the block that realloc() replaced, or 0 */
-	/* BLOCK_FREED: realloc() moves the block; BLOCK: a BLOCK_FREED of the former one said so */
-	bool is_move;
-	bool is_kept;	  /* BLOCK_FREED: it is not freed, as realloc() failed */
-	uint8_t kind;	  /* enum allocation_kind; BLOCK_FREED: ALLOCATION_MAP, or another */
-	bool wants_stack; /* the caller of the allocator is to be recorded */
-	/*
-	 * BLOCK, where all blocks are recorded (mean_bytes 0): as in struct message_blocks. Without
-	 * an address it only brings a stack.
-	 */
-	uint32_t signer;
-	uint64_t signature; /* 0: not known */
-	/* Owned, from collector_take_snapshot(): of that caller; NULL: none, or lost. */
-	struct snapshot *snapshot;
-};
-
-enum message_block_event {
-	BLOCK_ALLOCATED, /* with a stack that was in a BLOCK, by its signature */
-	BLOCK_FREED,
-	BLOCK_MOVED, /* freed by realloc(), */
-	BLOCK_KEPT,  /* which has failed */
-};
-
-struct message_block_row {
-	uint64_t time_ns, address, size_bytes, signature;
-	uint64_t former; /* ALLOCATED: address of the block that realloc() replaced, or 0 */
-	pid_t tid;
-	uint8_t event; /* enum message_block_event */
-	uint8_t kind;  /* ALLOCATED: enum allocation_kind */
-};
-
-#define MESSAGE_BLOCKS_MAX 1024
-
-struct message_blocks {
-	uint32_t process;
-	uint32_t signer; /* serial of the process that made the signatures */
-	uint32_t nr;
-	struct message_block_row *rows; /* owned; of MESSAGE_BLOCKS_MAX */
-};
-
-struct message_search {
-	uint32_t process;	   /* serial */
-	char *mark;		   /* owned: text of the mark at which it was done; NULL: the end */
-	struct block_search found; /* owned */
+struct message_call {
+	void (*run)(void *context, struct consumer *consumer);
+	void *context;
+	sem_t *done; /* borrowed; NULL: no thread waits for it */
 };
 
 union message_body {
@@ -194,10 +148,7 @@ union message_body {
 	struct message_sample sample;	  /* SAMPLE */
 	struct message_advance advance;	  /* ADVANCE */
 	struct message_counters counters; /* COUNTERS */
-	struct message_block block;	  /* BLOCK, BLOCK_FREED */
-	struct message_blocks blocks;	  /* BLOCKS */
-	struct message_search search;	  /* SEARCHED */
-	void *rows;			  /* ROWS: owned, to be freed with free() */
+	struct message_call call;	  /* CALL */
 };
 
 struct message {

@@ -50,19 +50,7 @@ void message_free(struct message *message)
 	case MESSAGE_COUNTERS:
 		free(message->body.counters.rows);
 		break;
-	case MESSAGE_ROWS:
-		free(message->body.rows);
-		break;
-	case MESSAGE_BLOCK:
-	case MESSAGE_BLOCK_FREED:
-		free_snapshot(message->body.block.snapshot);
-		break;
-	case MESSAGE_BLOCKS:
-		free(message->body.blocks.rows);
-		break;
-	case MESSAGE_SEARCHED:
-		block_search_release(&message->body.search.found);
-		free(message->body.search.mark);
+	case MESSAGE_CALL:
 		break;
 	case MESSAGE_THREAD:
 	case MESSAGE_THREAD_BASE:
@@ -112,13 +100,6 @@ static size_t bytes_of(const struct message *message)
 		if (sample->snapshot)
 			nr_bytes += sizeof(*sample->snapshot) + sample->snapshot->nr_bytes;
 	}
-	if (message->kind == MESSAGE_BLOCKS)
-		nr_bytes += MESSAGE_BLOCKS_MAX * sizeof(*message->body.blocks.rows);
-	if ((message->kind == MESSAGE_BLOCK || message->kind == MESSAGE_BLOCK_FREED) &&
-	    message->body.block.snapshot)
-		nr_bytes += sizeof(struct snapshot) + message->body.block.snapshot->nr_bytes;
-	if (message->kind == MESSAGE_SEARCHED)
-		nr_bytes += message->body.search.found.nr * sizeof(struct block_verdict);
 	return nr_bytes;
 }
 

@@ -423,17 +423,17 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 	pthread_mutex_unlock(&prober->lock);
 }
 
-static void note_end(struct prober *prober, struct probed_process *process)
+static void note_end(struct prober *prober, struct probed_process *process, uint64_t time_ns)
 {
 	process->is_gone = true;
-	process->gone_ns = clock_monotonic_ns();
+	process->gone_ns = time_ns;
 	if (find_pid(prober, process->pid) == process)
 		pid_table_remove(&prober->by_pid, process->pid);
 	for (struct probed_process *giver = process->giver; giver; giver = giver->giver)
 		giver->nr_heirs--;
 }
 
-void prober_gone(struct prober *prober, uint32_t serial)
+void prober_gone(struct prober *prober, uint32_t serial, uint64_t time_ns)
 {
 	struct probed_process *process, *latest;
 
@@ -443,10 +443,10 @@ void prober_gone(struct prober *prober, uint32_t serial)
 	/* A program that the recording does not know ends with the process that executed it. */
 	if (latest && latest != process && latest->serial == UINT32_MAX && process->has_executed) {
 		latest->serial = serial;
-		note_end(prober, latest);
+		note_end(prober, latest, time_ns);
 	}
 	if (process && !process->is_gone)
-		note_end(prober, process);
+		note_end(prober, process, time_ns);
 	pthread_mutex_unlock(&prober->lock);
 }
 
@@ -563,7 +563,8 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 	return is_found;
 }
 
-bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t serial)
+/* Under `lock`. */
+static bool is_writer(const struct prober *prober, uint32_t owner, uint32_t serial)
 {
 	const struct probed_process *process = serials_find(&prober->by_serial, serial);
 
@@ -579,14 +580,14 @@ bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t seri
 	return true;
 }
 
-bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial)
+bool prober_is_writer(struct prober *prober, uint32_t owner, uint32_t serial)
 {
-	bool is_writer;
+	bool is_one;
 
 	pthread_mutex_lock(&prober->lock);
-	is_writer = prober_is_writer(prober, exit->owner, serial);
+	is_one = is_writer(prober, owner, serial);
 	pthread_mutex_unlock(&prober->lock);
-	return is_writer;
+	return is_one;
 }
 
 bool prober_has_all_blocks(const struct prober *prober)
@@ -604,23 +605,25 @@ struct reach *prober_reach(struct prober *prober)
 	return prober->heap.reach;
 }
 
-void prober_for_each_heap(struct prober *prober,
-			  void (*each)(void *context, uint32_t serial, pid_t pid,
-				       struct heap_ring *heap),
-			  void *context)
+size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap)
 {
+	size_t nr = 0;
+
 	pthread_mutex_lock(&prober->lock);
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		struct probed_process *process = prober->open[i];
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
-			struct heap_ring *heap = prober_heap_of(&process->probed[k]);
+			struct heap_ring *ring = prober_heap_of(&process->probed[k]);
 
-			if (heap)
-				each(context, process->serial, process->pid, heap);
+			if (ring && nr < cap)
+				rings[nr] =
+					(struct prober_ring){ring, process->serial, process->pid};
+			nr += ring != NULL;
 		}
 	}
 	pthread_mutex_unlock(&prober->lock);
+	return nr;
 }
 
 static void set_heap(struct prober *prober, const struct heap_options *heap)

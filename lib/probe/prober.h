@@ -65,7 +65,8 @@ enum prober_birth {
 
 void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
 		 enum prober_birth birth);
-void prober_gone(struct prober *prober, uint32_t serial);
+/* It ended at this time (CLOCK_MONOTONIC), and all of its allocations were read. */
+void prober_gone(struct prober *prober, uint32_t serial, uint64_t time_ns);
 
 /* Calls and allocations are counted only while these are true; at first they are false. */
 struct prober_counting {
@@ -84,26 +85,33 @@ bool prober_has_heap(const struct prober *prober);
 bool prober_has_all_blocks(const struct prober *prober); /* not a sample of them */
 /*
  * The search for pointers to live blocks in the end; NULL: it is not wanted. Constant. The thread
- * of prober_for_each_heap() feeds it, and decides when it searches.
+ * that reads the rings feeds it, and searches.
  */
 struct reach *prober_reach(struct prober *prober);
+
 /*
- * Calls `each` for the records of allocations of each process with such probes of its own; its
- * forked children write into the same ring. `serial` and `pid` are that process'. A process may
- * have several. For one thread. `each` may call no function of the prober but prober_is_writer().
+ * The records of allocations of a process with such probes of its own, which may have several. Its
+ * forked children write into the same ring.
  */
-void prober_for_each_heap(struct prober *prober,
-			  void (*each)(void *context, uint32_t serial, pid_t pid,
-				       struct heap_ring *heap),
-			  void *context);
+struct prober_ring {
+	struct heap_ring *ring; /* borrowed until the next prober_publish() */
+	uint32_t serial;	/* UINT32_MAX: the recording does not know the process yet */
+	pid_t pid;
+};
+
+/*
+ * All of them, to be read by the thread that calls prober_publish(). Writes up to `cap`, and
+ * returns how many there are.
+ */
+size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap);
 /* Answer the questions of the blob in those processes; by the same thread, as often. */
 void prober_answer_heaps(struct prober *prober, uint64_t now_ns);
 /*
  * May the process with this serial have written into the memory that was made for `owner`? Yes if
  * it is that process, or was forked from it, or if its parent is unknown and it has no such probes
- * of its own. For use by `each`: records name their writer, which need not be true.
+ * of its own. Records name their writer, which need not be true.
  */
-bool prober_is_writer(const struct prober *prober, uint32_t owner, uint32_t serial);
+bool prober_is_writer(struct prober *prober, uint32_t owner, uint32_t serial);
 /* A process that waits at its end to be searched. */
 struct prober_exit {
 	struct heap_shared *shared;
@@ -113,12 +121,10 @@ struct prober_exit {
 };
 
 /*
- * Find such a process; false: there is none. By the thread of prober_for_each_heap(). The process
- * waits until it is let go, or until prober_end_exits() lets all go; later ones do not wait.
+ * Find such a process; false: there is none. The process waits until it is let go, or until
+ * prober_end_exits() lets all go; later ones do not wait.
  */
 bool prober_next_exit(struct prober *prober, struct prober_exit *exit);
-/* As prober_is_writer(), for a process with the id in `exit`. */
-bool prober_is_exit_of(struct prober *prober, const struct prober_exit *exit, uint32_t serial);
 void prober_end_exits(struct prober *prober);
 /*
  * Call this now and then. Has as much of stacks copied as walks need. Doubles the mean of sampling
@@ -130,14 +136,12 @@ void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
 void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step);
 
 /*
- * The totals of allocations of each process up to now, for rows to be added to the profile once it
- * has all data up to this time. With `discards`, views show nothing of the time before. Any thread.
- * The result is one block of memory, which the caller frees with free().
+ * Add the totals of allocations of each process up to now to the profile, which has all data up to
+ * this time. With `discards`, views show nothing of the time before. By the thread of
+ * prober_publish().
  */
-struct prober_moments *prober_take_moments(struct prober *prober, uint64_t now_ns, bool discards);
-/* As prober_publish(). */
-void prober_add_moments(const struct prober_moments *moments, struct profile *profile,
-			uint64_t start_ns);
+void prober_add_moments(struct prober *prober, struct profile *profile, uint64_t now_ns,
+			bool discards, uint64_t start_ns);
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules

@@ -4,11 +4,6 @@
 #include "probe/prober_priv.h"
 #include "proc/read.h"
 
-struct waiting {
-	struct prober_exit *exit;
-	bool is_found;
-};
-
 /* A forked child writes into the memory of its parent. In a PID namespace both have other ids. */
 static pid_t known_pid(pid_t owner, pid_t own)
 {
@@ -32,44 +27,59 @@ static bool is_of_vfork(pid_t pid, pid_t owner, const struct heap_exit *exit)
 	       stat.state == 'D';
 }
 
-static void find(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+/* Under the prober's lock. */
+static bool find(const struct probed_process *process, const struct heap_ring *ring,
+		 struct prober_exit *found)
 {
-	struct waiting *waiting = context;
 	struct heap_exit exit = {.place = 0};
 
-	for (; !waiting->is_found && heap_exit_next(heap->shared, &exit); exit.place++) {
-		pid_t known = known_pid(pid, exit.pid);
+	for (; heap_exit_next(ring->shared, &exit); exit.place++) {
+		pid_t known = known_pid(process->pid, exit.pid);
 
-		if (is_of_vfork(known, pid, &exit)) {
-			heap_exit_let_go(heap->shared, &exit);
+		if (is_of_vfork(known, process->pid, &exit)) {
+			heap_exit_let_go(ring->shared, &exit);
 			continue;
 		}
-		*waiting->exit = (struct prober_exit){
-			.shared = heap->shared, .owner = serial, .waiting = exit, .pid = known};
-		waiting->is_found = true;
+		*found = (struct prober_exit){.shared = ring->shared,
+					      .owner = process->serial,
+					      .waiting = exit,
+					      .pid = known};
+		return true;
 	}
+	return false;
 }
 
 bool prober_next_exit(struct prober *prober, struct prober_exit *exit)
 {
-	struct waiting waiting = {.exit = exit};
+	bool is_found = false;
 
-	prober_for_each_heap(prober, find, &waiting);
-	return waiting.is_found;
-}
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_open && !is_found; i++) {
+		const struct probed_process *process = prober->open[i];
 
-static void end(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
-{
-	(void)context;
-	(void)serial;
-	(void)pid;
-	heap_exit_end(heap->shared);
+		for (size_t k = 0; k < process->nr_probed && !is_found; k++) {
+			const struct heap_ring *ring = prober_heap_of(&process->probed[k]);
+
+			is_found = ring && find(process, ring, exit);
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
+	return is_found;
 }
 
 void prober_end_exits(struct prober *prober)
 {
 	pthread_mutex_lock(&prober->lock);
 	prober->options.heap.is_searched = false; /* for probes that are installed later */
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		const struct probed_process *process = prober->open[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			const struct heap_ring *ring = prober_heap_of(&process->probed[k]);
+
+			if (ring)
+				heap_exit_end(ring->shared);
+		}
+	}
 	pthread_mutex_unlock(&prober->lock);
-	prober_for_each_heap(prober, end, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The exact totals of a moment that the user has named: taken then, published later. */
-#include <string.h>
+/* The exact totals of a moment that the user has named. */
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/minmax.h"
@@ -13,13 +13,6 @@ struct taken_moment {
 	pid_t pid;
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	struct profile_heap_moment moment;
-};
-
-struct prober_moments {
-	uint64_t now_ns; /* CLOCK_MONOTONIC */
-	bool discards;
-	size_t nr;
-	struct taken_moment rows[];
 };
 
 /* For a process that has ended these are the last totals, unless they were published already. */
@@ -37,18 +30,16 @@ static bool take(struct prober *prober, struct probed_process *process, uint64_t
 	return true;
 }
 
-struct prober_moments *prober_take_moments(struct prober *prober, uint64_t now_ns, bool discards)
+static size_t take_all(struct prober *prober, uint64_t now_ns, struct taken_moment **taken)
 {
-	struct prober_moments *moments;
+	size_t nr = 0;
 
 	pthread_mutex_lock(&prober->lock);
-	moments = xcalloc(1, sizeof(*moments) + prober->nr_open * sizeof(moments->rows[0]));
-	moments->now_ns = now_ns;
-	moments->discards = discards;
+	*taken = xcalloc(prober->nr_open + 1, sizeof(**taken));
 	for (size_t i = 0; i < prober->nr_open; i++)
-		moments->nr += take(prober, prober->open[i], now_ns, &moments->rows[moments->nr]);
+		nr += take(prober, prober->open[i], now_ns, &(*taken)[nr]);
 	pthread_mutex_unlock(&prober->lock);
-	return moments;
+	return nr;
 }
 
 static void add(const struct taken_moment *taken, struct profile *profile, uint64_t start_ns)
@@ -68,11 +59,16 @@ static void add(const struct taken_moment *taken, struct profile *profile, uint6
 	profile_add_heap_moment(profile, &moment);
 }
 
-void prober_add_moments(const struct prober_moments *moments, struct profile *profile,
-			uint64_t start_ns)
+/* What takes long is read without the lock. */
+void prober_add_moments(struct prober *prober, struct profile *profile, uint64_t now_ns,
+			bool discards, uint64_t start_ns)
 {
-	for (size_t i = 0; i < moments->nr; i++)
-		add(&moments->rows[i], profile, start_ns);
-	if (moments->discards)
-		heap_discard_note(profile, moments->now_ns - min_u64(moments->now_ns, start_ns));
+	struct taken_moment *taken;
+	size_t nr = take_all(prober, now_ns, &taken);
+
+	for (size_t i = 0; i < nr; i++)
+		add(&taken[i], profile, start_ns);
+	if (discards)
+		heap_discard_note(profile, now_ns - min_u64(now_ns, start_ns));
+	free(taken);
 }

@@ -9,7 +9,6 @@
 #include "proc/read.h"
 #include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
-#include "sampler/searching_priv.h"
 #include "wait/descriptors.h"
 
 /* Enough for nearly all stacks; a walk that needs more raises it. */
@@ -384,19 +383,17 @@ static void process_gone(void *context, struct roster_process *roster)
 	uint64_t now_ns = clock_monotonic_ns();
 	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
 
-	heap_drain(sampler, process, true);
-	search_gone(sampler, process);
 	end_cpu(sampler, process, now_ns);
 	if (!process->cpu.is_continued)
 		sampler->session->ended_cpu_ns += max_u64(
 			process->cpu.latest_ns, process->cpu.base_ns + process->cpu.covered_ns);
 	message->body.process.serial = process->serial;
 	message->body.process.pid = roster->pid;
+	message->body.process.is_continued = process->cpu.is_continued;
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
 	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);
 	collector_publish(sampler->collector, message);
-	probing_gone(sampler, process);
 	due_queue_remove(&sampler->processes, &process->due);
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
@@ -550,11 +547,10 @@ void book_keep(struct sampler *sampler, uint64_t now_ns)
 /* Stop recording all processes; they continue. */
 void book_end(struct sampler *sampler, uint64_t now_ns)
 {
-	heap_drain(sampler, NULL, true); /* also frees since a pause began */
 	if (sampler->session->counting)
 		book_end_counting(sampler, now_ns);
 	sampler->session->counting = false;
-	probing_set_counting(sampler);
+	probing_end_counting(sampler);
 	while (roster_nr_processes(sampler->roster)) {
 		struct roster_process *process = roster_process_at(sampler->roster, 0);
 

@@ -79,7 +79,8 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"fixed_up_calls", counts->nr_fixed_up},
 		{"signals", counts->nr_signals},
 		{"frequency_hz_effective", achieved_frequency(sampler)},
-		{"dropped_stacks", counts->nr_dropped_stacks},
+		{"dropped_stacks",
+		 counts->nr_dropped_stacks + atomic_load(&sampler->session->heap.nr_lost_stacks)},
 		{"sampling_cpu_ns", counters_cpu_ns(sampler)},
 		{"realtime", counts->realtime},
 	};

@@ -1,212 +1,251 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sampled allocations, from the memory that processes share with us to the collector. */
+/*
+ * Reads allocations, on the collector's thread, from the memory that processes share with us: a
+ * block source (collector/block_source.h). The sampler's lock is taken only to ask for a process or
+ * a thread that the collector does not know yet.
+ */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "heap/heap_record.h"
 #include "heap/heap_ring.h"
 #include "heap/reach.h"
 #include "probe/prober.h"
-#include "sampler/heap_children_priv.h"
+#include "proc/read.h"
+#include "sampler/heap_reader_priv.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 
-/* The sampling rate of allocations is adapted so often. */
+/* The mean of sampling is adapted so often. */
 #define ADAPT_NS (100 * NS_PER_MS)
+/* So much of a ring is read before messages are handled again. */
+#define STEP_BYTES ((uint64_t)256 << 10)
+/* After a round with more than this the next one comes soon. */
+#define SOME_BYTES ((uint64_t)4 << 10)
+/* A round waits no longer for records that are not complete. */
+#define WAIT_NS (2 * NS_PER_SEC)
+/* The least time between two questions for threads. */
+#define ASK_NS NS_PER_MS
+/* The most in one recording: a record may name a wrong process. */
+#define CHILDREN_MAX (1 << 17)
+#define BATCH	     1024
 
-struct drain {
-	struct sampler *sampler;
-	const struct sampled_process *ending; /* a process whose last records these are, or NULL */
-	bool is_last;			      /* drain all records, however late the collector is */
-	uint64_t now_ns;
-	uint32_t stack_bytes;	/* the most that any walk has needed */
-	struct message *blocks; /* with all allocations: not yet published; or NULL */
-	struct reach *reach;	/* NULL: without a search */
-	struct heap_family family;
+/* A ring in the current round. */
+struct reading {
+	struct prober_ring of;
+	uint64_t until; /* the position up to which it is read */
+	bool is_done;
 };
 
-/* NULL: profc no longer knows it. */
-static const struct sampled_process *owner_of(const struct drain *drain, uint32_t owner,
-					      pid_t owner_pid)
-{
-	const struct roster_process *found;
+/* The writer of records. */
+struct writer {
+	pid_t pid;
+	pid_t tid;	  /* a thread of it that is known, or cannot be; 0: none */
+	uint32_t process; /* serial; SERIAL_NONE: it is not recorded any more */
+	/*
+	 * A child that is not recorded, or that does not know its own id, as it was not made by
+	 * fork() of the C library. Its id is then 0, or that of the thread which made it.
+	 */
+	bool is_stranger;
+};
 
-	if (drain->ending && drain->ending->serial == owner)
-		return drain->ending;
-	found = roster_find_process(drain->sampler->roster, owner_pid);
-	if (found && ((const struct sampled_process *)found->owner)->serial == owner)
-		return found->owner;
-	return NULL;
+struct heap_reader {
+	struct sampler *sampler; /* borrowed */
+	struct reading *rings;	 /* owned */
+	size_t nr;
+	uint64_t wait_end_ns, nr_bytes; /* of the round */
+	uint64_t adapt_again_ns;
+	pid_t asked_process, asked_thread; /* the last ones; 0: none */
+	uint64_t ask_again_ns;
+	bool has_asked; /* the answer is in the queue of messages */
+	struct snapshot snapshot;
+	size_t nr_batch;
+	struct block_record batch[BATCH];
+};
+
+struct heap_reader *heap_reader_new(struct sampler *sampler)
+{
+	struct heap_reader *reader = xcalloc(1, sizeof(*reader));
+
+	reader->sampler = sampler;
+	return reader;
 }
 
-/*
- * Our code in the target may know a process by the id of another thread than its leader, if that
- * thread was the first to reach it.
- */
-static struct roster_process *find_process(const struct sampler *sampler, pid_t id)
+void heap_reader_free(struct heap_reader *reader)
 {
-	struct roster_process *process = roster_find_process(sampler->roster, id);
-	struct roster_thread *thread = process ? NULL : roster_find_thread(sampler->roster, id);
-
-	return thread ? thread->process : process;
-}
-
-/*
- * The process of a record. Forked children write into their parent's memory, with their own id. If
- * profc does not know the id, as with a process in a PID namespace, the owner is taken.
- */
-static const struct sampled_process *process_of(struct drain *drain, uint32_t owner,
-						pid_t owner_pid, const struct heap_record *record)
-{
-	const struct roster_process *found =
-		record->pid == owner_pid ? NULL : find_process(drain->sampler, record->pid);
-	const struct sampled_process *process = found ? found->owner : NULL;
-	const struct sampled_process *child = NULL;
-
-	/* Accept another process only if it may write there. */
-	if (process)
-		return prober_is_writer(drain->sampler->options.prober, owner, process->serial)
-			       ? process
-			       : owner_of(drain, owner, owner_pid);
-	process = owner_of(drain, owner, owner_pid);
-	if (process && record->pid != owner_pid)
-		child = heap_child_of(drain->sampler, &drain->family, process, record->pid,
-				      record->time_ns);
-	return child ? child : process;
-}
-
-/*
- * Does the record belong to a child that is not recorded, or that does not know its own id because
- * it was not made by the C library's fork()? Such a child writes no id, or that of its creator.
- */
-static bool is_strange(struct drain *drain, pid_t owner_pid, const struct heap_record *record)
-{
-	const struct roster_process *found;
-
-	if (record->pid == owner_pid)
-		return false;
-	if (record->pid <= 0 ||
-	    heap_is_stranger(drain->sampler, &drain->family, owner_pid, record->pid))
-		return true;
-	found = find_process(drain->sampler, record->pid);
-	return found && found->pid == owner_pid;
-}
-
-/* NULL: there is no memory for its stack. */
-static struct snapshot *snapshot_of(struct sampler *sampler, const struct sampled_process *process,
-				    const struct roster_thread *thread,
-				    const struct heap_record *record)
-{
-	struct snapshot *snapshot;
-
-	/* Later records with the same signature refer to this stack. */
-	if (!record->nr_stack_bytes ||
-	    (!record->signature &&
-	     !collector_has_room(sampler->collector, record->nr_stack_bytes))) {
-		sampler->counts.nr_dropped_stacks++;
-		return NULL;
-	}
-	snapshot = collector_take_snapshot(sampler->collector);
-	heap_record_fill_snapshot(record, snapshot);
-	snapshot->tgid = process->roster->pid;
-	if (thread) {
-		snapshot->first_sp = thread->tracee.stacks.first_sp;
-		snapshot->thread_pointer = thread->tracee.stacks.thread_pointer;
-	}
-	return snapshot;
-}
-
-/* Was the recording counting at the time of the record? */
-static bool is_counting(const struct sampler *sampler, const struct heap_record *record)
-{
-	const struct heap_session *heap = &sampler->session->heap;
-
-	return record->time_ns >= heap->from_ns && record->time_ns < heap->to_ns;
-}
-
-static void publish_record(const struct drain *drain, const struct sampled_process *process,
-			   const struct roster_thread *thread, uint32_t signer,
-			   const struct heap_record *record)
-{
-	struct sampler *sampler = drain->sampler;
-	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
-	struct message *message =
-		message_new(is_new ? MESSAGE_BLOCK : MESSAGE_BLOCK_FREED, record->time_ns);
-	struct message_block *block = &message->body.block;
-
-	block->process = process->serial;
-	block->tid = record->tid;
-	block->address = record->pointer;
-	block->wants_stack =
-		record->wants_stack && (!record->pointer || is_counting(sampler, record));
-	block->is_move = is_new ? record->was_sampled : heap_record_is_move(record);
-	block->is_kept = record->kind == HEAP_RECORD_KEPT;
-	block->size_bytes = record->size;
-	block->kind = (uint8_t)heap_record_allocation_kind(record);
-	if (is_new) {
-		block->former = record->old;
-		block->mean_bytes = record->mean;
-		block->signer = signer;
-		block->signature = record->signature;
-	}
-	if (block->wants_stack)
-		block->snapshot = snapshot_of(sampler, process, thread, record);
-	collector_publish(sampler->collector, message);
-}
-
-static void note_need(struct drain *drain, const struct roster_thread *roster)
-{
-	const struct sampled_thread *thread = roster ? roster->owner : NULL;
-	uint32_t wanted;
-
-	if (!thread || !thread->hints)
+	if (!reader)
 		return;
-	wanted = atomic_load_explicit(&thread->hints->block_stack_bytes, memory_order_relaxed);
-	if (wanted > drain->stack_bytes)
-		drain->stack_bytes = wanted;
+	snapshot_release(&reader->snapshot);
+	free(reader->rings);
+	free(reader);
 }
 
-/* Blocks allocated while nothing was counted are not recorded; frees always are. */
-static bool is_recorded(const struct sampler *sampler, const struct heap_record *record)
+/* --- what the sampler knows --- */
+
+#define TRY_AGAIN_NS (50 * NS_PER_US)
+
+/* Returns whether to leave by leave(). */
+static bool enter(struct sampler *sampler)
 {
-	if (record->kind == HEAP_RECORD_FREE)
-		return true;
-	return record->kind == HEAP_RECORD_KEPT ||
-	       (record->kind == HEAP_RECORD_ALLOCATION && is_counting(sampler, record));
-}
+	const struct timespec pause = {.tv_nsec = (long)TRY_AGAIN_NS};
 
-/* --- with all allocations (--mem=all) --- */
-
-/* At least so many bytes of messages may be queued for the collector, */
-#define ROOM_BYTES ((size_t)256 << 10)
-/* and a tick takes at most so many bytes of records, to leave time for samples. */
-#define TICK_BYTES ((size_t)16 << 20)
-
-static void publish_blocks(struct drain *drain)
-{
-	if (drain->blocks)
-		collector_publish(drain->sampler->collector, drain->blocks);
-	drain->blocks = NULL;
-}
-
-static struct message_blocks *blocks_of(struct drain *drain, uint32_t process, uint32_t signer,
-					uint64_t time_ns)
-{
-	struct message_blocks *blocks = drain->blocks ? &drain->blocks->body.blocks : NULL;
-
-	if (blocks && (blocks->nr == MESSAGE_BLOCKS_MAX || blocks->process != process ||
-		       blocks->signer != signer))
-		publish_blocks(drain);
-	if (!drain->blocks) {
-		drain->blocks = message_new(MESSAGE_BLOCKS, time_ns);
-		blocks = &drain->blocks->body.blocks;
-		blocks->process = process;
-		blocks->signer = signer;
-		blocks->rows = xcalloc(MESSAGE_BLOCKS_MAX, sizeof(*blocks->rows));
+	while (pthread_mutex_trylock(&sampler->lock) != 0) {
+		/* Its holder waits for this thread: see heap_run(). */
+		if (atomic_load(&sampler->session->heap.is_lent))
+			return false;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}
-	return blocks;
+	return true;
 }
 
-static enum message_block_event event_of(const struct heap_record *record)
+static void leave(struct sampler *sampler, bool has_lock)
+{
+	if (has_lock)
+		pthread_mutex_unlock(&sampler->lock);
+}
+
+void heap_run(struct sampler *sampler, void (*run)(void *context, struct consumer *consumer),
+	      void *context)
+{
+	atomic_store(&sampler->session->heap.is_lent, true);
+	collector_run(sampler->collector, run, context);
+	atomic_store(&sampler->session->heap.is_lent, false);
+}
+
+/*
+ * A forked child that has ended since the roster was last polled. It wrote into the memory of its
+ * parent, at addresses where the parent may have blocks of its own.
+ */
+static bool add_child(struct sampler *sampler, uint32_t owner, const struct heap_record *record)
+{
+	struct message *message;
+
+	if (sampler->session->heap.nr_children == CHILDREN_MAX)
+		return false;
+	sampler->session->heap.nr_children++;
+	message = message_new(MESSAGE_PROCESS, record->time_ns);
+	message->body.process.serial = sampler->next_process++;
+	message->body.process.parent = owner;
+	message->body.process.forked = message->body.process.is_gone = true;
+	message->body.process.pid = record->pid;
+	collector_publish(sampler->collector, message);
+	return true;
+}
+
+static bool is_known(const struct sampler *sampler, pid_t id)
+{
+	return roster_find_process(sampler->roster, id) || roster_find_thread(sampler->roster, id);
+}
+
+/* False: that has been asked, and there is no such process. */
+static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
+			    const struct heap_record *record)
+{
+	struct sampler *sampler = reader->sampler;
+	bool is_new = reader->asked_process != record->pid;
+	bool has_lock = enter(sampler);
+
+	reader->asked_process = record->pid;
+	if (is_new && !is_known(sampler, record->pid))
+		roster_look_for(sampler->roster, record->pid);
+	if (!is_known(sampler, record->pid) && proc_task_has_ended(record->pid, record->pid))
+		is_new = add_child(sampler, owner, record);
+	leave(sampler, has_lock);
+	reader->has_asked |= is_new;
+	return is_new;
+}
+
+/* Likewise. */
+static bool ask_for_thread(struct heap_reader *reader, pid_t tid, uint64_t now_ns)
+{
+	struct sampler *sampler = reader->sampler;
+	bool has_lock;
+
+	if (reader->asked_thread == tid || now_ns < reader->ask_again_ns)
+		return false;
+	reader->asked_thread = tid;
+	reader->ask_again_ns = now_ns + ASK_NS;
+	reader->has_asked = true;
+	has_lock = enter(sampler);
+	if (!roster_find_thread(sampler->roster, tid))
+		roster_look_for(sampler->roster, tid);
+	leave(sampler, has_lock);
+	return true;
+}
+
+/* --- writers --- */
+
+/* Processes in a PID namespace write other ids than we know. */
+static bool is_in_namespace(const struct prober_ring *of)
+{
+	return of->ring->owner_pid != of->pid;
+}
+
+static bool is_strange(const struct heap_reader *reader, const struct consumer *consumer,
+		       const struct prober_ring *of, pid_t pid)
+{
+	if (pid == of->pid)
+		return false;
+	if (pid <= 0 || (!reader->sampler->options.follow_children && !is_in_namespace(of)))
+		return true;
+	return consumer_pid_of(consumer, consumer_find_process(consumer, pid)) == of->pid;
+}
+
+/*
+ * Forked children write into their parent's memory, with their own id. A record that names another
+ * process is believed if that process may write there; the rest are the owner's. False: come again
+ * when messages are handled.
+ */
+static bool find_writer(struct heap_reader *reader, struct consumer *consumer,
+			const struct prober_ring *of, const struct heap_record *record,
+			struct writer *writer)
+{
+	struct sampler *sampler = reader->sampler;
+	uint32_t found =
+		record->pid == of->pid ? SERIAL_NONE : consumer_find_process(consumer, record->pid);
+
+	*writer = (struct writer){.pid = record->pid};
+	writer->process = consumer_pid_of(consumer, of->serial) ? of->serial : SERIAL_NONE;
+	writer->is_stranger = is_strange(reader, consumer, of, record->pid);
+	if (found != SERIAL_NONE) {
+		if (reader->asked_process == record->pid)
+			reader->asked_process = 0;
+		if (consumer_parent_of_late(consumer, found) == of->serial ||
+		    prober_is_writer(sampler->options.prober, of->serial, found))
+			writer->process = found;
+		return true;
+	}
+	return writer->process == SERIAL_NONE || record->pid == of->pid || writer->is_stranger ||
+	       is_in_namespace(of) || !ask_for_process(reader, of->serial, record);
+}
+
+/* False: likewise. */
+static bool knows_thread(struct heap_reader *reader, const struct consumer *consumer,
+			 const struct prober_ring *of, pid_t tid, uint64_t now_ns,
+			 struct writer *writer)
+{
+	if (tid == writer->tid || writer->process == SERIAL_NONE || is_in_namespace(of))
+		return true;
+	if (!consumer_has_thread(consumer, writer->process, tid) &&
+	    ask_for_thread(reader, tid, now_ns))
+		return false;
+	writer->tid = tid;
+	return true;
+}
+
+/* --- records --- */
+
+/* What was done while nothing was counted is not recorded. */
+static bool is_counting(const struct heap_reader *reader, const struct heap_record *record)
+{
+	const struct heap_session *heap = &reader->sampler->session->heap;
+
+	return record->time_ns >= heap->from_ns &&
+	       record->time_ns < atomic_load_explicit(&heap->to_ns, memory_order_relaxed);
+}
+
+static enum block_event event_of(const struct heap_record *record)
 {
 	if (record->kind == HEAP_RECORD_ALLOCATION)
 		return BLOCK_ALLOCATED;
@@ -215,184 +254,286 @@ static enum message_block_event event_of(const struct heap_record *record)
 	return heap_record_is_move(record) ? BLOCK_MOVED : BLOCK_FREED;
 }
 
-static void gather_record(struct drain *drain, uint32_t process, uint32_t signer,
-			  const struct heap_record *record)
+static void hand_over(struct heap_reader *reader, struct consumer *consumer)
 {
-	struct message_blocks *blocks = blocks_of(drain, process, signer, record->time_ns);
-
-	blocks->rows[blocks->nr++] =
-		(struct message_block_row){.time_ns = record->time_ns,
-					   .address = record->pointer,
-					   .size_bytes = record->size,
-					   .signature = record->signature,
-					   .former = record->old,
-					   .tid = record->tid,
-					   .event = (uint8_t)event_of(record),
-					   .kind = (uint8_t)heap_record_allocation_kind(record)};
+	consumer_add_blocks(consumer, reader->batch, reader->nr_batch);
+	reader->nr_batch = 0;
 }
 
-/* All records count, also that of a realloc() that failed. */
-static bool is_one_of_all(const struct sampler *sampler, const struct heap_record *record)
+/* Where all is recorded a whole record of a free has no more than a brief one. */
+static bool brings_stack(const struct heap_ring *ring, const struct heap_record *record)
 {
-	return record->kind != HEAP_RECORD_ALLOCATION || is_counting(sampler, record);
+	return record->has_stack && record->wants_stack &&
+	       (!ring->all || record->kind == HEAP_RECORD_ALLOCATION ||
+		record->function >= HEAP_MAP);
 }
 
-/* Publish a stack once: later records have only its signature, also after a pause. */
-static void publish_stack(struct drain *drain, const struct sampled_process *process,
-			  uint32_t signer, bool is_recorded, struct heap_record *record)
+/* The stack is in the ring only until the next record is read. */
+static void add_stack(struct heap_reader *reader, struct consumer *consumer,
+		      const struct heap_record *record, struct block_record *block)
 {
-	const struct roster_thread *thread =
-		roster_find_thread(drain->sampler->roster, record->tid);
-
-	if (!is_recorded)
-		record->pointer = 0;
-	publish_blocks(drain);
-	publish_record(drain, process, thread, signer, record);
-	note_need(drain, thread);
+	block->has_stack = true;
+	if (!record->nr_stack_bytes) {
+		/* There was no room for it. */
+		atomic_fetch_add_explicit(&reader->sampler->session->heap.nr_lost_stacks, 1,
+					  memory_order_relaxed);
+		return;
+	}
+	heap_record_fill_snapshot(record, &reader->snapshot);
+	reader->snapshot.tgid = consumer_pid_of(consumer, block->process);
+	block->snapshot = &reader->snapshot;
+	hand_over(reader, consumer);
 }
 
-/* Note a block for the search, unless a realloc() failed to move it. */
-static void note_for_search(const struct drain *drain, uint32_t process,
+static void add_record(struct heap_reader *reader, struct consumer *consumer,
+		       const struct prober_ring *of, const struct writer *writer,
+		       const struct heap_record *record, bool is_recorded)
+{
+	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
+	struct block_record *block;
+
+	if (reader->nr_batch == BATCH)
+		hand_over(reader, consumer);
+	block = &reader->batch[reader->nr_batch++];
+	*block = (struct block_record){.time_ns = record->time_ns,
+				       .address = is_recorded ? record->pointer : 0,
+				       .size_bytes = record->size,
+				       .process = writer->process,
+				       .signer = of->serial,
+				       .tid = record->tid,
+				       .event = (uint8_t)event_of(record),
+				       .kind = (uint8_t)heap_record_allocation_kind(record)};
+	if (is_new) {
+		block->mean_bytes = record->mean;
+		block->former = record->old;
+		block->signature = record->signature;
+		block->is_told = record->was_sampled;
+	}
+	if (brings_stack(of->ring, record) && (!is_recorded || is_counting(reader, record)))
+		add_stack(reader, consumer, record, block);
+}
+
+/* A block that a realloc() failed to move is not searched for. */
+static void note_for_search(const struct heap_reader *reader, uint32_t process,
 			    const struct heap_record *record)
 {
-	if (!drain->reach)
+	struct reach *reach = prober_reach(reader->sampler->options.prober);
+
+	if (!reach)
 		return;
 	if (record->kind == HEAP_RECORD_ALLOCATION)
-		reach_add(drain->reach, process, record->pointer, record->size);
+		reach_add(reach, process, record->pointer, record->size);
 	else if (record->kind == HEAP_RECORD_FREE)
-		reach_remove(drain->reach, process, record->pointer);
+		reach_remove(reach, process, record->pointer);
 }
 
-/* New stacks, and mappings. For a freed block, a whole record says no more than a brief one. */
-static bool is_one_by_one(const struct heap_record *record)
+/* Blocks allocated while nothing was counted are not recorded; frees always are. */
+static void take_record(struct heap_reader *reader, struct consumer *consumer,
+			const struct prober_ring *of, const struct writer *writer,
+			const struct heap_record *record)
 {
-	return record->has_stack &&
-	       (record->kind == HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP);
+	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
+	bool is_recorded = !writer->is_stranger && (!is_new || is_counting(reader, record));
+
+	if (is_recorded && of->ring->all)
+		heap_ring_count(of->ring, record);
+	if (writer->process == SERIAL_NONE)
+		return;
+	if (is_recorded)
+		note_for_search(reader, writer->process, record);
+	/* A stack with a signature comes once: others have the signature only. */
+	if (is_recorded || (is_new && record->has_stack && record->signature))
+		add_record(reader, consumer, of, writer, record, is_recorded);
 }
 
-/* While the collector is late, records stay in the ring, and the target waits if that is full. */
-static void drain_all(struct drain *drain, uint32_t serial, pid_t pid, struct heap_ring *heap)
+/* --- rings --- */
+
+static enum blocks_read read_records(struct heap_reader *reader, struct consumer *consumer,
+				     struct reading *reading)
 {
-	struct sampler *sampler = drain->sampler;
-	uint64_t begun_at = heap->next, head = heap_ring_visit(heap);
-	const struct sampled_process *process = NULL;
+	struct heap_ring *ring = reading->of.ring;
+	uint64_t end = ring->next + STEP_BYTES;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct writer writer = {.process = SERIAL_NONE};
 	struct heap_record record;
-	bool is_recorded, is_stranger = false;
-	pid_t of_pid = 0;
+	bool has_writer = false;
 
-	while ((drain->is_last ||
-		((drain->blocks || collector_has_room(sampler->collector, ROOM_BYTES)) &&
-		 heap->next - begun_at < TICK_BYTES)) &&
-	       (int64_t)(head - heap->next) > 0 && heap_ring_next(heap, drain->now_ns, &record)) {
-		if (!process || record.pid != of_pid) {
-			process = process_of(drain, serial, pid, &record);
-			is_stranger = is_strange(drain, pid, &record);
-		}
-		if (drain->family.waits) {
-			heap_ring_put_back(heap);
+	while ((int64_t)(reading->until - ring->next) > 0) {
+		if ((int64_t)(end - ring->next) <= 0)
+			return BLOCKS_MORE;
+		if (!heap_ring_next(ring, now_ns, &record)) {
+			if (ring->waiting_since_ns && now_ns < reader->wait_end_ns)
+				return BLOCKS_WAIT;
 			break;
 		}
-		of_pid = record.pid;
-		is_recorded = is_one_of_all(sampler, &record) && !is_stranger;
-		if (is_recorded)
-			heap_ring_count(heap, &record);
-		if (process && is_recorded)
-			note_for_search(drain, process->serial, &record);
-		if (process && is_one_by_one(&record))
-			publish_stack(drain, process, serial, is_recorded, &record);
-		else if (process && is_recorded)
-			gather_record(drain, process->serial, serial, &record);
-	}
-	publish_blocks(drain);
-}
-
-/*
- * At most the length of the ring: a target that allocates all the time would keep us here. While
- * the collector is late, records stay in the ring. The fuller it is, the fewer the target adds, so
- * that no stack is lost.
- */
-static void drain_ring(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
-{
-	struct drain *drain = context;
-	uint64_t begun_at = heap->next;
-	struct heap_record record;
-
-	drain->family.waits = false;
-	if (heap->all) {
-		drain_all(drain, serial, pid, heap);
-		return;
-	}
-	heap_ring_visit(heap);
-	while ((drain->is_last || !collector_is_behind(drain->sampler->collector)) &&
-	       heap->next - begun_at < HEAP_RING_BYTES &&
-	       heap_ring_next(heap, drain->now_ns, &record)) {
-		const struct sampled_process *process = process_of(drain, serial, pid, &record);
-		const struct roster_thread *thread =
-			roster_find_thread(drain->sampler->roster, record.tid);
-		bool is_stranger = is_strange(drain, pid, &record);
-
-		if (drain->family.waits) {
-			heap_ring_put_back(heap);
-			return;
+		if (!has_writer || record.pid != writer.pid)
+			has_writer = find_writer(reader, consumer, &reading->of, &record, &writer);
+		if (!has_writer ||
+		    !knows_thread(reader, consumer, &reading->of, record.tid, now_ns, &writer)) {
+			heap_ring_put_back(ring);
+			return BLOCKS_MORE;
 		}
-		heap->has_strangers |= is_stranger;
-		if (process && !is_stranger && is_recorded(drain->sampler, &record)) {
-			note_for_search(drain, process->serial, &record);
-			publish_record(drain, process, thread, serial, &record);
-		}
-		note_need(drain, thread);
+		ring->has_strangers |= writer.is_stranger;
+		take_record(reader, consumer, &reading->of, &writer, &record);
 	}
+	reading->is_done = true;
+	return BLOCKS_NONE;
 }
 
-static bool has_heap(const struct sampler *sampler)
+/* NULL: it is not among those of the current round. */
+static const struct reading *find_reading(const struct reading *rings, size_t nr,
+					  const struct heap_ring *ring)
 {
-	return sampler->options.prober && prober_has_heap(sampler->options.prober);
+	for (size_t i = 0; i < nr; i++) {
+		if (rings[i].of.ring == ring)
+			return &rings[i];
+	}
+	return NULL;
 }
 
-void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last)
+static struct reading begin_ring(const struct prober_ring *of, const struct consumer *consumer)
 {
-	struct drain drain = {.sampler = sampler,
-			      .ending = ending,
-			      .is_last = ending || is_last,
-			      .now_ns = clock_monotonic_ns()};
+	return (struct reading){.of = *of,
+				.until = heap_ring_visit(of->ring),
+				/* Its process is not known yet; it will be before it ends. */
+				.is_done = !consumer_has_begun(consumer, of->serial)};
+}
 
-	drain.family.is_last = drain.is_last;
-	if (!has_heap(sampler))
+/* Rings come and go between two readings. Those that come amid a round are for the next one. */
+static void list_rings(struct heap_reader *reader, const struct consumer *consumer, bool begins)
+{
+	struct prober *prober = reader->sampler->options.prober;
+	struct reading *former = reader->rings, *rings;
+	struct prober_ring *found = NULL;
+	size_t nr = 0, cap;
+
+	do {
+		cap = nr;
+		found = xrealloc_array(found, cap + 1, sizeof(*found));
+		nr = prober_rings(prober, found, cap);
+	} while (nr > cap);
+	rings = xcalloc(nr + 1, sizeof(*rings));
+	for (size_t i = 0; i < nr; i++) {
+		const struct reading *known =
+			find_reading(former, begins ? 0 : reader->nr, found[i].ring);
+
+		rings[i] = (struct reading){.of = found[i], .is_done = true};
+		if (begins)
+			rings[i] = begin_ring(&found[i], consumer);
+		else if (known)
+			rings[i] = *known;
+	}
+	free(found);
+	free(former);
+	reader->rings = rings;
+	reader->nr = nr;
+}
+
+static void begin_round(struct heap_reader *reader)
+{
+	reader->wait_end_ns = clock_monotonic_ns() + WAIT_NS;
+	reader->nr_bytes = 0;
+}
+
+static void end_round(struct heap_reader *reader, const struct consumer *consumer)
+{
+	struct prober *prober = reader->sampler->options.prober;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	prober_answer_heaps(prober, now_ns);
+	if (now_ns < reader->adapt_again_ns)
 		return;
-	drain.reach = prober_reach(sampler->options.prober);
-	prober_for_each_heap(sampler->options.prober, drain_ring, &drain);
-	prober_answer_heaps(sampler->options.prober, drain.now_ns);
-	heap_end_children(sampler, drain.is_last);
-	if (drain.now_ns < sampler->session->heap.adapt_again_ns)
-		return;
-	sampler->session->heap.adapt_again_ns = drain.now_ns + ADAPT_NS;
-	prober_adapt_heap(sampler->options.prober, drain.stack_bytes);
+	reader->adapt_again_ns = now_ns + ADAPT_NS;
+	prober_adapt_heap(prober, consumer_block_stack_bytes(consumer));
 }
 
-/* Queue all allocations up to now, and then their exact totals. */
-static void tell_memory(struct sampler *sampler, bool discards)
+static enum blocks_read read_rings(struct heap_reader *reader, struct consumer *consumer)
 {
-	struct message *message;
+	enum blocks_read outcome = BLOCKS_NONE;
 
-	pthread_mutex_lock(&sampler->lock);
-	heap_drain(sampler, NULL, true);
-	message = message_new(MESSAGE_ROWS, clock_monotonic_ns());
-	message->body.rows =
-		prober_take_moments(sampler->options.prober, message->time_ns, discards);
-	if (discards)
-		sampler->session->heap.from_ns = message->time_ns;
-	collector_publish(sampler->collector, message);
-	pthread_mutex_unlock(&sampler->lock);
+	for (size_t i = 0; i < reader->nr; i++) {
+		struct reading *reading = &reader->rings[i];
+		uint64_t from = reading->of.ring->next;
+		enum blocks_read one;
+
+		if (reading->is_done)
+			continue;
+		one = read_records(reader, consumer, reading);
+		hand_over(reader, consumer);
+		reader->nr_bytes += reading->of.ring->next - from;
+		outcome = one > outcome ? one : outcome;
+	}
+	return outcome;
+}
+
+enum blocks_read heap_read(void *context, struct consumer *consumer, bool begins)
+{
+	struct sampler *sampler = context;
+	struct heap_reader *reader = sampler->session->heap.reader;
+	enum blocks_read outcome;
+
+	list_rings(reader, consumer, begins);
+	if (begins)
+		begin_round(reader);
+	outcome = read_rings(reader, consumer);
+	if (outcome != BLOCKS_NONE)
+		return outcome;
+	end_round(reader, consumer);
+	return reader->nr_bytes > SOME_BYTES ? BLOCKS_SOME : BLOCKS_NONE;
+}
+
+void heap_read_at_once(struct sampler *sampler, struct consumer *consumer)
+{
+	struct heap_reader *reader = sampler->session->heap.reader;
+
+	reader->has_asked = false;
+	list_rings(reader, consumer, true);
+	begin_round(reader);
+	while (read_rings(reader, consumer) == BLOCKS_MORE && !reader->has_asked)
+		continue;
+}
+
+/* --- requests of the user --- */
+
+/* All allocations up to now get rows, and the exact totals with them. */
+struct telling {
+	struct sampler *sampler;
+	bool discards;
+	struct collector_cut *cut; /* NULL: none */
+};
+
+static void tell_memory(void *context, struct consumer *consumer)
+{
+	const struct telling *telling = context;
+	struct sampler *sampler = telling->sampler;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	prober_add_moments(sampler->options.prober, consumer_make_rows(consumer), now_ns,
+			   telling->discards, sampler->session->start_ns);
+	if (telling->discards)
+		sampler->session->heap.from_ns = now_ns;
+	if (telling->cut)
+		collector_cut(sampler->collector, telling->cut);
 }
 
 void sampler_discard_memory(struct sampler *sampler)
 {
-	tell_memory(sampler, true);
+	struct telling telling = {.sampler = sampler, .discards = true};
+
+	pthread_mutex_lock(&sampler->lock);
+	heap_run(sampler, tell_memory, &telling);
+	pthread_mutex_unlock(&sampler->lock);
 }
 
 void sampler_cut(struct sampler *sampler, struct collector_cut *cut)
 {
-	if (has_heap(sampler))
-		tell_memory(sampler, false);
-	collector_cut(sampler->collector, cut);
+	struct telling telling = {.sampler = sampler, .cut = cut};
+
+	if (!sampler->session->heap.reader) {
+		collector_cut(sampler->collector, cut);
+		return;
+	}
+	pthread_mutex_lock(&sampler->lock);
+	heap_run(sampler, tell_memory, &telling);
+	pthread_mutex_unlock(&sampler->lock);
 }

@@ -2,7 +2,9 @@
 /* Informs the prober about the recording. */
 #include "base/clock.h"
 #include "probe/prober.h"
+#include "sampler/heap_reader_priv.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/searching_priv.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwind.h"
 
@@ -17,36 +19,77 @@ void probing_born(struct sampler *sampler, const struct message_process *process
 			    birth);
 }
 
-void probing_gone(struct sampler *sampler, const struct sampled_process *process)
+void probing_end(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
+		 enum process_end how)
 {
-	if (sampler->options.prober)
-		prober_gone(sampler->options.prober, process->serial);
+	struct sampler *sampler = context;
+
+	search_gone(sampler, consumer, process, how);
+	prober_gone(sampler->options.prober, process, time_ns);
+}
+
+static struct prober_counting counting_now(const struct sampler *sampler)
+{
+	bool counts = sampler->session->counting;
+
+	return (struct prober_counting){.calls = counts,
+					.memory = counts && !sampler->session->heap.is_off};
 }
 
 /*
  * Totals and rows must be of the same time. With all allocations, totals are sums of the records
- * read: so read the allocations up to now before the totals.
+ * read: so the thread that reads them reads those up to now before the totals.
  */
-void probing_set_counting(struct sampler *sampler)
+static void set_counting(void *context, struct consumer *consumer)
 {
+	struct sampler *sampler = context;
 	struct heap_session *heap = &sampler->session->heap;
-	bool counts = sampler->session->counting;
-	const struct prober_counting counting = {.calls = counts,
-						 .memory = counts && !heap->is_off};
-	bool was_recorded = heap->to_ns == UINT64_MAX;
+	const struct prober_counting counting = counting_now(sampler);
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!sampler->options.prober)
-		return;
-	if (was_recorded && !counting.memory)
+	if (!counting.memory)
 		heap->to_ns = now_ns;
-	if (was_recorded != counting.memory)
-		heap_drain(sampler, NULL, true);
+	heap_read_at_once(sampler, consumer);
 	prober_set_counting(sampler->options.prober, counting, now_ns);
-	if (was_recorded || !counting.memory)
+	if (!counting.memory)
 		return;
 	heap->from_ns = clock_monotonic_ns();
 	heap->to_ns = UINT64_MAX;
+}
+
+void probing_set_counting(struct sampler *sampler)
+{
+	const struct heap_session *heap = &sampler->session->heap;
+	const struct prober_counting counting = counting_now(sampler);
+
+	if (heap->reader && counting.memory != (heap->to_ns == UINT64_MAX))
+		heap_run(sampler, set_counting, sampler);
+	else if (sampler->options.prober)
+		prober_set_counting(sampler->options.prober, counting, clock_monotonic_ns());
+}
+
+static void end_memory(void *context, struct consumer *consumer)
+{
+	struct sampler *sampler = context;
+
+	(void)consumer;
+	prober_set_counting(sampler->options.prober, (struct prober_counting){0},
+			    sampler->session->ended_ns);
+}
+
+/* The collector reads what is left while the sampler ends. */
+void probing_end_counting(struct sampler *sampler)
+{
+	struct heap_session *heap = &sampler->session->heap;
+	struct prober_counting counting = {.memory = true};
+
+	if (!heap->reader || heap->to_ns != UINT64_MAX) {
+		probing_set_counting(sampler);
+		return;
+	}
+	heap->to_ns = sampler->session->ended_ns;
+	prober_set_counting(sampler->options.prober, counting, sampler->session->ended_ns);
+	collector_post(sampler->collector, end_memory, sampler);
 }
 
 void sampler_set_memory(struct sampler *sampler, bool is_recorded)
@@ -87,12 +130,9 @@ void probing_add_step(void *context, uint32_t process, const struct unwind_step 
 	prober_add_heap_step(sampler->options.prober, process, &made);
 }
 
-void probing_add_rows(void *context, const void *rows, struct profile *profile)
+void probing_add_rows(void *context, struct profile *profile)
 {
 	const struct sampler *sampler = context;
 
-	if (rows)
-		prober_add_moments(rows, profile, sampler->session->start_ns);
-	else
-		prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
+	prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
 }

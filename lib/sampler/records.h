@@ -154,29 +154,15 @@ struct sampled_thread {
 	uint64_t name; /* hashed; 0: its stat shows another name than was published */
 };
 
-/* A forked child that ended before it was found. Records of its allocations name it. */
-struct heap_child {
-	struct roster_process roster; /* its pid is 0: there is none */
-	struct sampled_process process;
-	uint64_t last_ns; /* the time of its last record */
-	bool is_met;	  /* it had a record since the last end of a drain */
-};
-
-#define HEAP_CHILDREN 32
-/* The most in one recording: a record may name a wrong process. */
-#define HEAP_CHILDREN_MAX (1 << 17)
-
-/*
- * Which allocations are recorded: those of a span of time. Records of it may still be on their way.
- */
+/* Which allocations are recorded: those of a span of time. */
 struct heap_session {
-	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
-	uint64_t adapt_again_ns;
-	bool is_off; /* the user has turned it off, while the rest continues */
-	struct heap_child children[HEAP_CHILDREN];
-	uint32_t nr_children; /* so far */
-	uint32_t next_child;  /* the one that is replaced next */
-	pid_t waited_for;     /* the last process about which the roster was to have news */
+	uint64_t from_ns; /* CLOCK_MONOTONIC; changed by the collector's thread, as it reads */
+	_Atomic uint64_t to_ns; /* likewise, or at the end of the recording */
+	bool is_off;		/* the user has turned it off, while the rest continues */
+	_Atomic bool is_lent;	/* heap_run(): the collector's thread may use the sampler */
+	_Atomic uint64_t nr_lost_stacks;
+	uint32_t nr_children;	    /* that had ended when a record named them */
+	struct heap_reader *reader; /* owned; NULL: no allocations are recorded */
 };
 
 #endif

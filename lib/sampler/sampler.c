@@ -17,6 +17,7 @@
 #include "probe/prober.h"
 #include "proc/event_counter.h"
 #include "profile/profile.h"
+#include "sampler/heap_reader_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "store/store.h"
@@ -77,6 +78,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
+	if (options->prober && prober_has_heap(options->prober))
+		sampler->session->heap.reader = heap_reader_new(sampler);
 	/* So that an idle visitor with the lock runs at the priority of a leader that waits for it.
 	 */
 	pthread_mutexattr_init(&inherits);
@@ -108,6 +111,7 @@ static void free_sampler(struct sampler *sampler)
 	for (size_t i = 0; i < sampler->nr_visitors; i++)
 		free(sampler->visitors[i]);
 	pthread_mutex_destroy(&sampler->lock);
+	heap_reader_free(session->heap.reader);
 	close(session->done_fd);
 	close(session->wake_fd);
 	sem_destroy(&session->calls);
@@ -182,6 +186,9 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.look_context = options->look_context,
 		.steps = {.add_step = options->prober ? probing_add_step : NULL,
 			  .context = sampler},
+		.blocks = {.read = sampler->session->heap.reader ? heap_read : NULL,
+			   .end = options->prober ? probing_end : NULL,
+			   .context = sampler},
 	};
 
 	sampler->collector = collector_start(&collector_options, err);

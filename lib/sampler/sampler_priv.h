@@ -178,14 +178,15 @@ void places_publish(struct sampler *sampler, struct message *message);
 
 /* probing.c: exact counts beside the samples, if requested. */
 void probing_born(struct sampler *sampler, const struct message_process *process);
-void probing_gone(struct sampler *sampler, const struct sampled_process *process);
+/* block_source.end; `context` is the sampler. */
+void probing_end(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
+		 enum process_end how);
 void probing_set_counting(struct sampler *sampler);
+void probing_end_counting(struct sampler *sampler); /* for good, at session->ended_ns */
 /* Give a thread that was stopped in a probe its place in the program. */
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
-void probing_add_rows(void *context, const void *rows, struct profile *profile);
+void probing_add_rows(void *context, struct profile *profile);
 void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root);
-/* heap.c: allocations; `ending`: a process that is gone, or NULL; is_last: all records. */
-void heap_drain(struct sampler *sampler, const struct sampled_process *ending, bool is_last);
 /* following.c: ends and execs, if no thread is sampled. */
 void follow_processes(struct sampler *sampler);
 /* counters.c: the CPU time of all visitors, up to their last tick. */

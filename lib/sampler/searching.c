@@ -7,6 +7,7 @@
 #include "heap/reach.h"
 #include "probe/prober.h"
 #include "probe/reach_search.h"
+#include "sampler/heap_reader_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 
@@ -19,16 +20,6 @@ static struct reach *reach_of(const struct sampler *sampler)
 	return sampler->options.prober ? prober_reach(sampler->options.prober) : NULL;
 }
 
-/* The result of the last search, to be published after all allocations that it covers. */
-static struct message *take_found(struct sampler *sampler, const struct sampled_process *process)
-{
-	struct message *message = message_new(MESSAGE_SEARCHED, clock_monotonic_ns());
-
-	message->body.search.process = process->serial;
-	reach_take(reach_of(sampler), &message->body.search.found);
-	return message;
-}
-
 static bool is_ended(const void *context)
 {
 	const struct sampler *sampler = context;
@@ -37,11 +28,11 @@ static bool is_ended(const void *context)
 	       (sampler->options.ended && atomic_load(sampler->options.ended));
 }
 
-/* NULL: there is no live block. */
-static struct message *search(struct sampler *sampler, const struct roster_process *roster,
-			      bool is_last)
+/* False: nothing is alive there. */
+static bool search(struct sampler *sampler, struct consumer *consumer,
+		   const struct roster_process *roster, bool is_last, struct block_search *found)
 {
-	const struct sampled_process *process = roster->owner;
+	uint32_t serial = ((const struct sampled_process *)roster->owner)->serial;
 	bool is_command = sampler->options.run && roster->pid == sampler->options.pids[0];
 	const struct reach_request request = {.pid = roster->pid,
 					      .command = is_command ? roster->pid : 0,
@@ -49,37 +40,82 @@ static struct message *search(struct sampler *sampler, const struct roster_proce
 					      .is_ended = is_ended,
 					      .context = sampler};
 
-	heap_drain(sampler, NULL, true);
-	if (!reach_is_due(reach_of(sampler), process->serial))
-		return NULL;
-	reach_search(reach_of(sampler), process->serial, &request);
-	heap_drain(sampler, NULL, true);
-	return take_found(sampler, process);
+	heap_read_at_once(sampler, consumer);
+	if (!reach_is_due(reach_of(sampler), serial))
+		return false;
+	reach_search(reach_of(sampler), serial, &request);
+	heap_read_at_once(sampler, consumer);
+	reach_take(reach_of(sampler), found);
+	return true;
 }
 
-static void search_for_last(struct sampler *sampler, const struct roster_process *roster)
+static void add_last(struct consumer *consumer, uint32_t process, struct block_search *found)
 {
-	struct message *message = search(sampler, roster, true);
-
-	if (message)
-		collector_publish(sampler->collector, message);
+	consumer_add_search(
+		consumer, found,
+		&(struct searched){.process = process, .time_ns = clock_monotonic_ns()});
+	block_search_release(found);
 }
 
-void search_gone(struct sampler *sampler, const struct sampled_process *process)
+static void search_for_last(struct sampler *sampler, struct consumer *consumer,
+			    const struct roster_process *roster)
+{
+	uint32_t serial = ((const struct sampled_process *)roster->owner)->serial;
+	struct block_search found;
+
+	/* A birth since the search was asked for is still in the queue. */
+	if (consumer_pid_of(consumer, serial) && search(sampler, consumer, roster, true, &found))
+		add_last(consumer, serial, &found);
+}
+
+static const char *why_not_searched(enum process_end how)
+{
+	switch (how) {
+	case PROCESS_EXECUTED:
+		return "it executed another program";
+	case PROCESS_FOUND_LATE:
+		return "it ended before it was found";
+	case PROCESS_ENDED:
+		break;
+	}
+	return "it ended by a signal, or without _exit() of its C library";
+}
+
+void search_gone(struct sampler *sampler, struct consumer *consumer, uint32_t process,
+		 enum process_end how)
 {
 	struct reach *reach = reach_of(sampler);
+	struct block_search found;
 
-	if (!reach || !reach_is_due(reach, process->serial))
+	if (!reach || !reach_is_due(reach, process))
 		return;
-	reach_give_up(reach, process->serial,
-		      process->cpu.is_continued
-			      ? "it executed another program"
-			      : "it ended by a signal, or without _exit() of its C library");
-	collector_publish(sampler->collector, take_found(sampler, process));
+	reach_give_up(reach, process, why_not_searched(how));
+	reach_take(reach, &found);
+	add_last(consumer, process, &found);
+}
+
+/* Searches run on the collector's thread, which knows the blocks. */
+struct searching {
+	struct sampler *sampler;
+	pid_t pid;
+	const char *mark;
+	struct sampler_search *sum;
+};
+
+static void run_search(void *context, struct consumer *consumer)
+{
+	const struct searching *searching = context;
+
+	const struct roster_process *process =
+		roster_find_process(searching->sampler->roster, searching->pid);
+
+	if (process)
+		search_for_last(searching->sampler, consumer, process);
 }
 
 void search_leaving(struct sampler *sampler)
 {
+	struct searching searching = {.sampler = sampler};
 	const struct roster_process *process;
 	struct prober_exit exit;
 
@@ -88,22 +124,33 @@ void search_leaving(struct sampler *sampler)
 	     i < EXITS_MAX && reach_of(sampler) && prober_next_exit(sampler->options.prober, &exit);
 	     i++) {
 		process = roster_look_for(sampler->roster, exit.pid); /* it may be new */
+		searching.pid = exit.pid;
 		if (process &&
-		    prober_is_exit_of(sampler->options.prober, &exit,
-				      ((const struct sampled_process *)process->owner)->serial))
-			search_for_last(sampler, process);
+		    prober_is_writer(sampler->options.prober, exit.owner,
+				     ((const struct sampled_process *)process->owner)->serial))
+			heap_run(sampler, run_search, &searching);
 		heap_exit_let_go(exit.shared, &exit.waiting);
 	}
 }
 
+static void run_all(void *context, struct consumer *consumer)
+{
+	const struct searching *searching = context;
+	const struct roster *roster = searching->sampler->roster;
+
+	for (size_t i = 0; i < roster_nr_processes(roster); i++)
+		search_for_last(searching->sampler, consumer, roster_process_at(roster, i));
+}
+
 void search_all(struct sampler *sampler)
 {
+	struct searching searching = {.sampler = sampler};
+
 	if (!reach_of(sampler))
 		return;
 	/* The request to end the recording must not end this search, which belongs to the end. */
 	atomic_store(&sampler->session->ends_search, false);
-	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++)
-		search_for_last(sampler, roster_process_at(sampler->roster, i));
+	heap_run(sampler, run_all, &searching);
 	prober_end_exits(sampler->options.prober);
 }
 
@@ -119,42 +166,50 @@ static void sum_up(const struct block_search *found, struct sampler_search *sum)
 		sum->nr_lost += found->verdicts[i].is_lost;
 }
 
+struct found_at_mark {
+	uint32_t process;
+	struct block_search found;
+};
+
 /*
  * The mark has the time at which the last process was stopped. All results get this time, by which
  * views find them.
  */
-static void search_at_mark(struct sampler *sampler, const char *text, struct sampler_search *sum)
+static void search_at_mark(void *context, struct consumer *consumer)
 {
+	const struct searching *searching = context;
+	struct sampler *sampler = searching->sampler;
+	size_t nr = roster_nr_processes(sampler->roster), nr_found = 0;
+	struct found_at_mark *found = xcalloc(nr, sizeof(*found));
 	uint64_t at_ns = clock_monotonic_ns();
-	size_t nr, nr_found = 0;
-	struct message **found;
 
-	roster_poll_all(sampler->roster, at_ns);
-	heap_drain(sampler, NULL, true);
-	nr = roster_nr_processes(sampler->roster);
-	found = xcalloc(nr, sizeof(struct message *));
-	for (size_t i = 0; i < nr; i++) {
-		struct message *message =
-			search(sampler, roster_process_at(sampler->roster, i), false);
+	for (size_t i = 0; i < nr && i < roster_nr_processes(sampler->roster); i++) {
+		const struct roster_process *roster = roster_process_at(sampler->roster, i);
+		struct found_at_mark *at = &found[nr_found];
 
-		if (!message)
+		at->process = ((const struct sampled_process *)roster->owner)->serial;
+		if (!consumer_pid_of(consumer, at->process) ||
+		    !search(sampler, consumer, roster, false, &at->found))
 			continue;
-		if (message->body.search.found.at_ns > at_ns)
-			at_ns = message->body.search.found.at_ns;
-		found[nr_found++] = message;
+		if (at->found.at_ns > at_ns)
+			at_ns = at->found.at_ns;
+		nr_found++;
 	}
 	for (size_t i = 0; i < nr_found; i++) {
-		sum_up(&found[i]->body.search.found, sum);
-		found[i]->body.search.mark = xstrdup(text);
-		found[i]->time_ns = at_ns;
-		collector_publish(sampler->collector, found[i]);
+		sum_up(&found[i].found, searching->sum);
+		consumer_add_search(consumer, &found[i].found,
+				    &(struct searched){.process = found[i].process,
+						       .mark = searching->mark,
+						       .time_ns = at_ns});
+		block_search_release(&found[i].found);
 	}
-	collector_mark(sampler->collector, text, at_ns);
+	collector_mark(sampler->collector, searching->mark, at_ns);
 	free(found);
 }
 
 bool sampler_search_memory(struct sampler *sampler, const char *text, struct sampler_search *sum)
 {
+	struct searching searching = {.sampler = sampler, .mark = text, .sum = sum};
 	bool is_over;
 
 	*sum = (struct sampler_search){0};
@@ -162,7 +217,8 @@ bool sampler_search_memory(struct sampler *sampler, const char *text, struct sam
 	is_over = sampler->session->is_over;
 	if (!is_over) {
 		atomic_store(&sampler->session->ends_search, false);
-		search_at_mark(sampler, text, sum);
+		roster_poll_all(sampler->roster, clock_monotonic_ns());
+		heap_run(sampler, search_at_mark, &searching);
 	}
 	pthread_mutex_unlock(&sampler->lock);
 	return !is_over;

@@ -753,7 +753,6 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	struct spending_begun begun = spending_begin_tick(&sampler->spending);
 
 	begin_tick(sampler, now_ns);
-	heap_drain(sampler, NULL, false);
 	if (sampler->options.no_cpu) {
 		follow_processes(sampler);
 		counters_publish(sampler, now_ns);

@@ -33,8 +33,8 @@
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)
 /* The loop never sleeps longer: it checks bounds and the roster. */
 #define LONGEST_SLEEP_NS (100 * NS_PER_MS)
-/* While nothing is counted: often enough that the ring has room for allocations. */
-#define HEAP_SLEEP_NS (10 * NS_PER_MS)
+/* While nothing is counted: processes that wait at their end are searched. */
+#define SEARCH_SLEEP_NS (10 * NS_PER_MS)
 
 void visitors_calibrate(struct sampler *sampler)
 {
@@ -141,8 +141,8 @@ static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 
 	if (session->counting)
 		return min_u64(next_ns, sampler->schedule.next_ns);
-	if (sampler->options.prober && prober_has_heap(sampler->options.prober))
-		next_ns = min_u64(next_ns, now_ns + HEAP_SLEEP_NS);
+	if (sampler->options.prober && prober_reach(sampler->options.prober))
+		next_ns = min_u64(next_ns, now_ns + SEARCH_SLEEP_NS);
 	if (is_paused(sampler))
 		return next_ns;
 	return min_u64(next_ns, session->begun_ns + sampler->options.delay_ns);
@@ -210,10 +210,8 @@ static void lead(struct visitor *visitor)
 			pause_counting(visitor);
 		else if (counts && now_ns >= sampler->schedule.next_ns)
 			tick_run(visitor, now_ns);
-		else if (!counts) {
+		else if (!counts)
 			book_keep(sampler, now_ns);
-			heap_drain(sampler, NULL, false);
-		}
 		if (sampler->leader != visitor)
 			return;
 		sleep_until(sampler, next_ns(sampler, clock_monotonic_ns()));

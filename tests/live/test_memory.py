@@ -489,6 +489,27 @@ class Losses(MemoryCase):
         self.assertIn("left out:", " ".join(recording.info().split()))
         self.assertIn("beside", profc("report", "-i", recording.path, "--leaks").stdout)
 
+    def test_of_all_none_is_lost_while_profc_reads(self):
+        """Beside loops that want every CPU, and with far more threads than CPUs."""
+        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4)]
+        crowd = build("allocates_in_crowd", "-O2", "-g", "-pthread")
+        try:
+            with tempfile.TemporaryFile() as lines:
+                lines.write(b"\n\n\n")
+                lines.seek(0)
+                recording = self.record([crowd, "300", "300", "100", "15"], "--mem=all",
+                                        stdin=lines)
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        said = recording.said[-1]
+        self.assertExact(recording, [said], besides=300 * 4096)
+        left = self.leaks(recording)
+        self.assertEqual(left["leaks_large"]["blocks"], said["large"])
+        self.assertEqual(left["leaks"]["bytes"] + left["leaks_large"]["bytes"], said["live"])
+        self.assertEqual(self.heap(recording)["frees_dropped"], 0)
+
     def test_of_all_it_is_said_how_much_that_was(self):
         recording, said = self.record_crowd("--mem=all", "20", "320000", "100", "15")
         heap = self.heap(recording)

@@ -207,31 +207,40 @@ static void add_record(struct totals *totals, const struct heap_record *record)
 
 static uint64_t patience_ns; /* added to the time, to be done with what is never ended */
 
-static void drain(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+static void drain(struct totals *totals, struct heap_ring *heap)
 {
-	struct totals *totals = context;
 	struct heap_record record;
 
-	(void)serial;
-	(void)pid;
 	while (heap_ring_next(heap, clock_monotonic_ns() + patience_ns, &record)) {
 		heap_ring_count(heap, &record);
 		add_record(totals, &record);
 	}
 }
 
-static void add_up(void *context, uint32_t serial, pid_t pid, struct heap_ring *heap)
+static void add_up(struct totals *totals, struct heap_ring *heap)
 {
-	struct totals *totals = context;
 	struct heap_totals found;
 
-	drain(context, serial, pid, heap);
+	drain(totals, heap);
 	heap_ring_totals(heap, &found);
 	totals->allocated_bytes += found.allocated_bytes;
 	totals->nr_allocations += found.nr_allocations;
 	totals->nr_dropped += found.nr_dropped;
 	totals->nr_lost += found.nr_lost;
 	totals->nr_lost_frees += found.nr_frees;
+}
+
+#define RINGS_MAX 64
+
+static void for_each_ring(struct prober *prober,
+			  void (*each)(struct totals *totals, struct heap_ring *heap),
+			  struct totals *totals)
+{
+	struct prober_ring rings[RINGS_MAX];
+	size_t nr = prober_rings(prober, rings, RINGS_MAX);
+
+	for (size_t i = 0; i < nr && i < RINGS_MAX; i++)
+		each(totals, rings[i].ring);
 }
 
 static void print(const struct totals *totals, size_t nr_left, double ns, int status)
@@ -277,7 +286,7 @@ static void sample_for(struct prober *prober, struct totals *totals, uint64_t ms
 	const struct timespec pause = {.tv_nsec = (long)(2 * NS_PER_MS)};
 
 	while (ms ? clock_monotonic_ns() < end_ns : !has_input_ended()) {
-		prober_for_each_heap(prober, drain, totals);
+		for_each_ring(prober, drain, totals);
 		nanosleep(&pause, NULL);
 	}
 }
@@ -310,9 +319,9 @@ static int sample_process(const struct options *options, struct totals *totals, 
 		if (nr)
 			failed(&err);
 		patience_ns = i + 1 == options->nr_cycles ? 2 * NS_PER_SEC : 0;
-		prober_for_each_heap(prober, add_up, totals);
+		for_each_ring(prober, add_up, totals);
 		if (patience_ns)
-			prober_for_each_heap(prober, drain, totals);
+			for_each_ring(prober, drain, totals);
 		prober_free(prober);
 		/* What is freed while nothing is hooked is not told. */
 		memset(totals->known, 0, sizeof(*totals->known) << LIVE_LOG2);
@@ -343,8 +352,8 @@ static int sample_command(const struct options *options, struct totals *totals, 
 	while (waitpid(launch.pid, &status, WNOHANG) == 0)
 		sample_for(prober, totals, 2);
 	patience_ns = 2 * NS_PER_SEC;
-	prober_for_each_heap(prober, drain, totals);
-	prober_for_each_heap(prober, add_up, totals);
+	for_each_ring(prober, drain, totals);
+	for_each_ring(prober, add_up, totals);
 	prober_remove(prober, &nr_left, &err);
 	print(totals, nr_left, 0, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	launch_release(&launch);

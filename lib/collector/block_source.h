@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COLLECTOR_BLOCK_SOURCE_H
+#define PROFC_COLLECTOR_BLOCK_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct consumer;
+struct snapshot;
+
+/*
+ * Allocations do not come through the queue. Recorded processes write them into memory that they
+ * share with us, and the collector's thread reads them there: so no lock of a producer is held
+ * meanwhile, and what the collector has no time for waits in that memory.
+ *
+ * It reads in rounds. A round goes up to what was written when the round began. Messages that were
+ * published before a round are handled like this:
+ *	births			before the round: its records belong to processes and threads
+ *				that are known. The source may ask the producer for others, and
+ *				stops until that message is handled;
+ *	ends, and calls		after the round: an ended process writes no more, so all that it
+ *				wrote was read.
+ */
+enum blocks_read {
+	BLOCKS_NONE, /* the round is complete, */
+	BLOCKS_SOME, /* likewise, and there will soon be more to read */
+	BLOCKS_WAIT, /* the next record is not complete yet: try again soon */
+	BLOCKS_MORE, /* handle the messages that there are, and try again at once */
+};
+
+enum process_end {
+	PROCESS_ENDED,
+	PROCESS_EXECUTED,   /* it goes on in another program */
+	PROCESS_FOUND_LATE, /* it had ended when its records were read */
+};
+
+struct block_source {
+	/*
+	 * Read on, for some milliseconds at most, and call consumer_add_blocks(); `begins`: begin a
+	 * round. By the collector's thread. NULL: no allocations are recorded.
+	 */
+	enum blocks_read (*read)(void *context, struct consumer *consumer, bool begins);
+	/* The process ends now. Before any later round; NULL: not called. By the same thread. */
+	void (*end)(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
+		    enum process_end how);
+	void *context;
+};
+
+enum block_event {
+	BLOCK_ALLOCATED,
+	BLOCK_FREED,
+	BLOCK_MOVED, /* freed by realloc(), */
+	BLOCK_KEPT,  /* which has failed */
+};
+
+/* An event of a block of memory, and the thread that allocated or freed it. */
+struct block_record {
+	uint64_t time_ns;    /* CLOCK_MONOTONIC */
+	uint64_t address;    /* 0: an ALLOCATED that only brings a stack */
+	uint64_t size_bytes; /* ALLOCATED; FREED of ALLOCATION_MAP: the unmapped bytes */
+	uint64_t mean_bytes; /* ALLOCATED: as in the profile; 0: all blocks are recorded */
+	uint64_t former;     /* ALLOCATED: address of the block that realloc() replaced, or 0 */
+	/*
+	 * ALLOCATED, where all blocks are recorded: of the stack, which comes only once. 0: not
+	 * known.
+	 */
+	uint64_t signature;
+	uint32_t process, signer;  /* serials; signer: of the process that made the signature */
+	pid_t tid;		   /* of a thread that may have ended, or was never sampled */
+	uint8_t event;		   /* enum block_event */
+	uint8_t kind;		   /* enum allocation_kind */
+	bool is_told;		   /* ALLOCATED: the free of `former` was recorded */
+	bool has_stack;		   /* the caller of the allocator is to be recorded: */
+	struct snapshot *snapshot; /* borrowed; NULL: that stack was lost */
+};
+
+#endif

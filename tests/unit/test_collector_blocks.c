@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Allocations, which the collector's thread reads itself, and messages that wait for them. */
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "collector/block_source.h"
+#include "profile/heap.h"
+#include "tests/unit/made_collector.h"
+
+#define MS UINT64_C(1000000)
+
+/* A source that brings some records, in rounds of its own. */
+struct told {
+	const struct block_record *records;
+	size_t nr;
+	size_t nr_taken;	 /* so far */
+	size_t nr_at_once;	 /* records in one reading; 0: all */
+	atomic_bool is_held;	 /* no round is complete */
+	atomic_uint nr_readings; /* while it is held */
+	enum process_end last_end;
+	unsigned int nr_ends;
+};
+
+static enum blocks_read read_told(void *context, struct consumer *consumer, bool begins)
+{
+	struct told *told = context;
+	size_t nr = told->nr - told->nr_taken;
+
+	(void)begins;
+	if (!consumer_has_begun(consumer, 0))
+		return BLOCKS_NONE;
+	if (told->is_held) {
+		told->nr_readings++;
+		return BLOCKS_WAIT;
+	}
+	if (told->nr_at_once && nr > told->nr_at_once)
+		nr = told->nr_at_once;
+	consumer_add_blocks(consumer, told->records + told->nr_taken, nr);
+	told->nr_taken += nr;
+	return told->nr_taken < told->nr ? BLOCKS_MORE : BLOCKS_NONE;
+}
+
+static void end_told(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
+		     enum process_end how)
+{
+	struct told *told = context;
+
+	(void)consumer;
+	(void)process;
+	(void)time_ns;
+	told->last_end = how;
+	told->nr_ends++;
+}
+
+static void start(struct made_collector *made, struct told *told)
+{
+	made_collector_start(
+		made, &(struct collector_options){
+			      .blocks = {.read = read_told, .end = end_told, .context = told}});
+	made_publish(made, made_process(made, MADE_PID));
+	made_publish(made, made_thread(made, MADE_PID));
+}
+
+static void end(struct made_collector *made)
+{
+	made_publish(made, made_thread_end(0, 0, 90 * MS, NULL));
+	made_publish(made, made_process_end(0, 90 * MS));
+	made_collector_finish(made);
+}
+
+static struct block_record made_block(enum block_event event, uint64_t address)
+{
+	return (struct block_record){.time_ns = 20 * MS,
+				     .address = address,
+				     .size_bytes = 100,
+				     .mean_bytes = 1,
+				     .tid = MADE_PID,
+				     .event = (uint8_t)event};
+}
+
+/* A lost stack is recorded as lost. */
+TEST(collector, stack_of_a_free_is_known_only_if_recorded)
+{
+	struct block_record records[] = {
+		made_block(BLOCK_ALLOCATED, 0x1000),
+		made_block(BLOCK_ALLOCATED, 0x2000),
+		made_block(BLOCK_FREED, 0x1000),
+		made_block(BLOCK_FREED, 0x2000),
+	};
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records)};
+	const struct profile_allocation *rows;
+	struct made_collector made;
+
+	records[3].has_stack = true;
+	start(&made, &told);
+	end(&made);
+	rows = made.read->heap.allocations;
+	assert_true(rows[0].freed_ns && rows[1].freed_ns);
+	assert_int_equal(rows[0].freed_end, 0);
+	assert_int_equal(rows[1].freed_end, STACK_END_NOT_TAKEN + 1);
+	made_collector_free(&made);
+}
+
+/* The first is moved twice, of which no more is recorded the second time; then comes another. */
+TEST(collector, blocks_are_followed_through_realloc)
+{
+	struct block_record records[] = {
+		made_block(BLOCK_ALLOCATED, 0x1000), made_block(BLOCK_MOVED, 0x1000),
+		made_block(BLOCK_ALLOCATED, 0x2000), made_block(BLOCK_MOVED, 0x2000),
+		made_block(BLOCK_ALLOCATED, 0x3000), made_block(BLOCK_FREED, 0x3000),
+		made_block(BLOCK_MOVED, 0x7000),     made_block(BLOCK_ALLOCATED, 0x4000),
+	};
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records)};
+	const struct profile_allocation *rows;
+	struct made_collector made;
+
+	records[2].former = 0x1000;
+	records[4].former = 0x9000;
+	records[7].former = 0x7000;
+	records[2].is_told = records[7].is_told = true;
+	start(&made, &told);
+	end(&made);
+	assert_int_equal(made.read->heap.nr_allocations, 4);
+	rows = made.read->heap.allocations;
+	assert_int_equal(rows[0].former, 0);
+	assert_true(rows[0].is_moved);
+	assert_int_equal(rows[1].former, 1);
+	assert_true(rows[1].is_moved);
+	assert_int_equal(rows[2].former, FORMER_UNKNOWN);
+	assert_true(rows[2].freed_ns && !rows[2].is_moved);
+	/* Its former block is not known. */
+	assert_int_equal(rows[3].former, FORMER_UNKNOWN);
+	assert_int_equal(rows[3].freed_ns, 0);
+	made_collector_free(&made);
+}
+
+/* Its process and thread ended before most records were read. */
+TEST(collector, ends_wait_for_a_round_of_reading)
+{
+	struct block_record records[40];
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records), .nr_at_once = 3};
+	struct made_collector made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		records[i] = made_block(BLOCK_ALLOCATED, 0x1000 * (i + 1));
+		records[i].tid = MADE_PID + 1;
+	}
+	told.is_held = true;
+	start(&made, &told);
+	made_publish(&made, made_thread(&made, MADE_PID + 1));
+	made_publish(&made, made_thread_end(1, 0, 80 * MS, NULL));
+	made_publish(&made, made_thread_end(0, 0, 90 * MS, NULL));
+	made_publish(&made, made_process_end(0, 90 * MS));
+	while (told.nr_readings < 3)
+		sched_yield();
+	told.is_held = false;
+	made_collector_finish(&made);
+	assert_int_equal(made.read->heap.nr_allocations, ARRAY_SIZE(records));
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+		assert_int_equal(made.read->heap.allocations[i].thread.v, 1);
+	assert_int_equal(told.nr_ends, 1);
+	assert_int_equal(told.last_end, PROCESS_ENDED);
+	made_collector_free(&made);
+}
+
+struct called {
+	struct told *told;
+	size_t nr_taken;
+};
+
+static void note_taken(void *context, struct consumer *consumer)
+{
+	struct called *called = context;
+
+	(void)consumer;
+	called->nr_taken = called->told->nr_taken;
+}
+
+TEST(collector, call_runs_after_all_is_read)
+{
+	struct block_record records[40];
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records), .nr_at_once = 1};
+	struct called called = {.told = &told};
+	struct made_collector made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+		records[i] = made_block(BLOCK_ALLOCATED, 0x1000 * (i + 1));
+	start(&made, &told);
+	collector_run(made.collector, note_taken, &called);
+	assert_int_equal(called.nr_taken, ARRAY_SIZE(records));
+	end(&made);
+	made_collector_free(&made);
+}
+
+/* No message tells of its end: that comes with the first round without a record of it. */
+TEST(collector, process_that_was_found_late_ends_after_its_last_record)
+{
+	struct block_record record = made_block(BLOCK_ALLOCATED, 0x1000);
+	struct told told = {.records = &record, .nr = 1};
+	struct made_collector made;
+	struct message *child;
+
+	record.process = 1;
+	record.tid = MADE_PID + 7;
+	told.is_held = true;
+	start(&made, &told);
+	child = made_process(&made, MADE_PID + 7);
+	child->body.process.parent = 0;
+	child->body.process.forked = child->body.process.is_gone = true;
+	made_publish(&made, child);
+	made_cut(&made);
+	told.is_held = false;
+	end(&made);
+	assert_int_equal(told.nr_ends, 2);
+	assert_int_equal(made.read->nr_processes, 2);
+	assert_int_equal(made.read->processes[1].end_ns, record.time_ns + 1);
+	assert_int_equal(made.read->heap.nr_allocations, 1);
+	made_collector_free(&made);
+}
