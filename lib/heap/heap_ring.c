@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -143,18 +144,47 @@ static bool is_committed(const struct heap_header *header, uint64_t position)
  * Each change of head or tail moves its cache line between two processors, and each side waits for
  * that. So the reader loads the head, and stores the tail, only now and then.
  */
-#define RELEASE_BYTES (HEAP_RING_BYTES / 64)
+#define RELEASE_BYTES	  (HEAP_RING_BYTES / 64)
+#define FAR_RELEASE_BYTES (HEAP_ALL_PART_BYTES / 16)
+
+/* Is it beyond the first part, where records are while the reader keeps up? */
+static bool is_far(const struct heap_ring *ring, uint64_t position)
+{
+	return ring->all && (position & (ring->nr_bytes - 1)) >= HEAP_ALL_PART_BYTES;
+}
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/*
+ * Give the memory of what was read back to the system, before it is released: whole pages, as a
+ * writer may already be in the page where the last release ended.
+ */
+static void give_back(const struct heap_ring *ring)
+{
+	uint64_t start = ring->released & (ring->nr_bytes - 1);
+	uint64_t end = min_u64(start + (ring->tail - ring->released), ring->nr_bytes);
+
+	start = (start + PAGE_BYTES - 1) & -PAGE_BYTES;
+	end &= -PAGE_BYTES;
+	/* If it fails the ring only stays larger. */
+	if (end > start)
+		madvise(ring->bytes + start, end - start, MADV_REMOVE);
+}
 
 static void release(struct heap_ring *ring)
 {
+	if (is_far(ring, ring->released))
+		give_back(ring);
 	ring->released = ring->tail;
 	__atomic_store_n(&ring->shared->tail, ring->tail, __ATOMIC_RELEASE);
 }
 
 static void go_on(struct heap_ring *ring, uint64_t position)
 {
+	uint64_t nr_bytes = is_far(ring, ring->released) ? FAR_RELEASE_BYTES : RELEASE_BYTES;
+
 	ring->tail = ring->next = position;
-	if (position - ring->released >= RELEASE_BYTES)
+	if (position - ring->released >= nr_bytes)
 		release(ring);
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The reader of the ring, with any writer. */
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "heap/heap_ring.h"
 #include "tests/unit/unit.h"
@@ -9,6 +13,7 @@
 struct bench {
 	struct heap_shared *shared;
 	struct heap_ring ring;
+	int file; /* with --mem=all */
 };
 
 static void begin(struct bench *bench, uint64_t at)
@@ -231,14 +236,17 @@ TEST(ring, reads_at_most_one_ring_at_a_time)
 
 /* -- with --mem=all -- */
 
+#define ALL_BYTES (sizeof(struct heap_all) + sizeof(struct heap_shared))
+
 static void begin_all(struct bench *bench, uint64_t at)
 {
-	struct heap_all *all = aligned_alloc(4096, sizeof(*all) + sizeof(*bench->shared));
+	struct heap_all *all;
 
-	assert_non_null(all);
-	memset(all, 0, sizeof(*all));
+	bench->file = memfd_create("ring", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(bench->file, ALL_BYTES), 0);
+	all = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, bench->file, 0);
+	assert_true(all != MAP_FAILED);
 	bench->shared = (struct heap_shared *)(void *)(all + 1);
-	memset(bench->shared, 0, sizeof(*bench->shared));
 	bench->shared->head = bench->shared->tail = at;
 	heap_ring_init(&bench->ring, bench->shared, &(const struct heap_rules){.is_all = 1});
 	all->names[3] = (struct heap_name){.pid = 33, .tid = 34};
@@ -246,7 +254,17 @@ static void begin_all(struct bench *bench, uint64_t at)
 
 static void end_all(struct bench *bench)
 {
-	free(bench->ring.all);
+	munmap(bench->ring.all, ALL_BYTES);
+	close(bench->file);
+}
+
+/* The memory that it takes. */
+static uint64_t bytes_of_file(const struct bench *bench)
+{
+	struct stat stat;
+
+	assert_int_equal(fstat(bench->file, &stat), 0);
+	return (uint64_t)stat.st_blocks * 512;
 }
 
 static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
@@ -306,6 +324,33 @@ TEST(ring, brief_records_have_the_members_of_their_flags)
 	assert_int_equal(record.time_ns, 7000);
 	assert_none(&bench, 1);
 	assert_int_equal(bench.shared->tail, bench.shared->head);
+	end_all(&bench);
+}
+
+/* A writer may have come around to the page up to which room was released. */
+TEST(ring, memory_of_what_was_read_is_given_back)
+{
+	struct bench bench;
+	uint64_t nr = 6 * (HEAP_ALL_PART_BYTES / 16) / HEAP_RECORD_ALIGNMENT;
+	uint64_t before;
+	uint8_t *just_released;
+
+	begin_all(&bench, HEAP_ALL_PART_BYTES + 3 * HEAP_RECORD_ALIGNMENT);
+	before = bytes_of_file(&bench);
+	for (uint64_t i = 0; i < nr; i++)
+		add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){i + 1});
+	assert_true(bytes_of_file(&bench) - before >= nr * HEAP_RECORD_ALIGNMENT);
+	for (uint64_t i = 0; i < nr / 2; i++)
+		assert_next(&bench, 1, i + 1);
+	just_released =
+		&bench.ring
+			 .bytes[(bench.shared->tail - HEAP_RECORD_ALIGNMENT) % bench.ring.nr_bytes];
+	memset(just_released, 42, HEAP_RECORD_ALIGNMENT);
+	for (uint64_t i = nr / 2; i < nr; i++)
+		assert_next(&bench, 1, i + 1);
+	assert_none(&bench, 1);
+	assert_int_equal(just_released[0], 42);
+	assert_in_range(bytes_of_file(&bench), before, before + (64 << 10));
 	end_all(&bench);
 }
 
