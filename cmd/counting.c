@@ -14,6 +14,7 @@
 #include "naming/naming.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
+#include "roster/attached.h"
 #include "symbol/symbol.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"
@@ -109,19 +110,30 @@ static void hint_at_max(struct err *err)
 		err_hint(err, "--count-max N allows more, or use a narrower expression");
 }
 
-int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err)
+static void say_not_counted(const struct err *err)
+{
+	print_warning("%s", err->what);
+	if (*err->hint)
+		print_hint("%s", err->hint);
+}
+
+int counting_attach(struct counting *counting, const struct attached *attached, struct err *err)
 {
 	int status = 0;
 	pid_t process;
 
-	for (size_t i = 0; i < nr && status == 0; i++) {
-		status = permission_to_trace(pids[i], &process, err);
+	for (size_t i = 0; i < attached->nr && status == 0; i++) {
+		bool is_descendant = i >= attached->nr_named;
+
+		status = permission_to_trace(attached->pids[i], &process, err);
 		if (status == 0)
 			status = prober_attach(counting->prober, process, err);
-		if (status != ERR_INVALID)
+		if (is_descendant && status == ERR_GONE)
+			status = 0;
+		if (status != ERR_INVALID && !is_descendant)
 			continue;
-		print_warning("%s", err->what);
-		print_hint("%s", err->hint);
+		if (status < 0)
+			say_not_counted(err);
 		status = 0;
 	}
 	if (status == 0)
@@ -157,9 +169,7 @@ void counting_say_trouble(struct counting *counting)
 {
 	if (!counting || !counting->trouble.code)
 		return;
-	print_warning("%s", counting->trouble.what);
-	if (*counting->trouble.hint)
-		print_hint("%s", counting->trouble.hint);
+	say_not_counted(&counting->trouble);
 	counting->trouble = (struct err)ERR_INIT;
 }
 

@@ -9,6 +9,7 @@
 #include "cmd/options.h"
 #include "symbol/types.h"
 
+struct attached;
 struct err;
 struct launch;
 struct prober;
@@ -112,10 +113,11 @@ void counting_free(struct counting *counting); /* may be NULL */
 struct prober *counting_prober(struct counting *counting);
 
 /*
- * Begin in running processes. ERR_NOT_FOUND: nothing was found of what was asked for, with a name
+ * Begin in running processes; a descendant that cannot be counted in is left out with a warning, if
+ * it has not just ended. ERR_NOT_FOUND: nothing was found of what was asked for, with a name
  * like it; and all that prober_attach() fails with. Then nothing of any of them has changed.
  */
-int counting_attach(struct counting *counting, const pid_t *pids, size_t nr, struct err *err);
+int counting_attach(struct counting *counting, const struct attached *attached, struct err *err);
 /*
  * launch_run() of a command, counting from its beginning. If that cannot be, the command runs all
  * the same, and counting_say_trouble() says why.

@@ -12,6 +12,7 @@
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "doctor/doctor.h"
+#include "roster/attached.h"
 
 struct doctor_args {
 	struct option_list pid_texts;
@@ -65,10 +66,9 @@ static struct view view_of(const struct doctor_args *args)
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct doctor_args args = {0};
-	struct record_options pid_options = {0};
+	struct record_options pid_options = {.no_children = true};
 	struct err err = ERR_INIT;
-	pid_t *pids = NULL;
-	size_t nr_pids = 0;
+	struct attached attached = {.pids = NULL};
 	int first = 0;
 	int status = EXIT_DONE;
 	struct doctor doctor;
@@ -81,17 +81,17 @@ static int run(const struct command *self, int argc, char **argv)
 		status = usage_error(self, &err);
 	} else {
 		pid_options.pid_texts = args.pid_texts;
-		if (record_options_pids(&pid_options, &pids, &nr_pids, &err) < 0)
+		if (record_options_attached(&pid_options, &attached, &err) < 0)
 			status = usage_error(self, &err);
 	}
 	if (status == EXIT_DONE) {
 		view = view_of(&args);
 		doctor = (struct doctor){.say = say, .context = &view};
-		if (!doctor_examine(&doctor, pids, nr_pids))
+		if (!doctor_examine(&doctor, attached.pids, attached.nr))
 			status = EXIT_CANNOT;
 		say_sum(&doctor);
 	}
-	free(pids);
+	attached_release(&attached);
 	options_release(rows, &args);
 	return status;
 }

@@ -17,6 +17,7 @@
 #include "proc/read.h"
 #include "proc/wait.h"
 #include "profile/profile.h"
+#include "roster/attached.h"
 #include "symbol/resolve.h"
 #include "view/dump.h"
 
@@ -57,8 +58,7 @@ static const struct option_row rows[] = {
 /* What is known of each thread of the profile, by its row. */
 struct dumping {
 	const struct dump_args *args;
-	const pid_t *pids;
-	size_t nr_pids;
+	struct attached attached;
 	struct profile *profile;
 	struct proc_wait *waits;     /* owned */
 	struct dump_thread *threads; /* owned */
@@ -199,8 +199,7 @@ static int dump(struct dumping *dumping)
 	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols, NULL);
 	struct err err = ERR_INIT;
 	const struct live_request request = {.options = &dumping->args->record,
-					     .pids = dumping->pids,
-					     .nr_pids = dumping->nr_pids};
+					     .attached = &dumping->attached};
 	struct live *live = live_start(&request, &err);
 	int status;
 
@@ -223,15 +222,13 @@ static int check_and_dump(const struct command *self, const struct dump_args *ar
 {
 	struct dumping dumping = {.args = args};
 	struct err err = ERR_INIT;
-	pid_t *pids;
 	int status;
 
-	if (record_options_pids(&args->record, &pids, &dumping.nr_pids, &err) < 0)
+	if (record_options_attached(&args->record, &dumping.attached, &err) < 0)
 		return usage_error(self, &err);
-	dumping.pids = pids;
 	status = dump(&dumping);
 	dumping_clear(&dumping);
-	free(pids);
+	attached_release(&dumping.attached);
 	return status;
 }
 

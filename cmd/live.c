@@ -19,6 +19,7 @@
 #include "profile/extend_sleeps.h"
 #include "profile/profile.h"
 #include "profile/spread.h"
+#include "roster/attached.h"
 #include "sampler/sampler.h"
 #include "store/store.h"
 #include "tracee/launch.h"
@@ -73,8 +74,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 {
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
-		.pids = request->argv ? &live->launch.pid : request->pids,
-		.nr_pids = request->argv ? 1 : request->nr_pids,
+		.pids = request->argv ? &live->launch.pid : request->attached->pids,
+		.nr_pids = request->argv ? 1 : request->attached->nr_named,
 		.run = request->argv ? run_command : NULL,
 		.run_context = live,
 		.frequency_hz = (uint32_t)options->frequency_hz,
@@ -102,7 +103,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		return status;
 	status = request->argv ? start_command(live, request, err) : 0;
 	if (status == 0 && request->counting && !request->argv)
-		status = counting_attach(request->counting, request->pids, request->nr_pids, err);
+		status = counting_attach(request->counting, request->attached, err);
 	if (status < 0)
 		return status;
 	live->sampler = sampler_start(&sampler_options, live->profile, live->writer, err);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct attached;
 struct child_signals;
 struct counting;
 struct err;
@@ -23,10 +24,9 @@ struct live;
 /* The processes to record. All members are borrowed until live_stop(). */
 struct live_request {
 	const struct record_options *options;
-	struct counting *counting; /* the caller ends it after live_stop(); NULL: none */
-	char **argv;		   /* a command, NULL-ended; NULL: the processes */
-	const pid_t *pids;
-	size_t nr_pids;
+	struct counting *counting;	 /* the caller ends it after live_stop(); NULL: none */
+	char **argv;			 /* a command, NULL-ended; NULL: the processes */
+	const struct attached *attached; /* NULL: there is a command */
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
 	const atomic_bool *ended;		     /* sampler_options.ended */
 };

@@ -136,6 +136,7 @@ static void list_add(struct option_list *list, const char *value)
 
 static void store_list(const struct option_match *match, struct option_list *list)
 {
+	static const char separators[] = ", \t\n";
 	const char *at = match->value;
 
 	if (!match->row->commas) {
@@ -143,15 +144,15 @@ static void store_list(const struct option_match *match, struct option_list *lis
 		return;
 	}
 	/* Empty, as "$PID" of an unset variable: an error, not an empty list. */
-	if (!at[strspn(at, ",")])
+	if (!at[strspn(at, separators)])
 		list_add(list, xstrdup(at));
 	while (*at) {
-		size_t length = strcspn(at, ",");
+		size_t length = strcspn(at, separators);
 
 		if (length)
 			list_add(list, xstrndup(at, length));
 		at += length;
-		at += *at == ',';
+		at += *at != '\0';
 	}
 }
 

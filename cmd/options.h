@@ -17,11 +17,12 @@ struct err;
  * for a misspelt option.
  */
 enum option_type {
-	OPTION_FLAG,	 /* bool: true; with the row's `negated`, false */
-	OPTION_STRING,	 /* const char *, borrowed from argv */
-	OPTION_FILE,	 /* the same, and not empty */
-	OPTION_LIST,	 /* struct option_list: repeats append; commas split when `commas` is set */
-	OPTION_UINT,	 /* uint64_t between min and max */
+	OPTION_FLAG,   /* bool: true; with the row's `negated`, false */
+	OPTION_STRING, /* const char *, borrowed from argv */
+	OPTION_FILE,   /* the same, and not empty */
+	OPTION_LIST, /* struct option_list: repeats append; commas and blanks split when `commas` is
+			set */
+	OPTION_UINT, /* uint64_t between min and max */
 	OPTION_DOUBLE,	 /* double between min and max */
 	OPTION_DURATION, /* uint64_t ns: "10", "10s", "500ms", "2m"; ns us ms s m h; fractions too
 			  */

@@ -87,8 +87,9 @@ const struct command command_attach = {
 	.name = "attach",
 	.synopsis = "-p PID [OPTIONS]",
 	.summary = "profile running processes",
-	.help = "Records all threads of running processes, until they end, the duration is over, "
-		"or Ctrl-C. The processes run on as if nothing had happened.\n\n"
+	.help = "Records all threads of running processes and of their descendants, until they "
+		"end, the duration is over, or Ctrl-C. The processes run on as if nothing had "
+		"happened.\n\n"
 		"Examples:\n"
 		"  profc attach -p 1234 -d 10s\n"
 		"  profc attach -p 1234 --count '^handle_'\n"

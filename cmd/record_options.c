@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "roster/attached.h"
 
 /* In the order of enum unwinder_kind. */
 const char *const record_unwinder_choices[] = {"auto", "cfi", "libunwind", "fp", NULL};
@@ -144,22 +145,20 @@ static int parse_pid(const char *text, pid_t *pid, struct err *err)
 	return 0;
 }
 
-int record_options_pids(const struct record_options *options, pid_t **pids, size_t *nr,
-			struct err *err)
+int record_options_attached(const struct record_options *options, struct attached *attached,
+			    struct err *err)
 {
-	pid_t *parsed = xcalloc(options->pid_texts.nr, sizeof(*parsed));
+	size_t nr = options->pid_texts.nr;
+	int status = 0;
 
-	for (size_t i = 0; i < options->pid_texts.nr; i++) {
-		int status = parse_pid(options->pid_texts.values[i], &parsed[i], err);
-
-		if (status < 0) {
-			free(parsed);
-			return status;
-		}
-	}
-	*pids = parsed;
-	*nr = options->pid_texts.nr;
-	return 0;
+	*attached = (struct attached){xcalloc(nr + 1, sizeof(pid_t)), nr, nr};
+	for (size_t i = 0; i < nr && status == 0; i++)
+		status = parse_pid(options->pid_texts.values[i], &attached->pids[i], err);
+	if (status < 0)
+		attached_release(attached);
+	else if (!options->no_children)
+		attached_add_descendants(attached);
+	return status;
 }
 
 int record_options_threads(const struct record_options *options, regex_t *threads, struct err *err)

@@ -12,6 +12,7 @@
 #include "cmd/symbol_options.h"
 #include "profile/metric.h"
 
+struct attached;
 struct err;
 
 /* Counters of the kernel that are to be recorded. */
@@ -62,7 +63,7 @@ extern const char *const record_unwinder_choices[];
 	 .argument = "PID", \
 	 .offset = at(pid_texts), \
 	 .commas = true, \
-	 .help = "attach to this running process; repeatable, or a comma-separated list"}, \
+	 .help = "attach to this running process; repeatable, or a list with commas or blanks"}, \
 	{.type = OPTION_FLAG, \
 	 .name = "children", \
 	 .offset = at(no_children), \
@@ -137,9 +138,12 @@ void record_options_init(struct record_options *options);
  */
 int record_options_check_words(const struct record_options *options, char *const *words,
 			       struct err *err);
-/* The -p texts as numbers. The caller frees *pids. */
-int record_options_pids(const struct record_options *options, pid_t **pids, size_t *nr,
-			struct err *err);
+/*
+ * The processes of the -p texts and, if children are followed, their descendants. The caller
+ * releases *attached.
+ */
+int record_options_attached(const struct record_options *options, struct attached *attached,
+			    struct err *err);
 /* The --threads text, compiled. The caller regfree()s it. */
 int record_options_threads(const struct record_options *options, regex_t *threads, struct err *err);
 

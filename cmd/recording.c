@@ -444,8 +444,8 @@ static int start_sampler(struct recording *recording, struct err *err)
 	const struct record_options *options = recording->options;
 	const struct code_filter_options within = {named_code_in, recording->within};
 	struct sampler_options sampler_options = {
-		.pids = recording->argv ? &recording->command.launch.pid : recording->pids,
-		.nr_pids = recording->argv ? 1 : recording->nr_pids,
+		.pids = recording->argv ? &recording->command.launch.pid : recording->attached.pids,
+		.nr_pids = recording->argv ? 1 : recording->attached.nr_named,
 		.run = recording->argv ? run_command : NULL,
 		.run_context = recording,
 		.frequency_hz = (uint32_t)options->frequency_hz,
@@ -474,10 +474,11 @@ static int start_sampler(struct recording *recording, struct err *err)
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
 	if (recording->within && !recording->argv &&
-	    named_code_attach(recording->within, recording->pids, recording->nr_pids, err) < 0)
+	    named_code_attach(recording->within, recording->attached.pids, recording->attached.nr,
+			      err) < 0)
 		return err->code;
 	if (recording->counting && !recording->argv &&
-	    counting_attach(recording->counting, recording->pids, recording->nr_pids, err) < 0)
+	    counting_attach(recording->counting, &recording->attached, err) < 0)
 		return err->code;
 	recording->sampler =
 		sampler_start(&sampler_options, recording->profile, recording->writer, err);
@@ -533,10 +534,12 @@ static int begin(struct recording *recording, struct err *err)
 		status = start_sampler(recording, err);
 	if (end_listener_stop(&recording->ending.listener) && status == 0)
 		heed_listener(recording); /* the command may go on */
-	if (status < 0)
+	if (status < 0) {
 		recording_file_discard(&recording->file);
-	else
+	} else {
+		recording_say_descendants(recording);
 		prepare_snapshots(recording);
+	}
 	return status;
 }
 
@@ -756,10 +759,10 @@ int recording_attach(const struct command *self, const struct record_options *op
 	struct err err = ERR_INIT;
 	int status;
 
-	if (record_options_pids(options, &recording.pids, &recording.nr_pids, &err) < 0)
+	if (record_options_attached(options, &recording.attached, &err) < 0)
 		return usage_error(self, &err);
 	recording_warn_of_waiting(&recording);
 	status = check_and_record(self, &recording);
-	free(recording.pids);
+	attached_release(&recording.attached);
 	return status;
 }

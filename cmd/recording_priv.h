@@ -13,6 +13,7 @@
 #include "cmd/recording_file.h"
 #include "cmd/recording_snapshots.h"
 #include "cmd/signal_pipe.h"
+#include "roster/attached.h"
 #include "sampler/sampler.h"
 #include "tracee/launch.h"
 
@@ -48,8 +49,7 @@ struct recording_ending {
 struct recording {
 	const struct record_options *options;
 	char **argv; /* NULL: attached */
-	pid_t *pids; /* owned */
-	size_t nr_pids;
+	struct attached attached;
 	regex_t threads; /* of --threads, if it was given */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
@@ -103,6 +103,8 @@ int recording_say_empty(const struct recording *recording);
 int recording_say_exec_failed(const struct recording *recording);
 /* Processes that were peeked at only, as they may not be traced. */
 void recording_say_refused(const struct recording *recording);
+/* How many processes are recorded besides those named, as their descendants. */
+void recording_say_descendants(const struct recording *recording);
 /* A process that waits for profc, which waits for its end: that ends by being asked to only. */
 void recording_warn_of_waiting(const struct recording *recording);
 /* Prints the result of --check-unwinder, for the search for errors in an unwinder. */

@@ -133,9 +133,9 @@ static bool is_stopped(pid_t pid)
 /* The attached process that job control holds, or 0. */
 static pid_t stopped_process(const struct recording *recording)
 {
-	for (size_t i = 0; i < recording->nr_pids; i++) {
-		if (is_stopped(recording->pids[i]))
-			return recording->pids[i];
+	for (size_t i = 0; i < recording->attached.nr; i++) {
+		if (is_stopped(recording->attached.pids[i]))
+			return recording->attached.pids[i];
 	}
 	return 0;
 }
@@ -407,6 +407,16 @@ void recording_say_refused(const struct recording *recording)
 		print_hint("it runs as another user or is not dumpable: run profc as root");
 }
 
+void recording_say_descendants(const struct recording *recording)
+{
+	size_t nr = sampler_nr_descendants(recording->sampler);
+
+	if (nr == 1 && !recording->options->quiet)
+		print_note("1 descendant is recorded, too: --no-children leaves it out");
+	else if (nr && !recording->options->quiet)
+		print_note("%zu descendants are recorded, too: --no-children leaves them out", nr);
+}
+
 static bool is_ancestor(pid_t pid)
 {
 	struct proc_status status;
@@ -426,10 +436,10 @@ void recording_warn_of_waiting(const struct recording *recording)
 
 	if (options->duration_ns || options->control || options->quiet)
 		return;
-	for (size_t i = 0; i < recording->nr_pids; i++) {
-		if (is_ancestor(recording->pids[i]))
+	for (size_t i = 0; i < recording->attached.nr_named; i++) {
+		if (is_ancestor(recording->attached.pids[i]))
 			print_note("process %d started profc and may wait for it: Ctrl-C ends the "
 				   "recording, or --duration",
-				   (int)recording->pids[i]);
+				   (int)recording->attached.pids[i]);
 	}
 }

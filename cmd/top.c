@@ -37,6 +37,7 @@
 #include "profile/charge_advances.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "roster/attached.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
@@ -360,13 +361,12 @@ static void reopen_terminal(const int *kept)
 	}
 }
 
-static struct live *start(struct top *top, const pid_t *pids, size_t nr_pids, struct err *err)
+static struct live *start(struct top *top, const struct attached *attached, struct err *err)
 {
 	const struct live_request request = {.options = &top->args->record,
 					     .counting = top->counting,
 					     .argv = top->argv,
-					     .pids = pids,
-					     .nr_pids = nr_pids,
+					     .attached = attached,
 					     .command_signals = &top->former_signals,
 					     .ended = &top->listener.asked};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
@@ -486,7 +486,7 @@ static int check_output(const struct top *top, struct err *err)
 	return 0;
 }
 
-static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
+static int run_top_of(struct top *top, const struct attached *attached)
 {
 	struct err err = ERR_INIT;
 	int status;
@@ -498,7 +498,7 @@ static int run_top_of(struct top *top, const pid_t *pids, size_t nr_pids)
 	top->terminal.fd = -1;
 	top->has_screen = isatty(STDOUT_FILENO) && terminal_open(&top->terminal, &err) == 0;
 	err = (struct err)ERR_INIT;
-	top->live = start(top, pids, nr_pids, &err);
+	top->live = start(top, attached, &err);
 	status = top->live ? watch(top, &err) : err.code;
 	end_listener_start(&top->listener, NULL);
 	if (status == 0)
@@ -584,11 +584,10 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 		.context = &top.state,
 	};
 	struct err err = ERR_INIT;
-	pid_t *pids = NULL;
-	size_t nr_pids = 0;
+	struct attached attached = {.pids = NULL};
 	int status;
 
-	if (!argv && record_options_pids(&args->record, &pids, &nr_pids, &err) < 0)
+	if (!argv && record_options_attached(&args->record, &attached, &err) < 0)
 		return usage_error(self, &err);
 	record_metric(args);
 	if (refuse_number(&args->record.count, &err) < 0 ||
@@ -601,11 +600,11 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 		status = fail_or_usage_error(self, &err);
 	} else {
 		top.browse = browse_new(&options);
-		status = run_top_of(&top, pids, nr_pids);
+		status = run_top_of(&top, &attached);
 	}
 	counting_end(top.counting);
 	counting_free(top.counting);
-	free(pids);
+	attached_release(&attached);
 	return status;
 }
 

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/scan.h"
 #include "proc/read.h"
+#include "roster/attached.h"
 #include "roster/roster_priv.h"
 #include "tracee/permission.h"
 
@@ -269,9 +270,23 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
 	return status;
 }
 
+size_t roster_add_descendants(struct roster *roster)
+{
+	struct attached all = {.nr = roster->nr_processes};
+	size_t nr_added = 0;
+
+	all.pids = xcalloc(all.nr + 1, sizeof(*all.pids));
+	for (size_t i = 0; i < all.nr; i++)
+		all.pids[i] = roster->processes[i]->pid;
+	all.nr_named = all.nr;
+	attached_add_descendants(&all);
+	for (size_t i = all.nr_named; i < all.nr; i++)
+		nr_added += add_root(roster, all.pids[i], false, NULL) == 0;
+	attached_release(&all);
+	return nr_added;
+}
+
 void roster_add_command(struct roster *roster, pid_t pid)
 {
-	struct err err = ERR_INIT;
-
-	add_root(roster, pid, true, &err); /* or it has ended by now */
+	add_root(roster, pid, true, NULL); /* or it has ended by now */
 }

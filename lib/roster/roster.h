@@ -68,6 +68,11 @@ void roster_free(struct roster *roster);
  * hint, if it cannot be observed.
  */
 int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
+/*
+ * Begin with all descendants of the processes there are, too, but for those that have ended by now.
+ * Returns their number. A process that may not be traced is only peeked at.
+ */
+size_t roster_add_descendants(struct roster *roster);
 /* Begin with a child of ours that was forked for this recording, unless it has ended by now. */
 void roster_add_command(struct roster *roster, pid_t pid);
 

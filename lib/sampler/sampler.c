@@ -207,6 +207,8 @@ static int add_roots(struct sampler *sampler, struct err *err)
 		roster_add_command(sampler->roster, options->pids[0]);
 	for (size_t i = 0; i < options->nr_pids && !options->run && status == 0; i++)
 		status = roster_add_root(sampler->roster, options->pids[i], err);
+	if (status == 0 && !options->run && options->follow_children)
+		sampler->session->nr_descendants = roster_add_descendants(sampler->roster);
 	return status;
 }
 
@@ -270,6 +272,11 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 		collector_finish(sampler->collector, &collected, NULL);
 	free_sampler(sampler);
 	return NULL;
+}
+
+size_t sampler_nr_descendants(const struct sampler *sampler)
+{
+	return sampler->session->nr_descendants;
 }
 
 int sampler_done_fd(const struct sampler *sampler)

@@ -29,7 +29,7 @@ struct code_filter_options;
 struct sampler;
 
 struct sampler_options {
-	const pid_t *pids; /* the processes to observe */
+	const pid_t *pids; /* the processes to observe, with descendants if children are followed */
 	size_t nr_pids;
 	/*
 	 * Not NULL: pids[0] is a command that waits to be run. This is called once the sampler is
@@ -72,6 +72,8 @@ struct sampler_options {
 struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
 			      struct store_writer *writer, struct err *err);
 
+/* The descendants of pids that were running already when it began. */
+size_t sampler_nr_descendants(const struct sampler *sampler);
 /* This descriptor becomes readable when the recording has ended by itself. */
 int sampler_done_fd(const struct sampler *sampler);
 /*

@@ -113,7 +113,8 @@ struct session {
 	_Atomic bool is_over;
 	int done_fd, wake_fd; /* eventfd(2) */
 	size_t nr_cpus;
-	int top_priority; /* the highest real-time priority of the sampled threads */
+	size_t nr_descendants; /* see sampler_nr_descendants() */
+	int top_priority;      /* the highest real-time priority of the sampled threads */
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
 	uint64_t ended_cpu_ns;		     /* of ended processes, our own included */
 	struct proc_cpu_split ended_split;   /* likewise, as far as it was known */

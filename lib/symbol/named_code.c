@@ -212,15 +212,18 @@ int named_code_find(struct named_code *code, const struct module_table *modules,
 int named_code_attach(struct named_code *code, const pid_t *pids, size_t nr, struct err *err)
 {
 	struct module_table *modules = module_table_new();
+	bool has_any = false;
 	int status = 0;
 
-	for (size_t i = 0; i < nr && status == 0; i++) {
+	/* Some may have ended by now. */
+	for (size_t i = 0; i < nr && (status == 0 || status == ERR_GONE); i++) {
 		struct space *space = space_new(modules, pids[i]);
 
 		status = space_refresh(space, err);
+		has_any |= status == 0;
 		space_free(space);
 	}
-	if (status == 0)
+	if (has_any && (status == 0 || status == ERR_GONE))
 		status = named_code_find(code, modules, err);
 	module_table_free(modules);
 	return status;

@@ -30,7 +30,10 @@ const struct code_range *named_code_in(void *context, const struct module *modul
  * name, or if it has no code of its own, because it is inlined everywhere.
  */
 int named_code_find(struct named_code *code, const struct module_table *modules, struct err *err);
-/* Search it in the mappings of these processes. Fails as named_code_find() and space_refresh(). */
+/*
+ * Search it in the mappings of these processes; those that have ended are left out, if others have
+ * not. Fails as named_code_find() and space_refresh().
+ */
 int named_code_attach(struct named_code *code, const pid_t *pids, size_t nr, struct err *err);
 /* The number of copies inlined in other functions, as far as known; the code has none of them. */
 unsigned int named_code_nr_inlined(struct named_code *code);

@@ -64,7 +64,7 @@ class Values(LiveCase):
     def test_no_pid_at_all_is_refused(self):
         """As "$PID" of a variable that is not set; `profc doctor` said that all was well."""
         for command in ("attach", "record", "top", "dump", "doctor"):
-            for pid in ("", ","):
+            for pid in ("", ",", " "):
                 with self.subTest(command=command, pid=pid):
                     done = profc(command, "-p", pid, status=2, cwd=self.directory)
                     self.assertIn(f"invalid process ID '{pid}'", done.stderr)

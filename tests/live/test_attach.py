@@ -54,12 +54,39 @@ class Attach(LiveCase):
         with Running([program, self.path("a")]) as one, Running([program, self.path("b")]) as two:
             one.wait_ready()
             two.wait_ready()
-            for options in ((f"{one.pid},{two.pid}",), (one.pid, "-p", two.pid)):
+            for options in ((f"{one.pid},{two.pid}",), (one.pid, "-p", two.pid),
+                            (f"{one.pid} {two.pid}\n",)):
                 recording = attach(self.directory, *options, "-d", "500ms")
                 pids = {row["pid"] for row in recording.rows("--by", "pid")}
                 self.assertEqual(pids, {one.pid, two.pid})
             self.assertUntouched(one.pid)
             self.assertUntouched(two.pid)
+
+    def family(self):
+        """A shell that waits for two programs, one of them the child of another shell."""
+        program = build("progressing")
+        return Running(["sh", "-c", f"exec 3<&0; {program} {self.path('a')} 1 <&3 & "
+                                    f"sh -c '{program} {self.path('b')} 1; true' <&3 & wait"])
+
+    def test_descendants_that_run_already_are_recorded(self):
+        with self.family() as shell:
+            shell.wait_ready().wait_ready()
+            recording = attach(self.directory, shell.pid, "-d", "500ms")
+            self.assertIn("3 descendants are recorded, too: --no-children", recording.stderr)
+            names = [row["name"] for row in recording.rows("--by", "pid", "-m", "wall")]
+            self.assertEqual(sorted(names), ["progressing", "progressing", "sh", "sh"])
+            self.assertGreater(recording.function("progress_main")["total_ns"], 0)
+            alone = attach(self.directory, shell.pid, "-d", "300ms", "--no-children")
+            self.assertNotIn("descendant", alone.stderr)
+            self.assertEqual({row["pid"] for row in alone.rows("--by", "pid", "-m", "wall")},
+                             {shell.pid})
+
+    def test_what_only_descendants_have_is_counted_and_found(self):
+        with self.family() as shell:
+            shell.wait_ready().wait_ready()
+            recording = attach(self.directory, shell.pid, "-d", "500ms", "--count",
+                               "^progress_main$", "--within", "progress_main")
+            self.assertGreater(recording.report()["total_ns"], 0)
 
     def test_a_process_named_twice(self):
         with Running([build("threads_idle"), "3", "10000"]) as target:

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "roster/attached.h"
 #include "roster/roster.h"
 #include "tests/unit/unit.h"
 
@@ -171,5 +172,98 @@ TEST(roster, unknown_parent_is_found_with_its_child)
 	waitpid(parent, NULL, 0);
 	close(ends[0]);
 	close(ends[1]);
+	roster_free(roster);
+}
+
+static pid_t paused_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/* A child with a child; both pause. */
+static pid_t family(pid_t *grandchild)
+{
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		pid_t pid = paused_child();
+
+		if (write(ends[1], &pid, sizeof(pid)) == sizeof(pid))
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ends[0], grandchild, sizeof(*grandchild)), sizeof(*grandchild));
+	close(ends[0]);
+	close(ends[1]);
+	return child;
+}
+
+static void end_family(pid_t child, pid_t grandchild)
+{
+	kill(grandchild, SIGKILL);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+TEST(attached, has_descendants_after_their_parents)
+{
+	pid_t grandchild, child = family(&grandchild);
+	struct attached attached = {calloc(1, sizeof(pid_t)), 1, 1};
+
+	attached.pids[0] = child;
+	attached_add_descendants(&attached);
+	assert_int_equal(attached.nr_named, 1);
+	assert_int_equal(attached.nr, 2);
+	assert_int_equal(attached.pids[1], grandchild);
+	/* Once each. */
+	attached_add_descendants(&attached);
+	assert_int_equal(attached.nr, 2);
+	attached_release(&attached);
+	end_family(child, grandchild);
+}
+
+TEST(attached, has_not_this_process)
+{
+	pid_t grandchild, child = family(&grandchild);
+	struct attached attached = {calloc(1, sizeof(pid_t)), 1, 1};
+
+	attached.pids[0] = getppid();
+	attached_add_descendants(&attached);
+	for (size_t i = 0; i < attached.nr; i++) {
+		assert_int_not_equal(attached.pids[i], getpid());
+		assert_int_not_equal(attached.pids[i], child);
+	}
+	attached_release(&attached);
+	end_family(child, grandchild);
+}
+
+TEST(roster, adds_the_descendants_that_run)
+{
+	struct heard heard = {0};
+	const struct roster_listener listener = {.context = &heard,
+						 .process_born = process_born,
+						 .process_gone = process_gone,
+						 .thread_born = thread_born,
+						 .thread_gone = thread_gone};
+	struct roster *roster = roster_new(&listener, true, 0);
+	pid_t grandchild, child = family(&grandchild);
+
+	roster_add_command(roster, child);
+	assert_int_equal(roster_add_descendants(roster), 1);
+	assert_non_null(roster_find_process(roster, grandchild));
+	assert_int_equal(roster_add_descendants(roster), 0);
+	assert_int_equal(heard.nr_born, 2);
+	end_family(child, grandchild);
+	roster_end_if_dead(roster, grandchild);
+	roster_end_if_dead(roster, child);
 	roster_free(roster);
 }
