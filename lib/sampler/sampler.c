@@ -41,7 +41,6 @@ static struct session *new_session(void)
 {
 	struct session *session = xcalloc(1, sizeof(*session));
 
-	session->start_ns = clock_monotonic_ns();
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
 	session->traces_all = may_trace_all();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
@@ -54,7 +53,7 @@ static void init_placement(struct sampler *sampler)
 {
 	struct tick *tick = &sampler->tick;
 
-	placement_init(&sampler->placement, false, sampler->session->start_ns);
+	placement_init(&sampler->placement, false, clock_monotonic_ns());
 	sampler->session->nr_cpus = (size_t)CPU_COUNT(&sampler->placement.allowed);
 	sampler->session->nr_cpus += !sampler->session->nr_cpus; /* sched_getaffinity(2) failed */
 	tick->nr_cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
@@ -73,7 +72,6 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->options = *options;
 	sampler->profile = profile;
 	sampler->session = new_session();
-	profile->meta.start_realtime_ns = clock_realtime_ns();
 	atomic_init(&sampler->session->paused, options->paused);
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
@@ -88,8 +86,10 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	pthread_mutexattr_destroy(&inherits);
 	init_placement(sampler);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm,
-		      sampler->session->start_ns);
+		      clock_monotonic_ns());
 	sampler->roster = roster_new(&listener, options->follow_children, options->helper);
+	sampler->advances = (struct advance_reader){.wanted = options->counters,
+						    .opener = &event_opener_of_kernel};
 	return sampler;
 }
 
@@ -192,10 +192,37 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 	};
 
 	sampler->collector = collector_start(&collector_options, err);
-	sampler->advances = (struct advance_reader){.wanted = options->counters,
-						    .collector = sampler->collector,
-						    .opener = &event_opener_of_kernel};
+	sampler->advances.collector = sampler->collector;
 	return sampler->collector ? 0 : ERR_SYS;
+}
+
+static void set_time_0(struct sampler *sampler)
+{
+	sampler->session->start_ns = clock_monotonic_ns();
+	sampler->profile->meta.start_realtime_ns = clock_realtime_ns();
+}
+
+/* Let the command execute its program. Time begins with that, or, held for probes, once it is
+ * ready. */
+static int run_command(struct sampler *sampler, struct err *err)
+{
+	const struct sampler_options *options = &sampler->options;
+	pid_t tgid;
+	int status;
+
+	/* While the command is held: without permission, nothing runs. */
+	status = permission_to_trace(options->pids[0], &tgid, err);
+	if (status < 0)
+		return status;
+	probing_set_counting(sampler);
+	advances_await_exec(&sampler->advances, options->pids[0]);
+	set_time_0(sampler);
+	sampler->result.exec_errno = options->run(options->run_context);
+	if (sampler->result.exec_errno)
+		return err_set(err, ERR_GONE, "the command could not be executed");
+	if (options->prober)
+		set_time_0(sampler);
+	return 0;
 }
 
 static int add_roots(struct sampler *sampler, struct err *err)
@@ -226,7 +253,6 @@ static void begin(struct sampler *sampler)
 static int start(struct sampler *sampler, struct store_writer *writer, struct err *err)
 {
 	int status = need_descriptors(err);
-	pid_t tgid;
 
 	/* Before the roster begins, which would find the calibration's own process. */
 	if (status == 0)
@@ -234,20 +260,13 @@ static int start(struct sampler *sampler, struct store_writer *writer, struct er
 	/* The time of children of ours from before the recording. */
 	sampler->session->ended_split = reaped_cpu();
 	sampler->session->ended_cpu_ns = proc_cpu_split_sum(&sampler->session->ended_split);
-	if (status == 0)
-		status = start_collector(sampler, writer, err);
-	/* While the command is held: without permission, nothing runs. */
-	if (status == 0 && sampler->options.run)
-		status = permission_to_trace(sampler->options.pids[0], &tgid, err);
-	if (status == 0 && sampler->options.run)
-		advances_await_exec(&sampler->advances, sampler->options.pids[0]);
 	roster_poll(sampler->roster, 0); /* births from now on are found */
 	if (status == 0 && sampler->options.run)
-		probing_set_counting(sampler);
-	if (status == 0 && sampler->options.run)
-		sampler->result.exec_errno = sampler->options.run(sampler->options.run_context);
-	if (status == 0 && sampler->result.exec_errno)
-		status = err_set(err, ERR_GONE, "the command could not be executed");
+		status = run_command(sampler, err);
+	else
+		set_time_0(sampler);
+	if (status == 0)
+		status = start_collector(sampler, writer, err);
 	if (status == 0)
 		status = add_roots(sampler, err);
 	if (status == 0)

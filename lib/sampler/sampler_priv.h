@@ -102,7 +102,7 @@ struct sampler {
 
 /* Start and end of a recording, and requests of other threads. */
 struct session {
-	uint64_t start_ns; /* time 0 of the profile */
+	uint64_t start_ns; /* time 0 of the profile: the command, or the sampling, begins */
 	uint64_t begun_ns; /* all processes were found: the user's times count from here */
 	uint64_t ended_ns;
 	uint64_t idle_again_ns, counters_again_ns;

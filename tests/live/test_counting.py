@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from live import LiveCase
@@ -74,6 +75,19 @@ class CountingCase(LiveCase):
 HARD = {f"short_{nr}_close" for nr in (1, 2, 3, 4)} | {
     "loops_to_entry", "loops_to_second", "loops_far_to_second",
 }
+
+
+class Beginning(CountingCase):
+    def test_time_begins_with_the_command(self):
+        """Not with the search for names and the probes, which take seconds."""
+        work = "import time; end = time.time() + 0.4\nwhile time.time() < end: pass"
+        for options in (("--count", "^main$"), ("--mem=64K",)):
+            with self.subTest(options=options):
+                recording = self.record([sys.executable, "-c", work], *options)
+                info = json.loads(recording.info("--json"))
+                started_ns = info["processes"][0]["start_ns"]
+                self.assertLess(started_ns, 0.2 * info["duration_ns"])
+                self.assertGreater(info["duration_ns"], 400e6)
 
 
 class Kinds(CountingCase):
