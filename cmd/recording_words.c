@@ -210,6 +210,19 @@ static void say_inlined(const struct recording *recording)
 			   recording->options->count.within, nr);
 }
 
+/* "; the command exited with status 3", if it has failed. */
+static void append_failure(struct buf *text, const struct recording *recording)
+{
+	int status = recording->command.status;
+
+	if (!recording->command.is_reaped || status == 0)
+		return;
+	if (WIFSIGNALED(status))
+		buf_printf(text, "; the command was killed by signal %d", WTERMSIG(status));
+	else
+		buf_printf(text, "; the command exited with status %d", WEXITSTATUS(status));
+}
+
 void recording_say_done(const struct recording *recording)
 {
 	const struct sampler_result *result = &recording->result;
@@ -227,8 +240,9 @@ void recording_say_done(const struct recording *recording)
 		buf_append_str(&text, ", ");
 		append_weight(&text, METRIC_SAMPLES, result->nr_samples);
 	}
-	print_note("wrote %s: %s, %.1f kB", file_name(recording), buf_str(&text),
-		   (double)store_writer_nr_bytes(recording->writer) / 1000);
+	buf_printf(&text, ", %.1f kB", (double)store_writer_nr_bytes(recording->writer) / 1000);
+	append_failure(&text, recording);
+	print_note("wrote %s: %s", file_name(recording), buf_str(&text));
 	buf_release(&text);
 	say_counts(recording->profile);
 	if (recording->options->verbose)
@@ -345,6 +359,7 @@ int recording_say_empty(const struct recording *recording)
 	const struct sampler_result *result = &recording->result;
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
 	bool is_failure = measurable || !recording->argv;
+	struct buf failure = {0};
 	struct err err = ERR_INIT;
 
 	if (never_looked(recording, &err) || chose_nobody(recording, &err) ||
@@ -360,8 +375,10 @@ int recording_say_empty(const struct recording *recording)
 			   recording->options->count.within);
 		return EXIT_DONE;
 	}
-	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used",
-		(double)result->cpu_ns / (double)NS_PER_MS);
+	append_failure(&failure, recording);
+	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used%s",
+		(double)result->cpu_ns / (double)NS_PER_MS, buf_str(&failure));
+	buf_release(&failure);
 	err_hint(&err, measurable ? "raise --frequency, or record for longer"
 				  : "it ended before the first sample; raise --frequency");
 	print_err(&err);

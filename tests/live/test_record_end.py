@@ -24,7 +24,13 @@ class Statuses(LiveCase):
     def test_status_of_the_command_is_passed_on(self):
         for status in (0, 1, 3, 125, 255):
             with self.subTest(status=status):
-                record(self.directory, [build("exit_status"), "exit", str(status)], status=status)
+                recording = record(self.directory, [build("exit_status"), "exit", str(status)],
+                                   status=status)
+                said = "; the command exited with status"
+                if status:
+                    self.assertRegex(recording.stderr, rf"wrote .* kB{said} {status}\n")
+                else:
+                    self.assertNotIn(said, recording.stderr)
 
     def test_death_by_signal_is_of_that_signal(self):
         """Once the recording is whole; to a shell it is 128 and the number."""
@@ -36,6 +42,12 @@ class Statuses(LiveCase):
                     status=-number,
                 )
                 self.assertGreater(recording.report()["total_ns"], 40e6)
+                self.assertRegex(recording.stderr,
+                                 rf"wrote .* kB; the command was killed by signal {int(number)}\n")
+
+    def test_status_of_a_command_without_samples_is_said(self):
+        done = profc("record", "-o", self.path("x"), "-F", "1", "--", "sh", "-c", "exit 9", status=9)
+        self.assertIn("; the command exited with status 9\n", done.stderr)
 
     def test_death_leaves_no_core_of_profc(self):
         """Whatever the system does with cores: the kernel says that it made none."""
