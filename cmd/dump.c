@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/syscall_name.h"
 #include "calltree/expand.h"
 #include "cmd/command.h"
 #include "cmd/live.h"
@@ -15,17 +14,18 @@
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
-#include "proc/wait.h"
 #include "profile/profile.h"
 #include "roster/attached.h"
+#include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "view/dump.h"
 
 /* Looks a second at a thread; sleepers are not stopped, so that few meet any. */
 #define LOOKS_HZ 100
 /* How long to wait for the first look at every thread. */
-#define LONGEST_NS  (2 * NS_PER_SEC)
-#define ONE_WAIT_NS (30 * NS_PER_MS)
+#define LONGEST_NS	  (2 * NS_PER_SEC)
+#define LONGEST_ASLEEP_NS (10 * NS_PER_SEC)
+#define ONE_WAIT_NS	  (30 * NS_PER_MS)
 
 struct dump_args {
 	struct record_options record; /* of which it takes a few */
@@ -60,7 +60,6 @@ struct dumping {
 	const struct dump_args *args;
 	struct attached attached;
 	struct profile *profile;
-	struct proc_wait *waits;     /* owned */
 	struct dump_thread *threads; /* owned */
 	size_t nr_threads;	     /* of those, the ones to show */
 };
@@ -76,7 +75,7 @@ static void choose_samples(struct dumping *dumping)
 	const struct profile *profile = dumping->profile;
 
 	for (size_t i = 0; i < profile->nr_threads; i++)
-		dumping->threads[i] = (struct dump_thread){.row = (uint32_t)i, .fd = -1};
+		dumping->threads[i] = (struct dump_thread){.row = (uint32_t)i};
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		const struct sample *sample = &profile->samples[i];
 
@@ -85,50 +84,82 @@ static void choose_samples(struct dumping *dumping)
 	}
 }
 
-static bool all_seen(const struct dumping *dumping)
-{
-	for (size_t i = 0; i < dumping->profile->nr_threads; i++) {
-		if (!dumping->threads[i].sample && !dumping->profile->threads[i].end_ns)
-			return false;
-	}
-	return dumping->profile->nr_threads > 0;
-}
-
-/* What /proc says of a thread that sleeps, if it still is the sleep that was seen. */
-static void add_wait(const struct profile *profile, struct dump_thread *thread,
-		     struct proc_wait *wait)
+/* Its state now, or as its stack was taken if it has woken or fallen asleep since. */
+static char state_of(const struct profile *profile, const struct dump_thread *thread)
 {
 	const struct profile_thread *row = &profile->threads[thread->row];
-	const char *arch = profile_str(profile, profile->meta.arch);
-	pid_t pid = profile->processes[row->process].pid;
+	const struct sample *sample = thread->sample;
+	struct proc_stat stat;
 
-	thread->object = "";
-	thread->state = '?';
-	if (!proc_read_wait(pid, row->tid, arch, wait))
-		return;
-	thread->state = wait->state;
-	if (thread->sample && thread->sample->kind == SAMPLE_RUNNING && wait->state == 'S') {
-		thread->state = 'R'; /* when its stack was taken */
-		return;
+	if (!proc_read_task_stat(profile->processes[row->process].pid, row->tid, &stat))
+		return '?';
+	if (sample && (stat.state == 'R' || stat.state == 'S'))
+		return sample->kind == SAMPLE_BLOCKED ? 'S' : 'R';
+	return stat.state;
+}
+
+static bool is_stopped(const struct dump_thread *thread)
+{
+	return thread->state == 'T' || thread->state == 't';
+}
+
+/* Each sleeper gets its turn; a running thread may be held by another tracer. */
+static bool is_awaited(const struct dumping *dumping, size_t i, uint64_t elapsed_ns)
+{
+	const struct dump_thread *thread = &dumping->threads[i];
+	bool sleeps = thread->state == 'S' || thread->state == 'D';
+
+	return !thread->sample && !dumping->profile->threads[i].end_ns &&
+	       elapsed_ns < (sleeps ? LONGEST_ASLEEP_NS : LONGEST_NS);
+}
+
+static bool all_seen(const struct dumping *dumping, uint64_t elapsed_ns)
+{
+	for (size_t i = 0; i < dumping->profile->nr_threads; i++) {
+		if (is_awaited(dumping, i, elapsed_ns))
+			return false;
 	}
-	if (wait->syscall.kind != PROC_SYSCALL_INSIDE || !thread->sample ||
-	    thread->sample->syscall_nr != wait->syscall.nr)
-		return;
-	thread->syscall = syscall_name(arch, (int)wait->syscall.nr);
-	thread->argument = wait->syscall.args[0];
-	thread->fd = wait->fd;
-	thread->object = wait->object;
-	thread->owner = wait->owner;
+	return dumping->profile->nr_threads > 0 || elapsed_ns >= LONGEST_NS;
+}
+
+static const char *why_no_stack(const struct dumping *dumping, const struct dump_thread *thread,
+				const struct sampler_refusal *refusal)
+{
+	const struct profile_thread *row = &dumping->profile->threads[thread->row];
+
+	if (refusal->nr && refusal->pid == dumping->profile->processes[row->process].pid)
+		return refusal->tracer ? "another process traces it" : "it may not be traced";
+	return is_stopped(thread) ? "it is stopped by job control"
+				  : "it could not be sampled in time";
+}
+
+/* Returns the status of profc: some threads may have none. */
+static int check_stacks(struct dumping *dumping, const struct sampler_refusal *refusal)
+{
+	const char *first = NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < dumping->nr_threads; i++) {
+		struct dump_thread *thread = &dumping->threads[i];
+
+		if (thread->sample)
+			continue;
+		thread->why_no_stack = why_no_stack(dumping, thread, refusal);
+		first = first ? first : thread->why_no_stack;
+		nr++;
+	}
+	if (nr)
+		print_warning("%zu of %zu threads %s no stack: %s", nr, dumping->nr_threads,
+			      nr == 1 ? "has" : "have", first);
+	return nr ? EXIT_CANNOT : EXIT_DONE;
 }
 
 static void dumping_clear(struct dumping *dumping)
 {
 	profile_free(dumping->profile);
 	free(dumping->threads);
-	free(dumping->waits);
 	dumping->profile = NULL;
 	dumping->threads = NULL;
-	dumping->waits = NULL;
 }
 
 static int read_once(struct dumping *dumping, struct live *live, struct err *err)
@@ -140,10 +171,9 @@ static int read_once(struct dumping *dumping, struct live *live, struct err *err
 	if (status < 0)
 		return status;
 	dumping->threads = xcalloc(dumping->profile->nr_threads, sizeof(*dumping->threads));
-	dumping->waits = xcalloc(dumping->profile->nr_threads, sizeof(*dumping->waits));
 	choose_samples(dumping);
 	for (size_t i = 0; i < dumping->profile->nr_threads; i++)
-		add_wait(dumping->profile, &dumping->threads[i], &dumping->waits[i]);
+		dumping->threads[i].state = state_of(dumping->profile, &dumping->threads[i]);
 	return 0;
 }
 
@@ -151,13 +181,13 @@ static int read_once(struct dumping *dumping, struct live *live, struct err *err
 static int take(struct dumping *dumping, struct live *live, struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = (long)ONE_WAIT_NS};
-	uint64_t deadline_ns = clock_monotonic_ns() + LONGEST_NS;
+	uint64_t begun_ns = clock_monotonic_ns();
 	int status;
 
 	do {
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 		status = read_once(dumping, live, err);
-	} while (status == 0 && !all_seen(dumping) && clock_monotonic_ns() < deadline_ns);
+	} while (status == 0 && !all_seen(dumping, clock_monotonic_ns() - begun_ns));
 	return status;
 }
 
@@ -201,11 +231,13 @@ static int dump(struct dumping *dumping)
 	const struct live_request request = {.options = &dumping->args->record,
 					     .attached = &dumping->attached};
 	struct live *live = live_start(&request, &err);
+	struct sampler_refusal refusal;
 	int status;
 
 	if (!live)
 		return fail_with(&err);
 	status = take(dumping, live, &err);
+	refusal = live_stop(live)->refusal;
 	live_free(live);
 	if (status < 0)
 		return fail_with(&err);
@@ -215,7 +247,8 @@ static int dump(struct dumping *dumping)
 		return fail_with(&err);
 	}
 	resolve_profile(dumping->profile, &symbols, NULL);
-	return print(dumping);
+	status = check_stacks(dumping, &refusal);
+	return print(dumping) == EXIT_DONE ? status : EXIT_CANNOT;
 }
 
 static int check_and_dump(const struct command *self, const struct dump_args *args)
@@ -241,6 +274,7 @@ static int run_dump(const struct command *self, int argc, char **argv)
 	record_options_init(&args.record);
 	args.record.frequency_hz = LOOKS_HZ;
 	args.record.no_children = true;
+	args.record.max_overhead_percent = 0; /* each thread is looked at once: leave none out */
 	if (options_parse(rows, &args, argc, argv, false, &first, &err) < 0 ||
 	    record_options_check_words(&args.record, argv + first, &err) < 0)
 		status = usage_error(self, &err);

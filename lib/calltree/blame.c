@@ -99,7 +99,7 @@ struct object_key {
 };
 
 /* Descriptors without a known peer are grouped by kind. */
-static const char *descriptor_text(const struct blame *blame, const struct profile_wait *row)
+static const char *descriptor_text(const struct profile *profile, const struct profile_wait *row)
 {
 	static const struct {
 		const char *prefix, *text;
@@ -112,7 +112,6 @@ static const char *descriptor_text(const struct blame *blame, const struct profi
 		     {"anon_inode:[io_uring]", "io_uring"},
 		     {"anon_inode:[pidfd]", "pidfd"},
 		     {"anon_inode:inotify", "inotify"}};
-	const struct profile *profile = blame->expansion->profile;
 	const char *name = profile_str(profile, row->name);
 
 	if (row->peer.v != STR_EMPTY.v)
@@ -127,7 +126,9 @@ static const char *descriptor_text(const struct blame *blame, const struct profi
 static bool same_text(const struct blame *blame, const struct profile_wait *a,
 		      const struct profile_wait *b)
 {
-	return strcmp(descriptor_text(blame, a), descriptor_text(blame, b)) == 0;
+	const struct profile *profile = blame->expansion->profile;
+
+	return strcmp(descriptor_text(profile, a), descriptor_text(profile, b)) == 0;
 }
 
 static bool same_object(const void *owner, uint32_t index, const void *key)
@@ -375,18 +376,17 @@ static void append_thread(struct buf *out, const struct profile *profile, struct
 	buf_printf(out, "%d %s", (int)row->tid, profile_str(profile, row->name));
 }
 
-static void append_memory(struct buf *out, const struct blame *blame,
+static void append_memory(struct buf *out, const struct expansion *expansion,
 			  const struct profile_wait *row)
 {
-	const struct profile *profile = blame->expansion->profile;
+	const struct profile *profile = expansion->profile;
 	const char *name = profile_str(profile, row->name);
 
 	if (row->kind == WAIT_THREAD && row->owner.v != THREAD_NONE.v) {
 		buf_append_str(out, "end of thread ");
 		append_thread(out, profile, row->owner);
 	} else if (row->place.v != WAIT_NO_PLACE.v) {
-		label_append_name(out, blame->expansion,
-				  expansion_outermost(blame->expansion, row->place)->label,
+		label_append_name(out, expansion, expansion_outermost(expansion, row->place)->label,
 				  NAME_FULL);
 	} else {
 		buf_printf(out, "0x%llx%s%s", (unsigned long long)row->number, *name ? " " : "",
@@ -394,14 +394,15 @@ static void append_memory(struct buf *out, const struct blame *blame,
 	}
 }
 
-static void append_wait(struct buf *out, const struct blame *blame, const struct profile_wait *row)
+void blame_append_wait(struct buf *out, const struct expansion *expansion,
+		       const struct profile_wait *row)
 {
-	const char *name = descriptor_text(blame, row);
+	const char *name = descriptor_text(expansion->profile, row);
 
 	if (row->number == WAIT_NUMBER_ANY)
 		buf_append_str(out, "[others, too many to tell apart]");
 	else if (wait_is_of_memory(row->kind))
-		append_memory(out, blame, row);
+		append_memory(out, expansion, row);
 	else if (row->kind == WAIT_FILES && *name)
 		buf_printf(out, "one of %llu descriptors (fd %s)", (unsigned long long)row->number,
 			   name);
@@ -418,7 +419,7 @@ void blame_append_name(struct buf *out, const struct blame *blame, uint32_t numb
 
 	switch (object->what) {
 	case BLAME_OBJECT:
-		append_wait(out, blame, wait_at(blame, object->wait));
+		blame_append_wait(out, blame->expansion, wait_at(blame, object->wait));
 		break;
 	case BLAME_OTHER:
 		buf_append_str(out, blame->of_locks ? "[no lock]" : "[no descriptor]");
@@ -468,7 +469,7 @@ const char *blame_descriptor(const struct blame *blame, uint32_t number)
 
 	if (object->what != BLAME_OBJECT)
 		return NULL;
-	name = descriptor_text(blame, wait_at(blame, object->wait));
+	name = descriptor_text(blame->expansion->profile, wait_at(blame, object->wait));
 	return *name ? name : NULL;
 }
 

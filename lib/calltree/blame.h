@@ -14,6 +14,7 @@ struct expansion;
 struct observation;
 struct profile;
 struct profile_process;
+struct profile_wait;
 
 /*
  * The objects that threads waited for, locks and descriptors: each with the threads that waited and
@@ -67,6 +68,9 @@ void blame_finish(struct blame *blame);
 const struct expansion *blame_expansion(const struct blame *blame);
 const struct blame_object *blame_object(const struct blame *blame, uint32_t number);
 /* "queue_lock", "0x55d0c0a0 [heap]", "end of thread 77 worker", "/path (fd 7)". Raw text. */
+void blame_append_wait(struct buf *out, const struct expansion *expansion,
+		       const struct profile_wait *row);
+/* The same for an object, or "[no lock]" and the like. */
 void blame_append_name(struct buf *out, const struct blame *blame, uint32_t number);
 /* The process of the object; NULL if it is no lock or descriptor. Borrowed from the profile. */
 const struct profile_process *blame_process(const struct blame *blame, uint32_t number);

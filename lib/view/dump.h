@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct expansion;
+struct profile_wait;
 struct sample;
 struct sink;
 struct view;
@@ -17,13 +18,8 @@ struct view;
 struct dump_thread {
 	uint32_t row;		     /* of profile.threads */
 	const struct sample *sample; /* its sample; NULL: none was taken */
+	const char *why_no_stack;    /* the reason why none was taken, if it is NULL */
 	char state;		     /* as in /proc: R S D T Z …; '?' if it has exited */
-	/* For threads that do not run: */
-	const char *syscall; /* that it sleeps in, or NULL */
-	uint64_t argument;   /* the first one */
-	int fd;		     /* that is a descriptor; else -1 */
-	const char *object;  /* describes the descriptor's file, or "" */
-	pid_t owner;	     /* the thread that holds the lock it waits for, or 0 */
 };
 
 /* The threads of a process are adjacent, in the order of display. */
@@ -37,6 +33,9 @@ struct dump {
 void dump_print_text(const struct dump *dump, const struct view *view, struct sink *sink);
 void dump_print_json(const struct dump *dump, struct sink *sink);
 
+/* The system call that a thread sleeps in, and its wait there; NULL: none, or not known. */
+const char *dump_syscall(const struct dump *dump, const struct dump_thread *thread);
+const struct profile_wait *dump_wait(const struct dump *dump, const struct dump_thread *thread);
 /* "running", "sleeping", … for a state letter. */
 const char *dump_state_word(char state);
 

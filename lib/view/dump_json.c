@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The stacks of `profc dump` as JSON. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "stack/stack_end.h"
 #include "view/dump.h"
@@ -34,13 +34,32 @@ static void write_number_or_null(struct json *json, const char *key, bool is_kno
 		json_null(json);
 }
 
-static void write_futex(struct json *json, const struct dump_thread *thread)
+static void write_lock(struct json *json, const struct dump *dump, const struct profile_wait *wait)
 {
-	char address[2 + 16 + 1];
-	bool is_futex = thread->syscall && strcmp(thread->syscall, "futex") == 0;
+	bool is_lock = wait && wait_is_of_memory(wait->kind) && wait->number != WAIT_NUMBER_ANY;
+	bool has_owner = is_lock && wait->kind != WAIT_THREAD && wait->owner.v != THREAD_NONE.v;
+	char address[2 + 16 + 1] = "";
+	struct buf name = {0};
 
-	snprintf(address, sizeof(address), "%#llx", (unsigned long long)thread->argument);
-	json_key_known_str(json, "futex", is_futex ? address : NULL);
+	if (is_lock) {
+		snprintf(address, sizeof(address), "%#llx", (unsigned long long)wait->number);
+		blame_append_wait(&name, dump->expansion, wait);
+	}
+	json_key_known_str(json, "futex", address);
+	json_key_known_str(json, "lock", buf_str(&name));
+	write_number_or_null(json, "lock_owner", has_owner,
+			     has_owner ? dump->expansion->profile->threads[wait->owner.v].tid : 0);
+	buf_release(&name);
+}
+
+static void write_file(struct json *json, const struct profile *profile,
+		       const struct profile_wait *wait)
+{
+	bool has_fd = wait && wait->kind == WAIT_FILE && wait->number != WAIT_NUMBER_ANY;
+
+	write_number_or_null(json, "fd", has_fd, has_fd ? (int64_t)wait->number : 0);
+	json_key_known_str(json, "object", has_fd ? profile_str(profile, wait->name) : NULL);
+	json_key_known_str(json, "peer", has_fd ? profile_str(profile, wait->peer) : NULL);
 }
 
 static void write_thread(struct json *json, const struct dump *dump,
@@ -48,19 +67,18 @@ static void write_thread(struct json *json, const struct dump *dump,
 {
 	const struct profile *profile = dump->expansion->profile;
 	const struct profile_thread *row = &profile->threads[thread->row];
-	bool has_fd = thread->syscall && thread->fd >= 0;
+	const struct profile_wait *wait = dump_wait(dump, thread);
 
 	json_object_begin(json);
 	json_key(json, "tid");
 	json_i64(json, row->tid);
 	json_key_str(json, "name", profile_str(profile, row->name));
 	json_key_str(json, "state", dump_state_word(thread->state));
-	json_key_str(json, "syscall", thread->syscall);
-	write_number_or_null(json, "fd", has_fd, thread->fd);
-	json_key_known_str(json, "object", has_fd ? thread->object : NULL);
-	write_futex(json, thread);
-	write_number_or_null(json, "lock_owner", thread->owner > 0, thread->owner);
+	json_key_str(json, "syscall", dump_syscall(dump, thread));
+	write_file(json, profile, wait);
+	write_lock(json, dump, wait);
 	write_stack(json, dump, thread->sample);
+	json_key_known_str(json, "no_stack", thread->sample ? NULL : thread->why_no_stack);
 	json_object_end(json);
 }
 

@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/sink.h"
+#include "base/syscall_name.h"
+#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "view/cut.h"
 #include "view/dump.h"
@@ -39,33 +41,66 @@ const char *dump_state_word(char state)
 	}
 }
 
-/* ", in read(3: pipe:[77])", ", in futex(0x7f12a4000b20), held by thread 12 worker" */
-static void append_wait(struct buf *out, const struct dump *dump, const struct dump_thread *thread)
+static bool sleeps(const struct dump_thread *thread)
+{
+	return thread->sample && thread->sample->kind == SAMPLE_BLOCKED;
+}
+
+const char *dump_syscall(const struct dump *dump, const struct dump_thread *thread)
 {
 	const struct profile *profile = profile_of(dump);
 
-	if (!thread->syscall)
-		return;
-	buf_printf(out, ", in %s", thread->syscall);
-	if (thread->fd >= 0) {
-		buf_printf(out, "(%d%s", thread->fd, *thread->object ? ": " : "");
-		escape_terminal(out, thread->object);
-		buf_append_byte(out, ')');
-	} else if (strcmp(thread->syscall, "futex") == 0) {
-		buf_printf(out, "(%#llx)", (unsigned long long)thread->argument);
-	}
-	if (!thread->owner)
-		return;
-	buf_printf(out, ", held by thread %d", (int)thread->owner);
-	for (size_t i = 0; i < dump->nr_threads; i++) {
-		const struct profile_thread *row = &profile->threads[dump->threads[i].row];
+	return sleeps(thread) ? syscall_name(profile_str(profile, profile->meta.arch),
+					     thread->sample->syscall_nr)
+			      : NULL;
+}
 
-		if (row->tid != thread->owner)
-			continue;
-		buf_append_byte(out, ' ');
-		escape_terminal(out, profile_str(profile, row->name));
+const struct profile_wait *dump_wait(const struct dump *dump, const struct dump_thread *thread)
+{
+	return sleeps(thread) && thread->sample->wait
+		       ? &profile_waits(profile_of(dump))->rows[thread->sample->wait - 1]
+		       : NULL;
+}
+
+static void append_holder(struct buf *out, const struct profile *profile,
+			  const struct profile_wait *wait)
+{
+	const struct profile_thread *owner;
+
+	if (wait->owner.v == THREAD_NONE.v || wait->kind == WAIT_THREAD)
 		return;
+	owner = &profile->threads[wait->owner.v];
+	buf_printf(out, ", held by thread %d ", (int)owner->tid);
+	escape_terminal(out, profile_str(profile, owner->name));
+}
+
+/* ", in read(3: pipe from 77 gzip)", ", in futex(queue_lock), held by thread 12 worker" */
+static void append_wait(struct buf *out, const struct dump *dump, const struct dump_thread *thread)
+{
+	const struct profile *profile = profile_of(dump);
+	const char *syscall = dump_syscall(dump, thread);
+	const struct profile_wait *wait = dump_wait(dump, thread);
+	struct buf name = {0};
+
+	if (!syscall)
+		return;
+	buf_printf(out, ", in %s", syscall);
+	if (!wait)
+		return;
+	if (wait->kind == WAIT_FILE) {
+		const char *object =
+			profile_str(profile, wait->peer.v == STR_EMPTY.v ? wait->name : wait->peer);
+
+		buf_printf(&name, "%llu%s%s", (unsigned long long)wait->number, *object ? ": " : "",
+			   object);
+	} else {
+		blame_append_wait(&name, dump->expansion, wait);
 	}
+	buf_append_byte(out, '(');
+	escape_terminal(out, buf_str(&name));
+	buf_append_byte(out, ')');
+	append_holder(out, profile, wait);
+	buf_release(&name);
 }
 
 static void print_thread(const struct dump *dump, const struct dump_thread *thread,
@@ -129,7 +164,9 @@ static void print_stack(const struct dump *dump, const struct dump_thread *threa
 	struct level_list list = {0};
 
 	if (!thread->sample) {
-		sink_str(sink, "    (no stack)\n");
+		sink_str(sink, "    (no stack: ");
+		sink_str(sink, thread->why_no_stack);
+		sink_str(sink, ")\n");
 		return;
 	}
 	table = table_new(columns, 4);

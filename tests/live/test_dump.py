@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import procfs
 from live import LiveCase
@@ -13,7 +14,7 @@ from profc import profc
 from targets import Running, build
 
 IN_COMPANY = True
-THREADS = ["waiting", "holder", "locked", "reader", "idle-1", "idle-2", "spinner"]
+THREADS = ["waiting", "holder", "locked", "joiner", "reader", "idle-1", "idle-2", "spinner"]
 
 
 class Dump(LiveCase):
@@ -27,10 +28,10 @@ class Dump(LiveCase):
     def all_asleep(self):
         tids = procfs.threads(self.target.pid)
         states = [procfs.state(self.target.pid, tid) for tid in tids]
-        return sorted(states) == ["R"] + ["S"] * 6
+        return sorted(states) == ["R"] + ["S"] * 7
 
-    def dump(self, *options):
-        done = profc("dump", "-p", self.target.pid, "--json", *options)
+    def dump(self, *options, status=0):
+        done = profc("dump", "-p", self.target.pid, "--json", *options, status=status)
         (process,) = json.loads(done.stdout)["processes"]
         self.assertEqual(process["pid"], self.target.pid)
         return {thread["name"]: thread for thread in process["threads"]}
@@ -48,8 +49,8 @@ class Dump(LiveCase):
             self.assertEqual(text.count(f" {name}: "), 1, text)
         self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
         # Equal stacks stand there once, below the names of their threads.
-        self.assertRegex(text, r"thread \d+ idle-1: sleeping, in futex\(0x[0-9a-f]+\)\n"
-                               r"thread \d+ idle-2: sleeping, in futex\(0x[0-9a-f]+\)\n    ")
+        self.assertRegex(text, r"thread \d+ idle-1: sleeping, in futex\(never[^)]*\)\n"
+                               r"thread \d+ idle-2: sleeping, in futex\(never[^)]*\)\n    ")
         self.assertEqual(text.count("wait_idly"), 1)
 
     def test_stacks_are_whole_and_leaf_first(self):
@@ -78,8 +79,13 @@ class Dump(LiveCase):
         self.assertIsNone(threads["reader"]["futex"])
         self.assertEqual(next(iter(threads)), "waiting", "the main thread is first")
         text = profc("dump", "-p", self.target.pid).stdout
-        self.assertIn(f"in futex({threads['locked']['futex']})", text)
-        self.assertIn(f", held by thread {threads['holder']['tid']} holder\n", text)
+        self.assertEqual(threads["locked"]["lock"], "wanted")
+        self.assertIn(f"in futex(wanted), held by thread {threads['holder']['tid']} holder\n", text)
+        ended = f"end of thread {threads['holder']['tid']} holder"
+        self.assertEqual(threads["joiner"]["lock"], ended)
+        self.assertIsNone(threads["joiner"]["lock_owner"])
+        self.assertIn(f"joiner: sleeping, in futex({ended})\n", text)
+        self.assertIn("in read(", text)
 
     def test_the_process_does_not_notice(self):
         switches = self.switches()
@@ -100,10 +106,28 @@ class Dump(LiveCase):
         os.kill(self.target.pid, signal.SIGSTOP)
         self.addCleanup(os.kill, self.target.pid, signal.SIGCONT)
         self.eventually(lambda: procfs.state(self.target.pid) == "T", "stopping")
-        states = {thread["state"] for thread in self.dump().values()}
-        self.assertEqual(states, {"stopped"})
+        threads = self.dump()
+        self.assertEqual({thread["state"] for thread in threads.values()}, {"stopped"})
+        self.assertEqual(threads["locked"]["lock"], "wanted")
+        self.assertIn("spin_on", self.functions(threads["spinner"]))
         # It comes to its stop again as soon as it gets a CPU.
         self.eventually(lambda: procfs.state(self.target.pid) == "T", "the stop")
+
+    def test_a_thread_without_a_stack_is_said(self):
+        spinner = self.dump()["spinner"]["tid"]
+        seize = f"import ctypes; ctypes.CDLL(None).ptrace(0x4206, {spinner}, 0, 0); " \
+                "print(flush=True); input()"
+        with subprocess.Popen([sys.executable, "-c", seize], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as tracer:
+            tracer.stdout.readline()
+            threads = self.dump(status=1)
+            done = profc("dump", "-p", self.target.pid, status=1)
+            tracer.communicate("\n")
+        self.assertEqual(threads["spinner"]["no_stack"], "another process traces it")
+        self.assertEqual(threads["spinner"]["stack"], [])
+        self.assertIsNone(threads["locked"]["no_stack"])
+        self.assertIn("1 of 8 threads has no stack: another process traces it", done.stderr)
+        self.assertIn("(no stack: another process traces it)", done.stdout)
 
     def test_several_processes(self):
         with Running([build("waiting")]) as other:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * waiting: threads that wait, each for something else, under names of their own: "holder"
- * sleeps and holds the mutex that "locked" wants, "reader" reads an empty pipe, "idle-1"
- * and "idle-2" wait for the same condition, "spinner" computes. Says "ready" once they do,
- * ends with its standard input.
+ * sleeps and holds the mutex that "locked" wants, "joiner" waits for the end of "holder", "reader"
+ * reads an empty pipe, "idle-1" and "idle-2" wait for the same condition, "spinner" computes. Says
+ * "ready" once they do, ends with its standard input.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +18,7 @@ static pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t started;
+static pthread_t holder;
 
 struct waiter {
 	pthread_t thread;
@@ -30,6 +31,7 @@ NOINLINE static void hold_lock(void)
 	const struct timespec long_time = {.tv_sec = 1000};
 
 	pthread_mutex_lock(&wanted);
+	holder = pthread_self();
 	pthread_barrier_wait(&started);
 	nanosleep(&long_time, NULL);
 	__asm__ volatile("");
@@ -40,6 +42,13 @@ NOINLINE static void want_lock(void)
 	pthread_barrier_wait(&started);
 	pthread_mutex_lock(&wanted);
 	__asm__ volatile(""); /* so that it is a call and no jump */
+}
+
+NOINLINE static void join_holder(void)
+{
+	pthread_barrier_wait(&started);
+	pthread_join(holder, NULL);
+	__asm__ volatile("");
 }
 
 NOINLINE static void read_pipe(void)
@@ -81,9 +90,10 @@ static void *waiter_main(void *argument)
 int main(void)
 {
 	static struct waiter waiters[] = {
-		{.name = "holder", .wait = hold_lock}, {.name = "locked", .wait = want_lock},
-		{.name = "reader", .wait = read_pipe}, {.name = "idle-1", .wait = wait_idly},
-		{.name = "idle-2", .wait = wait_idly}, {.name = "spinner", .wait = spin_on},
+		{.name = "holder", .wait = hold_lock},	 {.name = "locked", .wait = want_lock},
+		{.name = "joiner", .wait = join_holder}, {.name = "reader", .wait = read_pipe},
+		{.name = "idle-1", .wait = wait_idly},	 {.name = "idle-2", .wait = wait_idly},
+		{.name = "spinner", .wait = spin_on},
 	};
 	size_t nr = sizeof(waiters) / sizeof(waiters[0]);
 	const struct timespec pause = {.tv_nsec = 100000000};
