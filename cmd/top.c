@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/end_listener.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "base/output_file.h"
 #include "base/sink.h"
 #include "browse/browse.h"
@@ -42,8 +43,9 @@
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
 
-/* New names are looked up only so often that this share of the time goes into it. */
-#define RESOLVE_SHARE 10
+/* Names are looked up so rarely that this part of a CPU is enough for it, but at least so often. */
+#define RESOLVE_SHARE	     10
+#define RESOLVE_PAUSE_MAX_NS (2 * NS_PER_SEC)
 /* How often a screen in the background looks whether it has come to the front. */
 #define HIDDEN_MS	 500
 #define METRIC_NOT_GIVEN (-1)
@@ -136,32 +138,38 @@ struct top {
 	bool ended;		      /* the processes have */
 	bool quit;
 	uint64_t nr_shown;
-	uint64_t resolve_ns;  /* how long the last look-up of names took */
-	uint64_t resolved_ns; /* and when it ended */
+	uint64_t resolve_cpu_ns; /* of the last look-up of names */
+	uint64_t resolved_ns;	 /* when it ended */
 	/* What it was asked for. */
 	size_t nr_resolved, nr_resolved_jit_names;
 };
 
+/* On a busy machine it takes longer, but no more CPU time. */
 static void resolve(struct top *top, struct profile *profile)
 {
 	struct symbol_options options =
 		symbol_options_of(&top->args->record.symbols, &top->listener.asked);
-	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t begin_ns = 0, end_ns = 0;
 
-	resolve_profile(profile, &options, NULL);
+	clock_process_cpu_ns(getpid(), &begin_ns);
+	if (top->ended || !top->nr_resolved)
+		resolve_profile(profile, &options, NULL);
+	else
+		resolve_new_frames(profile, &options, top->nr_resolved);
+	clock_process_cpu_ns(getpid(), &end_ns);
 	top->nr_resolved = profile->nr_frames;
 	top->nr_resolved_jit_names = profile->jit.nr_names;
 	top->resolved_ns = clock_monotonic_ns();
-	top->resolve_ns = top->resolved_ns - begin_ns;
+	top->resolve_cpu_ns = end_ns - begin_ns;
 }
 
-/* All names anew if that is due; else those that are known. */
+/* New code gets its names if that is due. */
 static void name(struct top *top, struct profile *profile)
 {
 	const struct profile *known = top->profile;
-	uint64_t pause_ns = top->resolve_ns * RESOLVE_SHARE;
+	uint64_t pause_ns = min_u64(top->resolve_cpu_ns * RESOLVE_SHARE, RESOLVE_PAUSE_MAX_NS);
 
-	if (known && known->symbols.nr_frames <= profile->nr_frames)
+	if (known)
 		profile_adopt_symbols(profile, known);
 	if (known && top->nr_resolved == profile->nr_frames &&
 	    top->nr_resolved_jit_names == profile->jit.nr_names && !top->ended)

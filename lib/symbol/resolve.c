@@ -34,6 +34,7 @@ struct module_job {
 struct resolve_run {
 	struct profile *profile;
 	const struct symbol_options *options;
+	size_t first_frame;	 /* those before it have had their turn */
 	struct module_job *jobs; /* largest first */
 	size_t nr_jobs;
 	pthread_mutex_t lock; /* guards all members below */
@@ -71,15 +72,29 @@ static int compare_places(const void *a, const void *b)
 	       (left->where.address < right->where.address);
 }
 
-static struct place *sorted_places(const struct profile *profile)
+/* Programs may name code that they make later than it was sampled. */
+static bool may_have_news(const struct profile *profile, const struct resolve_run *run,
+			  size_t frame)
 {
+	const struct module *module =
+		module_table_get(profile->modules, profile->frames[frame].where.module);
+
+	return frame >= run->first_frame || module->kind == MODULE_KIND_JIT;
+}
+
+static struct place *sorted_places(const struct resolve_run *run, size_t *nr)
+{
+	const struct profile *profile = run->profile;
 	struct place *places =
 		xcalloc(profile->nr_frames ? profile->nr_frames : 1, sizeof(*places));
 
-	for (size_t i = 0; i < profile->nr_frames; i++)
-		places[i] =
-			(struct place){.where = profile->frames[i].where, .frame = {(uint32_t)i}};
-	qsort(places, profile->nr_frames, sizeof(*places), compare_places);
+	*nr = 0;
+	for (size_t i = 0; i < profile->nr_frames; i++) {
+		if (may_have_news(profile, run, i))
+			places[(*nr)++] = (struct place){.where = profile->frames[i].where,
+							 .frame = {(uint32_t)i}};
+	}
+	qsort(places, *nr, sizeof(*places), compare_places);
 	return places;
 }
 
@@ -121,13 +136,13 @@ static int compare_jobs(const void *a, const void *b)
 static void make_jobs(struct resolve_run *run)
 {
 	const struct profile *profile = run->profile;
-	struct place *places = sorted_places(profile);
-	size_t cap = 0;
+	size_t nr, cap = 0;
+	struct place *places = sorted_places(run, &nr);
 
-	for (size_t i = 0, end; i < profile->nr_frames; i = end) {
+	for (size_t i = 0, end; i < nr; i = end) {
 		struct module_id id = places[i].where.module;
 
-		for (end = i; end < profile->nr_frames && places[end].where.module.v == id.v; end++)
+		for (end = i; end < nr && places[end].where.module.v == id.v; end++)
 			;
 		if (!is_resolvable(module_table_get(profile->modules, id)))
 			continue;
@@ -473,18 +488,20 @@ static void known_release(struct known_symbols *known)
 	free(known->modules);
 }
 
-void resolve_profile(struct profile *profile, const struct symbol_options *options,
-		     const struct resolve_progress *progress)
+static void resolve(struct profile *profile, const struct symbol_options *options,
+		    size_t first_frame, const struct resolve_progress *progress)
 {
 	struct symbol_options own_options = *options;
-	struct resolve_run run = {.profile = profile, .options = &own_options};
+	struct resolve_run run = {
+		.profile = profile, .options = &own_options, .first_frame = first_frame};
 	struct known_symbols known = keep_known(profile);
 
 	own_options.debuginfod_deadline_ns =
 		clock_monotonic_ns() + options->debuginfod_timeout_ms * NS_PER_MS;
 	own_options.asks_server = note_question;
 	own_options.asks_server_context = &run;
-	profile_reset_symbols(profile);
+	if (!first_frame)
+		profile_reset_symbols(profile);
 	make_jobs(&run);
 	pthread_mutex_init(&run.lock, NULL);
 	pthread_cond_init(&run.changed, NULL);
@@ -502,4 +519,17 @@ void resolve_profile(struct profile *profile, const struct symbol_options *optio
 	known_release(&known);
 	pthread_cond_destroy(&run.changed);
 	pthread_mutex_destroy(&run.lock);
+}
+
+void resolve_profile(struct profile *profile, const struct symbol_options *options,
+		     const struct resolve_progress *progress)
+{
+	resolve(profile, options, 0, progress);
+}
+
+void resolve_new_frames(struct profile *profile, const struct symbol_options *options,
+			size_t first_frame)
+{
+	assert(profile->symbols.nr_frames == profile->nr_frames);
+	resolve(profile, options, first_frame, NULL);
 }

@@ -24,5 +24,11 @@ struct resolve_progress {
  */
 void resolve_profile(struct profile *profile, const struct symbol_options *options,
 		     const struct resolve_progress *progress);
+/*
+ * Resolve the frames from `first_frame` on, and code that programs make, whose names may come
+ * later; all others keep their chains. There is room for all chains (profile_adopt_symbols()).
+ */
+void resolve_new_frames(struct profile *profile, const struct symbol_options *options,
+			size_t first_frame);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "profile/adopt_symbols.h"
 #include "profile/profile.h"
 #include "symbol/resolve.h"
 #include "tests/unit/unit.h"
@@ -203,6 +204,31 @@ TEST(symbol_resolve, better_names_are_kept)
 	assert_int_equal(profile->symbols.locations[profile->symbols.frames[frame.v].first].line,
 			 5);
 	assert_int_equal(profile->symbols.modules[module.v].source, SYMBOL_SOURCE_DWARF);
+	profile_free(profile);
+}
+
+TEST(symbol_resolve, new_frames_leave_others_their_names)
+{
+	struct profile *profile = profile_new(), *later = profile_new();
+	struct module_id module;
+	struct frame_id old, new;
+	const struct function function = {.name = profile_intern(profile, "resolved before")};
+	struct location chain = {.line = 5};
+
+	old = add_frame(profile, add_module(profile, "/proc/self/exe", "/proc/self/exe"),
+			elf_address(outermost));
+	profile_reset_symbols(profile);
+	chain.function = profile_intern_function(profile, &function);
+	profile_set_chain(profile, old, &chain, 1);
+	module = add_module(later, "/proc/self/exe", "/proc/self/exe");
+	old = add_frame(later, module, elf_address(outermost));
+	new = add_frame(later, module, elf_address(outermost) + 1);
+	profile_adopt_symbols(later, profile);
+	resolve_new_frames(later, &options, 1);
+	assert_function(later, old, 0, "resolved before");
+	assert_int_equal(later->symbols.frames[old.v].nr, 1);
+	assert_function(later, new, later->symbols.frames[new.v].nr - 1, "outermost");
+	profile_free(later);
 	profile_free(profile);
 }
 
