@@ -67,9 +67,9 @@ void profile_show_asked(struct profile *profile,
 		const struct function function =
 			as_asked(profile, profile->symbols.functions[i], is_asked, context);
 
-		shown[i] = function.name.v == profile->symbols.functions[i].name.v
-				   ? (struct function_id){i}
-				   : profile_intern_function(profile, &function);
+		shown[i].v = i;
+		if (function.name.v != profile->symbols.functions[i].name.v)
+			shown[i] = profile_intern_function(profile, &function);
 	}
 	for (size_t i = 0; i < profile->symbols.nr_locations; i++) {
 		struct location *location = &profile->symbols.locations[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/closure_names.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -72,20 +73,21 @@ static const char *finish(struct name_pool *pool, struct buf *out, const char *r
 
 const char *closure_numbered(struct name_pool *pool, const char *name, const char *qualified)
 {
-	size_t nr = nr_unnumbered(name), nr_scopes = nr_numbered(qualified), nr_bytes;
+	size_t nr = nr_unnumbered(name), nr_scopes = nr_numbered(qualified), nr_bytes = 0;
 	struct buf out = {.nr_bytes = 0};
-	const char *at;
+	const char *at, *scope;
 
 	/* The innermost ones are of both, whatever is left out around them. */
 	for (; nr > nr_scopes; nr--) {
 		at = strstr(name, UNNUMBERED);
 		name = replace(&out, name, at, UNNUMBERED, strlen(UNNUMBERED));
 	}
-	for (; nr_scopes > nr; nr_scopes--)
-		qualified = next_numbered(qualified, &nr_bytes) + nr_bytes;
-	while ((at = strstr(name, UNNUMBERED))) {
-		const char *scope = next_numbered(qualified, &nr_bytes);
-
+	for (; nr_scopes > nr; nr_scopes--) {
+		scope = next_numbered(qualified, &nr_bytes);
+		assert(scope);
+		qualified = scope + nr_bytes;
+	}
+	while ((at = strstr(name, UNNUMBERED)) && (scope = next_numbered(qualified, &nr_bytes))) {
 		name = replace(&out, name, at, scope, nr_bytes);
 		qualified = scope + nr_bytes;
 	}

@@ -274,8 +274,9 @@ TEST_WITH(struct made_collector *made, collector, a_restarted_call_is_the_one_be
 		const struct sample *sample = &made->read->samples[i];
 
 		if (sample->kind == SAMPLE_BLOCKED)
-			assert_int_equal(sample->syscall_nr, sample->thread.v ? SYS_restart_syscall
-									      : SYS_clock_nanosleep);
+			assert_int_equal(sample->syscall_nr, sample->thread.v
+								     ? SYS_restart_syscall
+								     : SYS_clock_nanosleep);
 	}
 }
 
