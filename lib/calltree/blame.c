@@ -207,7 +207,7 @@ static uint32_t add_object(struct blame *blame, const struct observation *observ
 	pairs_add(&blame->functions, number, stack->label, observation->weight);
 	if (row->owner.v == THREAD_NONE.v || row->kind == WAIT_THREAD)
 		return number;
-	object->is_guess |= row->kind == WAIT_MUTEX && kind != LOCK_MUTEX;
+	object->is_guess |= row->kind == WAIT_MUTEX && kind != LOCK_MUTEX && kind != LOCK_RWLOCK;
 	note_held(blame, pairs_add(&blame->owners, number, row->owner.v, observation->weight),
 		  sample);
 	return number;

@@ -148,6 +148,15 @@ static struct seen_wait wait_of_select(const struct proc_syscall *syscall,
 /* The GNU C library: a mutex with waiters; its owner is two words after it. */
 #define MUTEX_IS_CONTENDED 2
 #define MUTEX_OWNER_BYTES  8
+/*
+ * Its read-write locks: the flags of the lock, eight bytes after them the word that readers wait
+ * at while a writer has it, and after that the one for writers; then the writer.
+ */
+#define RWLOCK_IS_WAITED_FOR 3
+#define RWLOCK_HAS_WRITER    2
+#define RWLOCK_READERS_BYTES 8
+#define RWLOCK_WRITERS_BYTES 12
+#define RWLOCK_WRITER_BYTES  24
 
 static uint32_t read_word(const struct wait_memory *memory, uint64_t address)
 {
@@ -162,6 +171,18 @@ static void set_owner(struct seen_wait *wait, enum wait_kind kind, uint32_t owne
 	wait->owner_at = at; /* it has no owner now, but will have */
 	if (wait->owner)
 		wait->kind = kind;
+}
+
+static void look_for_writer(struct seen_wait *wait, const struct wait_memory *memory)
+{
+	uint64_t offset = wait->number % 8 ? RWLOCK_WRITERS_BYTES : RWLOCK_READERS_BYTES;
+	uint64_t address = wait->number - offset;
+	uint32_t words[1 + RWLOCK_WRITER_BYTES / sizeof(uint32_t)];
+
+	if (memory->read(memory->context, address, words, sizeof(words)) &&
+	    words[0] & RWLOCK_HAS_WRITER && words[offset / sizeof(*words)] == RWLOCK_IS_WAITED_FOR)
+		set_owner(wait, WAIT_MUTEX, words[RWLOCK_WRITER_BYTES / sizeof(*words)],
+			  address + RWLOCK_WRITER_BYTES);
 }
 
 /* Most conditions and semaphores expect 0: then no memory is read. */
@@ -179,6 +200,8 @@ static void look_for_owner(struct seen_wait *wait, uint32_t expected,
 	else if (expected == MUTEX_IS_CONTENDED)
 		set_owner(wait, WAIT_MUTEX, words[MUTEX_OWNER_BYTES / sizeof(*words)],
 			  address + MUTEX_OWNER_BYTES);
+	else if (expected == RWLOCK_IS_WAITED_FOR)
+		look_for_writer(wait, memory);
 	else if (wait_is_for_thread(address, memory))
 		set_owner(wait, WAIT_THREAD, expected, 0);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "proc/task.h"
 #include "tests/unit/unit.h"
 #include "wait/wait.h"
@@ -72,6 +75,31 @@ TEST(wait, mutexes_and_who_has_them)
 	put_word(&memory, 64, 1);
 	wait = wait_of(&memory, SYS_futex, address, op, 2);
 	assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner && !wait.owner_at);
+}
+
+/* By a lock of the C library itself, which another thread would wait for. */
+TEST(wait, read_write_locks_and_their_writers)
+{
+	const int op = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+	const size_t offsets[] = {8, 12}; /* of readers, and of writers */
+	pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+	assert_int_equal(pthread_rwlock_wrlock(&lock), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		const uint64_t address = MEMORY_ADDRESS + 64 + offsets[i];
+		struct memory memory = {0};
+		struct seen_wait wait;
+
+		memcpy(memory.bytes + 64, &lock, sizeof(lock));
+		put_word(&memory, 64 + offsets[i], 3); /* as the next one to wait sets it */
+		wait = wait_of(&memory, SYS_futex, address, op, 3);
+		assert_true(wait.kind == WAIT_MUTEX && wait.number == address);
+		assert_int_equal(wait.owner, gettid());
+		put_word(&memory, 64, 8); /* a reader has it */
+		wait = wait_of(&memory, SYS_futex, address, op, 3);
+		assert_true(wait.is_known && wait.kind == WAIT_FUTEX && !wait.owner);
+	}
+	assert_int_equal(pthread_rwlock_unlock(&lock), 0);
 }
 
 TEST(wait, locks_that_the_kernel_knows_the_owner_of)
