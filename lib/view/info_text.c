@@ -298,6 +298,12 @@ static void print_completeness(struct info *info)
 	buf_append_str(&info->text, ".");
 	paragraph_print(info->view, "", buf_str(&info->text), info->sink);
 	buf_clear(&info->text);
+	summary_append_lone_code(&info->text, info->profile);
+	if (info->text.nr_bytes) {
+		buf_append_str(&info->text, ".");
+		paragraph_print(info->view, "", buf_str(&info->text), info->sink);
+	}
+	buf_clear(&info->text);
 }
 
 /* Add info->text as a cell, and clear it. */

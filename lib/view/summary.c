@@ -17,6 +17,7 @@
 #include "calltree/observe.h"
 #include "calltree/weights.h"
 #include "profile/heap_survey.h"
+#include "profile/lone_code.h"
 #include "profile/runtime.h"
 #include "view/cut.h"
 #include "view/info_counts.h"
@@ -508,6 +509,29 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 		   stuff_of(weights), runtime->name, runtime->advice);
 }
 
+void summary_append_lone_code(struct buf *note, const struct profile *profile)
+{
+	uint64_t total_ns = profile_total(profile, METRIC_CPU);
+	struct lone_code code;
+
+	if (!profile_find_lone_code(profile, &code) ||
+	    100 * (double)code.cpu_ns <= UNKNOWN_PERCENT * (double)total_ns)
+		return;
+	append_percent(note, 100 * (double)code.cpu_ns / (double)total_ns);
+	buf_printf(
+		note,
+		"%% of the CPU time is in %s, where no function was seen to call another: some "
+		"runtimes (Chez Scheme, Racket) keep such calls on a stack of their own, and these "
+		"callers are not known",
+		module_short_name(module_table_get(profile->modules, code.module)));
+}
+
+static void note_lone_code(const struct weights *weights, struct buf *note)
+{
+	if (metric_is_of_samples(weights->metric))
+		summary_append_lone_code(note, profile_of(weights));
+}
+
 /* ", blocked for 93.0% (-m blocked shows where)", if it is worth it. */
 static void append_rest_of_time(struct buf *note, const struct weights *weights, enum metric metric,
 				uint64_t wall_ns, const char *words)
@@ -811,6 +835,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_idle,	 note_few_samples,   note_filtered_counts, note_late_counts,
 		note_refusals,	 note_unknown,	     note_late_programs,   note_lost_blocks,
 		note_lost_frees, note_hides_nothing, note_between,	   note_events,
+		note_lone_code,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -73,4 +73,10 @@ bool summary_append_unknown(struct buf *out, const struct weights *weights);
  */
 bool summary_append_split(struct buf *out, const struct profile *profile);
 
+/*
+ * Append what share of the CPU time is in JIT-compiled code whose calls are not seen, as they are
+ * on a stack of its own; nothing if there is little of it.
+ */
+void summary_append_lone_code(struct buf *note, const struct profile *profile);
+
 #endif
