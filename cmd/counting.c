@@ -46,6 +46,8 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 		if (status < 0)
 			err_prefix(err, "--mem-functions");
 	}
+	if (options->syscalls)
+		naming_add_wrappers(naming);
 	for (size_t i = 0; i < options->lines.nr; i++)
 		naming_add_file(naming, options->lines.values[i]);
 	return status;

@@ -19,6 +19,7 @@ struct count_options {
 	struct option_list functions; /* --count */
 	struct option_list calls_in;  /* --count-calls-in */
 	struct option_list lines;     /* --count-lines */
+	bool syscalls;		      /* --count-syscalls */
 	uint64_t max;		      /* --count-max */
 	const char *within;	      /* --within: count only inside of it; or NULL */
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
@@ -60,6 +61,10 @@ static inline bool count_options_have_memory(const struct count_options *options
 	 .argument = "FILE", \
 	 .offset = at(count.lines), \
 	 .help = "count the calls written in a source file; repeatable"}, \
+	{.type = OPTION_FLAG, \
+	 .name = "count-syscalls", \
+	 .offset = at(count.syscalls), \
+	 .help = "count the C library's functions that are system calls, as read and fdatasync"}, \
 	{.type = OPTION_UINT, \
 	 .name = "count-max", \
 	 .argument = "N", \

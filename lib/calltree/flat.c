@@ -120,6 +120,59 @@ static void count_cycles(struct flat *flat)
 	weights_free(weights);
 }
 
+/* A function blocks if it is off the CPU for more than this share of the time of its calls. */
+#define BLOCKED_SHARE 0.05
+
+/* The rows of a table of the same samples in another metric. */
+struct other {
+	struct weights *weights;
+	struct flat *flat;
+};
+
+static struct other other_of(const struct flat *flat, enum metric metric)
+{
+	struct weights *weights = weights_new(flat->weights->selection, metric);
+
+	return (struct other){weights, flat_new(weights, BY_FUNCTION)};
+}
+
+static void other_release(struct other *other)
+{
+	flat_free(other->flat);
+	weights_free(other->weights);
+}
+
+static struct flat_walls *walls_new(const struct flat *flat)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	struct flat_walls *walls;
+	struct other wall, blocked;
+	uint64_t *blocked_ns;
+
+	if (!flat_has_counts(flat) || flat->weights->metric != METRIC_CPU ||
+	    !profile_total(expansion->profile, METRIC_BLOCKED))
+		return NULL;
+	wall = other_of(flat, METRIC_WALL);
+	blocked = other_of(flat, METRIC_BLOCKED);
+	blocked_ns = xcalloc(expansion->nr_labels, sizeof(*blocked_ns));
+	walls = xcalloc(1, sizeof(*walls));
+	walls->called = xcalloc(expansion->nr_labels, sizeof(*walls->called));
+	walls->total = wall.weights->total;
+	for (size_t i = 0; i < blocked.flat->nr; i++)
+		blocked_ns[blocked.flat->rows[i].label] = blocked.flat->rows[i].called.weight;
+	for (size_t i = 0; i < wall.flat->nr; i++) {
+		const struct flat_row *row = &wall.flat->rows[i];
+
+		if (row->counted &&
+		    (double)blocked_ns[row->label] > BLOCKED_SHARE * (double)row->called.weight)
+			walls->called[row->label] = row->called;
+	}
+	free(blocked_ns);
+	other_release(&wall);
+	other_release(&blocked);
+	return walls;
+}
+
 int flat_new_as(const struct weights *weights, const struct flat_request *request,
 		struct flat **result, struct err *err)
 {
@@ -136,6 +189,7 @@ int flat_new_as(const struct weights *weights, const struct flat_request *reques
 		return status;
 	}
 	count_rows(flat, &order, request->limit);
+	flat->walls = walls_new(flat);
 	flat_sort_in(flat, &order);
 	count_cycles(flat);
 	*result = flat;
@@ -226,6 +280,9 @@ void flat_free(struct flat *flat)
 	phases_free(flat->phases);
 	blame_free(flat->blame);
 	free(flat->cycles);
+	if (flat->walls)
+		free(flat->walls->called);
+	free(flat->walls);
 	free(flat->rows);
 	free(flat);
 }

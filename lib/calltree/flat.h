@@ -14,6 +14,7 @@
 
 struct blame;
 struct buf;
+struct flat_walls;
 struct err;
 struct per_call;
 struct phase;
@@ -129,6 +130,7 @@ struct flat {
 	 * all code; owned; else NULL.
 	 */
 	uint64_t *cycles;
+	struct flat_walls *walls; /* of calls that block; owned; NULL: none are known */
 };
 
 /* The rows, sorted by self, then total, then name; lifetimes and phases from the first on. */
@@ -187,6 +189,13 @@ bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, dou
 /* False where no call was counted. */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);
+/*
+ * The wall time of a call, in a table of CPU time, of a function that blocks in its calls; false of
+ * others.
+ */
+bool flat_row_wall_per_call(const struct flat *flat, const struct flat_row *row,
+			    struct per_call *per_call);
+
 /* Append the row's name: function, file:line, path, thread … Raw target text. Of its last key. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		      enum name_style style);

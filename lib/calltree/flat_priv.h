@@ -47,6 +47,12 @@ void flat_append_file_line(struct buf *out, const struct profile *profile, struc
  */
 void flat_find_groups(struct flat *groups, struct flat *keys, struct index_set *key_set);
 
+/* The wall time of counted functions that block in their calls, for a table of CPU time. */
+struct flat_walls {
+	struct tally *called; /* by label; weight 0: it does not block; owned */
+	struct tally total;
+};
+
 /* By process, the first process of its program. The caller frees the array. */
 uint32_t *flat_programs(const struct profile *profile);
 /* Divides the self weight of the rows of a table with wait functions by these functions. */

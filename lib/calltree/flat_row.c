@@ -40,6 +40,16 @@ uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,
 	return row->facts[dimension != flat->dimension];
 }
 
+bool flat_row_wall_per_call(const struct flat *flat, const struct flat_row *row,
+			    struct per_call *per_call)
+{
+	const struct flat_walls *walls = flat->walls;
+
+	return walls && row->counted && walls->called[row->label].weight &&
+	       per_call_of_total(METRIC_WALL, &walls->total, &walls->called[row->label], row->calls,
+				 per_call);
+}
+
 const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row)
 {
 	return &flat->phases->phases[flat_row_fact(flat, row, BY_MARK)];

@@ -57,8 +57,11 @@ static int by_per_call(const struct flat *flat, const struct flat_row *a, const 
 {
 	struct per_call left = {.ns = -1}, right = {.ns = -1};
 
-	flat_row_per_call(flat, a, &left);
-	flat_row_per_call(flat, b, &right);
+	/* As they are shown. */
+	if (!flat_row_wall_per_call(flat, a, &left))
+		flat_row_per_call(flat, a, &left);
+	if (!flat_row_wall_per_call(flat, b, &right))
+		flat_row_per_call(flat, b, &right);
 	return (right.ns > left.ns) - (right.ns < left.ns);
 }
 

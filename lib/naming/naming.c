@@ -12,6 +12,7 @@
 #include "heap/heap_names.h"
 #include "naming/callees.h"
 #include "naming/pool_functions.h"
+#include "naming/wrappers.h"
 #include "patch/call_sites.h"
 #include "probe/wanted.h"
 #include "symbol/function_pattern.h"
@@ -40,6 +41,8 @@ struct naming {
 	char *nearest;	    /* owned: a name similar to a pattern that was not found; or NULL */
 	size_t nr_files;
 	bool wants_allocators, has_allocator;
+	bool wants_wrappers, has_wrappers;
+	regex_t wrappers; /* where they are wanted */
 	struct pool_functions pools;
 };
 
@@ -425,6 +428,21 @@ static void find_allocator(struct search *search)
 	search->naming->has_allocator |= has_malloc;
 }
 
+/* Of a C library, or a program that has one linked in. */
+static void find_wrappers(struct search *search)
+{
+	const struct symbol_function **found;
+	size_t nr;
+
+	if (!has_function(search, wrappers_witness))
+		return;
+	found = symbol_functions_find(search->functions, &search->naming->wrappers, &nr);
+	for (size_t i = 0; i < nr; i++)
+		add_entry(search, found[i]);
+	free(found);
+	search->naming->has_wrappers |= nr > 0;
+}
+
 /* Starts of functions: probes must not overwrite code across these. */
 static void add_starts(const struct search *search)
 {
@@ -438,7 +456,8 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 		if (function_pattern_takes_module(&naming->patterns[i], path))
 			return true;
 	}
-	return naming->nr_calls > 0 || naming->within || naming->wants_allocators;
+	return naming->nr_calls > 0 || naming->within || naming->wants_allocators ||
+	       naming->wants_wrappers;
 }
 
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
@@ -456,6 +475,8 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
 	if (naming->wants_allocators)
 		find_allocator(&search);
+	if (naming->wants_wrappers)
+		find_wrappers(&search);
 	for (size_t i = 0; i < naming->pools.nr; i++)
 		find_pool_function(&search, &naming->pools.rows[i]);
 	for (size_t i = 0; i < naming->nr_patterns; i++)
@@ -490,6 +511,8 @@ void naming_free(struct naming *naming)
 		function_pattern_release(&naming->patterns[i]);
 	for (size_t i = 0; i < naming->nr_calls; i++)
 		free(naming->calls[i].path);
+	if (naming->wants_wrappers)
+		regfree(&naming->wrappers);
 	free(naming->patterns);
 	free(naming->is_found);
 	free(naming->has_module);
@@ -540,6 +563,13 @@ void naming_add_allocators(struct naming *naming)
 	naming->wants_allocators = true;
 }
 
+void naming_add_wrappers(struct naming *naming)
+{
+	if (!naming->wants_wrappers)
+		wrappers_compile(&naming->wrappers);
+	naming->wants_wrappers = true;
+}
+
 int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 {
 	return pool_functions_add(&naming->pools, text, err);
@@ -547,7 +577,8 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 
 bool naming_is_empty(const struct naming *naming)
 {
-	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators;
+	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators &&
+	       !naming->wants_wrappers;
 }
 
 bool naming_asks(const void *context, const char *name)
@@ -600,6 +631,13 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 		err_set(err, ERR_NOT_FOUND, "--count: no %s matches '%s'",
 			naming->has_module[i] ? "function" : "module", naming->patterns[i].text);
 		hint_at_others(naming, command, err);
+		return ERR_NOT_FOUND;
+	}
+	if (naming->wants_wrappers && !naming->has_wrappers) {
+		err_set(err, ERR_NOT_FOUND, "--count-syscalls: there is no C library");
+		err_hint(err,
+			 "is it a stripped static program, or one of Go, which makes its calls "
+			 "itself?");
 		return ERR_NOT_FOUND;
 	}
 	if (check_pools(naming, command, err) < 0)

@@ -28,6 +28,8 @@ void naming_add_file(struct naming *naming, const char *path);
 void naming_set_within(struct naming *naming, const char *function);
 /* Add the functions of allocators, to record allocations. */
 void naming_add_allocators(struct naming *naming);
+/* Add the functions of C libraries that make a system call each. */
+void naming_add_wrappers(struct naming *naming);
 /* Add functions of a pool as well, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
 int naming_add_pools(struct naming *naming, const char *text, struct err *err);
 /* Is nothing wanted? */

@@ -31,7 +31,8 @@ enum field_measure {
 	IN_MEMORY_BYTES,
 	IN_BLOCKED,
 	OF_INSTRUCTIONS,
-	OF_MODES, /* where samples tell user from system time */
+	OF_COUNTS, /* where calls were counted */
+	OF_MODES,  /* where samples tell user from system time */
 };
 
 struct flat_field {
@@ -112,6 +113,9 @@ static const struct flat_field fields[] = {
 	{"system_ns", CODE | OF_ONE_KEY, OF_MODES, FLAT_SYSTEM},
 	{"system_ci_ns", CODE | OF_ONE_KEY, OF_MODES, FLAT_SYSTEM_ERROR},
 	{"calls", ALL, IN_ANY, FLAT_CALLS},
+	{"calls_per_s", FUNCTIONS, OF_COUNTS, FLAT_CALL_RATE},
+	{"wall_per_call_ns", FUNCTIONS, OF_COUNTS, FLAT_WALL_PER_CALL},
+	{"wall_per_call_ci_ns", FUNCTIONS, OF_COUNTS, FLAT_WALL_PER_CALL_INTERVAL},
 	{"per_call_ns", ALL, IN_NS, FLAT_PER_CALL},
 	{"per_call_ci_ns", ALL, IN_NS, FLAT_PER_CALL_INTERVAL},
 	{"per_cycle", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK) | OF_ONE_KEY,
@@ -139,6 +143,8 @@ static bool is_measured(enum field_measure measure, const struct flat *flat)
 		return metric_is_memory(metric);
 	case IN_BLOCKED:
 		return metric == METRIC_BLOCKED;
+	case OF_COUNTS:
+		return flat_has_counts(flat);
 	case OF_MODES:
 		return flat_has_modes(flat);
 	case OF_INSTRUCTIONS:

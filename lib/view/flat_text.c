@@ -30,6 +30,7 @@ struct cells {
 	const struct view *view;
 	struct unit unit, cpu_unit;
 	bool has_calls; /* is any row counted? */
+	bool has_walls; /* is the time of any row's calls of another metric? */
 	bool has_waits; /* has any row a wait function? */
 	bool of_group;	/* with two keys: the row is one of flat.groups, rather than below one */
 };
@@ -157,7 +158,8 @@ static enum style append_call_time(struct buf *out, const struct cells *cells,
 {
 	struct per_call per_call;
 
-	if (!flat_row_per_call(cells->flat, row, &per_call))
+	if (!flat_row_wall_per_call(cells->flat, row, &per_call) &&
+	    !flat_row_per_call(cells->flat, row, &per_call))
 		return STYLE_PLAIN;
 	if (value == FLAT_PER_CALL)
 		append_per_call(out, &per_call, cells->view->unit);
@@ -224,9 +226,11 @@ static const struct flat_column columns[] = {
 	{CODE, NUMBER("%"), FLAT_TOTAL_PERCENT, AS_PERCENT, STYLE_PLAIN},
 	{ALL, SPARE_NUMBER("blocks", 2), FLAT_SELF_BLOCKS, AS_COUNT, STYLE_PLAIN},
 	{BIT(BY_FUNCTION), NUMBER("calls"), FLAT_CALLS, AS_CALLS, STYLE_PLAIN},
+	{BIT(BY_FUNCTION), SPARE_NUMBER("calls/s", 7), FLAT_CALL_RATE, AS_COUNT, STYLE_DIM},
 	{BIT(BY_FUNCTION), NUMBER("per call"), FLAT_PER_CALL, AS_PER_CALL, STYLE_PLAIN},
 	{BIT(BY_FUNCTION), SPARE_NUMBER("\xc2\xb1", 2), FLAT_PER_CALL_INTERVAL, AS_PER_CALL,
 	 STYLE_DIM},
+	{BIT(BY_FUNCTION), SPARE_NUMBER("of", 3), FLAT_PER_CALL_OF, AS_TEXT, STYLE_DIM},
 	{BIT(BY_THREAD) | PROCESSES | BIT(BY_MARK), NUMBER("per cycle"), FLAT_PER_CYCLE, AS_RATIO,
 	 STYLE_PLAIN},
 	{NOT_CODE & ~WAITS, SPARE_NUMBER("samples", 2), FLAT_SELF_SAMPLES, AS_COUNT, STYLE_DIM},
@@ -316,7 +320,7 @@ static bool is_kept(const struct flat_column *column, const struct view *view)
 			 column->value == FLAT_SYSTEM_ERROR ? "system" : column->column.header);
 }
 
-/* Narrower tables have user and system times only if they are asked for. */
+/* Narrower tables have user and system times, and rates of calls, only if they are asked for. */
 #define WIDE_COLUMNS 120
 
 static bool is_wide(const struct flat_column *column, const struct cells *cells)
@@ -425,12 +429,16 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 		return cells->has_waits;
 	if (column->value == FLAT_CALLS)
 		return cells->has_calls;
+	if (column->value == FLAT_CALL_RATE)
+		return cells->has_calls && !cells->view->rate_ns && is_wide(column, cells);
 	if (column->value == FLAT_PER_CYCLE)
 		return cells->flat->cycles != NULL;
 	if (column->value == FLAT_SELF_BLOCKS)
 		return metric_is_bytes(metric) && metric_is_memory(metric);
 	if (column->value == FLAT_PID && dimension_is_of_waits(cells->flat->second))
 		return profile_of(cells)->nr_processes > 1;
+	if (column->value == FLAT_PER_CALL_OF)
+		return cells->has_walls;
 	if (is_per_call(column))
 		return cells->has_calls && metric_is_time(metric);
 	return true;
@@ -623,8 +631,8 @@ int flat_check_columns(const char *list, struct err *err)
 			continue;
 		err_set(err, ERR_INVALID, "there is no column '%.*s' to keep", (int)length, at);
 		err_hint(err, "columns that narrow tables lack: user, system, location, module, "
-			      "samples, blocks, cpu, runq, blocked, pid, process, command, kind, "
-			      "threads");
+			      "samples, blocks, calls/s, cpu, runq, blocked, pid, process, "
+			      "command, kind, threads");
 		return ERR_INVALID;
 	}
 	return 0;
@@ -638,6 +646,7 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 	cleanup_free const struct flat_row **rows = choose_rows(flat, limit, &shown);
 	uint64_t largest = 0, largest_cpu = 0;
 	size_t nr_left_out = 0;
+	struct per_call per_call;
 	struct chosen chosen;
 	struct table *table;
 
@@ -647,6 +656,8 @@ void flat_print_text(const struct flat *flat, const struct view *view, size_t li
 		largest_cpu = max_u64(largest_cpu, rows[i]->times.runq_ns);
 		largest_cpu = max_u64(largest_cpu, rows[i]->times.blocked_ns);
 		cells.has_calls = cells.has_calls || rows[i]->counted;
+		cells.has_walls =
+			cells.has_walls || flat_row_wall_per_call(flat, rows[i], &per_call);
 		cells.has_waits = cells.has_waits || (rows[i]->wait_function != FLAT_NONE &&
 						      rows[i]->wait_function != rows[i]->label);
 	}

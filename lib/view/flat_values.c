@@ -337,6 +337,45 @@ static struct value get_per_call_interval(const struct row_value *of)
 	return real_value(per_call.ci_ns);
 }
 
+static struct value get_wall_per_call(const struct row_value *of)
+{
+	struct per_call per_call;
+
+	if (!flat_row_wall_per_call(of->flat, of->row, &per_call))
+		return (struct value){.type = VALUE_ABSENT};
+	return real_value(per_call.ns);
+}
+
+static struct value get_wall_per_call_interval(const struct row_value *of)
+{
+	struct per_call per_call;
+
+	if (!flat_row_wall_per_call(of->flat, of->row, &per_call))
+		return (struct value){.type = VALUE_ABSENT};
+	return real_value(per_call.ci_ns);
+}
+
+/* The metric of the time of a call that tables show. */
+static struct value get_per_call_of(const struct row_value *of)
+{
+	struct per_call per_call;
+
+	if (flat_row_wall_per_call(of->flat, of->row, &per_call))
+		return text_value(metric_name(METRIC_WALL));
+	if (flat_row_per_call(of->flat, of->row, &per_call))
+		return text_value(metric_name(of->flat->weights->metric));
+	return text_value(NULL);
+}
+
+static struct value get_call_rate(const struct row_value *of)
+{
+	uint64_t duration_ns = flat_expansion(of->flat)->profile->meta.duration_ns;
+
+	if (!of->row->counted || !duration_ns)
+		return (struct value){.type = VALUE_ABSENT};
+	return integer_value((uint64_t)((double)of->row->calls * 1e9 / (double)duration_ns + 0.5));
+}
+
 static struct value get_per_cycle(const struct row_value *of)
 {
 	double instructions;
@@ -499,7 +538,11 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_SYSTEM] = get_system,
 	[FLAT_SYSTEM_ERROR] = get_system_error,
 	[FLAT_CALLS] = get_calls,
+	[FLAT_CALL_RATE] = get_call_rate,
 	[FLAT_PER_CALL] = get_per_call,
+	[FLAT_PER_CALL_OF] = get_per_call_of,
+	[FLAT_WALL_PER_CALL] = get_wall_per_call,
+	[FLAT_WALL_PER_CALL_INTERVAL] = get_wall_per_call_interval,
 	[FLAT_PER_CALL_INTERVAL] = get_per_call_interval,
 	[FLAT_PER_CYCLE] = get_per_cycle,
 	[FLAT_WAIT_FUNCTION] = get_wait_function,

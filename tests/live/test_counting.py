@@ -658,3 +658,36 @@ class CallsIn(CountingCase):
         }
         self.assertEqual(counted, {line: 3 * 1009})
         self.assertEqual(self.probes(recording)["call_sites"], 1)
+
+
+class SystemCalls(CountingCase):
+    """The C library's functions that make a system call each, without naming them."""
+
+    def test_calls_and_the_wall_time_of_those_that_block(self):
+        program = (
+            "import os, tempfile, time\n"
+            "file = tempfile.TemporaryFile(buffering=0)\n"
+            "for i in range(700):\n"
+            "    os.pwrite(file.fileno(), b'x' * 100, 0)\n"
+            "begin = time.monotonic_ns()\n"
+            "for i in range(300):\n"
+            "    os.sched_yield()\n"
+            "    time.sleep(0.001)\n"
+            "print(time.monotonic_ns() - begin)\n"
+        )
+        recording = self.record([sys.executable, "-S", "-c", program], "--count-syscalls")
+        counted = self.counted(recording)
+        self.assertIn(700, [counted.get("pwrite"), counted.get("pwrite64")])
+        self.assertEqual(counted["sched_yield"], 300)
+        sleep = recording.function("clock_nanosleep")
+        self.assertGreaterEqual(sleep["calls"], 300)
+        each_ns = int(recording.stdout) / sleep["calls"]
+        self.assertWithin(sleep["wall_per_call_ns"] / each_ns, 1, 0.3, "time of a call")
+        self.assertLess(sleep["per_call_ns"], 0.5 * each_ns)
+        text = profc("report", "-i", recording.path, "-m", "calls", "--width", "140").stdout
+        self.assertRegex(text, r"(?m)^self .* calls +calls/s +per call +± +of ")
+        self.assertRegex(text, r"(?m) [0-9.]+ ms +[0-9.]+ wall .* clock_nanosleep ")
+
+    def test_a_program_without_a_c_library_is_told_so(self):
+        done = self.record([build("spin_leaf", "-O2", "-static", "-s"), "50"], "--count-syscalls")
+        self.assertIn("--count-syscalls: there is no C library", done.stderr)
