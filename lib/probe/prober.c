@@ -459,11 +459,6 @@ uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 			: 0);
 }
 
-struct heap_ring *prober_heap_of(const struct probed *probed)
-{
-	return probed->installation ? installation_heap(probed->installation) : NULL;
-}
-
 bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals)
 {

@@ -173,7 +173,11 @@ void prober_read_callees(struct prober *prober, struct probed_process *process);
 /* Calls up to now; under `lock`. */
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place);
-struct heap_ring *prober_heap_of(const struct probed *probed); /* NULL: there is none */
+/* NULL: there is none. */
+static inline struct heap_ring *prober_heap_of(const struct probed *probed)
+{
+	return probed->installation ? installation_heap(probed->installation) : NULL;
+}
 /* Allocations up to now; false: it has no probes for them. Under `lock`. */
 bool counted_heap(const struct prober *prober, const struct probed *probed,
 		  struct heap_totals *totals);
