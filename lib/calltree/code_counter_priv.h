@@ -10,9 +10,6 @@
 #include "calltree/tally.h"
 #include "stack/stack.h"
 
-struct code_frame;
-struct code_node;
-struct code_step;
 struct expansion;
 struct weights;
 
@@ -24,6 +21,8 @@ struct code_sum {
 	struct tally self, total, called;
 	bool is_met;	 /* the key has it */
 	bool is_inlined; /* every copy of it in the key's stacks is */
+	/* levels of the current stack that have it; of these, those that are not inlined */
+	uint32_t nr_on_path, nr_called_on_path;
 };
 
 /* A code is a number that levels have in common: CODE_NONE where a level has none. */
@@ -39,31 +38,26 @@ struct code_counter {
 	struct code_map map;
 	const struct expansion *expansion;
 	const struct stack_trie *trie;
-	struct code_frame *frames; /* by stack_id */
-	struct code_step *steps;
-	size_t nr_steps, cap_steps;
 	struct code_sum *sums; /* by code */
 	uint32_t *met_codes;   /* those that the current key has */
 	size_t nr_met_codes;
 	/*
-	 * The stacks of the current key: paths up that end below a stack of another path, or at the
-	 * root.
+	 * By depth: the current stack and its callers, and the sums of what was added of each and
+	 * of its descendants.
 	 */
-	struct code_node *nodes;
-	size_t nr_nodes, cap_nodes;
-	size_t *ways; /* the start of each path in `nodes` */
-	size_t nr_ways, cap_ways;
-	uint32_t *node_of; /* by stack_id, for stacks in `nodes` */
+	uint32_t *path;
+	struct tally *below;
+	uint32_t depth;
 };
 
-/* For the stacks that have weight; the arrays of the map are borrowed. */
+/* For the stacks that have weight; the array of the map is borrowed. */
 void code_counter_init(struct code_counter *counter, const struct weights *weights,
 		       const struct code_map *map);
 void code_counter_release(struct code_counter *counter);
 
 /* The code of a stack's innermost level, which has its self weight; or CODE_NONE. */
 uint32_t code_counter_leaf(const struct code_counter *counter, struct stack_id stack);
-/* Add weight of a stack to the current key. */
+/* Add weight of a stack to the current key. The stacks of a key come in the order of a descent. */
 void code_counter_add(struct code_counter *counter, struct stack_id stack,
 		      const struct tally *tally);
 /* The same for weight without a stack: it is that of a code alone. CODE_NONE: leave it out. */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "calltree/code_counter_priv.h"
 #include "calltree/counts.h"
+#include "calltree/descent_priv.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/flat_best_priv.h"
@@ -34,16 +35,12 @@ static uint32_t intern_code(struct code_table *table, const struct level *level)
 	struct flat_row key = flat_no_row;
 
 	for (size_t i = 0; i < division->nr_dimensions; i++) {
-		struct flat_row own = flat_no_row;
-
 		if (!division->dimensions[i]->of_level)
 			continue;
-		if (!flat_code_key(division->expansion, division->dimensions[i], level, &own))
+		if (!flat_code_key(division->expansion, division->dimensions[i], level, &key))
 			return CODE_NONE;
 		if (i == 0 && division->nr_dimensions == 2)
-			key.group = flat_intern_row(&division->groups, &division->group_set, &own);
-		own.group = key.group;
-		key = flat_join_keys(&key, &own);
+			key.group = flat_intern_row(&division->groups, &division->group_set, &key);
 	}
 	return flat_intern_row(&table->codes, &table->code_set, &key);
 }
@@ -100,8 +97,8 @@ static void count_keys(struct code_table *table)
 {
 	struct flat_division *division = table->division;
 	cleanup_free size_t *begins = NULL;
-	cleanup_free uint32_t *parts =
-		key_stacks_by_key(&division->stacks, division->keys.nr, &begins);
+	cleanup_free uint32_t *parts = key_stacks_by_key(&division->stacks, division->keys.nr,
+							 division->flat->weights, &begins);
 
 	for (uint32_t key = 0; key < division->keys.nr; key++) {
 		for (size_t i = begins[key]; i < begins[key + 1]; i++)
@@ -121,20 +118,46 @@ static void meet_counted(struct code_table *table)
 			code_counter_meet(&table->counter, i);
 }
 
+static void add_stacks(struct code_counter *counter, const struct weights *weights)
+{
+	/* By stack_id: one more than its first row of weights.stacks, or 0. */
+	cleanup_free uint32_t *rows = xcalloc(stack_trie_nr(counter->trie), sizeof(*rows));
+	struct descent descent;
+
+	for (size_t i = weights->nr_stacks; i-- > 0;)
+		rows[weights->stacks[i].stack.v] = (uint32_t)i + 1;
+	descent_init(&descent, weights);
+	while (descent_next(&descent)) {
+		size_t next = descent.is_left ? 0 : rows[descent.at];
+		struct stack_weight sum;
+
+		if (next-- == 0)
+			continue;
+		weights_next_stack(weights, &next, &sum);
+		code_counter_add(counter, sum.stack, &sum.tally);
+	}
+	descent_release(&descent);
+}
+
+/* Self weight belongs to the innermost level. */
+static void find_waits(struct code_table *table, const struct weights *weights)
+{
+	struct wait_sums *waits = wait_sums_new(table->division->flat);
+	struct stack_weight sum;
+
+	for (size_t next = 0; weights_next_stack(weights, &next, &sum);)
+		wait_sums_add(waits, code_counter_leaf(&table->counter, sum.stack), sum.stack,
+			      sum.tally.weight);
+	wait_sums_finish(waits, &table->codes);
+}
+
 /* There is one key, of all samples: their sums are known. */
 static void count_all(struct code_table *table)
 {
 	const struct flat *flat = table->division->flat;
 	const struct weights *weights = flat->weights;
-	struct wait_sums *waits = flat_has_waits(flat) ? wait_sums_new(flat) : NULL;
-	struct stack_weight sum;
 
-	for (size_t next = 0; weights_next_stack(weights, &next, &sum);) {
-		code_counter_add(&table->counter, sum.stack, &sum.tally);
-		if (waits)
-			wait_sums_add(waits, code_counter_leaf(&table->counter, sum.stack),
-				      sum.stack, sum.tally.weight);
-	}
+	add_stacks(&table->counter, weights);
 	if (weights->unattributed.weight)
 		code_counter_add_alone(&table->counter, table->code_unattributed,
 				       &weights->unattributed);
@@ -142,8 +165,8 @@ static void count_all(struct code_table *table)
 		code_counter_add_alone(&table->counter, table->code_no_stack, &weights->no_stack);
 	if (flat_has_counts(flat))
 		meet_counted(table);
-	if (waits)
-		wait_sums_finish(waits, &table->codes);
+	if (flat_has_waits(flat))
+		find_waits(table, weights);
 	make_rows(table, &flat_no_row);
 }
 
