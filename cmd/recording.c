@@ -118,7 +118,8 @@ static bool is_terminal_ours(const struct recording *recording)
 #define NAMES_NS (NS_PER_SEC / 2)
 
 /* At the end. A further request ends the search at once: the file keeps the names found so far. */
-static void resolve_at_end(const struct recording *recording)
+static void resolve_at_end(const struct recording *recording, const struct recorded *recorded,
+			   struct counting *counting)
 {
 	const struct end_listener *listener = &recording->ending.listener;
 	struct symbol_options options = how_to_resolve(recording);
@@ -130,25 +131,25 @@ static void resolve_at_end(const struct recording *recording)
 			recording->ending.nr_asked || atomic_load(&listener->asked), NAMES_NS);
 	options.ended = &timer.ended;
 	options.hurried = &timer.hurried;
-	resolve_with_progress(recording->profile, &options,
+	resolve_with_progress(recorded->profile, &options,
 			      is_terminal_ours(recording) && !recording->options->quiet);
 	end_timer_stop(&timer);
-	counting_show_asked(recording->counting, recording->profile);
+	counting_show_asked(counting, recorded->profile);
 	if (!atomic_load(&timer.hurried))
 		return;
 	print_warning(atomic_load(&timer.ended)
 			      ? "the search for names was ended: some may be missing"
 			      : "debug information was not read to its end, as it takes long: some "
 				"lines and inlined functions may be missing");
-	if (recording->file.path)
-		print_hint("profc symbolize %s", recording->file.path);
+	if (recorded->file.path)
+		print_hint("profc symbolize %s", recorded->file.path);
 }
 
 static int take_snapshot(struct recording *recording, const char *path, struct err *err)
 {
-	if (!recording->file.created)
+	if (!recording->snapshots.file->created)
 		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that goes to %s",
-			       recording_file_name(&recording->file));
+			       recording_file_name(recording->snapshots.file));
 	snapshots_take(&recording->snapshots, recording->sampler, path);
 	return 0;
 }
@@ -178,7 +179,7 @@ static void say_refused(const struct recording *recording, const struct err *err
 static void snapshot_by_signal(struct recording *recording)
 {
 	struct err err = ERR_INIT;
-	const char *output = recording->file.path;
+	const char *output = recording->snapshots.file->path;
 	cleanup_free char *path =
 		xasprintf("%s.snapshot", output ? output : RECORDING_FILE_DEFAULT);
 
@@ -400,27 +401,32 @@ static void wait_for_end(struct recording *recording)
 	read_signals(recording);
 }
 
-static void prepare_snapshots(struct recording *recording)
+static void prepare_snapshots(struct recording *recording, const struct recording_file *file)
 {
 	struct symbol_options symbols = how_to_resolve(recording);
 
-	snapshots_init(&recording->snapshots, recording->file.path,
+	snapshots_init(&recording->snapshots, file,
 		       recording->options->no_symbols ? NULL : &symbols);
 	recording->snapshots.clears_line = recording->shows_progress;
 }
 
+struct command_start {
+	struct recorded_command *command;
+	const char *program;
+	struct counting *counting; /* NULL: nothing is counted */
+};
+
 /* sampler_options.run: what came of its exec is kept. */
 static int run_command(void *context)
 {
-	struct recording *recording = context;
+	const struct command_start *start = context;
+	struct launch *launch = &start->command->launch;
 
-	recording->result.exec_errno =
-		recording->counting
-			? counting_launch(recording->counting, &recording->command.launch,
-					  recording->argv[0])
-			: launch_run(&recording->command.launch);
-	counting_say_trouble(recording->counting);
-	return recording->result.exec_errno;
+	start->command->exec_errno =
+		start->counting ? counting_launch(start->counting, launch, start->program)
+				: launch_run(launch);
+	counting_say_trouble(start->counting);
+	return start->command->exec_errno;
 }
 
 static int start_command(struct recording *recording, struct err *err)
@@ -439,15 +445,17 @@ static void reap_command(struct recording *recording)
 		child_reap(recording->command.launch.pid, &recording->command.status) == 0;
 }
 
-static int start_sampler(struct recording *recording, struct err *err)
+static int start_sampler(struct recording *recording, struct recorded *recorded,
+			 struct counting *counting, struct err *err)
 {
 	const struct record_options *options = recording->options;
-	const struct code_filter_options within = {named_code_in, recording->within};
+	const struct code_filter_options within = {named_code_in, recorded->within};
+	struct command_start start = {&recording->command, NULL, counting};
 	struct sampler_options sampler_options = {
 		.pids = recording->argv ? &recording->command.launch.pid : recording->attached.pids,
 		.nr_pids = recording->argv ? 1 : recording->attached.nr_named,
 		.run = recording->argv ? run_command : NULL,
-		.run_context = recording,
+		.run_context = &start,
 		.frequency_hz = (uint32_t)options->frequency_hz,
 		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
 		.duration_ns = options->duration_ns,
@@ -460,8 +468,8 @@ static int start_sampler(struct recording *recording, struct err *err)
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,
 		.max_depth = options->max_depth,
-		.within = recording->within ? &within : NULL,
-		.prober = counting_prober(recording->counting),
+		.within = recorded->within ? &within : NULL,
+		.prober = counting_prober(counting),
 		.look = recording->agent ? agent_look : NULL,
 		.look_context = recording->agent,
 		.helper = recording->agent ? agent_pid(recording->agent) : 0,
@@ -473,21 +481,22 @@ static int start_sampler(struct recording *recording, struct err *err)
 
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
-	if (recording->within && !recording->argv &&
-	    named_code_attach(recording->within, recording->attached.pids, recording->attached.nr,
+	start.program = recording->argv ? recording->argv[0] : NULL;
+	if (recorded->within && !recording->argv &&
+	    named_code_attach(recorded->within, recording->attached.pids, recording->attached.nr,
 			      err) < 0)
 		return err->code;
-	if (recording->counting && !recording->argv &&
-	    counting_attach(recording->counting, &recording->attached, err) < 0)
+	if (counting && !recording->argv &&
+	    counting_attach(counting, &recording->attached, err) < 0)
 		return err->code;
 	recording->sampler =
-		sampler_start(&sampler_options, recording->profile, recording->writer, err);
+		sampler_start(&sampler_options, recorded->profile, recorded->writer, err);
 	if (recording->sampler)
 		return 0;
 	/* It has failed to execute its program, or waits to be let go and ends now. */
 	if (recording->argv) {
 		launch_release(&recording->command.launch);
-		if (!recording->result.exec_errno)
+		if (!recording->command.exec_errno)
 			kill(recording->command.launch.pid, SIGKILL);
 		reap_command(recording);
 	}
@@ -495,18 +504,19 @@ static int start_sampler(struct recording *recording, struct err *err)
 }
 
 /* Killed at any moment from now on, profc leaves a file that can be read. */
-static int begin_file(struct recording *recording, struct err *err)
+static int begin_file(struct recorded *recorded, struct err *err)
 {
-	int status = store_writer_new(recording->file.fd, &recording->writer, err);
+	int status = store_writer_new(recorded->file.fd, &recorded->writer, err);
 
 	if (status == 0)
-		status = store_writer_flush(recording->writer, recording->profile, err);
+		status = store_writer_flush(recorded->writer, recorded->profile, err);
 	if (status < 0)
-		err_prefix(err, "%s", recording_file_name(&recording->file));
+		err_prefix(err, "%s", recording_file_name(&recorded->file));
 	return status;
 }
 
-static int begin(struct recording *recording, struct err *err)
+static int begin(struct recording *recording, struct recorded *recorded, struct counting *counting,
+		 struct err *err)
 {
 	const struct record_options *options = recording->options;
 	int status = recording->argv ? program_refuse_32_bit(recording->argv[0], err) : 0;
@@ -515,66 +525,70 @@ static int begin(struct recording *recording, struct err *err)
 		status =
 			control_open(&recording->control, control_path(options->control, err), err);
 	if (status == 0)
-		status = recording_file_open(&recording->file, options->output, err);
+		status = recording_file_open(&recorded->file, options->output, err);
 	if (status < 0)
 		return status;
 	if (!options->output &&
-	    strcmp(recording_file_name(&recording->file), RECORDING_FILE_DEFAULT) != 0)
+	    strcmp(recording_file_name(&recorded->file), RECORDING_FILE_DEFAULT) != 0)
 		print_warning("%s is being written by another profc: this recording goes to %s",
-			      RECORDING_FILE_DEFAULT, recording->file.path);
-	recording->profile = profile_new();
-	recording_meta_fill(recording->profile, options, recording->argv);
+			      RECORDING_FILE_DEFAULT, recorded->file.path);
+	recorded->profile = profile_new();
+	recording_meta_fill(recorded->profile, options, recording->argv);
 	sampler_reserve_descriptors();
 	take_over_signals(recording);
 	end_listener_start(&recording->ending.listener, stop_this_process);
-	status = begin_file(recording, err);
+	status = begin_file(recorded, err);
 	if (status == 0)
-		status = recording_agent_start(recording, err);
+		status = recording_agent_start(recording, !recorded->file.path, err);
 	if (status == 0)
-		status = start_sampler(recording, err);
+		status = start_sampler(recording, recorded, counting, err);
 	if (end_listener_stop(&recording->ending.listener) && status == 0)
 		heed_listener(recording); /* the command may go on */
 	if (status < 0) {
-		recording_file_discard(&recording->file);
+		recording_file_discard(&recorded->file);
 	} else {
 		recording_say_descendants(recording);
-		prepare_snapshots(recording);
+		prepare_snapshots(recording, &recorded->file);
 	}
 	return status;
 }
 
 /* An empty one leaves its name to what had it. */
-static int close_file(struct recording *recording, struct err *err)
+static int close_file(const struct record_options *options, struct recorded *recorded,
+		      struct err *err)
 {
-	struct recording_file *file = &recording->file;
+	struct recording_file *file = &recorded->file;
 
-	if (!recording_is_empty(recording) || !file->old_path)
+	if (!recording_is_empty(options, recorded) || !file->old_path)
 		return recording_file_close(file, err);
-	if (!recording->options->quiet)
+	if (!options->quiet)
 		print_note("%s is left as it was", file->path);
 	recording_file_discard(file);
 	return 0;
 }
 
-static int finish_file(struct recording *recording)
+static int finish_file(const struct recording *recording, struct recorded *recorded)
 {
+	const struct record_options *options = recording->options;
 	struct err err = ERR_INIT;
 	int failed_status = recording_failed_status(recording);
 	int status;
 
-	recording_say_check(recording);
-	if (store_writer_finish(recording->writer, recording->profile, &err) < 0) {
-		recording_say_unwritten(recording, &err);
-		close_file(recording, NULL);
+	if (options->check_unwinder)
+		recording_say_check(recorded);
+	if (store_writer_finish(recorded->writer, recorded->profile, &err) < 0) {
+		recording_say_unwritten(options, recorded, &err);
+		close_file(options, recorded, NULL);
 		return failed_status;
 	}
-	heap_discard_apply(recording->profile);
-	status = recording_is_empty(recording) ? recording_say_empty(recording) : EXIT_DONE;
-	if (recording_file_check(&recording->file, &err) < 0)
+	heap_discard_apply(recorded->profile);
+	status = recording_is_empty(options, recorded) ? recording_say_empty(recording, recorded)
+						       : EXIT_DONE;
+	if (recording_file_check(&recorded->file, &err) < 0)
 		print_err(&err);
-	else if (!recording_is_empty(recording))
-		recording_say_done(recording);
-	if (close_file(recording, err.code ? NULL : &err) < 0)
+	else if (!recording_is_empty(options, recorded))
+		recording_say_done(recording, recorded);
+	if (close_file(options, recorded, err.code ? NULL : &err) < 0)
 		print_err(&err);
 	return err.code ? failed_status : status;
 }
@@ -601,14 +615,14 @@ static int command_status(struct recording *recording, int own_status)
 		       : WEXITSTATUS(recording->command.status);
 }
 
-static int finish(struct recording *recording)
+static int finish(const struct recording *recording, struct recorded *recorded)
 {
 	cleanup_free char *path =
-		recording_has_uses(recording) ? xstrdup(recording->file.path) : NULL;
-	bool can_be_read = recording->file.created;
-	int status = finish_file(recording);
+		recording_has_uses(recording) ? xstrdup(recorded->file.path) : NULL;
+	bool can_be_read = recorded->file.created;
+	int status = finish_file(recording, recorded);
 
-	if (status != EXIT_DONE || !path || recording_is_empty(recording))
+	if (status != EXIT_DONE || !path || recording_is_empty(recording->options, recorded))
 		return status;
 	if (can_be_read)
 		return recording_use(recording, path,
@@ -620,22 +634,23 @@ static int finish(struct recording *recording)
 	return recording_failed_status(recording);
 }
 
-static int end(struct recording *recording)
+static int end(struct recording *recording, struct recorded *recorded, struct counting *counting)
 {
-	struct sampler_result *result = &recording->result;
+	const struct record_options *options = recording->options;
+	struct sampler_result *result = &recorded->result;
 	struct err failure = ERR_INIT;
 	int status;
 
 	end_listener_start(&recording->ending.listener, stop_this_process);
-	recording->ended_paused = sampler_is_paused(recording->sampler);
+	recorded->ended_paused = sampler_is_paused(recording->sampler);
 	sampler_finish(recording->sampler, result, &failure);
 	recording->sampler = NULL;
-	counting_end(recording->counting);
-	if (recording->counting)
-		prober_publish_removal(counting_prober(recording->counting), recording->profile);
-	recording_agent_finish(recording);
+	counting_end(counting);
+	if (counting)
+		prober_publish_removal(counting_prober(counting), recorded->profile);
+	recording_agent_finish(recording, recorded->profile);
 	if (recording->nr_control_refused)
-		profile_set_counter(recording->profile, "control_refused",
+		profile_set_counter(recorded->profile, "control_refused",
 				    recording->nr_control_refused);
 	if (result->command_reaped) {
 		recording->command.is_reaped = true;
@@ -647,24 +662,25 @@ static int end(struct recording *recording)
 		kill(recording->command.launch.pid, recording->ending.late_signal);
 	clear_progress(recording);
 	snapshots_finish(&recording->snapshots, recording->ending.listener.asked_fd,
-			 recording->options->quiet);
-	recording_say_refused(recording);
+			 options->quiet);
+	if (!options->quiet)
+		recording_say_refused(&result->refusal);
 	if (recording->command.is_reaped)
-		recording->profile->meta.exit_status = recording->command.status;
+		recorded->profile->meta.exit_status = recording->command.status;
 	if (result->end == SAMPLER_END_WRITE_FAILED) {
-		recording_say_unwritten(recording, &failure);
+		recording_say_unwritten(options, recorded, &failure);
 		status = recording_failed_status(recording);
-		close_file(recording, NULL);
+		close_file(options, recorded, NULL);
 		end_listener_stop(&recording->ending.listener);
 	} else {
-		resolve_at_end(recording);
+		resolve_at_end(recording, recorded, counting);
 		end_listener_stop(&recording->ending.listener);
-		status = finish(recording);
+		status = finish(recording, recorded);
 	}
 	return recording->argv ? command_status(recording, status) : status;
 }
 
-static int record(struct recording *recording)
+static int record(struct recording *recording, struct recorded *recorded, struct counting *counting)
 {
 	struct err err = ERR_INIT;
 	int status;
@@ -677,24 +693,24 @@ static int record(struct recording *recording)
 		!recording->options->quiet && !recording->argv && isatty(STDERR_FILENO);
 	/* Before anything is done to the file of the former recording. */
 	if (recording->argv)
-		recording->result.exec_errno = program_foresee_failure(recording->argv[0]);
-	if (recording->result.exec_errno) {
+		recording->command.exec_errno = program_foresee_failure(recording->argv[0]);
+	if (recording->command.exec_errno) {
 		status = recording_say_exec_failed(recording);
-	} else if (begin(recording, &err) < 0) {
-		status = recording->result.exec_errno ? recording_say_exec_failed(recording)
-						      : recording_failed_status(recording);
-		if (!recording->result.exec_errno)
+	} else if (begin(recording, recorded, counting, &err) < 0) {
+		status = recording->command.exec_errno ? recording_say_exec_failed(recording)
+						       : recording_failed_status(recording);
+		if (!recording->command.exec_errno)
 			print_err(&err);
 		if (recording->ending.listener.asked)
 			status = end_by(recording, (int)recording->ending.listener.info.ssi_signo);
 	} else {
 		wait_for_end(recording);
-		status = end(recording);
+		status = end(recording, recorded, counting);
 	}
 	agent_free(recording->agent);
 	control_close(&recording->control);
-	store_writer_free(recording->writer);
-	profile_free(recording->profile);
+	store_writer_free(recorded->writer);
+	profile_free(recorded->profile);
 	signal_pipe_close(&recording->signals);
 	if (recording->command.fd >= 0)
 		close(recording->command.fd);
@@ -705,6 +721,8 @@ static int record(struct recording *recording)
 static int check_and_record(const struct command *self, struct recording *recording)
 {
 	const struct record_options *options = recording->options;
+	struct recorded recorded = {.profile = NULL};
+	struct counting *counting = NULL;
 	struct err err = ERR_INIT;
 	int status;
 
@@ -726,18 +744,18 @@ static int check_and_record(const struct command *self, struct recording *record
 	    (options->threads && record_options_threads(options, &recording->threads, &err) < 0))
 		return usage_error(self, &err);
 	if (options->count.within)
-		recording->within = named_code_new(
+		recorded.within = named_code_new(
 			options->count.within,
 			symbol_options_of(&options->symbols, &recording->ending.listener.asked));
 	if (counting_new(&options->count,
 			 symbol_options_of(&options->symbols, &recording->ending.listener.asked),
-			 &recording->counting, &err) < 0)
+			 &counting, &err) < 0)
 		status = usage_error(self, &err);
 	else
-		status = record(recording);
-	counting_end(recording->counting);
-	counting_free(recording->counting);
-	named_code_free(recording->within);
+		status = record(recording, &recorded, counting);
+	counting_end(counting);
+	counting_free(counting);
+	named_code_free(recorded.within);
 	if (options->threads)
 		regfree(&recording->threads);
 	return status;

@@ -12,12 +12,12 @@
 #include "cmd/record_options.h"
 #include "profile/profile.h"
 
-int recording_agent_start(struct recording *recording, struct err *err)
+int recording_agent_start(struct recording *recording, bool prints_on_stderr, struct err *err)
 {
 	const struct agent_options options = {
 		.command = recording->options->agent,
 		.mask = &recording->former_signals.mask,
-		.prints_on_stderr = !recording->file.path,
+		.prints_on_stderr = prints_on_stderr,
 	};
 
 	if (!options.command)
@@ -63,7 +63,7 @@ static void wait_for_agent(const struct recording *recording)
 	agent_give_up(recording->agent);
 }
 
-void recording_agent_finish(struct recording *recording)
+void recording_agent_finish(struct recording *recording, struct profile *profile)
 {
 	bool was_over, has_ended;
 	struct pollfd over = {.fd = recording_agent_fd(recording), .events = POLLIN};
@@ -73,12 +73,12 @@ void recording_agent_finish(struct recording *recording)
 	if (!recording->agent)
 		return;
 	was_over = poll(&over, 1, 0) == 1;
-	agent_end(recording->agent, recording->profile);
+	agent_end(recording->agent, profile);
 	wait_for_agent(recording);
 	has_ended = agent_has_ended(recording->agent, &status);
 	nr_lost = agent_free(recording->agent);
 	recording->agent = NULL;
-	profile_set_counter(recording->profile, "agent_lost", nr_lost);
+	profile_set_counter(profile, "agent_lost", nr_lost);
 	if (!has_ended)
 		print_warning("the agent does not end: it is left alone");
 	else if (!was_over && status)

@@ -18,7 +18,6 @@
 #include "tracee/launch.h"
 
 struct agent;
-struct counting;
 struct named_code;
 struct profile;
 struct record_options;
@@ -30,6 +29,7 @@ struct recorded_command {
 	int fd;	    /* readable once it has ended; -1: attached */
 	int status; /* as of waitpid(2), once it was reaped */
 	bool is_reaped;
+	int exec_errno; /* not 0: it could not be executed */
 };
 
 /* Signals of the end; 0: there was none. */
@@ -45,7 +45,17 @@ struct recording_ending {
 	struct end_listener listener;
 };
 
-/* One recording from its first to its last moment. */
+/* What a recording makes, and how it came out. */
+struct recorded {
+	struct recording_file file;
+	struct profile *profile;
+	struct store_writer *writer;
+	struct named_code *within; /* of --within; NULL: it was not given */
+	struct sampler_result result;
+	bool ended_paused;
+};
+
+/* One recording while it runs, and what was asked of it. */
 struct recording {
 	const struct record_options *options;
 	char **argv; /* NULL: attached */
@@ -56,28 +66,21 @@ struct recording {
 	struct recorded_command command; /* of argv */
 	struct control control;
 	struct snapshots snapshots; /* from begin() to end() */
-	struct recording_file file;
-	struct profile *profile;
-	struct store_writer *writer;
-	struct named_code *within; /* of --within; NULL: it was not given */
-	struct counting *counting; /* NULL: nothing is counted */
-	struct agent *agent;	   /* NULL: none */
+	struct agent *agent;	    /* NULL: none */
 	struct sampler *sampler;
-	struct sampler_result result;
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
 	struct recording_ending ending;
 	uint64_t command_ended_ns;    /* by CLOCK_MONOTONIC; 0: it has not */
 	bool has_told_of_left_behind; /* that others are recorded on */
 	bool is_over; /* the sampler is done: the command may be reaped, its pid another's */
 	bool shows_progress;
-	bool ended_paused;
 };
 
 /*
  * recording_agent.c: the agent of a recording (agent/agent.h), if --agent names one; else these do
  * nothing.
  */
-int recording_agent_start(struct recording *recording, struct err *err);
+int recording_agent_start(struct recording *recording, bool prints_on_stderr, struct err *err);
 /* A descriptor that becomes readable when it ends before its time; -1: none. */
 int recording_agent_fd(const struct recording *recording);
 /* It has. */
@@ -86,7 +89,7 @@ void recording_agent_say_ended(const struct recording *recording);
  * The sampler has finished: let it read the rest, for some seconds or until a signal asks for the
  * end. Sets the counter agent_lost.
  */
-void recording_agent_finish(struct recording *recording);
+void recording_agent_finish(struct recording *recording, struct profile *profile);
 
 /*
  * recording_words.c: what is said of a recording, on standard error. Those that return an int
@@ -94,21 +97,22 @@ void recording_agent_finish(struct recording *recording);
  */
 int recording_failed_status(const struct recording *recording);
 /* No sample was taken, no call counted and no memory recorded. */
-bool recording_is_empty(const struct recording *recording);
+bool recording_is_empty(const struct record_options *options, const struct recorded *recorded);
 /* What was recorded, in one line, and what to do with it. The writer has finished. */
-void recording_say_done(const struct recording *recording);
+void recording_say_done(const struct recording *recording, const struct recorded *recorded);
 /* It could not be written to its end. */
-void recording_say_unwritten(const struct recording *recording, struct err *err);
-int recording_say_empty(const struct recording *recording);
+void recording_say_unwritten(const struct record_options *options, const struct recorded *recorded,
+			     struct err *err);
+int recording_say_empty(const struct recording *recording, const struct recorded *recorded);
 int recording_say_exec_failed(const struct recording *recording);
 /* Processes that were peeked at only, as they may not be traced. */
-void recording_say_refused(const struct recording *recording);
+void recording_say_refused(const struct sampler_refusal *refusal);
 /* How many processes are recorded besides those named, as their descendants. */
 void recording_say_descendants(const struct recording *recording);
 /* A process that waits for profc, which waits for its end: that ends by being asked to only. */
 void recording_warn_of_waiting(const struct recording *recording);
 /* Prints the result of --check-unwinder, for the search for errors in an unwinder. */
-void recording_say_check(const struct recording *recording);
+void recording_say_check(const struct recorded *recorded);
 
 /*
  * recording_use.c: what is made of a recording once its file, of that path, is whole: sources are

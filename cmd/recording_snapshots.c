@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/output_place.h"
 #include "cmd/command.h"
+#include "cmd/recording_file.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "collector/collector.h"
@@ -34,11 +35,10 @@ struct snapshot_request {
 	struct collector_cut cut;
 };
 
-void snapshots_init(struct snapshots *snapshots, const char *recording_path,
+void snapshots_init(struct snapshots *snapshots, const struct recording_file *file,
 		    const struct symbol_options *symbols)
 {
-	*snapshots = (struct snapshots){
-		.recording_path = recording_path, .has_names = symbols != NULL, .over_fd = -1};
+	*snapshots = (struct snapshots){.file = file, .has_names = symbols != NULL, .over_fd = -1};
 	if (symbols)
 		snapshots->symbols = *symbols;
 	patience_init(&snapshots->patience);
@@ -74,7 +74,7 @@ static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *
 
 	if (!nr_bytes)
 		return err_set(err, ERR_LIMIT, "no snapshot: the recording could not be written");
-	status = store_read_path_start(snapshots->recording_path, nr_bytes, &profile, err);
+	status = store_read_path_start(snapshots->file->path, nr_bytes, &profile, err);
 	if (status < 0)
 		return status;
 	if (snapshots->has_names)

@@ -9,6 +9,7 @@
 #include "base/patient_copy.h"
 #include "symbol/symbol.h"
 
+struct recording_file;
 struct sampler;
 struct snapshot_request;
 
@@ -17,11 +18,11 @@ struct snapshot_request;
  * one after the other by a thread beside the recording, as names take long to be found.
  */
 struct snapshots {
-	const char *recording_path;    /* borrowed; where the recording is written */
-	bool has_names;		       /* shall be looked for */
-	struct symbol_options symbols; /* how */
-	bool clears_line;	       /* of progress, before a message */
-	struct patience patience;      /* with the readers of FIFOs */
+	const struct recording_file *file; /* borrowed; where the recording is written */
+	bool has_names;			   /* shall be looked for */
+	struct symbol_options symbols;	   /* how */
+	bool clears_line;		   /* of progress, before a message */
+	struct patience patience;	   /* with the readers of FIFOs */
 	pthread_t thread;
 	bool has_thread;
 	int over_fd; /* readable once the thread is */
@@ -32,7 +33,7 @@ struct snapshots {
 };
 
 /* The options borrow as they do elsewhere; NULL: no names. */
-void snapshots_init(struct snapshots *snapshots, const char *recording_path,
+void snapshots_init(struct snapshots *snapshots, const struct recording_file *file,
 		    const struct symbol_options *symbols);
 /*
  * Write a snapshot of this moment into a file. Returns at once; a failure is reported on standard

@@ -31,18 +31,19 @@ int recording_failed_status(const struct recording *recording)
 	return recording->argv ? EXIT_PROFC_FAILED : EXIT_CANNOT;
 }
 
-static const char *file_name(const struct recording *recording)
+static const char *file_name(const struct recording_file *file)
 {
-	return recording->file.path ? recording->file.path : "to standard output";
+	return file->path ? file->path : "to standard output";
 }
 
-void recording_say_unwritten(const struct recording *recording, struct err *err)
+void recording_say_unwritten(const struct record_options *options, const struct recorded *recorded,
+			     struct err *err)
 {
-	const char *path = recording->file.path;
+	const char *path = recorded->file.path;
 	struct buf word = {0};
 
-	err_prefix(err, "%s", recording_file_name(&recording->file));
-	if (path && !recording_is_empty(recording)) {
+	err_prefix(err, "%s", recording_file_name(&recorded->file));
+	if (path && !recording_is_empty(options, recorded)) {
 		escape_shell(&word, path);
 		err_hint(err, "profc report -i %s shows what was recorded until then",
 			 buf_str(&word));
@@ -51,14 +52,12 @@ void recording_say_unwritten(const struct recording *recording, struct err *err)
 	buf_release(&word);
 }
 
-void recording_say_check(const struct recording *recording)
+void recording_say_check(const struct recorded *recorded)
 {
-	const struct unwinder_check *check = &recording->result.unwinder_check;
+	const struct unwinder_check *check = &recorded->result.unwinder_check;
 	const struct module *module;
 	struct buf rules = {0};
 
-	if (!recording->options->check_unwinder)
-		return;
 	print_note("%llu stacks unwound twice, %llu differ", (unsigned long long)check->nr_stacks,
 		   (unsigned long long)check->nr_different);
 	unwinder_check_append_rules(check, &rules);
@@ -66,7 +65,7 @@ void recording_say_check(const struct recording *recording)
 	buf_release(&rules);
 	if (!check->nr_different)
 		return;
-	module = module_table_get(recording->profile->modules, check->leaf.module);
+	module = module_table_get(recorded->profile->modules, check->leaf.module);
 	print_note("first in thread %d at %s+%#llx: frame %zu is at %#llx by %s, by libunwind at "
 		   "%#llx",
 		   check->tid, module_short_name(module), (unsigned long long)check->leaf.address,
@@ -74,49 +73,48 @@ void recording_say_check(const struct recording *recording)
 		   (unsigned long long)check->libunwind);
 }
 
-static bool ended_in_delay(const struct recording *recording)
+static bool ended_in_delay(const struct record_options *options, const struct profile *profile)
 {
-	return recording->profile->meta.duration_ns < recording->options->delay_ns;
+	return profile->meta.duration_ns < options->delay_ns;
 }
 
-bool recording_is_empty(const struct recording *recording)
+bool recording_is_empty(const struct record_options *options, const struct recorded *recorded)
 {
-	const struct profile_probes *probes = &recording->profile->probes;
+	const struct profile *profile = recorded->profile;
+	const struct profile_probes *probes = &profile->probes;
 	/* That functions were never called is a result, too, if counting has begun. */
-	bool has_counted = (probes->nr_counts || profile_has_heap(recording->profile)) &&
-			   !ended_in_delay(recording) && !recording->ended_paused;
+	bool has_counted = (probes->nr_counts || profile_has_heap(profile)) &&
+			   !ended_in_delay(options, profile) && !recorded->ended_paused;
 
 	for (size_t i = 0; i < probes->nr_counts && !has_counted; i++)
 		has_counted = probes->counts[i].calls > 0;
-	return !recording->result.nr_samples && !has_counted &&
-	       !recording->profile->heap.nr_allocations;
+	return !recorded->result.nr_samples && !has_counted && !profile->heap.nr_allocations;
 }
 
 /* A command that used next to nothing may end without having been seen. */
 #define MEASURABLE_NS (20 * NS_PER_MS)
 
 /* What shows what was asked for; of a target that only slept, CPU time tells nothing. */
-static const char *words_of_view(const struct recording *recording)
+static const char *words_of_view(const struct count_options *count, const struct recorded *recorded)
 {
-	bool has_cpu = !recording->options->count.no_cpu;
+	bool has_cpu = !count->no_cpu;
 
-	if (recording->profile->heap.nr_allocations)
-		return recording->options->count.reachable ? "report --leaks --reachable"
-							   : "report --leaks";
-	if (has_cpu && recording->result.cpu_ns >= MEASURABLE_NS)
+	if (recorded->profile->heap.nr_allocations)
+		return count->reachable ? "report --leaks --reachable" : "report --leaks";
+	if (has_cpu && recorded->result.cpu_ns >= MEASURABLE_NS)
 		return "report";
-	if (recording->profile->probes.nr_counts)
+	if (recorded->profile->probes.nr_counts)
 		return "report -m calls";
 	return has_cpu ? "report -m wall" : "info";
 }
 
-static void say_report(const struct recording *recording)
+static void say_report(const struct count_options *count, const struct recorded *recorded)
 {
-	const char *words = words_of_view(recording);
+	const char *words = words_of_view(count, recorded);
 	struct buf word = {0};
 
-	escape_shell(&word, recording->file.path);
-	if (strcmp(recording->file.path, "profc.data") == 0)
+	escape_shell(&word, recorded->file.path);
+	if (strcmp(recorded->file.path, "profc.data") == 0)
 		print_hint("profc %s", words);
 	else
 		print_hint("profc %s -i %s", words, buf_str(&word));
@@ -143,7 +141,7 @@ static pid_t stopped_process(const struct recording *recording)
 /* What is stopped has no CPU time, though it may have been seen blocked before. */
 static void say_stopped(const struct recording *recording)
 {
-	pid_t pid = recording->result.cpu_ns < MEASURABLE_NS ? stopped_process(recording) : 0;
+	pid_t pid = stopped_process(recording);
 
 	if (!pid)
 		return;
@@ -201,13 +199,12 @@ static void say_counts(const struct profile *profile)
 }
 
 /* Copies of it in other functions have its name in reports, but no code of their own. */
-static void say_inlined(const struct recording *recording)
+static void say_inlined(struct named_code *within, const char *name)
 {
-	unsigned int nr = recording->within ? named_code_nr_inlined(recording->within) : 0;
+	unsigned int nr = within ? named_code_nr_inlined(within) : 0;
 
 	if (nr)
-		print_note("copies of %s that are inlined elsewhere are left out: %u",
-			   recording->options->count.within, nr);
+		print_note("copies of %s that are inlined elsewhere are left out: %u", name, nr);
 }
 
 /* "; the command exited with status 3", if it has failed. */
@@ -223,51 +220,54 @@ static void append_failure(struct buf *text, const struct recording *recording)
 		buf_printf(text, "; the command exited with status %d", WEXITSTATUS(status));
 }
 
-void recording_say_done(const struct recording *recording)
+void recording_say_done(const struct recording *recording, const struct recorded *recorded)
 {
-	const struct sampler_result *result = &recording->result;
-	bool has_cpu = !recording->options->count.no_cpu;
+	const struct sampler_result *result = &recorded->result;
+	const struct record_options *options = recording->options;
+	bool has_cpu = !options->count.no_cpu;
 	struct buf text = {0};
 
-	if (recording->options->quiet)
+	if (options->quiet)
 		return;
 	if (has_cpu) {
 		append_weight(&text, METRIC_CPU, result->cpu_ns);
 		buf_append_str(&text, " of CPU time in ");
 	}
-	append_weight(&text, METRIC_WALL, recording->profile->meta.duration_ns);
+	append_weight(&text, METRIC_WALL, recorded->profile->meta.duration_ns);
 	if (has_cpu) {
 		buf_append_str(&text, ", ");
 		append_weight(&text, METRIC_SAMPLES, result->nr_samples);
 	}
-	buf_printf(&text, ", %.1f kB", (double)store_writer_nr_bytes(recording->writer) / 1000);
+	buf_printf(&text, ", %.1f kB", (double)store_writer_nr_bytes(recorded->writer) / 1000);
 	append_failure(&text, recording);
-	print_note("wrote %s: %s", file_name(recording), buf_str(&text));
+	print_note("wrote %s: %s", file_name(&recorded->file), buf_str(&text));
 	buf_release(&text);
-	say_counts(recording->profile);
-	if (recording->options->verbose)
-		say_counters(recording->profile);
+	say_counts(recorded->profile);
+	if (options->verbose)
+		say_counters(recorded->profile);
 	else if (has_cpu)
-		say_missed(recording->profile);
-	say_inlined(recording);
-	say_stopped(recording);
+		say_missed(recorded->profile);
+	say_inlined(recorded->within, options->count.within);
+	if (result->cpu_ns < MEASURABLE_NS)
+		say_stopped(recording);
 	if (has_cpu)
-		say_rate(recording->profile);
-	if (recording->file.path)
-		say_report(recording);
+		say_rate(recorded->profile);
+	if (recorded->file.path)
+		say_report(&options->count, recorded);
 	else if (recording->argv)
 		print_hint("what the command itself prints goes there too and spoils the profile: "
 			   "send one of them elsewhere");
 }
 
 /* There was no tick: the recording ended within its delay, or paused. False if it did neither. */
-static bool never_looked(const struct recording *recording, struct err *err)
+static bool never_looked(const struct record_options *options, const struct recorded *recorded,
+			 struct err *err)
 {
-	if (ended_in_delay(recording)) {
+	if (ended_in_delay(options, recorded->profile)) {
 		err_set(err, ERR_EMPTY,
 			"no samples were taken: it ended before the --delay was over");
 		err_hint(err, "give a shorter --delay");
-	} else if (recording->ended_paused) {
+	} else if (recorded->ended_paused) {
 		err_set(err, ERR_EMPTY, "no samples were taken: the recording was paused");
 		err_hint(err, "SIGUSR1 sent to profc resumes it, and so does --control");
 	}
@@ -300,10 +300,9 @@ static void hint_at_names(const struct profile *profile, struct err *err)
 }
 
 /* --threads has left no thread. */
-static bool chose_nobody(const struct recording *recording, struct err *err)
+static bool chose_nobody(const struct recording *recording, const struct profile *profile,
+			 struct err *err)
 {
-	const struct profile *profile = recording->profile;
-
 	if (!recording->options->threads)
 		return false;
 	for (size_t i = 0; i < profile->nr_threads; i++) {
@@ -331,48 +330,49 @@ static bool was_stopped(const struct recording *recording, struct err *err)
 }
 
 /* There were samples, but none of them was wanted. */
-static bool was_never_within(const struct recording *recording, struct err *err)
+static bool was_never_within(const char *name, const struct recorded *recorded, struct err *err)
 {
-	if (!recording->within || !profile_counter(recording->profile, "within_dropped_samples"))
+	if (!recorded->within || !profile_counter(recorded->profile, "within_dropped_samples"))
 		return false;
-	if (named_code_find(recording->within, recording->profile->modules, err) == 0) {
-		if (recording->profile->probes.nr_counts)
+	if (named_code_find(recorded->within, recorded->profile->modules, err) == 0) {
+		if (recorded->profile->probes.nr_counts)
 			return false;
-		err_set(err, ERR_EMPTY, "no sample was taken inside of %s",
-			recording->options->count.within);
+		err_set(err, ERR_EMPTY, "no sample was taken inside of %s", name);
 		err_hint(err, "raise --frequency, or record for longer");
 	}
 	return true;
 }
 
 /* Nothing else was asked for, and why it could not be was said. */
-static bool has_no_probes(const struct recording *recording, struct err *err)
+static bool has_no_probes(const struct record_options *options, struct err *err)
 {
-	if (!recording->options->count.no_cpu)
+	if (!options->count.no_cpu)
 		return false;
 	err_set(err, ERR_EMPTY, "nothing was recorded: there were no probes");
 	return true;
 }
 
-int recording_say_empty(const struct recording *recording)
+int recording_say_empty(const struct recording *recording, const struct recorded *recorded)
 {
-	const struct sampler_result *result = &recording->result;
+	const struct record_options *options = recording->options;
+	const struct sampler_result *result = &recorded->result;
 	bool measurable = result->cpu_ns >= MEASURABLE_NS;
 	bool is_failure = measurable || !recording->argv;
 	struct buf failure = {0};
 	struct err err = ERR_INIT;
 
-	if (never_looked(recording, &err) || chose_nobody(recording, &err) ||
-	    has_no_probes(recording, &err) || was_stopped(recording, &err) ||
-	    was_never_within(recording, &err)) {
+	if (never_looked(options, recorded, &err) ||
+	    chose_nobody(recording, recorded->profile, &err) || has_no_probes(options, &err) ||
+	    was_stopped(recording, &err) ||
+	    was_never_within(options->count.within, recorded, &err)) {
 		print_err(&err);
 		return recording_failed_status(recording);
 	}
-	if (!is_failure && recording->options->quiet)
+	if (!is_failure && options->quiet)
 		return EXIT_DONE;
-	if (recording->within && recording->profile->probes.nr_counts) {
+	if (recorded->within && recorded->profile->probes.nr_counts) {
 		print_note("no sample was taken inside of %s; calls were counted",
-			   recording->options->count.within);
+			   options->count.within);
 		return EXIT_DONE;
 	}
 	append_failure(&failure, recording);
@@ -396,7 +396,7 @@ int recording_say_exec_failed(const struct recording *recording)
 {
 	struct err err = ERR_INIT;
 	int status =
-		program_explain_failure(recording->argv[0], recording->result.exec_errno, &err);
+		program_explain_failure(recording->argv[0], recording->command.exec_errno, &err);
 
 	if (recording->options->count.memory && heap_request_is_rate(recording->argv[0]))
 		err_hint(&err, "a rate is written so: --mem=%s", recording->argv[0]);
@@ -406,11 +406,9 @@ int recording_say_exec_failed(const struct recording *recording)
 	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-void recording_say_refused(const struct recording *recording)
+void recording_say_refused(const struct sampler_refusal *refusal)
 {
-	const struct sampler_refusal *refusal = &recording->result.refusal;
-
-	if (!refusal->nr || recording->options->quiet)
+	if (!refusal->nr)
 		return;
 	if (refusal->tracer)
 		print_note("%s (pid %d) is traced by %s (pid %d): what it runs meanwhile has no "
