@@ -617,12 +617,15 @@ static int command_status(struct recording *recording, int own_status)
 
 static int finish(const struct recording *recording, struct recorded *recorded)
 {
-	cleanup_free char *path =
-		recording_has_uses(recording) ? xstrdup(recorded->file.path) : NULL;
+	cleanup_free char *path = recorded->file.path ? xstrdup(recorded->file.path) : NULL;
 	bool can_be_read = recorded->file.created;
 	int status = finish_file(recording, recorded);
 
 	if (status != EXIT_DONE || !path || recording_is_empty(recording->options, recorded))
+		return status;
+	if (!recording->options->quiet)
+		recording_explain(recording, recorded, path, can_be_read);
+	if (!recording_has_uses(recording))
 		return status;
 	if (can_be_read)
 		return recording_use(recording, path,

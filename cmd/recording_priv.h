@@ -45,6 +45,9 @@ struct recording_ending {
 	struct end_listener listener;
 };
 
+struct count_options;
+struct verdict;
+
 /* What a recording makes, and how it came out. */
 struct recorded {
 	struct recording_file file;
@@ -98,8 +101,11 @@ void recording_agent_finish(struct recording *recording, struct profile *profile
 int recording_failed_status(const struct recording *recording);
 /* No sample was taken, no call counted and no memory recorded. */
 bool recording_is_empty(const struct record_options *options, const struct recorded *recorded);
-/* What was recorded, in one line, and what to do with it. The writer has finished. */
+/* What was recorded, in one line. The writer has finished. */
 void recording_say_done(const struct recording *recording, const struct recorded *recorded);
+/* The verdict, which may be NULL, and the command that shows more. */
+void recording_say_next(const struct count_options *count, const struct recorded *recorded,
+			const char *path, const struct verdict *verdict);
 /* It could not be written to its end. */
 void recording_say_unwritten(const struct record_options *options, const struct recorded *recorded,
 			     struct err *err);
@@ -114,6 +120,9 @@ void recording_warn_of_waiting(const struct recording *recording);
 /* Prints the result of --check-unwinder, for the search for errors in an unwinder. */
 void recording_say_check(const struct recorded *recorded);
 
+/* recording_use.c: says what stands out in the file of that path, and what to do with it. */
+void recording_explain(const struct recording *recording, const struct recorded *recorded,
+		       const char *path, bool can_be_read);
 /*
  * recording_use.c: what is made of a recording once its file, of that path, is whole: sources are
  * kept in it, a page is written. Whoever wants the end at once gets neither. Returns a status as

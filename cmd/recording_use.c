@@ -11,6 +11,8 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_priv.h"
 #include "export/export_file.h"
+#include "profile/prepare.h"
+#include "verdict/verdict.h"
 
 static int make_page(const struct recording *recording, const char *path, bool shows_progress)
 {
@@ -29,6 +31,24 @@ static int make_page(const struct recording *recording, const char *path, bool s
 	if (options->html && !*options->html)
 		request.output = beside;
 	return html_page_make(NULL, &request);
+}
+
+/* From the file, as the samples are no longer in memory. */
+void recording_explain(const struct recording *recording, const struct recorded *recorded,
+		       const char *path, bool can_be_read)
+{
+	bool is_hurried = recording->ending.nr_asked > 1 || recording->ending.listener.asked;
+	struct verdict *verdict = NULL;
+	struct profile *profile;
+
+	if (!recording->options->count.no_cpu && can_be_read && !is_hurried &&
+	    open_profile_even_empty(path, &profile) == EXIT_DONE) {
+		profile_prepare(profile);
+		verdict = verdict_of_profile(profile);
+		profile_free(profile);
+	}
+	recording_say_next(&recording->options->count, recorded, path, verdict);
+	verdict_free(verdict);
 }
 
 bool recording_has_uses(const struct recording *recording)

@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
+#include "verdict/verdict.h"
 #include "view/counter_words.h"
 #include "view/info_counts.h"
 #include "view/info_memory.h"
@@ -108,17 +109,26 @@ static const char *words_of_view(const struct count_options *count, const struct
 	return has_cpu ? "report -m wall" : "info";
 }
 
-static void say_report(const struct count_options *count, const struct recorded *recorded)
+void recording_say_next(const struct count_options *count, const struct recorded *recorded,
+			const char *path, const struct verdict *verdict)
 {
+	const char *file = strcmp(path, RECORDING_FILE_DEFAULT) == 0 ? NULL : path;
 	const char *words = words_of_view(count, recorded);
-	struct buf word = {0};
+	/* Whoever asked for memory or calls is shown these. */
+	bool is_of_time = strcmp(words, "report") == 0 || strcmp(words, "report -m wall") == 0;
+	struct buf text = {0};
 
-	escape_shell(&word, recorded->file.path);
-	if (strcmp(recorded->file.path, "profc.data") == 0)
-		print_hint("profc %s", words);
+	if (verdict) {
+		verdict_append_line(&text, verdict);
+		print_note("%s", buf_str(&text));
+		buf_clear(&text);
+	}
+	if (is_of_time && verdict && verdict_first(verdict))
+		verdict_append_command(&text, verdict, file);
 	else
-		print_hint("profc %s -i %s", words, buf_str(&word));
-	buf_release(&word);
+		verdict_append_other_command(&text, words, file);
+	print_hint("%s", buf_str(&text));
+	buf_release(&text);
 }
 
 static bool is_stopped(pid_t pid)
@@ -252,9 +262,7 @@ void recording_say_done(const struct recording *recording, const struct recorded
 		say_stopped(recording);
 	if (has_cpu)
 		say_rate(recorded->profile);
-	if (recorded->file.path)
-		say_report(&options->count, recorded);
-	else if (recording->argv)
+	if (!recorded->file.path && recording->argv)
 		print_hint("what the command itself prints goes there too and spoils the profile: "
 			   "send one of them elsewhere");
 }

@@ -85,6 +85,8 @@ void verdict_append_line(struct buf *out, const struct verdict *verdict);
  * NULL for the default. Where nothing stands out, the plain report.
  */
 void verdict_append_command(struct buf *out, const struct verdict *verdict, const char *file);
+/* The same of other words than the verdict's: "report -m calls". */
+void verdict_append_other_command(struct buf *out, const char *words, const char *file);
 
 /* The line and the command, wrapped to the view. */
 void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,

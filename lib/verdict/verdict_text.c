@@ -20,7 +20,7 @@ void verdict_append_line(struct buf *out, const struct verdict *verdict)
 	buf_printf(out, "%s: %s", verdict->state, first ? first->text : "nothing stands out");
 }
 
-static void append_command(struct buf *out, const char *words, const char *file)
+void verdict_append_other_command(struct buf *out, const char *words, const char *file)
 {
 	buf_printf(out, "profc %s", words);
 	if (file) {
@@ -33,7 +33,7 @@ void verdict_append_command(struct buf *out, const struct verdict *verdict, cons
 {
 	const struct verdict_finding *first = verdict_first(verdict);
 
-	append_command(out, first ? first->words : "report", file);
+	verdict_append_other_command(out, first ? first->words : "report", file);
 }
 
 void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
@@ -165,7 +165,7 @@ static void put_finding(struct json *json, const struct verdict_finding *finding
 	json_double(json, finding->threshold, 2);
 	if (!finding->text)
 		return;
-	append_command(&command, finding->words, file);
+	verdict_append_other_command(&command, finding->words, file);
 	json_key_str(json, "text", finding->text);
 	json_key_str(json, "metric", metric_name(finding->metric));
 	json_key_str(json, "command", buf_str(&command));
