@@ -244,8 +244,10 @@ static struct cpu_split split_of(const struct consumer *consumer, bool is_known,
 {
 	if (!is_known || consumer->sink.is_within)
 		return (struct cpu_split){0};
-	return (struct cpu_split){
-		.user_ns = split->user_ns, .system_ns = split->system_ns, .known = true};
+	return (struct cpu_split){.user_ns = split->user_ns,
+				  .system_ns = split->system_ns,
+				  .nr_faults = split->nr_faults,
+				  .known = true};
 }
 
 /* --- names --- */
@@ -526,6 +528,7 @@ static void handle_thread_end(struct consumer *consumer, const struct message *m
 		samples_emit_held(&consumer->sink, &thread->samples);
 	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row->split = split_of(consumer, said->has_split, &said->split);
+	row->nr_switches = consumer->sink.is_within ? 0 : said->nr_switches;
 	note_blocked(consumer, thread, false);
 	consumer->progress.nr_threads--;
 	end_thread(consumer, said->serial);

@@ -93,6 +93,7 @@ struct message_thread {
 	bool has_clocks;
 	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
 	bool has_split;
+	uint64_t nr_switches; /* THREAD_END: times scheduled in */
 };
 
 /* By how much counters have advanced since the thread's last ADVANCE. */

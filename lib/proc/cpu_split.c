@@ -19,6 +19,7 @@ void proc_cpu_split_add(struct proc_cpu_split *sum, const struct proc_cpu_split 
 {
 	sum->user_ns += more->user_ns;
 	sum->system_ns += more->system_ns;
+	sum->nr_faults += more->nr_faults;
 }
 
 /* Due to the kernel's scaling one of them may decrease by a tick. */
@@ -33,15 +34,18 @@ struct proc_cpu_split proc_cpu_split_rest(const struct proc_cpu_split *all,
 	uint64_t rest_ns = since(proc_cpu_split_sum(all), proc_cpu_split_sum(known));
 	uint64_t user_ns = min_u64(since(all->user_ns, known->user_ns), rest_ns);
 
-	return (struct proc_cpu_split){.user_ns = user_ns, .system_ns = rest_ns - user_ns};
+	return (struct proc_cpu_split){.user_ns = user_ns,
+				       .system_ns = rest_ns - user_ns,
+				       .nr_faults = since(all->nr_faults, known->nr_faults)};
 }
 
-struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks)
+struct proc_cpu_split proc_cpu_split_of_stat(const struct proc_stat *stat)
 {
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 
-	return (struct proc_cpu_split){.user_ns = user_ticks * tick_ns,
-				       .system_ns = system_ticks * tick_ns};
+	return (struct proc_cpu_split){.user_ns = stat->user_ticks * tick_ns,
+				       .system_ns = stat->system_ticks * tick_ns,
+				       .nr_faults = stat->nr_faults + stat->nr_major_faults};
 }
 
 static bool read_process_stat(pid_t pid, struct proc_stat *stat)
@@ -60,7 +64,7 @@ bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split)
 
 	if (!(tid ? proc_read_task_stat(tgid, tid, &stat) : read_process_stat(tgid, &stat)))
 		return false;
-	*split = proc_cpu_split_of_ticks(stat.user_ticks, stat.system_ticks);
+	*split = proc_cpu_split_of_stat(&stat);
 	return true;
 }
 
@@ -93,6 +97,7 @@ void cpu_split_meter_rest(struct cpu_split_meter *meter, const struct proc_cpu_s
 	}
 	part.user_ns = since(now->user_ns, meter->base.user_ns);
 	part.system_ns = since(now->system_ns, meter->base.system_ns);
+	part.nr_faults = since(now->nr_faults, meter->base.nr_faults);
 	cut_ns = since(cpu_ns, part.user_ns + part.system_ns);
 	/* Less than a tick does not show how it divides. */
 	if ((part.user_ns || part.system_ns) && proc_cpu_split_covers(&part, cpu_ns)) {

@@ -8,12 +8,15 @@
 
 #include "base/clock.h"
 
+struct proc_stat;
+
 /*
  * User and system CPU time (utime and stime of proc_pid_stat(5)), which the kernel accounts in
  * clock ticks, scales so that their sum is the exact CPU time, and reports in whole ticks of 10 ms.
  */
 struct proc_cpu_split {
 	uint64_t user_ns, system_ns;
+	uint64_t nr_faults; /* page faults, with and without input, in the same stretch of time */
 };
 
 uint64_t proc_cpu_split_sum(const struct proc_cpu_split *split);
@@ -34,8 +37,8 @@ struct proc_cpu_split proc_cpu_split_rest(const struct proc_cpu_split *all,
  * included. False when it is gone.
  */
 bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
-/* As above, from the counts of ticks in its stat. */
-struct proc_cpu_split proc_cpu_split_of_ticks(uint64_t user_ticks, uint64_t system_ticks);
+/* As above, from its stat. */
+struct proc_cpu_split proc_cpu_split_of_stat(const struct proc_stat *stat);
 
 /* Is it that of all of this CPU time? Both are in ticks, and the kernel makes their sum the latter.
  */
@@ -48,6 +51,7 @@ bool proc_cpu_split_covers(const struct proc_cpu_split *split, uint64_t cpu_ns);
 struct cpu_split_meter {
 	struct proc_cpu_split base, sum;
 	bool rests, lost;
+	uint64_t nr_switches; /* times that a thread was scheduled in: the caller counts them */
 };
 
 /* Count from here; NULL: it could not be read. */

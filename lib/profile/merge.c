@@ -237,6 +237,7 @@ static void join_threads(struct profile *into, struct source *source)
 		into->threads[former->row].name = thread.name;
 		into->threads[former->row].end_ns = thread.end_ns;
 		cpu_split_add(&into->threads[former->row].split, &thread.split);
+		into->threads[former->row].nr_switches += thread.nr_switches;
 		begin_anew(into, former->row, thread.start_ns);
 		former->row = JOINED;
 	}

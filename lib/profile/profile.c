@@ -512,6 +512,7 @@ void cpu_split_add(struct cpu_split *a, const struct cpu_split *b)
 {
 	a->user_ns += b->user_ns;
 	a->system_ns += b->system_ns;
+	a->nr_faults += b->nr_faults;
 	a->known |= b->known;
 }
 

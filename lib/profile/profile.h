@@ -46,6 +46,7 @@ bool profile_has_metric(const struct profile *profile, enum metric metric);
  */
 struct cpu_split {
 	uint64_t user_ns, system_ns;
+	uint64_t nr_faults; /* page faults in that time; 0: none, or an older file */
 	bool known;
 };
 
@@ -74,6 +75,7 @@ struct profile_thread {
 	uint64_t start_ns, end_ns;
 	struct cpu_split split;
 	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
+	uint64_t nr_switches; /* times it was given a CPU; 0: not known */
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */

@@ -99,6 +99,7 @@ static const struct schema_column processes[] = {
 	ENDS("end", profile_process, end_ns),
 	CODED_NUMBER("user"),
 	CODED_NUMBER("system"),
+	NUMBER("faults", profile_process, split.nr_faults),
 };
 
 static const struct schema_column threads[] = {
@@ -110,6 +111,8 @@ static const struct schema_column threads[] = {
 	ENDS("end", profile_thread, end_ns),
 	CODED_NUMBER("user"),
 	CODED_NUMBER("system"),
+	NUMBER("faults", profile_thread, split.nr_faults),
+	NUMBER("switches", profile_thread, nr_switches),
 };
 
 static const struct schema_column frames[] = {

@@ -208,6 +208,8 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)
 		begin_split(thread);
+	if (!thread->split.rests && is_new)
+		thread->split.nr_switches = now.pcount;
 	message = message_about(MESSAGE_THREAD, thread, now_ns - (is_new ? now.cpu_ns : 0));
 	collector_publish(sampler->collector, message);
 	due_put(sampler, thread, is_new, now_ns);
@@ -218,6 +220,8 @@ void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat
 {
 	if (clocks->cpu_ns > thread->clocks.cpu_ns)
 		thread->process->cpu.covered_ns += clocks->cpu_ns - thread->clocks.cpu_ns;
+	if (clocks->pcount > thread->clocks.pcount && !thread->split.rests)
+		thread->split.nr_switches += clocks->pcount - thread->clocks.pcount;
 	thread->clocks = *clocks;
 	thread->read_ns = now_ns;
 }
@@ -366,6 +370,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	message->body.thread.clocks.time_ns = thread->read_ns;
 	message->body.thread.has_split =
 		cpu_split_meter_sum(&thread->split, &message->body.thread.split);
+	message->body.thread.nr_switches = thread->split.nr_switches;
 	proc_cpu_split_add(&thread->process->cpu.split_of_threads, &message->body.thread.split);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);

@@ -245,7 +245,7 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;
 	if (stat->cpu >= 0)
-		thread->split_seen = proc_cpu_split_of_ticks(stat->user_ticks, stat->system_ticks);
+		thread->split_seen = proc_cpu_split_of_stat(stat);
 	if (thread->name != name)
 		thread->name = 0;
 }

@@ -101,13 +101,19 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NS_PER_SEC + (uint64_t)time->tv_usec * NS_PER_US;
 }
 
+static uint64_t faults_of(const struct rusage *usage)
+{
+	return (uint64_t)usage->ru_minflt + (uint64_t)usage->ru_majflt;
+}
+
 struct proc_cpu_split reaped_cpu(void)
 {
 	struct rusage reaped;
 
 	getrusage(RUSAGE_CHILDREN, &reaped);
 	return (struct proc_cpu_split){.user_ns = ns_of(&reaped.ru_utime),
-				       .system_ns = ns_of(&reaped.ru_stime)};
+				       .system_ns = ns_of(&reaped.ru_stime),
+				       .nr_faults = faults_of(&reaped)};
 }
 
 /* The C library's waitid() does not return the kernel's resource usage. */
@@ -122,6 +128,7 @@ bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
 		return true;
 	cpu->user_ns += ns_of(&usage.ru_utime);
 	cpu->system_ns += ns_of(&usage.ru_stime);
+	cpu->nr_faults += faults_of(&usage);
 	return info.si_pid == pid;
 }
 

@@ -170,6 +170,7 @@ static void put_processes(struct json *json, const struct profile *profile)
 		put_text(json, profile, "command", process->command);
 		json_key_u64(json, "start_ns", process->start_ns);
 		json_key_u64(json, "end_ns", process->end_ns);
+		json_key_known_u64(json, "faults", process->split.nr_faults);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -187,6 +188,8 @@ static void put_threads(struct json *json, const struct profile *profile)
 		put_text(json, profile, "name", thread->name);
 		json_key_u64(json, "start_ns", thread->start_ns);
 		json_key_u64(json, "end_ns", thread->end_ns);
+		json_key_known_u64(json, "faults", thread->split.nr_faults);
+		json_key_known_u64(json, "switches", thread->nr_switches);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -38,6 +38,19 @@ class KernelCounters(LiveCase):
         self.assertGreaterEqual(switches, said["switches"] * 0.98 - LAST_SWITCHES)
         self.assertLessEqual(switches, said["switches"] * 1.02 + LAST_SWITCHES)
 
+    def test_totals_are_there_without_being_asked_for(self):
+        """As info has them, for the thread and its process; they are what verdicts go by."""
+        recording = record(self.directory, [self.target, "phases", "300"])
+        said = recording.said[0]
+        info = json.loads(profc("info", "-i", recording.path, "--json").stdout)
+        (thread,) = (row for row in info["threads"] if row["name"] == "kernel_counters")
+        (process,) = (row for row in info["processes"] if row["name"] == "kernel_counters")
+        for row in (thread, process):
+            self.assertGreaterEqual(row["faults"], said["faults"])
+            self.assertLessEqual(row["faults"], said["faults"] * 1.005 + LAST_FAULTS)
+        self.assertGreaterEqual(thread["switches"], said["switches"] * 0.98 - LAST_SWITCHES)
+        self.assertLessEqual(thread["switches"], said["switches"] * 1.02 + LAST_SWITCHES)
+
     def test_phases_have_their_shares(self):
         """Below each of them, if not its own: what it calls is never blamed for the other's."""
         recording = record(self.directory, [self.target, "phases", "700"], "--metrics", "faults")
