@@ -92,6 +92,13 @@ static const char *name_of_call(const struct profile *profile, int nr)
 	return name ? name : "";
 }
 
+bool facts_is_sleep(const struct facts *facts, int nr)
+{
+	static const char *const names[] = {"clock_nanosleep", "nanosleep", NULL};
+
+	return is_one_of(name_of_call(facts->profile, nr), names);
+}
+
 static struct call_fact *call_of(struct facts *facts, int nr)
 {
 	struct call_facts *calls = &facts->calls;
@@ -128,8 +135,10 @@ static void sum_cpu(struct facts *facts)
 		facts->blocked_ns += sample->blocked_ns;
 		facts->process_cpu_ns[facts->profile->threads[sample->thread.v].process] +=
 			observation.weight;
-		if (observation.weight && sample->kind == SAMPLE_RUNNING && sample->syscall_nr >= 0)
-			add_to_call(facts, call_of(facts, sample->syscall_nr), &observation);
+		if (!observation.weight || sample->kind != SAMPLE_RUNNING || sample->syscall_nr < 0)
+			continue;
+		add_to_call(facts, call_of(facts, sample->syscall_nr), &observation);
+		tally_add_observation(&facts->in_calls, &observation);
 	}
 	observation_walk_release(&walk);
 	facts->cpu_ns = facts->cpu->total.weight;
@@ -286,6 +295,8 @@ static void add_blocked(struct facts *facts, const struct observation *observati
 		tally_add_observation(&facts->of_child, observation);
 		return;
 	}
+	if (facts_is_sleep(facts, call->nr))
+		tally_add_observation(&facts->sleeps[sample->thread.v], observation);
 	add_to_call(facts, call, observation);
 	add_descriptor(facts, call, observation);
 }
@@ -359,6 +370,7 @@ void facts_init(struct facts *facts, const struct selection *selection)
 	*facts = (struct facts){.selection = selection, .expansion = expansion, .profile = profile};
 	facts->elapsed_ns = elapsed_of(selection);
 	facts->is_alone = xcalloc(profile->nr_threads + 1, sizeof(*facts->is_alone));
+	facts->sleeps = xcalloc(profile->nr_threads + 1, sizeof(*facts->sleeps));
 	facts->has_child = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_child));
 	facts->has_relative = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_relative));
 	facts->process_cpu_ns = xcalloc(profile->nr_processes + 1, sizeof(*facts->process_cpu_ns));
@@ -402,6 +414,7 @@ void facts_release(struct facts *facts)
 	release_objects(&facts->locks);
 	release_objects(&facts->descriptors);
 	free(facts->wait_functions);
+	free(facts->sleeps);
 	free(facts->is_alone);
 	free(facts->has_child);
 	free(facts->has_relative);

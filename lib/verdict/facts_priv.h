@@ -68,6 +68,8 @@ struct facts {
 	 * below a twentieth of that.
 	 */
 	struct tally work;
+	struct tally in_calls; /* CPU time in system calls */
+	struct tally *sleeps;  /* by thread: of work, in sleeps for a time; owned */
 	struct tally of_child; /* blocked for children that were not recorded */
 	struct call_facts calls;
 	struct object_facts locks, descriptors;
@@ -81,6 +83,9 @@ struct facts {
 /* The selection has to outlive it. */
 void facts_init(struct facts *facts, const struct selection *selection);
 void facts_release(struct facts *facts);
+
+/* Is that system call a sleep for a time? */
+bool facts_is_sleep(const struct facts *facts, int nr);
 
 /* The heaviest object, or one without any weight. Borrowed. */
 const struct object_fact *object_facts_heaviest(const struct object_facts *objects);

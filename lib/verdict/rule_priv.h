@@ -37,7 +37,8 @@ struct rule_functions {
 	void (*prove)(struct verdict *verdict, const struct facts *facts);
 };
 
-extern const struct rule_functions rule_growth, rule_lock, rule_call, rule_descriptor, rule_child,
-	rule_processes, rule_function, rule_path, rule_threads, rule_others;
+extern const struct rule_functions rule_polling, rule_faults, rule_growth, rule_lock, rule_call,
+	rule_descriptor, rule_child, rule_processes, rule_function, rule_path, rule_threads,
+	rule_others;
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rules about what threads were blocked in: locks, system calls, descriptors, children. */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "calltree/blame.h"
 #include "calltree/expand.h"
+#include "calltree/filter.h"
 #include "calltree/wait_function.h"
 #include "profile/profile.h"
 #include "verdict/rule_priv.h"
@@ -139,21 +141,6 @@ static void prove_lock(struct verdict *verdict, const struct facts *facts)
 
 const struct rule_functions rule_lock = {measure_lock, describe_lock, command_lock, prove_lock};
 
-/* --- a system call --- */
-
-/* Without any weight if there is none. */
-static const struct call_fact *heaviest_call(const struct facts *facts)
-{
-	static const struct call_fact none = {.nr = -1};
-
-	return facts->calls.nr ? &facts->calls.rows[0] : &none;
-}
-
-static struct measure measure_call(const struct facts *facts)
-{
-	return measure_of(facts, &heaviest_call(facts)->work);
-}
-
 /* The object of most of a call's waits. */
 static bool object_of_call(const struct facts *facts, const struct call_fact *call,
 			   uint32_t *object)
@@ -186,6 +173,129 @@ static void append_call(struct buf *out, const struct facts *facts, const struct
 		buf_append_str(out, ", by ");
 		facts_append_name(out, facts, callers[0].b);
 	}
+}
+
+/* --- polling --- */
+
+/* A thread that sleeps longer, or more rarely, hardly costs anything. */
+#define LEAST_SLEEPS_A_SECOND 100
+#define LONGEST_SLEEP_NS      (10 * NS_PER_MS)
+
+static uint64_t life_ns(const struct facts *facts, const struct profile_thread *thread)
+{
+	uint64_t end_ns = thread->end_ns ? thread->end_ns : facts->profile->meta.duration_ns;
+
+	return end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
+}
+
+/* The switches are at least as many as the sleeps. */
+static bool polls(const struct facts *facts, size_t row)
+{
+	const struct profile_thread *thread = &facts->profile->threads[row];
+	uint64_t weight = facts->sleeps[row].weight;
+
+	return weight && (double)weight < LONGEST_SLEEP_NS * (double)thread->nr_switches &&
+	       (double)thread->nr_switches * NS_PER_SEC >=
+		       LEAST_SLEEPS_A_SECOND * (double)life_ns(facts, thread);
+}
+
+/* The thread that polls for most of the time; the number of threads if there is none. */
+static size_t polling_thread(const struct facts *facts)
+{
+	size_t most = facts->profile->nr_threads;
+
+	for (size_t i = 0; i < facts->profile->nr_threads; i++) {
+		if (polls(facts, i) && (most == facts->profile->nr_threads ||
+					facts->sleeps[i].weight > facts->sleeps[most].weight))
+			most = i;
+	}
+	return most;
+}
+
+static struct measure measure_polling(const struct facts *facts)
+{
+	size_t thread = polling_thread(facts);
+	bool is_known = false;
+
+	for (size_t i = 0; i < facts->profile->nr_threads; i++)
+		is_known |= facts->profile->threads[i].nr_switches > 0;
+	if (!is_known)
+		return measure_missing("how often threads woke was not recorded");
+	if (!facts->selection->everything)
+		return measure_missing("it is known of whole recordings only");
+	/* The member behind the last thread is empty. */
+	return measure_of(facts, &facts->sleeps[thread]);
+}
+
+/* The call of most sleeps. */
+static const struct call_fact *sleeping_call(const struct facts *facts)
+{
+	static const struct call_fact none = {.nr = -1};
+
+	for (size_t i = 0; i < facts->calls.nr; i++) {
+		if (facts_is_sleep(facts, facts->calls.rows[i].nr))
+			return &facts->calls.rows[i];
+	}
+	return &none;
+}
+
+static void describe_polling(struct buf *out, const struct facts *facts)
+{
+	size_t row = polling_thread(facts);
+	const struct profile_thread *thread = &facts->profile->threads[row];
+
+	facts_append_text(out, profile_str(facts->profile, thread->name));
+	buf_append_str(out, " polls: it woke ");
+	append_count(out, thread->nr_switches);
+	buf_append_str(out, " times (");
+	append_rate(out, thread->nr_switches, life_ns(facts, thread));
+	buf_append_str(out, "/s), from sleeps of ");
+	append_weight(out, METRIC_WALL, facts->sleeps[row].weight / thread->nr_switches);
+	buf_append_str(out, " in ");
+	append_call(out, facts, sleeping_call(facts));
+}
+
+static void command_polling(struct buf *out, const struct facts *facts)
+{
+	(void)facts;
+	buf_append_str(out, "report -m blocked --tree");
+}
+
+static void prove_polling(struct verdict *verdict, const struct facts *facts)
+{
+	for (size_t i = 0, nr = 0; i < facts->profile->nr_threads && nr < NR_NEXT; i++) {
+		const struct profile_thread *thread = &facts->profile->threads[i];
+		struct measure measure = measure_of(facts, &facts->sleeps[i]);
+		struct buf text = {0};
+
+		if (!polls(facts, i))
+			continue;
+		nr++;
+		buf_printf(&text, "asleep in thread %d ", (int)thread->tid);
+		facts_append_text(&text, profile_str(facts->profile, thread->name));
+		buf_append_str(&text, ", which woke ");
+		append_count(&text, thread->nr_switches);
+		buf_append_str(&text, " times");
+		evidence_add(verdict, measure.percent, measure.interval, &text);
+	}
+}
+
+const struct rule_functions rule_polling = {measure_polling, describe_polling, command_polling,
+					    prove_polling};
+
+/* --- a system call --- */
+
+/* Without any weight if there is none. */
+static const struct call_fact *heaviest_call(const struct facts *facts)
+{
+	static const struct call_fact none = {.nr = -1};
+
+	return facts->calls.nr ? &facts->calls.rows[0] : &none;
+}
+
+static struct measure measure_call(const struct facts *facts)
+{
+	return measure_of(facts, &heaviest_call(facts)->work);
 }
 
 static void describe_call(struct buf *out, const struct facts *facts)

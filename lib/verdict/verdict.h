@@ -18,10 +18,12 @@ struct view;
 enum verdict_rule {
 	VERDICT_GROWTH,	    /* memory that is never freed and grows */
 	VERDICT_LOCK,	    /* a lock, and what its owner did */
+	VERDICT_POLLING,    /* a thread that sleeps for a moment, again and again */
 	VERDICT_CALL,	    /* a system call: time in the kernel for it, and blocked in it */
 	VERDICT_DESCRIPTOR, /* a file, pipe or socket, in different calls */
 	VERDICT_CHILD,	    /* a child process that was not recorded */
 	VERDICT_PROCESSES,  /* processes that live for milliseconds */
+	VERDICT_FAULTS,	    /* kernel time outside system calls: page faults */
 	VERDICT_FUNCTION,   /* one hot function */
 	VERDICT_PATH,	    /* one path of calls that most CPU time is below */
 	VERDICT_THREADS,    /* more busy threads than CPUs */

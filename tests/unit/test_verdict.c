@@ -11,6 +11,7 @@
 
 /* System calls of x86_64. */
 #define SYS_READ      0
+#define SYS_MADVISE   28
 #define SYS_WRITE     1
 #define SYS_FDATASYNC 75
 #define SYS_FUTEX     202
@@ -230,6 +231,47 @@ TEST(verdict, a_program_that_sleeps_is_told_so)
 	run(&made, "_start;main;work", 10);
 	expect(&made, "2.00 s: 5.0% on a CPU, 95.0% blocked: 1.90 s in clock_nanosleep, by retry\n"
 		      "profc report -m wall --by syscall");
+}
+
+/* Half a millisecond each, 2,000 times a second. */
+TEST(verdict, a_thread_that_polls_is_told_with_its_rate)
+{
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;time_sleep;libc.so.6!nanosleep", SYS_SLEEP, 0, 190);
+	run(&made, "_start;main;check", 10);
+	made.profile->threads[0].nr_switches = 3800;
+	expect(&made, "2.00 s: 5.0% on a CPU, 95.0% blocked: prog polls: it woke 3,800 times "
+		      "(1,900/s), from sleeps of 500 \xc2\xb5s in clock_nanosleep, by time_sleep\n"
+		      "profc report -m blocked --tree");
+}
+
+/* 1.4 of 2 s are system time, 0.1 of them in madvise(2). */
+static struct made begin_faulting(uint64_t nr_faults)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;fill@f.c:3;libc.so.6!memset", 160);
+	run_in_call(&made, "_start;main;give_back;libc.so.6!madvise", SYS_MADVISE, 10);
+	run(&made, "_start;main;work", 30);
+	made.profile->processes[0].split = (struct cpu_split){.user_ns = 600000000,
+							      .system_ns = 1400000000,
+							      .nr_faults = nr_faults,
+							      .known = true};
+	return made;
+}
+
+TEST(verdict, page_faults_are_told_before_the_function_that_makes_them)
+{
+	struct made made = begin_faulting(1300000);
+
+	expect(&made, "2.00 s: 100.0% on a CPU: 1.30 s of CPU time in 1,300,000 page faults "
+		      "(650,000/s), of all CPU time 80.0% in fill > memset\n"
+		      "profc report --callers memset");
+	/* So few cannot have taken that long. */
+	made = begin_faulting(1300);
+	expect(&made, "2.00 s: 100.0% on a CPU: 80.0% in fill > memset\n"
+		      "profc report --callers memset");
 }
 
 TEST(verdict, a_descriptor_counts_over_several_calls)
