@@ -294,7 +294,8 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 static void catch_up(const struct prober *prober, struct probed *probed,
 		     struct prober_counting before)
 {
-	struct heap_ring *heap = prober_heap_of(probed);
+	struct heap_ring *heap =
+		probed->installation ? installation_heap(probed->installation) : NULL;
 
 	for (size_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
