@@ -97,7 +97,7 @@ class FilledMemory(LiveCase):
         if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
             self.skipTest("a file system of FUSE is not to be mounted")
         for option in ("--mem", "--count=count_on"):
-            with self.subTest(option=option), Running([program, "9000"]) as target:
+            with self.subTest(option=option), Running([program]) as target:
                 target.wait_ready()
                 (client,) = [pid for pid in procfs.children(target.pid)
                              if len(procfs.threads(pid)) == 2]

@@ -703,11 +703,6 @@ class Attached(MemoryCase):
         off = recording.report("--time", "mark:stopped..mark:started")
         self.assertGreater(off["total_ns"], 0)
 
-    def test_where_memory_was_never_recorded_that_is_said(self):
-        options = ("--mem=1", "--mem-paused", "--control", f"fifo:{self.path('control')}")
-        recording = self.record([build("allocates"), "leaks:500:5000"], *options)
-        self.assertIn("nothing was allocated while that was recorded", recording.stderr)
-
     def test_each_phase_has_a_profile_of_its_own(self):
         """What was discarded is in no view, nor that it is freed later."""
         target, recorder, fifo = self.begin()
@@ -748,26 +743,6 @@ class Attached(MemoryCase):
         early = profc("report", "-i", last.path, "-m", "live", "--at", "1ms", status=2)
         self.assertIn("when what was recorded of memory was discarded", early.stderr)
 
-    def test_what_only_memory_knows_is_refused_without_it(self):
-        fifo = self.path("control")
-        recorder = Recorder(
-            self.directory, "record", "--control", f"fifo:{fifo}", "--", "cat",
-            stdin=subprocess.PIPE,
-        )
-        self.addCleanup(recorder.__exit__, None, None, None)
-        self.eventually(lambda: os.path.exists(fifo), "a start")
-        self.until_done(fifo, "mem stop\nmem startmem discard\nmem\nmem pause\n")
-        recording = recorder.interrupt()
-        self.assertEqual(recording.stderr.count("'mem' needs a recording with --mem"), 3)
-        self.assertEqual(recording.stderr.count("unknown word 'mem'"), 2)
-        self.assertIn("mem start, mem stop, mem discard", recording.stderr)
-        counters = json.loads(recording.info("--json"))["counters"]
-        self.assertEqual(counters["control_refused"], 5)
-        for options in (("--mem-paused",), ("--mem-paused", "--mem"),
-                        ("--mem-paused", "--control", f"fifo:{fifo}")):
-            ended = profc("record", *options, "--", "true", status=2)
-            self.assertIn("--mem-paused needs --mem, and --control", ended.stderr)
-
     def test_the_server_is_as_it_was(self):
         """Its maps, the code of its allocator, and what its memory holds."""
         target, recorder, _ = self.begin()
@@ -790,6 +765,32 @@ class Attached(MemoryCase):
 class AttachedAll(Attached):
     RATE = "--mem=all"
 
+
+class WithoutMemory(MemoryCase):
+    def test_where_memory_was_never_recorded_that_is_said(self):
+        options = ("--mem=1", "--mem-paused", "--control", f"fifo:{self.path('control')}")
+        recording = self.record([build("allocates"), "leaks:500:5000"], *options)
+        self.assertIn("nothing was allocated while that was recorded", recording.stderr)
+
+    def test_what_only_memory_knows_is_refused_without_it(self):
+        fifo = self.path("control")
+        recorder = Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", "cat",
+            stdin=subprocess.PIPE,
+        )
+        self.addCleanup(recorder.__exit__, None, None, None)
+        self.eventually(lambda: os.path.exists(fifo), "a start")
+        self.until_done(fifo, "mem stop\nmem startmem discard\nmem\nmem pause\n")
+        recording = recorder.interrupt()
+        self.assertEqual(recording.stderr.count("'mem' needs a recording with --mem"), 3)
+        self.assertEqual(recording.stderr.count("unknown word 'mem'"), 2)
+        self.assertIn("mem start, mem stop, mem discard", recording.stderr)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(counters["control_refused"], 5)
+        for options in (("--mem-paused",), ("--mem-paused", "--mem"),
+                        ("--mem-paused", "--control", f"fifo:{fifo}")):
+            ended = profc("record", *options, "--", "true", status=2)
+            self.assertIn("--mem-paused needs --mem, and --control", ended.stderr)
 
 
 class Unchanged(MemoryCase):

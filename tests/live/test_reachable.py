@@ -109,6 +109,13 @@ class ReachableCase(LiveCase):
         self.until_done(fifo, "")  # the recording has begun
         return recorder
 
+    def begin(self, *options):
+        target = self.start("again", "all", "again", "exit")
+        recorder = self.attach(target, *options)
+        self.go_on(target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        return target, recorder
+
 
 class Commands(ReachableCase):
     def test_marks_are_right_whichever_way_it_exits(self):
@@ -216,13 +223,6 @@ class CommandsOfAllBlocks(Commands):
 
 
 class Attached(ReachableCase):
-    def begin(self, *options):
-        target = self.start("again", "all", "again", "exit")
-        recorder = self.attach(target, *options)
-        self.go_on(target)
-        self.assertEqual(target.stdout.readline(), b"ready\n")
-        return target, recorder
-
     def test_who_runs_on_is_searched_in_the_end(self):
         target, recorder = self.begin()
         leaks = self.leaks(recorder.interrupt())
@@ -237,42 +237,6 @@ class Attached(ReachableCase):
         self.go_on(target)
         self.assertEqual(target.wait(timeout=20), 3)
         self.assertRight(self.leaks(recorder.finish()))
-
-    def test_profc_that_is_killed_holds_nobody(self):
-        target, recorder = self.begin()
-        recorder.process.kill()
-        recorder.process.wait()
-        self.go_on(target)
-        # It waits for five seconds at most.
-        self.assertEqual(target.wait(timeout=60), 3)
-
-    def test_profc_that_is_killed_while_somebody_waits(self):
-        target, recorder = self.begin()
-        self.suspend_between_stops(recorder.process, target.pid)
-        self.go_on(target)
-        self.eventually(lambda: self.waits_to_go(target.pid), "that it waits to be searched")
-        recorder.process.kill()
-        recorder.process.wait()
-        self.assertEqual(target.wait(timeout=60), 3)
-
-    def suspend_between_stops(self, process, pid):
-        """A profc that is suspended while it holds a thread holds it until it is continued."""
-        states = ("", "")
-        while states[0] != "T" or states[1] in "tT":
-            process.send_signal(signal.SIGCONT)
-            time.sleep(0.01)
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(0.01)
-            states = [procfs.status(one)["State"][0] for one in (process.pid, pid)]
-
-    def waits_to_go(self, pid):
-        """It spins, and makes no system call meanwhile."""
-        for _ in range(30):
-            with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
-                if file.read() != "running\n":
-                    return False
-            time.sleep(0.01)
-        return True
 
     def test_at_marks_too(self):
         """A pointer of the first time is overwritten by the second: its block is lost by then."""
@@ -342,6 +306,46 @@ class Attached(ReachableCase):
 
 class AttachedOfAllBlocks(Attached):
     RATE = "--mem=all"
+
+
+class Abandoned(ReachableCase):
+    """By profc. At its end a process waits in the same way whatever is recorded."""
+
+    def test_profc_that_is_killed_holds_nobody(self):
+        target, recorder = self.begin()
+        recorder.process.kill()
+        recorder.process.wait()
+        self.go_on(target)
+        # It waits for five seconds at most.
+        self.assertEqual(target.wait(timeout=60), 3)
+
+    def test_profc_that_is_killed_while_somebody_waits(self):
+        target, recorder = self.begin()
+        self.suspend_between_stops(recorder.process, target.pid)
+        self.go_on(target)
+        self.eventually(lambda: self.waits_to_go(target.pid), "that it waits to be searched")
+        recorder.process.kill()
+        recorder.process.wait()
+        self.assertEqual(target.wait(timeout=60), 3)
+
+    def suspend_between_stops(self, process, pid):
+        """A profc that is suspended while it holds a thread holds it until it is continued."""
+        states = ("", "")
+        while states[0] != "T" or states[1] in "tT":
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.01)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.01)
+            states = [procfs.status(one)["State"][0] for one in (process.pid, pid)]
+
+    def waits_to_go(self, pid):
+        """It spins, and makes no system call meanwhile."""
+        for _ in range(30):
+            with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
+                if file.read() != "running\n":
+                    return False
+            time.sleep(0.01)
+        return True
 
 
 class Maps(ReachableCase):

@@ -37,7 +37,7 @@ class OrdinaryUser(LiveCase):
         user = self.ordinary_user()
         program = self.public(build("computes_and_sends"))
         os.chmod(self.directory, 0o777)
-        recording = record(self.directory, [program, "3000"], *FAST, cwd=self.directory, **user)
+        recording = record(self.directory, [program, "2000"], *FAST, cwd=self.directory, **user)
         (said,) = recording.said
         compute = recording.function("compute")
         share = 0.7 - recording.missed_share()
@@ -47,7 +47,7 @@ class OrdinaryUser(LiveCase):
         user = self.ordinary_user()
         program = self.public(build("long_transfers"))
         os.chmod(self.directory, 0o777)
-        recording = record(self.directory, [program, "3000"], *FAST, cwd=self.directory, **user)
+        recording = record(self.directory, [program, "2000"], *FAST, cwd=self.directory, **user)
         for case in recording.said:
             self.assertGreater(case["calls"], 0, case)
             self.assertEqual(case["failed"], 0, case)
@@ -62,7 +62,7 @@ class OrdinaryUser(LiveCase):
         user = self.ordinary_user()
         program = self.public(build("reads_by_many"))
         os.chmod(self.directory, 0o777)
-        recording = record(self.directory, [program, "3000"], *FAST, cwd=self.directory, **user)
+        recording = record(self.directory, [program, "2000"], *FAST, cwd=self.directory, **user)
         (said,) = recording.said
         self.assertGreater(said["handled"], 50, said)
         self.assertEqual((said["wrong"], said["changed"]), (0, 0), said)
@@ -74,7 +74,7 @@ class OrdinaryUser(LiveCase):
         os.chmod(self.directory, 0o777)
         for _ in range(2):
             recording = record(
-                self.directory, [program, "4000"], *FAST, cwd=self.directory, **user
+                self.directory, [program, "3000"], *FAST, cwd=self.directory, **user
             )
             for case in recording.said:
                 with self.subTest(call=case["name"]):
@@ -110,25 +110,25 @@ class Transfers(LiveCase):
 
     def test_among_blocking_calls(self):
         program = build("blocking_calls", more=MORE)
-        recording = record(self.directory, [program, "3000"], *FAST)
+        recording = record(self.directory, [program, "2000"], *FAST)
         whole = [case for case in recording.said if case["expects"] == "transfer"]
         self.assertGreaterEqual(len(whole), 4)
         self.assertWhole(whole, recording)
 
     def test_as_fast_as_they_can_and_mixed(self):
-        recording = record(self.directory, [build("long_transfers"), "3000"], *FAST)
+        recording = record(self.directory, [build("long_transfers"), "2000"], *FAST)
         self.assertWhole(recording.said, recording)
 
     def test_short_writes_that_wait_for_room(self):
         """Of a page to a terminal, or of three to a pipe: a part may have been taken."""
-        options = ("-F", "4000", "--max-overhead", "0", "--no-symbols", "-d", "3s")
+        options = ("-F", "4000", "--max-overhead", "0", "--no-symbols", "-d", "2s")
         with Running([build("transfers_in_parts")]) as target:
             target.wait_ready()
             recording = attach(self.directory, target.pid, *options)
             self.assertWhole(target.finish(), recording, share=0.003)
 
     def test_when_attached_in_the_midst(self):
-        with Running([build("long_transfers"), "6000"]) as target:
+        with Running([build("long_transfers"), "3000"]) as target:
             target.wait_ready()
             options = (*FAST, "--no-symbols", "-d", "700ms")
             recording = attach(self.directory, target.pid, *options)

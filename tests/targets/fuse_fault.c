@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * fuse_fault [MS]: a child whose thread reads a page of a mapped file that its parent serves by
- * FUSE, which takes MS milliseconds; another thread calls count_on() until then. Says "ready" when
- * the thread waits, then prints {"read", "calls"}. Status 77 where it may not mount.
+ * FUSE, when its standard input is closed, or after MS milliseconds if they are given; another thread
+ * calls count_on() until then. Says "ready" when the thread waits, then prints {"read", "calls"}.
+ * Status 77 where it may not mount.
  */
 #include "fuse_server.h"
 
@@ -47,13 +48,14 @@ static void run_client(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t ms = number_argument(argc, argv, 1, 4000);
+	uint64_t ms = number_argument(argc, argv, 1, 120000);
 	uint8_t *bytes = calloc(1, FILE_BYTES);
 	int status = 1;
 	pid_t client;
 
 	memset(bytes, ANSWER, FILE_BYTES);
-	fuse_server.read_ms = (unsigned)ms;
+	fuse_server.waits_for_stdin = argc == 1;
+	fuse_server.read_ms = argc == 1 ? 1 : (unsigned)ms;
 	if (fuse_server_start(bytes, FILE_BYTES, monotonic_ns() + ms * MS))
 		return CANNOT;
 	client = fork();

@@ -37,7 +37,8 @@ struct fuse_server {
 	const char *bytes; /* of the file */
 	size_t nr_bytes;
 	atomic_uint nr_reads;
-	unsigned read_ms; /* that a read takes */
+	unsigned read_ms;    /* that a read takes */
+	bool waits_for_stdin; /* a read takes until standard input is closed */
 	/* Shared with children; from when it is not negative, so many names are still looked up, and
 	 * then nothing has an answer, or only no name. */
 	atomic_int *lookups_left;
@@ -68,6 +69,8 @@ static inline void *fuse_read_main(void *arg)
 	size_t left = read.offset < fuse_server.nr_bytes ? fuse_server.nr_bytes - read.offset : 0;
 
 	free(arg);
+	while (fuse_server.waits_for_stdin && getchar() != EOF)
+		continue;
 	usleep(fuse_server.read_ms * 1000);
 	fuse_reply(read.unique, 0, fuse_server.bytes + read.offset,
 		   left < read.size ? left : read.size);
