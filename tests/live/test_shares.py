@@ -29,7 +29,7 @@ class FourFunctions(LiveCase):
         return recording
 
     def test_default_options_give_true_shares(self):
-        self.check(cpu_ms=4000, options=())
+        self.check(cpu_ms=2500, options=())
 
     def test_unoptimised_code(self):
         self.check("-O0", "-g")
@@ -140,7 +140,7 @@ class Stacks(LiveCase):
         return found, whole
 
     def test_leaf_to_root(self):
-        recording = record(self.directory, [build("spin_leaf"), "4000"])
+        recording = record(self.directory, [build("spin_leaf"), "2500"])
         whole = found = elsewhere = 0
         for frames, weight in recording.folded():
             whole += weight

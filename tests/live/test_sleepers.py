@@ -143,7 +143,7 @@ class BlockedTime(LiveCase):
         with contextlib.ExitStack() as loops:
             for _ in range(2 * os.cpu_count()):
                 loops.enter_context(Running([build("spin_leaf"), "60000"]))
-            recording = record(self.directory, [build("known_shares"), "naps", "3000"], *FAST)
+            recording = record(self.directory, [build("known_shares"), "naps", "2000"], *FAST)
         found = recording.function("nap_a", "-m", "blocked")["total_pct"]
         self.assertGreater(found, recording.said[0]["pct"] / 2)
 
@@ -180,7 +180,7 @@ class BlockedTime(LiveCase):
 
 class Bursts(LiveCase):
     def test_short_bursts_get_their_share(self):
-        recording = record(self.directory, [build("bursts"), "6000"], *FAST)
+        recording = record(self.directory, [build("bursts"), "4000"], *FAST)
         cpu = sum(said["cpu_ns"] for said in recording.said)
         self.assertRatio(recording.report()["total_ns"], cpu, 0.02, "total CPU")
         for said in recording.said:
