@@ -497,14 +497,14 @@ class Losses(MemoryCase):
             with tempfile.TemporaryFile() as lines:
                 lines.write(b"\n\n\n")
                 lines.seek(0)
-                recording = self.record([crowd, "300", "300", "100", "15"], "--mem=all",
+                recording = self.record([crowd, "100", "300", "100", "15"], "--mem=all",
                                         stdin=lines)
         finally:
             for loop in loops:
                 loop.kill()
                 loop.wait()
         said = recording.said[-1]
-        self.assertExact(recording, [said], besides=300 * 4096)
+        self.assertExact(recording, [said], besides=100 * 4096)
         left = self.leaks(recording)
         self.assertEqual(left["leaks_large"]["blocks"], said["large"])
         self.assertEqual(left["leaks"]["bytes"] + left["leaks_large"]["bytes"], said["live"])
