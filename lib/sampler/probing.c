@@ -49,7 +49,8 @@ static void set_counting(void *context, struct consumer *consumer)
 
 	if (!counting.memory)
 		heap->to_ns = now_ns;
-	heap_read_at_once(sampler, consumer);
+	if (consumer)
+		heap_read_at_once(sampler, consumer);
 	prober_set_counting(sampler->options.prober, counting, now_ns);
 	if (!counting.memory)
 		return;
@@ -61,9 +62,12 @@ void probing_set_counting(struct sampler *sampler)
 {
 	const struct heap_session *heap = &sampler->session->heap;
 	const struct prober_counting counting = counting_now(sampler);
+	bool changes = heap->reader && counting.memory != (heap->to_ns == UINT64_MAX);
 
-	if (heap->reader && counting.memory != (heap->to_ns == UINT64_MAX))
+	if (changes && sampler->collector)
 		heap_run(sampler, set_counting, sampler);
+	else if (changes) /* before the command runs: no allocation was recorded yet */
+		set_counting(sampler, NULL);
 	else if (sampler->options.prober)
 		prober_set_counting(sampler->options.prober, counting, clock_monotonic_ns());
 }
