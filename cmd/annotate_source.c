@@ -170,7 +170,9 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 	free(wanted);
 	if (annotation->nr_pages > before)
 		return 0;
-	return err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
+	err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
+	err_hint(err, "with --asm its instructions are shown");
+	return ERR_NOT_FOUND;
 }
 
 static void hint_for_lines(struct err *err, const struct weights *weights)

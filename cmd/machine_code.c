@@ -226,10 +226,12 @@ void code_parts_release(struct code_parts *parts)
 int code_disassemble(const struct codes *codes, const struct code *code,
 		     struct disassembly *disassembly, struct err *err)
 {
-	const struct module *module =
-		label_module(codes->weights->selection->expansion, code->label);
+	const struct expansion *expansion = codes->weights->selection->expansion;
+	const struct module *module = label_module(expansion, code->label);
 	struct code_parts parts = {0};
 	int status = code_parts_read(codes, code, &parts, err);
+	uint64_t start = parts.nr ? parts.parts[0].start : 0;
+	uint64_t end = parts.nr ? parts.parts[parts.nr - 1].end : 0;
 
 	for (size_t i = 0; i < parts.nr; i++)
 		buf_append_str(&disassembly->output, buf_str(&parts.parts[i].text));
@@ -237,6 +239,8 @@ int code_disassemble(const struct codes *codes, const struct code *code,
 	if (status < 0)
 		return status;
 	disassembly_parse(disassembly);
+	if (label_is_nameless(expansion, code->label))
+		disassembly_count_targets(disassembly, start, end);
 	if (!disassembly_has_instructions(disassembly))
 		return err_set(err, ERR_EMPTY, "objdump prints no instructions of %s there",
 			       module->path);

@@ -15,6 +15,7 @@
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
 #include "mapping/module.h"
+#include "view/rate_text.h"
 
 static void sort_stacks(struct page_data *data)
 {
@@ -203,6 +204,7 @@ static void write_meta(struct page_data *data, struct json *json)
 	const struct profile *profile = data->extract->profile;
 	const struct profile_meta *meta = &profile->meta;
 	struct buf title = {0};
+	double hz;
 
 	extract_append_title(&title, data->extract);
 	json_key_str(json, "title", buf_str(&title));
@@ -213,6 +215,11 @@ static void write_meta(struct page_data *data, struct json *json)
 	json_key_known_str(json, "within", profile_str(profile, meta->within));
 	json_key_u64(json, "cpus", meta->nr_cpus);
 	json_key_u64(json, "frequency", meta->frequency_hz);
+	json_key(json, "achieved");
+	if (rate_is_low(profile, &hz))
+		json_double(json, hz, 1);
+	else
+		json_null(json);
 	json_key_u64(json, "startMs", meta->start_realtime_ns / 1000000);
 	json_key_u64(json, "durationNs", meta->duration_ns);
 	json_key_bool(json, "attached", meta->attached);

@@ -3,6 +3,8 @@
 #include "view/disassembly.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +82,39 @@ void disassembly_parse(struct disassembly *disassembly)
 			continue;
 		ARRAY_GROW(disassembly->lines, disassembly->nr, disassembly->cap);
 		disassembly->lines[disassembly->nr++] = line;
+	}
+}
+
+/* "jne    1110 <strlen@plt+0x118>": an address, and some symbol before it. In place. */
+static void count_target(char *text, uint64_t start, uint64_t end)
+{
+	char *name = strchr(text, '<'), *number, *rest;
+	uint64_t target;
+
+	/* A symbol's own address is that of the symbol; and what is not a jump has a comment. */
+	if (!name || name < text + 2 || name[-1] != ' ' || !strstr(name, "+0x") ||
+	    strchr(text, '#') || strchr(text, '('))
+		return;
+	for (number = name - 1; number > text && number[-1] != ' ' && number[-1] != '\t';)
+		number--;
+	target = strtoull(number, &rest, 16);
+	if (rest != name - 1)
+		return;
+	if (target >= start && target < end)
+		snprintf(number, strlen(number) + 1, "+0x%" PRIx64, target - start);
+	else
+		name[-1] = '\0';
+}
+
+void disassembly_count_targets(struct disassembly *disassembly, uint64_t start, uint64_t end)
+{
+	char *output = (char *)disassembly->output.bytes;
+
+	for (size_t i = 0; i < disassembly->nr; i++) {
+		const struct disassembly_line *line = &disassembly->lines[i];
+
+		if (line->kind == DISASSEMBLY_INSTRUCTION)
+			count_target(output + (line->text - output), start, end);
 	}
 }
 

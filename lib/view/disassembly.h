@@ -33,6 +33,11 @@ struct disassembly {
 void disassembly_release(struct disassembly *disassembly);
 /* Split disassembly->output into lines, in place. */
 void disassembly_parse(struct disassembly *disassembly);
+/*
+ * In code without symbols [start, end), objdump names the targets of jumps after some symbol before
+ * it: they become "+0x1c", from its start, and those elsewhere addresses alone.
+ */
+void disassembly_count_targets(struct disassembly *disassembly, uint64_t start, uint64_t end);
 /* Has it any instruction? Call this after disassembly_parse(). */
 bool disassembly_has_instructions(const struct disassembly *disassembly);
 

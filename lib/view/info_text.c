@@ -607,6 +607,13 @@ static bool is_shown_above(const char *name)
 	return strncmp(name, stacks, sizeof(stacks) - 1) == 0;
 }
 
+/* The one figure for stops that "at most 2%" is meant for. */
+static uint64_t shown_value(const struct profile *profile, const char *name,
+			    const struct profile_counter *counter)
+{
+	return strcmp(name, "cost_ppm") == 0 ? (uint64_t)stops_cost_ppm(profile) : counter->value;
+}
+
 static void print_counters(struct info *info, enum counter_group group)
 {
 	struct buf line = {0};
@@ -622,7 +629,7 @@ static void print_counters(struct info *info, enum counter_group group)
 		if (!any)
 			heading(info, counter_group_heading(group));
 		any = true;
-		append_counter_value(&info->text, name, counter->value);
+		append_counter_value(&info->text, name, shown_value(info->profile, name, counter));
 		line_append_right(&line, info->view, STYLE_PLAIN, 14, buf_str(&info->text));
 		buf_clear(&info->text);
 		buf_append_str(&line, "  ");

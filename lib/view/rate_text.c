@@ -62,7 +62,7 @@ static double achieved_hz(const struct profile *profile, double ticks_hz, double
 static void append_cost(struct buf *out, const struct profile *profile)
 {
 	double stop_us = counter(profile, "stop_cost_ns") / 1000;
-	double stops_ppm = counter(profile, "cost_ppm");
+	double stops_ppm = stops_cost_ppm(profile);
 	double ticks_ppm = counter(profile, "ticks_cost_ppm");
 
 	buf_printf(out, "at most %g%% of CPU time may be lost",
@@ -75,6 +75,27 @@ static void append_cost(struct buf *out, const struct profile *profile)
 		buf_printf(out, "; ticks took %.1f%%, as no CPU was idle", ticks_ppm / 10000);
 }
 
+double stops_cost_ppm(const struct profile *profile)
+{
+	double cpu_ns = (double)profile_total(profile, METRIC_CPU);
+	double duration_ns = (double)profile->meta.duration_ns;
+	double ppm = counter(profile, "cost_ppm");
+
+	return cpu_ns > 0 && cpu_ns < duration_ns ? ppm * cpu_ns / duration_ns : ppm;
+}
+
+bool rate_is_low(const struct profile *profile, double *hz)
+{
+	double taken = share(counter(profile, "interrupts"), counter(profile, "left_out_stops"));
+	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
+
+	if (!profile->meta.frequency_hz || ticks_hz <= 0 ||
+	    !part_of_ticks(profile, ticks_hz, &ticks_part))
+		return false;
+	*hz = achieved_hz(profile, ticks_hz, taken);
+	return ticks_part * *hz / ticks_hz < GOOD_SHARE;
+}
+
 bool append_rate_achieved(struct buf *out, const struct profile *profile)
 {
 	const struct profile_meta *meta = &profile->meta;
@@ -83,13 +104,12 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	double held_up = counter(profile, "held_up_stops");
 	double in_time = share(counter(profile, "ticks"), counter(profile, "missed_ticks"));
 	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
-	double hz = achieved_hz(profile, ticks_hz, share(stopped, left_out));
 	bool has_rare_ticks, is_first = true;
+	double hz;
 
-	if (!meta->frequency_hz || ticks_hz <= 0 ||
-	    !part_of_ticks(profile, ticks_hz, &ticks_part) ||
-	    ticks_part * hz / ticks_hz >= GOOD_SHARE)
+	if (!rate_is_low(profile, &hz))
 		return false;
+	part_of_ticks(profile, ticks_hz, &ticks_part);
 	buf_printf(out, "sampled at %.0f Hz of %u", hz, meta->frequency_hz);
 	has_rare_ticks = meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE;
 	if (has_rare_ticks ||

@@ -268,6 +268,17 @@ class Recorded(unittest.TestCase):
         for row in rows:
             self.assertRegex(row, r"^ *[0-9.]+ +[0-9.]+ +[0-9a-f]+$")
 
+    def test_code_without_symbols_is_shown_as_instructions(self):
+        """What it hints at works, and jumps have no name of another function."""
+        recording = record(self.directory, [build("spin_leaf", "-O2", "-s"), "300"])
+        hottest = recording.rows()[0]["function"]
+        self.assertRegex(hottest, r"^\[spin_leaf.*\+0x[0-9a-f]+\]$")
+        done = profc("annotate", "-i", recording.path, hottest, status=1)
+        self.assertIn("with --asm its instructions are shown", done.stderr)
+        done = profc("annotate", "-i", recording.path, "--asm", hottest)
+        self.assertRegex(done.stdout, r"(?m) j[a-z]+ +\+0x[0-9a-f]+$")
+        self.assertNotRegex(done.stdout, r" j[a-z]+ .*<.*\+0x")
+
 
 if __name__ == "__main__":
     unittest.main()

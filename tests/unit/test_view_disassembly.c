@@ -43,6 +43,27 @@ TEST(disassembly, is_taken_apart)
 	disassembly_release(&disassembly);
 }
 
+TEST(disassembly, targets_in_code_without_symbols_are_counted_from_its_start)
+{
+	static const char code[] = " 1110:\tjne    112c <__cxa_finalize@plt+0x118>\n"
+				   " 1112:\tcall   1030 <strlen@plt>\n"
+				   " 1117:\tcall   1290 <__cxa_finalize@plt+0x2b8>\n"
+				   " 111c:\tmov    0x2f04(%rip),%rax        # 4028 <stdout+0x8>\n"
+				   " 1123:\tret\n";
+	static const char *const expected[] = {
+		"jne    +0x1c", "call   1030 <strlen@plt>", "call   1290",
+		"mov    0x2f04(%rip),%rax        # 4028 <stdout+0x8>", "ret"};
+	struct disassembly disassembly = {0};
+
+	buf_append_str(&disassembly.output, code);
+	disassembly_parse(&disassembly);
+	disassembly_count_targets(&disassembly, 0x1110, 0x1140);
+	assert_int_equal(disassembly.nr, 5);
+	for (size_t i = 0; i < disassembly.nr; i++)
+		assert_string_equal(disassembly.lines[i].text, expected[i]);
+	disassembly_release(&disassembly);
+}
+
 TEST(disassembly, of_nothing_is_empty)
 {
 	struct disassembly disassembly = {0};

@@ -562,7 +562,8 @@ TEST(counter_words, fit_their_value)
 	check_words("missed_ticks", 2, "sampling ticks missed");
 	check_words("blocked_looks", 1, "peek at a sleeping thread, without a stop");
 	check_words("held_ns_total", 1, "all stops together");
-	check_words("cost_ppm", 3063400, "cost of all stops, relative to CPU time");
+	check_words("cost_ppm", 3063400,
+		    "cost of all stops, of CPU time or of the time of the recording");
 	check_words("refused_stops", 1, "sample of a running thread that could not be traced");
 	check_words("probe_dropped", 1, "count that could not be taken");
 	check_words("of_another_version", 1, "of_another_version");

@@ -185,3 +185,20 @@ TEST(rate_text, pauses_are_no_reason)
 	buf_release(&text);
 	profile_free(profile);
 }
+
+/* 10 ms of CPU time in 10 s, of which stops took as much again. */
+TEST(rate, stops_cost_a_part_of_the_longer_time)
+{
+	struct profile *profile = profile_new();
+	struct sample sample = {.cpu_ns = 10 * NS_PER_MS, .nr = 1, .time_ns = NS_PER_SEC};
+
+	profile_add_process(profile, &(struct profile_process){.pid = 1, .parent = PROCESS_NONE});
+	sample.thread = profile_add_thread(profile, &(struct profile_thread){.tid = 1});
+	profile_add_sample(profile, &sample);
+	profile->meta.duration_ns = 10 * NS_PER_SEC;
+	profile_set_counter(profile, "cost_ppm", 1197900);
+	assert_int_equal((int)stops_cost_ppm(profile), 1197);
+	profile->meta.duration_ns = 5 * NS_PER_MS;
+	assert_int_equal((int)stops_cost_ppm(profile), 1197900);
+	profile_free(profile);
+}

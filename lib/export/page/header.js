@@ -9,7 +9,8 @@ function samplesText(side) {
 	for (let i = 0; i < side.samples.nr; i++)
 		seen += side.samples.seen[i];
 	return countText(seen) + (seen === 1 ? " sample" : " samples") +
-		(side.data.frequency ? " at " + side.data.frequency + " Hz" : "");
+		(side.data.achieved ? " at " + Math.round(side.data.achieved) + " of " + side.data.frequency + " Hz" :
+			side.data.frequency ? " at " + side.data.frequency + " Hz" : "");
 }
 
 function aboutSide(side) {
