@@ -200,7 +200,7 @@ class Counts(Made):
 
     def test_unit_of_all_times(self):
         lines = self.text("--sort", "calls", "-n", "3", "--unit", "us").splitlines()
-        self.assertRegex(lines[2], r"^ *self \u00b5s .* total \u00b5s .* calls per call \u00b5s ")
+        self.assertRegex(lines[2], r"^ *self \u00b5s .* total \u00b5s .* calls +calls/s per call \u00b5s ")
         profc("report", "-i", self.data, "--unit", "hours", status=2)
 
     def test_tree_of_counts(self):
