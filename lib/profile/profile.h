@@ -75,7 +75,7 @@ struct profile_thread {
 	uint64_t start_ns, end_ns;
 	struct cpu_split split;
 	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
-	uint64_t nr_switches; /* times it was given a CPU; 0: not known */
+	uint64_t nr_switches;	/* times it was given a CPU; 0: not known */
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */
