@@ -122,7 +122,7 @@ static bool matches(const void *context, const char *name)
 /* A bad expression is none here: it is refused where it is applied. */
 static void show_matching(struct profile *profile, const char *const *texts, size_t nr)
 {
-	struct patterns patterns;
+	struct patterns patterns = {0};
 
 	if (nr && patterns_compile(&patterns, texts, nr, false, NULL) == 0)
 		profile_show_asked(profile, matches, &patterns);
