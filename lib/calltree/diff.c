@@ -102,7 +102,7 @@ static void compare_rows(struct diff *diff)
 
 		estimates[i] = diff_estimate_of(diff, &parts);
 	}
-	diff_judge(estimates, diff->nr);
+	diff->quantile = diff_judge(estimates, diff->nr);
 	for (size_t i = 0; i < diff->nr; i++) {
 		diff->rows[i].change = estimates[i].change;
 		diff->rows[i].half = estimates[i].half;

@@ -91,7 +91,8 @@ struct diff {
 	struct flat **flats; /* owned; of all runs, the old ones first */
 	size_t nr_runs;	     /* on both sides */
 	struct diff_noise noise;
-	double *values; /* owned; by row, then run: the weight of self */
+	double quantile; /* intervals are so many standard errors of samples */
+	double *values;	 /* owned; by row, then run: the weight of self */
 	/* By the number that each row had at first: the number of the row that it was joined to. */
 	uint32_t *parts; /* owned */
 	size_t nr_parts;

@@ -74,7 +74,7 @@ static double quantile(struct quantiles *quantiles, double freedom)
 	return quantiles->of_student[index];
 }
 
-void diff_judge(struct diff_estimate *estimates, size_t nr)
+double diff_judge(struct diff_estimate *estimates, size_t nr)
 {
 	struct quantiles quantiles = {.tail = false_chance(estimates, nr)};
 
@@ -91,4 +91,5 @@ void diff_judge(struct diff_estimate *estimates, size_t nr)
 		if (!estimate->is_tested)
 			estimate->half = fmax(estimate->half, fabs(estimate->change));
 	}
+	return quantiles.of_normal;
 }

@@ -72,8 +72,9 @@ double diff_runs_freedom(const struct diff *diff);
 struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff_parts *parts);
 /*
  * diff_judge.c: set `half` of estimates, such that of those with a larger change one in twenty has
- * not changed, in the mean (the false discovery rate).
+ * not changed, in the mean (the false discovery rate). Returns the standard errors of samples in
+ * one.
  */
-void diff_judge(struct diff_estimate *estimates, size_t nr);
+double diff_judge(struct diff_estimate *estimates, size_t nr);
 
 #endif

@@ -15,7 +15,19 @@ struct both {
 	const struct export_diff *diff;
 	struct extract *old_extract, *new_extract;
 	int64_t *match; /* by label of the old profile: label of the new one, or PAGE_NO_FUNCTION */
+	struct page_noise noises[METRIC_COUNT];
+	size_t nr_noises;
 };
+
+static void match_rows(struct both *both, const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->nr; i++) {
+		const struct diff_row *row = &diff->rows[i];
+
+		if (row->old_at.label != DIFF_NONE && row->new_at.label != DIFF_NONE)
+			both->match[row->old_at.label] = row->new_at.label;
+	}
+}
 
 /* Match the stacks with any weight in the metric, on either side. */
 static void match_in(struct both *both, enum metric metric)
@@ -32,18 +44,15 @@ static void match_in(struct both *both, enum metric metric)
 		.nr_renames = both->diff->nr_renames};
 	struct diff *diff = diff_new(&request);
 
-	for (size_t i = 0; i < diff->nr; i++) {
-		const struct diff_row *row = &diff->rows[i];
-
-		if (row->old_at.label != DIFF_NONE && row->new_at.label != DIFF_NONE)
-			both->match[row->old_at.label] = row->new_at.label;
-	}
+	match_rows(both, diff);
+	both->noises[both->nr_noises++] = (struct page_noise){
+		.metric = metric, .noise = diff->noise, .quantile = diff->quantile};
 	diff_free(diff);
 	weights_free(old_weights);
 	weights_free(new_weights);
 }
 
-/* Functions without time may have memory. */
+/* Functions without time may have memory. What has both is matched by its samples. */
 static void match_functions(struct both *both)
 {
 	size_t nr = both->old_extract->expansion->nr_labels;
@@ -51,8 +60,14 @@ static void match_functions(struct both *both)
 	both->match = xcalloc(nr, sizeof(*both->match));
 	for (size_t i = 0; i < nr; i++)
 		both->match[i] = PAGE_NO_FUNCTION;
-	if (profile_has_heap(both->diff->old_profile) && profile_has_heap(both->diff->new_profile))
-		match_in(both, METRIC_ALLOC);
+	for (int i = 0; i < METRIC_COUNT; i++) {
+		enum metric metric = (enum metric)i;
+
+		if (metric != METRIC_SAMPLES &&
+		    profile_has_metric(both->diff->old_profile, metric) &&
+		    profile_has_metric(both->diff->new_profile, metric))
+			match_in(both, metric);
+	}
 	match_in(both, METRIC_SAMPLES);
 }
 
@@ -82,6 +97,8 @@ static void write_both(struct both *both, struct sink *sink)
 	html_write_data(&new_data, "data", sink);
 	number_match(both, &new_data);
 	match = (struct page_match){.functions = both->match,
+				    .noises = both->noises,
+				    .nr_noises = both->nr_noises,
 				    .mode = both->diff->mode == DIFF_SHARES ? "shares" : "amounts"};
 	old_data.match = &match;
 	html_write_data(&old_data, "old-data", sink);

@@ -135,11 +135,32 @@ static void write_function(struct page_data *data, struct json *json, uint32_t l
 	buf_release(&full);
 }
 
+/* By metric. spread: 0 where it is not known. */
+static void write_noises(const struct page_match *match, struct json *json)
+{
+	json_key_object_begin(json, "noise");
+	for (size_t i = 0; i < match->nr_noises; i++) {
+		const struct page_noise *of = &match->noises[i];
+
+		json_key_object_begin(json, metric_name(of->metric));
+		json_key_bool(json, "isKnown", of->noise.is_known);
+		json_key(json, "factor");
+		json_double(json, of->noise.factor, 6);
+		json_key(json, "spread");
+		json_double(json, of->noise.spread, 6);
+		json_key(json, "quantile");
+		json_double(json, of->quantile, 6);
+		json_object_end(json);
+	}
+	json_object_end(json);
+}
+
 static void write_match(struct page_data *data, struct json *json)
 {
 	if (!data->match)
 		return;
 	json_key_str(json, "diffMode", data->match->mode);
+	write_noises(data->match, json);
 	json_key_array_begin(json, "sameAs");
 	for (uint32_t i = 0; i < data->functions.nr; i++)
 		json_i64(json, data->match->functions[data->functions.ids[i]]);

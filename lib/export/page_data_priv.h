@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calltree/diff.h"
 #include "export/numbering_priv.h"
 #include "export/page_columns_priv.h"
 #include "export/rows_priv.h"
@@ -19,11 +20,20 @@ struct sink;
 
 #define PAGE_NO_FUNCTION (-1)
 
+/* How two profiles differ in a metric, by which the page judges changes as diff does. */
+struct page_noise {
+	enum metric metric;
+	struct diff_noise noise;
+	double quantile; /* as in struct diff */
+};
+
 /* Which functions of an old profile are in the data of the new one. */
 struct page_match {
 	const int64_t *functions; /* by label of the old one: number in the data of the new one, or
 				     PAGE_NO_FUNCTION */
 	const char *mode;	  /* "amounts" or "shares" */
+	const struct page_noise *noises;
+	size_t nr_noises;
 };
 
 /*

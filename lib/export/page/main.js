@@ -119,6 +119,7 @@ async function readSides() {
 	if (document.querySelector("script.old-data")) {
 		const oldData = await readData("old-data");
 		diffMode = oldData.diffMode;
+		diffNoise = oldData.noise;
 		sides.push(decodeSide(oldData));
 	}
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));

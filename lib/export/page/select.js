@@ -2,6 +2,7 @@
 // The selected samples, or blocks of memory, added up by group of threads and stack.
 let sides = [];	    // the profile; of a comparison the new one and the old one
 let metrics = [];   // those that any side has
+let diffNoise = {};  // of a comparison, by metric: {isKnown, factor, spread, quantile}
 let diffMode = "";  // "amounts" or "shares" of a comparison
 
 // Of blocks: of which metrics they are.

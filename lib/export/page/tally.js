@@ -42,8 +42,8 @@ function roughness(part, share) {
 	return Math.min(1, Math.max(1 - part.joint / part.square, 0) / (1 - share));
 }
 
-// Half the width, in percentage points.
-function intervalOf(part, whole) {
+// Half the width, in percentage points, by the samples alone.
+function halfOf(part, whole) {
 	if (!whole.weight)
 		return 100;
 	if (isExact(whole))
@@ -59,9 +59,13 @@ function intervalOf(part, whole) {
 	const variance = Math.max(
 		(rest * rest * part.square + share * share * outside) / (total * total),
 		share * rest * whole.square / (total * total));
-	const half = 100 * Z * Math.sqrt(Math.max(variance, 0) * roughness(part, share) + Z * Z * once * once / 4) /
+	return 100 * Z * Math.sqrt(Math.max(variance, 0) * roughness(part, share) + Z * Z * once * once / 4) /
 		(1 + Z * Z * once);
-	return Math.max(half, LEAST_PERCENT);
+}
+
+function intervalOf(part, whole) {
+	const half = halfOf(part, whole);
+	return half <= 0 || isMemory(state.metric) ? half : Math.max(half, LEAST_PERCENT);
 }
 
 // "12.34 ±0.5" of a whole.
@@ -71,12 +75,20 @@ function shareText(part, whole) {
 	return percentText(percentOf(part, whole)) + " " + intervalText(intervalOf(part, whole));
 }
 
-// The change from one side to the other in percent of the old total, or in percentage points.
+// The change from one side to the other in percent of the old total, or in percentage points, judged
+// as lib/calltree/diff.h says.
+const LEAST_SAMPLES = 8, NO_NOISE = {isKnown: false, factor: 1, spread: 0, quantile: Z};
+
 function changeOf(part, whole, oldPart, oldWhole) {
-	const grown = diffMode === "amounts" && oldWhole.weight ? whole.weight / oldWhole.weight : 1;
-	const change = percentOf(part, whole) * grown - percentOf(oldPart, oldWhole);
-	const half = Math.hypot(intervalOf(oldPart, oldWhole), intervalOf(part, whole) * grown);
-	return {change: change, half: half, isSure: Math.abs(change) > half};
+	const noise = diffNoise[state.metric] || NO_NOISE, half = noise.isKnown ? halfOf : intervalOf;
+	const grown = (diffMode === "amounts" && oldWhole.weight ? whole.weight / oldWhole.weight : 1) / noise.factor;
+	const before = percentOf(oldPart, oldWhole), after = percentOf(part, whole) * grown;
+	const bySamples = Math.hypot(half(oldPart, oldWhole), half(part, whole) * grown) / Z;
+	const width = noise.quantile * Math.hypot(bySamples, noise.spread * (before + after) / 2);
+	const isTested = isExact(oldWhole) || oldPart.seen + part.seen >= LEAST_SAMPLES;
+	const change = after - before;
+	return {change: change, half: isTested ? width : Math.max(width, Math.abs(change)),
+		isSure: isTested && Math.abs(change) > width};
 }
 
 function changeText(changed) {
