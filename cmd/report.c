@@ -280,15 +280,17 @@ static size_t limit_of(const struct report_args *args)
 }
 
 /* The plain report begins with it: whoever asks for a table or a part has seen it. */
-static void print_verdict(const struct report_args *args, const struct weights *weights,
+static void print_verdict(const struct report_args *args, const struct flat *flat,
 			  const struct view *view, struct sink *sink)
 {
+	const struct weights *weights = flat->weights;
 	struct verdict *verdict;
 
 	if (!weights->selection->everything || weights->selection->reshaped || args->by ||
 	    args->metric != NOT_GIVEN || args->sort)
 		return;
-	verdict = verdict_new(weights->selection);
+	verdict = weights->metric == METRIC_CPU ? verdict_of_weights(weights, flat)
+						: verdict_new(weights->selection);
 	verdict_print_head(verdict, view, args->input, sink);
 	sink_str(sink, "\n");
 	verdict_free(verdict);
@@ -309,7 +311,7 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	limits = limits_of(args, weights);
 	pager_begin(&pager, !args->view.no_pager);
 	if (flat)
-		print_verdict(args, weights, &view, &pager.sink);
+		print_verdict(args, flat, &view, &pager.sink);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
 	if (flat) {

@@ -112,11 +112,20 @@ static struct call_fact *call_of(struct facts *facts, int nr)
 	return &calls->rows[calls->of_nr[nr] - 1];
 }
 
+/* Only where they are needed, as that takes some time. */
+static void find_wait_functions(struct facts *facts)
+{
+	if (!facts->wait_functions)
+		facts->wait_functions = wait_functions_of_stacks(facts->expansion);
+}
+
 static void add_to_call(struct facts *facts, struct call_fact *call,
 			const struct observation *observation)
 {
-	uint32_t function = facts->wait_functions[observation->sample.stack.v];
+	uint32_t function;
 
+	find_wait_functions(facts);
+	function = facts->wait_functions[observation->sample.stack.v];
 	tally_add_observation(&call->work, observation);
 	if (function != WAIT_FUNCTION_NONE)
 		pairs_add(&facts->calls.callers, (uint32_t)call->nr, function, observation->weight);
@@ -362,26 +371,29 @@ static uint64_t elapsed_of(const struct selection *selection)
 	return end_ns > selection->from_ns ? end_ns - selection->from_ns : 0;
 }
 
-void facts_init(struct facts *facts, const struct selection *selection)
+void facts_init(struct facts *facts, const struct weights *cpu, const struct flat *functions)
 {
+	const struct selection *selection = cpu->selection;
 	const struct expansion *expansion = selection->expansion;
 	const struct profile *profile = expansion->profile;
 
-	*facts = (struct facts){.selection = selection, .expansion = expansion, .profile = profile};
+	*facts = (struct facts){
+		.selection = selection, .expansion = expansion, .profile = profile, .cpu = cpu};
 	facts->elapsed_ns = elapsed_of(selection);
 	facts->is_alone = xcalloc(profile->nr_threads + 1, sizeof(*facts->is_alone));
 	facts->sleeps = xcalloc(profile->nr_threads + 1, sizeof(*facts->sleeps));
 	facts->has_child = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_child));
 	facts->has_relative = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_relative));
 	facts->process_cpu_ns = xcalloc(profile->nr_processes + 1, sizeof(*facts->process_cpu_ns));
-	facts->wait_functions = wait_functions_of_stacks(expansion);
 	facts->calls.of_nr = xcalloc(NR_CALLS, sizeof(*facts->calls.of_nr));
 	if (profile->meta.knows_waits) {
 		facts->locks.blame = blame_new(expansion, true);
 		facts->descriptors.blame = blame_new(expansion, false);
 	}
-	facts->cpu = weights_new(selection, METRIC_CPU);
-	facts->functions = flat_new(facts->cpu, BY_FUNCTION);
+	facts->own_functions = functions ? NULL : flat_new(cpu, BY_FUNCTION);
+	facts->functions = functions ? functions : facts->own_functions;
+	if (profile_has_heap(profile))
+		find_wait_functions(facts);
 	find_alone(facts);
 	find_relatives(facts);
 	sum_cpu(facts);
@@ -406,8 +418,7 @@ static void release_objects(struct object_facts *objects)
 
 void facts_release(struct facts *facts)
 {
-	flat_free(facts->functions);
-	weights_free(facts->cpu);
+	flat_free(facts->own_functions);
 	free(facts->calls.rows);
 	pairs_release(&facts->calls.callers);
 	pairs_release(&facts->calls.objects);

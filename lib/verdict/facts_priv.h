@@ -59,8 +59,9 @@ struct facts {
 	const struct selection *selection; /* these are borrowed */
 	const struct expansion *expansion;
 	const struct profile *profile;
-	struct weights *cpu;		      /* owned */
-	struct flat *functions;		      /* of `cpu`; owned */
+	const struct weights *cpu;	      /* borrowed */
+	const struct flat *functions;	      /* of `cpu` */
+	struct flat *own_functions;	      /* the same, where nobody had them; owned */
 	uint64_t elapsed_ns;		      /* the selected part of the recording */
 	uint64_t cpu_ns, runq_ns, blocked_ns; /* of the threads */
 	/*
@@ -73,15 +74,18 @@ struct facts {
 	struct tally of_child; /* blocked for children that were not recorded */
 	struct call_facts calls;
 	struct object_facts locks, descriptors;
-	uint32_t *wait_functions; /* by stack; owned */
+	uint32_t *wait_functions; /* by stack; owned; NULL: no call and no memory was seen */
 	bool *is_alone;		  /* by thread; owned */
 	bool *has_child;	  /* by process: of another id; owned */
 	bool *has_relative;	  /* by process: such a child or parent; owned */
 	uint64_t *process_cpu_ns; /* by process; owned */
 };
 
-/* The selection has to outlive it. */
-void facts_init(struct facts *facts, const struct selection *selection);
+/*
+ * The weights, of METRIC_CPU, their selection and their rows by function have to outlive it; NULL:
+ * the caller has no rows.
+ */
+void facts_init(struct facts *facts, const struct weights *cpu, const struct flat *functions);
 void facts_release(struct facts *facts);
 
 /* Is that system call a sleep for a time? */

@@ -14,6 +14,7 @@
 #include "calltree/weights.h"
 #include "profile/profile.h"
 #include "profile/runtime.h"
+#include "verdict/hot_path_priv.h"
 #include "verdict/rule_priv.h"
 #include "verdict/verdict.h"
 #include "view/number.h"
@@ -285,26 +286,8 @@ const struct rule_functions rule_faults = {measure_faults, describe_faults, comm
 
 /* --- a path of calls --- */
 
-/*
- * The nodes of the path from the root on, as long as more than half of the CPU time is below.
- * Returns their number; the last one is the deepest.
- */
-static size_t find_path(const struct tree *tree, const struct facts *facts, uint32_t *path,
-			size_t max)
-{
-	size_t nr = 0;
-
-	for (uint32_t at = tree->nodes[TREE_ROOT].first_child; at && nr < max;
-	     at = tree->nodes[at].first_child) {
-		if (2 * tree->nodes[at].total.weight <= facts->cpu->total.weight)
-			break;
-		path[nr++] = at;
-	}
-	return nr;
-}
-
-#define PATH_MAX_NODES 512
-#define PATH_NAMES     4
+#define PATH_LONGEST 512
+#define PATH_NAMES   4
 
 /* The last functions of the path with a name, and the sum below the deepest of them. */
 struct hot_path {
@@ -313,28 +296,28 @@ struct hot_path {
 	struct tally total;
 };
 
+static bool is_worth_naming(const struct facts *facts, const uint32_t *labels, size_t i)
+{
+	return is_code(facts, labels[i]) && !label_is_nameless(facts->expansion, labels[i]) &&
+	       !is_beginning(facts, labels[i]) && !runtime_of(facts, labels[i]) &&
+	       !(i && begins_thread(facts, labels[i - 1]));
+}
+
 static struct hot_path path_of(const struct facts *facts)
 {
 	struct hot_path path = {.nr = 0};
-	struct tree *tree = tree_new_as(facts->cpu, &(struct tree_request){.is_folded = true});
-	uint32_t nodes[PATH_MAX_NODES];
-	size_t nr = find_path(tree, facts, nodes, PATH_MAX_NODES);
+	uint32_t labels[PATH_LONGEST];
+	size_t nr = hot_path_find(facts->cpu, labels, PATH_LONGEST);
 
 	for (size_t i = nr; i-- > 0 && path.nr < PATH_NAMES;) {
-		const struct tree_node *node = &tree->nodes[nodes[i]];
-
-		if (!is_code(facts, node->label) ||
-		    label_is_nameless(facts->expansion, node->label) ||
-		    is_beginning(facts, node->label) || runtime_of(facts, node->label) ||
-		    (i && begins_thread(facts, tree->nodes[nodes[i - 1]].label)))
+		if (!is_worth_naming(facts, labels, i))
 			continue;
 		if (!path.nr)
-			path.total = node->total;
+			path.total = hot_path_sum(facts->cpu, i + 1);
 		memmove(path.labels + 1, path.labels, path.nr * sizeof(path.labels[0]));
-		path.labels[0] = node->label;
+		path.labels[0] = labels[i];
 		path.nr++;
 	}
-	tree_free(tree);
 	return path;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/weights.h"
 #include "profile/profile.h"
 #include "verdict/rule_priv.h"
 #include "view/number.h"
@@ -161,10 +162,19 @@ static char *state_text(const struct facts *facts)
 
 struct verdict *verdict_new(const struct selection *selection)
 {
+	struct weights *cpu = weights_new(selection, METRIC_CPU);
+	struct verdict *verdict = verdict_of_weights(cpu, NULL);
+
+	weights_free(cpu);
+	return verdict;
+}
+
+struct verdict *verdict_of_weights(const struct weights *cpu, const struct flat *functions)
+{
 	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
 	struct facts facts;
 
-	facts_init(&facts, selection);
+	facts_init(&facts, cpu, functions);
 	for (int i = 0; i < VERDICT_RULE_COUNT; i++)
 		judge(&verdict->findings[i], &rules[i], &facts);
 	verdict->state = state_text(&facts);

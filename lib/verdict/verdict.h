@@ -9,10 +9,12 @@
 #include "profile/metric.h"
 
 struct buf;
+struct flat;
 struct profile;
 struct selection;
 struct sink;
 struct view;
+struct weights;
 
 /* The rules, in the order of the table: a more specific one comes before those that it explains. */
 enum verdict_rule {
@@ -73,6 +75,11 @@ struct verdict {
  * is borrowed for the call.
  */
 struct verdict *verdict_new(const struct selection *selection);
+/*
+ * Likewise, with its weights in METRIC_CPU and their rows by function, or NULL, which are borrowed
+ * for the call.
+ */
+struct verdict *verdict_of_weights(const struct weights *cpu, const struct flat *functions);
 /* Likewise of all of a profile. */
 struct verdict *verdict_of_profile(const struct profile *profile);
 void verdict_free(struct verdict *verdict); /* may be NULL */

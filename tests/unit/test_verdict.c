@@ -155,6 +155,23 @@ TEST(verdict, a_path_counts_where_no_function_does)
 		      "profc report --callees scan");
 }
 
+/* Called from two of its lines, and by itself. */
+TEST(verdict, a_path_has_all_calls_of_a_function)
+{
+	struct made made = begin();
+
+	for (int i = 0; i < 20; i++) {
+		char stack[96];
+
+		snprintf(stack, sizeof(stack), "_start;main;visit@v.c:%d;%s;small%d", 1 + i % 2,
+			 i % 3 ? "leave" : "visit@v.c:9;leave", i);
+		run(&made, stack, 5);
+	}
+	run(&made, "_start;main;other", 20);
+	expect(&made, "1.20 s: 100.0% on a CPU: 83.3% below visit > leave\n"
+		      "profc report --callees leave");
+}
+
 TEST(verdict, a_lock_is_told_with_what_its_owner_did)
 {
 	struct made made = begin();
