@@ -115,7 +115,9 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
 	ring->former = moment();
 	ring->latter = ring->former;
 	ring->time_ns = ring->begun_ns = ring->latter.ns;
-	ring->tail = ring->next = __atomic_load_n(&shared->tail, __ATOMIC_RELAXED);
+	/* The process may have written to it by now. */
+	ring->tail = ring->next =
+		__atomic_load_n(&shared->tail, __ATOMIC_RELAXED) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
 	ring->head = ring->released = ring->tail;
 }
 

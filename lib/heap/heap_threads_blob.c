@@ -189,6 +189,7 @@ bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 {
 	uint64_t start;
 	uint64_t end = heap_readable_end(sp, &start);
+	int64_t pid;
 
 	if (address % PAGE_BYTES + nr <= PAGE_BYTES && address / PAGE_BYTES == sp / PAGE_BYTES)
 		return true;
@@ -196,7 +197,11 @@ bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 		return true;
 	if (find_writable(address, nr))
 		return true;
-	relaxed_store(&shared.asked.writable_pid, (int32_t)own_pid());
-	relaxed_add(&shared.asked.nr_writable, 1);
+	/* A forked child that looks for its own id (heap_learn_pid()) comes here without one. */
+	pid = relaxed_load(&heap_own()->pid);
+	if (pid > 0) {
+		relaxed_store(&shared.asked.writable_pid, (int32_t)pid);
+		relaxed_add(&shared.asked.nr_writable, 1);
+	}
 	return false;
 }

@@ -141,7 +141,7 @@ static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t 
 
 /* Searches code in overlapping pieces, so that nothing at a border is missed. */
 static void search(struct target_memory *memory, const struct proc_map *map,
-		   struct remote_code *code)
+		   struct remote_code *code, bool *is_read)
 {
 	enum { PIECE = 1 << 18, OVERLAP = 16 };
 	uint8_t *bytes = xmalloc(PIECE);
@@ -154,6 +154,7 @@ static void search(struct target_memory *memory, const struct proc_map *map,
 
 		if (!got)
 			break;
+		*is_read = true;
 		found = find_bytes(bytes, got, call_code, sizeof(call_code));
 		if (found && !code->call)
 			code->call = at + found - 1;
@@ -169,9 +170,10 @@ static void search(struct target_memory *memory, const struct proc_map *map,
 
 /*
  * Both must be in one file, as another one may be unloaded earlier. The C library's is preferred.
+ * Sets whether there was any code that could be read, and any that could not.
  */
 static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
-			struct remote_code *code)
+			struct remote_code *code, bool *is_read, bool *is_unread)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
@@ -183,11 +185,15 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 	while (!(code->call && code->restore) && proc_maps_next(&iter, &map) == 1) {
 		bool is_libc = memmem(map.path, map.nr_path_bytes, "libc", 4) ||
 			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
+		bool is_found = false;
 
 		*code = (struct remote_code){0};
-		if (map.executable && map.readable && map.nr_path_bytes && map.path[0] == '/' &&
-		    is_libc == of_libc)
-			search(memory, &map, code);
+		if (!map.executable || !map.readable || !map.nr_path_bytes || map.path[0] != '/' ||
+		    is_libc != of_libc)
+			continue;
+		search(memory, &map, code, &is_found);
+		*is_read |= is_found;
+		*is_unread |= !is_found;
 	}
 	buf_release(&text);
 	return code->call && code->restore;
@@ -196,11 +202,17 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
 		     struct err *err)
 {
+	bool is_read = false, is_unread = false;
+
 	*code = (struct remote_code){0};
-	if (search_maps(pid, memory, true, code) || search_maps(pid, memory, false, code))
+	if (search_maps(pid, memory, true, code, &is_read, &is_unread) ||
+	    search_maps(pid, memory, false, code, &is_read, &is_unread))
 		return 0;
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	/* The memory is that of the former program, the map that of the next one. */
+	if (is_unread && !is_read)
+		return err_set(err, ERR_GONE, "process %d has executed another program", (int)pid);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "process %d has no code by which it could make system calls for profc",
 		       (int)pid);
