@@ -19,6 +19,7 @@ struct export_options export_values_apply(const struct export_values *values,
 {
 	return (struct export_options){
 		.metric = export_values_metric(values),
+		.any_metric = values->metric == NO_METRIC,
 		.weights = (enum export_weights)values->weights,
 		.threads = (enum export_threads)values->threads,
 		.fold_inlines = values->no_inline,

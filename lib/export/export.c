@@ -49,6 +49,7 @@ int export_write(enum export_kind kind, const struct profile *profile,
 		chosen.threads = row->threads;
 	if (chosen.names == EXPORT_NAMES_DEFAULT)
 		chosen.names = row->names;
+	chosen.with_verdict = kind == EXPORT_HTML;
 	status = extract_new(profile, &chosen, row->paths, &extract, err);
 	if (status)
 		return status;

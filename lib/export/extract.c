@@ -16,6 +16,7 @@
 #include "calltree/filter.h"
 #include "calltree/observe.h"
 #include "mapping/module.h"
+#include "verdict/verdict.h"
 
 #define NO_LANE UINT32_MAX
 
@@ -241,8 +242,22 @@ static int say_empty(const struct extract *extract, struct err *err)
 	return ERR_EMPTY;
 }
 
-int extract_new(const struct profile *profile, const struct export_options *options,
-		enum path_kind kind, struct extract **result, struct err *err)
+/* A verdict is about all of a recording. */
+static void judge(struct extract *extract, struct export_options *options)
+{
+	const struct selection *selection = extract->selection;
+	const struct verdict_finding *first;
+
+	if (!options->with_verdict || !selection->everything || selection->reshaped)
+		return;
+	extract->verdict = verdict_new(selection);
+	first = verdict_first(extract->verdict);
+	if (first && options->any_metric)
+		options->metric = first->metric;
+}
+
+int extract_new(const struct profile *profile, struct export_options *options, enum path_kind kind,
+		struct extract **result, struct err *err)
 {
 	struct extract *extract = xcalloc(1, sizeof(*extract));
 	uint32_t *lane_of_thread;
@@ -257,6 +272,7 @@ int extract_new(const struct profile *profile, const struct export_options *opti
 	extract->expansion = extract->selection->expansion;
 	extract->profile = extract->expansion->profile;
 	extract->counts = counts_new(extract->selection);
+	judge(extract, options);
 	lane_of_thread = make_lanes(extract);
 	count_points(extract, lane_of_thread);
 	place_points(extract, lane_of_thread, kind);
@@ -281,6 +297,7 @@ void extract_free(struct extract *extract)
 {
 	if (!extract)
 		return;
+	verdict_free(extract->verdict);
 	counts_free(extract->counts);
 	selection_free(extract->selection);
 	expansion_free(extract->names_of);

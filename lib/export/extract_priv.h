@@ -20,6 +20,7 @@ struct err;
 struct json;
 struct selection;
 struct sink;
+struct verdict;
 
 /*
  * The part of a profile that an export contains: the samples that pass the filters and have any
@@ -52,6 +53,7 @@ struct extract {
 	struct expansion *names_of;	      /* owned; of all frames and labels */
 	const struct expansion *expansion;    /* of the selection, which may have other stacks */
 	struct selection *selection;
+	struct verdict *verdict;  /* owned; NULL: none is asked for, or not all is selected */
 	struct counts *counts;	  /* exact ones, of the selection */
 	struct stack_trie *paths; /* distinct; parents precede children */
 	struct lane *lanes;	  /* those with points, in the order of the profile's threads */
@@ -65,8 +67,9 @@ struct extract {
 	size_t *name_at;  /* by label */
 };
 
-int extract_new(const struct profile *profile, const struct export_options *options,
-		enum path_kind kind, struct extract **result, struct err *err);
+/* Where options.any_metric is set, the metric becomes that of the verdict, if there is one. */
+int extract_new(const struct profile *profile, struct export_options *options, enum path_kind kind,
+		struct extract **result, struct err *err);
 void extract_free(struct extract *extract);
 
 /* The name of a label, in the form of the options, raw. Borrowed. */

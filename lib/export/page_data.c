@@ -15,6 +15,7 @@
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
 #include "mapping/module.h"
+#include "verdict/verdict.h"
 #include "view/rate_text.h"
 
 static void sort_stacks(struct page_data *data)
@@ -272,6 +273,16 @@ static void write_metrics(struct json *json)
 	json_array_end(json);
 }
 
+static void write_verdict(const struct extract *extract, struct json *json)
+{
+	struct buf line = {0};
+
+	if (extract->verdict)
+		verdict_append_line(&line, extract->verdict);
+	json_key_known_str(json, "verdict", buf_str(&line));
+	buf_release(&line);
+}
+
 static void write_choices(struct page_data *data, struct json *json)
 {
 	const struct extract *extract = data->extract;
@@ -330,6 +341,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	json_init(&json, sink);
 	json_object_begin(&json);
 	write_meta(data, &json);
+	write_verdict(data->extract, &json);
 	write_metrics(&json);
 	write_choices(data, &json);
 	write_marks(data, &json);

@@ -31,6 +31,8 @@ function showHeader() {
 	if (sides[1])
 		byId("about-old").textContent = "old: " + sides[1].data.title + "  \u00b7  " + aboutSide(sides[1]);
 	byId("about-old").hidden = !sides[1];
+	byId("verdict").textContent = sides[0].data.verdict || "";
+	byId("verdict").hidden = !sides[0].data.verdict;
 }
 
 function showSum() {
