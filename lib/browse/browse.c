@@ -52,6 +52,7 @@ void browse_free(struct browse *browse)
 	browse_opened_release(&browse->matter.opened);
 	buf_release(&browse->message);
 	buf_release(&browse->head.text);
+	buf_release(&browse->head.verdict);
 	free(browse);
 }
 
@@ -80,6 +81,7 @@ static void drop_pages(struct browse *browse)
 	for (size_t i = 0; i < browse->nr_pages; i++)
 		page_drop(&browse->pages[i]);
 	browse->head.is_made = false;
+	buf_clear(&browse->head.verdict);
 }
 
 /* Are there notes? A live recording has them only at its end. */

@@ -7,8 +7,10 @@
 #include "base/escape.h"
 #include "base/sink.h"
 #include "calltree/counts.h"
+#include "calltree/filter.h"
 #include "calltree/weights.h"
 #include "profile/profile.h"
+#include "verdict/verdict.h"
 #include "view/cut.h"
 #include "view/line.h"
 #include "view/paragraph.h"
@@ -27,6 +29,35 @@ static void cut_lines(struct buf *text, size_t nr_lines)
 
 /* A screen with fewer lines shows only the first line of headings. */
 #define LINES_OF_HEADS 12
+
+/* Do the first page and its wishes show all of a recording? A verdict is about that. */
+static bool is_of_all(const struct browse *browse)
+{
+	const struct selection *selection = weights_of(browse)->selection;
+
+	return browse->nr_pages == 1 && !browse->matter.options.is_live && selection->everything &&
+	       !selection->reshaped;
+}
+
+/* A screen with fewer lines has no room for a verdict. */
+#define LINES_OF_VERDICT 24
+
+/* The verdict, which is made once for a weighing. */
+static void print_verdict(struct browse *browse, const struct view *view, size_t nr_lines,
+			  struct sink *sink)
+{
+	struct buf *line = &browse->head.verdict;
+	struct verdict *verdict;
+
+	if (nr_lines < LINES_OF_VERDICT || !is_of_all(browse))
+		return;
+	if (line->nr_bytes == 0) {
+		verdict = verdict_new(weights_of(browse)->selection);
+		verdict_append_line(line, verdict);
+		verdict_free(verdict);
+	}
+	paragraph_print_styled(view, STYLE_HEADING, "", buf_str(line), sink);
+}
 
 /* The heading, which is made once for a width. */
 static void print_head(struct browse *browse, const struct view *view, size_t nr_lines,
@@ -159,6 +190,7 @@ void browse_draw(struct browse *browse, const struct view *view, size_t nr_lines
 
 	browse->view = *view;
 	browse->view.rate_ns = browse_weighing_rate_ns(&browse->matter.weighing);
+	print_verdict(browse, view, nr_lines, &sink);
 	print_head(browse, view, nr_lines, &sink);
 	if (browse->message.nr_bytes)
 		paragraph_print(view, "", buf_str(&browse->message), &sink);

@@ -14,6 +14,7 @@
 /* The heading, drawn for one width. */
 struct browse_head {
 	struct buf text;
+	struct buf verdict; /* its line, once it was shown */
 	struct view view;
 	bool is_made;
 };

@@ -32,7 +32,9 @@ class Browser(MadeCase):
             screen.wait_for("by function, most self first", "h: keys", "self ms", selected=".")
             first = screen.grid.selected()
             screen.press("down")
-            screen.wait_for("by function", selected=screen.grid.lines()[4])
+            lines = screen.grid.lines()
+            self.assertRegex(lines[0], r"^[0-9.]+ s: [0-9.]+% on a CPU")
+            screen.wait_for("by function", selected=lines[lines.index(first) + 1])
             screen.press("up", "enter")
             name = re.search(r"madeup::\S+", first)[0]
             screen.wait_for(f"callers and callees of {name}", "called by", "calls", selected=name)

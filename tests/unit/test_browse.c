@@ -152,6 +152,30 @@ TEST(browse, table_has_a_selected_row)
 	end(&session);
 }
 
+TEST(browse, verdict_is_above_the_first_page_of_all)
+{
+	const char *line = "1.00 s: 100.0% on a CPU: ";
+	struct session session = begin(branching());
+	struct buf text = {0};
+
+	append_screen(&session, &text);
+	assert_null(strstr(buf_str(&text), line)); /* there is no room */
+	session.nr_lines = 24;
+	expect_within(&session, line);
+	press(&session, "\r");
+	buf_clear(&text);
+	append_screen(&session, &text);
+	assert_null(strstr(buf_str(&text), line));
+	press(&session, "\033/token\r"); /* a part */
+	buf_clear(&text);
+	append_screen(&session, &text);
+	assert_null(strstr(buf_str(&text), line));
+	press(&session, "\033");
+	expect_within(&session, line);
+	buf_release(&text);
+	end(&session);
+}
+
 TEST(browse, enter_shows_callers_and_callees)
 {
 	struct session session = begin(branching());
