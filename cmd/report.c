@@ -317,6 +317,9 @@ static int print_text(const struct report_args *args, const struct flat *flat,
 	if (flat) {
 		flat_print_text(flat, &view, limit_of(args), &pager.sink);
 		flat_print_notes(flat, &view, &pager.sink);
+		if (!metric_is_memory(weights->metric))
+			verdict_print_notes(weights->selection, args->keys.first, &view,
+					    &pager.sink);
 	} else if (is_tree_of_counts(args)) {
 		tree_print_counts(tree, &view, &limits, &pager.sink);
 	} else {

@@ -99,6 +99,13 @@ bool facts_is_sleep(const struct facts *facts, int nr)
 	return is_one_of(name_of_call(facts->profile, nr), names);
 }
 
+uint64_t facts_life_ns(const struct facts *facts, uint64_t start_ns, uint64_t end_ns)
+{
+	if (!end_ns)
+		end_ns = facts->profile->meta.duration_ns;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
 static struct call_fact *call_of(struct facts *facts, int nr)
 {
 	struct call_facts *calls = &facts->calls;
@@ -142,12 +149,18 @@ static void sum_cpu(struct facts *facts)
 
 		facts->runq_ns += sample->runq_ns;
 		facts->blocked_ns += sample->blocked_ns;
-		facts->process_cpu_ns[facts->profile->threads[sample->thread.v].process] +=
-			observation.weight;
+		struct cpu_fact *thread = &facts->of_thread[sample->thread.v];
+		struct cpu_fact *process =
+			&facts->of_process[facts->profile->threads[sample->thread.v].process];
+
+		tally_add_observation(&thread->all, &observation);
+		tally_add_observation(&process->all, &observation);
 		if (!observation.weight || sample->kind != SAMPLE_RUNNING || sample->syscall_nr < 0)
 			continue;
 		add_to_call(facts, call_of(facts, sample->syscall_nr), &observation);
 		tally_add_observation(&facts->in_calls, &observation);
+		tally_add_observation(&thread->in_calls, &observation);
+		tally_add_observation(&process->in_calls, &observation);
 	}
 	observation_walk_release(&walk);
 	facts->cpu_ns = facts->cpu->total.weight;
@@ -272,6 +285,20 @@ static bool is_pipe_of_relative(const struct facts *facts, const struct sample *
 	       strncmp(profile_str(facts->profile, row->name), "pipe:[", strlen("pipe:[")) == 0;
 }
 
+static void add_sleep(struct facts *facts, const struct observation *observation)
+{
+	const struct sample *sample = &observation->sample;
+	uint32_t function;
+
+	find_wait_functions(facts);
+	function = facts->wait_functions[sample->stack.v];
+	tally_add_observation(&facts->sleeps[sample->thread.v], observation);
+	pairs_add(&facts->sleep_calls, sample->thread.v, (uint32_t)sample->syscall_nr,
+		  observation->weight);
+	if (function != WAIT_FUNCTION_NONE)
+		pairs_add(&facts->sleep_functions, sample->thread.v, function, observation->weight);
+}
+
 static void add_blocked(struct facts *facts, const struct observation *observation)
 {
 	const struct sample *sample = &observation->sample;
@@ -279,6 +306,8 @@ static void add_blocked(struct facts *facts, const struct observation *observati
 
 	if (sample->kind != SAMPLE_BLOCKED || sample->syscall_nr < 0)
 		return;
+	if (facts_is_sleep(facts, sample->syscall_nr))
+		add_sleep(facts, observation);
 	call = call_of(facts, sample->syscall_nr);
 	switch (call->kind) {
 	case CALL_FOR_WORK:
@@ -304,8 +333,6 @@ static void add_blocked(struct facts *facts, const struct observation *observati
 		tally_add_observation(&facts->of_child, observation);
 		return;
 	}
-	if (facts_is_sleep(facts, call->nr))
-		tally_add_observation(&facts->sleeps[sample->thread.v], observation);
 	add_to_call(facts, call, observation);
 	add_descriptor(facts, call, observation);
 }
@@ -384,7 +411,8 @@ void facts_init(struct facts *facts, const struct weights *cpu, const struct fla
 	facts->sleeps = xcalloc(profile->nr_threads + 1, sizeof(*facts->sleeps));
 	facts->has_child = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_child));
 	facts->has_relative = xcalloc(profile->nr_processes + 1, sizeof(*facts->has_relative));
-	facts->process_cpu_ns = xcalloc(profile->nr_processes + 1, sizeof(*facts->process_cpu_ns));
+	facts->of_thread = xcalloc(profile->nr_threads + 1, sizeof(*facts->of_thread));
+	facts->of_process = xcalloc(profile->nr_processes + 1, sizeof(*facts->of_process));
 	facts->calls.of_nr = xcalloc(NR_CALLS, sizeof(*facts->calls.of_nr));
 	if (profile->meta.knows_waits) {
 		facts->locks.blame = blame_new(expansion, true);
@@ -404,6 +432,8 @@ void facts_init(struct facts *facts, const struct weights *cpu, const struct fla
 		facts->work.weight = facts->elapsed_ns;
 	pairs_sort(&facts->calls.callers);
 	pairs_sort(&facts->calls.objects);
+	pairs_sort(&facts->sleep_calls);
+	pairs_sort(&facts->sleep_functions);
 	if (facts->calls.nr)
 		qsort(facts->calls.rows, facts->calls.nr, sizeof(*facts->calls.rows), heavier_call);
 	free(facts->calls.of_nr);
@@ -429,7 +459,10 @@ void facts_release(struct facts *facts)
 	free(facts->is_alone);
 	free(facts->has_child);
 	free(facts->has_relative);
-	free(facts->process_cpu_ns);
+	pairs_release(&facts->sleep_calls);
+	pairs_release(&facts->sleep_functions);
+	free(facts->of_thread);
+	free(facts->of_process);
 }
 
 const struct object_fact *object_facts_heaviest(const struct object_facts *objects)

@@ -55,6 +55,11 @@ struct object_facts {
 	size_t nr, cap;
 };
 
+/* CPU time of a thread or a process. */
+struct cpu_fact {
+	struct tally all, in_calls; /* in_calls: in system calls */
+};
+
 struct facts {
 	const struct selection *selection; /* these are borrowed */
 	const struct expansion *expansion;
@@ -70,15 +75,16 @@ struct facts {
 	 */
 	struct tally work;
 	struct tally in_calls; /* CPU time in system calls */
-	struct tally *sleeps;  /* by thread: of work, in sleeps for a time; owned */
-	struct tally of_child; /* blocked for children that were not recorded */
+	struct tally *sleeps;  /* by thread: blocked in sleeps for a time; owned */
+	struct pairs sleep_calls, sleep_functions; /* by thread: system calls, wait functions */
+	struct tally of_child;			   /* blocked for children that were not recorded */
 	struct call_facts calls;
 	struct object_facts locks, descriptors;
 	uint32_t *wait_functions; /* by stack; owned; NULL: no call and no memory was seen */
 	bool *is_alone;		  /* by thread; owned */
 	bool *has_child;	  /* by process: of another id; owned */
 	bool *has_relative;	  /* by process: such a child or parent; owned */
-	uint64_t *process_cpu_ns; /* by process; owned */
+	struct cpu_fact *of_thread, *of_process; /* owned */
 };
 
 /*
@@ -90,6 +96,9 @@ void facts_release(struct facts *facts);
 
 /* Is that system call a sleep for a time? */
 bool facts_is_sleep(const struct facts *facts, int nr);
+
+/* From a start to an end of the recording's clock; end 0: to the recording's end. */
+uint64_t facts_life_ns(const struct facts *facts, uint64_t start_ns, uint64_t end_ns);
 
 /* The heaviest object, or one without any weight. Borrowed. */
 const struct object_fact *object_facts_heaviest(const struct object_facts *objects);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "profile/metric.h"
+#include "profile/profile.h"
 #include "verdict/facts_priv.h"
 
 struct buf;
@@ -36,6 +37,23 @@ struct rule_functions {
 	void (*command)(struct buf *out, const struct facts *facts);
 	void (*prove)(struct verdict *verdict, const struct facts *facts);
 };
+
+/* The thresholds of rules that notes below tables apply as well, in percent. */
+#define POLLING_PERCENT 25
+#define FAULTS_PERCENT	25
+
+/* The share of a thread's life that it slept while it polled, in percent; 0 if it does not poll. */
+double polling_percent(const struct facts *facts, size_t thread);
+void append_polling(struct buf *out, const struct facts *facts, size_t thread);
+
+/*
+ * The least share of the CPU time that was page faults, in percent; below 0 if that may be none.
+ * `nr` known splits were summed up.
+ */
+double faults_percent(const struct cpu_split *split, size_t nr, const struct cpu_fact *cpu);
+/* "1.30 s of CPU time in 1,300,000 page faults (650,000/s)" */
+void append_faults(struct buf *out, const struct cpu_split *split, const struct tally *in_calls,
+		   uint64_t life_ns);
 
 extern const struct rule_functions rule_polling, rule_faults, rule_growth, rule_lock, rule_call,
 	rule_descriptor, rule_child, rule_processes, rule_function, rule_path, rule_threads,

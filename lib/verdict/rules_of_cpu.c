@@ -207,9 +207,12 @@ const struct rule_functions rule_function = {measure_function, describe_function
 /* Of user and system time each process may lack so much. */
 #define ROUNDING_NS (10 * NS_PER_MS)
 
-static uint64_t outside_calls_ns(const struct facts *facts, const struct cpu_split *split)
+/* System time outside of system calls; 0 if the page faults cannot have taken it. */
+static uint64_t faults_ns(const struct cpu_split *split, const struct tally *in_calls)
 {
-	return split->system_ns - min_u64(split->system_ns, facts->in_calls.weight);
+	uint64_t outside_ns = split->system_ns - min_u64(split->system_ns, in_calls->weight);
+
+	return (double)outside_ns > LONGEST_FAULT_NS * (double)split->nr_faults ? 0 : outside_ns;
 }
 
 static double rounding_percent(const struct facts *facts)
@@ -225,27 +228,41 @@ static struct measure measure_faults(const struct facts *facts)
 {
 	struct cpu_split split;
 	struct measure measure;
-	uint64_t outside_ns;
 
 	if (!profile_cpu_split(facts->profile, &split) || !facts->profile->meta.knows_calls ||
 	    !split.nr_faults)
 		return measure_missing("page faults were not counted");
 	if (!facts->selection->everything)
 		return measure_missing("they are known of whole recordings only");
-	outside_ns = outside_calls_ns(facts, &split);
-	if ((double)outside_ns > LONGEST_FAULT_NS * (double)split.nr_faults)
-		return measure_exact(0, 1);
-	measure = measure_exact(outside_ns, facts->work.weight);
+	measure = measure_exact(faults_ns(&split, &facts->in_calls), facts->work.weight);
+	if (!measure.percent)
+		return measure;
 	measure.interval = measure_of(facts, &facts->in_calls).interval + rounding_percent(facts);
 	return measure;
 }
 
-static void append_faults(struct buf *out, const struct facts *facts, uint64_t nr)
+double faults_percent(const struct cpu_split *split, size_t nr, const struct cpu_fact *cpu)
+{
+	uint64_t ns = split->known ? faults_ns(split, &cpu->in_calls) : 0;
+
+	return measure_exact(ns - min_u64(ns, nr * ROUNDING_NS), cpu->all.weight).percent -
+	       tally_interval(&cpu->in_calls, &cpu->all);
+}
+
+static void append_nr_faults(struct buf *out, uint64_t nr, uint64_t life_ns)
 {
 	append_count(out, nr);
 	buf_append_str(out, " page faults (");
-	append_rate(out, nr, facts->elapsed_ns);
+	append_rate(out, nr, life_ns);
 	buf_append_str(out, "/s)");
+}
+
+void append_faults(struct buf *out, const struct cpu_split *split, const struct tally *in_calls,
+		   uint64_t life_ns)
+{
+	append_weight(out, METRIC_CPU, faults_ns(split, in_calls));
+	buf_append_str(out, " of CPU time in ");
+	append_nr_faults(out, split->nr_faults, life_ns);
 }
 
 static void describe_faults(struct buf *out, const struct facts *facts)
@@ -254,9 +271,7 @@ static void describe_faults(struct buf *out, const struct facts *facts)
 
 	if (!profile_cpu_split(facts->profile, &split))
 		return;
-	append_weight(out, METRIC_CPU, outside_calls_ns(facts, &split));
-	buf_append_str(out, " of CPU time in ");
-	append_faults(out, facts, split.nr_faults);
+	append_faults(out, &split, &facts->in_calls, facts->elapsed_ns);
 	buf_append_str(out, ", of all CPU time ");
 	append_function(out, facts, function_at(facts, 0));
 }
@@ -270,7 +285,7 @@ static void prove_faults(struct verdict *verdict, const struct facts *facts)
 	if (!profile_cpu_split(facts->profile, &split))
 		return;
 	buf_append_str(&text, "system time outside system calls, with ");
-	append_faults(&text, facts, split.nr_faults);
+	append_nr_faults(&text, split.nr_faults, facts->elapsed_ns);
 	evidence_add(verdict, measure.percent, measure.interval, &text);
 	for (size_t i = 0; i < facts->calls.nr && i < 2; i++) {
 		measure = measure_of(facts, &facts->calls.rows[i].work);

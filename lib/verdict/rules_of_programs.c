@@ -60,7 +60,7 @@ static struct short_processes short_processes_of(const struct facts *facts)
 
 		if (!is_short(facts, process))
 			continue;
-		sum.cpu_ns += facts->process_cpu_ns[i];
+		sum.cpu_ns += facts->of_process[i].all.weight;
 		sum.nr += !goes_on(profile, i);
 	}
 	return sum;

@@ -181,11 +181,11 @@ static void append_call(struct buf *out, const struct facts *facts, const struct
 #define LEAST_SLEEPS_A_SECOND 100
 #define LONGEST_SLEEP_NS      (10 * NS_PER_MS)
 
-static uint64_t life_ns(const struct facts *facts, const struct profile_thread *thread)
+static uint64_t life_of_thread(const struct facts *facts, size_t row)
 {
-	uint64_t end_ns = thread->end_ns ? thread->end_ns : facts->profile->meta.duration_ns;
+	const struct profile_thread *thread = &facts->profile->threads[row];
 
-	return end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
+	return facts_life_ns(facts, thread->start_ns, thread->end_ns);
 }
 
 /* The switches are at least as many as the sleeps. */
@@ -196,17 +196,21 @@ static bool polls(const struct facts *facts, size_t row)
 
 	return weight && (double)weight < LONGEST_SLEEP_NS * (double)thread->nr_switches &&
 	       (double)thread->nr_switches * NS_PER_SEC >=
-		       LEAST_SLEEPS_A_SECOND * (double)life_ns(facts, thread);
+		       LEAST_SLEEPS_A_SECOND * (double)life_of_thread(facts, row);
 }
 
-/* The thread that polls for most of the time; the number of threads if there is none. */
+/*
+ * The thread that polls for most of the time; the number of threads if there is none. Beside other
+ * threads of its process it may be only a clock.
+ */
 static size_t polling_thread(const struct facts *facts)
 {
 	size_t most = facts->profile->nr_threads;
 
 	for (size_t i = 0; i < facts->profile->nr_threads; i++) {
-		if (polls(facts, i) && (most == facts->profile->nr_threads ||
-					facts->sleeps[i].weight > facts->sleeps[most].weight))
+		if (facts->is_alone[i] && polls(facts, i) &&
+		    (most == facts->profile->nr_threads ||
+		     facts->sleeps[i].weight > facts->sleeps[most].weight))
 			most = i;
 	}
 	return most;
@@ -227,32 +231,38 @@ static struct measure measure_polling(const struct facts *facts)
 	return measure_of(facts, &facts->sleeps[thread]);
 }
 
-/* The call of most sleeps. */
-static const struct call_fact *sleeping_call(const struct facts *facts)
+double polling_percent(const struct facts *facts, size_t row)
 {
-	static const struct call_fact none = {.nr = -1};
-
-	for (size_t i = 0; i < facts->calls.nr; i++) {
-		if (facts_is_sleep(facts, facts->calls.rows[i].nr))
-			return &facts->calls.rows[i];
-	}
-	return &none;
+	return polls(facts, row) ? percent_of(facts->sleeps[row].weight, life_of_thread(facts, row))
+				 : 0;
 }
 
-static void describe_polling(struct buf *out, const struct facts *facts)
+void append_polling(struct buf *out, const struct facts *facts, size_t row)
 {
-	size_t row = polling_thread(facts);
+	size_t nr_calls, nr_functions;
+	const struct pair *calls = pairs_of(&facts->sleep_calls, (uint32_t)row, &nr_calls);
+	const struct pair *functions =
+		pairs_of(&facts->sleep_functions, (uint32_t)row, &nr_functions);
 	const struct profile_thread *thread = &facts->profile->threads[row];
 
 	facts_append_text(out, profile_str(facts->profile, thread->name));
 	buf_append_str(out, " polls: it woke ");
 	append_count(out, thread->nr_switches);
 	buf_append_str(out, " times (");
-	append_rate(out, thread->nr_switches, life_ns(facts, thread));
+	append_rate(out, thread->nr_switches, life_of_thread(facts, row));
 	buf_append_str(out, "/s), from sleeps of ");
 	append_weight(out, METRIC_WALL, facts->sleeps[row].weight / thread->nr_switches);
 	buf_append_str(out, " in ");
-	append_call(out, facts, sleeping_call(facts));
+	facts_append_call(out, facts, nr_calls ? (int)calls[0].b : -1);
+	if (nr_functions) {
+		buf_append_str(out, ", by ");
+		facts_append_name(out, facts, functions[0].b);
+	}
+}
+
+static void describe_polling(struct buf *out, const struct facts *facts)
+{
+	append_polling(out, facts, polling_thread(facts));
 }
 
 static void command_polling(struct buf *out, const struct facts *facts)
@@ -268,7 +278,7 @@ static void prove_polling(struct verdict *verdict, const struct facts *facts)
 		struct measure measure = measure_of(facts, &facts->sleeps[i]);
 		struct buf text = {0};
 
-		if (!polls(facts, i))
+		if (!facts->is_alone[i] || !polls(facts, i))
 			continue;
 		nr++;
 		buf_printf(&text, "asleep in thread %d ", (int)thread->tid);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "calltree/dimension.h"
 #include "profile/metric.h"
 
 struct buf;
@@ -100,6 +101,12 @@ void verdict_append_other_command(struct buf *out, const char *words, const char
 /* The line and the command, wrapped to the view. */
 void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink);
+/*
+ * A note below a table by thread or process: the names of those that poll, or spend CPU time in
+ * page faults, above the threshold of that rule. Nothing for other tables or parts of a recording.
+ */
+void verdict_print_notes(const struct selection *selection, enum dimension by,
+			 const struct view *view, struct sink *sink);
 /* All of it, in at most 60 lines where the view has 80 columns; and as JSON in at most 8 kB. */
 void verdict_print_text(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink);

@@ -3,6 +3,8 @@
  * nothing. */
 #include "base/buf.h"
 #include "base/sink.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
 #include "profile/heap.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
@@ -289,6 +291,84 @@ TEST(verdict, page_faults_are_told_before_the_function_that_makes_them)
 	made = begin_faulting(1300);
 	expect(&made, "2.00 s: 100.0% on a CPU: 80.0% in fill > memset\n"
 		      "profc report --callers memset");
+}
+
+/* The note below a table; frees the profile. */
+static void expect_note(struct made *made, enum dimension by, const char *expected)
+{
+	const struct filter everything = {.from_ns = 0};
+	const struct view view = {.columns = 100};
+	struct profile *profile = made_end(made);
+	struct expansion *expansion = expansion_new(profile, false);
+	struct sink sink = SINK_MEMORY;
+	struct selection *selection;
+
+	assert_int_equal(selection_new(expansion, &everything, &selection, NULL), 0);
+	verdict_print_notes(selection, by, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
+/* Two threads poll, one hardly sleeps although it is often driven off its CPU. */
+static struct made begin_polling(void)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;check", 200);
+	sleep_in(&made, "_start;main;rest;libc.so.6!nanosleep", SYS_SLEEP, 0, 1);
+	other_thread(&made, 101, "poller");
+	sleep_in(&made, "start_thread;time_sleep;libc.so.6!nanosleep", SYS_SLEEP, 0, 190);
+	other_thread(&made, 102, "poller");
+	sleep_in(&made, "start_thread;other_sleep;libc.so.6!nanosleep", SYS_SLEEP, 0, 150);
+	for (size_t i = 0; i < made.profile->nr_threads; i++)
+		made.profile->threads[i].nr_switches = 3800;
+	made.profile->meta.duration_ns = 2000000000;
+	return made;
+}
+
+TEST(verdict, tables_have_a_note_about_threads_that_poll)
+{
+	struct made made = begin_polling();
+
+	expect_note(
+		&made, BY_THREAD,
+		"\nnote: thread 101 poller polls: it woke 3,800 times (1,900/s), from sleeps of "
+		"500 \xc2\xb5s in\n      clock_nanosleep, by time_sleep; thread 102 poller polls: "
+		"it woke 3,800 times (1,900/s), from\n      sleeps of 395 \xc2\xb5s in "
+		"clock_nanosleep, by other_sleep\n");
+	made = begin_polling();
+	expect_note(
+		&made, BY_PROCESS,
+		"\nnote: prog: poller polls: it woke 3,800 times (1,900/s), from sleeps of 500 "
+		"\xc2\xb5s in clock_nanosleep,\n      by time_sleep (and 1 more of its threads)\n");
+	made = begin_polling();
+	expect_note(&made, BY_FUNCTION, "");
+	made = begin_polling();
+	/* Ten times a second is no polling. */
+	for (size_t i = 0; i < made.profile->nr_threads; i++)
+		made.profile->threads[i].nr_switches = 20;
+	expect_note(&made, BY_THREAD, "");
+}
+
+TEST(verdict, tables_have_a_note_about_page_faults)
+{
+	struct made made = begin_faulting(1300000);
+
+	expect_note(&made, BY_PROCESS,
+		    "\nnote: prog: 1.30 s of CPU time in 1,300,000 page faults (650,000/s)\n");
+	/* The thread's own were not counted. */
+	made = begin_faulting(1300000);
+	expect_note(&made, BY_THREAD, "");
+	made = begin_faulting(1300000);
+	made.profile->threads[0].split = made.profile->processes[0].split;
+	expect_note(&made, BY_THREAD,
+		    "\nnote: thread 100 prog: 1.30 s of CPU time in 1,300,000 page faults "
+		    "(650,000/s)\n");
+	made = begin_faulting(1300);
+	expect_note(&made, BY_PROCESS, "");
 }
 
 TEST(verdict, a_descriptor_counts_over_several_calls)
