@@ -52,8 +52,10 @@ int err_start(struct err *err, const char *what)
 	struct rlimit space;
 
 	err_sys(err, "%s", what);
-	/* pthread_create(3) has the same error if there is no room for the stack. */
-	if (saved == EAGAIN && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+	/* No room for the stack of a thread has either error, as has a limit on processes the
+	 * first. */
+	if ((saved == EAGAIN || saved == ENOMEM) && getrlimit(RLIMIT_AS, &space) == 0 &&
+	    space.rlim_cur != RLIM_INFINITY)
 		err_hint(err, "memory is limited to %llu kB (ulimit -v), or see ulimit -u",
 			 (unsigned long long)space.rlim_cur / 1024);
 	else if (saved == EAGAIN)
