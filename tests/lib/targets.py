@@ -117,11 +117,13 @@ class Running:
     def __enter__(self):
         return self
 
-    def wait_ready(self, timeout=20):
+    def wait_ready(self, timeout=20, nr=1):
+        """Wait until it has said so, or nr of its processes have: several lines may come at once."""
         readable, _, _ = select.select([self.process.stdout], [], [], timeout)
-        line = self.process.stdout.readline() if readable else "(nothing)"
-        if line.strip() != "ready":
-            raise AssertionError(f"the target said {line!r} instead of 'ready'")
+        for _ in range(nr):
+            line = self.process.stdout.readline() if readable else "(nothing)"
+            if line.strip() != "ready":
+                raise AssertionError(f"the target said {line!r} instead of 'ready'")
         return self
 
     def finish(self, timeout=30):

@@ -70,7 +70,7 @@ class Attach(LiveCase):
 
     def test_descendants_that_run_already_are_recorded(self):
         with self.family() as shell:
-            shell.wait_ready().wait_ready()
+            shell.wait_ready(nr=2)
             recording = attach(self.directory, shell.pid, "-d", "500ms")
             self.assertIn("3 descendants are recorded, too: --no-children", recording.stderr)
             names = [row["name"] for row in recording.rows("--by", "pid", "-m", "wall")]
@@ -83,7 +83,7 @@ class Attach(LiveCase):
 
     def test_what_only_descendants_have_is_counted_and_found(self):
         with self.family() as shell:
-            shell.wait_ready().wait_ready()
+            shell.wait_ready(nr=2)
             recording = attach(self.directory, shell.pid, "-d", "500ms", "--count",
                                "^progress_main$", "--within", "progress_main")
             self.assertGreater(recording.report()["total_ns"], 0)
