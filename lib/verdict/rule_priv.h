@@ -42,9 +42,12 @@ struct rule_functions {
 #define POLLING_PERCENT 25
 #define FAULTS_PERCENT	25
 
-/* The share of a thread's life that it slept while it polled, in percent; 0 if it does not poll. */
-double polling_percent(const struct facts *facts, size_t thread);
-void append_polling(struct buf *out, const struct facts *facts, size_t thread);
+/*
+ * The share of its life that the thread of a row slept while it polled, in percent; 0 if it does
+ * not poll.
+ */
+double polling_percent(const struct facts *facts, size_t row);
+void append_polling(struct buf *out, const struct facts *facts, size_t row);
 
 /*
  * The least share of the CPU time that was page faults, in percent; below 0 if that may be none.

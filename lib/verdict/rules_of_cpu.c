@@ -235,7 +235,7 @@ static struct measure measure_faults(const struct facts *facts)
 	if (!facts->selection->everything)
 		return measure_missing("they are known of whole recordings only");
 	measure = measure_exact(faults_ns(&split, &facts->in_calls), facts->work.weight);
-	if (!measure.percent)
+	if (measure.percent <= 0)
 		return measure;
 	measure.interval = measure_of(facts, &facts->in_calls).interval + rounding_percent(facts);
 	return measure;
