@@ -85,11 +85,9 @@ class KernelTime(LiveCase):
             self.assertGreater(rows[name]["system_ns"], rows[name]["user_ns"], name)
         for name in ("store_again", "fill_again", "compute"):
             self.assertLess(rows[name]["system_ns"], rows[name]["user_ns"], name)
-        system_ns = sum(row["system_ns"] for row in rows.values())
-        # Where ticks are late, time that passed between two samples is shared by those around them.
-        tolerance_ns = 4 * TICK_NS + 0.1 * report["system_ns"]
-        self.assertWithin(system_ns, report["system_ns"], tolerance_ns, "system time of all rows")
-        self.assertWithin(system_ns, whole["system_ns"], tolerance_ns, "the program's own")
+        system_ns = sum(row["system_ns"] for row in report["rows"])  # also of several with one name
+        self.assertWithin(system_ns, report["system_ns"], 4 * TICK_NS, "system time of all rows")
+        self.assertWithin(system_ns, whole["system_ns"], 6 * TICK_NS, "the program's own")
 
     def test_faults_are_those_of_their_functions(self):
         """Writing to pages for the first time, less writing to them again, is the kernel's work for the faults."""
