@@ -5,31 +5,17 @@
 #include "base/alloc.h"
 #include "calltree/diff_priv.h"
 #include "calltree/moderate.h"
+#include "calltree/values.h"
 #include "calltree/weights.h"
 #include "calltree/welch.h"
-
-static const double z_95 = 1.959964;
-
-static double mean_total(const struct diff_side *side)
-{
-	return (double)side->total.weight / (double)side->nr;
-}
 
 /* The ratio of a new run to an old one in compared amounts; 1 for shares. */
 static double growth(const struct diff *diff)
 {
-	double before = mean_total(&diff->old_side);
+	double before = diff_mean_total(&diff->old_side);
 
-	return diff->mode == DIFF_AMOUNTS && before > 0 ? mean_total(&diff->new_side) / before : 1;
-}
-
-static double mean(const double *values, size_t nr)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		sum += values[i];
-	return sum / (double)nr;
+	return diff->mode == DIFF_AMOUNTS && before > 0 ? diff_mean_total(&diff->new_side) / before
+							: 1;
 }
 
 /* Fewer samples on both sides together show no change that could be sure. */
@@ -71,7 +57,8 @@ static bool moderate(const struct diff *diff, const struct diff_parts *parts, co
 	const struct moderation moderation = {.spread = diff->noise.spread,
 					      .freedom = diff->noise.freedom};
 	size_t nr_before = diff->old_side.nr, nr_after = diff->new_side.nr;
-	double before = mean(scaled, nr_before), after = mean(scaled + nr_before, nr_after);
+	double before = values_mean(scaled, nr_before),
+	       after = values_mean(scaled + nr_before, nr_after);
 	double freedom = diff_runs_freedom(diff);
 	struct moderate_row row;
 
@@ -92,7 +79,8 @@ static void compare_runs(const struct diff *diff, const struct diff_parts *parts
 	struct welch welch;
 
 	diff_scale_values(diff, parts->values, scaled);
-	estimate->change = mean(scaled + nr_before, nr_after) - mean(scaled, nr_before);
+	estimate->change =
+		values_mean(scaled + nr_before, nr_after) - values_mean(scaled, nr_before);
 	if (!moderate(diff, parts, scaled, estimate)) {
 		welch = welch_of(scaled, nr_before, scaled + nr_before, nr_after);
 		estimate->of_runs = welch.error;
@@ -109,7 +97,7 @@ struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff
 		.of_samples =
 			hypot(half_of_share(diff, parts->old_part, &diff->old_side.total),
 			      half_of_share(diff, parts->new_part, &diff->new_side.total) * grown) /
-			z_95,
+			Z_95,
 		.is_tested = is_tested(diff, parts)};
 
 	/* Runs that agree by chance do not make few samples more precise. */
@@ -122,25 +110,25 @@ struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff
 
 double diff_total_change(const struct diff *diff)
 {
-	double before = mean_total(&diff->old_side);
+	double before = diff_mean_total(&diff->old_side);
 
 	if (before <= 0)
 		return 0;
-	return 100 * (mean_total(&diff->new_side) - before) / before;
+	return 100 * (diff_mean_total(&diff->new_side) - before) / before;
 }
 
 /* What the machine may have done to the total of one of two runs. */
 static double half_of_two(const struct diff *diff)
 {
 	const struct diff_noise *noise = &diff->noise;
-	double grown = 100 * mean_total(&diff->new_side) / mean_total(&diff->old_side);
+	double grown = 100 * diff_mean_total(&diff->new_side) / diff_mean_total(&diff->old_side);
 
-	return grown * fabs(1 - 1 / noise->factor) + z_95 * grown * noise->factor_error;
+	return grown * fabs(1 - 1 / noise->factor) + Z_95 * grown * noise->factor_error;
 }
 
 double diff_total_half(const struct diff *diff)
 {
-	double before = mean_total(&diff->old_side);
+	double before = diff_mean_total(&diff->old_side);
 	struct welch welch;
 	double *totals;
 

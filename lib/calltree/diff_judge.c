@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which of many changes are sure, so that few of these are false. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "calltree/diff_priv.h"
 #include "calltree/student.h"
+#include "calltree/values.h"
 
 /* Of the sure changes so many may be false, in the mean. */
 #define FALSE_SHARE 0.05
@@ -25,13 +24,6 @@ static double chance_of(const struct diff_estimate *estimate)
 	return estimate->change != 0 ? chance : 1;
 }
 
-static int smaller_first(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
 /*
  * Benjamini and Hochberg (1995): the k smallest chances are believed, for the largest k of which
  * the k-th is at most k of the nr_tested-th parts of the share. Returns the chance at which
@@ -47,7 +39,7 @@ static double false_chance(const struct diff_estimate *estimates, size_t nr)
 			chances[nr_tested++] = chance_of(&estimates[i]);
 	if (nr_tested == 0)
 		return FALSE_SHARE;
-	qsort(chances, nr_tested, sizeof(*chances), smaller_first);
+	values_sort(chances, nr_tested);
 	for (size_t k = 1; k <= nr_tested; k++)
 		if (chances[k - 1] <= FALSE_SHARE * (double)k / (double)nr_tested)
 			nr_sure = k;

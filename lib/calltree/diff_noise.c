@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "calltree/diff_priv.h"
 #include "calltree/moderate.h"
+#include "calltree/values.h"
 #include "calltree/weights.h"
 
-static const double z_95 = 1.959964;
 /* The median of |z|, for z of the normal distribution; and the error of a median beside a mean's.
  */
 static const double median_of_normal = 0.6744898;
@@ -45,20 +45,6 @@ static void add_ratio(struct ratios *ratios, const struct diff *diff, const stru
 	ratios->nr++;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* The values are sorted. */
-static double median(double *values, size_t nr)
-{
-	qsort(values, nr, sizeof(*values), compare_numbers);
-	return (values[(nr - 1) / 2] + values[nr / 2]) / 2;
-}
-
 /* The median distance from `centre`, in units of what samples and `spread` explain. */
 static double median_distance(const struct ratios *ratios, double centre, double spread)
 {
@@ -67,7 +53,7 @@ static double median_distance(const struct ratios *ratios, double centre, double
 	for (size_t i = 0; i < ratios->nr; i++)
 		distances[i] =
 			fabs(ratios->at[i].log - centre) / hypot(ratios->at[i].error, spread);
-	return median(distances, ratios->nr);
+	return values_median(distances, ratios->nr);
 }
 
 static double median_ratio(const struct ratios *ratios)
@@ -76,7 +62,7 @@ static double median_ratio(const struct ratios *ratios)
 
 	for (size_t i = 0; i < ratios->nr; i++)
 		logs[i] = ratios->at[i].log;
-	return median(logs, ratios->nr);
+	return values_median(logs, ratios->nr);
 }
 
 #define MOST_SPREAD   4.0 /* of logarithms: by a factor of 50 */
@@ -106,7 +92,7 @@ static double error_of_centre(const struct ratios *ratios, double centre)
 
 	for (size_t i = 0; i < ratios->nr; i++)
 		distances[i] = fabs(ratios->at[i].log - centre);
-	return error_of_median * median(distances, ratios->nr) / median_of_normal /
+	return error_of_median * values_median(distances, ratios->nr) / median_of_normal /
 	       sqrt((double)ratios->nr);
 }
 
@@ -121,11 +107,11 @@ static bool is_common(const struct diff *diff, const struct ratios *ratios, doub
 {
 	size_t nr_explained = 0;
 
-	if (fabs(centre) <= z_95 * noise->factor_error || log_growth(diff) / centre < 0.5)
+	if (fabs(centre) <= Z_95 * noise->factor_error || log_growth(diff) / centre < 0.5)
 		return false;
 	for (size_t i = 0; i < ratios->nr; i++)
 		nr_explained += fabs(ratios->at[i].log - centre) <=
-				z_95 * hypot(ratios->at[i].error, noise->spread);
+				Z_95 * hypot(ratios->at[i].error, noise->spread);
 	return (double)nr_explained >= COMMON_SHARE * (double)ratios->nr;
 }
 

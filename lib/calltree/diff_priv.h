@@ -53,6 +53,8 @@ struct diff_estimate {
 
 /* A row with fewer samples on a side does not tell by which factor it changed. */
 #define DIFF_RATIO_SAMPLES 4
+/* diff_values.c: the weight of a run of one side, in the mean. */
+double diff_mean_total(const struct diff_side *side);
 /* diff_values.c: the standard error of a share by its samples, relative to that. */
 double diff_relative_error(const struct tally *part, const struct tally *whole);
 /* diff_noise.c: once rows are matched. */

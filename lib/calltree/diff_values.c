@@ -4,9 +4,8 @@
 
 #include "calltree/diff_priv.h"
 #include "calltree/moderate.h"
+#include "calltree/values.h"
 #include "calltree/weights.h"
-
-static const double z_95 = 1.959964;
 
 bool diff_has_runs(const struct diff *diff)
 {
@@ -18,7 +17,7 @@ double diff_runs_freedom(const struct diff *diff)
 	return (double)diff->nr_runs - 2;
 }
 
-static double mean_total(const struct diff_side *side)
+double diff_mean_total(const struct diff_side *side)
 {
 	return (double)side->total.weight / (double)side->nr;
 }
@@ -31,7 +30,7 @@ void diff_scale_values(const struct diff *diff, const double *values, double *sc
 		const struct weights *weights = is_old ? diff->old_side.runs[i]
 						       : diff->new_side.runs[i - diff->old_side.nr];
 		double whole = diff->mode == DIFF_SHARES ? (double)weights->total.weight
-							 : mean_total(&diff->old_side);
+							 : diff_mean_total(&diff->old_side);
 
 		scaled[i] = whole > 0 ? 100 * values[i] / whole : 0;
 	}
@@ -39,19 +38,7 @@ void diff_scale_values(const struct diff *diff, const double *values, double *sc
 
 double diff_relative_error(const struct tally *part, const struct tally *whole)
 {
-	return tally_half(part, whole) / z_95 / tally_percent(part, whole);
-}
-
-/* Of two sides, each with some runs: the sum of the squares of their distances from the mean. */
-static double squares_of(const double *values, size_t nr)
-{
-	double mean = 0, sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		mean += values[i] / (double)nr;
-	for (size_t i = 0; i < nr; i++)
-		sum += (values[i] - mean) * (values[i] - mean);
-	return sum;
+	return tally_half(part, whole) / Z_95 / tally_percent(part, whole);
 }
 
 /* Of one run of a side. */
@@ -66,18 +53,16 @@ bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
 		       const double *scaled, struct moderate_row *row)
 {
 	const struct diff_side *before = &diff->old_side, *after = &diff->new_side;
-	double old_mean = 0, new_mean = 0;
+	double old_mean, new_mean;
 
 	if (parts->old_part->samples < DIFF_RATIO_SAMPLES ||
 	    parts->new_part->samples < DIFF_RATIO_SAMPLES)
 		return false;
-	for (size_t i = 0; i < before->nr; i++)
-		old_mean += scaled[i] / (double)before->nr;
-	for (size_t i = 0; i < after->nr; i++)
-		new_mean += scaled[before->nr + i] / (double)after->nr;
+	old_mean = values_mean(scaled, before->nr);
+	new_mean = values_mean(scaled + before->nr, after->nr);
 	/* Each side relative to its own mean. */
-	row->variance = (squares_of(scaled, before->nr) / (old_mean * old_mean) +
-			 squares_of(scaled + before->nr, after->nr) / (new_mean * new_mean)) /
+	row->variance = (values_squares(scaled, before->nr) / (old_mean * old_mean) +
+			 values_squares(scaled + before->nr, after->nr) / (new_mean * new_mean)) /
 			diff_runs_freedom(diff);
 	row->sampled = (sampled_variance(before, parts->old_part) +
 			sampled_variance(after, parts->new_part)) /

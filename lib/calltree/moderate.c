@@ -3,21 +3,14 @@
 #include "calltree/moderate.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
+#include "calltree/values.h"
 
 #define NR_BISECTIONS  60
 #define MOST_SPREAD    4.0
 #define MOST_FREEDOM   1000.0
 #define LEAST_ARGUMENT 1e-3
-
-static int compare_numbers(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
 
 static double expected(const struct moderate_row *row, double spread)
 {
@@ -30,8 +23,7 @@ static double median_ratio(const struct moderate_row *rows, size_t nr, double sp
 
 	for (size_t i = 0; i < nr; i++)
 		ratios[i] = rows[i].variance / expected(&rows[i], spread);
-	qsort(ratios, nr, sizeof(*ratios), compare_numbers);
-	return (ratios[(nr - 1) / 2] + ratios[nr / 2]) / 2;
+	return values_median(ratios, nr);
 }
 
 /* The median of chi-square by its degrees of freedom (Wilson and Hilferty). */

@@ -4,9 +4,8 @@
 
 #include <math.h>
 
+#include "calltree/values.h"
 #include "profile/heap_estimate.h"
-
-static const double z_95 = 1.959964;
 
 /* The smallest interval: clocks, skid and the target's own variation remain. */
 static const double least_percent = 0.1;
@@ -154,10 +153,10 @@ static double half_by_blocks(double variance, const struct tally *part)
 	double missed = (double)(part->weight - part->known), one, few;
 
 	if (part->square <= 0 || missed <= 0)
-		return z_95 * sqrt(fmax(variance, 0));
+		return Z_95 * sqrt(fmax(variance, 0));
 	one = fmin(missed, part->square / missed);
-	few = z_95 * z_95 * one * one / 4;
-	return z_95 * sqrt(fmax(variance * (1 + few / part->square), few));
+	few = Z_95 * Z_95 * one * one / 4;
+	return Z_95 * sqrt(fmax(variance * (1 + few / part->square), few));
 }
 
 /* For metrics of memory: the part and the rest are independent estimates. */
@@ -200,8 +199,8 @@ double tally_half(const struct tally *part, const struct tally *whole)
 	variance = fmax(variance_by_weights(part, whole),
 			share * (1 - share) * whole->square / (total * total));
 	variance *= roughness(part, share);
-	return 100 * z_95 * sqrt(variance + z_95 * z_95 * once * once / 4) /
-	       (1 + z_95 * z_95 * once);
+	return 100 * Z_95 * sqrt(variance + Z_95 * Z_95 * once * once / 4) /
+	       (1 + Z_95 * Z_95 * once);
 }
 
 double tally_interval(const struct tally *part, const struct tally *whole)
@@ -229,8 +228,8 @@ double tally_system_error(const struct tally *tally)
 		return weight;
 	share = fmin(tally->system / weight, 1);
 	once = fmax(tally->square / (weight * weight), 1 / (double)tally->samples);
-	return weight * z_95 * sqrt(share * (1 - share) * once + z_95 * z_95 * once * once / 4) /
-	       (1 + z_95 * z_95 * once);
+	return weight * Z_95 * sqrt(share * (1 - share) * once + Z_95 * Z_95 * once * once / 4) /
+	       (1 + Z_95 * Z_95 * once);
 }
 
 uint64_t tally_blocks(const struct tally *tally)

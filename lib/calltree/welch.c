@@ -6,17 +6,12 @@
 #include <math.h>
 
 #include "calltree/student.h"
+#include "calltree/values.h"
 
 /* The variance of at least two values. */
 static double variance(const double *values, size_t nr)
 {
-	double mean = 0, sum = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		mean += values[i] / (double)nr;
-	for (size_t i = 0; i < nr; i++)
-		sum += (values[i] - mean) * (values[i] - mean);
-	return sum / (double)(nr - 1);
+	return values_squares(values, nr) / (double)(nr - 1);
 }
 
 struct welch welch_of(const double *a, size_t nr_a, const double *b, size_t nr_b)
