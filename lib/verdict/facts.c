@@ -25,9 +25,7 @@
 #define LEAST_PART_OF_ELAPSED 20
 #define NAME_COLUMNS	      48
 
-/* --- calls --- */
-
-static bool is_one_of(const char *name, const char *const *names)
+bool facts_is_one_of(const char *name, const char *const *names)
 {
 	for (; *names; names++) {
 		if (strcmp(name, *names) == 0)
@@ -35,6 +33,8 @@ static bool is_one_of(const char *name, const char *const *names)
 	}
 	return false;
 }
+
+/* --- calls --- */
 
 static enum call_kind kind_of_call(const char *name)
 {
@@ -76,13 +76,13 @@ static enum call_kind kind_of_call(const char *name)
 					   "unlink",	"unlinkat",
 					   NULL};
 
-	if (is_one_of(name, for_work))
+	if (facts_is_one_of(name, for_work))
 		return CALL_FOR_WORK;
-	if (is_one_of(name, for_child))
+	if (facts_is_one_of(name, for_child))
 		return CALL_CHILD;
 	if (strcmp(name, "futex") == 0)
 		return CALL_LOCK;
-	return is_one_of(name, work) ? CALL_WORK : CALL_ALONE;
+	return facts_is_one_of(name, work) ? CALL_WORK : CALL_ALONE;
 }
 
 static const char *name_of_call(const struct profile *profile, int nr)
@@ -96,7 +96,7 @@ bool facts_is_sleep(const struct facts *facts, int nr)
 {
 	static const char *const names[] = {"clock_nanosleep", "nanosleep", NULL};
 
-	return is_one_of(name_of_call(facts->profile, nr), names);
+	return facts_is_one_of(name_of_call(facts->profile, nr), names);
 }
 
 uint64_t facts_life_ns(const struct facts *facts, uint64_t start_ns, uint64_t end_ns)
@@ -239,17 +239,20 @@ static void add_lock(struct facts *facts, const struct observation *observation)
 	tally_add_observation(&facts->work, observation);
 }
 
-/* An exec is another row of the same process, which its children are of as well. */
+bool facts_is_exec(const struct profile *profile, size_t row)
+{
+	uint32_t parent = profile->processes[row].parent;
+
+	return parent != PROCESS_NONE && parent < row &&
+	       profile->processes[parent].pid == profile->processes[row].pid;
+}
+
+/* The row that all execs of a process, and so their children, descend from. */
 static uint32_t first_row_of(const struct profile *profile, uint32_t row)
 {
-	for (;;) {
-		uint32_t parent = profile->processes[row].parent;
-
-		if (parent == PROCESS_NONE || parent >= row ||
-		    profile->processes[parent].pid != profile->processes[row].pid)
-			return row;
-		row = parent;
-	}
+	while (facts_is_exec(profile, row))
+		row = profile->processes[row].parent;
+	return row;
 }
 
 static void find_relatives(struct facts *facts)

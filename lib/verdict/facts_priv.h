@@ -94,6 +94,12 @@ struct facts {
 void facts_init(struct facts *facts, const struct weights *cpu, const struct flat *functions);
 void facts_release(struct facts *facts);
 
+/* Is a name among others? NULL follows the last of them. */
+bool facts_is_one_of(const char *name, const char *const *names);
+
+/* An exec adds a row to a process, as a child of the row before. Was the row added by one? */
+bool facts_is_exec(const struct profile *profile, size_t row);
+
 /* Is that system call a sleep for a time? */
 bool facts_is_sleep(const struct facts *facts, int nr);
 

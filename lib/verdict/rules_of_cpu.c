@@ -62,22 +62,13 @@ static const char *plain_name(const struct facts *facts, uint32_t label)
 	return function ? profile_str(facts->profile, function->name) : "";
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names; names++) {
-		if (strcmp(name, *names) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Functions that threads begin with: the next one is the program's. */
 static bool begins_thread(const struct facts *facts, uint32_t label)
 {
 	static const char *const names[] = {"start_thread", "clone",	      "clone3", "__clone3",
 					    "__clone",	    "runtime.goexit", NULL};
 
-	return is_one_of(plain_name(facts, label), names);
+	return facts_is_one_of(plain_name(facts, label), names);
 }
 
 /* Functions that any program begins with. */
@@ -92,7 +83,7 @@ static bool is_beginning(const struct facts *facts, uint32_t label)
 					    "std::rt::lang_start",
 					    NULL};
 
-	return begins_thread(facts, label) || is_one_of(plain_name(facts, label), names);
+	return begins_thread(facts, label) || facts_is_one_of(plain_name(facts, label), names);
 }
 
 /* The callers that most of a function's time comes by, innermost first. */

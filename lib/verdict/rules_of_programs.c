@@ -29,15 +29,6 @@ static bool is_rest(const struct facts *facts, const struct profile_process *pro
 	return strcmp(profile_str(facts->profile, process->name), "[short-lived]") == 0;
 }
 
-/* An exec is another row of the same process. */
-static bool goes_on(const struct profile *profile, size_t row)
-{
-	uint32_t parent = profile->processes[row].parent;
-
-	return parent != PROCESS_NONE &&
-	       profile->processes[parent].pid == profile->processes[row].pid;
-}
-
 /* The recorded command itself is none of them, however soon it ended. */
 static bool is_short(const struct facts *facts, const struct profile_process *process)
 {
@@ -61,7 +52,7 @@ static struct short_processes short_processes_of(const struct facts *facts)
 		if (!is_short(facts, process))
 			continue;
 		sum.cpu_ns += facts->of_process[i].all.weight;
-		sum.nr += !goes_on(profile, i);
+		sum.nr += !facts_is_exec(profile, i);
 	}
 	return sum;
 }

@@ -26,11 +26,6 @@ static void append_blame_name(struct buf *out, const struct blame *blame, uint32
 	buf_release(&name);
 }
 
-static double percent_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 /* --- a lock --- */
 
 static struct measure measure_lock(const struct facts *facts)
@@ -118,7 +113,8 @@ static void prove_owner(struct verdict *verdict, const struct facts *facts,
 	buf_append_str(&text, ", in ");
 	buf_release(&owners);
 	if (append_owner_work(&text, facts, &owner))
-		evidence_add(verdict, percent_of(owner.seen_ns, lock->tally.weight), 0, &text);
+		evidence_add(verdict, measure_exact(owner.seen_ns, lock->tally.weight).percent, 0,
+			     &text);
 	buf_release(&text);
 }
 
@@ -233,8 +229,9 @@ static struct measure measure_polling(const struct facts *facts)
 
 double polling_percent(const struct facts *facts, size_t row)
 {
-	return polls(facts, row) ? percent_of(facts->sleeps[row].weight, life_of_thread(facts, row))
-				 : 0;
+	if (!polls(facts, row))
+		return 0;
+	return measure_exact(facts->sleeps[row].weight, life_of_thread(facts, row)).percent;
 }
 
 void append_polling(struct buf *out, const struct facts *facts, size_t row)
