@@ -27,7 +27,8 @@ extern const char *const export_thread_choices[], *const export_weight_choices[]
 	 .choices = (choices_), .help = (help_)}
 
 #define EXPORT_OPTION_ROWS(values, member)                                                         \
-	METRIC_OPTION_ROW(values, member.metric, METRIC_HELP " (default: cpu)"),                   \
+	METRIC_OPTION_ROW(values, member.metric,                                                   \
+		METRIC_HELP " (default: cpu; of a page, the metric of its verdict)"),              \
 	EXPORT_CHOICE_ROW("weights", "WHICH", offsetof(values, member.weights),                    \
 		export_weight_choices,                                                             \
 		"weight of a sample: value, its share of the metric in ns, or samples, how many "  \
