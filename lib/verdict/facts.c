@@ -119,7 +119,7 @@ static struct call_fact *call_of(struct facts *facts, int nr)
 	return &calls->rows[calls->of_nr[nr] - 1];
 }
 
-/* Only where they are needed, as that takes some time. */
+/* This takes some time: call it only where they are needed. */
 static void find_wait_functions(struct facts *facts)
 {
 	if (!facts->wait_functions)
@@ -181,7 +181,7 @@ static uint32_t add_to_object(struct object_facts *objects, const struct observa
 	return number;
 }
 
-/* Conditions and the like have no owner that is to blame. */
+/* Does the object have owners? Conditions and semaphores do not. */
 static bool is_lock(const struct facts *facts, uint32_t number)
 {
 	const struct blame_object *object = blame_object(facts->locks.blame, number);
@@ -196,7 +196,7 @@ static bool is_lock(const struct facts *facts, uint32_t number)
 	       object->kind == LOCK_RWLOCK;
 }
 
-/* Is it a file, and not what others write to? */
+/* Is it the name of a file, and not of a device? */
 static bool is_file(const char *name)
 {
 	return *name == '/' && strncmp(name, "/dev/", 5) != 0;
@@ -275,7 +275,7 @@ static void find_relatives(struct facts *facts)
 	}
 }
 
-/* What is at the other end is recorded, and does what the time goes to. */
+/* Is the thread blocked on a pipe to a recorded process? That does the work meanwhile. */
 static bool is_pipe_of_relative(const struct facts *facts, const struct sample *sample)
 {
 	uint32_t process = facts->profile->threads[sample->thread.v].process;

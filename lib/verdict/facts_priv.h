@@ -19,13 +19,13 @@ struct profile;
 struct selection;
 struct weights;
 
-/* What a thread does that is blocked in a call. */
+/* Is it work when a thread is blocked in a system call? */
 enum call_kind {
-	CALL_FOR_WORK, /* it waits until there is something to do */
-	CALL_CHILD,    /* for a child process: likewise, if that was recorded */
-	CALL_LOCK,     /* futex(2) */
-	CALL_WORK,     /* the kernel works for it */
-	CALL_ALONE,    /* work if its process has no other thread: a sleep, a pipe, a socket */
+	CALL_FOR_WORK, /* no: it waits until there is something to do */
+	CALL_CHILD,    /* for a child: if its process has no other thread, and no recorded child */
+	CALL_LOCK,     /* futex(2): if it waits for a lock that has owners */
+	CALL_WORK,     /* yes: the kernel works for it */
+	CALL_ALONE,    /* a sleep, a pipe, a socket: if its process has no other thread */
 };
 
 struct call_fact {
@@ -34,11 +34,11 @@ struct call_fact {
 	struct tally work; /* CPU time in it, and time blocked in it that is work */
 };
 
-/* By system call: those that were seen. */
+/* The system calls that were seen. */
 struct call_facts {
 	struct call_fact *rows; /* owned; after facts_init() the heaviest first */
 	size_t nr, cap;
-	uint32_t *of_nr; /* by number: one more than the row; owned, and only while they are made */
+	uint32_t *of_nr;      /* by number of a call: row + 1, or 0; owned; freed by facts_init() */
 	struct pairs callers; /* by number of the call: wait functions; weights */
 	struct pairs objects; /* by number of the call: numbers of `descriptors` */
 };
@@ -48,7 +48,7 @@ struct object_fact {
 	struct tally tally;
 };
 
-/* The objects of struct blame. */
+/* The time that threads were blocked for each object of struct blame. */
 struct object_facts {
 	struct blame *blame;	  /* owned; NULL: they were not recorded */
 	struct object_fact *rows; /* owned; by number, after facts_init() the heaviest first */
@@ -66,12 +66,12 @@ struct facts {
 	const struct profile *profile;
 	const struct weights *cpu;	      /* borrowed */
 	const struct flat *functions;	      /* of `cpu` */
-	struct flat *own_functions;	      /* the same, where nobody had them; owned */
+	struct flat *own_functions;	      /* the same, if the caller had none; owned */
 	uint64_t elapsed_ns;		      /* the selected part of the recording */
 	uint64_t cpu_ns, runq_ns, blocked_ns; /* of the threads */
 	/*
-	 * CPU time and time blocked in work. Its weight is that of the elapsed time where it is
-	 * below a twentieth of that.
+	 * The work: CPU time, and time blocked in calls that are work (enum call_kind). If it is
+	 * less than a twentieth of the elapsed time, its weight is the elapsed time.
 	 */
 	struct tally work;
 	struct tally in_calls; /* CPU time in system calls */
@@ -81,15 +81,15 @@ struct facts {
 	struct call_facts calls;
 	struct object_facts locks, descriptors;
 	uint32_t *wait_functions; /* by stack; owned; NULL: no call and no memory was seen */
-	bool *is_alone;		  /* by thread; owned */
-	bool *has_child;	  /* by process: of another id; owned */
-	bool *has_relative;	  /* by process: such a child or parent; owned */
+	bool *is_alone;		  /* by thread: no other of its process was sampled; owned */
+	bool *has_child;	  /* by process: a child was recorded; owned */
+	bool *has_relative;	  /* by process: a child or its parent was recorded; owned */
 	struct cpu_fact *of_thread, *of_process; /* owned */
 };
 
 /*
- * The weights, of METRIC_CPU, their selection and their rows by function have to outlive it; NULL:
- * the caller has no rows.
+ * Sum up the selection of the weights, which are of METRIC_CPU. `functions` are their rows by
+ * function, or NULL if the caller has none. All of these must outlive the facts.
  */
 void facts_init(struct facts *facts, const struct weights *cpu, const struct flat *functions);
 void facts_release(struct facts *facts);
@@ -103,18 +103,18 @@ bool facts_is_exec(const struct profile *profile, size_t row);
 /* Is that system call a sleep for a time? */
 bool facts_is_sleep(const struct facts *facts, int nr);
 
-/* From a start to an end of the recording's clock; end 0: to the recording's end. */
+/* The time from a start to an end, by the clock of the recording; end 0: the recording's end. */
 uint64_t facts_life_ns(const struct facts *facts, uint64_t start_ns, uint64_t end_ns);
 
 /* The heaviest object, or one without any weight. Borrowed. */
 const struct object_fact *object_facts_heaviest(const struct object_facts *objects);
 
-/* Escaped and cut to a width at which a line has room for several. */
+/* Append a name, escaped, and cut so that a line has room for several. */
 void facts_append_name(struct buf *out, const struct facts *facts, uint32_t label);
 void facts_append_text(struct buf *out, const char *text);
 /* The name of a system call. */
 void facts_append_call(struct buf *out, const struct facts *facts, int nr);
-/* Quoted for a shell; false, and nothing appended, if it is no word to type. */
+/* Append a name, quoted for a shell. False, and nothing appended, if it cannot be typed. */
 bool facts_append_word(struct buf *out, const struct facts *facts, uint32_t label);
 
 #endif

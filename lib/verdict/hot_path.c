@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The path of calls that most weight is below. A call is known by the stacks that have come to it:
- * by several, as a function is called from several of its lines.
+ * Finds the path of calls that have most weight below them. A call of the path is several stacks: a
+ * function calls another one from several of its lines.
  */
 #include "verdict/hot_path_priv.h"
 
@@ -16,7 +16,7 @@
 
 #define ROOT UINT32_MAX /* no label is that of the root */
 
-/* A stack, up to one of the functions of its innermost frame, of which the others are inlined. */
+/* A stack up to one level of its innermost frame, whose deeper levels are inlined calls. */
 struct hot_place {
 	uint32_t stack, level;
 	uint32_t label;
@@ -31,7 +31,7 @@ struct hot_walk {
 	const struct weights *weights;
 	const struct expansion *expansion;
 	const struct stack_trie *trie;
-	uint64_t *below;		      /* by stack: its weight, and of all that it calls */
+	uint64_t *below; /* by stack: its weight, and that of all stacks below it */
 	uint32_t *first_child, *next_sibling; /* by stack, of those with weight; 0: none */
 	struct hot_places here;		      /* where the path is */
 	struct hot_places next;		      /* calls from there */
@@ -57,7 +57,9 @@ static void hot_walk_init(struct hot_walk *walk, const struct weights *weights)
 	walk->sums = xcalloc(expansion->nr_labels, sizeof(*walk->sums));
 	for (size_t i = 0; i < weights->nr_stacks; i++)
 		walk->below[weights->stacks[i].stack.v] += weights->stacks[i].tally.weight;
-	/* Callers come first. */
+	/*
+	 * Numbers of callers are lower: from the last stack on, each is complete before its caller.
+	 */
 	for (uint32_t id = nr - 1; id > 0; id--) {
 		uint32_t parent = stack_trie_parent(walk->trie, (struct stack_id){id}).v;
 
@@ -84,7 +86,7 @@ static const struct frame_levels *levels_of(const struct hot_walk *walk, uint32_
 	return &walk->expansion->frames[stack_trie_frame(walk->trie, (struct stack_id){stack}).v];
 }
 
-/* A call from a place; one of the function itself is at the same place of the path. */
+/* Add a call from a place. If the function calls itself, the path stays where it is. */
 static void add_call(struct hot_walk *walk, uint32_t caller, uint32_t stack, uint32_t level)
 {
 	uint32_t label = walk->expansion->levels[levels_of(walk, stack)->first + level].label;
@@ -97,7 +99,10 @@ static void add_call(struct hot_walk *walk, uint32_t caller, uint32_t stack, uin
 	walk->sums[label] += walk->below[stack];
 }
 
-/* Frames may have no function, where views leave it out. */
+/*
+ * Add the calls from a stack. A frame that views leave out has no function: its calls count as the
+ * caller's.
+ */
 static void add_callees(struct hot_walk *walk, uint32_t caller, uint32_t stack)
 {
 	for (uint32_t id = walk->first_child[stack]; id; id = walk->next_sibling[id]) {
@@ -110,7 +115,7 @@ static void add_callees(struct hot_walk *walk, uint32_t caller, uint32_t stack)
 
 static void add_calls(struct hot_walk *walk)
 {
-	/* More places are added meanwhile. */
+	/* The loop adds places to these. */
 	for (size_t i = 0; i < walk->here.nr; i++) {
 		const struct hot_place place = walk->here.rows[i];
 
@@ -121,7 +126,7 @@ static void add_calls(struct hot_walk *walk)
 	}
 }
 
-/* Go on to the call with more than half of all weight; false: there is none. */
+/* Follow the call with more than half of all weight; false: there is none. */
 static bool go_on(struct hot_walk *walk, uint32_t *label)
 {
 	bool is_found = false;

@@ -10,9 +10,10 @@
 struct weights;
 
 /*
- * The calls from the roots on below which more than half of the weight is: of each caller one has
- * so much, or none. Writes their labels, outermost first, and returns how many there are, `max` at
- * most. Recursion is one call. Takes some bytes for each stack: far less than a tree.
+ * Find the path of calls from the root, each with more than half of the weight below it: at most
+ * one call of each caller has so much. Writes their labels, outermost first, and returns their
+ * number, `max` at most. Recursion is one call. Takes some bytes for each stack: far less than a
+ * tree.
  */
 size_t hot_path_find(const struct weights *weights, uint32_t *labels, size_t max);
 /* The sum below the first nr calls of that path. */

@@ -22,9 +22,9 @@ struct row {
 	struct str_id name;
 	pid_t tid; /* or 0 */
 	struct cpu_split split;
-	size_t nr_known; /* splits in the sum */
+	size_t nr_known; /* known splits in the sum */
 	struct cpu_fact cpu;
-	size_t polling, nr_polling; /* the thread that polls most, and how many do */
+	size_t polling, nr_polling; /* the thread that polls most, and how many poll */
 };
 
 struct rows {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A rule, and what its functions are given. */
+/* The functions of rules, and the measures that they share. */
 #ifndef PROFC_VERDICT_RULE_PRIV_H
 #define PROFC_VERDICT_RULE_PRIV_H
 
@@ -13,7 +13,10 @@ struct buf;
 struct tally;
 struct verdict;
 
-/* Shares of the work, in percent, of what a rule is about; and the reason if that is not known. */
+/*
+ * The share that a rule is about, and the half of its interval, in percent of the work. `missing`
+ * is the reason why it is not known, or NULL.
+ */
 struct measure {
 	double percent, interval;
 	const char *missing;
@@ -28,8 +31,8 @@ struct measure measure_exact(uint64_t part, uint64_t whole);
 void evidence_add(struct verdict *verdict, double percent, double interval, struct buf *text);
 
 /*
- * What a rule measures, and how it is said. The last three are called only for a rule that fired.
- * `describe` appends what was found, `command` the words after `profc`.
+ * The steps of a rule. Only `measure` is called for a rule that did not fire. `describe` appends
+ * the finding, `command` the words after `profc`; `prove` adds evidence.
  */
 struct rule_functions {
 	struct measure (*measure)(const struct facts *facts);
@@ -42,16 +45,13 @@ struct rule_functions {
 #define POLLING_PERCENT 25
 #define FAULTS_PERCENT	25
 
-/*
- * The share of its life that the thread of a row slept while it polled, in percent; 0 if it does
- * not poll.
- */
+/* The share of its life that a polling thread slept, in percent; 0 if the thread does not poll. */
 double polling_percent(const struct facts *facts, size_t row);
 void append_polling(struct buf *out, const struct facts *facts, size_t row);
 
 /*
- * The least share of the CPU time that was page faults, in percent; below 0 if that may be none.
- * `nr` known splits were summed up.
+ * The least share of the CPU time that page faults took, in percent; below 0 if they may have taken
+ * none. `split` is the sum of `nr` known splits.
  */
 double faults_percent(const struct cpu_split *split, size_t nr, const struct cpu_fact *cpu);
 /* "1.30 s of CPU time in 1,300,000 page faults (650,000/s)" */

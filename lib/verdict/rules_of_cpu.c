@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules about CPU time: a function, a path of calls, and threads that wait for CPUs. */
+/*
+ * Rules about CPU time: a function, page faults, a path of calls, and threads that wait for CPUs.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +21,12 @@
 #include "verdict/verdict.h"
 #include "view/number.h"
 
-/* The most of them that a line names. */
+/* Callers of a function that a line names, at most. */
 #define CALLERS_MAX 3
-/* Next ones that take as much are named with the first. */
+/* The second function is named, too, if it takes this share. */
 #define NEXT_PERCENT 25
 #define NR_NEXT	     5
-/* The recording's own threads had the CPUs if they had this share of their time. */
+/* The recorded threads had the CPUs to themselves if they used this share of all CPU time. */
 #define OWN_PERCENT 80
 
 static bool is_code(const struct facts *facts, uint32_t label)
@@ -62,7 +64,7 @@ static const char *plain_name(const struct facts *facts, uint32_t label)
 	return function ? profile_str(facts->profile, function->name) : "";
 }
 
-/* Functions that threads begin with: the next one is the program's. */
+/* Does a thread begin with this function? The function that it calls is the program's. */
 static bool begins_thread(const struct facts *facts, uint32_t label)
 {
 	static const char *const names[] = {"start_thread", "clone",	      "clone3", "__clone3",
@@ -71,7 +73,7 @@ static bool begins_thread(const struct facts *facts, uint32_t label)
 	return facts_is_one_of(plain_name(facts, label), names);
 }
 
-/* Functions that any program begins with. */
+/* Does any program begin with this function? */
 static bool is_beginning(const struct facts *facts, uint32_t label)
 {
 	static const char *const names[] = {"_start",
@@ -86,7 +88,9 @@ static bool is_beginning(const struct facts *facts, uint32_t label)
 	return begins_thread(facts, label) || facts_is_one_of(plain_name(facts, label), names);
 }
 
-/* The callers that most of a function's time comes by, innermost first. */
+/*
+ * Find the callers by which most of a function's time comes, innermost first. Returns their number.
+ */
 static size_t find_callers(const struct facts *facts, uint32_t label, uint32_t callers[CALLERS_MAX])
 {
 	cleanup_free bool *wanted = xcalloc(facts->expansion->nr_labels, sizeof(*wanted));
@@ -129,7 +133,9 @@ static void append_function(struct buf *out, const struct facts *facts, const st
 	facts_append_name(out, facts, row->label);
 }
 
-/* The runtime that a function is of, or NULL: its functions say little of the program that it runs.
+/*
+ * The language runtime that a function belongs to, or NULL. Functions of a runtime say little about
+ * the program that it runs.
  */
 static const struct runtime *runtime_of(const struct facts *facts, uint32_t label)
 {
@@ -153,7 +159,10 @@ static void describe_function(struct buf *out, const struct facts *facts)
 			   runtime->name);
 }
 
-/* Of a function with known lines these are next; of another its callers; else its code. */
+/*
+ * The command shows the lines of the function if they are known, else its callers; if it has no
+ * name, its instructions.
+ */
 static void command_function(struct buf *out, const struct facts *facts)
 {
 	uint32_t label = function_at(facts, 0)->label;
@@ -193,9 +202,12 @@ const struct rule_functions rule_function = {measure_function, describe_function
 
 /* --- page faults --- */
 
-/* What takes longer, for each page fault, is no page fault: one that clears 2 MiB takes 0.1 ms. */
+/*
+ * More system time than this for each page fault has other reasons: a page fault that clears 2 MiB
+ * takes 0.1 ms.
+ */
 #define LONGEST_FAULT_NS (200 * NS_PER_US)
-/* Of user and system time each process may lack so much. */
+/* The kernel counts in ticks: the times of each process may lack so much. */
 #define ROUNDING_NS (10 * NS_PER_MS)
 
 /* System time outside of system calls; 0 if the page faults cannot have taken it. */
@@ -295,7 +307,7 @@ const struct rule_functions rule_faults = {measure_faults, describe_faults, comm
 #define PATH_LONGEST 512
 #define PATH_NAMES   4
 
-/* The last functions of the path with a name, and the sum below the deepest of them. */
+/* The innermost functions of the path that have names, and the sum below the innermost. */
 struct hot_path {
 	uint32_t labels[PATH_NAMES]; /* outermost first */
 	size_t nr;

@@ -19,17 +19,17 @@
 
 /* A process that lived for less is short. */
 #define SHORT_LIFE_NS (100 * NS_PER_MS)
-/* Fewer of them, or in a second, have a life of their own. */
+/* Fewer short processes, in all or in a second, are no finding. */
 #define LEAST_A_SECOND 20
 #define NR_NAMES       3
 
-/* Time of processes that no tick has found. */
+/* Does the row have the time of the processes that no tick has found? */
 static bool is_rest(const struct facts *facts, const struct profile_process *process)
 {
 	return strcmp(profile_str(facts->profile, process->name), "[short-lived]") == 0;
 }
 
-/* The recorded command itself is none of them, however soon it ended. */
+/* Did the process live for a short time? The recorded command itself does not count. */
 static bool is_short(const struct facts *facts, const struct profile_process *process)
 {
 	return is_rest(facts, process) ||
@@ -82,7 +82,7 @@ static int more_first(const void *left, const void *right)
 	return (a->name.v > b->name.v) - (a->name.v < b->name.v);
 }
 
-/* ": 400 awk, 400 cut": the last names of the short processes. */
+/* ": 400 awk, 400 cut": the most frequent names of short processes. */
 static void append_names(struct buf *out, const struct facts *facts)
 {
 	const struct profile *profile = facts->profile;
@@ -146,9 +146,12 @@ const struct rule_functions rule_processes = {measure_processes, describe_proces
 
 /* --- memory that grows --- */
 
-/* Less is not worth a word. */
+/* Less memory is no finding. */
 #define LEAST_BYTES (1 << 20)
-/* What is kept from early on has none of its bytes in the second half, what grows half of them. */
+/*
+ * Memory grows if this part of it was allocated in the second half of the recording: of memory that
+ * grows steadily a half was, of memory that is kept from the beginning nothing.
+ */
 #define LATE_PART 4
 
 static struct leaks *leaks_of(const struct facts *facts)

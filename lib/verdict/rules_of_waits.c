@@ -14,7 +14,7 @@
 #include "view/number.h"
 
 #define NO_WAITS "the recording does not have what threads waited for"
-/* Evidence has as many of the next ones. */
+/* The evidence has as many rows of a kind. */
 #define NR_NEXT 4
 
 static void append_blame_name(struct buf *out, const struct blame *blame, uint32_t number)
@@ -35,7 +35,10 @@ static struct measure measure_lock(const struct facts *facts)
 	return measure_of(facts, &object_facts_heaviest(&facts->locks)->tally);
 }
 
-/* "Logger::info > fdatasync (app.log)": the owner's function, what that called, and its file. */
+/*
+ * "Logger::info > fdatasync (app.log)": the function of the owner, the function that it was in, and
+ * the file that it waited for. False: not known.
+ */
 static bool append_owner_work(struct buf *out, const struct facts *facts,
 			      const struct blame_owner *owner)
 {
@@ -137,7 +140,7 @@ static void prove_lock(struct verdict *verdict, const struct facts *facts)
 
 const struct rule_functions rule_lock = {measure_lock, describe_lock, command_lock, prove_lock};
 
-/* The object of most of a call's waits. */
+/* The object on which a call spent most of its time; false: there is none. */
 static bool object_of_call(const struct facts *facts, const struct call_fact *call,
 			   uint32_t *object)
 {
@@ -184,7 +187,7 @@ static uint64_t life_of_thread(const struct facts *facts, size_t row)
 	return facts_life_ns(facts, thread->start_ns, thread->end_ns);
 }
 
-/* The switches are at least as many as the sleeps. */
+/* Does the thread poll? It was switched away at least as often as it slept. */
 static bool polls(const struct facts *facts, size_t row)
 {
 	const struct profile_thread *thread = &facts->profile->threads[row];
@@ -196,8 +199,8 @@ static bool polls(const struct facts *facts, size_t row)
 }
 
 /*
- * The thread that polls for most of the time; the number of threads if there is none. Beside other
- * threads of its process it may be only a clock.
+ * The thread that polls for most of the time, among those that are alone in their process: beside
+ * other threads it may be only a clock. The number of threads if there is none.
  */
 static size_t polling_thread(const struct facts *facts)
 {
@@ -223,7 +226,7 @@ static struct measure measure_polling(const struct facts *facts)
 		return measure_missing("how often threads woke was not recorded");
 	if (!facts->selection->everything)
 		return measure_missing("it is known of whole recordings only");
-	/* The member behind the last thread is empty. */
+	/* The array has an empty member after the last thread. */
 	return measure_of(facts, &facts->sleeps[thread]);
 }
 
@@ -292,7 +295,7 @@ const struct rule_functions rule_polling = {measure_polling, describe_polling, c
 
 /* --- a system call --- */
 
-/* Without any weight if there is none. */
+/* The call with the most time; one without any weight if there is none. */
 static const struct call_fact *heaviest_call(const struct facts *facts)
 {
 	static const struct call_fact none = {.nr = -1};

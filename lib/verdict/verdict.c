@@ -14,20 +14,20 @@
 #include "verdict/rule_priv.h"
 #include "view/number.h"
 
-/* Rules that explain the same time: of them the first one that fires counts. */
+/* The rules of a group explain the same time: the first of them that fires counts. */
 enum rule_group {
-	GROUP_MEMORY, /* was asked for: it goes before all others */
+	GROUP_MEMORY, /* the user asked for it: it counts before all others */
 	GROUP_LOCKS,
 	GROUP_KERNEL,
 	GROUP_CPU,
-	GROUP_MACHINE, /* what only says where time passes: if no other group has fired */
+	GROUP_MACHINE, /* says only where time passes: it counts if no other group has fired */
 	GROUP_COUNT,
 };
 
 struct rule {
 	const char *name, *subject;
 	enum rule_group group;
-	/* In percent; of the work where the functions do not say otherwise. */
+	/* In percent, of the work unless `functions` measure another share. */
 	double threshold;
 	enum metric metric;
 	const struct rule_functions *functions;
@@ -35,8 +35,8 @@ struct rule {
 
 /*
  * The thresholds: a quarter of the work is worth a look whatever else there is. A path says less
- * than a function, and half of all CPU time has to be below it; of threads that wait for CPUs half
- * have one at a time if there are twice as many as CPUs.
+ * than a function, and half of all CPU time has to be below it; if there are twice as many busy
+ * threads as CPUs, half of them wait.
  */
 static const struct rule rules[VERDICT_RULE_COUNT] = {
 	[VERDICT_GROWTH] = {"growth", "memory that is not freed and grows", GROUP_MEMORY, 25,
@@ -192,7 +192,7 @@ struct verdict *verdict_of_profile(const struct profile *profile)
 	struct verdict *verdict = NULL;
 	struct selection *selection;
 
-	/* Without patterns nothing can be wrong with it. */
+	/* A filter without patterns cannot be wrong. */
 	if (selection_new(expansion, &everything, &selection, NULL) == 0) {
 		verdict = verdict_new(selection);
 		selection_free(selection);

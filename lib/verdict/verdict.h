@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stands out in a profile, in one line, with the evidence and the command that shows more. */
+/*
+ * The verdict on a profile: the finding that stands out, its evidence, and the command that shows
+ * more.
+ */
 #ifndef PROFC_VERDICT_VERDICT_H
 #define PROFC_VERDICT_VERDICT_H
 
@@ -37,7 +40,7 @@ enum verdict_rule {
 #define VERDICT_NONE VERDICT_RULE_COUNT
 
 enum verdict_state {
-	VERDICT_UNKNOWN, /* what the rule needs was not recorded */
+	VERDICT_UNKNOWN, /* the recording lacks facts that the rule needs */
 	VERDICT_BELOW,	 /* not above its threshold beyond the interval */
 	VERDICT_FIRED,
 };
@@ -45,9 +48,9 @@ enum verdict_state {
 /* Texts are escaped for a terminal, and names in them are cut. */
 struct verdict_finding {
 	enum verdict_state state;
-	double percent, interval; /* of the work, see verdict/rules.c; UNKNOWN: 0 */
+	double percent, interval; /* of the work, or as the rule says; UNKNOWN: 0 */
 	double threshold;	  /* in percent */
-	enum metric metric;	  /* in which views show it */
+	enum metric metric;	  /* the metric of views that show it */
 	const char *name;	  /* stable, for programs: "lock" */
 	const char *subject;	  /* for people: "waits for a lock" */
 	const char *missing;	  /* UNKNOWN: the reason; else NULL */
@@ -72,16 +75,16 @@ struct verdict {
 };
 
 /*
- * Judge a profile that was prepared (profile/prepare.h): all of it that is selected. The selection
+ * Judge the selected part of a profile, which must be prepared (profile/prepare.h). The selection
  * is borrowed for the call.
  */
 struct verdict *verdict_new(const struct selection *selection);
 /*
- * Likewise, with its weights in METRIC_CPU and their rows by function, or NULL, which are borrowed
- * for the call.
+ * The same for a caller that has the weights of the selection in METRIC_CPU, and their rows by
+ * function or NULL: both are borrowed for the call.
  */
 struct verdict *verdict_of_weights(const struct weights *cpu, const struct flat *functions);
-/* Likewise of all of a profile. */
+/* Judge all of a profile, which must be prepared. */
 struct verdict *verdict_of_profile(const struct profile *profile);
 void verdict_free(struct verdict *verdict); /* may be NULL */
 
@@ -95,19 +98,22 @@ void verdict_append_line(struct buf *out, const struct verdict *verdict);
  * NULL for the default. Where nothing stands out, the plain report.
  */
 void verdict_append_command(struct buf *out, const struct verdict *verdict, const char *file);
-/* The same of other words than the verdict's: "report -m calls". */
+/* Append a command with other words than those of the verdict: "report -m calls". */
 void verdict_append_other_command(struct buf *out, const char *words, const char *file);
 
-/* The line and the command, wrapped to the view. */
+/* Print the line and the command, wrapped to the view. */
 void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink);
 /*
- * A note below a table by thread or process: the names of those that poll, or spend CPU time in
- * page faults, above the threshold of that rule. Nothing for other tables or parts of a recording.
+ * Print a note below a table by thread or process: which rows poll, or spend CPU time in page
+ * faults, by the thresholds of these rules. Other tables, and parts of a recording, get no note.
  */
 void verdict_print_notes(const struct selection *selection, enum dimension by,
 			 const struct view *view, struct sink *sink);
-/* All of it, in at most 60 lines where the view has 80 columns; and as JSON in at most 8 kB. */
+/*
+ * Print the verdict, its evidence and all other findings: as text in at most 60 lines of 80
+ * columns, and as JSON in at most 8 kB.
+ */
 void verdict_print_text(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink);
 void verdict_print_json(const struct verdict *verdict, const char *file, struct sink *sink);
