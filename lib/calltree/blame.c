@@ -260,7 +260,7 @@ static void join_held(struct blame *blame)
 	blame->nr_held = kept;
 }
 
-/* It had not got the lock then: an owner does not wait for its own. */
+/* An owner does not wait for its own lock: it did not have it yet. */
 static bool waits_for_it(const struct blame *blame, const struct held *held,
 			 const struct sample *sample)
 {
@@ -527,7 +527,7 @@ bool blame_owner_wait(const struct blame *blame, const struct blame_owner *owner
 {
 	struct blame_part part;
 
-	/* Mostly it waited for that one. */
+	/* The owner waited for that object most of the time. */
 	if (!part_of(&blame->owner_waits, owner->id, 0, &part) || 2 * part.amount < owner->seen_ns)
 		return false;
 	*wait = part.label;

@@ -70,7 +70,7 @@ const struct blame_object *blame_object(const struct blame *blame, uint32_t numb
 /* "queue_lock", "0x55d0c0a0 [heap]", "end of thread 77 worker", "/path (fd 7)". Raw text. */
 void blame_append_wait(struct buf *out, const struct expansion *expansion,
 		       const struct profile_wait *row);
-/* The same for an object, or "[no lock]" and the like. */
+/* Append the name of an object, or "[no lock]" and the like. */
 void blame_append_name(struct buf *out, const struct blame *blame, uint32_t number);
 /* The process of the object; NULL if it is no lock or descriptor. Borrowed from the profile. */
 const struct profile_process *blame_process(const struct blame *blame, uint32_t number);
@@ -90,8 +90,9 @@ bool blame_owner(const struct blame *blame, uint32_t number, size_t rank,
 bool blame_owner_in(const struct blame *blame, const struct blame_owner *owner, size_t rank,
 		    struct blame_part *part);
 /*
- * The same by the innermost function, in the C library or not: what the owner called. And the wait
- * of most of that time, a row of profile.waits; false: it seldom waited.
+ * blame_owner_leaf(): the same for the innermost function, in the C library or not.
+ * blame_owner_wait(): the row of profile.waits in which the owner spent most of that time; false:
+ * it seldom waited.
  */
 bool blame_owner_leaf(const struct blame *blame, const struct blame_owner *owner,
 		      struct blame_part *part);

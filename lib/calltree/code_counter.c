@@ -66,7 +66,7 @@ struct code_sum *code_counter_meet(struct code_counter *counter, uint32_t code)
 	return sum;
 }
 
-/* The stack at this depth of the path. */
+/* Enter the stack at this depth of the path. */
 static void enter(struct code_counter *counter, uint32_t depth)
 {
 	struct frame_levels levels = levels_of(counter, counter->path[depth]);
@@ -86,7 +86,10 @@ static void enter(struct code_counter *counter, uint32_t depth)
 	}
 }
 
-/* All its descendants are summed: add it to the sums of each code whose outermost level it has. */
+/*
+ * Leave a stack. All below it is summed up: add that to each code that has its outermost level
+ * here.
+ */
 static void leave(struct code_counter *counter, uint32_t depth)
 {
 	struct frame_levels levels = levels_of(counter, counter->path[depth]);
@@ -107,7 +110,9 @@ static void leave(struct code_counter *counter, uint32_t depth)
 	tally_add(&counter->below[depth - 1], below);
 }
 
-/* Leave the stacks of the path that are no callers of this one, and enter those that it lacks. */
+/*
+ * Make the path lead to a stack: leave those that are not its callers, and enter its missing ones.
+ */
 static void go_to(struct code_counter *counter, struct stack_id stack)
 {
 	uint32_t depth = stack_trie_depth(counter->trie, stack), common = depth;

@@ -14,18 +14,19 @@ struct expansion;
 struct weights;
 
 /*
- * The sums of one code for the current key: weight in the code itself; weight with the code
- * anywhere in the stack, each stack once; and the part of this below a copy that is not inlined.
+ * The sums of one code for the current key. self: weight in the code itself; total: weight with the
+ * code anywhere in the stack, each stack once; called: the part of the total that has a copy of the
+ * code which is not inlined.
  */
 struct code_sum {
 	struct tally self, total, called;
-	bool is_met;	 /* the key has it */
-	bool is_inlined; /* every copy of it in the key's stacks is */
-	/* levels of the current stack that have it; of these, those that are not inlined */
+	bool is_met;	 /* the key has the code */
+	bool is_inlined; /* every copy of the code in the key's stacks is inlined */
+	/* levels of the current stack that have the code; those of them that are not inlined */
 	uint32_t nr_on_path, nr_called_on_path;
 };
 
-/* A code is a number that levels have in common: CODE_NONE where a level has none. */
+/* A code is a number that the levels of one function, line or the like share, or CODE_NONE. */
 #define CODE_NONE UINT32_MAX
 
 struct code_map {
@@ -39,18 +40,18 @@ struct code_counter {
 	const struct expansion *expansion;
 	const struct stack_trie *trie;
 	struct code_sum *sums; /* by code */
-	uint32_t *met_codes;   /* those that the current key has */
+	uint32_t *met_codes;   /* the codes that the current key has */
 	size_t nr_met_codes;
 	/*
-	 * By depth: the current stack and its callers, and the sums of what was added of each and
-	 * of its descendants.
+	 * By depth: the current stack and its callers, and what was added of each of them and of
+	 * the stacks below it.
 	 */
 	uint32_t *path;
 	struct tally *below;
 	uint32_t depth;
 };
 
-/* For the stacks that have weight; the array of the map is borrowed. */
+/* Count the stacks of these weights. The array of the map is borrowed. */
 void code_counter_init(struct code_counter *counter, const struct weights *weights,
 		       const struct code_map *map);
 void code_counter_release(struct code_counter *counter);
@@ -60,13 +61,13 @@ uint32_t code_counter_leaf(const struct code_counter *counter, struct stack_id s
 /* Add weight of a stack to the current key. The stacks of a key come in the order of a descent. */
 void code_counter_add(struct code_counter *counter, struct stack_id stack,
 		      const struct tally *tally);
-/* The same for weight without a stack: it is that of a code alone. CODE_NONE: leave it out. */
+/* Add weight without a stack, of a code alone, to the current key. CODE_NONE: leave it out. */
 void code_counter_add_alone(struct code_counter *counter, uint32_t code, const struct tally *tally);
-/* The sums of a code, which the key has from now on. */
+/* The sums of a code for the current key, which has the code from now on. */
 struct code_sum *code_counter_meet(struct code_counter *counter, uint32_t code);
-/* All stacks of the key were added: complete its sums. */
+/* Complete the sums of a key when all of its stacks were added. */
 void code_counter_finish(struct code_counter *counter);
-/* Forget the sums: the next key begins. */
+/* Forget the sums, for the next key. */
 void code_counter_clear(struct code_counter *counter);
 
 #endif

@@ -36,18 +36,18 @@ struct diff_at {
 #define DIFF_NONE UINT32_MAX
 
 /*
- * How runs of one program differ, as all rows tell it together. Of several runs on a side: by how
- * far each row differs among those of one side, beyond what its samples explain. Of two runs: by
- * which factor most rows changed, and how far they lie from that; what changed in the program is
- * taken to be in fewer than half of the rows.
+ * How runs of one program differ, estimated from all rows together. With several runs on a side, it
+ * is how much rows differ between the runs of one side, beyond what samples explain. With two runs,
+ * it is the factor by which most rows changed, and how far rows are from that: fewer than half of
+ * the rows are assumed to have changed with the program.
  */
 struct diff_noise {
 	bool is_known;	     /* there are enough rows */
 	bool is_common;	     /* nearly all rows changed by one factor: the machine was slower */
-	double factor;	     /* that; else 1 */
+	double factor;	     /* common: that factor; else 1 */
 	double factor_error; /* standard error of the logarithm of most rows' factor */
-	double spread;	     /* of logarithms of rows' factors: a standard deviation */
-	double freedom;	     /* of several runs: with which that holds for any row */
+	double spread;	     /* standard deviation of the logarithms of rows' factors */
+	double freedom;	     /* several runs: the degrees of freedom of `spread` */
 };
 
 /*
@@ -68,8 +68,8 @@ struct diff_row {
 	/*
 	 * The change and half the width of its confidence interval: in percent of the old total
 	 * (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). For several runs, the change of
-	 * their means; for two, the new one's time is divided by noise.factor. Of the rows whose
-	 * changes are larger, 95% have changed in the mean.
+	 * their means; for two, the new one's time is divided by noise.factor. Of the rows with
+	 * larger changes than `half`, 95% have changed in the mean.
 	 */
 	double change, half;
 	uint32_t values; /* of diff.values, times the number of runs */
@@ -91,7 +91,7 @@ struct diff {
 	struct flat **flats; /* owned; of all runs, the old ones first */
 	size_t nr_runs;	     /* on both sides */
 	struct diff_noise noise;
-	double quantile; /* intervals are so many standard errors of samples */
+	double quantile; /* the standard errors of samples in half an interval */
 	double *values;	 /* owned; by row, then run: the weight of self */
 	/* By the number that each row had at first: the number of the row that it was joined to. */
 	uint32_t *parts; /* owned */
@@ -128,9 +128,9 @@ bool diff_has_runs(const struct diff *diff);
 /* Is the change larger than chance in samples and differences between runs explain? */
 bool diff_row_is_sure(const struct diff_row *row);
 /*
- * The growth of the total in percent, and half the width of its 95% confidence interval. Totals
- * come from the kernel's clocks: the interval is that of several runs. Of two runs, it holds what a
- * faster or slower machine may have done; 0 where that is not known.
+ * The growth of the total in percent, and half the width of its 95% confidence interval. Totals are
+ * exact, from the kernel's clocks: the interval comes from the spread of several runs. With two
+ * runs, it covers the change by a faster or slower machine; 0 if that is not known.
  */
 double diff_total_change(const struct diff *diff);
 double diff_total_half(const struct diff *diff);

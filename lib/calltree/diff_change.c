@@ -18,7 +18,7 @@ static double growth(const struct diff *diff)
 							: 1;
 }
 
-/* Fewer samples on both sides together show no change that could be sure. */
+/* With fewer samples on both sides together, no change can be sure. */
 #define LEAST_SAMPLES 8
 
 static bool is_tested(const struct diff *diff, const struct diff_parts *parts)
@@ -28,8 +28,8 @@ static bool is_tested(const struct diff *diff, const struct diff_parts *parts)
 }
 
 /*
- * What shares do not tell of small parts, as the target's own variation, is in what several runs
- * differ by, and in what is known of two.
+ * The interval of a share has a least width, for the target's own variation. Several runs, and
+ * known noise, show that variation themselves: then the width is that of samples alone.
  */
 static double half_of_share(const struct diff *diff, const struct tally *part,
 			    const struct tally *whole)
@@ -38,7 +38,7 @@ static double half_of_share(const struct diff *diff, const struct tally *part,
 							   : tally_interval(part, whole);
 }
 
-/* Two runs: as if both had run as fast. */
+/* Compare two runs as if both machines had been equally fast. */
 static void compare_two(const struct diff *diff, const struct diff_parts *parts, double grown,
 			struct diff_estimate *estimate)
 {
@@ -50,7 +50,7 @@ static void compare_two(const struct diff *diff, const struct diff_parts *parts,
 		hypot(estimate->of_samples, diff->noise.spread * (before + after) / 2);
 }
 
-/* By what all rows tell of it; false where its own runs must do. */
+/* Estimate the error from the runs of all rows; false: only the own runs of the row can tell it. */
 static bool moderate(const struct diff *diff, const struct diff_parts *parts, const double *scaled,
 		     struct diff_estimate *estimate)
 {
@@ -117,7 +117,7 @@ double diff_total_change(const struct diff *diff)
 	return 100 * (diff_mean_total(&diff->new_side) - before) / before;
 }
 
-/* What the machine may have done to the total of one of two runs. */
+/* Half the interval by which a faster or slower machine may have changed the total, of two runs. */
 static double half_of_two(const struct diff *diff)
 {
 	const struct diff_noise *noise = &diff->noise;

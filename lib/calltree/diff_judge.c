@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which of many changes are sure, so that few of these are false. */
+/* Decides which of many changes are sure, so that few of the sure ones are false. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -7,7 +7,7 @@
 #include "calltree/student.h"
 #include "calltree/values.h"
 
-/* Of the sure changes so many may be false, in the mean. */
+/* The share of the sure changes that may be false, in the mean. */
 #define FALSE_SHARE 0.05
 
 static double chance_of(const struct diff_estimate *estimate)
@@ -25,9 +25,9 @@ static double chance_of(const struct diff_estimate *estimate)
 }
 
 /*
- * Benjamini and Hochberg (1995): the k smallest chances are believed, for the largest k of which
- * the k-th is at most k of the nr_tested-th parts of the share. Returns the chance at which
- * intervals hold the truth as rarely as that (Benjamini and Yekutieli 2005).
+ * Benjamini and Hochberg (1995): the changes with the k smallest chances are sure, for the largest
+ * k whose k-th chance is at most FALSE_SHARE * k / nr_tested. Returns the chance that gives
+ * intervals the same share of false ones (Benjamini and Yekutieli 2005).
  */
 static double false_chance(const struct diff_estimate *estimates, size_t nr)
 {
@@ -79,7 +79,7 @@ double diff_judge(struct diff_estimate *estimates, size_t nr)
 			estimate->half =
 				fmax(estimate->half,
 				     quantile(&quantiles, estimate->freedom) * estimate->of_runs);
-		/* With so few samples nothing can be told. */
+		/* Too few samples: no change is sure. */
 		if (!estimate->is_tested)
 			estimate->half = fmax(estimate->half, fabs(estimate->change));
 	}

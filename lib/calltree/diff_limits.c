@@ -17,7 +17,7 @@
 #define MOST_PERCENT 1e6
 #define OF_CALLS     "calls="
 
-/* "5" or "5%", up to a comma or the end, which *rest then is. */
+/* Parse "5" or "5%", up to a comma or the end of the text; *rest is set to that. */
 static bool parse_percent(const char *text, double *percent, const char **rest)
 {
 	char *end;
@@ -28,7 +28,7 @@ static bool parse_percent(const char *text, double *percent, const char **rest)
 	       *percent <= MOST_PERCENT;
 }
 
-/* The metric before a '='; its text goes up to `end`. */
+/* Parse the metric before a '=', which is at `end`. */
 static bool parse_metric(const char *text, const char *end, enum metric *metric)
 {
 	cleanup_free char *name = xmemdup(text, (size_t)(end - text) + 1);
@@ -71,7 +71,7 @@ int diff_limits_parse(const char *text, enum metric standard, struct diff_limits
 	return 0;
 }
 
-/* Half is 0 where all is known. */
+/* `half` 0: the values are exact. */
 static void append_growth(struct buf *why, double change, double half, double limit)
 {
 	buf_printf(why, " grew by %.1f%%", change);
@@ -88,7 +88,9 @@ static void append_row_name(struct buf *why, const struct diff *diff, const stru
 	flat_append_name(why, flat, &flat->rows[at->row], NAME_SHORT);
 }
 
-/* The function whose calls grew most. */
+/*
+ * Have the calls of a function grown by more? The function with the largest growth is the reason.
+ */
 static bool calls_exceed(const struct diff *diff, double percent, struct buf *why)
 {
 	const struct diff_row *most = NULL;
@@ -160,7 +162,7 @@ static int check_diff(const struct diff *diff, const struct diff_limit *limit, s
 	return calls_exceed(diff, limit->percent, why);
 }
 
-/* The runs of both sides in the metric that is limited, which all must have. */
+/* Weigh the runs of both sides in the limited metric, which all of them must have. */
 static int weigh_runs(const struct diff_request *request, const struct diff_limit *limit,
 		      const struct weights **weights, struct err *err)
 {

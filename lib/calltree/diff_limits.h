@@ -14,7 +14,7 @@ struct diff_request;
 struct err;
 
 struct diff_limit {
-	bool of_calls; /* exact counts; else of the metric */
+	bool of_calls; /* a limit of exact counts of calls; else of the metric */
 	enum metric metric;
 	double percent;
 };
@@ -27,23 +27,23 @@ struct diff_limits_list {
 };
 
 /*
- * "5", "5%" or "calls=0.1%,alloc=1%,cpu=5%": a number alone is of the metric `standard`.
+ * Parse "5", "5%" or "calls=0.1%,alloc=1%,cpu=5%": a number alone limits the metric `standard`.
  * ERR_INVALID for anything else.
  */
 int diff_limits_parse(const char *text, enum metric standard, struct diff_limits_list *list,
 		      struct err *err);
 
 /*
- * Has a row of a comparison surely grown by more than the limit of its metric, in percent of the
- * old total, or, with DIFF_AMOUNTS, the total? Appends to `why` what has.
+ * Has a row of a comparison surely grown by more than the limit, in percent of the old total? With
+ * DIFF_AMOUNTS, or has the total? Appends the reason to `why`.
  */
 bool diff_exceeds(const struct diff *diff, const struct diff_limit *limit, struct buf *why);
 
 /*
- * Was a limit exceeded? Of a metric: as diff_exceeds(); of calls: by those of a function that was
- * counted on both sides. The request is that of the comparison, whose metric does not matter.
- * Appends to `why` what has grown. Returns 1, 0, or ERR_NOT_FOUND if a run does not have what is
- * limited.
+ * Was a limit exceeded? A limit of a metric is judged by diff_exceeds(), a limit of calls by the
+ * functions that were counted on both sides. The request is that of the comparison; its metric does
+ * not matter. Appends the reason to `why`. Returns 1, 0, or ERR_NOT_FOUND if a run lacks the
+ * limited metric or counts.
  */
 int diff_limit_exceeded(const struct diff_request *request, const struct diff_limit *limit,
 			struct buf *why, struct err *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Differences between two runs of one program, as the changes of all functions show them. */
+/* Estimates how runs of one program differ, from the changes of all rows. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,14 +9,15 @@
 #include "calltree/values.h"
 #include "calltree/weights.h"
 
-/* The median of |z|, for z of the normal distribution; and the error of a median beside a mean's.
+/*
+ * The median of |z| for a normal z, and the standard error of a median in units of that of a mean.
  */
 static const double median_of_normal = 0.6744898;
 static const double error_of_median = 1.2533141;
 
-/* Fewer rows do not tell how runs differ. */
+/* Fewer rows do not show how runs differ. */
 #define LEAST_ROWS 8
-/* The share of rows that a factor must explain, to be called common. */
+/* A factor is common if it explains this share of the rows. */
 #define COMMON_SHARE 0.8
 
 /* The logarithm of the factor by which a row changed, and its standard error from samples. */
@@ -65,10 +66,10 @@ static double median_ratio(const struct ratios *ratios)
 	return values_median(logs, ratios->nr);
 }
 
-#define MOST_SPREAD   4.0 /* of logarithms: by a factor of 50 */
+#define MOST_SPREAD   4.0 /* of logarithms: a factor of 50 */
 #define NR_BISECTIONS 40
 
-/* The spread with which half of the rows are as far from the centre as half of all would be. */
+/* The spread at which the median distance from the centre is that of a normal distribution. */
 static double spread_about(const struct ratios *ratios, double centre)
 {
 	double low = 0, high = MOST_SPREAD;
@@ -101,7 +102,7 @@ static double log_growth(const struct diff *diff)
 	return log((double)diff->new_side.total.weight) - log((double)diff->old_side.total.weight);
 }
 
-/* What changed all rows has changed the total, whatever else did. */
+/* A factor of all rows must also show in the total. */
 static bool is_common(const struct diff *diff, const struct ratios *ratios, double centre,
 		      const struct diff_noise *noise)
 {

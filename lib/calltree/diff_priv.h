@@ -45,37 +45,39 @@ struct diff_parts {
 /* A change, and the standard errors of its estimate. */
 struct diff_estimate {
 	double change;
-	double of_samples; /* from samples, and what is known of differences between two runs */
+	double of_samples;	 /* from samples and, with two runs, from diff.noise */
 	double of_runs, freedom; /* from several runs; else 0 */
 	bool is_tested;		 /* there are enough samples to judge by */
 	double half;
 };
 
-/* A row with fewer samples on a side does not tell by which factor it changed. */
+/* A row with fewer samples on a side does not show by which factor it changed. */
 #define DIFF_RATIO_SAMPLES 4
-/* diff_values.c: the weight of a run of one side, in the mean. */
+/* diff_values.c: the mean weight of the runs of a side. */
 double diff_mean_total(const struct diff_side *side);
-/* diff_values.c: the standard error of a share by its samples, relative to that. */
+/* diff_values.c: the standard error of a share from its samples, relative to the share. */
 double diff_relative_error(const struct tally *part, const struct tally *whole);
-/* diff_noise.c: once rows are matched. */
+/* diff_noise.c: call this once rows are matched. */
 struct diff_noise diff_noise_of(const struct diff *diff);
 /*
- * diff_values.c: how the runs of a part of the totals differ, from their scaled values. False where
- * there are too few samples on a side.
+ * diff_values.c: set how the runs of a row differ, from their scaled values. False if a side has
+ * too few samples.
  */
 bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
 		       const double *scaled, struct moderate_row *row);
-/* The same: the compared weights of all runs: in percent of their own totals, or of the old.
+/*
+ * diff_values.c: scale the weights of all runs to percent: with DIFF_SHARES of their own totals,
+ * else of the old total.
  */
 void diff_scale_values(const struct diff *diff, const double *values, double *scaled);
 /* The degrees of freedom of the variance of runs about the means of both sides. */
 double diff_runs_freedom(const struct diff *diff);
-/* diff_change.c: all but `half`. */
+/* diff_change.c: all members but `half`. */
 struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff_parts *parts);
 /*
- * diff_judge.c: set `half` of estimates, such that of those with a larger change one in twenty has
- * not changed, in the mean (the false discovery rate). Returns the standard errors of samples in
- * one.
+ * diff_judge.c: set `half` of all estimates: of those with a larger change, one in twenty has not
+ * changed, in the mean (the false discovery rate). Returns how many standard errors of samples one
+ * `half` is.
  */
 double diff_judge(struct diff_estimate *estimates, size_t nr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The compared values of runs, and what their samples and each other tell of their errors. */
+/* The compared values of runs, and their errors: from samples, and from their differences. */
 #include <math.h>
 
 #include "calltree/diff_priv.h"
@@ -41,7 +41,7 @@ double diff_relative_error(const struct tally *part, const struct tally *whole)
 	return tally_half(part, whole) / Z_95 / tally_percent(part, whole);
 }
 
-/* Of one run of a side. */
+/* The variance of one run of a side, by its samples, relative to the square of the share. */
 static double sampled_variance(const struct diff_side *side, const struct tally *part)
 {
 	double error = diff_relative_error(part, &side->total);
@@ -60,7 +60,7 @@ bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
 		return false;
 	old_mean = values_mean(scaled, before->nr);
 	new_mean = values_mean(scaled + before->nr, after->nr);
-	/* Each side relative to its own mean. */
+	/* Each side counts relative to its own mean. */
 	row->variance = (values_squares(scaled, before->nr) / (old_mean * old_mean) +
 			 values_squares(scaled + before->nr, after->nr) / (new_mean * new_mean)) /
 			diff_runs_freedom(diff);

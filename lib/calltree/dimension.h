@@ -35,7 +35,7 @@ enum dimension {
 
 #define DIMENSION_COUNT (BY_INLINE_SITE + 1)
 
-/* Those that time and memory can be divided by, as helps have them. */
+/* The dimensions that divide time and memory, as help texts list them. */
 #define DIMENSION_HELP                                                                             \
 	"one row per function, line, file, module, thread, process (all of one name), pid, "       \
 	"state, "                                                                                  \

@@ -35,7 +35,7 @@ enum label_kind {
 	LABEL_UNSAMPLED,    /* the parent of functions that were counted and are in no sample */
 	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
 	LABEL_BETWEEN,	    /* code that ran between two samples: [between samples] */
-	LABEL_PAGE_FAULT, /* below code in trees: the kernel's work for its faults: [page fault] */
+	LABEL_PAGE_FAULT, /* [page fault], below code in trees: the kernel's work for its faults */
 };
 
 /*

@@ -144,7 +144,7 @@ static bool is_called(const struct profile *profile, const struct profile_mark *
 	return strlen(text) == name->nr_bytes && memcmp(text, name->text, name->nr_bytes) == 0;
 }
 
-/* The search for a mark in the runs of a profile. */
+/* A search for a mark in the runs of a profile. */
 struct mark_search {
 	const struct profile *profile;
 	const struct timelines *timelines;
@@ -152,7 +152,7 @@ struct mark_search {
 	bool is_anywhere;
 };
 
-/* The time of the first such mark in a run at `from_ns` or later; false: there is none. */
+/* Find the first such mark in a run at `from_ns` or later; false: there is none. */
 static bool find_mark(struct mark_search *search, uint32_t run, uint64_t from_ns, uint64_t *time_ns)
 {
 	const struct profile_mark *first = NULL;

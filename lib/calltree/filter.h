@@ -100,13 +100,16 @@ struct selection {
 	/* by label: selected by a filter of functions; NULL: there is none */
 	bool *functions;
 	uint64_t from_ns, to_ns; /* of blocks: when they were allocated; over all runs */
-	/* Marks are at other times in each run that was merged: by timeline; owned, as the next. */
+	/*
+	 * The selected range of each run, by timeline: merged runs have marks at different times.
+	 * Owned, as the next.
+	 */
 	struct time_range *ranges;
 	struct timelines *timelines;
 	struct selected_heap heap;
 };
 
-/* The selected time of the run that a thread is of. Borrowed. */
+/* The selected range of a thread's run. Borrowed. */
 const struct time_range *selection_range(const struct selection *selection,
 					 struct thread_id thread);
 

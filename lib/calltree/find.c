@@ -119,7 +119,7 @@ static bool matches(const void *context, const char *name)
 	return patterns_match_text(context, name);
 }
 
-/* A bad expression is none here: it is refused where it is applied. */
+/* Ignore a bad expression here: it is refused where the filter is applied. */
 static void show_matching(struct profile *profile, const char *const *texts, size_t nr)
 {
 	struct patterns patterns = {0};

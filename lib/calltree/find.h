@@ -10,8 +10,9 @@ struct filter;
 struct profile;
 
 /*
- * Let functions that share their code bear the names which the patterns of a filter, and `words` as
- * find_labels() takes them, mean; NULL: there are none. Call this before the profile is expanded.
+ * Of several functions that share their code, show the one that the user asks for: by the patterns
+ * of a filter, or by `words` as find_labels() takes them. NULL: there are none. Call this before
+ * the profile is expanded.
  */
 void find_show_asked(struct profile *profile, const struct filter *filter, char *const *words);
 

@@ -233,7 +233,7 @@ bool flat_has_modes(const struct flat *flat)
 	       !flat_has_two_keys(flat) && flat_expansion(flat)->profile->meta.knows_faults;
 }
 
-/* From the samples of a row, up to the kernel's totals. */
+/* Set the user and system time of a row of code, from its samples. */
 static bool split_of_code(const struct flat_row *row, struct cpu_split *split)
 {
 	uint64_t system_ns = min_u64((uint64_t)row->self.system, row->self.weight);

@@ -88,8 +88,8 @@ struct flat_row {
 			uint32_t module, thread, process; /* ids */
 			uint32_t object;		  /* number of flat.blame */
 			/*
-			 * Of the first key and the second, those that are DIMENSION_OF_FACTS: the
-			 * number that of_observation() or divide() of the dimension has set.
+			 * By key, first and second, if it is DIMENSION_OF_FACTS: the number that
+			 * of_observation() or divide() of the dimension has set.
 			 */
 			uint32_t facts[2];
 		};
@@ -97,8 +97,8 @@ struct flat_row {
 	};
 	bool inlined; /* every copy of it that was seen had been inlined */
 	/*
-	 * Of METRIC_BLOCKED, BY_FUNCTION, BY_LINE and BY_SYSCALL: the label of the wait function
-	 * (wait_function.h) that most of self is of, or FLAT_NONE; and how many others there are.
+	 * With METRIC_BLOCKED, BY_FUNCTION, BY_LINE and BY_SYSCALL: the label of the wait function
+	 * (wait_function.h) that has most of self, or FLAT_NONE; and the number of others.
 	 */
 	uint32_t wait_function;
 	uint32_t nr_other_waits;
@@ -130,7 +130,7 @@ struct flat {
 	 * all code; owned; else NULL.
 	 */
 	uint64_t *cycles;
-	struct flat_walls *walls; /* of calls that block; owned; NULL: none are known */
+	struct flat_walls *walls; /* wall times of calls that block; owned; NULL: none are known */
 };
 
 /* The rows, sorted by self, then total, then name; lifetimes and phases from the first on. */
@@ -160,21 +160,21 @@ const struct expansion *flat_expansion(const struct flat *flat);
 bool flat_has_two_keys(const struct flat *flat);
 bool flat_has_key(const struct flat *flat, enum dimension dimension);
 
-/* The number of a row in one of its keys, which is DIMENSION_OF_FACTS. */
+/* The number that a row has in one of its keys, which is DIMENSION_OF_FACTS. */
 uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,
 		       enum dimension dimension);
 /* The phase of a row. Borrowed. */
 const struct phase *flat_row_phase(const struct flat *flat, const struct flat_row *row);
 
 /*
- * Do the rows have user and system times that samples tell, as those of code have? Each is an
- * estimate, with tally_system_error(); together they are the kernel's.
+ * Do the rows have user and system times from samples, as rows of code do? Each is an estimate,
+ * with tally_system_error(); together they are the kernel's.
  */
 bool flat_has_modes(const struct flat *flat);
 
 /*
- * Where the CPU time of a thread's or a process' row went, or that of a row of code; false where
- * that is not known, or not of what the filters left of it.
+ * The user and system time of a row of a thread, a process or code; false if it is not known, or
+ * not known of the part that filters left.
  */
 bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct cpu_split *split);
 
@@ -190,8 +190,8 @@ bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, dou
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);
 /*
- * The wall time of a call, in a table of CPU time, of a function that blocks in its calls; false of
- * others.
+ * The wall time of a call of a function that blocks in its calls, in a table of CPU time; false:
+ * the function does not block.
  */
 bool flat_row_wall_per_call(const struct flat *flat, const struct flat_row *row,
 			    struct per_call *per_call);

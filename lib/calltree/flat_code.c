@@ -15,8 +15,8 @@
 #include "calltree/weights.h"
 
 /*
- * A table under construction. The codes that are counted are what levels have in its dimensions of
- * code; a row is of a key, and of a code in the key's stacks.
+ * A table under construction. A code is the function, line or the like of a level; each row is a
+ * key and a code in the stacks of that key.
  */
 struct code_table {
 	struct flat_division *division;
@@ -56,7 +56,7 @@ static void intern_codes(struct code_table *table)
 	table->code_no_stack = intern_code(table, &expansion->no_stack);
 }
 
-/* The rows of a key, whose stacks were all added. */
+/* Add the rows of a key when all of its stacks were added. */
 static void make_rows(struct code_table *table, const struct flat_row *key)
 {
 	struct code_counter *counter = &table->counter;
@@ -92,7 +92,7 @@ static void add_part(struct code_table *table, const struct key_stack *part)
 		code_counter_add(&table->counter, (struct stack_id){part->stack}, &part->tally);
 }
 
-/* The samples were divided by keys. */
+/* Fill the table from samples that were divided by keys. */
 static void count_keys(struct code_table *table)
 {
 	struct flat_division *division = table->division;
@@ -107,7 +107,7 @@ static void count_keys(struct code_table *table)
 	}
 }
 
-/* Functions that were counted have rows, whether or not they are in any sample. */
+/* Counted functions have rows even without samples. */
 static void meet_counted(struct code_table *table)
 {
 	const struct counts *counts = table->division->flat->weights->counts;
@@ -120,7 +120,7 @@ static void meet_counted(struct code_table *table)
 
 static void add_stacks(struct code_counter *counter, const struct weights *weights)
 {
-	/* By stack_id: one more than its first row of weights.stacks, or 0. */
+	/* By stack_id: its first row of weights.stacks + 1, or 0. */
 	cleanup_free uint32_t *rows = xcalloc(stack_trie_nr(counter->trie), sizeof(*rows));
 	struct descent descent;
 
@@ -151,7 +151,7 @@ static void find_waits(struct code_table *table, const struct weights *weights)
 	wait_sums_finish(waits, &table->codes);
 }
 
-/* There is one key, of all samples: their sums are known. */
+/* Fill the table with one key for all samples: weights has their sums. */
 static void count_all(struct code_table *table)
 {
 	const struct flat *flat = table->division->flat;

@@ -69,7 +69,7 @@ static bool of_file(const struct expansion *expansion, const struct level *level
 	return true;
 }
 
-/* The level before it in its chain is where it is inlined. */
+/* A level is inlined into the one before it in its chain. */
 static bool of_inline_site(const struct expansion *expansion, const struct level *level,
 			   struct flat_row *key)
 {

@@ -18,7 +18,7 @@ struct flat_division {
 	size_t nr_dimensions;
 	size_t next;	      /* the number of the dimension that divides next */
 	bool has_code;	      /* one of the dimensions is of code */
-	bool is_divided;      /* one of them is not: observations are divided by it */
+	bool is_divided;      /* one of the keys is not of code: observations are divided by it */
 	bool groups_are_keys; /* the first of two dimensions is not of code */
 	unsigned int times;   /* enum metric_parts: what rows have beside the metric */
 	uint32_t *programs;   /* by process */

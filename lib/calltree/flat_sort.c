@@ -57,7 +57,7 @@ static int by_per_call(const struct flat *flat, const struct flat_row *a, const 
 {
 	struct per_call left = {.ns = -1}, right = {.ns = -1};
 
-	/* As they are shown. */
+	/* Sort the rows as they are shown. */
 	if (!flat_row_wall_per_call(flat, a, &left))
 		flat_row_per_call(flat, a, &left);
 	if (!flat_row_wall_per_call(flat, b, &right))
@@ -142,7 +142,7 @@ static int by_number(const struct flat *flat, const struct flat_row *a, const st
 			   flat_row_fact(flat, b, flat->second));
 }
 
-/* Numbers that stand for no fact, as negative ones do for system calls, come first. */
+/* Negative numbers, which stand for no system call, come first. */
 static int compare_facts(uint32_t a, uint32_t b)
 {
 	return ((int32_t)a > (int32_t)b) - ((int32_t)a < (int32_t)b);

@@ -42,7 +42,9 @@ static uint32_t *rows_by_stack(const struct key_stacks *stacks, const struct wei
 {
 	uint32_t nr_all = stack_trie_nr(weights->selection->expansion->profile->stacks);
 	uint32_t *list = xmalloc(stacks->nr * sizeof(*list));
-	/* By stack, one more than its first row; by row, than the next of its stack. 0: none. */
+	/*
+	 * first: by stack, its first row + 1; next: by row, the next row of its stack + 1. 0: none.
+	 */
 	cleanup_free uint32_t *first = xcalloc(nr_all, sizeof(*first));
 	cleanup_free uint32_t *next = xcalloc(stacks->nr, sizeof(*next));
 	struct descent descent;

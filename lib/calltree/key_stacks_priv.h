@@ -31,8 +31,9 @@ struct key_stacks {
 void key_stacks_add(struct key_stacks *stacks, uint32_t key, const struct observation *part);
 
 /*
- * All were added: the numbers of the rows, key by key, those of a key in the order of a descent of
- * the weights; and the start of each key, with the end of the last. The caller frees both.
+ * Call this when all were added. Returns the numbers of the rows, key by key, those of a key in the
+ * order of a descent of the weights; *begins: the start of each key, and the end of the last. The
+ * caller frees both.
  */
 uint32_t *key_stacks_by_key(struct key_stacks *stacks, size_t nr_keys,
 			    const struct weights *weights, size_t **begins);

@@ -342,7 +342,7 @@ void leaks_free(struct leaks *leaks)
 	free(leaks);
 }
 
-/* A process has the time of its run; a program runs in all of them. */
+/* A process exists in one run; a program in all of them. */
 double leak_growth(const struct leaks *leaks, const struct leak *leak)
 {
 	uint32_t own = leaks->timelines->of_process[leak->owner.process];

@@ -36,9 +36,8 @@ struct leak {
 	struct tally tally;   /* in bytes */
 	/* Parts of it: a search found no pointer to these, but some to those. */
 	struct tally lost, pointed_to;
-	uint64_t oldest_ns; /* how long the oldest was alive at the end */
-	uint64_t
-		late_bytes; /* added in the second half of the recording, of each of several runs */
+	uint64_t oldest_ns;  /* how long the oldest was alive at the end */
+	uint64_t late_bytes; /* added in the second half of the recording, or of each of its runs */
 };
 
 /*
@@ -77,7 +76,7 @@ void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level
 void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);
 
-/* Bytes per second in the second half of the recording; of several runs, in those of all. */
+/* Bytes per second, in the second half of the recording, or in those of all its runs together. */
 double leak_growth(const struct leaks *leaks, const struct leak *leak);
 /* Was every block recorded, so that no number is an estimate? */
 bool leaks_are_exact(const struct leaks *leaks);

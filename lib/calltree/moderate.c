@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Variances of many rows, of a few runs each, that are told by each other. */
+/* Estimates the variance of each row over a few runs, with the help of all other rows. */
 #include "calltree/moderate.h"
 
 #include <math.h>

@@ -19,7 +19,7 @@ static int by_time(const void *left, const void *right)
 	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
 }
 
-/* The phases of a run, which are the last ones up to now. */
+/* Add the phases of a run after those of the runs before. */
 static void add_run(struct phases *phases, const struct profile *profile, uint32_t run)
 {
 	const struct timelines *timelines = phases->timelines;

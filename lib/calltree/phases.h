@@ -15,8 +15,8 @@ struct timelines;
 struct phase {
 	uint64_t from_ns, to_ns; /* to_ns: the begin of the next one; UINT64_MAX for the last */
 	struct str_id text;	 /* the mark at its begin; STR_EMPTY for the first phase */
-	uint64_t end_ns;	 /* when it or its run ends */
-	bool is_first;		 /* it precedes all marks of its run */
+	uint64_t end_ns;	 /* the end of the phase, or of its run */
+	bool is_first;		 /* the phase before all marks of its run */
 };
 
 /* All phases, run by run, in the order of time. */
@@ -24,7 +24,7 @@ struct phases {
 	struct phase *phases; /* owned, as all here */
 	size_t nr;	      /* as many as there are marks and runs */
 	struct timelines *timelines;
-	size_t *firsts; /* by timeline: its first phase; one more is their number */
+	size_t *firsts; /* by timeline: its first phase; the last member is nr */
 };
 
 struct phases *phases_new(const struct profile *profile);

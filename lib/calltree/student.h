@@ -4,12 +4,12 @@
 #define PROFC_CALLTREE_STUDENT_H
 
 /*
- * The chance that a value as far from 0 as t, or farther, comes about. `freedom` is at least 1, and
- * may be INFINITY for the normal distribution.
+ * The chance of a value as far from 0 as t, or farther. `freedom` is at least 1, and may be
+ * INFINITY for the normal distribution.
  */
 double student_tail(double t, double freedom);
 
-/* The value beyond which, on both sides together, this chance lies: 0 < tail < 1. */
+/* The value that is exceeded, on both sides of 0 together, with this chance: 0 < tail < 1. */
 double student_quantile(double tail, double freedom);
 
 #endif

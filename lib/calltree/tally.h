@@ -89,7 +89,7 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * these may all belong to the part, or none: the interval is wider by that.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
-/* The same by samples alone: of small parts it may be less than 0.1. */
+/* The same by samples alone: small parts may have less than 0.1. */
 double tally_half(const struct tally *part, const struct tally *whole);
 
 /*

@@ -45,7 +45,7 @@ static struct tree_way descend(struct planter *planter, struct tree_way way, uin
 	return way;
 }
 
-/* Add the weight of a stack to the node of its leaf, or to the one for faults below that. */
+/* Add the weight of a stack to the node of its leaf, or to the node for page faults below that. */
 static void plant_row(struct planter *planter, uint32_t node, const struct stack_weight *row)
 {
 	if (row->is_fault && planter->has_faults)

@@ -72,7 +72,7 @@ struct tree_request {
 	 * itself.
 	 */
 	bool is_folded;
-	/* The kernel's work for page faults of a function is a node [page fault] below it. */
+	/* A node [page fault] below a function has the work of the kernel for its page faults. */
 	bool has_faults;
 };
 

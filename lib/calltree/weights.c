@@ -19,8 +19,8 @@ struct sums {
 	struct stack_weight *rows; /* in order of first occurrence */
 	size_t nr, cap;
 	/*
-	 * By how the walk ended, twice as some are of page faults, then by stack_id: one more than
-	 * the row; NULL: there is none of the kind.
+	 * By the end of the walk and whether it is of a page fault, then by stack_id: the row + 1;
+	 * NULL: there is none of the kind.
 	 */
 	uint32_t *row_of[NR_KINDS];
 };

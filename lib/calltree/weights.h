@@ -18,7 +18,7 @@ struct selection;
 struct stack_weight {
 	struct stack_id stack;
 	uint32_t end;  /* enum stack_end */
-	bool is_fault; /* of samples in a page fault; others have a row of their own */
+	bool is_fault; /* samples in page faults; the same stack may have a row of others, too */
 	struct tally tally;
 };
 
