@@ -87,7 +87,7 @@ bool block_rows_is_one_of_all(const struct block_rows *rows, const struct block_
 	return rows->all && record->kind != ALLOCATION_MAP;
 }
 
-/* The stack that the record brings, or that of its signature. */
+/* The stack that the record brings, or the known stack of its signature. */
 static struct signed_stack stack_of(struct block_rows *rows, const struct block_record *record,
 				    const struct block_seen *seen)
 {

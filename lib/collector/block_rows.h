@@ -42,10 +42,10 @@ struct block_seen {
  * Mappings are recorded one by one in any case.
  */
 bool block_rows_is_one_of_all(const struct block_rows *rows, const struct block_record *record);
-/* These records come next: prefetches the places of some of them. */
+/* Announce the next records: prefetches the places of some of them. */
 void block_rows_expect(const struct block_rows *rows, const struct block_record *records,
 		       size_t nr);
-/* A block or a mapping begins or ends. The end of an unknown one is ignored. */
+/* Add a record: a block or a mapping begins or ends. The end of an unknown one is ignored. */
 void block_rows_add(struct block_rows *rows, const struct block_record *record,
 		    const struct block_seen *seen);
 /* Rows will show which blocks were alive at this time of the profile. */

@@ -12,9 +12,9 @@ struct snapshot;
 /*
  * Allocations do not come through the queue. Recorded processes write them into memory that they
  * share with us, and the collector's thread reads them there: so no lock of a producer is held
- * meanwhile, and what the collector has no time for waits in that memory.
+ * meanwhile, and records wait in that memory until the collector has time for them.
  *
- * It reads in rounds. A round goes up to what was written when the round began. Messages that were
+ * It reads in rounds. A round reads all that was written before it began. Messages that were
  * published before a round are handled like this:
  *	births			before the round: its records belong to processes and threads
  *				that are known. The source may ask the producer for others, and
@@ -23,10 +23,10 @@ struct snapshot;
  *				wrote was read.
  */
 enum blocks_read {
-	BLOCKS_NONE, /* the round is complete, */
-	BLOCKS_SOME, /* likewise, and there will soon be more to read */
+	BLOCKS_NONE, /* the round is complete */
+	BLOCKS_SOME, /* the round is complete, and there will soon be more to read */
 	BLOCKS_WAIT, /* the next record is not complete yet: try again soon */
-	BLOCKS_MORE, /* handle the messages that there are, and try again at once */
+	BLOCKS_MORE, /* handle the waiting messages, and try again at once */
 };
 
 enum process_end {
@@ -37,11 +37,12 @@ enum process_end {
 
 struct block_source {
 	/*
-	 * Read on, for some milliseconds at most, and call consumer_add_blocks(); `begins`: begin a
-	 * round. By the collector's thread. NULL: no allocations are recorded.
+	 * Continue to read, for some milliseconds at most, and call consumer_add_blocks();
+	 * `begins`: begin a round. Called by the collector's thread. NULL: no allocations are
+	 * recorded.
 	 */
 	enum blocks_read (*read)(void *context, struct consumer *consumer, bool begins);
-	/* The process ends now. Before any later round; NULL: not called. By the same thread. */
+	/* A process ends. Called by the same thread, before any later round. NULL: not called. */
 	void (*end)(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
 		    enum process_end how);
 	void *context;
@@ -54,7 +55,7 @@ enum block_event {
 	BLOCK_KEPT,  /* which has failed */
 };
 
-/* An event of a block of memory, and the thread that allocated or freed it. */
+/* An allocation or a free of a block of memory, and its thread. */
 struct block_record {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint64_t address;    /* 0: an ALLOCATED that only brings a stack */
@@ -62,17 +63,17 @@ struct block_record {
 	uint64_t mean_bytes; /* ALLOCATED: as in the profile; 0: all blocks are recorded */
 	uint64_t former;     /* ALLOCATED: address of the block that realloc() replaced, or 0 */
 	/*
-	 * ALLOCATED, where all blocks are recorded: of the stack, which comes only once. 0: not
-	 * known.
+	 * ALLOCATED, where all blocks are recorded: the signature of the stack, which itself comes
+	 * only once. 0: not known.
 	 */
 	uint64_t signature;
-	uint32_t process, signer;  /* serials; signer: of the process that made the signature */
-	pid_t tid;		   /* of a thread that may have ended, or was never sampled */
+	uint32_t process, signer;  /* serials; signer: the process that made the signature */
+	pid_t tid;		   /* the thread may have ended, or was never sampled */
 	uint8_t event;		   /* enum block_event */
 	uint8_t kind;		   /* enum allocation_kind */
 	bool is_told;		   /* ALLOCATED: the free of `former` was recorded */
-	bool has_stack;		   /* the caller of the allocator is to be recorded: */
-	struct snapshot *snapshot; /* borrowed; NULL: that stack was lost */
+	bool has_stack;		   /* the caller of the allocator is to be recorded */
+	struct snapshot *snapshot; /* borrowed; NULL with has_stack: the stack was lost */
 };
 
 #endif

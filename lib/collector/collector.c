@@ -41,7 +41,7 @@ static const struct pace paces[] = {
 };
 /* Where libraries change places, a stack is worthless once its map has changed. */
 #define RESTLESS_PAUSE_NS NS_PER_MS
-/* Until new stacks of blocks are walked, programs copy them whole. */
+/* Walk new stacks of blocks soon: until then, programs copy those stacks whole. */
 #define BLOCKS_PAUSE_NS	    NS_PER_MS
 #define NO_BLOCKS_PAUSE_NS  (5 * NS_PER_MS)
 #define BLOCK_WAIT_PAUSE_NS (100 * NS_PER_US)
@@ -351,7 +351,7 @@ static void tell_marks(struct collector *collector)
 	pthread_mutex_unlock(&collector->lock);
 }
 
-/* Once a cut is due, no more is read before it is made. */
+/* A due cut is made before anything else is read. */
 static enum blocks_read read_blocks(struct collector *collector)
 {
 	if (has_cut_before(collector, UINT64_MAX))

@@ -82,14 +82,14 @@ void collector_cut(struct collector *collector, struct collector_cut *cut);
 uint64_t collector_cut_wait(struct collector_cut *cut);
 
 /*
- * Producer: have run() called by the collector's thread, once all that was published before is
- * handled, and all allocations up to now are read.
+ * Producer: let the collector's thread call run() once it has handled all messages published
+ * before, and read all allocations up to now.
  */
 void collector_post(struct collector *collector,
 		    void (*run)(void *context, struct consumer *consumer), void *context);
 /*
- * The same, and wait until run() has returned: so it may use the producer's own data. If that
- * thread waits for a lock of the producer's meanwhile, this waits for ever.
+ * The same, and wait until run() has returned, which may so use data of the producer. The producer
+ * must not hold a lock that the collector's thread waits for: this would wait for ever.
  */
 void collector_run(struct collector *collector,
 		   void (*run)(void *context, struct consumer *consumer), void *context);

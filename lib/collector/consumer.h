@@ -61,8 +61,8 @@ struct collector_options {
 	 */
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
-	struct step_sink steps;	    /* called by the same thread, as is */
-	struct block_source blocks; /* the next one */
+	struct step_sink steps; /* the same thread calls this and the next one */
+	struct block_source blocks;
 };
 
 /* Numbers up to now. */
@@ -99,16 +99,19 @@ void consumer_handle(struct consumer *consumer, struct message *message);
  * consumer was called by the source since the last message.
  */
 enum blocks_read consumer_read_blocks(struct consumer *consumer);
-/* Do messages wait for a round? */
+/* Do messages wait for a round to end? */
 bool consumer_has_waiting(const struct consumer *consumer);
 
-/* For a block source, and for calls; by the same thread. */
+/* Functions for block sources and for calls, by the same thread. */
 
-/* The processes are known and have not ended. A snapshot is only borrowed. */
+/*
+ * Add records. Their processes must be known and not have ended. Snapshots are borrowed for the
+ * call.
+ */
 void consumer_add_blocks(struct consumer *consumer, const struct block_record *records, size_t nr);
 /*
- * The serial of a process by its id, or by that of one of its threads; or SERIAL_NONE. If it has
- * executed programs, the first life of which allocations may be unread.
+ * The serial of a process by its id, or by the id of one of its threads; or SERIAL_NONE. After
+ * execs, the first serial of the process that may have unread allocations.
  */
 uint32_t consumer_find_process(const struct consumer *consumer, pid_t id);
 bool consumer_has_begun(const struct consumer *consumer, uint32_t serial);
@@ -117,17 +120,19 @@ pid_t consumer_pid_of(const struct consumer *consumer, uint32_t serial);
 /* The parent of a process that had ended when its records were read; else SERIAL_NONE. */
 uint32_t consumer_parent_of_late(const struct consumer *consumer, uint32_t serial);
 bool consumer_has_thread(const struct consumer *consumer, uint32_t serial, pid_t tid);
-/* The most of a stack that walks of blocks' stacks have needed so far; 0: not known. */
+/* The most bytes of stack that a walk for a block has needed so far; 0: not known. */
 uint32_t consumer_block_stack_bytes(const struct consumer *consumer);
 
-/* A search of a process' memory, at a mark with this text; NULL: at its end. */
+/*
+ * A search of the memory of a process: at a mark with this text; NULL: at the end of the process.
+ */
 struct searched {
 	uint32_t process;
 	const char *mark;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* Add the verdicts of a search on the blocks that are alive. */
+/* Add the results of a search for the blocks that are alive. */
 void consumer_add_search(struct consumer *consumer, const struct block_search *found,
 			 const struct searched *searched);
 /* Make rows of all blocks up to now. Returns the profile, for rows of other rooms. */

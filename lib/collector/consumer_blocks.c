@@ -113,7 +113,7 @@ bool consumer_has_waiting(const struct consumer *consumer)
 	return consumer->rounds.nr_waiting || consumer->rounds.late.nr;
 }
 
-/* A process that was found late has ended, and its records with it. */
+/* End the processes that were found late, once a round has brought no record of them. */
 static void end_late(struct consumer *consumer)
 {
 	struct serial_list *late = &consumer->rounds.late;

@@ -20,7 +20,7 @@ struct process {
 	pid_t pid;
 	uint64_t program;  /* proc_program_id(); 0: not known */
 	bool is_succeeded; /* executed another program, which goes by the pid now */
-	uint32_t former;   /* serial of its life before an exec; or SERIAL_NONE */
+	uint32_t former;   /* serial of the same process before an exec; or SERIAL_NONE */
 	struct space *space;
 	struct map_watch maps;
 	/* The thread-group leader or, before it is known, the thread that began last. */
@@ -28,9 +28,9 @@ struct process {
 	struct thread_id main_row;
 	bool has_leader;
 	struct live_maps live_maps;
-	/* Ended when it was found: its end comes after a round without a record of it. */
+	/* It had ended when it was found: it is ended after a round without a record of it. */
 	bool is_found_late;
-	uint64_t round, last_block_ns; /* of its last record */
+	uint64_t round, last_block_ns; /* the round and the time of its last record */
 };
 
 /* A thread that has not ended. */
@@ -73,7 +73,7 @@ struct rounds {
 	bool is_open;
 	struct message **waiting; /* owned, as is the array */
 	size_t nr_waiting, cap_waiting;
-	size_t nr_due;		 /* how many of them the open round covers */
+	size_t nr_due;		 /* the number of messages that the open round covers */
 	struct serial_list late; /* processes that were found late */
 	uint32_t stack_bytes;
 };

@@ -68,7 +68,7 @@ struct message_process {
 	 * its last allocation.
 	 */
 	bool is_gone;
-	bool is_continued; /* PROCESS_END: by an exec */
+	bool is_continued; /* PROCESS_END: it executes another program */
 	pid_t pid;
 	uint64_t program; /* PROCESS: proc_program_id(); 0: not known */
 	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */

@@ -97,7 +97,8 @@ static void hold_sleep(struct thread_samples *thread, const struct sample *sampl
 	thread->sleep = sleep;
 }
 
-/* The call that a stopped and continued sleep is in: restart_syscall(2) stands for the one before.
+/*
+ * The call of a sleep that was stopped and continued: restart_syscall(2) continues the call before.
  */
 static int32_t call_of(const struct thread_samples *thread, int32_t syscall_nr,
 		       struct stack_id stack)
