@@ -19,15 +19,15 @@
 
 /* The mean of sampling is adapted so often. */
 #define ADAPT_NS (100 * NS_PER_MS)
-/* So much of a ring is read before messages are handled again. */
+/* The collector handles messages again after reading so much of a ring. */
 #define STEP_BYTES ((uint64_t)256 << 10)
-/* After a round with more than this the next one comes soon. */
+/* After a round with more bytes than this, the next round comes soon. */
 #define SOME_BYTES ((uint64_t)4 << 10)
-/* A round waits no longer for records that are not complete. */
+/* A round waits so long at most for incomplete records. */
 #define WAIT_NS (2 * NS_PER_SEC)
-/* The least time between two questions for threads. */
+/* The least time between two questions to the sampler about threads. */
 #define ASK_NS NS_PER_MS
-/* The most in one recording: a record may name a wrong process. */
+/* The limit of gone children in one recording, as records may name wrong processes. */
 #define CHILDREN_MAX (1 << 17)
 #define BATCH	     1024
 
@@ -41,11 +41,12 @@ struct reading {
 /* The writer of records. */
 struct writer {
 	pid_t pid;
-	pid_t tid;	  /* a thread of it that is known, or cannot be; 0: none */
-	uint32_t process; /* serial; SERIAL_NONE: it is not recorded any more */
+	pid_t tid; /* the last thread of it that is known, or was asked for in vain; 0: none */
+	uint32_t process; /* serial; SERIAL_NONE: the process is no longer recorded */
 	/*
 	 * A child that is not recorded, or that does not know its own id, as it was not made by
-	 * fork() of the C library. Its id is then 0, or that of the thread which made it.
+	 * fork() of the C library: its records then have the id 0, or that of the thread which made
+	 * it.
 	 */
 	bool is_stranger;
 };
@@ -56,7 +57,7 @@ struct heap_reader {
 	size_t nr;
 	uint64_t wait_end_ns, nr_bytes; /* of the round */
 	uint64_t adapt_again_ns;
-	pid_t asked_process, asked_thread; /* the last ones; 0: none */
+	pid_t asked_process, asked_thread; /* the last ones asked for; 0: none */
 	uint64_t ask_again_ns;
 	bool has_asked; /* the answer is in the queue of messages */
 	struct snapshot snapshot;
@@ -85,13 +86,13 @@ void heap_reader_free(struct heap_reader *reader)
 
 #define TRY_AGAIN_NS (50 * NS_PER_US)
 
-/* Returns whether to leave by leave(). */
+/* Take the lock, unless its holder has lent it to this thread. Returns the argument for leave(). */
 static bool enter(struct sampler *sampler)
 {
 	const struct timespec pause = {.tv_nsec = (long)TRY_AGAIN_NS};
 
 	while (pthread_mutex_trylock(&sampler->lock) != 0) {
-		/* Its holder waits for this thread: see heap_run(). */
+		/* The holder of the lock waits for this thread: see heap_run(). */
 		if (atomic_load(&sampler->session->heap.is_lent))
 			return false;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
@@ -114,8 +115,8 @@ void heap_run(struct sampler *sampler, void (*run)(void *context, struct consume
 }
 
 /*
- * A forked child that has ended since the roster was last polled. It wrote into the memory of its
- * parent, at addresses where the parent may have blocks of its own.
+ * Add a forked child that has ended since the last poll of the roster. It wrote into the memory of
+ * its parent, about addresses at which the parent may have blocks of its own.
  */
 static bool add_child(struct sampler *sampler, uint32_t owner, const struct heap_record *record)
 {
@@ -138,7 +139,7 @@ static bool is_known(const struct sampler *sampler, pid_t id)
 	return roster_find_process(sampler->roster, id) || roster_find_thread(sampler->roster, id);
 }
 
-/* False: that has been asked, and there is no such process. */
+/* Ask the sampler for a process. False: it was asked before, and there is no such process. */
 static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
 			    const struct heap_record *record)
 {
@@ -156,7 +157,7 @@ static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
 	return is_new;
 }
 
-/* Likewise. */
+/* Ask the sampler for a thread. False: it was asked before, or just now for another one. */
 static bool ask_for_thread(struct heap_reader *reader, pid_t tid, uint64_t now_ns)
 {
 	struct sampler *sampler = reader->sampler;
@@ -176,7 +177,7 @@ static bool ask_for_thread(struct heap_reader *reader, pid_t tid, uint64_t now_n
 
 /* --- writers --- */
 
-/* Processes in a PID namespace write other ids than we know. */
+/* Is the process in a PID namespace? Then it writes other ids than profc knows. */
 static bool is_in_namespace(const struct prober_ring *of)
 {
 	return of->ring->owner_pid != of->pid;
@@ -193,9 +194,9 @@ static bool is_strange(const struct heap_reader *reader, const struct consumer *
 }
 
 /*
- * Forked children write into their parent's memory, with their own id. A record that names another
- * process is believed if that process may write there; the rest are the owner's. False: come again
- * when messages are handled.
+ * Find the writer of a record. Forked children write into the memory of their parent, with their
+ * own id. A record that names another process is believed if that process may write there; all
+ * others are taken as the owner's. False: try again after messages were handled.
  */
 static bool find_writer(struct heap_reader *reader, struct consumer *consumer,
 			const struct prober_ring *of, const struct heap_record *record,
@@ -220,7 +221,7 @@ static bool find_writer(struct heap_reader *reader, struct consumer *consumer,
 	       is_in_namespace(of) || !ask_for_process(reader, of->serial, record);
 }
 
-/* False: likewise. */
+/* Does the collector know the thread? False: try again after messages were handled. */
 static bool knows_thread(struct heap_reader *reader, const struct consumer *consumer,
 			 const struct prober_ring *of, pid_t tid, uint64_t now_ns,
 			 struct writer *writer)
@@ -236,7 +237,7 @@ static bool knows_thread(struct heap_reader *reader, const struct consumer *cons
 
 /* --- records --- */
 
-/* What was done while nothing was counted is not recorded. */
+/* Was the record written while counting was on? Others are not recorded. */
 static bool is_counting(const struct heap_reader *reader, const struct heap_record *record)
 {
 	const struct heap_session *heap = &reader->sampler->session->heap;
@@ -260,7 +261,10 @@ static void hand_over(struct heap_reader *reader, struct consumer *consumer)
 	reader->nr_batch = 0;
 }
 
-/* Where all is recorded a whole record of a free has no more than a brief one. */
+/*
+ * Does the record bring a stack to record? Where all blocks are recorded, the
+ * stack of a free is not, unless it is of a mapping.
+ */
 static bool brings_stack(const struct heap_ring *ring, const struct heap_record *record)
 {
 	return record->has_stack && record->wants_stack &&
@@ -268,13 +272,16 @@ static bool brings_stack(const struct heap_ring *ring, const struct heap_record 
 		record->function >= HEAP_MAP);
 }
 
-/* The stack is in the ring only until the next record is read. */
+/*
+ * Add the stack of a record, and hand all over: the ring keeps the stack only until the next record
+ * is read.
+ */
 static void add_stack(struct heap_reader *reader, struct consumer *consumer,
 		      const struct heap_record *record, struct block_record *block)
 {
 	block->has_stack = true;
 	if (!record->nr_stack_bytes) {
-		/* There was no room for it. */
+		/* The ring had no room for the stack. */
 		atomic_fetch_add_explicit(&reader->sampler->session->heap.nr_lost_stacks, 1,
 					  memory_order_relaxed);
 		return;
@@ -341,7 +348,7 @@ static void take_record(struct heap_reader *reader, struct consumer *consumer,
 		return;
 	if (is_recorded)
 		note_for_search(reader, writer->process, record);
-	/* A stack with a signature comes once: others have the signature only. */
+	/* A stack with a signature comes once; later records have only the signature. */
 	if (is_recorded || (is_new && record->has_stack && record->signature))
 		add_record(reader, consumer, of, writer, record, is_recorded);
 }
@@ -380,7 +387,7 @@ static enum blocks_read read_records(struct heap_reader *reader, struct consumer
 	return BLOCKS_NONE;
 }
 
-/* NULL: it is not among those of the current round. */
+/* NULL: the ring is not in the current round. */
 static const struct reading *find_reading(const struct reading *rings, size_t nr,
 					  const struct heap_ring *ring)
 {
@@ -395,11 +402,11 @@ static struct reading begin_ring(const struct prober_ring *of, const struct cons
 {
 	return (struct reading){.of = *of,
 				.until = heap_ring_visit(of->ring),
-				/* Its process is not known yet; it will be before it ends. */
+				/* Its process is not known yet: wait for a later round. */
 				.is_done = !consumer_has_begun(consumer, of->serial)};
 }
 
-/* Rings come and go between two readings. Those that come amid a round are for the next one. */
+/* List the rings, which come and go between two readings. New ones wait for the next round. */
 static void list_rings(struct heap_reader *reader, const struct consumer *consumer, bool begins)
 {
 	struct prober *prober = reader->sampler->options.prober;
@@ -495,7 +502,7 @@ void heap_read_at_once(struct sampler *sampler, struct consumer *consumer)
 
 /* --- requests of the user --- */
 
-/* All allocations up to now get rows, and the exact totals with them. */
+/* A request to make rows of all allocations up to now, with their exact totals. */
 struct telling {
 	struct sampler *sampler;
 	bool discards;

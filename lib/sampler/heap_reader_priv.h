@@ -16,11 +16,13 @@ void heap_reader_free(struct heap_reader *reader); /* may be NULL */
 
 /* block_source.read; `context` is the sampler. */
 enum blocks_read heap_read(void *context, struct consumer *consumer, bool begins);
-/* Reads all that there is now, as far as it is complete and its writers are known. In run(). */
+/*
+ * Read all records that are complete and whose writers are known. Call it in run() of heap_run().
+ */
 void heap_read_at_once(struct sampler *sampler, struct consumer *consumer);
 /*
- * As collector_run(), with the lock, or while no other thread uses the sampler: run() may use all
- * of it.
+ * As collector_run(), but run() may use all of the sampler. The caller has the lock, or no other
+ * thread uses the sampler.
  */
 void heap_run(struct sampler *sampler, void (*run)(void *context, struct consumer *consumer),
 	      void *context);
