@@ -9,7 +9,7 @@
 #include "base/demangled_name.h"
 #include "profile/profile.h"
 
-/* The names of `list`, but `taken` is replaced by `put`. */
+/* The list of names with `put` first, and without `taken`. */
 static struct str_id exchange(struct profile *profile, const char *list, const char *taken,
 			      const char *put)
 {
@@ -30,7 +30,7 @@ static struct str_id exchange(struct profile *profile, const char *list, const c
 	return id;
 }
 
-/* The function as it is to be shown. */
+/* The function with the name that is asked for, if one of its other names is. */
 static struct function as_asked(struct profile *profile, struct function function,
 				bool (*is_asked)(const void *context, const char *name),
 				const void *context)
@@ -49,7 +49,7 @@ static struct function as_asked(struct profile *profile, struct function functio
 			continue;
 		function.name = profile_intern(profile, name);
 		function.shared = exchange(profile, list, name, former);
-		/* The lines of the code stay those that debug information has for it. */
+		/* Lines stay as debug information has them: those of the code. */
 		function.linkage_name = STR_EMPTY;
 		break;
 	}

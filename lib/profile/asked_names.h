@@ -8,9 +8,9 @@
 struct profile;
 
 /*
- * Of several functions that have the same code one gives its name to all. Where that is not asked
- * for, and another is, let that be the name, and the former one of the others. Call this before the
- * profile is expanded.
+ * Functions that have the same code are shown by the name of one of them. If the user asks for
+ * another one, exchange the names. `is_asked` decides about a name. Call this before the profile is
+ * expanded.
  */
 void profile_show_asked(struct profile *profile,
 			bool (*is_asked)(const void *context, const char *name),

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "profile/profile.h"
 
-/* The CPU time of a thread's samples, by what they saw. */
+/* The CPU time of the samples of a thread, in the kernel and in the program. */
 struct seen_modes {
 	double kernel_ns, program_ns;
 };
@@ -53,8 +53,8 @@ static struct cpu_modes modes_of(const struct cpu_split *split, const struct see
 }
 
 /*
- * The threads of a process of which the kernel tells nothing, together: they have what it tells of
- * the process and of none of its other threads.
+ * The threads of a process without a split of their own, together: they have the split of the
+ * process less those of its other threads.
  */
 struct others {
 	struct cpu_split split;

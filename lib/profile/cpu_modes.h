@@ -7,17 +7,16 @@ struct profile;
 struct sample;
 
 /*
- * Each sample of a running thread says whether the kernel worked for the thread at that moment: for
- * a system call, or for a page fault. How much of a thread's time that is, the kernel counts at
- * ticks of its own. So the samples say where system time is, and the kernel how much there is: the
- * system time of samples in the kernel is scaled down to its total; where they are fewer, the rest
- * is shared by all other samples of the thread, as interrupts are. Threads of which the kernel
- * tells nothing have together what is left of their process; where that is not known either,
- * samples alone count.
+ * Divide the CPU time of each thread's samples. Samples say where system time is: in system calls
+ * and page faults. The kernel says how much there is: it counts the user and system time of a
+ * thread at its own ticks. If samples have more system time, it is scaled down to that total; if
+ * they have less, all other samples of the thread share the rest, which may be interrupts. Threads
+ * that the kernel does not tell about share the rest of the total of their process. If that is not
+ * known either, samples alone decide.
  */
 void profile_divide_cpu_time(struct profile *profile);
 
-/* The share of the sample's CPU time that is system time; 0 where the recording does not tell. */
+/* The share of system time in the CPU time of a sample; 0 if the recording does not have it. */
 double sample_system_share(const struct profile *profile, const struct sample *sample);
 
 #endif

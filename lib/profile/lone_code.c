@@ -6,15 +6,15 @@
 #include "base/alloc.h"
 #include "profile/profile.h"
 
-/* With fewer a function may have been met alone by chance. */
+/* With fewer samples, it may be chance that no call was seen. */
 #define LEAST_SAMPLES 20
 
 struct seen {
 	uint64_t cpu_ns, samples;
-	bool calls; /* a function of it was seen below another one */
+	bool calls; /* one of its functions was seen to call another one */
 };
 
-/* By stack: the last JIT memory on it from the root on, or MODULE_UNKNOWN. Caller frees. */
+/* By stack: the innermost JIT memory on it, or MODULE_UNKNOWN. The caller frees it. */
 static struct module_id *find_jit_of_stacks(const struct profile *profile, struct seen *modules)
 {
 	const struct stack_trie *trie = profile->stacks;

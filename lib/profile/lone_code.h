@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds code whose own calls are not seen. */
+/* Finds code that hides the calls between its functions. */
 #ifndef PROFC_PROFILE_LONE_CODE_H
 #define PROFC_PROFILE_LONE_CODE_H
 
@@ -11,13 +11,13 @@
 struct profile;
 
 /*
- * The JIT memory with the most CPU time in which no function was ever seen to call another one,
- * though much was sampled there: runtimes as Chez and Racket keep their calls on a stack of their
- * own, so that stacks go on to the caller in C from wherever they are.
+ * The JIT memory with the most CPU time in which no function was ever seen to call another one, in
+ * many samples. Runtimes such as those of Chez and Racket have a stack of their own for these
+ * calls: a walk continues with the caller in C from any of their functions.
  */
 struct lone_code {
 	struct module_id module;
-	uint64_t cpu_ns; /* in stacks that begin there */
+	uint64_t cpu_ns; /* in stacks that have it as their innermost JIT memory */
 };
 
 /* False: there is none. */

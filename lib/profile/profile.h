@@ -75,7 +75,7 @@ struct profile_thread {
 	uint64_t start_ns, end_ns;
 	struct cpu_split split;
 	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
-	uint64_t nr_switches;	/* times it was given a CPU; 0: not known */
+	uint64_t nr_switches;	/* how often the thread was given a CPU; 0: not known */
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */
@@ -174,7 +174,7 @@ struct sample {
 	 * not.
 	 */
 	uint32_t nr;
-	/* Where it blocked, or the call being executed; -1: none; or SAMPLE_PAGE_FAULT. */
+	/* The call in which the thread blocked or ran; -1: none; or SAMPLE_PAGE_FAULT. */
 	int16_t syscall_nr;
 	uint8_t kind;  /* enum sample_kind */
 	uint8_t end;   /* enum stack_end */
@@ -255,7 +255,7 @@ struct profile_run {
 	struct str_id hostname;	    /* may be empty */
 	uint64_t start_realtime_ns; /* since the epoch; 0: not known */
 	uint64_t duration_ns;
-	/* Its processes and marks are these many rows after those of the runs before it. */
+	/* The number of its processes and marks. Their rows follow those of the runs before. */
 	uint64_t nr_processes, nr_marks;
 };
 

@@ -14,14 +14,14 @@ struct timeline {
 };
 
 /*
- * A profile that was not merged has one, from 0 to its end; so has one that an earlier version
- * merged, which did not say whose processes are whose.
+ * All runs of a profile. A profile that was not merged has one, from 0 to its end. So has a profile
+ * that an earlier version merged, as it does not say which run a process belongs to.
  */
 struct timelines {
 	struct timeline *rows; /* owned, as all here */
 	size_t nr;	       /* at least 1 */
-	uint32_t *of_process;  /* by process: its row */
-	uint32_t *of_mark;     /* by mark of the profile */
+	uint32_t *of_process;  /* by process: the row of its run */
+	uint32_t *of_mark;     /* by mark: the row of its run */
 };
 
 struct timelines *timelines_new(const struct profile *profile);
