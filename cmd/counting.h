@@ -118,9 +118,9 @@ void counting_free(struct counting *counting); /* may be NULL */
 struct prober *counting_prober(struct counting *counting);
 
 /*
- * Begin in running processes; a descendant that cannot be counted in is left out with a warning, if
- * it has not just ended. ERR_NOT_FOUND: nothing was found of what was asked for, with a name
- * like it; and all that prober_attach() fails with. Then nothing of any of them has changed.
+ * Begin to count in running processes. A descendant that cannot be counted in is left out, with a
+ * warning unless it has just ended. Fails with ERR_NOT_FOUND, and a similar name, if no wanted
+ * function was found, and as prober_attach() does. A failure changes no process.
  */
 int counting_attach(struct counting *counting, const struct attached *attached, struct err *err);
 /*
@@ -132,7 +132,7 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 void counting_say_trouble(struct counting *counting);
 /* Take everything away from the processes, and say where that failed. Any number of times. */
 void counting_end(struct counting *counting);
-/* Let functions that share their code bear the names that were asked for. NULL: nothing was. */
+/* Show functions that share their code by the names that the user asked for. NULL: none. */
 void counting_show_asked(const struct counting *counting, struct profile *profile);
 
 #endif

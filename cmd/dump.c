@@ -84,7 +84,10 @@ static void choose_samples(struct dumping *dumping)
 	}
 }
 
-/* Its state now, or as its stack was taken if it has woken or fallen asleep since. */
+/*
+ * The state of the thread now; if it has woken or fallen asleep since its stack was taken, the
+ * state at that time.
+ */
 static char state_of(const struct profile *profile, const struct dump_thread *thread)
 {
 	const struct profile_thread *row = &profile->threads[thread->row];

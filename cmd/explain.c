@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* profc explain: what stands out in a profile. */
+/* profc explain: says what stands out in a profile. */
 #include <stddef.h>
 
 #include "base/err.h"

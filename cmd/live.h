@@ -26,7 +26,7 @@ struct live_request {
 	const struct record_options *options;
 	struct counting *counting;	 /* the caller ends it after live_stop(); NULL: none */
 	char **argv;			 /* a command, NULL-ended; NULL: the processes */
-	const struct attached *attached; /* NULL: there is a command */
+	const struct attached *attached; /* NULL: a command is started */
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
 	const atomic_bool *ended;		     /* sampler_options.ended */
 };

@@ -139,8 +139,8 @@ void record_options_init(struct record_options *options);
 int record_options_check_words(const struct record_options *options, char *const *words,
 			       struct err *err);
 /*
- * The processes of the -p texts and, if children are followed, their descendants. The caller
- * releases *attached.
+ * Set *attached to the processes of the -p texts and, if children are followed, their descendants.
+ * The caller releases it.
  */
 int record_options_attached(const struct record_options *options, struct attached *attached,
 			    struct err *err);

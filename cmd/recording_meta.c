@@ -45,8 +45,8 @@ void recording_meta_fill(struct profile *profile, const struct record_options *o
 		meta->kernel = profile_intern(profile, host.release);
 		meta->arch = profile_intern(profile, host.machine);
 		/*
-		 * On ARM only a call that the stop has broken off shows in the registers, and no
-		 * fault.
+		 * On ARM, registers show only calls that a stop has interrupted, and no page
+		 * faults.
 		 */
 		meta->knows_calls = strcmp(host.machine, "x86_64") == 0;
 		meta->knows_faults = meta->knows_calls;

@@ -34,13 +34,13 @@ struct recorded_command {
 
 /* Signals of the end; 0: there was none. */
 struct recording_ending {
-	unsigned int nr_asked; /* how often the user asked for it, */
-	int asked_by;	       /* and the signal that did */
+	unsigned int nr_asked; /* how often the user asked for the end */
+	int asked_by;	       /* the signal that asked */
 	int dies_of;	       /* the signal that profc is to end by */
 	int late_signal;       /* to pass on to a command that outlives its recording */
 	/*
-	 * Listens while the recording begins and after its end. A user who asks then wants the end
-	 * at once: long work is left out.
+	 * Listens while the recording begins and after its end. A request then means the end at
+	 * once: long work is left out.
 	 */
 	struct end_listener listener;
 };
@@ -48,7 +48,7 @@ struct recording_ending {
 struct count_options;
 struct verdict;
 
-/* What a recording makes, and how it came out. */
+/* The results of a recording: its file, its profile, and how it ended. */
 struct recorded {
 	struct recording_file file;
 	struct profile *profile;
@@ -58,7 +58,7 @@ struct recorded {
 	bool ended_paused;
 };
 
-/* One recording while it runs, and what was asked of it. */
+/* A recording while it runs, and the requests to it. */
 struct recording {
 	const struct record_options *options;
 	char **argv; /* NULL: attached */
@@ -74,8 +74,8 @@ struct recording {
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
 	struct recording_ending ending;
 	uint64_t command_ended_ns;    /* by CLOCK_MONOTONIC; 0: it has not */
-	bool has_told_of_left_behind; /* that others are recorded on */
-	bool is_over; /* the sampler is done: the command may be reaped, its pid another's */
+	bool has_told_of_left_behind; /* it has said that other processes are still recorded */
+	bool is_over; /* the sampler has finished: the command may be reaped, and its pid reused */
 	bool shows_progress;
 };
 
@@ -84,49 +84,51 @@ struct recording {
  * nothing.
  */
 int recording_agent_start(struct recording *recording, bool prints_on_stderr, struct err *err);
-/* A descriptor that becomes readable when it ends before its time; -1: none. */
+/* A descriptor that becomes readable when the agent ends too early; -1: none. */
 int recording_agent_fd(const struct recording *recording);
-/* It has. */
+/* Say that it has ended. */
 void recording_agent_say_ended(const struct recording *recording);
 /*
- * The sampler has finished: let it read the rest, for some seconds or until a signal asks for the
- * end. Sets the counter agent_lost.
+ * Call this when the sampler has finished: the agent reads the rest, for some seconds or until a
+ * signal asks for the end. Sets the counter agent_lost.
  */
 void recording_agent_finish(struct recording *recording, struct profile *profile);
 
 /*
- * recording_words.c: what is said of a recording, on standard error. Those that return an int
- * return the status that profc exits with, should the command have none of its own.
+ * recording_words.c: messages about a recording, on standard error. Functions that return an int
+ * return the exit status of profc, for a recording whose command has none.
  */
 int recording_failed_status(const struct recording *recording);
-/* No sample was taken, no call counted and no memory recorded. */
+/* Was no sample taken, no call counted and no memory recorded? */
 bool recording_is_empty(const struct record_options *options, const struct recorded *recorded);
-/* What was recorded, in one line. The writer has finished. */
+/* Say in one line what was recorded. Call it when the writer has finished. */
 void recording_say_done(const struct recording *recording, const struct recorded *recorded);
-/* The verdict, which may be NULL, and the command that shows more. */
+/* Print the verdict, which may be NULL, and the command that shows more. */
 void recording_say_next(const struct count_options *count, const struct recorded *recorded,
 			const char *path, const struct verdict *verdict);
-/* It could not be written to its end. */
+/* Say why the file could not be written to its end. */
 void recording_say_unwritten(const struct record_options *options, const struct recorded *recorded,
 			     struct err *err);
 int recording_say_empty(const struct recording *recording, const struct recorded *recorded);
 int recording_say_exec_failed(const struct recording *recording);
-/* Processes that were peeked at only, as they may not be traced. */
+/* Name the processes that could only be peeked at, as profc may not trace them. */
 void recording_say_refused(const struct sampler_refusal *refusal);
-/* How many processes are recorded besides those named, as their descendants. */
+/* Say how many descendants of the named processes are recorded. */
 void recording_say_descendants(const struct recording *recording);
-/* A process that waits for profc, which waits for its end: that ends by being asked to only. */
+/*
+ * Warn of a recorded process that waits for the end of profc, which waits for the end of that
+ * process: only a request of the user ends such a recording.
+ */
 void recording_warn_of_waiting(const struct recording *recording);
 /* Prints the result of --check-unwinder, for the search for errors in an unwinder. */
 void recording_say_check(const struct recorded *recorded);
 
-/* recording_use.c: says what stands out in the file of that path, and what to do with it. */
+/* recording_use.c: say what stands out in the file of that path, and which command shows more. */
 void recording_explain(const struct recording *recording, const struct recorded *recorded,
 		       const char *path, bool can_be_read);
 /*
- * recording_use.c: what is made of a recording once its file, of that path, is whole: sources are
- * kept in it, a page is written. Whoever wants the end at once gets neither. Returns a status as
- * above.
+ * recording_use.c: use the file of that path once it is complete: keep sources in it, write a page.
+ * Does neither if the user wants the end at once. Returns an exit status as above.
  */
 bool recording_has_uses(const struct recording *recording);
 int recording_use(const struct recording *recording, const char *path, bool shows_progress);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is made of a recording once its file is whole. */
+/*
+ * Uses a recording once its file is complete: says what stands out, keeps sources, writes a page.
+ */
 #include <signal.h>
 
 #include "base/alloc.h"
@@ -33,7 +35,7 @@ static int make_page(const struct recording *recording, const char *path, bool s
 	return html_page_make(NULL, &request);
 }
 
-/* From the file, as the samples are no longer in memory. */
+/* Read the file: the samples are no longer in memory. */
 void recording_explain(const struct recording *recording, const struct recorded *recorded,
 		       const char *path, bool can_be_read)
 {
@@ -71,7 +73,7 @@ int recording_use(const struct recording *recording, const char *path, bool show
 			print_warning("no page is written: 'profc view' makes one");
 		return EXIT_DONE;
 	}
-	/* The profile is whole: now Ctrl-C just ends this. */
+	/* The profile is complete: Ctrl-C ends only this work now. */
 	pthread_sigmask(SIG_SETMASK, &recording->former_signals.mask, &ours);
 	if (options->with_source)
 		status = keep_source_in(path, options->quiet);

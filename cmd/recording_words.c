@@ -114,7 +114,7 @@ void recording_say_next(const struct count_options *count, const struct recorded
 {
 	const char *file = strcmp(path, RECORDING_FILE_DEFAULT) == 0 ? NULL : path;
 	const char *words = words_of_view(count, recorded);
-	/* Whoever asked for memory or calls is shown these. */
+	/* A user who asked for memory or calls is shown those. */
 	bool is_of_time = strcmp(words, "report") == 0 || strcmp(words, "report -m wall") == 0;
 	struct buf text = {0};
 
@@ -217,7 +217,7 @@ static void say_inlined(struct named_code *within, const char *name)
 		print_note("copies of %s that are inlined elsewhere are left out: %u", name, nr);
 }
 
-/* "; the command exited with status 3", if it has failed. */
+/* Append "; the command exited with status 3", if it has failed. */
 static void append_failure(struct buf *text, const struct recording *recording)
 {
 	int status = recording->command.status;

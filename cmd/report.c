@@ -279,7 +279,10 @@ static size_t limit_of(const struct report_args *args)
 	return args->keys.first == args->keys.second ? LIMIT_DEFAULT : LIMIT_OF_GROUP;
 }
 
-/* The plain report begins with it: whoever asks for a table or a part has seen it. */
+/*
+ * Print the verdict above a plain report. A user who asks for another table, or a part, has seen
+ * it.
+ */
 static void print_verdict(const struct report_args *args, const struct flat *flat,
 			  const struct view *view, struct sink *sink)
 {

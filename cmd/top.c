@@ -139,12 +139,12 @@ struct top {
 	bool quit;
 	uint64_t nr_shown;
 	uint64_t resolve_cpu_ns; /* of the last look-up of names */
-	uint64_t resolved_ns;	 /* when it ended */
+	uint64_t resolved_ns;	 /* the end of that look-up */
 	/* What it was asked for. */
 	size_t nr_resolved, nr_resolved_jit_names;
 };
 
-/* On a busy machine it takes longer, but no more CPU time. */
+/* On a busy machine a look-up takes longer, but not more CPU time. */
 static void resolve(struct top *top, struct profile *profile)
 {
 	struct symbol_options options =
@@ -163,7 +163,7 @@ static void resolve(struct top *top, struct profile *profile)
 	top->resolve_cpu_ns = end_ns - begin_ns;
 }
 
-/* New code gets its names if that is due. */
+/* Look up the names of new code if that is due. */
 static void name(struct top *top, struct profile *profile)
 {
 	const struct profile *known = top->profile;

@@ -24,7 +24,7 @@ struct weighed {
 struct weigh_request {
 	const char *input; /* as open_profile() takes it */
 	const struct filter *filter;
-	char *const *words; /* functions that are asked for by name; NULL: none */
+	char *const *words; /* names of functions that the user asked for; NULL: none */
 	enum metric metric;
 	bool fold_inlines;
 	bool or_counts; /* exact counts are enough, without samples */
