@@ -2,8 +2,7 @@
 /* Answers the questions of shells' completions. */
 #include "completion/complete.h"
 
-#include <dirent.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,19 +153,18 @@ static void add_names(const struct line *line, enum name_kind kind, const char *
 static void add_pids(struct buf *out)
 {
 	DIR *processes = opendir("/proc");
-	const struct dirent *entry;
 	struct buf name = {0};
+	pid_t pid;
 
-	while (processes && (entry = readdir(processes))) {
-		char *end;
-		long pid = strtol(entry->d_name, &end, 10);
+	while (processes && (pid = proc_next_id(processes))) {
+		char number[16];
 
 		buf_clear(&name);
-		if (pid <= 0 || pid > INT_MAX || *end ||
-		    !proc_read_process_file((pid_t)pid, "comm", &name))
+		if (!proc_read_process_file(pid, "comm", &name))
 			continue;
 		name.nr_bytes = strcspn(buf_str(&name), "\n");
-		add(out, entry->d_name, buf_str(&name));
+		snprintf(number, sizeof(number), "%d", (int)pid);
+		add(out, number, buf_str(&name));
 	}
 	if (processes)
 		closedir(processes);

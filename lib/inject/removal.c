@@ -488,12 +488,10 @@ static bool has_ours(pid_t pid)
 void probes_for_each_process(void (*each)(void *context, pid_t pid), void *context)
 {
 	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && pid != getpid() && has_ours(pid))
+	while (dir && (pid = proc_next_id(dir))) {
+		if (pid != getpid() && has_ours(pid))
 			each(context, pid);
 	}
 	if (dir)

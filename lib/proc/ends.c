@@ -2,7 +2,6 @@
 /* The ends of pipes, and sockets, among the descriptors of all processes. */
 #include "proc/ends.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "proc/read.h"
 
 #define DESCRIPTORS_MAX 100000
 
@@ -119,14 +119,12 @@ static void read_process(struct proc_ends *ends, pid_t pid, unsigned int *nr_lef
 void proc_ends_read(struct proc_ends *ends)
 {
 	unsigned int nr_left = DESCRIPTORS_MAX;
-	const struct dirent *entry;
 	DIR *processes = opendir("/proc");
+	pid_t pid;
 
 	proc_ends_release(ends);
-	while (processes && nr_left && (entry = readdir(processes))) {
-		if (isdigit((unsigned char)*entry->d_name))
-			read_process(ends, (pid_t)strtol(entry->d_name, NULL, 10), &nr_left);
-	}
+	while (processes && nr_left && (pid = proc_next_id(processes)))
+		read_process(ends, pid, &nr_left);
 	if (processes)
 		closedir(processes);
 }

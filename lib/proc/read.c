@@ -2,7 +2,6 @@
 /* Bounded reading of files in /proc. */
 #include "proc/read.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -171,24 +170,33 @@ bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap)
 	return true;
 }
 
+pid_t proc_next_id(DIR *directory)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(directory))) {
+		long id = strtol(entry->d_name, NULL, 10);
+
+		if (id > 0)
+			return (pid_t)id;
+	}
+	return 0;
+}
+
 int proc_for_each_task(pid_t tgid, bool (*each)(void *context, pid_t tid), void *context)
 {
 	char path[PATH_CAP];
-	struct dirent *entry;
 	DIR *dir;
+	pid_t tid;
 	int nr = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
 	dir = opendir(path);
 	if (!dir)
 		return -1;
-	while ((entry = readdir(dir))) {
-		long tid = strtol(entry->d_name, NULL, 10);
-
-		if (tid <= 0)
-			continue;
+	while ((tid = proc_next_id(dir))) {
 		nr++;
-		if (!each(context, (pid_t)tid))
+		if (!each(context, tid))
 			break;
 	}
 	closedir(dir);

@@ -2,6 +2,7 @@
 #ifndef PROFC_PROC_READ_H
 #define PROFC_PROC_READ_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,9 @@ bool proc_read_status_of(int fd, struct proc_status *status);
 bool proc_read_tracer(pid_t tid, pid_t *tracer);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */
 bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap);
+
+/* The id of the next process in an open /proc, or thread in /proc/PID/task; 0: there is none. */
+pid_t proc_next_id(DIR *directory);
 
 /*
  * Call `each` for every thread of a process; a false return stops early.

@@ -2,14 +2,11 @@
 /* Finds the descendants of processes. */
 #include "roster/attached.h"
 
-#include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/pid_table.h"
-#include "base/scan.h"
 #include "proc/read.h"
 
 struct child {
@@ -33,16 +30,12 @@ static int compare(const void *a, const void *b)
 static void read_children(struct children *children)
 {
 	DIR *directory = opendir("/proc");
-	struct dirent *entry;
+	pid_t pid;
 
-	while (directory && (entry = readdir(directory))) {
-		const char *name = entry->d_name;
-		struct scan scan = {.at = name, .end = name + strlen(name)};
+	while (directory && (pid = proc_next_id(directory))) {
 		struct proc_stat stat;
-		uint64_t number;
 
-		if (!scan_decimal(&scan, &number) || scan.at != scan.end ||
-		    !proc_read_task_stat((pid_t)number, (pid_t)number, &stat) ||
+		if (!proc_read_task_stat(pid, pid, &stat) ||
 		    (stat.state == 'Z' && stat.nr_threads <= 1))
 			continue;
 		ARRAY_GROW(children->rows, children->nr, children->cap);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds births: reads the new ids one by one, or, if they are many, sweeps /proc. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -135,17 +134,11 @@ static void sweep_threads(struct roster *roster)
 static void sweep_processes(struct roster *roster)
 {
 	DIR *directory = opendir("/proc");
-	struct dirent *entry;
+	pid_t pid;
 
-	while (directory && (entry = readdir(directory))) {
-		struct scan scan = {.at = entry->d_name,
-				    .end = entry->d_name + strlen(entry->d_name)};
-		uint64_t number;
-
-		if (scan_decimal(&scan, &number) && scan.at == scan.end &&
-		    !roster_find_process(roster, (pid_t)number) &&
-		    !pid_table_get(&roster->others, (pid_t)number))
-			ask_process(roster, (pid_t)number, ANCESTORS_MAX);
+	while (directory && (pid = proc_next_id(directory))) {
+		if (!roster_find_process(roster, pid) && !pid_table_get(&roster->others, pid))
+			ask_process(roster, pid, ANCESTORS_MAX);
 	}
 	if (directory)
 		closedir(directory);
