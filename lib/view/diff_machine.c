@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How the machines of two recordings differ. */
+/* Says how the machines of two recordings differ. */
 #include "view/diff_machine.h"
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ static const struct fact {
 	{"kernel", "kernel", offsetof(struct profile_meta, kernel)},
 };
 
-/* So many libraries are named. */
+/* A note names so many libraries. */
 #define NR_NAMED 3
 
 static const struct profile *profile_of(const struct diff_side *side)
@@ -55,13 +55,19 @@ static bool is_other(const struct module *a, const struct module *b)
 		memcmp(a->build_id, b->build_id, a->nr_build_id_bytes) != 0);
 }
 
-/* The libraries of the new side that are other ones than the old side had by their path. */
+/*
+ * The libraries of the new side that have other contents than the file of that path on the old
+ * side.
+ */
 struct libraries {
 	const struct module **at; /* owned; borrowed from the profile */
 	size_t nr;
 };
 
-/* By the number of its path, which begin at 1 and follow each other: modules of the old side. */
+/*
+ * The modules of the old side by the number of their path in `paths`, which was empty. The caller
+ * frees the array.
+ */
 static const struct module **modules_by_path(const struct profile *profile, struct strtab *paths)
 {
 	uint32_t nr = module_table_nr(profile->modules);

@@ -110,7 +110,9 @@ static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
 		buf_append_str(out, nr == 1 ? "row" : "rows");
 }
 
-/* Nearly all functions changed by one factor: that is the machine, or the way it was compiled. */
+/*
+ * Nearly all functions changed by one factor: the machine did that, or another way of compilation.
+ */
 static void print_factor(const struct diff *diff, const struct view *view, struct sink *sink)
 {
 	double factor = diff->noise.factor;

@@ -21,7 +21,7 @@ struct diff_limits {
 /* Both sides in a line each, and the change of the total; false if there is no change at all. */
 bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink);
 
-/* Below a comparison of one run on either side: how far differences between runs are known. */
+/* Print a note below a comparison of two runs: how well the differences between runs are known. */
 void diff_print_note(const struct diff *diff, const struct view *view, struct sink *sink);
 
 /*

@@ -85,13 +85,16 @@ void disassembly_parse(struct disassembly *disassembly)
 	}
 }
 
-/* "jne    1110 <strlen@plt+0x118>": an address, and some symbol before it. In place. */
+/* Change "jne 1110 <strlen@plt+0x118>", an address and some symbol before it, in place. */
 static void count_target(char *text, uint64_t start, uint64_t end)
 {
 	char *name = strchr(text, '<'), *number, *rest;
 	uint64_t target;
 
-	/* A symbol's own address is that of the symbol; and what is not a jump has a comment. */
+	/*
+	 * An address without an offset is that of the symbol; operands other than jumps are in a
+	 * comment.
+	 */
 	if (!name || name < text + 2 || name[-1] != ' ' || !strstr(name, "+0x") ||
 	    strchr(text, '#') || strchr(text, '('))
 		return;

@@ -34,8 +34,8 @@ void disassembly_release(struct disassembly *disassembly);
 /* Split disassembly->output into lines, in place. */
 void disassembly_parse(struct disassembly *disassembly);
 /*
- * In code without symbols [start, end), objdump names the targets of jumps after some symbol before
- * it: they become "+0x1c", from its start, and those elsewhere addresses alone.
+ * objdump names targets of jumps after some symbol before them, also in code without symbols. Write
+ * targets in that code [start, end) as "+0x1c", from its start, and other ones as addresses.
  */
 void disassembly_count_targets(struct disassembly *disassembly, uint64_t start, uint64_t end);
 /* Has it any instruction? Call this after disassembly_parse(). */

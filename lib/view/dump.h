@@ -33,7 +33,7 @@ struct dump {
 void dump_print_text(const struct dump *dump, const struct view *view, struct sink *sink);
 void dump_print_json(const struct dump *dump, struct sink *sink);
 
-/* The system call that a thread sleeps in, and its wait there; NULL: none, or not known. */
+/* The system call in which a thread sleeps, and its wait there; NULL: none, or not known. */
 const char *dump_syscall(const struct dump *dump, const struct dump_thread *thread);
 const struct profile_wait *dump_wait(const struct dump *dump, const struct dump_thread *thread);
 /* "running", "sleeping", … for a state letter. */

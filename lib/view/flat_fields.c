@@ -31,12 +31,12 @@ enum field_measure {
 	IN_MEMORY_BYTES,
 	IN_BLOCKED,
 	OF_INSTRUCTIONS,
-	OF_COUNTS, /* where calls were counted */
-	OF_MODES,  /* where samples tell user from system time */
+	OF_COUNTS, /* for rows with counted calls */
+	OF_MODES,  /* for rows with user and system times from samples */
 };
 
 struct flat_field {
-	const char *name;	 /* NULL: that of the key */
+	const char *name;	 /* NULL: the name of the key */
 	unsigned int dimensions; /* a bit for each enum dimension it belongs to */
 	enum field_measure measure;
 	enum flat_value value;
@@ -50,7 +50,7 @@ struct flat_field {
 #define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
 #define CODE	    (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
 #define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
-/* Those whose rows have nothing but a name of their own. */
+/* Dimensions with rows that have only a name. */
 #define FACTS                                                                                      \
 	(ALL & ~(FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE) | WAITS |         \
 		 BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK)))
@@ -153,7 +153,7 @@ static bool is_measured(enum field_measure measure, const struct flat *flat)
 	return true;
 }
 
-/* The keys that a field may be about. */
+/* The keys that a field may belong to. */
 static unsigned int keys_of(const struct flat *flat, const struct flat_field *field)
 {
 	unsigned int first = BIT(flat->dimension), second = BIT(flat->second);

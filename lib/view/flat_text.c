@@ -30,7 +30,7 @@ struct cells {
 	const struct view *view;
 	struct unit unit, cpu_unit;
 	bool has_calls; /* is any row counted? */
-	bool has_walls; /* is the time of any row's calls of another metric? */
+	bool has_walls; /* has the time per call of any row another metric? */
 	bool has_waits; /* has any row a wait function? */
 	bool of_group;	/* with two keys: the row is one of flat.groups, rather than below one */
 };
@@ -295,7 +295,7 @@ static bool is_split(const struct flat_column *column)
 	return column->value == FLAT_USER || column->value == FLAT_SYSTEM;
 }
 
-/* Beside code, samples tell them; else the kernel. */
+/* Do the values come from samples, as for rows of code? Others come from the kernel. */
 static bool is_of_modes(const struct flat_column *column)
 {
 	return (column->dimensions & CODE) &&
@@ -313,14 +313,19 @@ static bool is_listed(const char *list, const char *header)
 	return false;
 }
 
-/* Columns without a header of their own have the name of a row: these are never left out. */
+/*
+ * Does the user want to keep the column? Columns without a header have the names of rows, which
+ * always stay.
+ */
 static bool is_kept(const struct flat_column *column, const struct view *view)
 {
 	return is_listed(view->kept_columns,
 			 column->value == FLAT_SYSTEM_ERROR ? "system" : column->column.header);
 }
 
-/* Narrower tables have user and system times, and rates of calls, only if they are asked for. */
+/*
+ * Narrower tables have user and system times, and rates of calls, only if the user asks for them.
+ */
 #define WIDE_COLUMNS 120
 
 static bool is_wide(const struct flat_column *column, const struct cells *cells)
@@ -741,7 +746,7 @@ static void note_waits(const struct flat *flat, struct buf *note)
 
 #define SHARED_FUNCTIONS_MAX 3
 
-/* Was the function asked for, so that what else its numbers are of matters? */
+/* Did the user ask for the function? Then it matters which other functions its numbers include. */
 static bool is_of_request(const struct flat *flat, const struct flat_row *row)
 {
 	const struct selection *selection = flat->weights->selection;

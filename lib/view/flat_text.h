@@ -18,8 +18,8 @@ struct sink;
 void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
 		     struct sink *sink);
 /*
- * Is it a list of columns for struct view's kept_columns: by their headers, with commas? Else
- * ERR_INVALID.
+ * Check a list of headers of columns, with commas, for kept_columns of struct view. ERR_INVALID if
+ * there is no such column.
  */
 int flat_check_columns(const char *list, struct err *err);
 /* After such a table: the options that answer further questions about it. */

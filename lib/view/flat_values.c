@@ -355,7 +355,7 @@ static struct value get_wall_per_call_interval(const struct row_value *of)
 	return real_value(per_call.ci_ns);
 }
 
-/* The metric of the time of a call that tables show. */
+/* The metric of the time per call that tables show. */
 static struct value get_per_call_of(const struct row_value *of)
 {
 	struct per_call per_call;

@@ -51,9 +51,9 @@ enum flat_value {
 	FLAT_SYSTEM,
 	FLAT_SYSTEM_ERROR,
 	FLAT_CALLS,
-	FLAT_CALL_RATE, /* in each second of the recording */
+	FLAT_CALL_RATE, /* per second of the recording */
 	FLAT_PER_CALL,
-	FLAT_PER_CALL_OF, /* the metric of the time of a call that tables show */
+	FLAT_PER_CALL_OF, /* the metric of the time per call that tables show */
 	FLAT_WALL_PER_CALL,
 	FLAT_WALL_PER_CALL_INTERVAL,
 	FLAT_PER_CALL_INTERVAL,

@@ -607,7 +607,7 @@ static bool is_shown_above(const char *name)
 	return strncmp(name, stacks, sizeof(stacks) - 1) == 0;
 }
 
-/* The one figure for stops that "at most 2%" is meant for. */
+/* The cost of stops as a share: the figure that "at most 2%" limits. */
 static uint64_t shown_value(const struct profile *profile, const char *name,
 			    const struct profile_counter *counter)
 {

@@ -7,12 +7,12 @@
 struct buf;
 struct profile;
 
-/* The rate that was achieved, where append_rate_achieved() has something to say; else false. */
+/* Get the achieved rate; false where append_rate_achieved() has nothing to say. */
 bool rate_is_low(const struct profile *profile, double *hz);
 
 /*
- * What stops have cost, in millionths: of CPU time, or of the time of the recording where that is
- * longer, as what may be lost at most is meant for a thread that mostly sleeps.
+ * The cost of stops in millionths of the CPU time, or of the time of the recording if that is
+ * longer: the limit of the cost also holds for a thread that mostly sleeps.
  */
 double stops_cost_ppm(const struct profile *profile);
 

@@ -13,7 +13,7 @@
 
 #define NAMES_SHOWN 6
 
-/* With their arguments, by which instances of a template differ. */
+/* Names keep their arguments: instances of a template differ only in these. */
 static void append_name(struct buf *out, const char *name)
 {
 	escape_terminal(out, demangled_name_without_result(name));

@@ -9,8 +9,8 @@ struct buf;
 struct expansion;
 
 /*
- * Append, for a terminal, that a function shares its code with others: what is measured of it is of
- * all of them. Call it for labels that have label_shared_names().
+ * Append, for a terminal, that a function shares its code with others: its values are those of all
+ * of them. Call it for labels that have label_shared_names().
  */
 void shared_code_append(struct buf *out, const struct expansion *expansion, uint32_t label);
 

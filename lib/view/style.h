@@ -26,7 +26,9 @@ struct view {
 	enum name_style names; /* of functions */
 	enum time_unit unit;
 	uint64_t rate_ns; /* not 0: the time of counts, which are then shown per second */
-	/* Of tables: columns that stay however narrow it is, see flat_check_columns(); or NULL. */
+	/*
+	 * The columns that tables keep however narrow they are, see flat_check_columns(); or NULL.
+	 */
 	const char *kept_columns;
 };
 

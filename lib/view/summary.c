@@ -257,7 +257,7 @@ static void note_between(const struct weights *weights, struct buf *note)
 			       "functions that both stacks have in common: --tree shows which");
 }
 
-/* Less is the difference that passes between two readings. */
+/* A smaller difference comes from the time between two readings. */
 #define MOSTLY_COUNTED_PERCENT 99
 
 /* Says which events are missing, and which were scaled. */

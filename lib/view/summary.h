@@ -74,8 +74,8 @@ bool summary_append_unknown(struct buf *out, const struct weights *weights);
 bool summary_append_split(struct buf *out, const struct profile *profile);
 
 /*
- * Append what share of the CPU time is in JIT-compiled code whose calls are not seen, as they are
- * on a stack of its own; nothing if there is little of it.
+ * Append the share of CPU time in JIT-compiled code that keeps its calls on a stack of its own,
+ * where profc does not see them; nothing if the share is small.
  */
 void summary_append_lone_code(struct buf *note, const struct profile *profile);
 
