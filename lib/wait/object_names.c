@@ -83,9 +83,9 @@ static void end(struct reading *reading)
 	reading->total_ns += clock_monotonic_ns() - reading->began_ns;
 }
 
-/* An end that a thread waits at, and the other one. */
+/* The end of a pipe or socket at which a thread waits, and the other end. */
 struct ends {
-	pid_t pid; /* of the thread */
+	pid_t pid; /* the process of the thread */
 	uint64_t own_inode, inode;
 	enum proc_end_kind own_kind, kind;
 };
@@ -94,7 +94,7 @@ struct ends {
 struct peers {
 	pid_t others[PROC_END_OWNERS];
 	size_t nr;
-	bool is_own; /* it is another thread of the process */
+	bool is_own; /* the peer may be another thread of the process */
 };
 
 static bool has_threads(pid_t pid)
@@ -107,9 +107,9 @@ static bool has_threads(pid_t pid)
 }
 
 /*
- * A process with both ends has never closed what it was born with: whoever made the pipe has both,
- * too, and then it is a thread of that, if it has several, rather than its forked children. One
- * with the other end alone was made to have it.
+ * Find the processes at the other end. A process with only the other end is a peer. A process with
+ * both ends may have inherited them from the process that made the pipe, which has both, too: if
+ * that process has several threads, its peer is rather one of these than a forked child.
  */
 static struct peers peers_of(const struct proc_ends *known, const struct ends *ends)
 {

@@ -17,8 +17,8 @@ void object_names_free(struct object_names *names); /* may be NULL */
 bool object_has_peer(const char *object);
 
 struct object_name {
-	struct buf *text; /* borrowed: is appended to */
-	pid_t peer;	  /* a process that is named as the other end; 0: none is */
+	struct buf *text; /* borrowed; the name is appended */
+	pid_t peer;	  /* a process that the name has as the other end; 0: none */
 };
 
 /*
@@ -29,7 +29,7 @@ struct object_name {
  */
 bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
 		       struct object_name *name);
-/* A process that was named has ended: look for those at ends anew when the next is asked for. */
+/* Call this when a named process has ended: the next question searches all ends again. */
 void object_names_forget_ends(struct object_names *names);
 
 #endif

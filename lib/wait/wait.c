@@ -149,8 +149,8 @@ static struct seen_wait wait_of_select(const struct proc_syscall *syscall,
 #define MUTEX_IS_CONTENDED 2
 #define MUTEX_OWNER_BYTES  8
 /*
- * Its read-write locks: the flags of the lock, eight bytes after them the word that readers wait
- * at while a writer has it, and after that the one for writers; then the writer.
+ * Read-write locks of the C library: the flags; eight bytes after them the word at which readers
+ * wait while a writer has the lock; then the word for writers; then the writer.
  */
 #define RWLOCK_IS_WAITED_FOR 3
 #define RWLOCK_HAS_WRITER    2

@@ -14,7 +14,7 @@
 #include "wait/object_names.h"
 #include "wait/wait.h"
 
-/* A row with a peer that is unknown, or may end while the thread waits on. */
+/* A row with an unknown peer, or with one that may end while the thread still waits. */
 struct pending {
 	uint32_t row;
 	pid_t pid;
@@ -22,7 +22,7 @@ struct pending {
 	unsigned int nr_tries;
 };
 
-/* Further rows stay without a peer, or with that which was found first. */
+/* The limit of such rows: others keep the peer that was found first, or none. */
 #define PENDING_MAX 1024
 #define TRIES_MAX   8
 

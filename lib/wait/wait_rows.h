@@ -34,10 +34,7 @@ struct waiting_process {
 uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *process,
 			  const struct seen_wait *wait);
 
-/*
- * Call this from time to time: searches again for peers of sockets and pipes that are missing, or
- * have ended.
- */
+/* Call this from time to time: searches again for missing or ended peers of sockets and pipes. */
 void wait_rows_catch_up(struct wait_rows *rows);
 
 #endif
