@@ -270,13 +270,25 @@ void append_faults(struct buf *out, const struct cpu_split *split, const struct 
 
 static void describe_faults(struct buf *out, const struct facts *facts)
 {
+	const struct flat_row *first = function_at(facts, 0);
 	struct cpu_split split;
 
 	if (!profile_cpu_split(facts->profile, &split))
 		return;
 	append_faults(out, &split, &facts->in_calls, facts->elapsed_ns);
+	if (!first->self.weight)
+		return;
 	buf_append_str(out, ", of all CPU time ");
-	append_function(out, facts, function_at(facts, 0));
+	append_function(out, facts, first);
+}
+
+/* Stacks may be lost, as of a process that may not be traced: then there is no function. */
+static void command_faults(struct buf *out, const struct facts *facts)
+{
+	if (function_at(facts, 0)->self.weight)
+		command_function(out, facts);
+	else
+		buf_append_str(out, "report --by process");
 }
 
 static void prove_faults(struct verdict *verdict, const struct facts *facts)
@@ -299,7 +311,7 @@ static void prove_faults(struct verdict *verdict, const struct facts *facts)
 	prove_function(verdict, facts);
 }
 
-const struct rule_functions rule_faults = {measure_faults, describe_faults, command_function,
+const struct rule_functions rule_faults = {measure_faults, describe_faults, command_faults,
 					   prove_faults};
 
 /* --- a path of calls --- */

@@ -293,6 +293,19 @@ TEST(verdict, page_faults_are_told_before_the_function_that_makes_them)
 		      "profc report --callers memset");
 }
 
+/* All CPU time is in code of no mapping: there is no function to name. */
+TEST(verdict, page_faults_may_be_of_no_known_function)
+{
+	struct made made = begin();
+
+	run(&made, "??", 200);
+	made.profile->processes[0].split =
+		(struct cpu_split){.system_ns = 1400000000, .nr_faults = 1300000, .known = true};
+	expect(&made, "2.00 s: 100.0% on a CPU: 1.40 s of CPU time in 1,300,000 page faults "
+		      "(650,000/s)\n"
+		      "profc report --by process");
+}
+
 /* The note below a table; frees the profile. */
 static void expect_note(struct made *made, enum dimension by, const char *expected)
 {
