@@ -36,11 +36,6 @@ static bool is_wanted(const struct expansion *expansion, struct frame_levels lev
 	return !wanted;
 }
 
-static bool is_code(const struct label *label)
-{
-	return label->kind == LABEL_FUNCTION || label->kind == LABEL_ADDRESS;
-}
-
 /* The labels that contain code of a wanted function. The caller frees the array. */
 static bool *choose_labels(const struct expansion *expansion, const struct tally *frames,
 			   const bool *wanted)
@@ -51,7 +46,7 @@ static bool *choose_labels(const struct expansion *expansion, const struct tally
 		struct frame_levels levels = expansion->frames[i];
 		uint32_t label = expansion->levels[levels.first].label;
 
-		if (frames[i].weight > 0 && is_code(&expansion->labels[label]) &&
+		if (frames[i].weight > 0 && label_is_code(expansion, label) &&
 		    is_wanted(expansion, levels, wanted))
 			chosen[label] = true;
 	}

@@ -318,13 +318,18 @@ bool label_is_nameless(const struct expansion *expansion, uint32_t label)
 	return profile_str(expansion->profile, function->name)[0] == '[';
 }
 
+bool label_is_code(const struct expansion *expansion, uint32_t label)
+{
+	enum label_kind kind = expansion->labels[label].kind;
+
+	return kind == LABEL_FUNCTION || kind == LABEL_ADDRESS;
+}
+
 const struct module *label_module(const struct expansion *expansion, uint32_t label)
 {
-	const struct label *row = &expansion->labels[label];
-
-	if (row->kind != LABEL_FUNCTION && row->kind != LABEL_ADDRESS)
+	if (!label_is_code(expansion, label))
 		return NULL;
-	return module_table_get(expansion->profile->modules, row->module);
+	return module_table_get(expansion->profile->modules, expansion->labels[label].module);
 }
 
 /*

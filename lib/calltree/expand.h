@@ -137,6 +137,8 @@ bool label_is_meant(const struct expansion *expansion, uint32_t label,
 const char *label_shared_names(const struct expansion *expansion, uint32_t label);
 /* Has the code no name but one made from its address: [module+0x...]? */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label);
+/* Is it code of a module, with a name or without? */
+bool label_is_code(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */
 const struct function *label_function(const struct expansion *expansion, uint32_t label);
 /* The module, or NULL for labels without one. Borrowed from the profile. */

@@ -120,7 +120,6 @@ static int64_t file_number(struct page_data *data, uint32_t label)
 static void write_function(struct page_data *data, struct json *json, uint32_t label)
 {
 	const struct extract *extract = data->extract;
-	enum label_kind kind = extract->expansion->labels[label].kind;
 	struct buf full = {0};
 
 	json_array_begin(json);
@@ -128,7 +127,7 @@ static void write_function(struct page_data *data, struct json *json, uint32_t l
 	json_i64(json, file_number(data, label));
 	json_u64(json, extract_function_line(extract, label));
 	json_i64(json, module_number(data, label));
-	json_u64(json, kind == LABEL_FUNCTION || kind == LABEL_ADDRESS);
+	json_u64(json, label_is_code(extract->expansion, label));
 	flame_append_full_name(&full, extract, label);
 	if (strcmp(buf_str(&full), extract_name(extract, label)) != 0)
 		json_str(json, buf_str(&full));

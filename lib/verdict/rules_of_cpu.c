@@ -29,13 +29,6 @@
 /* The recorded threads had the CPUs to themselves if they used this share of all CPU time. */
 #define OWN_PERCENT 80
 
-static bool is_code(const struct facts *facts, uint32_t label)
-{
-	enum label_kind kind = facts->expansion->labels[label].kind;
-
-	return kind == LABEL_FUNCTION || kind == LABEL_ADDRESS;
-}
-
 /* --- one function --- */
 
 /* The function at a rank, or one without any weight. */
@@ -46,7 +39,7 @@ static const struct flat_row *function_at(const struct facts *facts, size_t rank
 	for (size_t i = 0; i < facts->functions->nr; i++) {
 		const struct flat_row *row = &facts->functions->rows[i];
 
-		if (row->self.weight && is_code(facts, row->label) && rank-- == 0)
+		if (row->self.weight && label_is_code(facts->expansion, row->label) && rank-- == 0)
 			return row;
 	}
 	return &none;
@@ -107,7 +100,8 @@ static size_t find_callers(const struct facts *facts, uint32_t label, uint32_t c
 	     at = tree->nodes[at].first_child) {
 		const struct tree_node *node = &tree->nodes[at];
 
-		if (2 * node->total.weight < whole || !is_code(facts, node->label) ||
+		if (2 * node->total.weight < whole ||
+		    !label_is_code(facts->expansion, node->label) ||
 		    is_beginning(facts, node->label))
 			break;
 		if (node->label != label && !label_is_nameless(facts->expansion, node->label) &&
@@ -328,9 +322,9 @@ struct hot_path {
 
 static bool is_worth_naming(const struct facts *facts, const uint32_t *labels, size_t i)
 {
-	return is_code(facts, labels[i]) && !label_is_nameless(facts->expansion, labels[i]) &&
-	       !is_beginning(facts, labels[i]) && !runtime_of(facts, labels[i]) &&
-	       !(i && begins_thread(facts, labels[i - 1]));
+	return label_is_code(facts->expansion, labels[i]) &&
+	       !label_is_nameless(facts->expansion, labels[i]) && !is_beginning(facts, labels[i]) &&
+	       !runtime_of(facts, labels[i]) && !(i && begins_thread(facts, labels[i - 1]));
 }
 
 static struct hot_path path_of(const struct facts *facts)
