@@ -126,6 +126,12 @@ class Tables(Made):
         self.assertEqual(report["unit"], "samples")
         self.assertFalse([key for key in (*report, *report["rows"][0]) if key.endswith("_ns")])
 
+    def test_columns_to_keep_are_known_ones(self):
+        done = profc("report", "-i", self.data, "--columns", "user,colour", status=2)
+        self.assertIn("there is no column 'colour' to keep", done.stderr)
+        done = profc("report", "-i", self.data, "--columns", "user", "--tree", status=2)
+        self.assertIn("--columns cannot be combined with a tree", done.stderr)
+
 
 class Trees(Made):
     def test_roots_add_up_and_parents_come_first(self):

@@ -505,6 +505,46 @@ TEST(verdict, memory_that_is_kept_does_not_grow)
 	expect(&made, "2.20 s: 100.0% on a CPU: 100.0% in hot\nprofc annotate hot");
 }
 
+static void expect_missing(const struct verdict *verdict, enum verdict_rule rule, const char *why)
+{
+	const struct verdict_finding *finding = &verdict->findings[rule];
+
+	assert_int_equal(finding->state, VERDICT_UNKNOWN);
+	assert_string_equal(finding->missing, why);
+	assert_null(finding->text);
+}
+
+/* An earlier version recorded no waits, no switches, no faults and not how many CPUs there are. */
+TEST(verdict, a_rule_says_what_was_not_recorded)
+{
+	struct made made = begin();
+	const struct view view = {.columns = 80};
+	struct sink text = SINK_MEMORY, json = SINK_MEMORY;
+	struct profile *profile;
+	struct verdict *verdict;
+
+	made.profile->meta.knows_waits = made.profile->meta.knows_calls = false;
+	made.profile->meta.nr_cpus = 0;
+	run(&made, "_start;main;hot", 120);
+	profile = made_end(&made);
+	verdict = verdict_of_profile(profile);
+	expect_missing(verdict, VERDICT_GROWTH, "memory was not recorded (--mem)");
+	expect_missing(verdict, VERDICT_LOCK,
+		       "the recording does not have what threads waited for");
+	expect_missing(verdict, VERDICT_POLLING, "how often threads woke was not recorded");
+	expect_missing(verdict, VERDICT_FAULTS, "page faults were not counted");
+	expect_missing(verdict, VERDICT_THREADS, "the number of CPUs is not known");
+	verdict_print_text(verdict, &view, NULL, &text);
+	assert_non_null(strstr(buf_str(&text.pending),
+			       "  CPU time in page faults: page faults were not counted\n"));
+	verdict_print_json(verdict, NULL, &json);
+	assert_non_null(strstr(buf_str(&json.pending), "\"page faults were not counted\""));
+	sink_release(&text);
+	sink_release(&json);
+	verdict_free(verdict);
+	profile_free(profile);
+}
+
 static size_t nr_lines(const char *text)
 {
 	size_t nr = 0;
