@@ -52,6 +52,15 @@ static enum step end_at(struct row_walk *rw, uint64_t wanted_address)
 	return STEP_END;
 }
 
+/* `wanted_address`: there the walk would continue, if that memory was copied; 0: that is unknown.
+ */
+static enum step end_before_switch(struct row_walk *rw, uint64_t wanted_address)
+{
+	walk_end(rw->walk, STACK_END_OTHER_STACK, rw->frame.pc);
+	rw->walk->out->wanted_address = wanted_address;
+	return STEP_END;
+}
+
 static bool is_known(const struct regs *regs, unsigned int reg)
 {
 	return regs->known >> reg & 1;
@@ -202,11 +211,8 @@ static enum step step_over_switch(struct row_walk *rw)
 	unsigned int sp = rw->arch->regs->sp;
 
 	if (!rows_is_stack_base(rw->rows, &query) ||
-	    !rows_find_behind_switch(rw->rows, &query, &behind)) {
-		walk_end(rw->walk, STACK_END_OTHER_STACK, rw->frame.pc);
-		rw->walk->out->wanted_address = behind.wanted_address;
-		return STEP_END;
-	}
+	    !rows_find_behind_switch(rw->rows, &query, &behind))
+		return end_before_switch(rw, behind.wanted_address);
 	rw->regs.known &= UINT64_C(1) << sp | UINT64_C(1) << rw->arch->regs->fp;
 	return arrive(rw, behind.pc, behind.sp, UNWIND_RULE_STACK_SWITCH, false);
 }
@@ -304,7 +310,8 @@ static enum step step_by_row(struct row_walk *rw, const struct row *row)
 		if (root_is_above(rw->walk, address))
 			return end(rw, STACK_END_ROOT);
 		if (!walk_read(rw->walk, address, &ra))
-			return end_at(rw, address);
+			return row->rule == UNWIND_RULE_GO_OWN_FP ? end_before_switch(rw, address)
+								  : end_at(rw, address);
 	}
 	if (leads_nowhere(rw, ra))
 		return step_over_switch(rw);

@@ -62,7 +62,9 @@ enum eh_landing_calls rows_find_before_landing(struct rows *rows, const struct r
  * systemstack and asmcgocall, coroutines)? Then its caller is on another stack, whatever the CFI.
  */
 bool rows_is_stack_base(struct rows *rows, const struct row_query *query);
-/* The same, or has it come from another stack (Go's mcall and morestack)? */
+/* Has it come from another stack, on its path from the entry (Go's mcall and morestack)? */
+bool rows_has_switched_stack(struct rows *rows, const struct row_query *query);
+/* Either of them. */
 bool rows_is_first_of_stack(struct rows *rows, const struct row_query *query);
 
 /* May `pc` be a return address: after a call, or anywhere in JIT-compiled code? */

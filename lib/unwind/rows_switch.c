@@ -39,7 +39,7 @@ bool rows_is_stack_base(struct rows *rows, const struct row_query *query)
 	return query->arch->code->switches_stack(image, &at);
 }
 
-static bool has_switched_stack(struct rows *rows, const struct row_query *query)
+bool rows_has_switched_stack(struct rows *rows, const struct row_query *query)
 {
 	const struct mapping *mapping = rows_mapping(query);
 	struct elf_image *image = mapping ? space_image(query->walk->space, mapping) : NULL;
@@ -57,7 +57,7 @@ static bool has_switched_stack(struct rows *rows, const struct row_query *query)
 
 bool rows_is_first_of_stack(struct rows *rows, const struct row_query *query)
 {
-	return rows_is_stack_base(rows, query) || has_switched_stack(rows, query);
+	return rows_is_stack_base(rows, query) || rows_has_switched_stack(rows, query);
 }
 
 bool rows_find_behind_switch(struct rows *rows, const struct row_query *query,

@@ -47,15 +47,24 @@ class Roots(live.LiveCase):
         self.assertGreater(self.share(shares, "_start"), 0.98, shares)
         self.assertGreater(self.complete_pct(recording), 98)
 
-    def test_threads_of_go_begin_in_a_function_of_its_runtime(self):
+    def go_program(self, name):
         need("go")
-        program = self.path("go_garbage")
-        subprocess.run(["go", "build", "-o", program, source_path("go_garbage.go")], check=True,
+        program = self.path(name)
+        subprocess.run(["go", "build", "-o", program, source_path(f"{name}.go")], check=True,
                        env={**os.environ, "GOCACHE": self.path("cache")})
-        recording = record(self.directory, [program], "-F", "1000")
+        return program
+
+    def test_threads_of_go_begin_in_a_function_of_its_runtime(self):
+        recording = record(self.directory, [self.go_program("go_garbage")], "-F", "1000")
         ends = [end for end in self.stacks(recording)["early_ends"]
                 if end["reason"] == "end not proved"]
         self.assertEqual(ends, [])
+
+    def test_goroutine_that_asks_for_the_time_is_the_caller_of_that(self):
+        """But for the first sample of each thread, whose copy lacks the goroutine's stack."""
+        _, shares = self.folded([self.go_program("asks_time")])
+        self.assertGreater(self.share(shares, "runtime.goexit", "runtime.main", "main.main",
+                                      "main.ask"), 0.6, shares)
 
     def test_call_through_a_null_pointer_keeps_its_caller(self):
         self.check_call_to("0")
