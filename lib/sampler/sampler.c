@@ -140,8 +140,11 @@ void sampler_reserve_descriptors(void)
 		close(fd);
 }
 
-/* With few descriptors, files of /proc and of modules are opened one at a time. */
-#define LEAST_DESCRIPTORS 16
+/*
+ * With few descriptors, files of /proc and of modules are opened one at a time, by several threads
+ * and for several modules. With fewer than these, some find none at times, and nothing is sampled.
+ */
+#define LEAST_DESCRIPTORS 32
 
 static int need_descriptors(struct err *err)
 {

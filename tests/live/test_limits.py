@@ -41,7 +41,7 @@ class Limits(LiveCase):
     def test_few_descriptors(self):
         recording = record(
             self.directory, [build("spin_leaf"), "300"],
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
         )
         self.assertGreater(recording.report()["total_ns"], 250e6)
         self.assertMostlyIn(recording, "spin_leaf", 0.9)
@@ -49,7 +49,7 @@ class Limits(LiveCase):
     def test_new_threads_without_descriptors_go_their_way(self):
         """Their files are opened for each sample then."""
         program = build("threads_churn")
-        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         recording = record(self.directory, [program, "400", "300"], preexec_fn=few, timeout=30)
         (said,) = recording.said
         self.assertEqual(said["threads"], 400)
@@ -64,23 +64,29 @@ class Limits(LiveCase):
 
     def test_too_few_descriptors_are_named(self):
         """For some counts profc comes further than for others: each time it says what is short."""
-        arguments = (
-            ("record", "-o", self.path("x"), "--", "true"),
-            ("attach", "-p", os.getpid(), "-d", "1s", "-o", self.path("x")),
-            ("doctor",),
-        )
-        for command in arguments:
-            for nr in range(5, 40):
-                done = profc(
-                    *command, status=None,
-                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (nr, nr)),
-                )
-                if done.returncode == 0:
-                    break
-                with self.subTest(command=command[0], descriptors=nr):
-                    self.assertIn("Too many open files", done.stdout + done.stderr)
-                    self.assertIn("ulimit -n", done.stdout + done.stderr)
-            self.assertEqual(done.returncode, 0, done.stderr)
+        with subprocess.Popen(["sleep", "600"]) as sleeper:
+            try:
+                for command in (
+                    ("record", "-o", self.path("x"), "--", "true"),
+                    ("attach", "-p", sleeper.pid, "-d", "1s", "-o", self.path("x")),
+                    ("doctor",),
+                ):
+                    self.check_too_few_descriptors(command)
+            finally:
+                sleeper.kill()
+
+    def check_too_few_descriptors(self, command):
+        for nr in range(5, 64):
+            done = profc(
+                *command, status=None,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (nr, nr)),
+            )
+            if done.returncode == 0:
+                break
+            with self.subTest(command=command[0], descriptors=nr):
+                self.assertIn("Too many open files", done.stdout + done.stderr)
+                self.assertIn("ulimit -n", done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_too_many_processes_are_named(self):
         profiler = self.public(PROFC)
