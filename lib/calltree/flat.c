@@ -33,10 +33,11 @@ static void add_process(struct flat *flat, struct flat_row *row, const struct fl
 	struct flat_program *program = &row->program;
 
 	tally_add(&row->self, &process->self);
-	if (program->nr++ == 0)
-		*program = (struct flat_program){1, process->process, true};
+	if (program->nr == 0)
+		*program = (struct flat_program){0, process->process, true};
 	else if (processes[process->process].command.v != processes[program->heaviest].command.v)
 		program->one_command = false;
+	program->nr += max_u64(processes[process->process].nr_unseen, 1);
 }
 
 static void count_programs(struct flat *flat)

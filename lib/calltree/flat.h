@@ -60,7 +60,7 @@ const char *flat_state_name(enum flat_state state);
 
 /* The processes of a row of BY_PROCESS that have some weight. */
 struct flat_program {
-	uint32_t nr;
+	uint64_t nr;
 	uint32_t heaviest; /* one of them */
 	bool one_command;  /* all of them have this one's */
 };

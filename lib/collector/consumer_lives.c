@@ -80,6 +80,7 @@ static void add_process_row(struct consumer *consumer, const struct message *mes
 	row.start_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row.end_ns = 0;
 	row.split = (struct cpu_split){0};
+	row.nr_unseen = said->nr_unseen;
 	profile_add_process(profile, &row);
 }
 

@@ -202,6 +202,7 @@ static void join_processes(struct profile *into, struct source *source)
 		into->processes[former->row].command = process.command;
 		into->processes[former->row].end_ns = process.end_ns;
 		cpu_split_add(&into->processes[former->row].split, &process.split);
+		into->processes[former->row].nr_unseen += process.nr_unseen;
 	}
 	free(known.rows);
 }

@@ -59,6 +59,7 @@ struct profile_process {
 	struct str_id command; /* arguments joined by spaces; may be empty */
 	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
 	struct cpu_split split;	   /* of all its threads, including those without samples */
+	uint64_t nr_unseen; /* the row is of so many processes that no sample found; 0: of one */
 };
 
 /* The share of system time in the CPU time of a thread's samples: see cpu_modes.h. */

@@ -100,6 +100,7 @@ static const struct schema_column processes[] = {
 	CODED_NUMBER("user"),
 	CODED_NUMBER("system"),
 	NUMBER("faults", profile_process, split.nr_faults),
+	NUMBER("unseen", profile_process, nr_unseen),
 };
 
 static const struct schema_column threads[] = {

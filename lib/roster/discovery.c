@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "base/scan.h"
 #include "proc/read.h"
 #include "roster/attached.h"
@@ -29,6 +31,9 @@
 
 /* Remembered processes of others; beyond this, all are read again. */
 #define OTHERS_MAX 65536
+
+/* When all ids were given away, the kernel begins again here. */
+#define FIRST_ID_AGAIN 300
 
 /*
  * "0.42 0.30 0.28 2/411 12345": the last id that our PID namespace gave away; 0: unknown. And how
@@ -61,6 +66,17 @@ static bool is_other(const struct roster *roster, pid_t pid)
 	return pid <= 1 || pid == getpid() || pid_table_get(&roster->others, pid);
 }
 
+/* It was over before it was found. */
+static void note_ended(struct roster *roster, pid_t pid)
+{
+	struct births *births = &roster->births;
+
+	if (pid_table_get(&births->ended, pid))
+		return;
+	births->nr_ended++;
+	pid_table_set(&births->ended, pid, roster);
+}
+
 /*
  * An unknown process: is it a descendant? Its parent may be unknown as well, and is asked first. A
  * process whose parent ends at that moment gets another one.
@@ -72,8 +88,7 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 	pid_t asked = 0;
 
 	for (;;) {
-		if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat) ||
-		    stat.state == 'Z')
+		if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat))
 			return;
 		parent = roster_find_process(roster, stat.ppid);
 		if (parent || is_other(roster, stat.ppid) || stat.ppid == asked)
@@ -87,9 +102,16 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 	 * children are errands of ours (base/errand.h), which send none, and one more. */
 	if (!parent &&
 	    (stat.ppid != getpid() || pid == roster->helper || stat.exit_signal != SIGCHLD)) {
+		roster->births.nr_others += stat.start_ticks >= roster->births.begun_ticks;
 		pid_table_set(&roster->others, pid, roster);
 		return;
 	}
+	if (stat.state == 'Z') {
+		if (stat.nr_threads <= 1)
+			note_ended(roster, pid);
+		return;
+	}
+	roster->births.nr_processes++;
 	process = roster_add_process(roster, &stat, parent, false);
 	roster_add_threads(roster, process, true);
 	if (!process->threads)
@@ -109,6 +131,8 @@ static void ask(struct roster *roster, pid_t id)
 		roster_add_thread(roster, process, id, true);
 	else if (!process && !pid_table_get(&roster->others, status.tgid))
 		ask_process(roster, status.tgid, ANCESTORS_MAX);
+	if (!process && status.tgid != id && pid_table_get(&roster->others, status.tgid))
+		roster->births.nr_others++;
 }
 
 /* Its directory has two links, plus one for each thread. */
@@ -159,6 +183,52 @@ static void sweep(struct roster *roster, uint64_t now_ns)
 	roster->sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
 }
 
+/* The number of ids that one read_last_pid() and the next have between them. */
+static void count_ids(struct births *births, pid_t former, pid_t last)
+{
+	struct buf text = {0};
+	struct scan scan;
+	uint64_t end = 0;
+
+	if (last >= former) {
+		births->nr_ids += (uint64_t)(last - former);
+		return;
+	}
+	if (last && proc_read_file("/proc/sys/kernel/pid_max", &text)) {
+		scan = (struct scan){.at = buf_str(&text), .end = buf_str(&text) + text.nr_bytes};
+		if (!scan_decimal(&scan, &end))
+			end = 0;
+	}
+	buf_release(&text);
+	/* A namespace that has not given away so many ids yet begins below. */
+	births->is_unknown |= end <= (uint64_t)former || last < FIRST_ID_AGAIN;
+	if (!births->is_unknown)
+		births->nr_ids += end - 1 - (uint64_t)former + (uint64_t)(last - FIRST_ID_AGAIN);
+}
+
+uint64_t roster_nr_unseen(const struct roster *roster)
+{
+	const struct births *births = &roster->births;
+	uint64_t nr_ours = births->nr_processes + births->nr_ended;
+	uint64_t nr_found = nr_ours + births->nr_others;
+	uint64_t nr_gone = births->nr_ids - min_u64(births->nr_ids, nr_found);
+
+	if (births->is_unknown)
+		return 0;
+	/* One more of ours: where none was found at all, they were ours. */
+	return births->nr_ended +
+	       (uint64_t)((double)nr_gone * (double)(nr_ours + 1) / (double)(nr_found + 1) + 0.5);
+}
+
+static void begin_births(struct births *births)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	births->begun_ticks = (uint64_t)now.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
+			      (uint64_t)now.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / NS_PER_SEC;
+}
+
 bool roster_poll(struct roster *roster, uint64_t now_ns)
 {
 	pid_t last = read_last_pid(roster);
@@ -171,9 +241,14 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 		return roster->is_sweep_due;
 	}
 	roster->last_pid = last;
-	if (first == 1)
-		return false; /* the first call: roster_add_root() reports existing tasks */
+	if (first == 1) { /* the first call: roster_add_root() reports existing tasks */
+		begin_births(&roster->births);
+		return false;
+	}
+	count_ids(&roster->births, first - 1, last);
 	/* The kernel reuses ids: ids of others may be ours by now. */
+	if (has_wrapped || roster->births.ended.nr > OTHERS_MAX)
+		pid_table_release(&roster->births.ended);
 	if (has_wrapped)
 		pid_table_release(&roster->others);
 	if (has_wrapped || !last || last - first >= ASKED_MAX || roster->is_sweep_due) {
@@ -217,6 +292,7 @@ static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *
 	if (!proc_read_task_stat(tgid, tgid, &stat))
 		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
 	process = roster_add_process(roster, &stat, NULL, false);
+	roster->births.nr_processes += is_new;
 	roster_add_threads(roster, process, is_new);
 	if (process->threads)
 		return 0;

@@ -51,6 +51,7 @@ void roster_free(struct roster *roster)
 	pid_table_release(&roster->by_pid);
 	pid_table_release(&roster->by_tid);
 	pid_table_release(&roster->others);
+	pid_table_release(&roster->births.ended);
 	if (roster->loadavg_fd >= 0)
 		close(roster->loadavg_fd);
 	tracee_host_free(roster->host);
@@ -73,6 +74,7 @@ void roster_add_thread(struct roster *roster, struct roster_process *process, pi
 	thread->next = process->threads;
 	process->threads = thread;
 	process->nr_threads++;
+	roster->births.nr_others += is_new && tid != process->pid;
 	pid_table_set(&roster->by_tid, tid, thread);
 	roster->listener.thread_born(roster->listener.context, thread, is_new);
 }
@@ -132,6 +134,7 @@ void roster_end_process(struct roster *roster, struct roster_process *process)
 	last->index = process->index;
 	if (pid_table_get(&roster->by_pid, process->pid) == process)
 		pid_table_remove(&roster->by_pid, process->pid);
+	pid_table_set(&roster->births.ended, process->pid, roster);
 	roster->listener.process_gone(roster->listener.context, process);
 	free(process);
 }

@@ -86,6 +86,12 @@ bool roster_poll(struct roster *roster, uint64_t now_ns);
 bool roster_poll_all(struct roster *roster, uint64_t now_ns);
 /* A process that roster_poll() may not have found yet. NULL: it is not to be observed, or gone. */
 struct roster_process *roster_look_for(struct roster *roster, pid_t pid);
+/*
+ * How many processes were born that should have been observed, and had ended before any poll found
+ * them. An estimate: of the ids that no task had any more when they were read, as many are ours as
+ * of those that one had. 0 if it is not known.
+ */
+uint64_t roster_nr_unseen(const struct roster *roster);
 /* Threads of the system that ran or were runnable then, or more; ours is one of them. */
 size_t roster_nr_runnable(const struct roster *roster);
 /*

@@ -5,6 +5,20 @@
 #include "base/pid_table.h"
 #include "roster/roster.h"
 
+/*
+ * The ids that the kernel has given away since the roster began, in our PID namespace, and the
+ * tasks that were found to have them. What remains had ended before any reading.
+ */
+struct births {
+	uint64_t begun_ticks; /* since boot: tasks that began earlier are older than the roster */
+	uint64_t nr_ids;
+	uint64_t nr_processes;	/* of ours that were found alive, */
+	uint64_t nr_ended;	/* or only when they had ended */
+	uint64_t nr_others;	/* our threads, and tasks that are not ours */
+	bool is_unknown;	/* nr_ids is not known */
+	struct pid_table ended; /* of ours that are counted and have ended; values unused */
+};
+
 struct roster {
 	struct roster_listener listener;
 	bool follow_children;
@@ -16,7 +30,8 @@ struct roster {
 	struct pid_table by_tid; /* of threads */
 	struct pid_table others; /* processes that were read and are not ours; values unused */
 	int loadavg_fd;
-	pid_t last_pid;		 /* the last born id at the last reading */
+	pid_t last_pid; /* the last born id at the last reading */
+	struct births births;
 	size_t nr_runnable;	 /* at the last reading */
 	bool is_sweep_due;	 /* there are new ids that were not read */
 	uint64_t sweep_again_ns; /* not before: sweeps take a small part of the time */

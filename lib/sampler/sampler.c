@@ -412,6 +412,7 @@ static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 	message->body.process.parent = SERIAL_NONE;
 	message->body.process.comm = xstrdup("[short-lived]");
 	message->body.process.exe = xstrdup("[short-lived]");
+	message->body.process.nr_unseen = roster_nr_unseen(sampler->roster);
 	collector_publish(sampler->collector, message);
 	message = message_new(MESSAGE_THREAD, session->start_ns);
 	message->body.thread.serial = sampler->next_thread++;

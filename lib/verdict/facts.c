@@ -99,6 +99,13 @@ bool facts_is_sleep(const struct facts *facts, int nr)
 	return facts_is_one_of(name_of_call(facts->profile, nr), names);
 }
 
+bool facts_is_fork(const struct facts *facts, int nr)
+{
+	static const char *const names[] = {"clone", "clone3", "fork", "vfork", NULL};
+
+	return nr >= 0 && facts_is_one_of(name_of_call(facts->profile, nr), names);
+}
+
 uint64_t facts_life_ns(const struct facts *facts, uint64_t start_ns, uint64_t end_ns)
 {
 	if (!end_ns)

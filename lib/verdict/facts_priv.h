@@ -100,6 +100,8 @@ bool facts_is_one_of(const char *name, const char *const *names);
 /* An exec adds a row to a process, as a child of the row before. Was the row added by one? */
 bool facts_is_exec(const struct profile *profile, size_t row);
 
+/* Does that system call make a process or a thread? */
+bool facts_is_fork(const struct facts *facts, int nr);
 /* Is that system call a sleep for a time? */
 bool facts_is_sleep(const struct facts *facts, int nr);
 

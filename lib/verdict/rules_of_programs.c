@@ -9,6 +9,9 @@
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/leaks.h"
+#include "calltree/observe.h"
+#include "calltree/pairs.h"
+#include "calltree/wait_function.h"
 #include "profile/heap.h"
 #include "profile/profile.h"
 #include "verdict/rule_priv.h"
@@ -38,7 +41,8 @@ static bool is_short(const struct facts *facts, const struct profile_process *pr
 }
 
 struct short_processes {
-	uint64_t nr, cpu_ns;
+	uint64_t nr, nr_unseen; /* nr_unseen: as many of them ended before a sample, about */
+	uint64_t cpu_ns;
 };
 
 static struct short_processes short_processes_of(const struct facts *facts)
@@ -52,7 +56,8 @@ static struct short_processes short_processes_of(const struct facts *facts)
 		if (!is_short(facts, process))
 			continue;
 		sum.cpu_ns += facts->of_process[i].all.weight;
-		sum.nr += !facts_is_exec(profile, i);
+		sum.nr += is_rest(facts, process) ? process->nr_unseen : !facts_is_exec(profile, i);
+		sum.nr_unseen += process->nr_unseen;
 	}
 	return sum;
 }
@@ -114,6 +119,55 @@ static void append_names(struct buf *out, const struct facts *facts)
 	free(names);
 }
 
+struct forks {
+	const struct facts *facts;
+	struct pairs times; /* by name of a process: functions; CPU time in calls that fork */
+};
+
+static void add_forks(struct forks *forks)
+{
+	const struct facts *facts = forks->facts;
+	const struct profile *profile = facts->profile;
+	struct observation_walk walk;
+	struct observation observation;
+
+	observation_walk_init(&walk, facts->selection, METRIC_CPU);
+	while (observation_walk_next(&walk, &observation)) {
+		const struct sample *sample = &observation.sample;
+		uint32_t process = profile->threads[sample->thread.v].process, function;
+
+		if (!observation.weight || sample->kind != SAMPLE_RUNNING ||
+		    !facts_is_fork(facts, sample->syscall_nr))
+			continue;
+		function = facts->wait_functions[sample->stack.v];
+		if (function != WAIT_FUNCTION_NONE)
+			pairs_add(&forks->times, profile->processes[process].name.v, function,
+				  observation.weight);
+	}
+	observation_walk_release(&walk);
+}
+
+/* "; most by slow.sh: command_substitute": the function that spends most time in fork(2). */
+static void append_forker(struct buf *out, const struct facts *facts)
+{
+	struct forks forks = {.facts = facts};
+	const struct pair *most = NULL;
+
+	if (facts->wait_functions)
+		add_forks(&forks);
+	for (size_t i = 0; i < forks.times.nr; i++) {
+		if (!most || forks.times.rows[i].amount > most->amount)
+			most = &forks.times.rows[i];
+	}
+	if (most) {
+		buf_append_str(out, "; most by ");
+		facts_append_text(out, profile_str(facts->profile, (struct str_id){most->a}));
+		buf_append_str(out, ": ");
+		facts_append_name(out, facts, most->b);
+	}
+	pairs_release(&forks.times);
+}
+
 static void describe_processes(struct buf *out, const struct facts *facts)
 {
 	struct short_processes sum = short_processes_of(facts);
@@ -123,6 +177,12 @@ static void describe_processes(struct buf *out, const struct facts *facts)
 	append_rate(out, sum.nr, facts->elapsed_ns);
 	buf_append_str(out, "/s)");
 	append_names(out, facts);
+	if (sum.nr_unseen) {
+		buf_append_str(out, "; ~");
+		append_count(out, sum.nr_unseen);
+		buf_append_str(out, " ended before a sample");
+	}
+	append_forker(out, facts);
 }
 
 static void command_processes(struct buf *out, const struct facts *facts)

@@ -2,6 +2,7 @@
 /* Flat tables as text. */
 #include "view/flat_text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +83,7 @@ static void append_members(struct buf *out, const struct flat *flat, const struc
 	else if (flat->dimension == BY_PID)
 		buf_printf(out, " (pid %d)", (int)profile->processes[row->process].pid);
 	else if (row->program.nr > 1)
-		buf_printf(out, " (%u processes)", row->program.nr);
+		buf_printf(out, " (%" PRIu64 " processes)", row->program.nr);
 }
 
 /* With two keys the name of a group, or below it that of the other key. */

@@ -171,6 +171,7 @@ static void put_processes(struct json *json, const struct profile *profile)
 		json_key_u64(json, "start_ns", process->start_ns);
 		json_key_u64(json, "end_ns", process->end_ns);
 		json_key_known_u64(json, "faults", process->split.nr_faults);
+		json_key_known_u64(json, "unseen", process->nr_unseen);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -98,6 +98,9 @@ class Recording:
     def info(self, *options):
         return profc("info", "-i", self.path, *options).stdout
 
+    def explain(self):
+        return json.loads(profc("explain", "-i", self.path, "--json").stdout)
+
 
 def record(directory, argv, *options, status=0, **popen):
     """profc record [options] -- argv, into a file of `directory`."""

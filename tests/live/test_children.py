@@ -103,6 +103,21 @@ class Exec(ChildCase):
         share = 0.1 * min(1, rate / 500)
         self.assertShareAtLeast(whole - missed, whole, share, "CPU time that was seen")
 
+    def test_processes_that_ended_before_a_sample_are_counted(self):
+        recording = record(self.directory, [build("forks_and_exits"), "1500"])
+        rows = recording.rows("--by", "process")
+        (short,) = [row for row in rows if row["name"] == "[short-lived]"]
+        known = sum(row["unseen"] or 1 for row in json.loads(recording.info("--json"))["processes"])
+        # Processes of other programs that ended as soon may be among them.
+        self.assertWithin(known, 1501, 450, "processes")
+        self.assertGreater(short["processes"], 50)
+        verdict = recording.explain()["verdict"]
+        self.assertEqual(verdict["rule"], "processes")
+        self.assertRegex(
+            verdict["text"],
+            f"; ~{short['processes']:,} ended before a sample; most by forks_and_exits: make_child$",
+        )
+
     def test_short_programs_have_whole_stacks(self):
         """Their libraries were mapped after exec, and they are gone before we can ask."""
         self.assertComplete(self.record_short_programs(), 0.95)

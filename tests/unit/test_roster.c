@@ -114,6 +114,57 @@ static void end_children(const pid_t *pids)
 		waitpid(pids[i], NULL, 0);
 }
 
+/* One after the other, each reaped at once if they are to be. */
+static void run_children(int nr, bool are_reaped)
+{
+	for (int i = 0; i < nr; i++) {
+		siginfo_t ended;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		assert_true(pid > 0);
+		assert_int_equal(
+			waitid(P_PID, (id_t)pid, &ended, WEXITED | (are_reaped ? 0 : WNOWAIT)), 0);
+	}
+}
+
+/* The machine may give away other ids meanwhile, of which some may count. */
+TEST(roster, processes_that_ended_before_a_poll_are_counted)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	pid_t lasting[NR_CHILDREN];
+
+	roster_poll(roster, 1);
+	assert_true(roster_nr_unseen(roster) == 0);
+	begin_children(lasting);
+	run_children(300, true);
+	roster_poll_all(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), NR_CHILDREN);
+	assert_in_range(roster_nr_unseen(roster), 150, 600);
+	end_children(lasting);
+	roster_free(roster);
+}
+
+TEST(roster, processes_that_were_not_reaped_yet_are_counted_once)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+
+	roster_poll(roster, 1);
+	run_children(300, false);
+	roster_poll_all(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), 0);
+	assert_in_range(roster_nr_unseen(roster), 300, 600);
+	run_children(1, true);
+	roster_poll_all(roster, 1);
+	assert_in_range(roster_nr_unseen(roster), 300, 600);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	roster_free(roster);
+}
+
 /* The second poll comes too soon after the sweep of the first one. */
 TEST(roster, births_beyond_a_sweep_are_found_where_they_are_needed)
 {

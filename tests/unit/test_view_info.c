@@ -308,7 +308,7 @@ TEST(info, json_of_marks_and_of_what_is_not_known)
 	assert_non_null(strstr(buf_str(&sink.pending),
 			       "{\"pid\":7,\"parent_pid\":1,\"name\":null,\"exe\":null,"
 			       "\"command\":null,\"start_ns\":5,\"end_ns\":0,"
-			       "\"faults\":null}"));
+			       "\"faults\":null,\"unseen\":null}"));
 	assert_non_null(strstr(buf_str(&sink.pending),
 			       "\"marks\":[{\"time_ns\":1500,\"text\":\"phase \\\"2\\\"\"}]"));
 	sink_release(&sink);
