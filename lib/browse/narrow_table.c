@@ -78,7 +78,7 @@ static void append_more(struct buf *out, const struct flat *flat, const struct f
 			enum name_style style)
 {
 	if (flat->dimension == BY_LOCK)
-		append_owner_in(out, flat->blame, row->object, style);
+		append_held_in(out, flat->blame, row->object, style);
 	else if (flat->dimension == BY_FD)
 		append_waiting_in(out, flat->blame, row->object, style);
 	else

@@ -95,6 +95,55 @@ void append_owner_in(struct buf *out, const struct blame *blame, uint32_t number
 		label_append_name(out, blame_expansion(blame), part.label, style);
 }
 
+/* The first owner, and the innermost function in which it was for most of that time. */
+static bool leaf_of_owner(const struct blame *blame, uint32_t number, struct blame_owner *owner,
+			  struct blame_part *leaf)
+{
+	return blame_owner(blame, number, 0, owner) && blame_owner_leaf(blame, owner, leaf);
+}
+
+void append_owner_leaf(struct buf *out, const struct blame *blame, uint32_t number,
+		       enum name_style style)
+{
+	struct blame_owner owner;
+	struct blame_part leaf;
+
+	if (leaf_of_owner(blame, number, &owner, &leaf))
+		label_append_name(out, blame_expansion(blame), leaf.label, style);
+}
+
+void append_held_in(struct buf *out, const struct blame *blame, uint32_t number,
+		    enum name_style style)
+{
+	struct blame_owner owner;
+	struct blame_part function, leaf;
+
+	append_owner_in(out, blame, number, style);
+	if (!leaf_of_owner(blame, number, &owner, &leaf) ||
+	    !blame_owner_in(blame, &owner, 0, &function) || function.label == leaf.label)
+		return;
+	buf_append_str(out, " > ");
+	label_append_name(out, blame_expansion(blame), leaf.label, style);
+	buf_printf(out, " %.0f%%", percent_of(leaf.amount, owner.seen_ns));
+}
+
+static void json_leaf(struct json *json, const struct blame *blame, const struct blame_owner *owner)
+{
+	struct blame_part leaf;
+	struct buf name = {0};
+
+	json_key(json, "leaf");
+	if (blame_owner_leaf(blame, owner, &leaf)) {
+		label_append_name(&name, blame_expansion(blame), leaf.label, NAME_FULL);
+		json_str(json, buf_str(&name));
+		json_key_u64(json, "leaf_ns", leaf.amount);
+	} else {
+		json_null(json);
+		json_key_u64(json, "leaf_ns", 0);
+	}
+	buf_release(&name);
+}
+
 static void json_functions(struct json *json, const struct blame *blame,
 			   const struct blame_owner *owner)
 {
@@ -133,6 +182,7 @@ void json_key_owners(struct json *json, const struct blame *blame, uint32_t numb
 		json_bool(json, object->is_guess);
 		json_key_u64(json, "sampled_ns", owner.seen_ns);
 		json_functions(json, blame, &owner);
+		json_leaf(json, blame, &owner);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -23,6 +23,12 @@ void append_owners(struct buf *out, const struct blame *blame, uint32_t number);
 /* The function in which the first owner spent most of that time. */
 void append_owner_in(struct buf *out, const struct blame *blame, uint32_t number,
 		     enum name_style style);
+/* The innermost function, likewise, in the C library or not. */
+void append_owner_leaf(struct buf *out, const struct blame *blame, uint32_t number,
+		       enum name_style style);
+/* Both: "Logger::info > fdatasync 94%", with the share of that time in the latter. */
+void append_held_in(struct buf *out, const struct blame *blame, uint32_t number,
+		    enum name_style style);
 
 /* The member "owners" of a row of locks: all of them, with their functions. */
 void json_key_owners(struct json *json, const struct blame *blame, uint32_t number);

@@ -82,6 +82,7 @@ static const struct flat_field fields[] = {
 	{"waiting_in", WAITS, IN_ANY, FLAT_WAITING_IN},
 	{"owner_tid", BIT(BY_LOCK), IN_ANY, FLAT_OWNER_TID},
 	{"owner_in", BIT(BY_LOCK), IN_ANY, FLAT_OWNER_IN},
+	{"owner_leaf", BIT(BY_LOCK), IN_ANY, FLAT_OWNER_LEAF},
 	{"from_ns", BIT(BY_LIFETIME), IN_ANY, FLAT_FROM},
 	{"to_ns", BIT(BY_LIFETIME), IN_ANY, FLAT_TO},
 	{"mark", BIT(BY_MARK), IN_ANY, FLAT_MARK},

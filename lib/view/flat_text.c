@@ -280,7 +280,7 @@ static const struct flat_column columns[] = {
 	{BIT(BY_LOCK), SPARE_NAME("kind", CUT_END, 5, 1, 4), FLAT_KIND, AS_TEXT, STYLE_DIM},
 	{WAITS, NAME("waiting in", CUT_MIDDLE, 10, 2), FLAT_WAITING_IN, AS_TEXT, STYLE_PLAIN},
 	{BIT(BY_LOCK), NAME("held by", CUT_END, 13, 3), FLAT_OWNERS, AS_TEXT, STYLE_PLAIN},
-	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 2), FLAT_OWNER_IN, AS_TEXT, STYLE_PLAIN},
+	{BIT(BY_LOCK), NAME("held in", CUT_MIDDLE, 12, 3), FLAT_HELD_IN, AS_TEXT, STYLE_PLAIN},
 };
 
 /* The columns of one table, chosen from those above, with the unit in their headers. */

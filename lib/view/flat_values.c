@@ -461,6 +461,18 @@ static struct value get_owner_in(const struct row_value *of)
 	return scratch_value(of->scratch);
 }
 
+static struct value get_owner_leaf(const struct row_value *of)
+{
+	append_owner_leaf(of->scratch, of->flat->blame, of->row->object, of->style);
+	return scratch_value(of->scratch);
+}
+
+static struct value get_held_in(const struct row_value *of)
+{
+	append_held_in(of->scratch, of->flat->blame, of->row->object, of->style);
+	return scratch_value(of->scratch);
+}
+
 static struct value get_length(const struct row_value *of)
 {
 	const struct phase *phase = flat_row_phase(of->flat, of->row);
@@ -555,6 +567,8 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_WAITING_IN] = get_waiting_in,
 	[FLAT_OWNER_TID] = get_owner_tid,
 	[FLAT_OWNER_IN] = get_owner_in,
+	[FLAT_OWNER_LEAF] = get_owner_leaf,
+	[FLAT_HELD_IN] = get_held_in,
 	[FLAT_LENGTH] = get_length,
 	[FLAT_LOCATION] = get_location,
 	[FLAT_SHORT_MODULE] = get_short_module,

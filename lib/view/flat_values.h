@@ -68,6 +68,8 @@ enum flat_value {
 	FLAT_WAITING_IN,
 	FLAT_OWNER_TID,
 	FLAT_OWNER_IN,
+	FLAT_OWNER_LEAF,
+	FLAT_HELD_IN,
 	FLAT_LENGTH,
 	FLAT_LOCATION,	   /* without directories */
 	FLAT_SHORT_MODULE, /* nothing where the name is that of the module */

@@ -117,6 +117,7 @@ class Locks(LiveCase):
         rows = {row["name"]: row for row in csv.DictReader(io.StringIO(table))}
         self.assertEqual(rows["plain_lock"]["owner_in"], "compute_with_locks")
         self.assertEqual(rows["plain_lock"]["threads"], "2")
+        self.assertEqual(rows["plain_lock"]["owner_leaf"], "compute_with_locks")
         self.assertEqual(rows["never"]["owner_tid"], "")
 
     def test_owners_in_a_namespace_of_their_own(self):

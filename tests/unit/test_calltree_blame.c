@@ -208,6 +208,30 @@ TEST(blame, owners_and_what_they_did_meanwhile)
 		     "40 2 mutex queue_lock, in get; prog 75%, worker 25%; parse\n");
 }
 
+/* 25 of the 30 ms in which another thread waited were in one function of the C library. */
+TEST(blame, owner_in_the_innermost_function)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread;
+	struct profile *profile;
+	char name[] = "lg";
+	uint32_t lock = made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "", first);
+
+	made_run(&made, "main;put;libc.so.6!fsync", 0, 25);
+	made_run(&made, "main;put;libc.so.6!write", 25, 30);
+	made_thread(&made, 100, 101, "worker");
+	profile_waits(made.profile)->rows[0].place = made_frame(made.profile, name);
+	made_sleep(&made, "start;get;libc.so.6!pthread_mutex_lock", lock, 0, 30);
+	profile = made_end(&made);
+	expect_narrow(profile, "  100.0  lg held in put > fsync 83%\n");
+	expect_table(profile, BY_LOCK, 120,
+		     "self ms     %    ± samples threads  lock  kind   waiting in  held by    "
+		     "held in\n"
+		     "   30.0 100.0 39.7       1       1  lg    mutex  get         prog 100%  "
+		     "put > fsync 83%\n");
+	profile_free(profile);
+}
+
 TEST(blame, names_and_kinds_of_locks)
 {
 	struct made made = made_begin();
