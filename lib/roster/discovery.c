@@ -129,9 +129,9 @@ static void ask(struct roster *roster, pid_t id)
 	process = roster_find_process(roster, status.tgid);
 	if (process && status.tgid != id)
 		roster_add_thread(roster, process, id, true);
-	else if (!process && !pid_table_get(&roster->others, status.tgid))
+	else if (!process && !is_other(roster, status.tgid))
 		ask_process(roster, status.tgid, ANCESTORS_MAX);
-	if (!process && status.tgid != id && pid_table_get(&roster->others, status.tgid))
+	if (!process && status.tgid != id && is_other(roster, status.tgid))
 		roster->births.nr_others++;
 }
 

@@ -81,6 +81,14 @@ class Attach(LiveCase):
             self.assertEqual({row["pid"] for row in alone.rows("--by", "pid", "-m", "wall")},
                              {shell.pid})
 
+    def test_a_shell_that_started_profc_is_recorded_without_it(self):
+        path = self.path("shell")
+        script = f"{PROFC} attach -p $$ -d 300ms -o {path}; true"
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+        self.assertNotIn("may not be traced", done.stderr)
+        rows = Recording(path).rows("--by", "pid", "-m", "wall")
+        self.assertEqual([row["name"] for row in rows], ["sh"])
+
     def test_what_only_descendants_have_is_counted_and_found(self):
         with self.family() as shell:
             shell.wait_ready(nr=2)
