@@ -155,13 +155,13 @@ struct mark_search {
 /* Find the first such mark in a run at `from_ns` or later; false: there is none. */
 static bool find_mark(struct mark_search *search, uint32_t run, uint64_t from_ns, uint64_t *time_ns)
 {
+	const struct timelines *timelines = search->timelines;
 	const struct profile_mark *first = NULL;
 
-	for (size_t i = 0; i < search->profile->nr_marks; i++) {
+	for (size_t i = timelines->first_marks[run]; i < timelines->first_marks[run + 1]; i++) {
 		const struct profile_mark *mark = &search->profile->marks[i];
 
-		if (search->timelines->of_mark[i] != run ||
-		    !is_called(search->profile, mark, search->name))
+		if (!is_called(search->profile, mark, search->name))
 			continue;
 		search->is_anywhere = true;
 		if (mark->time_ns >= from_ns && (!first || mark->time_ns < first->time_ns))

@@ -27,12 +27,10 @@ static void add_run(struct phases *phases, const struct profile *profile, uint32
 	size_t nr = 1;
 
 	first[0] = (struct phase){.from_ns = timelines->rows[run].begin_ns, .is_first = true};
-	for (size_t i = 0; i < profile->nr_marks; i++) {
-		if (timelines->of_mark[i] == run)
-			first[nr++] = (struct phase){.from_ns = profile->marks[i].time_ns,
-						     .to_ns = i, /* ties keep their order */
-						     .text = profile->marks[i].text};
-	}
+	for (size_t i = timelines->first_marks[run]; i < timelines->first_marks[run + 1]; i++)
+		first[nr++] = (struct phase){.from_ns = profile->marks[i].time_ns,
+					     .to_ns = i, /* ties keep their order */
+					     .text = profile->marks[i].text};
 	/* Recordings of one run that were joined have their marks one after the other. */
 	qsort(first + 1, nr - 1, sizeof(*first), by_time);
 	for (size_t i = 0; i < nr; i++) {

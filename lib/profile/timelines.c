@@ -39,9 +39,10 @@ struct timelines *timelines_new(const struct profile *profile)
 	size_t process = 0, mark = 0;
 
 	timelines->of_process = xcalloc(profile->nr_processes, sizeof(*timelines->of_process));
-	timelines->of_mark = xcalloc(profile->nr_marks, sizeof(*timelines->of_mark));
 	timelines->nr = has_runs ? profile->runs.nr : 1;
 	timelines->rows = xcalloc(timelines->nr, sizeof(*timelines->rows));
+	timelines->first_marks = xcalloc(timelines->nr + 1, sizeof(*timelines->first_marks));
+	timelines->first_marks[timelines->nr] = profile->nr_marks;
 	timelines->rows[0].end_ns = profile->meta.duration_ns;
 	for (uint32_t i = 0; has_runs && i < timelines->nr; i++) {
 		const struct profile_run *run = &profile->runs.rows[i];
@@ -49,8 +50,8 @@ struct timelines *timelines_new(const struct profile *profile)
 		timelines->rows[i] = timeline_of(profile, run);
 		for (uint64_t k = 0; k < run->nr_processes; k++)
 			timelines->of_process[process++] = i;
-		for (uint64_t k = 0; k < run->nr_marks; k++)
-			timelines->of_mark[mark++] = i;
+		timelines->first_marks[i] = mark;
+		mark += run->nr_marks;
 	}
 	return timelines;
 }
@@ -61,6 +62,6 @@ void timelines_free(struct timelines *timelines)
 		return;
 	free(timelines->rows);
 	free(timelines->of_process);
-	free(timelines->of_mark);
+	free(timelines->first_marks);
 	free(timelines);
 }

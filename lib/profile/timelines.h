@@ -21,7 +21,7 @@ struct timelines {
 	struct timeline *rows; /* owned, as all here */
 	size_t nr;	       /* at least 1 */
 	uint32_t *of_process;  /* by process: the row of its run */
-	uint32_t *of_mark;     /* by mark: the row of its run */
+	size_t *first_marks;   /* by row: the first mark of its run; one more, for the end */
 };
 
 struct timelines *timelines_new(const struct profile *profile);

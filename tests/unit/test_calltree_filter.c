@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/phases.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
 
@@ -164,6 +167,29 @@ TEST(filter, marks_are_of_their_run)
 	/* Those of earlier versions do not say of which run a process is: they have one time. */
 	profile->runs.rows[1].nr_processes = 0;
 	assert_int_equal(selected_ms(profile, &cases[0].filter), 3 + 3);
+	profile_free(profile);
+}
+
+/* A file may say that there are as many runs as marks. */
+TEST(filter, each_mark_is_looked_at_once_and_not_for_each_run)
+{
+	const struct filter filter = {.from_mark = MARK("a")};
+	const struct profile_run run = {.start_realtime_ns = 7, .duration_ns = 20000000};
+	const size_t nr = 1000000;
+	struct profile *profile = two_runs();
+	struct phases *phases;
+
+	for (size_t i = 0; i < nr; i++) {
+		profile_add_mark(profile, 3000000, "b");
+		profile_add_run(profile, &run);
+	}
+	profile->runs.rows[1].nr_marks += nr;
+	alarm(60);
+	assert_int_equal(selected_ms(profile, &filter), 18 + 10);
+	phases = phases_new(profile);
+	alarm(0);
+	assert_int_equal(phases->nr, nr + 2 + nr + 4);
+	phases_free(phases);
 	profile_free(profile);
 }
 
