@@ -259,6 +259,7 @@ static void note_second_halves(struct leaks *leaks)
 		begin_ns = min_u64(begin_ns, end_ns);
 		leaks->late_from_ns[run] = begin_ns + (end_ns - begin_ns) / 2;
 		leaks->late_ns[run] = end_ns - leaks->late_from_ns[run];
+		leaks->all_late_ns += leaks->late_ns[run];
 	}
 }
 
@@ -346,10 +347,8 @@ void leaks_free(struct leaks *leaks)
 double leak_growth(const struct leaks *leaks, const struct leak *leak)
 {
 	uint32_t own = leaks->timelines->of_process[leak->owner.process];
-	uint64_t late_ns = 0;
+	uint64_t late_ns = leaks->by == LEAKS_BY_PROGRAM ? leaks->all_late_ns : leaks->late_ns[own];
 
-	for (uint32_t run = 0; run < leaks->timelines->nr; run++)
-		late_ns += leaks->by == LEAKS_BY_PROGRAM || run == own ? leaks->late_ns[run] : 0;
 	if (!late_ns)
 		return 0;
 	return (double)leak->late_bytes * (double)NS_PER_SEC / (double)late_ns;

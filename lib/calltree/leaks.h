@@ -60,6 +60,7 @@ struct leaks {
 	struct timelines *timelines; /* owned */
 	uint64_t *late_from_ns;	     /* by timeline; owned, as the next */
 	uint64_t *late_ns;
+	uint64_t all_late_ns; /* of all timelines */
 };
 
 /* The request; zero-initialised is all, by process. */
