@@ -10,6 +10,8 @@
 
 /* One empty destructor may stand for thousands. */
 #define BYTES_MAX 16384
+/* They are looked at for each address: of more symbols at one place the others are not shown. */
+#define SYMBOLS_MAX 1024
 
 static bool is_listed(const char *list, const char *name)
 {
@@ -47,14 +49,17 @@ void shared_code_tell(struct result_builder *builder, const struct symbol_chain 
 {
 	struct symbol_location *outermost =
 		&builder->result->locations[chain->first + chain->nr - 1];
-	const struct elf_symbol *symbol = elf_symbols_find(symbols, address), *first = symbol;
+	const struct elf_symbol *symbol = elf_symbols_find(symbols, address), *first = symbol, *end;
 	struct buf list = {0};
 
 	if (!symbol || !symbol->is_sized)
 		return;
-	while (first > symbols->rows && first[-1].start == symbol->start)
+	while (first > symbols->rows && first[-1].start == symbol->start &&
+	       symbol - first < SYMBOLS_MAX)
 		first--;
-	for (; first < symbols->rows + symbols->nr && first->start == symbol->start; first++) {
+	end = symbols->rows + symbols->nr - first > SYMBOLS_MAX ? first + SYMBOLS_MAX
+								: symbols->rows + symbols->nr;
+	for (; first < end && first->start == symbol->start; first++) {
 		if (first->is_function && first->end == symbol->end)
 			add_name(&list, &builder->pool, first->name, outermost->name);
 	}

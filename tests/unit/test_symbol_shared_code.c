@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/shared_code.h"
@@ -52,4 +54,29 @@ TEST(symbol_shared_code, other_names_of_the_same_function_are_not)
 	check(0x210, "write", NULL);
 	check(0x310, "A::A()", NULL);
 	check(0x400, "elsewhere", NULL);
+}
+
+/* A symbol table may have any number of symbols at one place, and a function any of addresses. */
+TEST(symbol_shared_code, of_symbols_without_number_some_are_named)
+{
+	const size_t nr = 1000000, nr_addresses = 1000;
+	cleanup_free struct elf_symbol *many = xcalloc(nr, sizeof(*many));
+	const struct elf_symbols all = {.rows = many, .nr = nr};
+	struct result_builder builder;
+
+	for (size_t i = 0; i < nr; i++)
+		many[i] = (struct elf_symbol)AT(0x100, 0x10000, i % 2 ? "apples" : "pears");
+	alarm(60);
+	result_builder_init(&builder, nr_addresses);
+	for (size_t i = 0; i < nr_addresses; i++) {
+		const struct symbol_location level = {.name = "apples"};
+
+		result_builder_begin(&builder, i);
+		result_builder_add(&builder, &level);
+		shared_code_tell(&builder, &builder.result->chains[i], &all, 0x100 + i);
+	}
+	alarm(0);
+	for (size_t i = 0; i < nr_addresses; i++)
+		assert_string_equal(builder.result->locations[i].shared, "pears");
+	symbol_result_free(result_builder_finish(&builder));
 }
