@@ -13,8 +13,33 @@ static int by_address(const void *a, const void *b)
 	return (one->address > other->address) - (one->address < other->address);
 }
 
+size_t code_bytes_of(Elf *elf)
+{
+	size_t nr_bytes = 0;
+
+	return elf_rawfile(elf, &nr_bytes) ? nr_bytes : 0;
+}
+
+const Elf_Data *code_section_data(Elf_Scn *section, size_t *nr_left)
+{
+	GElf_Shdr header;
+	const Elf_Data *data;
+
+	if (!gelf_getshdr(section, &header) || header.sh_size > *nr_left)
+		return NULL;
+	data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || !data->d_size || data->d_size > *nr_left)
+		return NULL;
+	*nr_left -= data->d_size;
+	return data;
+}
+
+/* No instruction, and no step from one to the next, is longer. */
+#define STEP_BYTES_MAX 64
+
 void code_sections_read(struct code_sections *sections, Elf *elf)
 {
+	size_t nr_left = code_bytes_of(elf);
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
@@ -24,8 +49,8 @@ void code_sections_read(struct code_sections *sections, Elf *elf)
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
 		    !(header.sh_flags & SHF_ALLOC))
 			continue;
-		data = elf_rawdata(section, NULL);
-		if (!data || !data->d_buf || !data->d_size)
+		data = code_section_data(section, &nr_left);
+		if (!data || header.sh_addr > UINT64_MAX - STEP_BYTES_MAX - data->d_size)
 			continue;
 		ARRAY_GROW(sections->rows, sections->nr, sections->cap);
 		sections->rows[sections->nr++] =

@@ -19,8 +19,18 @@ struct code_section {
 struct code_sections {
 	struct code_section *rows; /* ascending; owned */
 	size_t nr, cap;
+	size_t nr_entries; /* of tables of jumps, as far as these were followed */
 };
 
+/*
+ * The data of a section of a file in which sections share no bytes: a file may claim that all of
+ * its sections are all of it. NULL: it has none. *nr_left, at first that of code_bytes_of(), says
+ * how many bytes of sections there can still be.
+ */
+const Elf_Data *code_section_data(Elf_Scn *section, size_t *nr_left);
+size_t code_bytes_of(Elf *elf);
+
+/* Sections at the end of the address space are left out, so that no address in one wraps. */
 void code_sections_read(struct code_sections *sections, Elf *elf);
 void code_sections_release(struct code_sections *sections);
 /* The section that has an address, or NULL. */

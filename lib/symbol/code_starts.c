@@ -135,7 +135,7 @@ static void spread_bounds(struct search *search)
 	}
 }
 
-static void divide(const struct search *search, size_t index)
+static void divide(struct search *search, size_t index)
 {
 	struct nameless_code *row = &search->rows[index];
 	const struct nameless_code *before = index ? row - 1 : NULL;
@@ -171,7 +171,7 @@ void code_starts_find(Elf *elf, const uint64_t *calls, size_t nr_calls, struct n
 	}
 	add_certain_calls(&search, calls, nr_calls);
 	spread_bounds(&search);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr && !has_ended(ended); i++)
 		divide(&search, i);
 	code_sections_release(&search.sections);
 }

@@ -35,7 +35,7 @@ bool code_may_begin_x86_64(const struct code_section *section, uint64_t address)
  * Find the function of a row, if one begins at `start`, at or before its address and in its
  * section, and another one behind it at `limit`, or none.
  */
-void code_divide_x86_64(const struct code_sections *sections, uint64_t start, uint64_t limit,
+void code_divide_x86_64(struct code_sections *sections, uint64_t start, uint64_t limit,
 			struct nameless_code *row);
 
 #endif

@@ -113,7 +113,7 @@ static uint64_t extend(const struct code_section *section, const struct code_ins
 
 /* A function that is being followed. */
 struct following {
-	const struct code_sections *sections;
+	struct code_sections *sections;
 	const struct code_section *section;
 	uint64_t start, limit;
 	uint64_t reach; /* the highest address in it that control is known to come to */
@@ -122,6 +122,8 @@ struct following {
 
 /* Switches of C have fewer cases. */
 #define TABLE_ENTRIES_MAX 4096
+/* All switches of a program have fewer: other code may jump by one table again and again. */
+#define ENTRIES_MAX (1 << 22)
 
 static bool read_word(const struct code_sections *sections, uint64_t at, void *word, size_t nr)
 {
@@ -137,10 +139,12 @@ static bool read_word(const struct code_sections *sections, uint64_t at, void *w
 /* The places in the function that a table names: the first other one ends it. */
 static void follow_table(struct following *function, uint64_t table, bool is_relative)
 {
-	for (uint64_t i = 0; i < TABLE_ENTRIES_MAX; i++) {
+	for (uint64_t i = 0; i < TABLE_ENTRIES_MAX && function->sections->nr_entries < ENTRIES_MAX;
+	     i++) {
 		uint64_t target;
 		int32_t distance;
 
+		function->sections->nr_entries++;
 		if (is_relative) {
 			if (!read_word(function->sections, table + 4 * i, &distance, 4))
 				return;
@@ -186,7 +190,7 @@ static void begin(struct following *function, uint64_t start)
 	function->table = 0;
 }
 
-void code_divide_x86_64(const struct code_sections *sections, uint64_t start, uint64_t limit,
+void code_divide_x86_64(struct code_sections *sections, uint64_t start, uint64_t limit,
 			struct nameless_code *row)
 {
 	struct following function = {.sections = sections,

@@ -9,6 +9,8 @@
 #include <gelf.h>
 #include <stdbool.h>
 
+#include "symbol/code_sections.h"
+
 /* The range that holds an address after its start, or NULL. */
 static struct sizeless_range *range_around(struct sizeless_range *ranges, size_t nr,
 					   uint64_t address)
@@ -56,16 +58,16 @@ static bool is_x86_64(Elf *elf)
 }
 
 /* The bytes of the next section of code, or NULL. */
-static Elf_Data *next_code(Elf *elf, Elf_Scn **section, GElf_Shdr *header)
+static const Elf_Data *next_code(Elf *elf, Elf_Scn **section, GElf_Shdr *header, size_t *nr_left)
 {
 	while ((*section = elf_nextscn(elf, *section))) {
-		Elf_Data *data;
+		const Elf_Data *data;
 
 		if (!gelf_getshdr(*section, header) || header->sh_type != SHT_PROGBITS ||
 		    !(header->sh_flags & SHF_EXECINSTR))
 			continue;
-		data = elf_rawdata(*section, NULL);
-		if (data && data->d_buf && data->d_size)
+		data = code_section_data(*section, nr_left);
+		if (data)
 			return data;
 	}
 	return NULL;
@@ -75,10 +77,12 @@ void sizeless_find_cuts(Elf *elf, uint64_t bias, struct sizeless_range *ranges, 
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	Elf_Data *data;
+	const Elf_Data *data;
+	size_t nr_left;
 
 	if (!nr || !is_x86_64(elf))
 		return;
-	while ((data = next_code(elf, &section, &header)))
+	nr_left = code_bytes_of(elf);
+	while ((data = next_code(elf, &section, &header, &nr_left)))
 		scan(data->d_buf, data->d_size, header.sh_addr + bias, ranges, nr);
 }
