@@ -9,6 +9,7 @@
 
 struct proc_syscall;
 struct snapshot;
+struct tracee;
 
 /*
  * Differences between processors: tracee_x86_64.c and tracee_aarch64.c implement this, and nothing
@@ -43,9 +44,9 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 /*
  * Was a stopped thread, which is in no system call, in the kernel because its own instruction
  * faulted, mostly at a page that it touched first? False: an interrupt reached it in its program,
- * or the machine does not tell.
+ * or the machine does not tell, or its instruction is not in memory any more.
  */
-bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid);
+bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *regs);
 
 /* How the system call of a stopped thread will look to the program. */
 enum machine_call {

@@ -199,6 +199,12 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 	return read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
 }
 
+bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
+{
+	return present_bytes(tracee->tid, address, nr_bytes) == nr_bytes &&
+	       read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+}
+
 /* It is kept if asking takes long. */
 void tracee_forget_mapping(struct tracee *tracee)
 {

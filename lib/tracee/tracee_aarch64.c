@@ -26,10 +26,10 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 }
 
 /* An exception leaves no mark in what a tracer can read. */
-bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid)
+bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *regs)
 {
+	(void)tracee;
 	(void)regs;
-	(void)tid;
 	return false;
 }
 

@@ -3,13 +3,11 @@
 
 #if defined(__x86_64__)
 
-#include <errno.h>
 #include <stddef.h>
-#include <string.h>
-#include <sys/ptrace.h>
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
+#include "tracee/tracee_priv.h"
 
 #define EINTR_CODE 4
 
@@ -93,18 +91,15 @@ static bool is_at_page(uint8_t operation, const struct user_regs_struct *regs)
  * The processor sets the resume flag in what it stores of the flags at a fault, and not at an
  * interrupt, except amid a string instruction that repeats (Intel SDM, volume 3, 18.3.1.1).
  */
-bool machine_is_in_fault(const struct user_regs_struct *regs, pid_t tid)
+bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *regs)
 {
-	uint8_t code[sizeof(long)];
-	long word;
+	uint8_t code[8];
 
-	if (!(regs->eflags & RESUME_FLAG))
+	/* A program that serves its own code may have taken it away: ptrace(2) would wait for it.
+	 */
+	if (!(regs->eflags & RESUME_FLAG) ||
+	    !tracee_read_present(tracee, regs->rip, code, sizeof(code)))
 		return false;
-	errno = 0;
-	word = ptrace(PTRACE_PEEKTEXT, tid, (void *)regs->rip, NULL);
-	if (errno)
-		return false;
-	memcpy(code, &word, sizeof(code));
 	return is_at_page(repeated_operation(code, sizeof(code)), regs);
 }
 

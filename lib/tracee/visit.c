@@ -121,7 +121,7 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
 		if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL &&
-		    machine_is_in_fault(&regs, visit->stopped_tid))
+		    machine_is_in_fault(tracee, &regs))
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		if (machine_call(&regs) > MACHINE_CALL_COMPLETE)
 			snapshot->state = THREAD_STATE_SLEEPING;
