@@ -619,12 +619,13 @@ static int finish(const struct recording *recording, struct recorded *recorded)
 {
 	cleanup_free char *path = recorded->file.path ? xstrdup(recorded->file.path) : NULL;
 	bool can_be_read = recorded->file.created;
+	cleanup_close int fd = recording_file_reopen(&recorded->file);
 	int status = finish_file(recording, recorded);
 
 	if (status != EXIT_DONE || !path || recording_is_empty(recording->options, recorded))
 		return status;
 	if (!recording->options->quiet)
-		recording_explain(recording, recorded, path, can_be_read);
+		recording_explain(recording, recorded, path, fd);
 	if (!recording_has_uses(recording))
 		return status;
 	if (can_be_read)

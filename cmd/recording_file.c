@@ -292,6 +292,13 @@ int recording_file_check(const struct recording_file *file, struct err *err)
 		       file->path);
 }
 
+int recording_file_reopen(const struct recording_file *file)
+{
+	cleanup_free char *link = xasprintf("/proc/self/fd/%d", file->fd);
+
+	return file->created ? open(link, O_RDONLY | O_CLOEXEC) : -1;
+}
+
 int recording_file_close(struct recording_file *file, struct err *err)
 {
 	int status = 0;

@@ -34,6 +34,11 @@ int recording_file_open(struct recording_file *file, const char *path, struct er
 const char *recording_file_name(const struct recording_file *file);
 /* ERR_GONE: it is not there any more under its name, and what was recorded may be lost. */
 int recording_file_check(const struct recording_file *file, struct err *err);
+/*
+ * A descriptor for reading the file itself, whatever has its name by then: others may write to its
+ * directory. -1: it is none that can be read. The caller closes it.
+ */
+int recording_file_reopen(const struct recording_file *file);
 /* Close and release. 0, or ERR_SYS when the last bytes could not be written. */
 int recording_file_close(struct recording_file *file, struct err *err);
 /* Nothing was recorded: everything is as it was before. */

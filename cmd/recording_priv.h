@@ -123,9 +123,12 @@ void recording_warn_of_waiting(const struct recording *recording);
 /* Prints the result of --check-unwinder, for the search for errors in an unwinder. */
 void recording_say_check(const struct recorded *recorded);
 
-/* recording_use.c: say what stands out in the file of that path, and which command shows more. */
+/*
+ * recording_use.c: say what stands out in the file, which is read from that descriptor (-1: it
+ * cannot be read), and which command shows more of the file of that path.
+ */
 void recording_explain(const struct recording *recording, const struct recorded *recorded,
-		       const char *path, bool can_be_read);
+		       const char *path, int fd);
 /*
  * recording_use.c: use the file of that path once it is complete: keep sources in it, write a page.
  * Does neither if the user wants the end at once. Returns an exit status as above.

@@ -14,6 +14,8 @@
 #include "cmd/recording_priv.h"
 #include "export/export_file.h"
 #include "profile/prepare.h"
+#include "profile/profile.h"
+#include "store/store.h"
 #include "verdict/verdict.h"
 
 static int make_page(const struct recording *recording, const char *path, bool shows_progress)
@@ -37,14 +39,15 @@ static int make_page(const struct recording *recording, const char *path, bool s
 
 /* Read the file: the samples are no longer in memory. */
 void recording_explain(const struct recording *recording, const struct recorded *recorded,
-		       const char *path, bool can_be_read)
+		       const char *path, int fd)
 {
 	bool is_hurried = recording->ending.nr_asked > 1 || recording->ending.listener.asked;
 	struct verdict *verdict = NULL;
+	struct store_salvage salvage = {0};
 	struct profile *profile;
 
-	if (!recording->options->count.no_cpu && can_be_read && !is_hurried &&
-	    open_profile_even_empty(path, &profile) == EXIT_DONE) {
+	if (!recording->options->count.no_cpu && fd >= 0 && !is_hurried &&
+	    store_read(fd, &profile, &salvage, NULL) == 0) {
 		profile_prepare(profile);
 		verdict = verdict_of_profile(profile);
 		profile_free(profile);
