@@ -519,7 +519,8 @@ bool facts_append_word(struct buf *out, const struct facts *facts, uint32_t labe
 
 	label_append_name(&name, facts->expansion, label, NAME_SHORT);
 	escape_terminal(&escaped, buf_str(&name));
-	is_word = strcmp(buf_str(&name), buf_str(&escaped)) == 0 &&
+	/* Programs choose their names: none is an option of the command. */
+	is_word = buf_str(&name)[0] != '-' && strcmp(buf_str(&name), buf_str(&escaped)) == 0 &&
 		  text_columns(buf_str(&name)) <= 2 * (size_t)NAME_COLUMNS;
 	if (is_word)
 		escape_shell(out, buf_str(&name));

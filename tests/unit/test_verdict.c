@@ -582,3 +582,12 @@ TEST(verdict, output_is_bounded)
 	verdict_free(verdict);
 	profile_free(profile);
 }
+
+/* As an option it could have the command write, or run, what the program likes. */
+TEST(verdict, name_that_is_an_option_is_no_word_of_the_command)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;--output=x@h.c:3", 220);
+	expect(&made, "2.20 s: 100.0% on a CPU: 100.0% in --output=x\nprofc report --tree");
+}
