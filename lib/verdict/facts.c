@@ -254,31 +254,36 @@ bool facts_is_exec(const struct profile *profile, size_t row)
 	       profile->processes[parent].pid == profile->processes[row].pid;
 }
 
-/* The row that all execs of a process, and so their children, descend from. */
-static uint32_t first_row_of(const struct profile *profile, uint32_t row)
+/*
+ * By process: the row that all execs of it, and so their children, descend from. The caller frees
+ * it.
+ */
+static uint32_t *first_rows(const struct profile *profile)
 {
-	while (facts_is_exec(profile, row))
-		row = profile->processes[row].parent;
-	return row;
+	uint32_t *first = xcalloc(profile->nr_processes + 1, sizeof(*first));
+
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
+		first[i] = facts_is_exec(profile, i) ? first[profile->processes[i].parent] : i;
+	return first;
 }
 
 static void find_relatives(struct facts *facts)
 {
 	const struct profile *profile = facts->profile;
+	cleanup_free uint32_t *firsts = first_rows(profile);
 
 	for (uint32_t i = 0; i < profile->nr_processes; i++) {
-		uint32_t first = first_row_of(profile, i),
-			 parent = profile->processes[first].parent;
+		uint32_t first = firsts[i], parent = profile->processes[first].parent;
 
 		if (parent == PROCESS_NONE)
 			continue;
 		facts->has_relative[first] = true;
-		facts->has_child[first_row_of(profile, parent)] = true;
-		facts->has_relative[first_row_of(profile, parent)] = true;
+		facts->has_child[firsts[parent]] = true;
+		facts->has_relative[firsts[parent]] = true;
 	}
 	for (uint32_t i = 0; i < profile->nr_processes; i++) {
-		facts->has_child[i] = facts->has_child[first_row_of(profile, i)];
-		facts->has_relative[i] = facts->has_relative[first_row_of(profile, i)];
+		facts->has_child[i] = facts->has_child[firsts[i]];
+		facts->has_relative[i] = facts->has_relative[firsts[i]];
 	}
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Each rule of the verdict over a made-up profile: the line that it draws, and where it says
  * nothing. */
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/sink.h"
 #include "calltree/expand.h"
@@ -590,4 +592,21 @@ TEST(verdict, name_that_is_an_option_is_no_word_of_the_command)
 
 	run(&made, "_start;main;--output=x@h.c:3", 220);
 	expect(&made, "2.20 s: 100.0% on a CPU: 100.0% in --output=x\nprofc report --tree");
+}
+
+/* Each is a row, whose parent is the one before: none is looked for from each of them anew. */
+TEST(verdict, process_that_executes_all_the_time_is_one)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;hot@h.c:3", 220);
+	for (uint32_t i = 0; i < 500000; i++) {
+		struct profile_process row = made.profile->processes[i];
+
+		row.parent = i;
+		profile_add_process(made.profile, &row);
+	}
+	alarm(60);
+	expect(&made, "2.20 s: 100.0% on a CPU: 100.0% in hot\nprofc annotate hot");
+	alarm(0);
 }
