@@ -212,28 +212,31 @@ uint64_t collector_cut_wait(struct collector_cut *cut)
 	return cut->nr_bytes;
 }
 
-static void call(struct collector *collector, void (*run)(void *context, struct consumer *consumer),
-		 void *context, sem_t *done)
+static void call(struct collector *collector, const struct message_call *what)
 {
 	struct message *message = message_new(MESSAGE_CALL, clock_monotonic_ns());
 
-	message->body.call = (struct message_call){.run = run, .context = context, .done = done};
+	message->body.call = *what;
 	collector_publish(collector, message);
 }
 
 void collector_post(struct collector *collector,
 		    void (*run)(void *context, struct consumer *consumer), void *context)
 {
-	call(collector, run, context, NULL);
+	call(collector, &(struct message_call){.run = run, .context = context});
 }
 
 void collector_run(struct collector *collector,
-		   void (*run)(void *context, struct consumer *consumer), void *context)
+		   void (*run)(void *context, struct consumer *consumer), void *context,
+		   _Atomic bool *is_waiting)
 {
 	sem_t done;
 
 	sem_init(&done, 0, 0);
-	call(collector, run, context, &done);
+	call(collector,
+	     &(struct message_call){
+		     .run = run, .context = context, .done = &done, .is_waiting = is_waiting});
+	atomic_store(is_waiting, true);
 	wait_for(&done);
 }
 

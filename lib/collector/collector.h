@@ -90,9 +90,12 @@ void collector_post(struct collector *collector,
 /*
  * The same, and wait until run() has returned, which may so use data of the producer. The producer
  * must not hold a lock that the collector's thread waits for: this would wait for ever.
+ * *is_waiting, at first false, is true while the producer only waits: run() begins then, and the
+ * collector's thread sets it to false when run() has returned.
  */
 void collector_run(struct collector *collector,
-		   void (*run)(void *context, struct consumer *consumer), void *context);
+		   void (*run)(void *context, struct consumer *consumer), void *context,
+		   _Atomic bool *is_waiting);
 
 struct collector_progress collector_progress(struct collector *collector);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Handles all messages, those about samples and counters here; writes the profile now and then. */
 #include <ctype.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -141,7 +143,12 @@ static void handle_call(struct consumer *consumer, const struct message *message
 {
 	const struct message_call *call = &message->body.call;
 
+	/* The producer may still be publishing the message. */
+	while (call->is_waiting && !atomic_load(call->is_waiting))
+		sched_yield();
 	call->run(call->context, consumer);
+	if (call->is_waiting)
+		atomic_store(call->is_waiting, false);
 	if (call->done)
 		sem_post(call->done);
 }

@@ -141,7 +141,9 @@ struct message_counters {
 struct message_call {
 	void (*run)(void *context, struct consumer *consumer);
 	void *context;
-	sem_t *done; /* borrowed; NULL: no thread waits for it */
+	/* Borrowed; NULL: no thread waits for it. See collector_run(). */
+	sem_t *done;
+	_Atomic bool *is_waiting;
 };
 
 union message_body {

@@ -109,9 +109,7 @@ static void leave(struct sampler *sampler, bool has_lock)
 void heap_run(struct sampler *sampler, void (*run)(void *context, struct consumer *consumer),
 	      void *context)
 {
-	atomic_store(&sampler->session->heap.is_lent, true);
-	collector_run(sampler->collector, run, context);
-	atomic_store(&sampler->session->heap.is_lent, false);
+	collector_run(sampler->collector, run, context, &sampler->session->heap.is_lent);
 }
 
 /*

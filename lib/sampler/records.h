@@ -159,7 +159,8 @@ struct heap_session {
 	uint64_t from_ns; /* CLOCK_MONOTONIC; changed by the collector's thread, as it reads */
 	_Atomic uint64_t to_ns; /* likewise, or at the end of the recording */
 	bool is_off;		/* the user has turned it off, while the rest continues */
-	_Atomic bool is_lent;	/* heap_run(): the collector's thread may use the sampler */
+	/* heap_run(): the lock's holder waits, so the collector's thread may use the sampler. */
+	_Atomic bool is_lent;
 	_Atomic uint64_t nr_lost_stacks;
 	uint32_t nr_children;	    /* that had ended when a record named them */
 	struct heap_reader *reader; /* owned; NULL: no allocations are recorded */

@@ -166,6 +166,7 @@ TEST(collector, ends_wait_for_a_round_of_reading)
 struct called {
 	struct told *told;
 	size_t nr_taken;
+	atomic_bool is_waiting, was_waiting;
 };
 
 static void note_taken(void *context, struct consumer *consumer)
@@ -174,6 +175,7 @@ static void note_taken(void *context, struct consumer *consumer)
 
 	(void)consumer;
 	called->nr_taken = called->told->nr_taken;
+	called->was_waiting = called->is_waiting;
 }
 
 TEST(collector, call_runs_after_all_is_read)
@@ -186,10 +188,72 @@ TEST(collector, call_runs_after_all_is_read)
 	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
 		records[i] = made_block(BLOCK_ALLOCATED, 0x1000 * (i + 1));
 	start(&made, &told);
-	collector_run(made.collector, note_taken, &called);
+	collector_run(made.collector, note_taken, &called, &called.is_waiting);
+	assert_true(called.was_waiting);
 	assert_int_equal(called.nr_taken, ARRAY_SIZE(records));
 	end(&made);
 	made_collector_free(&made);
+}
+
+/* A source that looks whether the producer waits for a call that was made. */
+struct looking {
+	struct told told;
+	atomic_bool is_waiting, was_called;
+	atomic_uint nr_looks, nr_waiting; /* after the call */
+};
+
+static enum blocks_read look(void *context, struct consumer *consumer, bool begins)
+{
+	struct looking *looking = context;
+	bool is_waiting = looking->is_waiting; /* before the other, which is reset first */
+
+	(void)consumer;
+	(void)begins;
+	looking->nr_waiting += is_waiting && looking->was_called;
+	looking->nr_looks += looking->was_called;
+	return BLOCKS_SOME;
+}
+
+static void note_call(void *context, struct consumer *consumer)
+{
+	struct looking *looking = context;
+
+	(void)consumer;
+	looking->was_called = true;
+}
+
+/* Also before the producer has noticed: it may use its data again at any moment. */
+TEST(collector, nothing_is_lent_once_a_call_has_been_made)
+{
+	struct looking looking = {.is_waiting = false};
+	struct made_collector made;
+
+	made_collector_start(
+		&made, &(struct collector_options){
+			       .blocks = {.read = look, .end = end_told, .context = &looking}});
+	made_publish(&made, made_process(&made, MADE_PID));
+	made_publish(&made, made_thread(&made, MADE_PID));
+	for (int i = 0; i < 100; i++) {
+		unsigned int nr_looks;
+
+		looking.was_called = false;
+		collector_run(made.collector, note_call, &looking, &looking.is_waiting);
+		nr_looks = looking.nr_looks;
+		while (looking.nr_looks == nr_looks)
+			sched_yield();
+	}
+	end(&made);
+	assert_int_equal(looking.nr_waiting, 0);
+	made_collector_free(&made);
+}
+
+static struct message *late_child(struct made_collector *made, pid_t pid)
+{
+	struct message *child = made_process(made, pid);
+
+	child->body.process.parent = 0;
+	child->body.process.forked = child->body.process.is_gone = true;
+	return child;
 }
 
 /* No message tells of its end: that comes with the first round without a record of it. */
@@ -198,16 +262,12 @@ TEST(collector, process_that_was_found_late_ends_after_its_last_record)
 	struct block_record record = made_block(BLOCK_ALLOCATED, 0x1000);
 	struct told told = {.records = &record, .nr = 1};
 	struct made_collector made;
-	struct message *child;
 
 	record.process = 1;
 	record.tid = MADE_PID + 7;
 	told.is_held = true;
 	start(&made, &told);
-	child = made_process(&made, MADE_PID + 7);
-	child->body.process.parent = 0;
-	child->body.process.forked = child->body.process.is_gone = true;
-	made_publish(&made, child);
+	made_publish(&made, late_child(&made, MADE_PID + 7));
 	made_cut(&made);
 	told.is_held = false;
 	end(&made);
