@@ -214,6 +214,7 @@ uint64_t consumer_watch_maps(struct consumer *consumer)
 
 void consumer_hurry(struct consumer *consumer)
 {
+	consumer->rounds.is_hurried = true;
 	unwinder_bound(consumer->walker.unwinder, WORK_AFTER_END);
 }
 

@@ -144,8 +144,8 @@ struct profile *consumer_make_rows(struct consumer *consumer);
  */
 uint64_t consumer_watch_maps(struct consumer *consumer);
 /*
- * The recording is over: published messages are still handled, but stacks that are costly to walk
- * are cut, so that this does not take long.
+ * The recording is over: published messages are still handled, and blocks read for one more round,
+ * but stacks that are costly to walk are cut, so that this does not take long.
  */
 void consumer_hurry(struct consumer *consumer);
 /* Write what was handled. Negative: the file could not be written. */

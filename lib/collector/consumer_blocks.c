@@ -113,7 +113,10 @@ bool consumer_has_waiting(const struct consumer *consumer)
 	return consumer->rounds.nr_waiting || consumer->rounds.late.nr;
 }
 
-/* End the processes that were found late, once a round has brought no record of them. */
+/*
+ * End the processes that were found late, once a round has brought no record of them. The last
+ * round ends all: a parent may write records in their names as long as it likes.
+ */
 static void end_late(struct consumer *consumer)
 {
 	struct serial_list *late = &consumer->rounds.late;
@@ -122,7 +125,7 @@ static void end_late(struct consumer *consumer)
 	for (size_t i = 0; i < late->nr; i++) {
 		struct process *process = serial_table_get(&consumer->processes, late->at[i]);
 
-		if (process->round == consumer->rounds.nr) {
+		if (process->round == consumer->rounds.nr && !consumer->rounds.is_last) {
 			late->at[nr_left++] = late->at[i];
 			continue;
 		}
@@ -157,6 +160,7 @@ enum blocks_read consumer_read_blocks(struct consumer *consumer)
 	if (begins) {
 		rounds->nr++;
 		rounds->nr_due = rounds->nr_waiting;
+		rounds->is_last = rounds->is_hurried;
 	}
 	rounds->is_open = true;
 	outcome = rounds->source.read(rounds->source.context, consumer, begins);

@@ -75,6 +75,8 @@ struct rounds {
 	size_t nr_waiting, cap_waiting;
 	size_t nr_due;		 /* the number of messages that the open round covers */
 	struct serial_list late; /* processes that were found late */
+	bool is_hurried;	 /* no message follows */
+	bool is_last;		 /* the open round began after that */
 	uint32_t stack_bytes;
 };
 

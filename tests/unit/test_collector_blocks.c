@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Allocations, which the collector's thread reads itself, and messages that wait for them. */
+#include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "collector/block_source.h"
 #include "profile/heap.h"
 #include "tests/unit/made_collector.h"
@@ -276,4 +279,100 @@ TEST(collector, process_that_was_found_late_ends_after_its_last_record)
 	assert_int_equal(made.read->processes[1].end_ns, record.time_ns + 1);
 	assert_int_equal(made.read->heap.nr_allocations, 1);
 	made_collector_free(&made);
+}
+
+/* A source that names processes which were found late in each round, and never stops. */
+struct naming {
+	pid_t first;
+	unsigned int nr, nr_mappings;
+	atomic_uint nr_rounds;
+	size_t most_known, most_bytes; /* at once */
+	struct told told;
+};
+
+static size_t allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static enum blocks_read name_all(void *context, struct consumer *consumer, bool begins)
+{
+	struct naming *naming = context;
+	size_t nr_known = 0;
+
+	for (unsigned int i = 0; i < naming->nr; i++) {
+		struct block_record record = made_block(BLOCK_FREED, 0x1000);
+
+		record.process = consumer_find_process(consumer, naming->first + (pid_t)i);
+		if (record.process == SERIAL_NONE)
+			continue;
+		record.time_ns += i;
+		consumer_add_blocks(consumer, &record, 1);
+		nr_known++;
+	}
+	if (nr_known > naming->most_known)
+		naming->most_known = nr_known;
+	if (allocated_bytes() > naming->most_bytes)
+		naming->most_bytes = allocated_bytes();
+	naming->nr_rounds += begins;
+	return BLOCKS_SOME;
+}
+
+static void end_named(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
+		      enum process_end how)
+{
+	struct naming *naming = context;
+
+	end_told(&naming->told, consumer, process, time_ns, how);
+}
+
+static struct message *mapped_process(struct made_collector *made, unsigned int nr_mappings)
+{
+	struct message *message = made_process(made, MADE_PID);
+	struct buf maps = {0};
+
+	for (unsigned int i = 0; i < nr_mappings; i++)
+		buf_printf(&maps, "%x-%x rw-p 00000000 00:00 0 \n", 0x100000 + i * 0x2000,
+			   0x101000 + i * 0x2000);
+	message->body.process.nr_maps_bytes = maps.nr_bytes;
+	message->body.process.maps = xstrdup(buf_str(&maps));
+	buf_release(&maps);
+	return message;
+}
+
+static void name_late_children(struct naming *naming)
+{
+	struct made_collector made;
+	unsigned int nr_rounds;
+
+	made_collector_start(
+		&made, &(struct collector_options){
+			       .blocks = {.read = name_all, .end = end_named, .context = naming}});
+	made_publish(&made, mapped_process(&made, naming->nr_mappings));
+	made_publish(&made, made_thread(&made, MADE_PID));
+	for (unsigned int i = 0; i < naming->nr; i++)
+		made_publish(&made, late_child(&made, naming->first + (pid_t)i));
+	made_cut(&made);
+	nr_rounds = naming->nr_rounds;
+	while (naming->nr_rounds < nr_rounds + 3)
+		sched_yield();
+	end(&made);
+	assert_int_equal(naming->told.nr_ends, 1 + naming->nr);
+	assert_int_equal(made.read->nr_processes, 1 + naming->nr);
+	for (size_t i = 1; i < made.read->nr_processes; i++)
+		assert_true(made.read->processes[i].end_ns > 0);
+	made_collector_free(&made);
+}
+
+/* Its parent goes on writing, in the name of a child that has ended. */
+TEST(collector, process_that_was_found_late_does_not_keep_a_recording_from_its_end)
+{
+	struct naming naming = {.first = MADE_PID + 7, .nr = 1};
+
+	alarm(60);
+	name_late_children(&naming);
+	alarm(0);
+	assert_int_equal(naming.most_known, 1);
 }
