@@ -83,7 +83,8 @@ void consumer_end_process(struct consumer *consumer, uint32_t serial)
 		return;
 	if (pid_table_get(&consumer->processes_by_pid, process->pid) == process)
 		pid_table_remove(&consumer->processes_by_pid, process->pid);
-	unwinder_forget_space(consumer->walker.unwinder, process->space);
+	if (!space_is_shared(process->space))
+		unwinder_forget_space(consumer->walker.unwinder, process->space);
 	space_free(process->space);
 	live_maps_release(&process->live_maps);
 	free(process);

@@ -96,8 +96,10 @@ void consumer_handle_process(struct consumer *consumer, const struct message *me
 	process->program = said->is_gone && parent ? parent->program : said->program;
 	process->main_thread = process->former = SERIAL_NONE;
 	add_process_row(consumer, message);
-	if (said->forked && parent)
-		process->space = space_fork(parent->space, said->is_gone ? parent->pid : said->pid);
+	if (said->is_gone && parent)
+		process->space = space_share(parent->space);
+	else if (said->forked && parent)
+		process->space = space_fork(parent->space, said->pid);
 	else
 		process->space = space_new(consumer->profile->modules, said->pid);
 	space_is_of_program(process->space, process->program);
@@ -112,6 +114,7 @@ void consumer_handle_process(struct consumer *consumer, const struct message *me
 		pid_table_set(&consumer->processes_by_pid, said->pid, process);
 	process->is_found_late = said->is_gone;
 	process->round = consumer->rounds.nr;
+	process->last_block_ns = message->time_ns;
 	if (said->is_gone)
 		serial_list_add(&consumer->rounds.late, said->serial);
 }

@@ -40,7 +40,7 @@ struct space *space_new(struct module_table *modules, pid_t pid)
 
 void space_free(struct space *space)
 {
-	if (!space)
+	if (!space || space->nr_shares--)
 		return;
 	target_memory_close(space->memory);
 	entries_release(&space->entries);
@@ -48,6 +48,17 @@ void space_free(struct space *space)
 	free(space->code_starts);
 	free(space->code_entries);
 	free(space);
+}
+
+struct space *space_share(struct space *space)
+{
+	space->nr_shares++;
+	return space;
+}
+
+bool space_is_shared(const struct space *space)
+{
+	return space->nr_shares > 0;
 }
 
 pid_t space_pid(const struct space *space)

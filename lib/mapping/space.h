@@ -36,7 +36,11 @@ struct mapping {
 
 /* `modules` is borrowed and must outlive the space. Files are reached through `pid`. */
 struct space *space_new(struct module_table *modules, pid_t pid);
+/* Frees it once all who share it have called this. */
 void space_free(struct space *space);
+/* The same space once more, for a child that has ended: space_free() is due once more. */
+struct space *space_share(struct space *space);
+bool space_is_shared(const struct space *space);
 pid_t space_pid(const struct space *space);
 /*
  * Set the program that the process was in at its start, proc_program_id(): space_refresh() refuses

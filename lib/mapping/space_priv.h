@@ -26,6 +26,7 @@ struct entries {
 
 struct space {
 	struct module_table *modules; /* borrowed */
+	uint32_t nr_shares;	      /* space_share(): its users but one */
 	pid_t pid;
 	uint64_t program; /* proc_program_id(); 0: not known */
 	pid_t reader;	  /* a live thread of it: /proc/PID loses files once the thread-group leader

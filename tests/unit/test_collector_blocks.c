@@ -376,3 +376,15 @@ TEST(collector, process_that_was_found_late_does_not_keep_a_recording_from_its_e
 	alarm(0);
 	assert_int_equal(naming.most_known, 1);
 }
+
+/* Each would have a copy of its parent's map, which may be long. */
+TEST(collector, processes_that_were_found_late_share_the_map_of_their_parent)
+{
+	struct naming naming = {.first = MADE_PID + 7, .nr = 2000, .nr_mappings = 1000};
+
+	alarm(60);
+	name_late_children(&naming);
+	alarm(0);
+	assert_int_equal(naming.most_known, naming.nr);
+	assert_in_range(naming.most_bytes, 0, 64 << 20);
+}
