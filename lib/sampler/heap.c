@@ -29,7 +29,9 @@
 #define ASK_NS NS_PER_MS
 /* The limit of gone children in one recording, as records may name wrong processes. */
 #define CHILDREN_MAX (1 << 17)
-#define BATCH	     1024
+/* A round stops asking after so many questions for processes that are not recorded. */
+#define IN_VAIN_MAX 1024
+#define BATCH	    1024
 
 /* A ring in the current round. */
 struct reading {
@@ -58,6 +60,7 @@ struct heap_reader {
 	uint64_t wait_end_ns, nr_bytes; /* of the round */
 	uint64_t adapt_again_ns;
 	pid_t asked_process, asked_thread; /* the last ones asked for; 0: none */
+	unsigned int nr_in_vain;	   /* questions for processes in the round */
 	uint64_t ask_again_ns;
 	bool has_asked; /* the answer is in the queue of messages */
 	struct snapshot snapshot;
@@ -137,14 +140,20 @@ static bool is_known(const struct sampler *sampler, pid_t id)
 	return roster_find_process(sampler->roster, id) || roster_find_thread(sampler->roster, id);
 }
 
-/* Ask the sampler for a process. False: it was asked before, and there is no such process. */
+/*
+ * Ask the sampler for a process. False: it was asked before, and there is no such process; or too
+ * much was asked in vain.
+ */
 static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
 			    const struct heap_record *record)
 {
 	struct sampler *sampler = reader->sampler;
-	bool is_new = reader->asked_process != record->pid;
-	bool has_lock = enter(sampler);
+	bool is_new = reader->asked_process != record->pid, has_lock;
 
+	/* A record may name any process, and so may each. */
+	if (reader->nr_in_vain == IN_VAIN_MAX)
+		return false;
+	has_lock = enter(sampler);
 	reader->asked_process = record->pid;
 	if (is_new && !is_known(sampler, record->pid))
 		roster_look_for(sampler->roster, record->pid);
@@ -152,6 +161,7 @@ static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
 		is_new = add_child(sampler, owner, record);
 	leave(sampler, has_lock);
 	reader->has_asked |= is_new;
+	reader->nr_in_vain += !is_new;
 	return is_new;
 }
 
@@ -438,6 +448,7 @@ static void begin_round(struct heap_reader *reader)
 {
 	reader->wait_end_ns = clock_monotonic_ns() + WAIT_NS;
 	reader->nr_bytes = 0;
+	reader->nr_in_vain = 0;
 }
 
 static void end_round(struct heap_reader *reader, const struct consumer *consumer)

@@ -176,6 +176,10 @@ class Contents(Hostile):
         # Each call allocates at most 4160 bytes, of which a sample is taken.
         self.assertLess(bytes_of.get(other.pid, 0), 2 * 4160 * said["calls"] + 2**20)
 
+    def test_many_records_in_the_names_of_others(self):
+        """profc asks for these, but not for each record: its own time is not for others to spend."""
+        self.check("accuses", "--mem=all", arguments=[os.getpid()])
+
     def test_size_of_the_file(self):
         """By whoever has it, too: before it is sized it is refused, and then it cannot be."""
         self.check("keeps", "--mem=all", refusal=Descriptors.REFUSAL)

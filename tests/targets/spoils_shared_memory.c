@@ -4,6 +4,7 @@
  *What profc shares with it, as soon as that is there, another thread
  *	fills	with words of all bits, or of none, or random ones;
  *	forges	with records that are marked as whole ones, also of the process PID;
+ *	accuses	with brief records of the processes 1 and PID by turns, as many as may be;
  *	leaves	beside one that it has made itself, as if a profc had been killed, of which the
  *patches are in FILE, mapped for reading only: so before it says "ready"; nothing	of it; keeps
  *a descriptor of, by a process that shares its own, and cuts, grows and punches the file. In the
@@ -210,9 +211,51 @@ static void spoil_by_forging(const struct range *data)
 		   put(AT(shared, exits), &leaving, sizeof(leaving));
 }
 
+/* So many bytes at a time. */
+#define ACCUSED_BYTES (HEAP_ALL_RING_BYTES / 4)
+/* Its own threads have lower numbers. */
+#define ACCUSED_NAME (HEAP_NAMES - 2)
+
+static void spoil_by_accusing(const struct range *data)
+{
+	struct heap_name names[2] = {{1, 1}, {other_pid, other_pid}};
+	uint8_t *shared = data->end - sizeof(struct heap_shared);
+	uint8_t *all = shared - sizeof(struct heap_all);
+	struct {
+		struct heap_header header;
+		uint64_t pointer;
+	} records[256];
+	uint64_t head, tail, end;
+
+	if (!has_heap(data) || !is_all(data) || !get(&head, AT(shared, head), sizeof(head)) ||
+	    !get(&tail, AT(shared, tail), sizeof(tail)))
+		return;
+	if (head - tail > ACCUSED_BYTES) {
+		usleep(1000);
+		return;
+	}
+	if (!put(ALL_AT(all, names) + ACCUSED_NAME * sizeof(*names), names, sizeof(names)))
+		return;
+	head &= -(uint64_t)sizeof(records);
+	for (end = head + ACCUSED_BYTES; head < end && !is_over; head += sizeof(records)) {
+		for (unsigned i = 0; i < 256; i++) {
+			records[i].header = (struct heap_header){
+				.commit = heap_commit_word(head + i * sizeof(*records)),
+				.thread = (uint16_t)(ACCUSED_NAME + i % 2),
+				.kind = HEAP_BRIEF | HEAP_RECORD_FREE,
+				.function = HEAP_FREE};
+			records[i].pointer = 0x10000;
+		}
+		if (!put(ALL_AT(all, ring) + (head & (HEAP_ALL_RING_BYTES - 1)), records,
+			 sizeof(records)))
+			return;
+	}
+	*spoilt += put(AT(shared, head), &head, sizeof(head));
+}
+
 static void *spoil(void *how)
 {
-	bool forges = strcmp(how, "forges") == 0;
+	bool forges = strcmp(how, "forges") == 0, accuses = strcmp(how, "accuses") == 0;
 	struct range data;
 
 	for (unsigned i = 0; !is_over; i++) {
@@ -220,6 +263,8 @@ static void *spoil(void *how)
 			usleep(1000);
 		else if (forges)
 			spoil_by_forging(&data);
+		else if (accuses)
+			spoil_by_accusing(&data);
 		else
 			spoil_by_filling(&data, i / 3);
 	}
