@@ -162,7 +162,7 @@ static void begin_one(struct block_rows *rows, const struct block_record *record
 		.size_bytes = record->size_bytes,
 		.mean_bytes = record->mean_bytes,
 		.former = live_blocks_end_move(&rows->moving, record->process, record->tid,
-					       record->former, record->is_told),
+					       record->replaces, record->former != 0),
 		.kind = record->kind,
 		.thread = seen->thread,
 		.freed_by = THREAD_NONE,
@@ -170,7 +170,7 @@ static void begin_one(struct block_rows *rows, const struct block_record *record
 		.end = seen->end,
 	};
 
-	if (record->is_told)
+	if (record->former)
 		moved_blocks_end(&rows->moved, rows->profile, record->process, record->tid);
 	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
 	rows->last_row_ns = row.time_ns;

@@ -61,7 +61,7 @@ struct block_record {
 	uint64_t address;    /* 0: an ALLOCATED that only brings a stack */
 	uint64_t size_bytes; /* ALLOCATED; FREED of ALLOCATION_MAP: the unmapped bytes */
 	uint64_t mean_bytes; /* ALLOCATED: as in the profile; 0: all blocks are recorded */
-	uint64_t former;     /* ALLOCATED: address of the block that realloc() replaced, or 0 */
+	uint64_t former;     /* ALLOCATED: where the replaced block was; 0: not known */
 	/*
 	 * ALLOCATED, where all blocks are recorded: the signature of the stack, which itself comes
 	 * only once. 0: not known.
@@ -71,7 +71,7 @@ struct block_record {
 	pid_t tid;		   /* the thread may have ended, or was never sampled */
 	uint8_t event;		   /* enum block_event */
 	uint8_t kind;		   /* enum allocation_kind */
-	bool is_told;		   /* ALLOCATED: the free of `former` was recorded */
+	bool replaces;		   /* ALLOCATED: realloc() made it of another block */
 	bool has_stack;		   /* the caller of the allocator is to be recorded */
 	struct snapshot *snapshot; /* borrowed; NULL with has_stack: the stack was lost */
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The blob with --mem=all: it records every call. */
-#include "heap/heap_blob_priv.h"
+#include "heap/heap_record_blob.h"
 
 /* 0: none is left. */
 static uint64_t take_name(int64_t tid)
@@ -113,8 +113,8 @@ static inline enum spared_parts spared_by(const struct request *request, enum he
 	return is_large(request) ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_OTHERS;
 }
 
-static inline uint64_t *reserve_brief(uint64_t nr_bytes, enum spared_parts spared,
-				      uint64_t *position)
+/* As heap_reserve(), and shorter where there is room. */
+static inline uint64_t *reserve(uint64_t nr_bytes, enum spared_parts spared, uint64_t *position)
 {
 	uint64_t head = relaxed_load(&shared.head);
 	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
@@ -122,9 +122,9 @@ static inline uint64_t *reserve_brief(uint64_t nr_bytes, enum spared_parts spare
 	if (used > HEAP_ALL_RING_BYTES - (uint64_t)spared * SPARE_BYTES - nr_bytes ||
 	    HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes ||
 	    !exchange(&shared.head, &head, head + nr_bytes))
-		return (uint64_t *)heap_reserve(nr_bytes, spared, position);
+		return heap_reserve(nr_bytes, spared, position);
 	*position = head;
-	return (uint64_t *)record_at(head);
+	return record_at(head);
 }
 
 static uint64_t stamp(struct heap_thread *thread, uint64_t visit)
@@ -150,100 +150,96 @@ static inline uint64_t time_of_record(struct heap_thread *thread)
 	return 0;
 }
 
-/* False: there is no room. Inlined, as each caller has a constant `kind`. */
-static inline __attribute__((always_inline)) bool emit_brief(const struct request *request,
-							     enum heap_record_kind kind,
-							     uint64_t pointer, uint64_t signature)
+/* False: there is no room. Inlined, as each caller has constant flags. */
+static inline __attribute__((always_inline)) bool write(struct record *record)
 {
-	struct heap_thread *thread = request->thread;
-	uint64_t time = time_of_record(thread);
-	uint64_t flags = HEAP_BRIEF | kind;
+	enum heap_record_kind kind = record->kind & HEAP_KIND_MASK;
 	uint64_t position;
-	uint64_t *words, *next;
+	uint64_t *words = reserve(heap_record_bytes(record->kind, record->nr_stack_bytes),
+				  spared_by(record->request, kind), &position);
 
-	/* The record of a free has a size if realloc() moves the block. */
-	if (kind == HEAP_RECORD_ALLOCATION)
-		flags |= HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE;
-	else if (request->old && request->size)
-		flags |= HEAP_BRIEF_SIZE;
-	if (request->old)
-		flags |= HEAP_BRIEF_OLD;
-	if (time)
-		flags |= HEAP_BRIEF_TIME;
-	words = reserve_brief(heap_brief_bytes((uint32_t)flags), spared_by(request, kind),
-			      &position);
-	if (!words)
-		return false;
-	words[1] = pointer;
-	next = &words[2];
-	if (flags & HEAP_BRIEF_SIZE)
-		*next++ = request->size;
-	if (flags & HEAP_BRIEF_SIGNATURE)
-		*next++ = signature;
-	if (flags & HEAP_BRIEF_OLD)
-		*next++ = request->old;
-	if (flags & HEAP_BRIEF_TIME)
-		*next++ = time;
-	commit(words, position, flags, request->hook->form.function, thread->name);
-	return true;
+	if (words)
+		write_record(record, words, position);
+	return words;
 }
 
-static bool emit_whole(const struct request *request, enum heap_record_kind kind, uint64_t pointer,
-		       uint64_t signature, uint64_t nr_stack_bytes)
+/* For a thread without a place of its own, or without a name. */
+static __attribute__((noinline)) bool emit_named(const struct request *request, uint32_t kind,
+						 uint64_t pointer, uint64_t signature,
+						 uint64_t nr_stack_bytes)
 {
-	uint64_t position;
-	struct heap_ring_record *record =
-		heap_reserve(record_bytes(nr_stack_bytes), spared_by(request, kind), &position);
+	struct record record = {.request = request,
+				.kind = kind | flags_of(request, kind & HEAP_KIND_MASK) |
+					HEAP_HAS_NAME | HEAP_HAS_TIME,
+				.pointer = pointer,
+				.signature = signature,
+				.time = time_now(),
+				.nr_stack_bytes = nr_stack_bytes};
 
-	if (!record)
-		return false;
-	heap_fill(record, request, pointer, nr_stack_bytes);
-	record->tid = (int32_t)(request->thread ? request->thread->tid : heap_own_tid());
-	record->signature = signature;
-	record->time = time_now();
-	commit(record, position, kind, request->hook->form.function, 0);
-	return true;
+	return write(&record);
 }
 
-static inline bool is_brief(const struct request *request)
+static inline __attribute__((always_inline)) bool emit(const struct request *request, uint32_t kind,
+						       uint64_t pointer, uint64_t signature,
+						       uint64_t nr_stack_bytes)
 {
-	return request->thread && request->thread->name;
+	struct record record = {.request = request,
+				.kind = kind | flags_of(request, kind & HEAP_KIND_MASK),
+				.pointer = pointer,
+				.signature = signature,
+				.nr_stack_bytes = nr_stack_bytes};
+
+	if (!request->thread || !request->thread->name)
+		return emit_named(request, kind, pointer, signature, nr_stack_bytes);
+	record.time = time_of_record(request->thread);
+	if (record.time)
+		record.kind |= HEAP_HAS_TIME;
+	return write(&record);
+}
+
+/* A block whose stack was copied before. */
+static bool emit_signed(const struct request *request, uint64_t pointer, uint64_t signature)
+{
+	return emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE, pointer, signature, 0);
+}
+
+static bool emit_with_stack(const struct request *request, uint64_t pointer, uint64_t signature)
+{
+	uint64_t room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+
+	if (!signature)
+		signature = heap_sign_words(request->frame, request->thread, room);
+	if (signature && heap_is_published(signature, request->thread))
+		return emit_signed(request, pointer, signature);
+	if (!emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE | HEAP_HAS_CALLER, pointer,
+		  signature, room))
+		return false;
+	if (signature)
+		heap_publish(signature);
+	return true;
 }
 
 static void emit_allocation(const struct request *request, uint64_t pointer)
 {
 	uint64_t signature = heap_sign(request->frame, request->thread);
-	bool has_stack = !signature || !heap_is_published(signature, request->thread);
-	uint64_t room = 0;
 
-	if (has_stack) {
-		room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
-		if (!signature)
-			signature = heap_sign_words(request->frame, request->thread, room);
-		has_stack = !signature || !heap_is_published(signature, request->thread);
-	}
-	if (!has_stack && is_brief(request)
-		    ? emit_brief(request, HEAP_RECORD_ALLOCATION, pointer, signature)
-		    : emit_whole(request, HEAP_RECORD_ALLOCATION, pointer, signature,
-				 has_stack ? room : 0)) {
-		if (has_stack && signature)
-			heap_publish(signature);
+	if (signature && heap_is_published(signature, request->thread)
+		    ? emit_signed(request, pointer, signature)
+		    : emit_with_stack(request, pointer, signature))
 		return;
-	}
 	relaxed_add(&shared.lost.nr_dropped, 1);
 	count_dropped(request);
 }
 
 static void emit_free(const struct request *request, uint64_t pointer)
 {
-	if (!(is_brief(request) ? emit_brief(request, HEAP_RECORD_FREE, pointer, 0)
-				: emit_whole(request, HEAP_RECORD_FREE, pointer, 0, 0)))
+	if (!emit(request, HEAP_RECORD_FREE, pointer, 0, 0))
 		relaxed_add(&shared.lost.nr_frees, 1);
 }
 
 static void emit_kept(const struct request *request, uint64_t pointer)
 {
-	if (!emit_whole(request, HEAP_RECORD_KEPT, pointer, 0, 0))
+	if (!emit(request, HEAP_RECORD_KEPT, pointer, 0, 0))
 		relaxed_add(&shared.lost.nr_dropped, 1);
 }
 

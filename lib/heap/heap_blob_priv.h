@@ -64,18 +64,17 @@ static inline uint64_t ring_bytes(void)
 	return rules.is_all ? HEAP_ALL_RING_BYTES : HEAP_RING_BYTES;
 }
 
-static inline struct heap_ring_record *record_at(uint64_t position)
+static inline uint64_t *record_at(uint64_t position)
 {
 	uint8_t *ring = rules.is_all ? heap_all()->ring : shared.ring;
 
-	return (struct heap_ring_record *)(void *)&ring[position & (ring_bytes() - 1)];
+	return (uint64_t *)(void *)&ring[position & (ring_bytes() - 1)];
 }
 
-static inline void commit(void *record, uint64_t position, uint64_t kind, uint64_t of,
+static inline void commit(uint64_t *record, uint64_t position, uint64_t kind, uint64_t of,
 			  uint64_t thread)
 {
-	__atomic_store_n((uint64_t *)record,
-			 heap_commit_word(position) | thread << 32 | kind << 48 | of << 56,
+	__atomic_store_n(record, heap_commit_word(position) | thread << 32 | kind << 48 | of << 56,
 			 __ATOMIC_RELEASE);
 }
 
@@ -107,23 +106,13 @@ enum spared_parts {
 /* Less than this is unread where the ring of --mem=all restarts at the end of a part. */
 #define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
 
-static inline uint64_t record_bytes(uint64_t nr_stack_bytes)
-{
-	return (sizeof(struct heap_ring_record) + nr_stack_bytes + HEAP_RECORD_ALIGNMENT - 1) &
-	       -(uint64_t)HEAP_RECORD_ALIGNMENT;
-}
-
 /* heap_ring_blob.c. NULL: there is no room. Records do not wrap at the end of the ring. */
-struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
-				      uint64_t *position);
+uint64_t *heap_reserve(uint64_t nr_bytes, enum spared_parts spared, uint64_t *position);
 /* The size of the ring's part for blocks of this kind, and the bytes left in it. */
 uint64_t heap_room_bytes(const struct request *request);
 uint64_t heap_room_left(const struct request *request);
 /* The bytes of the stack from `sp` on that are to be copied, and can be read. */
 uint64_t heap_stack_bytes_from(uint64_t sp);
-/* Fill in the call, with nr_stack_bytes of the stack, which must be readable. */
-void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
-	       uint64_t nr_stack_bytes);
 /* False: there is no room, and the loss was counted. */
 bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer);
 

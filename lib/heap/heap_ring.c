@@ -2,7 +2,6 @@
 /* Takes records out of the ring. */
 #include "heap/heap_ring.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,8 +104,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
 				   .bytes = shared->ring,
 				   .nr_bytes = HEAP_RING_BYTES,
 				   .owner_pid = rules->owner_pid,
-				   .has_cycles = rules->has_cycles != 0,
-				   .frees_have_stacks = rules->frees_have_stacks != 0};
+				   .has_cycles = rules->has_cycles != 0};
 	if (rules->is_all) {
 		ring->all = (struct heap_all *)(void *)shared - 1;
 		ring->bytes = ring->all->ring;
@@ -121,16 +119,15 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
 	ring->head = ring->released = ring->tail;
 }
 
-static struct heap_ring_record *record_at(const struct heap_ring *ring, uint64_t position)
+static const uint64_t *record_at(const struct heap_ring *ring, uint64_t position)
 {
-	return (struct heap_ring_record *)(void *)&ring->bytes[position & (ring->nr_bytes - 1)];
+	return (const uint64_t *)(const void *)&ring->bytes[position & (ring->nr_bytes - 1)];
 }
 
 /* Read once, as the target may change it at any moment. */
 static struct heap_header header_at(const struct heap_ring *ring, uint64_t position)
 {
-	const uint64_t *there = (const uint64_t *)(const void *)record_at(ring, position);
-	uint64_t word = __atomic_load_n(there, __ATOMIC_ACQUIRE);
+	uint64_t word = __atomic_load_n(record_at(ring, position), __ATOMIC_ACQUIRE);
 	struct heap_header header;
 
 	memcpy(&header, &word, sizeof(header));
@@ -199,36 +196,21 @@ static uint64_t left_to_end(const struct heap_ring *ring)
 #define SIZE_MAX_BYTES (UINT64_C(1) << 56)
 
 /* Can the blob have written this? The users of a record need not check it again. */
-static bool can_be(const struct heap_ring *ring, const struct heap_ring_record *found)
+static bool can_be(const struct heap_ring *ring, const struct heap_record *record)
 {
-	bool is_new = found->header.kind == HEAP_RECORD_ALLOCATION;
-	bool is_map = found->header.function >= HEAP_MAP;
+	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
+	bool is_map = record->function >= HEAP_MAP;
 
-	if (found->header.kind == HEAP_RECORD_FREE)
+	if (record->kind == HEAP_RECORD_FREE)
 		return true;
-	if (!found->pointer)
+	if (!record->pointer)
 		return false;
-	if (is_new && (found->size > SIZE_MAX_BYTES || found->pointer > UINT64_MAX - found->size))
+	if (is_new &&
+	    (record->size > SIZE_MAX_BYTES || record->pointer > UINT64_MAX - record->size))
 		return false;
 	if (!is_new || ring->all)
 		return true;
-	return is_map ? !found->mean : found->mean && found->mean <= HEAP_MEAN_MAX;
-}
-
-/* Are the length and the contents of the record possible? */
-static bool has_sense(const struct heap_ring *ring, const struct heap_ring_record *found)
-{
-	uint32_t kind = found->header.kind;
-
-	if (!found->nr_bytes || found->nr_bytes % HEAP_RECORD_ALIGNMENT ||
-	    found->nr_bytes > left_to_end(ring) || found->nr_bytes > ring->head - ring->tail ||
-	    kind >= HEAP_RECORD_KIND_COUNT || found->header.function >= HEAP_FUNCTION_COUNT)
-		return false;
-	if (kind == HEAP_RECORD_SKIP)
-		return found->nr_bytes == left_to_end(ring);
-	return found->nr_bytes >= sizeof(*found) &&
-	       found->nr_stack_bytes <= found->nr_bytes - sizeof(*found) &&
-	       found->nr_stack_bytes <= HEAP_STACK_MAX && can_be(ring, found);
+	return is_map ? !record->mean : record->mean && record->mean <= HEAP_MEAN_MAX;
 }
 
 /*
@@ -249,61 +231,114 @@ static void skip(struct heap_ring *ring)
 	go_on(ring, position < ring->head ? position : ring->head);
 }
 
-/* Copy the record, as far as it may reach. */
-static bool copy_whole(const struct heap_ring *ring, const struct heap_header *header,
-		       struct heap_ring_record *found)
+static bool has_room_for(const struct heap_ring *ring, uint64_t nr_bytes)
 {
-	const struct heap_ring_record *there = record_at(ring, ring->tail);
-	uint64_t nr = left_to_end(ring) < sizeof(*found) ? HEAP_RECORD_ALIGNMENT : sizeof(*found);
-
-	_Static_assert(offsetof(struct heap_ring_record, nr_bytes) < HEAP_RECORD_ALIGNMENT,
-		       "it is there always");
-	found->nr_stack_bytes = 0;
-	memcpy(found, there, nr);
-	found->header = *header;
-	return has_sense(ring, found);
+	return nr_bytes <= left_to_end(ring) && nr_bytes <= ring->head - ring->tail;
 }
 
-static bool copy_brief(const struct heap_ring *ring, const struct heap_header *header,
-		       struct heap_ring_record *found)
+/* A record that is being read. */
+struct reading {
+	struct heap_header header;
+	uint64_t time, nr_bytes;
+};
+
+/* Member by member: there are many registers, and most records have none. */
+static void begin_record(const struct heap_header *header, struct heap_record *record)
 {
-	const uint64_t *word = (const uint64_t *)(const void *)record_at(ring, ring->tail);
-	uint64_t nr_bytes = heap_brief_bytes(header->kind);
+	record->kind = (enum heap_record_kind)(header->kind & HEAP_KIND_MASK);
+	record->function = (enum heap_function)header->function;
+	record->replaces = header->kind & HEAP_HAS_OLD;
+	record->has_stack = header->kind & HEAP_HAS_CALLER;
+	record->mean = 0;
+	record->nr_stack_bytes = 0;
+	record->stack = NULL;
+}
+
+static struct heap_name name_in(uint64_t word)
+{
 	struct heap_name name;
 
-	if (!ring->all || nr_bytes > left_to_end(ring) || nr_bytes > ring->head - ring->tail ||
-	    (header->kind & HEAP_KIND_MASK) >= HEAP_RECORD_SKIP ||
-	    header->function >= HEAP_FUNCTION_COUNT)
-		return false;
-	name = ring->all->names[header->thread];
-	found->header = *header;
-	found->header.kind &= HEAP_KIND_MASK;
-	found->nr_bytes = (uint32_t)nr_bytes;
-	found->was_sampled = header->kind & HEAP_BRIEF_OLD;
-	found->pid = name.pid;
-	found->tid = name.tid;
-	found->pointer = word[1];
-	word += 2;
-	found->size = header->kind & HEAP_BRIEF_SIZE ? *word++ : 0;
-	found->signature = header->kind & HEAP_BRIEF_SIGNATURE ? *word++ : 0;
-	found->old = header->kind & HEAP_BRIEF_OLD ? *word++ : 0;
-	found->time = header->kind & HEAP_BRIEF_TIME ? *word : 0;
-	return can_be(ring, found);
+	memcpy(&name, &word, sizeof(name));
+	return name;
 }
 
-static bool copy(const struct heap_ring *ring, const struct heap_header *header,
-		 struct heap_ring_record *found)
+/* Returns the words after them, which are the caller's if there is one. */
+static const uint64_t *read_words(const struct heap_ring *ring, struct reading *reading,
+				  struct heap_record *record)
 {
+	const uint64_t *word = record_at(ring, ring->tail);
+	uint32_t kind = reading->header.kind;
+	struct heap_name name = {0};
+
+	record->pointer = word[1];
+	word += 2;
+	record->size = kind & HEAP_HAS_SIZE ? *word++ : 0;
+	record->signature = kind & HEAP_HAS_SIGNATURE ? *word++ : 0;
+	record->old = kind & HEAP_HAS_OLD ? *word++ : 0;
+	reading->time = kind & HEAP_HAS_TIME ? *word++ : 0;
+	if (kind & HEAP_HAS_NAME)
+		name = name_in(*word++);
+	else if (ring->all)
+		name = ring->all->names[reading->header.thread];
+	record->pid = name.pid;
+	record->tid = name.tid;
+	return word;
+}
+
+/* False: it has more of its stack than is ever copied. */
+static bool read_caller(const struct heap_ring *ring, const uint64_t *words,
+			struct heap_record *record)
+{
+	static const uint8_t kept[HEAP_KEPT] = HEAP_KEPT_COLUMNS;
+	const struct arch_regs *columns = arch_regs(arch_native());
+	struct regs *regs = &record->regs;
+	struct heap_caller caller;
+
+	memcpy(&caller, words, sizeof(caller));
+	if (caller.nr_stack_bytes > HEAP_STACK_MAX)
+		return false;
+	record->mean = ring->all ? 0 : caller.mean;
+	record->stack_address = caller.sp;
+	record->nr_stack_bytes = (uint32_t)caller.nr_stack_bytes;
+	record->stack = (const uint8_t *)words + sizeof(caller);
+	record->regs = (struct regs){0};
+	regs_set(regs, columns->pc, caller.pc);
+	regs_set(regs, columns->sp, caller.sp);
+	regs_set(regs, columns->fp, caller.fp);
+	for (int i = 0; i < HEAP_KEPT; i++)
+		regs_set(regs, kept[i], caller.kept[i]);
+	return true;
+}
+
+/* Copies the record. False: the blob cannot have written it. */
+static bool copy(const struct heap_ring *ring, struct reading *reading, struct heap_record *record)
+{
+	const struct heap_header *header = &reading->header;
+	const uint64_t *end;
+
 	__builtin_prefetch(record_at(ring, ring->tail + 512));
-	return header->kind & HEAP_BRIEF ? copy_brief(ring, header, found)
-					 : copy_whole(ring, header, found);
+	reading->nr_bytes = heap_record_bytes(header->kind, 0);
+	if (header->function >= HEAP_FUNCTION_COUNT || !has_room_for(ring, reading->nr_bytes))
+		return false;
+	begin_record(header, record);
+	end = read_words(ring, reading, record);
+	if (record->kind == HEAP_RECORD_SKIP) {
+		reading->nr_bytes = record->pointer;
+		return header->kind == HEAP_RECORD_SKIP && reading->nr_bytes == left_to_end(ring) &&
+		       has_room_for(ring, reading->nr_bytes);
+	}
+	if (record->has_stack) {
+		if (!read_caller(ring, end, record))
+			return false;
+		reading->nr_bytes = heap_record_bytes(header->kind, record->nr_stack_bytes);
+	}
+	return has_room_for(ring, reading->nr_bytes) && can_be(ring, record);
 }
 
 /* False: the time is impossible. */
-static bool has_time(struct heap_ring *ring, const struct heap_ring_record *found)
+static bool has_time(struct heap_ring *ring, const struct reading *reading)
 {
-	return found->header.kind == HEAP_RECORD_SKIP || !found->time ||
-	       note_time(ring, found->time);
+	return !reading->time || note_time(ring, reading->time);
 }
 
 static bool has_more(struct heap_ring *ring)
@@ -320,17 +355,16 @@ static bool has_more(struct heap_ring *ring)
 	return ring->head != ring->tail;
 }
 
-/* Copies the record, as the target may change it at any moment. */
-static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_record *found)
+bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
 {
 	uint64_t begun_at;
 
 	go_on(ring, ring->next);
 	begun_at = ring->tail;
 	while (ring->tail - begun_at < ring->nr_bytes && has_more(ring)) {
-		struct heap_header header = header_at(ring, ring->tail);
+		struct reading reading = {.header = header_at(ring, ring->tail)};
 
-		if (!is_committed(&header, ring->tail)) {
+		if (!is_committed(&reading.header, ring->tail)) {
 			if (!ring->waiting_since_ns)
 				ring->waiting_since_ns = now_ns;
 			if (now_ns - ring->waiting_since_ns < PATIENCE_NS)
@@ -340,37 +374,21 @@ static bool take(struct heap_ring *ring, uint64_t now_ns, struct heap_ring_recor
 			continue;
 		}
 		ring->waiting_since_ns = 0;
-		if (!copy(ring, &header, found) || !has_time(ring, found)) {
+		if (!copy(ring, &reading, record) || !has_time(ring, &reading)) {
 			ring->nr_refused++;
 			skip(ring);
 			continue;
 		}
-		if (found->header.kind != HEAP_RECORD_SKIP)
-			return true;
-		go_on(ring, ring->tail + found->nr_bytes);
+		if (record->kind == HEAP_RECORD_SKIP) {
+			go_on(ring, ring->tail + reading.nr_bytes);
+			continue;
+		}
+		record->time_ns = ring->time_ns;
+		ring->next = ring->tail + reading.nr_bytes;
+		return true;
 	}
 	release(ring);
 	return false;
-}
-
-static void read_caller(const struct heap_ring *ring, const struct heap_ring_record *found,
-			struct heap_record *record)
-{
-	static const uint8_t kept[HEAP_KEPT] = HEAP_KEPT_COLUMNS;
-	const struct arch_regs *columns = arch_regs(arch_native());
-	struct regs *regs = &record->regs;
-
-	record->regs = (struct regs){0};
-	record->has_stack = true;
-	record->mean = ring->all ? 0 : found->mean;
-	record->stack_address = found->sp;
-	record->nr_stack_bytes = (uint32_t)found->nr_stack_bytes;
-	record->stack = (const uint8_t *)(record_at(ring, ring->tail) + 1);
-	regs_set(regs, columns->pc, found->pc);
-	regs_set(regs, columns->sp, found->sp);
-	regs_set(regs, columns->fp, found->fp);
-	for (int i = 0; i < HEAP_KEPT; i++)
-		regs_set(regs, kept[i], found->kept[i]);
 }
 
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
@@ -392,35 +410,6 @@ uint64_t heap_ring_visit(struct heap_ring *ring)
 	head = __atomic_load_n(&ring->shared->head, __ATOMIC_RELAXED);
 	/* The head may be wrong, but the ring holds no more. */
 	return ring->next + min_u64(head - ring->next, ring->nr_bytes);
-}
-
-bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
-{
-	struct heap_ring_record found;
-
-	if (!take(ring, now_ns, &found))
-		return false;
-	ring->next = ring->tail + found.nr_bytes;
-	/* Member by member: there are many registers, and most records have none. */
-	record->kind = (enum heap_record_kind)found.header.kind;
-	record->function = (enum heap_function)found.header.function;
-	record->was_sampled = found.was_sampled != 0;
-	record->wants_stack = found.header.kind == HEAP_RECORD_ALLOCATION ||
-			      (found.header.kind == HEAP_RECORD_FREE && ring->frees_have_stacks);
-	record->pid = found.pid;
-	record->tid = found.tid;
-	record->time_ns = ring->time_ns;
-	record->pointer = found.pointer;
-	record->size = found.size;
-	record->signature = ring->all ? found.signature : 0;
-	record->old = found.old;
-	record->mean = 0;
-	record->has_stack = false;
-	record->nr_stack_bytes = 0;
-	record->stack = NULL;
-	if (found.nr_bytes >= sizeof(found))
-		read_caller(ring, &found, record);
-	return true;
 }
 
 void heap_ring_put_back(struct heap_ring *ring)

@@ -45,7 +45,7 @@ struct heap_ring {
 	pid_t owner_pid;			/* as in struct heap_rules */
 	struct heap_answers answers;
 	uint64_t begun_ns; /* no record is older */
-	bool has_cycles, frees_have_stacks;
+	bool has_cycles;
 	/* Children that are not recorded write there, too. A sample's exact totals include them. */
 	bool has_strangers;
 };
@@ -53,19 +53,23 @@ struct heap_ring {
 struct heap_record {
 	enum heap_record_kind kind;
 	enum heap_function function;
-	bool wants_stack; /* if it has none, it was lost */
 	pid_t pid, tid;	  /* in the PID namespace of the process */
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t pointer;
-	uint64_t size, old; /* as requested; old: the block that realloc() was given */
-	bool was_sampled;   /* the free of `old` was recorded before */
+	uint64_t size;	    /* as requested */
+	bool replaces;	    /* realloc() made the block of another one, */
+	uint64_t old;	    /* whose free at this address was recorded before; 0: it was not */
 	uint64_t signature; /* of its stack, with --mem=all; 0: none */
 	/*
 	 * One in `mean` bytes was sampled: the record represents size / (1 - exp(-size / mean))
 	 * bytes. 0: all are recorded.
 	 */
 	uint64_t mean;
-	bool has_stack;	  /* the rest is set; else see an earlier record with this signature */
+	/*
+	 * The rest is set; without any bytes the stack was lost. Else the stack is that of an
+	 * earlier record with this signature, or is not recorded.
+	 */
+	bool has_stack;
 	struct regs regs; /* of the caller, as after the return */
 	uint64_t stack_address;
 	uint32_t nr_stack_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The blob writes records into the ring. */
-#include "heap/heap_blob_priv.h"
+#include "heap/heap_record_blob.h"
 
 /*
  * With --mem=all a program that is faster than the reader waits for it: at most some 100 ms of CPU
@@ -64,14 +64,13 @@ uint64_t heap_room_left(const struct request *request)
 
 static void skip_to_end(uint64_t head, uint64_t nr_bytes)
 {
-	struct heap_ring_record *skip = record_at(head);
+	uint64_t *skip = record_at(head);
 
-	skip->nr_bytes = (uint32_t)nr_bytes;
+	skip[1] = nr_bytes;
 	commit(skip, head, HEAP_RECORD_SKIP, 0, 0);
 }
 
-struct heap_ring_record *heap_reserve(uint64_t nr_bytes, enum spared_parts spared,
-				      uint64_t *position)
+uint64_t *heap_reserve(uint64_t nr_bytes, enum spared_parts spared, uint64_t *position)
 {
 	int64_t room = (int64_t)(ring_bytes() - (uint64_t)spared * SPARE_BYTES);
 	uint64_t head = relaxed_load(&shared.head);
@@ -112,71 +111,67 @@ uint64_t heap_stack_bytes_from(uint64_t sp)
 	return there < nr ? there : nr;
 }
 
-void heap_fill(struct heap_ring_record *record, const struct request *request, uint64_t pointer,
-	       uint64_t nr_stack_bytes)
+void heap_write_caller(const struct request *request, uint64_t nr_stack_bytes, uint64_t *to)
 {
 	const struct heap_frame *frame = request->frame;
-	uint64_t sp = (uint64_t)(frame + 1);
+	struct heap_caller *caller = (struct heap_caller *)to;
 
-	record->nr_bytes = (uint32_t)record_bytes(nr_stack_bytes);
-	record->was_sampled = request->was_sampled;
-	record->pid = (int32_t)own_pid();
-	record->pointer = pointer;
-	record->size = request->size;
-	record->signature = 0;
-	record->old = request->old;
-	record->mean = request->mean;
-	record->pc = frame->pc;
-	record->sp = sp;
-	record->fp = frame->fp;
+	caller->nr_stack_bytes = nr_stack_bytes;
+	caller->mean = request->mean;
+	caller->pc = frame->pc;
+	caller->sp = (uint64_t)(frame + 1);
+	caller->fp = frame->fp;
 	for (int i = 0; i < HEAP_KEPT; i++)
-		record->kept[i] = frame->kept[i];
-	record->nr_stack_bytes = nr_stack_bytes;
-	machine_copy(record + 1, (const void *)sp, nr_stack_bytes);
+		caller->kept[i] = frame->kept[i];
+	machine_copy(caller + 1, (const void *)caller->sp, nr_stack_bytes);
 }
 
 /*
  * Without room for its stack a large block or a free is recorded without it; a small block is lost.
  */
-static struct heap_ring_record *reserve_for(const struct request *request, bool is_new,
-					    uint64_t *nr_stack_bytes, uint64_t *position)
+static uint64_t *reserve_for(struct record *record, bool is_new, uint64_t *position)
 {
-	bool is_large_one = is_new && is_large(request);
-	struct heap_ring_record *record = 0;
+	bool is_large_one = is_new && is_large(record->request);
+	uint64_t *words = 0;
 
-	if (is_new || *nr_stack_bytes)
-		record = heap_reserve(record_bytes(*nr_stack_bytes),
-				      is_large_one ? SPARED_BY_LARGE : SPARED_BY_OTHERS, position);
-	if (record || (is_new && !is_large_one))
-		return record;
-	*nr_stack_bytes = 0;
-	return heap_reserve(record_bytes(0),
+	if (is_new || record->nr_stack_bytes)
+		words = heap_reserve(heap_record_bytes(record->kind, record->nr_stack_bytes),
+				     is_large_one ? SPARED_BY_LARGE : SPARED_BY_OTHERS, position);
+	if (words || (is_new && !is_large_one))
+		return words;
+	record->nr_stack_bytes = 0;
+	return heap_reserve(heap_record_bytes(record->kind, 0),
 			    is_new ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_FREES, position);
 }
 
 bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64_t pointer)
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
-	bool has_stack = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
+	bool has_caller = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
+	struct record record = {.request = request, .pointer = pointer};
+	uint64_t position;
+	uint64_t *words;
+
+	record.kind = kind | HEAP_HAS_TIME | HEAP_HAS_NAME | flags_of(request, kind);
 	/*
 	 * The times of a block's records lie within its life: that of its birth is late, that of
 	 * its free early.
 	 */
-	uint64_t time = is_new ? 0 : time_now();
-	uint64_t room = has_stack ? heap_stack_bytes_from((uint64_t)(request->frame + 1)) : 0;
-	int64_t tid = heap_own_tid();
-	uint64_t position;
-	struct heap_ring_record *record = reserve_for(request, is_new, &room, &position);
-
-	if (!record) {
+	if (!is_new)
+		record.time = time_now();
+	if (has_caller) {
+		record.kind |= HEAP_HAS_CALLER;
+		record.nr_stack_bytes = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+	}
+	words = reserve_for(&record, is_new, &position);
+	if (!words) {
 		relaxed_add(kind == HEAP_RECORD_FREE ? &shared.lost.nr_frees
 						     : &shared.lost.nr_dropped,
 			    1);
 		return false;
 	}
-	heap_fill(record, request, pointer, room);
-	record->tid = (int32_t)tid;
-	record->time = time ? time : time_now();
-	commit(record, position, kind, request->hook->form.function, 0);
+	if (is_new)
+		record.time = time_now();
+	write_record(&record, words, position);
 	return true;
 }

@@ -201,15 +201,30 @@ enum heap_record_kind {
 	/* Written before the free: no other thread has the block yet. For a range with its size. */
 	HEAP_RECORD_FREE,
 	HEAP_RECORD_KEPT, /* realloc() failed: the record of its free was wrong */
-	HEAP_RECORD_SKIP, /* filler up to the end of the ring */
-	HEAP_RECORD_KIND_COUNT,
+	HEAP_RECORD_SKIP, /* filler up to the end of the ring; its pointer is its length */
+};
+
+#define HEAP_KIND_MASK 0x03
+
+/*
+ * A record is a header, the pointer, and what these flags stand for, in this order: one word each,
+ * and at last the caller. Being short, it displaces less of the program's data from the caches.
+ */
+enum heap_record_flags {
+	HEAP_HAS_SIZE = 0x04,
+	HEAP_HAS_SIGNATURE = 0x08, /* of the stack, with --mem=all; 0: none */
+	HEAP_HAS_OLD = 0x10,	   /* the block that realloc() replaces; 0: it was not recorded */
+	/* machine_clock() or visits.now_ns, see has_cycles; without one: as before */
+	HEAP_HAS_TIME = 0x20,
+	HEAP_HAS_NAME = 0x40,	/* struct heap_name, which the header does not name */
+	HEAP_HAS_CALLER = 0x80, /* struct heap_caller, and the bytes of its stack */
 };
 
 /* The first word of a record, stored last, at once. `commit` is heap_commit_word(). */
 struct heap_header {
 	uint32_t commit;
-	uint16_t thread; /* of a brief record: index in the `names` of struct heap_all */
-	uint8_t kind;	 /* enum heap_record_kind; of a brief record with enum heap_brief_flags */
+	uint16_t thread; /* index in the `names` of struct heap_all */
+	uint8_t kind;	 /* enum heap_record_kind with enum heap_record_flags */
 	uint8_t function;
 };
 
@@ -222,43 +237,28 @@ static inline uint32_t heap_commit_word(uint64_t position)
 			  (position >> 32) * UINT64_C(0x9e3779b1) ^ HEAP_COMMIT_KEY);
 }
 
-/* A record in the ring. The bytes of its stack follow it. */
-struct heap_ring_record {
-	struct heap_header header;
-	uint32_t nr_bytes;
-	uint8_t was_sampled; /* by realloc(): its old block was recorded */
-	int32_t pid, tid;
-	uint64_t time; /* machine_clock() or visits.now_ns, see has_cycles; 0: as before */
-	uint64_t pointer, size;
-	uint64_t signature; /* of the stack, with --mem=all; 0: none */
-	uint64_t old, mean;
-	/* Registers of the caller, as after the return. */
+/* The caller of the allocator: registers as after the return, and its stack, which follows. */
+struct heap_caller {
+	uint64_t nr_stack_bytes; /* from sp on */
+	uint64_t mean;		 /* that the block was sampled with; 0: it was not sampled */
 	uint64_t pc, sp, fp, kept[HEAP_KEPT];
-	uint64_t nr_stack_bytes; /* from sp on, after this struct */
 };
 
-/*
- * A brief record, for --mem=all: it has no stack, as most do not. Being short, it displaces less of
- * the program's data from the caches. It is the header, the pointer, and one word for each of these
- * flags, in this order:
- */
-enum heap_brief_flags {
-	HEAP_BRIEF_SIZE = 0x08,
-	HEAP_BRIEF_SIGNATURE = 0x10,
-	HEAP_BRIEF_OLD = 0x20, /* the block that realloc() replaces; it was recorded */
-	HEAP_BRIEF_TIME = 0x40,
-	HEAP_BRIEF = 0x80, /* in all brief records */
-};
-
-#define HEAP_BRIEF_WORDS_MAX 6
-#define HEAP_KIND_MASK	     0x07
-
-static inline uint64_t heap_brief_bytes(uint32_t kind)
+/* The words of a record in front of the caller. */
+static inline uint64_t heap_record_words(uint32_t kind)
 {
-	uint64_t nr_words =
-		2 + (kind >> 3 & 1) + (kind >> 4 & 1) + (kind >> 5 & 1) + (kind >> 6 & 1);
+	return 2 + (kind >> 2 & 1) + (kind >> 3 & 1) + (kind >> 4 & 1) + (kind >> 5 & 1) +
+	       (kind >> 6 & 1);
+}
 
-	return (nr_words * 8 + HEAP_RECORD_ALIGNMENT - 1) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
+/* nr_stack_bytes is 0 without a caller. */
+static inline uint64_t heap_record_bytes(uint32_t kind, uint64_t nr_stack_bytes)
+{
+	uint64_t nr_bytes = heap_record_words(kind) * sizeof(uint64_t);
+
+	if (kind & HEAP_HAS_CALLER)
+		nr_bytes += sizeof(struct heap_caller) + nr_stack_bytes;
+	return (nr_bytes + HEAP_RECORD_ALIGNMENT - 1) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
 }
 
 /* A thread that makes records, in the PID namespace of its process. */

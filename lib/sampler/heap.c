@@ -270,17 +270,6 @@ static void hand_over(struct heap_reader *reader, struct consumer *consumer)
 }
 
 /*
- * Does the record bring a stack to record? Where all blocks are recorded, the
- * stack of a free is not, unless it is of a mapping.
- */
-static bool brings_stack(const struct heap_ring *ring, const struct heap_record *record)
-{
-	return record->has_stack && record->wants_stack &&
-	       (!ring->all || record->kind == HEAP_RECORD_ALLOCATION ||
-		record->function >= HEAP_MAP);
-}
-
-/*
  * Add the stack of a record, and hand all over: the ring keeps the stack only until the next record
  * is read.
  */
@@ -322,9 +311,9 @@ static void add_record(struct heap_reader *reader, struct consumer *consumer,
 		block->mean_bytes = record->mean;
 		block->former = record->old;
 		block->signature = record->signature;
-		block->is_told = record->was_sampled;
+		block->replaces = record->replaces;
 	}
-	if (brings_stack(of->ring, record) && (!is_recorded || is_counting(reader, record)))
+	if (record->has_stack && (!is_recorded || is_counting(reader, record)))
 		add_stack(reader, consumer, record, block);
 }
 

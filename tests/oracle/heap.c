@@ -200,7 +200,6 @@ static void add_record(struct totals *totals, const struct heap_record *record)
 		add_known(totals, record, 0);
 		break;
 	case HEAP_RECORD_SKIP:
-	case HEAP_RECORD_KIND_COUNT:
 		break;
 	}
 }

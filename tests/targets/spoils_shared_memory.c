@@ -153,32 +153,37 @@ static uint64_t one_of(const uint64_t *values, size_t nr)
 	one_of((const uint64_t[]){__VA_ARGS__},                                                    \
 	       sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static struct heap_ring_record forged(uint64_t position)
+/* All that a record may have, in the order in which it has it. */
+struct forged {
+	struct heap_header header;
+	uint64_t words[6];
+	struct heap_caller caller;
+};
+
+/* Its words lie where readers expect them if it has all flags, and are any others without. */
+static struct forged forged(uint64_t position)
 {
 	uint64_t here = (uint64_t)(uintptr_t)counted;
-	uint64_t kind = ONE_OF(HEAP_RECORD_ALLOCATION, HEAP_RECORD_FREE, HEAP_RECORD_KEPT,
-			       HEAP_BRIEF | HEAP_BRIEF_SIZE | HEAP_BRIEF_OLD);
-	uint64_t nr_stack = ONE_OF(0, 16, 4096, 70000);
+	uint64_t kind = ONE_OF(HEAP_RECORD_ALLOCATION, HEAP_RECORD_FREE, HEAP_RECORD_KEPT);
+	uint64_t flags = ONE_OF(0xfc, 0xfc, HEAP_HAS_SIZE | HEAP_HAS_OLD);
+	uint64_t pid = ONE_OF((uint64_t)getpid(), (uint64_t)other_pid, 1, 4000000);
+	uint64_t tid = ONE_OF((uint64_t)getpid(), (uint64_t)other_pid, 1);
 
-	return (struct heap_ring_record){
+	return (struct forged){
 		.header = {.commit = heap_commit_word(position),
 			   .thread = (uint16_t)random_word(),
-			   .kind = (uint8_t)kind,
+			   .kind = (uint8_t)(kind | flags),
 			   .function = (uint8_t)ONE_OF(HEAP_MALLOC, HEAP_REALLOC, HEAP_MAP,
 						       HEAP_UNMAP, HEAP_FREE)},
-		.nr_bytes = (uint32_t)(sizeof(struct heap_ring_record) + (nr_stack & ~15u)),
-		.was_sampled = random_word() & 1,
-		.pid = (int32_t)ONE_OF((uint64_t)getpid(), (uint64_t)other_pid, 1, 4000000),
-		.tid = (int32_t)ONE_OF((uint64_t)getpid(), (uint64_t)other_pid, 1),
-		.time = ONE_OF(0, clock_now(), clock_now() + (1ull << 34), 1, UINT64_MAX),
-		.pointer = ONE_OF(0x10000, 0x20000, 0x12345000, 0, UINT64_MAX),
-		.size = ONE_OF(1, 4096, 1ull << 45, 1ull << 62, UINT64_MAX),
-		.signature = ONE_OF(0, 1, 2),
-		.old = ONE_OF(0, 0x10000, 0x20000),
-		.mean = ONE_OF(0, 1, 65536, HEAP_MEAN_MAX, UINT64_MAX),
-		.sp = (uint64_t)(uintptr_t)&here,
-		.pc = here,
-		.nr_stack_bytes = nr_stack};
+		.words = {ONE_OF(0x10000, 0x20000, 0x12345000, 0, UINT64_MAX),
+			  ONE_OF(1, 4096, 1ull << 45, 1ull << 62, UINT64_MAX), ONE_OF(0, 1, 2),
+			  ONE_OF(0, 0x10000, 0x20000),
+			  ONE_OF(0, clock_now(), clock_now() + (1ull << 34), 1, UINT64_MAX),
+			  tid << 32 | (uint32_t)pid},
+		.caller = {.nr_stack_bytes = ONE_OF(0, 16, 4096, 70000),
+			   .mean = ONE_OF(0, 1, 65536, HEAP_MEAN_MAX, UINT64_MAX),
+			   .sp = (uint64_t)(uintptr_t)&here,
+			   .pc = here}};
 }
 
 static void spoil_by_forging(const struct range *data)
@@ -201,11 +206,13 @@ static void spoil_by_forging(const struct range *data)
 	head &= ~15ull;
 	for (int i = 0; i < 200; i++) {
 		uint64_t at = head & (nr_ring - 1);
-		struct heap_ring_record record = forged(head);
+		struct forged record = forged(head);
+		uint64_t nr_bytes = heap_record_bytes(
+			record.header.kind, record.caller.nr_stack_bytes & 0x3fff0);
 
 		if (nr_ring - at < sizeof(record) || !put(ring + at, &record, sizeof(record)))
 			return;
-		head += ONE_OF(record.nr_bytes, record.nr_bytes, 48, 32) & 0x3fff0;
+		head += ONE_OF(nr_bytes, nr_bytes, 48, 32) & 0x3fff0;
 	}
 	*spoilt += put(AT(shared, head), &head, sizeof(head)) &&
 		   put(AT(shared, exits), &leaving, sizeof(leaving));

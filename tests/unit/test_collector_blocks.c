@@ -118,9 +118,8 @@ TEST(collector, blocks_are_followed_through_realloc)
 	struct made_collector made;
 
 	records[2].former = 0x1000;
-	records[4].former = 0x9000;
 	records[7].former = 0x7000;
-	records[2].is_told = records[7].is_told = true;
+	records[2].replaces = records[4].replaces = records[7].replaces = true;
 	start(&made, &told);
 	end(&made);
 	assert_int_equal(made.read->heap.nr_allocations, 4);

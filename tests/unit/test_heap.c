@@ -535,12 +535,12 @@ TEST(heap, reallocation_frees_and_allocates)
 	second = own_realloc(first, 2 * LARGE);
 	third = own_reallocarray(second, 3, LARGE);
 	assert_string_equal(third, "contents");
-	assert_false(next_of(&fixture, HEAP_RECORD_ALLOCATION, first).was_sampled);
+	assert_false(next_of(&fixture, HEAP_RECORD_ALLOCATION, first).replaces);
 	record = next_of(&fixture, HEAP_RECORD_FREE, first);
 	assert_true(heap_record_is_move(&record));
 	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, second);
 	assert_int_equal(record.old, (uint64_t)(uintptr_t)first);
-	assert_true(record.was_sampled);
+	assert_true(record.replaces);
 	next_of(&fixture, HEAP_RECORD_FREE, second);
 	assert_int_equal(next_of(&fixture, HEAP_RECORD_ALLOCATION, third).size, 3 * LARGE);
 	assert_no_more(&fixture);
@@ -801,17 +801,17 @@ TEST(heap, stacks_of_frees_are_recorded_on_request)
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
 	own_free(own_malloc(LARGE));
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
-	assert_true(record.wants_stack);
+	assert_true(record.has_stack);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);
-	assert_false(record.wants_stack);
+	assert_false(record.has_stack);
 	assert_int_equal(record.nr_stack_bytes, 0);
-	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	fixture.rules->frees_have_stacks = true;
 	pointer = own_malloc(LARGE);
 	own_free(pointer);
 	next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
 	record = next_of(&fixture, HEAP_RECORD_FREE, pointer);
-	assert_true(record.wants_stack);
+	assert_true(record.has_stack);
 	assert_int_equal(record.nr_stack_bytes, 4096);
 	assert_true(regs_get(&record.regs, 16, &pc));
 	assert_true(pc - (uint64_t)(uintptr_t)test_heap__stacks_of_frees_are_recorded_on_request <
@@ -829,7 +829,7 @@ TEST(heap, full_ring_drops_stacks_of_freeing_first)
 	void *pointers[400];
 
 	begin(&fixture, 1, HEAP_THREADS_BY_DATA);
-	fixture.rules->frees_have_stacks = fixture.ring.frees_have_stacks = true;
+	fixture.rules->frees_have_stacks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
 		pointers[i] = own_malloc(LARGE);
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++)
@@ -837,7 +837,7 @@ TEST(heap, full_ring_drops_stacks_of_freeing_first)
 	while (heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record)) {
 		nr_frees += record.kind == HEAP_RECORD_FREE;
 		nr_stacks += record.kind == HEAP_RECORD_FREE && record.nr_stack_bytes;
-		assert_true(record.wants_stack);
+		assert_true(record.has_stack);
 	}
 	heap_ring_totals(&fixture.ring, &totals);
 	assert_int_equal(totals.nr_dropped, 0);
@@ -1119,8 +1119,9 @@ TEST(heap, chance_of_a_record_is_that_of_its_mean)
 		double size = (double)sizes[i];
 		double chance = expm1(-size / (4 * (double)mean)) / expm1(-size / (double)mean);
 		uint64_t before = fixture.shared->lost.nr_dropped, nr;
-		const struct heap_ring_record *record =
-			(const void *)&fixture.shared->ring[room / 8 * 3];
+		const uint64_t *words = (const void *)&fixture.shared->ring[room / 8 * 3];
+		const struct heap_caller *caller = (const void *)&words[heap_record_words(
+			HEAP_HAS_SIZE | HEAP_HAS_TIME | HEAP_HAS_NAME)];
 
 		for (int k = 0; k < nr_tries; k++) {
 			fixture.shared->head = room / 8 * 3;
@@ -1135,8 +1136,8 @@ TEST(heap, chance_of_a_record_is_that_of_its_mean)
 		nr = (uint64_t)nr_tries - (fixture.shared->lost.nr_dropped - before);
 		if (fabs((double)nr - nr_tries * chance) > 4 * sqrt(nr_tries * chance))
 			fail_msg("%lu: %lu, not %.0f", sizes[i], nr, nr_tries * chance);
-		assert_int_equal(record->mean, 4 * mean);
-		assert_int_equal(record->size, sizes[i]);
+		assert_int_equal(caller->mean, 4 * mean);
+		assert_int_equal(words[2], sizes[i]);
 	}
 	end(&fixture);
 }

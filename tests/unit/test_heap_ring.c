@@ -8,7 +8,17 @@
 #include "heap/heap_ring.h"
 #include "tests/unit/unit.h"
 
-#define RECORD_BYTES sizeof(struct heap_ring_record)
+/* The kind that most records of a sample have, and its layout. */
+#define FLAGS (HEAP_HAS_SIZE | HEAP_HAS_TIME | HEAP_HAS_NAME | HEAP_HAS_CALLER)
+
+struct written {
+	_Alignas(HEAP_RECORD_ALIGNMENT) struct heap_header header;
+	uint64_t pointer, size, time;
+	struct heap_name name;
+	struct heap_caller caller;
+};
+
+#define RECORD_BYTES sizeof(struct written)
 
 struct bench {
 	struct heap_shared *shared;
@@ -30,27 +40,26 @@ static void end(struct bench *bench)
 	free(bench->shared);
 }
 
-static struct heap_ring_record *reserve(struct bench *bench, uint32_t nr_bytes, uint64_t *position)
+static struct written *reserve(struct bench *bench, uint64_t nr_bytes, uint64_t *position)
 {
 	uint8_t *place = &bench->ring.bytes[bench->shared->head % bench->ring.nr_bytes];
 
 	*position = bench->shared->head;
 	bench->shared->head += nr_bytes;
-	return (struct heap_ring_record *)(void *)place;
+	return (struct written *)(void *)place;
 }
 
 static void add(struct bench *bench, uint64_t pointer)
 {
 	uint64_t position;
-	struct heap_ring_record *record = reserve(bench, RECORD_BYTES, &position);
+	struct written *record = reserve(bench, RECORD_BYTES, &position);
 
-	*record = (struct heap_ring_record){
-		.header = {.commit = heap_commit_word(position), .kind = HEAP_RECORD_ALLOCATION},
-		.nr_bytes = RECORD_BYTES,
-		.pointer = pointer,
-		.mean = 512,
-		.pc = 16,
-		.kept = {0, 12}};
+	*record = (struct written){.header = {.commit = heap_commit_word(position),
+					      .kind = HEAP_RECORD_ALLOCATION | FLAGS},
+				   .pointer = pointer,
+				   .size = 100,
+				   .name = {33, 34},
+				   .caller = {.mean = 512, .pc = 16, .kept = {0, 12}}};
 }
 
 static void assert_next(struct bench *bench, uint64_t now_ns, uint64_t pointer)
@@ -79,6 +88,10 @@ TEST(ring, records_come_in_order_and_free_their_room)
 	assert_next(&bench, 1, 1);
 	assert_int_equal(bench.shared->tail, 0); /* its stack may still be used */
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.size, 100);
+	assert_int_equal(record.pid, 33);
+	assert_int_equal(record.tid, 34);
+	assert_int_equal(record.mean, 512);
 	assert_int_equal(record.regs.value[16], 16);
 	assert_int_equal(record.regs.value[12], 12);
 	assert_none(&bench, 1); /* then all of it is released at once */
@@ -112,11 +125,11 @@ TEST(ring, goes_around_its_end)
 {
 	struct bench bench;
 	uint64_t position;
-	struct heap_ring_record *skip;
+	struct written *skip;
 
 	begin(&bench, 3 * HEAP_RING_BYTES - HEAP_RECORD_ALIGNMENT);
 	skip = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
-	skip->nr_bytes = HEAP_RECORD_ALIGNMENT;
+	skip->pointer = HEAP_RECORD_ALIGNMENT;
 	skip->header = (struct heap_header){.commit = heap_commit_word(position),
 					    .kind = HEAP_RECORD_SKIP};
 	add(&bench, 7);
@@ -128,23 +141,21 @@ TEST(ring, goes_around_its_end)
 /* The target may write anything: it is skipped, and nothing outside of the ring is read. */
 TEST(ring, nonsense_is_skipped)
 {
-	static const struct heap_ring_record nonsense[] = {
-		{.nr_bytes = 0},
-		{.nr_bytes = 100},
-		{.nr_bytes = HEAP_RECORD_ALIGNMENT},
-		{.nr_bytes = UINT32_MAX & ~15u},
-		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_KIND_COUNT},
-		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_RECORD_SKIP},
-		{.nr_bytes = RECORD_BYTES, .header.function = HEAP_FUNCTION_COUNT},
-		{.nr_bytes = RECORD_BYTES, .header.kind = HEAP_BRIEF}, /* the ring is of samples */
-		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = RECORD_BYTES},
-		{.nr_bytes = RECORD_BYTES, .nr_stack_bytes = UINT64_MAX},
+	static const struct written nonsense[] = {
+		{.header.function = HEAP_FUNCTION_COUNT},
+		{.header.kind = HEAP_RECORD_SKIP},
+		{.header.kind = HEAP_RECORD_SKIP, .pointer = HEAP_RECORD_ALIGNMENT},
+		{.header.kind = HEAP_RECORD_SKIP, .pointer = 4 * RECORD_BYTES}, /* reserved later */
+		{.header.kind = HEAP_RECORD_SKIP, .pointer = UINT64_MAX},
+		{.header.kind = FLAGS, .caller.nr_stack_bytes = 2 * RECORD_BYTES},
+		{.header.kind = FLAGS, .caller.nr_stack_bytes = 4 * RECORD_BYTES},
+		{.header.kind = FLAGS, .caller.nr_stack_bytes = UINT64_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
 		struct bench bench;
 		uint64_t position;
-		struct heap_ring_record *record;
+		struct written *record;
 
 		begin(&bench, HEAP_RING_BYTES - 4 * RECORD_BYTES);
 		record = reserve(&bench, RECORD_BYTES, &position);
@@ -160,9 +171,9 @@ TEST(ring, nonsense_is_skipped)
 /* Records that no program can make. */
 TEST(ring, impossible_records_are_skipped)
 {
-	const struct heap_ring_record good = {
-		.nr_bytes = RECORD_BYTES, .pointer = 0x1000, .size = 8, .mean = 512};
-	struct heap_ring_record bad[10];
+	const struct written good = {
+		.header.kind = FLAGS, .pointer = 0x1000, .size = 8, .caller.mean = 512};
+	struct written bad[11];
 	size_t nr = 0;
 	struct bench bench;
 
@@ -173,18 +184,19 @@ TEST(ring, impossible_records_are_skipped)
 	bad[nr++].size = UINT64_MAX;
 	bad[nr].pointer = UINT64_MAX - 8;
 	bad[nr++].size = 16;
-	bad[nr++].mean = 0;
-	bad[nr++].mean = HEAP_MEAN_MAX + 1;
+	bad[nr++].caller.mean = 0;
+	bad[nr++].caller.mean = HEAP_MEAN_MAX + 1;
 	bad[nr++].header.function = HEAP_MAP; /* all of these are recorded */
 	bad[nr++].time = 1;
 	bad[nr++].time = clock_monotonic_ns() + 60 * NS_PER_SEC;
 	bad[nr++].time = UINT64_MAX;
 	bad[nr].pointer = 0;
-	bad[nr++].header.kind = HEAP_RECORD_KEPT;
+	bad[nr++].header.kind = HEAP_RECORD_KEPT | FLAGS;
+	bad[nr++].header.kind = HEAP_HAS_SIZE; /* its mean is not there */
 	assert_int_equal(nr, sizeof(bad) / sizeof(*bad));
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t position;
-		struct heap_ring_record *record = reserve(&bench, RECORD_BYTES, &position);
+		struct written *record = reserve(&bench, RECORD_BYTES, &position);
 
 		*record = bad[i];
 		record->header.commit = heap_commit_word(position);
@@ -201,14 +213,13 @@ TEST(ring, stacks_are_bounded)
 {
 	struct bench bench;
 	uint64_t position;
-	struct heap_ring_record *record;
+	struct written *record;
 
 	begin(&bench, 0);
 	record = reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
-	record->header = (struct heap_header){.commit = heap_commit_word(position)};
-	record->nr_bytes = RECORD_BYTES + 2 * HEAP_STACK_MAX;
-	record->pointer = record->mean = 16;
-	record->nr_stack_bytes = HEAP_STACK_MAX + 1;
+	record->header = (struct heap_header){.commit = heap_commit_word(position), .kind = FLAGS};
+	record->pointer = record->caller.mean = 16;
+	record->caller.nr_stack_bytes = HEAP_STACK_MAX + 1;
 	add(&bench, 5);
 	assert_next(&bench, 1, 5);
 	assert_int_equal(bench.ring.nr_refused, 1);
@@ -222,7 +233,7 @@ TEST(ring, reads_at_most_one_ring_at_a_time)
 
 	begin(&bench, 0);
 	for (uint64_t at = 0; at < HEAP_RING_BYTES; at += HEAP_RECORD_ALIGNMENT) {
-		struct heap_header header = {.commit = heap_commit_word(at), .kind = 99};
+		struct heap_header header = {.commit = heap_commit_word(at), .function = 99};
 
 		memcpy(&bench.ring.bytes[at], &header, sizeof(header));
 	}
@@ -270,11 +281,11 @@ static uint64_t bytes_of_file(const struct bench *bench)
 static void add_brief(struct bench *bench, uint32_t kind, const uint64_t *words)
 {
 	uint64_t position;
-	uint64_t nr_bytes = heap_brief_bytes(kind);
-	uint8_t *place = (uint8_t *)reserve(bench, (uint32_t)nr_bytes, &position);
+	uint64_t nr_bytes = heap_record_bytes(kind, 0);
+	uint8_t *place = (uint8_t *)reserve(bench, nr_bytes, &position);
 	struct heap_header header = {.commit = heap_commit_word(position),
 				     .thread = 3,
-				     .kind = (uint8_t)(HEAP_BRIEF | kind),
+				     .kind = (uint8_t)kind,
 				     .function = HEAP_REALLOC};
 
 	memcpy(place, &header, sizeof(header));
@@ -290,12 +301,12 @@ TEST(ring, brief_records_have_the_members_of_their_flags)
 	begin_all(&bench, 32);
 	bench.ring.begun_ns = 0;
 	add_brief(&bench,
-		  HEAP_RECORD_ALLOCATION | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE | HEAP_BRIEF_OLD |
-			  HEAP_BRIEF_TIME,
+		  HEAP_RECORD_ALLOCATION | HEAP_HAS_SIZE | HEAP_HAS_SIGNATURE | HEAP_HAS_OLD |
+			  HEAP_HAS_TIME,
 		  (uint64_t[]){0x1000, 100, 77, 0x2000, 5000});
 	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){0x1000});
-	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){0x3000, 9, 9});
-	add_brief(&bench, HEAP_RECORD_KEPT | HEAP_BRIEF_TIME, (uint64_t[]){0x3000, 7000, 9});
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_HAS_SIZE, (uint64_t[]){0x3000, 9, 9});
+	add_brief(&bench, HEAP_RECORD_KEPT | HEAP_HAS_TIME, (uint64_t[]){0x3000, 7000, 9});
 
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
 	assert_int_equal(record.kind, HEAP_RECORD_ALLOCATION);
@@ -306,7 +317,7 @@ TEST(ring, brief_records_have_the_members_of_their_flags)
 	assert_int_equal(record.size, 100);
 	assert_int_equal(record.signature, 77);
 	assert_int_equal(record.old, 0x2000);
-	assert_true(record.was_sampled);
+	assert_true(record.replaces);
 	assert_false(record.has_stack);
 	first_ns = record.time_ns;
 	assert_int_equal(first_ns, 5000); /* its clock is CLOCK_MONOTONIC */
@@ -315,7 +326,7 @@ TEST(ring, brief_records_have_the_members_of_their_flags)
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);
 	assert_int_equal(record.size, 0);
 	assert_int_equal(record.old, 0);
-	assert_false(record.was_sampled);
+	assert_false(record.replaces);
 	assert_int_equal(record.time_ns, first_ns); /* it has none of its own */
 	assert_true(heap_ring_next(&bench.ring, 1, &record));
 	assert_int_equal(record.size, 9);
@@ -358,14 +369,13 @@ TEST(ring, brief_nonsense_is_skipped)
 {
 	struct bench bench;
 	uint64_t position;
-	struct heap_ring_record *record;
+	struct written *record;
 
 	/* Longer than the rest of the ring. */
 	begin_all(&bench, HEAP_ALL_RING_BYTES - HEAP_RECORD_ALIGNMENT);
 	record = reserve(&bench, HEAP_RECORD_ALIGNMENT, &position);
-	record->header =
-		(struct heap_header){.commit = heap_commit_word(position),
-				     .kind = HEAP_BRIEF | HEAP_BRIEF_SIZE | HEAP_BRIEF_SIGNATURE};
+	record->header = (struct heap_header){.commit = heap_commit_word(position),
+					      .kind = HEAP_HAS_SIZE | HEAP_HAS_SIGNATURE};
 	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){1});
 	assert_next(&bench, 1, 1);
 	add_brief(&bench, HEAP_RECORD_SKIP, (uint64_t[]){2});
@@ -373,10 +383,16 @@ TEST(ring, brief_nonsense_is_skipped)
 	assert_next(&bench, 1, 3);
 	assert_int_equal(bench.ring.nr_refused, 2);
 	/* Longer than the reserved bytes. */
-	add_brief(&bench, HEAP_RECORD_FREE | HEAP_BRIEF_SIZE, (uint64_t[]){4, 4, 4});
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_HAS_SIZE, (uint64_t[]){4, 4, 4});
 	bench.shared->head -= HEAP_RECORD_ALIGNMENT;
 	assert_none(&bench, 1);
 	assert_int_equal(bench.ring.nr_refused, 3);
+	/* Its caller alone is longer than the reserved bytes. */
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){5});
+	record = (struct written *)(void *)&bench.ring.bytes[bench.ring.head % bench.ring.nr_bytes];
+	record->header.kind |= HEAP_HAS_CALLER;
+	assert_none(&bench, 1);
+	assert_int_equal(bench.ring.nr_refused, 4);
 	end_all(&bench);
 }
 
