@@ -34,6 +34,7 @@
 #include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
+#include "view/tree_walk.h"
 
 #define LIMIT_DEFAULT	20
 #define LIMIT_OF_GROUP	5

@@ -2,10 +2,9 @@
 /* Exact counts in call trees as text. */
 #include "view/tree_counts.h"
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/minmax.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/tree.h"
@@ -14,6 +13,7 @@
 #include "view/number.h"
 #include "view/table.h"
 #include "view/tree_text.h"
+#include "view/tree_walk.h"
 
 #define INDENT_COLUMNS 2
 #define ELLIPSIS       "\xe2\x80\xa6"
@@ -25,124 +25,69 @@ static const struct table_column columns[] = {
 	{.header = "%", .right = true, .drop = 1},
 };
 
-/* A line that is still to be printed. */
-struct pending {
-	uint32_t node;
-	size_t depth;	  /* of the line, from 0 */
-	uint32_t nr_rest; /* not 0: it sums up this many small children of node */
-	struct tally rest;
-};
-
-struct printer {
-	const struct tree *tree;
-	const struct view *view;
-	const struct tree_limits *limits;
-	struct table *table;
-	struct unit unit;
-	struct pending *stack;
-	size_t nr_stack, cap_stack;
-};
-
-static void push(struct printer *printer, const struct pending *line)
+static void append_name(struct buf *out, const struct expansion *expansion,
+			const struct tree_walk_line *line, enum name_style style)
 {
-	ARRAY_GROW(printer->stack, printer->nr_stack, printer->cap_stack);
-	printer->stack[printer->nr_stack++] = *line;
-}
-
-static bool worth_showing(const struct printer *printer, const struct tree_node *node)
-{
-	return node->unsampled || tally_percent(&node->total, &printer->tree->weights->total) >=
-					  printer->limits->min_percent;
-}
-
-/* Put the children of a node on the stack, the first to be printed on top. */
-static void push_children(struct printer *printer, uint32_t parent, size_t depth)
-{
-	const struct tree_node *nodes = printer->tree->nodes;
-	bool too_deep = printer->limits->max_depth && depth >= printer->limits->max_depth;
-	struct pending rest = {.node = parent, .depth = depth};
-	size_t base;
-
-	for (uint32_t at = nodes[parent].first_child; at; at = nodes[at].next_sibling) {
-		if (!too_deep && worth_showing(printer, &nodes[at]))
-			continue;
-		rest.nr_rest++;
-		tally_add(&rest.rest, &nodes[at].total);
+	if (line->nr_rest) {
+		buf_printf(out, ELLIPSIS " %u more", line->nr_rest);
+		return;
 	}
-	if (rest.nr_rest > 0 && tally_percent(&rest.rest, &printer->tree->weights->total) >=
-					printer->limits->min_percent)
-		push(printer, &rest);
-	base = printer->nr_stack;
-	for (uint32_t at = nodes[parent].first_child; at && !too_deep; at = nodes[at].next_sibling)
-		if (worth_showing(printer, &nodes[at]))
-			push(printer, &(struct pending){.node = at, .depth = depth});
-	for (size_t low = base, high = printer->nr_stack; low + 1 < high;) {
-		struct pending swapped = printer->stack[--high];
-
-		printer->stack[high] = printer->stack[low];
-		printer->stack[low++] = swapped;
-	}
+	label_append_name(out, expansion, line->node->label, style);
+	tree_append_marks(out, line->node);
 }
 
-static void add_name(struct printer *printer, const struct pending *line)
+static void add_name(struct table *table, const struct tree_walk_line *line,
+		     const struct expansion *expansion, const struct view *view)
 {
-	size_t most = printer->view->columns / 3, indent = line->depth * INDENT_COLUMNS;
-	const struct tree_node *node = &printer->tree->nodes[line->node];
+	size_t indent = min_u64((line->depth - 1) * INDENT_COLUMNS, view->columns / 3);
 	struct buf name = {0};
 
-	line_append_spaces(&name, indent < most ? indent : most);
-	if (line->nr_rest)
-		buf_printf(&name, ELLIPSIS " %u more", line->nr_rest);
-	else
-		label_append_name(&name, printer->tree->weights->selection->expansion, node->label,
-				  printer->view->names);
-	if (!line->nr_rest)
-		tree_append_marks(&name, node);
-	table_add(printer->table, line->nr_rest ? STYLE_DIM : STYLE_PLAIN, buf_str(&name));
+	line_append_spaces(&name, indent);
+	append_name(&name, expansion, line, view->names);
+	table_add(table, line->nr_rest ? STYLE_DIM : STYLE_PLAIN, buf_str(&name));
 	buf_release(&name);
 }
 
-static void add_line(struct printer *printer, const struct pending *line)
+static void add_numbers(struct table *table, const struct tree_walk_line *line,
+			const struct tally *all, const struct unit *unit)
 {
-	const struct tree_node *node = &printer->tree->nodes[line->node];
-	const struct tally *total = line->nr_rest ? &line->rest : &node->total;
-	double percent = tally_percent(total, &printer->tree->weights->total);
+	double percent = tally_percent(&line->total, all);
 	struct buf text = {0};
 
-	add_name(printer, line);
 	if (!line->nr_rest)
-		tree_append_calls(&text, node);
-	table_add(printer->table, STYLE_PLAIN, buf_str(&text));
+		tree_append_calls(&text, line->node);
+	table_add(table, STYLE_PLAIN, buf_str(&text));
 	buf_clear(&text);
-	if (total->weight > 0)
-		append_in_unit(&text, total->weight, &printer->unit);
-	if (total->weight > 0 && *printer->unit.name)
-		buf_printf(&text, " %s", printer->unit.name);
-	table_add(printer->table, style_of_percent(percent), buf_str(&text));
+	if (line->total.weight > 0) {
+		append_in_unit(&text, line->total.weight, unit);
+		buf_printf(&text, "%s%s", *unit->name ? " " : "", unit->name);
+	}
+	table_add(table, style_of_percent(percent), buf_str(&text));
 	buf_clear(&text);
-	if (total->weight > 0)
+	if (line->total.weight > 0)
 		append_percent(&text, percent);
-	table_add(printer->table, style_of_percent(percent), buf_str(&text));
+	table_add(table, style_of_percent(percent), buf_str(&text));
 	buf_release(&text);
 }
 
 void tree_print_counts(const struct tree *tree, const struct view *view,
 		       const struct tree_limits *limits, struct sink *sink)
 {
-	struct printer printer = {.tree = tree, .view = view, .limits = limits};
+	const struct weights *weights = tree->weights;
+	const struct unit unit =
+		unit_chosen(view->unit, weights->metric, tree->nodes[TREE_ROOT].total.weight);
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	struct tree_limits with_calls = *limits;
+	struct tree_walk_line line;
+	struct tree_walk walk;
 
-	printer.unit =
-		unit_chosen(view->unit, tree->weights->metric, tree->nodes[TREE_ROOT].total.weight);
-	printer.table = table_new(columns, ARRAY_SIZE(columns));
-	push_children(&printer, TREE_ROOT, 0);
-	while (printer.nr_stack > 0) {
-		struct pending line = printer.stack[--printer.nr_stack];
-
-		add_line(&printer, &line);
-		if (!line.nr_rest)
-			push_children(&printer, line.node, line.depth + 1);
+	with_calls.calls = true;
+	tree_walk_begin(&walk, tree, &with_calls);
+	while (tree_walk_next(&walk, &line)) {
+		add_name(table, &line, weights->selection->expansion, view);
+		add_numbers(table, &line, &weights->total, &unit);
 	}
-	table_print(printer.table, view, sink);
-	table_free(printer.table);
-	free(printer.stack);
+	tree_walk_end(&walk);
+	table_print(table, view, sink);
+	table_free(table);
 }

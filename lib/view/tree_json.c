@@ -11,7 +11,7 @@
 #include "calltree/tree.h"
 #include "calltree/weights.h"
 #include "view/flat_fields.h"
-#include "view/tree_text.h"
+#include "view/tree_walk.h"
 
 /* Where each node of the tree is in the list, counted from 1, and how deep. 0: left out. */
 struct numbering {

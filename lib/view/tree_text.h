@@ -3,22 +3,12 @@
 #ifndef PROFC_VIEW_TREE_TEXT_H
 #define PROFC_VIEW_TREE_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "view/style.h"
-
 struct buf;
 struct sink;
 struct tree;
+struct tree_limits;
 struct tree_node;
-
-/* The part of a tree to show. */
-struct tree_limits {
-	size_t max_depth;   /* calls below a root; 0: all */
-	double min_percent; /* nodes with less of the total are summed up in one line */
-	bool calls;	    /* with counts, including nodes that have only these */
-};
+struct view;
 
 /*
  * A call tree as text, heaviest first. A node with one child worth showing is

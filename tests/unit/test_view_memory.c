@@ -18,6 +18,7 @@
 #include "view/leaks_text.h"
 #include "view/summary.h"
 #include "view/tree_text.h"
+#include "view/tree_walk.h"
 
 #define KIB UINT64_C(1024)
 #define MS  UINT64_C(1000)

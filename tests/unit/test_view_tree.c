@@ -8,9 +8,11 @@
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/weighed_fixture.h"
+#include "view/style.h"
 #include "view/tree_counts.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
+#include "view/tree_walk.h"
 
 /* Of the functions whose name begins with an 'r'. */
 static struct tree *callers_of_r(const struct weights *weights)
