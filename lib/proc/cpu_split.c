@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/read.h"
@@ -48,21 +47,11 @@ struct proc_cpu_split proc_cpu_split_of_stat(const struct proc_stat *stat)
 				       .nr_faults = stat->nr_faults + stat->nr_major_faults};
 }
 
-static bool read_process_stat(pid_t pid, struct proc_stat *stat)
-{
-	struct buf text = {0};
-	bool is_read = proc_read_process_file(pid, "stat", &text) &&
-		       proc_stat_parse((const char *)text.bytes, text.nr_bytes, stat);
-
-	buf_release(&text);
-	return is_read;
-}
-
 bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split)
 {
 	struct proc_stat stat;
 
-	if (!(tid ? proc_read_task_stat(tgid, tid, &stat) : read_process_stat(tgid, &stat)))
+	if (!(tid ? proc_read_task_stat(tgid, tid, &stat) : proc_read_process_stat(tgid, &stat)))
 		return false;
 	*split = proc_cpu_split_of_stat(&stat);
 	return true;

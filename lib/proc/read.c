@@ -120,6 +120,16 @@ bool proc_read_stat(int fd, struct proc_stat *stat)
 	return got > 0 && proc_stat_parse(text, (size_t)got, stat);
 }
 
+bool proc_read_process_stat(pid_t pid, struct proc_stat *stat)
+{
+	char path[PATH_CAP];
+	cleanup_close int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && proc_read_stat(fd, stat);
+}
+
 bool proc_task_has_ended(pid_t tgid, pid_t tid)
 {
 	struct proc_stat stat;

@@ -37,6 +37,8 @@ bool proc_read_schedstat(int fd, struct proc_schedstat *schedstat);
 bool proc_read_syscall(int fd, struct proc_syscall *syscall);
 bool proc_read_task_stat(pid_t tgid, pid_t tid, struct proc_stat *stat);
 bool proc_read_stat(int fd, struct proc_stat *stat);
+/* Of a whole process, its ended threads included. */
+bool proc_read_process_stat(pid_t pid, struct proc_stat *stat);
 /* Or is it exiting, perhaps not reaped yet? */
 bool proc_task_has_ended(pid_t tgid, pid_t tid);
 bool proc_read_status(pid_t tid, struct proc_status *status);

@@ -64,6 +64,8 @@ static bool scan_comm(struct scan *scan, struct proc_stat *stat)
 #define STAT_MAJFLT	  12
 #define STAT_UTIME	  14
 #define STAT_STIME	  15
+#define STAT_CUTIME	  16
+#define STAT_CSTIME	  17
 #define STAT_NR_THREADS	  20
 #define STAT_START	  22
 
@@ -90,6 +92,8 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 			stat->user_ticks = (uint64_t)number;
 		else if (field == STAT_STIME)
 			stat->system_ticks = (uint64_t)number;
+		else if ((field == STAT_CUTIME || field == STAT_CSTIME) && number > 0)
+			stat->child_ticks += (uint64_t)number;
 		else if (field == STAT_NR_THREADS)
 			stat->nr_threads = (uint64_t)number;
 		else if (field == STAT_START)

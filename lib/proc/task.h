@@ -44,6 +44,7 @@ struct proc_stat {
 	uint64_t nr_faults;		   /* page faults served without input, */
 	uint64_t nr_major_faults;	   /* and with it */
 	uint64_t user_ticks, system_ticks; /* CPU time of this thread in clock ticks */
+	uint64_t child_ticks;		   /* that of all its reaped children, and of theirs */
 	uint64_t nr_threads;
 	uint64_t start_ticks; /* since boot, in clock ticks; identifies a process together with its
 				 pid */

@@ -340,6 +340,18 @@ static void take_sources(struct profile *into, const struct source *source)
 	}
 }
 
+static void take_others(struct profile *into, const struct source *source)
+{
+	const struct profile_others *from = &source->profile->others;
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_other row = from->rows[i];
+
+		renumber(&source->map, RECORD_OTHERS, &row);
+		profile_add_other(into, &row);
+	}
+}
+
 /* Counters without a meaningful sum. */
 static bool keeps_largest(const char *name)
 {
@@ -537,6 +549,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		take_probes(into, source);
 		heap_merge_take(&heap, profiles[i], &source->map);
 		take_sources(into, source);
+		take_others(into, source);
 		take_counters(into, profiles[i]);
 		merge_meta(into, source, i == 0);
 	}

@@ -48,6 +48,7 @@ void profile_free(struct profile *profile)
 	free(profile->symbols.frames);
 	free(profile->jit.sources);
 	free(profile->runs.rows);
+	free(profile->others.rows);
 	free(profile->jit.names);
 	free(profile->marks);
 	free(profile->symbols.sources);
@@ -190,6 +191,23 @@ const struct profile_listing *profile_find_listing(const struct profile *profile
 			return row;
 	}
 	return NULL;
+}
+
+void profile_add_other(struct profile *profile, const struct profile_other *row)
+{
+	struct profile_others *others = &profile->others;
+
+	for (size_t i = 0; i < others->nr; i++) {
+		if (others->rows[i].name.v == row->name.v &&
+		    others->rows[i].is_of_children == row->is_of_children) {
+			others->rows[i].cpu_ns += row->cpu_ns;
+			return;
+		}
+	}
+	if (others->nr == PROFILE_OTHERS_MAX)
+		return;
+	ARRAY_GROW(others->rows, others->nr, others->cap);
+	others->rows[others->nr++] = *row;
 }
 
 void profile_add_run(struct profile *profile, const struct profile_run *row)

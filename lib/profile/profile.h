@@ -260,6 +260,21 @@ struct profile_run {
 	uint64_t nr_processes, nr_marks;
 };
 
+/* What other programs of the machine used of the CPUs meanwhile: processes of one name. */
+struct profile_other {
+	struct str_id name;
+	bool is_of_children; /* processes that these began, and that were not seen themselves */
+	uint64_t cpu_ns;
+};
+
+/* More programs are not kept. */
+#define PROFILE_OTHERS_MAX 1024
+
+struct profile_others {
+	struct profile_other *rows; /* owned by the profile */
+	size_t nr, cap;
+};
+
 /* In the order in which they were merged; none in a recording that was not. */
 struct profile_runs {
 	struct profile_run *rows; /* owned by the profile */
@@ -296,6 +311,7 @@ struct profile {
 	struct profile_heap heap;
 	struct profile_runs runs;
 	struct profile_advances advances;
+	struct profile_others others; /* those that used most; with the counters machine_… */
 
 	struct profile_symbols symbols;	 /* filled by resolution */
 	struct profile_private *private; /* hash sets of the interners, room of the tables */
@@ -328,6 +344,8 @@ void profile_add_jit_source(struct profile *profile, const struct jit_source *ro
  */
 bool profile_add_jit_frame(struct profile *profile, struct code_address where,
 			   struct frame_id *frame);
+/* Add to the row of that name, or a new one; it is left out if there are too many. */
+void profile_add_other(struct profile *profile, const struct profile_other *row);
 void profile_add_run(struct profile *profile, const struct profile_run *row);
 void profile_add_source(struct profile *profile, const struct profile_source *row);
 void profile_add_listing(struct profile *profile, const struct profile_listing *row);

@@ -320,6 +320,12 @@ static const struct schema_column advances[] = {
 	NUMBER("amount", profile_advance, amount),
 };
 
+static const struct schema_column others[] = {
+	TEXT("name", profile_other, name),
+	BOOL("children", profile_other, is_of_children),
+	NS("CPU", profile_other, cpu_ns),
+};
+
 /* A table whose rows are no array of the profile. */
 #define TABLE(title, nr_old, columns, row_bytes)                                                   \
 	{                                                                                          \
@@ -369,6 +375,7 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 	[RECORD_LISTINGS] =
 		ARRAY("instructions", 4, listings, symbols.listings, symbols.nr_listings),
 	[RECORD_ADVANCES] = ARRAY("advances of counters", 8, advances, advances.rows, advances.nr),
+	[RECORD_OTHERS] = ARRAY("other programs", 3, others, others.rows, others.nr),
 };
 
 uint64_t schema_load(const struct schema_column *column, const void *row)

@@ -18,6 +18,7 @@
 #include "proc/event_counter.h"
 #include "profile/profile.h"
 #include "sampler/heap_reader_priv.h"
+#include "sampler/others_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "store/store.h"
@@ -76,6 +77,8 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
+	if (!options->no_cpu)
+		sampler->session->others = others_new();
 	if (options->prober && prober_has_heap(options->prober))
 		sampler->session->heap.reader = heap_reader_new(sampler);
 	/* So that an idle visitor with the lock runs at the priority of a leader that waits for it.
@@ -112,6 +115,7 @@ static void free_sampler(struct sampler *sampler)
 		free(sampler->visitors[i]);
 	pthread_mutex_destroy(&sampler->lock);
 	heap_reader_free(session->heap.reader);
+	others_free(session->others);
 	close(session->done_fd);
 	close(session->wake_fd);
 	sem_destroy(&session->calls);
@@ -164,6 +168,17 @@ static int need_descriptors(struct err *err)
 	return status;
 }
 
+static void add_rows(void *context, struct profile *profile)
+{
+	const struct sampler *sampler = context;
+
+	if (sampler->options.prober)
+		probing_add_rows(context, profile);
+	if (sampler->session->others)
+		others_read(sampler->session->others, profile,
+			    atomic_load(&sampler->session->is_over));
+}
+
 static int start_collector(struct sampler *sampler, struct store_writer *writer, struct err *err)
 {
 	const struct sampler_options *options = &sampler->options;
@@ -183,7 +198,7 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.max_bytes = options->max_bytes,
 		.wake = wake_by_collector,
 		.context = sampler,
-		.add_rows = options->prober ? probing_add_rows : NULL,
+		.add_rows = add_rows,
 		.rows_context = sampler,
 		.look = options->look,
 		.look_context = options->look_context,

@@ -118,6 +118,7 @@ struct session {
 	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
 	uint64_t ended_cpu_ns;		     /* of ended processes, our own included */
 	struct proc_cpu_split ended_split;   /* likewise, as far as it was known */
+	struct other_programs *others; /* owned; used by the collector's thread; NULL: unwanted */
 	_Atomic bool stop_asked, paused,
 		ends_search; /* ends_search: of memory, if one is under way */
 	_Atomic uint64_t nr_resting;

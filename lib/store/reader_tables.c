@@ -283,6 +283,16 @@ static bool read_run(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_other(struct reader *reader, struct columns_in *in)
+{
+	struct profile_other row = {0};
+
+	if (!take(reader, in, RECORD_OTHERS, &row))
+		return false;
+	profile_add_other(reader->profile, &row);
+	return true;
+}
+
 static bool read_source(struct reader *reader, struct columns_in *in)
 {
 	struct profile_source row = {0};
@@ -405,6 +415,7 @@ static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
 	[RECORD_RUNS] = read_run,
 	[RECORD_LISTINGS] = read_listing,
 	[RECORD_ADVANCES] = read_advance,
+	[RECORD_OTHERS] = read_other,
 };
 
 /* A bit for each column of bytes; the others hold numbers. */

@@ -128,6 +128,7 @@ int store_writer_finish(struct store_writer *writer, const struct profile *profi
 		{.rows = RECORD_SOURCES},
 		{.rows = RECORD_LISTINGS},
 		{.rows = RECORD_RUNS},
+		{.rows = RECORD_OTHERS},
 		{.write = write_end},
 	};
 	int status;

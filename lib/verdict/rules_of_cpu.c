@@ -19,6 +19,7 @@
 #include "verdict/hot_path_priv.h"
 #include "verdict/rule_priv.h"
 #include "verdict/verdict.h"
+#include "view/machine_text.h"
 #include "view/number.h"
 
 /* Callers of a function that a line names, at most. */
@@ -397,6 +398,9 @@ const struct rule_functions rule_path = {measure_path, describe_path, command_pa
 
 /* --- threads that wait for a CPU --- */
 
+/* If CPUs were idle for so much of the time, others are not what threads waited for. */
+#define IDLE_PERCENT 25
+
 static uint64_t capacity_ns(const struct facts *facts)
 {
 	return facts->elapsed_ns * facts->profile->meta.nr_cpus;
@@ -461,8 +465,18 @@ static struct measure measure_others(const struct facts *facts)
 
 static void describe_others(struct buf *out, const struct facts *facts)
 {
+	struct buf text = {0};
+
 	append_weight(out, METRIC_WALL, facts->runq_ns);
-	buf_append_str(out, " waiting for a CPU, which others had, or a limit kept from it");
+	if (machine_append(&text, facts->profile)) {
+		buf_printf(out, " waiting for a CPU: %s", buf_str(&text));
+		if (machine_idle_percent(facts->profile) >= IDLE_PERCENT)
+			buf_append_str(out, "; a limit kept it from the idle ones");
+	} else {
+		buf_append_str(out,
+			       " waiting for a CPU, which others had, or a limit kept from it");
+	}
+	buf_release(&text);
 }
 
 const struct rule_functions rule_others = {measure_others, describe_others, command_runq,

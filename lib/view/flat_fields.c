@@ -17,6 +17,7 @@
 #include "profile/heap_estimate.h"
 #include "view/blame_text.h"
 #include "view/flat_values.h"
+#include "view/machine_text.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
 #define JSON_VERSION 1
@@ -242,6 +243,8 @@ void json_begin_view(struct json *json, const struct weights *weights)
 		write_split(json, weights->selection);
 	if (metric_is_memory(weights->metric) && weights->at_ns != HEAP_AT_END)
 		json_key_u64(json, "at_ns", weights->at_ns);
+	if (weights->metric == METRIC_RUNQ)
+		json_key_machine(json, profile);
 	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)
 		json_str(json, profile_str(profile, profile->meta.command[i]));

@@ -19,6 +19,7 @@
 #include "view/blame_text.h"
 #include "view/flat_values.h"
 #include "view/line.h"
+#include "view/machine_text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/per_call_text.h"
@@ -774,6 +775,17 @@ static void note_shared_code(const struct flat *flat, struct buf *note)
 	}
 }
 
+/* The table has what waited for a CPU; the note what had them. */
+static void note_machine(const struct flat *flat, struct buf *note)
+{
+	struct buf text = {0};
+
+	if (flat->weights->metric == METRIC_RUNQ &&
+	    machine_append(&text, flat_expansion(flat)->profile))
+		buf_printf(note, "%s%s", note->nr_bytes ? "; " : "", buf_str(&text));
+	buf_release(&text);
+}
+
 void flat_print_notes(const struct flat *flat, const struct view *view, struct sink *sink)
 {
 	struct buf note = {0};
@@ -781,6 +793,7 @@ void flat_print_notes(const struct flat *flat, const struct view *view, struct s
 	note_operator_new(flat, &note);
 	note_waits(flat, &note);
 	note_shared_code(flat, &note);
+	note_machine(flat, &note);
 	if (note.nr_bytes) {
 		sink_str(sink, "\n");
 		paragraph_print(view, "note: ", buf_str(&note), sink);

@@ -8,6 +8,7 @@
 #include "view/info.h"
 #include "view/info_counts.h"
 #include "view/info_memory.h"
+#include "view/machine_text.h"
 #include "view/reach_text.h"
 
 /* The version of the JSON form: raised when a member changes its meaning. */
@@ -314,6 +315,7 @@ void info_print_json(const struct profile *profile, const struct survey *survey,
 	put_meta(&json, profile);
 	put_totals(&json, survey);
 	put_stacks(&json, profile, survey);
+	json_key_machine(&json, profile);
 	put_processes(&json, profile);
 	put_threads(&json, profile);
 	put_modules(&json, profile, survey);

@@ -17,6 +17,7 @@
 #include "view/info_counts.h"
 #include "view/info_memory.h"
 #include "view/line.h"
+#include "view/machine_text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/rate_text.h"
@@ -153,6 +154,8 @@ static void print_where(struct info *info)
 	append_part(info, meta->cpu_model);
 	append_part(info, meta->kernel);
 	fact(info, "host");
+	if (machine_append(&info->text, info->profile))
+		fact(info, "machine");
 }
 
 static void print_frequency(struct info *info)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CPU time: the shares and totals that programs measured of themselves."""
 
+import contextlib
+import json
 import os
+import shutil
 import subprocess
 
 from live import LiveCase
-from profc import record
-from targets import build
+from profc import profc, record
+from targets import Running, build
 
 FOUR = ("four_integer", "four_float", "four_memory", "four_division")
 
@@ -111,6 +114,36 @@ class Totals(LiveCase):
         self.assertEqual(
             totals["wall"], totals["cpu"] + totals["runq"] + totals["blocked"], totals
         )
+
+    def test_programs_that_had_the_cpus_are_named(self):
+        hog = os.path.join(self.directory, "hog-beside")
+        shutil.copy(build("spin_leaf"), hog)
+        os.chmod(self.directory, 0o777)
+        for user in (False, True):
+            with self.subTest(ordinary_user=user), contextlib.ExitStack() as stack:
+                for _ in range(2 * len(os.sched_getaffinity(0))):
+                    stack.enter_context(Running([hog, "20000"]))
+                directory = os.path.join(self.directory, str(user))
+                os.mkdir(directory)
+                os.chmod(directory, 0o777)
+                recording = record(
+                    directory, [self.public(build("spin_leaf")), "1500"],
+                    **self.ordinary_user() if user else {},
+                )
+                machine = recording.report("-m", "runq")["machine"]
+                self.assertEqual(machine, json.loads(recording.info("--json"))["machine"])
+                self.assertGreater(machine["busy_pct"] + machine["stolen_pct"], 80, machine)
+                shares = {
+                    (one["name"], one["children"]): one["pct"] for one in machine["programs"]
+                }
+                self.assertGreater(shares["hog-beside", False], 15, machine)
+                self.assertNotIn(("spin_leaf", False), shares)
+                self.assertLess(machine["own_pct"], 60, machine)
+                self.assertLessEqual(
+                    sum(shares.values()) + machine["own_pct"], machine["busy_pct"] + 10, machine
+                )
+                text = profc("report", "-i", recording.path, "-m", "runq", "--width", "200").stdout
+                self.assertRegex(text, r"\nnote: .*CPUs \d+% busy, .*hog-beside \d+%")
 
     def test_waiting_for_a_cpu_is_neither_cpu_nor_blocked(self):
         recording = record(self.directory, [build("oversubscribed"), "4", "1000"])

@@ -299,6 +299,10 @@ static inline int write_small_profile(struct profile *profile)
 	assert_int_equal(store_writer_flush(writer, profile, &err), 0);
 	profile->nr_samples = 0;
 	profile_add_mark(profile, 40000000, "warm");
+	profile_add_other(
+		profile, &(struct profile_other){profile_intern(profile, "cc1"), false, 123456789});
+	profile_add_other(profile,
+			  &(struct profile_other){profile_intern(profile, "make"), true, 5});
 	advances_add(&profile->advances,
 		     &(struct profile_advance){.time_ns = 6000000,
 					       .amount = 17,

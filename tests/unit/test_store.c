@@ -68,6 +68,22 @@ TEST(store, gives_back_samples)
 	buf_release(&bytes);
 }
 
+TEST(store, gives_back_other_programs)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->others.nr, 2);
+	assert_string_equal(profile_str(profile, profile->others.rows[0].name), "cc1");
+	assert_false(profile->others.rows[0].is_of_children);
+	assert_true(profile->others.rows[0].cpu_ns == 123456789);
+	assert_string_equal(profile_str(profile, profile->others.rows[1].name), "make");
+	assert_true(profile->others.rows[1].is_of_children);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 TEST(store, gives_back_advances_of_counters)
 {
 	struct buf bytes = small_file();

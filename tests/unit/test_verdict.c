@@ -464,7 +464,23 @@ TEST(verdict, busy_threads_are_more_than_cpus)
 		      "profc report -m runq --by thread");
 }
 
-TEST(verdict, others_had_the_cpus)
+/* Of a second of four CPUs. */
+static void have_machine(struct made *made, uint64_t busy_ms, uint64_t stolen_ms)
+{
+	struct profile *profile = made->profile;
+	struct profile_other row = {.name = profile_intern(profile, "cc1"), .cpu_ns = 1240000000};
+
+	profile_set_counter(profile, "machine_busy_ns", busy_ms * 1000000);
+	profile_set_counter(profile, "machine_idle_ns", (4000 - busy_ms - stolen_ms) * 1000000);
+	profile_set_counter(profile, "machine_stolen_ns", stolen_ms * 1000000);
+	profile_add_other(profile, &row);
+	row = (struct profile_other){profile_intern(profile, "make"), true, 880000000};
+	profile_add_other(profile, &row);
+	row = (struct profile_other){profile_intern(profile, "sshd"), false, 10000000};
+	profile_add_other(profile, &row);
+}
+
+static struct made wait_for_a_cpu(void)
 {
 	struct made made = begin();
 
@@ -475,8 +491,32 @@ TEST(verdict, others_had_the_cpus)
 		made_sample(&made, stack, 5)->runq_ns = 20000000;
 	}
 	made.profile->meta.duration_ns = 1000000000;
+	return made;
+}
+
+TEST(verdict, others_had_the_cpus)
+{
+	struct made made = wait_for_a_cpu();
+
 	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 800 ms waiting for a CPU, "
 		      "which others had, or a limit kept from it\n"
+		      "profc report -m runq --by thread");
+}
+
+TEST(verdict, programs_that_had_the_cpus_are_named)
+{
+	struct made made = wait_for_a_cpu();
+
+	have_machine(&made, 3920, 80);
+	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 800 ms waiting for a CPU: "
+		      "CPUs 98% busy, 5% with this program, and 2% taken by the host; cc1 31%, "
+		      "children of make 22%\n"
+		      "profc report -m runq --by thread");
+	made = wait_for_a_cpu();
+	have_machine(&made, 2480, 0);
+	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 800 ms waiting for a CPU: "
+		      "CPUs 62% busy, 5% with this program; cc1 31%, children of make 22%; a limit "
+		      "kept it from the idle ones\n"
 		      "profc report -m runq --by thread");
 }
 
