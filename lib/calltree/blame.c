@@ -88,8 +88,9 @@ static const struct profile_wait *wait_at(const struct blame *blame, uint32_t wa
  */
 static uint64_t identity_of(const struct profile_wait *row, enum lock_kind kind)
 {
-	return kind == LOCK_CONDITION || kind == LOCK_RWLOCK ? row->number & ~UINT64_C(7)
-							     : row->number;
+	bool has_two = kind == LOCK_CONDITION || kind == LOCK_RWLOCK || kind == LOCK_GIL;
+
+	return has_two ? row->number & ~UINT64_C(7) : row->number;
 }
 
 struct object_key {

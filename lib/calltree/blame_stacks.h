@@ -19,6 +19,7 @@ enum lock_kind {
 	LOCK_BARRIER,
 	LOCK_ONCE,
 	LOCK_JOIN,
+	LOCK_GIL, /* CPython's, which one of its threads has at a time: a condition of its own */
 	LOCK_KIND_COUNT,
 };
 

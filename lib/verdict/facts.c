@@ -188,7 +188,7 @@ static uint32_t add_to_object(struct object_facts *objects, const struct observa
 	return number;
 }
 
-/* Does the object have owners? Conditions and semaphores do not. */
+/* Does a thread have it at a time? Conditions and semaphores have no owners. */
 static bool is_lock(const struct facts *facts, uint32_t number)
 {
 	const struct blame_object *object = blame_object(facts->locks.blame, number);
@@ -200,7 +200,7 @@ static bool is_lock(const struct facts *facts, uint32_t number)
 	if (kind == WAIT_THREAD || object->kind == LOCK_CONDITION || object->kind == LOCK_SEMAPHORE)
 		return false;
 	return kind == WAIT_MUTEX || kind == WAIT_OWNED || object->kind == LOCK_MUTEX ||
-	       object->kind == LOCK_RWLOCK;
+	       object->kind == LOCK_RWLOCK || object->kind == LOCK_GIL;
 }
 
 /* Is it the name of a file, and not of a device? */

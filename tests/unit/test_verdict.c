@@ -198,6 +198,25 @@ TEST(verdict, a_lock_is_told_with_what_its_owner_did)
 		      "profc report --by lock");
 }
 
+/* It is a condition for the C library, but no queue of work. */
+TEST(verdict, threads_of_python_wait_for_its_lock)
+{
+	struct made made = begin();
+
+	run(&made, "_start;Py_RunMain;libpython.so!_PyEval_EvalFrameDefault", 200);
+	for (int i = 0; i < 3; i++) {
+		other_thread(&made, 101 + i, "python3");
+		sleep_in(&made,
+			 "libpython.so!PyEval_RestoreThread;libpython.so!take_gil;"
+			 "libc.so.6!pthread_cond_timedwait",
+			 SYS_FUTEX, wait_row(&made, WAIT_FUTEX, 0x5050, "[heap]", THREAD_NONE),
+			 200);
+	}
+	expect(&made, "2.00 s: 25.0% on a CPU, 75.0% blocked: 6.00 s for gil 0x5050 [heap] in "
+		      "take_gil\n"
+		      "profc report --by lock");
+}
+
 /* A queue that is empty is no trouble. */
 TEST(verdict, waits_for_work_hide_nothing)
 {
