@@ -304,18 +304,11 @@ static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *
 #define TRIES	     20
 #define TRY_PAUSE_NS NS_PER_MS
 
-static bool is_dead(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return !proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1);
-}
-
 bool roster_end_if_dead(struct roster *roster, pid_t pid)
 {
 	struct roster_process *process = pid_table_get(&roster->by_pid, pid);
 
-	if (!process || !is_dead(pid))
+	if (!process || !roster_is_dead(pid))
 		return false;
 	roster_forget(roster, process);
 	return true;
@@ -333,7 +326,7 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
 		status = permission_to_trace(pid, &tgid, err);
 		if (status == 0)
 			status = add_root(roster, tgid, false, err);
-		if (is_dead(tgid))
+		if (roster_is_dead(tgid))
 			break;
 	}
 	return status;

@@ -108,6 +108,55 @@ void roster_add_threads(struct roster *roster, struct roster_process *process, b
 	proc_for_each_task(process->pid, add_if_unknown, &adding);
 }
 
+static void adopt(struct roster_process *parent, struct roster_process *child)
+{
+	child->parent = parent;
+	child->older = parent ? parent->children : NULL;
+	child->younger = NULL;
+	if (child->older)
+		child->older->younger = child;
+	if (parent)
+		parent->children = child;
+}
+
+static void leave_parent(struct roster_process *child)
+{
+	if (child->older)
+		child->older->younger = child->younger;
+	if (child->younger)
+		child->younger->older = child->older;
+	else if (child->parent)
+		child->parent->children = child->older;
+}
+
+bool roster_is_dead(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return !proc_read_task_stat(pid, pid, &stat) || (stat.state == 'Z' && stat.nr_threads <= 1);
+}
+
+/* Families are rarely deeper; beyond this the order of ends is not known. */
+#define GENERATIONS_MAX 64
+
+/*
+ * Ends are found some time after them, in any order. A process mostly waits for its children: those
+ * that are dead when its end is found have ended before it.
+ */
+static void find_dead_children(struct roster_process *process, uint64_t now_ns,
+			       unsigned int nr_generations)
+{
+	struct roster_process *child;
+
+	for (child = process->children; child; child = child->older) {
+		if (child->dead_ns || !roster_is_dead(child->pid))
+			continue;
+		child->dead_ns = now_ns;
+		if (nr_generations > 1)
+			find_dead_children(child, now_ns, nr_generations - 1);
+	}
+}
+
 struct roster_process *roster_add_process(struct roster *roster, const struct proc_stat *stat,
 					  struct roster_process *parent, bool is_exec)
 {
@@ -122,6 +171,7 @@ struct roster_process *roster_add_process(struct roster *roster, const struct pr
 	process->index = roster->nr_processes;
 	roster->processes[roster->nr_processes++] = process;
 	pid_table_set(&roster->by_pid, process->pid, process);
+	adopt(roster_find_process(roster, stat->ppid), process);
 	roster->listener.process_born(roster->listener.context, process, parent, is_exec);
 	return process;
 }
@@ -129,12 +179,20 @@ struct roster_process *roster_add_process(struct roster *roster, const struct pr
 void roster_end_process(struct roster *roster, struct roster_process *process)
 {
 	struct roster_process *last = roster->processes[--roster->nr_processes];
+	struct roster_process *heir, *child;
 
+	find_dead_children(process, clock_monotonic_ns(), GENERATIONS_MAX);
 	roster->processes[process->index] = last;
 	last->index = process->index;
 	if (pid_table_get(&roster->by_pid, process->pid) == process)
 		pid_table_remove(&roster->by_pid, process->pid);
 	pid_table_set(&roster->births.ended, process->pid, roster);
+	heir = roster_find_process(roster, process->pid); /* the same process after an exec */
+	leave_parent(process);
+	while ((child = process->children)) {
+		leave_parent(child);
+		adopt(heir, child);
+	}
 	roster->listener.process_gone(roster->listener.context, process);
 	free(process);
 }

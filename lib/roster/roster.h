@@ -28,7 +28,10 @@ struct roster_process {
 	uint64_t program_mark;	  /* as last seen in the stat of one of its threads, */
 	uint64_t program_read_ns; /* or else the time of that reading */
 	uint64_t born_ns;	  /* the time when it was found */
+	uint64_t dead_ns;	  /* the time when its parent's end found it dead; 0: unknown */
 	void *owner;		  /* the sampler's own record */
+	struct roster_process *parent; /* NULL: it is not recorded, or has ended */
+	struct roster_process *children, *older, *younger; /* the last child; siblings */
 	struct roster_thread *threads;
 	size_t nr_threads;
 	size_t index; /* in the roster */

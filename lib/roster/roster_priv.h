@@ -44,6 +44,7 @@ struct roster_process *roster_add_process(struct roster *roster, const struct pr
 void roster_add_threads(struct roster *roster, struct roster_process *process, bool is_new);
 void roster_add_thread(struct roster *roster, struct roster_process *process, pid_t tid,
 		       bool is_new);
+bool roster_is_dead(pid_t pid);
 /* End a process without threads. */
 void roster_end_process(struct roster *roster, struct roster_process *process);
 

@@ -381,12 +381,21 @@ static void thread_gone(void *context, struct roster_thread *roster)
 		book_free_thread(thread);
 }
 
+/* The end of the recording is the same for all processes that are still alive then. */
+static uint64_t end_of(const struct sampler *sampler, const struct roster_process *roster,
+		       uint64_t now_ns)
+{
+	if (roster->dead_ns)
+		return roster->dead_ns;
+	return sampler->session->ended_ns ? sampler->session->ended_ns : now_ns;
+}
+
 static void process_gone(void *context, struct roster_process *roster)
 {
 	struct sampler *sampler = context;
 	struct sampled_process *process = roster->owner;
 	uint64_t now_ns = clock_monotonic_ns();
-	struct message *message = message_new(MESSAGE_PROCESS_END, now_ns);
+	struct message *message = message_new(MESSAGE_PROCESS_END, end_of(sampler, roster, now_ns));
 
 	end_cpu(sampler, process, now_ns);
 	if (!process->cpu.is_continued)

@@ -409,6 +409,13 @@ class All(Allocators):
             self.assertEqual(self.heap(recording)["allocated_blocks"], made)
             self.assertEqual(self.heap(recording)["live_bytes"], 2000 * 1000)
 
+    def test_processes_that_live_on(self):
+        """They end with the recording, none of them earlier than another."""
+        recording = self.record([build("children_hold"), "5"], "--mem=all", "-d", "2")
+        heap = self.heap(recording)
+        self.assertGreater(heap["live_bytes"], 100 * 1000)
+        self.assertEqual(heap["live_bytes"], heap["allocated_bytes"])
+
     def test_deep_stacks(self):
         """Deeper than what is remembered of the last one, and than what is copied at first."""
         recording = self.record([build("allocates_deep"), "400", "20"], self.RATE)

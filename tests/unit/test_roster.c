@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "roster/attached.h"
-#include "roster/roster.h"
+#include "roster/roster_priv.h"
 #include "tests/unit/unit.h"
 
 /* The events so far. */
 struct heard {
 	int nr_born, nr_gone, nr_threads;
+	uint64_t dead_ns; /* of the last that is gone */
 };
 
 static void process_born(void *context, struct roster_process *process,
@@ -27,8 +30,8 @@ static void process_gone(void *context, struct roster_process *process)
 {
 	struct heard *heard = context;
 
-	(void)process;
 	heard->nr_gone++;
+	heard->dead_ns = process->dead_ns;
 }
 
 static void thread_born(void *context, struct roster_thread *thread, bool is_new)
@@ -316,5 +319,43 @@ TEST(roster, adds_the_descendants_that_run)
 	end_family(child, grandchild);
 	roster_end_if_dead(roster, grandchild);
 	roster_end_if_dead(roster, child);
+	roster_free(roster);
+}
+
+/* Also if the end of the parent is found first. */
+TEST(roster, child_that_is_dead_when_its_parent_ends_has_ended_before)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	pid_t grandchild, child = family(&grandchild);
+	uint64_t before_ns = clock_monotonic_ns(), found_ns;
+
+	roster_add_command(roster, child);
+	assert_int_equal(roster_add_descendants(roster), 1);
+	end_family(child, grandchild);
+	while (!roster_is_dead(grandchild))
+		sched_yield();
+	assert_true(roster_end_if_dead(roster, child));
+	assert_int_equal(heard.dead_ns, 0);
+	found_ns = clock_monotonic_ns();
+	assert_true(roster_end_if_dead(roster, grandchild));
+	assert_in_range(heard.dead_ns, before_ns, found_ns);
+	roster_free(roster);
+}
+
+TEST(roster, child_that_lives_on_when_its_parent_ends_has_no_end_yet)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	pid_t grandchild, child = family(&grandchild);
+
+	roster_add_command(roster, child);
+	assert_int_equal(roster_add_descendants(roster), 1);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(roster_end_if_dead(roster, child));
+	assert_int_equal(roster_find_process(roster, grandchild)->dead_ns, 0);
+	assert_null(roster_find_process(roster, grandchild)->parent);
+	kill(grandchild, SIGKILL);
 	roster_free(roster);
 }
