@@ -5,13 +5,12 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/key_map.h"
 #include "base/minmax.h"
 #include "collector/block_source.h"
 #include "profile/block_search.h"
 #include "profile/heap_gather.h"
-#include "profile/live_blocks.h"
 #include "profile/live_maps.h"
-#include "profile/moved_blocks.h"
 #include "profile/profile.h"
 #include "profile/signed_stacks.h"
 
@@ -24,26 +23,23 @@ struct block_sums {
 };
 
 struct block_rows {
-	struct profile *profile; /* borrowed */
-	struct live_blocks blocks;
-	struct live_blocks
-		moving; /* blocks that realloc() has freed, by thread instead of address */
-	struct moved_blocks moved;
-	struct heap_gather *all; /* owned; NULL: a sample of blocks is recorded */
-	uint64_t gathered_ns;	 /* when rows were last made */
+	struct profile *profile;    /* borrowed */
+	struct heap_gather *gather; /* owned */
+	bool is_all;
+	uint64_t gathered_ns; /* when rows were last made */
 	struct signed_stacks signed_stacks;
-	int64_t nr_cut_maps;  /* mappings of which a part was unmapped */
-	uint64_t last_row_ns; /* of the profile: rows are in the order of time */
+	struct key_map moved_maps; /* the last mapping that a thread has moved, by its tid */
+	int64_t nr_cut_maps;	   /* mappings of which a part was unmapped */
 	struct block_sums sums;
 };
 
-struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded)
+struct block_rows *block_rows_new(struct profile *profile, enum heap_rows policy)
 {
 	struct block_rows *rows = xcalloc(1, sizeof(*rows));
 
 	rows->profile = profile;
-	if (recorded != BLOCKS_SAMPLED)
-		rows->all = heap_gather_new(profile, recorded == BLOCKS_ALL_ALONE);
+	rows->gather = heap_gather_new(profile, policy);
+	rows->is_all = policy != HEAP_ROWS_EACH;
 	return rows;
 }
 
@@ -51,10 +47,9 @@ void block_rows_free(struct block_rows *rows)
 {
 	if (!rows)
 		return;
-	live_blocks_release(&rows->blocks);
-	live_blocks_release(&rows->moving);
-	heap_gather_release(rows->all);
+	heap_gather_release(rows->gather);
 	signed_stacks_release(&rows->signed_stacks);
+	key_map_release(&rows->moved_maps);
 	free(rows->sums.of_process);
 	free(rows);
 }
@@ -84,7 +79,7 @@ static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_by
 
 bool block_rows_is_one_of_all(const struct block_rows *rows, const struct block_record *record)
 {
-	return rows->all && record->kind != ALLOCATION_MAP;
+	return rows->is_all && record->kind != ALLOCATION_MAP;
 }
 
 /* The stack that the record brings, or the known stack of its signature. */
@@ -106,148 +101,108 @@ static struct signed_stack stack_of(struct block_rows *rows, const struct block_
 	return found ? *found : own;
 }
 
-static void begin_one_of_all(struct block_rows *rows, const struct block_record *record,
-			     const struct block_seen *seen)
+static struct heap_freed freed_by(const struct block_record *record, const struct block_seen *seen)
+{
+	return (struct heap_freed){.process = record->process,
+				   .address = record->address,
+				   .time_ns = seen->time_ns,
+				   .thread = seen->thread,
+				   .wants_stack = record->has_stack,
+				   .stack = seen->stack,
+				   .end = (enum stack_end)seen->end};
+}
+
+static void begin_block(struct block_rows *rows, const struct block_record *record,
+			const struct block_seen *seen)
 {
 	const struct signed_stack stack = stack_of(rows, record, seen);
 
-	if (!record->address || !has_room(rows, record->process, record->size_bytes, 0))
+	if (!record->address ||
+	    !has_room(rows, record->process, record->size_bytes, record->mean_bytes))
 		return;
-	heap_gather_add(rows->all, &(const struct heap_block){.address = record->address,
-							      .size_bytes = record->size_bytes,
-							      .old_address = record->former,
-							      .time_ns = seen->time_ns,
-							      .process = record->process,
-							      .thread = seen->thread,
-							      .stack = stack.stack,
-							      .kind = record->kind,
-							      .end = stack.end});
+	heap_gather_add(rows->gather, &(const struct heap_block){.address = record->address,
+								 .size_bytes = record->size_bytes,
+								 .mean_bytes = record->mean_bytes,
+								 .replaces = record->replaces,
+								 .old_address = record->former,
+								 .time_ns = seen->time_ns,
+								 .process = record->process,
+								 .thread = seen->thread,
+								 .stack = stack.stack,
+								 .kind = record->kind,
+								 .end = stack.end});
 }
 
-/* `row`: of a new mapping; NULL: it is unmapped. */
+/* A process may write any id of a thread, but no key is 0. */
+static uint64_t mover_of(const struct block_record *record)
+{
+	return (uint64_t)(uint32_t)record->tid + 1;
+}
+
+/* `number`: of a new mapping; NULL: it is unmapped. */
 static void apply_map(struct block_rows *rows, const struct block_record *record,
-		      const struct block_seen *seen, const uint32_t *row)
+		      const struct block_seen *seen, const uint32_t *number)
 {
 	struct live_maps_change change = {.address = record->address,
 					  .nr_bytes = record->size_bytes,
-					  .row = row,
-					  .time_ns = seen->time_ns,
-					  .thread = seen->thread,
-					  .is_move = !row && record->event == BLOCK_MOVED,
-					  .wants_stack = !row && record->has_stack,
-					  .stack = seen->stack,
-					  .end = (enum stack_end)seen->end};
+					  .number = number,
+					  .by = freed_by(record, seen),
+					  .is_move = !number && record->event == BLOCK_MOVED};
 
-	rows->nr_cut_maps += live_maps_apply(seen->maps, rows->profile, rows->all, &change);
+	/* A new mapping brings the stack of its own. */
+	change.by.wants_stack &= !number;
+	rows->nr_cut_maps += live_maps_apply(seen->maps, rows->gather, &change);
 	if (change.is_move)
-		live_blocks_begin_move(&rows->moving, record->process, record->tid, change.gone);
+		key_map_put(&rows->moved_maps, record->process, mover_of(record), change.gone);
+}
+
+/* The `former` of a new mapping. */
+static uint32_t former_map(struct block_rows *rows, const struct block_record *record)
+{
+	uint32_t number;
+
+	if (!record->replaces)
+		return 0;
+	if (record->former &&
+	    key_map_take(&rows->moved_maps, record->process, mover_of(record), &number) &&
+	    number != LIVE_MAPS_NONE)
+		return number + 1;
+	return FORMER_UNKNOWN;
 }
 
 static void begin_map(struct block_rows *rows, const struct block_record *record,
-		      const struct block_seen *seen, const struct profile_allocation *row)
-{
-	uint32_t index;
-
-	if (!record->address || !has_room(rows, record->process, row->size_bytes, row->mean_bytes))
-		return;
-	index = rows->all ? heap_gather_add_map(rows->all, row)
-			  : profile_add_allocation(rows->profile, row);
-	apply_map(rows, record, seen, &index);
-}
-
-static void begin_one(struct block_rows *rows, const struct block_record *record,
 		      const struct block_seen *seen)
 {
-	struct profile_allocation row = {
-		.size_bytes = record->size_bytes,
+	const struct profile_allocation row = {
+		.size_bytes = live_maps_whole_pages(record->size_bytes),
 		.mean_bytes = record->mean_bytes,
-		.former = live_blocks_end_move(&rows->moving, record->process, record->tid,
-					       record->replaces, record->former != 0),
+		.former = former_map(rows, record),
 		.kind = record->kind,
+		.time_ns = seen->time_ns,
 		.thread = seen->thread,
 		.freed_by = THREAD_NONE,
 		.stack = seen->stack,
 		.end = seen->end,
 	};
+	uint32_t number;
 
-	if (record->former)
-		moved_blocks_end(&rows->moved, rows->profile, record->process, record->tid);
-	row.time_ns = max_u64(seen->time_ns, rows->last_row_ns);
-	rows->last_row_ns = row.time_ns;
-	if (row.kind == ALLOCATION_MAP) {
-		row.size_bytes = live_maps_whole_pages(row.size_bytes);
-		begin_map(rows, record, seen, &row);
+	if (!record->address || !has_room(rows, record->process, row.size_bytes, row.mean_bytes))
 		return;
-	}
-	if (has_room(rows, record->process, row.size_bytes, row.mean_bytes))
-		live_blocks_add(&rows->blocks, record->process, record->address,
-				profile_add_allocation(rows->profile, &row));
+	number = heap_gather_add_map(rows->gather, &row);
+	apply_map(rows, record, seen, &number);
 }
 
-static void keep(struct block_rows *rows, const struct block_record *record)
+static void end_block(struct block_rows *rows, const struct block_record *record,
+		      const struct block_seen *seen)
 {
-	uint32_t row;
+	const struct heap_freed freed = freed_by(record, seen);
 
-	live_blocks_remove(&rows->moving, record->process, (uint64_t)record->tid, &row);
-	if (moved_blocks_keep(&rows->moved, record->process, record->tid, record->address, &row))
-		live_blocks_add(&rows->blocks, record->process, record->address, row);
-}
-
-static void end_one(struct block_rows *rows, const struct block_record *record,
-		    const struct block_seen *seen)
-{
-	uint32_t row = LIVE_BLOCKS_NO_ROW;
-
-	if (record->event == BLOCK_KEPT) {
-		keep(rows, record);
-		return;
-	}
-	if (record->kind == ALLOCATION_MAP) {
-		apply_map(rows, record, seen, NULL);
-		return;
-	}
-	if (live_blocks_remove(&rows->blocks, record->process, record->address, &row)) {
-		const struct freed_block freed = {.process = record->process,
-						  .tid = record->tid,
-						  .address = record->address,
-						  .row = row,
-						  .time_ns = seen->time_ns,
-						  .thread = seen->thread,
-						  .wants_stack = record->has_stack,
-						  .stack = seen->stack,
-						  .end = (enum stack_end)seen->end};
-
-		if (record->event == BLOCK_MOVED)
-			moved_blocks_add(&rows->moved, rows->profile, &freed);
-		else
-			moved_blocks_free(rows->profile, &freed);
-	}
-	if (record->event == BLOCK_MOVED)
-		live_blocks_begin_move(&rows->moving, record->process, record->tid, row);
-}
-
-static void gather_one(struct block_rows *rows, const struct block_record *record,
-		       const struct block_seen *seen)
-{
-	const struct heap_freed freed = {.process = record->process,
-					 .address = record->address,
-					 .time_ns = seen->time_ns,
-					 .thread = seen->thread};
-
-	switch ((enum block_event)record->event) {
-	case BLOCK_ALLOCATED:
-		begin_one_of_all(rows, record, seen);
-		break;
-	case BLOCK_FREED:
-		heap_gather_free(rows->all, &freed);
-		break;
-	case BLOCK_MOVED:
-		heap_gather_free_to_move(rows->all, &freed);
-		break;
-	case BLOCK_KEPT:
-		heap_gather_keep(rows->all, record->process, record->address);
-		break;
-	}
+	if (record->event == BLOCK_KEPT)
+		heap_gather_keep(rows->gather, record->process, record->address);
+	else if (record->event == BLOCK_MOVED)
+		heap_gather_free_to_move(rows->gather, &freed);
+	else
+		heap_gather_free(rows->gather, &freed);
 }
 
 /* Records are announced this many before they are handled. */
@@ -256,36 +211,36 @@ static void gather_one(struct block_rows *rows, const struct block_record *recor
 
 void block_rows_expect(const struct block_rows *rows, const struct block_record *records, size_t nr)
 {
-	if (rows->all && nr > EXPECT)
-		heap_gather_expect(rows->all, records[EXPECT].process, records[EXPECT].address);
-	if (rows->all && nr > EXPECT_SOON)
-		heap_gather_expect_soon(rows->all, records[EXPECT_SOON].process,
+	if (nr > EXPECT)
+		heap_gather_expect(rows->gather, records[EXPECT].process, records[EXPECT].address);
+	if (nr > EXPECT_SOON)
+		heap_gather_expect_soon(rows->gather, records[EXPECT_SOON].process,
 					records[EXPECT_SOON].address);
 }
 
 void block_rows_add(struct block_rows *rows, const struct block_record *record,
 		    const struct block_seen *seen)
 {
-	if (block_rows_is_one_of_all(rows, record))
-		gather_one(rows, record, seen);
+	bool is_map = record->kind == ALLOCATION_MAP;
+
+	if (record->event == BLOCK_ALLOCATED && is_map)
+		begin_map(rows, record, seen);
 	else if (record->event == BLOCK_ALLOCATED)
-		begin_one(rows, record, seen);
+		begin_block(rows, record, seen);
+	else if (record->event != BLOCK_KEPT && is_map)
+		apply_map(rows, record, seen, NULL);
 	else
-		end_one(rows, record, seen);
+		end_block(rows, record, seen);
 }
 
 void block_rows_mark(struct block_rows *rows, uint64_t time_ns)
 {
-	if (rows->all)
-		heap_gather_mark(rows->all, time_ns);
+	heap_gather_mark(rows->gather, time_ns);
 }
 
 void block_rows_gather(struct block_rows *rows)
 {
-	moved_blocks_end_all(&rows->moved, rows->profile);
-	if (!rows->all)
-		return;
-	heap_gather_flush(rows->all);
+	heap_gather_flush(rows->gather);
 	rows->gathered_ns = clock_monotonic_ns();
 }
 
@@ -299,7 +254,7 @@ bool block_rows_is_gathering_due(const struct block_rows *rows)
 {
 	uint64_t pause_ns = rows->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
 
-	return !rows->all || clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
+	return !rows->is_all || clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
 }
 
 /* Finds blocks and mappings of a process; at one address with both, the block. */
@@ -311,15 +266,13 @@ struct finding {
 static bool find_live_block(const void *owner, uint32_t process, uint64_t address, uint32_t *row)
 {
 	const struct finding *finding = owner;
-	const struct heap_gather *all = finding->rows->all;
+	const struct heap_gather *gather = finding->rows->gather;
 
-	if (all ? heap_gather_find(all, process, address, row)
-		: live_blocks_find(&finding->rows->blocks, process, address, row))
+	if (heap_gather_find(gather, process, address, row))
 		return true;
 	if (!live_maps_find(finding->maps, address, row))
 		return false;
-	if (all)
-		*row = heap_gather_map_row(all, *row);
+	*row = heap_gather_map_row(gather, *row);
 	return true;
 }
 

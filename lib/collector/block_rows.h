@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/heap_gather.h"
 #include "profile/ids.h"
 #include "stack/stack.h"
 
@@ -17,15 +18,8 @@ struct block_search_place;
 struct live_maps;
 struct profile;
 
-/* Rows of all blocks are made now and then, rows of a sample at once. */
-enum blocks_recorded {
-	BLOCKS_SAMPLED,
-	BLOCKS_ALL,	  /* similar blocks share a row */
-	BLOCKS_ALL_ALONE, /* each block that is alive when rows are made has its own */
-};
-
-/* Borrows the profile. */
-struct block_rows *block_rows_new(struct profile *profile, enum blocks_recorded recorded);
+/* Borrows the profile. Of HEAP_ROWS_EACH a sample of blocks is recorded, else all are. */
+struct block_rows *block_rows_new(struct profile *profile, enum heap_rows policy);
 void block_rows_free(struct block_rows *rows); /* may be NULL */
 
 /* The facts that the collector adds to a record. */
@@ -54,7 +48,7 @@ void block_rows_mark(struct block_rows *rows, uint64_t time_ns);
 void block_rows_search(struct block_rows *rows, const struct block_search *found,
 		       const struct live_maps *maps, const struct block_search_place *place);
 
-/* Make rows of all blocks up to now; of a sample, end the blocks that were on the move. */
+/* Make rows of all blocks up to now, and end those that were on the move. */
 void block_rows_gather(struct block_rows *rows);
 bool block_rows_is_gathering_due(const struct block_rows *rows);
 /* Sets its counters in the profile. */

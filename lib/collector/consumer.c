@@ -15,11 +15,11 @@
 #include "wait/wait_rows.h"
 
 /* An agent sees each row once: rows must not be split, or joined, after that. */
-static enum blocks_recorded blocks_recorded(const struct collector_options *options)
+static enum heap_rows rows_of_blocks(const struct collector_options *options)
 {
 	if (!options->has_all_blocks)
-		return BLOCKS_SAMPLED;
-	return options->has_searches || options->look ? BLOCKS_ALL_ALONE : BLOCKS_ALL;
+		return HEAP_ROWS_EACH;
+	return options->has_searches || options->look ? HEAP_ROWS_ALIVE_EACH : HEAP_ROWS_ALIKE;
 }
 
 struct consumer *consumer_new(const struct collector_options *options, struct snapshot_ring *used)
@@ -32,7 +32,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->used = used;
 	consumer->steps = options->steps;
 	consumer->rounds.source = options->blocks;
-	consumer->blocks = block_rows_new(options->profile, blocks_recorded(options));
+	consumer->blocks = block_rows_new(options->profile, rows_of_blocks(options));
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
 	consumer->hooks.look = options->look;

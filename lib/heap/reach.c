@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/key_map.h"
 #include "heap/pointer_search.h"
-#include "profile/live_blocks.h"
 
 struct reached_process {
 	uint32_t nr_alive;
@@ -24,8 +24,8 @@ struct reach_found {
 };
 
 struct reach {
-	struct live_blocks blocks;
-	uint64_t *sizes; /* owned; of all blocks so far, by row */
+	struct key_map blocks; /* rows of `sizes`, by serial and address */
+	uint64_t *sizes;       /* owned; of all blocks so far, by row */
 	size_t nr_sizes, cap_sizes;
 	struct reached_process *processes; /* owned; by serial */
 	size_t nr_processes, cap_processes;
@@ -49,7 +49,7 @@ void reach_free(struct reach *reach)
 	if (!reach)
 		return;
 	release_found(&reach->found);
-	live_blocks_release(&reach->blocks);
+	key_map_release(&reach->blocks);
 	free(reach->sizes);
 	free(reach->processes);
 	free(reach);
@@ -68,7 +68,7 @@ void reach_remove(struct reach *reach, uint32_t process, uint64_t address)
 {
 	uint32_t row;
 
-	if (live_blocks_remove(&reach->blocks, process, address, &row))
+	if (key_map_take(&reach->blocks, process, address, &row))
 		process_of(reach, process)->nr_alive--;
 }
 
@@ -76,7 +76,7 @@ void reach_add(struct reach *reach, uint32_t process, uint64_t address, uint64_t
 {
 	reach_remove(reach, process, address); /* its free was not recorded */
 	ARRAY_GROW(reach->sizes, reach->nr_sizes, reach->cap_sizes);
-	live_blocks_add(&reach->blocks, process, address, (uint32_t)reach->nr_sizes);
+	key_map_put(&reach->blocks, process, address, (uint32_t)reach->nr_sizes);
 	reach->sizes[reach->nr_sizes++] = size;
 	process_of(reach, process)->nr_alive++;
 }
@@ -112,7 +112,7 @@ static void list_blocks(struct reach *reach)
 	size_t nr = reach->processes[found->process].nr_alive;
 	struct listing listing = {.reach = reach, .blocks = xcalloc(nr, sizeof(*listing.blocks))};
 
-	key_map_for_each(&reach->blocks.rows, list_block, &listing);
+	key_map_for_each(&reach->blocks, list_block, &listing);
 	assert(listing.nr == nr);
 	found->blocks = listing.blocks;
 	pointer_search_init(&found->pointers, found->blocks, nr);
@@ -145,7 +145,7 @@ static bool is_still_there(const struct reach *reach, const struct pointer_block
 {
 	uint32_t row;
 
-	return live_blocks_find(&reach->blocks, reach->found.process, block->address, &row) &&
+	return key_map_find(&reach->blocks, reach->found.process, block->address, &row) &&
 	       row == block->id;
 }
 

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 
 #define NONE	  UINT32_MAX
-#define MOVED_MAX 16 /* threads that are in realloc() at the same time */
+#define MOVED_MAX 64 /* threads that are in realloc() at the same time */
 /* Alive at the peak, its row and others are apart by more than a file rounds down. */
 #define APART_NS (2 * SAMPLE_TIME_GRAIN_NS)
 
@@ -56,9 +56,9 @@ struct cohort {
 	uint32_t next_unused;
 };
 
-/* A block that is alive. */
+/* A block that is alive. With HEAP_ROWS_EACH only its number is set: that of its row. */
 struct block {
-	uint32_t cohort;
+	uint32_t cohort; /* NONE: it has none */
 	uint32_t size;	 /* UINT32_MAX: see the cohort */
 	uint32_t born;	 /* in BIRTH_GRAIN_NS since the cohort's begin; before any realloc() */
 	uint32_t number; /* in the order of allocations, since rows were made; or next unused */
@@ -97,7 +97,7 @@ struct moved {
 
 /* Those that are alive. */
 struct alive {
-	struct key_map places; /* numbers of blocks, by process and address */
+	struct key_map places; /* numbers of blocks, or of rows, by process and address */
 	struct block *blocks;  /* owned, as all of these */
 	size_t nr, cap;
 	uint32_t unused; /* the first of a list; or NONE */
@@ -128,7 +128,7 @@ struct marks {
 
 struct heap_gather {
 	struct profile *profile;
-	bool each_alone;
+	enum heap_rows policy;
 	uint64_t nr_alone;
 	struct alive alive;
 	struct cohorts cohorts;
@@ -146,12 +146,12 @@ struct heap_gather {
 	uint32_t next_moved; /* the next to be replaced */
 };
 
-struct heap_gather *heap_gather_new(struct profile *profile, bool each_alone)
+struct heap_gather *heap_gather_new(struct profile *profile, enum heap_rows policy)
 {
 	struct heap_gather *gather = xcalloc(1, sizeof(*gather));
 
 	gather->profile = profile;
-	gather->each_alone = each_alone;
+	gather->policy = policy;
 	gather->alive.unused = gather->cohorts.unused = NONE;
 	return gather;
 }
@@ -269,12 +269,22 @@ static uint64_t born_ns(const struct heap_gather *gather, const struct block *bl
 	return gather->cohorts.at[block->cohort].begun_ns + (uint64_t)block->born * BIRTH_GRAIN_NS;
 }
 
+static struct block block_at(const struct heap_gather *gather, uint32_t at)
+{
+	return gather->policy == HEAP_ROWS_EACH ? (struct block){.cohort = NONE, .number = at}
+						: gather->alive.blocks[at];
+}
+
 /* It is among those that are alive, and in their sums. */
 static void put(struct heap_gather *gather, uint32_t process, uint64_t address,
 		const struct block *block)
 {
 	uint32_t at = gather->alive.unused;
 
+	if (gather->policy == HEAP_ROWS_EACH) {
+		key_map_put(&gather->alive.places, process, address, block->number);
+		return;
+	}
 	if (at == NONE) {
 		ARRAY_GROW(gather->alive.blocks, gather->alive.nr, gather->alive.cap);
 		at = (uint32_t)gather->alive.nr++;
@@ -294,7 +304,9 @@ static bool take(struct heap_gather *gather, uint32_t process, uint64_t address,
 
 	if (!key_map_take(&gather->alive.places, process, address, &at))
 		return false;
-	*block = gather->alive.blocks[at];
+	*block = block_at(gather, at);
+	if (block->cohort == NONE)
+		return true;
 	gather->alive.blocks[at].number = gather->alive.unused;
 	gather->alive.unused = at;
 	gather->alive.bytes -= size_of(gather, block);
@@ -322,8 +334,11 @@ static void count(struct heap_gather *gather, const struct block *block, int nr)
 /* Its row; NONE: it has none yet. */
 static uint32_t row_of(const struct heap_gather *gather, const struct block *block)
 {
-	const struct cohort *cohort = &gather->cohorts.at[block->cohort];
+	const struct cohort *cohort;
 
+	if (block->cohort == NONE)
+		return block->number;
+	cohort = &gather->cohorts.at[block->cohort];
 	return cohort->has_rows ? cohort->rows[block->number > cohort->last_number] : NONE;
 }
 
@@ -418,8 +433,20 @@ static uint64_t end_of_row(struct heap_gather *gather, uint64_t freed_ns)
 	return freed_ns;
 }
 
-static void end_block(struct heap_gather *gather, const struct block *block,
-		      const struct heap_freed *freed, bool is_moved)
+/* A row of one block, or the last blocks of a row, were freed. */
+static void end_row(struct profile *profile, uint32_t row, const struct heap_freed *freed,
+		    bool is_moved)
+{
+	profile_free_allocation(profile, row, freed->time_ns, freed->thread);
+	if (freed->wants_stack)
+		profile_note_freeing(profile, row, freed->stack, freed->end);
+	if (is_moved)
+		profile_move_allocation(profile, row);
+}
+
+/* A block with a cohort. */
+static void add_to_part(struct heap_gather *gather, const struct block *block,
+			const struct heap_freed *freed, bool is_moved)
 {
 	uint32_t row = row_of(gather, block);
 	uint64_t since_ns = born_ns(gather, block);
@@ -444,6 +471,15 @@ static void end_block(struct heap_gather *gather, const struct block *block,
 	add_sums(row != NONE || was_at_peak(gather, block) ? &part->at_peak : &part->others, &one);
 }
 
+static void end_block(struct heap_gather *gather, const struct block *block,
+		      const struct heap_freed *freed, bool is_moved)
+{
+	if (block->cohort == NONE)
+		end_row(gather->profile, block->number, freed, is_moved);
+	else
+		add_to_part(gather, block, freed, is_moved);
+}
+
 /*
  * Some of a row's blocks, or all, were freed. Returns the row that they have then; NONE: the row
  * was discarded, and so are its parts.
@@ -457,11 +493,10 @@ static uint32_t free_of_row(struct heap_gather *gather, uint32_t row, const stru
 		row = profile_split_allocation(profile, row, (uint32_t)sums->nr, sums->size_bytes);
 	if (row == NONE)
 		return NONE;
-	profile_free_allocation(profile, row, sums->first_ns, freed_by);
+	end_row(profile, row, &(struct heap_freed){.time_ns = sums->first_ns, .thread = freed_by},
+		is_moved);
 	if (profile->heap.allocations[row].nr_more)
 		profile_set_mean_life(profile, row, sums->life_ns / sums->nr);
-	if (is_moved)
-		profile_move_allocation(profile, row);
 	return row;
 }
 
@@ -473,6 +508,8 @@ static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
 
 	if (!take(gather, freed->process, freed->address, block))
 		return false;
+	if (block->cohort == NONE)
+		return true;
 	cohort = &gather->cohorts.at[block->cohort];
 	if (!cohort->has_rows) {
 		count(gather, block, -1);
@@ -489,11 +526,11 @@ static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
 static void put_in(struct heap_gather *gather, uint32_t process, uint64_t address,
 		   const struct block *block)
 {
-	struct cohort *cohort = &gather->cohorts.at[block->cohort];
-
 	put(gather, process, address, block);
-	if (cohort->has_rows)
-		cohort->nr_alive++;
+	if (block->cohort == NONE)
+		return;
+	if (gather->cohorts.at[block->cohort].has_rows)
+		gather->cohorts.at[block->cohort].nr_alive++;
 	else
 		count(gather, block, 1);
 }
@@ -506,11 +543,11 @@ static void end_moved(struct heap_gather *gather, struct moved *moved)
 	end_block(gather, &moved->block, &moved->by, true);
 }
 
-/* NULL: it is not known. */
+/* The last one at that address; NULL: it is not known. */
 static struct moved *find_moved(struct heap_gather *gather, uint32_t process, uint64_t address)
 {
-	for (size_t i = 0; i < MOVED_MAX; i++) {
-		struct moved *moved = &gather->moved[i];
+	for (uint32_t i = 1; i <= MOVED_MAX; i++) {
+		struct moved *moved = &gather->moved[(gather->next_moved - i) % MOVED_MAX];
 
 		if (moved->is_there && moved->by.process == process && moved->by.address == address)
 			return moved;
@@ -528,6 +565,11 @@ static uint64_t inherit(struct heap_gather *gather, const struct heap_block *blo
 
 	if (!moved) {
 		*former = FORMER_UNKNOWN;
+		return gather->last_ns;
+	}
+	if (moved->block.cohort == NONE) {
+		*former = moved->block.number + 1;
+		end_moved(gather, moved);
 		return gather->last_ns;
 	}
 	since_ns = born_ns(gather, &moved->block);
@@ -566,40 +608,78 @@ void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process,
 {
 	uint32_t at;
 
-	if (key_map_find(&gather->alive.places, process, address, &at))
+	if (gather->policy != HEAP_ROWS_EACH &&
+	    key_map_find(&gather->alive.places, process, address, &at))
 		__builtin_prefetch(&gather->alive.blocks[at]);
 }
 
-void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
+/* Makes its row at once. */
+static struct block make_row_of(struct heap_gather *gather, const struct heap_block *added,
+				uint32_t former)
 {
-	struct likeness like = {.size_bytes =
-					added->size_bytes < UINT32_MAX ? 0 : added->size_bytes,
-				.thread = added->thread,
-				.stack = added->stack,
-				.kind = added->kind,
-				.end = added->end};
-	struct block block;
-	uint64_t since_ns;
+	struct profile_allocation row = {.size_bytes = added->size_bytes,
+					 .mean_bytes = added->mean_bytes,
+					 .time_ns = gather->last_ns,
+					 .former = former,
+					 .kind = added->kind,
+					 .thread = added->thread,
+					 .freed_by = THREAD_NONE,
+					 .stack = added->stack,
+					 .end = added->end};
 
-	heap_gather_free(gather, &(struct heap_freed){.process = added->process,
-						      .address = added->address,
-						      .time_ns = added->time_ns,
-						      .thread = THREAD_NONE});
-	if (gather->number == UINT32_MAX)
-		heap_gather_flush(gather);
-	gather->last_ns = max_u64(gather->last_ns, added->time_ns);
-	since_ns = gather->last_ns;
-	if (added->old_address)
-		since_ns = inherit(gather, added, &like.former);
-	like.alone = gather->each_alone ? ++gather->nr_alone : 0;
-	like.slice = since_ns >> SLICE_LOG2;
-	like.nr_marks = nr_marks_by(gather, gather->last_ns);
-	block = (struct block){
+	return (struct block){.cohort = NONE,
+			      .number = profile_add_allocation(gather->profile, &row)};
+}
+
+static struct block add_to_cohort(struct heap_gather *gather, const struct heap_block *added,
+				  uint64_t since_ns, uint32_t former)
+{
+	struct likeness like = {
+		.size_bytes = added->size_bytes < UINT32_MAX ? 0 : added->size_bytes,
+		.alone = gather->policy == HEAP_ROWS_ALIVE_EACH ? ++gather->nr_alone : 0,
+		.slice = since_ns >> SLICE_LOG2,
+		.nr_marks = nr_marks_by(gather, gather->last_ns),
+		.thread = added->thread,
+		.stack = added->stack,
+		.former = former,
+		.kind = added->kind,
+		.end = added->end};
+
+	return (struct block){
 		.cohort = cohort_of(gather, &like),
 		.size = (uint32_t)min_u64(added->size_bytes, UINT32_MAX),
 		.born = (uint32_t)((since_ns - (like.slice << SLICE_LOG2)) / BIRTH_GRAIN_NS),
 		.number = ++gather->number};
+}
+
+static void free_unseen(struct heap_gather *gather, const struct heap_block *added)
+{
+	heap_gather_free(gather, &(struct heap_freed){.process = added->process,
+						      .address = added->address,
+						      .time_ns = added->time_ns,
+						      .thread = THREAD_NONE});
+}
+
+void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
+{
+	bool is_alone = gather->policy == HEAP_ROWS_EACH;
+	struct block block;
+	uint64_t since_ns;
+	uint32_t former = 0;
+
+	if (!is_alone)
+		free_unseen(gather, added);
+	if (gather->number == UINT32_MAX)
+		heap_gather_flush(gather);
+	gather->last_ns = max_u64(gather->last_ns, added->time_ns);
+	since_ns = gather->last_ns;
+	if (added->replaces)
+		since_ns = inherit(gather, added, &former);
+	block = is_alone ? make_row_of(gather, added, former)
+			 : add_to_cohort(gather, added, since_ns, former);
 	put_in(gather, added->process, added->address, &block);
+	if (is_alone)
+		return;
 	/* An event is later than the peak until the peak is found to be at it. */
 	gather->cohorts.at[block.cohort].later.last_ns = gather->last_ns;
 	note_peak(gather, gather->last_ns);
@@ -616,10 +696,16 @@ void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed
 void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed)
 {
 	struct moved *moved = &gather->moved[gather->next_moved];
+	struct moved *former;
 	struct block block;
 
-	if (!take_out(gather, freed, &block))
+	if (!take_out(gather, freed, &block)) {
+		/* It is not the one that was moved from there before. */
+		former = find_moved(gather, freed->process, freed->address);
+		if (former)
+			end_moved(gather, former);
 		return;
+	}
 	gather->next_moved = (gather->next_moved + 1) % MOVED_MAX;
 	end_moved(gather, moved);
 	*moved = (struct moved){.block = block, .by = *freed, .is_there = true};
@@ -639,29 +725,6 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 	}
 	moved->is_there = false;
 	put_in(gather, process, address, &moved->block);
-}
-
-/* --- mappings --- */
-
-uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_allocation *row)
-{
-	struct profile_allocation own = *row;
-
-	if (gather->number == UINT32_MAX)
-		heap_gather_flush(gather);
-	gather->last_ns = max_u64(gather->last_ns, row->time_ns);
-	own.time_ns = gather->last_ns;
-	gather->number++;
-	gather->alive.bytes += row->size_bytes;
-	note_peak(gather, gather->last_ns);
-	return map_rows_add(&gather->maps, &own);
-}
-
-void heap_gather_free_map(struct heap_gather *gather, uint32_t number, uint64_t time_ns,
-			  struct thread_id thread, bool is_moved)
-{
-	gather->alive.bytes -=
-		map_rows_free(&gather->maps, gather->profile, number, time_ns, thread, is_moved);
 }
 
 /* --- rows --- */
@@ -831,13 +894,12 @@ static void end_cohorts(struct heap_gather *gather)
 	index_set_release(&gather->cohorts.by_likeness);
 }
 
-void heap_gather_flush(struct heap_gather *gather)
+/* Except of blocks on the move. */
+static void make_rows(struct heap_gather *gather)
 {
 	struct made_row *made;
 	size_t nr;
 
-	for (size_t i = 0; i < MOVED_MAX; i++)
-		end_moved(gather, &gather->moved[i]);
 	free_parts_of_rows(gather);
 	made = xcalloc(2 * (gather->parts.nr + gather->cohorts.nr_fresh) + gather->maps.nr_pending,
 		       sizeof(*made));
@@ -857,18 +919,64 @@ void heap_gather_flush(struct heap_gather *gather)
 	gather->peak.nr++;
 }
 
+void heap_gather_flush(struct heap_gather *gather)
+{
+	for (size_t i = 0; i < MOVED_MAX; i++)
+		end_moved(gather, &gather->moved[i]);
+	make_rows(gather);
+}
+
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
 		      uint32_t *row)
 {
+	struct block block;
 	uint32_t at;
 
 	if (!key_map_find(&gather->alive.places, process, address, &at))
 		return false;
-	*row = row_of(gather, &gather->alive.blocks[at]);
+	block = block_at(gather, at);
+	*row = row_of(gather, &block);
 	return *row != NONE;
+}
+
+/* --- mappings --- */
+
+uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_allocation *row)
+{
+	struct profile_allocation own = *row;
+	uint32_t number;
+
+	if (gather->number == UINT32_MAX)
+		heap_gather_flush(gather);
+	gather->last_ns = max_u64(gather->last_ns, row->time_ns);
+	own.time_ns = gather->last_ns;
+	gather->number++;
+	gather->alive.bytes += row->size_bytes;
+	note_peak(gather, gather->last_ns);
+	number = map_rows_add(&gather->maps, &own);
+	if (gather->policy == HEAP_ROWS_EACH)
+		make_rows(gather);
+	return number;
+}
+
+void heap_gather_free_map(struct heap_gather *gather, uint32_t number,
+			  const struct heap_freed *freed, bool is_moved)
+{
+	uint32_t row;
+
+	if (!map_rows_find(&gather->maps, number, &row)) {
+		gather->alive.bytes -= map_rows_free_pending(&gather->maps, number, freed->time_ns,
+							     freed->thread, is_moved);
+		return;
+	}
+	end_row(gather->profile, row, freed, is_moved);
+	gather->alive.bytes -= gather->profile->heap.allocations[row].size_bytes;
 }
 
 uint32_t heap_gather_map_row(const struct heap_gather *gather, uint32_t number)
 {
-	return map_rows_former(&gather->maps, number + 1) - 1;
+	uint32_t row = NONE;
+
+	map_rows_find(&gather->maps, number, &row);
+	return row;
 }

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "profile/heap.h"
 #include "profile/heap_gather.h"
-#include "profile/live_blocks.h"
 
 void live_maps_release(struct live_maps *maps)
 {
@@ -42,7 +40,7 @@ static void insert(struct live_maps *maps, size_t at, struct live_map map)
 static bool has_other_part(const struct live_maps *maps, size_t at)
 {
 	for (size_t i = 0; i < maps->nr; i++) {
-		if (i != at && maps->maps[i].row == maps->maps[at].row)
+		if (i != at && maps->maps[i].number == maps->maps[at].number)
 			return true;
 	}
 	return false;
@@ -58,7 +56,7 @@ static int remove_whole(struct live_maps *maps, size_t at, const struct live_map
 	memmove(&maps->maps[at], &maps->maps[at + 1], (maps->nr - at) * sizeof(*maps->maps));
 	if (is_left)
 		return 0;
-	gone->gone(gone->context, map.row);
+	gone->gone(gone->context, map.number);
 	return map.is_cut ? -1 : 0;
 }
 
@@ -66,7 +64,7 @@ static int remove_whole(struct live_maps *maps, size_t at, const struct live_map
 static int cut(struct live_maps *maps, size_t at, uint64_t start, uint64_t end)
 {
 	struct live_map *map = &maps->maps[at];
-	struct live_map behind = {end, map->end, map->row, true};
+	struct live_map behind = {end, map->end, map->number, true};
 	bool is_new = !map->is_cut;
 
 	map->is_cut = true;
@@ -99,23 +97,24 @@ int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 	return nr_cut;
 }
 
-int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
+int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t number,
 		  const struct live_maps_gone *gone)
 {
 	int nr_cut = live_maps_remove(maps, start, end, gone);
 
 	if (start < end)
-		insert(maps, first_behind(maps, start), (struct live_map){start, end, row, false});
+		insert(maps, first_behind(maps, start),
+		       (struct live_map){start, end, number, false});
 	return nr_cut;
 }
 
-bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row)
+bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *number)
 {
 	size_t at = first_behind(maps, start);
 
 	if (at == maps->nr || maps->maps[at].start != start)
 		return false;
-	*row = maps->maps[at].row;
+	*number = maps->maps[at].number;
 	return true;
 }
 
@@ -127,40 +126,30 @@ uint64_t live_maps_whole_pages(uint64_t nr_bytes)
 }
 
 struct applying {
-	struct profile *profile;
 	struct heap_gather *gather;
 	struct live_maps_change *change;
 };
 
-static void free_row(void *context, uint32_t row)
+static void free_one(void *context, uint32_t number)
 {
 	const struct applying *applying = context;
 	struct live_maps_change *change = applying->change;
 
-	change->gone = row;
-	if (applying->gather) {
-		heap_gather_free_map(applying->gather, row, change->time_ns, change->thread,
-				     change->is_move);
-		return;
-	}
-	profile_free_allocation(applying->profile, row, change->time_ns, change->thread);
-	if (change->is_move)
-		profile_move_allocation(applying->profile, row);
-	if (change->wants_stack)
-		profile_note_freeing(applying->profile, row, change->stack, change->end);
+	change->gone = number;
+	heap_gather_free_map(applying->gather, number, &change->by, change->is_move);
 }
 
-int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap_gather *gather,
+int live_maps_apply(struct live_maps *maps, struct heap_gather *gather,
 		    struct live_maps_change *change)
 {
-	struct applying applying = {profile, gather, change};
-	const struct live_maps_gone gone = {.gone = free_row, .context = &applying};
+	struct applying applying = {gather, change};
+	const struct live_maps_gone gone = {.gone = free_one, .context = &applying};
 	/* A range that wraps around contains no mapping. */
 	uint64_t end = change->address + live_maps_whole_pages(change->nr_bytes);
 	int nr_cut;
 
-	change->gone = LIVE_BLOCKS_NO_ROW;
-	nr_cut = change->row ? live_maps_add(maps, change->address, end, *change->row, &gone)
-			     : live_maps_remove(maps, change->address, end, &gone);
+	change->gone = LIVE_MAPS_NONE;
+	nr_cut = change->number ? live_maps_add(maps, change->address, end, *change->number, &gone)
+				: live_maps_remove(maps, change->address, end, &gone);
 	return nr_cut;
 }

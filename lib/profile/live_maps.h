@@ -6,12 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/ids.h"
-#include "stack/stack.h"
-#include "stack/stack_end.h"
-
-struct heap_gather;
-struct profile;
+#include "profile/heap_gather.h"
 
 /*
  * The mappings of one process that are recorded and not unmapped yet, by address. Unlike blocks
@@ -19,8 +14,8 @@ struct profile;
  */
 struct live_map {
 	uint64_t start, end;
-	uint32_t row; /* in the profile; or its number in a heap_gather */
-	bool is_cut;  /* its other parts are unmapped, or have entries of their own */
+	uint32_t number; /* in a heap_gather */
+	bool is_cut;	 /* its other parts are unmapped, or have entries of their own */
 };
 
 struct live_maps {
@@ -35,7 +30,7 @@ uint64_t live_maps_whole_pages(uint64_t nr_bytes);
 
 /* Called for each mapping of which nothing is left. */
 struct live_maps_gone {
-	void (*gone)(void *context, uint32_t row);
+	void (*gone)(void *context, uint32_t number);
 	void *context;
 };
 
@@ -46,31 +41,28 @@ struct live_maps_gone {
 int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 		     const struct live_maps_gone *gone);
 /* Add a mapping, which replaces those in its range. Returns the result of removing these. */
-int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t row,
+int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t number,
 		  const struct live_maps_gone *gone);
 
-/* Find the row of a mapping that begins there; false: there is none. */
-bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *row);
+/* Find the mapping that begins there; false: there is none. */
+bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *number);
+
+#define LIVE_MAPS_NONE UINT32_MAX
 
 /* A mapping or unmapping by a thread. */
 struct live_maps_change {
 	uint64_t address, nr_bytes; /* as requested: it extends to the end of a page */
-	const uint32_t *row;	    /* where it was mapped; NULL: it is unmapped */
-	uint64_t time_ns;	    /* of the profile */
-	struct thread_id thread;
-	bool is_move;	  /* mremap() makes another mapping of it */
-	bool wants_stack; /* the unmapping stack is recorded: */
-	struct stack_id stack;
-	enum stack_end end;
-	uint32_t gone; /* set: the last row that is wholly unmapped; LIVE_BLOCKS_NO_ROW */
+	const uint32_t *number;	    /* it is mapped, with this number; NULL: it is unmapped */
+	struct heap_freed by;	    /* for mappings that end; the address does not matter */
+	bool is_move;		    /* mremap() makes another mapping of it */
+	uint32_t gone; /* set: the last one that is wholly unmapped; or LIVE_MAPS_NONE */
 };
 
 /*
- * Add or remove, and free the rows that are wholly unmapped: in the profile, or in `gather`, if
- * that is not NULL; then rows are its numbers, and the unmapping stacks are not recorded. Returns
- * the change in the number of partly removed mappings.
+ * Add or remove, and free in `gather` those that are wholly unmapped. Returns the change in the
+ * number of partly removed mappings.
  */
-int live_maps_apply(struct live_maps *maps, struct profile *profile, struct heap_gather *gather,
+int live_maps_apply(struct live_maps *maps, struct heap_gather *gather,
 		    struct live_maps_change *change);
 
 #endif

@@ -20,20 +20,19 @@ uint32_t map_rows_add(struct map_rows *maps, const struct profile_allocation *ro
 	return maps->first_pending + (uint32_t)maps->nr_pending++;
 }
 
-uint64_t map_rows_free(struct map_rows *maps, struct profile *profile, uint32_t number,
-		       uint64_t time_ns, struct thread_id thread, bool is_moved)
+bool map_rows_find(const struct map_rows *maps, uint32_t number, uint32_t *row)
 {
-	struct profile_allocation *row;
+	if (number >= maps->first_pending)
+		return false;
+	*row = maps->rows[number];
+	return true;
+}
 
-	if (number < maps->first_pending) {
-		uint32_t made = maps->rows[number];
+uint64_t map_rows_free_pending(struct map_rows *maps, uint32_t number, uint64_t time_ns,
+			       struct thread_id thread, bool is_moved)
+{
+	struct profile_allocation *row = &maps->pending[number - maps->first_pending];
 
-		profile_free_allocation(profile, made, time_ns, thread);
-		if (is_moved)
-			profile_move_allocation(profile, made);
-		return profile->heap.allocations[made].size_bytes;
-	}
-	row = &maps->pending[number - maps->first_pending];
 	row->freed_ns = time_ns ? time_ns : SAMPLE_TIME_GRAIN_NS; /* 0 is: never */
 	row->freed_by = thread;
 	row->is_moved = is_moved;

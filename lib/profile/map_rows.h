@@ -7,11 +7,9 @@
 
 #include "profile/heap.h"
 
-struct profile;
-
 /*
- * Mappings in recordings of all blocks: each has a row of its own. Rows are in the order of time,
- * so it is made together with those of blocks. Before and after that the mapping has a number, in
+ * Mappings each have a row of their own. Rows are in the order of time, so it is made together with
+ * those of blocks. Before and after that the mapping has a number, in
  * the order of map_rows_add(). Zero-initialised is empty.
  */
 struct map_rows {
@@ -25,9 +23,14 @@ struct map_rows {
 void map_rows_release(struct map_rows *maps);
 /* Returns its number. `former` of the row is such a number, too, from 1 on. */
 uint32_t map_rows_add(struct map_rows *maps, const struct profile_allocation *row);
-/* Nothing is left of it; is_moved: mremap() has made another mapping of it. Returns its size. */
-uint64_t map_rows_free(struct map_rows *maps, struct profile *profile, uint32_t number,
-		       uint64_t time_ns, struct thread_id thread, bool is_moved);
+/* Find the row that was made for it; false: it is pending. */
+bool map_rows_find(const struct map_rows *maps, uint32_t number, uint32_t *row);
+/*
+ * Nothing is left of a pending one; is_moved: mremap() has made another mapping of it. Returns its
+ * size.
+ */
+uint64_t map_rows_free_pending(struct map_rows *maps, uint32_t number, uint64_t time_ns,
+			       struct thread_id thread, bool is_moved);
 /* The next pending mapping has got this row; map_rows_end(): all have, and none is pending. */
 void map_rows_made(struct map_rows *maps, uint32_t row);
 void map_rows_end(struct map_rows *maps);

@@ -136,6 +136,38 @@ TEST(collector, blocks_are_followed_through_realloc)
 	made_collector_free(&made);
 }
 
+/* A process may write any id of a thread. */
+TEST(collector, mappings_are_followed_through_mremap)
+{
+	struct block_record records[] = {
+		made_block(BLOCK_ALLOCATED, 0x1000), made_block(BLOCK_MOVED, 0x1000),
+		made_block(BLOCK_ALLOCATED, 0x9000), made_block(BLOCK_FREED, 0x9000),
+		made_block(BLOCK_MOVED, 0x1000),     made_block(BLOCK_ALLOCATED, 0x1000),
+	};
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records)};
+	const struct profile_allocation *rows;
+	struct made_collector made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		records[i].kind = ALLOCATION_MAP;
+		records[i].size_bytes = 4096;
+		records[i].mean_bytes = 0;
+		records[i].tid = 0;
+	}
+	records[2].former = records[5].former = 0x1000;
+	records[2].replaces = records[5].replaces = true;
+	start(&made, &told);
+	end(&made);
+	assert_int_equal(made.read->heap.nr_allocations, 3);
+	rows = made.read->heap.allocations;
+	assert_true(rows[0].is_moved);
+	assert_int_equal(rows[1].former, 1);
+	assert_true(rows[1].freed_ns && !rows[1].is_moved);
+	assert_int_equal(rows[2].former, FORMER_UNKNOWN);
+	assert_int_equal(rows[2].freed_ns, 0);
+	made_collector_free(&made);
+}
+
 /* Its process and thread ended before most records were read. */
 TEST(collector, ends_wait_for_a_round_of_reading)
 {

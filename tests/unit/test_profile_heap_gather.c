@@ -29,7 +29,7 @@ static void begin(struct fixture *fixture)
 				profile,
 				(struct code_address){.module = MODULE_UNKNOWN, .address = i + 1}));
 	}
-	fixture->gather = heap_gather_new(profile, false);
+	fixture->gather = heap_gather_new(profile, HEAP_ROWS_ALIKE);
 }
 
 static void end(struct fixture *fixture)
@@ -167,7 +167,7 @@ TEST(gather, each_has_a_row_of_its_own_if_asked_for)
 
 	begin(&fixture);
 	heap_gather_release(fixture.gather);
-	fixture.gather = heap_gather_new(fixture.profile, true);
+	fixture.gather = heap_gather_new(fixture.profile, HEAP_ROWS_ALIVE_EACH);
 	add(&fixture, 16, 100, 1);
 	assert_false(heap_gather_find(fixture.gather, 0, 16, &rows[0]));
 	add(&fixture, 32, 200, 2);
@@ -243,6 +243,7 @@ static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t s
 
 	heap_gather_free_to_move(fixture->gather, &freed);
 	heap_gather_add(fixture->gather, &(struct heap_block){.address = to,
+							      .replaces = true,
 							      .old_address = from,
 							      .size_bytes = size,
 							      .time_ns = ms * NS_PER_MS,
@@ -279,6 +280,108 @@ TEST(gather, lives_go_on_through_realloc)
 	assert_int_equal(rows[4].size_bytes, 50);
 	assert_int_equal(rows[4].former, 2 + 1);
 	assert_int_equal(rows[4].freed_ns, 0);
+	end(&fixture);
+}
+
+static void begin_sample(struct fixture *fixture)
+{
+	begin(fixture);
+	heap_gather_release(fixture->gather);
+	fixture->gather = heap_gather_new(fixture->profile, HEAP_ROWS_EACH);
+}
+
+TEST(gather, block_of_a_sample_has_its_row_at_once)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+	struct heap_freed freed;
+	uint32_t row;
+
+	begin_sample(&fixture);
+	heap_gather_add(fixture.gather, &(struct heap_block){.address = 16,
+							     .size_bytes = 100,
+							     .mean_bytes = 512,
+							     .time_ns = 5 * NS_PER_MS,
+							     .thread = fixture.threads[0],
+							     .stack = fixture.stacks[0],
+							     .kind = ALLOCATION_NEW});
+	assert_true(heap_gather_find(fixture.gather, 0, 16, &row));
+	assert_int_equal(row, 0);
+	add(&fixture, 32, 200, 4); /* rows are in the order of time */
+	freed = freed_at(&fixture, 16, 7);
+	freed.wants_stack = true;
+	freed.stack = fixture.stacks[1];
+	freed.end = STACK_END_ROOT;
+	heap_gather_free(fixture.gather, &freed);
+	assert_false(heap_gather_find(fixture.gather, 0, 16, &row));
+	heap_gather_free(fixture.gather, &freed); /* it is not there */
+	/* In the place of a block that seems to live: whether it does is not known. */
+	add(&fixture, 32, 300, 8);
+	drop(&fixture, 32, 9);
+
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 3);
+	assert_int_equal(rows[0].size_bytes, 100);
+	assert_int_equal(rows[0].mean_bytes, 512);
+	assert_int_equal(rows[0].kind, ALLOCATION_NEW);
+	assert_int_equal(rows[0].time_ns, 5 * NS_PER_MS);
+	assert_int_equal(rows[0].freed_ns, 7 * NS_PER_MS);
+	assert_int_equal(rows[0].freed_by.v, fixture.threads[1].v);
+	assert_int_equal(rows[0].freed_stack.v, fixture.stacks[1].v);
+	assert_int_equal(rows[0].freed_end, STACK_END_ROOT + 1);
+	assert_int_equal(rows[1].time_ns, 5 * NS_PER_MS);
+	assert_int_equal(rows[1].freed_ns, 0);
+	assert_int_equal(rows[2].freed_ns, 9 * NS_PER_MS);
+	assert_int_equal(rows[2].freed_end, 0);
+	end(&fixture);
+}
+
+/* A new mapping does not end what another thread has on the move. */
+TEST(gather, blocks_of_a_sample_move)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+	struct heap_freed freed;
+	uint32_t row, number;
+
+	begin_sample(&fixture);
+	add(&fixture, 16, 10, 1);
+	move(&fixture, 16, 32, 20, 5);
+	freed = freed_at(&fixture, 32, 6);
+	heap_gather_free_to_move(fixture.gather, &freed);
+	number = heap_gather_add_map(fixture.gather,
+				     &(struct profile_allocation){.size_bytes = 4096,
+								  .time_ns = 6 * NS_PER_MS,
+								  .kind = ALLOCATION_MAP,
+								  .thread = fixture.threads[0],
+								  .freed_by = THREAD_NONE});
+	assert_int_equal(heap_gather_map_row(fixture.gather, number), 2);
+	assert_int_equal(fixture.profile->heap.allocations[1].freed_ns, 0);
+	heap_gather_keep(fixture.gather, 0, 32);
+	assert_true(heap_gather_find(fixture.gather, 0, 32, &row));
+	assert_int_equal(row, 1);
+	/* It is moved to a block without a record. Then an unrecorded one there is moved. */
+	heap_gather_free_to_move(fixture.gather, &freed);
+	move(&fixture, 32, 48, 30, 7);
+	/* Of two moves from one address the last counts. */
+	add(&fixture, 64, 40, 8);
+	freed = freed_at(&fixture, 64, 8);
+	heap_gather_free_to_move(fixture.gather, &freed);
+	add(&fixture, 64, 50, 9);
+	move(&fixture, 64, 80, 60, 10);
+	heap_gather_free_map(fixture.gather, number, &freed, false);
+	heap_gather_flush(fixture.gather);
+
+	rows = fixture.profile->heap.allocations;
+	assert_int_equal(fixture.profile->heap.nr_allocations, 7);
+	assert_int_equal(rows[1].former, 0 + 1);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(rows[i].is_moved, i == 0 || i == 1 || i == 4 || i == 5);
+	assert_int_equal(rows[1].freed_ns, 6 * NS_PER_MS);
+	assert_int_equal(rows[2].freed_ns, 8 * NS_PER_MS);
+	assert_int_equal(rows[3].former, FORMER_UNKNOWN);
+	assert_int_equal(rows[6].size_bytes, 60);
+	assert_int_equal(rows[6].former, 5 + 1);
 	end(&fixture);
 }
 
@@ -445,8 +548,9 @@ static uint32_t map(struct fixture *fixture, uint64_t size, uint64_t ms, uint32_
 
 static void unmap(struct fixture *fixture, uint32_t number, uint64_t ms, bool is_moved)
 {
-	heap_gather_free_map(fixture->gather, number, ms * NS_PER_MS, fixture->threads[1],
-			     is_moved);
+	struct heap_freed freed = freed_at(fixture, 0, ms);
+
+	heap_gather_free_map(fixture->gather, number, &freed, is_moved);
 }
 
 /* With blocks before them and after, of which rows are made at the same time. */
