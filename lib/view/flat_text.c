@@ -26,23 +26,29 @@
 #include "view/shared_code_text.h"
 #include "view/table.h"
 
-/* Context that the cells of one table share. */
-struct cells {
+/* Facts about the rows of a table: these decide which columns it has. */
+struct facts {
 	const struct flat *flat;
-	const struct view *view;
-	struct unit unit, cpu_unit;
-	bool has_calls; /* is any row counted? */
-	bool has_walls; /* has the time per call of any row another metric? */
-	bool has_waits; /* has any row a wait function? */
-	bool of_group;	/* with two keys: the row is one of flat.groups, rather than below one */
+	bool has_calls;	 /* is any row counted? */
+	bool has_walls;	 /* has the time per call of any row another metric? */
+	bool has_waits;	 /* has any row a wait function? */
+	bool has_splits; /* is the user and system time of any row known? */
 };
 
-/* How values become text. */
+/* How the values of one table become text. */
+struct forms {
+	struct unit unit, cpu_unit;
+	enum time_unit time_unit; /* of times per call */
+	enum name_style names;
+	uint64_t rate_ns; /* not 0: calls are shown per second, and this is their time */
+};
+
+/* The form of the values of a column. */
 enum column_form {
 	AS_TEXT,
 	AS_ID,
 	AS_COUNT,
-	AS_CALLS, /* a count, or a rate where the view has one */
+	AS_CALLS, /* a count, or a rate */
 	AS_PERCENT,
 	AS_TIME,
 	AS_PER_CALL,
@@ -69,11 +75,6 @@ struct flat_column {
 #define NOT_CODE       (~CODE)
 #define ALL	       (~0u)
 
-static const struct profile *profile_of(const struct cells *cells)
-{
-	return flat_expansion(cells->flat)->profile;
-}
-
 /* After a group's name: the details that distinguish groups of that name. */
 static void append_members(struct buf *out, const struct flat *flat, const struct flat_row *row)
 {
@@ -87,35 +88,28 @@ static void append_members(struct buf *out, const struct flat *flat, const struc
 		buf_printf(out, " (%" PRIu64 " processes)", row->program.nr);
 }
 
-/* With two keys the name of a group, or below it that of the other key. */
-static enum style append_name(struct buf *out, const struct cells *cells,
-			      const struct flat_row *row)
+/* The name of a row; with two keys that of the second, below its group. */
+static enum style append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			      enum name_style names)
 {
-	const struct flat *flat = cells->flat;
 	size_t start;
 
-	if (flat->groups && !cells->of_group)
-		buf_append_str(out, "  ");
+	buf_append_str(out, flat->groups ? "  " : "");
 	start = out->nr_bytes;
-	flat_append_key(out, flat, row, cells->of_group ? flat->dimension : flat->second,
-			cells->view->names);
-	if (cells->of_group)
-		append_members(out, flat, row);
-	return cells->of_group		    ? STYLE_HEADING
-	       : buf_str(out)[start] == '[' ? STYLE_SPECIAL
-					    : STYLE_PLAIN;
+	flat_append_key(out, flat, row, flat->second, names);
+	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
 }
 
-static void append_calls(struct buf *out, uint64_t calls, const struct view *view)
+static void append_calls(struct buf *out, uint64_t calls, uint64_t rate_ns)
 {
-	if (view->rate_ns)
-		append_rate(out, calls, view->rate_ns);
+	if (rate_ns)
+		append_rate(out, calls, rate_ns);
 	else
 		append_count(out, calls);
 }
 
 /* A value that is not known is empty, not 0. */
-static void append_value(struct buf *out, const struct cells *cells,
+static void append_value(struct buf *out, const struct forms *forms,
 			 const struct flat_column *column, const struct value *value)
 {
 	uint64_t number = (uint64_t)value->integer;
@@ -133,7 +127,7 @@ static void append_value(struct buf *out, const struct cells *cells,
 		append_count(out, number);
 		break;
 	case AS_CALLS:
-		append_calls(out, number, cells->view);
+		append_calls(out, number, forms->rate_ns);
 		break;
 	case AS_PERCENT:
 		append_percent(out, value->real);
@@ -145,47 +139,49 @@ static void append_value(struct buf *out, const struct cells *cells,
 		buf_printf(out, "%.2f", value->real);
 		break;
 	case IN_UNIT:
-		append_in_unit(out, number, &cells->unit);
+		append_in_unit(out, number, &forms->unit);
 		break;
 	case IN_CPU_UNIT:
-		append_in_unit(out, number, &cells->cpu_unit);
+		append_in_unit(out, number, &forms->cpu_unit);
 		break;
 	case AS_PER_CALL:
 		break;
 	}
 }
 
-static enum style append_call_time(struct buf *out, const struct cells *cells,
-				   const struct flat_row *row, enum flat_value value)
+static enum style append_call_time(struct buf *out, const struct flat *flat,
+				   const struct flat_row *row, enum flat_value value,
+				   enum time_unit unit)
 {
 	struct per_call per_call;
 
-	if (!flat_row_wall_per_call(cells->flat, row, &per_call) &&
-	    !flat_row_per_call(cells->flat, row, &per_call))
+	if (!flat_row_wall_per_call(flat, row, &per_call) &&
+	    !flat_row_per_call(flat, row, &per_call))
 		return STYLE_PLAIN;
 	if (value == FLAT_PER_CALL)
-		append_per_call(out, &per_call, cells->view->unit);
+		append_per_call(out, &per_call, unit);
 	else
-		append_per_call_interval(out, &per_call, cells->view->unit);
+		append_per_call_interval(out, &per_call, unit);
 	return value == FLAT_PER_CALL && per_call_is_measured(&per_call) ? STYLE_PLAIN : STYLE_DIM;
 }
 
 /* Append the cell's raw text; returns its style. */
-static enum style append_cell(struct buf *out, const struct cells *cells,
-			      const struct flat_column *column, const struct flat_row *row)
+static enum style append_cell(struct buf *out, const struct forms *forms,
+			      const struct flat_column *column, const struct flat *flat,
+			      const struct flat_row *row)
 {
 	struct buf scratch = {0};
 	struct value value;
 
 	if (column->value == FLAT_NAME)
-		return append_name(out, cells, row);
+		return append_name(out, flat, row, forms->names);
 	if (column->form == AS_PER_CALL)
-		return append_call_time(out, cells, row, column->value);
-	value = flat_value(cells->flat, row, column->value, cells->view->names, &scratch);
-	append_value(out, cells, column, &value);
+		return append_call_time(out, flat, row, column->value, forms->time_unit);
+	value = flat_value(flat, row, column->value, forms->names, &scratch);
+	append_value(out, forms, column, &value);
 	buf_release(&scratch);
 	if (column->value == FLAT_SELF || column->value == FLAT_SELF_PERCENT)
-		return style_of_percent(tally_percent(&row->self, &cells->flat->weights->total));
+		return style_of_percent(tally_percent(&row->self, &flat->weights->total));
 	return column->style;
 }
 
@@ -330,9 +326,9 @@ static bool is_kept(const struct flat_column *column, const struct view *view)
  */
 #define WIDE_COLUMNS 120
 
-static bool is_wide(const struct flat_column *column, const struct cells *cells)
+static bool is_wide(const struct flat_column *column, const struct view *view)
 {
-	return cells->view->columns >= WIDE_COLUMNS || is_kept(column, cells->view);
+	return view->columns >= WIDE_COLUMNS || is_kept(column, view);
 }
 
 static bool is_per_call(const struct flat_column *column)
@@ -343,10 +339,9 @@ static bool is_per_call(const struct flat_column *column)
 /* Narrower tables show shares only, since amounts of time would leave no room for names. */
 #define COLUMNS_OF_AMOUNTS 60
 
-static bool is_narrow(const struct cells *cells)
+static bool is_narrow(const struct flat *flat, const struct view *view)
 {
-	return cells->view->columns < COLUMNS_OF_AMOUNTS &&
-	       (BIT(cells->flat->second) & (CODE | WAITS)) != 0;
+	return view->columns < COLUMNS_OF_AMOUNTS && (BIT(flat->second) & (CODE | WAITS)) != 0;
 }
 
 /* On narrow screens locks keep name and owner; their waiters have their own table. */
@@ -358,36 +353,47 @@ static bool is_left_out_where_narrow(const struct flat_column *column, const str
 	       column->value == FLAT_NR_THREADS;
 }
 
-static const char *header_of(const struct flat_column *column, const struct cells *cells)
+/* Has the view room for a column, and a use? */
+static bool is_wanted(const struct flat_column *column, const struct flat *flat,
+		      const struct view *view)
 {
-	if (is_narrow(cells) && column->value == FLAT_SELF_PERCENT)
+	if (is_narrow(flat, view) && is_left_out_where_narrow(column, flat))
+		return false;
+	if (column->value == FLAT_CALL_RATE)
+		return !view->rate_ns && is_wide(column, view);
+	return !is_of_modes(column) || is_wide(column, view);
+}
+
+static const char *header_of(const struct flat_column *column, const struct flat *flat,
+			     const struct view *view)
+{
+	if (is_narrow(flat, view) && column->value == FLAT_SELF_PERCENT)
 		return "self%";
-	if (is_narrow(cells) && column->value == FLAT_TOTAL_PERCENT)
+	if (is_narrow(flat, view) && column->value == FLAT_TOTAL_PERCENT)
 		return "total%";
 	if (!column->column.header)
-		return dimension_info(cells->flat->second)->heading;
+		return dimension_info(flat->second)->heading;
 	return column->column.header;
 }
 
 /* The unit of a column's cells. */
-static const char *unit_of(const struct flat_column *column, const struct cells *cells)
+static const char *unit_of(const struct flat_column *column, const struct forms *forms)
 {
 	if (column->value == FLAT_CPU || column->value == FLAT_RUNQ ||
 	    column->value == FLAT_BLOCKED)
-		return cells->cpu_unit.name;
+		return forms->cpu_unit.name;
 	if (column->value == FLAT_CALLS)
-		return cells->view->rate_ns ? "/s" : "";
+		return forms->rate_ns ? "/s" : "";
 	if (column->value == FLAT_PER_CALL)
-		return per_call_unit_name(cells->view->unit);
+		return per_call_unit_name(forms->time_unit);
 	if (column->value == FLAT_SELF || column->value == FLAT_TOTAL || is_split(column))
-		return cells->unit.name;
+		return forms->unit.name;
 	return "";
 }
 
-static void choose_column(struct chosen *chosen, const struct flat_column *from,
-			  const struct cells *cells)
+static void choose_column(struct chosen *chosen, const struct flat_column *from, const char *header,
+			  const char *unit, bool is_kept)
 {
-	const char *header = header_of(from, cells), *unit = unit_of(from, cells);
 	size_t i = chosen->nr++;
 
 	chosen->from[i] = from;
@@ -395,7 +401,7 @@ static void choose_column(struct chosen *chosen, const struct flat_column *from,
 	snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s%s%s", header,
 		 *unit && *unit != '/' ? " " : "", unit);
 	chosen->columns[i].header = chosen->headers[i];
-	if (is_kept(from, cells->view))
+	if (is_kept)
 		chosen->columns[i].drop = 0;
 }
 
@@ -411,17 +417,16 @@ static bool has_any_split(const struct flat *flat)
 }
 
 /* Does a column belong to this table, of those of its dimension? */
-static bool is_shown(const struct flat_column *column, const struct cells *cells, bool has_splits)
+static bool is_shown(const struct flat_column *column, const struct facts *facts)
 {
-	enum metric metric = cells->flat->weights->metric;
-	bool is_grouped = cells->flat->groups != NULL;
+	const struct flat *flat = facts->flat;
+	enum metric metric = flat->weights->metric;
+	bool is_grouped = flat->groups != NULL;
 
-	if (is_narrow(cells) && is_left_out_where_narrow(column, cells->flat))
-		return false;
 	if (is_of_modes(column))
-		return flat_has_modes(cells->flat) && is_wide(column, cells);
+		return flat_has_modes(flat);
 	if (is_split(column))
-		return has_splits;
+		return facts->has_splits;
 	if (column->value == FLAT_CPU)
 		return metric != METRIC_CPU && !is_grouped && metric_is_of_samples(metric);
 	if (column->value == FLAT_RUNQ)
@@ -431,23 +436,21 @@ static bool is_shown(const struct flat_column *column, const struct cells *cells
 	if (column->value == FLAT_PROCESSES)
 		return !is_grouped;
 	if (column->value == FLAT_COMMAND)
-		return !is_grouped || cells->flat->second == BY_PID;
+		return !is_grouped || flat->second == BY_PID;
 	if (column->value == FLAT_WAIT)
-		return cells->has_waits;
-	if (column->value == FLAT_CALLS)
-		return cells->has_calls;
-	if (column->value == FLAT_CALL_RATE)
-		return cells->has_calls && !cells->view->rate_ns && is_wide(column, cells);
+		return facts->has_waits;
+	if (column->value == FLAT_CALLS || column->value == FLAT_CALL_RATE)
+		return facts->has_calls;
 	if (column->value == FLAT_PER_CYCLE)
-		return cells->flat->cycles != NULL;
+		return flat->cycles != NULL;
 	if (column->value == FLAT_SELF_BLOCKS)
 		return metric_is_bytes(metric) && metric_is_memory(metric);
-	if (column->value == FLAT_PID && dimension_is_of_waits(cells->flat->second))
-		return profile_of(cells)->nr_processes > 1;
+	if (column->value == FLAT_PID && dimension_is_of_waits(flat->second))
+		return flat_expansion(flat)->profile->nr_processes > 1;
 	if (column->value == FLAT_PER_CALL_OF)
-		return cells->has_walls;
+		return facts->has_walls;
 	if (is_per_call(column))
-		return cells->has_calls && metric_is_time(metric);
+		return facts->has_calls && metric_is_time(metric);
 	return true;
 }
 
@@ -472,21 +475,23 @@ static void head_names(struct chosen *chosen, const struct flat *flat)
 				 dimension_info(flat->second)->heading);
 }
 
-static void choose_columns(struct chosen *chosen, const struct cells *cells)
+static void choose_columns(struct chosen *chosen, const struct facts *facts,
+			   const struct forms *forms, const struct view *view)
 {
-	const struct flat *flat = cells->flat;
-	bool has_splits = has_any_split(flat);
+	const struct flat *flat = facts->flat;
 
 	chosen->nr = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		const struct flat_column *column = &columns[i];
 
-		if (is_of_table(column, flat) && is_shown(column, cells, has_splits))
-			choose_column(chosen, column, cells);
+		if (is_of_table(column, flat) && is_shown(column, facts) &&
+		    is_wanted(column, flat, view))
+			choose_column(chosen, column, header_of(column, flat, view),
+				      unit_of(column, forms), is_kept(column, view));
 	}
 	if (flat->groups)
 		head_names(chosen, flat);
-	for (size_t i = 0; i < chosen->nr && cells->has_calls; i++) {
+	for (size_t i = 0; i < chosen->nr && facts->has_calls; i++) {
 		if (chosen->from[i]->value == FLAT_TOTAL_PERCENT)
 			chosen->columns[i].drop = 2;
 		else if (chosen->from[i]->value == FLAT_TOTAL)
@@ -503,8 +508,8 @@ static bool is_of_groups(const struct flat_column *column)
 	       column->value == FLAT_SELF_SAMPLES || column->value == FLAT_NAME;
 }
 
-static void add_row(struct table *table, const struct chosen *chosen, const struct cells *cells,
-		    const struct flat_row *row)
+static void add_row(struct table *table, const struct chosen *chosen, const struct forms *forms,
+		    const struct flat *flat, const struct flat_row *row)
 {
 	struct buf text = {0};
 
@@ -512,11 +517,29 @@ static void add_row(struct table *table, const struct chosen *chosen, const stru
 		enum style style;
 
 		buf_clear(&text);
-		if (cells->of_group && !is_of_groups(chosen->from[i])) {
-			table_add(table, STYLE_PLAIN, "");
-			continue;
+		style = append_cell(&text, forms, chosen->from[i], flat, row);
+		table_add(table, style, buf_str(&text));
+	}
+	buf_release(&text);
+}
+
+/* The row of a group, above those of the second key. */
+static void add_group(struct table *table, const struct chosen *chosen, const struct forms *forms,
+		      const struct flat *flat, const struct flat_row *row)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < chosen->nr; i++) {
+		enum style style = STYLE_PLAIN;
+
+		buf_clear(&text);
+		if (chosen->from[i]->value == FLAT_NAME) {
+			style = STYLE_HEADING;
+			flat_append_key(&text, flat, row, flat->dimension, forms->names);
+			append_members(&text, flat, row);
+		} else if (is_of_groups(chosen->from[i])) {
+			style = append_cell(&text, forms, chosen->from[i], flat, row);
 		}
-		style = append_cell(&text, cells, chosen->from[i], row);
 		table_add(table, style, buf_str(&text));
 	}
 	buf_release(&text);
@@ -582,21 +605,18 @@ static void print_left_out(const struct flat *flat, const struct view *view,
 #define GROUPS_SHOWN 20
 
 /* Add groups, each with at most `limit` rows below it. Returns the number of rows not shown. */
-static size_t add_groups(struct table *table, const struct chosen *chosen, struct cells *cells,
-			 size_t limit)
+static size_t add_groups(struct table *table, const struct chosen *chosen,
+			 const struct forms *forms, const struct flat *flat, size_t limit)
 {
-	const struct flat *flat = cells->flat;
 	size_t nr_groups = limit ? min_u64(GROUPS_SHOWN, flat->groups->nr) : flat->groups->nr;
 	size_t next = 0, nr_shown = 0;
 
 	for (size_t group = 0; group < nr_groups; group++) {
-		cells->of_group = true;
-		add_row(table, chosen, cells, &flat->groups->rows[group]);
-		cells->of_group = false;
+		add_group(table, chosen, forms, flat, &flat->groups->rows[group]);
 		for (size_t nr = 0; next < flat->nr && flat->rows[next].group == group; next++) {
 			if (limit && nr++ >= limit)
 				continue;
-			add_row(table, chosen, cells, &flat->rows[next]);
+			add_row(table, chosen, forms, flat, &flat->rows[next]);
 			nr_shown++;
 		}
 	}
@@ -645,47 +665,69 @@ int flat_check_columns(const char *list, struct err *err)
 	return 0;
 }
 
-void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
-		     struct sink *sink)
+/* The units are chosen for the rows to show. */
+static struct forms forms_for(const struct flat *flat, const struct flat_row *const *rows,
+			      size_t nr, const struct view *view)
 {
-	struct cells cells = {.flat = flat, .view = view};
-	size_t shown;
-	cleanup_free const struct flat_row **rows = choose_rows(flat, limit, &shown);
 	uint64_t largest = 0, largest_cpu = 0;
-	size_t nr_left_out = 0;
-	struct per_call per_call;
-	struct chosen chosen;
-	struct table *table;
 
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		largest = max_u64(largest, rows[i]->total.weight);
 		largest_cpu = max_u64(largest_cpu, rows[i]->times.cpu_ns);
 		largest_cpu = max_u64(largest_cpu, rows[i]->times.runq_ns);
 		largest_cpu = max_u64(largest_cpu, rows[i]->times.blocked_ns);
-		cells.has_calls = cells.has_calls || rows[i]->counted;
-		cells.has_walls =
-			cells.has_walls || flat_row_wall_per_call(flat, rows[i], &per_call);
-		cells.has_waits = cells.has_waits || (rows[i]->wait_function != FLAT_NONE &&
-						      rows[i]->wait_function != rows[i]->label);
 	}
 	for (size_t i = 0; flat->groups && i < flat->groups->nr; i++)
 		largest = max_u64(largest, flat->groups->rows[i].total.weight);
-	cells.unit = unit_chosen(view->unit, flat->weights->metric, largest);
-	cells.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu);
-	choose_columns(&chosen, &cells);
+	return (struct forms){
+		.unit = unit_chosen(view->unit, flat->weights->metric, largest),
+		.cpu_unit = unit_chosen(view->unit, METRIC_CPU, largest_cpu),
+		.time_unit = view->unit,
+		.names = view->names,
+		.rate_ns = view->rate_ns,
+	};
+}
+
+static struct facts facts_of(const struct flat *flat, const struct flat_row *const *rows, size_t nr)
+{
+	struct facts facts = {.flat = flat, .has_splits = has_any_split(flat)};
+	struct per_call per_call;
+
+	for (size_t i = 0; i < nr; i++) {
+		facts.has_calls = facts.has_calls || rows[i]->counted;
+		facts.has_walls =
+			facts.has_walls || flat_row_wall_per_call(flat, rows[i], &per_call);
+		facts.has_waits = facts.has_waits || (rows[i]->wait_function != FLAT_NONE &&
+						      rows[i]->wait_function != rows[i]->label);
+	}
+	return facts;
+}
+
+void flat_print_text(const struct flat *flat, const struct view *view, size_t limit,
+		     struct sink *sink)
+{
+	size_t shown;
+	cleanup_free const struct flat_row **rows = choose_rows(flat, limit, &shown);
+	const struct facts facts = facts_of(flat, rows, shown);
+	const struct forms forms = forms_for(flat, rows, shown, view);
+	size_t nr_left_out = 0;
+	struct chosen chosen;
+	struct table *table;
+
+	choose_columns(&chosen, &facts, &forms, view);
 	table = table_new(chosen.columns, chosen.nr);
 	if (flat->groups) {
-		nr_left_out = add_groups(table, &chosen, &cells, limit);
+		nr_left_out = add_groups(table, &chosen, &forms, flat, limit);
 	} else {
 		for (size_t i = 0; i < shown; i++)
-			add_row(table, &chosen, &cells, rows[i]);
+			add_row(table, &chosen, &forms, flat, rows[i]);
 	}
 	table_print(table, view, sink);
 	table_free(table);
 	if (flat->groups)
 		print_groups_left_out(flat, view, nr_left_out, sink);
 	else
-		print_left_out(flat, view, rows, shown, cells.has_calls, sink);
+		print_left_out(flat, view, rows, shown, facts.has_calls, sink);
 }
 
 /* C++ allocates through this function on behalf of all callers. */
