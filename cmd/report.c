@@ -229,49 +229,49 @@ static int check_combination(const struct report_args *args, struct err *err)
 	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
 }
 
-static int parse(struct report_args *args, int argc, char **argv, struct filter *filter,
-		 struct err *err)
-{
-	int first_word;
-	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
+/* What to show, made once of the arguments. */
+enum report_kind {
+	REPORT_FLAT,
+	REPORT_TREE,
+	REPORT_TREE_OF_COUNTS,
+	REPORT_LEAKS,
+};
 
-	if (!status)
-		status = profile_options_word(&args->input, argc, argv, first_word, err);
-	if (status)
-		return status;
-	if (args->by)
-		status = flat_keys_parse(args->by, &args->keys, err);
-	if (status == 0)
-		status = check_combination(args, err);
-	if (status)
-		return status;
-	return filter_options_apply(&args->filter, filter, err);
+struct report_request {
+	enum report_kind kind;
+	struct filter filter;
+	struct weigh_request weigh; /* borrows the filter */
+	struct flat_keys keys;
+	const char *sort;     /* as the user wants it, or NULL */
+	bool by_calls;	      /* sorted by them, unless `sort` says otherwise */
+	bool is_plain;	      /* nothing but the standard table is asked for */
+	const char *function; /* of which the tree shows the callers or callees; NULL: whole */
+	bool of_callers;
+	struct tree_limits limits; /* `calls`: where any are known */
+	struct leaks_request leaks;
+	bool tells_lost; /* with leaks */
+	uint64_t limit;	 /* of rows; 0: all */
+};
+
+/* How it comes out. */
+struct report_form {
+	bool json, csv;
+	bool may_browse; /* a table or tree without an end that the user set */
+	const char *columns;
+	const struct view_options *view;
+	struct source_maps sources; /* of the browser */
+};
+
+static enum report_kind kind_of(const struct report_args *args)
+{
+	if (args->leaks)
+		return REPORT_LEAKS;
+	if (args->counts || (args->tree && args->metric == METRIC_CALLS))
+		return REPORT_TREE_OF_COUNTS;
+	return args->tree || args->callers || args->callees ? REPORT_TREE : REPORT_FLAT;
 }
 
-/* Does it print the tree that is made of counts? */
-static bool is_tree_of_counts(const struct report_args *args)
-{
-	return args->counts || (args->tree && args->metric == METRIC_CALLS);
-}
-
-/* Callers and callees have a column of them where there are any, the tree when it is asked for. */
-static bool shows_calls(const struct report_args *args, const struct weights *weights)
-{
-	return weights->counts->state == COUNTS_KNOWN && !args->tree;
-}
-
-static struct tree_limits limits_of(const struct report_args *args, const struct weights *weights)
-{
-	double standard = args->json ? 0 : MIN_PERCENT_DEFAULT;
-
-	return (struct tree_limits){
-		.max_depth = args->max_depth,
-		.min_percent = args->min_percent < 0 ? standard : args->min_percent,
-		.calls = shows_calls(args, weights),
-	};
-}
-
-static size_t limit_of(const struct report_args *args)
+static uint64_t limit_of(const struct report_args *args)
 {
 	if (args->limit != LIMIT_NOT_GIVEN)
 		return args->limit;
@@ -280,101 +280,179 @@ static size_t limit_of(const struct report_args *args)
 	return args->keys.first == args->keys.second ? LIMIT_DEFAULT : LIMIT_OF_GROUP;
 }
 
-/*
- * Print the verdict above a plain report. A user who asks for another table, or a part, has seen
- * it.
- */
-static void print_verdict(const struct report_args *args, const struct flat *flat,
-			  const struct view *view, struct sink *sink)
+static double min_percent_of(const struct report_args *args)
+{
+	if (args->min_percent >= 0)
+		return args->min_percent;
+	return args->json ? 0 : MIN_PERCENT_DEFAULT;
+}
+
+static int make_request(const struct report_args *args, struct report_request *request,
+			struct err *err)
+{
+	*request = (struct report_request){
+		.kind = kind_of(args),
+		.weigh = {.input = args->input,
+			  .filter = &request->filter,
+			  .metric = metric_of(args),
+			  .fold_inlines = args->no_inline,
+			  .of_leaks = args->leaks,
+			  .or_counts = is_by(args, BY_FUNCTION),
+			  .or_cpu = args->metric == NOT_GIVEN && has_key(args, BY_SYSCALL)},
+		.keys = args->keys,
+		.sort = args->sort,
+		.by_calls = args->metric == METRIC_CALLS,
+		.is_plain = !args->by && !args->sort && args->metric == NOT_GIVEN,
+		.function = args->callers ? args->callers : args->callees,
+		.of_callers = args->callers,
+		/* The whole tree has a column of calls only if it is made of them. */
+		.limits = {.max_depth = args->max_depth,
+			   .min_percent = min_percent_of(args),
+			   .calls = !args->tree},
+		.leaks = {.by = is_by(args, BY_THREAD)	  ? LEAKS_BY_THREAD
+				: is_by(args, BY_PROCESS) ? LEAKS_BY_PROGRAM
+							  : LEAKS_BY_PROCESS,
+			  .min_age_ns = args->min_age_ns,
+			  .depth = args->max_depth},
+		.tells_lost = args->reachable,
+		.limit = limit_of(args),
+	};
+	return filter_options_apply(&args->filter, &request->filter, err);
+}
+
+static struct report_form form_of(const struct report_args *args)
+{
+	enum report_kind kind = kind_of(args);
+	bool is_text = args->json || args->csv || args->view.no_pager || kind == REPORT_LEAKS ||
+		       kind == REPORT_TREE_OF_COUNTS || args->keys.first != args->keys.second;
+
+	return (struct report_form){
+		.json = args->json,
+		.csv = args->csv,
+		.may_browse = !is_text && args->limit == LIMIT_NOT_GIVEN,
+		.columns = args->columns,
+		.view = &args->view,
+		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},
+	};
+}
+
+static int parse(struct report_args *args, int argc, char **argv, struct err *err)
+{
+	int first_word;
+	int status = options_parse(rows, args, argc, argv, false, &first_word, err);
+
+	if (!status)
+		status = profile_options_word(&args->input, argc, argv, first_word, err);
+	if (status == 0 && args->by)
+		status = flat_keys_parse(args->by, &args->keys, err);
+	return status ? status : check_combination(args, err);
+}
+
+static struct view view_of(const struct report_form *form)
+{
+	struct view view = view_options_resolve(form->view);
+
+	view.kept_columns = form->columns;
+	return view;
+}
+
+/* Print the verdict above the standard table. A user who asks for another table has seen it. */
+static void print_verdict(const struct flat *flat, const char *input, const struct view *view,
+			  struct sink *sink)
 {
 	const struct weights *weights = flat->weights;
-	struct verdict *verdict;
+	struct verdict *verdict = weights->metric == METRIC_CPU ? verdict_of_weights(weights, flat)
+								: verdict_new(weights->selection);
 
-	if (!weights->selection->everything || weights->selection->reshaped || args->by ||
-	    args->metric != NOT_GIVEN || args->sort)
-		return;
-	verdict = weights->metric == METRIC_CPU ? verdict_of_weights(weights, flat)
-						: verdict_new(weights->selection);
-	verdict_print_head(verdict, view, args->input, sink);
+	verdict_print_head(verdict, view, input, sink);
 	sink_str(sink, "\n");
 	verdict_free(verdict);
 }
 
-/* Print a table or a tree, the other being NULL, between its heading and notes. */
-static int print_text(const struct report_args *args, const struct flat *flat,
-		      const struct tree *tree)
+static bool is_of_all(const struct selection *selection)
 {
-	struct view view = view_options_resolve(&args->view);
-	const struct weights *weights;
-	struct tree_limits limits;
+	return selection->everything && !selection->reshaped;
+}
+
+static int print_flat_text(const struct report_request *request, const struct flat *flat,
+			   const struct report_form *form)
+{
+	const struct weights *weights = flat->weights;
+	const struct view view = view_of(form);
 	struct pager pager;
 
-	view.kept_columns = args->columns;
-	assert(flat || tree);
-	weights = flat ? flat->weights : tree->weights;
-	limits = limits_of(args, weights);
-	pager_begin(&pager, !args->view.no_pager);
-	if (flat)
-		print_verdict(args, flat, &view, &pager.sink);
+	pager_begin(&pager, !form->view->no_pager);
+	if (request->is_plain && is_of_all(weights->selection))
+		print_verdict(flat, request->weigh.input, &view, &pager.sink);
 	summary_print_heading(weights, &view, &pager.sink);
 	sink_str(&pager.sink, "\n");
-	if (flat) {
-		flat_print_text(flat, &view, limit_of(args), &pager.sink);
-		flat_print_notes(flat, &view, &pager.sink);
-		if (!metric_is_memory(weights->metric))
-			verdict_print_notes(weights->selection, args->keys.first, &view,
-					    &pager.sink);
-	} else if (is_tree_of_counts(args)) {
-		tree_print_counts(tree, &view, &limits, &pager.sink);
-	} else {
-		tree_print_text(tree, &view, &limits, &pager.sink);
-	}
+	flat_print_text(flat, &view, request->limit, &pager.sink);
+	flat_print_notes(flat, &view, &pager.sink);
+	if (!metric_is_memory(weights->metric))
+		verdict_print_notes(weights->selection, request->keys.first, &view, &pager.sink);
 	summary_print_notes(weights, &view, &pager.sink);
 	return pager_end(&pager);
 }
 
-static int print_flat(const struct report_args *args, const struct flat *flat)
+static int print_tree_text(const struct tree *tree, enum report_kind kind,
+			   const struct tree_limits *limits, const struct report_form *form)
+{
+	const struct view view = view_of(form);
+	struct pager pager;
+
+	pager_begin(&pager, !form->view->no_pager);
+	summary_print_heading(tree->weights, &view, &pager.sink);
+	sink_str(&pager.sink, "\n");
+	if (kind == REPORT_TREE_OF_COUNTS)
+		tree_print_counts(tree, &view, limits, &pager.sink);
+	else
+		tree_print_text(tree, &view, limits, &pager.sink);
+	summary_print_notes(tree->weights, &view, &pager.sink);
+	return pager_end(&pager);
+}
+
+static int print_flat(const struct report_request *request, const struct flat *flat,
+		      const struct report_form *form)
 {
 	struct sink sink;
 
-	if (!args->json && !args->csv)
-		return print_text(args, flat, NULL);
+	if (!form->json && !form->csv)
+		return print_flat_text(request, flat, form);
 	sink_init_fd(&sink, STDOUT_FILENO);
-	if (args->json)
-		flat_print_json(flat, limit_of(args), &sink);
+	if (form->json)
+		flat_print_json(flat, request->limit, &sink);
 	else
-		flat_print_csv(flat, limit_of(args), &sink);
+		flat_print_csv(flat, request->limit, &sink);
 	return flush_stdout(&sink);
 }
 
-static int report_flat(const struct command *self, const struct report_args *args,
-		       const struct weights *weights)
+static const char *sort_of(const struct report_request *request)
 {
-	const struct flat_request request = {
-		.keys = args->keys,
-		.sort = args->metric == METRIC_CALLS && !args->sort ? "calls" : args->sort,
-		.limit = limit_of(args),
-	};
+	return request->by_calls && !request->sort ? "calls" : request->sort;
+}
+
+static int report_flat(const struct command *self, const struct report_request *request,
+		       const struct weights *weights, const struct report_form *form)
+{
+	const struct flat_request table = {
+		.keys = request->keys, .sort = sort_of(request), .limit = request->limit};
 	struct err err = ERR_INIT;
 	struct flat *flat;
 	int status;
 
-	if (flat_new_as(weights, &request, &flat, &err))
+	if (flat_new_as(weights, &table, &flat, &err))
 		return fail_or_usage_error(self, &err);
-	status = print_flat(args, flat);
+	status = print_flat(request, flat, form);
 	flat_free(flat);
 	return status;
 }
 
-static int print_tree(const struct report_args *args, const struct tree *tree)
+static int print_tree_json(const struct tree *tree, const struct tree_limits *limits)
 {
-	const struct tree_limits limits = limits_of(args, tree->weights);
 	struct sink sink;
 
-	if (!args->json)
-		return print_text(args, NULL, tree);
 	sink_init_fd(&sink, STDOUT_FILENO);
-	tree_print_json(tree, &limits, &sink);
+	tree_print_json(tree, limits, &sink);
 	return flush_stdout(&sink);
 }
 
@@ -390,93 +468,93 @@ static int empty_tree(const char *function)
 	return fail_with(&err);
 }
 
-static bool is_anything_shown(const struct report_args *args, const struct tree *tree)
+static bool is_anything_shown(const struct report_request *request, const struct tree *tree,
+			      bool json)
 {
 	const struct tree_node *root = &tree->nodes[TREE_ROOT];
 
-	if (args->tree && !is_tree_of_counts(args) && !args->json)
+	if (request->kind == REPORT_TREE && !request->function && !json)
 		return root->total.weight > 0;
 	return root->first_child != 0;
 }
 
-static int report_tree(const struct report_args *args, const struct weights *weights)
+static int report_tree(const struct report_request *request, const struct weights *weights,
+		       const struct report_form *form)
 {
-	const char *function = args->callers ? args->callers : args->callees;
+	struct tree_limits limits = request->limits;
 	struct err err = ERR_INIT;
 	bool *wanted = NULL;
 	struct tree *tree;
 	int status;
 
-	if ((args->counts || args->metric == METRIC_CALLS) && counts_require(weights->counts, &err))
+	if ((request->kind == REPORT_TREE_OF_COUNTS || request->by_calls) &&
+	    counts_require(weights->counts, &err))
 		return fail_with(&err);
-	if (function && find_labels(weights->selection->expansion, function, &wanted, &err)) {
+	if (request->function &&
+	    find_labels(weights->selection->expansion, request->function, &wanted, &err)) {
 		if (!err.hint[0])
 			err_hint(&err, "'profc report -n 0' lists the functions");
 		return fail_with(&err);
 	}
+	limits.calls = limits.calls && weights->counts->state == COUNTS_KNOWN;
 	tree = tree_new_as(weights, &(struct tree_request){
-					    .callers_of = args->callers ? wanted : NULL,
-					    .callees_of = args->callees ? wanted : NULL,
-					    .is_folded = !args->json,
+					    .callers_of = request->of_callers ? wanted : NULL,
+					    .callees_of = request->of_callers ? NULL : wanted,
+					    .is_folded = !form->json,
 					    .has_faults = true,
 				    });
-	if (is_anything_shown(args, tree))
-		status = print_tree(args, tree);
+	if (!is_anything_shown(request, tree, form->json))
+		status = empty_tree(request->function);
+	else if (form->json)
+		status = print_tree_json(tree, &limits);
 	else
-		status = empty_tree(function);
+		status = print_tree_text(tree, request->kind, &limits, form);
 	tree_free(tree);
 	free(wanted);
 	return status;
 }
 
-static int report_leaks(const struct report_args *args, const struct selection *selection)
+static int report_leaks(const struct report_request *request, const struct selection *selection,
+			const struct report_form *form)
 {
-	const struct leaks_request request = {.by = is_by(args, BY_THREAD)    ? LEAKS_BY_THREAD
-						    : is_by(args, BY_PROCESS) ? LEAKS_BY_PROGRAM
-									      : LEAKS_BY_PROCESS,
-					      .min_age_ns = args->min_age_ns,
-					      .depth = args->max_depth};
-	struct view view = view_options_resolve(&args->view);
-	struct leaks *leaks = leaks_new(selection, &request);
+	const struct view view = view_of(form);
+	struct leaks *leaks = leaks_new(selection, &request->leaks);
 	struct pager pager;
 
-	pager_begin(&pager, !args->view.no_pager && !args->json);
-	if (args->reachable)
+	pager_begin(&pager, !form->view->no_pager && !form->json);
+	if (request->tells_lost)
 		leaks_tell_lost(leaks);
-	leaks_print(leaks, args->json ? NULL : &view, limit_of(args), &pager.sink);
+	if (form->json)
+		leaks_print_json(leaks, request->limit, &pager.sink);
+	else
+		leaks_print_text(leaks, &view, request->limit, &pager.sink);
 	leaks_free(leaks);
 	return pager_end(&pager);
 }
 
-/* What has no end that a user asked for is browsed, on a terminal. */
-static bool is_for_browser(const struct report_args *args)
+static int report_text(const struct command *self, const struct report_request *request,
+		       const struct weighed *weighed, const struct report_form *form)
 {
-	bool is_text = args->json || args->csv || args->leaks || is_tree_of_counts(args) ||
-		       args->keys.first != args->keys.second;
-
-	return !is_text && !args->view.no_pager && args->limit == LIMIT_NOT_GIVEN &&
-	       browser_is_possible();
-}
-
-static int report_text(const struct command *self, const struct report_args *args,
-		       const struct weighed *weighed)
-{
-	if (args->leaks)
-		return report_leaks(args, weighed->selection);
-	if (args->tree || args->callers || args->callees)
-		return report_tree(args, weighed->weights);
-	return report_flat(self, args, weighed->weights);
+	switch (request->kind) {
+	case REPORT_LEAKS:
+		return report_leaks(request, weighed->selection, form);
+	case REPORT_TREE:
+	case REPORT_TREE_OF_COUNTS:
+		return report_tree(request, weighed->weights, form);
+	case REPORT_FLAT:
+		break;
+	}
+	return report_flat(self, request, weighed->weights, form);
 }
 
 /* An order that is not known is a mistake here, too; of a table that has no rows it costs nothing.
  */
-static int check_sort(const struct report_args *args, const struct weights *weights,
+static int check_sort(const char *sort, const struct flat_keys *keys, const struct weights *weights,
 		      struct err *err)
 {
-	struct flat none = {
-		.weights = weights, .dimension = args->keys.first, .second = args->keys.second};
+	struct flat none = {.weights = weights, .dimension = keys->first, .second = keys->second};
 
-	return args->sort ? flat_sort(&none, args->sort, err) : 0;
+	return sort ? flat_sort(&none, sort, err) : 0;
 }
 
 /* The one function that --callers or --callees means; else FLAT_NONE. */
@@ -496,68 +574,61 @@ static uint32_t find_one(const char *function, const struct weights *weights)
 	return found;
 }
 
-static int browse(const struct command *self, const struct report_args *args,
-		  const struct filter *filter, const struct weighed *weighed)
+static int browse(const struct command *self, const struct report_request *request,
+		  const struct weighed *weighed, const struct report_form *form)
 {
-	const char *standard = args->metric == METRIC_CALLS ? "calls" : "self";
+	const char *sort = sort_of(request);
 	const struct browse_options options = {
 		.wishes = {.metric = weighed->weights->metric,
 			   .metrics = browse_metrics_of(weighed->profile),
 			   .has_marks = weighed->profile->nr_marks > 0,
-			   .by = args->keys.first,
-			   .sort = args->sort ? args->sort : standard},
-		.filter = filter,
-		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},
-		.with_tree = args->tree,
-		.fold_inlines = args->no_inline,
-		.max_depth = args->max_depth,
-		.min_percent = args->min_percent < 0 ? MIN_PERCENT_DEFAULT : args->min_percent};
+			   .by = request->keys.first,
+			   .sort = sort ? sort : "self"},
+		.filter = &request->filter,
+		.sources = form->sources,
+		.with_tree = request->kind == REPORT_TREE && !request->function,
+		.fold_inlines = request->weigh.fold_inlines,
+		.max_depth = request->limits.max_depth,
+		.min_percent = request->limits.min_percent};
 	const struct browse_input input = {.profile = weighed->profile,
 					   .weights = weighed->weights};
-	const char *function = args->callers ? args->callers : args->callees;
-	uint32_t label = function ? find_one(function, weighed->weights) : FLAT_NONE;
+	uint32_t label =
+		request->function ? find_one(request->function, weighed->weights) : FLAT_NONE;
 	struct err err = ERR_INIT;
 	struct browse *browse;
 	int status;
 
 	/* A tree of several is for reading. */
-	if (function && label == FLAT_NONE)
-		return report_text(self, args, weighed);
-	if (check_sort(args, weighed->weights, &err))
+	if (request->function && label == FLAT_NONE)
+		return report_text(self, request, weighed, form);
+	if (check_sort(request->sort, &request->keys, weighed->weights, &err))
 		return fail_or_usage_error(self, &err);
 	browse = browse_new(&options);
 	status = browse_show(browse, &input, &err);
-	if (function && status == 0)
+	if (request->function && status == 0)
 		browse_open_function(browse, label);
 	if (status == 0)
-		status = browser_run(browse, &args->view, &err);
+		status = browser_run(browse, form->view, &err);
 	browse_free(browse);
 	if (status == 0)
 		return EXIT_DONE;
 	print_note("%s: plain text instead", err.what);
-	return report_text(self, args, weighed);
+	return report_text(self, request, weighed, form);
 }
 
-static int report(const struct command *self, const struct report_args *args,
-		  const struct filter *filter)
+static int report(const struct command *self, const struct report_request *request,
+		  const struct report_form *form)
 {
-	const struct weigh_request request = {.input = args->input,
-					      .filter = filter,
-					      .metric = metric_of(args),
-					      .fold_inlines = args->no_inline,
-					      .of_leaks = args->leaks,
-					      .or_counts = is_by(args, BY_FUNCTION),
-					      .or_cpu = args->metric == NOT_GIVEN &&
-							has_key(args, BY_SYSCALL)};
 	struct weighed weighed;
 	struct err err = ERR_INIT;
-	int status = weighed_open(&weighed, self, &request);
+	int status = weighed_open(&weighed, self, &request->weigh);
 
-	if (status == EXIT_DONE && flat_keys_find(&args->keys, weighed.profile, &err))
+	if (status == EXIT_DONE && flat_keys_find(&request->keys, weighed.profile, &err))
 		status = fail_with(&err);
 	if (status == EXIT_DONE)
-		status = is_for_browser(args) ? browse(self, args, filter, &weighed)
-					      : report_text(self, args, &weighed);
+		status = form->may_browse && browser_is_possible()
+				 ? browse(self, request, &weighed, form)
+				 : report_text(self, request, &weighed, form);
 	weighed_close(&weighed);
 	return status;
 }
@@ -568,14 +639,17 @@ static int run_report(const struct command *self, int argc, char **argv)
 				   .limit = LIMIT_NOT_GIVEN,
 				   .min_percent = NOT_GIVEN,
 				   .view = VIEW_OPTIONS_INIT};
-	struct filter filter;
+	struct report_request request;
 	struct err err = ERR_INIT;
 	int status;
 
-	if (parse(&args, argc, argv, &filter, &err))
+	if (parse(&args, argc, argv, &err) || make_request(&args, &request, &err)) {
 		status = usage_error(self, &err);
-	else
-		status = report(self, &args, &filter);
+	} else {
+		const struct report_form form = form_of(&args);
+
+		status = report(self, &request, &form);
+	}
 	options_release(rows, &args);
 	return status;
 }

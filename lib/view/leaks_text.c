@@ -307,8 +307,8 @@ static void print_notes(const struct leaks *leaks, const struct view *view, stru
 	buf_release(&note);
 }
 
-static void print_text(const struct leaks *leaks, const struct view *view, size_t limit,
-		       struct sink *sink)
+void leaks_print_text(const struct leaks *leaks, const struct view *view, size_t limit,
+		      struct sink *sink)
 {
 	const struct expansion *expansion = expansion_of(leaks);
 	size_t shown = nr_shown(leaks->nr, limit);
@@ -398,7 +398,7 @@ static void write_leak(struct json *json, const struct leaks *leaks, const struc
 	json_object_end(json);
 }
 
-static void print_json(const struct leaks *leaks, size_t limit, struct sink *sink)
+void leaks_print_json(const struct leaks *leaks, size_t limit, struct sink *sink)
 {
 	struct level_list list = {0};
 	struct json json;
@@ -422,13 +422,4 @@ static void print_json(const struct leaks *leaks, size_t limit, struct sink *sin
 	json_object_end(&json);
 	json_finish(&json);
 	level_list_release(&list);
-}
-
-void leaks_print(const struct leaks *leaks, const struct view *view, size_t limit,
-		 struct sink *sink)
-{
-	if (view)
-		print_text(leaks, view, limit, sink);
-	else
-		print_json(leaks, limit, sink);
 }

@@ -13,10 +13,11 @@ struct sink;
 /*
  * Memory that was not freed, the largest amount first: its size, age and growth; below these its
  * stack, leaf first, in the form of compilers' messages. Several owners come first with a sum each,
- * and each stack names its owner. `limit` bounds the stacks and owners shown; 0: all. Without a
- * view, the same as JSON.
+ * and each stack names its owner. `limit` bounds the stacks and owners shown; 0: all.
  */
-void leaks_print(const struct leaks *leaks, const struct view *view, size_t limit,
-		 struct sink *sink);
+void leaks_print_text(const struct leaks *leaks, const struct view *view, size_t limit,
+		      struct sink *sink);
+/* The same as JSON. */
+void leaks_print_json(const struct leaks *leaks, size_t limit, struct sink *sink);
 
 #endif

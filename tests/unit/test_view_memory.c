@@ -475,7 +475,10 @@ static void expect_leaks_of(struct profile *profile, uint64_t min_age_ns, enum l
 	leaks = leaks_new(selection, &(struct leaks_request){.by = by,
 							     .min_age_ns = min_age_ns,
 							     .depth = limits->depth});
-	leaks_print(leaks, as_json ? NULL : &view, limits->rows, &sink);
+	if (as_json)
+		leaks_print_json(leaks, limits->rows, &sink);
+	else
+		leaks_print_text(leaks, &view, limits->rows, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	leaks_free(leaks);
@@ -864,7 +867,10 @@ static void expect_searched_at(struct profile *profile, const struct filter *fil
 	assert_int_equal(selection_new(expansion, filter, &selection, NULL), 0);
 	leaks = leaks_new(selection, &(struct leaks_request){.depth = limits->depth});
 	leaks_tell_lost(leaks);
-	leaks_print(leaks, as_json ? NULL : &view, limits->rows, &sink);
+	if (as_json)
+		leaks_print_json(leaks, limits->rows, &sink);
+	else
+		leaks_print_text(leaks, &view, limits->rows, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
 	sink_release(&sink);
 	leaks_free(leaks);
