@@ -96,6 +96,7 @@ static void append_names(struct buf *out, const struct flat *flat, const struct 
 
 	append_id(&text, flat, row);
 	flat_append_name(&text, flat, row, view->names);
+	flat_append_start(&text, flat, row, view->names, true);
 	escape_terminal(&name, buf_str(&text));
 	buf_clear(&text);
 	append_more(&text, flat, row, view->names);

@@ -11,7 +11,9 @@
 #include "calltree/blame.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"
+#include "calltree/pairs.h"
 #include "calltree/phases.h"
+#include "calltree/wait_function.h"
 #include "calltree/weights.h"
 
 static void drop_weightless_rows(struct flat *flat)
@@ -121,6 +123,31 @@ static void count_cycles(struct flat *flat)
 	weights_free(weights);
 }
 
+static void find_namesakes(bool *has_namesake, const struct profile *profile)
+{
+	cleanup_free uint32_t *names = xcalloc(profile->nr_threads + 1, sizeof(*names));
+	struct pairs pairs = {0};
+
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		names[i] = pairs_add(&pairs, profile->threads[i].process,
+				     profile->threads[i].name.v, 1);
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		has_namesake[i] = pairs.rows[names[i]].amount > 1;
+	pairs_release(&pairs);
+}
+
+static void find_starts(struct flat *flat)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+
+	if (flat->dimension != BY_THREAD || flat_has_two_keys(flat))
+		return;
+	flat->starts = xcalloc(1, sizeof(*flat->starts));
+	flat->starts->labels = start_functions_of_threads(expansion);
+	flat->starts->has_namesake = xcalloc(expansion->profile->nr_threads + 1, sizeof(bool));
+	find_namesakes(flat->starts->has_namesake, expansion->profile);
+}
+
 /* A function blocks if it is off the CPU for more than this share of the time of its calls. */
 #define BLOCKED_SHARE 0.05
 
@@ -193,6 +220,7 @@ int flat_new_as(const struct weights *weights, const struct flat_request *reques
 	flat->walls = walls_new(flat);
 	flat_sort_in(flat, &order);
 	count_cycles(flat);
+	find_starts(flat);
 	*result = flat;
 	return 0;
 }
@@ -273,6 +301,15 @@ bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, dou
 	return true;
 }
 
+static void free_starts(struct flat_starts *starts)
+{
+	if (!starts)
+		return;
+	free(starts->labels);
+	free(starts->has_namesake);
+	free(starts);
+}
+
 void flat_free(struct flat *flat)
 {
 	if (!flat)
@@ -281,6 +318,7 @@ void flat_free(struct flat *flat)
 	phases_free(flat->phases);
 	blame_free(flat->blame);
 	free(flat->cycles);
+	free_starts(flat->starts);
 	if (flat->walls)
 		free(flat->walls->called);
 	free(flat->walls);

@@ -111,6 +111,12 @@ struct flat_row {
 	struct tally called;	     /* of the total, what is below its counted calls */
 };
 
+/* What threads began with. */
+struct flat_starts {
+	uint32_t *labels;   /* by thread: WAIT_FUNCTION_NONE if it is not known; owned */
+	bool *has_namesake; /* by thread: another one of its process has its name; owned */
+};
+
 struct flat {
 	const struct weights *weights;	  /* borrowed */
 	enum dimension dimension, second; /* equal: there is one key */
@@ -130,6 +136,7 @@ struct flat {
 	 * all code; owned; else NULL.
 	 */
 	uint64_t *cycles;
+	struct flat_starts *starts; /* BY_THREAD alone; owned; else NULL */
 	struct flat_walls *walls; /* wall times of calls that block; owned; NULL: none are known */
 };
 
@@ -199,6 +206,12 @@ bool flat_row_wall_per_call(const struct flat *flat, const struct flat_row *row,
 /* Append the row's name: function, file:line, path, thread … Raw target text. Of its last key. */
 void flat_append_name(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		      enum name_style style);
+/*
+ * In a table of threads, append the function that the thread began with, "worker". With `is_alike`,
+ * " (worker, threadpool.c:57)", and only if other threads of its process have its name.
+ */
+void flat_append_start(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		       enum name_style style, bool is_alike);
 /* The same of one of its keys. */
 void flat_append_key(struct buf *out, const struct flat *flat, const struct flat_row *row,
 		     enum dimension dimension, enum name_style style);

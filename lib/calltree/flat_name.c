@@ -2,8 +2,11 @@
 /* Names of the rows of flat tables. */
 #include "calltree/flat_priv.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "calltree/expand.h"
+#include "calltree/wait_function.h"
 
 const char *flat_state_name(enum flat_state state)
 {
@@ -46,6 +49,32 @@ void flat_append_location(struct buf *out, const struct flat *flat, const struct
 		flat_append_file_line(out, expansion->profile, row->file, row->line);
 	else if (function)
 		flat_append_file_line(out, expansion->profile, function->file, function->line);
+}
+
+void flat_append_start(struct buf *out, const struct flat *flat, const struct flat_row *row,
+		       enum name_style style, bool is_alike)
+{
+	const struct expansion *expansion = flat_expansion(flat);
+	const struct function *function;
+	uint32_t label;
+
+	if (!flat->starts || (is_alike && !flat->starts->has_namesake[row->thread]))
+		return;
+	label = flat->starts->labels[row->thread];
+	if (label == WAIT_FUNCTION_NONE)
+		return;
+	buf_append_str(out, is_alike ? " (" : "");
+	label_append_name(out, expansion, label, style);
+	if (!is_alike)
+		return;
+	function = label_function(expansion, label);
+	if (function && function->line) {
+		const char *file = profile_str(expansion->profile, function->file);
+		const char *slash = strrchr(file, '/');
+
+		buf_printf(out, ", %s:%u", slash ? slash + 1 : file, function->line);
+	}
+	buf_append_byte(out, ')');
 }
 
 void flat_append_wait(struct buf *out, const struct flat *flat, const struct flat_row *row,

@@ -155,3 +155,58 @@ uint32_t *wait_functions_of_stacks(const struct expansion *expansion)
 	}
 	return found;
 }
+
+/* The outermost candidate of a frame, or WAIT_FUNCTION_NONE. */
+static uint32_t outermost_of(const struct expansion *expansion, struct frame_id frame,
+			     const bool *candidates)
+{
+	struct frame_levels levels = expansion->frames[frame.v];
+
+	for (uint32_t i = 0; i < levels.nr; i++) {
+		uint32_t label = expansion->levels[levels.first + i].label;
+
+		if (candidates[label])
+			return label;
+	}
+	return WAIT_FUNCTION_NONE;
+}
+
+/* By stack, the outermost candidate. */
+static uint32_t *outermost_of_stacks(const struct expansion *expansion, const bool *candidates)
+{
+	const struct stack_trie *trie = expansion->profile->stacks;
+	uint32_t nr = stack_trie_nr(trie);
+	uint32_t *found = xmalloc(nr * sizeof(*found));
+
+	found[STACK_EMPTY.v] = WAIT_FUNCTION_NONE;
+	for (uint32_t id = 1; id < nr; id++) {
+		found[id] = found[stack_trie_parent(trie, (struct stack_id){id}).v];
+		if (found[id] == WAIT_FUNCTION_NONE)
+			found[id] = outermost_of(expansion,
+						 stack_trie_frame(trie, (struct stack_id){id}),
+						 candidates);
+	}
+	return found;
+}
+
+uint32_t *start_functions_of_threads(const struct expansion *expansion)
+{
+	const struct profile *profile = expansion->profile;
+	uint32_t *starts = xmalloc((profile->nr_threads + 1) * sizeof(*starts));
+	cleanup_free bool *waits = xcalloc(expansion->nr_labels, sizeof(*waits));
+	cleanup_free bool *is_linked = xcalloc(expansion->nr_labels, sizeof(*is_linked));
+	cleanup_free uint32_t *of_stack = NULL;
+
+	for (uint32_t label = 0; label < expansion->nr_labels; label++)
+		judge(expansion, label, &waits[label], &is_linked[label]);
+	of_stack = outermost_of_stacks(expansion, is_linked);
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		starts[i] = WAIT_FUNCTION_NONE;
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		const struct sample *sample = &profile->samples[i];
+
+		if (starts[sample->thread.v] == WAIT_FUNCTION_NONE && sample->end == STACK_END_ROOT)
+			starts[sample->thread.v] = of_stack[sample->stack.v];
+	}
+	return starts;
+}

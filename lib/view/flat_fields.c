@@ -66,6 +66,7 @@ static const struct flat_field fields[] = {
 	{"pid", BIT(BY_PROCESS) | OF_ONE_KEY, IN_ANY, FLAT_PID},
 	{"tid", BIT(BY_THREAD), IN_ANY, FLAT_TID},
 	{"name", (ALL & ~FUNCTIONS & ~BIT(BY_SOURCE_LINE)) | OF_ONE_KEY, IN_ANY, FLAT_NAME},
+	{"start_function", BIT(BY_THREAD) | OF_ONE_KEY, IN_ANY, FLAT_START},
 	{"thread", BIT(BY_THREAD) | OF_TWO_KEYS, IN_ANY, FLAT_THREAD},
 	{"process", BIT(BY_THREAD) | OF_ONE_KEY, IN_ANY, FLAT_PROCESS_NAME},
 	{"process", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_TWO_KEYS, IN_ANY,

@@ -97,6 +97,7 @@ static enum style append_name(struct buf *out, const struct flat *flat, const st
 	buf_append_str(out, flat->groups ? "  " : "");
 	start = out->nr_bytes;
 	flat_append_key(out, flat, row, flat->second, names);
+	flat_append_start(out, flat, row, names, true);
 	return buf_str(out)[start] == '[' ? STYLE_SPECIAL : STYLE_PLAIN;
 }
 
@@ -536,6 +537,7 @@ static void add_group(struct table *table, const struct chosen *chosen, const st
 		if (chosen->from[i]->value == FLAT_NAME) {
 			style = STYLE_HEADING;
 			flat_append_key(&text, flat, row, flat->dimension, forms->names);
+			flat_append_start(&text, flat, row, forms->names, true);
 			append_members(&text, flat, row);
 		} else if (is_of_groups(chosen->from[i])) {
 			style = append_cell(&text, forms, chosen->from[i], flat, row);

@@ -445,6 +445,12 @@ static struct value get_waiting_in(const struct row_value *of)
 	return scratch_value(of->scratch);
 }
 
+static struct value get_start(const struct row_value *of)
+{
+	flat_append_start(of->scratch, of->flat, of->row, of->style, false);
+	return scratch_value(of->scratch);
+}
+
 static struct value get_owner_tid(const struct row_value *of)
 {
 	struct blame_owner owner;
@@ -565,6 +571,7 @@ static const get_value values[FLAT_VALUE_COUNT] = {
 	[FLAT_OBJECT] = get_object,
 	[FLAT_NR_THREADS] = get_nr_threads,
 	[FLAT_WAITING_IN] = get_waiting_in,
+	[FLAT_START] = get_start,
 	[FLAT_OWNER_TID] = get_owner_tid,
 	[FLAT_OWNER_IN] = get_owner_in,
 	[FLAT_OWNER_LEAF] = get_owner_leaf,

@@ -104,6 +104,10 @@ class Locks(LiveCase):
         for tid, share in shares.items():
             self.assertWithin(share / sum(shares.values()), held[tid], 0.12, f"{shares} {held}")
         self.assertEqual(row["owner_in"], "hold_the_lock")
+        starts = [one["start_function"] for one in recording.rows("--by", "thread", "-m", "wall")]
+        self.assertEqual(sorted(starts), 3 * ["contender_main"] + ["main"])
+        text = profc("report", "-i", recording.path, "--by", "thread").stdout
+        self.assertRegex(text, r"  mutex_contentio \(contender_main, mutex_contention.c:\d+\) ")
 
     def test_tables(self):
         recording = record(self.directory, [build("waits_for_known_owners"), "600"])

@@ -76,6 +76,51 @@ static void expect(enum metric metric, enum dimension dimension, enum form form,
 	expect_of(short_run(), metric, dimension, form, expected);
 }
 
+/* Three threads of one name, one of which is only in libraries, and two of other names. */
+static struct profile *run_of_namesakes(void)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "_start;main@/src/node.cc:7;libc.so.6!poll", 50);
+	made_thread(&made, 100, 101, "node");
+	made_sample(&made, "libc.so.6!clone3;libc.so.6!start_thread;worker@/src/pool.c:122", 40);
+	made_thread(&made, 100, 102, "node");
+	made_sample(&made, "libc.so.6!clone3;libc.so.6!start_thread;libuv.so.1!?", 30);
+	made_thread(&made, 100, 103, "node");
+	made_sample(&made, "libc.so.6!clone3;libc.so.6!read", 20);
+	made_thread(&made, 100, 104, "gc");
+	made_sample(&made, "libc.so.6!clone3;collect@/src/gc.c:3", 10);
+	return made_end(&made);
+}
+
+TEST(flat, threads_of_one_name_have_their_start_function)
+{
+	const struct view view = {.columns = 80, .names = NAME_SHORT};
+	struct profile *profile = run_of_namesakes();
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_CPU);
+	struct flat *flat = flat_new(weighed.weights, BY_THREAD);
+	struct sink sink = SINK_MEMORY;
+
+	flat_print_text(flat, &view, 0, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "self ms    %    ± samples tid  thread                  pid  process\n"
+			    "   50.0 33.3 35.2       1 100  prog                    100  prog\n"
+			    "   40.0 26.7 33.2       1 101  node (worker, pool.c:1) 100  prog\n"
+			    "   30.0 20.0 31.4       1 102  node ([libuv.so.1+0x9]) 100  prog\n"
+			    "   20.0 13.3 29.6       1 103  node                    100  prog\n"
+			    "   10.0  6.7 27.2       1 104  gc                      100  prog\n");
+	sink_release(&sink);
+	flat_print_csv(flat, 0, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending), "\n100,100,prog,main,prog,"));
+	assert_non_null(strstr(buf_str(&sink.pending), "\n100,101,node,worker,prog,"));
+	assert_non_null(strstr(buf_str(&sink.pending), "\n100,103,node,,prog,"));
+	assert_non_null(strstr(buf_str(&sink.pending), "\n100,104,gc,collect,prog,"));
+	sink_release(&sink);
+	flat_free(flat);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
 static struct profile *starved_run(uint64_t nr_missed)
 {
 	struct made made = made_begin();
@@ -202,9 +247,11 @@ TEST(view, json_has_the_documented_members)
 TEST(view, csv_has_the_same_fields)
 {
 	expect(METRIC_CPU, BY_THREAD, FORM_CSV,
-	       "pid,tid,name,process,self_ns,total_ns,self_samples,total_samples,self_pct,"
+	       "pid,tid,name,start_function,process,self_ns,total_ns,self_samples,total_samples,"
+	       "self_pct,"
 	       "total_pct,ci_pct,total_ci_pct,user_ns,system_ns,calls,per_call_ns,per_call_ci_ns\n"
-	       "100,100,prog,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,1.9238,,,,,"
+	       "100,100,prog,main,prog,1000000000,1000000000,96,96,100.0000,100.0000,1.9238,1.9238,"
+	       ",,,,"
 	       "\n");
 	/* Commas are quoted; what is not known is empty. */
 	expect(METRIC_CPU, BY_FUNCTION, FORM_CSV,
@@ -232,9 +279,9 @@ TEST(view, csv_of_hostile_names)
 	print(weighed.weights, BY_THREAD, FORM_CSV, &sink);
 	assert_string_equal(
 		buf_str(&sink.pending),
-		"pid,tid,name,process,self_samples,total_samples,self_pct,total_pct,"
+		"pid,tid,name,start_function,process,self_samples,total_samples,self_pct,total_pct,"
 		"ci_pct,total_ci_pct,calls\n"
-		"101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\","
+		"101,101,\"\\x1b[2J\\n\"\"a\"\", b\\xff\",,"
 		"\"\\x1b[2J\\n\"\"a\"\", b\\xff\",1,1,100.0000,100.0000,39.6725,39.6725,\n");
 	buf_clear(&sink.pending);
 	print(weighed.weights, BY_FUNCTION, FORM_CSV, &sink);
