@@ -143,6 +143,21 @@ static void note_shared_code(const struct annotation *annotation, const bool *wa
 	}
 }
 
+static int fail_without_lines(const struct annotation *annotation, const char *word,
+			      const bool *wanted, struct err *err)
+{
+	const char *file = source_python_file(expansion_of(annotation), wanted);
+
+	if (file) {
+		err_set(err, ERR_NOT_FOUND, "the source of '%s' was not found in %s", word, file);
+		err_hint(err, "'profc report --callees' with its name shows what it called");
+	} else {
+		err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
+		err_hint(err, "with --asm its instructions are shown");
+	}
+	return ERR_NOT_FOUND;
+}
+
 static int add_functions(struct annotation *annotation, const char *word, struct err *err)
 {
 	struct source_span *spans;
@@ -167,12 +182,10 @@ static int add_functions(struct annotation *annotation, const char *word, struct
 	free(spans);
 	if (annotation->nr_pages > before)
 		note_shared_code(annotation, wanted);
+	else
+		status = fail_without_lines(annotation, word, wanted, err);
 	free(wanted);
-	if (annotation->nr_pages > before)
-		return 0;
-	err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
-	err_hint(err, "with --asm its instructions are shown");
-	return ERR_NOT_FOUND;
+	return status;
 }
 
 static void hint_for_lines(struct err *err, const struct weights *weights)

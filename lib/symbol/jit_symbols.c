@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 #include "profile/runtime.h"
 #include "symbol/builder.h"
+#include "symbol/python_source.h"
 
 /* A text that lives as long as the result, or NULL if there is none. */
 static const char *text(struct name_pool *pool, const struct profile *profile, struct str_id id)
@@ -26,12 +27,27 @@ static uint32_t *rows_by_frame(const struct profile *profile)
 	return rows;
 }
 
+/* Python names the file: the function is known by its first line, which has all of its time. */
+static void find_in_source(struct symbol_location *location, struct python_sources *sources,
+			   struct owner chooser)
+{
+	const char *file = python_file_of(location->name), *source;
+
+	if (!file || location->file)
+		return;
+	location->file = location->function_file = file;
+	source = python_sources_get(sources, file, chooser);
+	if (source)
+		location->line = location->function_line = python_find_line(location->name, source);
+}
+
 static void add_location(struct result_builder *builder, const struct profile *profile,
-			 const struct jit_name *row)
+			 const struct jit_name *row, struct python_sources *sources,
+			 struct owner chooser)
 {
 	struct name_pool *pool = &builder->pool;
 	/* As given by the program: not a linkage name, even if it resembles one. */
-	const struct symbol_location location = {
+	struct symbol_location location = {
 		.name = text(pool, profile, row->name),
 		.file = text(pool, profile, row->file),
 		.line = row->line,
@@ -39,6 +55,8 @@ static void add_location(struct result_builder *builder, const struct profile *p
 		.function_line = row->function_line,
 	};
 
+	if (location.name)
+		find_in_source(&location, sources, chooser);
 	result_builder_add(builder, &location);
 }
 
@@ -111,6 +129,7 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 {
 	const struct jit_source *source = source_of(profile, module);
 	uint32_t *rows = rows_by_frame(profile);
+	struct python_sources sources = {.rows = NULL};
 	struct result_builder builder;
 	size_t nr_named = 0;
 
@@ -119,9 +138,11 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 		if (!rows[frames[i].v])
 			continue;
 		result_builder_begin(&builder, i);
-		add_location(&builder, profile, &profile->jit.names[rows[frames[i].v] - 1]);
+		add_location(&builder, profile, &profile->jit.names[rows[frames[i].v] - 1],
+			     &sources, source ? source->owner : OWNER_NOBODY);
 		nr_named++;
 	}
+	python_sources_release(&sources);
 	free(rows);
 	if (source) {
 		builder.result->source = source->source;

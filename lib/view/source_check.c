@@ -78,8 +78,13 @@ void source_check(const struct source_check *check, struct buf *note, struct buf
 			   check->recorded);
 		return;
 	}
+	if (check->module && check->module->kind == MODULE_KIND_JIT &&
+	    source_is_python(check->recorded))
+		buf_append_str(note, "Python names functions, not lines: the time of each is at "
+				     "its first line");
 	if (strcmp(text->path, check->recorded) != 0)
-		buf_printf(note, "reading %s from %s", check->recorded, text->path);
+		buf_printf(note, "%sreading %s from %s", note->nr_bytes ? "; " : "",
+			   check->recorded, text->path);
 	if (check->last_line > text->nr_lines)
 		buf_printf(warning,
 			   "%s has %zu lines, but line %u has samples: it is not the source "

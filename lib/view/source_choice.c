@@ -82,3 +82,19 @@ const struct source_file **source_choose(const struct source *source,
 	}
 	return chosen;
 }
+
+const char *source_python_file(const struct expansion *expansion, const bool *wanted)
+{
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		const struct function *function = label_function(expansion, i);
+		const struct module *module = label_module(expansion, i);
+		const char *file;
+
+		if (!wanted[i] || !function || !module || module->kind != MODULE_KIND_JIT)
+			continue;
+		file = profile_str(expansion->profile, function->file);
+		if (source_is_python(file))
+			return file;
+	}
+	return NULL;
+}

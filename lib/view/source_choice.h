@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which source files to show if the user names none. */
+/* Which source files to show if the user names none, and where those of Python are. */
 #ifndef PROFC_VIEW_SOURCE_CHOICE_H
 #define PROFC_VIEW_SOURCE_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct expansion;
 struct source;
 struct source_file;
 struct source_maps;
@@ -27,5 +28,11 @@ struct source_choice {
  */
 const struct source_file **source_choose(const struct source *source,
 					 const struct source_choice *choice, size_t *nr);
+
+/*
+ * The file of the first of the wanted labels (one bool for each) that is a function of Python; NULL
+ * if there is none. Where that file was not found such functions have no line. Borrowed.
+ */
+const char *source_python_file(const struct expansion *expansion, const bool *wanted);
 
 #endif

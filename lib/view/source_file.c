@@ -172,25 +172,39 @@ static size_t indentation(const char *line)
 }
 
 /* The known lines are in the body, and so are following lines indented deeper than the head. */
+bool source_is_python(const char *path)
+{
+	size_t nr = strlen(path);
+
+	return nr >= 3 && strcmp(path + nr - 3, ".py") == 0;
+}
+
 uint32_t source_function_end(const struct source_file_text *text, uint32_t first, uint32_t last)
 {
+	uint32_t inner = last; /* the last line that is indented more */
 	size_t depth;
+	bool is_python;
 
 	if (first == 0 || first > text->nr_lines)
 		return last;
 	depth = indentation(text->lines[first - 1]);
+	is_python = text->path && source_is_python(text->path);
 	for (size_t number = (size_t)last + 1; number <= text->nr_lines; number++) {
 		const char *line = text->lines[number - 1];
 		size_t indent = indentation(line);
 		char start = line[indent];
 
+		if (start != '\0' && indent > depth)
+			inner = (uint32_t)number;
 		if (start == '\0' || start == '#' || indent > depth)
 			continue;
+		if (is_python)
+			break;
 		if (start == '}')
 			return (uint32_t)number;
 		/* a label may be indented as little as the head */
 		if (line[strlen(line) - 1] != ':')
 			break;
 	}
-	return last;
+	return is_python ? inner : last;
 }

@@ -41,6 +41,8 @@ bool source_file_read(const struct profile *profile, const char *recorded, const
 void source_file_append(const struct source_file_text *text, struct buf *out);
 void source_file_release(struct source_file_text *text);
 
+/* By its name. */
+bool source_is_python(const char *path);
 /* The end of the function that begins in line `first` and has `last` as its last known line. */
 uint32_t source_function_end(const struct source_file_text *text, uint32_t first, uint32_t last);
 

@@ -68,6 +68,28 @@ class JitNames(LiveCase):
         for name in ODD_NAMES:
             self.assertIn(name.replace(";", ":"), leaves)
 
+    def test_functions_of_python_have_their_source(self):
+        path = self.path("app.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("import re\n\ndef clean(s):\n    return re.sub('x', '', s)\n\nclean('x')\n")
+        gone = self.path("gone.py")
+        recording = self.record("map", f"py::clean:{path}", f"py::lost:{gone}")
+        rows = {row["function"]: row for row in recording.rows()}
+        row = rows[f"py::clean:{path}"]
+        self.assertEqual((row["file"], row["line"]), (path, 3))
+        row = rows[f"py::lost:{gone}"]
+        self.assertEqual((row["file"], row["line"]), (gone, None))
+        done = profc("annotate", "-i", recording.path, "py::clean", "--json")
+        (line,) = [line for line in json.loads(done.stdout)["lines"] if line["total_ns"]]
+        self.assertEqual((line["line"], line["text"]), (3, "def clean(s):"))
+        text = profc("annotate", "-i", recording.path, "py::clean", "--width", "200")
+        self.assertIn("    return re.sub('x', '', s)\n", text.stdout)
+        self.assertNotIn("import re", text.stdout)
+        self.assertIn("names functions, not lines: the time of each is at its first line", text.stderr)
+        done = profc("annotate", "-i", recording.path, "py::lost", status=1)
+        self.assertIn(f"the source of 'py::lost' was not found in {gone}", done.stderr)
+        self.assertIn("profc report --callees", done.stderr)
+
     def test_a_forked_child_runs_code_that_its_parent_has_named(self):
         for _ in range(3):
             recording = self.record("forked", "one", "two", cpu_ms=150)
