@@ -4,7 +4,7 @@
  *What profc shares with it, as soon as that is there, another thread
  *	fills	with words of all bits, or of none, or random ones;
  *	forges	with records that are marked as whole ones, also of the process PID;
- *	accuses	with brief records of the processes 1 and PID by turns, as many as may be;
+ *	accuses	with short records of the processes 1 and PID by turns, as many as may be;
  *	leaves	beside one that it has made itself, as if a profc had been killed, of which the
  *patches are in FILE, mapped for reading only: so before it says "ready"; nothing	of it; keeps
  *a descriptor of, by a process that shares its own, and cuts, grows and punches the file. In the
@@ -249,7 +249,7 @@ static void spoil_by_accusing(const struct range *data)
 			records[i].header = (struct heap_header){
 				.commit = heap_commit_word(head + i * sizeof(*records)),
 				.thread = (uint16_t)(ACCUSED_NAME + i % 2),
-				.kind = HEAP_BRIEF | HEAP_RECORD_FREE,
+				.kind = HEAP_RECORD_FREE,
 				.function = HEAP_FREE};
 			records[i].pointer = 0x10000;
 		}
