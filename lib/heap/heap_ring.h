@@ -48,6 +48,7 @@ struct heap_ring {
 	bool has_cycles;
 	/* Children that are not recorded write there, too. A sample's exact totals include them. */
 	bool has_strangers;
+	uint32_t nr_children; /* that had ended when a record named them */
 };
 
 struct heap_record {

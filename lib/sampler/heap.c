@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "heap/heap_record.h"
 #include "heap/heap_ring.h"
 #include "heap/reach.h"
@@ -27,7 +28,7 @@
 #define WAIT_NS (2 * NS_PER_SEC)
 /* The least time between two questions to the sampler about threads. */
 #define ASK_NS NS_PER_MS
-/* The limit of gone children in one recording, as records may name wrong processes. */
+/* The limit of gone children in one recording, as records may name any process. */
 #define CHILDREN_MAX (1 << 17)
 /* A round stops asking after so many questions for processes that are not recorded. */
 #define IN_VAIN_MAX 1024
@@ -119,16 +120,19 @@ void heap_run(struct sampler *sampler, void (*run)(void *context, struct consume
  * Add a forked child that has ended since the last poll of the roster. It wrote into the memory of
  * its parent, about addresses at which the parent may have blocks of its own.
  */
-static bool add_child(struct sampler *sampler, uint32_t owner, const struct heap_record *record)
+static bool add_child(struct sampler *sampler, const struct prober_ring *of,
+		      const struct heap_record *record)
 {
 	struct message *message;
+	uint32_t *sum = &sampler->session->heap.nr_children, *own = &of->ring->nr_children;
 
-	if (sampler->session->heap.nr_children == CHILDREN_MAX)
+	if (!part_has_room(*sum, *own, *own + 1, CHILDREN_MAX))
 		return false;
-	sampler->session->heap.nr_children++;
+	(*sum)++;
+	(*own)++;
 	message = message_new(MESSAGE_PROCESS, record->time_ns);
 	message->body.process.serial = sampler->next_process++;
-	message->body.process.parent = owner;
+	message->body.process.parent = of->serial;
 	message->body.process.forked = message->body.process.is_gone = true;
 	message->body.process.pid = record->pid;
 	collector_publish(sampler->collector, message);
@@ -144,7 +148,7 @@ static bool is_known(const struct sampler *sampler, pid_t id)
  * Ask the sampler for a process. False: it was asked before, and there is no such process; or too
  * much was asked in vain.
  */
-static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
+static bool ask_for_process(struct heap_reader *reader, const struct prober_ring *of,
 			    const struct heap_record *record)
 {
 	struct sampler *sampler = reader->sampler;
@@ -158,7 +162,7 @@ static bool ask_for_process(struct heap_reader *reader, uint32_t owner,
 	if (is_new && !is_known(sampler, record->pid))
 		roster_look_for(sampler->roster, record->pid);
 	if (!is_known(sampler, record->pid) && proc_task_has_ended(record->pid, record->pid))
-		is_new = add_child(sampler, owner, record);
+		is_new = add_child(sampler, of, record);
 	leave(sampler, has_lock);
 	reader->has_asked |= is_new;
 	reader->nr_in_vain += !is_new;
@@ -203,8 +207,9 @@ static bool is_strange(const struct heap_reader *reader, const struct consumer *
 
 /*
  * Find the writer of a record. Forked children write into the memory of their parent, with their
- * own id. A record that names another process is believed if that process may write there; all
- * others are taken as the owner's. False: try again after messages were handled.
+ * own id. A record that names another process is believed if that process may write there; others
+ * are of strangers, as of a child that has another id in a PID namespace of its own. False: try
+ * again after messages were handled.
  */
 static bool find_writer(struct heap_reader *reader, struct consumer *consumer,
 			const struct prober_ring *of, const struct heap_record *record,
@@ -223,10 +228,15 @@ static bool find_writer(struct heap_reader *reader, struct consumer *consumer,
 		if (consumer_parent_of_late(consumer, found) == of->serial ||
 		    prober_is_writer(sampler->options.prober, of->serial, found))
 			writer->process = found;
+		else
+			writer->is_stranger = true;
 		return true;
 	}
-	return writer->process == SERIAL_NONE || record->pid == of->pid || writer->is_stranger ||
-	       is_in_namespace(of) || !ask_for_process(reader, of->serial, record);
+	if (writer->process == SERIAL_NONE || record->pid == of->pid || writer->is_stranger ||
+	    is_in_namespace(of))
+		return true;
+	writer->is_stranger = true;
+	return !ask_for_process(reader, of, record);
 }
 
 /* Does the collector know the thread? False: try again after messages were handled. */

@@ -8,6 +8,7 @@ import subprocess
 import time
 import sys
 import tempfile
+import unittest
 
 import procfs
 from live import LiveCase
@@ -408,6 +409,13 @@ class All(Allocators):
             made = 2000 if options else 2000 + 40 * 50
             self.assertEqual(self.heap(recording)["allocated_blocks"], made)
             self.assertEqual(self.heap(recording)["live_bytes"], 2000 * 1000)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root makes a PID namespace")
+    def test_child_in_a_namespace_of_its_own(self):
+        """It names itself 1, which is no child of its parent's; the blocks there are its copies."""
+        recording = self.record([build("children_free"), "1", "namespace"], "--mem=all")
+        self.assertEqual(self.heap(recording)["live_bytes"], 2000 * 1000)
+        self.assertEqual(self.heap(recording)["allocated_blocks"], 2000)
 
     def test_processes_that_live_on(self):
         """They end with the recording, none of them earlier than another."""

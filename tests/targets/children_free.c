@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * children_free NR: holds 2000 blocks of 1000 bytes, and forks so many children one after another,
- * each of which frees all of them, allocates 50 blocks of 3000 bytes, frees those but 10, and ends
- * at once.
+ * children_free NR [namespace]: holds 2000 blocks of 1000 bytes, and forks so many children one
+ * after another, each of which frees all of them, allocates 50 blocks of 3000 bytes, frees those
+ * but 10, and ends at once. A single one can have a PID namespace of its own.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ int main(int argc, char **argv)
 	int nr = argc > 1 ? atoi(argv[1]) : 1;
 
 	holds();
+	if (argc > 2 && unshare(CLONE_NEWPID) < 0)
+		return 77;
 	usleep(30000); /* so that a child is not found with its parent */
 	for (int i = 0; i < nr; i++) {
 		int status = 1;
