@@ -82,21 +82,22 @@ static bool is_command_gone(const struct recording *recording)
  * The user asks for the end. From the terminal the command has got the signal too and most
  * likely ends; from elsewhere it has not, and gets it now. Whoever asks twice means us.
  */
-static void asked_to_end(struct recording *recording, const struct signalfd_siginfo *info)
+static void asked_to_end(struct recording *recording, struct sampler *sampler,
+			 const struct signalfd_siginfo *info)
 {
 	recording->ending.nr_asked++;
 	recording->ending.asked_by = (int)info->ssi_signo;
 	if (!recording->argv || recording->ending.nr_asked > 1 || is_command_gone(recording))
-		sampler_stop(recording->sampler);
+		sampler_stop(sampler);
 	else if (info->ssi_code != SI_KERNEL)
 		pass_on(recording, (int)info->ssi_signo);
 }
 
 /* After end_listener_stop() has said that it was asked for. */
-static void heed_listener(struct recording *recording)
+static void heed_listener(struct recording *recording, struct sampler *sampler)
 {
 	recording->ending.listener.asked = false;
-	asked_to_end(recording, &recording->ending.listener.info);
+	asked_to_end(recording, sampler, &recording->ending.listener.info);
 }
 
 static struct symbol_options how_to_resolve(const struct recording *recording)
@@ -145,21 +146,22 @@ static void resolve_at_end(const struct recording *recording, const struct recor
 		print_hint("profc symbolize %s", recorded->file.path);
 }
 
-static int take_snapshot(struct recording *recording, const char *path, struct err *err)
+static int take_snapshot(struct recording *recording, struct sampler *sampler, const char *path,
+			 struct err *err)
 {
 	if (!recording->snapshots.file->created)
 		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that goes to %s",
 			       recording_file_name(recording->snapshots.file));
-	snapshots_take(&recording->snapshots, recording->sampler, path);
+	snapshots_take(&recording->snapshots, sampler, path);
 	return 0;
 }
 
-static void toggle_pause(struct recording *recording)
+static void toggle_pause(struct sampler *sampler)
 {
-	if (sampler_is_paused(recording->sampler))
-		sampler_resume(recording->sampler);
+	if (sampler_is_paused(sampler))
+		sampler_resume(sampler);
 	else
-		sampler_pause(recording->sampler);
+		sampler_pause(sampler);
 }
 
 static void clear_progress(const struct recording *recording)
@@ -176,39 +178,39 @@ static void say_refused(const struct recording *recording, const struct err *err
 }
 
 /* SIGUSR2: FILE.snapshot beside the recording's FILE. */
-static void snapshot_by_signal(struct recording *recording)
+static void snapshot_by_signal(struct recording *recording, struct sampler *sampler)
 {
 	struct err err = ERR_INIT;
 	const char *output = recording->snapshots.file->path;
 	cleanup_free char *path =
 		xasprintf("%s.snapshot", output ? output : RECORDING_FILE_DEFAULT);
 
-	if (take_snapshot(recording, path, &err) < 0)
+	if (take_snapshot(recording, sampler, path, &err) < 0)
 		say_refused(recording, &err);
 }
 
-static void stop(const struct recording *recording)
+static void stop(const struct recording *recording, struct sampler *sampler)
 {
 	clear_progress(recording);
 	if (recording->is_over)
 		stop_this_process();
 	else
-		stop_by_job_control(recording->sampler);
+		stop_by_job_control(sampler);
 }
 
-static void read_signals(struct recording *recording)
+static void read_signals(struct recording *recording, struct sampler *sampler)
 {
 	struct signalfd_siginfo info;
 
 	while (read(recording->signals.fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGTSTP)
-			stop(recording);
+			stop(recording, sampler);
 		else if (info.ssi_signo == SIGUSR1)
-			toggle_pause(recording);
+			toggle_pause(sampler);
 		else if (info.ssi_signo == SIGUSR2)
-			snapshot_by_signal(recording);
+			snapshot_by_signal(recording, sampler);
 		else
-			asked_to_end(recording, &info);
+			asked_to_end(recording, sampler, &info);
 	}
 }
 
@@ -229,7 +231,8 @@ static void say_search(const struct sampler_search *sum, const char *mark)
 	buf_release(&text);
 }
 
-static int search_memory(struct recording *recording, const char *text, struct err *err)
+static int search_memory(struct recording *recording, struct sampler *sampler, const char *text,
+			 struct err *err)
 {
 	struct sampler_search sum;
 	bool is_done;
@@ -238,9 +241,9 @@ static int search_memory(struct recording *recording, const char *text, struct e
 		return err_set(err, ERR_INVALID, "control: 'mem search' needs --reachable");
 	/* Without SIGTSTP: it would leave the process stopped. */
 	end_listener_start(&recording->ending.listener, NULL);
-	is_done = sampler_search_memory(recording->sampler, text, &sum);
+	is_done = sampler_search_memory(sampler, text, &sum);
 	if (end_listener_stop(&recording->ending.listener))
-		heed_listener(recording);
+		heed_listener(recording, sampler);
 	if (!is_done)
 		return err_set(err, ERR_GONE, "control: 'mem search' came after the end");
 	if (recording->options->quiet)
@@ -250,48 +253,48 @@ static int search_memory(struct recording *recording, const char *text, struct e
 	return 0;
 }
 
-static int control_memory(struct recording *recording, enum control_word word, const char *argument,
-			  struct err *err)
+static int control_memory(struct recording *recording, struct sampler *sampler,
+			  enum control_word word, const char *argument, struct err *err)
 {
 	if (!count_options_have_memory(&recording->options->count))
 		return err_set(err, ERR_INVALID, "control: 'mem' needs a recording with --mem");
 	if (word == CONTROL_MEM_SEARCH)
-		return search_memory(recording, argument, err);
+		return search_memory(recording, sampler, argument, err);
 	if (word == CONTROL_MEM_DISCARD)
-		sampler_discard_memory(recording->sampler);
+		sampler_discard_memory(sampler);
 	else
-		sampler_set_memory(recording->sampler, word == CONTROL_MEM_START);
+		sampler_set_memory(sampler, word == CONTROL_MEM_START);
 	return 0;
 }
 
-static int obey(struct recording *recording, enum control_word word, const char *argument,
-		struct err *err)
+static int obey(struct recording *recording, struct sampler *sampler, enum control_word word,
+		const char *argument, struct err *err)
 {
 	switch (word) {
 	case CONTROL_PAUSE:
-		sampler_pause(recording->sampler);
+		sampler_pause(sampler);
 		break;
 	case CONTROL_RESUME:
-		sampler_resume(recording->sampler);
+		sampler_resume(sampler);
 		break;
 	case CONTROL_SNAPSHOT:
-		return take_snapshot(recording, argument, err);
+		return take_snapshot(recording, sampler, argument, err);
 	case CONTROL_STOP:
-		sampler_stop(recording->sampler);
+		sampler_stop(sampler);
 		break;
 	case CONTROL_MARK:
-		sampler_mark(recording->sampler, argument);
+		sampler_mark(sampler, argument);
 		break;
 	case CONTROL_MEM_START:
 	case CONTROL_MEM_STOP:
 	case CONTROL_MEM_DISCARD:
 	case CONTROL_MEM_SEARCH:
-		return control_memory(recording, word, argument, err);
+		return control_memory(recording, sampler, word, argument, err);
 	}
 	return 0;
 }
 
-static void read_control(struct recording *recording)
+static void read_control(struct recording *recording, struct sampler *sampler)
 {
 	enum control_word word;
 	const char *argument;
@@ -300,7 +303,7 @@ static void read_control(struct recording *recording)
 
 	while ((status = control_read(&recording->control, &word, &argument, &err)) != 0) {
 		if (status > 0)
-			status = obey(recording, word, argument, &err);
+			status = obey(recording, sampler, word, argument, &err);
 		if (status < 0) {
 			say_refused(recording, &err);
 			recording->nr_control_refused++;
@@ -322,9 +325,9 @@ static void append_threads(struct buf *text, const struct sampler_progress *prog
 		buf_printf(text, ", %zu asleep", progress->nr_blocked);
 }
 
-static void show_progress(const struct recording *recording)
+static void show_progress(const struct recording *recording, const struct sampler *sampler)
 {
-	struct sampler_progress progress = sampler_progress(recording->sampler);
+	struct sampler_progress progress = sampler_progress(sampler);
 	struct buf text = {0};
 
 	if (!recording->shows_progress || !may_show_progress())
@@ -332,7 +335,7 @@ static void show_progress(const struct recording *recording)
 	buf_printf(&text, "profc: recording: %.1f s, ",
 		   (double)progress.elapsed_ns / (double)NS_PER_SEC);
 	append_weight(&text, METRIC_SAMPLES, progress.nr_samples);
-	if (sampler_is_paused(recording->sampler))
+	if (sampler_is_paused(sampler))
 		buf_append_str(&text, ", paused");
 	else
 		append_threads(&text, &progress);
@@ -366,11 +369,11 @@ static int poll_timeout_ms(const struct recording *recording)
 										  : -1;
 }
 
-static void wait_for_end(struct recording *recording)
+static void wait_for_end(struct recording *recording, struct sampler *sampler)
 {
 	struct pollfd fds[] = {
 		{.fd = recording->signals.fd, .events = POLLIN},
-		{.fd = sampler_done_fd(recording->sampler), .events = POLLIN},
+		{.fd = sampler_done_fd(sampler), .events = POLLIN},
 		{.fd = recording->control.fd, .events = POLLIN},
 		{.fd = recording->command.fd, .events = POLLIN},
 		{.fd = recording_agent_fd(recording), .events = POLLIN},
@@ -381,9 +384,9 @@ static void wait_for_end(struct recording *recording)
 			break;
 		recording->is_over = fds[1].revents & POLLIN;
 		if (fds[0].revents & POLLIN)
-			read_signals(recording);
+			read_signals(recording, sampler);
 		if (fds[2].revents & (POLLIN | POLLHUP))
-			read_control(recording);
+			read_control(recording, sampler);
 		if (fds[3].revents & POLLIN)
 			fds[3].fd = -1; /* it stays readable */
 		if ((fds[4].revents & POLLIN) && !recording->is_over) {
@@ -394,11 +397,11 @@ static void wait_for_end(struct recording *recording)
 		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
 		if (!recording->is_over)
-			show_progress(recording);
+			show_progress(recording, sampler);
 	}
 	recording->is_over = true;
 	/* Ctrl-C may have ended the command, and must not be taken for a second one later. */
-	read_signals(recording);
+	read_signals(recording, sampler);
 }
 
 static void prepare_snapshots(struct recording *recording, const struct recording_file *file)
@@ -446,7 +449,7 @@ static void reap_command(struct recording *recording)
 }
 
 static int start_sampler(struct recording *recording, struct recorded *recorded,
-			 struct counting *counting, struct err *err)
+			 struct counting *counting, struct sampler **sampler, struct err *err)
 {
 	const struct record_options *options = recording->options;
 	const struct code_filter_options within = {named_code_in, recorded->within};
@@ -489,9 +492,8 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 	if (counting && !recording->argv &&
 	    counting_attach(counting, &recording->attached, err) < 0)
 		return err->code;
-	recording->sampler =
-		sampler_start(&sampler_options, recorded->profile, recorded->writer, err);
-	if (recording->sampler)
+	*sampler = sampler_start(&sampler_options, recorded->profile, recorded->writer, err);
+	if (*sampler)
 		return 0;
 	/* It has failed to execute its program, or waits to be let go and ends now. */
 	if (recording->argv) {
@@ -516,7 +518,7 @@ static int begin_file(struct recorded *recorded, struct err *err)
 }
 
 static int begin(struct recording *recording, struct recorded *recorded, struct counting *counting,
-		 struct err *err)
+		 struct sampler **sampler, struct err *err)
 {
 	const struct record_options *options = recording->options;
 	int status = recording->argv ? program_refuse_32_bit(recording->argv[0], err) : 0;
@@ -541,13 +543,13 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 	if (status == 0)
 		status = recording_agent_start(recording, !recorded->file.path, err);
 	if (status == 0)
-		status = start_sampler(recording, recorded, counting, err);
+		status = start_sampler(recording, recorded, counting, sampler, err);
 	if (end_listener_stop(&recording->ending.listener) && status == 0)
-		heed_listener(recording); /* the command may go on */
+		heed_listener(recording, *sampler); /* the command may go on */
 	if (status < 0) {
 		recording_file_discard(&recorded->file);
 	} else {
-		recording_say_descendants(recording);
+		recording_say_descendants(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
 	}
 	return status;
@@ -638,7 +640,8 @@ static int finish(const struct recording *recording, struct recorded *recorded)
 	return recording_failed_status(recording);
 }
 
-static int end(struct recording *recording, struct recorded *recorded, struct counting *counting)
+static int end(struct recording *recording, struct recorded *recorded, struct counting *counting,
+	       struct sampler *sampler)
 {
 	const struct record_options *options = recording->options;
 	struct sampler_result *result = &recorded->result;
@@ -646,9 +649,8 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	int status;
 
 	end_listener_start(&recording->ending.listener, stop_this_process);
-	recorded->ended_paused = sampler_is_paused(recording->sampler);
-	sampler_finish(recording->sampler, result, &failure);
-	recording->sampler = NULL;
+	recorded->ended_paused = sampler_is_paused(sampler);
+	sampler_finish(sampler, result, &failure);
 	counting_end(counting);
 	if (counting)
 		prober_publish_removal(counting_prober(counting), recorded->profile);
@@ -686,6 +688,7 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 
 static int record(struct recording *recording, struct recorded *recorded, struct counting *counting)
 {
+	struct sampler *sampler = NULL;
 	struct err err = ERR_INIT;
 	int status;
 
@@ -700,7 +703,7 @@ static int record(struct recording *recording, struct recorded *recorded, struct
 		recording->command.exec_errno = program_foresee_failure(recording->argv[0]);
 	if (recording->command.exec_errno) {
 		status = recording_say_exec_failed(recording);
-	} else if (begin(recording, recorded, counting, &err) < 0) {
+	} else if (begin(recording, recorded, counting, &sampler, &err) < 0) {
 		status = recording->command.exec_errno ? recording_say_exec_failed(recording)
 						       : recording_failed_status(recording);
 		if (!recording->command.exec_errno)
@@ -708,8 +711,8 @@ static int record(struct recording *recording, struct recorded *recorded, struct
 		if (recording->ending.listener.asked)
 			status = end_by(recording, (int)recording->ending.listener.info.ssi_signo);
 	} else {
-		wait_for_end(recording);
-		status = end(recording, recorded, counting);
+		wait_for_end(recording, sampler);
+		status = end(recording, recorded, counting, sampler);
 	}
 	agent_free(recording->agent);
 	control_close(&recording->control);

@@ -58,7 +58,10 @@ struct recorded {
 	bool ended_paused;
 };
 
-/* A recording while it runs, and the requests to it. */
+/*
+ * A recording, from the arguments to the exit status. Its sampler, which begins later and ends
+ * earlier, is handed to the functions that use it.
+ */
 struct recording {
 	const struct record_options *options;
 	char **argv; /* NULL: attached */
@@ -68,9 +71,8 @@ struct recording {
 	struct signal_pipe signals;
 	struct recorded_command command; /* of argv */
 	struct control control;
-	struct snapshots snapshots; /* from begin() to end() */
-	struct agent *agent;	    /* NULL: none */
-	struct sampler *sampler;
+	struct snapshots snapshots;	 /* from begin() to end() */
+	struct agent *agent;		 /* NULL: none */
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
 	struct recording_ending ending;
 	uint64_t command_ended_ns;    /* by CLOCK_MONOTONIC; 0: it has not */
@@ -114,7 +116,7 @@ int recording_say_exec_failed(const struct recording *recording);
 /* Name the processes that could only be peeked at, as profc may not trace them. */
 void recording_say_refused(const struct sampler_refusal *refusal);
 /* Say how many descendants of the named processes are recorded. */
-void recording_say_descendants(const struct recording *recording);
+void recording_say_descendants(const struct recording *recording, const struct sampler *sampler);
 /*
  * Warn of a recorded process that waits for the end of profc, which waits for the end of that
  * process: only a request of the user ends such a recording.

@@ -430,9 +430,9 @@ void recording_say_refused(const struct sampler_refusal *refusal)
 		print_hint("it runs as another user or is not dumpable: run profc as root");
 }
 
-void recording_say_descendants(const struct recording *recording)
+void recording_say_descendants(const struct recording *recording, const struct sampler *sampler)
 {
-	size_t nr = sampler_nr_descendants(recording->sampler);
+	size_t nr = sampler_nr_descendants(sampler);
 
 	if (nr == 1 && !recording->options->quiet)
 		print_note("1 descendant is recorded, too: --no-children leaves it out");
