@@ -15,6 +15,7 @@
 #include "calltree/flat.h"
 #include "calltree/weights.h"
 #include "profile/profile.h"
+#include "verdict/verdict.h"
 #include "view/cut.h"
 #include "view/flat_text.h"
 #include "view/line.h"
@@ -43,7 +44,19 @@ bool top_key(struct top_state *state, struct browse *browse, int key)
 	return false;
 }
 
-/* The activity of all processes in the window, regardless of filters. */
+/* All of the window, regardless of filters. */
+static struct selection *window_of(const struct browse_weighing *weighing)
+{
+	const struct filter last = {.from_ns = weighing->input.profile->meta.duration_ns -
+					       browse_window_ns(&weighing->input)};
+	struct selection *selection = NULL;
+
+	/* A filter without patterns cannot be wrong. */
+	selection_new(weighing->expansion, &last, &selection, NULL);
+	return selection;
+}
+
+/* The activity of all processes in the window. */
 struct activity {
 	uint64_t cpu_ns;
 	size_t nr_threads, nr_busy;
@@ -52,29 +65,26 @@ struct activity {
 static struct activity activity_of(const struct browse_weighing *weighing)
 {
 	const struct profile *profile = weighing->input.profile;
-	const struct filter last = {.from_ns = profile->meta.duration_ns -
-					       browse_window_ns(&weighing->input)};
+	struct selection *selection = window_of(weighing);
 	cleanup_free bool *busy = xcalloc(profile->nr_threads + 1, sizeof(*busy));
 	struct activity activity = {0};
-	struct selection *selection;
 	struct selection_walk walk;
 	struct sample sample;
 
-	if (selection_new(weighing->expansion, &last, &selection, NULL) < 0)
-		return activity;
 	selection_walk_init(&walk, selection);
 	while (selection_walk_next(&walk, &sample)) {
 		activity.cpu_ns += sample.cpu_ns;
 		busy[sample.thread.v] |= sample.cpu_ns > 0;
 	}
 	selection_walk_release(&walk);
-	selection_free(selection);
 	for (size_t i = 0; i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
 		activity.nr_busy += busy[i];
-		activity.nr_threads += busy[i] || !thread->end_ns || thread->end_ns > last.from_ns;
+		activity.nr_threads +=
+			busy[i] || !thread->end_ns || thread->end_ns > selection->from_ns;
 	}
+	selection_free(selection);
 	return activity;
 }
 
@@ -122,6 +132,23 @@ static void append_title(struct buf *line, const struct profile *profile)
 	buf_release(&title);
 }
 
+/* What stands out in the window, in one line. */
+static void print_verdict(const struct browse_weighing *weighing, const struct view *view,
+			  struct sink *sink)
+{
+	struct selection *selection = window_of(weighing);
+	struct verdict *verdict = verdict_new(selection);
+	struct buf line = {0}, shown = {0};
+
+	verdict_append_line(&line, verdict);
+	append_cut(&shown, buf_str(&line), view->columns, CUT_END);
+	line_print(sink, view, STYLE_PLAIN, buf_str(&shown));
+	buf_release(&line);
+	buf_release(&shown);
+	verdict_free(verdict);
+	selection_free(selection);
+}
+
 void top_print_head(const struct browse_weighing *weighing, const struct view *view,
 		    struct sink *sink, const void *context)
 {
@@ -137,6 +164,8 @@ void top_print_head(const struct browse_weighing *weighing, const struct view *v
 	append_cut(&shown, buf_str(&line), view->columns, CUT_END);
 	line_print(sink, view, STYLE_HEADING, buf_str(&shown));
 	top_print_memory(profile, browse_window_ns(&weighing->input), view, sink);
+	if (profile->nr_samples)
+		print_verdict(weighing, view, sink);
 	buf_release(&line);
 	buf_release(&shown);
 }

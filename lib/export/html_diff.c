@@ -116,7 +116,8 @@ int export_write_diff(const struct export_diff *diff, const struct export_option
 	int status;
 
 	chosen.threads = EXPORT_THREADS_MERGE;
-	chosen.with_verdict = false;
+	chosen.with_verdict = true;
+	chosen.any_metric = false; /* both sides have one */
 	if (chosen.names == EXPORT_NAMES_DEFAULT)
 		chosen.names = EXPORT_NAMES_SHORT;
 	status = extract_new(diff->old_profile, &chosen, PATH_FRAMES, &both.old_extract, err);

@@ -32,12 +32,18 @@ static bool is_rest(const struct facts *facts, const struct profile_process *pro
 	return strcmp(profile_str(facts->profile, process->name), "[short-lived]") == 0;
 }
 
-/* Did the process live for a short time? The recorded command itself does not count. */
+/*
+ * Did the process live for a short time, and end in what is selected? The recorded command itself
+ * does not count.
+ */
 static bool is_short(const struct facts *facts, const struct profile_process *process)
 {
-	return is_rest(facts, process) ||
-	       (process->parent != PROCESS_NONE && process->end_ns && process->start_ns &&
-		process->end_ns - process->start_ns < SHORT_LIFE_NS);
+	if (is_rest(facts, process))
+		return facts->selection->everything;
+	return process->parent != PROCESS_NONE && process->end_ns && process->start_ns &&
+	       process->end_ns - process->start_ns < SHORT_LIFE_NS &&
+	       process->end_ns >= facts->selection->from_ns &&
+	       process->end_ns <= facts->selection->to_ns;
 }
 
 struct short_processes {

@@ -853,6 +853,13 @@ class Comparison(InBrowser):
         cls.old = make_profile(os.path.join(cls.directory, "old.data"), 4000, 300, 2)
         profc("diff", "--html", "-o", cls.html, cls.old, cls.data)
 
+    def test_verdict_of_either_side_is_in_the_head(self):
+        lines = []
+        for name, path in (("new", self.data), ("old", self.old)):
+            explained = json.loads(profc("explain", "-i", path, "--json").stdout)
+            lines.append(f"{name}: {explained['line']}")
+        self.assertEqual(self.text("#verdict"), "\n".join(lines))
+
     def test_table_is_that_of_diff(self):
         rows = json.loads(profc("diff", "--json", "-n", "8", self.old, self.data).stdout)["rows"]
         self.page.click("#tab-table")

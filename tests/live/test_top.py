@@ -118,6 +118,17 @@ class Top(LiveCase):
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
         self.assertUntouched(target.pid)
 
+    def test_verdict_on_the_window_is_above_the_table(self):
+        done = profc("top", "--times", "2", "--width", "200", "--", build("mutex_contention"), "3000")
+        heads = [table.splitlines() for table in done.stdout.split("\n\n")[::2]]
+        self.assertEqual(len(heads), 2, done.stdout)
+        for head in heads:
+            self.assertRegex(
+                head[1],
+                r"^[\d.]+ m?s: .* blocked: [\d.]+ m?s for mutex mutex in wait_for_lock, whose owner "
+                r"was in hold_the_lock",
+            )
+
     def test_calls_are_counted_while_it_is_looked_at(self):
         target = self.spinner()
         # "<" where no sample was taken in it, on a busy machine.

@@ -23,6 +23,12 @@ function aboutSide(side) {
 	].filter(Boolean).join("  \u00b7  ");
 }
 
+// Of a comparison that of either side, in a line of its own.
+function verdictText() {
+	return sides.map((side, i) => !side.data.verdict ? "" :
+		(sides[1] ? ["new: ", "old: "][i] : "") + side.data.verdict).filter(Boolean).join("\n");
+}
+
 function showHeader() {
 	byId("title").textContent = sides[0].data.title;
 	byId("title").title = sides[0].data.title;
@@ -31,8 +37,8 @@ function showHeader() {
 	if (sides[1])
 		byId("about-old").textContent = "old: " + sides[1].data.title + "  \u00b7  " + aboutSide(sides[1]);
 	byId("about-old").hidden = !sides[1];
-	byId("verdict").textContent = sides[0].data.verdict || "";
-	byId("verdict").hidden = !sides[0].data.verdict;
+	byId("verdict").textContent = verdictText();
+	byId("verdict").hidden = !verdictText();
 }
 
 function showSum() {
