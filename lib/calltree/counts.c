@@ -82,6 +82,7 @@ static void add_entry(struct adder *adder, const struct profile_count *row)
 	if (!is_chosen(counts, label))
 		return;
 	counts->functions[label].counted = true;
+	counts->functions[label].has_tail_call |= (row->flags & COUNT_TAIL_CALL) != 0;
 	counts->functions[label].calls += row->calls;
 	add_window(adder, row, label);
 	if (function) {

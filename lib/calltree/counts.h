@@ -31,7 +31,8 @@ enum counts_state {
 
 /* Calls of a function as it lies in memory: inlined copies are never called. */
 struct count_function {
-	bool counted; /* else its calls were not counted, and no more is known */
+	bool counted;	    /* else its calls were not counted, and no more is known */
+	bool has_tail_call; /* it is not in the stack of what it calls so */
 	uint64_t calls;
 };
 

@@ -193,7 +193,10 @@ bool flat_has_waits(const struct flat *flat);
 /* False where that is not known, and of phases that are too short. */
 bool flat_row_per_cycle(const struct flat *flat, const struct flat_row *row, double *instructions);
 
-/* False where no call was counted. */
+/*
+ * False where no call was counted, and where a function ends in calls of others by jumps and was
+ * not sampled.
+ */
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call);
 /*

@@ -31,6 +31,11 @@ bool flat_has_counts(const struct flat *flat)
 bool flat_row_per_call(const struct flat *flat, const struct flat_row *row,
 		       struct per_call *per_call)
 {
+	const struct counts *counts = flat->weights->counts;
+
+	/* What its calls take is below another function, and says nothing of them. */
+	if (row->counted && !row->called.weight && counts->functions[row->label].has_tail_call)
+		return false;
 	return row->counted && per_call_of(flat->weights, &row->called, row->calls, per_call);
 }
 

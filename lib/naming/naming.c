@@ -72,12 +72,73 @@ static void refuse_copies(const struct search *search, const struct symbol_funct
 	wanted_refuse(search->wanted, function->name, reason);
 }
 
+/* Is the target of a jump another function, rather than a part of the same one? */
+static bool is_function(const void *context, uint64_t address)
+{
+	const struct search *search = context;
+	size_t low = 0, high = search->nr_all;
+	const struct symbol_function *before;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (search->all[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	before = low ? search->all[low - 1] : NULL;
+	if (before && before->start == address)
+		return before->kind != SYMBOL_FUNCTION_PART;
+	/* Code outside any function: reached through a word, or in a PLT. */
+	return !before || address >= before->end;
+}
+
+/* False: there is data among its code. */
+static bool add_sites(const struct search *search, const struct symbol_function *function,
+		      struct call_sites *sites)
+{
+	size_t nr_bytes = (size_t)(function->end - function->start);
+	uint8_t *bytes = alloc_bounded(nr_bytes + 1, 1, (size_t)1 << 30);
+	bool is_code;
+
+	if (!bytes)
+		return true;
+	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
+	is_code = call_sites_add(sites, &(const struct call_code){.function = function->name,
+								  .address = function->start,
+								  .bytes = bytes,
+								  .nr_bytes = nr_bytes,
+								  .is_function = is_function,
+								  .context = search});
+	free(bytes);
+	return is_code;
+}
+
+/* Is a jump of it the call of another function? */
+static bool has_tail_call(const struct search *search, const struct symbol_function *function)
+{
+	struct call_sites sites = {0};
+	bool is_found = false;
+
+	add_sites(search, function, &sites);
+	for (size_t i = 0; i < sites.nr; i++)
+		is_found |= sites.at[i].site.kind == PATCH_CALL_JUMP &&
+			    sites.at[i].site.callee != function->start;
+	call_sites_release(&sites);
+	return is_found;
+}
+
 static void add_entry(const struct search *search, const struct symbol_function *function)
 {
+	struct wanted *wanted = search->wanted;
+
 	switch (function->kind) {
 	case SYMBOL_FUNCTION_WHOLE:
-		wanted_add(search->wanted, WANTED_ENTRY, function->start,
-			   function->end - function->start, function->name);
+		wanted_add(wanted, WANTED_ENTRY, function->start, function->end - function->start,
+			   function->name);
+		wanted->places[wanted->nr_places - 1].has_tail_call =
+			has_tail_call(search, function);
 		refuse_copies(search, function);
 		return;
 	case SYMBOL_FUNCTION_PART:
@@ -249,47 +310,6 @@ static void find_pattern(struct search *search, size_t index)
 		naming->nearest = xstrdup(nearest);
 }
 
-/* Is the target of a jump another function, rather than a part of the same one? */
-static bool is_function(const void *context, uint64_t address)
-{
-	const struct search *search = context;
-	size_t low = 0, high = search->nr_all;
-	const struct symbol_function *before;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (search->all[middle]->start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	before = low ? search->all[low - 1] : NULL;
-	if (before && before->start == address)
-		return before->kind != SYMBOL_FUNCTION_PART;
-	/* Code outside any function: reached through a word, or in a PLT. */
-	return !before || address >= before->end;
-}
-
-static void add_sites(const struct search *search, const struct symbol_function *function,
-		      struct call_sites *sites)
-{
-	size_t nr_bytes = (size_t)(function->end - function->start);
-	uint8_t *bytes = alloc_bounded(nr_bytes + 1, 1, (size_t)1 << 30);
-
-	if (!bytes)
-		return;
-	nr_bytes = elf_image_read(search->file->image, function->start, bytes, nr_bytes);
-	if (!call_sites_add(sites, &(const struct call_code){.function = function->name,
-							     .address = function->start,
-							     .bytes = bytes,
-							     .nr_bytes = nr_bytes,
-							     .is_function = is_function,
-							     .context = search}))
-		wanted_refuse(search->wanted, function->name, "data stands among its code");
-	free(bytes);
-}
-
 static size_t want_written(const struct search *search, const struct call_sites *sites,
 			   const struct source_lines *wanted)
 {
@@ -318,8 +338,11 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 	functions = calls->function
 			    ? symbol_functions_called(search->functions, calls->function, &nr)
 			    : symbol_functions_find(search->functions, NULL, &nr);
-	for (size_t i = 0; i < nr; i++)
-		add_sites(search, functions[i], &sites);
+	for (size_t i = 0; i < nr; i++) {
+		if (!add_sites(search, functions[i], &sites))
+			wanted_refuse(search->wanted, functions[i]->name,
+				      "data stands among its code");
+	}
 	if (calls->function) {
 		for (size_t i = 0; i < sites.nr; i++)
 			wanted_add_call(search->wanted, &sites.at[i]);

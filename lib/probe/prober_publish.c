@@ -93,7 +93,8 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 		.process = process->serial,
 		.callee = COUNT_NO_CALLEE,
 		.kind = is_call ? COUNT_CALL : COUNT_ENTRY,
-		.flags = probed->is_from_start ? COUNT_FROM_START : 0,
+		.flags = (uint8_t)((probed->is_from_start ? COUNT_FROM_START : 0) |
+				   (wanted->has_tail_call ? COUNT_TAIL_CALL : 0)),
 		.from_ns =
 			probed->is_from_start
 				? publishing->profile->processes[process->serial].start_ns

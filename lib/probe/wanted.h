@@ -40,6 +40,7 @@ struct wanted_place {
 	enum heap_kin kin;
 	char *name;	    /* of the function; owned */
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
+	bool has_tail_call; /* WANTED_ENTRY: a jump of it is the call of another function */
 	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
 };
 

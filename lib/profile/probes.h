@@ -27,9 +27,10 @@ enum count_kind {
 /* Bits of profile_count.flags; part of the file format. */
 enum count_flag {
 	COUNT_FROM_START = 1, /* from the first instruction of the program on: nothing was missed */
+	COUNT_TAIL_CALL = 2,  /* ENTRY: a jump of the function is the call of another one */
 };
 
-#define COUNT_FLAGS_ALL COUNT_FROM_START
+#define COUNT_FLAGS_ALL (COUNT_FROM_START | COUNT_TAIL_CALL)
 
 /* Bound on the sum of all counted calls of a profile (man/profc-data.5, BOUNDS). */
 #define COUNTED_CALLS_MAX (UINT64_C(1) << 61)

@@ -630,6 +630,23 @@ class CallsIn(CountingCase):
             self.refused(recording)["callee_two"],
         )
 
+    def test_no_time_per_call_where_a_function_is_not_in_the_stack_of_what_it_calls(self):
+        for flag in "-foptimize-sibling-calls", "-fno-optimize-sibling-calls":
+            with self.subTest(flag=flag):
+                program = build("ends_in_a_call", "-O2", "-g", flag)
+                recording = self.record([program], "--count", "^(outer|work)$")
+                outer, work = recording.function("outer"), recording.function("work")
+                self.assertEqual((outer["calls"], work["calls"]), (2000, 2000))
+                self.assertGreater(work["per_call_ns"], 10000)
+                # Few samples, if any, are of the instructions before the jump.
+                if flag == "-foptimize-sibling-calls" and outer["total_ns"] == 0:
+                    self.assertIsNone(outer["per_call_ns"])
+                    self.assertIsNone(outer["per_call_ci_ns"])
+                elif flag != "-foptimize-sibling-calls":
+                    self.assertWithin(
+                        outer["per_call_ns"] / work["per_call_ns"], 1, 0.1, "time per call"
+                    )
+
     def test_lines(self):
         program = build("calls_by_line", "-O2", "-g", "-fno-optimize-sibling-calls")
         recording = self.record([program], "--count-lines", "calls_by_line.c")
