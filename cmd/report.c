@@ -247,6 +247,7 @@ struct report_request {
 	bool is_plain;	      /* nothing but the standard table is asked for */
 	const char *function; /* of which the tree shows the callers or callees; NULL: whole */
 	bool of_callers;
+	bool is_folded;		   /* recursion is, in a tree */
 	struct tree_limits limits; /* `calls`: where any are known */
 	struct leaks_request leaks;
 	bool tells_lost; /* with leaks */
@@ -305,6 +306,7 @@ static int make_request(const struct report_args *args, struct report_request *r
 		.is_plain = !args->by && !args->sort && args->metric == NOT_GIVEN,
 		.function = args->callers ? args->callers : args->callees,
 		.of_callers = args->callers,
+		.is_folded = !args->json,
 		/* The whole tree has a column of calls only if it is made of them. */
 		.limits = {.max_depth = args->max_depth,
 			   .min_percent = min_percent_of(args),
@@ -500,7 +502,7 @@ static int report_tree(const struct report_request *request, const struct weight
 	tree = tree_new_as(weights, &(struct tree_request){
 					    .callers_of = request->of_callers ? wanted : NULL,
 					    .callees_of = request->of_callers ? NULL : wanted,
-					    .is_folded = !form->json,
+					    .is_folded = request->is_folded,
 					    .has_faults = true,
 				    });
 	if (!is_anything_shown(request, tree, form->json))
