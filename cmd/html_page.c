@@ -71,30 +71,30 @@ static void show(const char *path, const struct html_page_request *request)
 
 /* *path: the name of a temporary file; NULL if it was given one. */
 static int write_page(const struct profile *profile, const struct export_options *options,
-		      const struct html_page_request *request, char **path, struct err *err)
+		      const char *output, char **path, struct err *err)
 {
 	const char *directory = private_file_directory(getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"));
 
-	if (request->output)
-		return export_to_path(EXPORT_HTML, profile, options, request->output, err);
+	if (output)
+		return export_to_path(EXPORT_HTML, profile, options, output, err);
 	return export_to_private_file(EXPORT_HTML, profile, options, directory, path, err);
 }
 
-int html_page_make(const struct command *command, const struct html_page_request *request)
+int html_page_make(const struct command *command, const struct html_page_request *request,
+		   const struct export_values *values, const struct filter *filter)
 {
-	struct export_options options = export_values_apply(request->values, request->filter);
+	struct export_options options = export_values_apply(values, filter);
 	struct err err = ERR_INIT;
 	struct long_task task;
 	struct profile *profile;
 	char *path = NULL;
-	int status = export_values_open(request->values, true, request->input, &profile,
-					&options.metric);
+	int status = export_values_open(values, true, request->input, &profile, &options.metric);
 
 	if (status != EXIT_DONE)
 		return status;
 	long_task_begin(&task, "making the page", request->shows_progress);
 	options.progress = &task.progress;
-	status = write_page(profile, &options, request, &path, &err);
+	status = write_page(profile, &options, request->output, &path, &err);
 	long_task_end(&task);
 	if (status == 0)
 		show(path ? path : request->output, request);

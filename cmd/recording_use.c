@@ -28,13 +28,11 @@ static int make_page(const struct recording *recording, const char *path, bool s
 					    .output = options->html,
 					    .opens = options->open,
 					    .quiet = options->quiet,
-					    .shows_progress = shows_progress,
-					    .values = &values,
-					    .filter = &everything};
+					    .shows_progress = shows_progress};
 
 	if (options->html && !*options->html)
 		request.output = beside;
-	return html_page_make(NULL, &request);
+	return html_page_make(NULL, &request, &values, &everything);
 }
 
 /* Read the file: the samples are no longer in memory. */

@@ -59,12 +59,12 @@ static int run_view(const struct command *self, int argc, char **argv)
 	if (parse(&args, argc, argv, &filter, &err))
 		status = usage_error(self, &err);
 	else
-		status = html_page_make(self, &(struct html_page_request){.input = args.input,
-									  .output = args.output,
-									  .opens = !args.no_open,
-									  .shows_progress = true,
-									  .values = &args.values,
-									  .filter = &filter});
+		status = html_page_make(self,
+					&(struct html_page_request){.input = args.input,
+								    .output = args.output,
+								    .opens = !args.no_open,
+								    .shows_progress = true},
+					&args.values, &filter);
 	options_release(rows, &args);
 	return status;
 }
