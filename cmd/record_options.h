@@ -21,6 +21,13 @@ struct metric_options {
 	unsigned int counters; /* of these, the set of enum kernel_counter */
 };
 
+/* How the file of a recording is used once it is complete. */
+struct use_options {
+	const char *html; /* the page to write; "": beside the recording; NULL: none */
+	bool open;	  /* the page, or a temporary one */
+	bool with_source; /* is kept in the file */
+};
+
 /* The options of everything that records: record, attach. */
 struct record_options {
 	uint64_t frequency_hz;
@@ -38,9 +45,8 @@ struct record_options {
 	bool check_unwinder;
 	int unwinder;	   /* index into the choices: enum unwinder_kind */
 	const char *agent; /* a command for the shell, or NULL */
-	const char *html;  /* the page to write; "": beside the recording; NULL: none */
-	bool open;	   /* the page, or a temporary one */
-	bool no_symbols, with_source;
+	struct use_options use;
+	bool no_symbols;
 	bool quiet, verbose;
 	struct count_options count;
 	struct symbol_option_values symbols;

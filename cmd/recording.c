@@ -620,6 +620,7 @@ static int command_status(struct recording *recording, int own_status)
 static int finish(const struct recording *recording, struct recorded *recorded)
 {
 	cleanup_free char *path = recorded->file.path ? xstrdup(recorded->file.path) : NULL;
+	const struct use_options *use = &recording->options->use;
 	bool can_be_read = recorded->file.created;
 	cleanup_close int fd = recording_file_reopen(&recorded->file);
 	int status = finish_file(recording, recorded);
@@ -628,14 +629,14 @@ static int finish(const struct recording *recording, struct recorded *recorded)
 		return status;
 	if (!recording->options->quiet)
 		recording_explain(recording, recorded, path, fd);
-	if (!recording_has_uses(recording))
+	if (!recording_has_uses(use))
 		return status;
 	if (can_be_read)
 		return recording_use(recording, path,
 				     !recording->options->quiet && is_terminal_ours(recording));
-	if (recording->options->with_source)
+	if (use->with_source)
 		print_note("no source is kept in a recording that goes to %s", path);
-	if (recording->options->html || recording->options->open)
+	if (use->html || use->open)
 		print_note("there is no page of a recording that goes to %s", path);
 	return recording_failed_status(recording);
 }
@@ -735,10 +736,12 @@ static int check_and_record(const struct command *self, struct recording *record
 
 	if (options->control && !control_path(options->control, &err))
 		return usage_error(self, &err);
-	if (recording_has_uses(recording) && options->output && strcmp(options->output, "-") == 0)
+	if (recording_has_uses(&options->use) && options->output &&
+	    strcmp(options->output, "-") == 0)
 		err_set(&err, ERR_INVALID, "%s a profile in a file, not -o -",
-			options->with_source ? "--with-source needs" : "--html and --open need");
-	if (options->with_source && options->no_symbols)
+			options->use.with_source ? "--with-source needs"
+						 : "--html and --open need");
+	if (options->use.with_source && options->no_symbols)
 		err_set(&err, ERR_INVALID,
 			"--with-source finds sources by symbols: not with --no-symbols");
 	if (options->threads && options->count.no_cpu)

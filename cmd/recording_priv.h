@@ -21,6 +21,7 @@ struct agent;
 struct named_code;
 struct profile;
 struct record_options;
+struct use_options;
 struct store_writer;
 
 /* The command that is recorded, as a child of ours. */
@@ -135,7 +136,7 @@ void recording_explain(const struct recording *recording, const struct recorded 
  * recording_use.c: use the file of that path once it is complete: keep sources in it, write a page.
  * Does neither if the user wants the end at once. Returns an exit status as above.
  */
-bool recording_has_uses(const struct recording *recording);
+bool recording_has_uses(const struct use_options *use);
 int recording_use(const struct recording *recording, const char *path, bool shows_progress);
 
 #endif

@@ -18,19 +18,24 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-static int make_page(const struct recording *recording, const char *path, bool shows_progress)
+static bool has_page(const struct use_options *use)
 {
-	const struct record_options *options = recording->options;
+	return use->html || use->open;
+}
+
+static int make_page(const struct use_options *use, const char *path, bool quiet,
+		     bool shows_progress)
+{
 	const struct export_values values = {.metric = NO_METRIC};
 	const struct filter everything = {.from_ns = 0};
 	cleanup_free char *beside = export_name_beside(EXPORT_HTML, path);
 	struct html_page_request request = {.input = path,
-					    .output = options->html,
-					    .opens = options->open,
-					    .quiet = options->quiet,
+					    .output = use->html,
+					    .opens = use->open,
+					    .quiet = quiet,
 					    .shows_progress = shows_progress};
 
-	if (options->html && !*options->html)
+	if (use->html && !*use->html)
 		request.output = beside;
 	return html_page_make(NULL, &request, &values, &everything);
 }
@@ -54,32 +59,31 @@ void recording_explain(const struct recording *recording, const struct recorded 
 	verdict_free(verdict);
 }
 
-bool recording_has_uses(const struct recording *recording)
+bool recording_has_uses(const struct use_options *use)
 {
-	const struct record_options *options = recording->options;
-
-	return options->html || options->open || options->with_source;
+	return has_page(use) || use->with_source;
 }
 
 int recording_use(const struct recording *recording, const char *path, bool shows_progress)
 {
-	const struct record_options *options = recording->options;
+	const struct use_options *use = &recording->options->use;
+	bool quiet = recording->options->quiet;
 	sigset_t ours;
 	int status = EXIT_DONE;
 
 	if (recording->ending.nr_asked > 1 || recording->ending.listener.asked) {
-		if (options->with_source)
+		if (use->with_source)
 			print_warning("no source is kept: 'profc symbolize --with-source' does it");
-		if (options->html || options->open)
+		if (has_page(use))
 			print_warning("no page is written: 'profc view' makes one");
 		return EXIT_DONE;
 	}
 	/* The profile is complete: Ctrl-C ends only this work now. */
 	pthread_sigmask(SIG_SETMASK, &recording->former_signals.mask, &ours);
-	if (options->with_source)
-		status = keep_source_in(path, options->quiet);
-	if (status == EXIT_DONE && (options->html || options->open))
-		status = make_page(recording, path, shows_progress);
+	if (use->with_source)
+		status = keep_source_in(path, quiet);
+	if (status == EXIT_DONE && has_page(use))
+		status = make_page(use, path, quiet, shows_progress);
 	pthread_sigmask(SIG_SETMASK, &ours, NULL);
 	return status == EXIT_DONE ? EXIT_DONE : recording_failed_status(recording);
 }

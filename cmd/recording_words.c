@@ -408,7 +408,7 @@ int recording_say_exec_failed(const struct recording *recording)
 
 	if (recording->options->count.memory && heap_request_is_rate(recording->argv[0]))
 		err_hint(&err, "a rate is written so: --mem=%s", recording->argv[0]);
-	if (recording->options->html && is_page_name(recording->argv[0]))
+	if (recording->options->use.html && is_page_name(recording->argv[0]))
 		err_hint(&err, "the name of the page is written so: --html=%s", recording->argv[0]);
 	print_err(&err);
 	return status == ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
