@@ -306,6 +306,10 @@ TEST(view, callees_have_exact_edges)
 		      "    1000  25.0  3.5    1000  25.0           360  ├─ parse\n"
 		      "                                             77  ├─ [indirect calls]\n"
 		      "                                              5  └─ emit\n");
+	expect_counts("load", false, &(struct tree_limits){.max_depth = 1, .calls = true},
+		      "total µs     %    ± self µs     %         calls  function\n"
+		      "    2000  50.0  4.0                              load\n"
+		      "    2000  50.0  4.0                              … 4 more\n");
 	expect_counts("load", false, &(struct tree_limits){0},
 		      "total µs     %    ± self µs     %  function\n"
 		      "    2000  50.0  4.0                load\n"
