@@ -41,6 +41,9 @@ struct rule_functions {
 	void (*prove)(struct verdict *verdict, const struct facts *facts);
 };
 
+/* Is it where a program or a thread begins, in which all of its time is? */
+bool facts_is_beginning(const struct facts *facts, uint32_t label);
+
 /* The thresholds of rules that notes below tables apply as well, in percent. */
 #define POLLING_PERCENT 25
 #define FAULTS_PERCENT	25

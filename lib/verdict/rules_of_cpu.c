@@ -68,7 +68,7 @@ static bool begins_thread(const struct facts *facts, uint32_t label)
 }
 
 /* Does any program begin with this function? */
-static bool is_beginning(const struct facts *facts, uint32_t label)
+bool facts_is_beginning(const struct facts *facts, uint32_t label)
 {
 	static const char *const names[] = {"_start",
 					    "main",
@@ -103,7 +103,7 @@ static size_t find_callers(const struct facts *facts, uint32_t label, uint32_t c
 
 		if (2 * node->total.weight < whole ||
 		    !label_is_code(facts->expansion, node->label) ||
-		    is_beginning(facts, node->label))
+		    facts_is_beginning(facts, node->label))
 			break;
 		if (node->label != label && !label_is_nameless(facts->expansion, node->label) &&
 		    (!nr || callers[nr - 1] != node->label))
@@ -324,8 +324,9 @@ struct hot_path {
 static bool is_worth_naming(const struct facts *facts, const uint32_t *labels, size_t i)
 {
 	return label_is_code(facts->expansion, labels[i]) &&
-	       !label_is_nameless(facts->expansion, labels[i]) && !is_beginning(facts, labels[i]) &&
-	       !runtime_of(facts, labels[i]) && !(i && begins_thread(facts, labels[i - 1]));
+	       !label_is_nameless(facts->expansion, labels[i]) &&
+	       !facts_is_beginning(facts, labels[i]) && !runtime_of(facts, labels[i]) &&
+	       !(i && begins_thread(facts, labels[i - 1]));
 }
 
 static struct hot_path path_of(const struct facts *facts)

@@ -249,19 +249,53 @@ static struct measure measure_growth(const struct facts *facts)
 	return measure;
 }
 
-/* The function outside the allocator and the C library, or the innermost one. */
-static uint32_t function_of(const struct facts *facts, const struct leaks *leaks,
-			    const struct leak *leak)
+/* Programs have functions of their own around malloc(3): zmalloc, xcalloc, g_strdup. */
+static bool is_allocator(const struct facts *facts, uint32_t label)
 {
-	uint32_t label = facts->wait_functions[leak->sample.stack.v];
-	struct level_list list = {0};
+	struct buf name = {0};
+	bool is_one;
 
-	if (label < facts->expansion->nr_labels)
-		return label;
+	label_append_name(&name, facts->expansion, label, NAME_SHORT);
+	is_one = strcasestr(buf_str(&name), "alloc") || strstr(buf_str(&name), "strdup") ||
+		 strncmp(buf_str(&name), "operator new", strlen("operator new")) == 0;
+	buf_release(&name);
+	return is_one;
+}
+
+/* The innermost level up to `at` that is not an allocator's; or `at`, if there is none. */
+static size_t outside_allocators(const struct facts *facts, const struct level_list *list,
+				 size_t at)
+{
+	for (size_t i = at + 1; i-- > 0;) {
+		if (!is_allocator(facts, list->levels[i].label))
+			return i;
+	}
+	return at;
+}
+
+/* "replicationFeedMonitors > addReplyToList": what allocated, and its caller if that is known. */
+static void append_allocating(struct buf *out, const struct facts *facts, const struct leaks *leaks,
+			      const struct leak *leak)
+{
+	uint32_t function = facts->wait_functions[leak->sample.stack.v];
+	struct level_list list = {0};
+	size_t at;
+
 	leak_stack(leaks, leak, &list);
-	label = list.levels[list.nr - 1].label;
+	for (at = list.nr - 1; at > 0 && list.levels[at].label != function; at--)
+		;
+	if (list.levels[at].label != function)
+		at = list.nr - 1;
+	at = outside_allocators(facts, &list, at);
+	if (at > 0 && label_is_code(facts->expansion, list.levels[at - 1].label) &&
+	    !label_is_nameless(facts->expansion, list.levels[at - 1].label) &&
+	    list.levels[at - 1].label != list.levels[at].label &&
+	    !facts_is_beginning(facts, list.levels[at - 1].label)) {
+		facts_append_name(out, facts, list.levels[at - 1].label);
+		buf_append_str(out, " > ");
+	}
+	facts_append_name(out, facts, list.levels[at].label);
 	level_list_release(&list);
-	return label;
 }
 
 static void append_leak(struct buf *out, const struct facts *facts, const struct leaks *leaks,
@@ -269,7 +303,7 @@ static void append_leak(struct buf *out, const struct facts *facts, const struct
 {
 	append_weight(out, METRIC_LEAKED, leak->tally.weight);
 	buf_append_str(out, " not freed, allocated by ");
-	facts_append_name(out, facts, function_of(facts, leaks, leak));
+	append_allocating(out, facts, leaks, leak);
 	buf_append_str(out, ", growing by ");
 	append_memory(out, (uint64_t)leak_growth(leaks, leak));
 	buf_append_str(out, "/s");

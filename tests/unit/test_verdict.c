@@ -556,6 +556,23 @@ TEST(verdict, memory_that_grows_goes_before_all_else)
 }
 
 /* What was allocated at the beginning and is kept does not grow. */
+/* The caller says more than the functions around malloc(3). */
+TEST(verdict, memory_that_grows_is_told_by_what_is_outside_of_allocators)
+{
+	struct made made = begin();
+
+	allocate(&made,
+		 "_start;main;feed_monitors;add_reply;zmalloc_usable;try_Alloc;libc.so.6!malloc",
+		 200, 65536);
+	expect(&made, "205 ms: 12.5 MiB not freed, allocated by feed_monitors > add_reply, growing "
+		      "by 61.0 MiB/s\n"
+		      "profc report --leaks");
+	made = begin();
+	allocate(&made, "alloc_all;libc.so.6!malloc", 200, 65536);
+	expect(&made, "205 ms: 12.5 MiB not freed, allocated by alloc_all, growing by 61.0 MiB/s\n"
+		      "profc report --leaks");
+}
+
 TEST(verdict, memory_that_is_kept_does_not_grow)
 {
 	struct made made = begin();
