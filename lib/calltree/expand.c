@@ -94,7 +94,8 @@ static void append_level(struct expansion *out, struct level level)
 }
 
 /* A frame without a chain is still code in some module, or a mark left by the unwinder. */
-static struct level nameless_level(struct expander *expander, struct code_address where)
+static struct level nameless_level(struct expander *expander, struct code_address where,
+				   bool is_awaited)
 {
 	const struct module_table *modules = expander->out->profile->modules;
 	struct label label = {.kind = LABEL_ADDRESS,
@@ -113,7 +114,7 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 	case MODULE_KIND_FILE:
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_VSYSCALL:
-		label.number = where.address;
+		label.number = is_awaited ? LABEL_AWAITED : where.address;
 		break;
 	case MODULE_KIND_JIT:
 		/*
@@ -136,7 +137,9 @@ static void expand_frame(struct expander *expander, uint32_t frame, bool fold_in
 	if (frame < profile->symbols.nr_frames)
 		chain = profile->symbols.frames[frame];
 	if (chain.nr == 0)
-		append_level(out, nameless_level(expander, where));
+		append_level(out, nameless_level(expander, where,
+						 frame < profile->symbols.nr_frames &&
+							 frame >= profile->symbols.nr_asked));
 	for (uint32_t i = chain.nr; i-- > 0;) {
 		const struct location *location = &profile->symbols.locations[chain.first + i];
 		struct label label = {.kind = LABEL_FUNCTION,
@@ -351,7 +354,10 @@ static void append_address(struct buf *out, const struct expansion *expansion, u
 	}
 	buf_append_byte(out, '[');
 	buf_append(out, name, length);
-	buf_printf(out, "+0x%" PRIx64 "]", expansion->labels[label].number);
+	if (expansion->labels[label].number == LABEL_AWAITED)
+		buf_append_byte(out, ']');
+	else
+		buf_printf(out, "+0x%" PRIx64 "]", expansion->labels[label].number);
 }
 
 static void append_function(struct buf *out, const struct expansion *expansion, uint32_t label,

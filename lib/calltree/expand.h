@@ -38,6 +38,9 @@ enum label_kind {
 	LABEL_PAGE_FAULT, /* [page fault], below code in trees: the kernel's work for its faults */
 };
 
+/* The names in a module will be looked up: until then all its code without one is one label. */
+#define LABEL_AWAITED UINT64_MAX
+
 /*
  * The name of a level; a row of the function table and a frame of a flame graph is one label. Two
  * labels are the same function when name, file and module are equal: clones, template copies with
@@ -47,7 +50,8 @@ struct label {
 	enum label_kind kind;
 	struct module_id module;     /* FUNCTION, ADDRESS; else MODULE_UNKNOWN */
 	struct function_id function; /* FUNCTION: a row of profile.symbols.functions; else 0 */
-	uint64_t number; /* ADDRESS: the address; ELIDED: frames; TRUNCATED: enum stack_end */
+	/* ADDRESS: the address, or LABEL_AWAITED; ELIDED: frames; TRUNCATED: enum stack_end */
+	uint64_t number;
 };
 
 /* A distinct (label, file, line): a level's place in a function. line 0: unknown. */

@@ -35,6 +35,7 @@ void profile_adopt_symbols(struct profile *into, const struct profile *from)
 {
 	assert(from->symbols.nr_frames <= into->nr_frames);
 	profile_reset_symbols(into);
+	into->symbols.nr_asked = from->symbols.nr_asked;
 	for (uint32_t i = 0; i < from->symbols.nr_frames; i++) {
 		if (from->symbols.frames[i].nr)
 			adopt_chain(into, from, i);

@@ -505,7 +505,7 @@ void profile_reset_symbols(struct profile *profile)
 	profile->symbols.nr_locations = 0;
 	free(profile->symbols.frames);
 	profile->symbols.frames = xcalloc(profile->nr_frames, sizeof(*profile->symbols.frames));
-	profile->symbols.nr_frames = profile->nr_frames;
+	profile->symbols.nr_frames = profile->symbols.nr_asked = profile->nr_frames;
 	free(profile->symbols.modules);
 	profile->symbols.nr_modules = module_table_nr(profile->modules);
 	profile->symbols.modules =

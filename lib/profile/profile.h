@@ -237,6 +237,7 @@ struct profile_listing {
 struct profile_symbols {
 	struct frame_symbols *frames; /* of all frames, or of none before resolution */
 	size_t nr_frames;
+	size_t nr_asked; /* the names of so many frames were looked up; no file has it */
 	struct location *locations;
 	size_t nr_locations, cap_locations;
 	struct function *functions; /* distinct */

@@ -516,6 +516,7 @@ static void resolve(struct profile *profile, const struct symbol_options *option
 		source_note_all(profile);
 	free(run.jobs);
 	free(run.asked);
+	profile->symbols.nr_asked = profile->symbols.nr_frames;
 	known_release(&known);
 	pthread_cond_destroy(&run.changed);
 	pthread_mutex_destroy(&run.lock);

@@ -209,3 +209,33 @@ TEST(expand, copies_of_one_name_and_file_are_one_label)
 	expansion_free(expansion);
 	profile_free(made.profile);
 }
+
+/* While a recording runs, names of new code are looked up from time to time. */
+TEST(expand, code_whose_names_are_awaited_is_one_row_of_its_module)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct expansion *expansion;
+	struct buf name = {0};
+	uint32_t label;
+
+	made_sample(&made, "main@a.c:7;?", 1);
+	made_sample(&made, "main@a.c:7;libz.so.1!?", 1);
+	made_sample(&made, "main@a.c:7;libz.so.1!?another", 1);
+	profile = made_end(&made);
+	profile->symbols.nr_asked = 2;
+	expansion = expansion_new(profile, false);
+	assert_int_equal(profile->nr_frames, 4);
+	label = expansion_outermost(expansion, (struct frame_id){2})->label;
+	assert_int_equal(expansion_outermost(expansion, (struct frame_id){3})->label, label);
+	label_append_name(&name, expansion, label, NAME_FULL);
+	assert_string_equal(buf_str(&name), "[libz.so.1]");
+	assert_true(label_is_nameless(expansion, label));
+	buf_clear(&name);
+	label_append_name(&name, expansion,
+			  expansion_outermost(expansion, (struct frame_id){1})->label, NAME_FULL);
+	assert_non_null(strstr(buf_str(&name), "[prog+0x"));
+	buf_release(&name);
+	expansion_free(expansion);
+	profile_free(profile);
+}

@@ -29,6 +29,7 @@ TEST(adopt_symbols, names_the_first_frames)
 	from->symbols.modules[1].problem = profile_intern(from, "no debug information");
 	profile_adopt_symbols(into, from);
 	assert_int_equal(into->symbols.nr_frames, into->nr_frames);
+	assert_int_equal(into->symbols.nr_asked, from->nr_frames);
 	/* Interned in the order they stand in a stack: main, outer and inner, the nameless one. */
 	assert_string_equal(name_of(into, 0, 0), "main");
 	assert_string_equal(name_of(into, 1, 0), "inner");

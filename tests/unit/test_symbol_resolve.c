@@ -224,7 +224,9 @@ TEST(symbol_resolve, new_frames_leave_others_their_names)
 	old = add_frame(later, module, elf_address(outermost));
 	new = add_frame(later, module, elf_address(outermost) + 1);
 	profile_adopt_symbols(later, profile);
+	assert_int_equal(later->symbols.nr_asked, 1);
 	resolve_new_frames(later, &options, 1);
+	assert_int_equal(later->symbols.nr_asked, 2);
 	assert_function(later, old, 0, "resolved before");
 	assert_int_equal(later->symbols.frames[old.v].nr, 1);
 	assert_function(later, new, later->symbols.frames[new.v].nr - 1, "outermost");
