@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "calltree/expand.h"
+#include "calltree/pairs.h"
 #include "profile/profile.h"
 #include "stack/stack.h"
 
@@ -196,17 +197,27 @@ uint32_t *start_functions_of_threads(const struct expansion *expansion)
 	cleanup_free bool *waits = xcalloc(expansion->nr_labels, sizeof(*waits));
 	cleanup_free bool *is_linked = xcalloc(expansion->nr_labels, sizeof(*is_linked));
 	cleanup_free uint32_t *of_stack = NULL;
+	struct pairs times = {0};
 
 	for (uint32_t label = 0; label < expansion->nr_labels; label++)
 		judge(expansion, label, &waits[label], &is_linked[label]);
 	of_stack = outermost_of_stacks(expansion, is_linked);
-	for (size_t i = 0; i < profile->nr_threads; i++)
-		starts[i] = WAIT_FUNCTION_NONE;
+	/* Before main(), a program is in the constructors of its libraries. */
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		const struct sample *sample = &profile->samples[i];
+		uint32_t label = of_stack[sample->stack.v];
 
-		if (starts[sample->thread.v] == WAIT_FUNCTION_NONE && sample->end == STACK_END_ROOT)
-			starts[sample->thread.v] = of_stack[sample->stack.v];
+		if (label != WAIT_FUNCTION_NONE && sample->end == STACK_END_ROOT)
+			pairs_add(&times, sample->thread.v, label,
+				  sample->cpu_ns + sample->runq_ns + sample->blocked_ns);
 	}
+	pairs_sort(&times);
+	for (uint32_t i = 0; i < profile->nr_threads; i++) {
+		size_t nr;
+		const struct pair *of_thread = pairs_of(&times, i, &nr);
+
+		starts[i] = nr ? of_thread[0].b : WAIT_FUNCTION_NONE;
+	}
+	pairs_release(&times);
 	return starts;
 }

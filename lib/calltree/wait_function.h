@@ -19,7 +19,8 @@ uint32_t *wait_functions_of_stacks(const struct expansion *expansion);
 
 /*
  * By thread, the label of the function that it began with: the outermost one that is the program's,
- * by the same rules. WAIT_FUNCTION_NONE where it is not known. The caller frees the array.
+ * by the same rules, in most of its time. WAIT_FUNCTION_NONE where it is not known. The caller
+ * frees the array.
  */
 uint32_t *start_functions_of_threads(const struct expansion *expansion);
 

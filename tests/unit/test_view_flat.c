@@ -81,7 +81,8 @@ static struct profile *run_of_namesakes(void)
 {
 	struct made made = made_begin();
 
-	made_sample(&made, "_start;main@/src/node.cc:7;libc.so.6!poll", 50);
+	made_sample(&made, "ld.so!_dl_init;construct@/src/node.cc:3", 1);
+	made_sample(&made, "_start;main@/src/node.cc:7;libc.so.6!poll", 49);
 	made_thread(&made, 100, 101, "node");
 	made_sample(&made, "libc.so.6!clone3;libc.so.6!start_thread;worker@/src/pool.c:122", 40);
 	made_thread(&made, 100, 102, "node");
@@ -104,11 +105,11 @@ TEST(flat, threads_of_one_name_have_their_start_function)
 	flat_print_text(flat, &view, 0, &sink);
 	assert_string_equal(buf_str(&sink.pending),
 			    "self ms    %    ± samples tid  thread                  pid  process\n"
-			    "   50.0 33.3 35.2       1 100  prog                    100  prog\n"
-			    "   40.0 26.7 33.2       1 101  node (worker, pool.c:1) 100  prog\n"
-			    "   30.0 20.0 31.4       1 102  node ([libuv.so.1+0x9]) 100  prog\n"
-			    "   20.0 13.3 29.6       1 103  node                    100  prog\n"
-			    "   10.0  6.7 27.2       1 104  gc                      100  prog\n");
+			    "   50.0 33.3 35.0       2 100  prog                    100  prog\n"
+			    "   40.0 26.7 33.1       1 101  node (worker, pool.c:1) 100  prog\n"
+			    "   30.0 20.0 31.2       1 102  node ([libuv.so.1+0xb]) 100  prog\n"
+			    "   20.0 13.3 29.4       1 103  node                    100  prog\n"
+			    "   10.0  6.7 27.0       1 104  gc                      100  prog\n");
 	sink_release(&sink);
 	flat_print_csv(flat, 0, &sink);
 	assert_non_null(strstr(buf_str(&sink.pending), "\n100,100,prog,main,prog,"));
