@@ -42,6 +42,19 @@ static void add_process(struct flat *flat, struct flat_row *row, const struct fl
 	program->nr += max_u64(processes[process->process].nr_unseen, 1);
 }
 
+/* Of all selected processes of each program. */
+static struct cpu_split *splits_of_programs(const struct flat *flat, const uint32_t *programs)
+{
+	const struct profile *profile = flat_expansion(flat)->profile;
+	struct cpu_split *splits = xcalloc(profile->nr_processes + 1, sizeof(*splits));
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		if (flat->weights->selection->processes[i])
+			cpu_split_add(&splits[programs[i]], &profile->processes[i].split);
+	}
+	return splits;
+}
+
 static void count_programs(struct flat *flat)
 {
 	cleanup_free uint32_t *programs = flat_programs(flat_expansion(flat)->profile);
@@ -59,6 +72,7 @@ static void count_programs(struct flat *flat)
 	}
 	for (size_t i = 0; i < flat->nr; i++)
 		flat->rows[i].total = flat->rows[i].self;
+	flat->splits = splits_of_programs(flat, programs);
 	index_set_release(&set);
 	flat_free(processes);
 }
@@ -243,19 +257,6 @@ struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 	return flat_new_by(weights, &keys);
 }
 
-/* The split of all selected processes of a program. */
-static struct cpu_split split_of_program(const struct flat *flat, uint32_t process)
-{
-	const struct profile *profile = flat_expansion(flat)->profile;
-	struct cpu_split split = {0};
-
-	for (size_t i = process; i < profile->nr_processes; i++)
-		if (profile->processes[i].name.v == profile->processes[process].name.v &&
-		    flat->weights->selection->processes[i])
-			cpu_split_add(&split, &profile->processes[i].split);
-	return split;
-}
-
 bool flat_has_modes(const struct flat *flat)
 {
 	return flat->weights->metric == METRIC_CPU && dimension_is_code(flat->dimension) &&
@@ -283,7 +284,7 @@ bool flat_row_split(const struct flat *flat, const struct flat_row *row, struct 
 	if (flat->dimension == BY_THREAD)
 		*split = profile->threads[row->thread].split;
 	else if (flat->dimension == BY_PROCESS)
-		*split = split_of_program(flat, row->process);
+		*split = flat->splits[row->process];
 	else if (flat->dimension == BY_PID)
 		*split = profile->processes[row->process].split;
 	else
@@ -319,6 +320,7 @@ void flat_free(struct flat *flat)
 	blame_free(flat->blame);
 	free(flat->cycles);
 	free_starts(flat->starts);
+	free(flat->splits);
 	if (flat->walls)
 		free(flat->walls->called);
 	free(flat->walls);

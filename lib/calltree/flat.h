@@ -137,6 +137,7 @@ struct flat {
 	 */
 	uint64_t *cycles;
 	struct flat_starts *starts; /* BY_THREAD alone; owned; else NULL */
+	struct cpu_split *splits;   /* BY_PROCESS alone: of each program, by its first process */
 	struct flat_walls *walls; /* wall times of calls that block; owned; NULL: none are known */
 };
 

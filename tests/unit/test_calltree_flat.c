@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -689,6 +691,40 @@ TEST(flat, processes_of_one_name_are_a_program)
 	assert_int_equal(made.profile->processes[row->program.heaviest].pid, 202);
 	assert_false(row->program.one_command);
 	assert_true(bench.flat->rows[0].program.one_command);
+	bench_end(&bench);
+	profile_free(made.profile);
+}
+
+/* A file may have as many programs as processes: these are not gone through for each row. */
+TEST(flat, split_of_each_program_is_added_up_once)
+{
+	const uint32_t nr = 400000;
+	struct made made = made_begin();
+	struct cpu_split split;
+	struct bench bench;
+	uint64_t user_ns = 0;
+
+	for (uint32_t i = 1; i <= nr; i++) {
+		struct profile_process process = {.pid = 100 + (int)i, .parent = PROCESS_NONE};
+		struct profile_thread thread = {.process = i, .tid = process.pid};
+		char name[16];
+
+		snprintf(name, sizeof(name), "p%u", i);
+		process.name = profile_intern(made.profile, name);
+		process.split = (struct cpu_split){.user_ns = i, .known = true};
+		profile_add_process(made.profile, &process);
+		made.thread = profile_add_thread(made.profile, &thread);
+		made_sample(&made, "main", 1);
+	}
+	made_end(&made);
+	bench = bench_begin(made.profile, METRIC_CPU, BY_PROCESS);
+	alarm(30);
+	for (size_t i = 0; i < bench.flat->nr; i++) {
+		assert_true(flat_row_split(bench.flat, &bench.flat->rows[i], &split));
+		user_ns += split.user_ns;
+	}
+	alarm(0);
+	assert_int_equal(user_ns, (uint64_t)nr * (nr + 1) / 2);
 	bench_end(&bench);
 	profile_free(made.profile);
 }
