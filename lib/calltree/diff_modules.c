@@ -105,26 +105,6 @@ static struct str_id stem_of(struct strtab *names, const char *name)
 	return id;
 }
 
-/* The only key without a partner that has this stem; STR_EMPTY: none, or several. */
-static struct str_id only_with_stem(const struct diff_modules *modules,
-				    const struct diff_modules *others, struct strtab *names,
-				    struct str_id stem)
-{
-	struct str_id found = STR_EMPTY;
-
-	for (uint32_t i = 1; i < modules->nr; i++) {
-		struct str_id key = modules->keys[i];
-
-		if (key.v == found.v || has_key(others, key) ||
-		    stem_of(names, strtab_get(names, key)).v != stem.v)
-			continue;
-		if (found.v != STR_EMPTY.v)
-			return STR_EMPTY;
-		found = key;
-	}
-	return found;
-}
-
 static void rename_key(struct diff_modules *modules, struct str_id from, struct str_id to)
 {
 	for (uint32_t i = 0; i < modules->nr; i++)
@@ -132,20 +112,93 @@ static void rename_key(struct diff_modules *modules, struct str_id from, struct 
 			modules->keys[i] = to;
 }
 
+/* A module whose key has no partner on the other side. */
+struct lone_module {
+	struct str_id stem, key;
+	bool is_new;
+	uint32_t index; /* in the modules of its side */
+};
+
+static int by_key(const void *a, const void *b)
+{
+	uint32_t one = ((const struct str_id *)a)->v, other = ((const struct str_id *)b)->v;
+
+	return (one > other) - (one < other);
+}
+
+static int by_stem(const void *a, const void *b)
+{
+	const struct lone_module *one = a, *other = b;
+	int stems = by_key(&one->stem, &other->stem);
+
+	if (stems)
+		return stems;
+	return one->is_new != other->is_new ? one->is_new - other->is_new
+					    : by_key(&one->key, &other->key);
+}
+
+static struct str_id *sorted_keys(const struct diff_modules *modules)
+{
+	struct str_id *keys = xcalloc(modules->nr + 1, sizeof(*keys));
+
+	memcpy(keys, modules->keys, modules->nr * sizeof(*keys));
+	qsort(keys, modules->nr, sizeof(*keys), by_key);
+	return keys;
+}
+
+/* Those of both sides. */
+struct lone_modules {
+	struct lone_module *rows; /* owned */
+	size_t nr;
+	struct strtab *names; /* borrowed */
+};
+
+static void add_lone(struct lone_modules *lone, const struct diff_modules *modules,
+		     const struct diff_modules *others, bool is_new)
+{
+	cleanup_free struct str_id *keys = sorted_keys(others);
+
+	for (uint32_t i = 1; i < modules->nr; i++) {
+		struct str_id key = modules->keys[i];
+
+		if (!bsearch(&key, keys, others->nr, sizeof(*keys), by_key))
+			lone->rows[lone->nr++] = (struct lone_module){
+				.stem = stem_of(lone->names, strtab_get(lone->names, key)),
+				.key = key,
+				.is_new = is_new,
+				.index = i};
+	}
+}
+
+/* A stem that one key alone has on either side makes these partners. Returns the end of its rows.
+ */
+static size_t match_stem(const struct lone_modules *lone, size_t begin,
+			 struct diff_modules *old_modules)
+{
+	const struct lone_module *rows = lone->rows;
+	size_t end = begin, nr_keys[2] = {0};
+
+	for (; end < lone->nr && rows[end].stem.v == rows[begin].stem.v; end++)
+		nr_keys[rows[end].is_new] += end == begin || rows[end].key.v != rows[end - 1].key.v;
+	if (nr_keys[false] != 1 || nr_keys[true] != 1)
+		return end;
+	for (size_t i = begin; !rows[i].is_new; i++)
+		old_modules->keys[rows[i].index] = rows[end - 1].key;
+	return end;
+}
+
 static void match_stems(struct diff_modules *old_modules, const struct diff_modules *new_modules,
 			struct strtab *names)
 {
-	for (uint32_t i = 1; i < old_modules->nr; i++) {
-		struct str_id key = old_modules->keys[i], stem, partner;
+	struct lone_modules lone = {.names = names};
 
-		if (has_key(new_modules, key))
-			continue;
-		stem = stem_of(names, strtab_get(names, key));
-		partner = only_with_stem(new_modules, old_modules, names, stem);
-		if (partner.v != STR_EMPTY.v &&
-		    only_with_stem(old_modules, new_modules, names, stem).v == key.v)
-			rename_key(old_modules, key, partner);
-	}
+	lone.rows = xcalloc(old_modules->nr + new_modules->nr + 1, sizeof(*lone.rows));
+	add_lone(&lone, old_modules, new_modules, false);
+	add_lone(&lone, new_modules, old_modules, true);
+	qsort(lone.rows, lone.nr, sizeof(*lone.rows), by_stem);
+	for (size_t i = 0; i < lone.nr;)
+		i = match_stem(&lone, i, old_modules);
+	free(lone.rows);
 }
 
 /* The file that a process executes. */

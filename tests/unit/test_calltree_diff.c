@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "calltree/diff.h"
@@ -228,6 +230,44 @@ TEST(diff, hashes_and_versions_do_not_tell_modules_apart)
 	expect_partners(stacks("p!a::f::h0123456789abcdef", NULL),
 			stacks("p!a::f::hfedcba9876543210", NULL), NULL, 0,
 			"p!a::f::h0123456789abcdef = p!a::f::hfedcba9876543210\n");
+}
+
+static struct side side_of_modules(const char *version, unsigned int nr)
+{
+	struct made made = made_begin();
+
+	for (unsigned int i = 0; i < nr; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "m%ux%s!f", i, version);
+		made_sample(&made, stack, 1);
+	}
+	return end_side(&made);
+}
+
+/* Modules without number: none is compared with all others. */
+TEST(diff, modules_are_matched_by_their_sorted_stems)
+{
+	const unsigned int nr = 10000;
+	struct side before = side_of_modules("-1.2", nr), after = side_of_modules("-3", nr);
+	struct diff *diff;
+
+	alarm(30);
+	diff = diff_of(&before, &after, DIFF_SHARES, NULL, 0);
+	alarm(0);
+	assert_int_equal(diff->nr, nr);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+	before = side_of_modules("", nr);
+	after = side_of_modules("y", nr);
+	alarm(30);
+	diff = diff_of(&before, &after, DIFF_SHARES, NULL, 0);
+	alarm(0);
+	assert_int_equal(diff->nr, 2 * nr);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
 }
 
 TEST(diff, functions_of_one_name_go_by_their_source)
