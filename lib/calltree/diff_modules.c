@@ -201,24 +201,70 @@ static void match_stems(struct diff_modules *old_modules, const struct diff_modu
 	free(lone.rows);
 }
 
-/* The file that a process executes. */
-static uint32_t module_of_process(const struct profile *profile, uint32_t process)
-{
-	static const char deleted[] = " (deleted)";
-	const char *exe = profile_str(profile, profile->processes[process].exe);
-	size_t length = strlen(exe), rest = sizeof(deleted) - 1;
+struct path_module {
+	const char *path; /* borrowed */
+	size_t length;
+	uint32_t module;
+};
 
-	if (length > rest && strcmp(exe + length - rest, deleted) == 0)
-		length -= rest;
-	for (uint32_t i = 1; i < module_table_nr(profile->modules); i++) {
+/* Files by path, the first module of each. */
+struct path_modules {
+	struct path_module *rows; /* owned */
+	size_t nr;
+};
+
+static int by_path(const void *a, const void *b)
+{
+	const struct path_module *one = a, *other = b;
+
+	if (one->length != other->length)
+		return one->length < other->length ? -1 : 1;
+	return memcmp(one->path, other->path, one->length);
+}
+
+static int by_path_and_module(const void *a, const void *b)
+{
+	const struct path_module *one = a, *other = b;
+	int paths = by_path(one, other);
+
+	return paths ? paths : (one->module > other->module) - (one->module < other->module);
+}
+
+static struct path_modules list_paths(const struct profile *profile)
+{
+	uint32_t nr_modules = module_table_nr(profile->modules);
+	struct path_modules paths = {.rows = xcalloc(nr_modules, sizeof(*paths.rows))};
+	size_t nr = 0;
+
+	for (uint32_t i = 1; i < nr_modules; i++) {
 		const struct module *module =
 			module_table_get(profile->modules, (struct module_id){i});
 
-		if (module->kind == MODULE_KIND_FILE && strlen(module->path) == length &&
-		    memcmp(module->path, exe, length) == 0)
-			return i;
+		if (module->kind == MODULE_KIND_FILE)
+			paths.rows[nr++] =
+				(struct path_module){module->path, strlen(module->path), i};
 	}
-	return 0;
+	qsort(paths.rows, nr, sizeof(*paths.rows), by_path_and_module);
+	for (size_t i = 0; i < nr; i++)
+		if (!i || by_path(&paths.rows[i], &paths.rows[paths.nr - 1]) != 0)
+			paths.rows[paths.nr++] = paths.rows[i];
+	return paths;
+}
+
+/* The file that a process executes; 0: it is no module. */
+static uint32_t module_of_process(const struct path_modules *paths, const struct profile *profile,
+				  uint32_t process)
+{
+	static const char deleted[] = " (deleted)";
+	const char *exe = profile_str(profile, profile->processes[process].exe);
+	struct path_module key = {.path = exe, .length = strlen(exe)};
+	const struct path_module *found;
+	size_t rest = sizeof(deleted) - 1;
+
+	if (key.length > rest && strcmp(exe + key.length - rest, deleted) == 0)
+		key.length -= rest;
+	found = bsearch(&key, paths->rows, paths->nr, sizeof(*paths->rows), by_path);
+	return found ? found->module : 0;
 }
 
 static uint64_t *weigh_processes(const struct weights *weights)
@@ -242,10 +288,12 @@ static void find_main(struct diff_modules *modules)
 	uint32_t nr = module_table_nr(profile->modules);
 	cleanup_free uint64_t *by_process = weigh_processes(modules->side->runs[0]);
 	cleanup_free uint64_t *by_module = xcalloc(nr, sizeof(*by_module));
+	struct path_modules paths = list_paths(profile);
 
 	for (uint32_t i = 0; i < profile->nr_processes; i++)
 		if (by_process[i])
-			by_module[module_of_process(profile, i)] += by_process[i];
+			by_module[module_of_process(&paths, profile, i)] += by_process[i];
+	free(paths.rows);
 	modules->main = 0;
 	for (uint32_t i = 1; i < nr; i++)
 		if (by_module[i] > (modules->main ? by_module[modules->main] : 0))

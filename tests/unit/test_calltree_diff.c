@@ -270,6 +270,45 @@ TEST(diff, modules_are_matched_by_their_sorted_stems)
 	side_release(&after);
 }
 
+/* Each process executes a file of its own, in which it is a millisecond; the first one a second. */
+static struct side side_of_programs(const char *first, unsigned int nr)
+{
+	struct made made = made_begin();
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s!f", first);
+	made_sample(&made, text, 1000);
+	snprintf(text, sizeof(text), "/bin/%s", first);
+	made.profile->processes[0].exe = profile_intern(made.profile, text);
+	for (uint32_t i = 1; i <= nr; i++) {
+		struct profile_process process = {.pid = 100 + (int)i, .parent = PROCESS_NONE};
+		struct profile_thread thread = {.process = i, .tid = process.pid};
+
+		snprintf(text, sizeof(text), "/bin/m%ux", i);
+		process.exe = profile_intern(made.profile, text);
+		profile_add_process(made.profile, &process);
+		made.thread = profile_add_thread(made.profile, &thread);
+		snprintf(text, sizeof(text), "m%ux!f", i);
+		made_sample(&made, text, 1);
+	}
+	return end_side(&made);
+}
+
+TEST(diff, main_program_of_many_is_found_by_sorted_paths)
+{
+	const unsigned int nr = 60000;
+	struct side before = side_of_programs("one", nr), after = side_of_programs("other", nr);
+	struct diff *diff;
+
+	alarm(30);
+	diff = diff_of(&before, &after, DIFF_SHARES, NULL, 0);
+	alarm(0);
+	assert_int_equal(diff->nr, nr + 1);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+}
+
 TEST(diff, functions_of_one_name_go_by_their_source)
 {
 	expect_partners(stacks("p!f@/main/a/x.c:1", "p!f@/main/b/x.c:1"),
