@@ -151,6 +151,8 @@ static const char *module_kind_name(enum module_kind kind)
 		return "elided";
 	case MODULE_KIND_BETWEEN:
 		return "between";
+	case MODULE_KIND_KERNEL:
+		return "kernel";
 	}
 	return "unknown";
 }

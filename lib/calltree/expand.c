@@ -114,6 +114,7 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 	case MODULE_KIND_FILE:
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_VSYSCALL:
+	case MODULE_KIND_KERNEL:
 		label.number = is_awaited ? LABEL_AWAITED : where.address;
 		break;
 	case MODULE_KIND_JIT:
@@ -318,6 +319,8 @@ bool label_is_nameless(const struct expansion *expansion, uint32_t label)
 
 	if (!function)
 		return expansion->labels[label].kind == LABEL_ADDRESS;
+	if (label_module(expansion, label)->kind == MODULE_KIND_KERNEL)
+		return false;
 	return profile_str(expansion->profile, function->name)[0] == '[';
 }
 
@@ -369,8 +372,9 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	const char *name = profile_str(expansion->profile, function->name);
 	char *short_name;
 
-	/* Names that programs give to JIT-compiled code do not follow the rules of C++. */
-	if (style == NAME_FULL || module->kind == MODULE_KIND_JIT) {
+	/* Names of JIT-compiled code, and the kernel's, do not follow the rules of C++. */
+	if (style == NAME_FULL || module->kind == MODULE_KIND_JIT ||
+	    module->kind == MODULE_KIND_KERNEL) {
 		buf_append_str(out, name);
 		return;
 	}

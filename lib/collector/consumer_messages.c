@@ -10,6 +10,7 @@
 #include "collector/advance_rows.h"
 #include "collector/block_rows.h"
 #include "collector/consumer_priv.h"
+#include "collector/kernel_frames.h"
 #include "collector/message.h"
 #include "collector/queue.h"
 #include "jit/jit_names.h"
@@ -40,8 +41,11 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 		return;
 	}
 	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
-	if (seen->state == SEEN_BLOCKED)
+	if (seen->state == SEEN_BLOCKED) {
 		consumer_set_wait(consumer, thread, &seen->wait);
+		thread->samples.sleep.sample.kernel =
+			kernel_frames_intern(consumer->profile, seen->snapshot);
+	}
 	consumer->progress.nr_samples++;
 }
 

@@ -28,6 +28,7 @@ enum module_kind {
 	MODULE_KIND_JIT,      /* anonymous executable memory of one process; absolute */
 	MODULE_KIND_ELIDED,   /* not code: its "address" is the number of elided frames */
 	MODULE_KIND_BETWEEN,  /* not code: what ran between two samples */
+	MODULE_KIND_KERNEL,   /* functions of the kernel: their "addresses" are hashes of names */
 };
 
 #define BUILD_ID_MAX_BYTES 64

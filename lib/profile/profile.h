@@ -94,7 +94,8 @@ struct function {
 
 /*
  * A name that a program gave to its JIT-compiled code during the recording: function and line of a
- * frame. Of several rows for one frame, the last one is valid. Resolution makes symbols of them.
+ * frame. Or the name of a function of the kernel. Of several rows for one frame, the last one is
+ * valid. Resolution makes symbols of them.
  */
 struct jit_name {
 	struct frame_id frame;
@@ -162,7 +163,8 @@ enum sample_kind {
  * One observation, or several equal ones in a row: the weights cover the time
  * since this thread's previous sample, up to time_ns.
  */
-#define SAMPLE_PAGE_FAULT (-2)
+#define SAMPLE_PAGE_FAULT	(-2)
+#define SAMPLE_KERNEL_DEPTH_MAX 64
 
 struct sample {
 	uint64_t time_ns; /* since the recording began */
@@ -180,6 +182,11 @@ struct sample {
 	uint8_t kind;  /* enum sample_kind */
 	uint8_t end;   /* enum stack_end */
 	uint32_t wait; /* BLOCKED: row of the awaited object + 1; 0: unknown */
+	/*
+	 * BLOCKED: the functions of the kernel below `stack`, which does not have them; at most
+	 * SAMPLE_KERNEL_DEPTH_MAX.
+	 */
+	struct stack_id kernel;
 };
 
 /* 0 for metrics of memory. */

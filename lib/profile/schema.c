@@ -73,7 +73,7 @@ static const struct schema_column strings[] = {
 };
 
 static const struct schema_column modules[] = {
-	CHOICE("kind", module, kind, MODULE_KIND_BETWEEN + 1),
+	CHOICE("kind", module, kind, MODULE_KIND_KERNEL + 1),
 	PID("owner", module, owner_pid),
 	BOOL("deleted", module, deleted),
 	NUMBER("device", module, dev),
@@ -139,6 +139,7 @@ static const struct schema_column samples[] = {
 	COLUMN("time", sample, time_ns, SCHEMA_TIME, 0, SCHEMA_CODED_SIGNED),
 	ROW("stack", sample, stack, RECORD_STACKS),
 	COLUMN("wait", sample, wait, SCHEMA_ROW_PLUS_ONE, RECORD_WAITS, SCHEMA_PLAIN),
+	ROW("kernel", sample, kernel, RECORD_STACKS),
 };
 
 static const struct schema_column counters[] = {

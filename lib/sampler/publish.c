@@ -226,7 +226,8 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 		sample->losses.stolen_ns = stolen_ns(thread, snapshot);
 	}
 	places_publish(sampler, message);
-	if (collector_has_room(sampler->collector, snapshot->nr_bytes)) {
+	if (collector_has_room(sampler->collector,
+			       snapshot->nr_bytes + snapshot->nr_kernel_bytes)) {
 		sample->snapshot = collector_take_snapshot(sampler->collector);
 		snapshot_copy(sample->snapshot, snapshot);
 	} else {

@@ -341,6 +341,9 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	struct sampler *sampler = visitor->sampler;
 	struct tracee *tracee = &thread->roster->tracee;
 	size_t stack_bytes = visit_stack_limit(thread);
+	struct snapshot *snapshot = visitor->snapshot;
+	size_t nr_kernel_bytes = is_asleep ? snapshot->nr_kernel_bytes : 0;
+	uint64_t pcount = snapshot->pcount;
 	enum visit_outcome outcome;
 
 	sampler->counts.nr_begun++;
@@ -352,6 +355,10 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	atomic_store(&visitor->busy_since_ns, clock_monotonic_ns());
 	pthread_mutex_unlock(&sampler->lock);
 	outcome = trace(visitor, tracee, stack_bytes);
+	/* The text is still there. It was that of the same sleep if only the stop woke the thread.
+	 */
+	if (outcome == VISIT_STOPPED && snapshot->pcount <= pcount + 1)
+		snapshot->nr_kernel_bytes = nr_kernel_bytes;
 	pthread_mutex_lock(&sampler->lock);
 	sampler->spending.away_ns += clock_monotonic_ns() - atomic_load(&visitor->busy_since_ns);
 	atomic_store(&visitor->busy_since_ns, 0);

@@ -48,6 +48,7 @@ void regs_set(struct regs *regs, unsigned int reg, uint64_t value)
 void snapshot_release(struct snapshot *snapshot)
 {
 	free(snapshot->bytes);
+	free(snapshot->kernel_stack);
 	*snapshot = (struct snapshot){0};
 }
 
@@ -59,7 +60,17 @@ void snapshot_clear(struct snapshot *snapshot)
 		.arch = arch_native(),
 		.bytes = snapshot->bytes,
 		.cap_bytes = snapshot->cap_bytes,
+		.kernel_stack = snapshot->kernel_stack,
+		.cap_kernel_bytes = snapshot->cap_kernel_bytes,
 	};
+}
+
+void snapshot_set_kernel_stack(struct snapshot *snapshot, const char *text, size_t nr_bytes)
+{
+	ARRAY_RESERVE(snapshot->kernel_stack, nr_bytes, snapshot->cap_kernel_bytes);
+	if (nr_bytes)
+		memcpy(snapshot->kernel_stack, text, nr_bytes);
+	snapshot->nr_kernel_bytes = nr_bytes;
 }
 
 void snapshot_drop_regions(struct snapshot *snapshot)
@@ -71,15 +82,17 @@ void snapshot_drop_regions(struct snapshot *snapshot)
 
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)
 {
-	uint8_t *bytes = copy->bytes;
-	size_t cap_bytes = copy->cap_bytes;
+	struct snapshot room = *copy;
 
-	ARRAY_RESERVE(bytes, snapshot->nr_bytes, cap_bytes);
+	ARRAY_RESERVE(room.bytes, snapshot->nr_bytes, room.cap_bytes);
 	*copy = *snapshot;
-	copy->bytes = bytes;
-	copy->cap_bytes = cap_bytes;
+	copy->bytes = room.bytes;
+	copy->cap_bytes = room.cap_bytes;
+	copy->kernel_stack = room.kernel_stack;
+	copy->cap_kernel_bytes = room.cap_kernel_bytes;
 	if (snapshot->nr_bytes)
-		memcpy(bytes, snapshot->bytes, snapshot->nr_bytes);
+		memcpy(copy->bytes, snapshot->bytes, snapshot->nr_bytes);
+	snapshot_set_kernel_stack(copy, snapshot->kernel_stack, snapshot->nr_kernel_bytes);
 }
 
 /* The last region, if a run starting at `start` would continue it. */

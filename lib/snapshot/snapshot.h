@@ -85,13 +85,18 @@ struct snapshot {
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
 	uint8_t *bytes;					   /* owned; all regions back to back */
 	size_t nr_bytes, cap_bytes;
+	/* Of a sleeping thread, as the kernel shows it: where it sleeps in the kernel. Owned. */
+	char *kernel_stack;
+	size_t nr_kernel_bytes, cap_kernel_bytes;
 };
 
 void snapshot_release(struct snapshot *snapshot);
-/* Forget the content, keep the room for bytes. */
+/* Forget the content, keep the room for bytes and text. */
 void snapshot_clear(struct snapshot *snapshot);
 /* Forget all stack bytes, keep the rest. */
 void snapshot_drop_regions(struct snapshot *snapshot);
+/* Store the text of a kernel stack. */
+void snapshot_set_kernel_stack(struct snapshot *snapshot, const char *text, size_t nr_bytes);
 /* Copy `snapshot`, into the room that `copy` has if that is large enough. */
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 /*

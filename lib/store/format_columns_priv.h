@@ -47,6 +47,7 @@ enum samples_column {
 	SAMPLES_TIME,
 	SAMPLES_STACK,
 	SAMPLES_WAIT,
+	SAMPLES_KERNEL,
 };
 
 enum locations_column {

@@ -146,6 +146,7 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 
 	sample.thread.v = columns_in_index(in, SAMPLES_THREAD, profile->nr_threads);
 	sample.stack.v = columns_in_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
+	sample.kernel.v = columns_in_index(in, SAMPLES_KERNEL, stack_trie_nr(profile->stacks));
 	sample.wait = (uint32_t)columns_in_bounded(in, SAMPLES_WAIT, profile_waits(profile)->nr);
 	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
 	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
@@ -154,7 +155,8 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample.runq_ns = columns_in_uint(in, SAMPLES_RUNQ);
 	sample.time_ns = columns_in_delta(in, SAMPLES_TIME, reader->coder.previous_ns);
 	minor_ns = columns_in_uint(in, SAMPLES_MINOR);
-	if (in->failed || profile->nr_samples >= TABLE_ROWS_MAX)
+	if (in->failed || profile->nr_samples >= TABLE_ROWS_MAX ||
+	    stack_trie_depth(profile->stacks, sample.kernel) > SAMPLE_KERNEL_DEPTH_MAX)
 		return false;
 	major_ns = columns_in_delta(in, SAMPLES_MAJOR,
 				    sample_coder_expect(&reader->coder, sample.thread.v,

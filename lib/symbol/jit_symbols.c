@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Symbols of JIT-compiled code, from the names in the recording. */
+/* Symbols of JIT-compiled code, and of the kernel, from the names in the recording. */
 #include "symbol/jit_symbols.h"
 
 #include <stdlib.h>
@@ -57,6 +57,16 @@ static void add_location(struct result_builder *builder, const struct profile *p
 
 	if (location.name)
 		find_in_source(&location, sources, chooser);
+	result_builder_add(builder, &location);
+}
+
+/* Marked, as the kernel has functions of the names of those of libraries. */
+static void add_kernel_function(struct result_builder *builder, const struct profile *profile,
+				const struct jit_name *row)
+{
+	cleanup_free char *name = xasprintf("[k] %s", profile_str(profile, row->name));
+	const struct symbol_location location = {.name = name_pool_keep(&builder->pool, name)};
+
 	result_builder_add(builder, &location);
 }
 
@@ -127,6 +137,7 @@ static char *hint(const struct profile *profile, const struct module *module,
 struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct module_id module,
 					  const struct frame_id *frames, size_t nr)
 {
+	const struct module *of = module_table_get(profile->modules, module);
 	const struct jit_source *source = source_of(profile, module);
 	uint32_t *rows = rows_by_frame(profile);
 	struct python_sources sources = {.rows = NULL};
@@ -135,11 +146,17 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 
 	result_builder_init(&builder, nr);
 	for (size_t i = 0; i < nr; i++) {
+		const struct jit_name *row;
+
 		if (!rows[frames[i].v])
 			continue;
 		result_builder_begin(&builder, i);
-		add_location(&builder, profile, &profile->jit.names[rows[frames[i].v] - 1],
-			     &sources, source ? source->owner : OWNER_NOBODY);
+		row = &profile->jit.names[rows[frames[i].v] - 1];
+		if (of->kind == MODULE_KIND_KERNEL)
+			add_kernel_function(&builder, profile, row);
+		else
+			add_location(&builder, profile, row, &sources,
+				     source ? source->owner : OWNER_NOBODY);
 		nr_named++;
 	}
 	python_sources_release(&sources);
@@ -150,7 +167,6 @@ struct symbol_result *jit_symbols_resolve(const struct profile *profile, struct 
 		if (source->path.v != STR_EMPTY.v)
 			builder.result->debug_path = xstrdup(profile_str(profile, source->path));
 	}
-	builder.result->problem =
-		hint(profile, module_table_get(profile->modules, module), source, nr_named, nr);
+	builder.result->problem = hint(profile, of, source, nr_named, nr);
 	return result_builder_finish(&builder);
 }

@@ -109,13 +109,14 @@ static void fill_job(struct module_job *job, const struct place *places, size_t 
 	}
 }
 
-/* Can a file, the vdso or a JIT's names name code of this module? */
+/* Can a file, the vdso or names in the recording name code of this module? */
 static bool is_resolvable(const struct module *module)
 {
 	switch (module->kind) {
 	case MODULE_KIND_FILE:
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_JIT:
+	case MODULE_KIND_KERNEL:
 		return true;
 	case MODULE_KIND_UNKNOWN:
 	case MODULE_KIND_VSYSCALL:
@@ -235,6 +236,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 		resolve_vdso(run, job);
 		break;
 	case MODULE_KIND_JIT:
+	case MODULE_KIND_KERNEL:
 		job->result = jit_symbols_resolve(run->profile, job->module, job->frames, job->nr);
 		break;
 	case MODULE_KIND_UNKNOWN:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
 #include "tracee/tracee.h"
@@ -38,6 +39,9 @@ static void set_where(struct snapshot *snapshot, const struct proc_syscall *sysc
 /* It touched a page that another thread or process must fill (userfaultfd(2)). */
 static const char fill_place[] = "handle_userfault";
 
+/* Room for its longest names, which are those of compilers' clones. */
+#define WCHAN_BYTES 128
+
 /*
  * Is it on a run queue? wchan is 0 then (since Linux 5.16), and for all threads if the kernel hides
  * it.
@@ -52,10 +56,22 @@ static bool is_queued(struct tracee *tracee, const char *wchan)
 
 bool tracee_is_queued(struct tracee *tracee)
 {
-	char wchan[sizeof(fill_place)];
+	char wchan[WCHAN_BYTES];
 
 	tracee_read_wchan(tracee, wchan, sizeof(wchan));
 	return is_queued(tracee, wchan);
+}
+
+/* Where the kernel hides the stack, it may still show its innermost function. */
+static void set_kernel_stack(struct tracee *tracee, const char *wchan, struct snapshot *snapshot)
+{
+	char text[KERNEL_STACK_TEXT_BYTES];
+	size_t nr_bytes = tracee_read_kernel_stack(tracee, text, sizeof(text));
+
+	if (nr_bytes)
+		snapshot_set_kernel_stack(snapshot, text, nr_bytes);
+	else
+		snapshot_set_kernel_stack(snapshot, wchan, strlen(wchan));
 }
 
 /*
@@ -71,7 +87,7 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 				     struct snapshot *snapshot, struct proc_syscall *syscall)
 {
 	struct proc_schedstat before, after = *clocks;
-	char wchan[sizeof(fill_place)];
+	char wchan[WCHAN_BYTES];
 	bool is_filled;
 
 	for (int i = 0; i < SLEEPS_TRIED; i++) {
@@ -92,6 +108,7 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_forget_mapping(tracee);
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+		set_kernel_stack(tracee, wchan, snapshot);
 		/* No reading above proves anything alone; the count of wake-ups does. */
 		if (!tracee_clocks(tracee, &after))
 			return PEEK_GONE;

@@ -20,7 +20,7 @@
 static const char *const file_names[NR_TRACEE_FILES] = {
 	[TRACEE_SCHEDSTAT] = "schedstat", [TRACEE_STAT] = "stat",   [TRACEE_STATUS] = "status",
 	[TRACEE_SYSCALL] = "syscall",	  [TRACEE_WCHAN] = "wchan", [TRACEE_IO] = "io",
-	[TRACEE_MEMORY] = "mem",	  [TRACEE_MAPS] = "maps",
+	[TRACEE_STACK] = "stack",	  [TRACEE_MEMORY] = "mem",  [TRACEE_MAPS] = "maps",
 };
 
 /* Few of a thousand threads run. Reading an open file takes a third of the time. */
@@ -37,6 +37,7 @@ struct tracee_host *tracee_host_new(void)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	host->max_kept =
 		limit.rlim_cur > 2 * LEFT_FREE ? (size_t)limit.rlim_cur - LEFT_FREE : LEFT_FREE;
+	host->shows_stacks = tracee_may_see_kernel_stacks();
 	backings_init(&host->backings);
 	return host;
 }
@@ -222,6 +223,15 @@ void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap)
 	ssize_t got = fd < 0 ? -1 : pread(fd, out, cap - 1, 0);
 
 	out[got > 0 ? got : 0] = '\0';
+}
+
+size_t tracee_read_kernel_stack(struct tracee *tracee, char *out, size_t cap)
+{
+	cleanup_close int own = -1;
+	int fd = tracee->host->shows_stacks ? opened(tracee, TRACEE_STACK, &own) : -1;
+	ssize_t got = fd < 0 ? -1 : pread(fd, out, cap, 0);
+
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* close() of a file in /proc does not change errno, either. */

@@ -31,6 +31,7 @@ enum tracee_file {
 	TRACEE_STATUS,
 	TRACEE_SYSCALL,
 	TRACEE_WCHAN,
+	TRACEE_STACK, /* of the kernel */
 	TRACEE_IO,
 	TRACEE_MEMORY, /* of the program that was running when it was opened */
 	TRACEE_MAPS,   /* likewise */

@@ -12,6 +12,7 @@ struct tracee_host {
 	_Atomic size_t nr_events; /* descriptors on events */
 	size_t max_kept;	  /* of both */
 	_Atomic bool shows_wchan; /* the kernel tells where threads sleep */
+	bool shows_stacks;	  /* and how they came there */
 	struct backings backings;
 };
 
@@ -20,6 +21,11 @@ int tracee_kept_file(struct tracee *tracee, enum tracee_file file);
 
 /* Where in the kernel it sleeps, as text: "" or "0" if the kernel hides that. */
 void tracee_read_wchan(struct tracee *tracee, char *out, size_t cap);
+/*
+ * The text of its kernel stack, not terminated; returns its size. 0: the kernel hides it, always
+ * from users without CAP_SYS_ADMIN, for which it is not read.
+ */
+size_t tracee_read_kernel_stack(struct tracee *tracee, char *out, size_t cap);
 /* tracee.c: all members but registers and stacks, of a thread that was observed just now. */
 void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapshot);
 /* The stack pointer at the start of the program, from its stat; for the main thread only. */

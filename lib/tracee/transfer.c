@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "syscall/traits.h"
-
-/* Its lines are short, and the first bytes are enough. */
-#define KERNEL_STACK_BYTES 4096
 
 /* Does the first argument, a descriptor, refer to a file with a name that begins like this? */
 static bool is_of(pid_t pid, const struct proc_syscall *syscall, const char *beginning)
@@ -60,7 +58,7 @@ bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)
 enum transfer_stack transfer_on_stack(pid_t pid, pid_t tid)
 {
 	cleanup_close int fd = proc_open_task_file(pid, tid, "stack");
-	char text[KERNEL_STACK_BYTES];
+	char text[KERNEL_STACK_TEXT_BYTES];
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
 	if (got <= 0)

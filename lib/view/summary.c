@@ -398,7 +398,14 @@ static bool has_jit_names(const struct profile *profile)
 		if (source == SYMBOL_SOURCE_PERF_MAP || source == SYMBOL_SOURCE_JITDUMP)
 			return true;
 	}
-	return profile->jit.nr_names;
+	for (size_t i = 0; i < profile->jit.nr_names; i++) {
+		struct module_id module =
+			profile->frames[profile->jit.names[i].frame.v].where.module;
+
+		if (module_table_get(profile->modules, module)->kind == MODULE_KIND_JIT)
+			return true;
+	}
+	return false;
 }
 
 /* The runtime of each module. The caller frees the array. */

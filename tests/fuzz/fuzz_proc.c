@@ -10,6 +10,7 @@
 #include "base/mounts.h"
 #include "mapping/module.h"
 #include "mapping/space.h"
+#include "proc/kernel_stack.h"
 #include "proc/maps.h"
 #include "proc/sockets.h"
 #include "proc/task.h"
@@ -73,6 +74,17 @@ static void update_space(const char *text, size_t nr_bytes)
 	module_table_free(modules);
 }
 
+static void read_kernel_stack(const char *text, size_t nr_bytes)
+{
+	struct kernel_function functions[KERNEL_STACK_MAX];
+	size_t nr = kernel_stack_parse(text, nr_bytes, functions);
+
+	for (size_t i = 0; i < nr; i++) {
+		assert(functions[i].nr_bytes && functions[i].name >= text);
+		assert(functions[i].name + functions[i].nr_bytes <= text + nr_bytes);
+	}
+}
+
 static void read_task(const char *text, size_t nr_bytes)
 {
 	struct proc_schedstat schedstat;
@@ -100,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		read_mounts(text, nr_bytes - 1);
 	} else if (bytes[0] == 's') {
 		read_sockets(text, nr_bytes - 1);
+	} else if (bytes[0] == 'k') {
+		read_kernel_stack(text, nr_bytes - 1);
 	} else {
 		read_task(text, nr_bytes - 1);
 	}

@@ -286,6 +286,7 @@ static inline int write_small_profile(struct profile *profile)
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 2);
 
 		sample.wait = i % 3;
+		sample.kernel.v = i % 2;
 		profile_add_sample(profile, &sample);
 	}
 	profile->processes[0].name = profile_intern(profile, "renamed");

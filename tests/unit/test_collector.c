@@ -128,6 +128,58 @@ TEST_WITH(struct made_collector *made, collector, time_of_two_sleeps_in_one_plac
 	assert_sample(made, 2, SAMPLE_BLOCKED, 1, 0, 15);
 }
 
+static struct message *asleep_in_kernel(uint64_t time_ns, uint64_t pcount, const char *text)
+{
+	struct message *message = asleep_after_wakes(time_ns, pcount);
+
+	snapshot_set_kernel_stack(message->body.sample.snapshot, text, strlen(text));
+	return message;
+}
+
+/* The names of a sample's functions of the kernel, from the outermost one on. */
+static void assert_kernel(const struct made_collector *made, size_t index, const char *expected)
+{
+	const struct profile *profile = made->read;
+	struct stack_id at = profile->samples[index].kernel;
+	char found[256] = "";
+
+	for (; at.v; at = stack_trie_parent(profile->stacks, at)) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, at);
+		char rest[sizeof(found)];
+
+		strcpy(rest, found);
+		for (size_t i = 0; i < profile->jit.nr_names; i++) {
+			if (profile->jit.names[i].frame.v == frame.v)
+				snprintf(found, sizeof(found), "%s;%.100s",
+					 profile_str(profile, profile->jit.names[i].name), rest);
+		}
+	}
+	assert_string_equal(found, expected);
+}
+
+/* The program's stack alone tells whether it sleeps where it slept before. */
+TEST_WITH(struct made_collector *made, collector, a_sleep_has_the_kernels_stack_beside_its_own)
+{
+	made_publish(made, asleep_in_kernel(10 * MS, 7,
+					    "[<0>] pipe_read+0x1/0x2\n[<0>] ksys_read+0x1/0x2\n"
+					    "[<0>] do_syscall_64+0x1/0x2\n"));
+	sleep_on(made, 20 * MS);
+	made_publish(made, asleep_in_kernel(40 * MS, 8, "[<0>] ksys_read+0x1/0x2\n"));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 50 * MS, 10 * MS));
+	made_publish(made, asleep_in_kernel(60 * MS, 9, "futex_wait"));
+	end(made, &(struct account_clocks){.time_ns = 60 * MS, .cpu_ns = 10 * MS});
+	assert_int_equal(made->read->nr_samples, 5);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	assert_kernel(made, 0, "ksys_read;pipe_read;");
+	assert_sample(made, 1, SAMPLE_BLOCKED, 0, 0, 10);
+	assert_kernel(made, 1, "ksys_read;pipe_read;");
+	assert_sample(made, 2, SAMPLE_BLOCKED, 0, 0, 20);
+	assert_kernel(made, 2, "ksys_read;");
+	assert_kernel(made, 3, "");
+	assert_kernel(made, 4, "futex_wait;");
+	assert_int_equal(made->read->jit.nr_names, 3);
+}
+
 /* It sleeps on another stack since, which is not known. */
 TEST_WITH(struct made_collector *made, collector,
 	  a_dropped_sleep_gives_none_of_its_time_to_the_one_before)

@@ -98,6 +98,33 @@ TEST(merge, jit_code_stays_apart)
 	profile_free(merged);
 }
 
+/* A recording in which the thread has slept in a function of the kernel. */
+static struct profile *with_kernel(struct profile *profile, uint64_t address)
+{
+	char path[] = "[kernel]";
+	const struct module kernel = {.kind = MODULE_KIND_KERNEL, .path = path, .fd = -1};
+	struct code_address where = {module_table_intern(profile->modules, &kernel), address};
+	struct frame_id frame = profile_intern_frame(profile, where);
+	const struct jit_name name = {.frame = frame, .name = profile_intern(profile, "ep_poll")};
+
+	profile_add_jit_name(profile, &name);
+	profile->samples[0].kernel = stack_trie_intern(profile->stacks, STACK_EMPTY, frame);
+	return profile;
+}
+
+TEST(merge, kernels_functions_are_one)
+{
+	struct profile *merged = merge_two(with_kernel(recording("a", 100, 1, 30), 7),
+					   with_kernel(recording("b", 100, 1, 12), 7));
+
+	assert_int_not_equal(merged->samples[0].kernel.v, STACK_EMPTY.v);
+	assert_int_equal(merged->samples[2].kernel.v, merged->samples[0].kernel.v);
+	assert_int_equal(merged->samples[1].kernel.v, STACK_EMPTY.v);
+	assert_int_equal(merged->jit.nr_names, 2);
+	assert_int_equal(merged->jit.names[1].frame.v, merged->jit.names[0].frame.v);
+	profile_free(merged);
+}
+
 /* A recording in which the thread has waited for a lock of its own, and a file of a name. */
 static struct profile *with_waits(struct profile *profile, const char *name)
 {

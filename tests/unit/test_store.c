@@ -103,6 +103,48 @@ TEST(store, gives_back_advances_of_counters)
 	buf_release(&bytes);
 }
 
+TEST(store, gives_back_where_threads_slept_in_the_kernel)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->samples[9].kernel.v, STACK_EMPTY.v);
+	assert_int_equal(profile->samples[10].kernel.v, STACK_EMPTY.v);
+	assert_int_equal(profile->samples[11].kernel.v, 1);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
+/* A kernel's stack of 64 functions, and one of 65, which no kernel has. */
+TEST(store, refuses_a_stack_of_the_kernel_that_is_too_deep)
+{
+	for (uint32_t depth = SAMPLE_KERNEL_DEPTH_MAX; depth <= SAMPLE_KERNEL_DEPTH_MAX + 1;
+	     depth++) {
+		struct profile *profile = small_profile(), *read = NULL;
+		struct store_salvage salvage = {0};
+		struct sample sample = sample_at(2000000, 0, 1);
+		struct store_writer *writer = NULL;
+		struct buf bytes;
+		int fd = memory_file();
+
+		for (uint32_t i = 0; i < depth; i++)
+			sample.kernel = stack_trie_intern(profile->stacks, sample.kernel,
+							  (struct frame_id){0});
+		profile_add_sample(profile, &sample);
+		assert_int_equal(store_writer_new(fd, &writer, NULL), 0);
+		assert_int_equal(store_writer_finish(writer, profile, NULL), 0);
+		store_writer_free(writer);
+		bytes = file_bytes(fd);
+		assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &read, &salvage, NULL), 0);
+		assert_int_equal(salvage.salvaged, depth > SAMPLE_KERNEL_DEPTH_MAX);
+		close(fd);
+		buf_release(&bytes);
+		profile_free(read);
+		profile_free(profile);
+	}
+}
+
 TEST(store, gives_back_what_threads_waited_for)
 {
 	struct buf bytes = small_file();

@@ -312,6 +312,7 @@ static const struct bad_number bad_numbers[] = {
 	{"a stack of no frame", RECORD_STACKS, "frame", 2},
 	{"a sample of no thread", RECORD_SAMPLES, "thread", 1},
 	{"a sample of no stack", RECORD_SAMPLES, "stack", 3},
+	{"a sample of no kernel stack", RECORD_SAMPLES, "kernel", 3},
 	{"a sample kind from nowhere", RECORD_SAMPLES, "kind", 3},
 	{"a stack end from nowhere", RECORD_SAMPLES, "end", 250},
 	{"a weight that overflows sums", RECORD_SAMPLES, "runq", UINT64_C(1) << 63},

@@ -92,6 +92,25 @@ TEST(jit_symbols, the_last_name_stands_as_it_is)
 	profile_free(made.profile);
 }
 
+/* The kernel has functions of the names of those of libraries. */
+TEST(jit_symbols, functions_of_the_kernel_are_marked)
+{
+	struct profile *profile = profile_new();
+	char path[] = "[kernel]";
+	const struct module kernel = {.kind = MODULE_KIND_KERNEL, .path = path, .fd = -1};
+	struct module_id module = module_table_intern(profile->modules, &kernel);
+	struct frame_id frame = profile_intern_frame(profile, (struct code_address){module, 1});
+	const struct jit_name row = {.frame = frame, .name = profile_intern(profile, "ep_poll")};
+	struct symbol_result *result;
+
+	profile_add_jit_name(profile, &row);
+	result = jit_symbols_resolve(profile, module, &frame, 1);
+	assert_string_equal(result->locations[result->chains[0].first].name, "[k] ep_poll");
+	assert_null(result->problem);
+	symbol_result_free(result);
+	profile_free(profile);
+}
+
 TEST(jit_symbols, hints_say_what_was_found)
 {
 	struct made silent = made_in("[jit]"), partly = made_in("[jit]"), other = made_in("[jit]"),
