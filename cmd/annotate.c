@@ -48,6 +48,7 @@ static int annotate(const struct command *self, const struct annotate_args *args
 	const struct weigh_request request = {.input = args->input,
 					      .filter = filter,
 					      .words = words,
+					      .with_kernel = args->filter.kernel,
 					      .metric = (enum metric)args->metric,
 					      .or_counts = !args->instructions};
 	struct weighed weighed;

@@ -266,6 +266,7 @@ static int open_run(const struct command *self, const struct diff_args *args,
 					.filter = filter,
 					.metric = (enum metric)args->metric,
 					.fold_inlines = args->no_inline,
+					.with_kernel = args->filter.kernel,
 					.or_counts = args->keys.first == BY_FUNCTION};
 	struct err err = ERR_INIT;
 	int status = weighed_open(run, self, &request);

@@ -3,7 +3,6 @@
 #include "cmd/export_values.h"
 
 #include "cmd/command.h"
-#include "profile/prepare.h"
 
 const char *const export_thread_choices[] = {"auto", "merge", "split", NULL};
 const char *const export_weight_choices[] = {"value", "samples", NULL};
@@ -44,6 +43,6 @@ int export_values_open(const struct export_values *values, bool any, const char 
 		return status;
 	if (is_any)
 		*metric = metric_of_profile(*profile);
-	profile_prepare(*profile);
+	prepare_profile(*profile, input, values->filter.kernel);
 	return EXIT_DONE;
 }

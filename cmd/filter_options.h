@@ -19,6 +19,7 @@ struct filter_options {
 	const char *time;      /* "A..B", or NULL */
 	const char *at;	       /* of memory: a time, "peak" or "mark:TEXT", or NULL */
 	uint64_t temporary_ns; /* 0: not given */
+	bool kernel;	       /* for prepare_profile() */
 };
 
 #define FILTER_OPTION_ROW(type_, name_, argument_, offset_, help_)                                 \
@@ -42,6 +43,8 @@ struct filter_options {
 		"stacks with a matching function, from the outermost of these on"),                \
 	FILTER_OPTION_ROW(OPTION_LIST, "hide", "REGEX", offsetof(values, member.hide),             \
 		"leave matching functions out of stacks: their time goes to their callers"),       \
+	FILTER_OPTION_ROW(OPTION_FLAG, "kernel", NULL, offsetof(values, member.kernel),            \
+		"end stacks of sleeping threads with the functions of the kernel: [k] ..."),       \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
 		"mark:TEXT..mark:TEXT"),                                                           \

@@ -5,7 +5,9 @@
 
 #include "base/err.h"
 #include "cmd/command.h"
+#include "profile/prepare.h"
 #include "profile/profile.h"
+#include "profile/show_kernel.h"
 #include "store/store.h"
 
 #define DEFAULT_PATH "profc.data"
@@ -100,6 +102,16 @@ static int open_with(const char *path, enum needed needed, struct profile **prof
 		err_hint(&err, "'profc info%s%s' shows how it was recorded", path ? " -i " : "",
 			 path ? path : "");
 	return fail_with(&err);
+}
+
+void prepare_profile(struct profile *profile, const char *path, bool with_kernel)
+{
+	profile_prepare(profile);
+	if (with_kernel && !profile_show_kernel(profile))
+		print_warning(
+			"%s has no functions of the kernel: no thread was seen asleep, or the "
+			"kernel did not show them",
+			profile_path_or_default(path));
 }
 
 int open_profile(const char *path, struct profile **profile)

@@ -9,7 +9,6 @@
 #include "calltree/find.h"
 #include "calltree/weights.h"
 #include "cmd/command.h"
-#include "profile/prepare.h"
 #include "view/summary.h"
 
 int weighed_open(struct weighed *weighed, const struct command *command,
@@ -28,7 +27,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 				     : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
-	profile_prepare(weighed->profile);
+	prepare_profile(weighed->profile, request->input, request->with_kernel);
 	find_show_asked(weighed->profile, request->filter, request->words);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
 	status = selection_new(weighed->expansion, request->filter, &weighed->selection, &err);

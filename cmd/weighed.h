@@ -27,9 +27,10 @@ struct weigh_request {
 	char *const *words; /* names of functions that the user asked for; NULL: none */
 	enum metric metric;
 	bool fold_inlines;
-	bool or_counts; /* exact counts are enough, without samples */
-	bool of_leaks;	/* filters are of leaks: the metric only says that it is of memory */
-	bool or_cpu;	/* METRIC_CPU in its place if there is nothing of the metric */
+	bool with_kernel; /* functions of the kernel in stacks */
+	bool or_counts;	  /* exact counts are enough, without samples */
+	bool of_leaks;	  /* filters are of leaks: the metric only says that it is of memory */
+	bool or_cpu;	  /* METRIC_CPU in its place if there is nothing of the metric */
 };
 
 /*

@@ -80,13 +80,17 @@ static void examine_precision(struct doctor *doctor, const struct doctor_probe *
 		say(doctor, FINDING_WARNING,
 		    "sleeping threads cannot be read: blocked time has no stacks",
 		    "let profc read /proc/PID/syscall and process_vm_readv(2)");
-	if (probe->reads_kernel_stack)
+	if (probe->reads_kernel_stack) {
 		say(doctor, FINDING_OK,
 		    "running threads are not stopped in the middle of a long transfer", NULL);
-	else
+		say(doctor, FINDING_OK,
+		    "--kernel of views shows in which functions of the kernel threads sleep", NULL);
+	} else {
 		say(doctor, FINDING_WARNING,
-		    "a stop may cut a long transfer to a pipe or socket short",
+		    "a stop may cut a long transfer to a pipe or socket short, and --kernel of "
+		    "views shows one function of the kernel at most",
 		    "run as root or with CAP_SYS_ADMIN: /proc/PID/stack shows them");
+	}
 	if (!probe->has_pcount)
 		say(doctor, FINDING_WARNING,
 		    "CPU times are in steps of 10 ms, waits for a CPU unknown",
