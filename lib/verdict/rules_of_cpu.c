@@ -14,6 +14,7 @@
 #include "calltree/flat.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
+#include "mapping/module.h"
 #include "profile/profile.h"
 #include "profile/runtime.h"
 #include "verdict/hot_path_priv.h"
@@ -113,6 +114,14 @@ static size_t find_callers(const struct facts *facts, uint32_t label, uint32_t c
 	return nr;
 }
 
+/* Does profc itself use the time, as it counts calls or records memory? */
+static bool is_of_probes(const struct facts *facts, uint32_t label)
+{
+	const struct module *module = label_module(facts->expansion, label);
+
+	return module && module_is_of_probes(module);
+}
+
 /* "59.5% in sscanf > __rawmemchr" */
 static void append_function(struct buf *out, const struct facts *facts, const struct flat_row *row)
 {
@@ -126,6 +135,8 @@ static void append_function(struct buf *out, const struct facts *facts, const st
 		buf_append_str(out, " > ");
 	}
 	facts_append_name(out, facts, row->label);
+	if (is_of_probes(facts, row->label))
+		buf_append_str(out, ", by which profc records memory and calls");
 }
 
 /*
@@ -164,7 +175,7 @@ static void command_function(struct buf *out, const struct facts *facts)
 	const struct function *function = label_function(facts->expansion, label);
 	struct buf word = {0};
 
-	if (!facts_append_word(&word, facts, label))
+	if (is_of_probes(facts, label) || !facts_append_word(&word, facts, label))
 		buf_append_str(out, "report --tree");
 	else if (label_is_nameless(facts->expansion, label) || !function)
 		buf_printf(out, "annotate --asm %s", buf_str(&word));

@@ -66,7 +66,10 @@ static inline struct module_id made_module(struct profile *profile, enum module_
 	char path[128];
 	struct module module = {.kind = kind, .path = path, .fd = -1};
 
-	snprintf(path, sizeof(path), kind == MODULE_KIND_FILE ? "/bin/%s" : "[%s]", name);
+	if (name[0] == '/')
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), kind == MODULE_KIND_FILE ? "/bin/%s" : "[%s]", name);
 	return module_table_intern(profile->modules, &module);
 }
 

@@ -198,6 +198,17 @@ TEST(verdict, a_lock_is_told_with_what_its_owner_did)
 		      "profc report --by lock");
 }
 
+TEST(verdict, what_probes_take_is_said_to_be_profcs)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;/memfd:profc-probes-1!heap_write", 200);
+	expect(&made,
+	       "2.00 s: 100.0% on a CPU: 100.0% in heap_write, by which profc records memory "
+	       "and calls\n"
+	       "profc report --tree");
+}
+
 /* It is a condition for the C library, but no queue of work. */
 TEST(verdict, threads_of_python_wait_for_its_lock)
 {
