@@ -252,20 +252,50 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 	return 0;
 }
 
-/* The first mark of all runs. */
+static bool has_selected(const struct selection *selection, uint32_t run)
+{
+	const struct profile *profile = selection->expansion->profile;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		if (selection->processes[i] && selection->timelines->of_process[i] == run)
+			return true;
+	}
+	return false;
+}
+
+/* Each run has its own time: what is alive at one moment is known of one run alone. */
+static int refuse_runs(const struct mark_name *name, size_t nr, struct err *err)
+{
+	err_set(err, ERR_INVALID,
+		"%zu of the merged runs have the mark '%.*s', each at its own time", nr,
+		(int)name->nr_bytes, name->text);
+	err_hint(err, "look at one recording, or choose the processes of one run");
+	return ERR_INVALID;
+}
+
 static int find_moment_of_mark(const struct selection *selection, const struct mark_name *name,
 			       uint64_t *time_ns, struct err *err)
 {
 	struct mark_search search = {.profile = selection->expansion->profile,
 				     .timelines = selection->timelines,
 				     .name = name};
-	uint64_t found_ns;
+	size_t nr_found = 0, nr_selected = 0;
+	uint64_t elsewhere_ns;
 
 	for (uint32_t run = 0; run < selection->timelines->nr; run++) {
-		if (find_mark(&search, run, 0, &found_ns))
-			*time_ns = min_u64(*time_ns, found_ns);
+		bool is_selected = has_selected(selection, run);
+		bool has_mark = find_mark(&search, run, 0, is_selected ? time_ns : &elsewhere_ns);
+
+		nr_selected += is_selected;
+		nr_found += is_selected && has_mark;
 	}
-	return search.is_anywhere ? 0 : refuse_mark(&search, err);
+	if (!search.is_anywhere)
+		return refuse_mark(&search, err);
+	if (nr_selected && !nr_found)
+		return err_set(err, ERR_NOT_FOUND,
+			       "no mark '%.*s' in the runs of the processes chosen",
+			       (int)name->nr_bytes, name->text);
+	return nr_found > 1 ? refuse_runs(name, nr_found, err) : 0;
 }
 
 static int find_moment(const struct selection *selection, const struct heap_filter *filter,
@@ -360,13 +390,14 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 	out->timelines = timelines_new(expansion->profile);
 	status = find_ranges(out, filter, err);
 	if (status == 0)
-		status = find_moment(out, &filter->heap, &out->heap, err);
-	if (status == 0)
 		status = compile_filter(&compiled, filter, err);
 	if (status == 0)
 		status = reshape(out, &filter->shape, err);
 	if (status == 0) {
 		select_all(out, &compiled, filter);
+		status = find_moment(out, &filter->heap, &out->heap, err);
+	}
+	if (status == 0) {
 		out->whole_lives = out->whole_lives && !has_time_range(out);
 		out->everything = out->everything && out->whole_lives;
 		*selection = out;

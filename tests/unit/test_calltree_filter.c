@@ -148,6 +148,26 @@ static struct profile *two_runs(void)
 	return made.profile;
 }
 
+TEST(filter, a_moment_is_of_one_run)
+{
+	const struct filter both = {.heap = {.at = FILTER_AT_MARK, .at_mark = MARK("a")}};
+	const struct filter second = {.processes = PATTERNS("200"),
+				      .heap = {.at = FILTER_AT_MARK, .at_mark = MARK("a")}};
+	struct profile *profile = two_runs();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(selection_new(expansion, &both, &selection, &err), ERR_INVALID);
+	assert_string_equal(err.what,
+			    "2 of the merged runs have the mark 'a', each at its own time");
+	assert_int_equal(selection_new(expansion, &second, &selection, NULL), 0);
+	assert_int_equal(selection->heap.at_ns, 10000000);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
 TEST(filter, marks_are_of_their_run)
 {
 	const struct {
