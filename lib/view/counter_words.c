@@ -112,9 +112,9 @@ static const struct counter_words known[] = {
 	{"working_cpu_ns", COUNTER_COSTS, "CPU time for unwinding and writing", NULL},
 	{"queue_bytes_max", COUNTER_COSTS, "largest backlog of snapshots to unwind", NULL},
 	{"realtime", COUNTER_COSTS, "ran at real-time priority (1: yes)", NULL},
-	{"machine_busy_ns", COUNTER_OTHER, "CPU time of all programs of the machine", NULL},
-	{"machine_idle_ns", COUNTER_OTHER, "time in which its CPUs were idle", NULL},
-	{"machine_stolen_ns", COUNTER_OTHER, "time that its host took from them", NULL},
+	{"machine_busy_ns", COUNTER_OF_A_LINE, "CPU time of all programs of the machine", NULL},
+	{"machine_idle_ns", COUNTER_OF_A_LINE, "time in which its CPUs were idle", NULL},
+	{"machine_stolen_ns", COUNTER_OF_A_LINE, "time that its host took from them", NULL},
 };
 
 struct counter_words counter_words(const char *name)
@@ -143,6 +143,7 @@ const char *counter_group_heading(enum counter_group group)
 	case COUNTER_OTHER:
 		return "Other counters";
 	case COUNTER_GROUP_COUNT:
+	case COUNTER_OF_A_LINE:
 		break;
 	}
 	return "";

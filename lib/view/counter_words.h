@@ -15,6 +15,7 @@ enum counter_group {
 	COUNTER_COSTS,	      /* overhead of profc itself */
 	COUNTER_OTHER,	      /* from a later version, or of no interest by itself */
 	COUNTER_GROUP_COUNT,
+	COUNTER_OF_A_LINE, /* shown by a line of its own, in no table */
 };
 
 struct counter_words {

@@ -64,7 +64,7 @@ class Deaths(Jobs):
             ("./run sh -c 'sleep 0.1; kill -TERM $$'; echo $?\n", self.READY),
             ("./run sh -c 'sleep 0.1; kill -SEGV $$'; echo $?\n", self.READY),
             ("./run sleep 100 &\n", self.READY),
-            ("sleep 0.3; kill %1; wait %1; echo $?\n", self.READY),
+            ("sleep 1; kill %1; wait %1; echo $?\n", self.READY),
         )
         for word in ("Quit", "Terminated", "Segmentation fault"):
             self.assertIn(word, seen)

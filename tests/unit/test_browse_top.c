@@ -109,6 +109,7 @@ TEST(top, calls_per_second_of_the_window)
 	look(&session);
 	expect(&session,
 	       "CPU 100%, 1/1 threads; 2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
+	       "2.50 s: 100.0% on a CPU: 52.0% in parse, 48.0% in main\n"
 	       "\n"
 	       "self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
 	       "   1300 52.0 18.2     1300  52.0     200  2.50 ms 1.12  parse     prog\n"
@@ -116,6 +117,7 @@ TEST(top, calls_per_second_of_the_window)
 	press(&session, "a");
 	expect(&session,
 	       "CPU 100%, 1/1 threads; 4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
+	       "4.00 s: 100.0% on a CPU: 50.0% in main, 50.0% in parse\n"
 	       "\n"
 	       "self ms    %    ± total ms     % calls/s per call    ±  function  module\n"
 	       "   2000 50.0 14.8     4000 100.0                        main      prog\n"
@@ -137,6 +139,7 @@ TEST(top, calls_are_not_guessed)
 	look(&session);
 	expect(&session,
 	       "CPU 100%, 1/1 threads; 2.50 s of CPU time in the last 2.50 s, 25 samples: ./prog\n"
+	       "2.50 s: 100.0% on a CPU: 52.0% in parse, 48.0% in main\n"
 	       "\n"
 	       "self ms    %    ± total ms     %  function  location  module\n"
 	       "   1300 52.0 18.2     1300  52.0  parse     p.c:1     prog\n"
@@ -144,6 +147,7 @@ TEST(top, calls_are_not_guessed)
 	press(&session, "aTj\r"); /* the only thread */
 	expect(&session,
 	       "CPU 100%, 1/1 threads; 4.00 s of CPU time in the last 4.00 s, 40 samples: ./prog\n"
+	       "4.00 s: 100.0% on a CPU: 50.0% in main, 50.0% in parse\n"
 	       "\n"
 	       "self ms    %    ± total ms     %  function  location  module\n"
 	       "   2000 50.0 14.8     4000 100.0  main      m.c:1     prog\n"
@@ -289,6 +293,7 @@ TEST(top, how_busy_the_processes_are)
 	expect_screen(
 		&session, 12,
 		"PAUSED; CPU 30%, 1/2 threads; 300 ms of CPU time in the last 1.00 s, 1 sample: …\n"
+		"1.00 s: 60.0% on a CPU, 40.0% blocked: 100.0% in late\n"
 		"by function, most self first   h: keys, q: quit\n"
 		"self ms     %    ± total ms     %  function  location  module\n"
 		"  300.0 100.0 39.7    300.0 100.0  late      l.c:1     prog\n"
@@ -298,6 +303,7 @@ TEST(top, how_busy_the_processes_are)
 	assert_false(session.state.paused);
 	expect_screen(&session, 12,
 		      "CPU 80%, 2/3 threads; 1.60 s of CPU tim…\n"
+		      "2.00 s: 80.0% on a CPU, 20.0% blocked: …\n"
 		      "by function, most self first   h: keys\n"
 		      "  self% total%  function\n"
 		      "   62.5   62.5  early\n"
