@@ -116,8 +116,9 @@ class Totals(LiveCase):
         )
 
     def test_programs_that_had_the_cpus_are_named(self):
-        hog = os.path.join(self.directory, "hog-beside")
+        hog, recorded = self.path("hog-beside"), self.path("recorded-leaf")
         shutil.copy(build("spin_leaf"), hog)
+        shutil.copy(build("spin_leaf"), recorded)
         os.chmod(self.directory, 0o777)
         for user in (False, True):
             with self.subTest(ordinary_user=user), contextlib.ExitStack() as stack:
@@ -127,7 +128,7 @@ class Totals(LiveCase):
                 os.mkdir(directory)
                 os.chmod(directory, 0o777)
                 recording = record(
-                    directory, [self.public(build("spin_leaf")), "1500"],
+                    directory, [recorded, "1500"],
                     **self.ordinary_user() if user else {},
                 )
                 machine = recording.report("-m", "runq")["machine"]
@@ -137,7 +138,7 @@ class Totals(LiveCase):
                     (one["name"], one["children"]): one["pct"] for one in machine["programs"]
                 }
                 self.assertGreater(shares["hog-beside", False], 15, machine)
-                self.assertNotIn(("spin_leaf", False), shares)
+                self.assertNotIn(("recorded-leaf", False), shares)
                 self.assertLess(machine["own_pct"], 60, machine)
                 self.assertLessEqual(
                     sum(shares.values()) + machine["own_pct"], machine["busy_pct"] + 10, machine
