@@ -703,7 +703,7 @@ class SystemCalls(CountingCase):
         self.assertLess(sleep["per_call_ns"], 0.5 * each_ns)
         text = profc("report", "-i", recording.path, "-m", "calls", "--width", "140").stdout
         self.assertRegex(text, r"(?m)^self .* calls +calls/s +per call +± +of ")
-        self.assertRegex(text, r"(?m) [0-9.]+ ms +[0-9.]+ wall .* clock_nanosleep ")
+        self.assertRegex(text, r"(?m) [0-9.]+ [mµ]s +[0-9.]+ wall .* clock_nanosleep ")
 
     def test_a_program_without_a_c_library_is_told_so(self):
         done = self.record([build("spin_leaf", "-O2", "-static", "-s"), "50"], "--count-syscalls")
