@@ -229,7 +229,6 @@ static int check_combination(const struct report_args *args, struct err *err)
 	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
 }
 
-/* What to show, made once of the arguments. */
 enum report_kind {
 	REPORT_FLAT,
 	REPORT_TREE,
@@ -237,6 +236,7 @@ enum report_kind {
 	REPORT_LEAKS,
 };
 
+/* The report that the arguments ask for. */
 struct report_request {
 	enum report_kind kind;
 	struct filter filter;

@@ -132,7 +132,7 @@ static void append_title(struct buf *line, const struct profile *profile)
 	buf_release(&title);
 }
 
-/* What stands out in the window, in one line. */
+/* Prints the verdict on the window in one line. */
 static void print_verdict(const struct browse_weighing *weighing, const struct view *view,
 			  struct sink *sink)
 {

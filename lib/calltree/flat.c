@@ -42,7 +42,7 @@ static void add_process(struct flat *flat, struct flat_row *row, const struct fl
 	program->nr += max_u64(processes[process->process].nr_unseen, 1);
 }
 
-/* Of all selected processes of each program. */
+/* Returns the time of each program in all selected processes. The caller frees it. */
 static struct cpu_split *splits_of_programs(const struct flat *flat, const uint32_t *programs)
 {
 	const struct profile *profile = flat_expansion(flat)->profile;

@@ -71,6 +71,14 @@ bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap)
 	return true;
 }
 
+static int open_process_file(pid_t pid, const char *name)
+{
+	char path[PATH_CAP];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 int proc_open_task_file(pid_t tgid, pid_t tid, const char *name)
 {
 	char path[PATH_CAP];
@@ -122,11 +130,8 @@ bool proc_read_stat(int fd, struct proc_stat *stat)
 
 bool proc_read_process_stat(pid_t pid, struct proc_stat *stat)
 {
-	char path[PATH_CAP];
-	cleanup_close int fd = -1;
+	cleanup_close int fd = open_process_file(pid, "stat");
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && proc_read_stat(fd, stat);
 }
 
@@ -148,12 +153,9 @@ bool proc_read_status_of(int fd, struct proc_status *status)
 
 bool proc_read_status(pid_t tid, struct proc_status *status)
 {
-	char path[PATH_CAP];
-	cleanup_close int fd = -1;
-
 	/* /proc/TID exists for every thread, even if its directory is not listed. */
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_close int fd = open_process_file(tid, "status");
+
 	return fd >= 0 && proc_read_status_of(fd, status);
 }
 
