@@ -350,6 +350,20 @@ class All(Allocators):
     RATE = "--mem=all"
     RATE_OF_PYTHON = "--mem=all"
 
+    def test_is_read_before_the_threads_that_wait_for_that(self):
+        """Where the priority may be raised: they wait on the CPU. Other recordings keep theirs."""
+        if os.geteuid():
+            self.skipTest("only root may raise priorities")
+        for rate, highest in ((self.RATE, -20), ("--mem", os.nice(0))):
+            with Running([build("threads_idle"), "1", "20000"]) as target:
+                target.wait_ready()
+                with Recorder(self.directory, "attach", "-p", target.pid, "--no-cpu", rate) as one:
+                    of_threads = lambda: [os.getpriority(os.PRIO_PROCESS, tid)
+                                          for tid in procfs.threads(one.pid)]
+                    self.eventually(lambda: len(of_threads()) > 1 and min(of_threads()) == highest,
+                                    f"nice {highest} with {rate}")
+                    one.interrupt()
+
     def test_as_fast_as_it_can_with_threads(self):
         words = ("threads:4", "hammers:400000:300")
         recording = self.record([build("allocates"), *words], self.RATE)
