@@ -67,8 +67,10 @@ struct block_record {
 	 * only once. 0: not known.
 	 */
 	uint64_t signature;
-	uint32_t process, signer;  /* serials; signer: the process that made the signature */
-	pid_t tid;		   /* the thread may have ended, or was never sampled */
+	uint32_t process, signer; /* serials; signer: the process that made the signature */
+	/* The thread may have ended, or was never sampled. Negative: of another PID namespace; 0:
+	 * not known. */
+	pid_t tid;
 	uint8_t event;		   /* enum block_event */
 	uint8_t kind;		   /* enum allocation_kind */
 	bool replaces;		   /* ALLOCATED: realloc() made it of another block */

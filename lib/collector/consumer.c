@@ -116,6 +116,7 @@ void consumer_free(struct consumer *consumer)
 	wait_rows_free(consumer->waits);
 	pid_table_release(&consumer->threads_by_tid);
 	pid_table_release(&consumer->processes_by_pid);
+	key_map_release(&consumer->writer_rows);
 	for (size_t i = 0; i < consumer->rounds.nr_waiting; i++)
 		message_free(consumer->rounds.waiting[i]);
 	free(consumer->rounds.waiting);

@@ -11,12 +11,45 @@
 
 /* --- blocks --- */
 
-/* A thread that no sample has found goes under the name of its process. */
-static struct thread_id thread_row_of(struct consumer *consumer, struct process *process, pid_t tid)
-{
-	const struct thread *thread = consumer_thread_of(consumer, process, tid);
+/* The limit of rows of threads that only records name: a process may write any id. */
+#define WRITER_ROWS_MAX (1 << 16)
 
-	return thread ? thread->samples.row : consumer_main_row(consumer, process);
+/*
+ * The row of a thread that has written a record and that nothing has found so far: it may have
+ * ended. It has the name of its process.
+ */
+static struct thread_id writer_row(struct consumer *consumer, const struct process *process,
+				   pid_t tid, uint64_t start_ns)
+{
+	uint32_t row;
+
+	if (!key_map_find(&consumer->writer_rows, process->serial, (uint64_t)tid, &row)) {
+		row = profile_add_thread(
+			      consumer->profile,
+			      &(struct profile_thread){
+				      .process = process->serial,
+				      .tid = tid,
+				      .name = consumer->profile->processes[process->serial].name,
+				      .start_ns = start_ns,
+			      })
+			      .v;
+		key_map_put(&consumer->writer_rows, process->serial, (uint64_t)tid, row);
+	}
+	return (struct thread_id){row};
+}
+
+static struct thread_id thread_row_of(struct consumer *consumer, struct process *process,
+				      const struct block_record *record)
+{
+	const struct thread *thread = consumer_thread_of(consumer, process, record->tid);
+
+	if (thread)
+		return thread->samples.row;
+	if (record->tid <= 0 || record->tid == process->pid ||
+	    key_map_nr(&consumer->writer_rows) == WRITER_ROWS_MAX)
+		return consumer_main_row(consumer, process);
+	return writer_row(consumer, process, record->tid,
+			  samples_profile_time(&consumer->sink, record->time_ns));
 }
 
 static void walk_block(struct consumer *consumer, struct process *process,
@@ -71,7 +104,7 @@ void consumer_add_blocks(struct consumer *consumer, const struct block_record *r
 		if (!process || process->serial != record->process ||
 		    record->tid != records[i - 1].tid) {
 			process = serial_table_get(&consumer->processes, record->process);
-			thread = thread_row_of(consumer, process, record->tid);
+			thread = thread_row_of(consumer, process, record);
 		}
 		block_rows_expect(consumer->blocks, record, nr - i);
 		add_block(consumer, process, thread, record);

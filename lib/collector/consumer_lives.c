@@ -197,6 +197,7 @@ static void add_thread_row(struct consumer *consumer, struct thread *thread, uin
 {
 	struct process *process = thread->process;
 	bool is_leader = thread->tid == process->pid;
+	uint32_t known;
 	struct profile_thread row = {
 		.process = process->serial,
 		.tid = thread->tid,
@@ -204,7 +205,10 @@ static void add_thread_row(struct consumer *consumer, struct thread *thread, uin
 		.start_ns = samples_profile_time(&consumer->sink, time_ns),
 	};
 
-	thread->samples.row = profile_add_thread(consumer->profile, &row);
+	if (key_map_take(&consumer->writer_rows, process->serial, (uint64_t)thread->tid, &known))
+		thread->samples.row.v = known;
+	else
+		thread->samples.row = profile_add_thread(consumer->profile, &row);
 	if (is_leader || !process->has_leader) {
 		process->main_thread = serial;
 		process->main_row = thread->samples.row;

@@ -3,6 +3,7 @@
 #ifndef PROFC_COLLECTOR_CONSUMER_PRIV_H
 #define PROFC_COLLECTOR_CONSUMER_PRIV_H
 
+#include "base/key_map.h"
 #include "base/pid_table.h"
 #include "collector/advance_rows.h"
 #include "collector/consumer.h"
@@ -89,6 +90,8 @@ struct consumer {
 	struct sample_sink sink;
 	struct serial_table processes, threads;
 	struct pid_table threads_by_tid, processes_by_pid;
+	/* The rows of threads that are known from records of blocks alone, by process and id. */
+	struct key_map writer_rows;
 	struct block_rows *blocks; /* owned */
 	struct rounds rounds;
 	struct step_sink steps;

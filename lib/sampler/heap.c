@@ -299,6 +299,14 @@ static void add_stack(struct heap_reader *reader, struct consumer *consumer,
 	hand_over(reader, consumer);
 }
 
+/* A process writes any number as the id of a thread. */
+static pid_t id_of_thread(const struct prober_ring *of, const struct heap_record *record)
+{
+	if (record->tid <= 0)
+		return 0;
+	return is_in_namespace(of) ? -record->tid : record->tid;
+}
+
 static void add_record(struct heap_reader *reader, struct consumer *consumer,
 		       const struct prober_ring *of, const struct writer *writer,
 		       const struct heap_record *record, bool is_recorded)
@@ -314,7 +322,7 @@ static void add_record(struct heap_reader *reader, struct consumer *consumer,
 				       .size_bytes = record->size,
 				       .process = writer->process,
 				       .signer = of->serial,
-				       .tid = record->tid,
+				       .tid = id_of_thread(of, record),
 				       .event = (uint8_t)event_of(record),
 				       .kind = (uint8_t)heap_record_allocation_kind(record)};
 	if (is_new) {

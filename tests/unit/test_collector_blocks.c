@@ -104,6 +104,41 @@ TEST(collector, stack_of_a_free_is_known_only_if_recorded)
 	made_collector_free(&made);
 }
 
+/* The first thread is found later, the second never; what names neither is the main thread's. */
+TEST(collector, blocks_are_of_the_thread_that_their_record_names)
+{
+	struct block_record records[] = {
+		made_block(BLOCK_ALLOCATED, 0x1000), made_block(BLOCK_ALLOCATED, 0x2000),
+		made_block(BLOCK_ALLOCATED, 0x3000), made_block(BLOCK_ALLOCATED, 0x4000),
+		made_block(BLOCK_ALLOCATED, 0x5000),
+	};
+	static const pid_t tids[] = {MADE_PID, MADE_PID + 1, MADE_PID + 2, 0, -(MADE_PID + 1)};
+	struct told told = {.records = records, .nr = ARRAY_SIZE(records)};
+	const struct profile_allocation *rows;
+	const struct profile_thread *threads;
+	struct made_collector made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tids); i++)
+		records[i].tid = tids[i];
+	start(&made, &told);
+	/* Its birth is handled in a later round than the records. */
+	made_publish(&made, made_thread_end(0, 0, 80 * MS, NULL));
+	made_publish(&made, made_thread(&made, MADE_PID + 1));
+	made_publish(&made, made_thread_end(1, 0, 90 * MS, NULL));
+	made_publish(&made, made_process_end(0, 90 * MS));
+	made_collector_finish(&made);
+	rows = made.read->heap.allocations;
+	threads = made.read->threads;
+	assert_int_equal(made.read->nr_threads, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(tids); i++) {
+		pid_t tid = i == 1 || i == 2 ? tids[i] : MADE_PID;
+
+		assert_int_equal(threads[rows[i].thread.v].tid, tid);
+		assert_int_equal(threads[rows[i].thread.v].process, 0);
+	}
+	made_collector_free(&made);
+}
+
 /* The first is moved twice, of which no more is recorded the second time; then comes another. */
 TEST(collector, blocks_are_followed_through_realloc)
 {
