@@ -15,6 +15,7 @@
 #include "naming/wrappers.h"
 #include "patch/call_sites.h"
 #include "probe/wanted.h"
+#include "symbol/demangle.h"
 #include "symbol/function_pattern.h"
 #include "symbol/functions.h"
 #include "symbol/symbol.h"
@@ -382,15 +383,17 @@ static void add_allocator_function(const struct search *search, const char *name
 	const struct symbol_function **found;
 	size_t nr;
 
-	found = symbol_functions_called(search->functions, name, &nr);
+	found = symbol_functions_linked_as(search->functions, name, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		bool throws = function == HEAP_NEW || function == HEAP_NEW_ALIGNED;
+		cleanup_free char *shown = NULL;
 
-		if (found[i]->kind == SYMBOL_FUNCTION_WHOLE &&
-		    !(throws && kin != HEAP_KIN_OF_PLAIN && is_sampled_below(search, found[i])))
-			wanted_add_heap(search->wanted, &form, kin, found[i]->start,
-					found[i]->end - found[i]->start,
-					strncmp(name, "_Z", 2) == 0 ? found[i]->name : name);
+		if (found[i]->kind != SYMBOL_FUNCTION_WHOLE ||
+		    (throws && kin != HEAP_KIN_OF_PLAIN && is_sampled_below(search, found[i])))
+			continue;
+		shown = symbol_demangle(name);
+		wanted_add_heap(search->wanted, &form, kin, found[i]->start,
+				found[i]->end - found[i]->start, shown);
 	}
 	free(found);
 }
@@ -399,7 +402,7 @@ static bool has_function(const struct search *search, const char *name)
 {
 	size_t nr;
 
-	free(symbol_functions_called(search->functions, name, &nr));
+	free(symbol_functions_linked_as(search->functions, name, &nr));
 	return nr > 0;
 }
 
@@ -483,19 +486,29 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 	       naming->wants_wrappers;
 }
 
+/* Allocators are found by their symbols; debug information has other names, and is read for them.
+ */
+static bool wants_names(const struct naming *naming)
+{
+	return naming->nr_patterns > 0 || naming->nr_calls > 0 || naming->within ||
+	       naming->wants_wrappers || naming->pools.nr > 0;
+}
+
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
 {
 	struct naming *naming = context;
 	struct search search = {.naming = naming, .file = file, .wanted = wanted};
-	const struct symbol_request request = {
-		.path = file->path, .chooser = owner_of_fd(file->fd), .fd = file->fd};
+	const struct symbol_request request = {.path = file->path,
+					       .chooser = owner_of_fd(file->fd),
+					       .fd = file->fd,
+					       .tables_only = !wants_names(naming)};
 
 	naming->nr_files++;
 	if (has_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||
 	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
-	search.all = symbol_functions_find(search.functions, NULL, &search.nr_all);
+	search.all = symbol_functions_all(search.functions, &search.nr_all);
 	if (naming->wants_allocators)
 		find_allocator(&search);
 	if (naming->wants_wrappers)

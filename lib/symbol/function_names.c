@@ -133,6 +133,20 @@ const char *whole_function_name(struct name_pool *pool, const char *linkage_name
 	return name_pool_keep(pool, whole);
 }
 
+size_t bare_name_bytes(const char *linkage_name, size_t *nr_whole_bytes)
+{
+	const char *version = strchr(linkage_name, '@');
+	bool has_version = version && version != linkage_name;
+	size_t nr_bytes = has_version ? (size_t)(version - linkage_name) : strlen(linkage_name);
+
+	*nr_whole_bytes = nr_bytes;
+	if (memchr(linkage_name, '.', nr_bytes)) {
+		while (take_suffix(linkage_name, nr_whole_bytes))
+			;
+	}
+	return nr_bytes;
+}
+
 static bool any_form_matches(const struct name_wanted *wanted, struct name_pool *pool,
 			     const char *name)
 {
@@ -148,18 +162,15 @@ bool linkage_name_matches(const struct name_wanted *wanted, struct name_pool *po
 			  const char *linkage_name)
 {
 	const char *bare = unversioned_name(pool, linkage_name);
-	cleanup_free char *base = NULL;
-	size_t nr_bytes;
+	cleanup_free char *whole = NULL;
+	size_t nr_whole_bytes;
 
 	if (any_form_matches(wanted, pool, bare))
 		return true;
-	nr_bytes = strlen(bare);
-	if (!strchr(bare, '.') || !take_suffix(bare, &nr_bytes))
+	if (bare_name_bytes(bare, &nr_whole_bytes) == nr_whole_bytes)
 		return false;
-	while (take_suffix(bare, &nr_bytes))
-		;
-	base = xstrndup(bare, nr_bytes);
-	return any_form_matches(wanted, pool, base);
+	whole = xstrndup(bare, nr_whole_bytes);
+	return any_form_matches(wanted, pool, whole);
 }
 
 const char *short_name(struct name_pool *pool, const char *name)

@@ -27,6 +27,12 @@ bool linkage_name_matches(const struct name_wanted *wanted, struct name_pool *po
 /* The name without its version: memcpy of memcpy@@GLIBC_2.14. The same text, or the pool's. */
 const char *unversioned_name(struct name_pool *pool, const char *linkage_name);
 
+/*
+ * The bytes of a linkage name without its version; *nr_whole_bytes become those without the
+ * suffixes of clones and parts, too.
+ */
+size_t bare_name_bytes(const char *linkage_name, size_t *nr_whole_bytes);
+
 /* The name without parameters and template arguments, owned by the pool. */
 const char *short_name(struct name_pool *pool, const char *name);
 

@@ -13,6 +13,7 @@
 #include "symbol/familiar_names.h"
 #include "symbol/function_names.h"
 #include "symbol/inlined_copies.h"
+#include "symbol/name_index.h"
 #include "symbol/symbol.h"
 #include "symbol/symbol_priv.h"
 
@@ -31,7 +32,9 @@ struct symbol_functions {
 	struct inlined_copies copies;
 	struct entry *entries; /* by address */
 	size_t nr, cap;
-	bool has_made_names; /* describe_made_names() was called */
+	bool has_made_names;		 /* describe_made_names() was called */
+	struct name_index linkage_names; /* entries by the names of their symbols; */
+	bool has_linkage_names;		 /* it is made for the first search */
 	struct name_pool pool;
 };
 
@@ -229,6 +232,7 @@ void symbol_functions_free(struct symbol_functions *functions)
 	inlined_copies_release(&functions->copies);
 	dwarf_inventory_release(&functions->inventory);
 	name_pool_release(&functions->pool);
+	name_index_release(&functions->linkage_names);
 	free(functions->entries);
 	free(functions);
 }
@@ -399,6 +403,62 @@ static const struct symbol_function **find(struct symbol_functions *functions,
 			found[(*nr)++] = &meant[i]->shown;
 	}
 	free(meant);
+	return found;
+}
+
+const struct symbol_function **symbol_functions_all(struct symbol_functions *functions, size_t *nr)
+{
+	const struct symbol_function **all =
+		xcalloc(functions->nr + 1, sizeof(const struct symbol_function *));
+
+	for (size_t i = 0; i < functions->nr; i++)
+		all[i] = &functions->entries[i].shown;
+	*nr = functions->nr;
+	return all;
+}
+
+static void index_linkage_names(struct symbol_functions *functions)
+{
+	for (size_t i = 0; i < functions->nr && !functions->has_linkage_names; i++) {
+		const struct entry *entry = &functions->entries[i];
+		const struct elf_symbol *aliases =
+			functions->file->symbols.rows + entry->first_alias;
+
+		for (size_t j = 0; j < entry->nr_aliases; j++) {
+			size_t nr_whole, nr = bare_name_bytes(aliases[j].name, &nr_whole);
+
+			name_index_add(&functions->linkage_names, aliases[j].name, nr, (uint32_t)i);
+			if (nr_whole != nr)
+				name_index_add(&functions->linkage_names, aliases[j].name, nr_whole,
+					       (uint32_t)i);
+		}
+	}
+	functions->has_linkage_names = true;
+}
+
+const struct symbol_function **symbol_functions_linked_as(struct symbol_functions *functions,
+							  const char *linkage_name, size_t *nr)
+{
+	const struct name_index *names = &functions->linkage_names;
+	const struct symbol_function **found = NULL;
+	size_t nr_found = 0, cap = 0;
+
+	index_linkage_names(functions);
+	for (uint32_t row = name_index_find(names, linkage_name); row != INDEX_NONE;
+	     row = names->rows[row].next) {
+		const struct symbol_function *function =
+			&functions->entries[names->rows[row].element].shown;
+		bool is_known = false;
+
+		/* Two aliases of one function may become one name, as f.part.0 and f.cold. */
+		for (size_t i = 0; i < nr_found; i++)
+			is_known |= found[i] == function;
+		if (is_known)
+			continue;
+		ARRAY_GROW(found, nr_found, cap);
+		found[nr_found++] = function;
+	}
+	*nr = nr_found;
 	return found;
 }
 

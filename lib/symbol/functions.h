@@ -62,6 +62,16 @@ void symbol_functions_free(struct symbol_functions *functions); /* may be NULL *
 /* The number of functions; all names of one address are one function. */
 size_t symbol_functions_nr(const struct symbol_functions *functions);
 
+/* All functions by address; those that no search has found have no names. The caller frees. */
+const struct symbol_function **symbol_functions_all(struct symbol_functions *functions, size_t *nr);
+
+/*
+ * The functions with exactly this linkage name, or an alias, by its symbol: without versions, and
+ * without suffixes of clones and parts. They need not have names. The caller frees the array.
+ */
+const struct symbol_function **symbol_functions_linked_as(struct symbol_functions *functions,
+							  const char *linkage_name, size_t *nr);
+
 /*
  * The functions with a name that the regular expression matches, by address; NULL: all. The names
  * of a function are: the name in reports; demangled names, with and without parameters and template

@@ -223,6 +223,17 @@ static uint64_t first_code_address(Elf *elf)
 	return 0;
 }
 
+static bool has_symbol_table(Elf *elf)
+{
+	GElf_Shdr header;
+
+	for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section));) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return true;
+	}
+	return false;
+}
+
 static void open_dwarf(struct symbol_object *object, const struct symbol_options *options)
 {
 	struct dwarf_bytes sections[DWARF_SECTION_COUNT];
@@ -398,7 +409,10 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 			return result;
 		object->build_id = build_id_of(object->elf);
 	}
-	open_dwarf(object, options);
+	if (!request->tables_only)
+		open_dwarf(object, options);
+	else if (!object->is_debug_file_only && !has_symbol_table(object->elf))
+		open_debug_file(object, options);
 	return 0;
 }
 

@@ -69,6 +69,11 @@ struct symbol_request {
 	int fd;			 /* open on the mapped file itself, or -1: open `path` */
 	const uint8_t *build_id; /* that the file must have; nr 0: not known */
 	size_t nr_build_id_bytes;
+	/*
+	 * Read the symbol tables alone, of the file and of its debug file. Debug information, which
+	 * takes most of the time, is not read: the file is as one without.
+	 */
+	bool tables_only;
 	/* NULL, or the recorded module, which identifies the file without a build-id. */
 	const struct module *recorded;
 	/*

@@ -130,17 +130,25 @@ struct program {
 	struct symbol_functions *functions;
 };
 
-static struct program open_program(const char *name)
+static struct program open_program_with(const char *name, bool tables_only)
 {
 	static const struct symbol_options options;
 	struct program program = {.path = xasprintf("%s/%s", directory, name)};
-	struct symbol_request request = {.path = program.path, .chooser = owner_caller(), .fd = -1};
+	struct symbol_request request = {.path = program.path,
+					 .chooser = owner_caller(),
+					 .fd = -1,
+					 .tables_only = tables_only};
 	struct err err = ERR_INIT;
 
 	if (symbol_file_open(&options, &request, &program.file, &err) < 0)
 		fail_msg("%s", err.what);
 	program.functions = symbol_functions_new(program.file);
 	return program;
+}
+
+static struct program open_program(const char *name)
+{
+	return open_program_with(name, false);
 }
 
 static void close_program(struct program *program)
@@ -542,6 +550,70 @@ TEST(symbol_functions, called_means_the_very_name)
 	free(symbol_functions_called(program.functions, "twic", &nr));
 	assert_int_equal(nr, 0);
 	close_program(&program);
+}
+
+static void assert_linked_as(struct program *program, const char *name, size_t nr_expected)
+{
+	const struct symbol_function **found;
+	size_t nr;
+
+	found = symbol_functions_linked_as(program->functions, name, &nr);
+	assert_int_equal(nr, nr_expected);
+	for (size_t i = 0; i < nr; i++)
+		assert_true(found[i]->end > found[i]->start);
+	free(found);
+}
+
+/* Tables alone, of the file or of its debug file, have them, too. */
+TEST(symbol_functions, symbols_of_functions_are_found)
+{
+	static const char *const files[] = {"c", "split"};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(files); i++) {
+		struct program program = open_program_with(files[i / 2], i % 2);
+
+		assert_linked_as(&program, "original", 1);
+		assert_linked_as(&program, "nickname", 1);
+		assert_linked_as(&program, "twin", 2);
+		assert_linked_as(&program, "mostly", 2); /* and mostly.cold */
+		assert_linked_as(&program, "mostly.cold", 1);
+		assert_linked_as(&program, "doubled", 0);
+		assert_linked_as(&program, "orig", 0);
+		close_program(&program);
+	}
+}
+
+TEST(symbol_functions, symbols_have_no_demangled_names_and_no_versions)
+{
+	struct program cxx = open_program_with("cc", true);
+	struct program library = open_program_with("versions.so", true);
+
+	assert_linked_as(&cxx, "_ZN5outer1C10overloadedEi", 1);
+	assert_linked_as(&cxx, "outer::C::overloaded", 0);
+	assert_linked_as(&library, "versioned", 2);
+	close_program(&cxx);
+	close_program(&library);
+}
+
+TEST(symbol_functions, all_of_the_tables_are_all_that_have_symbols)
+{
+	struct program tables = open_program_with("c", true), whole = open_program("c");
+	const struct symbol_function **of_tables, **of_all;
+	size_t nr, nr_all;
+
+	of_tables = symbol_functions_all(tables.functions, &nr);
+	of_all = symbol_functions_all(whole.functions, &nr_all);
+	assert_int_equal(nr, nr_all);
+	assert_true(nr > 5);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(of_tables[i]->start, of_all[i]->start);
+		assert_int_equal(of_tables[i]->end, of_all[i]->end);
+		assert_int_equal(of_tables[i]->kind, of_all[i]->kind);
+	}
+	free(of_tables);
+	free(of_all);
+	close_program(&tables);
+	close_program(&whole);
 }
 
 TEST(symbol_functions, nearest_name)
