@@ -2,6 +2,7 @@
 #include "patch/branches.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,8 +17,10 @@ struct branch {
 };
 
 struct branches {
-	uint64_t *starts; /* sorted, each once */
+	uint64_t *starts; /* owned: sorted, each once */
 	size_t nr_starts;
+	uint64_t *places; /* owned: likewise; NULL: the starts */
+	size_t nr_places;
 	struct branch *at; /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
@@ -41,21 +44,37 @@ static int compare_branches(const void *a, const void *b)
 	return order ? order : compare(left->source, right->source);
 }
 
+/* A sorted copy without repetitions. The caller frees it. */
+static uint64_t *sorted_copy(const uint64_t *addresses, size_t *nr)
+{
+	uint64_t *sorted = xcalloc(*nr + 1, sizeof(*sorted));
+	size_t nr_kept = 0;
+
+	if (*nr)
+		memcpy(sorted, addresses, *nr * sizeof(*sorted));
+	qsort(sorted, *nr, sizeof(*sorted), compare_starts);
+	for (size_t i = 0; i < *nr; i++) {
+		if (!nr_kept || sorted[i] != sorted[nr_kept - 1])
+			sorted[nr_kept++] = sorted[i];
+	}
+	*nr = nr_kept;
+	return sorted;
+}
+
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts)
 {
 	struct branches *branches = xcalloc(1, sizeof(*branches));
-	size_t nr = 0;
 
-	branches->starts = xcalloc(nr_starts + 1, sizeof(*starts));
-	if (nr_starts)
-		memcpy(branches->starts, starts, nr_starts * sizeof(*starts));
-	qsort(branches->starts, nr_starts, sizeof(*starts), compare_starts);
-	for (size_t i = 0; i < nr_starts; i++) {
-		if (!nr || branches->starts[i] != branches->starts[nr - 1])
-			branches->starts[nr++] = branches->starts[i];
-	}
-	branches->nr_starts = nr;
+	branches->nr_starts = nr_starts;
+	branches->starts = sorted_copy(starts, &branches->nr_starts);
 	return branches;
+}
+
+void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places)
+{
+	assert(!branches->places && !branches->nr);
+	branches->nr_places = nr_places;
+	branches->places = sorted_copy(places, &branches->nr_places);
 }
 
 void branches_free(struct branches *branches)
@@ -63,19 +82,20 @@ void branches_free(struct branches *branches)
 	if (!branches)
 		return;
 	free(branches->starts);
+	free(branches->places);
 	free(branches->at);
 	free(branches);
 }
 
-/* The number of starts at or before the address. */
-static size_t nr_starts_up_to(const struct branches *branches, uint64_t address)
+/* The number of sorted addresses up to this one. */
+static size_t nr_up_to(const uint64_t *addresses, size_t nr, uint64_t address)
 {
-	size_t low = 0, high = branches->nr_starts;
+	size_t low = 0, high = nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (branches->starts[middle] <= address)
+		if (addresses[middle] <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -83,11 +103,18 @@ static size_t nr_starts_up_to(const struct branches *branches, uint64_t address)
 	return low;
 }
 
+bool branches_keep(const struct branches *branches, uint64_t target)
+{
+	const uint64_t *places = branches->places ? branches->places : branches->starts;
+	size_t nr = nr_up_to(places, branches->places ? branches->nr_places : branches->nr_starts,
+			     target);
+
+	return nr && target - places[nr - 1] < NEAR_BYTES;
+}
+
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
-	size_t nr = nr_starts_up_to(branches, target);
-
-	if (!nr || target - branches->starts[nr - 1] >= NEAR_BYTES)
+	if (!branches_keep(branches, target))
 		return;
 	ARRAY_GROW(branches->at, branches->nr, branches->cap);
 	branches->at[branches->nr++] =
@@ -142,7 +169,22 @@ bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t
 
 uint64_t branches_next_start(const struct branches *branches, uint64_t address)
 {
-	size_t nr = nr_starts_up_to(branches, address);
+	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
 
 	return nr < branches->nr_starts ? branches->starts[nr] : UINT64_MAX;
 }
+
+uint64_t branches_last_start(const struct branches *branches, uint64_t address)
+{
+	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
+
+	return nr ? branches->starts[nr - 1] : 0;
+}
+
+const uint64_t *branches_places(const struct branches *branches, size_t *nr)
+{
+	*nr = branches->nr_places;
+	return branches->places;
+}
+
+const size_t branches_near_bytes = NEAR_BYTES;

@@ -18,6 +18,11 @@ struct branches;
  * put the decoder back in step after data, and each counts as a target. Freed with branches_free().
  */
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts);
+/*
+ * Keep only the branches that lead near one of these places, which are to be asked about: a file
+ * has many functions, and few of them have probes. Copied; before any branch is added.
+ */
+void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places);
 void branches_free(struct branches *branches);
 
 /*
@@ -28,6 +33,8 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 		       size_t nr_bytes);
 /* Add one branch. It is not kept if it leads to no place near a start. */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
+/* Is a branch to the address kept? */
+bool branches_keep(const struct branches *branches, uint64_t target);
 /* Call this after the last branch was added, and before any question. */
 void branches_sort(struct branches *branches);
 
@@ -38,5 +45,11 @@ bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t
 		      uint64_t end);
 /* The first start after the address; UINT64_MAX: none. */
 uint64_t branches_next_start(const struct branches *branches, uint64_t address);
+/* The last start up to the address; 0: none. */
+uint64_t branches_last_start(const struct branches *branches, uint64_t address);
+
+/* The places of branches_ask_about(), ascending, and the bytes from each that are near it. */
+const uint64_t *branches_places(const struct branches *branches, size_t *nr);
+extern const size_t branches_near_bytes;
 
 #endif

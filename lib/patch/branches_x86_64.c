@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "patch/branches.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 
 #include "base/minmax.h"
@@ -13,29 +15,133 @@ static bool leads_somewhere(const struct code_instruction *code)
 		code->effect == CODE_EFFECT_CALL);
 }
 
+struct code {
+	struct branches *branches;
+	const uint8_t *bytes;
+	uint64_t address, end; /* of the first byte, and after the last */
+	uint64_t decoded_end;  /* all up to here that is of interest was decoded */
+};
+
 /*
  * A decoder that begins at a wrong byte is back in step within a few instructions: at the latest,
  * here, where a function begins.
  */
+static void decode(struct code *code, uint64_t from, uint64_t to)
+{
+	uint64_t next_start = branches_next_start(code->branches, from), step;
+
+	for (uint64_t at = from; at < to; at += min_u64(step, next_start - at)) {
+		struct code_instruction instruction;
+
+		step = 1;
+		if (at >= next_start)
+			next_start = branches_next_start(code->branches, at);
+		if (!code_decode(code->bytes + (at - code->address), (size_t)(code->end - at), at,
+				 &instruction))
+			continue;
+		step = instruction.nr_bytes;
+		if (leads_somewhere(&instruction))
+			branches_add(code->branches, at, instruction.target,
+				     instruction.effect == CODE_EFFECT_CALL);
+	}
+	code->decoded_end = to;
+}
+
+/* Decode the functions of [from, to), unless that has been done. */
+static void decode_functions(struct code *code, uint64_t from, uint64_t to)
+{
+	uint64_t start, end;
+
+	if (from < code->address)
+		from = code->address;
+	to = min_u64(to, code->end);
+	if (from >= to)
+		return;
+	start = branches_last_start(code->branches, from);
+	end = min_u64(branches_next_start(code->branches, to - 1), code->end);
+	if (start < code->address)
+		start = code->address;
+	if (start < code->decoded_end)
+		start = code->decoded_end;
+	if (start < end)
+		decode(code, start, end);
+}
+
+#define LONG_OFFSET_BYTES 4
+/* A short branch ends at most so far from its target, and is not longer. */
+#define SHORT_REACH 144
+
+/*
+ * The opcode's bytes in front of an offset of four bytes, as that of a call, a jump, a branch or an
+ * xbegin; 0: these are no such bytes. An xbegin with an offset of two bytes is not looked for: no
+ * compiler makes one.
+ */
+static size_t opcode_bytes(const uint8_t *bytes)
+{
+	if (bytes[0] == 0xe8 || bytes[0] == 0xe9)
+		return 1;
+	if ((bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80) ||
+	    (bytes[0] == 0xc7 && bytes[1] == 0xf8))
+		return 2;
+	return 0;
+}
+
+/* Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. */
+static uint64_t find_likely(const struct code *code, uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from; at < to && code->end - at > 1 + LONG_OFFSET_BYTES; at++) {
+		const uint8_t *bytes = code->bytes + (at - code->address);
+		size_t nr = opcode_bytes(bytes);
+		int32_t offset;
+
+		if (!nr || code->end - at < nr + LONG_OFFSET_BYTES)
+			continue;
+		memcpy(&offset, bytes + nr, sizeof(offset));
+		if (branches_keep(code->branches,
+				  at + nr + LONG_OFFSET_BYTES + (uint64_t)(int64_t)offset))
+			return at;
+	}
+	return to;
+}
+
+/* Decode the functions with bytes that may be branches to be kept: few, where few are. */
+static void decode_likely(struct code *code, uint64_t from, uint64_t to)
+{
+	uint64_t at = from;
+
+	while ((at = find_likely(code, at, to)) < to) {
+		decode_functions(code, at, at + 1);
+		at++;
+		if (at < code->decoded_end)
+			at = code->decoded_end;
+	}
+}
+
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
-	uint64_t next_start = branches_next_start(branches, address);
+	struct code code = {.branches = branches,
+			    .bytes = bytes,
+			    .address = address,
+			    .end = address + nr_bytes,
+			    .decoded_end = address};
+	size_t nr_places;
+	const uint64_t *places = branches_places(branches, &nr_places);
 
-	for (size_t at = 0; at < nr_bytes;) {
-		struct code_instruction code;
-		size_t step = 1;
-
-		if (address + at >= next_start)
-			next_start = branches_next_start(branches, address + at);
-		if (code_decode(bytes + at, nr_bytes - at, address + at, &code)) {
-			step = code.nr_bytes;
-			if (leads_somewhere(&code))
-				branches_add(branches, address + at, code.target,
-					     code.effect == CODE_EFFECT_CALL);
-		}
-		at += min_u64(step, next_start - (address + at));
+	if (!places) {
+		decode(&code, address, code.end);
+		return;
 	}
+	for (size_t i = 0; i < nr_places; i++) {
+		uint64_t from = places[i] > SHORT_REACH ? places[i] - SHORT_REACH : 0;
+		uint64_t to = places[i] + branches_near_bytes + SHORT_REACH;
+
+		if (to <= code.decoded_end || from >= code.end)
+			continue;
+		decode_likely(&code, code.decoded_end, min_u64(from, code.end));
+		decode_functions(&code, from, to);
+	}
+	decode_likely(&code, code.decoded_end, code.end);
 }
 
 #endif

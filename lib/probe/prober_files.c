@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/minmax.h"
 #include "elf/elf_image.h"
 #include "mapping/target_file.h"
 #include "patch/branches.h"
@@ -65,23 +66,54 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 	return file->image ? file : NULL;
 }
 
-/* Finds all branches in the file, so that none leads into the middle of overwritten bytes. */
+/* Code is read in pieces of so many bytes, of whole functions. */
+#define PIECE_BYTES ((uint64_t)256 << 10)
+
+static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uint64_t end)
+{
+	uint64_t last;
+
+	if (end - from <= PIECE_BYTES)
+		return end;
+	last = branches_last_start(branches, from + PIECE_BYTES);
+	return last > from ? last : min_u64(branches_next_start(branches, from + PIECE_BYTES), end);
+}
+
+/* Finds the branches in the file, so that none leads into the middle of overwritten bytes. */
 static void sweep(struct prober_file *file)
 {
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
 		const struct elf_segment *segment = elf_image_segment(file->image, i);
-		uint8_t *bytes;
-		size_t nr;
+		uint64_t end = segment->vaddr + segment->file_bytes, next;
+		uint8_t *bytes = NULL;
+		size_t cap = 0;
 
-		if (!segment->executable)
-			continue;
-		bytes = alloc_bounded(segment->file_bytes, 1, (size_t)4 << 30);
-		if (!bytes)
-			continue;
-		nr = elf_image_read(file->image, segment->vaddr, bytes, segment->file_bytes);
-		branches_add_code(file->branches, segment->vaddr, bytes, nr);
+		for (uint64_t at = segment->vaddr; segment->executable && at < end; at = next) {
+			next = end_of_piece(file->branches, at, end);
+			if (next - at > cap) {
+				free(bytes);
+				cap = (size_t)(next - at);
+				bytes = alloc_bounded(cap, 1, (size_t)4 << 30);
+			}
+			if (!bytes)
+				break;
+			branches_add_code(
+				file->branches, at, bytes,
+				elf_image_read(file->image, at, bytes, (size_t)(next - at)));
+		}
 		free(bytes);
 	}
+}
+
+static void ask_about_places(struct prober_file *file)
+{
+	const struct wanted *wanted = &file->wanted;
+	uint64_t *addresses = xcalloc(wanted->nr_places, sizeof(*addresses));
+
+	for (size_t i = 0; i < wanted->nr_places; i++)
+		addresses[i] = wanted->places[i].address;
+	branches_ask_about(file->branches, addresses, wanted->nr_places);
+	free(addresses);
 }
 
 void prober_file_search(struct prober *prober, struct prober_file *file)
@@ -97,6 +129,7 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	if (!file->wanted.nr_places)
 		return;
 	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
+	ask_about_places(file);
 	if (wanted_has_probes(&file->wanted))
 		sweep(file);
 	branches_sort(file->branches);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of probes, for code in this file. */
 #include "base/alloc.h"
+#include "code/code_x86_64.h"
 #include "patch/branches.h"
 #include "patch/patch.h"
 #include "tests/unit/unit.h"
@@ -581,6 +582,91 @@ TEST(patch, threads_among_the_bytes_move_to_the_thunk)
 	assert_not_moved(&inside, 6);
 	assert_moved(&at_end, 3, 11);
 	assert_moved(&at_end, 5, 13);
+}
+
+TEST(branches, are_kept_near_the_places_asked_about)
+{
+	static const uint64_t starts[] = {0x1000, 0x2000, 0x3000}, places[] = {0x3000, 0x1000};
+	struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
+
+	branches_ask_about(branches, places, ARRAY_SIZE(places));
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		branches_add(branches, 0x1800, starts[i] + 2, false);
+	branches_sort(branches);
+	assert_true(branches_lead_into(branches, 0x1000, 0x1005));
+	assert_false(branches_lead_into(branches, 0x2000, 0x2005));
+	assert_true(branches_lead_into(branches, 0x3000, 0x3005));
+	assert_int_equal(branches_next_start(branches, 0x1000), 0x2000); /* of all */
+	branches_free(branches);
+}
+
+/* The targets of calls in this program's own code. The caller frees them. */
+static uint64_t *own_starts(const uint8_t *code, size_t nr_bytes, size_t *nr)
+{
+	uint64_t first = (uint64_t)(uintptr_t)code, *starts = NULL;
+	size_t cap = 0;
+
+	*nr = 0;
+	for (size_t at = 0; at < nr_bytes;) {
+		struct code_instruction instruction;
+
+		if (!code_decode(code + at, nr_bytes - at, first + at, &instruction)) {
+			at++;
+			continue;
+		}
+		if (instruction.effect == CODE_EFFECT_CALL && instruction.target >= first &&
+		    instruction.target < first + nr_bytes) {
+			ARRAY_GROW(starts, *nr, cap);
+			starts[(*nr)++] = instruction.target;
+		}
+		at += instruction.nr_bytes;
+	}
+	return starts;
+}
+
+static struct branches *own_branches(const uint64_t *starts, size_t nr, const uint64_t *places,
+				     size_t nr_places, const uint8_t *code, size_t nr_bytes)
+{
+	struct branches *branches = branches_new(starts, nr);
+
+	if (nr_places)
+		branches_ask_about(branches, places, nr_places);
+	branches_add_code(branches, (uint64_t)(uintptr_t)code, code, nr_bytes);
+	branches_sort(branches);
+	return branches;
+}
+
+/* Each byte of the program that looks like a branch may be one, in step or not. */
+TEST(branches, near_few_places_are_the_same_as_among_all)
+{
+	extern const uint8_t __executable_start[], etext[];
+	size_t nr_bytes = (size_t)(etext - __executable_start), nr, nr_checked = 0;
+	uint64_t *starts = own_starts(__executable_start, nr_bytes, &nr);
+	struct branches *all = own_branches(starts, nr, NULL, 0, __executable_start, nr_bytes);
+
+	assert_true(nr > 100);
+	for (size_t first = 0; first < 50; first++) {
+		uint64_t places[] = {starts[first], starts[nr / 2 - first], starts[nr - 1 - first]};
+		struct branches *few = own_branches(starts, nr, places, ARRAY_SIZE(places),
+						    __executable_start, nr_bytes);
+
+		for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+			uint64_t next = branches_next_start(all, places[i]);
+
+			for (uint64_t at = places[i]; at < next && at < places[i] + 20; at++) {
+				bool leads = branches_lead_into(all, at - 1, at + 1);
+				bool loops = branches_loop_to(all, at, places[i], next);
+
+				assert_int_equal(branches_lead_into(few, at - 1, at + 1), leads);
+				assert_int_equal(branches_loop_to(few, at, places[i], next), loops);
+				nr_checked += leads + loops;
+			}
+		}
+		branches_free(few);
+	}
+	assert_true(nr_checked > 50);
+	branches_free(all);
+	free(starts);
 }
 
 TEST(branches, are_found_after_data)
