@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/demangled_name.h"
+#include "symbol/demangle.h"
 
 static bool matches(const struct name_wanted *wanted, const char *name)
 {
@@ -19,11 +20,19 @@ static bool has_short_form(const char *name)
 	return strpbrk(name, "(<[:") != NULL;
 }
 
-bool name_matches(const struct name_wanted *wanted, struct name_pool *pool, const char *name)
+/* Texts are not kept: a search goes through all names of a file, and few are shown. */
+bool name_matches(const struct name_wanted *wanted, const char *name)
 {
-	return matches(wanted, name) ||
-	       (has_short_form(name) && (matches(wanted, demangled_name_without_result(name)) ||
-					 matches(wanted, short_name(pool, name))));
+	cleanup_free char *shortened = NULL;
+
+	if (matches(wanted, name))
+		return true;
+	if (!has_short_form(name))
+		return false;
+	if (matches(wanted, demangled_name_without_result(name)))
+		return true;
+	shortened = demangled_name_shorten(name);
+	return matches(wanted, shortened);
 }
 
 const char *unversioned_name(struct name_pool *pool, const char *linkage_name)
@@ -147,30 +156,29 @@ size_t bare_name_bytes(const char *linkage_name, size_t *nr_whole_bytes)
 	return nr_bytes;
 }
 
-static bool any_form_matches(const struct name_wanted *wanted, struct name_pool *pool,
-			     const char *name)
+static bool any_form_matches(const struct name_wanted *wanted, const char *name)
 {
-	const char *demangled;
+	cleanup_free char *demangled = NULL;
 
 	if (matches(wanted, name))
 		return true;
-	demangled = name_pool_demangle(pool, name);
-	return strcmp(demangled, name) != 0 && name_matches(wanted, pool, demangled);
+	demangled = symbol_demangle(name);
+	return strcmp(demangled, name) != 0 && name_matches(wanted, demangled);
 }
 
-bool linkage_name_matches(const struct name_wanted *wanted, struct name_pool *pool,
-			  const char *linkage_name)
+bool linkage_name_matches(const struct name_wanted *wanted, const char *linkage_name)
 {
-	const char *bare = unversioned_name(pool, linkage_name);
-	cleanup_free char *whole = NULL;
-	size_t nr_whole_bytes;
+	size_t nr_whole_bytes, nr_bytes = bare_name_bytes(linkage_name, &nr_whole_bytes);
+	cleanup_free char *bare = NULL, *whole = NULL;
 
-	if (any_form_matches(wanted, pool, bare))
+	if (linkage_name[nr_bytes])
+		linkage_name = bare = xstrndup(linkage_name, nr_bytes);
+	if (any_form_matches(wanted, linkage_name))
 		return true;
-	if (bare_name_bytes(bare, &nr_whole_bytes) == nr_whole_bytes)
+	if (nr_whole_bytes == nr_bytes)
 		return false;
-	whole = xstrndup(bare, nr_whole_bytes);
-	return any_form_matches(wanted, pool, whole);
+	whole = xstrndup(linkage_name, nr_whole_bytes);
+	return any_form_matches(wanted, whole);
 }
 
 const char *short_name(struct name_pool *pool, const char *name)

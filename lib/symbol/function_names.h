@@ -15,14 +15,13 @@ struct name_wanted {
 };
 
 /* Does a demangled name match, in full, without its result, or short? */
-bool name_matches(const struct name_wanted *wanted, struct name_pool *pool, const char *name);
+bool name_matches(const struct name_wanted *wanted, const char *name);
 /*
  * Does a linkage name match, as it is, or demangled in full or short? Compared without its version,
  * and also without the suffixes of clones and parts, as in debug information: f for f.constprop.0
  * and f.cold.
  */
-bool linkage_name_matches(const struct name_wanted *wanted, struct name_pool *pool,
-			  const char *linkage_name);
+bool linkage_name_matches(const struct name_wanted *wanted, const char *linkage_name);
 
 /* The name without its version: memcpy of memcpy@@GLIBC_2.14. The same text, or the pool's. */
 const char *unversioned_name(struct name_pool *pool, const char *linkage_name);

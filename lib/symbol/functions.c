@@ -251,26 +251,41 @@ static void read_definition(const struct symbol_functions *functions, const stru
 	dwarf_read_function(origin->file, origin->offset, function);
 }
 
-static bool is_meant(struct symbol_functions *functions, const struct name_wanted *wanted,
+/* Is this the name of a symbol, without its version? */
+static bool is_alias(const struct elf_symbol *aliases, size_t nr, const char *linkage_name)
+{
+	size_t nr_bytes = strlen(linkage_name);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (strncmp(aliases[i].name, linkage_name, nr_bytes) == 0 &&
+		    (!aliases[i].name[nr_bytes] || aliases[i].name[nr_bytes] == '@'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_meant(const struct symbol_functions *functions, const struct name_wanted *wanted,
 		     const struct entry *entry)
 {
 	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
 	struct dwarf_function function;
 
-	if (entry->shown.name && name_matches(wanted, &functions->pool, entry->shown.name))
+	if (entry->shown.name && name_matches(wanted, entry->shown.name))
 		return true;
 	for (size_t i = entry->nr_aliases; i-- > 0;) {
-		if (linkage_name_matches(wanted, &functions->pool, aliases[i].name))
+		if (linkage_name_matches(wanted, aliases[i].name))
 			return true;
 	}
-	if (entry->go_name && name_matches(wanted, &functions->pool, entry->go_name))
+	if (entry->go_name && name_matches(wanted, entry->go_name))
 		return true;
 	if (!entry->definition)
 		return false;
 	read_definition(functions, entry, &function);
+	/* Demangling takes most of the time: no name is tried twice. */
 	return (function.linkage_name &&
-		linkage_name_matches(wanted, &functions->pool, function.linkage_name)) ||
-	       (function.name && name_matches(wanted, &functions->pool, function.name));
+		!is_alias(aliases, entry->nr_aliases, function.linkage_name) &&
+		linkage_name_matches(wanted, function.linkage_name)) ||
+	       (function.name && name_matches(wanted, function.name));
 }
 
 /*
@@ -502,7 +517,7 @@ bool symbol_functions_find_inlined(struct symbol_functions *functions, const reg
 		const struct inlined_function *row = &copies->functions[i];
 
 		if (row->name && row->nr && !row->has_code && (!most || row->nr > most->nr) &&
-		    linkage_name_matches(&wanted, &functions->pool, row->name))
+		    linkage_name_matches(&wanted, row->name))
 			most = row;
 	}
 	if (!most)
