@@ -275,6 +275,7 @@ bench: all $(BENCH_PROGRAMS)
 
 demo:
 	@scripts/install-deps build demo
+	@echo "demo: compiling profc, which may take a minute or two" >&2
 	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all $(BUILD)/tests/bench/make_profile
 	@BUILD=$(BUILD) scripts/demo
 
