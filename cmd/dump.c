@@ -9,12 +9,14 @@
 #include "base/err.h"
 #include "calltree/expand.h"
 #include "cmd/command.h"
+#include "cmd/filter_options.h"
 #include "cmd/live.h"
 #include "cmd/pager.h"
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
 #include "profile/profile.h"
+#include "profile/show_kernel.h"
 #include "roster/attached.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
@@ -29,7 +31,7 @@
 
 struct dump_args {
 	struct record_options record; /* of which it takes a few */
-	bool json, no_inline;
+	bool json, no_inline, kernel;
 	struct view_options view;
 };
 
@@ -48,6 +50,7 @@ static const struct option_row rows[] = {
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
 	 .help = "leave out inlined functions"},
+	KERNEL_OPTION_ROW(struct dump_args, kernel),
 	{.type = OPTION_SECTION, .name = "Output"},
 	JSON_OPTION_ROW(struct dump_args, json),
 	VIEW_OPTION_ROWS(struct dump_args, view),
@@ -250,6 +253,9 @@ static int dump(struct dumping *dumping)
 		return fail_with(&err);
 	}
 	resolve_profile(dumping->profile, &symbols, NULL);
+	if (dumping->args->kernel && !profile_show_kernel(dumping->profile))
+		print_warning("there are no functions of the kernel: no thread was seen asleep, or "
+			      "the kernel did not show them");
 	status = check_stacks(dumping, &refusal);
 	return print(dumping) == EXIT_DONE ? status : EXIT_CANNOT;
 }

@@ -28,6 +28,12 @@ struct filter_options {
 		.help = (help_)                                                                    \
 	}
 
+/* For commands that have it without the others. */
+#define KERNEL_OPTION_ROW(values, member)                                                          \
+	FILTER_OPTION_ROW(                                                                         \
+		OPTION_FLAG, "kernel", NULL, offsetof(values, member),                             \
+		"end stacks of sleeping threads with the functions of the kernel: [k] ...")
+
 /* clang-format off */
 #define FILTER_OPTION_ROWS(values, member)                                                         \
 	{.type = OPTION_SECTION, .name = "Filters (repeat an option to match more)"},        \
@@ -43,8 +49,7 @@ struct filter_options {
 		"stacks with a matching function, from the outermost of these on"),                \
 	FILTER_OPTION_ROW(OPTION_LIST, "hide", "REGEX", offsetof(values, member.hide),             \
 		"leave matching functions out of stacks: their time goes to their callers"),       \
-	FILTER_OPTION_ROW(OPTION_FLAG, "kernel", NULL, offsetof(values, member.kernel),            \
-		"end stacks of sleeping threads with the functions of the kernel: [k] ..."),       \
+	KERNEL_OPTION_ROW(values, member.kernel),                                                  \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
 		"mark:TEXT..mark:TEXT"),                                                           \

@@ -24,6 +24,7 @@
 #include "calltree/count_history.h"
 #include "calltree/filter.h"
 #include "cmd/command.h"
+#include "cmd/filter_options.h"
 #include "cmd/live.h"
 #include "cmd/profile_options.h"
 #include "cmd/record_metrics.h"
@@ -38,6 +39,7 @@
 #include "profile/charge_advances.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/show_kernel.h"
 #include "roster/attached.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
@@ -57,7 +59,7 @@ struct top_args {
 	uint64_t interval_ns, window_ns, times;
 	uint64_t limit; /* or TOP_LIMIT_FITTING */
 	int metric, by; /* indexes of the choices; or METRIC_NOT_GIVEN */
-	bool by_total;
+	bool by_total, kernel;
 	struct option_list source_paths;
 	struct view_options view;
 };
@@ -89,6 +91,7 @@ static const struct option_row rows[] = {
 	 .name = "total",
 	 .offset = AT(by_total),
 	 .help = "sort by total, not by self"},
+	KERNEL_OPTION_ROW(struct top_args, kernel),
 	{.type = OPTION_DURATION,
 	 .name = "window",
 	 .argument = "TIME",
@@ -190,21 +193,38 @@ static int weigh(struct top *top, const struct profile *profile, struct err *err
 	return browse_show(top->browse, &input, err);
 }
 
-static int refresh(struct top *top, struct err *err)
+/* What was recorded so far, with names. The caller owns it. */
+static int read_profile(struct top *top, struct profile **profile, struct err *err)
 {
-	struct profile *profile;
-	int status = live_profile(top->live, &profile, err);
+	int status = live_profile(top->live, profile, err);
 
-	if (status < 0)
-		return status;
-	name(top, profile);
+	if (status == 0)
+		name(top, *profile);
+	return status;
+}
+
+/* Make it the profile that is shown; takes it. */
+static int replace_profile(struct top *top, struct profile *profile, struct err *err)
+{
+	int status;
+
 	profile_charge_advances(profile);
+	if (top->args->kernel)
+		profile_show_kernel(profile);
 	if (top->profile)
 		count_history_note(&top->counts, top->profile, top->args->window_ns);
 	status = weigh(top, profile, err);
 	profile_free(top->profile);
 	top->profile = profile;
 	return status;
+}
+
+static int refresh(struct top *top, struct err *err)
+{
+	struct profile *profile;
+	int status = read_profile(top, &profile, err);
+
+	return status < 0 ? status : replace_profile(top, profile, err);
 }
 
 static void draw(struct top *top, const struct view *view)
@@ -445,13 +465,23 @@ static int say_empty(const struct top *top, struct err *err)
 	return ERR_EMPTY;
 }
 
+/* The file has what was recorded, and so is written before views change the profile. */
+static int save(const struct top *top, struct profile *profile, struct err *err)
+{
+	if (!top->args->record.output)
+		return 0;
+	profile->meta.complete = true;
+	return save_profile(profile, top->args->record.output, err);
+}
+
 /* The last picture, where it stays: all of it, nothing being typed. */
 static int finish(struct top *top, struct err *err)
 {
 	const struct sampler_result *result;
+	struct profile *profile;
 	bool is_last;
 	pid_t pid = live_command(top->live);
-	int status;
+	int status, shown;
 
 	result = live_stop(top->live);
 	if (pid && !top->ended)
@@ -464,16 +494,16 @@ static int finish(struct top *top, struct err *err)
 	top->ended = true;
 	top->state.paused = false;
 	top->state.all_time |= is_last;
-	status = refresh(top, err);
-	if (status == 0 && is_last) {
+	status = read_profile(top, &profile, err);
+	if (status < 0)
+		return status;
+	status = save(top, profile, err);
+	shown = replace_profile(top, profile, status < 0 ? NULL : err);
+	if (shown == 0 && is_last) {
 		top->has_screen = false;
 		show(top);
 	}
-	if (status == 0 && top->args->record.output) {
-		top->profile->meta.complete = true;
-		status = save_profile(top->profile, top->args->record.output, err);
-	}
-	return status;
+	return status < 0 ? status : shown;
 }
 
 /* Not only once all was recorded. A FIFO would wait for its reader. */

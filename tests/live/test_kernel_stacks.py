@@ -9,16 +9,18 @@ import signal
 import time
 
 import procfs
+from control_group import FreezerGroup, UnifiedGroup
 from live import LiveCase
 from paths import ROOT
-from profc import Recorder, attach, profc
+from profc import Recorder, Recording, attach, profc
 from targets import Running, build
 
 IN_COMPANY = True
 RECORDINGS = os.path.join(ROOT, "tests", "outputs", "recordings")
 NAMES = ("in_futex", "in_pipe", "in_flock", "in_timer", "in_poll")
-# The lines below these are the same for every call.
-ENTRIES = ("x64_sys_call", "do_syscall_64", "invoke_syscall", "el0_svc_common", "do_el0_svc")
+# The lines below these are the same for every call, and those for every page fault.
+ENTRIES = ("x64_sys_call", "do_syscall_64", "invoke_syscall", "el0_svc_common", "do_el0_svc",
+           "exc_page_fault", "asm_exc_page_fault", "el0_da")
 
 
 def threads_by_name(pid):
@@ -100,11 +102,35 @@ class KernelStacks(LiveCase):
                         "--callers", leaf).stdout
         self.assertIn("in_flock", callers)
 
-    def test_of_short_sleeps_are_among_those_that_the_kernel_shows(self):
+    def test_of_running_processes_are_in_a_dump_and_in_top(self):
         if os.geteuid() != 0:
             self.skipTest("the kernel shows its stacks to root")
-        target = self.start(self.path("synced"))
-        tid = threads_by_name(target.pid)["in_fsync"]
+        target = self.start()
+        tid = threads_by_name(target.pid)["in_flock"]
+        expected = [f"[k] {name}" for name in reversed(witness(target.pid, tid))]
+        for options, wanted in ((("--kernel",), expected), ((), [])):
+            done = profc("dump", "-p", target.pid, "--json", *options)
+            (process,) = json.loads(done.stdout)["processes"]
+            (thread,) = [thread for thread in process["threads"] if thread["tid"] == tid]
+            functions = [level["function"] for level in thread["stack"]]
+            self.assertEqual([name for name in functions if name.startswith("[k]")], wanted)
+            self.assertEqual(functions[: len(wanted)], wanted)
+            self.assertIn("in_flock", functions)
+        saved = Recording(self.path("saved.profc"))
+        shown = profc("top", "-p", target.pid, "--times", "1", "--width", "100", "-m", "blocked",
+                      "--kernel", "-o", saved.path).stdout
+        self.assertRegex(shown, rf"{re.escape(expected[0])} +in_flock")
+        # The file has them beside the stacks: each once with --kernel.
+        self.assertEqual(set(kernel_of(saved, "in_flock")), {()})
+        self.assertEqual(set(kernel_of(saved, "in_flock", "--kernel")),
+                         {tuple(witness(target.pid, tid))})
+
+    def check_short_sleeps(self, name, function, *arguments):
+        """Of a thread that sleeps again and again, among what a reader beside profc sees."""
+        if os.geteuid() != 0:
+            self.skipTest("the kernel shows its stacks to root")
+        target = self.start(name, *arguments)
+        tid = threads_by_name(target.pid)[name]
         seen = collections.Counter()
         with Recorder(self.directory, "attach", "-p", target.pid, "-F", "1000") as recorder:
             end = time.monotonic() + 2
@@ -112,15 +138,50 @@ class KernelStacks(LiveCase):
                 seen[tuple(witness(target.pid, tid))] += 1
             recording = recorder.interrupt()
         sleeps = {functions: nr for functions, nr in seen.items()
-                  if any("fsync" in name for name in functions)}
+                  if any(function in name for name in functions)}
         if sum(sleeps.values()) < 100:
-            self.skipTest("fsync(2) does not sleep here")
-        found = kernel_of(recording, "in_fsync", "--kernel")
+            self.skipTest(f"threads do not sleep in {function} here")
+        found = kernel_of(recording, name, "--kernel")
         known = sum(ns for functions, ns in found.items()
-                    if any("fsync" in name for name in functions))
+                    if any(function in name for name in functions))
         self.assertGreater(known, 0.5 * found.total())
         (longest, _), = found.most_common(1)
         self.assertIn(longest, seen)
+
+    def test_of_short_sleeps_are_among_those_that_the_kernel_shows(self):
+        self.check_short_sleeps("in_fsync", "fsync", self.path("synced"))
+
+    def test_of_page_faults_that_wait_for_a_file(self):
+        self.check_short_sleeps("in_page", "filemap_fault", self.path("mapped"))
+
+    def test_of_page_faults_that_wait_for_swapped_pages(self):
+        with open("/proc/swaps", encoding="ascii") as file:
+            if len(file.readlines()) < 2:
+                self.skipTest("this machine has no swap")
+        self.check_short_sleeps("in_swap", "do_swap_page")
+
+    def test_of_a_frozen_process(self):
+        if os.geteuid() != 0:
+            self.skipTest("the kernel shows its stacks to root")
+        kinds = [kind for kind in (UnifiedGroup, FreezerGroup) if kind.is_there()]
+        if not kinds:
+            self.skipTest("no control group can be made and frozen here")
+        for kind in kinds:
+            with self.subTest(group=kind.__name__):
+                group = kind(self)
+                target = self.start()
+                group.take(target.pid)
+                group.freeze(True)
+                tids = threads_by_name(target.pid)
+                expected = {name: witness(target.pid, tids[name]) for name in NAMES}
+                recording = attach(self.directory, target.pid, "--duration", "0.5")
+                for name, functions in expected.items():
+                    self.assertTrue(functions)
+                    self.assertEqual(set(kernel_of(recording, name, "--kernel")),
+                                     {tuple(functions)})
+                group.freeze(False)
+                target.process.kill()
+                target.process.wait()
 
     def test_of_an_ordinary_user_are_the_innermost_ones(self):
         user = self.ordinary_user()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import procfs
+from control_group import UnifiedGroup
 from live import LiveCase
 from paths import PROFC
 from profc import Recorder, Recording, attach, profc, record
@@ -203,42 +204,18 @@ class OtherTracers(LiveCase):
 class Frozen(LiveCase):
     """A process that a control group holds still: it can be looked at, and nothing hangs."""
 
-    def make_group(self):
-        for top in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-            group = os.path.join(top, f"profc-test-{os.getpid()}")
-            try:
-                os.mkdir(group)
-            except OSError:
-                continue
-            if os.path.exists(os.path.join(group, "cgroup.freeze")):
-                self.addCleanup(os.rmdir, group)
-                return group
-            os.rmdir(group)
-        self.skipTest("no control group can be made and frozen here")
-        return None
-
-    def write(self, group, name, text):
-        with open(os.path.join(group, name), "w", encoding="ascii") as file:
-            file.write(text)
-
-    def is_frozen(self, group):
-        with open(os.path.join(group, "cgroup.events"), encoding="ascii") as file:
-            return "frozen 1" in file.read()
-
-    def freeze(self, group, frozen):
-        self.write(group, "cgroup.freeze", str(int(frozen)))
-        self.eventually(lambda: self.is_frozen(group) == frozen, "the change of the group")
-
     def check_progress(self, pid):
         before = procfs.cpu_ns(pid)
         self.eventually(lambda: procfs.cpu_ns(pid) > before + 20e6, "progress")
 
     def test_frozen_before_during_and_after(self):
-        group = self.make_group()
+        if not UnifiedGroup.is_there():
+            self.skipTest("no control group can be made and frozen here")
+        group = UnifiedGroup(self)
         with Running([build("spin_leaf"), "60000"]) as target:
-            self.write(group, "cgroup.procs", str(target.pid))
+            group.take(target.pid)
             self.check_progress(target.pid)
-            self.freeze(group, True)
+            group.freeze(True)
             recording = attach(self.directory, target.pid, *FAST, "-d", "300ms", timeout=30)
             self.assertGreater(recording.report("-m", "wall")["total_ns"], 200e6)
             self.assertIn("no samples with CPU time in",
@@ -246,14 +223,14 @@ class Frozen(LiveCase):
             self.assertIn("spin_leaf", profc("dump", "-p", target.pid, timeout=30).stdout)
             with Recorder(self.directory, "attach", "-p", target.pid, *FAST) as recorder:
                 self.eventually(lambda: procfs.observer(target.pid), "attaching")
-                self.freeze(group, False)
+                group.freeze(False)
                 self.check_progress(target.pid)
-                self.freeze(group, True)
+                group.freeze(True)
                 recording = recorder.interrupt(timeout=30)
             self.assertGreater(recording.function("spin_leaf")["total_ns"], 10e6)
-            self.assertTrue(self.is_frozen(group))
+            self.assertTrue(group.is_frozen())
             self.assertEqual(procfs.tracer(target.pid), 0)
-            self.freeze(group, False)
+            group.freeze(False)
             self.check_progress(target.pid)
             self.assertUntouched(target.pid)
             target.process.kill()
