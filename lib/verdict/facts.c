@@ -38,23 +38,13 @@ bool facts_is_one_of(const char *name, const char *const *names)
 
 static enum call_kind kind_of_call(const char *name)
 {
-	static const char *const for_work[] = {"accept",
-					       "accept4",
-					       "epoll_pwait",
-					       "epoll_pwait2",
-					       "epoll_wait",
-					       "io_getevents",
-					       "io_pgetevents",
-					       "io_uring_enter",
-					       "pause",
-					       "poll",
-					       "ppoll",
-					       "pselect6",
-					       "restart_syscall",
-					       "rt_sigsuspend",
-					       "rt_sigtimedwait",
-					       "select",
-					       NULL};
+	static const char *const for_event[] = {
+		"accept",     "accept4",      "epoll_pwait",   "epoll_pwait2",
+		"epoll_wait", "io_getevents", "io_pgetevents", "io_uring_enter",
+		"poll",	      "ppoll",	      "pselect6",      "select",
+		NULL};
+	static const char *const for_work[] = {"pause", "restart_syscall", "rt_sigsuspend",
+					       "rt_sigtimedwait", NULL};
 	static const char *const for_child[] = {"vfork", "wait4", "waitid", NULL};
 	static const char *const work[] = {"brk",	"copy_file_range",
 					   "creat",	"execve",
@@ -76,6 +66,8 @@ static enum call_kind kind_of_call(const char *name)
 					   "unlink",	"unlinkat",
 					   NULL};
 
+	if (facts_is_one_of(name, for_event))
+		return CALL_FOR_EVENT;
 	if (facts_is_one_of(name, for_work))
 		return CALL_FOR_WORK;
 	if (facts_is_one_of(name, for_child))
@@ -160,6 +152,7 @@ static void sum_cpu(struct facts *facts)
 		struct cpu_fact *process =
 			&facts->of_process[facts->profile->threads[sample->thread.v].process];
 
+		thread->busy_ns += observation.weight + sample->runq_ns;
 		tally_add_observation(&thread->all, &observation);
 		tally_add_observation(&process->all, &observation);
 		if (!observation.weight || sample->kind != SAMPLE_RUNNING || sample->syscall_nr < 0)
@@ -325,6 +318,9 @@ static void add_blocked(struct facts *facts, const struct observation *observati
 		add_sleep(facts, observation);
 	call = call_of(facts, sample->syscall_nr);
 	switch (call->kind) {
+	case CALL_FOR_EVENT:
+		facts->of_thread[sample->thread.v].listening_ns += observation->weight;
+		return;
 	case CALL_FOR_WORK:
 		return;
 	case CALL_CHILD:

@@ -21,11 +21,12 @@ struct weights;
 
 /* Is it work when a thread is blocked in a system call? */
 enum call_kind {
-	CALL_FOR_WORK, /* no: it waits until there is something to do */
-	CALL_CHILD,    /* for a child: if its process has no other thread, and no recorded child */
-	CALL_LOCK,     /* futex(2): if it waits for a lock that has owners */
-	CALL_WORK,     /* yes: the kernel works for it */
-	CALL_ALONE,    /* a sleep, a pipe, a socket: if its process has no other thread */
+	CALL_FOR_EVENT, /* no: it waits for one of several descriptors, or for a connection */
+	CALL_FOR_WORK,	/* no: it waits until there is something to do */
+	CALL_CHILD,	/* for a child: if its process has no other thread, and no recorded child */
+	CALL_LOCK,	/* futex(2): if it waits for a lock that has owners */
+	CALL_WORK,	/* yes: the kernel works for it */
+	CALL_ALONE,	/* a sleep, a pipe, a socket: if its process has no other thread */
 };
 
 struct call_fact {
@@ -55,9 +56,11 @@ struct object_facts {
 	size_t nr, cap;
 };
 
-/* CPU time of a thread or a process. */
+/* The time of a thread or a process, on a CPU unless it is said otherwise. */
 struct cpu_fact {
 	struct tally all, in_calls; /* in_calls: in system calls */
+	/* Of a thread: the time in which it ran or waited for a CPU, and was blocked for events. */
+	uint64_t busy_ns, listening_ns;
 };
 
 struct facts {

@@ -61,8 +61,16 @@ double faults_percent(const struct cpu_split *split, size_t nr, const struct cpu
 void append_faults(struct buf *out, const struct cpu_split *split, const struct tally *in_calls,
 		   uint64_t life_ns);
 
+/*
+ * Append `before` and "59.5% in sscanf > __rawmemchr", of the function with the most CPU time;
+ * nothing if none is known.
+ */
+void append_hottest(struct buf *out, const char *before, const struct facts *facts);
+/* Add the functions with the most CPU time as evidence. */
+void prove_functions(struct verdict *verdict, const struct facts *facts);
+
 extern const struct rule_functions rule_polling, rule_faults, rule_growth, rule_lock, rule_call,
-	rule_descriptor, rule_child, rule_processes, rule_function, rule_path, rule_threads,
-	rule_others;
+	rule_descriptor, rule_child, rule_processes, rule_pool, rule_function, rule_path,
+	rule_threads, rule_others;
 
 #endif

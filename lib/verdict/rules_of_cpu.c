@@ -150,6 +150,16 @@ static const struct runtime *runtime_of(const struct facts *facts, uint32_t labe
 	return module && module->kind == MODULE_KIND_FILE ? runtime_of_file(module->path) : NULL;
 }
 
+void append_hottest(struct buf *out, const char *before, const struct facts *facts)
+{
+	const struct flat_row *first = function_at(facts, 0);
+
+	if (!first->self.weight)
+		return;
+	buf_append_str(out, before);
+	append_function(out, facts, first);
+}
+
 static void describe_function(struct buf *out, const struct facts *facts)
 {
 	const struct flat_row *first = function_at(facts, 0), *next = function_at(facts, 1);
@@ -185,7 +195,7 @@ static void command_function(struct buf *out, const struct facts *facts)
 	buf_release(&word);
 }
 
-static void prove_function(struct verdict *verdict, const struct facts *facts)
+void prove_functions(struct verdict *verdict, const struct facts *facts)
 {
 	for (size_t i = 0; i < NR_NEXT && function_at(facts, i)->self.weight; i++) {
 		const struct flat_row *row = function_at(facts, i);
@@ -204,7 +214,7 @@ static void prove_function(struct verdict *verdict, const struct facts *facts)
 }
 
 const struct rule_functions rule_function = {measure_function, describe_function, command_function,
-					     prove_function};
+					     prove_functions};
 
 /* --- page faults --- */
 
@@ -276,16 +286,12 @@ void append_faults(struct buf *out, const struct cpu_split *split, const struct 
 
 static void describe_faults(struct buf *out, const struct facts *facts)
 {
-	const struct flat_row *first = function_at(facts, 0);
 	struct cpu_split split;
 
 	if (!profile_cpu_split(facts->profile, &split))
 		return;
 	append_faults(out, &split, &facts->in_calls, facts->elapsed_ns);
-	if (!first->self.weight)
-		return;
-	buf_append_str(out, ", of all CPU time ");
-	append_function(out, facts, first);
+	append_hottest(out, ", of all CPU time ", facts);
 }
 
 /* Stacks may be lost, as of a process that may not be traced: then there is no function. */
@@ -314,7 +320,7 @@ static void prove_faults(struct verdict *verdict, const struct facts *facts)
 		facts_append_call(&text, facts, facts->calls.rows[i].nr);
 		evidence_add(verdict, measure.percent, measure.interval, &text);
 	}
-	prove_function(verdict, facts);
+	prove_functions(verdict, facts);
 }
 
 const struct rule_functions rule_faults = {measure_faults, describe_faults, command_faults,
@@ -403,7 +409,7 @@ static void prove_path(struct verdict *verdict, const struct facts *facts)
 	buf_append_str(&text, "below ");
 	append_path(&text, facts, &path);
 	evidence_add(verdict, measure.percent, measure.interval, &text);
-	prove_function(verdict, facts);
+	prove_functions(verdict, facts);
 }
 
 const struct rule_functions rule_path = {measure_path, describe_path, command_path, prove_path};

@@ -53,6 +53,8 @@ static const struct rule rules[VERDICT_RULE_COUNT] = {
 			   METRIC_BLOCKED, &rule_child},
 	[VERDICT_PROCESSES] = {"processes", "processes that live for less than 0.1 s", GROUP_CPU,
 			       25, METRIC_CPU, &rule_processes},
+	[VERDICT_POOL] = {"pool", "CPU time of a pool whose threads all had work", GROUP_CPU, 25,
+			  METRIC_CPU, &rule_pool},
 	[VERDICT_FAULTS] = {"faults", "CPU time in page faults", GROUP_CPU, FAULTS_PERCENT,
 			    METRIC_CPU, &rule_faults},
 	[VERDICT_FUNCTION] = {"function", "CPU time in one function", GROUP_CPU, 25, METRIC_CPU,

@@ -29,6 +29,7 @@ enum verdict_rule {
 	VERDICT_DESCRIPTOR, /* a file, pipe or socket, in different calls */
 	VERDICT_CHILD,	    /* a child process that was not recorded */
 	VERDICT_PROCESSES,  /* processes that live for milliseconds */
+	VERDICT_POOL,	    /* threads of a pool that all have work */
 	VERDICT_FAULTS,	    /* kernel time outside system calls: page faults */
 	VERDICT_FUNCTION,   /* one hot function */
 	VERDICT_PATH,	    /* one path of calls that most CPU time is below */

@@ -524,6 +524,86 @@ static struct made wait_for_a_cpu(void)
 	return made;
 }
 
+/* Two threads that work for a second, and a main thread in a call meanwhile. */
+static struct made busy_pool(int call_of_main)
+{
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;loop;libc.so.6!wait", call_of_main, 0, 100);
+	for (int tid = 101; tid <= 102; tid++) {
+		other_thread(&made, tid, "srv");
+		run(&made, "start_thread;worker;hash;digest", 100);
+	}
+	return made;
+}
+
+TEST(verdict, a_pool_that_has_no_free_thread_is_told)
+{
+	struct made made = busy_pool(SYS_EPOLL);
+
+	expect(&made, "1.00 s: 66.7% on a CPU, 33.3% blocked: all 2 threads of worker had work for "
+		      "100.0% of the time, so that what else they are given waits: 100.0% in "
+		      "worker > hash > digest\n"
+		      "profc report --callees worker");
+}
+
+/* One in five would do: all of them have work for the rest of the time at least. */
+TEST(verdict, a_pool_may_have_a_free_thread_at_times)
+{
+	struct made made = busy_pool(SYS_EPOLL);
+
+	other_thread(&made, 103, "srv");
+	run(&made, "start_thread;worker;hash;digest", 80);
+	sleep_in(&made, "start_thread;worker;libc.so.6!pthread_cond_wait", SYS_FUTEX, 0, 20);
+	expect(&made, "1.00 s: 70.0% on a CPU, 30.0% blocked: all 3 threads of worker had work for "
+		      "80.0% of the time, so that what else they are given waits: 100.0% in "
+		      "worker > hash > digest\n"
+		      "profc report --callees worker");
+}
+
+static void expect_hot_digest(struct made *made, const char *state)
+{
+	char expected[200];
+
+	snprintf(expected, sizeof(expected),
+		 "%s: 100.0%% in worker > hash > digest\nprofc report --callers digest", state);
+	expect(made, expected);
+}
+
+TEST(verdict, a_pool_with_a_free_thread_is_none)
+{
+	struct made made = busy_pool(SYS_EPOLL);
+
+	other_thread(&made, 103, "srv");
+	sleep_in(&made, "start_thread;worker;libc.so.6!pthread_cond_wait", SYS_FUTEX, 0, 100);
+	expect_hot_digest(&made, "1.00 s: 50.0% on a CPU, 50.0% blocked");
+}
+
+/* They compute, and main() waits for them: nobody gives them more. */
+TEST(verdict, threads_that_no_one_feeds_are_no_pool)
+{
+	struct made made = busy_pool(SYS_FUTEX);
+
+	expect_hot_digest(&made, "1.00 s: 66.7% on a CPU, 33.3% blocked");
+}
+
+TEST(verdict, threads_of_different_functions_are_no_pool)
+{
+	static const char *const names[] = {"worker", "cleaner", "writer"};
+	struct made made = begin();
+
+	sleep_in(&made, "_start;main;loop;libc.so.6!wait", SYS_EPOLL, 0, 100);
+	for (int i = 0; i < 3; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "start_thread;%s;hash;digest", names[i]);
+		other_thread(&made, 101 + i, "srv");
+		run(&made, stack, 100);
+	}
+	expect(&made, "1.00 s: 75.0% on a CPU, 25.0% blocked: 100.0% in hash > digest\n"
+		      "profc report --callers digest");
+}
+
 TEST(verdict, others_had_the_cpus)
 {
 	struct made made = wait_for_a_cpu();
