@@ -83,17 +83,21 @@ static void find_ended(struct pointer_search *search, uint64_t word, uint64_t at
 		struct pointer_block *block = &search->blocks[i - 1];
 
 		if (word == end_of(block) && !is_within(block, at) && !is_mapping(block))
-			block->is_ended = true;
+			block->is_perhaps = true;
 	}
 }
 
-static void find(struct pointer_search *search, uint64_t word, uint64_t at)
+static void find(struct pointer_search *search, uint64_t word, uint64_t at, bool is_aligned)
 {
+	const bool is_sure = is_aligned || word > UINT32_MAX;
+
 	for (size_t i = nr_up_to(search, word); i > 0; i = search->blocks[i - 1].around) {
 		struct pointer_block *block = &search->blocks[i - 1];
 
-		if (word < end_of(block) && !is_within(block, at))
-			block->is_found = true;
+		if (word < end_of(block) && !is_within(block, at)) {
+			block->is_found |= is_sure;
+			block->is_perhaps |= !is_sure;
+		}
 	}
 	find_ended(search, word, at);
 }
@@ -108,6 +112,7 @@ void pointer_search_bytes(struct pointer_search *search, uint64_t address, const
 	for (size_t i = 0; i < nr_bytes; i++) {
 		memcpy(&word, at + i, sizeof(word));
 		if (__builtin_expect(word - first < nr, false))
-			find(search, word, address ? address + i : 0);
+			find(search, word, address ? address + i : 0,
+			     (address + i) % sizeof(word) == 0);
 	}
 }

@@ -8,15 +8,18 @@
 
 /*
  * Finds pointers to blocks in bytes. Any eight bytes, aligned or not, that hold an address within a
- * block count as a pointer to it, unless they are in that block. The address just after a block may
- * be its end, as of a full buffer, or the next block.
+ * block count as a pointer to it, unless they are in that block. Two kinds may be pointers, or not:
+ * - The address just after a block may be its end, as of a full buffer, or the next block.
+ * - An address below 4 GiB that is not aligned may be a packed pointer. But half of its bytes are
+ *   zero, and so are the bytes around small integers and after the ends of strings. The heap is
+ *   that low where brk(2) extends a program of a fixed address.
  */
 struct pointer_block {
 	uint64_t address, size;
-	size_t around; /* the nearest earlier block around its first byte, from 1 on; 0: none */
-	uint32_t id;   /* the caller's */
-	bool is_found; /* a pointer to it was found, */
-	bool is_ended; /* or one to just after it */
+	size_t around;	 /* the nearest earlier block around its first byte, from 1 on; 0: none */
+	uint32_t id;	 /* the caller's */
+	bool is_found;	 /* a pointer to it was found, */
+	bool is_perhaps; /* or what may be one */
 };
 
 struct pointer_search {

@@ -163,8 +163,8 @@ void reach_take(struct reach *reach, struct block_search *out)
 	for (size_t i = 0; i < found->pointers.nr && !out->why_not; i++) {
 		const struct pointer_block *block = &found->blocks[i];
 
-		/* A block with pointers only to its end may be lost, or not. */
-		if (is_still_there(reach, block) && (block->is_found || !block->is_ended))
+		/* A block with nothing but words that may be pointers to it may be lost, or not. */
+		if (is_still_there(reach, block) && (block->is_found || !block->is_perhaps))
 			out->verdicts[out->nr++] = (struct block_verdict){
 				.address = block->address, .is_lost = !block->is_found};
 	}

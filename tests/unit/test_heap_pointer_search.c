@@ -87,6 +87,26 @@ TEST(pointer_search, at_any_address)
 	expect_found(&search, "++");
 }
 
+/* As the ends of strings and small integers with zeros around them seem to. */
+TEST(pointer_search, low_addresses_that_are_not_aligned_are_no_proof)
+{
+	struct pointer_block blocks[] = {{.address = 0x23c5680, .size = 1 << 20, .id = 0},
+					 {.address = 0x100000000, .size = 1 << 20, .id = 1},
+					 {.address = 0x640000, .size = 16, .id = 2}};
+	static const uint64_t flags[] = {0, 0x246, 0}, words[] = {0x2460000};
+	static const uint64_t high[] = {0x1000000000000, 0, 0};
+	struct pointer_search search;
+
+	pointer_search_init(&search, blocks, NR(blocks));
+	pointer_search_bytes(&search, 0x9000, flags, 2 * sizeof(*flags));
+	pointer_search_bytes(&search, 0x9000, high, 2 * sizeof(*high));
+	expect_found(&search, "-+-");
+	for (size_t i = 0; i < NR(blocks); i++)
+		assert_int_equal(search.blocks[i].is_perhaps, search.blocks[i].id == 0);
+	pointer_search_bytes(&search, 0x9000, words, 1);
+	expect_found(&search, "++-");
+}
+
 TEST(pointer_search, just_after_a_block)
 {
 	struct pointer_block blocks[] = {{.address = 0x1000, .size = 16, .id = 0},
@@ -100,13 +120,13 @@ TEST(pointer_search, just_after_a_block)
 	search_words(&search, 0x9000, words, NR(words));
 	expect_found(&search, "-+--");
 	for (size_t i = 0; i < NR(blocks); i++)
-		assert_int_equal(search.blocks[i].is_ended, search.blocks[i].id != 3);
+		assert_int_equal(search.blocks[i].is_perhaps, search.blocks[i].id != 3);
 	/* A pointer in the block itself does not count. */
 	pointer_search_init(&search, blocks, NR(blocks));
 	for (size_t i = 0; i < NR(blocks); i++)
-		search.blocks[i].is_ended = false;
+		search.blocks[i].is_perhaps = false;
 	search_words(&search, 0x1000, words, 1);
-	assert_false(search.blocks[0].is_ended);
+	assert_false(search.blocks[0].is_perhaps);
 }
 
 /* A pointer in another block does. */
