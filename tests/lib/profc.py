@@ -2,6 +2,7 @@
 """Run profc as a user does and read its results back as JSON."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -71,9 +72,16 @@ class Recording:
         return sum(row["self_pct"] for row in self.rows(*options) if row["function"] == name)
 
     def missed_share(self):
-        """Of the moments to look, those when profc did not get to it."""
-        counters = json.loads(self.info("--json"))["counters"]
-        return counters["missed_ticks"] / max(1, counters["ticks"] + counters["missed_ticks"])
+        """
+        Of the ticks that were asked for, those that did not come: profc had no CPU in time, or no
+        CPU was idle and more of them would have cost more than --max-overhead.
+        """
+        info = json.loads(self.info("--json"))
+        ticks, missed = (info["counters"][name] for name in ("ticks", "missed_ticks"))
+        # They come at random: as many as these, or two standard deviations more.
+        most = 1 + 2 / math.sqrt(max(1, ticks))
+        came = most * info["counters"]["frequency_hz_effective"] / 1000 / info["frequency_hz"]
+        return max(missed / max(1, ticks + missed), 1 - came)
 
     def was_in_time(self):
         """Was no look missed, or late by much?"""
