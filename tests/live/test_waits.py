@@ -3,6 +3,7 @@
 
 import csv
 import io
+import math
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 import read_profc_data  # noqa: E402  (of another family)
 
 IN_COMPANY = True
+# Where no CPU is idle, sleeps are looked at a few times a second, so that looks cost little.
+FAST = ("-F", "1000", "--max-overhead", "0")
 LOCKS = {"plain_lock": ("mutex", "want_lock", 2), "heir_lock": ("mutex", "want_lock", 1),
          "robust_lock": ("mutex", "want_lock", 1), "never": ("cond", "idle_main", 1),
          "tickets": ("sem", "sem_main", 1)}
@@ -27,7 +30,7 @@ class Locks(LiveCase):
         return {row["name"]: row for row in recording.rows("--by", "lock", *options)}
 
     def test_locks_and_what_their_owner_did(self):
-        recording = record(self.directory, [build("waits_for_known_owners"), "1000"])
+        recording = record(self.directory, [build("waits_for_known_owners"), "1000"], *FAST)
         (said,) = recording.said
         waited = said["waited_ns"]
         expected = {"plain_lock": waited["waiter-1"] + waited["waiter-2"],
@@ -40,9 +43,10 @@ class Locks(LiveCase):
         (heap,) = [row for row in rows.values() if row["address"] == said["address"]]
         self.assertRegex(heap["name"], r"^0x[0-9a-f]+ \[heap\]$")
         expected[heap["name"]] = waited["heap"]
+        tolerance = 0.2 + recording.missed_share()
         for name, waited_ns in expected.items():
             # What came before its first sample, and after its last, is not known to be this.
-            self.assertRatio(rows[name]["self_ns"], waited_ns, 0.2, name)
+            self.assertRatio(rows[name]["self_ns"], waited_ns, tolerance, name)
             self.check_owner(recording, rows[name])
         for name in ("never", "tickets"):
             self.assertEqual(rows[name]["owners"], [])
@@ -77,17 +81,19 @@ class Locks(LiveCase):
         self.assertEqual((owner["name"], owner["tid"], owner["guess"]),
                          ("holder", row["owner_tid"], False))
         self.assertGreater(owner["pct"], 90)
-        threads = {one["tid"]: one["name"] for one in recording.rows("--by", "thread", "-m", "wall")}
-        self.assertEqual(threads[owner["tid"]], "holder")
+        threads = {one["tid"]: one for one in recording.rows("--by", "thread", "-m", "wall")}
+        holder = threads[owner["tid"]]
+        self.assertEqual(holder["name"], "holder")
         functions = {one["function"]: one["ns"] for one in owner["functions"]}
         self.assertEqual(row["owner_in"], "compute_with_locks", functions)
         self.assertLessEqual(sum(functions.values()), owner["sampled_ns"] * 1.001)
-        self.assertWithin(functions["compute_with_locks"] / owner["sampled_ns"], 0.75, 0.1,
+        tolerance = max(0.1, 3 * math.sqrt(0.75 * 0.25 / holder["self_samples"]))
+        self.assertWithin(functions["compute_with_locks"] / owner["sampled_ns"], 0.75, tolerance,
                           "of the time with the locks, that computing")
         self.assertGreater(functions["sleep_with_locks"] / owner["sampled_ns"], 0.1)
 
     def test_a_lock_that_goes_from_thread_to_thread(self):
-        recording = record(self.directory, [build("mutex_contention"), "1000"])
+        recording = record(self.directory, [build("mutex_contention"), "1000"], *FAST)
         (said,) = recording.said
         row = self.by_name(recording)["mutex"]
         self.assertEqual((row["kind"], row["threads"]), ("mutex", 3))
@@ -101,16 +107,20 @@ class Locks(LiveCase):
         shares = {owner["tid"]: owner["pct"] for owner in row["owners"]}
         self.assertEqual(set(shares), set(held))
         self.assertGreater(sum(shares.values()), 85)
+        # Those who wait at the same moment wait for the same owner: they say it once.
+        nr_moments = row["self_samples"] / (row["threads"] - 1)
         for tid, share in shares.items():
-            self.assertWithin(share / sum(shares.values()), held[tid], 0.12, f"{shares} {held}")
+            tolerance = max(0.12, 3 * math.sqrt(held[tid] * (1 - held[tid]) / nr_moments))
+            self.assertWithin(share / sum(shares.values()), held[tid], tolerance, f"{shares} {held}")
         self.assertEqual(row["owner_in"], "hold_the_lock")
         starts = [one["start_function"] for one in recording.rows("--by", "thread", "-m", "wall")]
         self.assertEqual(sorted(starts), 3 * ["contender_main"] + ["main"])
-        text = profc("report", "-i", recording.path, "--by", "thread").stdout
+        options = ("--by", "thread", "--width", "160")
+        text = profc("report", "-i", recording.path, *options).stdout
         self.assertRegex(text, r"  mutex_contentio \(contender_main, mutex_contention.c:\d+\) ")
 
     def test_tables(self):
-        recording = record(self.directory, [build("waits_for_known_owners"), "600"])
+        recording = record(self.directory, [build("waits_for_known_owners"), "600"], *FAST)
         text = profc("report", "-i", recording.path, "--by", "lock", "--width", "140").stdout
         self.assertRegex(text, r"threads  lock +kind +waiting in +held by +held in\n")
         self.assertRegex(text, r" 2  plain_lock +mutex +want_lock +holder (100|9\d)% +compute_with_")
@@ -138,13 +148,14 @@ class Locks(LiveCase):
                 return found and len(procfs.threads(found[0])) == 9
 
             self.eventually(has_begun, "start of all its threads")
-            recording = attach(self.directory, found[0], "-d", "500ms")
+            recording = attach(self.directory, found[0], "-d", "500ms", *FAST)
             row = self.by_name(recording)["plain_lock"]
             self.assertEqual([owner["name"] for owner in row["owners"]], ["holder"])
             self.assertIn(row["owner_tid"], procfs.threads(found[0]))
 
     def test_symbols_of_variables_may_come_later(self):
-        recording = record(self.directory, [build("waits_for_known_owners"), "300"], "--no-symbols")
+        command = [build("waits_for_known_owners"), "300"]
+        recording = record(self.directory, command, "--no-symbols", *FAST)
         self.assertNotIn("plain_lock", self.by_name(recording))
         self.assertTrue([name for name in self.by_name(recording)
                          if name.startswith("[waits_for_known_owners+0x")])
@@ -185,14 +196,15 @@ class Descriptors(LiveCase):
 
     def test_what_is_behind_descriptors(self):
         command = [build("waits_for_known_peers"), self.directory, "1000"]
-        recording = record(self.directory, command)
+        recording = record(self.directory, command, *FAST)
         self.check(recording, self.directory)
 
     def test_forked_children_have_the_ends_of_their_parent(self):
         """One that just inherited both is no peer, if another thread may be; one with the other is."""
         for kind in "thread", "child":
             with self.subTest(writer=kind):
-                recording = record(self.directory, [build("forks_beside_pipe"), kind, "1500"])
+                command = [build("forks_beside_pipe"), kind, "1500"]
+                recording = record(self.directory, command, *FAST)
                 (said,) = recording.said
                 expected = f"pipe from {said['child']} " if said["child"] else "pipe within the process"
                 row = max((row for row in recording.rows("--by", "fd")
@@ -207,7 +219,7 @@ class Descriptors(LiveCase):
         os.chmod(directory, 0o777)
         path = os.path.join(directory, "profc.data")
         done = subprocess.run(
-            [self.public(PROFC), "record", "-o", path, program, directory, "800"],
+            [self.public(PROFC), "record", *FAST, "-o", path, program, directory, "800"],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             **self.ordinary_user())
         self.check(Recording(path, done), directory)
