@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many processes, many threads, deep stacks, urgent threads, and recordings with a bound."""
+"""Many processes, many threads, deep stacks, and recordings with a bound."""
 
-import fcntl
 import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import procfs
@@ -102,49 +100,6 @@ class Depth(LiveCase):
         # Of 2 %; with what is over before the governor knows, and lasts longer on busy CPUs.
         self.assertLess(counters["held_ns_total"], 0.04 * said["cpu_ns"])
         self.assertMostlyIn(recording, "main", 0.99)
-
-
-class Urgent(LiveCase):
-    def setUp(self):
-        """Those of two test runs at once would have all CPUs, and profc, which is none of them, none."""
-        super().setUp()
-        lock = open(os.path.join(tempfile.gettempdir(), "profc-test-urgent.lock"), "a+b")
-        self.addCleanup(lock.close)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-    def check(self, recording, said):
-        self.assertRatio(recording.report()["total_ns"], said["cpu_ns"], 0.02, "CPU time")
-        self.assertMostlyIn(recording, "urgent_work", 0.95)
-
-    def test_threads_of_realtime_priority_are_seen(self):
-        program = build("realtime")
-        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
-            self.skipTest("no real-time priority is to be had")
-        for arguments in (["1"], ["50"], ["99"], ["50", "600", "rr"]):
-            with self.subTest(arguments=arguments):
-                recording = record(self.directory, [program, *arguments])
-                self.check(recording, recording.said[0])
-
-    def test_more_of_the_highest_priority_than_there_are_cpus(self):
-        program = build("realtime_crowd")
-        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
-            self.skipTest("no real-time priority is to be had")
-        recording = record(self.directory, [program, "99", "1500"])
-        report = recording.report()
-        lost_ns = sum(row["self_ns"] for row in report["rows"] if row["function"] == "[unattributed]")
-        if lost_ns > 0.4 * report["total_ns"]:
-            # Where the kernel admits no deadline (a cpuset, another profiler) that is said.
-            self.assertIn("profc had no CPU", profc("report", "-i", recording.path).stdout)
-        else:
-            self.assertMostlyIn(recording, "urgent_work", 0.5)
-
-    def test_attached_to(self):
-        program = build("realtime")
-        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
-            self.skipTest("no real-time priority is to be had")
-        with Running([program, "50", "3000"]) as target:
-            recording = attach(self.directory, target.pid, "-d", "1")
-        self.assertMostlyIn(recording, "urgent_work", 0.95)
 
 
 class Bounds(LiveCase):
