@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "calltree/wait_function.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -19,8 +18,7 @@ static bool starts_with_any(const char *text, const char *const *prefixes, size_
 	return false;
 }
 
-/* Libraries that wait on behalf of programs, by the start of their file names. */
-static bool is_system_library(const struct module *module)
+bool wait_module_is_library(const struct module *module)
 {
 	static const char *const names[] = {
 		"libc.so",    "libc-2.",      "libc.musl",   "ld-",	   "ld.so",
@@ -95,7 +93,7 @@ static void judge(const struct expansion *expansion, uint32_t label, bool *waits
 	const struct module *module = label_module(expansion, label);
 	const char *name, *file;
 
-	if (!module || is_system_library(module))
+	if (!module || wait_module_is_library(module))
 		return;
 	name = function ? profile_str(expansion->profile, function->name) : "";
 	file = function ? profile_str(expansion->profile, function->file) : "";
@@ -108,7 +106,7 @@ static bool is_in_library(const struct expansion *expansion, struct frame_id fra
 	const struct module *module =
 		label_module(expansion, expansion_outermost(expansion, frame)->label);
 
-	return module && is_system_library(module);
+	return module && wait_module_is_library(module);
 }
 
 /* The innermost candidate of a frame, or WAIT_FUNCTION_NONE. */

@@ -3,9 +3,11 @@
 #ifndef PROFC_CALLTREE_WAIT_FUNCTION_H
 #define PROFC_CALLTREE_WAIT_FUNCTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct expansion;
+struct module;
 
 #define WAIT_FUNCTION_NONE UINT32_MAX
 
@@ -23,5 +25,11 @@ uint32_t *wait_functions_of_stacks(const struct expansion *expansion);
  * frees the array.
  */
 uint32_t *start_functions_of_threads(const struct expansion *expansion);
+
+/*
+ * Is it the C library, or one that waits on behalf of programs likewise, by the start of the file's
+ * name? The kernel is one, too.
+ */
+bool wait_module_is_library(const struct module *module);
 
 #endif

@@ -13,6 +13,7 @@
 #include "calltree/filter.h"
 #include "calltree/flat.h"
 #include "calltree/tree.h"
+#include "calltree/wait_function.h"
 #include "calltree/weights.h"
 #include "mapping/module.h"
 #include "profile/profile.h"
@@ -175,9 +176,17 @@ static void describe_function(struct buf *out, const struct facts *facts)
 			   runtime->name);
 }
 
+/* Its lines are known by the debug information, while its source is hardly ever at hand. */
+static bool is_of_library(const struct facts *facts, uint32_t label)
+{
+	const struct module *module = label_module(facts->expansion, label);
+
+	return module && wait_module_is_library(module);
+}
+
 /*
- * The command shows the lines of the function if they are known, else its callers; if it has no
- * name, its instructions.
+ * The command shows the lines of the function if they are known and not of the C library, else its
+ * callers; if it has no name, its instructions.
  */
 static void command_function(struct buf *out, const struct facts *facts)
 {
@@ -190,7 +199,9 @@ static void command_function(struct buf *out, const struct facts *facts)
 	else if (label_is_nameless(facts->expansion, label) || !function)
 		buf_printf(out, "annotate --asm %s", buf_str(&word));
 	else
-		buf_printf(out, "%s %s", function->line ? "annotate" : "report --callers",
+		buf_printf(out, "%s %s",
+			   function->line && !is_of_library(facts, label) ? "annotate"
+									  : "report --callers",
 			   buf_str(&word));
 	buf_release(&word);
 }
@@ -430,13 +441,19 @@ static bool has_the_cpus(const struct facts *facts)
 	       100 * (double)facts->cpu_ns >= OWN_PERCENT * (double)capacity_ns(facts);
 }
 
+/*
+ * Of a program that hardly runs, waits for a CPU are a part of what it waits for: the share is of
+ * half the elapsed time at least.
+ */
 static struct measure measure_waiting(const struct facts *facts, bool is_own)
 {
+	uint64_t whole_ns = max_u64(facts->cpu_ns + facts->runq_ns, facts->elapsed_ns / 2);
+
 	if (!facts->profile->meta.nr_cpus)
 		return measure_missing("the number of CPUs is not known");
 	if (has_the_cpus(facts) != is_own)
 		return measure_exact(0, 1);
-	return measure_exact(facts->runq_ns, facts->cpu_ns + facts->runq_ns);
+	return measure_exact(facts->runq_ns, whole_ns);
 }
 
 static struct measure measure_threads(const struct facts *facts)

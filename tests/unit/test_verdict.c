@@ -198,6 +198,16 @@ TEST(verdict, a_lock_is_told_with_what_its_owner_did)
 		      "profc report --by lock");
 }
 
+/* Its lines are of a source that users hardly have; its callers are theirs. */
+TEST(verdict, a_function_of_the_c_library_is_shown_by_its_callers)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;read_line;libc.so.6!read@read.c:26", 100);
+	expect(&made, "1.00 s: 100.0% on a CPU: 100.0% in read_line > read\n"
+		      "profc report --callers read");
+}
+
 TEST(verdict, what_probes_take_is_said_to_be_profcs)
 {
 	struct made made = begin();
@@ -611,6 +621,16 @@ TEST(verdict, others_had_the_cpus)
 	expect(&made, "1.00 s: 20.0% on a CPU, 80.0% waiting for one: 800 ms waiting for a CPU, "
 		      "which others had, or a limit kept from it\n"
 		      "profc report -m runq --by thread");
+}
+
+/* It waits for something else nearly all of the time. */
+TEST(verdict, others_did_not_have_the_cpus_for_long)
+{
+	struct made made = wait_for_a_cpu();
+
+	made.profile->meta.duration_ns = 5000000000;
+	expect(&made, "5.00 s: 20.0% on a CPU, 80.0% waiting for one: nothing stands out\n"
+		      "profc report");
 }
 
 TEST(verdict, programs_that_had_the_cpus_are_named)
