@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "calltree/expand.h"
 #include "calltree/wait_function.h"
 
@@ -56,12 +57,47 @@ void blame_stacks_free(struct blame_stacks *stacks)
 	free(stacks);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t nr = strlen(text), nr_end = strlen(end);
+
+	return nr >= nr_end && strcmp(text + nr - nr_end, end) == 0;
+}
+
 static bool begins_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* POSIX threads, those of C11, and glibc's internal functions for them. */
+/* The locks of Rust's standard library wait in a futex of their own. */
+static enum lock_kind kind_of_rust(const char *name)
+{
+	static const struct {
+		const char *method;
+		enum lock_kind kind;
+	} methods[] = {
+		{"Mutex::lock_contended", LOCK_MUTEX},
+		{"RwLock::read_contended", LOCK_RWLOCK},
+		{"RwLock::write_contended", LOCK_RWLOCK},
+		{"Condvar::wait_optional_timeout", LOCK_CONDITION},
+	};
+	struct buf plain = {0};
+	enum lock_kind kind = LOCK_FUTEX;
+
+	/* Older versions mangle a method without the brackets: <std::sys::...::Mutex>::lock. */
+	for (const char *at = name; *at; at++) {
+		if (*at != '<' && *at != '>')
+			buf_append_byte(&plain, *at);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+		if (ends_with(buf_str(&plain), methods[i].method))
+			kind = methods[i].kind;
+	}
+	buf_release(&plain);
+	return kind;
+}
+
+/* POSIX threads, those of C11, and glibc's internal functions for them; and those of Rust. */
 static enum lock_kind kind_of_function(const char *name)
 {
 	static const struct {
@@ -80,6 +116,8 @@ static enum lock_kind kind_of_function(const char *name)
 		{"pthread_clockjoin", LOCK_JOIN},  {"thrd_join", LOCK_JOIN},
 	};
 
+	if (begins_with(name, "std::sys") || begins_with(name, "<std::sys"))
+		return kind_of_rust(name);
 	name += strspn(name, "_");
 	if (begins_with(name, "GI_"))
 		name += strlen("GI_") + strspn(name + strlen("GI_"), "_");

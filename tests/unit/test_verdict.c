@@ -198,6 +198,34 @@ TEST(verdict, a_lock_is_told_with_what_its_owner_did)
 		      "profc report --by lock");
 }
 
+TEST(verdict, locks_of_rust_are_locks)
+{
+	struct made made = begin();
+	uint32_t lock = wait_row(&made, WAIT_FUTEX, 0x4040, "[heap]", THREAD_NONE);
+
+	sleep_in(&made,
+		 "start_thread;cache::handle;<std::sys::sync::rwlock::futex::RwLock>::read_"
+		 "contended;"
+		 "libc.so.6!syscall",
+		 SYS_FUTEX, lock, 100);
+	other_thread(&made, 102, "srv");
+	lock = wait_row(&made, WAIT_FUTEX, 0x4044, "[heap]", THREAD_NONE);
+	sleep_in(&made,
+		 "start_thread;cache::fill;std::sys::unix::locks::futex_rwlock::RwLock::"
+		 "write_contended;libc.so.6!syscall",
+		 SYS_FUTEX, lock, 100);
+	expect(&made, "1.00 s: 100.0% blocked: 2.00 s for rwlock 0x4040 [heap] in cache::handle\n"
+		      "profc report --by lock");
+	made = begin();
+	lock = wait_row(&made, WAIT_FUTEX, 0x4040, "[heap]", THREAD_NONE);
+	sleep_in(&made,
+		 "start_thread;cache::count;<std::sys::sync::mutex::futex::Mutex>::lock_contended;"
+		 "libc.so.6!syscall",
+		 SYS_FUTEX, lock, 100);
+	expect(&made, "1.00 s: 100.0% blocked: 1.00 s for mutex 0x4040 [heap] in cache::count\n"
+		      "profc report --by lock");
+}
+
 /* Its lines are of a source that users hardly have; its callers are theirs. */
 TEST(verdict, a_function_of_the_c_library_is_shown_by_its_callers)
 {
