@@ -128,12 +128,19 @@ static void print_factor(const struct diff *diff, const struct view *view, struc
 	buf_release(&text);
 }
 
+static bool is_merged(const struct diff_side *side)
+{
+	return side->runs[0]->selection->expansion->profile->runs.nr > 1;
+}
+
 void diff_print_note(const struct diff *diff, const struct view *view, struct sink *sink)
 {
 	struct buf text = {0};
 
 	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(metric_of(diff)))
 		return;
+	if (is_merged(&diff->old_side) || is_merged(&diff->new_side))
+		buf_append_str(&text, "a merged recording counts as one run; ");
 	buf_append_str(&text, "one run each: ");
 	if (diff->noise.is_known)
 		buf_printf(&text,

@@ -121,6 +121,12 @@ class Diff(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^total: .*\+50.* ± ")
         self.assertRegex(done.stdout, r"(?m)^note: one run each: that runs differ by [0-9.]+% is told")
 
+    def test_merged_recordings_are_one_run(self):
+        both = os.path.join(self.directory, "both.data")
+        profc("merge", "-o", both, self.paths["old"], self.paths["old"])
+        said = profc("diff", both, self.paths["new"]).stdout
+        self.assertRegex(said, r"(?m)^note: a merged recording counts as one run; one run each: ")
+
     def test_maps(self):
         done = self.diff("--map", "nothing_is_called_so=x")
         self.assertIn("nothing is named 'nothing_is_called_so' in the old profile", done.stderr)
