@@ -91,7 +91,7 @@ class Exec(ChildCase):
 
     def record_short_programs(self):
         """Programs of a millisecond, each in a process that was two shells before."""
-        script = """for i in $(seq 200); do bash -c 'exec bash -c "exec perl -e 1"'; done"""
+        script = """for i in $(seq 100); do bash -c 'exec bash -c "exec perl -e 1"'; done"""
         return record(self.directory, ["sh", "-c", script])
 
     def test_short_programs_are_seen(self):
