@@ -59,7 +59,9 @@ class Storms(LiveCase):
         """Each exec waits for the deaths of threads of which one may be traced at that moment."""
         few = build("exec_storm", "-O2", "-g", "-DNR_THREADS=6", "-DSPINS_EACH=2")
         recording = record(self.directory, [few, "3000"], *FAST, "--no-symbols", timeout=60)
-        self.assertGreater(recording.said[-1]["execs"], 100)
+        # Each that waits for a thread which profc holds does so for half a second or more. On busy
+        # CPUs there are some 60 in the three seconds, without profc as well.
+        self.assertGreater(recording.said[-1]["execs"], 25)
 
     # Threads that end take CPU time, too, as do these when all is said.
     RUN_AND_SAY = """
