@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/demangled_name.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/familiar_names.h"
 
@@ -30,6 +31,15 @@ static bool is_of_library(const char *name, const char *shown)
 	return is_inner_name(name) && strstr(name, shown);
 }
 
+/* Debug information has functions of one file without parameters: "scale" for scale(int, int). */
+static bool lacks_parameters(const char *shown, const char *name)
+{
+	const char *bare = demangled_name_without_result(name);
+	size_t nr = strlen(shown);
+
+	return strncmp(bare, shown, nr) == 0 && bare[nr] == '(';
+}
+
 static void add_name(struct buf *list, struct name_pool *pool, const char *linkage_name,
 		     const char *shown)
 {
@@ -37,7 +47,8 @@ static void add_name(struct buf *list, struct name_pool *pool, const char *linka
 	const char *name = name_pool_demangle(pool, bare);
 
 	if (is_of_library(name, shown) || strcmp(name, shown) == 0 ||
-	    is_listed(buf_str(list), name) || list->nr_bytes + strlen(name) > BYTES_MAX)
+	    lacks_parameters(shown, name) || is_listed(buf_str(list), name) ||
+	    list->nr_bytes + strlen(name) > BYTES_MAX)
 		return;
 	if (list->nr_bytes)
 		buf_append_byte(list, '\n');

@@ -23,6 +23,9 @@ static struct elf_symbol rows[] = {
 	AT(0x200, 0x40, "write"),
 	AT(0x300, 0x40, "_ZN1AC1Ev"),
 	AT(0x300, 0x40, "_ZN1AC2Ev"),
+	AT(0x380, 0x40, "_ZL5scaleii.constprop.0"),
+	AT(0x380, 0x40, "_ZL7enlargei"),
+	AT(0x3c0, 0x40, "_ZL5twiceIiET_S0_"),
 };
 static const struct elf_symbols symbols = {.rows = rows, .nr = ARRAY_SIZE(rows)};
 
@@ -54,6 +57,15 @@ TEST(symbol_shared_code, other_names_of_the_same_function_are_not)
 	check(0x210, "write", NULL);
 	check(0x310, "A::A()", NULL);
 	check(0x400, "elsewhere", NULL);
+}
+
+/* A static function has no linkage name in debug information. */
+TEST(symbol_shared_code, the_same_name_without_parameters_is_none)
+{
+	check(0x380, "scale", "enlarge(int)");
+	check(0x3c0, "twice<int>", NULL);
+	check(0x380, "enlarge", "scale(int, int)");
+	check(0x380, "scal", "scale(int, int)\nenlarge(int)");
 }
 
 /* A symbol table may have any number of symbols at one place, and a function any of addresses. */
