@@ -114,21 +114,25 @@ void recording_say_next(const struct count_options *count, const struct recorded
 {
 	const char *file = strcmp(path, RECORDING_FILE_DEFAULT) == 0 ? NULL : path;
 	const char *words = words_of_view(count, recorded);
-	/* A user who asked for memory or calls is shown those. */
 	bool is_of_time = strcmp(words, "report") == 0 || strcmp(words, "report -m wall") == 0;
-	struct buf text = {0};
+	struct buf text = {0}, of_verdict = {0};
 
 	if (verdict) {
 		verdict_append_line(&text, verdict);
 		print_note("%s", buf_str(&text));
 		buf_clear(&text);
 	}
-	if (is_of_time && verdict && verdict_first(verdict))
-		verdict_append_command(&text, verdict, file);
-	else
-		verdict_append_other_command(&text, words, file);
-	print_hint("%s", buf_str(&text));
+	if (verdict && verdict_first(verdict)) {
+		verdict_append_command(&of_verdict, verdict, file);
+		print_hint("%s", buf_str(&of_verdict));
+	}
+	/* A user who asked for memory or calls is shown those as well. */
+	verdict_append_other_command(&text, words, file);
+	if (!of_verdict.nr_bytes ||
+	    (!is_of_time && strcmp(buf_str(&text), buf_str(&of_verdict)) != 0))
+		print_hint("%s", buf_str(&text));
 	buf_release(&text);
+	buf_release(&of_verdict);
 }
 
 static bool is_stopped(pid_t pid)

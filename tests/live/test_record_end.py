@@ -21,6 +21,12 @@ from targets import build
 
 
 class Statuses(LiveCase):
+    def test_what_stands_out_and_what_was_asked_for_are_both_hinted_at(self):
+        recording = record(self.directory, [build("mutex_contention"), "1000"], "--mem=all")
+        hints = [line for line in recording.stderr.splitlines() if line.startswith("hint: ")]
+        self.assertEqual(hints, [f"hint: profc report --by lock -i {recording.path}",
+                                 f"hint: profc report --leaks -i {recording.path}"])
+
     def test_status_of_the_command_is_passed_on(self):
         for status in (0, 1, 3, 125, 255):
             with self.subTest(status=status):
