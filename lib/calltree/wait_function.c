@@ -34,7 +34,8 @@ bool wait_module_is_library(const struct module *module)
 /* Code of templates and inline functions is in the program, but its source is the library's. */
 static bool is_system_source(const char *file)
 {
-	static const char *const directories[] = {"/usr/include/", "/usr/lib/gcc/", "/rustc/"};
+	static const char *const directories[] = {"/usr/include/", "/usr/lib/gcc/", "/rustc/",
+						  "/usr/lib/go-", "/usr/local/go/src/"};
 
 	return starts_with_any(file, directories, ARRAY_SIZE(directories)) ||
 	       strstr(file, "/include/c++/");
@@ -46,9 +47,10 @@ static bool is_system_source(const char *file)
  */
 static bool is_of_language(const char *name)
 {
-	static const char *const prefixes[] = {"__",	  "std::",	  "core::",   "alloc::",
-					       "<std::",  "<core::",	  "<alloc::", "runtime.",
-					       "sync.(*", "sync/atomic.", "internal/"};
+	static const char *const prefixes[] = {"__",	   "std::",   "core::",	      "alloc::",
+					       "<std::",   "<core::", "<alloc::",     "runtime.",
+					       "runtime/", "sync.(*", "sync/atomic.", "internal/",
+					       "syscall.", "os.(*",   "os.Open",      "net.(*"};
 
 	return starts_with_any(name, prefixes, ARRAY_SIZE(prefixes));
 }

@@ -312,6 +312,21 @@ TEST(verdict, a_call_has_its_file_and_its_caller)
 		      "profc report --by fd");
 }
 
+/* Between the program's function and the call are Go's own packages, in the same file. */
+TEST(verdict, a_call_of_go_has_the_programs_function)
+{
+	struct made made = begin();
+	uint32_t file = wait_row(&made, WAIT_FILE, 3, "/var/state", THREAD_NONE);
+
+	sleep_in(&made,
+		 "runtime.goexit;main.saveState;os.(*File).Sync;internal/poll.(*FD).Fsync;"
+		 "syscall.Fsync;runtime/internal/syscall.Syscall6",
+		 SYS_FDATASYNC, file, 100);
+	expect(&made, "1.00 s: 100.0% blocked: 1.00 s in fdatasync of /var/state (fd 3), by "
+		      "main.saveState\n"
+		      "profc report --by fd");
+}
+
 TEST(verdict, a_program_that_sleeps_is_told_so)
 {
 	struct made made = begin();
