@@ -395,6 +395,7 @@ static int no_lines(const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
 	struct err err = ERR_INIT;
+	int status;
 
 	err_set(&err, ERR_EMPTY, "no samples in code with line numbers");
 	if (profile_is_resolved(profile))
@@ -403,7 +404,9 @@ static int no_lines(const struct weights *weights)
 		err_hint(&err, "%s: 'profc symbolize -i FILE' adds them",
 			 profile->meta.complete ? "recorded with --no-symbols"
 						: "the recording did not finish");
-	return fail_with(&err);
+	status = fail_with(&err);
+	print_hint("with --asm instructions are shown, which needs no debug information");
+	return status;
 }
 
 static int print_pages(const struct annotate_args *args, const struct source *source,

@@ -268,6 +268,15 @@ class Recorded(unittest.TestCase):
         for row in rows:
             self.assertRegex(row, r"^ *[0-9.]+ +[0-9.]+ +[0-9a-f]+$")
 
+    def test_a_program_without_lines_has_instructions(self):
+        recording = record(self.directory, [build("spin_leaf", "-O2", "-s", "-static"), "300"])
+        hottest = recording.rows()[0]["function"]
+        for words in ((), (hottest,)):
+            done = profc("annotate", "-i", recording.path, *words, status=1)
+            self.assertIn("no samples in code with line numbers", done.stderr)
+            self.assertIn("with --asm instructions are shown", done.stderr)
+        self.assertIn(" j", profc("annotate", "-i", recording.path, "--asm", hottest).stdout)
+
     def test_code_without_symbols_is_shown_as_instructions(self):
         """What it hints at works, and jumps have no name of another function."""
         recording = record(self.directory, [build("spin_leaf", "-O2", "-s"), "300"])
