@@ -196,6 +196,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->process->cpu.had_threads |= roster->process->nr_threads > 1;
 	thread->roster = roster;
 	thread->cpu = -1;
+	thread->nr_arrivals = is_new ? now.pcount : 0;
 	thread->is_chosen = book_counts_all(sampler);
 	thread->published_ns = thread->read_ns = now_ns;
 	thread->hints = xcalloc(1, sizeof(*thread->hints));

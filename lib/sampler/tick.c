@@ -416,7 +416,9 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	if (are_of_another(thread, &clocks, now_ns) &&
 	    !roster_is_in_program(sampler->roster, thread->process->roster, NULL, true, now_ns))
 		return;
-	thread->nr_arrivals = clocks.pcount - former_pcount;
+	/* At the first reading, those since its birth as well. */
+	thread->nr_arrivals =
+		clocks.pcount - former_pcount + (thread->cpu < 0 ? thread->nr_arrivals : 0);
 	thread->habits.runs_much = (clocks.cpu_ns - thread->clocks.cpu_ns) * RUNS_MUCH_PART >=
 				   now_ns - thread->read_ns;
 	publish_slept_while_quiet(sampler, thread, &clocks);
