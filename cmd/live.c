@@ -18,6 +18,7 @@
 #include "collector/collector.h"
 #include "profile/extend_sleeps.h"
 #include "profile/profile.h"
+#include "profile/short_lives.h"
 #include "profile/spread.h"
 #include "roster/attached.h"
 #include "sampler/sampler.h"
@@ -163,8 +164,10 @@ int live_profile(struct live *live, struct profile **profile, struct err *err)
 	/* By its name, to read it from its beginning while it is written at its end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->fd);
 	status = store_read_path(path, profile, NULL, err);
-	if (status == 0)
+	if (status == 0) {
 		profile_spread_cpu_time(*profile);
+		profile_estimate_short_lives(*profile);
+	}
 	if (status == 0 && live->sampler)
 		profile_extend_sleeps(*profile, live->resumed_ns, now_ns);
 	if (status == 0 && now_ns > (*profile)->meta.duration_ns)

@@ -39,7 +39,9 @@ static void add_process(struct flat *flat, struct flat_row *row, const struct fl
 		*program = (struct flat_program){0, process->process, true};
 	else if (processes[process->process].command.v != processes[program->heaviest].command.v)
 		program->one_command = false;
-	program->nr += max_u64(processes[process->process].nr_unseen, 1);
+	program->nr += processes[process->process].is_unseen
+			       ? processes[process->process].nr_unseen
+			       : max_u64(processes[process->process].nr_unseen, 1);
 }
 
 /* Returns the time of each program in all selected processes. The caller frees it. */

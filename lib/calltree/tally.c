@@ -16,6 +16,18 @@ static uint64_t known_weight(const struct sample *sample, uint64_t weight)
 	return sample->kind == SAMPLE_BLOCKED && !sample->nr ? weight : 0;
 }
 
+/*
+ * The squares of the weights that observations estimate: a sample without one has a part of what
+ * another stands for.
+ */
+static double square_of(const struct sample *sample, double estimated, enum metric metric)
+{
+	double stands =
+		metric == METRIC_CPU || metric == METRIC_WALL ? (double)sample->stands_ns : 0;
+
+	return estimated * fmax(estimated, stands) / (sample->nr ? sample->nr : 1);
+}
+
 void observation_weigh(struct observation *observation, enum metric metric)
 {
 	const struct sample *sample = &observation->sample;
@@ -29,7 +41,7 @@ void observation_weigh(struct observation *observation, enum metric metric)
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
 		return;
 	estimated = (double)(observation->weight - observation->known);
-	observation->square = estimated * estimated / (sample->nr ? sample->nr : 1);
+	observation->square = square_of(sample, estimated, metric);
 }
 
 void observe_sample(struct observation *observation, const struct sample *sample,
@@ -63,7 +75,7 @@ void tally_add_sample(struct tally *tally, const struct sample *sample, enum met
 	tally->samples += sample->nr;
 	tally->known += known;
 	if (sample->kind != SAMPLE_UNATTRIBUTED)
-		tally->square += estimated * estimated / (sample->nr ? sample->nr : 1);
+		tally->square += square_of(sample, estimated, metric);
 }
 
 void tally_join(struct tally *tally, const struct sample *before, const struct sample *sample,

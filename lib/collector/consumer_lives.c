@@ -81,6 +81,7 @@ static void add_process_row(struct consumer *consumer, const struct message *mes
 	row.end_ns = 0;
 	row.split = (struct cpu_split){0};
 	row.nr_unseen = said->nr_unseen;
+	row.stands_for_unseen = false;
 	profile_add_process(profile, &row);
 }
 
@@ -180,6 +181,7 @@ void consumer_handle_process_end(struct consumer *consumer, const struct message
 	consumer_finish_process(consumer, process, message->time_ns,
 				said->is_continued ? PROCESS_EXECUTED : PROCESS_ENDED);
 	row->split = split_of(consumer, said->has_split, &said->split);
+	row->stands_for_unseen = said->stands_for_unseen;
 	consumer_end_process(consumer, said->serial);
 }
 

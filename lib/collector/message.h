@@ -77,7 +77,8 @@ struct message_process {
 	uint64_t cpu_ns;	     /* PROCESS_REST */
 	struct proc_cpu_split split; /* PROCESS_END: where its CPU time went */
 	bool has_split;
-	uint64_t nr_unseen; /* PROCESS: profile_process.nr_unseen */
+	uint64_t nr_unseen;	/* PROCESS: profile_process.nr_unseen */
+	bool stands_for_unseen; /* PROCESS_END: likewise */
 };
 
 struct message_thread {

@@ -218,6 +218,13 @@ void profile_add_run(struct profile *profile, const struct profile_run *row)
 	runs->rows[runs->nr++] = *row;
 }
 
+void profile_take_samples(struct profile *profile, struct sample *samples, size_t nr)
+{
+	free(profile->samples);
+	profile->samples = samples;
+	profile->nr_samples = profile->private->cap_samples = nr;
+}
+
 void profile_drop_samples(struct profile *profile)
 {
 	profile->nr_samples = 0;

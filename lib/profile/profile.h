@@ -60,6 +60,14 @@ struct profile_process {
 	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
 	struct cpu_split split;	   /* of all its threads, including those without samples */
 	uint64_t nr_unseen; /* the row is of so many processes that no sample found; 0: of one */
+	/*
+	 * Without its last sample, the kernel alone would have the CPU time around that: no other
+	 * tick met the process, or no later one, and its clock was not read after its end. So this
+	 * sample stands for time of processes that no sample found.
+	 */
+	bool stands_for_unseen;
+	bool is_unseen; /* or of none, once profile_estimate_short_lives() was run; no file has it
+			 */
 };
 
 /* The share of system time in the CPU time of a thread's samples: see cpu_modes.h. */
@@ -187,6 +195,11 @@ struct sample {
 	 * SAMPLE_KERNEL_DEPTH_MAX.
 	 */
 	struct stack_id kernel;
+	/*
+	 * CPU time that the observation stands for, if samples without one have a part of it:
+	 * short_lives.h. Each of these has it as well; 0: cpu_ns alone. No file has it.
+	 */
+	uint64_t stands_ns;
 };
 
 /* 0 for metrics of memory. */
@@ -340,6 +353,8 @@ struct frame_id profile_intern_frame(struct profile *profile, struct code_addres
 /* Equal (name, linkage name, file, line) get equal ids. */
 struct function_id profile_intern_function(struct profile *profile, const struct function *row);
 void profile_add_sample(struct profile *profile, const struct sample *sample);
+/* Replace all samples by those in an array from xmalloc(), which the profile owns from now on. */
+void profile_take_samples(struct profile *profile, struct sample *samples, size_t nr);
 /* Forget all samples and advances of counters: a file has them. */
 void profile_drop_samples(struct profile *profile);
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text);

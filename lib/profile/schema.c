@@ -101,6 +101,7 @@ static const struct schema_column processes[] = {
 	CODED_NUMBER("system"),
 	NUMBER("faults", profile_process, split.nr_faults),
 	NUMBER("unseen", profile_process, nr_unseen),
+	BOOL("stands", profile_process, stands_for_unseen),
 };
 
 static const struct schema_column threads[] = {

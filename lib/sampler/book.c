@@ -105,6 +105,7 @@ static void process_born(void *context, struct roster_process *process,
 	advances_begin_process(&sampler->advances, record, is_exec ? former : NULL,
 			       is_born_in_recording(sampler));
 	if (is_exec) {
+		record->met.nr = former->met.nr;
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
 	}
@@ -225,6 +226,14 @@ void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat
 		thread->split.nr_switches += clocks->pcount - thread->clocks.pcount;
 	thread->clocks = *clocks;
 	thread->read_ns = now_ns;
+}
+
+void book_met(struct sampled_process *process, uint64_t tick_ns)
+{
+	struct meetings *met = &process->met;
+
+	met->nr += met->last_ns != tick_ns;
+	met->last_ns = tick_ns;
 }
 
 bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
@@ -354,6 +363,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	bool is_readable =
 		!thread->process->cpu.is_continued && tracee_clocks(&roster->tracee, &clocks);
 
+	thread->process->met.was_read_last = is_readable;
 	if (is_readable)
 		book_note_clocks(thread, &clocks, now_ns);
 	add_last_cpu(thread);
@@ -391,6 +401,20 @@ static uint64_t end_of(const struct sampler *sampler, const struct roster_proces
 	return sampler->session->ended_ns ? sampler->session->ended_ns : now_ns;
 }
 
+/*
+ * Would the time around its last sample be unknown without the tick of that? If its parent reaped
+ * it first, all after that tick is; if no other tick met it, all. See profile/short_lives.h.
+ */
+static bool stands_for_unseen(const struct sampler *sampler, const struct sampled_process *process)
+{
+	const struct meetings *met = &process->met;
+	uint64_t cpu_ns;
+	bool was_read = met->was_read_last || roster_process_cpu_ns(process->roster, &cpu_ns);
+
+	return sampler->session->counting && !process->cpu.is_continued && met->ran_ns &&
+	       (met->nr == 1 || (!was_read && met->last_ns == met->ran_ns));
+}
+
 static void process_gone(void *context, struct roster_process *roster)
 {
 	struct sampler *sampler = context;
@@ -405,6 +429,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	message->body.process.serial = process->serial;
 	message->body.process.pid = roster->pid;
 	message->body.process.is_continued = process->cpu.is_continued;
+	message->body.process.stands_for_unseen = stands_for_unseen(sampler, process);
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
 	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);

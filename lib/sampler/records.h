@@ -48,6 +48,14 @@ struct maps_reading {
 	bool has_more_code; /* the collector was woken for it */
 };
 
+/* The ticks that met a process. */
+struct meetings {
+	uint64_t nr;	    /* that found it alive, before its last exec as well */
+	uint64_t last_ns;   /* the last one that read a clock of it, */
+	uint64_t ran_ns;    /* and the last one that sampled it on a CPU */
+	bool was_read_last; /* as its last thread ended, that one's clock could be read */
+};
+
 /* A process between two execs. */
 struct sampled_process {
 	uint32_t serial;
@@ -61,6 +69,7 @@ struct sampled_process {
 	uint64_t quiet_until_ns; /* and did so at least until then */
 	uint64_t unseen_ns; /* the last tick that did not show the clocks of a thread that ran */
 	struct process_cpu cpu;
+	struct meetings met;
 	struct maps_reading maps;
 	struct code_places *places;	   /* owned; NULL: no code was asked about yet */
 	uint64_t place_met_ns;		   /* when new code was asked about */

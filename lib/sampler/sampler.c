@@ -17,6 +17,7 @@
 #include "probe/prober.h"
 #include "proc/event_counter.h"
 #include "profile/profile.h"
+#include "profile/short_lives.h"
 #include "sampler/heap_reader_priv.h"
 #include "sampler/others_priv.h"
 #include "sampler/sampler_priv.h"
@@ -425,15 +426,15 @@ static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 	message = message_new(MESSAGE_PROCESS, session->start_ns);
 	message->body.process.serial = sampler->next_process++;
 	message->body.process.parent = SERIAL_NONE;
-	message->body.process.comm = xstrdup("[short-lived]");
-	message->body.process.exe = xstrdup("[short-lived]");
+	message->body.process.comm = xstrdup(SHORT_LIVED_NAME);
+	message->body.process.exe = xstrdup(SHORT_LIVED_NAME);
 	message->body.process.nr_unseen = roster_nr_unseen(sampler->roster);
 	collector_publish(sampler->collector, message);
 	message = message_new(MESSAGE_THREAD, session->start_ns);
 	message->body.thread.serial = sampler->next_thread++;
 	message->body.thread.process = sampler->next_process - 1;
 	message->body.thread.hints = xcalloc(1, sizeof(struct thread_hints));
-	message->body.thread.name = xstrdup("[short-lived]");
+	message->body.thread.name = xstrdup(SHORT_LIVED_NAME);
 	message->body.thread.clocks.time_ns = session->start_ns;
 	collector_publish(sampler->collector, message);
 	message = message_new(MESSAGE_PROCESS_REST, now_ns);

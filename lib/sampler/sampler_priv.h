@@ -159,6 +159,8 @@ void book_end_counting(struct sampler *sampler, uint64_t now_ns);
 bool book_is_dead(struct roster_thread *thread);
 /* Is the time of all threads counted, so that a process has the sum of its threads? */
 bool book_counts_all(const struct sampler *sampler);
+/* A tick has found a thread of the process alive, and read its clock. */
+void book_met(struct sampled_process *process, uint64_t tick_ns);
 /* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);

@@ -73,6 +73,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	struct seen_sleep *sleep = &thread->sleep;
 	uint64_t pause_ns = (now_ns - sleep->from_ns) / SLEEP_PART;
 
+	book_met(thread->process, now_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
 		put_active(sampler, thread);
 		return;
@@ -293,6 +294,8 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 						visitor->snapshot, &stat, &syscall);
 
 	seen_wait_release(&thread->sleep.wait);
+	if (outcome != PEEK_GONE)
+		book_met(thread->process, sampler->tick.now_ns);
 	note_stat(sampler, thread, &stat);
 	if (outcome != PEEK_GONE && stat.flags & PROC_FLAG_USER_WORKER) {
 		found_worker(visitor, thread, clocks, outcome == PEEK_RUNNING);
@@ -388,6 +391,7 @@ static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thr
 	if (sampler->tick.is_last || !sleeps_unseen(thread, pcount) ||
 	    slept_ns > LONG_SLEEP_PERIODS * sampler->governor.period_ns)
 		return false;
+	book_met(thread->process, sampler->tick.now_ns);
 	put_unseen(sampler, thread);
 	return true;
 }
@@ -625,6 +629,9 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	if (process->roster->nr_threads >= MANY_THREADS)
 		process_clock_keep(&cpu->clock, process->roster->pid);
 	is_gone = !roster_process_cpu_ns(process->roster, &cpu->latest_ns);
+	if (!is_gone)
+		process->met.last_ns =
+			now_ns; /* it may be dead: it counts as met by threads alone */
 	if (cpu->latest_ns == former_ns && !is_gone) {
 		if (!process->is_quiet)
 			process->quiet_since_ns = process->read_ns;

@@ -268,6 +268,9 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	book_note_clocks(thread, &clocks, thread->read_ns);
 	probing_correct(sampler, snapshot);
 	places_ask(sampler, thread, snapshot);
+	/* Ticks during the visit came before the stop. */
+	if (state == SEEN_RUNNING)
+		thread->process->met.ran_ns = thread->process->met.last_ns;
 	publish_sample(sampler, thread, snapshot, state);
 	thread->sleep.is_visited = is_asleep;
 	thread->sleep.has_registers = true;

@@ -14,6 +14,7 @@
 #include "calltree/wait_function.h"
 #include "profile/heap.h"
 #include "profile/profile.h"
+#include "profile/short_lives.h"
 #include "verdict/rule_priv.h"
 #include "verdict/verdict.h"
 #include "view/number.h"
@@ -29,7 +30,7 @@
 /* Does the row have the time of the processes that no tick has found? */
 static bool is_rest(const struct facts *facts, const struct profile_process *process)
 {
-	return strcmp(profile_str(facts->profile, process->name), "[short-lived]") == 0;
+	return process_is_unseen(facts->profile, process);
 }
 
 /*

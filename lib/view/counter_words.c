@@ -37,6 +37,8 @@ static const struct counter_words known[] = {
 	 "sample of a running thread that could not be traced"},
 	{"short_lived_cpu_ns", COUNTER_LOSSES,
 	 "CPU time of processes that ended before they were found", NULL},
+	{"estimated_cpu_ns", COUNTER_LOSSES,
+	 "of such times, for which samples of short-lived processes stand", NULL},
 	{"rest_user_ns", COUNTER_LOSSES,
 	 "user time of all processes together that is not known of each", NULL},
 	{"rest_system_ns", COUNTER_LOSSES, "system time, likewise", NULL},

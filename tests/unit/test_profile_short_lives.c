@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "profile/profile.h"
+#include "profile/short_lives.h"
+#include "tests/unit/unit.h"
+
+#define MS NS_PER_MS
+
+struct fixture {
+	struct profile *profile;
+	struct thread_id shell; /* the command; alive up to the end */
+	struct stack_id stacks[4];
+	int next_pid;
+};
+
+/* A process of one thread that began at start_ms, and had ended by end_ms; 0: it lives. */
+static struct thread_id add(struct fixture *fixture, const char *name, int pid, uint64_t start_ms,
+			    uint64_t end_ms)
+{
+	struct profile *profile = fixture->profile;
+	struct profile_process process = {.pid = pid ? pid : fixture->next_pid++,
+					  .parent = PROCESS_NONE,
+					  .name = profile_intern(profile, name),
+					  .start_ns = start_ms * MS,
+					  .end_ns = end_ms * MS};
+	struct profile_thread thread = {.tid = process.pid,
+					.name = process.name,
+					.start_ns = process.start_ns,
+					.end_ns = process.end_ns};
+
+	process.command = process.exe = process.name;
+	thread.process = profile_add_process(profile, &process).v;
+	return profile_add_thread(profile, &thread);
+}
+
+static void seen(struct fixture *fixture, struct thread_id thread, size_t stack, uint64_t at_ms,
+		 uint64_t cpu_ms)
+{
+	struct sample sample = {.time_ns = at_ms * MS,
+				.cpu_ns = cpu_ms * MS,
+				.thread = thread,
+				.stack = fixture->stacks[stack],
+				.nr = 1,
+				.syscall_nr = (int16_t)stack,
+				.kind = SAMPLE_RUNNING};
+
+	profile_add_sample(fixture->profile, &sample);
+}
+
+static void without_stack(struct fixture *fixture, struct thread_id thread, uint64_t at_ms,
+			  uint64_t cpu_ms)
+{
+	struct sample sample = {.time_ns = at_ms * MS,
+				.cpu_ns = cpu_ms * MS,
+				.runq_ns = 1,
+				.thread = thread,
+				.stack = STACK_EMPTY,
+				.syscall_nr = -1,
+				.kind = SAMPLE_UNATTRIBUTED};
+
+	profile_add_sample(fixture->profile, &sample);
+}
+
+/* Its last sample stands for time of processes that were never found. */
+static void stands(struct fixture *fixture, struct thread_id thread)
+{
+	fixture->profile->processes[fixture->profile->threads[thread.v].process].stands_for_unseen =
+		true;
+}
+
+static void never_found(struct fixture *fixture, uint64_t nr, uint64_t cpu_ms)
+{
+	struct thread_id thread = add(fixture, SHORT_LIVED_NAME, 0, 0, 100);
+
+	fixture->profile->processes[fixture->profile->threads[thread.v].process].nr_unseen = nr;
+	fixture->profile->processes[fixture->profile->threads[thread.v].process].pid = 0;
+	without_stack(fixture, thread, 100, cpu_ms);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+	struct module module = {.kind = MODULE_KIND_FILE, .path = strdup("/bin/prog"), .fd = -1};
+
+	fixture->profile = profile_new();
+	module_table_intern(fixture->profile->modules, &module);
+	free(module.path);
+	for (size_t i = 0; i < ARRAY_SIZE(fixture->stacks); i++) {
+		struct frame_id frame = profile_intern_frame(
+			fixture->profile, (struct code_address){.address = 16 * (i + 1)});
+
+		fixture->stacks[i] =
+			stack_trie_append(fixture->profile->stacks, STACK_EMPTY, frame);
+	}
+	fixture->next_pid = 100;
+	fixture->shell = add(fixture, "sh", 0, 0, 0);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	profile_free(fixture->profile);
+	free(fixture);
+	return 0;
+}
+
+/* CPU time in microseconds of the processes of a name; stack SIZE_MAX: in any, or in none. */
+static uint64_t time_of(const struct fixture *fixture, const char *name, size_t stack)
+{
+	const struct profile *profile = fixture->profile;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		const struct sample *sample = &profile->samples[i];
+		uint32_t process = profile->threads[sample->thread.v].process;
+
+		if (strcmp(profile_str(profile, profile->processes[process].name), name) == 0 &&
+		    (stack == SIZE_MAX || sample->stack.v == fixture->stacks[stack].v))
+			sum += sample->cpu_ns;
+	}
+	return sum / 1000;
+}
+
+static uint64_t of_thread(const struct profile *profile, struct thread_id thread, bool attributed)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		if (profile->samples[i].thread.v == thread.v &&
+		    attributed == (profile->samples[i].kind != SAMPLE_UNATTRIBUTED))
+			sum += profile->samples[i].cpu_ns;
+	return sum / 1000;
+}
+
+static uint64_t unseen_of(const struct profile *profile, const char *name)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		if (strcmp(profile_str(profile, profile->processes[i].name), name) == 0)
+			nr += profile->processes[i].nr_unseen;
+	return nr;
+}
+
+/* Estimate, and check what always holds. */
+static void estimate(struct fixture *fixture)
+{
+	struct profile *profile = fixture->profile;
+	uint64_t cpu_ns = profile_total(profile, METRIC_CPU);
+	uint64_t runq_ns = profile_total(profile, METRIC_RUNQ);
+	uint64_t last_ns[32] = {0};
+
+	profile_estimate_short_lives(profile);
+	assert_int_equal(profile_total(profile, METRIC_CPU), cpu_ns);
+	assert_int_equal(profile_total(profile, METRIC_RUNQ), runq_ns);
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		uint64_t *last = &last_ns[profile->samples[i].thread.v];
+
+		assert_true(profile->samples[i].time_ns >= *last);
+		*last = profile->samples[i].time_ns;
+	}
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, a_process_keeps_its_time_and_gets_stacks)
+{
+	struct thread_id first = add(fixture, "true", 0, 1, 3);
+	struct thread_id missed = add(fixture, "true", 0, 4, 6);
+	struct thread_id second = add(fixture, "true", 0, 7, 9);
+
+	seen(fixture, first, 0, 2, 1);
+	without_stack(fixture, first, 3, 1);
+	without_stack(fixture, missed, 6, 2);
+	seen(fixture, second, 1, 9, 2);
+	estimate(fixture);
+	assert_int_equal(of_thread(fixture->profile, first, true), 2000);
+	assert_int_equal(of_thread(fixture->profile, missed, true), 2000);
+	assert_int_equal(of_thread(fixture->profile, missed, false), 0);
+	assert_int_equal(of_thread(fixture->profile, second, true), 2000);
+	/* Two samples for 6 ms. */
+	assert_int_equal(time_of(fixture, "true", 0), 3000);
+	assert_int_equal(time_of(fixture, "true", 1), 3000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, programs_do_not_mix)
+{
+	seen(fixture, add(fixture, "a", 0, 1, 3), 0, 2, 1);
+	without_stack(fixture, add(fixture, "a", 0, 3, 5), 5, 2);
+	seen(fixture, add(fixture, "b", 0, 5, 7), 1, 6, 1);
+	without_stack(fixture, add(fixture, "b", 0, 7, 9), 9, 1);
+	without_stack(fixture, add(fixture, "c", 0, 7, 9), 9, 5);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "a", 0), 3000);
+	assert_int_equal(time_of(fixture, "b", 1), 2000);
+	/* No sample can speak for it. */
+	assert_int_equal(time_of(fixture, "c", SIZE_MAX), 5000);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(time_of(fixture, "c", i), 0);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, unseen_time_goes_to_samples_that_stand_for_it)
+{
+	struct thread_id one = add(fixture, "a", 0, 1, 3);
+	struct thread_id other = add(fixture, "b", 0, 3, 6);
+	struct thread_id another = add(fixture, "c", 0, 6, 9);
+	struct thread_id not_sampled = add(fixture, "d", 0, 6, 9);
+
+	seen(fixture, one, 0, 2, 2);
+	stands(fixture, one);
+	seen(fixture, other, 1, 4, 2);
+	seen(fixture, another, 3, 8, 2);
+	stands(fixture, another);
+	stands(fixture, not_sampled);
+	never_found(fixture, 10, 8);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "a", 0), 6000);
+	assert_int_equal(time_of(fixture, "c", 3), 6000);
+	assert_int_equal(time_of(fixture, "b", 1), 2000);
+	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 0);
+	/* Each process has what its clock showed; the rest is in rows of their own. */
+	assert_int_equal(of_thread(fixture->profile, one, true), 2000);
+	assert_int_equal(unseen_of(fixture->profile, "a"), 5);
+	assert_int_equal(unseen_of(fixture->profile, "c"), 5);
+	assert_int_equal(unseen_of(fixture->profile, SHORT_LIVED_NAME), 0);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, a_sample_stands_for_six_times_the_mean_at_most)
+{
+	struct thread_id busy = add(fixture, "busy", 0, 0, 0), first, second;
+
+	for (uint64_t i = 1; i <= 98; i++)
+		seen(fixture, busy, 3, i, 1);
+	first = add(fixture, "a", 0, 97, 99);
+	seen(fixture, first, 0, 98, 1);
+	stands(fixture, first);
+	second = add(fixture, "b", 0, 97, 99);
+	seen(fixture, second, 1, 98, 1);
+	stands(fixture, second);
+	without_stack(fixture, add(fixture, "b", 0, 97, 99), 99, 50);
+	never_found(fixture, 100, 50);
+	estimate(fixture);
+	/* 200 ms for 100 samples: 12 ms for each, from either sum. */
+	assert_int_equal(time_of(fixture, "a", 0), 12000 + 1000);
+	assert_int_equal(time_of(fixture, "b", 1), 12000 + 12000);
+	assert_int_equal(time_of(fixture, "b", SIZE_MAX), 51000 + 12000);
+	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 26000);
+	/* Those of "a" live for 1 ms, those of "b" for 25. */
+	assert_int_equal(unseen_of(fixture->profile, "a"), 48);
+	assert_int_equal(unseen_of(fixture->profile, "b"), 0);
+	assert_int_equal(unseen_of(fixture->profile, SHORT_LIVED_NAME), 52);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, a_process_of_many_samples_keeps_its_own)
+{
+	struct thread_id many = add(fixture, "a", 0, 0, 20);
+
+	for (uint64_t i = 1; i <= 9; i++)
+		seen(fixture, many, 0, i, i);
+	stands(fixture, many);
+	without_stack(fixture, add(fixture, "a", 0, 21, 22), 22, 1);
+	never_found(fixture, 0, 2);
+	estimate(fixture);
+	assert_int_equal(of_thread(fixture->profile, many, true), 45000);
+	assert_int_equal(time_of(fixture, "a", 0), 47000);
+	for (size_t i = 0; i < 9; i++)
+		assert_int_equal(fixture->profile->samples[i].cpu_ns, (i + 1) * MS);
+	assert_int_equal(unseen_of(fixture->profile, "a"), 0);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, each_part_has_the_weight_of_its_sample)
+{
+	double square = 0;
+	struct thread_id first = add(fixture, "a", 0, 1, 3);
+	struct thread_id second = add(fixture, "a", 0, 4, 6);
+
+	seen(fixture, first, 0, 2, 1);
+	stands(fixture, first);
+	seen(fixture, second, 1, 5, 1);
+	without_stack(fixture, add(fixture, "a", 0, 7, 9), 9, 4);
+	never_found(fixture, 5, 4);
+	estimate(fixture);
+	for (size_t i = 0; i < fixture->profile->nr_samples; i++) {
+		const struct sample *sample = &fixture->profile->samples[i];
+
+		if (sample->cpu_ns)
+			assert_int_equal(sample->stands_ns, 5 * MS);
+		square += (double)sample->cpu_ns * (double)sample->stands_ns;
+	}
+	/* Two samples for 10 ms. */
+	assert_true(square == 2.0 * 25 * MS * MS);
+}
