@@ -9,7 +9,7 @@ import subprocess
 
 from live import LiveCase
 from profc import profc, record
-from targets import Running, build
+from targets import Running, build, need
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 FOUR = ("four_integer", "four_float", "four_memory", "four_division")
@@ -314,3 +314,65 @@ class Stacks(LiveCase):
         shares = {os.path.basename(row["module"] or ""): row["self_pct"] for row in rows}
         for plugin in plugins:
             self.assertAlmostEqual(shares.get(os.path.basename(plugin), 0), 50, delta=15)
+
+
+class ShortLives(LiveCase):
+    """Processes that live for about a tick, by their own clocks and what wait4(2) says of them."""
+
+    def test_shares_of_functions_and_programs_are_true(self):
+        programs = [build("known_shares", called=name) for name in ("lives_short", "lives_long")]
+        recording = record(self.directory, [build("known_shares"), "lives", "1500", *programs])
+        report = recording.report()
+        truth = {said.get("function") or said["program"]: said for said in recording.said}
+        self.assertRatio(report["total_ns"], truth["lives_long"]["all_ns"], 0.02, "total CPU")
+        for function in ("live_a", "live_b"):
+            row = recording.function(function)
+            self.assertShare(row, "total_pct", truth[function]["pct"], function)
+        rows = {row["name"]: row for row in recording.rows("--by", "process")}
+        for program in programs:
+            said = truth[os.path.basename(program)]
+            share = 100 * said["cpu_ns"] / said["all_ns"]
+            row = rows[os.path.basename(program)]
+            # Before their exec, children have the name of their parent.
+            tolerance = max(2, 1.5 * row["ci_pct"]) + 5
+            self.assertWithin(row["self_pct"], share, tolerance, f"share of {program}")
+        self.assertNotIn("[short-lived]", rows)
+
+    def check_has_stacks(self, command):
+        recording = record(self.directory, command, timeout=300)
+        rows = recording.rows("--by", "process")
+        whole = sum(row["self_ns"] for row in rows)
+        functions = recording.rows()
+        unknown = sum(row["self_ns"] for row in functions if row["function"] == "[unattributed]")
+        unseen = sum(row["self_ns"] for row in rows if row["name"] == "[short-lived]")
+        # Of a program of so little time that it has no sample, nothing is known.
+        gap = whole / max(1, sum(row["self_samples"] for row in rows))
+        few = sum(row["self_ns"] for row in rows if row["self_ns"] < 3 * gap)
+        self.assertLessEqual(unknown, 0.1 * whole + few, "time without a stack")
+        self.assertLessEqual(unseen, 0.02 * whole, "time without a program")
+        return recording
+
+    def test_loop_of_a_shell_has_stacks(self):
+        self.check_has_stacks(["sh", "-c", "for i in $(seq 400); do /bin/true; done"])
+
+    def test_script_like_configure_has_stacks(self):
+        script = """
+        for i in $(seq 60); do
+            echo "#define HAVE_$i 1" >>confdefs.h
+            x=$(echo "checking $i" | sed 's/check/test/')
+            expr "$i" : '.*[05]$' >/dev/null || grep -q "HAVE_$i " confdefs.h
+            cat confdefs.h | tr A-Z a-z | awk '{ n++ } END { print n }' >count
+            rm -f count
+        done"""
+        self.check_has_stacks(["sh", "-c", f"cd {self.directory} && {script}"])
+
+    def test_commands_of_git_have_stacks(self):
+        need("git")
+        script = """
+        git init -q . && git config user.email a@b && git config user.name a
+        for i in $(seq 25); do
+            echo $i >file$i && git add . && git commit -q -m $i && git status >/dev/null &&
+            git log -1 --format=%H >/dev/null && git diff HEAD~1 >/dev/null 2>&1
+        done"""
+        os.mkdir(self.path("repository"))
+        self.check_has_stacks(["sh", "-c", f"cd {self.path('repository')} && {script}"])

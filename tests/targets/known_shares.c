@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
- * them as JSON: known_shares cpu|blocked|naps|memory MS. Threads of other programs may be on its
- * CPU.
+ * them as JSON: known_shares cpu|blocked|naps|memory MS, or known_shares lives MS [PROGRAM ...],
+ * which are copies of it that live for a millisecond or three. Threads of other programs may be on
+ * its CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +117,105 @@ static void sleep_in_turns(int64_t end, int nr, int64_t ns)
 	       100.0 * (double)spent_a / (double)(spent_a + spent_b));
 }
 
+/* --- processes that live for about a tick --- */
+
+/* CPU time in each function, which all processes add to. */
+struct spent {
+	int64_t a, b;
+};
+
+__attribute__((noinline)) static void live_a(struct spent *spent, int64_t ns)
+{
+	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	spin(ns);
+	spent->a += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+__attribute__((noinline)) static void live_b(struct spent *spent, int64_t ns)
+{
+	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	spin(ns);
+	spent->b += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+static struct spent *map_spent(int fd)
+{
+	struct spent *spent =
+		mmap(NULL, sizeof(*spent), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (spent == MAP_FAILED)
+		exit(2);
+	return spent;
+}
+
+/* A short life begins with a, and a long one with b. */
+static int live(int fd, int number)
+{
+	struct spent *spent = map_spent(fd);
+
+	if (number % 2) {
+		live_b(spent, 500000);
+		live_a(spent, 2000000);
+	} else {
+		live_a(spent, 500000);
+		live_b(spent, 300000);
+	}
+	return 0;
+}
+
+static int64_t ns_of(const struct rusage *usage)
+{
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * INT64_C(1000000000) +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * INT64_C(1000);
+}
+
+/* Returns the CPU time of the process. */
+static int64_t run_life(char *program, int fd, int number)
+{
+	char fd_text[16], number_text[16];
+	char *arguments[] = {program, "life", fd_text, number_text, NULL};
+	struct rusage usage;
+	pid_t pid;
+
+	snprintf(fd_text, sizeof(fd_text), "%d", fd);
+	snprintf(number_text, sizeof(number_text), "%d", number);
+	pid = vfork();
+	if (pid == 0) {
+		execv(program, arguments);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, NULL, 0, &usage) != pid)
+		exit(2);
+	return ns_of(&usage);
+}
+
+#define MOST_PROGRAMS 4
+
+static void run_lives(int64_t ns, char **programs, int nr)
+{
+	int fd = memfd_create("spent", 0);
+	int64_t of_program[MOST_PROGRAMS] = {0}, all = 0;
+	struct spent *spent;
+
+	if (fd < 0 || nr > MOST_PROGRAMS || ftruncate(fd, sizeof(*spent)))
+		exit(2);
+	spent = map_spent(fd);
+	for (int i = 0; all < ns; i++) {
+		int64_t used = run_life(programs[i % nr], fd, i);
+
+		of_program[i % nr] += used;
+		all += used;
+	}
+	all += now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	printf("{\"function\":\"live_a\",\"pct\":%f}\n", 100.0 * (double)spent->a / (double)all);
+	printf("{\"function\":\"live_b\",\"pct\":%f}\n", 100.0 * (double)spent->b / (double)all);
+	for (int i = 0; i < nr && nr > 1; i++)
+		printf("{\"program\":\"%s\",\"cpu_ns\":%lld,\"all_ns\":%lld}\n",
+		       strrchr(programs[i], '/') + 1, (long long)of_program[i], (long long)all);
+}
+
 /* --- memory --- */
 
 static void *volatile kept;
@@ -167,7 +270,9 @@ int main(int argc, char **argv)
 	int64_t ns = (argc > 2 ? atoi(argv[2]) : 0) * INT64_C(1000000);
 	int64_t end = now_ns(CLOCK_MONOTONIC) + ns;
 
-	if (argc != 3)
+	if (argc == 4 && strcmp(argv[1], "life") == 0)
+		return live(atoi(argv[2]), atoi(argv[3]));
+	if (argc < 3)
 		return 2;
 	bind();
 	if (strcmp(argv[1], "cpu") == 0)
@@ -176,6 +281,8 @@ int main(int argc, char **argv)
 		sleep_in_turns(end, 1, 500000);
 	else if (strcmp(argv[1], "naps") == 0) /* no longer than the slack of timers */
 		sleep_in_turns(end, 20, 1000);
+	else if (strcmp(argv[1], "lives") == 0)
+		run_lives(ns, argc > 3 ? argv + 3 : argv, argc > 3 ? argc - 3 : 1);
 	else
 		allocate();
 	return 0;
