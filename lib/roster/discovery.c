@@ -235,13 +235,16 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 	pid_t first = roster->last_pid + 1;
 	bool has_wrapped = last < roster->last_pid;
 
+	roster->polled_ns = now_ns;
 	if (last && last == roster->last_pid) {
 		if (roster->is_sweep_due)
 			sweep(roster, now_ns);
 		return roster->is_sweep_due;
 	}
 	roster->last_pid = last;
+	roster->news_ns = now_ns;
 	if (first == 1) { /* the first call: roster_add_root() reports existing tasks */
+		roster->news_ns = clock_monotonic_ns(); /* births are likely at first */
 		begin_births(&roster->births);
 		return false;
 	}
@@ -259,6 +262,20 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 	for (pid_t id = first; id <= last; id++)
 		ask(roster, id);
 	return true;
+}
+
+/* The longer nothing was born, the longer the pauses. */
+#define POLL_PART	8
+#define LONGEST_POLL_NS (4 * NS_PER_MS)
+
+bool roster_poll_at_ease(struct roster *roster, uint64_t now_ns)
+{
+	uint64_t quiet_ns = now_ns - min_u64(roster->news_ns, now_ns);
+	uint64_t pause_ns = min_u64(quiet_ns / POLL_PART, LONGEST_POLL_NS);
+
+	if (!roster->is_sweep_due && now_ns < roster->polled_ns + pause_ns)
+		return false;
+	return roster_poll(roster, now_ns);
 }
 
 bool roster_poll_all(struct roster *roster, uint64_t now_ns)

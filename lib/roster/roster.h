@@ -85,7 +85,12 @@ void roster_add_command(struct roster *roster, pid_t pid);
  * found later.
  */
 bool roster_poll(struct roster *roster, uint64_t now_ns);
-/* Find all births since the last call of either, however long that takes. */
+/*
+ * The same, at ease: not at each call while nothing is born on the machine, but at least each 4 ms.
+ * The reading takes longer than a sample may take of a busy thread's time.
+ */
+bool roster_poll_at_ease(struct roster *roster, uint64_t now_ns);
+/* Find all births since the last call of any of these, however long that takes. */
 bool roster_poll_all(struct roster *roster, uint64_t now_ns);
 /* A process that roster_poll() may not have found yet. NULL: it is not to be observed, or gone. */
 struct roster_process *roster_look_for(struct roster *roster, pid_t pid);

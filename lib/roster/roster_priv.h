@@ -30,7 +30,8 @@ struct roster {
 	struct pid_table by_tid; /* of threads */
 	struct pid_table others; /* processes that were read and are not ours; values unused */
 	int loadavg_fd;
-	pid_t last_pid; /* the last born id at the last reading */
+	pid_t last_pid;		     /* the last born id at the last reading */
+	uint64_t polled_ns, news_ns; /* that reading, and the last one that showed a new id */
 	struct births births;
 	size_t nr_runnable;	 /* at the last reading */
 	bool is_sweep_due;	 /* there are new ids that were not read */

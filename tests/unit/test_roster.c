@@ -168,6 +168,34 @@ TEST(roster, processes_that_were_not_reaped_yet_are_counted_once)
 	roster_free(roster);
 }
 
+/* Births are likely at first, and then each poll finds them; in a quiet time every few ms does. */
+TEST(roster, births_are_found_at_ease_after_a_pause)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	uint64_t now_ns;
+	pid_t pid;
+
+	roster_poll(roster, 1);
+	now_ns = clock_monotonic_ns();
+	roster_poll_at_ease(roster, now_ns);
+	pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	roster->news_ns = now_ns - NS_PER_SEC; /* as if nothing had been born for long */
+	roster->polled_ns = now_ns;
+	assert_false(roster_poll_at_ease(roster, now_ns + NS_PER_MS));
+	assert_int_equal(roster_nr_processes(roster), 0);
+	assert_true(roster_poll_at_ease(roster, now_ns + 4 * NS_PER_MS));
+	assert_int_equal(roster_nr_processes(roster), 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	roster_free(roster);
+}
+
 /* The second poll comes too soon after the sweep of the first one. */
 TEST(roster, births_beyond_a_sweep_are_found_where_they_are_needed)
 {
