@@ -39,10 +39,11 @@ static bool peek(struct tracee *tracee, struct snapshot *snapshot)
 	for (int i = 0; i < TRIES && outcome != PEEK_TAKEN && outcome != PEEK_GONE; i++) {
 		if (i)
 			pause_shortly();
-		outcome = tracee_clocks(tracee, &clocks)
-				  ? tracee_peek(tracee, MAX_STACK_BYTES, &clocks, snapshot, &stat,
-						&syscall)
-				  : PEEK_GONE;
+		outcome = tracee_clocks(tracee, &clocks) ? tracee_look(tracee, snapshot, &stat)
+							 : PEEK_GONE;
+		if (outcome == PEEK_ASLEEP)
+			outcome = tracee_peek(tracee, MAX_STACK_BYTES, &clocks, &stat, snapshot,
+					      &syscall);
 	}
 	return outcome == PEEK_TAKEN;
 }

@@ -280,19 +280,28 @@ static void left_asleep(struct sampler *sampler, struct sampled_thread *thread,
 	put_unseen(sampler, thread);
 }
 
+static bool copies_stack_of(struct sampler *sampler, const struct sampled_thread *thread)
+{
+	return sampler->tick.is_last || !thread->sleep.from_ns /* it was never sampled */ ||
+	       governor_draws_copy(&sampler->governor);
+}
+
 static void observe(struct visitor *visitor, struct sampled_thread *thread,
 		    const struct proc_schedstat *clocks)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool copies = sampler->tick.is_last || !thread->sleep.from_ns /* it was never sampled */ ||
-		      governor_draws_copy(&sampler->governor);
-	size_t stack_bytes = copies ? visit_stack_limit(thread) : 0;
-	uint64_t began_ns = copies ? clock_thread_cpu_ns() : 0;
+	struct tracee *tracee = &thread->roster->tracee;
 	struct proc_stat stat = {.cpu = -1};
 	struct proc_syscall syscall;
-	enum peek_outcome outcome = tracee_peek(&thread->roster->tracee, stack_bytes, clocks,
-						visitor->snapshot, &stat, &syscall);
+	enum peek_outcome outcome;
+	uint64_t began_ns = 0;
 
+	outcome = tracee_look(tracee, visitor->snapshot, &stat);
+	if (outcome == PEEK_ASLEEP && copies_stack_of(sampler, thread)) {
+		began_ns = clock_thread_cpu_ns();
+		outcome = tracee_peek(tracee, visit_stack_limit(thread), clocks, &stat,
+				      visitor->snapshot, &syscall);
+	}
 	seen_wait_release(&thread->sleep.wait);
 	if (outcome != PEEK_GONE)
 		book_met(thread->process, sampler->tick.now_ns);

@@ -81,10 +81,9 @@ static void set_kernel_stack(struct tracee *tracee, const char *wchan, struct sn
  */
 #define SLEEPS_TRIED 8
 
-/* `state` as in proc_pid_stat(5): where it sleeps uninterruptibly outside of calls, for a page. */
-static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_bytes,
-				     const struct proc_schedstat *clocks, char state,
-				     struct snapshot *snapshot, struct proc_syscall *syscall)
+enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
+			      const struct proc_schedstat *clocks, const struct proc_stat *stat,
+			      struct snapshot *snapshot, struct proc_syscall *syscall)
 {
 	struct proc_schedstat before, after = *clocks;
 	char wchan[WCHAN_BYTES];
@@ -104,7 +103,8 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 		is_filled = syscall->kind == PROC_SYSCALL_OUTSIDE && strcmp(wchan, fill_place) == 0;
 		tracee->fills_pages |= is_filled;
 		set_where(snapshot, syscall);
-		if (is_filled || (syscall->kind == PROC_SYSCALL_OUTSIDE && state == 'D'))
+		/* Uninterruptibly, and outside of calls: for a page. */
+		if (is_filled || (syscall->kind == PROC_SYSCALL_OUTSIDE && stat->state == 'D'))
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_forget_mapping(tracee);
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
@@ -122,9 +122,8 @@ static enum peek_outcome read_asleep(struct tracee *tracee, size_t max_stack_byt
 	return PEEK_CHANGED;
 }
 
-enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
-			      const struct proc_schedstat *clocks, struct snapshot *snapshot,
-			      struct proc_stat *stat, struct proc_syscall *syscall)
+enum peek_outcome tracee_look(struct tracee *tracee, struct snapshot *snapshot,
+			      struct proc_stat *stat)
 {
 	if (!tracee_stat(tracee, stat))
 		return PEEK_GONE;
@@ -133,9 +132,5 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 	snapshot->state = THREAD_STATE_RUNNING;
 	if (stat->state == 'R')
 		return PEEK_RUNNING;
-	if (!strchr(asleep, stat->state))
-		return PEEK_GONE;
-	if (!max_stack_bytes)
-		return PEEK_ASLEEP;
-	return read_asleep(tracee, max_stack_bytes, clocks, stat->state, snapshot, syscall);
+	return strchr(asleep, stat->state) ? PEEK_ASLEEP : PEEK_GONE;
 }

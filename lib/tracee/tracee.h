@@ -120,22 +120,28 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 enum peek_outcome {
 	PEEK_TAKEN,   /* the snapshot is true: the thread slept all the while */
 	PEEK_RUNNING, /* it is on a CPU or runnable: nothing was taken */
-	PEEK_ASLEEP,  /* it sleeps, and no copy was requested */
+	PEEK_ASLEEP,  /* it sleeps: tracee_peek() may copy it */
 	PEEK_CHANGED, /* it ran meanwhile, so the data are worthless, or it does not sleep yet */
 	PEEK_HIDDEN,  /* its process is not dumpable: its place may not be read */
 	PEEK_GONE,    /* it is dead */
 };
 
 /*
+ * The state alone: RUNNING, ASLEEP or GONE. *stat is filled in unless the thread is gone, and the
+ * snapshot is begun without registers and stacks.
+ */
+enum peek_outcome tracee_look(struct tracee *tracee, struct snapshot *snapshot,
+			      struct proc_stat *stat);
+/*
  * Copy a sleeping thread without a stop: stack pointer, pc and system call from /proc, the stack
  * from its memory. The copy is accepted only if the thread was not scheduled in meanwhile; if it
- * was, the sleep after that is tried. Registers that no file shows stay unknown. `clocks` were read
- * just before. *stat is filled in unless the thread is gone, *syscall with PEEK_TAKEN. With
- * max_stack_bytes of 0 only the state is read, at a fifth of the cost.
+ * was, the sleep after that is tried. Registers that no file shows stay unknown. `clocks` and
+ * `stat` were read just before, in this order, and showed it asleep. *syscall is filled in with
+ * PEEK_TAKEN.
  */
 enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
-			      const struct proc_schedstat *clocks, struct snapshot *snapshot,
-			      struct proc_stat *stat, struct proc_syscall *syscall);
+			      const struct proc_schedstat *clocks, const struct proc_stat *stat,
+			      struct snapshot *snapshot, struct proc_syscall *syscall);
 
 /* Does the kernel show us the kernel stacks of others (CAP_SYS_ADMIN)? */
 bool tracee_may_see_kernel_stacks(void);
