@@ -145,6 +145,21 @@ def show_costs(threads, uprobe_prefix):
     bench.show(14, f"calls missed, {threads} at once", profc=f"{counted.missed} of {counted.made}")
 
 
+def show_ways():
+    """How a processor takes each way to count; the least is nearest to undisturbed."""
+    ways = run_ways()
+    plain = ways.pop("plain")
+    bench.show(
+        14, f"ways to count, added to a call of {plain:.2f} ns",
+        **{name: f"{ns:.2f} ns" for name, ns in ways.items()},
+    )
+
+
+def run_ways():
+    done = subprocess.run([build("counting_ways")], check=True, text=True, stdout=subprocess.PIPE)
+    return parse_json_lines(done.stdout)[-1]
+
+
 def shares(program, *options):
     with tempfile.TemporaryDirectory(prefix="profc-bench-") as directory:
         recording = record(directory, [program, "1", "1000000", "60"], "-F", "1000", *options)
@@ -251,6 +266,7 @@ def show_analysis(name, argv):
 
 
 def main():
+    show_ways()
     for name in ("uftrace", "valgrind", "perf"):
         if not shutil.which(name):
             leave_out(name, "not installed")
