@@ -15,6 +15,7 @@
 #include "heap/heap_ring.h"
 #include "inject/access.h"
 #include "inject/heap_installation.h"
+#include "inject/machine.h"
 #include "inject/patched.h"
 #include "inject/patched_look.h"
 #include "inject/placing.h"
@@ -30,9 +31,11 @@
 /* Read at each place: enough for the longest window and the padding after it. */
 #define READ_BYTES 64
 /* Code of a probe, on average: thunks of 40 to 96 bytes, aligned. */
-#define THUNK_ROOM_BYTES 112
+#define THUNK_ROOM_BYTES 128
 /* The same with a gate. */
-#define GATED_ROOM_BYTES 192
+#define GATED_ROOM_BYTES 256
+/* Words and the stub at the beginning of a part's code. */
+#define HEAD_ROOM_BYTES 512
 /* The same at an allocator. */
 #define HEAP_THUNK_ROOM_BYTES 208
 /* Code within this span shares a part, which all of it can reach. */
@@ -65,6 +68,14 @@ struct draft {
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
+	size_t owners_at; /* of a word in all parts' code */
+};
+
+/* Where counts may be. */
+enum copies {
+	COPIES_ONE,	  /* all threads share one */
+	COPIES_SHARED,	  /* several, chosen by the thread's data */
+	COPIES_OF_OWNERS, /* of which most belong to one thread each */
 };
 
 static void draft_release(struct draft *draft)
@@ -77,7 +88,7 @@ static void draft_release(struct draft *draft)
 
 static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 {
-	uint64_t nr_bytes = THUNK_ROOM_BYTES + draft->plan.blob_bytes;
+	uint64_t nr_bytes = HEAD_ROOM_BYTES + draft->plan.blob_bytes;
 
 	for (size_t i = first; i < end; i++)
 		nr_bytes += draft->requests[i].is_heap ? HEAP_THUNK_ROOM_BYTES
@@ -208,11 +219,18 @@ static int check_gate(const struct draft *draft, struct err *err)
 	return 0;
 }
 
+/* Words that thunks read, in this order, at the beginning of the code that is not the blob's. */
+enum { HEAD_BASE, HEAD_GATE, HEAD_OWNERS, HEAD_END, HEAD_COUNT };
+
 static void draw_part(struct draft *draft, uint32_t part)
 {
 	const struct region_plan *plan = &draft->plan;
 	uint64_t counters = region_plan_counters(plan, part);
-	const uint64_t heads[] = {counters, draft->gate ? gate_table(draft) : 0};
+	const uint64_t heads[HEAD_COUNT] = {
+		[HEAD_BASE] = counters,
+		[HEAD_GATE] = draft->gate ? gate_table(draft) : 0,
+		[HEAD_END] = region_plan_counters_end(plan, part),
+	};
 	struct code_area area = {.address = region_plan_code(plan, part),
 				 .bytes = draft->code[part],
 				 .cap_bytes = plan->parts[part].code_bytes};
@@ -220,25 +238,39 @@ static void draw_part(struct draft *draft, uint32_t part)
 	const struct heap_place heap = {.shared = region_plan_heap(plan, part),
 					.rules = area.address,
 					.stub = area.address + sizeof(struct heap_rules)};
-	uint64_t base_word = area.address + ((plan->blob_bytes + 15) & ~UINT64_C(15));
+	uint64_t head = area.address + ((plan->blob_bytes + 15) & ~UINT64_C(15));
+	struct patch_owners owners = {
+		.table_word = head + HEAD_OWNERS * sizeof(uint64_t),
+		.end_word = head + HEAD_END * sizeof(uint64_t),
+		.claimed = counters +
+			   region_counter_index(&plan->counters, REGION_CLAIMED) * sizeof(uint64_t),
+		.nr_copies = plan->counters.nr_own,
+		.reads_base = inject_reads_thread_pointer(),
+	};
+	struct patch_counter counter = {
+		.base_word = head + HEAD_BASE * sizeof(uint64_t),
+		.nr_shards = plan->counters.nr_shards,
+		.shard_log2 = plan->counters.shard_log2,
+		.gate_word = head + HEAD_GATE * sizeof(uint64_t),
+		.missed = counters +
+			  region_counter_index(&plan->counters, REGION_MISSED) * sizeof(uint64_t),
+		.owners = plan->counters.nr_own ? &owners : NULL,
+	};
 
 	if (plan->has_heap)
 		heap_draft_put_code(area.bytes);
-	area.nr_bytes = base_word - area.address;
-	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads)); /* the thunks' base_word */
+	area.nr_bytes = head - area.address;
+	draft->owners_at = owners.table_word - area.address;
+	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads));
 	area.nr_bytes += sizeof(heads);
+	if (counter.owners && !patch_stub(&owners, &counter, &area))
+		counter.owners = NULL; /* as on a processor without one */
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
-		const struct patch_counter counter = {
-			.base_word = base_word,
-			.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t)),
-			.address = counters + draft->nr_patches * sizeof(uint64_t),
-			.nr_shards = plan->counters.nr_shards,
-			.shard_log2 = plan->counters.shard_log2,
-			.pass = request->pass,
-			.gate_word = base_word + sizeof(uint64_t),
-			.missed = counters + draft->nr_requests * sizeof(uint64_t)};
 
+		counter.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t));
+		counter.address = counters + counter.offset;
+		counter.pass = request->pass;
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
 			continue;
@@ -249,9 +281,19 @@ static void draw_part(struct draft *draft, uint32_t part)
 	}
 }
 
-/* Makes all bytes, before anything is stopped. */
-static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
+static bool counts_calls(const struct draft *draft)
 {
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		if (!draft->requests[i].is_heap)
+			return true;
+	}
+	return false;
+}
+
+/* Makes all bytes, before anything is stopped. */
+static int draw_all(struct draft *draft, enum copies copies, struct err *err)
+{
+	bool is_sharded = copies != COPIES_ONE;
 	struct region_plan *plan = &draft->plan;
 
 	draft_release(draft);
@@ -273,8 +315,8 @@ static int draw_all(struct draft *draft, bool is_sharded, struct err *err)
 	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
 	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
-	/* One more counts the threads that found no room in the gate's table. */
-	plan->counters = region_counters_for(draft->nr_requests + 1, is_sharded);
+	plan->counters = region_counters_for(draft->nr_requests, is_sharded,
+					     copies == COPIES_OF_OWNERS && counts_calls(draft));
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
@@ -304,6 +346,7 @@ static int fill_region(struct installation *installation, const struct draft *dr
 {
 	struct region_contents contents = {.patches = draft->patches,
 					   .nr_patches = draft->nr_patches,
+					   .owners_at = draft->owners_at,
 					   .is_kept = has_patch_in_sled(draft)};
 
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
@@ -327,7 +370,7 @@ static void begin_heap(struct installation *installation, const struct draft *dr
 }
 
 /* Makes the memory with its contents: nothing leads there yet. */
-static int make_region(struct installation *installation, struct draft *draft, bool is_sharded,
+static int make_region(struct installation *installation, struct draft *draft, enum copies copies,
 		       struct probe_cost *cost, struct err *err)
 {
 	const struct probe_access *access = draft->access;
@@ -337,7 +380,7 @@ static int make_region(struct installation *installation, struct draft *draft, b
 	int status = remote_find_code(access->pid, access->memory, &code, err);
 
 	if (status == 0)
-		status = draw_all(draft, is_sharded, err);
+		status = draw_all(draft, copies, err);
 	if (status == 0 && draft->plan.has_heap)
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
@@ -370,7 +413,19 @@ static bool have_thread_data(const struct stopped *stopped)
 	return true;
 }
 
-enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA };
+/* Own copies are told apart by the first word there, which the C library makes its address. */
+static bool have_own_word(const struct stopped *stopped, struct target_memory *memory)
+{
+	for (size_t i = 0; i < stopped->nr; i++) {
+		uint64_t at = stopped_thread_pointer(&stopped->threads[i]), word;
+
+		if (!target_memory_word(memory, at, &word) || word != at)
+			return false;
+	}
+	return true;
+}
+
+enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA, APPLY_NO_OWN_WORD };
 
 static bool is_among(const struct region *region, const struct stopped *stopped)
 {
@@ -408,6 +463,8 @@ static enum apply_outcome apply(struct installation *installation,
 		heap_find_ids(&installation->heap, &stopped, access->memory);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
+	} else if (installation->counters.nr_own && !have_own_word(&stopped, access->memory)) {
+		outcome = APPLY_NO_OWN_WORD;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
 		outcome = fail_changed(access, err);
 	}
@@ -448,7 +505,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 			      .heap_options = extras->heap,
 			      .has_heap_before = extras->has_heap_before};
 	struct installation *made = xcalloc(1, sizeof(*made));
-	bool is_sharded = !access->is_stopped || access->has_thread_data;
+	enum copies copies =
+		!access->is_stopped || access->has_thread_data ? COPIES_OF_OWNERS : COPIES_ONE;
 	struct err own = ERR_INIT;
 	int status = ERR_LIMIT;
 
@@ -456,14 +514,20 @@ int installation_make(struct installation **installation, const struct probe_acc
 		enum apply_outcome outcome;
 
 		own = (struct err)ERR_INIT;
-		status = make_region(made, &draft, is_sharded, cost, &own);
+		status = make_region(made, &draft, copies, cost, &own);
+		/* Own copies take more addresses, which may be missing near the code. */
+		if (status == ERR_LIMIT && i > 0 && copies == COPIES_OF_OWNERS)
+			copies = COPIES_SHARED;
 		if (status < 0)
 			continue;
 		patched_init(&made->patched, made->patches, draft.nr_patches);
 		outcome = apply(made, access, cost, &own);
 		if (outcome == APPLIED)
 			break;
-		is_sharded &= outcome != APPLY_NO_THREAD_DATA;
+		if (outcome == APPLY_NO_THREAD_DATA)
+			copies = COPIES_ONE;
+		else if (outcome == APPLY_NO_OWN_WORD)
+			copies = COPIES_SHARED;
 		status = outcome == APPLY_FAILED ? own.code : ERR_LIMIT;
 		discard(made, access);
 	}
@@ -498,7 +562,7 @@ uint64_t installation_count(const struct installation *installation, uint32_t co
 uint64_t installation_nr_missed(const struct installation *installation)
 {
 	return region_counter(&installation->region, &installation->counters,
-			      installation->counters.nr - 1);
+			      region_counter_index(&installation->counters, REGION_MISSED));
 }
 
 bool installation_callee(const struct installation *installation, uint32_t counter,
@@ -579,7 +643,7 @@ void installation_set_heap(struct installation *installation, const struct heap_
 }
 
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,
-			      uint64_t *original, unsigned int *pushed_bytes)
+			      uint64_t link, uint64_t *original, unsigned int *pushed_bytes)
 {
-	return patched_original_pc(&installation->patched, pid, pc, original, pushed_bytes);
+	return patched_original_pc(&installation->patched, pid, pc, link, original, pushed_bytes);
 }

@@ -75,6 +75,6 @@ struct heap_ring *installation_heap(struct installation *installation);
 void installation_set_heap(struct installation *installation, const struct heap_options *heap);
 /* As patched_original_pc(). Any thread. */
 bool installation_original_pc(const struct installation *installation, pid_t pid, uint64_t pc,
-			      uint64_t *original, unsigned int *pushed_bytes);
+			      uint64_t link, uint64_t *original, unsigned int *pushed_bytes);
 
 #endif

@@ -280,20 +280,24 @@ static void search_around(struct searching *searching, uint64_t start, uint64_t 
 	}
 }
 
+static void add_own(struct searching *searching, uint64_t address, uint64_t nr_bytes)
+{
+	if (searching->nr_own < OWN_PARTS_MAX && nr_bytes <= UINT64_MAX - address)
+		searching->own[searching->nr_own++] =
+			(struct range){.start = address, .end = address + nr_bytes};
+}
+
 /* The header of a region says where its private memory is, also in a forked child. */
 static void note_own(struct searching *searching, const struct proc_map *map)
 {
 	struct region_header header;
 
 	if (map->offset || map->shared || !is_named(map, "/memfd:" REGION_NAME) ||
-	    searching->nr_own == OWN_PARTS_MAX ||
 	    read_memory(searching, map->start, &header, sizeof(header)) != sizeof(header) ||
-	    !region_is_of_this_version(&header) ||
-	    header.private_bytes > UINT64_MAX - header.private_address)
+	    !region_is_of_this_version(&header))
 		return;
-	searching->own[searching->nr_own++] =
-		(struct range){.start = header.private_address,
-			       .end = header.private_address + header.private_bytes};
+	add_own(searching, header.private_address, header.private_bytes);
+	add_own(searching, header.owners_address, header.owners_bytes);
 }
 
 /*

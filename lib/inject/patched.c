@@ -43,8 +43,12 @@ void patched_init(struct patched *patched, const struct patch *patches, size_t n
 		patched->start = min_u64(patched->start, patch->address);
 		patched->end = max_u64(patched->end, patch->address + patch->nr_bytes + 1);
 		patched->thunk_start = min_u64(patched->thunk_start, patch->thunk);
+		if (patch->stub)
+			patched->thunk_start = min_u64(patched->thunk_start, patch->stub);
 		patched->thunk_end =
 			max_u64(patched->thunk_end, patch->thunk + patch->nr_thunk_bytes);
+		patched->thunk_end =
+			max_u64(patched->thunk_end, patch->stub + patch->nr_stub_bytes);
 	}
 	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
 		(void *)(uintptr_t)patches);
@@ -88,6 +92,25 @@ static const struct patch *patch_of_thunk(const struct patched *patched, uint64_
 		return NULL;
 	patch = &patched->patches[patched->by_thunk[low - 1]];
 	return pc - patch->thunk < patch->nr_thunk_bytes ? patch : NULL;
+}
+
+/*
+ * The thunk that a thread is in; or on the way of which it is in the stub: then *pc becomes its
+ * place in the thunk.
+ */
+static const struct patch *patch_of_thread(const struct patched *patched, uint64_t *pc,
+					   uint64_t link, struct patch_saved *saved)
+{
+	const struct patch *patch = patch_of_thunk(patched, *pc);
+
+	*saved = (struct patch_saved){.nr_bytes = 0};
+	if (patch)
+		return patch;
+	patch = patch_of_thunk(patched, link);
+	if (!patch || !patch_is_in_stub(patch, *pc, link, saved))
+		return NULL;
+	*pc = link;
+	return patch;
 }
 
 static void move_in(void *owner, struct context *context)
@@ -199,6 +222,19 @@ struct undoing {
 	bool is_stuck;
 };
 
+/* Restores what the stub has saved. */
+static bool leave_stub(const struct undoing *undoing, struct context *context,
+		       const struct patch_saved *saved)
+{
+	for (unsigned int i = saved->nr_words; i > 0; i--) {
+		if (!target_memory_word(undoing->memory, context->sp, &context->pushed[i]))
+			return false;
+		context->sp += sizeof(uint64_t);
+	}
+	context->sp += saved->nr_bytes;
+	return true;
+}
+
 /* Pops the registers that a thunk has pushed. */
 static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
 {
@@ -213,20 +249,23 @@ static bool pop(const struct undoing *undoing, struct context *context, unsigned
 static void move_out(void *owner, struct context *context)
 {
 	struct undoing *undoing = owner;
-	const struct patch *patch = patch_of_thunk(undoing->patched, context->pc);
+	uint64_t pc = context->pc, original;
+	struct patch_saved saved;
+	const struct patch *patch =
+		patch_of_thread(undoing->patched, &pc, context->pushed[0], &saved);
 	enum patch_place place;
-	uint64_t original;
 
 	if (!patch || undoing->states[patch - undoing->patched->patches] == PATCHED_OTHER)
 		return;
-	place = patch_original_pc(patch, context->pc, &original);
+	place = patch_original_pc(patch, pc, &original);
 	if (place == PATCH_ELSEWHERE)
 		return;
 	if (place == PATCH_AT_CALL) {
 		undoing->is_stuck = true;
 		return;
 	}
-	if (!pop(undoing, context, patch_nr_pushed(patch, context->pc)))
+	if (!leave_stub(undoing, context, &saved) ||
+	    !pop(undoing, context, patch_nr_pushed(patch, pc)))
 		return;
 	context->pc = original;
 	context->is_changed =
@@ -318,22 +357,24 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 	return false;
 }
 
-bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
-			 unsigned int *pushed_bytes)
+bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t link,
+			 uint64_t *original, unsigned int *pushed_bytes)
 {
 	const struct patch *patch;
+	struct patch_saved saved;
 	enum patch_place place;
 
 	*pushed_bytes = 0;
 	if (pc < patched->thunk_start || pc >= patched->thunk_end)
 		return false;
-	patch = patch_of_thunk(patched, pc);
+	patch = patch_of_thread(patched, &pc, link, &saved);
 	place = patch ? patch_original_pc(patch, pc, original) : PATCH_ELSEWHERE;
 	if (place == PATCH_ELSEWHERE)
 		return false;
 	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(patch, pc);
 	if (place == PATCH_AT_CALL)
 		*pushed_bytes = sizeof(uint64_t);
+	*pushed_bytes += saved.nr_bytes + (unsigned int)sizeof(uint64_t) * saved.nr_words;
 	if (place != PATCH_AT_WORD)
 		return true;
 	return target_memory_get_once(pid, *original, original, sizeof(*original));

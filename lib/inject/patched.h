@@ -27,7 +27,7 @@ struct patched {
 	uint32_t *by_thunk;	     /* owned */
 	size_t nr;
 	uint64_t start, end;		 /* of all windows */
-	uint64_t thunk_start, thunk_end; /* of all thunks */
+	uint64_t thunk_start, thunk_end; /* of all thunks, and their stubs */
 };
 
 void patched_init(struct patched *patched, const struct patch *patches, size_t nr);
@@ -63,10 +63,10 @@ bool patched_leave(const struct patched *patched, struct stopped *stopped,
 		   struct target_memory *memory, const uint8_t *states);
 
 /*
- * For a sample's pc in a thunk: the pc in the program, and how far the stack pointer is off. False:
- * the pc is in no thunk.
+ * For a sample's pc in a thunk, or a stub: the pc in the program, and how far the stack pointer is
+ * off. `link` is as for patch_is_in_stub(). False: the pc is in neither.
  */
-bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t *original,
-			 unsigned int *pushed_bytes);
+bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t link,
+			 uint64_t *original, unsigned int *pushed_bytes);
 
 #endif

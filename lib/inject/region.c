@@ -29,31 +29,48 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 #define SHARDS	   16
+/* Own copies of counters, at most: of address space, and of memory if all is counted by all. */
+#define OWN_BYTES_MAX ((uint64_t)64 << 20)
+/* Processors fetch cache lines in pairs: copies do not share one. */
+#define COPY_LOG2_MIN 7
 
 static uint64_t whole_pages(uint64_t nr_bytes)
 {
 	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-struct region_counters region_counters_for(uint64_t nr, bool is_sharded)
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned)
 {
 	struct region_counters counters = {.nr = nr, .nr_shards = is_sharded ? SHARDS : 1};
+	uint64_t nr_bytes = (nr + REGION_COUNTER_COUNT) * sizeof(uint64_t);
 
-	counters.shard_log2 = 6; /* a cache line, which copies do not share */
-	while (UINT64_C(1) << counters.shard_log2 < nr * sizeof(uint64_t))
+	counters.shard_log2 = COPY_LOG2_MIN;
+	while (UINT64_C(1) << counters.shard_log2 < nr_bytes)
 		counters.shard_log2++;
+	if (is_sharded && is_owned)
+		counters.nr_own = (uint32_t)min_u64(OWN_BYTES_MAX >> counters.shard_log2,
+						    PATCH_OWN_COPIES_MAX);
 	return counters;
+}
+
+uint64_t region_counter_index(const struct region_counters *counters, enum region_counter which)
+{
+	return counters->nr + which;
+}
+
+static uint64_t counters_bytes(const struct region_counters *counters)
+{
+	return (uint64_t)(counters->nr_shards + counters->nr_own) << counters->shard_log2;
 }
 
 void region_plan_data(struct region_plan *plan)
 {
-	const struct region_counters *counters = &plan->counters;
 	uint64_t code_offset;
 
 	plan->patches_offset = whole_pages(sizeof(struct region_header));
 	plan->head_bytes =
 		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
-	plan->data_bytes = whole_pages((uint64_t)counters->nr_shards << counters->shard_log2);
+	plan->data_bytes = whole_pages(counters_bytes(&plan->counters));
 	plan->heap_offset = 0;
 	if (plan->has_heap) {
 		plan->heap_offset =
@@ -70,6 +87,11 @@ void region_plan_data(struct region_plan *plan)
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 {
 	return plan->parts[part].address + plan->head_bytes;
+}
+
+uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
+{
+	return region_plan_counters(plan, part) + counters_bytes(&plan->counters);
 }
 
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part)
@@ -174,7 +196,7 @@ struct making {
 	pid_t pid;
 	char name[64];
 	struct memory data, rest;
-	struct mapped mapped[REGION_PARTS_MAX + 1]; /* so far */
+	struct mapped mapped[REGION_PARTS_MAX + 2]; /* so far */
 	size_t nr_mapped;
 };
 
@@ -339,12 +361,13 @@ static int map_all(struct making *making, struct err *err)
 	return 0;
 }
 
-/* The kernel chooses the address. A forked child gets zeros, except for struct heap_known. */
-static int map_private(struct making *making, struct err *err)
+/*
+ * Memory of this process alone, where the kernel chooses: a forked child gets zeros for the first
+ * nr_wiped bytes. All code gets the address, at an offset.
+ */
+static int map_private(struct making *making, uint64_t nr_bytes, uint64_t nr_wiped, size_t code_at,
+		       uint64_t *address, struct err *err)
 {
-	struct region_header *header = &making->region->header;
-	const uint64_t nr_bytes = sizeof(struct heap_private);
-	const uint64_t nr_wiped = offsetof(struct heap_private, known);
 	const uint64_t args[] = {
 		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
 	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
@@ -357,12 +380,29 @@ static int map_private(struct making *making, struct err *err)
 			    (const uint64_t[]){(uint64_t)at, nr_wiped, MADV_WIPEONFORK}, 3);
 	if (wiped < 0)
 		return refused(err, making->pid, "make memory that is cleared in children", wiped);
-	header->private_address = (uint64_t)at;
-	header->private_bytes = nr_bytes;
+	*address = (uint64_t)at;
 	for (uint32_t i = 0; i < making->plan->nr_parts; i++)
-		memcpy(making->contents->code[i] + offsetof(struct heap_rules, private_address),
-		       &header->private_address, sizeof(header->private_address));
+		memcpy(making->contents->code[i] + code_at, address, sizeof(*address));
 	return 0;
+}
+
+static int map_heap_private(struct making *making, struct err *err)
+{
+	struct region_header *header = &making->region->header;
+
+	header->private_bytes = sizeof(struct heap_private);
+	return map_private(making, header->private_bytes, offsetof(struct heap_private, known),
+			   offsetof(struct heap_rules, private_address), &header->private_address,
+			   err);
+}
+
+static int map_owners(struct making *making, struct err *err)
+{
+	struct region_header *header = &making->region->header;
+
+	header->owners_bytes = PATCH_OWNERS_BYTES;
+	return map_private(making, header->owners_bytes, header->owners_bytes,
+			   making->contents->owners_at, &header->owners_address, err);
 }
 
 static int make_memory(struct making *making, struct memory *memory, struct err *err)
@@ -457,7 +497,9 @@ int region_make(struct region *region, const struct region_plan *plan,
 	if (status == 0)
 		status = reserve_all(&making, err);
 	if (status == 0 && plan->has_heap)
-		status = map_private(&making, err);
+		status = map_heap_private(&making, err);
+	if (status == 0 && plan->counters.nr_own)
+		status = map_owners(&making, err);
 	if (status == 0)
 		status = make_rest(&making, err);
 	if (status == 0)
@@ -499,21 +541,26 @@ struct heap_shared *region_heap(const struct region *region)
 		       : NULL;
 }
 
+static uint64_t counter_in(const struct region *region, const struct region_counters *counters,
+			   uint64_t copy, uint64_t index)
+{
+	const uint8_t *first = region->data + (copy << counters->shard_log2);
+	const _Atomic uint64_t *counter = (const _Atomic uint64_t *)(const void *)first + index;
+
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Copies without an owner yet are not read: that would take memory for them. */
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index)
 {
-	const uint8_t *first = region->data;
+	uint64_t claimed =
+		counter_in(region, counters, 0, region_counter_index(counters, REGION_CLAIMED));
+	uint64_t nr = counters->nr_shards + min_u64(claimed, counters->nr_own);
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < counters->nr_shards; i++) {
-		const _Atomic uint64_t *counter =
-			(const _Atomic uint64_t *)(const void *)(first +
-								 ((uint64_t)i
-								  << counters->shard_log2)) +
-			index;
-
-		sum += atomic_load_explicit(counter, memory_order_relaxed);
-	}
+	for (uint64_t i = 0; i < nr; i++)
+		sum += counter_in(region, counters, i, index);
 	return sum;
 }
 
@@ -553,6 +600,7 @@ static bool has_sound_heap(const struct region_header *header)
 bool region_is_sound(const struct region_header *header)
 {
 	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
+	       (header->owners_bytes == PATCH_OWNERS_BYTES || !header->owners_bytes) &&
 	       header->data_bytes <= DATA_BYTES_MAX && header->head_bytes <= DATA_BYTES_MAX &&
 	       header->patches_offset >= sizeof(*header) &&
 	       header->patches_offset <= header->head_bytes &&

@@ -64,10 +64,11 @@ struct region_header {
 	 */
 	uint64_t heap_offset, blob_bytes;
 	uint64_t private_address, private_bytes; /* not shared; cleared in a forked child */
+	uint64_t owners_address, owners_bytes;	 /* likewise: the table of struct patch_owners */
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPA"
+#define REGION_MAGIC "profcPB"
 
 /* The memory in profc. */
 struct region {
@@ -76,14 +77,27 @@ struct region {
 	uint64_t dev, inode;	     /* of the file with header and code */
 };
 
-/* The layout of counters: threads are spread over a few copies of all of them. */
+/*
+ * The layout of counters: threads are spread over a few copies of all of them; further copies have
+ * an owner each. A copy takes memory only as far as its thread counts there.
+ */
 struct region_counters {
-	uint64_t nr;
+	uint64_t nr;	     /* of probes; those of enum region_counter follow */
 	uint32_t nr_shards;  /* a power of two; 1: all threads share one copy */
+	uint32_t nr_own;     /* copies with an owner, after the shards */
 	uint32_t shard_log2; /* log2 of the bytes of a copy */
 };
 
-struct region_counters region_counters_for(uint64_t nr, bool is_sharded);
+/* Counters that no probe has. */
+enum region_counter {
+	REGION_MISSED,	/* threads that found no room in the gate's table */
+	REGION_CLAIMED, /* copies with an owner; only in the first shard */
+	REGION_COUNTER_COUNT,
+};
+
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned);
+/* The place of such a counter in a copy. */
+uint64_t region_counter_index(const struct region_counters *counters, enum region_counter which);
 
 struct region_owner region_own_identity(void);
 /* Read the owner from a memory file's name: REGION_NAME, then the owner. False: another name. */
@@ -104,8 +118,12 @@ struct region_plan {
 };
 
 void region_plan_data(struct region_plan *plan);
-/* The addresses that the counters of a part, its heap, and its code will have in the process. */
+/*
+ * The addresses that the counters of a part, their end, its heap, and its code will have in the
+ * process.
+ */
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
+uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part);
 /* The address of a part's code in the process. */
@@ -118,7 +136,8 @@ uint64_t region_plan_gate(const struct region_plan *plan);
 struct region_contents {
 	const struct patch *patches; /* for removal, also by a later profc */
 	size_t nr_patches;
-	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address */
+	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address, */
+	size_t owners_at; /* and here that of the table of owners, if copies have some */
 	bool is_kept;
 };
 

@@ -274,6 +274,9 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 	if (header->private_bytes)
 		remote_call(remote, SYS_munmap,
 			    (const uint64_t[]){header->private_address, header->private_bytes}, 2);
+	if (header->owners_bytes)
+		remote_call(remote, SYS_munmap,
+			    (const uint64_t[]){header->owners_address, header->owners_bytes}, 2);
 	held_ns = remote_end(remote);
 	if (cost)
 		cost->remote_ns += held_ns;

@@ -66,7 +66,12 @@ static bool own_filters_allow(void)
 				   ? mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0)
 				   : MAP_FAILED;
 
-		_exit(at == MAP_FAILED || munmap(at, 4096) < 0 || close(fd) < 0);
+		void *own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
+
+		_exit(at == MAP_FAILED || own == MAP_FAILED ||
+		      madvise(own, 4096, MADV_WIPEONFORK) < 0 || munmap(at, 4096) < 0 ||
+		      close(fd) < 0);
 	}
 	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
 	       WEXITSTATUS(status) == 0;

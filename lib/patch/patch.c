@@ -48,11 +48,13 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
 {
+	uint64_t offset = pc - patch->thunk;
 	unsigned int nr = 0;
 
+	if (patch->stub && offset >= patch->stub_from)
+		offset = patch->counted_at;
 	for (size_t i = 0; i < PATCH_MAX_PUSHED; i++)
-		nr += pc - patch->thunk >= patch->pushed_from[i] &&
-		      pc - patch->thunk < patch->pushed_to[i];
+		nr += offset >= patch->pushed_from[i] && offset < patch->pushed_to[i];
 	return nr;
 }
 

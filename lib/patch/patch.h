@@ -88,6 +88,10 @@ struct patch {
 	uint64_t callee;
 	/* Offsets in the thunk between which the saved register is on the stack. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
+	uint64_t stub; /* address of the code that counts if this cannot; 0: there is none */
+	uint8_t nr_stub_bytes;
+	uint8_t stub_from;  /* offset in the thunk from which on it is on the way to the stub, */
+	uint8_t counted_at; /* and to which the stub returns */
 	bool ends_with_syscall; /* which the kernel may restart */
 	bool is_in_sled;	/* where the program may put a patch of its own */
 	uint8_t nr_steps;
@@ -106,6 +110,30 @@ enum patch_pass {
 };
 
 /*
+ * A thread that owns a copy of all counters counts without a lock. A table of owners, which a
+ * forked child finds cleared, has a word for each hash of the address of a thread's data (the word
+ * at fs:0): the number of the thread's copy, counted from the end of all of them and so negative,
+ * less that address. So one load tells which copy it is, and that it is this thread's: added to the
+ * address of another thread's data, which is at least PATCH_OWN_COPIES_MAX bytes away, the word
+ * gives no number of a copy; nor does a zero.
+ */
+#define PATCH_OWNERS_BYTES   32768
+#define PATCH_OWN_COPIES_MAX 512
+
+/* The copies with owners, of a process and of the children that it forks. */
+struct patch_owners {
+	/* addresses within 2 GiB of the area */
+	uint64_t table_word; /* of a word with the address of the table, */
+	uint64_t end_word;   /* of one with that of the end of the copies, */
+	uint64_t claimed;    /* and of the number of copies that threads have claimed so far */
+	uint32_t nr_copies;
+	bool reads_base; /* programs can read the base of fs */
+	/* set by patch_stub() */
+	uint64_t stub;
+	uint8_t nr_stub_bytes;
+};
+
+/*
  * The counter of a pass. With more than one shard, threads are spread over copies of all counters
  * by the address of their own data (the word at fs:0), so that they do not wait for each other.
  */
@@ -118,7 +146,16 @@ struct patch_counter {
 	enum patch_pass pass;
 	uint64_t gate_word; /* except PATCH_COUNT: of a word with the address of the table, */
 	uint64_t missed;    /* and of a counter of threads that found no room in it */
+	const struct patch_owners *owners; /* NULL: shards are all copies; there are several */
 };
+
+/*
+ * Put the stub of an area's thunks there: code that counts in a shard for a thread without a copy,
+ * and claims a copy for it if one is left and its entry in the table is free. `counter` is as for
+ * thunks but for its own place. False: there is no room.
+ */
+bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,
+		struct code_area *area);
 
 struct patch_function {
 	uint64_t address;
@@ -227,6 +264,19 @@ enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint6
 
 /* The number of words that the thunk has pushed at pc: the stack pointer is too low by these. */
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc);
+
+/* What the stub has saved on the stack, below what the thunk has pushed. */
+struct patch_saved {
+	unsigned int nr_bytes; /* that it has skipped, */
+	unsigned int nr_words; /* then rcx and rdx, in this order */
+};
+
+/*
+ * Is a thread in the stub on the way of this thunk? Its place in the thunk is then `link`, to which
+ * the stub returns: the value of rax.
+ */
+bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
+		      struct patch_saved *saved);
 
 /*
  * The place where a thread, or the code that a signal interrupted, must continue if its pc is

@@ -18,6 +18,25 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 	return PATCH_UNSUPPORTED;
 }
 
+bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,
+		struct code_area *area)
+{
+	(void)owners;
+	(void)counter;
+	(void)area;
+	return false;
+}
+
+bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
+		      struct patch_saved *saved)
+{
+	(void)patch;
+	(void)pc;
+	(void)link;
+	(void)saved;
+	return false;
+}
+
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter)

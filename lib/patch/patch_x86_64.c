@@ -15,23 +15,11 @@
 #include "code/code_x86_64.h"
 #include "patch/branches.h"
 #include "patch/entry_prelude.h"
-#include "patch/gate.h"
+#include "patch/maker_x86_64_priv.h"
 
 #define JUMP_BYTES	5  /* e9 and a displacement */
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
-
-/* The prelude, four jumps that grow by four bytes, and a call of 15 bytes in its long form. */
-#define THUNK_MAX_BYTES (PATCH_PRELUDE_MAX_BYTES + 80)
-
-/* A thunk in the making. */
-struct maker {
-	struct patch patch; /* so far */
-	uint8_t bytes[THUNK_MAX_BYTES];
-	size_t nr_bytes;
-	size_t entry; /* offset of the instruction to which the jump at the function leads */
-	bool is_out_of_reach; /* a target is further than 2 GiB away */
-};
 
 /* An instruction at its place in the program. */
 struct original {
@@ -87,32 +75,6 @@ static bool is_odd(const struct original *original)
 	       (original->code.disp_at && has_prefix(original, 0x67));
 }
 
-static void put(struct maker *maker, const void *bytes, size_t nr_bytes)
-{
-	assert(nr_bytes <= sizeof(maker->bytes) - maker->nr_bytes);
-	memcpy(maker->bytes + maker->nr_bytes, bytes, nr_bytes);
-	maker->nr_bytes += nr_bytes;
-}
-
-/* The displacement from the instruction that ends at `end` to `target`. */
-static int32_t displacement(struct maker *maker, uint64_t target, uint64_t end)
-{
-	int64_t distance = (int64_t)(target - end);
-
-	if (distance != (int32_t)distance)
-		maker->is_out_of_reach = true;
-	return (int32_t)distance;
-}
-
-/* The last four bytes of an instruction, which refer to the target. */
-static void put_displacement(struct maker *maker, uint64_t target)
-{
-	uint64_t end = maker->patch.thunk + maker->nr_bytes + sizeof(int32_t);
-	int32_t distance = displacement(maker, target, end);
-
-	put(maker, &distance, sizeof(distance));
-}
-
 static void put_jump(struct maker *maker, uint64_t target)
 {
 	put(maker, "\xe9", 1);
@@ -140,196 +102,12 @@ static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
 	maker->patch.thunk = (end + THUNK_ALIGNMENT - 1) & -(uint64_t)THUNK_ALIGNMENT;
 }
 
-/*
- * The thread's own word is in eax; its value and the flags are lost. 0.35 ns if the counters of a
- * thread are in its CPU's cache; one copy for all threads takes as long for one thread, and some 6
- * ns for each of two that count the same.
- */
-static void put_count_of_shard(struct maker *maker, const struct patch_counter *counter)
-{
-	uint32_t mask = (counter->nr_shards - 1) << counter->shard_log2;
-	/* All bits of the address affect the upper bits of the product. */
-	uint8_t right = (uint8_t)(__builtin_clz(counter->nr_shards - 1) - (int)counter->shard_log2);
-
-	put(maker, "\x69\xc0\xb1\x79\x37\x9e", 6); /* imul $0x9e3779b1,%eax,%eax */
-	put(maker, "\xc1\xe8", 2);		   /* shr $n,%eax */
-	put(maker, &right, 1);
-	put(maker, "\x25", 1); /* and $mask,%eax */
-	put(maker, &mask, sizeof(mask));
-	put(maker, "\x48\x03\x05", 3); /* add base(%rip),%rax */
-	put_displacement(maker, counter->base_word);
-	put(maker, "\xf0\x48\xff\x80", 4); /* lock incq offset(%rax) */
-	put(maker, &counter->offset, sizeof(counter->offset));
-}
-
-static void put_sharded_count(struct maker *maker, const struct patch_counter *counter)
-{
-	put(maker, "\x50", 1); /* push %rax */
-	maker->patch.pushed_from[0] = (uint8_t)maker->nr_bytes;
-	put(maker, "\x64\x48\x8b\x04\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rax */
-	put_count_of_shard(maker, counter);
-	put(maker, "\x58", 1); /* pop %rax */
-	maker->patch.pushed_to[0] = (uint8_t)maker->nr_bytes;
-}
-
-/* A short jump to the place of a later jump_to_here(), which gets the returned offset. */
-static size_t put_short_jump(struct maker *maker, uint8_t opcode)
-{
-	put(maker, (const uint8_t[]){opcode, 0}, 2);
-	return maker->nr_bytes - 1;
-}
-
-static void jump_to_here(struct maker *maker, size_t at)
-{
-	assert(maker->nr_bytes - at - 1 < 128);
-	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
-}
-
-#define JB  0x72
-#define JAE 0x73
-#define JE  0x74
-#define JNE 0x75
-#define JMP 0xeb
-
-/*
- * Saves rax, rcx and rdx; then rcx is the thread's own word, and rdx points to its slot (gate.h).
- */
-static void put_find_slot(struct maker *maker, const struct patch_counter *counter)
-{
-	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
-
-	for (uint8_t i = 0; i < PATCH_MAX_PUSHED; i++) {
-		put(maker, (const uint8_t[]){(uint8_t)(0x50 + i)}, 1); /* push %rax, %rcx, %rdx */
-		maker->patch.pushed_from[i] = (uint8_t)maker->nr_bytes;
-	}
-	put(maker, "\x64\x48\x8b\x0c\x25\x00\x00\x00\x00", 9); /* mov %fs:0,%rcx */
-	put(maker, "\x48\x89\xca", 3);			       /* mov %rcx,%rdx */
-	put(maker, "\x48\xc1\xea\x0c", 4);		       /* shr $12,%rdx */
-	put(maker, "\x69\xd2\x01\x01\x00\x00", 6);	       /* imul $0x101,%edx,%edx */
-	put(maker, "\xc1\xea\x04", 3);			       /* shr $4,%edx */
-	put(maker, "\x81\xe2", 2);			       /* and $mask,%edx */
-	put(maker, &mask, sizeof(mask));
-	put(maker, "\x48\x03\x15", 3); /* add table(%rip),%rdx */
-	put_displacement(maker, counter->gate_word);
-}
-
-static void put_back_registers(struct maker *maker)
-{
-	for (uint8_t i = PATCH_MAX_PUSHED; i > 0; i--) {
-		put(maker, (const uint8_t[]){(uint8_t)(0x58 + i - 1)}, 1); /* pop */
-		maker->patch.pushed_to[i - 1] = (uint8_t)maker->nr_bytes;
-	}
-}
-
-/* Sets rax to the stack pointer before the thunk. */
-static void put_stack_pointer(struct maker *maker)
-{
-	put(maker, "\x48\x8d\x44\x24\x18", 5); /* lea 24(%rsp),%rax */
-}
-
-/* With the registers of put_find_slot(). */
-static void put_count_of_slot(struct maker *maker, const struct patch_counter *counter)
-{
-	put(maker, "\x89\xc8", 2); /* mov %ecx,%eax */
-	put_count_of_shard(maker, counter);
-}
-
-/*
- * A function that is called from the gate has its return address below that of the gate. The slot
- * of a thread that is inside has the thread's word.
- */
-static void put_count_within(struct maker *maker, const struct patch_counter *counter)
-{
-	size_t other, above;
-
-	put_find_slot(maker, counter);
-	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
-	other = put_short_jump(maker, JNE);
-	put_stack_pointer(maker);
-	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
-	above = put_short_jump(maker, JAE);
-	put_count_of_slot(maker, counter);
-	jump_to_here(maker, other);
-	jump_to_here(maker, above);
-	put_back_registers(maker);
-}
-
-/*
- * A free slot becomes the thread's. If the thread has the slot already, it is inside, and re-enters
- * deeper; or it left by a path without a probe, and enters from its present place.
- */
-static void put_enter(struct maker *maker, const struct patch_counter *counter)
-{
-	size_t free_slot, own, missed, inside;
-
-	put_find_slot(maker, counter);
-	put(maker, "\x31\xc0", 2);	       /* xor %eax,%eax */
-	put(maker, "\xf0\x48\x0f\xb1\x0a", 5); /* lock cmpxchg %rcx,(%rdx) */
-	free_slot = put_short_jump(maker, JE);
-	put(maker, "\x48\x39\xc8", 3); /* cmp %rcx,%rax */
-	own = put_short_jump(maker, JE);
-	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq missed(%rip) */
-	put_displacement(maker, counter->missed);
-	missed = put_short_jump(maker, JMP);
-	jump_to_here(maker, own);
-	put_stack_pointer(maker);
-	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
-	inside = put_short_jump(maker, JB);
-	jump_to_here(maker, free_slot);
-	put_stack_pointer(maker);
-	put(maker, "\x48\x89\x42\x08", 4); /* mov %rax,8(%rdx) */
-	jump_to_here(maker, inside);
-	put_count_of_slot(maker, counter);
-	jump_to_here(maker, missed);
-	put_back_registers(maker);
-}
-
-/* The stack pointer is where the gate was entered, or above: its frame is gone. */
-static void put_leave(struct maker *maker, const struct patch_counter *counter)
-{
-	size_t other, deeper;
-
-	put_find_slot(maker, counter);
-	put(maker, "\x48\x39\x0a", 3); /* cmp %rcx,(%rdx) */
-	other = put_short_jump(maker, JNE);
-	put_stack_pointer(maker);
-	put(maker, "\x48\x3b\x42\x08", 4); /* cmp 8(%rdx),%rax */
-	deeper = put_short_jump(maker, JB);
-	put(maker, "\x48\xc7\x42\x08\x00\x00\x00\x00", 8); /* movq $0,8(%rdx) */
-	put(maker, "\x48\xc7\x02\x00\x00\x00\x00", 7);	   /* movq $0,(%rdx) */
-	jump_to_here(maker, other);
-	jump_to_here(maker, deeper);
-	put_back_registers(maker);
-}
-
-static void put_count(struct maker *maker, const struct patch_counter *counter)
-{
-	switch (counter->pass) {
-	case PATCH_COUNT:
-		break;
-	case PATCH_COUNT_WITHIN:
-		put_count_within(maker, counter);
-		return;
-	case PATCH_ENTER:
-		put_enter(maker, counter);
-		return;
-	case PATCH_LEAVE:
-		put_leave(maker, counter);
-		return;
-	}
-	if (counter->nr_shards > 1) {
-		put_sharded_count(maker, counter);
-		return;
-	}
-	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq counter(%rip) */
-	put_displacement(maker, counter->address);
-}
-
 /* Puts the thunk into the area, and the patch into *patch. */
 static enum patch_outcome finish(struct maker *maker, struct code_area *area, struct patch *patch)
 {
 	size_t start = maker->patch.thunk - area->address;
 
+	maker_put_way_to_stub(maker);
 	if (maker->is_out_of_reach)
 		return PATCH_OUT_OF_REACH;
 	if (start > area->cap_bytes || maker->nr_bytes > area->cap_bytes - start)
@@ -648,7 +426,7 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 
 	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
 	add_step(&maker, maker.patch.address, false);
-	put_count(&maker, counter);
+	maker_put_count(&maker, counter);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
 }
@@ -736,7 +514,7 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 		return PATCH_NO_FIXED_FORM;
 	begin(&maker, kind_of_call(&call), address, area);
 	add_step(&maker, address, true);
-	put_count(&maker, counter);
+	maker_put_count(&maker, counter);
 	add_step(&maker, address, true);
 	put_call_target(&maker, &call);
 	write_call(&maker, &call);
@@ -801,7 +579,7 @@ static void put_branch_out(struct maker *maker, const struct original *original,
 	maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
 	maker->patch.callee = original->code.target;
 	add_step(maker, original->address, true);
-	put_leave(maker, counter);
+	maker_put_leave(maker, counter);
 	put_jump(maker, original->code.target);
 }
 
@@ -817,7 +595,7 @@ static enum patch_outcome put_exit(struct maker *maker, const struct original *o
 		return PATCH_OK;
 	}
 	add_step(maker, original->address, false);
-	put_leave(maker, counter);
+	maker_put_leave(maker, counter);
 	if (effect == CODE_EFFECT_JUMP)
 		put_jump(maker, original->code.target);
 	else

@@ -539,8 +539,8 @@ void prober_set_counting(struct prober *prober, struct prober_counting counting,
 	pthread_mutex_unlock(&prober->lock);
 }
 
-bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
-			unsigned int *pushed_bytes)
+bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
+			uint64_t *original, unsigned int *pushed_bytes)
 {
 	const struct probed_process *process;
 	bool is_found = false;
@@ -550,8 +550,9 @@ bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t 
 		for (size_t i = 0; i < process->nr_probed && !is_found; i++) {
 			const struct installation *installation = process->probed[i].installation;
 
-			is_found = installation && installation_original_pc(installation, pid, pc,
-									    original, pushed_bytes);
+			is_found = installation &&
+				   installation_original_pc(installation, pid, pc, link, original,
+							    pushed_bytes);
 		}
 	}
 	pthread_mutex_unlock(&prober->lock);

@@ -77,8 +77,8 @@ struct prober_counting {
 void prober_set_counting(struct prober *prober, struct prober_counting counting, uint64_t now_ns);
 
 /* The place in the program of a sample's thread; as patched_original_pc(). Any thread. */
-bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t *original,
-			unsigned int *pushed_bytes);
+bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
+			uint64_t *original, unsigned int *pushed_bytes);
 
 /* Are allocations wanted? Constant. */
 bool prober_has_heap(const struct prober *prober);

@@ -107,11 +107,13 @@ void sampler_set_memory(struct sampler *sampler, bool is_recorded)
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot)
 {
 	const struct arch_regs *numbers = arch_regs(snapshot->arch);
-	uint64_t pc, sp, original;
+	uint64_t pc, sp, link = 0, original;
 	unsigned int pushed_bytes;
 
-	if (!sampler->options.prober || !regs_get(&snapshot->regs, numbers->pc, &pc) ||
-	    !prober_original_pc(sampler->options.prober, snapshot->tgid, pc, &original,
+	if (!sampler->options.prober || !regs_get(&snapshot->regs, numbers->pc, &pc))
+		return;
+	regs_get(&snapshot->regs, numbers->result, &link);
+	if (!prober_original_pc(sampler->options.prober, snapshot->tgid, pc, link, &original,
 				&pushed_bytes))
 		return;
 	regs_set(&snapshot->regs, numbers->pc, original);

@@ -39,7 +39,8 @@ struct arch_regs {
 	const char *name; /* "x86_64", "aarch64" */
 	unsigned int nr;  /* how many of REGS_MAX exist */
 	unsigned int sp, pc, fp;
-	unsigned int ra; /* return-address column of the CFI: 16 (rip), 30 (x30) */
+	unsigned int ra;     /* return-address column of the CFI: 16 (rip), 30 (x30) */
+	unsigned int result; /* of a function: 0 (rax), 0 (x0) */
 };
 
 const struct arch_regs *arch_regs(enum arch arch);

@@ -48,7 +48,7 @@ static void check(const struct patch *patch, const struct code_area *area, const
 static void patch_at(const uint8_t *bytes, size_t nr_bytes, size_t at,
 		     const struct branches *branches)
 {
-	uint8_t thunks[160];
+	uint8_t thunks[256];
 	struct code_area area = {.address = AREA, .bytes = thunks, .cap_bytes = sizeof(thunks)};
 	struct patch_function function = {
 		.address = CODE + at,
@@ -56,10 +56,16 @@ static void patch_at(const uint8_t *bytes, size_t nr_bytes, size_t at,
 		.bytes = bytes + at,
 		.nr_readable = nr_bytes - at,
 	};
+	const struct patch_owners owners = {.table_word = AREA - 16,
+					    .end_word = AREA - 24,
+					    .nr_copies = 7,
+					    .stub = AREA - 256,
+					    .nr_stub_bytes = 160};
 	const struct patch_counter counter = {.address = COUNTER,
 					      .base_word = AREA - 8,
 					      .nr_shards = at % 2 ? 16 : 1,
-					      .shard_log2 = 6};
+					      .shard_log2 = 6,
+					      .owners = at % 4 == 3 ? &owners : NULL};
 	struct patch patch;
 
 	if (patch_entry(&patch, &function, branches, &area, &counter) == PATCH_OK)

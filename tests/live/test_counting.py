@@ -206,6 +206,48 @@ class Programs(CountingCase):
                 if mode != "exec":  # it may end before the recording has learned of that
                     self.assertEqual(self.probes(recording)["processes"], 1 if is_one else 2)
 
+    def test_threads_and_processes_at_once(self):
+        """Each may have a copy of the counters, or share one where no copy is left."""
+        program = build("calls_at_once")
+        for mode, threads, calls in (
+            ("threads", 1, 5000000), ("threads", 2, 5000000), ("threads", 8, 2000000),
+            ("threads", 600, 10000), ("births", 8, 500000), ("births", 40, 10000),
+            ("forks", 8, 500000), ("forks", 60, 2000), ("vforks", 8, 500000),
+            ("clones", 8, 5000000), ("signals", 4, 20000000),
+        ):
+            with self.subTest(mode=mode, threads=threads):
+                self.assertExact(
+                    self.record([program, mode, str(threads), str(calls)],
+                                "--count", "called_at_once")
+                )
+
+    def test_threads_and_processes_at_once_by_call_site(self):
+        program = build("calls_at_once")
+        for mode in "threads", "births", "forks", "vforks", "signals":
+            with self.subTest(mode=mode):
+                recording = self.record([program, mode, "8", "500000"],
+                                        "--count-calls-in=call", "--count-calls-in=on_signal")
+                nodes = recording.report("--tree", "--counts")["nodes"]
+                counted = sum(
+                    node["calls"] or 0 for node in nodes if node["function"] == "called_at_once"
+                )
+                self.assertEqual(own_counts(recording.said)["called_at_once"], counted)
+
+    def test_threads_of_musl_at_once(self):
+        need("musl-gcc")
+        program = self.path("calls_of_musl")
+        for flags in (), ("-static",):
+            subprocess.run(
+                ["musl-gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", "-O2", "-g", *flags,
+                 "-o", program, source_path("calls_at_once")],
+                check=True,
+            )
+            for mode in "threads", "births", "forks", "vforks":
+                with self.subTest(flags=flags, mode=mode):
+                    self.assertExact(
+                        self.record([program, mode, "8", "200000"], "--count", "called_at_once")
+                    )
+
     def test_library_called_through_the_plt(self):
         for flags in ("-Wl,-z,lazy",), ("-Wl,-z,now",), ("-fno-plt",), ("-Wl,-z,lazy", "-no-pie"):
             library = self.library()

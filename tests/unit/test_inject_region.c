@@ -19,7 +19,7 @@ static int set_up(void **state)
 
 	*plan = (struct region_plan){.nr_patches = 2,
 				     .nr_parts = 1,
-				     .counters = region_counters_for(NR_COUNTERS, false),
+				     .counters = region_counters_for(NR_COUNTERS, false, false),
 				     .parts = {{.code_bytes = 4096}},
 				     .has_heap = true};
 	region_plan_data(plan);
@@ -58,6 +58,47 @@ TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then
 			 0x10000000 + plan.head_bytes + plan.data_bytes);
 	assert_int_equal(region_plan_gate(&plan), region_plan_code(&plan, 0) + page);
 	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
+}
+
+/* Copies are a multiple of two cache lines apart, and few where they are large. */
+TEST(region, copies_with_an_owner_take_bounded_memory)
+{
+	const struct region_counters few = region_counters_for(3, true, true);
+	const struct region_counters many = region_counters_for(100000, true, true);
+	const struct region_counters most = region_counters_for(20000000, true, true);
+
+	assert_int_equal(few.nr_own, PATCH_OWN_COPIES_MAX);
+	assert_int_equal(few.shard_log2, 7);
+	assert_int_equal(many.shard_log2, 20);
+	assert_int_equal(many.nr_own, 64);
+	assert_int_equal(most.nr_own, 0);
+	assert_int_equal(region_counters_for(3, true, false).nr_own, 0);
+	assert_int_equal(region_counters_for(3, false, true).nr_own, 0);
+}
+
+/* However many the process says: a copy beyond the last one would be in other memory. */
+TEST(region, counts_of_claimed_copies_are_summed)
+{
+	struct region_plan plan = {.nr_parts = 1,
+				   .counters = region_counters_for(3, true, true),
+				   .parts = {{.code_bytes = 4096}}};
+	struct region region = {.header = {.nr_parts = 1}};
+	const struct region_counters *counters = &plan.counters;
+	uint64_t *claimed, *words;
+
+	region_plan_data(&plan);
+	region.data = xcalloc(plan.data_bytes, 1);
+	words = (uint64_t *)(void *)region.data;
+	claimed = &words[region_counter_index(counters, REGION_CLAIMED)];
+	for (uint32_t i = 0; i < counters->nr_shards + counters->nr_own; i++)
+		words[((uint64_t)i << counters->shard_log2) / sizeof(uint64_t) + 2] = 1;
+	assert_int_equal(region_counter(&region, counters, 2), counters->nr_shards);
+	*claimed = 5;
+	assert_int_equal(region_counter(&region, counters, 2), counters->nr_shards + 5);
+	*claimed = UINT64_MAX;
+	assert_int_equal(region_counter(&region, counters, 2),
+			 counters->nr_shards + counters->nr_own);
+	free(region.data);
 }
 
 TEST_WITH(struct fixture *fixture, region, what_the_process_writes_leads_nowhere)

@@ -152,6 +152,8 @@ TEST_WITH(const struct fixture *fixture, removal, damaged_sizes_are_refused)
 		{&header->heap_offset, DATA_BYTES + 1},
 		{&header->private_bytes, UINT64_MAX},
 		{&header->private_bytes, 4096},
+		{&header->owners_bytes, UINT64_MAX},
+		{&header->owners_bytes, 2 * PATCH_OWNERS_BYTES},
 	};
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {

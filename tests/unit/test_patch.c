@@ -99,6 +99,163 @@ TEST(patch, entry_jumps_to_what_it_displaced)
 	assert_int_equal(made.patch.kind, PATCH_ENTRY);
 }
 
+#define TABLE_WORD UINT64_C(0x403010)
+#define END_WORD   UINT64_C(0x403018)
+#define CLAIMED	   UINT64_C(0x404000)
+
+#define FIND_ENTRY_BY_RDX                                                                          \
+	"\x69\xd1\xb1\x79\x37\x9e" /* imul $0x9e3779b1,%ecx,%edx */                                \
+	"\xc1\xea\x11"		   /* shr $17,%edx */                                              \
+	"\x81\xe2\xf8\x7f\0\0"	   /* and $0x7ff8,%edx */                                          \
+	"\x48\x03\x15\xea\x0f\0\0" /* add table_word(%rip),%rdx */
+#define CLAIM_UNLESS_BASE_DIFFERS                                                                  \
+	"\xf3\x48\x0f\xae\xc1"		 /* rdfsbase %rcx */                                       \
+	"\x64\x48\x3b\x0c\x25\0\0\0\0"	 /* cmp %fs:0,%rcx */                                      \
+	"\x75\x23"			 /* jne shared */                                          \
+	"\xb9\1\0\0\0"			 /* mov $1,%ecx */                                         \
+	"\xf0\x48\x0f\xc1\x0d\xa9\x1f\0" /* lock xadd %rcx,claimed(%rip) */                        \
+	"\0\x48\x81\xe9\0\2\0\0"	 /* sub $512,%rcx */                                       \
+	"\x73\x0c"			 /* jae shared */                                          \
+	"\x64\x48\x2b\x0c\x25\0\0\0\0"	 /* sub %fs:0,%rcx */                                      \
+	"\x48\x89\x0a"			 /* mov %rcx,(%rdx) */
+
+/* A stub and a thunk of `mov $1,%eax; ret`. */
+struct owned {
+	uint8_t bytes[512];
+	size_t nr_bytes;
+	struct patch_owners owners;
+	struct patch patch;
+};
+
+static void make_owned(struct owned *owned, bool reads_base)
+{
+	static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0xc3};
+	const struct patch_function function = {
+		.address = FUNCTION, .bytes = code, .nr_readable = sizeof(code)};
+	struct branches *branches = branches_new(&function.address, 1);
+	struct code_area area = {
+		.address = AREA, .bytes = owned->bytes, .cap_bytes = sizeof(owned->bytes)};
+	struct patch_counter counter = {.base_word = COUNTER,
+					.offset = 0x28,
+					.nr_shards = 16,
+					.shard_log2 = 7,
+					.owners = &owned->owners};
+
+	owned->owners = (struct patch_owners){.table_word = TABLE_WORD,
+					      .end_word = END_WORD,
+					      .claimed = CLAIMED,
+					      .nr_copies = 512,
+					      .reads_base = reads_base};
+	assert_true(patch_stub(&owned->owners, &counter, &area));
+	branches_sort(branches);
+	assert_int_equal(patch_entry(&owned->patch, &function, branches, &area, &counter),
+			 PATCH_OK);
+	branches_free(branches);
+	owned->nr_bytes = area.nr_bytes;
+}
+
+TEST(patch, owned_count_is_one_addition_without_a_lock)
+{
+	static const char thunk[] = "\x50"			   /* push %rax */
+				    "\x64\x48\x8b\x04\x25\0\0\0\0" /* mov %fs:0,%rax */
+				    "\x69\xc0\xb1\x79\x37\x9e"	   /* imul $0x9e3779b1,%eax,%eax */
+				    "\xc1\xe8\x11"		   /* shr $17,%eax */
+				    "\x25\xf8\x7f\0\0"		   /* and $0x7ff8,%eax */
+				    "\x48\x03\x05\x51\x0f\0\0"	   /* add table_word(%rip),%rax */
+				    "\x48\x8b\0"		   /* mov (%rax),%rax */
+				    "\x64\x48\x03\x04\x25\0\0\0\0" /* add %fs:0,%rax */
+				    "\x48\x3d\0\xfe\xff\xff"	   /* cmp $-512,%rax */
+				    "\x0f\x82\x1d\0\0\0"	   /* jb to the last two */
+				    "\x48\xc1\xe0\x07"		   /* shl $7,%rax */
+				    "\x48\x03\x05\x36\x0f\0\0"	   /* add end_word(%rip),%rax */
+				    "\x48\xff\x80\x28\0\0\0"	   /* incq 40(%rax) */
+				    "\x58"			   /* pop %rax */
+				    "\xb8\1\0\0\0"		   /* mov $1,%eax */
+				    "\xe9\x11\xef\xff\xff"	   /* jmp to the function */
+				    "\x48\x8d\x05\xee\xff\xff\xff" /* lea of the pop,%rax */
+				    "\xe9\0\xff\xff\xff";	   /* jmp stub */
+	struct owned owned;
+
+	make_owned(&owned, true);
+	assert_int_equal(owned.patch.thunk, AREA + 0xa0);
+	assert_int_equal(owned.nr_bytes, 0xa0 + sizeof(thunk) - 1);
+	assert_memory_equal(owned.bytes + 0xa0, thunk, sizeof(thunk) - 1);
+}
+
+TEST(patch, stub_claims_a_copy_and_counts_in_a_shard)
+{
+	static const char stub[] = "\x48\x8d\x64\x24\x80"	      /* lea -128(%rsp),%rsp */
+				   "\x51\x52"			      /* push %rcx; push %rdx */
+				   "\x64\x48\x8b\x0c\x25\0\0\0\0"     /* mov %fs:0,%rcx */
+		FIND_ENTRY_BY_RDX "\x48\x83\x3a\0"		      /* cmpq $0,(%rdx) */
+				   "\x75\x40"			      /* jne shared */
+				   "\x48\x81\x3d\xc9\x1f\0\0\0\2\0\0" /* cmpq $512,claimed(%rip) */
+				   "\x73\x33"			      /* jae shared */
+		CLAIM_UNLESS_BASE_DIFFERS
+				   "\x64\x48\x8b\x0c\x25\0\0\0\0" /* shared: mov %fs:0,%rcx */
+				   "\x69\xc9\xb1\x79\x37\x9e"	  /* imul $0x9e3779b1,%ecx,%ecx */
+				   "\xc1\xe9\x15"		  /* shr $21,%ecx */
+				   "\x81\xe1\x80\x07\0\0"	  /* and $0x780,%ecx */
+				   "\x48\x03\x0d\x75\x0f\0\0"	  /* add base_word(%rip),%rcx */
+				   "\x48\x63\x50\xfc"		  /* movslq -4(%rax),%rdx */
+				   "\xf0\x48\xff\x04\x11"	  /* lock incq (%rcx,%rdx) */
+				   "\x5a\x59"			  /* pop %rdx; pop %rcx */
+				   "\x48\x83\xec\x80"		  /* sub $-128,%rsp */
+				   "\xff\xe0";			  /* jmp *%rax */
+	struct owned owned;
+
+	make_owned(&owned, true);
+	assert_int_equal(owned.owners.stub, AREA);
+	assert_int_equal(owned.owners.nr_stub_bytes, sizeof(stub) - 1);
+	assert_memory_equal(owned.bytes, stub, sizeof(stub) - 1);
+}
+
+TEST(patch, stub_takes_any_word_but_zero_where_the_base_cannot_be_read)
+{
+	struct owned owned;
+
+	make_owned(&owned, false);
+	/* test %rcx,%rcx; je shared */
+	assert_memory_equal(owned.bytes + 0x39, "\x48\x85\xc9\x74\x23\xb9", 6);
+}
+
+TEST(patch, thread_in_the_stub_is_in_a_thunk_by_its_link)
+{
+	/* Offsets of instructions of the stub, and what is saved there. */
+	static const struct {
+		uint8_t at;
+		struct patch_saved saved;
+	} places[] = {{0, {0, 0}},	{5, {128, 0}},	  {6, {128, 1}},
+		      {7, {128, 2}},	{0x8f, {128, 2}}, {0x94, {128, 2}},
+		      {0x95, {128, 1}}, {0x96, {128, 0}}, {0x9a, {0, 0}}};
+	struct owned owned;
+	const struct patch *patch = &owned.patch;
+	struct patch_saved saved;
+	uint64_t link, original;
+
+	make_owned(&owned, true);
+	link = patch->thunk + patch->counted_at;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		assert_true(patch_is_in_stub(patch, AREA + places[i].at, link, &saved));
+		assert_int_equal(saved.nr_bytes, places[i].saved.nr_bytes);
+		assert_int_equal(saved.nr_words, places[i].saved.nr_words);
+	}
+	assert_false(patch_is_in_stub(patch, AREA + 0x9c, link, &saved));
+	assert_false(patch_is_in_stub(patch, AREA - 1, link, &saved));
+	assert_false(patch_is_in_stub(patch, AREA + 7, link + 1, &saved));
+	assert_int_equal(patch_original_pc(patch, link, &original), PATCH_AT);
+	assert_int_equal(original, FUNCTION);
+	assert_int_equal(patch_nr_pushed(patch, link), 1);
+	/* On the way there, and back at the function. */
+	assert_int_equal(patch_original_pc(patch, AREA + 0xf4, &original), PATCH_AT);
+	assert_int_equal(original, FUNCTION);
+	assert_int_equal(patch_nr_pushed(patch, AREA + 0xf4), 1);
+	assert_int_equal(patch_nr_pushed(patch, AREA + 0xfb), 1);
+	assert_int_equal(patch_original_pc(patch, AREA + 0xef, &original), PATCH_AT);
+	assert_int_equal(original, FUNCTION + 5);
+	assert_int_equal(patch_nr_pushed(patch, AREA + 0xef), 0);
+}
+
 TEST(patch, landing_pad_of_indirect_calls_stays)
 {
 	/* endbr64; mov $1,%eax; ret */

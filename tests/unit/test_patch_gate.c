@@ -221,6 +221,9 @@ extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_ga
 #define NR_SHARDS   2
 #define SHARD_LOG2  10
 #define FIRST_WORD  128
+#define COPIES	    3 /* one has an owner */
+#define OWNERS_AT   ((size_t)4 * PAGE + GATE_BYTES)
+#define BENCH_BYTES (OWNERS_AT + PATCH_OWNERS_BYTES)
 #define WAYS	    5
 #define LEAF_CALLS                                                                                 \
 	{                                                                                          \
@@ -232,6 +235,8 @@ struct bench {
 	struct code_area area;
 	uint64_t *counters;
 	uint64_t *slots; /* the table */
+	bool is_owned;
+	struct patch_owners owners;
 	struct branches *branches;
 	struct patch patches[PATCHES_MAX];
 	size_t nr_patches;
@@ -254,7 +259,31 @@ static struct patch_counter counter_of(enum patch_pass pass, size_t index)
 		.nr_shards = NR_SHARDS,
 		.shard_log2 = SHARD_LOG2,
 		.pass = pass,
+		.owners = bench.is_owned ? &bench.owners : NULL,
 	};
+}
+
+static void add_stub(void)
+{
+	const struct patch_counter counter = counter_of(PATCH_COUNT, 0);
+
+	bench.counters[2] = (uint64_t)(uintptr_t)(bench.code + OWNERS_AT);
+	bench.counters[3] =
+		(uint64_t)(uintptr_t)&bench.counters[FIRST_WORD] + (COPIES << SHARD_LOG2);
+	bench.owners = (struct patch_owners){
+		.table_word = (uint64_t)(uintptr_t)&bench.counters[2],
+		.end_word = (uint64_t)(uintptr_t)&bench.counters[3],
+		.claimed = (uint64_t)(uintptr_t)&bench.counters[4],
+		.nr_copies = COPIES - NR_SHARDS,
+	};
+	assert_true(patch_stub(&bench.owners, &counter, &bench.area));
+}
+
+/* As in a forked child. */
+static void forget_owner(void)
+{
+	memset(bench.code + OWNERS_AT, 0, PATCH_OWNERS_BYTES);
+	bench.counters[4] = 0;
 }
 
 static void add_entry(const uint8_t *piece, enum patch_pass pass, size_t index)
@@ -303,12 +332,12 @@ static void write_all(bool is_new)
 	}
 }
 
-static void set_up(void)
+static void set_up(bool is_owned)
 {
 	uint64_t all[3];
 
-	bench = (struct bench){.nr_patches = 0};
-	bench.code = mmap(NULL, (size_t)4 * PAGE + GATE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	bench = (struct bench){.is_owned = is_owned};
+	bench.code = mmap(NULL, BENCH_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(bench.code, MAP_FAILED);
 	memcpy(bench.code, gate_pieces, (size_t)(gate_pieces_end - gate_pieces));
@@ -326,6 +355,8 @@ static void set_up(void)
 	branches_add_code(bench.branches, all[0], bench.code,
 			  (size_t)(gate_pieces_end - gate_pieces));
 	branches_sort(bench.branches);
+	if (is_owned)
+		add_stub();
 	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
 	add_entry(g_gate, PATCH_ENTER, 1);
 	add_exits();
@@ -334,13 +365,17 @@ static void set_up(void)
 static void tear_down(void)
 {
 	branches_free(bench.branches);
-	munmap(bench.code, (size_t)4 * PAGE + GATE_BYTES);
+	munmap(bench.code, BENCH_BYTES);
 }
 
 static uint64_t calls(size_t index)
 {
-	return bench.counters[FIRST_WORD + index] +
-	       bench.counters[FIRST_WORD + index + (1 << SHARD_LOG2) / sizeof(uint64_t)];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < COPIES; i++)
+		sum += bench.counters[FIRST_WORD + index +
+				      i * (1 << SHARD_LOG2) / sizeof(uint64_t)];
+	return sum;
 }
 
 static struct regs regs_of(const uint8_t *piece, uint64_t way)
@@ -371,12 +406,12 @@ static void assert_nobody_inside(void)
 		assert_int_equal(bench.slots[i], 0);
 }
 
-TEST(gate, counts_only_inside)
+static void check_counts(bool is_owned)
 {
 	static const unsigned int inside[WAYS] = LEAF_CALLS;
 	struct regs outside;
 
-	set_up();
+	set_up(is_owned);
 	outside = regs_of(g_other, 0);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way), gated = plain;
@@ -397,7 +432,18 @@ TEST(gate, counts_only_inside)
 	/* Each of the ways, and once more from inside. */
 	assert_int_equal(calls(1), WAYS + 1);
 	assert_int_equal(calls(MISSED), 0);
+	assert_int_equal(bench.counters[4], is_owned);
 	tear_down();
+}
+
+TEST(gate, counts_only_inside)
+{
+	check_counts(false);
+}
+
+TEST(gate, counts_only_inside_in_own_copies)
+{
+	check_counts(true);
 }
 
 TEST(gate, taken_slots_count_as_missed)
@@ -405,7 +451,7 @@ TEST(gate, taken_slots_count_as_missed)
 	uint64_t *slot;
 	struct regs regs;
 
-	set_up();
+	set_up(false);
 	slot = own_slot();
 	regs = regs_of(g_gate, 2);
 	slot[0] = own_word() + (UINT64_C(1) << 40);
@@ -426,7 +472,7 @@ TEST(gate, is_entered_again_if_its_frame_is_gone)
 	uint64_t *slot;
 	struct regs regs;
 
-	set_up();
+	set_up(false);
 	slot = own_slot();
 	regs = regs_of(g_gate, 0);
 	slot[0] = own_word();
@@ -445,17 +491,31 @@ static struct {
 	bool is_done;
 } stepping;
 
-static void take_away(greg_t *regs, const struct patch *patch)
+static void pop(greg_t *regs, unsigned int into)
 {
 	static const int order[PATCH_MAX_PUSHED] = {REG_RAX, REG_RCX, REG_RDX};
-	uint64_t pc = (uint64_t)regs[REG_RIP], original;
-	enum patch_place place = patch_original_pc(patch, pc, &original);
 
-	assert_int_equal(place, PATCH_AT);
-	for (unsigned int i = patch_nr_pushed(patch, pc); i > 0; i--) {
-		memcpy(&regs[order[i - 1]], (const void *)(uintptr_t)regs[REG_RSP], 8);
-		regs[REG_RSP] += 8;
+	memcpy(&regs[order[into]], (const void *)(uintptr_t)regs[REG_RSP], 8);
+	regs[REG_RSP] += 8;
+}
+
+/* Of a thread with its place, or that of the stub's link, in this thunk. */
+static void take_away(greg_t *regs, const struct patch *patch)
+{
+	uint64_t pc = (uint64_t)regs[REG_RIP], original;
+	struct patch_saved saved;
+
+	if (patch_is_in_stub(patch, pc, (uint64_t)regs[REG_RAX], &saved)) {
+		pc = (uint64_t)regs[REG_RAX];
+		for (unsigned int i = saved.nr_words; i > 0; i--)
+			pop(regs, i);
+		regs[REG_RSP] += saved.nr_bytes;
+	} else if (pc < patch->thunk || pc >= patch->thunk + patch->nr_thunk_bytes) {
+		return;
 	}
+	assert_int_equal(patch_original_pc(patch, pc, &original), PATCH_AT);
+	for (unsigned int i = patch_nr_pushed(patch, pc); i > 0; i--)
+		pop(regs, i - 1);
 	regs[REG_RIP] = (greg_t)original;
 }
 
@@ -470,10 +530,11 @@ static void on_step(int signal, siginfo_t *info, void *context)
 	    pc >= bench.area.address + bench.area.nr_bytes || stepping.nr_before-- > 0)
 		return;
 	for (size_t i = 0; i < bench.nr_patches; i++) {
-		const struct patch *patch = &bench.patches[i];
+		uint64_t before = (uint64_t)regs[REG_RIP];
 
-		if (pc >= patch->thunk && pc < patch->thunk + patch->nr_thunk_bytes)
-			take_away(regs, patch);
+		take_away(regs, &bench.patches[i]);
+		if ((uint64_t)regs[REG_RIP] != before)
+			break;
 	}
 	write_all(false);
 	stepping.is_done = true;
@@ -485,13 +546,13 @@ static void step(struct regs *regs)
 	gate_call(regs);
 }
 
-TEST(gate, can_be_removed_at_each_instruction)
+static size_t remove_at_each_instruction(bool is_owned)
 {
 	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct sigaction former;
 	size_t nr_places = 0;
 
-	set_up();
+	set_up(is_owned);
 	sigaction(SIGTRAP, &action, &former);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way);
@@ -501,6 +562,7 @@ TEST(gate, can_be_removed_at_each_instruction)
 			struct regs gated = regs_of(g_gate, way);
 
 			memset(bench.slots, 0, GATE_BYTES);
+			forget_owner();
 			stepping.nr_before = nr;
 			stepping.is_done = false;
 			write_all(true);
@@ -513,9 +575,18 @@ TEST(gate, can_be_removed_at_each_instruction)
 		}
 	}
 	sigaction(SIGTRAP, &former, NULL);
-	/* Three thunks of some twenty instructions at least, on each way. */
-	assert_true(nr_places > (size_t)3 * 20 * WAYS);
 	tear_down();
+	return nr_places;
+}
+
+TEST(gate, can_be_removed_at_each_instruction)
+{
+	size_t nr_shared = remove_at_each_instruction(false);
+	size_t nr_owned = remove_at_each_instruction(true);
+
+	/* Three thunks of some twenty instructions at least, on each way; and the stub on each. */
+	assert_true(nr_shared > (size_t)3 * 20 * WAYS);
+	assert_true(nr_owned > nr_shared + (size_t)20 * WAYS);
 }
 
 #else

@@ -3,6 +3,7 @@
  * Probes at work: code is copied to writable memory, and run with and without them. Callers must
  * see no difference but the flags, wherever a probe is installed or removed.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -170,12 +171,22 @@ static const struct {
 	const uint8_t *at;
 } functions[] = {FUNCTIONS(NAME)};
 
-/* The copied pieces, the thunks, the counters. */
+/* How many copies of counters there are: one; shards; shards, and copies with an owner. */
+enum copies { ONE, SHARDED, OWNED, COPIES_COUNT };
+
+/* Words before the first copy. */
+enum { BASE_WORD, TABLE_WORD, END_WORD, CLAIMED_WORD };
+
+/* Pages, one after the other: the copied pieces, the thunks, the counters, the table of owners. */
+enum { CODE_PAGE, AREA_PAGE, COUNTERS_PAGE, TABLE_PAGE = COUNTERS_PAGE + 2 };
+#define BENCH_BYTES ((size_t)TABLE_PAGE * PAGE + PATCH_OWNERS_BYTES)
+
 struct bench {
 	uint8_t *code;
 	struct code_area area;
-	volatile uint64_t *counters; /* the first word is the address of the first copy */
-	bool is_sharded;
+	volatile uint64_t *counters; /* begin with words of thunks, and of the stub */
+	enum copies copies;
+	struct patch_owners owners;
 	struct branches *branches;
 	uint64_t starts[ARRAY_SIZE(functions) + 1];
 };
@@ -192,12 +203,14 @@ static void set_word(const struct bench *bench, size_t index, const uint8_t *pie
 	memcpy(bench->code + (pieces_words - pieces) + 8 * index, &to, sizeof(to));
 }
 
-static struct bench bench_new(bool is_sharded)
+static void make_stub(struct bench *bench);
+
+static struct bench bench_new(enum copies copies)
 {
-	struct bench bench = {.is_sharded = is_sharded};
+	struct bench bench = {.copies = copies};
 	size_t nr_bytes = (size_t)(pieces_end - pieces);
 
-	bench.code = mmap(NULL, (size_t)3 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+	bench.code = mmap(NULL, BENCH_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(bench.code, MAP_FAILED);
 	assert_true(nr_bytes <= PAGE);
@@ -205,7 +218,9 @@ static struct bench bench_new(bool is_sharded)
 	bench.area = (struct code_area){.address = (uint64_t)(uintptr_t)(bench.code + PAGE),
 					.bytes = bench.code + PAGE,
 					.cap_bytes = PAGE};
-	bench.counters = (uint64_t *)(void *)(bench.code + (size_t)2 * PAGE);
+	bench.counters = (uint64_t *)(void *)(bench.code + (size_t)COUNTERS_PAGE * PAGE);
+	if (copies == OWNED)
+		make_stub(&bench);
 	set_word(&bench, 0, f_leaf);
 	set_word(&bench, 1, f_where_returns);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
@@ -220,7 +235,7 @@ static struct bench bench_new(bool is_sharded)
 static void bench_release(struct bench *bench)
 {
 	branches_free(bench->branches);
-	munmap(bench->code, (size_t)3 * PAGE);
+	munmap(bench->code, BENCH_BYTES);
 }
 
 static void write_new(const struct patch *patch)
@@ -234,28 +249,63 @@ static void write_old(const struct patch *patch)
 }
 
 #define SHARDS	   2
+#define OWN_COPIES 2
 #define SHARD_LOG2 10
 #define FIRST_WORD 128 /* of the first copy */
+#define COPY_WORDS ((1 << SHARD_LOG2) / sizeof(uint64_t))
 
 static struct patch_counter counter_of(const struct bench *bench, size_t index)
 {
 	const volatile uint64_t *first = &bench->counters[FIRST_WORD];
 
-	bench->counters[0] = (uint64_t)(uintptr_t)first;
+	bench->counters[BASE_WORD] = (uint64_t)(uintptr_t)first;
 	return (struct patch_counter){
 		.address = (uint64_t)(uintptr_t)&first[index],
-		.base_word = (uint64_t)(uintptr_t)bench->counters,
+		.base_word = (uint64_t)(uintptr_t)&bench->counters[BASE_WORD],
 		.offset = (uint32_t)(index * sizeof(uint64_t)),
-		.nr_shards = bench->is_sharded ? SHARDS : 1,
+		.nr_shards = bench->copies == ONE ? 1 : SHARDS,
 		.shard_log2 = SHARD_LOG2,
+		.owners = bench->copies == OWNED ? &bench->owners : NULL,
 	};
+}
+
+static uint64_t *table_of(const struct bench *bench)
+{
+	return (uint64_t *)(void *)(bench->code + (size_t)TABLE_PAGE * PAGE);
+}
+
+static void make_stub(struct bench *bench)
+{
+	volatile uint64_t *words = bench->counters;
+	struct patch_counter counter;
+
+	words[TABLE_WORD] = (uint64_t)(uintptr_t)table_of(bench);
+	words[END_WORD] =
+		(uint64_t)(uintptr_t)&words[FIRST_WORD + (SHARDS + OWN_COPIES) * COPY_WORDS];
+	bench->owners = (struct patch_owners){
+		.table_word = (uint64_t)(uintptr_t)&words[TABLE_WORD],
+		.end_word = (uint64_t)(uintptr_t)&words[END_WORD],
+		.claimed = (uint64_t)(uintptr_t)&words[CLAIMED_WORD],
+		.nr_copies = OWN_COPIES,
+	};
+	counter = counter_of(bench, 0);
+	assert_true(patch_stub(&bench->owners, &counter, &bench->area));
+}
+
+/* As in a forked child: no thread has a copy. */
+static void forget_owners(const struct bench *bench)
+{
+	memset(table_of(bench), 0, PATCH_OWNERS_BYTES);
 }
 
 static uint64_t calls_of(const struct bench *bench, size_t index)
 {
 	const volatile uint64_t *first = &bench->counters[FIRST_WORD];
+	uint64_t sum = 0;
 
-	return first[index] + first[index + ((1 << SHARD_LOG2) / sizeof(uint64_t))];
+	for (size_t copy = 0; copy < SHARDS + OWN_COPIES; copy++)
+		sum += first[copy * COPY_WORDS + index];
+	return sum;
 }
 
 static struct patch patch_of(struct bench *bench, size_t index, size_t counter)
@@ -312,9 +362,9 @@ static uint64_t expected_calls(const char *name)
 	return strcmp(name, "recursion") == 0 ? 9 + ROUNDS : ROUNDS;
 }
 
-static void check_callers(bool is_sharded)
+static void check_callers(enum copies copies)
 {
-	struct bench bench = bench_new(is_sharded);
+	struct bench bench = bench_new(copies);
 
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		struct machine before[ROUNDS];
@@ -348,17 +398,22 @@ static void check_callers(bool is_sharded)
 
 TEST(thunk, callers_see_nothing)
 {
-	check_callers(false);
+	check_callers(ONE);
 }
 
 TEST(thunk, callers_see_nothing_by_thread)
 {
-	check_callers(true);
+	check_callers(SHARDED);
 }
 
-static void check_all_at_once(bool is_sharded)
+TEST(thunk, callers_see_nothing_in_own_copies)
 {
-	struct bench bench = bench_new(is_sharded);
+	check_callers(OWNED);
+}
+
+static void check_all_at_once(enum copies copies)
+{
+	struct bench bench = bench_new(copies);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain;
 
@@ -383,12 +438,13 @@ static void check_all_at_once(bool is_sharded)
 
 TEST(thunk, all_at_once_are_counted_each)
 {
-	check_all_at_once(false);
+	check_all_at_once(ONE);
 }
 
 TEST(thunk, all_at_once_are_counted_each_by_thread)
 {
-	check_all_at_once(true);
+	check_all_at_once(SHARDED);
+	check_all_at_once(OWNED);
 }
 
 /* The calls of f_caller: direct, through a word, and with a prefix. */
@@ -412,9 +468,9 @@ static size_t patch_calls_of(struct bench *bench, struct patch *patches, size_t 
 	return nr;
 }
 
-static void check_calls(bool is_sharded)
+static void check_calls(enum copies copies)
 {
-	struct bench bench = bench_new(is_sharded);
+	struct bench bench = bench_new(copies);
 	struct machine plain = machine_of(&bench, start_of(&bench, f_caller), 3);
 	struct machine counted = plain, again = plain;
 	struct patch patches[4];
@@ -438,18 +494,19 @@ static void check_calls(bool is_sharded)
 
 TEST(thunk, calls_are_counted_each)
 {
-	check_calls(false);
+	check_calls(ONE);
 }
 
 TEST(thunk, calls_are_counted_each_by_thread)
 {
-	check_calls(true);
+	check_calls(SHARDED);
+	check_calls(OWNED);
 }
 
 /* The call at the beginning of a function, and then the function. */
 TEST(thunk, call_among_the_first_bytes_is_counted_too)
 {
-	struct bench bench = bench_new(false);
+	struct bench bench = bench_new(ONE);
 	uint64_t start = start_of(&bench, f_call_first);
 	struct machine plain = machine_of(&bench, start, 3);
 	struct machine counted = plain, again = plain;
@@ -487,29 +544,45 @@ static struct stepping {
 	const struct patch *patch;
 	uint64_t from, to;
 	size_t nr_before;
-	bool (*change)(const struct patch *, greg_t *pc);
+	bool (*change)(const struct patch *, greg_t *regs);
 	bool is_done;
 } stepping;
 
 static void on_step(int signal, siginfo_t *info, void *context)
 {
-	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uint64_t pc = (uint64_t)regs[REG_RIP];
 
 	(void)signal;
 	(void)info;
-	if (stepping.is_done || (uint64_t)*pc < stepping.from || (uint64_t)*pc >= stepping.to)
+	if (stepping.is_done || pc < stepping.from || pc >= stepping.to)
 		return;
 	if (stepping.nr_before > 0)
 		stepping.nr_before--;
 	else
-		stepping.is_done = stepping.change(stepping.patch, pc);
+		stepping.is_done = stepping.change(stepping.patch, regs);
 }
 
-static bool take_away(const struct patch *patch, greg_t *pc)
+static void pop(greg_t *regs, int into)
 {
-	uint64_t original = 0;
+	memcpy(&regs[into], (const void *)(uintptr_t)regs[REG_RSP], sizeof(uint64_t));
+	regs[REG_RSP] += sizeof(uint64_t);
+}
 
-	switch (patch_original_pc(patch, (uint64_t)*pc, &original)) {
+static bool take_away(const struct patch *patch, greg_t *regs)
+{
+	uint64_t pc = (uint64_t)regs[REG_RIP], link = (uint64_t)regs[REG_RAX], original = 0;
+	struct patch_saved saved = {.nr_bytes = 0};
+
+	if (patch_is_in_stub(patch, pc, link, &saved)) {
+		if (saved.nr_words > 1)
+			pop(regs, REG_RDX);
+		if (saved.nr_words > 0)
+			pop(regs, REG_RCX);
+		regs[REG_RSP] += saved.nr_bytes;
+		pc = link;
+	}
+	switch (patch_original_pc(patch, pc, &original)) {
 	case PATCH_ELSEWHERE:
 	case PATCH_AT_CALL:
 		return false;
@@ -519,17 +592,19 @@ static bool take_away(const struct patch *patch, greg_t *pc)
 	case PATCH_AT:
 		break;
 	}
-	*pc = (greg_t)original;
+	if (patch_nr_pushed(patch, pc))
+		pop(regs, REG_RAX);
+	regs[REG_RIP] = (greg_t)original;
 	write_old(patch);
 	return true;
 }
 
-static bool put_in(const struct patch *patch, greg_t *pc)
+static bool put_in(const struct patch *patch, greg_t *regs)
 {
 	uint64_t moved;
 
-	if (patch_moved_pc(patch, (uint64_t)*pc, &moved))
-		*pc = (greg_t)moved;
+	if (patch_moved_pc(patch, (uint64_t)regs[REG_RIP], &moved))
+		regs[REG_RIP] = (greg_t)moved;
 	write_new(patch);
 	return true;
 }
@@ -543,13 +618,13 @@ static bool run_stepping(struct machine *machine, const struct stepping *how)
 	return stepping.is_done;
 }
 
-static void with_steps(void (*test)(struct bench *bench, size_t index))
+static void with_steps(void (*test)(struct bench *bench, size_t index), enum copies copies)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
 
 	assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		struct bench bench = bench_new(false);
+		struct bench bench = bench_new(copies);
 
 		test(&bench, i);
 		bench_release(&bench);
@@ -627,18 +702,66 @@ static void put_in_everywhere(struct bench *bench, size_t index)
 
 TEST(thunk, probes_can_be_removed_at_every_instruction)
 {
-	with_steps(take_away_everywhere);
+	with_steps(take_away_everywhere, ONE);
+}
+
+/* All of the area is that thunk and the stub. */
+static size_t take_away_on_the_way(struct bench *bench, size_t index, bool is_owner)
+{
+	struct machine start = machine_of(bench, bench->starts[index], 2), plain = start;
+	struct patch patch = patch_of(bench, index, 0);
+	struct stepping how = {.patch = &patch,
+			       .from = bench->area.address,
+			       .to = bench->area.address + bench->area.nr_bytes,
+			       .change = take_away};
+
+	run_machine(&plain);
+	for (;; how.nr_before++) {
+		struct machine machine = start;
+		bool is_done;
+
+		bench->counters[CLAIMED_WORD] = 0;
+		forget_owners(bench);
+		write_new(&patch);
+		if (is_owner) {
+			struct machine first = start;
+
+			run_machine(&first);
+			assert_int_equal(bench->counters[CLAIMED_WORD], 1);
+		}
+		is_done = run_stepping(&machine, &how);
+		assert_same(&plain, &machine, functions[index].name);
+		write_old(&patch);
+		if (!is_done)
+			return how.nr_before;
+	}
+}
+
+static void take_away_with_copies(struct bench *bench, size_t index)
+{
+	size_t nr_without = take_away_on_the_way(bench, index, false);
+	size_t nr_with = take_away_on_the_way(bench, index, true);
+
+	/* The thunk has 13 instructions that count, the stub and the way there 36 others. */
+	assert_in_range(nr_with, 13, 100);
+	assert_in_range(nr_without - nr_with, 20, 40);
+}
+
+TEST(thunk, probes_can_be_removed_at_every_instruction_of_thunk_and_stub)
+{
+	with_steps(take_away_with_copies, OWNED);
 }
 
 TEST(thunk, probes_can_be_installed_at_every_instruction)
 {
-	with_steps(put_in_everywhere);
+	with_steps(put_in_everywhere, ONE);
+	with_steps(put_in_everywhere, OWNED);
 }
 
 TEST(thunk, probes_at_calls_can_be_removed_at_every_instruction)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
-	struct bench bench = bench_new(false);
+	struct bench bench = bench_new(ONE);
 	struct machine start = machine_of(&bench, start_of(&bench, f_caller), 3), plain = start;
 	struct patch patches[4];
 	size_t nr = patch_calls_of(&bench, patches, ARRAY_SIZE(patches));
@@ -660,6 +783,123 @@ TEST(thunk, probes_at_calls_can_be_removed_at_every_instruction)
 		}
 	}
 	sigaction(SIGTRAP, &before, NULL);
+	bench_release(&bench);
+}
+
+/* --- copies with an owner --- */
+
+static uint64_t calls_in(const struct bench *bench, size_t copy)
+{
+	return bench->counters[FIRST_WORD + copy * COPY_WORDS];
+}
+
+static void call_leaf(struct bench *bench, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		struct machine machine = machine_of(bench, start_of(bench, f_leaf), 1);
+
+		run_machine(&machine);
+	}
+}
+
+static void *call_leaf_in_thread(void *bench)
+{
+	call_leaf(bench, 10);
+	return NULL;
+}
+
+/* A counted f_leaf. */
+static struct bench owned_bench(void)
+{
+	struct bench bench = bench_new(OWNED);
+	struct patch patch = patch_of(&bench, 0, 0);
+
+	assert_ptr_equal(functions[0].at, f_leaf);
+	write_new(&patch);
+	return bench;
+}
+
+TEST(owned, first_call_claims_a_copy_and_is_counted_elsewhere)
+{
+	struct bench bench = owned_bench();
+
+	call_leaf(&bench, 5);
+	assert_int_equal(bench.counters[CLAIMED_WORD], 1);
+	assert_int_equal(calls_in(&bench, SHARDS), 4);
+	assert_int_equal(calls_of(&bench, 0), 5);
+	bench_release(&bench);
+}
+
+TEST(owned, forked_child_claims_another_copy)
+{
+	struct bench bench = owned_bench();
+
+	call_leaf(&bench, 5);
+	forget_owners(&bench);
+	call_leaf(&bench, 7);
+	assert_int_equal(bench.counters[CLAIMED_WORD], 2);
+	assert_int_equal(calls_in(&bench, SHARDS), 4);
+	assert_int_equal(calls_in(&bench, SHARDS + 1), 6);
+	assert_int_equal(calls_of(&bench, 0), 12);
+	bench_release(&bench);
+}
+
+TEST(owned, thread_without_a_copy_counts_in_shards)
+{
+	struct bench bench = owned_bench();
+
+	bench.counters[CLAIMED_WORD] = OWN_COPIES;
+	call_leaf(&bench, 5);
+	assert_int_equal(calls_in(&bench, 0) + calls_in(&bench, 1), 5);
+	/* As often as the process likes it, or another writes there. */
+	bench.counters[CLAIMED_WORD] = UINT64_MAX;
+	call_leaf(&bench, 5);
+	assert_int_equal(calls_in(&bench, 0) + calls_in(&bench, 1), 10);
+	for (size_t i = 0; i < PATCH_OWNERS_BYTES / sizeof(uint64_t); i++)
+		assert_int_equal(table_of(&bench)[i], 0);
+	bench_release(&bench);
+}
+
+/* Whatever the entry says, unless it is of this very thread. */
+TEST(owned, entry_of_another_thread_gives_no_copy)
+{
+	struct bench bench = owned_bench();
+	const uint64_t others[] = {512, (uint64_t)-512, 1 << 12, 1 << 23, UINT64_MAX << 23};
+	uint64_t *entry = table_of(&bench);
+	uint64_t own;
+
+	call_leaf(&bench, 1);
+	while (!*entry)
+		entry++;
+	own = *entry;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		uint64_t before = calls_in(&bench, 0) + calls_in(&bench, 1);
+
+		*entry = own - others[i];
+		call_leaf(&bench, 3);
+		assert_int_equal(calls_in(&bench, 0) + calls_in(&bench, 1) - before, 3);
+		assert_int_equal(*entry, own - others[i]);
+	}
+	*entry = own;
+	call_leaf(&bench, 2);
+	assert_int_equal(calls_in(&bench, SHARDS), 2);
+	assert_int_equal(bench.counters[CLAIMED_WORD], 1);
+	bench_release(&bench);
+}
+
+TEST(owned, threads_have_a_copy_each)
+{
+	struct bench bench = owned_bench();
+	pthread_t thread;
+
+	call_leaf(&bench, 10);
+	assert_int_equal(pthread_create(&thread, NULL, call_leaf_in_thread, &bench), 0);
+	pthread_join(thread, NULL);
+	call_leaf(&bench, 10);
+	assert_int_equal(bench.counters[CLAIMED_WORD], 2);
+	assert_int_equal(calls_in(&bench, SHARDS), 19);
+	assert_int_equal(calls_in(&bench, SHARDS + 1), 9);
+	assert_int_equal(calls_of(&bench, 0), 30);
 	bench_release(&bench);
 }
 

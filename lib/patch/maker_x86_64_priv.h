@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Thunks in the making. */
+#ifndef PROFC_PATCH_MAKER_X86_64_PRIV_H
+#define PROFC_PATCH_MAKER_X86_64_PRIV_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "patch/patch.h"
+
+/*
+ * The prelude or count, four jumps that grow by four bytes, and a call of 15 bytes in its long
+ * form. Offsets in a thunk are bytes.
+ */
+#define THUNK_MAX_BYTES 255
+
+struct maker {
+	struct patch patch; /* so far */
+	uint8_t bytes[THUNK_MAX_BYTES];
+	size_t nr_bytes;
+	size_t entry;	   /* offset of the instruction to which the jump at the function leads */
+	size_t to_stub_at; /* after the jump to where the thunk goes to its stub, if it has one */
+	bool is_out_of_reach; /* a target is further than 2 GiB away */
+};
+
+static inline void put(struct maker *maker, const void *bytes, size_t nr_bytes)
+{
+	assert(nr_bytes <= sizeof(maker->bytes) - maker->nr_bytes);
+	memcpy(maker->bytes + maker->nr_bytes, bytes, nr_bytes);
+	maker->nr_bytes += nr_bytes;
+}
+
+/* The displacement from the instruction that ends at `end` to `target`. */
+static inline int32_t displacement(struct maker *maker, uint64_t target, uint64_t end)
+{
+	int64_t distance = (int64_t)(target - end);
+
+	if (distance != (int32_t)distance)
+		maker->is_out_of_reach = true;
+	return (int32_t)distance;
+}
+
+/* The last four bytes of an instruction, which refer to the target. */
+static inline void put_displacement(struct maker *maker, uint64_t target)
+{
+	uint64_t end = maker->patch.thunk + maker->nr_bytes + sizeof(int32_t);
+	int32_t distance = displacement(maker, target, end);
+
+	put(maker, &distance, sizeof(distance));
+}
+
+/* A short jump to the place of a later jump_to_here(), which gets the returned offset. */
+static inline size_t put_short_jump(struct maker *maker, uint8_t opcode)
+{
+	put(maker, (const uint8_t[]){opcode, 0}, 2);
+	return maker->nr_bytes - 1;
+}
+
+static inline void jump_to_here(struct maker *maker, size_t at)
+{
+	assert(maker->nr_bytes - at - 1 < 128);
+	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
+}
+
+#define JB  0x72
+#define JAE 0x73
+#define JE  0x74
+#define JNE 0x75
+#define JMP 0xeb
+
+/* Numbers of registers in instructions. */
+enum { RAX = 0, RCX = 1, RDX = 2 };
+
+/* The code of a pass, which leaves all as it was but the flags. */
+void maker_put_count(struct maker *maker, const struct patch_counter *counter);
+/* To be put at the end of the thunk; nothing if it has no stub. */
+void maker_put_way_to_stub(struct maker *maker);
+/* The code of PATCH_LEAVE. */
+void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
+
+#endif
