@@ -520,7 +520,7 @@ static void record_lives(const struct lives *of, uint64_t *random, struct series
 	schedule_init(&living.schedule, 0, LIFE_TICK_NS, 1 + (uint64_t)(next_random(random) * 1e9));
 	for (int i = 0; i < NR_LIVES; i++)
 		live(&living, of, i);
-	made_thread(&living.made, 1, 1, SHORT_LIVED_NAME);
+	made_thread(&living.made, 0, 0, SHORT_LIVED_NAME);
 	profile_add_sample(profile, &(struct sample){.thread = living.made.thread,
 						     .time_ns = living.now_ns,
 						     .cpu_ns = living.unknown_ns,
