@@ -28,8 +28,9 @@ enum placement_kind {
 
 struct placement {
 	enum placement_kind kind;
-	int cpu;	   /* to which the visitor is bound; -1: none */
-	uint32_t nr_stays; /* ticks in a row that kept this CPU */
+	int cpu;		   /* to which the visitor is bound; -1: none */
+	uint32_t nr_stays;	   /* ticks in a row that kept this CPU */
+	uint64_t unbound_until_ns; /* a visitor had no CPU where it was bound */
 	bool realtime;	   /* else the visitor would wait for the target's threads on their CPU */
 	cpu_set_t allowed; /* as profc started */
 	uint64_t random;

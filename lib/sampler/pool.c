@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The pool of visitors: two, more on demand, at most eight. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -130,6 +131,15 @@ void pool_set_alarm(struct visitor *visitor, uint64_t by_ns)
 		timer_settime(visitor->alarm, TIMER_ABSTIME, &when, NULL);
 }
 
+void pool_unbind(struct visitor *visitor)
+{
+	const cpu_set_t *allowed = &visitor->sampler->placement.allowed;
+
+	if (visitor->is_bound)
+		sched_setaffinity(atomic_load(&visitor->tid), sizeof(*allowed), allowed);
+	visitor->is_bound = false;
+}
+
 /* A search of memory has the lock while it waits for all threads of a process. */
 bool pool_hand_over(struct visitor *visitor)
 {
@@ -140,6 +150,7 @@ bool pool_hand_over(struct visitor *visitor)
 	if (sampler->leader == visitor) {
 		sampler->leader = NULL;
 		sampler->counts.nr_unfinished++;
+		pool_unbind(visitor); /* first: a new thread inherits that */
 		if (!pool_has_idle(sampler))
 			pool_add(sampler);
 		sem_post(&sampler->session->calls);

@@ -738,31 +738,38 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 
 /*
  * A thread of higher real-time priority may run on that CPU, of which nothing is known yet: then
- * this visitor gets no CPU before that sleeps, and another one leads.
+ * this visitor gets no CPU until another one leads, and lets it go elsewhere.
  */
-static void move(struct sampler *sampler, const struct visitor *visitor)
+static void move(struct sampler *sampler, struct visitor *visitor)
 {
 	int former_cpu = sampler->placement.cpu;
 	enum placement_kind kind;
 	cpu_set_t cpus;
-	bool is_bound;
+	bool is_moved;
 	int cpu;
 
 	kind = placement_choose(&sampler->placement, sampler->idle.some_idle, &cpu);
 	/* Below the priority of a real-time thread, we would never run again on its CPU. */
 	if ((sampler->session->top_priority >= visitor->priority &&
 	     sampler->session->top_priority) ||
-	    visitor->has_deadline) {
+	    visitor->has_deadline || sampler->tick.now_ns < sampler->placement.unbound_until_ns) {
 		kind = PLACEMENT_ANYWHERE;
 		cpu = -1;
 	}
 	if (!placement_move(&sampler->placement, kind, cpu, &cpus))
 		return;
+	visitor->is_bound = true; /* already now, as it may get no CPU there */
 	pthread_mutex_unlock(&sampler->lock);
-	is_bound = sched_setaffinity(0, sizeof(cpus), &cpus) == 0;
+	is_moved = sched_setaffinity(0, sizeof(cpus), &cpus) == 0;
 	pthread_mutex_lock(&sampler->lock);
-	if (!is_bound && sampler->leader == visitor)
+	if (sampler->leader != visitor) {
+		visitor->is_bound = true;
+		pool_unbind(visitor); /* another visitor had unbound it before */
+		return;
+	}
+	if (!is_moved)
 		sampler->placement.cpu = former_cpu;
+	visitor->is_bound = sampler->placement.cpu >= 0;
 }
 
 void tick_run(struct visitor *visitor, uint64_t now_ns)

@@ -23,6 +23,11 @@ void pool_poke(struct sampler *sampler, uint64_t now_ns, bool is_end);
  * not waited for, as the thread may stop meanwhile, and is to be let go at once then.
  */
 bool pool_hand_over(struct visitor *visitor);
+/*
+ * Let it run on all CPUs. Only the leader may be bound to one: it is watched, and if a thread of
+ * higher real-time priority has that CPU, another visitor takes over.
+ */
+void pool_unbind(struct visitor *visitor);
 /* End the calling visitor's waits for a stop from then on; by_ns 0: no more. */
 void pool_make_alarm(struct visitor *visitor);
 void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);

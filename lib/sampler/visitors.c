@@ -31,6 +31,8 @@
 #define LATE_TICK_NS (10 * NS_PER_MS)
 /* How often an idle visitor checks for both. */
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)
+/* By then all threads were read again, and their priorities are known. */
+#define UNBOUND_NS NS_PER_SEC
 /* The loop never sleeps longer: it checks bounds and the roster. */
 #define LONGEST_SLEEP_NS (100 * NS_PER_MS)
 /* While nothing is counted: processes that wait at their end are searched. */
@@ -232,12 +234,24 @@ static bool is_leader_late(const struct sampler *sampler)
 	return sampler->session->counting && now_ns > sampler->schedule.next_ns + LATE_TICK_NS;
 }
 
+/*
+ * The late leader may wait for a CPU that a thread of higher priority has: elsewhere it gets one,
+ * and ends its visit, if there is one. If there is none, no other visitor is to lose its CPU there.
+ */
+static void relieve(struct sampler *sampler, struct visitor *late)
+{
+	sampler->counts.nr_unfinished++;
+	if (late->is_bound && !atomic_load(&late->busy_since_ns))
+		sampler->placement.unbound_until_ns = clock_monotonic_ns() + UNBOUND_NS;
+	pool_unbind(late);
+}
+
 static void become_leader(struct visitor *visitor)
 {
 	struct sampler *sampler = visitor->sampler;
 
 	if (sampler->leader)
-		sampler->counts.nr_unfinished++;
+		relieve(sampler, sampler->leader);
 	sampler->leader = visitor;
 	if (!pool_has_idle(sampler))
 		pool_add(sampler);

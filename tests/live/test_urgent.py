@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Threads of real-time priority, which have the CPUs before all others."""
 
+import contextlib
 import fcntl
 import os
 import subprocess
@@ -33,6 +34,17 @@ class Urgent(LiveCase):
             with self.subTest(arguments=arguments):
                 recording = record(self.directory, [program, *arguments])
                 self.check(recording, recording.said[0])
+
+    def test_a_thread_that_takes_the_priority_when_profc_is_already_beside_it(self):
+        """It then has the very CPU to which the sampling thread is bound."""
+        program = build("realtime")
+        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        with contextlib.ExitStack() as loops:
+            for _ in os.sched_getaffinity(0):
+                loops.enter_context(Running([build("spin_leaf"), "60000"]))
+            recording = record(self.directory, [program, "50", "900", "fifo", "300"])
+        self.check(recording, recording.said[0])
 
     def test_more_of_the_highest_priority_than_there_are_cpus(self):
         program = build("realtime_crowd")

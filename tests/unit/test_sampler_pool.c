@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
+#include <unistd.h>
+
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "tests/unit/unit.h"
@@ -29,6 +32,47 @@ TEST(sampler_pool, handing_over_does_not_wait_for_the_lock)
 	assert_int_equal(sem_trywait(&session.calls), 0);
 	assert_true(pool_hand_over(&visitor));
 	assert_int_equal(sem_trywait(&session.calls), -1);
+	sem_destroy(&session.calls);
+	pthread_mutex_destroy(&sampler->lock);
+	free(sampler);
+}
+
+static int first_cpu(const cpu_set_t *cpus)
+{
+	int cpu = 0;
+
+	while (!CPU_ISSET((size_t)cpu, cpus))
+		cpu++;
+	return cpu;
+}
+
+/* Where a thread of higher priority has its CPU it would never come to finish its visit. */
+TEST(sampler_pool, a_visitor_that_hands_over_is_not_bound_to_a_cpu)
+{
+	struct session session = {.counting = true};
+	struct visitor idle = {.is_idle = true}, visitor = {.is_bound = true};
+	struct visitor *visitors[] = {&idle, &visitor};
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	cpu_set_t one, now;
+
+	assert_non_null(sampler);
+	sampler->session = &session;
+	sampler->leader = &visitor;
+	memcpy(sampler->visitors, visitors, sizeof(visitors));
+	sampler->nr_visitors = 2;
+	visitor.sampler = sampler;
+	atomic_store(&visitor.tid, gettid());
+	pthread_mutex_init(&sampler->lock, NULL);
+	sem_init(&session.calls, 0, 0);
+	placement_init(&sampler->placement, true, 1);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)first_cpu(&sampler->placement.allowed), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+
+	assert_true(pool_hand_over(&visitor));
+	assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+	assert_true(CPU_EQUAL(&now, &sampler->placement.allowed));
+	assert_false(visitor.is_bound);
 	sem_destroy(&session.calls);
 	pthread_mutex_destroy(&sampler->lock);
 	free(sampler);
