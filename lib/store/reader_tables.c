@@ -141,7 +141,7 @@ static bool read_stack(struct reader *reader, struct columns_in *in)
 static bool read_sample(struct reader *reader, struct columns_in *in)
 {
 	struct profile *profile = reader->profile;
-	struct sample sample;
+	struct sample sample = {.stands_ns = 0}; /* which no file has */
 	uint64_t minor_ns, major_ns;
 
 	sample.thread.v = columns_in_index(in, SAMPLES_THREAD, profile->nr_threads);

@@ -171,9 +171,8 @@ bool linkage_name_matches(const struct name_wanted *wanted, const char *linkage_
 	size_t nr_whole_bytes, nr_bytes = bare_name_bytes(linkage_name, &nr_whole_bytes);
 	cleanup_free char *bare = NULL, *whole = NULL;
 
-	if (linkage_name[nr_bytes])
-		linkage_name = bare = xstrndup(linkage_name, nr_bytes);
-	if (any_form_matches(wanted, linkage_name))
+	bare = xstrndup(linkage_name, nr_bytes);
+	if (any_form_matches(wanted, bare))
 		return true;
 	if (nr_whole_bytes == nr_bytes)
 		return false;
