@@ -105,8 +105,7 @@ static void process_born(void *context, struct roster_process *process,
 	advances_begin_process(&sampler->advances, record, is_exec ? former : NULL,
 			       is_born_in_recording(sampler));
 	if (is_exec) {
-		record->met =
-			(struct meetings){.nr = former->met.nr, .last_ns = former->met.last_ns};
+		record->met.nr = former->met.nr;
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
 	}

@@ -4,7 +4,6 @@
  * result is published and its cost is charged.
  */
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -134,16 +133,16 @@ static bool was_just_woken(struct sampled_thread *thread, const struct snapshot 
 
 /*
  * The state of the thread at the tick. If it had begun to wait for a CPU before the tick, it was
- * not running; if its pc is in its own code all the same, or in a call that waits for nothing, it
- * lost its CPU there, at a moment independent of its work. If it fell asleep after it was found
- * running, the stop did not find it where it ran.
+ * not running; if its pc is in its own code all the same, it lost its CPU there, at a moment
+ * independent of its work. If it fell asleep after it was found running, the stop did not find it
+ * where it ran.
  */
 static enum seen_state state_of(struct sampled_thread *thread, const struct snapshot *snapshot,
 				const struct visit *visit, uint64_t waited_ns)
 {
 	if (snapshot->state != THREAD_STATE_RUNNING)
 		return SEEN_RUNNABLE;
-	if (snapshot->syscall_nr < 0 || syscall_only_works(snapshot->syscall_nr))
+	if (snapshot->syscall_nr < 0)
 		return SEEN_RUNNING;
 	if (visit->stopped_ns - waited_ns + CLOCK_SLACK_NS < thread->read_ns ||
 	    was_just_woken(thread, snapshot, waited_ns))
@@ -247,23 +246,6 @@ static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 		       sizeof(refusal->tracer_name));
 }
 
-/*
- * The thread has executed another program. The kernel lets it be seized only once that is done:
- * then it stopped at the end of the call, as a thread of the new program, which has the time. NULL:
- * it began later.
- */
-static struct sampled_thread *successor_of(const struct sampler *sampler, struct snapshot *snapshot)
-{
-	const struct roster_thread *roster = roster_find_thread(sampler->roster, snapshot->tid);
-	struct sampled_thread *thread = roster ? roster->owner : NULL;
-
-	if (!thread || (snapshot->syscall_nr != SYS_execve && snapshot->syscall_nr != SYS_execveat))
-		return NULL;
-	/* Its map is known from its birth on, some microseconds later. */
-	snapshot->time_ns = max_u64(snapshot->time_ns, thread->read_ns);
-	return thread;
-}
-
 static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -280,8 +262,6 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
 	if (!roster_is_in_program(sampler->roster, thread->process->roster, NULL,
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))
-		thread = successor_of(sampler, snapshot);
-	if (!thread)
 		return;
 	if (!is_asleep)
 		guard_call(sampler, thread, &visitor->visit.syscall, false);

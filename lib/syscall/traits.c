@@ -97,25 +97,6 @@ bool syscall_waits(int64_t nr)
 	return has_trait(nr, WAITS);
 }
 
-bool syscall_only_works(int64_t nr)
-{
-	switch (nr) {
-	case SYS_brk:
-	case SYS_execve:
-	case SYS_execveat:
-	case SYS_exit:
-	case SYS_exit_group:
-	case SYS_madvise:
-	case SYS_mmap:
-	case SYS_mprotect:
-	case SYS_mremap:
-	case SYS_munmap:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* A receive that waits for all bytes returns those that have come. */
 static bool waits_for_all(int64_t nr, const uint64_t args[6])
 {

@@ -15,11 +15,6 @@
 
 /* May it sleep until something happens? Negative numbers are no calls. */
 bool syscall_waits(int64_t nr);
-/*
- * Does it work on the address space of the process? Then it waits for no event: a thread without a
- * CPU in it has lost that by preemption, but for locks of the kernel and pages on a disk.
- */
-bool syscall_only_works(int64_t nr);
 
 /*
  * Does it move bytes, and return early with those moved so far when it is interrupted? Depends on

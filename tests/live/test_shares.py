@@ -321,21 +321,13 @@ class ShortLives(LiveCase):
 
     def test_shares_of_functions_and_programs_are_true(self):
         programs = [build("known_shares", called=name) for name in ("lives_short", "lives_long")]
-        command = [build("known_shares"), "lives", "1500", *programs]
-        recording = record(self.directory, command, "-F", "1000", "--max-overhead", "0")
+        recording = record(self.directory, [build("known_shares"), "lives", "1500", *programs])
         report = recording.report()
         truth = {said.get("function") or said["program"]: said for said in recording.said}
         self.assertRatio(report["total_ns"], truth["lives_long"]["all_ns"], 0.02, "total CPU")
-        functions = recording.rows()
         for function in ("live_a", "live_b"):
-            of_programs = [row for row in functions if row["function"] == function]
-            found = sum(row["total_pct"] for row in of_programs)
-            # Wilson's, of a share that no sample has.
-            none = 384 / (report["samples"] + 3.84)
-            half = max(none, sum(row["total_ci_pct"] for row in of_programs))
-            # Ends of processes are not visited, so that the rest gets their time: a quarter of it.
-            tolerance = max(2, 1.5 * half) + 0.3 * truth[function]["pct"]
-            self.assertWithin(found, truth[function]["pct"], tolerance, function)
+            row = recording.function(function)
+            self.assertShare(row, "total_pct", truth[function]["pct"], function)
         rows = {row["name"]: row for row in recording.rows("--by", "process")}
         for program in programs:
             said = truth[os.path.basename(program)]

@@ -124,23 +124,11 @@ struct spent {
 	int64_t a, b;
 };
 
-static volatile unsigned int seed;
-
-/* Rarely in the call that reads the clock. */
-static void work(int64_t ns)
-{
-	int64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
-
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
-		for (int i = 0; i < 10000; i++)
-			seed = seed * 1664525 + 1013904223;
-}
-
 __attribute__((noinline)) static void live_a(struct spent *spent, int64_t ns)
 {
 	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	work(ns);
+	spin(ns);
 	spent->a += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
@@ -148,7 +136,7 @@ __attribute__((noinline)) static void live_b(struct spent *spent, int64_t ns)
 {
 	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	work(ns);
+	spin(ns);
 	spent->b += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 

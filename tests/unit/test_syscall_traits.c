@@ -73,18 +73,6 @@ TEST(traits, waits_and_transfers)
 	assert_int_equal(syscall_written_bytes(SYS_read, short_one), 0);
 }
 
-TEST(traits, calls_that_only_work_do_not_wait)
-{
-	const int64_t waiting[] = {SYS_read, SYS_futex, SYS_wait4, SYS_nanosleep, SYS_clone, -1};
-
-	assert_true(syscall_only_works(SYS_munmap));
-	assert_true(syscall_only_works(SYS_execve));
-	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++)
-		assert_false(syscall_only_works(waiting[i]));
-	for (int64_t nr = -2; nr < 512; nr++)
-		assert_false(syscall_only_works(nr) && syscall_waits(nr));
-}
-
 TEST(traits, restarts_unseen_only_what_keeps_its_time)
 {
 	const uint64_t none[6] = {0};
