@@ -183,6 +183,24 @@ static void see_processes(struct estimate *estimate)
 	}
 }
 
+/*
+ * The only process of its name is no example of others: what no sample of it has stays without a
+ * stack, as where it ran on after a pause of the recording.
+ */
+static void leave_out_single_ones(struct estimate *estimate)
+{
+	for (uint32_t i = 0; i < estimate->nr_processes; i++) {
+		struct life *life = &estimate->lives[i];
+		struct program *program = &estimate->programs[life->program];
+
+		if (!life->is_short || life->stands || program->nr_short > 1)
+			continue;
+		life->is_short = false;
+		program->nr_short = 0;
+		program->known_ns = 0;
+	}
+}
+
 /* --- time that no clock has --- */
 
 static void find_unseen(struct estimate *estimate)
@@ -520,6 +538,7 @@ void profile_estimate_short_lives(struct profile *profile)
 	estimate.unseen = xcalloc(estimate.nr_runs, sizeof(*estimate.unseen));
 	see_samples(&estimate);
 	see_processes(&estimate);
+	leave_out_single_ones(&estimate);
 	find_unseen(&estimate);
 	divide_unseen(&estimate);
 	divide_processes(&estimate);

@@ -75,7 +75,8 @@ class KernelTime(LiveCase):
 
     def test_functions_have_user_and_system_time(self):
         """Samples say where it was; the sum of all rows is what the kernel tells."""
-        recording = record(self.directory, [build("faults_in_functions"), "1500"])
+        command = [build("faults_in_functions"), "1500"]
+        recording = record(self.directory, command, "-F", "1000", "--max-overhead", "0")
         (whole,) = [one for one in recording.said if one["name"] == "all"]
         report = recording.report("--no-inline")
         rows = {row["function"]: row for row in report["rows"]}

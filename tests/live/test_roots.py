@@ -13,6 +13,8 @@ from targets import build, need, source_path
 
 IN_COMPANY = True
 
+FAST = ("-F", "1000", "--max-overhead", "0")
+
 
 class Roots(live.LiveCase):
     def folded(self, argv, *options):
@@ -73,7 +75,7 @@ class Roots(live.LiveCase):
         self.check_call_to("0xdead0000")
 
     def test_context_begins_at_its_start_on_another_stack(self):
-        recording, shares = self.folded([build("works_in_context")])
+        recording, shares = self.folded([build("works_in_context")], *FAST)
         first = ("[begins on another stack]", "__start_context", "body", "work")
         self.assertGreater(self.share(shares, *first), 0.9, shares)
         stacks = self.stacks(recording)

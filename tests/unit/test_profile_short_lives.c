@@ -188,6 +188,17 @@ TEST_WITH(struct fixture *fixture, short_lives, a_process_keeps_its_time_and_get
 	assert_int_equal(time_of(fixture, "true", 1), 3000);
 }
 
+TEST_WITH(struct fixture *fixture, short_lives, a_single_process_keeps_what_no_sample_has)
+{
+	struct thread_id single = add(fixture, "once", 0, 1, 9);
+
+	seen(fixture, single, 0, 2, 2);
+	without_stack(fixture, single, 9, 4);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "once", 0), 2000);
+	assert_int_equal(of_thread(fixture->profile, single, false), 4000);
+}
+
 TEST_WITH(struct fixture *fixture, short_lives, programs_do_not_mix)
 {
 	seen(fixture, add(fixture, "a", 0, 1, 3), 0, 2, 1);
