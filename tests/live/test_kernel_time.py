@@ -92,7 +92,8 @@ class KernelTime(LiveCase):
 
     def test_faults_are_those_of_their_functions(self):
         """Writing to pages for the first time, less writing to them again, is the kernel's work for the faults."""
-        recording = record(self.directory, [build("faults_in_functions"), "1500"])
+        command = [build("faults_in_functions"), "1500"]
+        recording = record(self.directory, command, "-F", "1000", "--max-overhead", "0")
         said = {one["name"]: one for one in recording.said}
         all_ns, faults_ns = collections.Counter(), collections.Counter()
         for row in recording.rows("--no-inline", "--by", "syscall,function", "-m", "cpu"):
