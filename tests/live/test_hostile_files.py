@@ -202,7 +202,7 @@ class Sources(HostileCase):
         with Running([program], **self.user) as target:
             target.wait_ready()
             for user in self.user, {}:
-                done = profc("top", "--times", "2", "--interval", "300ms", "-p", target.pid,
+                done = profc("top", "--times", "6", "--interval", "300ms", "-p", target.pid,
                              cwd="/", **user)
                 self.assertIn("f0", done.stdout)
 
