@@ -154,7 +154,7 @@ class Suspend(LiveCase):
             with Recorder(
                 self.directory, "attach", "-p", str(target.pid), preexec_fn=own_group
             ) as recorder:
-                self.eventually(lambda: procfs.observer(target.pid), "attaching")
+                self.wait_until_recorded(recorder.path)
                 os.kill(target.pid, signal.SIGSTOP)
                 self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
                 recording = recorder.interrupt()
