@@ -193,7 +193,7 @@ static int weigh(struct top *top, const struct profile *profile, struct err *err
 	return browse_show(top->browse, &input, err);
 }
 
-/* What was recorded so far, with names. The caller owns it. */
+/* A profile of the recording so far, with names. The caller owns it. */
 static int read_profile(struct top *top, struct profile **profile, struct err *err)
 {
 	int status = live_profile(top->live, profile, err);

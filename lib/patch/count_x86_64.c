@@ -8,7 +8,7 @@
 
 _Static_assert(PATCH_OWNERS_BYTES == 1 << 15, "generated code knows it");
 
-/* Of the stub's instructions. */
+/* Offsets of instructions within the stub, and the stack that it skips. */
 #define RED_ZONE_BYTES	128
 #define PUSHED_FROM	5 /* after the red zone is skipped: two pushes of a byte each */
 #define POPPED_FROM_END 8 /* two pops of a byte each, then 6 bytes that end it */

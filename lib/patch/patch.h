@@ -265,7 +265,7 @@ enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint6
 /* The number of words that the thunk has pushed at pc: the stack pointer is too low by these. */
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc);
 
-/* What the stub has saved on the stack, below what the thunk has pushed. */
+/* The stack that the stub uses, below the words that the thunk has pushed. */
 struct patch_saved {
 	unsigned int nr_bytes; /* that it has skipped, */
 	unsigned int nr_words; /* then rcx and rdx, in this order */

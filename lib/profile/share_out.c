@@ -29,7 +29,7 @@ uint64_t share_bound(uint64_t nr, uint64_t most)
 	return nr && most > UINT64_MAX / nr ? UINT64_MAX : nr * most;
 }
 
-/* What a stake has to give, and what it lacks. */
+/* The time that a stake can give away, and the time that it lacks. */
 struct balance {
 	uint64_t offered_ns, wanted_ns;
 };

@@ -35,7 +35,7 @@ void share_list_add(struct share_list *list, const struct share *share);
  */
 uint64_t share_of(uint64_t total, uint64_t from, uint64_t to, uint64_t whole);
 
-/* What so many may have together, if each has `most`; numbers of a file may be of any size. */
+/* nr times `most`, or UINT64_MAX: numbers of a file may be of any size. */
 uint64_t share_bound(uint64_t nr, uint64_t most);
 
 /*

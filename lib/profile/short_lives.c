@@ -33,7 +33,7 @@ bool process_is_unseen(const struct profile *profile, const struct profile_proce
 		strcmp(profile_str(profile, process->name), SHORT_LIVED_NAME) == 0);
 }
 
-/* What the samples say of a process. */
+/* A process, as its samples show it. */
 struct life {
 	uint64_t nr; /* samples on a CPU */
 	uint64_t cpu_ns;
