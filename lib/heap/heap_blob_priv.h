@@ -127,15 +127,28 @@ static inline uint64_t argument(const struct request *request, uint32_t number)
 	return number & HEAP_ARGUMENT_INT ? (uint32_t)value : value;
 }
 
+/* The place for the stack pointer of a thread that is inside with its frame in this part. */
+static inline uint64_t *inside_place(uint64_t part)
+{
+	return &heap_own()->inside_sp[(heap_hash(part) >> 32) % HEAP_INSIDE_PLACES];
+}
+
+static inline bool is_below(uint64_t sp, const uint64_t *inside_sp)
+{
+	uint64_t inside = relaxed_load(inside_sp);
+
+	return sp < inside && inside - sp < NESTED_STACK_BYTES;
+}
+
 /* Is this call part of an allocation that is under way? */
 static inline bool is_nested(const struct request *request)
 {
-	uint64_t inside = relaxed_load(request->thread ? &request->thread->inside_sp
-						       : &request->slot->inside_sp);
 	uint64_t sp = (uint64_t)request->frame;
+	uint64_t part = sp / NESTED_STACK_BYTES;
 
-	return sp < inside && inside - sp < NESTED_STACK_BYTES &&
-	       (request->thread || relaxed_load(&request->slot->inside_data) == thread_data());
+	if (request->thread)
+		return is_below(sp, &request->thread->inside_sp);
+	return is_below(sp, inside_place(part)) || is_below(sp, inside_place(part + 1));
 }
 
 static inline bool throws(const struct request *request)

@@ -31,8 +31,8 @@ static void go_inside(const struct request *request)
 		relaxed_store(&request->thread->inside_sp, (uint64_t)request->frame);
 		return;
 	}
-	relaxed_store(&request->slot->inside_data, thread_data());
-	relaxed_store(&request->slot->inside_sp, (uint64_t)request->frame);
+	relaxed_store(inside_place((uint64_t)request->frame / NESTED_STACK_BYTES),
+		      (uint64_t)request->frame);
 	relaxed_add(&request->slot->countdown, -HEAP_INSIDE);
 }
 
@@ -43,7 +43,7 @@ static void come_out(const struct request *request)
 		return;
 	}
 	relaxed_add(&request->slot->countdown, HEAP_INSIDE);
-	relaxed_store(&request->slot->inside_sp, 0);
+	relaxed_store(inside_place((uint64_t)request->frame / NESTED_STACK_BYTES), 0);
 }
 
 static uint64_t arguments_at(const struct request *request)

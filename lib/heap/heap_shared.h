@@ -124,18 +124,17 @@ struct heap_slot {
 	uint64_t nr_allocations; /* without those in the countdown */
 	uint64_t random;	 /* state; 0: unused */
 	uint64_t mean;		 /* that the countdown was drawn with; 0: never */
-	uint64_t inside_sp;	 /* stack pointer of a thread inside a hooked function; 0: none */
-	uint64_t inside_data;	 /* the data of that thread */
-	uint64_t padding;
+	uint64_t padding[3];
 };
 
-#define HEAP_SLOT_LOG2	6
-#define HEAP_SLOTS	1024
-#define HEAP_HOOKS	128
-#define HEAP_STACK_MAX	(64 << 10)
-#define HEAP_RING_BYTES (UINT64_C(4) << 20)
-#define HEAP_COMMIT_KEY UINT64_C(0x7e57a11c)
-#define HEAP_MARKER_KEY UINT64_C(0x70f1c0de0f5a6e51)
+#define HEAP_SLOT_LOG2	   6
+#define HEAP_SLOTS	   1024
+#define HEAP_INSIDE_PLACES 1024
+#define HEAP_HOOKS	   128
+#define HEAP_STACK_MAX	   (64 << 10)
+#define HEAP_RING_BYTES	   (UINT64_C(4) << 20)
+#define HEAP_COMMIT_KEY	   UINT64_C(0x7e57a11c)
+#define HEAP_MARKER_KEY	   UINT64_C(0x70f1c0de0f5a6e51)
 
 static inline int heap_maps(const struct heap_form *form)
 {
@@ -409,7 +408,7 @@ struct heap_thread {
 	uint64_t data; /* 0: free */
 	int64_t tid;
 	int64_t in_flight;
-	uint64_t inside_sp;		 /* as in struct heap_slot */
+	uint64_t inside_sp;		 /* as in struct heap_private */
 	uint64_t readable, readable_end; /* the part of its stack that is known to be readable */
 	uint64_t is_walking;
 	uint64_t stamped_at;	/* time of its last record that has one, */
@@ -495,6 +494,11 @@ struct heap_private {
 	uint64_t nr_claims;	/* of places in `threads` */
 	uint64_t given_up_at;	/* tail + 1 when a thread gave up waiting for room; 0: never */
 	uint64_t nr_remembered; /* pointers in `sets` */
+	/*
+	 * Stack pointers of threads inside a hooked function, by a hash of the address; 0: none.
+	 * Threads are told apart by their stacks alone, as some programs' have no other sign.
+	 */
+	uint64_t inside_sp[HEAP_INSIDE_PLACES];
 	uint64_t padding[506];
 	/* With --mem=all: */
 	struct heap_thread threads[HEAP_THREADS];

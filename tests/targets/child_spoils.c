@@ -181,7 +181,6 @@ static void aim_at_countdowns(struct heap_shared *shared)
 
 			slot->countdown = -(int64_t)(random_word() >> 8);
 			slot->mean = random_word();
-			slot->inside_sp = UINT64_MAX;
 		}
 		shared->mean = random_word() % 3 ? 1 : random_word();
 		shared->stack_bytes = (uint32_t)random_word();
