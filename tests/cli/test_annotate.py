@@ -301,7 +301,7 @@ class Instructions(LiveCase):
 
     def record(self, program):
         need("objdump")
-        return record(self.directory, [program, "1200"])
+        return record(self.directory, [program, "1200"], "-F", "1000", "--max-overhead", "0")
 
     def program(self, *flags):
         return build("hidden_functions", *(flags or ("-O2", "-g")),

@@ -80,7 +80,8 @@ class HostileCase(LiveCase):
         data = self.path("attached.data")
         with Running(argv, **(self.user if user is None else user)) as target:
             target.wait_ready()
-            profc("attach", "-q", "-d", "600ms", "-p", target.pid, "-o", data, *options)
+            profc("attach", "-q", "-F", "1000", "--max-overhead", "0", "-d", "600ms", "-p",
+                  target.pid, "-o", data, *options)
         return data
 
     def outputs(self, data, *options, **popen):
@@ -193,7 +194,8 @@ class Sources(HostileCase):
         for owner in NOBODY, 0:
             program = self.program("program", paths, owner)
             data = f"{self.home}/data"
-            profc("record", "-q", "-o", data, "--", program, "until", cwd=self.home, **self.user)
+            profc("record", "-q", "-F", "1000", "--max-overhead", "0", "-o", data, "--", program,
+                  "until", cwd=self.home, **self.user)
             done = profc("annotate", "-i", data, "-n", "100", cwd=self.home, **self.user)
             self.assertIn(f"{SECRET} of own", done.stdout)
 
