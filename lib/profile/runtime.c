@@ -7,23 +7,23 @@
 
 #include "base/alloc.h"
 
+#define JAVA "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
+
 static const struct runtime runtimes[] = {
-	{"node", "Node.js", "node --perf-basic-prof"},
-	{"libnode", "Node.js", "node --perf-basic-prof"},
-	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof"},
-	{"python", "Python", "python3 -X perf, of 3.12 and later"},
-	{"libpython", "Python", "python3 -X perf, of 3.12 and later"},
-	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later"},
-	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later"},
-	{"java", "Java",
-	 "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"},
-	{"libjvm", "Java",
-	 "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"},
-	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later"},
-	{"php", "PHP", "php -d opcache.jit_debug=16, of 8.0 and later with its JIT"},
-	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later"},
-	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS"},
-	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS"},
+	{"node", "Node.js", "node --perf-basic-prof", NULL},
+	{"libnode", "Node.js", "node --perf-basic-prof", NULL},
+	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL},
+	{"python", "Python", "python3 -X perf, of 3.12 and later", NULL},
+	{"libpython", "Python", "python3 -X perf, of 3.12 and later", NULL},
+	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL},
+	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL},
+	{"java", "Java", JAVA, "Compiler.perfmap"},
+	{"libjvm", "Java", JAVA, "Compiler.perfmap"},
+	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL},
+	{"php", "PHP", "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", NULL},
+	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL},
+	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL},
+	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL},
 };
 
 /* Characters after the name: python3.12, ruby-3.3, libnode.so.108, node. */

@@ -10,6 +10,7 @@ struct runtime {
 	const char *file;   /* the beginning of its program's or library's name */
 	const char *name;   /* its usual name */
 	const char *advice; /* how to start it so that it names its functions, and since when */
+	const char *jcmd;   /* how to make a running one name them: after `jcmd PID`; NULL: none */
 };
 
 /* The runtime that a program or library belongs to, by its path; NULL: none that is known. */

@@ -104,6 +104,11 @@ static char *hint_for_silence(const struct profile *profile, const struct module
 
 	if (is_foreign_file(module))
 		return xstrdup("not an ELF file, and nothing names the code in it");
+	if (runtime && runtime->jcmd)
+		return xasprintf(
+			"JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names it (%s: "
+			"%s; if it runs: jcmd %d %s)",
+			runtime->name, runtime->advice, module->owner_pid, runtime->jcmd);
 	if (runtime)
 		return xasprintf(
 			"JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names "

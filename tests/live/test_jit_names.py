@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,8 +15,8 @@ import unittest
 
 import procfs
 from live import LiveCase
-from profc import Recorder, profc, record
-from targets import build, need
+from profc import Recorder, attach, profc, record
+from targets import Running, build, need
 
 # A map is read some ten times a second: what changes in between is told from then on.
 LAG_MS = 150
@@ -205,6 +206,43 @@ class Interpreters(LiveCase):
         recording = record(self.directory, [need("node"), "-e", end])
         said = " ".join(profc("report", "-i", recording.path).stdout.split())
         self.assertIn("node --perf-basic-prof", said)
+
+    def test_how_functions_of_a_running_java_get_names(self):
+        java, javac, jcmd = map(need, ("java", "javac", "jcmd"))
+        source = self.path("Busy.java")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(
+                "public class Busy {\n"
+                "    static int hot(int x) {\n"
+                "        for (int i = 0; i < 100000; i++)\n"
+                "            x = x * 31 + i;\n"
+                "        return x;\n"
+                "    }\n"
+                "    public static void main(String[] words) {\n"
+                "        int x = 1;\n"
+                "        for (int i = 0; ; i++) {\n"
+                "            x = hot(x);\n"
+                "            if (i == 1000)\n"
+                "                System.out.println(\"ready\");\n"
+                "        }\n"
+                "    }\n"
+                "}\n"
+            )
+        subprocess.run([javac, source], check=True)
+        argv = [java, "-XX:+UseSerialGC", "-cp", self.directory, "Busy"]
+        with Running(argv) as target:
+            target.wait_ready()
+            options = ("-d", "1", "-F", "1000", "--max-overhead", "0")
+            nameless = attach(self.directory, target.pid, *options)
+            said = " ".join(profc("report", "-i", nameless.path).stdout.split())
+            command = f"jcmd {target.pid} Compiler.perfmap"
+            self.assertIn(f"-XX:+DumpPerfMapAtExit, of 17 and later; if it runs: {command})", said)
+            subprocess.run([jcmd, str(target.pid), "Compiler.perfmap"], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.addCleanup(os.remove, f"/tmp/perf-{target.pid}.map")
+            named = attach(self.directory, target.pid, *options)
+        self.assertGreater(named.function("int Busy.hot(int)")["self_ns"],
+                           (0.9 - named.missed_share()) * named.report()["total_ns"])
 
     def test_lines_of_node(self):
         """V8 tells lines of its jitdump 64 bytes off."""
