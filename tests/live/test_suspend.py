@@ -102,13 +102,18 @@ class Suspend(LiveCase):
             self.goes_on_after(recorder)
             recording = self.finish(recorder)
         info = json.loads(recording.info("--json"))
-        self.assertLess(info["counters"]["missed_ticks"], 0.5 * stopped_ms)
-        self.assertLess(info["totals"]["blocked_ns"] / 1e6, info["duration_ns"] / 1e6 - 0.9 * stopped_ms)
+        # While it runs, a busy machine may let it miss each tick.
+        running_ms = info["duration_ns"] / 1e6 - stopped_ms
+        self.assertLess(info["counters"]["missed_ticks"], 0.5 * stopped_ms + running_ms)
+        self.assertLess(info["totals"]["blocked_ns"] / 1e6, running_ms + 0.1 * stopped_ms)
 
     def test_killed_while_it_stands_leaves_none_behind(self):
         with self.start("signal.SIG_DFL") as recorder:
+            (command,) = procfs.children(recorder.pid)
             os.killpg(recorder.pid, signal.SIGTSTP)
             self.stops(recorder)
+            # The kernel ends those of an orphaned group that are stopped, and lets no other stop.
+            self.eventually(lambda: procfs.state(command) == "T", "the command's stop")
             os.kill(recorder.pid, signal.SIGKILL)
             recorder.finish()
             self.eventually(lambda: self.group_is_gone(recorder.pid), "all have ended")
