@@ -114,8 +114,12 @@ static uint64_t stop_once(const struct spinner *spinner, bool spins)
 	struct visit visit;
 	enum visit_outcome outcome = visit_begin(&visit, spinner->pid, spinner->pid);
 
-	while (outcome == VISIT_PENDING)
-		outcome = visit_wait(&visit, !spins);
+	/* A process that gets no CPU is waited for asleep: a real-time spin would keep this CPU. */
+	while (outcome == VISIT_PENDING) {
+		bool is_late = clock_monotonic_ns() - visit.interrupted_ns > LONGEST_STOP_NS;
+
+		outcome = visit_wait(&visit, !spins || is_late);
+	}
 	if (outcome != VISIT_STOPPED)
 		return 0;
 	visit_end(&visit);
