@@ -161,15 +161,16 @@ class Timeouts(LiveCase):
 
     def test_none_ends_early_beside_children_that_are_watched(self):
         """Detached at their end, they die when they like, and SIGCHLD comes when it likes."""
-        recording = record(self.directory, [build("waits_beside_pidfds"), "8000"], *FAST)
-        (said,) = recording.said
-        self.assertGreater(said["children"], 200, said)
-        self.assertGreater(said["waits"], 200, said)
-        self.assertEqual(said["early"], 0, said)
-        # And those whose handler runs fail as ever.
-        self.assertGreater(said["signals"], 200, said)
-        self.assertEqual(said["handled"], said["signals"], said)
-        self.assertGreaterEqual(said["told"], said["signals"], said)
+        nr = dict.fromkeys(("children", "waits", "signals"), 0)
+        while min(nr.values()) <= 200:  # a busy machine starts less than that in one run
+            (said,) = record(self.directory, [build("waits_beside_pidfds"), "8000"], *FAST).said
+            self.assertEqual(said["early"], 0, said)
+            # And those whose handler runs fail as ever.
+            self.assertEqual(said["handled"], said["signals"], said)
+            self.assertGreaterEqual(said["told"], said["signals"], said)
+            for what in nr:
+                self.assertGreater(said[what], 0, said)
+                nr[what] += said[what]
 
 
 class JobControl(LiveCase):
