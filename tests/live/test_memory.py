@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import sys
 import tempfile
 import unittest
@@ -645,18 +644,13 @@ class Attached(MemoryCase):
         self.until_done(fifo, "")  # the recording has begun
         return target, recorder, fifo
 
-    def mark(self, fifo, text):
-        with open(fifo, "w", encoding="utf-8") as control:
-            control.write(f"mark {text}\n")
-        time.sleep(0.2)  # it is read some time later
-
     def test_what_a_server_leaks_between_two_moments(self):
         target, recorder, fifo = self.begin()
         first = self.ask(target, "leaks:30:2000")
-        self.mark(fifo, "begin")
+        self.until_done(fifo, "mark begin\n")
         self.ask(target, "temporaries:50:700")
         self.ask(target, "leaks:40:3000")
-        self.mark(fifo, "end")
+        self.until_done(fifo, "mark end\n")
         last = self.ask(target, "leaks:20:5000")
         recording = recorder.interrupt()
         heap = self.heap(recording)
