@@ -52,9 +52,9 @@ class OrdinaryUser(LiveCase):
             self.assertGreater(case["calls"], 0, case)
             self.assertEqual(case["failed"], 0, case)
             if case["name"] in CARRIED_ON:
-                # Its thread's first may be: nothing is known of it yet. Were they not guarded, most
-                # samples would cut one.
-                self.assertLessEqual(case["shorts"], 3, case)
+                # Its thread's first may be: nothing is known of it yet; and some that wait for a CPU
+                # in between. Were they not guarded, nearly all would be: samples are 1 ms apart.
+                self.assertLessEqual(case["shorts"], 3 + case["calls"] / 20, case)
         self.assertGreater(recording.report("-m", "samples")["samples"], 100)
 
     def test_what_is_carried_on_beside_signals_says_what_it_did(self):
