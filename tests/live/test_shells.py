@@ -14,6 +14,8 @@ IN_COMPANY = True
 
 FAST = ("-F", "1000", "--max-overhead", "0")
 
+UNTIL_STOPPED = "until [[ $(jobs) == *Stopped* ]]; do sleep 0.02; done"
+
 SCRIPTS = {
     "exit statuses": """
         for i in $(seq 0 255); do (exit $i); echo $?; done
@@ -138,13 +140,13 @@ class JobControl(LiveCase):
         shell.type("jobs\n")
         shell.type("kill %1; wait %1; echo $?\n")
         shell.type("sleep 100 | cat &\n")
-        shell.type("kill -STOP %1; sleep 0.2; jobs\n")
+        shell.type(f"kill -STOP %1; {UNTIL_STOPPED}; jobs\n")
         shell.type("kill -CONT %1; kill -KILL %1; wait %1; echo $?\n")
         shell.type("sleep 100\n", "")
         self.wait_for_job(shell, "sleep")
         shell.type("\x03")
         shell.type("echo $?\n")
-        shell.type("cat & sleep 0.3\n")
+        shell.type(f"cat & {UNTIL_STOPPED}\n")
         shell.type("jobs\n")
         shell.type("kill -KILL %1; sleep 0.3\n")
         status = shell.close()
