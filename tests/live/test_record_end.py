@@ -22,7 +22,8 @@ from targets import build
 
 class Statuses(LiveCase):
     def test_what_stands_out_and_what_was_asked_for_are_both_hinted_at(self):
-        recording = record(self.directory, [build("mutex_contention"), "1000"], "--mem=all")
+        options = ("-F", "1000", "--max-overhead", "0", "--mem=all")
+        recording = record(self.directory, [build("mutex_contention"), "1000"], *options)
         hints = [line for line in recording.stderr.splitlines() if line.startswith("hint: ")]
         self.assertEqual(hints, [f"hint: profc report --by lock -i {recording.path}",
                                  f"hint: profc report --leaks -i {recording.path}"])

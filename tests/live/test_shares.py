@@ -55,12 +55,18 @@ class FourFunctions(LiveCase):
 
 class Totals(LiveCase):
     def test_threads_get_the_time_they_used(self):
-        recording = record(self.directory, [build("threads_named"), "1200"])
+        recording = record(self.directory, [build("threads_named"), "1200"], *FAST)
         rows = {row["name"]: row for row in recording.rows("--by", "thread")}
+        used_ns = sum(worker["cpu_ns"] for worker in recording.said)
+        self.assertRatio(recording.report()["total_ns"], used_ns, 0.03, "CPU of all threads")
         for worker in recording.said:
             row = rows[worker["name"]]
             self.assertEqual(row["tid"], worker["tid"])
-            self.assertRatio(row["self_ns"], worker["cpu_ns"], 0.03, worker["name"])
+            # What a thread runs after its last reading is known of its process alone: a part of a
+            # gap, of which two in a thousand are longer than six.
+            gap_ns = row["self_ns"] / row["self_samples"]
+            self.assertLessEqual(row["self_ns"], 1.03 * worker["cpu_ns"])
+            self.assertGreaterEqual(row["self_ns"] + 6 * gap_ns, 0.97 * worker["cpu_ns"])
 
     def test_names_that_threads_take_are_met_at_once(self):
         """Threads of some 10 ms and more, which name themselves as the first thing."""
@@ -179,7 +185,7 @@ class Stacks(LiveCase):
         return found, whole
 
     def test_leaf_to_root(self):
-        recording = record(self.directory, [build("spin_leaf"), "2500"])
+        recording = record(self.directory, [build("spin_leaf"), "2500"], *FAST)
         whole = found = elsewhere = 0
         for frames, weight in recording.folded():
             whole += weight
@@ -192,11 +198,9 @@ class Stacks(LiveCase):
         self.assertShareAtLeast(found, whole, 0.9, "spin_leaf")
 
     def test_the_root_is_the_start_of_the_program(self):
-        recording = record(self.directory, [build("spin_leaf"), "1500"])
-        stacks = recording.folded()
-        whole = sum(weight for _, weight in stacks)
-        rooted = sum(weight for frames, weight in stacks if frames[1] == "_start")
-        self.assertShareAtLeast(rooted, whole, 0.97, "stacks from _start")
+        recording = record(self.directory, [build("spin_leaf"), "1500"], *FAST)
+        rooted = sum(weight for frames, weight in recording.folded() if frames[1] == "_start")
+        self.assertShareAtLeast(rooted, self.known_ns(recording), 0.97, "stacks from _start")
 
     def test_recursion_is_whole(self):
         found, whole = self.shapes(
@@ -204,13 +208,16 @@ class Stacks(LiveCase):
             ["main"] + ["recursion_level"] * 1000 + ["recursion_bottom"],
             "--max-depth",
             "4000",
+            *FAST,
         )
         self.assertShareAtLeast(found, whole, 0.97, "a thousand levels")
 
     def test_recursion_counts_once_in_the_total(self):
-        recording = record(self.directory, [build("recursion_deep"), "200", "500"])
+        recording = record(self.directory, [build("recursion_deep"), "200", "500"], *FAST)
         row = recording.function("recursion_level")
-        self.assertWithin(row["total_pct"], 100, 2, "total of a recursive function")
+        # A busy machine may take some percent of the time to start the program.
+        self.assertRatio(row["total_ns"], recording.function("main")["total_ns"], 0.02, "total")
+        self.assertLessEqual(row["total_pct"], 100)
         self.assertWithin(row["self_pct"], 0, 1, "self of a recursive function")
 
     def test_frames_of_hundreds_of_kilobytes(self):
@@ -221,7 +228,7 @@ class Stacks(LiveCase):
         self.assertShareAtLeast(found, whole, 0.95, "through 1.2 MB of stack")
 
     def test_handler_on_an_alternate_stack(self):
-        recording = record(self.directory, [build("altstack_handler"), "600"])
+        recording = record(self.directory, [build("altstack_handler"), "600"], *FAST)
         (said,) = recording.said
         row = recording.function("handler_work")
         self.assertShare(row, "self_pct", 100 * said["handler_ns"] / said["cpu_ns"])
@@ -236,7 +243,7 @@ class Stacks(LiveCase):
 
     def test_library_loaded_and_unloaded_midway(self):
         plugin = build("dlopen_plugin", "-O2", "-g", "-shared", "-fPIC", called="dlopen_plugin.so")
-        recording = record(self.directory, [build("dlopen_late"), plugin, "900"])
+        recording = record(self.directory, [build("dlopen_late"), plugin, "900"], *FAST)
         for function in ("before_dlopen", "plugin_work", "after_dlclose"):
             row = recording.function(function)
             self.assertShare(row, "total_pct", 100 / 3, function)
@@ -306,7 +313,7 @@ class Stacks(LiveCase):
             build("dlopen_plugin", *flags, f"-DTURN={turn}", called=f"{turn}_plugin.so")
             for turn in ("first", "second")
         ]
-        recording = record(self.directory, [build("dlopen_in_turns"), *plugins, "2000"])
+        recording = record(self.directory, [build("dlopen_in_turns"), *plugins, "2000"], *FAST)
         (said,) = recording.said
         if not said["same_place"]:
             self.skipTest("the second library stands elsewhere")

@@ -11,6 +11,7 @@ from paths import BUILD, TARGETS
 from profc import profc, record
 from targets import build, need
 
+FAST = ("-F", "1000", "--max-overhead", "0")  # by default busy CPUs may leave eight samples
 NO_CFI = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fomit-frame-pointer")
 
 
@@ -57,7 +58,7 @@ class Stacks(LiveCase):
         self.assertComplete(recording, 0.98)
 
     def test_handler_on_another_stack(self):
-        recording = record(self.directory, [build("altstack_handler"), "1000"])
+        recording = record(self.directory, [build("altstack_handler"), "1000"], *FAST)
         self.assert_rooted(recording, 0.97)
         struck = [frames for frames, _ in recording.folded() if "handler_work" in frames]
         self.assertTrue(any("interrupted_work" in frames for frames in struck), struck)
@@ -66,7 +67,7 @@ class Stacks(LiveCase):
 
     def test_program_without_cfi(self):
         flags = ("-O2", "-g", *NO_CFI)
-        recording = record(self.directory, [build("four_functions", *flags), "800"])
+        recording = record(self.directory, [build("four_functions", *flags), "800"], *FAST)
         self.assert_rooted(recording)
 
     def test_function_without_cfi_that_never_returns(self):
@@ -75,23 +76,23 @@ class Stacks(LiveCase):
             with self.subTest(link=link):
                 flags = ("-O2", *NO_CFI, *link)
                 program = build("entered_by_table", *flags)
-                recording = record(self.directory, [program, "500"])
+                recording = record(self.directory, [program, "500"], *FAST)
                 self.assertComplete(recording, 0.99)
 
     def test_program_that_leaves_its_first_stack(self):
-        recording = record(self.directory, [build("stack_of_its_own"), "500"])
+        recording = record(self.directory, [build("stack_of_its_own"), "500"], *FAST)
         self.assert_rooted(recording, 0.97)
 
     def test_code_that_works_in_the_frame_of_another(self):
         """Made at run time: the first return address on the stack need not be in use."""
-        recording = record(self.directory, [build("jit_in_frame"), "500"])
+        recording = record(self.directory, [build("jit_in_frame"), "500"], *FAST)
         self.assert_rooted(recording, 0.97, roots=("enters_all_the_time",))
         self.assertComplete(recording, 0.97)
         old = sum(w for frames, w in recording.folded() if "has_returned_long_ago" in frames)
         self.assertLess(old, 0.01 * sum(weight for _, weight in recording.folded()))
 
     def test_epilogues_that_cfi_leaves_out(self):
-        self.assert_rooted(record(self.directory, [build("body_cfi_only"), "1500"]))
+        self.assert_rooted(record(self.directory, [build("body_cfi_only"), "1500"], *FAST))
 
     def test_dynamic_musl_program(self):
         """Its C library has no CFI, nor symbols for what calls main()."""
@@ -100,7 +101,7 @@ class Stacks(LiveCase):
         os.makedirs(os.path.dirname(program), exist_ok=True)
         command = [need("musl-gcc"), "-O2", "-g", "-D_GNU_SOURCE", "-o", program, source]
         subprocess.run(command, check=True)
-        self.assert_rooted(record(self.directory, [program, "1500"]))
+        self.assert_rooted(record(self.directory, [program, "1500"], *FAST))
 
     def test_static_musl_program(self):
         """No CFI in the C library, and no frame pointers."""
@@ -109,12 +110,11 @@ class Stacks(LiveCase):
         os.makedirs(os.path.dirname(program), exist_ok=True)
         command = [need("musl-gcc"), "-O2", "-g", "-D_GNU_SOURCE", "-static", "-o", program, source]
         subprocess.run(command, check=True)
-        self.assert_rooted(record(self.directory, [program, "1500"]))
+        self.assert_rooted(record(self.directory, [program, "1500"], *FAST))
 
     def test_rows_and_libunwind_agree(self):
         program = [build("cpp_exceptions"), "800"]
-        options = ("-F", "1000", "--max-overhead", "0", "--check-unwinder")
-        recording = record(self.directory, program, *options)
+        recording = record(self.directory, program, *FAST, "--check-unwinder")
         said = re.search(r"(\d+) stacks unwound twice, (\d+) differ", recording.stderr)
         self.assertIsNotNone(said, recording.stderr)
         self.assertGreater(int(said[1]), 100)
@@ -129,7 +129,7 @@ class Stacks(LiveCase):
         for unwinder in ("auto", "cfi", "libunwind", "fp"):
             with self.subTest(unwinder=unwinder):
                 program = [build("four_functions", "-O0", "-g"), "400"]
-                recording = record(self.directory, program, "--unwinder", unwinder)
+                recording = record(self.directory, program, "--unwinder", unwinder, *FAST)
                 self.assert_rooted(recording, 0.97, roots=("main",))
 
     def test_another_unwinder_is_refused(self):
