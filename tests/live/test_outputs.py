@@ -15,6 +15,7 @@ from targets import Running, build
 
 IN_COMPANY = True
 NOBODY = 65534
+FAST = ("-F", "1000", "--max-overhead", "0")  # of short programs, or they may have no sample
 
 
 def samples(path):
@@ -263,8 +264,8 @@ class Shared(LiveCase):
 
     def control(self, path, user, status):
         done = subprocess.run(
-            [self.profiler, "record", "--control", f"fifo:{path}", "-o", "/dev/null", "--",
-             self.program, "50"],
+            [self.profiler, "record", *FAST, "--control", f"fifo:{path}", "-o", "/dev/null", "--",
+             self.program, "100"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=30,
             **user,
         )
