@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -31,6 +32,14 @@
 #define LATE_TICK_NS (10 * NS_PER_MS)
 /* How often an idle visitor checks for both. */
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)
+/*
+ * Without real-time priority a visitor that has just run may have to wait for a CPU until the next
+ * tick of the kernel, while one that has slept mostly gets a CPU at once. So one checks this part
+ * of a period after each tick, which is the shortest gap between two.
+ */
+#define WATCH_PART 8
+/* After this time it checks again if a tick was in progress. */
+#define WATCH_AGAIN_NS NS_PER_MS
 /* By then all threads were read again, and their priorities are known. */
 #define UNBOUND_NS NS_PER_SEC
 /* The loop never sleeps longer: it checks bounds and the roster. */
@@ -220,18 +229,32 @@ static void lead(struct visitor *visitor)
 	}
 }
 
-/*
- * Does the leader wait for a thread that does not stop, or for its CPU, on which a thread of higher
- * real-time priority runs?
- */
+/* May the leader have to wait for a CPU, while there is something to be seen? */
+static bool may_wait_for_cpu(const struct sampler *sampler)
+{
+	const struct placement *placement = &sampler->placement;
+
+	return sampler->session->counting && !placement->realtime && !sampler->idle.some_idle &&
+	       CPU_COUNT(&placement->seen);
+}
+
+static uint64_t late_tick_ns(const struct sampler *sampler)
+{
+	uint64_t part_ns = sampler->schedule.period_ns / WATCH_PART;
+
+	return may_wait_for_cpu(sampler) ? min_u64(part_ns, LATE_TICK_NS) : LATE_TICK_NS;
+}
+
+/* Does the leader wait for a thread that does not stop, or for a CPU? */
 static bool is_leader_late(const struct sampler *sampler)
 {
 	uint64_t since_ns = atomic_load(&sampler->leader->busy_since_ns);
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (since_ns)
-		return now_ns - since_ns > LATE_VISIT_NS;
-	return sampler->session->counting && now_ns > sampler->schedule.next_ns + LATE_TICK_NS;
+	if (since_ns && now_ns - since_ns > LATE_VISIT_NS)
+		return true;
+	return (!since_ns || may_wait_for_cpu(sampler)) && sampler->session->counting &&
+	       now_ns > sampler->schedule.next_ns + late_tick_ns(sampler);
 }
 
 /*
@@ -240,8 +263,10 @@ static bool is_leader_late(const struct sampler *sampler)
  */
 static void relieve(struct sampler *sampler, struct visitor *late)
 {
-	sampler->counts.nr_unfinished++;
-	if (late->is_bound && !atomic_load(&late->busy_since_ns))
+	bool visits = atomic_load(&late->busy_since_ns) != 0;
+
+	sampler->counts.nr_unfinished += visits;
+	if (late->is_bound && !visits)
 		sampler->placement.unbound_until_ns = clock_monotonic_ns() + UNBOUND_NS;
 	pool_unbind(late);
 }
@@ -260,6 +285,16 @@ static void become_leader(struct visitor *visitor)
 	lead(visitor);
 }
 
+/* The moment at which an idle visitor is to check whether the leader is late. */
+static uint64_t watch_ns(const struct sampler *sampler)
+{
+	uint64_t latest_ns = clock_monotonic_ns() + IDLE_PAUSE_NS;
+
+	if (!may_wait_for_cpu(sampler))
+		return latest_ns;
+	return min_u64(latest_ns, sampler->schedule.next_ns + late_tick_ns(sampler) + 1);
+}
+
 /*
  * Wait for a call. One of the idle visitors also wakes up now and then and checks whether the
  * leader is late; not while a tick is in progress, for whose end it would have to spin.
@@ -269,17 +304,18 @@ static void wait_idle(struct visitor *visitor)
 	struct sampler *sampler = visitor->sampler;
 	struct session *session = sampler->session;
 	bool watches = !session->is_watched, is_called;
-	struct timespec until;
+	uint64_t until_ns = watch_ns(sampler);
+	uint64_t again_ns = may_wait_for_cpu(sampler) ? WATCH_AGAIN_NS : IDLE_PAUSE_NS;
 
 	session->is_watched = visitor->is_idle = true;
 	pthread_mutex_unlock(&sampler->lock);
 	do {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += (long)IDLE_PAUSE_NS;
-		until.tv_sec += until.tv_nsec / (long)NS_PER_SEC;
-		until.tv_nsec %= (long)NS_PER_SEC;
+		struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SEC),
+					 .tv_nsec = (long)(until_ns % NS_PER_SEC)};
+
 		is_called = watches ? sem_clockwait(&session->calls, CLOCK_MONOTONIC, &until) == 0
 				    : sem_wait(&session->calls) == 0;
+		until_ns = clock_monotonic_ns() + again_ns;
 	} while (!is_called && (!watches || pthread_mutex_trylock(&sampler->lock) != 0));
 	if (is_called)
 		pthread_mutex_lock(&sampler->lock);
