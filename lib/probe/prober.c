@@ -33,6 +33,12 @@
 #define FIRST_LOOK_NS (2 * NS_PER_MS)
 #define LOOK_NS	      (500 * NS_PER_MS)
 /*
+ * Where there are many processes, they are looked at so rarely that all looks take at most this
+ * part of the time. A look that takes longer than this waits for something else than its CPU.
+ */
+#define LOOKS_PART	64
+#define LONGEST_LOOK_NS NS_PER_MS
+/*
  * Passes through all processes, in the end. A process of any user may look as if it had our probes,
  * and delay us: after some time each gets only the time that a removal takes.
  */
@@ -285,10 +291,20 @@ void prober_let_go(struct prober *prober)
 	prober->command.entry = NULL;
 }
 
+/* Under the lock. */
+static uint64_t longest_pause_ns(const struct prober *prober)
+{
+	return max_u64(LOOK_NS, LOOKS_PART * prober->nr_open * prober->mean_look_ns);
+}
+
+/* The latest looks count most. */
+#define MEAN_OF 16
+
 /* A process that cannot be inspected gets no probes; the reason is recorded. */
 static void look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
+	uint64_t began_ns = clock_monotonic_ns();
 	int status = install_running(prober, process, &err);
 	/* A failure is due to that then. */
 	bool is_over = status < 0 && proc_task_has_ended(process->pid, process->pid);
@@ -297,8 +313,11 @@ static void look(struct prober *prober, struct probed_process *process)
 	pthread_mutex_lock(&prober->lock);
 	prober_read_callees(prober, process);
 	now_ns = clock_monotonic_ns();
+	prober->mean_look_ns += min_u64(now_ns - began_ns, LONGEST_LOOK_NS) / MEAN_OF;
+	prober->mean_look_ns -= prober->mean_look_ns / MEAN_OF;
 	process->looks.again_ns =
-		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS), LOOK_NS);
+		now_ns + min_u64(max_u64(now_ns - process->born_ns, FIRST_LOOK_NS),
+				 longest_pause_ns(prober));
 	if (status < 0 && err.code != ERR_GONE && !process->is_gone && !is_over) {
 		refuse_process(process, &err);
 		process->looks.is_over = true;

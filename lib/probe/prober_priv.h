@@ -127,6 +127,7 @@ struct prober {
 	struct probed_process *
 		*open; /* owned; borrows processes that are not closed, in any order */
 	size_t nr_open, cap_open;
+	uint64_t mean_look_ns; /* that a look at a process has taken lately */
 	struct prober_command command;
 	size_t nr_wanted;
 	struct prober_counting counting;
