@@ -139,11 +139,14 @@ static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t 
 	return found ? (uint64_t)(found - bytes) + 1 : 0;
 }
 
-/* Searches code in overlapping pieces, so that nothing at a border is missed. */
+/*
+ * Searches code in overlapping pieces, so that nothing at a border is missed. They are small: the C
+ * library has both near its beginning, and a page that is not present yet takes long to read.
+ */
 static void search(struct target_memory *memory, const struct proc_map *map,
 		   struct remote_code *code, bool *is_read)
 {
-	enum { PIECE = 1 << 18, OVERLAP = 16 };
+	enum { PIECE = 1 << 15, OVERLAP = 16 };
 	uint8_t *bytes = xmalloc(PIECE);
 
 	for (uint64_t at = map->start; at < map->end && !(code->call && code->restore);
