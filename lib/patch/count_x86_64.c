@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The code in thunks, and in their stub, that counts a pass. */
-#include "patch/maker_x86_64_priv.h"
+#include "patch/maker_x86_64.h"
 
 #if defined(__x86_64__)
 

@@ -14,8 +14,7 @@
 
 #include "code/code_x86_64.h"
 #include "patch/branches.h"
-#include "patch/entry_prelude.h"
-#include "patch/maker_x86_64_priv.h"
+#include "patch/maker_x86_64.h"
 
 #define JUMP_BYTES	5  /* e9 and a displacement */
 #define THUNK_ALIGNMENT 16 /* a power of two */
@@ -450,22 +449,15 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 
 enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
 				      const struct branches *branches, struct code_area *area,
-				      const struct patch_prelude *prelude)
+				      maker_prelude *prelude, const void *context)
 {
 	struct window window = {.function = function, .start = endbr_bytes(function)};
-	struct maker maker = {.entry = prelude->entry};
+	struct maker maker = {0};
 	enum patch_outcome outcome;
 
 	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
 	add_step(&maker, maker.patch.address, false);
-	put(&maker, prelude->bytes, prelude->nr_bytes);
-	for (size_t i = 0; i < prelude->nr_references; i++) {
-		const struct patch_reference *reference = &prelude->references[i];
-		int32_t distance =
-			displacement(&maker, reference->target, maker.patch.thunk + reference->end);
-
-		memcpy(maker.bytes + reference->at, &distance, sizeof(distance));
-	}
+	prelude(&maker, context);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Thunks in the making. */
-#ifndef PROFC_PATCH_MAKER_X86_64_PRIV_H
-#define PROFC_PATCH_MAKER_X86_64_PRIV_H
+/* Thunks in the making, in this room and in others whose probes do more than count. */
+#ifndef PROFC_PATCH_MAKER_X86_64_H
+#define PROFC_PATCH_MAKER_X86_64_H
 
 #include <assert.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "patch/patch.h"
 
 /*
- * The prelude or count, four jumps that grow by four bytes, and a call of 15 bytes in its long
+ * The prelude, or count, four jumps that grow by four bytes, and a call of 15 bytes in its long
  * form. Offsets in a thunk are bytes.
  */
 #define THUNK_MAX_BYTES 255
@@ -65,10 +65,21 @@ static inline void jump_to_here(struct maker *maker, size_t at)
 	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
 }
 
+/* The same to a place before it. */
+static inline void put_short_jump_back(struct maker *maker, uint8_t opcode, size_t to)
+{
+	size_t distance = maker->nr_bytes + 2 - to;
+
+	assert(distance <= 128);
+	put(maker, (const uint8_t[]){opcode, (uint8_t)-distance}, 2);
+}
+
+#define JO  0x70
 #define JB  0x72
 #define JAE 0x73
 #define JE  0x74
 #define JNE 0x75
+#define JS  0x78
 #define JMP 0xeb
 
 /* Numbers of registers in instructions. */
@@ -80,5 +91,19 @@ void maker_put_count(struct maker *maker, const struct patch_counter *counter);
 void maker_put_way_to_stub(struct maker *maker);
 /* The code of PATCH_LEAVE. */
 void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
+
+/*
+ * Puts the code of a thunk before the function's own first instructions, and sets maker->entry. It
+ * must preserve the stack, and all registers that the function or its caller may use.
+ */
+typedef void maker_prelude(struct maker *maker, const void *context);
+
+/*
+ * As patch_entry() with code that does something else than to count; steps[1] of the patch is the
+ * function's first instruction in the thunk.
+ */
+enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
+				      const struct branches *branches, struct code_area *area,
+				      maker_prelude *prelude, const void *context);
 
 #endif
