@@ -4,11 +4,12 @@
 
 #include "heap/heap_blob_priv.h"
 
-struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t counted)
 	__attribute__((visibility("hidden"), used));
 
 /* Files in assembly know these offsets. */
 _Static_assert(offsetof(struct heap_frame, jump) == 8 &&
+		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_SLOT]) == 16 &&
 		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_RESULT]) == 32 &&
 		       offsetof(struct heap_frame, arguments) == 40 &&
 		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
@@ -17,28 +18,28 @@ _Static_assert(offsetof(struct heap_frame, jump) == 8 &&
 
 /* Member by member: clearing the whole takes longer than all else. */
 static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
-				 int64_t countdown)
+				 int64_t counted)
 {
 	request->hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
 	request->frame = frame;
 	request->slot = 0;
 	request->thread = 0;
 	request->size = request->old = request->out = request->mean = 0;
-	request->countdown = countdown;
+	request->countdown = counted;
 	request->is_framed = which & HEAP_STUB_FRAMED;
 	request->is_counted = which & HEAP_STUB_COUNTED;
 	request->is_sampled = request->was_sampled = false;
 }
 
-struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t countdown)
+struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t counted)
 {
 	struct request request;
 	struct outcome outcome;
 
-	begin_request(&request, frame, which, countdown);
+	begin_request(&request, frame, which, counted);
 	if (rules.is_all && request.hook->form.function != HEAP_EXIT)
 		return heap_record_one(&request);
-	request.slot = heap_slot_of_thread();
+	heap_find_slot(&request);
 	relaxed_add(&heap_own()->in_flight, 1);
 	if (heap_maps(&request.hook->form))
 		outcome = heap_on_map(&request);
@@ -48,6 +49,7 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 		outcome = heap_on_free(&request);
 	else
 		outcome = heap_on_allocation(&request);
+	heap_claim_slot(&request);
 	relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;
 }

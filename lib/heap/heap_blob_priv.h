@@ -157,10 +157,13 @@ static inline bool throws(const struct request *request)
 	       request->hook->form.function == HEAP_NEW_ALIGNED;
 }
 
-static inline struct heap_slot *heap_slot_of_thread(void)
-{
-	return &shared.slots[(thread_data() >> 12) % HEAP_SLOTS];
-}
+/* heap_slots_blob.c: the thread's own slot, or the one that it shares with others. */
+struct heap_slot *heap_slot_of_thread(void);
+/* The slot in which the request was counted, and the countdown before that; or that of the thread.
+ */
+void heap_find_slot(struct request *request);
+/* At the end of a request: try to make one of the slots the thread's own. */
+void heap_claim_slot(const struct request *request);
 
 /* heap_calls_blob.c: false: the size overflows, so the function will fail. */
 bool heap_read_arguments(struct request *request);

@@ -9,6 +9,7 @@
 
 /* Registers that a call may change, beside arguments: r11, r10 and rax, which has the result. */
 #define HEAP_SCRATCH	    3
+#define HEAP_SCRATCH_SLOT   0
 #define HEAP_SCRATCH_RESULT 2
 /* Registers that a call keeps, beside the stack and frame pointers: rbx, r12 to r15. */
 #define HEAP_KEPT 5

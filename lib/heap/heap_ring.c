@@ -481,9 +481,20 @@ void heap_ring_set_code(struct heap_ring *ring, struct heap_stack *code, size_t 
 	__atomic_store_n(&all->nr_code, (uint32_t)nr, __ATOMIC_RELEASE);
 }
 
+static void add_slot(struct heap_totals *totals, const struct heap_slot *slot)
+{
+	int64_t countdown = __atomic_load_n(&slot->countdown, __ATOMIC_RELAXED);
+
+	totals->allocated_bytes += __atomic_load_n(&slot->given_bytes, __ATOMIC_RELAXED) -
+				   (uint64_t)heap_countdown_bytes(countdown);
+	totals->nr_allocations += __atomic_load_n(&slot->nr_allocations, __ATOMIC_RELAXED) +
+				  heap_countdown_allocations(countdown);
+}
+
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 {
 	const struct heap_shared *shared = ring->shared;
+	uint64_t nr_claimed;
 
 	*totals = (struct heap_totals){
 		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
@@ -499,13 +510,10 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 			__atomic_load_n(&shared->lost.dropped_blocks, __ATOMIC_RELAXED);
 		return;
 	}
-	for (size_t i = 0; i < HEAP_SLOTS; i++) {
-		const struct heap_slot *slot = &shared->slots[i];
-		int64_t countdown = __atomic_load_n(&slot->countdown, __ATOMIC_RELAXED);
-
-		totals->allocated_bytes += __atomic_load_n(&slot->given_bytes, __ATOMIC_RELAXED) -
-					   (uint64_t)heap_countdown_bytes(countdown);
-		totals->nr_allocations += __atomic_load_n(&slot->nr_allocations, __ATOMIC_RELAXED) +
-					  heap_countdown_allocations(countdown);
-	}
+	for (size_t i = 0; i < HEAP_SLOTS; i++)
+		add_slot(totals, &shared->slots[i]);
+	/* Others are not read: that would take memory for them. */
+	nr_claimed = __atomic_load_n(&shared->nr_claimed, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < min_u64(nr_claimed, HEAP_OWN_SLOTS); i++)
+		add_slot(totals, &shared->own_slots[i].slot);
 }

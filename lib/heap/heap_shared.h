@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "heap/heap_machine.h"
+#include "patch/owners.h"
 
 /* A function of an allocator; struct heap_form has its arguments. */
 enum heap_function {
@@ -115,8 +116,8 @@ enum heap_threads {
 };
 
 /*
- * Threads share slots by the address of their data. They have allocated given_bytes minus the bytes
- * left in the countdown.
+ * The threads of a slot have allocated given_bytes minus the bytes left in the countdown. A thread
+ * has a slot of its own, or shares one by the address of its data.
  */
 struct heap_slot {
 	int64_t countdown;
@@ -127,8 +128,18 @@ struct heap_slot {
 	uint64_t padding[3];
 };
 
+/*
+ * Only its owner's thread, and that thread's signal handlers, change the countdown: not by a lock.
+ */
+struct heap_own_slot {
+	struct heap_slot slot;
+	uint64_t padding[8]; /* processors fetch cache lines in pairs */
+};
+
 #define HEAP_SLOT_LOG2	   6
 #define HEAP_SLOTS	   1024
+#define HEAP_OWN_SLOT_LOG2 7
+#define HEAP_OWN_SLOTS	   PATCH_OWN_COPIES_MAX
 #define HEAP_INSIDE_PLACES 1024
 #define HEAP_HOOKS	   128
 #define HEAP_STACK_MAX	   (64 << 10)
@@ -363,7 +374,9 @@ struct heap_rules {
 	uint32_t has_cycles;		       /* times are machine_clock(), else visits.now_ns */
 	uint32_t frees_have_stacks;	       /* frees are recorded with stacks */
 	uint32_t is_all;		       /* everything is recorded, in struct heap_all */
-	int32_t owner_pid; /* the process that this was made for, in its PID namespace */
+	int32_t owner_pid;	/* the process that this was made for, in its PID namespace */
+	uint32_t has_own_slots; /* threads may claim slots */
+	uint32_t reads_base;	/* programs can read the base of fs */
 	uint32_t padding;
 	struct heap_hook hooks[HEAP_HOOKS];
 	struct heap_code_range codes[HEAP_CODES]; /* unused ones are zero */
@@ -376,12 +389,14 @@ struct heap_shared {
 	uint32_t waits_at_exit;	    /* ending processes wait in `exits` */
 	uint64_t exits[HEAP_EXITS];
 	struct heap_asked asked;
+	uint64_t nr_claimed;	    /* slots that threads have claimed: each is given away once */
 	_Alignas(64) uint64_t head; /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail; /* position up to which they were read */
 	struct heap_visits visits;
 	_Alignas(64) struct heap_losses lost;
 	_Alignas(64) struct heap_stack_question stacks[HEAP_THREAD_STACKS];
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
+	_Alignas(4096) struct heap_own_slot own_slots[HEAP_OWN_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
 };
 
@@ -480,6 +495,7 @@ struct heap_known {
  * of `known`.
  */
 struct heap_private {
+	uint64_t owners[PATCH_OWNERS_BYTES / sizeof(uint64_t)]; /* of own_slots: see owners.h */
 	/* Number of sampled pointers by their bits 4 to 19; 255: as many or more. */
 	uint8_t filter[HEAP_FILTER_BYTES];
 	uint64_t sets[HEAP_SETS][HEAP_SET_WAYS];
@@ -522,8 +538,9 @@ struct heap_frame {
 
 /*
  * The generated code passes to the stub: a word with the hook's number and these flags, in the red
- * zone, where signals leave it alone; and as its result, if it has counted, the countdown before
- * that.
+ * zone, where signals leave it alone; and if it has counted, the address of the slot in
+ * scratch[HEAP_SCRATCH_SLOT], and as its result the countdown before that; or, if the slot is the
+ * thread's own, what was added to it.
  */
 #define HEAP_STUB_WORD_BELOW 24
 #define HEAP_STUB_COUNTED    1 /* the allocation is in the countdown */

@@ -20,6 +20,7 @@ struct patch_heap {
 	bool is_framed;
 	bool is_all; /* all functions take the long way, as all is recorded */
 	enum heap_threads threads;
+	bool has_own_slots;	/* threads, BY_DATA, may have claimed some */
 	uint64_t shared, rules; /* addresses in the process of struct heap_shared, heap_rules */
 	uint64_t stub;		/* likewise, of the blob */
 };

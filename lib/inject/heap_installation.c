@@ -175,6 +175,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 	struct patch_heap heap = {.function = (enum heap_function)request->heap.function,
 				  .hook = (uint32_t)draft->nr,
 				  .threads = draft->threads,
+				  .has_own_slots = draft->has_own_slots,
 				  .is_all = draft->is_all,
 				  .shared = place->shared,
 				  .rules = place->rules,
@@ -265,7 +266,9 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 				     .has_cycles = heap_ring_has_cycles(),
 				     .frees_have_stacks = options->free_stacks,
 				     .is_all = options->is_all,
-				     .owner_pid = own_pid};
+				     .owner_pid = own_pid,
+				     .has_own_slots = draft->has_own_slots,
+				     .reads_base = inject_reads_thread_pointer()};
 	memcpy(rules->hooks, draft->hooks, sizeof(rules->hooks));
 	memcpy(rules->codes, draft->codes, sizeof(rules->codes));
 }

@@ -22,7 +22,8 @@ struct stopped;
 struct heap_draft {
 	enum heap_threads threads;
 	bool is_all;
-	bool is_later; /* an earlier installation has hooks */
+	bool has_own_slots; /* all threads have their own word at fs:0 */
+	bool is_later;	    /* an earlier installation has hooks */
 	struct heap_hook hooks[HEAP_HOOKS];
 	uint64_t modules[HEAP_HOOKS]; /* for each hook, the bias of its module */
 	struct patch *patches[HEAP_HOOKS];

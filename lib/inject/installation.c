@@ -37,7 +37,7 @@
 /* Words and the stub at the beginning of a part's code. */
 #define HEAD_ROOM_BYTES 512
 /* The same at an allocator. */
-#define HEAP_THUNK_ROOM_BYTES 208
+#define HEAP_THUNK_ROOM_BYTES 256
 /* Code within this span shares a part, which all of it can reach. */
 #define PART_SPAN_BYTES ((uint64_t)1 << 30)
 /* The process may take an address before it is mapped for us. */
@@ -49,6 +49,7 @@ struct installation {
 	struct patch *patches; /* owned: the process may overwrite its own copy */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
+	bool has_owners;       /* threads have to have their own word at fs:0 */
 	bool is_kept;	       /* set by installation_look() */
 	pid_t pid;
 	uint64_t made_ticks; /* when the patches were written, since boot */
@@ -310,6 +311,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 			       (int)draft->access->pid);
 	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, draft->heap_options,
 			is_sharded);
+	draft->heap.has_own_slots = copies == COPIES_OF_OWNERS && !draft->heap.is_all;
 	draft->heap.is_later = draft->has_heap_before;
 	plan->has_heap = draft->heap.nr_entries > 0;
 	plan->has_all = plan->has_heap && draft->heap_options && draft->heap_options->is_all;
@@ -398,6 +400,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	if (draft->plan.has_heap)
 		begin_heap(installation, draft, &rules);
 	installation->counters = draft->plan.counters;
+	installation->has_owners = draft->plan.counters.nr_own || rules.has_own_slots;
 	installation->patches = draft->patches;
 	draft->patches = NULL;
 	return 0;
@@ -463,7 +466,7 @@ static enum apply_outcome apply(struct installation *installation,
 		heap_find_ids(&installation->heap, &stopped, access->memory);
 	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
-	} else if (installation->counters.nr_own && !have_own_word(&stopped, access->memory)) {
+	} else if (installation->has_owners && !have_own_word(&stopped, access->memory)) {
 		outcome = APPLY_NO_OWN_WORD;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
 		outcome = fail_changed(access, err);

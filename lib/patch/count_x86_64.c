@@ -14,7 +14,7 @@ _Static_assert(PATCH_OWNERS_BYTES == 1 << 15, "generated code knows it");
 #define POPPED_FROM_END 8 /* two pops of a byte each, then 6 bytes that end it */
 
 /* mov %fs:0,%reg */
-static void put_thread(struct maker *maker, unsigned int reg)
+void maker_put_thread(struct maker *maker, unsigned int reg)
 {
 	const uint8_t bytes[] = {0x64, 0x48, 0x8b, (uint8_t)(0x04 | reg << 3), 0x25, 0, 0, 0, 0};
 
@@ -29,11 +29,13 @@ static void put_thread(struct maker *maker, unsigned int reg)
 static void put_find(struct maker *maker, unsigned int from, unsigned int to, uint8_t right,
 		     uint32_t mask, uint64_t word)
 {
-	const uint8_t multiply[] = {0x69, (uint8_t)(0xc0 | to << 3 | from), 0xb1, 0x79, 0x37, 0x9e};
+	const uint8_t multiply[] = {0x69, (uint8_t)(0xc0 | to << 3 | from)};
+	const uint32_t factor = PATCH_OWNERS_FACTOR;
 	const uint8_t shift[] = {0xc1, (uint8_t)(0xe8 | to), right};
 
-	put(maker, multiply, sizeof(multiply)); /* imul $0x9e3779b1,%from,%to */
-	put(maker, shift, sizeof(shift));	/* shr $right,%to */
+	put(maker, multiply, sizeof(multiply)); /* imul $factor,%from,%to */
+	put(maker, &factor, sizeof(factor));
+	put(maker, shift, sizeof(shift)); /* shr $right,%to */
 	if (to == RAX)
 		put(maker, "\x25", 1); /* and $mask,%eax */
 	else
@@ -63,32 +65,39 @@ static void put_count_of_shard(struct maker *maker, const struct patch_counter *
 	put(maker, &counter->offset, sizeof(counter->offset));
 }
 
-/* The thread's entry in the table of owners. */
-static void put_find_entry(struct maker *maker, const struct patch_owners *owners,
-			   unsigned int from, unsigned int to)
+/* The thread's entry in the table of owners: see patch_owner_index(). */
+static void put_find_entry(struct maker *maker, uint64_t table_word, unsigned int from,
+			   unsigned int to)
 {
 	const uint32_t mask = PATCH_OWNERS_BYTES - sizeof(uint64_t);
 
-	put_find(maker, from, to, 17, mask, owners->table_word);
+	put_find(maker, from, to, PATCH_OWNERS_SHIFT, mask, table_word);
 }
 
-/*
- * The thread's own word is in eax; its value and the flags are lost. No other thread, no other
- * process and no signal handler can come into the addition, as it is one instruction. The entry of
- * another thread, or an empty one, gives no possible number: then the end of the thunk goes to the
- * stub, which counts, and comes back after the addition.
- */
-static void put_count_of_own(struct maker *maker, const struct patch_counter *counter)
+/* The entry of another thread, or an empty one, gives no possible number. */
+void maker_put_number(struct maker *maker, uint64_t table_word, uint32_t nr_copies)
 {
-	const struct patch_owners *owners = counter->owners;
-	const uint32_t least = -owners->nr_copies;
-	const uint8_t log2 = (uint8_t)counter->shard_log2;
+	const uint32_t least = -nr_copies;
 
-	put_find_entry(maker, owners, RAX, RAX);
+	put_find_entry(maker, table_word, RAX, RAX);
 	put(maker, "\x48\x8b\x00", 3);			       /* mov (%rax),%rax */
 	put(maker, "\x64\x48\x03\x04\x25\x00\x00\x00\x00", 9); /* add %fs:0,%rax */
 	put(maker, "\x48\x3d", 2);			       /* cmp $least,%rax */
 	put(maker, &least, sizeof(least));
+}
+
+/*
+ * The thread's own word is in eax; its value and the flags are lost. No other thread, no other
+ * process and no signal handler can come into the addition, as it is one instruction. A thread
+ * without a copy goes by the end of the thunk to the stub, which counts, and comes back after the
+ * addition.
+ */
+static void put_count_of_own(struct maker *maker, const struct patch_counter *counter)
+{
+	const struct patch_owners *owners = counter->owners;
+	const uint8_t log2 = (uint8_t)counter->shard_log2;
+
+	maker_put_number(maker, owners->table_word, owners->nr_copies);
 	put(maker, "\x0f\x82\0\0\0\0", 6); /* jb to the end of the thunk */
 	maker->to_stub_at = maker->nr_bytes;
 	put(maker, (const uint8_t[]){0x48, 0xc1, 0xe0, log2}, 4); /* shl $n,%rax */
@@ -142,7 +151,7 @@ static size_t put_proof(struct maker *maker, bool reads_base)
  */
 static void put_claim(struct maker *maker, const struct patch_owners *owners, size_t ends[4])
 {
-	put_find_entry(maker, owners, RCX, RDX);
+	put_find_entry(maker, owners->table_word, RCX, RDX);
 	put(maker, "\x48\x83\x3a\x00", 4); /* cmpq $0,(%rdx) */
 	ends[0] = put_short_jump(maker, JNE);
 	put(maker, "\x48\x81\x3d", 3); /* cmpq $nr,claimed(%rip) */
@@ -168,11 +177,11 @@ static void put_stub(struct maker *maker, const struct patch_counter *counter)
 	put(maker, "\x48\x8d\x64\x24\x80", 5); /* lea -128(%rsp),%rsp */
 	assert(maker->nr_bytes == PUSHED_FROM);
 	put(maker, "\x51\x52", 2); /* push %rcx; push %rdx */
-	put_thread(maker, RCX);
+	maker_put_thread(maker, RCX);
 	put_claim(maker, counter->owners, ends);
 	for (size_t i = 0; i < 4; i++)
 		jump_to_here(maker, ends[i]);
-	put_thread(maker, RCX);
+	maker_put_thread(maker, RCX);
 	put_find_shard(maker, counter, RCX);
 	put(maker, "\x48\x63\x50\xfc", 4);     /* movslq -4(%rax),%rdx */
 	put(maker, "\xf0\x48\xff\x04\x11", 5); /* lock incq (%rcx,%rdx) */
@@ -243,7 +252,7 @@ static void put_count_of_thread(struct maker *maker, const struct patch_counter 
 static void put_count_by_thread(struct maker *maker, const struct patch_counter *counter)
 {
 	put_push(maker, 1);
-	put_thread(maker, RAX);
+	maker_put_thread(maker, RAX);
 	put_count_of_thread(maker, counter);
 	put_pop(maker, 1);
 }
@@ -256,7 +265,7 @@ static void put_find_slot(struct maker *maker, const struct patch_counter *count
 	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
 
 	put_push(maker, PATCH_MAX_PUSHED);
-	put_thread(maker, RCX);
+	maker_put_thread(maker, RCX);
 	put(maker, "\x48\x89\xca", 3);		   /* mov %rcx,%rdx */
 	put(maker, "\x48\xc1\xea\x0c", 4);	   /* shr $12,%rdx */
 	put(maker, "\x69\xd2\x01\x01\x00\x00", 6); /* imul $0x101,%edx,%edx */

@@ -65,13 +65,17 @@ static inline void jump_to_here(struct maker *maker, size_t at)
 	maker->bytes[at] = (uint8_t)(maker->nr_bytes - at - 1);
 }
 
-/* The same to a place before it. */
-static inline void put_short_jump_back(struct maker *maker, uint8_t opcode, size_t to)
+/* A conditional jump, by its short opcode, to a place before it. */
+static inline void put_jump_back(struct maker *maker, uint8_t opcode, size_t to)
 {
-	size_t distance = maker->nr_bytes + 2 - to;
+	size_t short_by = maker->nr_bytes + 2 - to;
 
-	assert(distance <= 128);
-	put(maker, (const uint8_t[]){opcode, (uint8_t)-distance}, 2);
+	if (short_by <= 128) {
+		put(maker, (const uint8_t[]){opcode, (uint8_t)-short_by}, 2);
+		return;
+	}
+	put(maker, (const uint8_t[]){0x0f, (uint8_t)(opcode + 0x10)}, 2);
+	put_displacement(maker, maker->patch.thunk + to);
 }
 
 #define JO  0x70
@@ -91,6 +95,15 @@ void maker_put_count(struct maker *maker, const struct patch_counter *counter);
 void maker_put_way_to_stub(struct maker *maker);
 /* The code of PATCH_LEAVE. */
 void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
+
+/* The thread's own word, at fs:0, into one of the first eight registers. */
+void maker_put_thread(struct maker *maker, unsigned int reg);
+/*
+ * The thread's own word is in eax. Then rax has the number of the thread's copy, from -nr_copies to
+ * -1, or a `jb` would jump: the thread has none. At `table_word` is the address of the table of
+ * owners.
+ */
+void maker_put_number(struct maker *maker, uint64_t table_word, uint32_t nr_copies);
 
 /*
  * Puts the code of a thunk before the function's own first instructions, and sets maker->entry. It

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "patch/owners.h"
+
 struct branches;
 
 /* Our code, which will be at `address` in the process, a multiple of 16. It grows. */
@@ -109,18 +111,7 @@ enum patch_pass {
 	PATCH_LEAVE,	    /* not counted: a thread that entered here, or deeper, is outside */
 };
 
-/*
- * A thread that owns a copy of all counters counts without a lock. A table of owners, which a
- * forked child finds cleared, has a word for each hash of the address of a thread's data (the word
- * at fs:0): the number of the thread's copy, counted from the end of all of them and so negative,
- * less that address. So one load tells which copy it is, and that it is this thread's: added to the
- * address of another thread's data, which is at least PATCH_OWN_COPIES_MAX bytes away, the word
- * gives no number of a copy; nor does a zero.
- */
-#define PATCH_OWNERS_BYTES   32768
-#define PATCH_OWN_COPIES_MAX 512
-
-/* The copies with owners, of a process and of the children that it forks. */
+/* The copies of all counters with owners, of a process and of the children that it forks. */
 struct patch_owners {
 	/* addresses within 2 GiB of the area */
 	uint64_t table_word; /* of a word with the address of the table, */

@@ -8,8 +8,11 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -370,6 +373,7 @@ static void hook_all(struct fixture *fixture, enum heap_threads threads)
 						.hook = i,
 						.is_all = fixture->rules->is_all,
 						.threads = threads,
+						.has_own_slots = fixture->rules->has_own_slots,
 						.shared = (uint64_t)(uintptr_t)fixture->shared,
 						.rules = (uint64_t)(uintptr_t)fixture->rules,
 						.stub = (uint64_t)(uintptr_t)(fixture->rules + 1)};
@@ -410,6 +414,8 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	fixture->shared->mean = mean;
 	fixture->shared->stack_bytes = 4096;
 	fixture->rules->threads = threads;
+	fixture->rules->has_own_slots = threads == HEAP_THREADS_BY_DATA && !is_all;
+	fixture->rules->reads_base = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */
 	fixture->rules->has_cycles = heap_ring_has_cycles();
 	fixture->shared->visits.now_ns = clock_monotonic_ns();
 	fixture->rules->owner_pid = getpid();
@@ -1014,6 +1020,137 @@ TEST(heap, estimates_and_totals_of_threads_are_right_as_one)
 	check_estimates(HEAP_THREADS_AS_ONE);
 }
 
+static int64_t own_countdown(const struct fixture *fixture, size_t which)
+{
+	return fixture->shared->own_slots[which].slot.countdown;
+}
+
+/* The first allocation is counted in a shared slot: it makes one the thread's own. */
+TEST(heap, thread_claims_a_slot_once)
+{
+	struct fixture fixture;
+	int64_t before;
+
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	own_malloc(1);
+	assert_int_equal(fixture.shared->nr_claimed, 1);
+	assert_int_equal(own_countdown(&fixture, 0), 0);
+	own_malloc(1);
+	before = own_countdown(&fixture, 0);
+	assert_true(before > 0);
+	own_malloc(100);
+	own_calloc(3, 5);
+	own_realloc(NULL, 7);
+	assert_int_equal(before - own_countdown(&fixture, 0),
+			 (INT64_C(122) << HEAP_COUNT_LOG2) + 3);
+	assert_int_equal(fixture.shared->nr_claimed, 1);
+	assert_totals(&fixture, 124, 5);
+	end(&fixture);
+}
+
+/* Inside of a function that calls another one, the slot stays the same. */
+TEST(heap, slot_is_claimed_outside_only)
+{
+	struct fixture fixture;
+
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	own_realloc(own_realloc(NULL, 10), 20);
+	own_pool_get(arena, LARGE, 1, 2, 3, 4, 7, 8);
+	assert_int_equal(fixture.shared->nr_claimed, 1);
+	assert_totals(&fixture, 30 + LARGE, 3);
+	end(&fixture);
+}
+
+static void storm_by_threads(void)
+{
+	pthread_t threads[STORM_THREADS];
+
+	for (int i = 0; i < STORM_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, storm, NULL), 0);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* All slots belong to others, or an entry in the table does. */
+TEST(heap, thread_without_a_slot_shares_one)
+{
+	struct fixture fixture;
+
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	fixture.shared->nr_claimed = HEAP_OWN_SLOTS;
+	storm_by_threads();
+	for (size_t i = 0; i < HEAP_OWN_SLOTS; i++)
+		assert_int_equal(own_countdown(&fixture, i), 0);
+	assert_totals(&fixture, (uint64_t)STORM * STORM_SIZE, STORM);
+	fixture.shared->nr_claimed = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(fixture.own->owners); i++)
+		fixture.own->owners[i] = UINT64_C(0x123456789000);
+	storm_by_threads();
+	assert_int_equal(fixture.shared->nr_claimed, 0);
+	assert_totals(&fixture, (uint64_t)2 * STORM * STORM_SIZE, 2 * STORM);
+	end(&fixture);
+}
+
+/* Each child has its own slots, at the same addresses of threads. */
+TEST(heap, children_and_parent_count_in_different_slots)
+{
+	struct fixture fixture;
+	pid_t children[3];
+	int status;
+
+	begin(&fixture, 1 << 16, HEAP_THREADS_BY_DATA);
+	fixture.shared->stack_bytes = 0;
+	own_malloc(STORM_SIZE);
+	own_malloc(STORM_SIZE);
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			storm(NULL);
+			_exit(0);
+		}
+	}
+	storm(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(fixture.shared->nr_claimed, 1 + ARRAY_SIZE(children));
+	assert_totals(&fixture, (uint64_t)(STORM + 2) * STORM_SIZE, STORM + 2);
+	end(&fixture);
+}
+
+static uint64_t nr_handled;
+
+static void allocate_in_handler(int signal)
+{
+	(void)signal;
+	own_malloc(STORM_SIZE);
+	nr_handled++;
+}
+
+/* A signal comes between any two instructions of the short way. */
+TEST(heap, handlers_count_in_the_slot_of_their_thread)
+{
+	struct fixture fixture;
+	const struct itimerval often = {.it_interval = {.tv_usec = 50},
+					.it_value = {.tv_usec = 50}};
+	const struct itimerval never = {.it_interval = {.tv_usec = 0}};
+	struct sigaction action = {.sa_handler = allocate_in_handler}, former;
+
+	nr_handled = 0;
+	begin(&fixture, HEAP_MEAN_MAX, HEAP_THREADS_BY_DATA);
+	own_malloc(STORM_SIZE);
+	assert_int_equal(sigaction(SIGALRM, &action, &former), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (int i = 0; i < STORM_THREADS; i++)
+		storm(NULL);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &former, NULL), 0);
+	assert_true(nr_handled > 0);
+	assert_totals(&fixture, (STORM + 1 + nr_handled) * STORM_SIZE, STORM + 1 + nr_handled);
+	end(&fixture);
+}
+
 TEST(heap, full_ring_drops_and_counts)
 {
 	struct fixture fixture;
@@ -1130,6 +1267,8 @@ TEST(heap, chance_of_a_record_is_that_of_its_mean)
 				fixture.shared->slots[j].mean = mean;
 				fixture.shared->slots[j].countdown = 0;
 			}
+			fixture.shared->own_slots[0].slot.mean = mean;
+			fixture.shared->own_slots[0].slot.countdown = 0;
 			own_malloc(sizes[i]);
 			arena_used = 0;
 		}

@@ -425,10 +425,17 @@ TEST(ring, totals_follow_from_countdowns)
 	bench.shared->slots[7].given_bytes = 50;
 	bench.shared->slots[7].nr_allocations = 10;
 	bench.shared->slots[7].countdown = -((int64_t)20 << HEAP_COUNT_LOG2) - 1 - HEAP_INSIDE;
+	/* Of the slots with an owner, those that were claimed; a process may write any number. */
+	bench.shared->own_slots[1].slot.given_bytes = 500;
+	bench.shared->own_slots[HEAP_OWN_SLOTS - 1].slot.given_bytes = 2000;
+	bench.shared->nr_claimed = 2;
 	bench.shared->lost.nr_dropped = 4;
 	heap_ring_totals(&bench.ring, &totals);
-	assert_int_equal(totals.allocated_bytes, 100 + 70);
+	assert_int_equal(totals.allocated_bytes, 100 + 70 + 500);
 	assert_int_equal(totals.nr_allocations, 3 + 11);
 	assert_int_equal(totals.nr_dropped, 4);
+	bench.shared->nr_claimed = UINT64_MAX;
+	heap_ring_totals(&bench.ring, &totals);
+	assert_int_equal(totals.allocated_bytes, 100 + 70 + 500 + 2000);
 	end(&bench);
 }
