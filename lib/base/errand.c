@@ -2,7 +2,6 @@
 /* Runs in a process of its own what may never end. */
 #include "base/errand.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/minmax.h"
 
 /* Most answers come at once. */
@@ -18,29 +18,6 @@
 #define PAUSE_NS_MAX   (2 * NS_PER_MS)
 /* So long a child that can be killed takes to die. */
 #define DEATH_NS (20 * NS_PER_MS)
-/* Before Linux 5.9, which has no close_range(2). */
-#define CLOSED_ONE_BY_ONE 65536
-
-static void close_between(unsigned int first, unsigned int last)
-{
-	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-	for (unsigned int fd = first; fd <= last && fd < CLOSED_ONE_BY_ONE; fd++)
-		close((int)fd);
-}
-
-/* A reader of our output waits until the last copy of its descriptor is closed. */
-static void close_all_but(const int *fds, size_t nr_fds)
-{
-	unsigned int first = 0;
-
-	for (size_t i = 0; i < nr_fds; i++) {
-		if (fds[i] > 0)
-			close_between(first, (unsigned int)fds[i] - 1);
-		first = (unsigned int)fds[i] + 1;
-	}
-	close_between(first, UINT_MAX);
-}
 
 static bool has_ended(pid_t child, uint64_t patience_ns, int *status)
 {

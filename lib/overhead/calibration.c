@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "tracee/visit.h"
 
 #define NR_STOPS 16
@@ -55,6 +56,8 @@ static int spin(void *argument)
 	uint64_t begun_ns, last_ns, away_ns;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It may die later than we do, where the CPUs are busy. */
+	close_all_but(NULL, 0);
 	away_ns = AWAY_TIMES * shortest_gap_ns();
 	begun_ns = last_ns = clock_monotonic_ns();
 	while (!atomic_load_explicit(&spinner->is_over, memory_order_relaxed) &&
