@@ -5,7 +5,7 @@ import json
 import os
 
 from live import LiveCase
-from profc import Recorder, attach
+from profc import Recorder, attach_to_count
 from targets import Running, build, parse_json_lines
 
 KINDS = {kind: f"{kind}_work" for kind in ("plain", "sled", "short", "xray")}
@@ -124,7 +124,7 @@ class Jump(ChangesCase):
     def test_in_code_that_is_writable_may_come_back(self):
         target = self.begin("plain")
         self.ask(target, "open")
-        recording = attach(
+        recording = attach_to_count(
             self.directory, target.pid, "-d", "0.1", "--count", "patches_itself!^plain_work$"
         )
         self.assertEqual(self.refusals(recording), [])
@@ -140,14 +140,14 @@ class Forks(ChangesCase):
         with Running([build("forks_often")]) as target:
             target.wait_ready()
             for _ in range(8):
-                recording = attach(
+                recording = attach_to_count(
                     self.directory, target.pid, "-d", "0.3", "--no-cpu",
                     "--count", "^forks_often_work$",
                 )
                 self.assertNotIn("changes its own code", recording.stderr)
                 (row,) = recording.report("-m", "calls")["rows"]
                 self.assertGreater(row["calls"], 0)
-            self.assertEqual(self.remains(target), [])
+            self.assertEqual(self.remains(target), [], recording.stderr)
             target.finish()
             self.assertEqual(target.process.returncode, 0)
 

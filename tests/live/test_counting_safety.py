@@ -11,7 +11,7 @@ import time
 import procfs
 from live import LiveCase
 from paths import PROFC
-from profc import Recorder, attach, profc, record
+from profc import Recorder, attach, attach_to_count, profc, record
 from targets import Running, build, need
 
 COUNTED = ("--count", "^(counted|malloc|free|calloc|realloc)$")
@@ -58,7 +58,9 @@ class Storm(LiveCase):
             target.wait_ready()
             before = code(target.pid), own_state(target.pid)
             for _ in range(CYCLES):
-                recording = attach(self.directory, target.pid, "-d", "0.02", *COUNTED, **user)
+                recording = attach_to_count(
+                    self.directory, target.pid, "-d", "0.02", *COUNTED, **user
+                )
                 self.assertNotIn("stay", recording.stderr)
             self.assertUntouched(target.pid)
             # It has pipes of its own while it makes a process.
@@ -117,7 +119,7 @@ class Registers(LiveCase):
         self.assertEqual(said["wrong"], 0, said)
 
     def test_are_kept(self):
-        self.check(lambda pid: attach(self.directory, pid, *self.counted))
+        self.check(lambda pid: attach_to_count(self.directory, pid, *self.counted))
 
     def test_are_kept_where_profc_is_killed(self):
         moments = random.Random(9)
@@ -264,7 +266,7 @@ class Killed(LiveCase):
                 nr_remains += bool(self.remains(target.pid))
                 self.assertIsNone(target.process.poll(), "the target has died")
                 self.assertUntouched(target.pid)
-            attach(self.directory, target.pid, "-d", "0.02", *COUNTED)
+            attach_to_count(self.directory, target.pid, "-d", "0.02", *COUNTED)
             self.assertEqual(self.remains(target.pid), [])
             # It has pipes of its own while it makes a process.
             self.eventually(
@@ -296,7 +298,7 @@ class Killed(LiveCase):
                 ).returncode
                 self.assertIsNone(target.process.poll(), f"the target has died of call {nr}")
                 self.assertUntouched(target.pid)
-            attach(self.directory, target.pid, "-d", "0.02", *QUICK)
+            attach_to_count(self.directory, target.pid, "-d", "0.02", *QUICK)
             self.assertEqual(self.remains(target.pid), [])
             # It has pipes of its own while it makes a process.
             self.eventually(
