@@ -396,11 +396,14 @@ class Others(LiveCase):
     def test_exec_from_threads_is_not_held_up(self):
         """A thread that is stopped, and killed by the exec of another, is reaped at once."""
         program = build("exec_storm", "-O0", "-g")
-        recording = record(
-            self.directory, [program, "1500"], "--count", "^execute_anew$", timeout=30
-        )
+        # On busy CPUs an exec of a hundred threads takes long by itself.
+        with Running([program, "1500"]) as beside:
+            recording = record(
+                self.directory, [program, "1500"], "--count", "^execute_anew$", timeout=60
+            )
+            (plain,) = beside.finish()
         (said,) = recording.said
-        self.assertGreater(said["execs"], 5)
+        self.assertGreaterEqual(said["execs"], min(6, plain["execs"] // 4))
 
 
 class Commands(LiveCase):
