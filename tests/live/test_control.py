@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -252,27 +253,32 @@ class Control(LiveCase):
         for path, marks in ((first, "1"), (second, "12"), (whole.path, "123")):
             self.assertEqual(self.marks(path), list(marks))
 
-    def end_with_unread_snapshot(self, end, *command, options=(), nr_bytes=0):
+    # They make a snapshot larger than a pipe of 4096 bytes, however few samples it has.
+    LONG_MARKS = [secrets.token_hex(500) for _ in range(20)]
+
+    def words_of(self, marks):
+        return "".join(f"mark {text}\n" for text in marks)
+
+    def end_with_unread_snapshot(self, end, *command, marks=("before",)):
         """The recording, two snapshots of which go to a FIFO that nobody reads to its end."""
         fifo, pipe = self.path("control"), self.path("pipe")
         if not os.path.exists(pipe):
             self.pipe("pipe")
         with Recorder(
-            self.directory, "record", *options, "--control", f"fifo:{fifo}", "--", *command,
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", *command,
         ) as recorder:
             self.eventually(lambda: os.path.exists(fifo) and procfs.children(recorder.pid), "a start")
-            self.eventually(lambda: os.path.getsize(recorder.path) >= nr_bytes, "what is recorded")
             with open(fifo, "w", encoding="utf-8") as control:
-                control.write(f"mark before\nsnapshot {pipe}\nsnapshot {pipe}\n")
+                control.write(f"{self.words_of(marks)}snapshot {pipe}\nsnapshot {pipe}\n")
                 control.flush()
                 self.eventually(lambda: self.nr_unread(control) == 0, "the reading of words")
                 end(recorder, control)
             return pipe, recorder.finish()
 
-    def assert_ended_without(self, pipe, whole, status, words):
+    def assert_ended_without(self, pipe, whole, status, words, marks=("before",)):
         self.assertEqual(whole.status, status, whole.stderr)
         self.assertEqual(whole.stderr.count(words.format(pipe)), 2, whole.stderr)
-        self.assertEqual(self.marks(whole.path), ["before"])
+        self.assertEqual(self.marks(whole.path), list(marks))
         found = [row["total_ns"] for row in whole.rows() if row["function"] == "spin_leaf"]
         self.assertGreater(sum(found), 0)
 
@@ -311,9 +317,9 @@ class Control(LiveCase):
             reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self.addCleanup(os.close, reader)
             fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
-            self.eventually(lambda: os.path.getsize(recorder.path) > 5000, "what is recorded")
             with open(fifo, "w", encoding="utf-8") as control:
-                control.write(f"mark 1\nsnapshot {unread}\nsnapshot {pipe}\n")
+                words = self.words_of(self.LONG_MARKS)
+                control.write(f"{words}snapshot {unread}\nsnapshot {pipe}\n")
                 control.flush()
                 self.eventually(lambda: self.nr_unread(control) == 0, "the reading of words")
             os.kill(*procfs.children(recorder.pid), signal.SIGTERM)
@@ -324,19 +330,25 @@ class Control(LiveCase):
                     copy.write(block)
                     time.sleep(0.01)
             recorder.finish()
-        self.assertEqual(self.marks(self.path("copy")), ["1"])
+        self.assertEqual(self.marks(self.path("copy")), self.LONG_MARKS)
 
     def test_snapshot_that_is_not_read_to_its_end_is_given_up(self):
         reader = os.open(self.pipe("pipe"), os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
         fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+
+        def end(recorder, _):
+            self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning")
+            self.wait_until_recorded(recorder.path)
+            os.kill(*procfs.children(recorder.pid), signal.SIGTERM)
+
         done = self.end_with_unread_snapshot(
-            lambda *_: self.eventually(lambda: self.nr_unread(reader) == 4096, "its beginning"),
-            build("spin_leaf"), "6000",
-            # A snapshot is smaller than what was written in parts.
-            options=("-F", "1000", "--max-overhead", "0"), nr_bytes=6000,
+            end, build("spin_leaf"), "60000", marks=self.LONG_MARKS
         )
-        self.assert_ended_without(*done, 0, "snapshot to {} is incomplete: its reader stopped reading\n")
+        self.assert_ended_without(
+            *done, -signal.SIGTERM, "snapshot to {} is incomplete: its reader stopped reading\n",
+            self.LONG_MARKS,
+        )
 
     def test_sleep_after_a_pause_is_not_recorded(self):
         fifo, path = self.path("control"), self.path("data")
