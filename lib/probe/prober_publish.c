@@ -358,9 +358,9 @@ static void publish_process(struct publishing *publishing, struct probed_process
 			struct counted_place *place = &probed->places[k];
 
 			tell_change(publishing, process, place);
-			tell_spoilt(publishing, process, place);
 			if (place->outcome == PATCH_OK && wanted_is_counted(place->wanted))
 				publish_place(publishing, process, probed, place);
+			tell_spoilt(publishing, process, place); /* as was found just now */
 		}
 	}
 }
