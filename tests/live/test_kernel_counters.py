@@ -53,7 +53,8 @@ class KernelCounters(LiveCase):
 
     def test_phases_have_their_shares(self):
         """Below each of them, if not its own: what it calls is never blamed for the other's."""
-        recording = record(self.directory, [self.target, "phases", "700"], "--metrics", "faults")
+        recording = record(self.directory, [self.target, "phases", "700"], "--metrics", "faults",
+                           "-F", "1000", "--max-overhead", "0")
         said = recording.said[0]
         rows = {row["function"]: row for row in recording.rows("-m", "faults")}
         claimed = 0
@@ -63,8 +64,13 @@ class KernelCounters(LiveCase):
             self.assertLessEqual(row["total_count"], faults * 1.1 + 3000, name)
             claimed += row["total_count"]
         between = rows["[between samples]"]["self_count"]
-        self.assertGreaterEqual(claimed + between, 0.98 * sum(said["phases"].values()))
-        self.assertGreater(rows["main"]["total_pct"], 95)
+        # Of a gap between two looks where busy CPUs let none come in time no stack is known.
+        unknown = rows.get("[unattributed]", {"self_count": 0, "self_pct": 0})
+        self.assertLess(unknown["self_pct"], 5 + 100 * recording.missed_share())
+        self.assertGreaterEqual(
+            claimed + between + unknown["self_count"], 0.98 * sum(said["phases"].values())
+        )
+        self.assertGreater(rows["main"]["total_pct"] + unknown["self_pct"], 95)
 
     def test_no_function_claims_what_comes_in_bursts(self):
         recording = record(self.directory, [self.target, "bursts", "700"], "--metrics", "faults")
