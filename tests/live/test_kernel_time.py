@@ -55,12 +55,14 @@ class KernelTime(LiveCase):
             self.assertEqual({row["user_ns"] for row in report["rows"]}, {None})
 
     def test_system_call_has_its_cpu_time(self):
-        recording = self.record()
+        # Busy CPUs leave few of the looks that are asked for: none may be in one of the two calls.
+        recording = self.record("-F", "1000", "--max-overhead", "0")
         said = {one["name"]: one for one in recording.said}
         for options in ([], ["-m", "cpu"], ["-m", "wall"]):
             rows = {row["name"]: row for row in recording.rows("--by", "syscall", *options)}
             system_ns = said["makes pages"]["system_ns"]
-            found_ns = rows["mmap"]["cpu_ns"] + rows["munmap"]["cpu_ns"]
+            calls = [rows[name] for name in ("mmap", "munmap") if name in rows]
+            found_ns = sum(row["cpu_ns"] for row in calls)
             self.assertGreater(found_ns, 0.6 * system_ns, options)
             self.assertLess(found_ns, 1.3 * system_ns, options)
             self.assertGreater(rows["[no system call]"]["cpu_ns"],
