@@ -84,8 +84,9 @@ class KernelTime(LiveCase):
         rows = {row["function"]: row for row in report["rows"]}
         for name, row in rows.items():
             self.assertEqual(row["user_ns"] + row["system_ns"], row["self_ns"], name)
+        # Not against their user time, in which the host of a virtual machine maps their pages.
         for name in ("store_first", "fill_first"):
-            self.assertGreater(rows[name]["system_ns"], rows[name]["user_ns"], name)
+            self.assertGreater(rows[name]["system_ns"], 0.25 * whole["system_ns"], name)
         for name in ("store_again", "fill_again", "compute"):
             self.assertLess(rows[name]["system_ns"], rows[name]["user_ns"], name)
         system_ns = sum(row["system_ns"] for row in report["rows"])  # also of several with one name
