@@ -131,6 +131,12 @@ def pending(pid):
     return int(status(pid)["ShdPnd"], 16)
 
 
+def nr_born():
+    """Processes and threads that the machine has made since it was started: proc_stat(5)."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("processes "))
+
+
 def stolen_ns():
     """What the host of a virtual machine has taken from all its CPUs: proc_stat(5), "steal"."""
     with open("/proc/stat", encoding="ascii") as file:

@@ -4,6 +4,7 @@
 import json
 import os
 
+import procfs
 from live import LiveCase
 from profc import record
 from targets import build, run
@@ -96,7 +97,9 @@ class Exec(ChildCase):
 
     def test_short_programs_are_seen(self):
         recording = self.record_short_programs()
-        missed = recording.function("[unattributed]")["self_ns"]
+        missed = sum(
+            row["self_ns"] for row in recording.rows() if row["function"] == "[unattributed]"
+        )
         whole = recording.report()["total_ns"]
         # A tenth at the 500 Hz that were asked for; fewer are had where the CPUs are busy.
         rate = json.loads(recording.info("--json"))["counters"]["frequency_hz_effective"] / 1000
@@ -104,12 +107,15 @@ class Exec(ChildCase):
         self.assertShareAtLeast(whole - missed, whole, share, "CPU time that was seen")
 
     def test_processes_that_ended_before_a_sample_are_counted(self):
+        before = procfs.nr_born()
         recording = record(self.directory, [build("forks_and_exits"), "1500"])
+        nr_born = procfs.nr_born() - before
         processes = json.loads(recording.info("--json"))["processes"]
         unseen = sum(row["unseen"] or 0 for row in processes)
         found = sum(row["pid"] != 0 for row in processes)
-        # Processes of other programs that ended as soon may be among them.
-        self.assertWithin(found + unseen, 1501, 450, "processes")
+        self.assertGreater(found + unseen, 1501 - 450)
+        # Those of other programs that ended as soon may be among them.
+        self.assertLess(found + unseen, nr_born + 450)
         self.assertGreater(unseen, 50)
         verdict = recording.explain()["verdict"]
         self.assertEqual(verdict["rule"], "processes")
