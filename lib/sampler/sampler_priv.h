@@ -24,12 +24,14 @@
 #include "sampler/records.h"
 #include "sampler/sampler.h"
 #include "tracee/visit.h"
+#include "tracee/visit_clocks.h"
 
 /* One of our threads that take turns. */
 struct visitor {
 	struct sampler *sampler;
 	pthread_t thread;
 	struct visit visit;
+	struct visit_clocks clocks;
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;

@@ -91,16 +91,20 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 {
 	struct visit *visit = &visitor->visit;
 	uint64_t waited_ns = own_wait_ns(visitor);
+	bool is_left;
 	enum visit_outcome outcome = visit_begin(visit, tracee->tgid, tracee->tid);
 
 	if (outcome == VISIT_PENDING)
 		outcome = await_stop(visitor);
 	if (outcome != VISIT_STOPPED)
 		return outcome;
-	if (!visit_capture(visit, tracee, stack_bytes, visitor->snapshot))
+	visit_capture(visit, tracee, stack_bytes, visitor->snapshot);
+	if (!visit_clocks_set(&visitor->clocks, visit, tracee, visitor->snapshot, &is_left))
 		outcome = VISIT_GONE;
 	visit_end(visit);
 	visitor->detached_ns = clock_monotonic_ns();
+	if (is_left)
+		visit_clocks_after(&visitor->clocks, tracee, visitor->snapshot);
 	visitor->waited_ns = own_wait_ns(visitor) - waited_ns;
 	return outcome;
 }
@@ -316,11 +320,11 @@ static void note_reaped(struct sampler *sampler, const struct visit *visit)
 }
 
 /* A thread whose CPU we are on cannot stop before we leave it. */
-static uint64_t spin_ns_for(const struct visitor *visitor, const struct sampled_thread *thread)
+static uint64_t spin_ns_for(const struct visitor *visitor, bool is_on_our_cpu)
 {
 	const struct sampler *sampler = visitor->sampler;
 
-	if (thread->cpu == sched_getcpu())
+	if (is_on_our_cpu)
 		return 0;
 	if (sampler->idle.some_idle)
 		return SPIN_NS;
@@ -339,6 +343,22 @@ static bool may_have_to_wait(const struct sampler *sampler, const struct sampled
 	       roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
 }
 
+/* Clocks are read one after the other, and the interrupt of a tick takes some microseconds. */
+#define CLOCKS_APART_NS (50 * NS_PER_US)
+
+/* Do its clocks have all the time since it last stopped while it ran? */
+static bool ran_until_reading(const struct sampled_thread *thread)
+{
+	const struct proc_schedstat *clocks = &thread->clocks;
+	const struct seen_sleep *former = &thread->sleep;
+
+	if (!former->is_known || former->is_asleep || clocks->cpu_ns < former->cpu_ns ||
+	    clocks->runq_ns < former->runq_ns)
+		return false;
+	return thread->read_ns <= former->from_ns + (clocks->cpu_ns - former->cpu_ns) +
+					  (clocks->runq_ns - former->runq_ns) + CLOCKS_APART_NS;
+}
+
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -347,10 +367,16 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 	struct snapshot *snapshot = visitor->snapshot;
 	size_t nr_kernel_bytes = is_asleep ? snapshot->nr_kernel_bytes : 0;
 	uint64_t pcount = snapshot->pcount;
+	bool is_on_our_cpu = thread->cpu == sched_getcpu();
 	enum visit_outcome outcome;
 
 	sampler->counts.nr_begun++;
-	visitor->spin_ns = spin_ns_for(visitor, thread);
+	visitor->spin_ns = spin_ns_for(visitor, is_on_our_cpu);
+	visitor->clocks = (struct visit_clocks){.before = thread->clocks,
+						.read_ns = thread->read_ns,
+						.ran_until_then = ran_until_reading(thread),
+						.is_displaced = is_on_our_cpu && !is_asleep,
+						.are_read_after = visitor->spin_ns && !is_asleep};
 	visitor->may_have_to_wait = may_have_to_wait(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
 	advances_before_visit(&sampler->advances, thread);

@@ -105,10 +105,9 @@ static void learn_first_sp(struct tracee *tracee)
 		tracee_learn_first_sp(tracee, stat.first_sp);
 }
 
-bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
+void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot)
 {
-	struct proc_schedstat clocks;
 	struct user_regs_struct regs;
 
 	tracee_begin_snapshot(tracee, snapshot);
@@ -130,12 +129,6 @@ bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		if (visit->was_fixed_up)
 			set_regs(visit->stopped_tid, &regs);
 	}
-	if (!tracee_clocks(tracee, &clocks))
-		return false;
-	snapshot->cpu_ns = clocks.cpu_ns;
-	snapshot->runq_ns = clocks.runq_ns;
-	snapshot->pcount = clocks.pcount;
-	return true;
 }
 
 void visit_end(struct visit *visit)

@@ -56,10 +56,10 @@ enum visit_outcome visit_wait(struct visit *visit, bool may_block);
 void visit_ask_again(const struct visit *visit);
 
 /*
- * STOPPED: copy registers, clocks, and the stack from its pointer upwards into `snapshot`: at most
- * max_stack_bytes, or some MiB if its end is known. False if the thread is gone.
+ * STOPPED: copy registers, and the stack from its pointer upwards into `snapshot`: at most
+ * max_stack_bytes, or some MiB if its end is known. The caller sets its clocks.
  */
-bool visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
+void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot);
 /*
  * Change the registers of a stopped thread so that a call which our stop interrupted with EINTR
