@@ -342,13 +342,15 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 #define STALE_CLOCK_NS (20 * NS_PER_MS)
 
 /*
- * Are these the clocks of another thread? A thread that executes a program takes the leader's id
- * and keeps its own clocks: then the leader's clocks seem to run backwards, or faster than time.
+ * May these be the clocks of another thread? A thread that executes a program takes the leader's id
+ * and keeps its own clocks: then the leader's clocks seem to run backwards, or to be far ahead of
+ * what they were as it slept.
  */
-static bool are_of_another(const struct sampled_thread *thread, const struct proc_schedstat *clocks,
-			   uint64_t now_ns)
+static bool may_be_of_another(const struct sampled_thread *thread,
+			      const struct proc_schedstat *clocks, uint64_t now_ns)
 {
-	uint64_t elapsed_ns = now_ns - min_u64(thread->read_ns, now_ns);
+	bool was_asleep = thread->sleep.is_known && thread->sleep.is_asleep;
+	uint64_t elapsed_ns = was_asleep ? 0 : now_ns - min_u64(thread->read_ns, now_ns);
 
 	return clocks->cpu_ns < thread->clocks.cpu_ns || clocks->pcount < thread->clocks.pcount ||
 	       clocks->cpu_ns - thread->clocks.cpu_ns > elapsed_ns + STALE_CLOCK_NS;
@@ -426,7 +428,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	}
 	if (leave_out(sampler, thread) || !book_read_clocks(sampler, thread, &clocks))
 		return;
-	if (are_of_another(thread, &clocks, now_ns) &&
+	if (may_be_of_another(thread, &clocks, now_ns) &&
 	    !roster_is_in_program(sampler->roster, thread->process->roster, NULL, true, now_ns))
 		return;
 	/* At the first reading, those since its birth as well. */

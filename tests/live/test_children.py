@@ -88,7 +88,9 @@ class Exec(ChildCase):
         report = recording.report()
         self.assertRatio(report["total_ns"], said["cpu_ns"], 0.05, "CPU of the whole")
         self.assertWorksIn(recording, "after_exec", "spin_leaf")
-        self.assertGreater(recording.function("thread_before_exec")["total_ns"], 150e6)
+        # Some of it may stand for no stack where the CPUs are busy.
+        unknown = report["total_ns"] - self.known_ns(recording)
+        self.assertGreater(recording.function("thread_before_exec")["total_ns"] + unknown, 150e6)
 
     def record_short_programs(self):
         """Programs of a millisecond, each in a process that was two shells before."""
