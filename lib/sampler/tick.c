@@ -175,13 +175,18 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 
 /*
  * A set-user-id program does not get its privileges if a tracer without CAP_SYS_PTRACE holds the
- * process at its exec (execve(2)), which mostly follows a fork.
+ * process at its exec (execve(2)), which mostly follows a fork: after so much CPU time at most, for
+ * which the process may have to wait.
  */
-#define EXECUTES_SOON_NS (5 * NS_PER_MS)
+#define EXECUTES_SOON_CPU_NS (5 * NS_PER_MS)
+#define EXECUTES_SOON_NS     (200 * NS_PER_MS)
 
-static bool may_execute_soon(const struct sampler *sampler, const struct sampled_process *process)
+static bool may_execute_soon(const struct sampler *sampler, const struct sampled_thread *thread)
 {
+	const struct sampled_process *process = thread->process;
+
 	return process->is_forked && !sampler->session->traces_all &&
+	       thread->clocks.cpu_ns < EXECUTES_SOON_CPU_NS &&
 	       sampler->tick.now_ns - process->start_ns < EXECUTES_SOON_NS;
 }
 
@@ -192,7 +197,7 @@ static bool may_be_visited(struct sampler *sampler, struct sampled_thread *threa
 	const struct sampled_process *process = thread->process;
 	bool is_refused = process->is_refused && sampler->tick.now_ns < process->refused_until_ns;
 
-	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, process))
+	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, thread))
 		return false;
 	if (is_refused)
 		sampler->counts.nr_refused++;
