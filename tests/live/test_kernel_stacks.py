@@ -130,6 +130,7 @@ class KernelStacks(LiveCase):
         if os.geteuid() != 0:
             self.skipTest("the kernel shows its stacks to root")
         target = self.start(name, *arguments)
+        self.eventually(lambda: name in threads_by_name(target.pid), "the thread's name")
         tid = threads_by_name(target.pid)[name]
         seen = collections.Counter()
         with Recorder(self.directory, "attach", "-p", target.pid, "-F", "1000") as recorder:

@@ -115,7 +115,7 @@ class BlockedTime(LiveCase):
             self.assertGreaterEqual(blocked + waited, known * whole, said["function"])
 
     def test_cpu_is_not_charged_to_the_call_slept_in(self):
-        recording = record(self.directory, [build("sleeping"), "2000"])
+        recording = record(self.directory, [build("sleeping"), "2000"], *FAST)
         (said,) = [one for one in recording.said if one["function"] == "sleep_between_work"]
         times = {row["function"]: row["total_ns"] for row in recording.rows()}
         # Some of it may stand for no stack where the CPUs are busy.
