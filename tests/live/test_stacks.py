@@ -43,7 +43,7 @@ class Stacks(LiveCase):
     @unittest.skipUnless(os.uname().machine == "x86_64", "the assembly names x86-64's registers")
     def test_frames_that_only_libunwind_can_do(self):
         """It goes along each stack once: from the leaf on for each frame it would take hours."""
-        recording = record(self.directory, [build("expressed_recursion"), "20000"])
+        recording = record(self.directory, [build("expressed_recursion"), "20000"], *FAST)
         self.assert_rooted(recording, 0.9)
         deepest = max(recording.folded(), key=lambda stack: stack[1])[0]
         self.assertEqual(deepest.count("recurse"), 20001)
