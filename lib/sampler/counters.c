@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
+#include "sampler/visitor_priv.h"
 
 /* The time in which ticks took place; never 0. */
 static double counted_ns(const struct sampler *sampler)

@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
+#include "sampler/visitor_priv.h"
 #include "snapshot/snapshot.h"
 
 /* A visitor interrupts again if the thread has not stopped by then. */

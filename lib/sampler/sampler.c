@@ -22,6 +22,7 @@
 #include "sampler/others_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
+#include "sampler/visitor_priv.h"
 #include "store/store.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"

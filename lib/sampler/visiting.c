@@ -12,6 +12,7 @@
 #include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
+#include "sampler/visitor_priv.h"
 #include "snapshot/snapshot.h"
 #include "syscall/traits.h"
 

@@ -23,6 +23,7 @@
 #include "sampler/sampler_priv.h"
 #include "sampler/searching_priv.h"
 #include "sampler/visitor_pool_priv.h"
+#include "sampler/visitor_priv.h"
 #include "snapshot/snapshot.h"
 #include "tracee/launch.h"
 
