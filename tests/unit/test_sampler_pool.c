@@ -4,6 +4,7 @@
 
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
+#include "sampler/visitor_priv.h"
 #include "tests/unit/unit.h"
 
 /* A thread that is traced meanwhile would wait for whatever has the lock. */
