@@ -103,6 +103,20 @@ static bool find_own_mount(const struct statx *known, bool *is_served)
 	return is_found;
 }
 
+/*
+ * Is it a file of memfd_create(2)? The kernel keeps all of these in one file system, which is
+ * mounted nowhere and never goes away: so no other one can have its number, which is the kernel's
+ * own statement.
+ */
+static bool is_in_memory(const struct statx *known)
+{
+	cleanup_close int fd = memfd_create("profc", MFD_CLOEXEC);
+	struct stat own;
+
+	return fd >= 0 && fstat(fd, &own) == 0 &&
+	       own.st_dev == makedev(known->stx_dev_major, known->stx_dev_minor);
+}
+
 /* An overlay of another mount namespace may have been mounted by a user, with any layers. */
 static bool is_not_served(void *context)
 {
@@ -121,6 +135,8 @@ bool served_file_is(int fd)
 
 	if (ask(fd, &known) < 0)
 		return errno != ENOSYS && errno != EPERM;
+	if (is_in_memory(&known))
+		return false;
 	return find_own_mount(&known, &is_served)
 		       ? is_served
 		       : !errand_run(is_not_served, &fd, &fd, 1, ERRAND_NS);
