@@ -127,6 +127,12 @@ static bool find_inside(const struct entries *map, const struct entry *entry, st
 	return false;
 }
 
+static void take_for_jit(const struct space *space, struct module *module)
+{
+	module->kind = MODULE_KIND_JIT;
+	module->owner_pid = space->pid;
+}
+
 /* Open the file of a new executable mapping; no image if it is not a readable ELF file. */
 static void open_file(const struct space *space, const struct entries *map,
 		      const struct entry *entry, struct module *module, struct module_files *files)
@@ -149,8 +155,7 @@ static void open_file(const struct space *space, const struct entries *map,
 	if (files->image)
 		return;
 	/* Readable, but not an ELF file: JIT-compiled code. */
-	module->kind = MODULE_KIND_JIT;
-	module->owner_pid = space->pid;
+	take_for_jit(space, module);
 	module->modified_ns = 0; /* it is written to constantly */
 	if (!module_is_jitdump(module)) {
 		close(module->fd);
@@ -196,15 +201,18 @@ static void describe(const struct space *space, const struct entries *map,
 	} else if (space_is_vsyscall(entry)) {
 		module->kind = MODULE_KIND_VSYSCALL;
 	} else if (!entry->inode) {
-		module->kind = MODULE_KIND_JIT;
-		module->owner_pid = space->pid;
+		take_for_jit(space, module);
 		module->path = jit_name;
 	} else {
 		module->kind = MODULE_KIND_FILE;
 		module->deleted = entry->deleted;
 		module->dev = entry->dev;
 		module->inode = entry->inode;
-		open_file(space, map, entry, module, files);
+		/* Each process has a file of its own for its probes, which has nothing to read. */
+		if (module_is_of_probes(module))
+			take_for_jit(space, module);
+		else
+			open_file(space, map, entry, module, files);
 	}
 	if (files->image)
 		module_take_edition(module, files->image);

@@ -15,7 +15,7 @@ struct elf_image;
 /* A file of code, and its places to be counted: the same in all processes that map it. */
 struct prober_file {
 	uint64_t dev, inode;
-	int fd;			 /* owned; -1: it could not be opened */
+	int fd;			 /* owned; -1: it could not be opened, or is no ELF file */
 	struct elf_image *image; /* owned; NULL: it is no ELF file */
 	char *path;		 /* owned */
 	bool is_searched;	 /* the members below are set */

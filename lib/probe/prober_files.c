@@ -47,6 +47,10 @@ static struct prober_file *open_file(struct prober *prober, pid_t pid, const str
 				    &found);
 	if (file->fd >= 0)
 		file->image = elf_image_open(file->fd, NULL);
+	if (file->fd >= 0 && !file->image) {
+		close(file->fd);
+		file->fd = -1;
+	}
 	return file;
 }
 

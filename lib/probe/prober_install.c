@@ -169,15 +169,21 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 	}
 }
 
+/* A program that gives its own file such a name gets no probes in there, as if it had none. */
+static bool is_of_probes(const struct proc_map *map)
+{
+	static const char ours[] = "/memfd:" REGION_NAME;
+
+	return map->nr_path_bytes >= sizeof(ours) - 1 &&
+	       memcmp(map->path, ours, sizeof(ours) - 1) == 0;
+}
+
 /* Code that the program makes while it runs, as far as we know. */
 static bool is_other_code(const struct proc_map *map)
 {
-	static const char ours[] = "/memfd:" REGION_NAME;
-	bool is_ours = map->nr_path_bytes >= sizeof(ours) - 1 &&
-		       memcmp(map->path, ours, sizeof(ours) - 1) == 0;
 	bool is_kernels = map->nr_path_bytes > 1 && map->path[0] == '[' && map->path[1] == 'v';
 
-	return map->executable && !is_ours && !is_kernels &&
+	return map->executable && !is_kernels &&
 	       (!map->inode || map->shared || !map->nr_path_bytes || map->path[0] != '/');
 }
 
@@ -215,6 +221,8 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
 		bool is_new;
 
+		if (is_of_probes(&map))
+			continue;
 		process->has_other_code |= is_other_code(&map);
 		if (!map.executable || !map.inode || map.shared || !map.nr_path_bytes ||
 		    map.path[0] != '/')

@@ -556,6 +556,23 @@ class Losses(MemoryCase):
         self.assertLessEqual(heap["live_bytes"], said["live"] + 100 * heap["frees_dropped"])
 
 
+# Each program lives long enough to be looked at again.
+RUNS_PROGRAMS = """
+import json, os, subprocess, time
+for _ in range(8):
+    subprocess.run(["sleep", "0.3"])
+time.sleep(0.3)
+profc = f"/proc/{os.getppid()}/fd"
+links = []
+for name in os.listdir(profc):
+    try:
+        links.append(os.readlink(f"{profc}/{name}"))
+    except FileNotFoundError:
+        pass
+print(json.dumps({"programs": 8, "files": [link for link in links if "profc-probes" in link]}))
+"""
+
+
 class Processes(MemoryCase):
     def test_threads(self):
         """The C library allocates for each of them. All that is recorded fits into the ring."""
@@ -572,6 +589,12 @@ class Processes(MemoryCase):
         self.assertEqual(
             self.leaks(recording)["leaks"]["bytes"], 50 * 500 + 24 * 3000 + 10 * 7000
         )
+
+    def test_many_programs_need_no_files_of_profc(self):
+        """The memory of their probes, which each of them maps, is no code to be kept open."""
+        recording = self.record([sys.executable, "-c", RUNS_PROGRAMS], "--mem")
+        self.assertEqual(recording.said, [{"programs": 8, "files": []}])
+        self.assertGreater(self.heap(recording)["allocated_blocks"], 0)
 
     def test_without_children(self):
         """Of a sample the exact totals are of both: they are not those of the parent alone."""
