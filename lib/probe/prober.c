@@ -167,22 +167,6 @@ static struct target_memory *open_memory(struct prober *prober, pid_t pid, struc
 	return memory;
 }
 
-struct installing {
-	struct prober *prober;
-	struct probed_process *process;
-	const struct probe_access *access;
-	struct err *err;
-	int status;
-};
-
-static void install_in_thread(void *context)
-{
-	struct installing *installing = context;
-
-	installing->status = prober_install(installing->prober, installing->process,
-					    installing->access, false, installing->err);
-}
-
 /* Any thread, one process at a time. */
 static int install_running(struct prober *prober, struct probed_process *process, struct err *err)
 {
@@ -192,15 +176,14 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory = memory,
 		.patience_ns = PATIENCE_NS};
-	struct installing installing = {
-		.prober = prober, .process = process, .access = &access, .err = err};
+	int status = 0;
 
 	if (!memory)
 		return err->code;
 	if (!process->looks.is_over)
-		own_thread_run(install_in_thread, &installing);
+		status = prober_install(prober, process, &access, err);
 	prober_look_at_code(prober, process, memory, false);
-	return installing.status;
+	return status;
 }
 
 /* The refusal of a gate is to be in the profile, too, as the recording goes on. */
@@ -276,7 +259,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			.patience_ns = PATIENCE_NS,
 		};
 
-		if (prober_install(prober, process, &access, true, err) < 0)
+		if (prober_install(prober, process, &access, err) < 0)
 			refuse_process(process, err);
 		note_gate_refusal(prober, process, err);
 	}

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/own_thread.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "heap/heap_ring.h"
@@ -397,8 +398,7 @@ static bool has_heap(const struct probed_process *process)
 }
 
 static int install(struct prober *prober, struct probed_process *process,
-		   const struct probe_access *access, struct gathered *gathered, bool is_from_start,
-		   struct err *err)
+		   const struct probe_access *access, struct gathered *gathered, struct err *err)
 {
 	struct installation *installation = NULL;
 	struct probe_cost cost = {0};
@@ -431,8 +431,40 @@ static int install(struct prober *prober, struct probed_process *process,
 		return status;
 	}
 	note_outcomes(gathered, installation, access->memory);
-	keep(prober, process, gathered, installation, &cost, is_from_start, counting);
+	keep(prober, process, gathered, installation, &cost, access->is_stopped, counting);
 	return 0;
+}
+
+struct installing {
+	struct prober *prober;
+	struct probed_process *process;
+	const struct probe_access *access;
+	struct gathered *gathered;
+	struct err *err;
+	int status;
+};
+
+static void install_in_thread(void *context)
+{
+	struct installing *installing = context;
+
+	installing->status = install(installing->prober, installing->process, installing->access,
+				     installing->gathered, installing->err);
+}
+
+/* The process runs: if something goes wrong, nothing of it stays traced. */
+static int install_running(struct prober *prober, struct probed_process *process,
+			   const struct probe_access *access, struct gathered *gathered,
+			   struct err *err)
+{
+	struct installing installing = {.prober = prober,
+					.process = process,
+					.access = access,
+					.gathered = gathered,
+					.err = err};
+
+	own_thread_run(install_in_thread, &installing);
+	return installing.status;
 }
 
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
@@ -477,7 +509,7 @@ void prober_read_callees(struct prober *prober, struct probed_process *process)
 }
 
 int prober_install(struct prober *prober, struct probed_process *process,
-		   const struct probe_access *access, bool is_from_start, struct err *err)
+		   const struct probe_access *access, struct err *err)
 {
 	struct gathered gathered = {0};
 	bool is_looked_at;
@@ -487,8 +519,10 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	is_looked_at = gather_new(prober, process, access->memory, &gathered);
 	if (!is_looked_at)
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
+	else if (gathered.nr && access->is_stopped)
+		status = install(prober, process, access, &gathered, err);
 	else if (gathered.nr)
-		status = install(prober, process, access, &gathered, is_from_start, err);
+		status = install_running(prober, process, access, &gathered, err);
 	pthread_mutex_lock(&prober->lock);
 	process->is_looked_at |= is_looked_at;
 	if (prober->options.heap.is_all)

@@ -150,7 +150,7 @@ void prober_file_free(struct prober_file *file);
  * Not under `lock`. 0 also if there are none.
  */
 int prober_install(struct prober *prober, struct probed_process *process,
-		   const struct probe_access *access, bool is_from_start, struct err *err);
+		   const struct probe_access *access, struct err *err);
 
 /*
  * prober_changes.c: are the probes still there? At most once a second, unless `is_last`. Not under
