@@ -217,7 +217,10 @@ static void *watch_seizures(void *context)
 	return NULL;
 }
 
-/* NULL: no thread could be made. An exec at that moment would wait until we end. */
+/*
+ * Only a process with more than one thread needs it. NULL: no thread could be made. An exec at that
+ * moment would wait until we end.
+ */
 static struct watch *begin_watch(const struct stopped *stopped)
 {
 	struct watch *watch = xcalloc(1, sizeof(*watch));
@@ -237,6 +240,12 @@ static void end_watch(struct watch *watch)
 	sem_post(&watch->is_over);
 	pthread_join(watch->thread, NULL);
 	sem_destroy(&watch->is_over);
+}
+
+static void need_watch(struct stopped *stopped)
+{
+	if (!stopped->watch)
+		stopped->watch = begin_watch(stopped);
 }
 
 static void note_seizure(struct stopped *stopped, uint64_t since_ns)
@@ -363,6 +372,8 @@ static bool seize_now(struct seizing *seizing, pid_t tid)
 		seizing->outcome = ATTEMPT_AGAIN;
 		return false;
 	}
+	if (stopped->nr)
+		need_watch(stopped);
 	note_seizure(stopped, clock_monotonic_ns());
 	seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	note_seizure(stopped, 0);
@@ -502,15 +513,20 @@ static bool look_before(void *context, pid_t tid)
 	return seizing->outcome == ATTEMPT_DONE;
 }
 
-/* Makes room for the threads, and for more that are born meanwhile. */
+/*
+ * Makes room for the threads, and for more that are born meanwhile. The watch of several begins
+ * before any is stopped.
+ */
 static void reserve(struct stopped *stopped)
 {
 	struct proc_stat stat;
-	size_t nr = 64;
+	uint64_t nr = 1;
 
 	if (proc_read_task_stat(stopped->pid, stopped->pid, &stat) && stat.nr_threads < 1000000)
-		nr += 2 * stat.nr_threads;
-	ARRAY_RESERVE(stopped->threads, nr, stopped->cap);
+		nr = stat.nr_threads;
+	ARRAY_RESERVE(stopped->threads, 64 + 2 * nr, stopped->cap);
+	if (nr > 1)
+		need_watch(stopped);
 }
 
 static pid_t any_thread(const struct stopped *stopped)
@@ -593,7 +609,6 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	stopped->stop_ns = STOP_NS;
 	stopped->sparing = xcalloc(1, sizeof(*stopped->sparing));
 	sparing_init(stopped->sparing, stopped->pid);
-	stopped->watch = begin_watch(stopped);
 	for (;;) {
 		begin_again(stopped);
 		outcome = attempt(stopped);
