@@ -46,6 +46,13 @@ enum rest letting_go_look(pid_t id)
 									  : REST_DEAD;
 }
 
+void letting_go_await(void)
+{
+	siginfo_t info;
+
+	waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD);
+}
+
 bool letting_go_take_stop(pid_t id, int *status)
 {
 	siginfo_t info = {.si_pid = 0};

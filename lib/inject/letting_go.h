@@ -21,6 +21,11 @@ enum rest {
 
 enum rest letting_go_look(pid_t id);
 /*
+ * Sleep until a tracee or child of the calling thread has stopped or died. It may be another than
+ * the wanted one, and a signal ends the sleep, too: look again. Returns at once if there is none.
+ */
+void letting_go_await(void);
+/*
  * After REST_STOPPED: take the stop, with a status as of waitpid(2). False: it was killed just now.
  */
 bool letting_go_take_stop(pid_t id, int *status);
