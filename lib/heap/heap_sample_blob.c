@@ -220,9 +220,14 @@ static uint64_t *set_of(uint64_t pointer, int which)
 	return heap_own()->sets[hash % HEAP_SETS];
 }
 
+static uint8_t *filter_of(uint64_t pointer)
+{
+	return &heap_own()->filter[(pointer >> 4) % HEAP_FILTER_BYTES];
+}
+
 static void count_in_filter(uint64_t pointer, int by)
 {
-	uint8_t *filter = &heap_own()->filter[(pointer >> 4) % HEAP_FILTER_BYTES];
+	uint8_t *filter = filter_of(pointer);
 	uint8_t was = relaxed_load(filter);
 
 	do {
@@ -268,9 +273,12 @@ static bool remember(uint64_t pointer)
 	return true;
 }
 
+/* The sets have 256 pages, each of which costs a fault when it is first looked into. */
 static bool forget(uint64_t pointer)
 {
-	for (int i = 0; pointer && i < SETS_OF_EACH; i++) {
+	if (!pointer || !relaxed_load(filter_of(pointer)))
+		return false;
+	for (int i = 0; i < SETS_OF_EACH; i++) {
 		if (replace_pointer(set_of(pointer, i), pointer, 0)) {
 			relaxed_add(&heap_own()->nr_remembered, -UINT64_C(1));
 			count_in_filter(pointer, -1);
