@@ -18,6 +18,9 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/minmax.h"
+
+#define PIECE_BYTES 4096
 
 /* The seal of files that cannot be executed (Linux 6.3); files may be made with it. */
 #ifndef F_SEAL_EXEC
@@ -134,14 +137,19 @@ static bool write_all(int file, const uint8_t *bytes, size_t nr)
 	return true;
 }
 
+/* Read: to map it would interrupt all CPUs on which we run, when it is unmapped. */
 static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
 {
-	void *found = mmap(NULL, nr, PROT_READ, MAP_PRIVATE, file, 0);
-	bool has = found != MAP_FAILED && memcmp(found, bytes, nr) == 0;
+	uint8_t found[PIECE_BYTES];
 
-	if (found != MAP_FAILED)
-		munmap(found, nr);
-	return has;
+	for (size_t at = 0; at < nr; at += sizeof(found)) {
+		size_t wanted = min_u64(nr - at, sizeof(found));
+
+		if (pread(file, found, wanted, (off_t)at) != (ssize_t)wanted ||
+		    memcmp(found, bytes + at, wanted) != 0)
+			return false;
+	}
+	return true;
 }
 
 /*
