@@ -16,7 +16,10 @@
 
 /* A running thread may change its CPU while we come to it. */
 #define FOLLOW_TRIES 4
-/* The first looks at a process. */
+/*
+ * The first looks at a process, where its kernel stacks are hidden: then a running thread is known
+ * to be amid a transfer only by an earlier look.
+ */
 #define FIRST_LOOKS    4
 #define FIRST_PAUSE_NS NS_PER_MS
 
@@ -34,7 +37,7 @@ void sparing_init(struct sparing *sparing, pid_t pid)
 
 	*sparing =
 		(struct sparing){.pid = pid, .sees_kernel_stacks = tracee_may_see_kernel_stacks()};
-	for (int i = 0; i < FIRST_LOOKS; i++) {
+	for (int i = 0; i < (sparing->sees_kernel_stacks ? 1 : FIRST_LOOKS); i++) {
 		if (i)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 		proc_for_each_task(pid, look_first, sparing);
