@@ -491,6 +491,12 @@ static void add_slot(struct heap_totals *totals, const struct heap_slot *slot)
 				  heap_countdown_allocations(countdown);
 }
 
+uint64_t heap_ring_nr_dropped(const struct heap_ring *ring)
+{
+	return __atomic_load_n(&ring->shared->lost.nr_dropped, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&ring->shared->lost.nr_frees, __ATOMIC_RELAXED);
+}
+
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 {
 	const struct heap_shared *shared = ring->shared;

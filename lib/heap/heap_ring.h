@@ -126,5 +126,7 @@ struct heap_totals {
 };
 
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals);
+/* Their nr_dropped and nr_frees together, without a look at the slots of threads. */
+uint64_t heap_ring_nr_dropped(const struct heap_ring *ring);
 
 #endif

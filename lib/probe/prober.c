@@ -637,6 +637,20 @@ static void set_heap(struct prober *prober, const struct heap_options *heap)
 	}
 }
 
+/* Of counted_heap() that part which needs no look at the slots of all threads. */
+static uint64_t nr_dropped_of(const struct prober *prober, const struct probed *probed)
+{
+	const struct heap_totals *base = &probed->heap_base, *counted = &probed->heap_counted;
+	const struct heap_ring *heap = prober_heap_of(probed);
+	uint64_t nr = counted->nr_dropped + counted->nr_frees;
+
+	if (!heap)
+		return 0;
+	return prober->counting.memory
+		       ? nr + heap_ring_nr_dropped(heap) - base->nr_dropped - base->nr_frees
+		       : nr;
+}
+
 /* Counts open processes only, so it falls when one is closed. */
 static uint64_t nr_heap_dropped(const struct prober *prober)
 {
@@ -644,12 +658,9 @@ static uint64_t nr_heap_dropped(const struct prober *prober)
 
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		const struct probed_process *process = prober->open[i];
-		struct heap_totals totals;
 
-		for (size_t k = 0; k < process->nr_probed; k++) {
-			if (counted_heap(prober, &process->probed[k], &totals))
-				nr += totals.nr_dropped + totals.nr_frees;
-		}
+		for (size_t k = 0; k < process->nr_probed; k++)
+			nr += nr_dropped_of(prober, &process->probed[k]);
 	}
 	return nr;
 }
