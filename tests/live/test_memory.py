@@ -272,6 +272,15 @@ class Allocators(MemoryCase):
         self.assertWithin(max(found), 2000 * 5033, 0.33 * 2000 * 5033, "bytes of Python")
 
 
+class Reallocations(MemoryCase):
+    def test_of_what_is_not_recorded_touch_little_memory(self):
+        """The sets of sampled pointers have 256 pages, of which these would touch each."""
+        recording = self.record([build("reallocates")], "--mem=16M")
+        (said,) = recording.said
+        self.assertEqual(said["moved"], 0)
+        self.assertLess(said["faults"], 64)
+
+
 class Lifetimes(MemoryCase):
     def lives(self, recording, *options):
         report = recording.report("--by", "lifetime", *options)
