@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct remote_hint;
 struct target_memory;
 
 /* Access to a process. */
@@ -16,6 +17,7 @@ struct probe_access {
 	bool is_stopped;      /* the calling thread has stopped the command's only thread, */
 	bool has_thread_data; /* and its C library has set the thread pointer */
 	uint64_t patience_ns;
+	struct remote_hint *hint; /* borrowed, from one process to the next; or NULL */
 };
 
 /* The sum of the times for which the process was stopped. */

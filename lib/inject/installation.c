@@ -379,7 +379,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	struct heap_rules rules = {.private_address = 0};
 	struct remote_code code;
 	struct remote *remote = NULL;
-	int status = remote_find_code(access->pid, access->memory, &code, err);
+	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
 	if (status == 0)
 		status = draw_all(draft, copies, err);

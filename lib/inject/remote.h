@@ -26,9 +26,20 @@ struct remote_code {
 	uint64_t restore; /* a call of rt_sigreturn */
 };
 
-/* Nothing is stopped. ERR_UNSUPPORTED: the process has no such code. */
-int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
-		     struct err *err);
+/*
+ * Where the code was in the file of the last process. It is looked for there first, and believed
+ * only if its bytes are in the memory of the process. Zeros: nowhere yet.
+ */
+struct remote_hint {
+	uint64_t call_offset, restore_offset;
+};
+
+/*
+ * Nothing is stopped. `hint` is read and written; it may be NULL. ERR_UNSUPPORTED: the process has
+ * no such code.
+ */
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint *hint,
+		     struct remote_code *code, struct err *err);
 
 /*
  * Stop a thread of `pid` with room on its stack: the main thread, or one on a stack that the C

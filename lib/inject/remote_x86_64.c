@@ -171,12 +171,43 @@ static void search(struct target_memory *memory, const struct proc_map *map,
 	free(bytes);
 }
 
+static bool has_code(struct target_memory *memory, uint64_t at, const uint8_t *wanted, size_t nr)
+{
+	uint8_t found[sizeof(restore_code)];
+
+	return target_memory_get(memory, at, found, nr) && memcmp(found, wanted, nr) == 0;
+}
+
+static uint64_t address_of(const struct proc_map *map, uint64_t offset)
+{
+	uint64_t nr_bytes = map->end - map->start;
+
+	return offset - map->offset < nr_bytes ? map->start + (offset - map->offset) : 0;
+}
+
+/* Processes with one C library have the code in the same places of it. */
+static bool find_by_hint(struct target_memory *memory, const struct proc_map *map,
+			 const struct remote_hint *hint, struct remote_code *code)
+{
+	const struct remote_code there = {.call = address_of(map, hint->call_offset),
+					  .restore = address_of(map, hint->restore_offset)};
+
+	if (!there.call || !there.restore ||
+	    !has_code(memory, there.call, call_code, sizeof(call_code)) ||
+	    (!has_code(memory, there.restore, restore_code, sizeof(restore_code)) &&
+	     !has_code(memory, there.restore, restore_code_short, sizeof(restore_code_short))))
+		return false;
+	*code = there;
+	return true;
+}
+
 /*
  * Both must be in one file, as another one may be unloaded earlier. The C library's is preferred.
  * Sets whether there was any code that could be read, and any that could not.
  */
 static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
-			struct remote_code *code, bool *is_read, bool *is_unread)
+			struct remote_hint *hint, struct remote_code *code, bool *is_read,
+			bool *is_unread)
 {
 	struct buf text = {0};
 	struct proc_maps_iter iter;
@@ -194,22 +225,31 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 		if (!map.executable || !map.readable || !map.nr_path_bytes || map.path[0] != '/' ||
 		    is_libc != of_libc)
 			continue;
+		if (find_by_hint(memory, &map, hint, code))
+			break;
 		search(memory, &map, code, &is_found);
 		*is_read |= is_found;
 		*is_unread |= !is_found;
+		if (code->call && code->restore)
+			*hint = (struct remote_hint){
+				.call_offset = code->call - map.start + map.offset,
+				.restore_offset = code->restore - map.start + map.offset};
 	}
 	buf_release(&text);
 	return code->call && code->restore;
 }
 
-int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
-		     struct err *err)
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint *hint,
+		     struct remote_code *code, struct err *err)
 {
 	bool is_read = false, is_unread = false;
+	struct remote_hint none = {.call_offset = 0};
 
 	*code = (struct remote_code){0};
-	if (search_maps(pid, memory, true, code, &is_read, &is_unread) ||
-	    search_maps(pid, memory, false, code, &is_read, &is_unread))
+	if (!hint)
+		hint = &none;
+	if (search_maps(pid, memory, true, hint, code, &is_read, &is_unread) ||
+	    search_maps(pid, memory, false, hint, code, &is_read, &is_unread))
 		return 0;
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
@@ -784,11 +824,12 @@ uint64_t remote_end(struct remote *remote)
 
 #else /* not written for this machine yet */
 
-int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_code *code,
-		     struct err *err)
+int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint *hint,
+		     struct remote_code *code, struct err *err)
 {
 	(void)pid;
 	(void)memory;
+	(void)hint;
 	(void)code;
 	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
 }
@@ -799,7 +840,7 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target
 	(void)remote;
 	(void)command;
 	(void)patience_ns;
-	return remote_find_code(pid, memory, (struct remote_code *)(uintptr_t)code, err);
+	return remote_find_code(pid, memory, NULL, (struct remote_code *)(uintptr_t)code, err);
 }
 
 int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,

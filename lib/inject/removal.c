@@ -244,7 +244,7 @@ static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ran
 static int begin_remote(struct remote **remote, const struct probe_access *access, struct err *err)
 {
 	struct remote_code code;
-	int status = remote_find_code(access->pid, access->memory, &code, err);
+	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
 	if (status < 0)
 		return status;

@@ -119,13 +119,13 @@ void prober_free(struct prober *prober)
 	end_thread(prober);
 	for (size_t i = 0; i < prober->nr_processes; i++)
 		free_process(prober->processes[i]);
-	for (size_t i = 0; i < prober->nr_files; i++)
-		prober_file_free(prober->files[i]);
+	for (size_t i = 0; i < prober->files.nr; i++)
+		prober_file_free(prober->files.at[i]);
 	free(prober->processes);
 	serials_release(&prober->by_serial);
 	free(prober->open);
 	pid_table_release(&prober->by_pid);
-	free(prober->files);
+	free(prober->files.at);
 	reach_free(prober->heap.reach);
 	pthread_cond_destroy(&prober->wake);
 	pthread_mutex_destroy(&prober->lock);
@@ -175,7 +175,8 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.pid = process->pid,
 		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory = memory,
-		.patience_ns = PATIENCE_NS};
+		.patience_ns = PATIENCE_NS,
+		.hint = &prober->hint};
 	int status = 0;
 
 	if (!memory)
@@ -257,6 +258,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			.is_stopped = true,
 			.has_thread_data = stop->has_thread_data,
 			.patience_ns = PATIENCE_NS,
+			.hint = &prober->hint,
 		};
 
 		if (prober_install(prober, process, &access, err) < 0)
@@ -762,7 +764,8 @@ static void remove_from(void *context, pid_t pid)
 		.pid = pid,
 		.command = pid == removing->prober->command.pid ? pid : 0,
 		.memory = memory,
-		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS};
+		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS,
+		.hint = &removing->prober->hint};
 	struct removal_of_one removal = {.access = &access, .cost = &removing->cost, .err = &err};
 	uint64_t before_ns = removing->cost.stop_ns;
 	pid_t owner;

@@ -59,14 +59,14 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 	uint64_t dev = makedev(map->dev_major, map->dev_minor);
 	struct prober_file *file;
 
-	for (size_t i = 0; i < prober->nr_files; i++) {
-		file = prober->files[i];
+	for (size_t i = 0; i < prober->files.nr; i++) {
+		file = prober->files.at[i];
 		if (file->inode == map->inode && file->dev == dev)
 			return file->image ? file : NULL;
 	}
 	file = open_file(prober, pid, map);
-	ARRAY_GROW(prober->files, prober->nr_files, prober->cap_files);
-	prober->files[prober->nr_files++] = file;
+	ARRAY_GROW(prober->files.at, prober->files.nr, prober->files.cap);
+	prober->files.at[prober->files.nr++] = file;
 	return file->image ? file : NULL;
 }
 

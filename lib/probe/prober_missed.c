@@ -18,9 +18,9 @@
 
 static bool is_looked_at(const struct prober *prober, const struct module *module)
 {
-	for (size_t i = 0; i < prober->nr_files; i++) {
-		if (prober->files[i]->inode == module->inode &&
-		    prober->files[i]->dev == module->dev)
+	for (size_t i = 0; i < prober->files.nr; i++) {
+		if (prober->files.at[i]->inode == module->inode &&
+		    prober->files.at[i]->dev == module->dev)
 			return true;
 	}
 	return false;

@@ -7,6 +7,7 @@
 #include "base/pid_table.h"
 #include "heap/heap_ring.h"
 #include "inject/installation.h"
+#include "inject/remote.h"
 #include "mapping/module.h"
 #include "probe/prober.h"
 #include "probe/prober_file_priv.h"
@@ -112,12 +113,18 @@ struct wanted_heap {
 	struct reach *reach; /* owned; or NULL */
 };
 
+/* Those that any process has mapped so far. */
+struct prober_files {
+	struct prober_file **at; /* owned, as are the files */
+	size_t nr, cap;
+};
+
 struct prober {
 	struct prober_options options; /* `heap` in it changes, under `lock` */
 	struct wanted_heap heap;
-	pthread_mutex_t install_lock; /* one installation at a time; files */
-	struct prober_file **files;   /* owned; under install_lock */
-	size_t nr_files, cap_files;
+	pthread_mutex_t install_lock; /* one installation at a time; files; the hint */
+	struct remote_hint hint;
+	struct prober_files files;	   /* under install_lock */
 	struct backings backings;	   /* of the memory of all processes */
 	pthread_mutex_t lock;		   /* for all members below; taken after the other lock */
 	struct probed_process **processes; /* owned: all so far */
