@@ -413,17 +413,13 @@ static struct user_regs_struct regs_at_call(const struct remote *remote)
 static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
 {
 	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
-	bool may_sleep = !ask_ns;
 	enum rest rest;
 
+	if (!ask_ns)
+		letting_go_await();
 	while ((rest = letting_go_look(remote->tid)) == REST_NONE) {
 		uint64_t now_ns = clock_monotonic_ns();
 
-		if (may_sleep) {
-			may_sleep = false; /* a dead child would end the next one at once */
-			letting_go_await();
-			continue;
-		}
 		if (now_ns - begun_ns > SPIN_NS)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
 					NULL);
