@@ -82,6 +82,7 @@ static void add_process_row(struct consumer *consumer, const struct message *mes
 	row.split = (struct cpu_split){0};
 	row.nr_unseen = said->nr_unseen;
 	row.stands_for_unseen = false;
+	row.children_ns = 0;
 	profile_add_process(profile, &row);
 }
 
@@ -182,6 +183,7 @@ void consumer_handle_process_end(struct consumer *consumer, const struct message
 				said->is_continued ? PROCESS_EXECUTED : PROCESS_ENDED);
 	row->split = split_of(consumer, said->has_split, &said->split);
 	row->stands_for_unseen = said->stands_for_unseen;
+	row->children_ns = said->children_ns;
 	consumer_end_process(consumer, said->serial);
 }
 

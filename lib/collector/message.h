@@ -79,6 +79,7 @@ struct message_process {
 	bool has_split;
 	uint64_t nr_unseen;	/* PROCESS: profile_process.nr_unseen */
 	bool stands_for_unseen; /* PROCESS_END: likewise */
+	uint64_t children_ns;	/* PROCESS_END: likewise */
 };
 
 struct message_thread {

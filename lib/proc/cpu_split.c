@@ -38,13 +38,21 @@ struct proc_cpu_split proc_cpu_split_rest(const struct proc_cpu_split *all,
 				       .nr_faults = since(all->nr_faults, known->nr_faults)};
 }
 
+static uint64_t tick_ns(void)
+{
+	return NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 struct proc_cpu_split proc_cpu_split_of_stat(const struct proc_stat *stat)
 {
-	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-
-	return (struct proc_cpu_split){.user_ns = stat->user_ticks * tick_ns,
-				       .system_ns = stat->system_ticks * tick_ns,
+	return (struct proc_cpu_split){.user_ns = stat->user_ticks * tick_ns(),
+				       .system_ns = stat->system_ticks * tick_ns(),
 				       .nr_faults = stat->nr_faults + stat->nr_major_faults};
+}
+
+uint64_t proc_cpu_of_children(const struct proc_stat *stat)
+{
+	return stat->child_ticks * tick_ns();
 }
 
 bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split)

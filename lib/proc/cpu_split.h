@@ -40,6 +40,9 @@ bool proc_read_cpu_split(pid_t tgid, pid_t tid, struct proc_cpu_split *split);
 /* As above, from its stat. */
 struct proc_cpu_split proc_cpu_split_of_stat(const struct proc_stat *stat);
 
+/* That of its reaped children and of theirs, in whole ticks. */
+uint64_t proc_cpu_of_children(const struct proc_stat *stat);
+
 /* Is it that of all of this CPU time? Both are in ticks, and the kernel makes their sum the latter.
  */
 bool proc_cpu_split_covers(const struct proc_cpu_split *split, uint64_t cpu_ns);

@@ -203,6 +203,8 @@ static void join_processes(struct profile *into, struct source *source)
 		into->processes[former->row].end_ns = process.end_ns;
 		cpu_split_add(&into->processes[former->row].split, &process.split);
 		into->processes[former->row].nr_unseen += process.nr_unseen;
+		into->processes[former->row].stands_for_unseen = process.stands_for_unseen;
+		into->processes[former->row].children_ns = process.children_ns;
 	}
 	free(known.rows);
 }

@@ -59,6 +59,11 @@ struct profile_process {
 	struct str_id command; /* arguments joined by spaces; may be empty */
 	uint64_t start_ns, end_ns; /* of the recording's clock; end 0 while it lives */
 	struct cpu_split split;	   /* of all its threads, including those without samples */
+	/*
+	 * CPU time of its reaped children and of theirs, since its birth, as last read: the kernel
+	 * rounds user and system time down to its ticks.
+	 */
+	uint64_t children_ns;
 	uint64_t nr_unseen; /* the row is of so many processes that no sample found; 0: of one */
 	/*
 	 * Without its last sample, the kernel alone would have the CPU time around that: no other

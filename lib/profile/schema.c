@@ -102,6 +102,7 @@ static const struct schema_column processes[] = {
 	NUMBER("faults", profile_process, split.nr_faults),
 	NUMBER("unseen", profile_process, nr_unseen),
 	BOOL("stands", profile_process, stands_for_unseen),
+	NUMBER("children", profile_process, children_ns),
 };
 
 static const struct schema_column threads[] = {

@@ -106,6 +106,7 @@ static void process_born(void *context, struct roster_process *process,
 			       is_born_in_recording(sampler));
 	if (is_exec) {
 		record->met.nr = former->met.nr;
+		record->children_ns = former->children_ns;
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
 	}
@@ -300,6 +301,24 @@ void book_see_split(struct sampled_process *process)
 		cpu->split_seen_ns = cpu->latest_ns;
 }
 
+void book_see_children(struct sampled_process *process, const struct proc_stat *stat)
+{
+	process->children_ns = max_u64(process->children_ns, proc_cpu_of_children(stat));
+}
+
+/* False if it was reaped. */
+static bool read_last_stat(struct sampled_process *process, struct proc_cpu_split *split)
+{
+	struct proc_stat stat;
+
+	if (!proc_read_process_stat(process->roster->pid, &stat) ||
+	    stat.start_ticks != process->roster->start_ticks)
+		return false;
+	*split = proc_cpu_split_of_stat(&stat);
+	book_see_children(process, &stat);
+	return true;
+}
+
 /* For a reaped process: the larger of its last reading and the sum of its ended threads. */
 static bool last_split(const struct process_cpu *cpu, struct proc_cpu_split *split)
 {
@@ -318,7 +337,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	publish_rest(sampler, process, now_ns);
 	book_credit(sampler, process);
 	if (cpu->counts) {
-		bool is_known = proc_read_cpu_split(process->roster->pid, 0, &now);
+		bool is_known = read_last_stat(process, &now);
 
 		if (!is_known)
 			is_known = last_split(cpu, &now);
@@ -430,6 +449,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	message->body.process.pid = roster->pid;
 	message->body.process.is_continued = process->cpu.is_continued;
 	message->body.process.stands_for_unseen = stands_for_unseen(sampler, process);
+	message->body.process.children_ns = process->children_ns;
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
 	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);

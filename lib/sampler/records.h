@@ -70,6 +70,7 @@ struct sampled_process {
 	uint64_t unseen_ns; /* the last tick that did not show the clocks of a thread that ran */
 	struct process_cpu cpu;
 	struct meetings met;
+	uint64_t children_ns; /* profile_process.children_ns */
 	struct maps_reading maps;
 	struct code_places *places;	   /* owned; NULL: no code was asked about yet */
 	uint64_t place_met_ns;		   /* when new code was asked about */

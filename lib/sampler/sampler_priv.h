@@ -138,6 +138,8 @@ bool book_is_dead(struct roster_thread *thread);
 bool book_counts_all(const struct sampler *sampler);
 /* A tick has found a thread of the process alive, and read its clock. */
 void book_met(struct sampled_process *process, uint64_t tick_ns);
+/* Note the CPU time of its reaped children from the stat of one of its threads. */
+void book_see_children(struct sampled_process *process, const struct proc_stat *stat);
 /* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);

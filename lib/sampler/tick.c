@@ -248,6 +248,7 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 	uint64_t name = hash_bytes(stat->comm, strlen(stat->comm)) | 1;
 
 	thread->cpu = stat->cpu;
+	book_see_children(thread->process, stat);
 	/* Also for sleeping threads: once they run, we may get no CPU. */
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "proc/cpu_split.h"
+#include "proc/task.h"
 #include "tests/unit/unit.h"
 
 TEST(cpu_split, counts_the_parts_that_count)
@@ -111,4 +113,16 @@ TEST(cpu_split, of_ourselves_is_what_getrusage_says)
 	assert_in_range(thread.user_ns, user_ns - tick_ns, user_ns + 3 * tick_ns);
 	assert_true(process.user_ns >= thread.user_ns);
 	assert_false(proc_read_cpu_split(INT32_MAX, 0, &process));
+}
+
+TEST(cpu_split, of_children_is_both_times_in_ns)
+{
+	static const char text[] =
+		"4711 (a) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 30 4 20 0 3 0 8675309 "
+		"12345 67 18446744073709551615 1 1 140737 0 0 0 0 0 0 0 0 0 17 3 0 0\n";
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_stat stat;
+
+	assert_true(proc_stat_parse(text, strlen(text), &stat));
+	assert_int_equal(proc_cpu_of_children(&stat), 34 * tick_ns);
 }

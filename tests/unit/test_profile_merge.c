@@ -466,6 +466,9 @@ static struct profile *join_two(const char *exe)
 	former->processes[0].exe = profile_intern(former, "/bin/prog");
 	latter->processes[0].exe = profile_intern(latter, exe);
 	latter->threads[0].start_ns = 3;
+	former->processes[0].children_ns = 10;
+	latter->processes[0].children_ns = 20;
+	latter->processes[0].stands_for_unseen = true;
 	joined = profile_join(former, latter);
 	profile_free(former);
 	profile_free(latter);
@@ -481,6 +484,8 @@ TEST(merge, joined_processes_go_on)
 	assert_int_equal(joined->processes[2].parent, 0);
 	assert_int_equal(joined->processes[0].start_ns, 1);
 	assert_int_equal(joined->processes[0].end_ns, 0); /* it lives on */
+	assert_int_equal(joined->processes[0].children_ns, 20);
+	assert_true(joined->processes[0].stands_for_unseen);
 	assert_int_equal(joined->nr_threads, 1);
 	assert_int_equal(joined->threads[0].end_ns, 0);
 	assert_int_equal(profile_total(joined, METRIC_CPU), 2 * (30 + 12));
