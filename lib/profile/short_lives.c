@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "profile/profile.h"
 #include "profile/share_out.h"
+#include "profile/unseen_time.h"
 
 /*
  * A process with more samples keeps the time of its own. With few, their sum is not shared evenly:
@@ -35,28 +36,22 @@ bool process_is_unseen(const struct profile *profile, const struct profile_proce
 
 /* A process, as its samples show it. */
 struct life {
-	uint64_t nr; /* samples on a CPU */
-	uint64_t cpu_ns;
+	uint64_t nr;	  /* samples on a CPU */
 	size_t last;	  /* the number of the last of them + 1; 0: none */
 	bool is_unseen;	  /* the processes that were never found */
 	bool is_short;	  /* it has ended, with few samples */
-	bool stands;	  /* its last sample stands for unseen time */
-	uint32_t run;	  /* of a merged recording */
-	uint32_t program; /* processes of one name, in one run */
+	uint32_t program; /* processes of one name, in one run, below one ancestor */
 };
 
 /* The time of the processes of a run that no clock has. */
 struct unseen {
-	size_t sample;	  /* the number of the one that has it + 1; 0: there is none */
-	uint64_t ns;	  /* as much of it as samples stand for, */
-	uint64_t nr_last; /* so many of them */
-	uint64_t nr_done;
+	size_t sample;	    /* the number of the one that has it + 1; 0: there is none */
+	uint64_t ns;	    /* as much of it as samples stand for */
 	uint64_t nr_likely; /* of program.nr_likely */
 };
 
 struct program {
 	uint64_t short_ns;	     /* unseen time that samples of its short processes stand for */
-	uint64_t all_ns;	     /* likewise of all its processes: it has a row of its own, */
 	uint64_t nr_short, known_ns; /* short processes that were found, and their CPU time */
 	uint64_t nr_likely;	     /* that make up short_ns, if they lived as long */
 	uint32_t run;
@@ -72,12 +67,13 @@ struct entry {
 
 struct estimate {
 	struct profile *profile;
-	struct life *lives;	  /* by process; owned, as are all below */
-	struct program *programs; /* by number */
-	struct unseen *unseen;	  /* by run */
-	struct entry *entries;	  /* by program, in time order */
+	struct life *lives;		  /* by process; owned, as are all below */
+	struct unseen_process *processes; /* likewise */
+	struct program *programs;	  /* by number */
+	struct unseen *unseen;		  /* by run */
+	struct entry *entries;		  /* by program, in time order */
 	size_t nr_processes, nr_programs, nr_runs, nr_entries;
-	uint64_t most_ns; /* of one sample */
+	uint64_t mean_ns, most_ns; /* of one sample */
 	struct share_list shares;
 };
 
@@ -96,6 +92,11 @@ static struct life *life_of(const struct estimate *estimate, size_t sample)
 	return &estimate->lives[process_of(estimate->profile, sample)];
 }
 
+static uint32_t run_of(const struct estimate *estimate, size_t sample)
+{
+	return estimate->processes[process_of(estimate->profile, sample)].run;
+}
+
 /* --- processes and programs --- */
 
 static void number_runs(struct estimate *estimate)
@@ -109,12 +110,12 @@ static void number_runs(struct estimate *estimate)
 	for (uint32_t run = 0; run < runs->nr; run++) {
 		end += runs->rows[run].nr_processes;
 		for (; process < end && process < estimate->nr_processes; process++)
-			estimate->lives[process].run = run;
+			estimate->processes[process].run = run;
 	}
 }
 
 struct program_key {
-	uint32_t run, name, process;
+	uint32_t run, ancestor, name, process;
 };
 
 static int by_program(const void *left, const void *right)
@@ -123,6 +124,8 @@ static int by_program(const void *left, const void *right)
 
 	if (a->run != b->run)
 		return a->run < b->run ? -1 : 1;
+	if (a->ancestor != b->ancestor)
+		return a->ancestor < b->ancestor ? -1 : 1;
 	return (a->name > b->name) - (a->name < b->name);
 }
 
@@ -132,7 +135,8 @@ static void number_programs(struct estimate *estimate)
 	struct program_key *keys = xcalloc(estimate->nr_processes + 1, sizeof(*keys));
 
 	for (uint32_t i = 0; i < estimate->nr_processes; i++)
-		keys[i] = (struct program_key){.run = estimate->lives[i].run,
+		keys[i] = (struct program_key){.run = estimate->processes[i].run,
+					       .ancestor = estimate->processes[i].ancestor,
 					       .name = profile->processes[i].name.v,
 					       .process = i};
 	qsort(keys, estimate->nr_processes, sizeof(*keys), by_program);
@@ -154,14 +158,15 @@ static void see_samples(struct estimate *estimate)
 		struct life *life = life_of(estimate, i);
 
 		cpu_ns += sample->cpu_ns;
-		life->cpu_ns += sample->cpu_ns;
+		estimate->processes[process_of(profile, i)].cpu_ns += sample->cpu_ns;
 		if (is_observation(sample)) {
 			nr += sample->nr;
 			life->nr += sample->nr;
 			life->last = i + 1;
 		}
 	}
-	estimate->most_ns = nr ? share_bound(MOST_MEANS, cpu_ns / nr) : 0;
+	estimate->mean_ns = nr ? cpu_ns / nr : 0;
+	estimate->most_ns = share_bound(MOST_MEANS, estimate->mean_ns);
 }
 
 static void see_processes(struct estimate *estimate)
@@ -174,11 +179,20 @@ static void see_processes(struct estimate *estimate)
 
 		life->is_unseen = process_is_unseen(profile, process);
 		life->is_short = process->end_ns && !life->is_unseen && life->nr <= FEW_SAMPLES;
-		life->stands = life->last && process->stands_for_unseen;
-		estimate->unseen[life->run].nr_last += life->stands;
+		estimate->processes[i].stands = life->last && process->stands_for_unseen;
+	}
+}
+
+static void see_programs(struct estimate *estimate)
+{
+	number_programs(estimate);
+	estimate->programs = xcalloc(estimate->nr_programs + 1, sizeof(*estimate->programs));
+	for (uint32_t i = 0; i < estimate->nr_processes; i++) {
+		const struct life *life = &estimate->lives[i];
+
 		if (life->is_short) {
 			estimate->programs[life->program].nr_short++;
-			estimate->programs[life->program].known_ns += life->cpu_ns;
+			estimate->programs[life->program].known_ns += estimate->processes[i].cpu_ns;
 		}
 	}
 }
@@ -193,7 +207,7 @@ static void leave_out_single_ones(struct estimate *estimate)
 		struct life *life = &estimate->lives[i];
 		struct program *program = &estimate->programs[life->program];
 
-		if (!life->is_short || life->stands || program->nr_short > 1)
+		if (!life->is_short || estimate->processes[i].stands || program->nr_short > 1)
 			continue;
 		life->is_short = false;
 		program->nr_short = 0;
@@ -209,10 +223,9 @@ static void find_unseen(struct estimate *estimate)
 	struct sample *samples = profile->samples;
 
 	for (size_t i = 0; i < profile->nr_samples; i++) {
-		const struct life *life = life_of(estimate, i);
-		struct unseen *unseen = &estimate->unseen[life->run];
+		struct unseen *unseen = &estimate->unseen[run_of(estimate, i)];
 
-		if (!life->is_unseen || !samples[i].cpu_ns)
+		if (!life_of(estimate, i)->is_unseen || !samples[i].cpu_ns)
 			continue;
 		if (!unseen->sample) {
 			unseen->sample = i + 1;
@@ -221,14 +234,23 @@ static void find_unseen(struct estimate *estimate)
 			samples[i].cpu_ns = 0;
 		}
 	}
-	for (size_t run = 0; run < estimate->nr_runs; run++) {
-		struct unseen *unseen = &estimate->unseen[run];
+}
 
-		if (!unseen->sample)
-			continue;
-		unseen->ns = min_u64(samples[unseen->sample - 1].cpu_ns,
-				     share_bound(unseen->nr_last, estimate->most_ns));
-	}
+static void divide_unseen(struct estimate *estimate)
+{
+	const struct sample *samples = estimate->profile->samples;
+	uint64_t *run_ns = xcalloc(estimate->nr_runs + 1, sizeof(*run_ns));
+
+	for (size_t run = 0; run < estimate->nr_runs; run++)
+		if (estimate->unseen[run].sample)
+			run_ns[run] = samples[estimate->unseen[run].sample - 1].cpu_ns;
+	unseen_divide(&(struct unseen_division){.profile = estimate->profile,
+						.processes = estimate->processes,
+						.run_ns = run_ns,
+						.nr_runs = estimate->nr_runs,
+						.mean_ns = estimate->mean_ns,
+						.most_ns = estimate->most_ns});
+	free(run_ns);
 }
 
 static void give_unseen(struct estimate *estimate, uint32_t run, size_t to, uint64_t ns)
@@ -246,9 +268,9 @@ static void give_unseen(struct estimate *estimate, uint32_t run, size_t to, uint
 static void need_row(struct estimate *estimate, uint32_t process)
 {
 	struct profile *profile = estimate->profile;
-	const struct life *life = &estimate->lives[process];
-	struct program *program = &estimate->programs[life->program];
-	size_t sample = estimate->unseen[life->run].sample - 1;
+	uint32_t run = estimate->processes[process].run;
+	struct program *program = &estimate->programs[estimate->lives[process].program];
+	size_t sample = estimate->unseen[run].sample - 1;
 	const struct profile_thread *from = &profile->threads[profile->samples[sample].thread.v];
 	struct profile_process row = profile->processes[process];
 	struct profile_thread thread = {.name = row.name, .start_ns = from->start_ns};
@@ -267,34 +289,32 @@ static void need_row(struct estimate *estimate, uint32_t process)
 	row.split = (struct cpu_split){0};
 	row.nr_unseen = 0;
 	row.is_unseen = true;
-	program->run = life->run;
+	program->run = run;
 	thread.process = profile_add_process(profile, &row).v;
 	program->thread = profile_add_thread(profile, &thread);
 	program->row = thread.process + 1;
 }
 
 /*
- * The part of each last sample. Those of short processes of a program are given to all samples of
- * these together.
+ * Give each last sample its part. That of a short process is given to all samples of short ones of
+ * its program together.
  */
-static void divide_unseen(struct estimate *estimate)
+static void give_parts(struct estimate *estimate)
 {
 	for (uint32_t i = 0; i < estimate->nr_processes; i++) {
+		const struct unseen_process *process = &estimate->processes[i];
 		const struct life *life = &estimate->lives[i];
 		struct program *program = &estimate->programs[life->program];
-		struct unseen *unseen = &estimate->unseen[life->run];
-		uint64_t ns;
+		struct unseen *unseen = &estimate->unseen[process->run];
 
-		if (!life->stands || !unseen->sample)
+		if (!process->stands || !unseen->sample)
 			continue;
 		need_row(estimate, i);
-		ns = share_of(unseen->ns, unseen->nr_done, unseen->nr_done + 1, unseen->nr_last);
-		unseen->nr_done++;
-		program->all_ns += ns;
+		unseen->ns += process->ns;
 		if (life->is_short)
-			program->short_ns += ns;
+			program->short_ns += process->ns;
 		else
-			give_unseen(estimate, life->run, life->last - 1, ns);
+			give_unseen(estimate, process->run, life->last - 1, process->ns);
 	}
 }
 
@@ -378,13 +398,14 @@ static void list_entries(struct estimate *estimate)
 static void share_program(struct estimate *estimate, const struct stake *stakes, size_t nr)
 {
 	const struct life *life = life_of(estimate, stakes[0].sample);
+	uint32_t run = run_of(estimate, stakes[0].sample);
 	uint64_t unseen_ns = estimate->programs[life->program].short_ns, nr_all = 0, done = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		nr_all += stakes[i].nr;
 	share_out(stakes, nr, estimate->most_ns, &estimate->shares);
 	for (size_t i = 0; i < nr && unseen_ns; i++) {
-		give_unseen(estimate, life->run, stakes[i].sample,
+		give_unseen(estimate, run, stakes[i].sample,
 			    share_of(unseen_ns, done, done + stakes[i].nr, nr_all));
 		done += stakes[i].nr;
 	}
@@ -532,15 +553,16 @@ void profile_estimate_short_lives(struct profile *profile)
 	if (profile->meta.within.v != STR_EMPTY.v)
 		return; /* without the samples outside, which stand for a part */
 	estimate.lives = xcalloc(profile->nr_processes + 1, sizeof(*estimate.lives));
+	estimate.processes = xcalloc(profile->nr_processes + 1, sizeof(*estimate.processes));
 	number_runs(&estimate);
-	number_programs(&estimate);
-	estimate.programs = xcalloc(estimate.nr_programs + 1, sizeof(*estimate.programs));
 	estimate.unseen = xcalloc(estimate.nr_runs, sizeof(*estimate.unseen));
 	see_samples(&estimate);
 	see_processes(&estimate);
-	leave_out_single_ones(&estimate);
 	find_unseen(&estimate);
 	divide_unseen(&estimate);
+	see_programs(&estimate);
+	leave_out_single_ones(&estimate);
+	give_parts(&estimate);
 	divide_processes(&estimate);
 	list_entries(&estimate);
 	share_programs(&estimate);
@@ -555,5 +577,6 @@ void profile_estimate_short_lives(struct profile *profile)
 	free(estimate.entries);
 	free(estimate.unseen);
 	free(estimate.programs);
+	free(estimate.processes);
 	free(estimate.lives);
 }

@@ -19,7 +19,8 @@ struct profile_process;
  *
  * - The time after the last reading of a process that its parent reaped, and all time of processes
  *   that were never found: SHORT_LIVED_NAME. Samples of the moments that would be in it but for
- * their own tick stand for equal parts: profile_process.stands_for_unseen.
+ * their own tick stand for equal parts of the time below their ancestor: unseen_time.h and
+ * profile_process.stands_for_unseen.
  * - The time of each program's processes that were rarely sampled. All samples of these stand for
  *   equal parts; the part of the unseen time that came to them is added.
  *

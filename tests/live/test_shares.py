@@ -348,6 +348,23 @@ class ShortLives(LiveCase):
             self.assertWithin(row["self_pct"], share, tolerance, f"share of {program}")
         self.assertNotIn("[short-lived]", rows)
 
+    def test_scripts_beside_each_other_have_the_time_of_their_own_children(self):
+        families = (("long_odd", "long_even"), ("brief_odd", "brief_even"))
+        programs = [build("known_shares", called=name) for names in families for name in names]
+        script = '"$0" lives 1200 "$1" "$2" & "$0" lives 400 "$3" "$4" & wait'
+        # Of each a third of the processes is found, and some dozen samples are all there are.
+        recording = record(
+            self.directory, ["sh", "-c", script, build("known_shares"), *programs], "-F", "30"
+        )
+        said_ns = {said["program"]: said["cpu_ns"] for said in recording.said if "program" in said}
+        rows = {row["name"]: row for row in recording.rows("--by", "process")}
+        whole_ns = recording.report()["total_ns"]
+        for names in families:
+            share = 100 * sum(said_ns[name] for name in names) / whole_ns
+            found = sum(rows[name]["self_pct"] for name in names if name in rows)
+            # Samples do not say this sum, but the kernel; only its ends are not read in time.
+            self.assertWithin(found, share, 8, f"share of {names}")
+
     def check_has_stacks(self, command):
         recording = record(self.directory, command, timeout=300)
         rows = recording.rows("--by", "process")

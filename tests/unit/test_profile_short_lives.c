@@ -72,6 +72,34 @@ static void stands(struct fixture *fixture, struct thread_id thread)
 		true;
 }
 
+/* A process of the given one, which the kernel says has reaped children of so much CPU time. */
+static void below(struct fixture *fixture, struct thread_id thread, struct thread_id parent)
+{
+	struct profile *profile = fixture->profile;
+
+	profile->processes[profile->threads[thread.v].process].parent =
+		profile->threads[parent.v].process;
+}
+
+static void reaped(struct fixture *fixture, struct thread_id thread, uint64_t cpu_ms)
+{
+	struct profile *profile = fixture->profile;
+
+	profile->processes[profile->threads[thread.v].process].children_ns = cpu_ms * MS;
+}
+
+/* A child of the script with one sample of 10 ms, which stands for others. */
+static struct thread_id met(struct fixture *fixture, const char *name, struct thread_id script,
+			    size_t stack, uint64_t at_ms)
+{
+	struct thread_id thread = add(fixture, name, 0, at_ms - 1, at_ms + 1);
+
+	below(fixture, thread, script);
+	seen(fixture, thread, stack, at_ms, 10);
+	stands(fixture, thread);
+	return thread;
+}
+
 static void never_found(struct fixture *fixture, uint64_t nr, uint64_t cpu_ms)
 {
 	struct thread_id thread = add(fixture, SHORT_LIVED_NAME, 0, 0, 100);
@@ -155,7 +183,7 @@ static void estimate(struct fixture *fixture)
 	struct profile *profile = fixture->profile;
 	uint64_t cpu_ns = profile_total(profile, METRIC_CPU);
 	uint64_t runq_ns = profile_total(profile, METRIC_RUNQ);
-	uint64_t last_ns[32] = {0};
+	uint64_t last_ns[64] = {0};
 
 	profile_estimate_short_lives(profile);
 	assert_int_equal(profile_total(profile, METRIC_CPU), cpu_ns);
@@ -305,4 +333,151 @@ TEST_WITH(struct fixture *fixture, short_lives, each_part_has_the_weight_of_its_
 	}
 	/* Two samples for 10 ms. */
 	assert_true(square == 2.0 * 25 * MS * MS);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, unseen_time_is_divided_below_its_ancestor)
+{
+	struct thread_id cuts = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", cuts, 0, at_ms);
+		met(fixture, "sed", seds, 1, at_ms);
+	}
+	/* The kernel has rounded off 10 ms of each in the mean. */
+	reaped(fixture, cuts, 330);
+	reaped(fixture, seds, 90);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 340000);
+	assert_int_equal(time_of(fixture, "sed", 1), 100000);
+	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 0);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, one_program_has_the_stacks_of_each_ancestor)
+{
+	struct thread_id first = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id second = add(fixture, "b.sh", 0, 1, 90);
+
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", first, 0, at_ms);
+		met(fixture, "cut", second, 1, at_ms);
+	}
+	reaped(fixture, first, 330);
+	reaped(fixture, second, 90);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 340000);
+	assert_int_equal(time_of(fixture, "cut", 1), 100000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, what_the_kernel_rounds_off_goes_to_all)
+{
+	struct thread_id cuts = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", cuts, 0, at_ms);
+		met(fixture, "sed", seds, 1, at_ms);
+	}
+	reaped(fixture, cuts, 130);
+	reaped(fixture, seds, 130);
+	never_found(fixture, 100, 220);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 150000);
+	assert_int_equal(time_of(fixture, "sed", 1), 150000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, little_time_goes_to_the_next_ancestor)
+{
+	struct thread_id script = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		struct thread_id subshell = add(fixture, "a.sh", 0, at_ms - 2, at_ms + 2);
+
+		below(fixture, subshell, script);
+		met(fixture, "cut", subshell, 0, at_ms);
+		met(fixture, "sed", seds, 1, at_ms);
+	}
+	reaped(fixture, script, 330);
+	reaped(fixture, seds, 90);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 340000);
+	assert_int_equal(time_of(fixture, "sed", 1), 100000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, a_script_below_a_script_has_its_own)
+{
+	struct thread_id outer = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id inner = add(fixture, "b.sh", 0, 1, 90);
+
+	below(fixture, inner, outer);
+	without_stack(fixture, inner, 5, 20);
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", outer, 0, at_ms);
+		met(fixture, "sed", inner, 1, at_ms);
+	}
+	/* 340 - 40 - 20 - 240; the time of the inner one and of its children is in both. */
+	reaped(fixture, outer, 330);
+	reaped(fixture, inner, 230);
+	never_found(fixture, 100, 240);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 80000);
+	assert_int_equal(time_of(fixture, "sed", 1), 240000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, an_exec_does_not_end_what_a_process_reaps)
+{
+	struct thread_id former = add(fixture, "a.sh", 50, 1, 45);
+	struct thread_id later = add(fixture, "b.sh", 50, 45, 90);
+
+	below(fixture, later, former);
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", former, 0, at_ms);
+		met(fixture, "sed", later, 1, at_ms + 40);
+	}
+	reaped(fixture, former, 330);
+	reaped(fixture, later, 430);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 340000);
+	assert_int_equal(time_of(fixture, "sed", 1), 100000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, time_below_a_process_that_no_sample_has_stays)
+{
+	struct thread_id hidden = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+	struct thread_id busy = add(fixture, "busy", 0, 0, 0);
+
+	for (uint64_t i = 1; i <= 98; i++)
+		seen(fixture, busy, 3, i, 10);
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10)
+		met(fixture, "sed", seds, 1, at_ms);
+	reaped(fixture, hidden, 290);
+	reaped(fixture, seds, 130);
+	never_found(fixture, 100, 400);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "sed", 1), 140000);
+	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 300000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, any_number_of_a_file_keeps_the_sum)
+{
+	struct thread_id cuts = add(fixture, "a.sh", 0, 1, 90);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", cuts, 0, at_ms);
+		met(fixture, "sed", seds, 1, at_ms);
+	}
+	reaped(fixture, cuts, UINT64_MAX / MS);
+	reaped(fixture, seds, UINT64_MAX / MS);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", SIZE_MAX) + time_of(fixture, "sed", SIZE_MAX) +
+				 time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX),
+			 440000);
 }
