@@ -21,6 +21,29 @@
 
 /* --- samples --- */
 
+/* It exits, and has no stack of its own any more. */
+static bool is_in_kernel_alone(const struct message_sample *seen)
+{
+	return seen->state != SEEN_BLOCKED && !seen->snapshot->regs.known &&
+	       seen->snapshot->nr_kernel_bytes;
+}
+
+static void handle_exit(struct consumer *consumer, struct thread *thread,
+			const struct message_sample *seen)
+{
+	struct stack_id stack;
+
+	if (consumer->sink.is_within) {
+		samples_leave_out(&consumer->sink, &thread->samples, seen, STACK_END_ROOT);
+		return;
+	}
+	stack = kernel_frames_intern(consumer->profile, seen->snapshot);
+	thread->advancing.latest = (struct sampled_stack){stack, STACK_END_ROOT};
+	samples_add(&consumer->sink, &thread->samples, seen, stack, STACK_END_ROOT);
+	consumer->walker.nr_stacks_by_end[STACK_END_ROOT]++;
+	consumer->progress.nr_samples++;
+}
+
 static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
@@ -78,7 +101,10 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	}
 	consumer_note_blocked(consumer, thread, seen->state == SEEN_BLOCKED);
 	if (seen->snapshot) {
-		handle_stack(consumer, thread, seen);
+		if (is_in_kernel_alone(seen))
+			handle_exit(consumer, thread, seen);
+		else
+			handle_stack(consumer, thread, seen);
 		snapshot_ring_give(consumer->used, seen->snapshot);
 		seen->snapshot = NULL;
 		return;

@@ -58,6 +58,7 @@ struct proc_stat {
 
 /* Exiting: PF_EXITING; PF_POSTCOREDUMP a bit earlier; PF_SIGNALED before both. */
 #define PROC_FLAGS_ENDING     UINT64_C(0x0000040c)
+#define PROC_FLAG_EXITING     UINT64_C(0x00000004)
 #define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
 

@@ -13,9 +13,22 @@ struct seen_modes {
 	double kernel_ns, program_ns;
 };
 
-static bool is_in_kernel(const struct sample *sample)
+/* Is its leaf a function of the kernel, as that of a thread that exits? */
+static bool ends_in_kernel(const struct profile *profile, const struct sample *sample)
 {
-	return sample->syscall_nr >= 0 || sample->syscall_nr == SAMPLE_PAGE_FAULT;
+	struct frame_id leaf;
+
+	if (sample->stack.v == STACK_EMPTY.v)
+		return false;
+	leaf = stack_trie_frame(profile->stacks, sample->stack);
+	return module_table_get(profile->modules, profile->frames[leaf.v].where.module)->kind ==
+	       MODULE_KIND_KERNEL;
+}
+
+static bool is_in_kernel(const struct profile *profile, const struct sample *sample)
+{
+	return sample->syscall_nr >= 0 || sample->syscall_nr == SAMPLE_PAGE_FAULT ||
+	       ends_in_kernel(profile, sample);
 }
 
 static struct seen_modes *sum_samples(const struct profile *profile)
@@ -28,7 +41,7 @@ static struct seen_modes *sum_samples(const struct profile *profile)
 
 		if (sample->kind == SAMPLE_UNATTRIBUTED)
 			continue;
-		if (is_in_kernel(sample))
+		if (is_in_kernel(profile, sample))
 			thread->kernel_ns += (double)sample->cpu_ns;
 		else
 			thread->program_ns += (double)sample->cpu_ns;
@@ -113,5 +126,5 @@ double sample_system_share(const struct profile *profile, const struct sample *s
 
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
 		return modes->elsewhere;
-	return is_in_kernel(sample) ? modes->in_kernel : modes->in_program;
+	return is_in_kernel(profile, sample) ? modes->in_kernel : modes->in_program;
 }

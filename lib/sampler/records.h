@@ -117,6 +117,7 @@ struct visit_cost {
 	bool is_alone;	   /* no other thread of ours was found running on its CPU, */
 	bool was_asked;	   /* so the lot was drawn before the look at it: */
 	bool is_drawn;	   /* is it to be visited in this tick? */
+	bool is_exiting;   /* it costs no visit: its place is known, do_exit() of the kernel */
 	uint8_t nr_unseen; /* ticks in a row without a look at it, this one the last */
 };
 

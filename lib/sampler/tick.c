@@ -218,7 +218,8 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 	placement_saw(&sampler->placement, stat->cpu, thread->habits.runs_much,
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	put_active(sampler, thread);
-	if (may_be_visited(sampler, thread, stat))
+	thread->cost.is_exiting = stat->flags & PROC_FLAG_EXITING;
+	if (thread->cost.is_exiting || may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
 	else
 		thread->process->unseen_ns = tick->now_ns;
@@ -523,6 +524,29 @@ static void choose_of_cpus(struct tick *tick)
 	}
 }
 
+/*
+ * A thread that exits runs in the kernel alone. It has a sample with the same chance as others,
+ * whose visits cost something.
+ */
+static void sample_exit(struct visitor *visitor, struct sampled_thread *thread)
+{
+	static const char function[] = "do_exit";
+	struct snapshot *snapshot = visitor->snapshot;
+
+	snapshot_clear(snapshot);
+	snapshot_set_kernel_stack(snapshot, function, strlen(function));
+	snapshot->state = THREAD_STATE_RUNNING;
+	snapshot->tgid = thread->roster->tracee.tgid;
+	snapshot->tid = thread->roster->tracee.tid;
+	snapshot->time_ns = clock_monotonic_ns();
+	snapshot->cpu_ns = thread->clocks.cpu_ns;
+	snapshot->runq_ns = thread->clocks.runq_ns;
+	snapshot->pcount = thread->clocks.pcount;
+	thread->process->met.ran_ns = thread->process->met.last_ns;
+	publish_sample(visitor->sampler, thread, snapshot, SEEN_RUNNING);
+	thread->sleep.is_known = false; /* no stop has driven it off its CPU */
+}
+
 /* If all other visitors wait for threads without a CPU, a wait of this one would stop all ticks. */
 static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 {
@@ -535,7 +559,10 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 		return; /* already counted */
 	if (can_relieve && governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
 	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
-		visit_thread(visitor, thread, false);
+		if (cost->is_exiting)
+			sample_exit(visitor, thread);
+		else
+			visit_thread(visitor, thread, false);
 	} else {
 		sampler->counts.nr_left_out++;
 		sampler->counts.nr_held_up += !can_relieve;

@@ -348,6 +348,18 @@ class ShortLives(LiveCase):
             self.assertWithin(row["self_pct"], share, tolerance, f"share of {program}")
         self.assertNotIn("[short-lived]", rows)
 
+    def test_the_end_of_a_process_is_in_the_kernel(self):
+        program = 'import os; kept = b"x" * (300 << 20); os._exit(0)'
+        recording = record(
+            self.directory, ["sh", "-c", f"for i in 1 2 3 4 5; do python3 -c '{program}'; done"],
+            *FAST,
+        )
+        row = recording.function("[k] do_exit")
+        self.assertEqual(os.path.basename(row["module"]), "[kernel]")
+        self.assertGreater(row["self_samples"], 0)
+        # The kernel says how much system time a process had; that of its end cannot be read.
+        self.assertGreater(row["system_ns"], 0.15 * row["self_ns"])
+
     def test_scripts_beside_each_other_have_the_time_of_their_own_children(self):
         families = (("long_odd", "long_even"), ("brief_odd", "brief_even"))
         programs = [build("known_shares", called=name) for names in families for name in names]
