@@ -184,6 +184,11 @@ static void rest_split(struct sampled_thread *thread)
 				     min_u64(thread->split_cpu_ns, thread->clocks.cpu_ns));
 }
 
+static bool has_begun_in_tick(const struct sampler *sampler, const struct sampled_process *process)
+{
+	return sampler->tick.now_ns && process->start_ns >= sampler->tick.now_ns;
+}
+
 static void thread_born(void *context, struct roster_thread *roster, bool is_new)
 {
 	struct sampler *sampler = context;
@@ -215,7 +220,12 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 		thread->split.nr_switches = now.pcount;
 	message = message_about(MESSAGE_THREAD, thread, now_ns - (is_new ? now.cpu_ns : 0));
 	collector_publish(sampler->collector, message);
-	due_put(sampler, thread, is_new, now_ns);
+	/*
+	 * The tick that finds a birth or an exec samples it as well: later ticks find mostly
+	 * threads that live long.
+	 */
+	due_put(sampler, thread, is_new || has_begun_in_tick(sampler, thread->process),
+		sampler->tick.now_ns);
 }
 
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,

@@ -348,6 +348,17 @@ class ShortLives(LiveCase):
             self.assertWithin(row["self_pct"], share, tolerance, f"share of {program}")
         self.assertNotIn("[short-lived]", rows)
 
+    def test_the_tick_that_finds_a_process_samples_it(self):
+        """Of processes of 3 ms few are alive at two ticks that are 33 ms apart."""
+        programs = [build("known_shares", called=name) for name in ("lives_short", "lives_long")]
+        recording = record(
+            self.directory, [build("known_shares"), "lives", "1500", *programs],
+            "-F", "30", "--max-overhead", "0",
+        )
+        rows = {row["name"]: row for row in recording.rows("--by", "process")}
+        found = sum(row["self_samples"] for name, row in rows.items() if name.startswith("lives_"))
+        self.assertGreaterEqual(found, 1.5 * 30 / 3)
+
     def test_the_end_of_a_process_is_in_the_kernel(self):
         program = 'import os; kept = b"x" * (300 << 20); os._exit(0)'
         recording = record(
