@@ -13,10 +13,12 @@ void share_list_add(struct share_list *list, const struct share *share)
 	list->rows[list->nr++] = *share;
 }
 
+/* Products of a long double are rounded: a part would have a nanosecond more than there is. */
+__extension__ typedef unsigned __int128 product;
+
 static uint64_t up_to(uint64_t total, uint64_t at, uint64_t whole)
 {
-	return at >= whole ? total
-			   : (uint64_t)((long double)total * (long double)at / (long double)whole);
+	return at >= whole ? total : (uint64_t)((product)total * at / whole);
 }
 
 uint64_t share_of(uint64_t total, uint64_t from, uint64_t to, uint64_t whole)

@@ -97,3 +97,15 @@ TEST(share_out, parts_of_a_sum_add_up_to_it)
 	assert_true(share_bound(0, UINT64_MAX) == 0);
 	assert_true(share_bound(3, UINT64_MAX / 2) == UINT64_MAX);
 }
+
+TEST(share_out, no_part_is_larger_than_what_is_there)
+{
+	const uint64_t whole = UINT64_C(32900000000) * 1000 + 7;
+
+	for (uint64_t at = 1; at < 1000; at++) {
+		uint64_t from = at * (whole / 1001) + at;
+
+		assert_int_equal(share_of(whole, from, from + at, whole), at);
+		assert_true(share_of(whole - 1, from, from + at, whole) <= at);
+	}
+}
