@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks the frames of CPython over copied bytes, and proves them. */
+#include "script/cpython.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "snapshot/snapshot.h"
+
+/* Far above the limit of recursion that programs set. */
+#define FRAMES_MAX 16384
+/* Pieces of a data stack have 16 KiB each, unless a single frame needs more. */
+#define CHUNKS_MAX	   64
+#define CHUNK_BYTES_MAX	   (UINT64_C(1) << 20)
+#define CHUNK_BYTES_USUAL  (UINT64_C(16) << 10)
+#define CHUNK_HEADER_BYTES 24
+/* The top of the data stack moves from sample to sample: so much above it is wanted as well. */
+#define CHUNK_SLACK_BYTES 2048
+#define ADDRESS_MAX	  (UINT64_C(1) << 56)
+
+enum frame_owner {
+	OWNED_BY_THREAD = 0,
+	OWNED_BY_GENERATOR = 1,
+	OWNED_BY_NATIVE_FRAME = 3, /* from 3.12 on: the entry frame of an evaluation */
+};
+
+enum generator_state {
+	GENERATOR_EXECUTING = 0,
+	GENERATOR_CLEARED = 4,
+};
+
+/* The used part of a piece of the data stack. */
+struct chunk {
+	uint64_t start, end;
+};
+
+struct cpython_walk {
+	const struct cpython *python;
+	const struct cpython_layout *layout;
+	uint64_t thread_state;
+	const struct snapshot *snapshot;
+	const struct script_native *natives;
+	size_t nr_natives;
+	size_t native; /* the first that may have the next evaluation */
+	struct chunk chunks[CHUNKS_MAX];
+	size_t nr_chunks;
+	size_t nr_evaluated; /* frames whose evaluations are known */
+	struct script_walk *out;
+};
+
+static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+/* The outcome where bytes are missing; there may be no room to copy them. */
+static enum script_outcome want(struct cpython_walk *walk, uint64_t start, uint64_t nr_bytes)
+{
+	return script_ranges_add(&walk->out->wanted, start, nr_bytes) ? SCRIPT_NOT_COPIED
+								      : SCRIPT_TOO_DEEP;
+}
+
+static bool is_address(uint64_t address)
+{
+	return address && address < ADDRESS_MAX && address % sizeof(uint64_t) == 0;
+}
+
+/* --- the data stack --- */
+
+/* Of the newest chunk the used part is wanted; older ones whole, as they often adjoin each other.
+ */
+static void want_chunk(struct cpython_walk *walk, const struct chunk *used, uint64_t nr_bytes)
+{
+	uint64_t nr_used = used->end - used->start;
+	uint64_t nr_wanted = walk->nr_chunks ? nr_bytes : nr_used + CHUNK_SLACK_BYTES;
+
+	want(walk, used->start, min_u64(nr_wanted, nr_bytes));
+}
+
+static enum script_outcome want_unknown_chunk(struct cpython_walk *walk, uint64_t at, uint64_t top)
+{
+	bool is_in_use = !walk->nr_chunks && top > at && top - at < CHUNK_BYTES_MAX;
+
+	return want(walk, at, is_in_use ? top - at + CHUNK_SLACK_BYTES : CHUNK_BYTES_USUAL);
+}
+
+/*
+ * `top` is that of the thread for its newest chunk; of others their header has it, in words from
+ * the end of the header on.
+ */
+static enum script_outcome add_chunk(struct cpython_walk *walk, uint64_t at, uint64_t top,
+				     uint64_t *previous)
+{
+	uint8_t header[CHUNK_HEADER_BYTES];
+	struct chunk used = {.start = at, .end = top};
+	uint64_t nr_bytes;
+
+	if (walk->nr_chunks == CHUNKS_MAX)
+		return SCRIPT_TOO_DEEP;
+	if (!is_address(at))
+		return SCRIPT_TORN;
+	if (!snapshot_read(walk->snapshot, at, header, sizeof(header)))
+		return want_unknown_chunk(walk, at, top);
+	*previous = word_at(header, 0);
+	nr_bytes = word_at(header, 8);
+	if (nr_bytes > CHUNK_BYTES_MAX || nr_bytes < CHUNK_HEADER_BYTES)
+		return SCRIPT_TORN;
+	if (walk->nr_chunks && word_at(header, 16) > nr_bytes / sizeof(uint64_t))
+		return SCRIPT_TORN;
+	if (walk->nr_chunks)
+		used.end = at + CHUNK_HEADER_BYTES + word_at(header, 16) * sizeof(uint64_t);
+	if (used.end < at + CHUNK_HEADER_BYTES || used.end > at + nr_bytes)
+		return SCRIPT_TORN;
+	want_chunk(walk, &used, nr_bytes);
+	walk->chunks[walk->nr_chunks++] = used;
+	return SCRIPT_PROVED;
+}
+
+static enum script_outcome find_chunks(struct cpython_walk *walk, const uint8_t *state)
+{
+	uint64_t at = word_at(state, walk->layout->thread.chunk);
+	uint64_t top = word_at(state, walk->layout->thread.chunk_top);
+
+	while (at) {
+		uint64_t previous = 0;
+		enum script_outcome outcome = add_chunk(walk, at, top, &previous);
+
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		at = previous;
+	}
+	return SCRIPT_PROVED;
+}
+
+static bool is_on_data_stack(const struct cpython_walk *walk, uint64_t at)
+{
+	for (size_t i = 0; i < walk->nr_chunks; i++) {
+		const struct chunk *chunk = &walk->chunks[i];
+
+		if (at >= chunk->start + CHUNK_HEADER_BYTES && at < chunk->end)
+			return chunk->end - at >= walk->layout->frame.nr_bytes;
+	}
+	return false;
+}
+
+/* --- frames --- */
+
+enum place {
+	PLACE_DATA_STACK,
+	PLACE_NATIVE_FRAME,
+	PLACE_GENERATOR,
+};
+
+struct frame {
+	enum place place;
+	uint64_t at, code, previous, instruction;
+	bool is_entry;
+};
+
+static enum script_outcome read_generator(struct cpython_walk *walk, uint64_t at, uint8_t *bytes)
+{
+	const struct cpython_layout *layout = walk->layout;
+	uint64_t start = at - layout->generator_frame;
+	uint32_t nr_bytes = layout->generator_frame + layout->frame.nr_bytes;
+	uint8_t object[CPYTHON_OBJECT_BYTES_MAX];
+	bool is_leaf = !walk->out->nr_frames;
+	enum script_outcome outcome;
+	uint64_t type;
+	int8_t state;
+
+	/* The same ones are probably evaluated at the next sample. */
+	outcome = want(walk, start, nr_bytes);
+	if (!snapshot_read(walk->snapshot, start, object, nr_bytes))
+		return outcome;
+	type = word_at(object, 8);
+	if (type != walk->python->generator_types[0] && type != walk->python->generator_types[1] &&
+	    type != walk->python->generator_types[2])
+		return SCRIPT_NOT_GENERATOR;
+	/* It is cleared while its locals are destroyed. Its state is set before it is left. */
+	state = (int8_t)object[layout->generator_state];
+	if (!is_leaf && state != GENERATOR_EXECUTING && state != GENERATOR_CLEARED)
+		return SCRIPT_NOT_GENERATOR;
+	memcpy(bytes, object + layout->generator_frame, layout->frame.nr_bytes);
+	return bytes[layout->frame.owner] == OWNED_BY_GENERATOR ? SCRIPT_PROVED
+								: SCRIPT_NOT_GENERATOR;
+}
+
+static enum script_outcome read_bytes(struct cpython_walk *walk, uint64_t at, uint8_t *bytes,
+				      enum place *place)
+{
+	const struct cpython_frame_layout *layout = &walk->layout->frame;
+
+	if (!is_address(at))
+		return SCRIPT_TORN;
+	if (is_on_data_stack(walk, at)) {
+		*place = PLACE_DATA_STACK;
+		if (!snapshot_read(walk->snapshot, at, bytes, layout->nr_bytes))
+			return SCRIPT_NOT_COPIED; /* its chunk is wanted already */
+		return bytes[layout->owner] == OWNED_BY_THREAD ? SCRIPT_PROVED : SCRIPT_TORN;
+	}
+	*place = PLACE_NATIVE_FRAME;
+	if (walk->layout->has_entry_frames &&
+	    snapshot_read(walk->snapshot, at, bytes, layout->nr_bytes) &&
+	    bytes[layout->owner] == OWNED_BY_NATIVE_FRAME)
+		return SCRIPT_PROVED;
+	*place = PLACE_GENERATOR;
+	return read_generator(walk, at, bytes);
+}
+
+static enum script_outcome read_frame(struct cpython_walk *walk, uint64_t at, struct frame *frame)
+{
+	const struct cpython_frame_layout *layout = &walk->layout->frame;
+	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
+	enum place place = PLACE_DATA_STACK;
+	enum script_outcome outcome = read_bytes(walk, at, bytes, &place);
+
+	if (outcome != SCRIPT_PROVED)
+		return outcome;
+	*frame = (struct frame){
+		.place = place,
+		.at = at,
+		.code = word_at(bytes, layout->code),
+		.previous = word_at(bytes, layout->previous),
+		.instruction = word_at(bytes, layout->instruction),
+		.is_entry = !walk->layout->has_entry_frames && bytes[layout->is_entry],
+	};
+	return SCRIPT_PROVED;
+}
+
+static enum script_outcome push(struct cpython_walk *walk, const struct frame *frame)
+{
+	struct script_walk *out = walk->out;
+
+	if (out->nr_frames == FRAMES_MAX)
+		return SCRIPT_TOO_DEEP;
+	ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
+	out->frames[out->nr_frames++] =
+		(struct script_frame){.code = frame->code, .instruction = frame->instruction};
+	return SCRIPT_PROVED;
+}
+
+/* --- evaluations --- */
+
+/* The frames since the last evaluation are those of the native frame that has `anchor`. */
+static enum script_outcome end_evaluation(struct cpython_walk *walk, uint64_t anchor)
+{
+	struct script_walk *out = walk->out;
+	size_t i = walk->native;
+
+	while (i + 1 < walk->nr_natives &&
+	       !(walk->natives[i].sp <= anchor && anchor < walk->natives[i + 1].sp))
+		i++;
+	if (i + 1 >= walk->nr_natives || !walk->natives[i].is_interpreter)
+		return SCRIPT_NO_NATIVE_FRAME;
+	for (; walk->nr_evaluated < out->nr_frames; walk->nr_evaluated++)
+		out->frames[walk->nr_evaluated].native = i;
+	walk->native = i + 1;
+	return SCRIPT_PROVED;
+}
+
+struct cframe {
+	uint64_t frame, previous;
+};
+
+#define CFRAME_BYTES 24
+
+static enum script_outcome read_cframe(const struct cpython_walk *walk, uint64_t at,
+				       struct cframe *cframe)
+{
+	uint8_t bytes[CFRAME_BYTES];
+
+	/* It is on the stack, and that is copied. */
+	if (!is_address(at) || !snapshot_read(walk->snapshot, at, bytes, sizeof(bytes)))
+		return SCRIPT_TORN;
+	cframe->frame = word_at(bytes, walk->layout->frame.cframe_frame);
+	cframe->previous = word_at(bytes, walk->layout->frame.cframe_previous);
+	return SCRIPT_PROVED;
+}
+
+/* The frame at which the evaluation of `cframe` is; 0: it is the thread's own one. */
+static enum script_outcome frame_below(const struct cpython_walk *walk, uint64_t cframe,
+				       uint64_t *frame)
+{
+	struct cframe below = {0};
+	enum script_outcome outcome = SCRIPT_PROVED;
+
+	if (cframe != walk->thread_state + walk->layout->thread.root_cframe)
+		outcome = read_cframe(walk, cframe, &below);
+	*frame = below.frame;
+	return outcome;
+}
+
+/*
+ * Take the frames of an evaluation, from *at to its outermost one. *at is then the frame at which
+ * the evaluation below is; 0: there is none. `anchor` is the address of its _PyCFrame, which is
+ * used where there is no entry frame.
+ */
+static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *at, uint64_t anchor)
+{
+	size_t nr_before = walk->out->nr_frames;
+	enum script_outcome outcome;
+	struct frame frame;
+
+	for (;;) {
+		outcome = read_frame(walk, *at, &frame);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		*at = frame.previous;
+		/* An evaluation that has only just begun, or is over, has no other frame. */
+		if (frame.place == PLACE_NATIVE_FRAME)
+			return walk->out->nr_frames == nr_before ? SCRIPT_PROVED
+								 : end_evaluation(walk, frame.at);
+		outcome = push(walk, &frame);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		if (frame.is_entry)
+			return end_evaluation(walk, anchor);
+		if (!*at)
+			return SCRIPT_TORN;
+	}
+}
+
+/* Up to 3.12: from _PyCFrame to _PyCFrame, and both chains have to agree. */
+static enum script_outcome walk_cframes(struct cpython_walk *walk, const uint8_t *state)
+{
+	uint64_t root = walk->thread_state + walk->layout->thread.root_cframe;
+	uint64_t anchor = word_at(state, walk->layout->thread.cframe);
+	/* The chain climbs the stack, so it cannot be a circle. */
+	uint64_t last = 0;
+
+	while (anchor != root) {
+		enum script_outcome outcome;
+		struct cframe cframe;
+		uint64_t at, below;
+
+		if (anchor <= last)
+			return SCRIPT_TORN;
+		outcome = read_cframe(walk, anchor, &cframe);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		at = cframe.frame;
+		if (!at)
+			return SCRIPT_TORN;
+		outcome = take_evaluation(walk, &at, anchor);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		outcome = frame_below(walk, cframe.previous, &below);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		if (below != at)
+			return SCRIPT_TORN;
+		last = anchor;
+		anchor = cframe.previous;
+	}
+	return SCRIPT_PROVED;
+}
+
+/* From 3.13 on: the frames lead from evaluation to evaluation. */
+static enum script_outcome walk_entry_frames(struct cpython_walk *walk, const uint8_t *state)
+{
+	uint64_t at = word_at(state, walk->layout->thread.frame);
+
+	for (int nr = 0; at; nr++) {
+		enum script_outcome outcome =
+			nr < FRAMES_MAX ? take_evaluation(walk, &at, 0) : SCRIPT_TOO_DEEP;
+
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+	}
+	return SCRIPT_PROVED;
+}
+
+static uint32_t thread_state_bytes(const struct cpython_layout *layout)
+{
+	return layout->has_cframes ? layout->thread.root_cframe + CFRAME_BYTES
+				   : layout->thread.chunk_top + (uint32_t)sizeof(uint64_t);
+}
+
+static enum script_outcome walk_frames(struct cpython_walk *walk)
+{
+	uint32_t nr_bytes = thread_state_bytes(walk->layout);
+	uint8_t state[CPYTHON_OBJECT_BYTES_MAX];
+	enum script_outcome outcome = want(walk, walk->thread_state, nr_bytes);
+
+	if (!snapshot_read(walk->snapshot, walk->thread_state, state, nr_bytes))
+		return outcome;
+	/* It was freed, and may be another thread's by now. */
+	if (walk->snapshot->thread_pointer &&
+	    word_at(state, walk->layout->thread.id) != walk->snapshot->thread_pointer)
+		return SCRIPT_NO_THREAD;
+	outcome = find_chunks(walk, state);
+	if (outcome != SCRIPT_PROVED)
+		return outcome;
+	return walk->layout->has_cframes ? walk_cframes(walk, state)
+					 : walk_entry_frames(walk, state);
+}
+
+enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_state,
+				 const struct snapshot *snapshot,
+				 const struct script_native *natives, size_t nr_natives,
+				 struct script_walk *out)
+{
+	struct cpython_walk walk = {.python = python,
+				    .layout = &python->layout,
+				    .thread_state = thread_state,
+				    .snapshot = snapshot,
+				    .natives = natives,
+				    .nr_natives = nr_natives,
+				    .out = out};
+	enum script_outcome outcome;
+
+	out->nr_frames = 0;
+	out->wanted = (struct script_ranges){.nr = 0};
+	outcome = walk_frames(&walk);
+	if (outcome != SCRIPT_PROVED)
+		out->nr_frames = 0;
+	return outcome;
+}

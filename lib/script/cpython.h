@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SCRIPT_CPYTHON_H
+#define PROFC_SCRIPT_CPYTHON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/cpython_layout.h"
+#include "script/script_walk.h"
+
+struct snapshot;
+
+/* An interpreter in an address space: what all walks of its threads need. Addresses are absolute.
+ */
+struct cpython {
+	struct cpython_layout layout;
+	uint64_t code_type;	     /* PyCode_Type */
+	uint64_t generator_types[3]; /* of generators, coroutines, asynchronous generators */
+};
+
+/*
+ * Walk the frames of a thread with its state at `thread_state`, over the bytes in a snapshot; the
+ * target is not touched, and any bytes may be there. All of these must hold, or no frame is given:
+ *
+ * - The state is of the thread with the thread pointer of the snapshot, if that is known.
+ * - A frame is in the used part of the data stack of this thread, or in a generator (of a type of
+ *   the interpreter's) that is executing, or being cleared; that of the leaf may just be leaving.
+ * - The outermost frame of an evaluation leads to the frame at which the evaluation below it is.
+ * - Each evaluation has a word of its own, _PyCFrame or from 3.12 on its entry frame, in its native
+ *   frame: exactly one of `natives`, of the interpreter's module, and their order is the same.
+ *
+ * Whether `code` of a frame is still a code object is for the reader of its name to check.
+ */
+enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_state,
+				 const struct snapshot *snapshot,
+				 const struct script_native *natives, size_t nr_natives,
+				 struct script_walk *out);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SCRIPT_CPYTHON_LAYOUT_H
+#define PROFC_SCRIPT_CPYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Where CPython keeps what a walk of its frames needs. A minor version (3.11) never changes it, so
+ * there is a table by version; and the interpreter describes a part of it itself, against which the
+ * table is checked: the members of the type of code objects, and from 3.13 on _Py_DebugOffsets at
+ * the start of _PyRuntime. All offsets are in bytes from the start of their object.
+ */
+struct cpython_runtime_layout {
+	uint32_t first_interpreter;		 /* in _PyRuntime */
+	uint32_t next_interpreter, first_thread; /* in PyInterpreterState */
+};
+
+/* PyThreadState. */
+struct cpython_thread_layout {
+	uint32_t next, id;	      /* id: pthread_self() */
+	uint32_t chunk, chunk_top;    /* the data stack, on which functions have their frames */
+	uint32_t cframe, root_cframe; /* up to 3.12 */
+	uint32_t frame;		      /* from 3.13 on */
+};
+
+/* _PyInterpreterFrame, and _PyCFrame, which each evaluation has in its native frame. */
+struct cpython_frame_layout {
+	uint32_t code, previous, instruction, owner;
+	uint32_t is_entry; /* 3.11: the outermost frame of an evaluation */
+	uint32_t nr_bytes;
+	uint32_t cframe_frame, cframe_previous;
+};
+
+/* PyCodeObject. */
+struct cpython_code_layout {
+	uint32_t first_line, file, name, line_table;
+	uint32_t instructions; /* also its size without them */
+};
+
+struct cpython_layout {
+	uint16_t version;      /* major << 8 | minor */
+	bool has_cframes;      /* up to 3.12 */
+	bool has_entry_frames; /* from 3.12 on each evaluation has a frame of its own, */
+			       /* in its native frame, below those of its functions */
+	bool describes_itself; /* _Py_DebugOffsets: from 3.13 on */
+	struct cpython_runtime_layout runtime;
+	struct cpython_thread_layout thread;
+	struct cpython_frame_layout frame;
+	struct cpython_code_layout code;
+	uint32_t generator_frame, generator_state; /* in generators, coroutines */
+	uint32_t text_ascii, text_other;	   /* characters of a compact str of either kind */
+};
+
+/* Bytes of a thread state, a frame or a code object that are read at once: none has more. */
+#define CPYTHON_OBJECT_BYTES_MAX 512
+
+/*
+ * The layout of a version, as Py_Version has it (3.11.2: 0x030b02f0). NULL: it is not known, or not
+ * of a release. Static.
+ */
+const struct cpython_layout *cpython_layout_of(uint64_t version);
+
+/* A member of the type of code objects, PyMemberDef. */
+struct cpython_member {
+	char name[16]; /* cut */
+	uint64_t offset;
+};
+
+/* More members are not read. */
+#define CPYTHON_MEMBERS_MAX 40
+
+/*
+ * Do these members, and tp_basicsize, agree with the layout about all that it says of code objects?
+ */
+bool cpython_layout_agrees(const struct cpython_layout *layout,
+			   const struct cpython_member *members, size_t nr_members,
+			   uint64_t basic_size);
+
+/* As much of _Py_DebugOffsets is read. */
+#define CPYTHON_DEBUG_OFFSETS_BYTES 376
+
+/*
+ * Check a layout of a version that describes itself against the first bytes of _PyRuntime, and take
+ * from there what depends on how it was built. False: this is no description, it contradicts the
+ * layout, or the build is free-threaded, whose objects differ.
+ */
+bool cpython_layout_take_offsets(struct cpython_layout *layout, const uint8_t *bytes,
+				 size_t nr_bytes);
+
+#endif

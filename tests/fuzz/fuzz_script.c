@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Memory of a Python program that means no good: a byte for the version, then the address of the
+ * thread state, a byte for the number of native frames and the stack pointer of each, and a saved
+ * snapshot. The line table of a code object is any bytes: those of the whole input.
+ */
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "script/cpython.h"
+#include "script/cpython_line.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/snapshot_save.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
+
+#define NATIVES_MAX    64
+#define CODE_TYPE      UINT64_C(0x555500009000)
+#define GENERATOR_TYPE UINT64_C(0x555500009400)
+
+static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
+
+struct input {
+	struct cpython python;
+	uint64_t thread_state;
+	struct script_native natives[NATIVES_MAX];
+	size_t nr_natives;
+	struct snapshot snapshot;
+};
+
+static bool read_input(struct input *input, struct cursor *in)
+{
+	struct err err = ERR_INIT;
+	uint8_t version = cursor_byte(in);
+
+	input->python.layout = *cpython_layout_of(versions[version % ARRAY_SIZE(versions)]);
+	input->python.code_type = CODE_TYPE;
+	input->python.generator_types[0] = GENERATOR_TYPE;
+	input->thread_state = cursor_u64(in);
+	input->nr_natives = cursor_byte(in) % (NATIVES_MAX + 1);
+	for (size_t i = 0; i < input->nr_natives; i++)
+		input->natives[i] =
+			(struct script_native){.sp = cursor_u64(in), .is_interpreter = i % 4 != 0};
+	return snapshot_load(&input->snapshot, in, &err) == 0;
+}
+
+static void check(const struct input *input, enum script_outcome outcome,
+		  const struct script_walk *walk)
+{
+	uint32_t nr_bytes = 0;
+	size_t last = 0;
+
+	assert(outcome < SCRIPT_OUTCOME_COUNT && *script_outcome_name(outcome));
+	assert(outcome == SCRIPT_PROVED || !walk->nr_frames);
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		assert(walk->frames[i].native >= last &&
+		       walk->frames[i].native < input->nr_natives);
+		assert(input->natives[walk->frames[i].native].is_interpreter);
+		last = walk->frames[i].native;
+	}
+	assert(walk->wanted.nr <= SCRIPT_RANGES_MAX);
+	for (size_t i = 0; i < walk->wanted.nr; i++)
+		nr_bytes += walk->wanted.at[i].nr_bytes;
+	assert(nr_bytes == walk->wanted.nr_bytes && nr_bytes <= SCRIPT_RANGES_BYTES_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
+{
+	struct cursor in = cursor_over(bytes, nr_bytes);
+	struct input input = {.nr_natives = 0};
+	struct script_walk walk = {0};
+
+	for (int64_t unit = -1; unit < 4; unit++)
+		(void)cpython_line(bytes, nr_bytes, UINT32_MAX, unit * 40);
+	if (read_input(&input, &in))
+		check(&input,
+		      cpython_walk(&input.python, input.thread_state, &input.snapshot,
+				   input.natives, input.nr_natives, &walk),
+		      &walk);
+	script_walk_release(&walk);
+	snapshot_release(&input.snapshot);
+	return 0;
+}

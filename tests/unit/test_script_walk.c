@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/alloc.h"
+#include "tests/unit/made_python.h"
+#include "tests/unit/unit.h"
+
+static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
+
+static enum script_outcome walk(struct made_python *made, struct script_walk *out)
+{
+	return cpython_walk(&made->python, MADE_STATE, &made->snapshot, made->natives,
+			    NR_MADE_NATIVES, out);
+}
+
+/* The outcome after one word was changed; version 3.11. */
+static enum script_outcome outcome_with(uint64_t address, uint64_t word)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+	enum script_outcome outcome;
+
+	made_python_init(&made, versions[0]);
+	made_python_put(&made, address, word);
+	outcome = walk(&made, &out);
+	assert_true(outcome == SCRIPT_PROVED || out.nr_frames == 0);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+	return outcome;
+}
+
+TEST(script_walk, pairs_frames_with_native_ones)
+{
+	static const size_t natives[] = {1, 1, 1, 3};
+
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		struct script_walk out = {0};
+		struct made_python made;
+
+		made_python_init(&made, versions[i]);
+		assert_int_equal(walk(&made, &out), SCRIPT_PROVED);
+		assert_int_equal(out.nr_frames, NR_MADE_FUNCTIONS);
+		for (size_t k = 0; k < NR_MADE_FUNCTIONS; k++) {
+			assert_int_equal(out.frames[k].code, MADE_CODE(k));
+			assert_int_equal(out.frames[k].native, natives[k]);
+			assert_int_equal(out.frames[k].instruction,
+					 MADE_CODE(k) + made.python.layout.code.instructions + 8);
+		}
+		script_walk_release(&out);
+		snapshot_release(&made.snapshot);
+	}
+}
+
+/* State, data stack with some room above its top, and the generator. */
+TEST(script_walk, wants_again_what_it_has_read)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	walk(&made, &out);
+	assert_int_equal(out.wanted.nr, 3);
+	assert_int_equal(out.wanted.at[0].start, MADE_STATE);
+	assert_int_equal(out.wanted.at[1].start, MADE_CHUNK);
+	assert_in_range(out.wanted.at[1].nr_bytes, 0x181, 0x4000);
+	assert_int_equal(out.wanted.at[2].start, MADE_GENERATOR);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+/* Without any region but the stack, three walks find out all that has to be copied. */
+TEST(script_walk, wants_the_bytes_that_are_missing)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+	unsigned int nr_regions;
+
+	made_python_init(&made, versions[0]);
+	nr_regions = made.snapshot.nr_regions;
+	for (made.snapshot.nr_regions = 1; made.snapshot.nr_regions < nr_regions;
+	     made.snapshot.nr_regions++) {
+		const struct stack_region *next = &made.snapshot.regions[made.snapshot.nr_regions];
+
+		assert_int_equal(walk(&made, &out), SCRIPT_NOT_COPIED);
+		assert_int_equal(out.nr_frames, 0);
+		assert_int_equal(out.wanted.at[out.wanted.nr - 1].start, next->start);
+	}
+	assert_int_equal(walk(&made, &out), SCRIPT_PROVED);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+TEST(script_walk, refuses_the_state_of_another_thread)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+
+	assert_int_equal(outcome_with(MADE_STATE + layout->thread.id, MADE_THREAD + 0x1000),
+			 SCRIPT_NO_THREAD);
+}
+
+TEST(script_walk, has_no_frames_where_nothing_is_evaluated)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+
+	assert_int_equal(outcome_with(MADE_STATE + layout->thread.cframe,
+				      MADE_STATE + layout->thread.root_cframe),
+			 SCRIPT_PROVED);
+}
+
+TEST(script_walk, refuses_frames_outside_of_stack_and_generators)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+	uint64_t inner = MADE_CHUNK + 24 + 0xc0;
+
+	/* above the used part */
+	assert_int_equal(outcome_with(MADE_STATE + layout->thread.chunk_top, inner),
+			 SCRIPT_NOT_GENERATOR);
+	assert_int_equal(outcome_with(MADE_GENERATOR + 8, MADE_CODE_TYPE), SCRIPT_NOT_GENERATOR);
+	/* suspended */
+	assert_int_equal(outcome_with(MADE_GENERATOR + 72, UINT64_C(0xff) << 24),
+			 SCRIPT_NOT_GENERATOR);
+	/* in use, but not by a thread */
+	assert_int_equal(outcome_with(inner + 64, UINT64_C(1) << 40), SCRIPT_TORN);
+}
+
+TEST(script_walk, refuses_evaluations_that_lead_elsewhere)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+	uint64_t middle = MADE_CHUNK + 24 + 0x60;
+
+	assert_int_equal(outcome_with(middle + layout->frame.previous, 0), SCRIPT_TORN);
+	assert_int_equal(
+		outcome_with(MADE_ANCHOR(1) + layout->frame.cframe_previous, MADE_ANCHOR(1)),
+		SCRIPT_TORN);
+	assert_int_equal(
+		outcome_with(MADE_ANCHOR(3) + layout->frame.cframe_previous, MADE_ANCHOR(1)),
+		SCRIPT_TORN);
+}
+
+/* A frame that leads to itself, and an entry that leads to one above. */
+TEST(script_walk, ends_in_circles)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+	uint64_t inner = MADE_CHUNK + 24 + 0xc0;
+
+	assert_int_equal(outcome_with(inner + layout->frame.previous, inner), SCRIPT_TOO_DEEP);
+	for (size_t i = 1; i < ARRAY_SIZE(versions); i++) {
+		struct script_walk out = {0};
+		struct made_python made;
+		uint64_t entry;
+
+		made_python_init(&made, versions[i]);
+		entry = MADE_ANCHOR(3) + (made.python.layout.has_cframes ? 0x20 : 0);
+		made_python_put(&made, entry + made.python.layout.frame.previous, entry);
+		assert_int_not_equal(walk(&made, &out), SCRIPT_PROVED);
+		script_walk_release(&out);
+		snapshot_release(&made.snapshot);
+	}
+}
+
+TEST(script_walk, refuses_evaluations_outside_of_the_interpreter)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	made.natives[3].is_interpreter = false;
+	assert_int_equal(walk(&made, &out), SCRIPT_NO_NATIVE_FRAME);
+	made.natives[3].is_interpreter = true;
+	/* the native walk was cut short */
+	assert_int_equal(
+		cpython_walk(&made.python, MADE_STATE, &made.snapshot, made.natives, 3, &out),
+		SCRIPT_NO_NATIVE_FRAME);
+	assert_int_equal(out.nr_frames, 0);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+/* Two evaluations never share a native frame. */
+TEST(script_walk, refuses_two_evaluations_in_one_native_frame)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	made.natives[2].sp = made.natives[3].sp = MADE_ANCHOR(3) + 0x40;
+	assert_int_equal(walk(&made, &out), SCRIPT_NO_NATIVE_FRAME);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+/* Four pieces that adjoin each other, as memory that is mapped piece by piece often does. */
+TEST(script_walk, reads_a_data_stack_of_several_pieces)
+{
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	made_python_put(&made, MADE_CHUNK, MADE_CHUNK - 0x4000);
+	assert_int_equal(walk(&made, &out), SCRIPT_NOT_COPIED);
+	assert_int_equal(out.wanted.at[1].start, MADE_CHUNK - 0x4000);
+	snapshot_release(&made.snapshot);
+	made_python_init(&made, versions[0]);
+	made_python_put(&made, MADE_CHUNK, MADE_STATE); /* no header of a piece */
+	assert_int_equal(walk(&made, &out), SCRIPT_TORN);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+TEST(script_ranges, are_bounded)
+{
+	struct script_ranges ranges = {.nr = 0};
+
+	for (uint64_t i = 0; i < SCRIPT_RANGES_MAX; i++)
+		assert_true(script_ranges_add(&ranges, 0x1000 + i * 0x100, 0x10));
+	assert_false(script_ranges_add(&ranges, 0x100000, 0x10));
+	assert_true(script_ranges_add(&ranges, 0x1000, 0x20));
+	assert_int_equal(ranges.nr_bytes, SCRIPT_RANGES_MAX * 0x10 + 0x10);
+	ranges = (struct script_ranges){.nr = 0};
+	assert_false(script_ranges_add(&ranges, 0x1000, SCRIPT_RANGES_BYTES_MAX + UINT64_C(1)));
+	assert_false(script_ranges_add(&ranges, UINT64_MAX - 8, 16));
+	assert_true(script_ranges_add(&ranges, 0x1000, SCRIPT_RANGES_BYTES_MAX));
+	assert_false(script_ranges_add(&ranges, 0x800, 0x800));
+	assert_int_equal(ranges.nr, 1);
+}
