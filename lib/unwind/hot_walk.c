@@ -77,6 +77,7 @@ static struct unwind_frame *room_for_frame(struct unwind_walk *out)
 static void take(struct unwind_frame *frame, const struct hot_frame *found, enum unwind_rule rule)
 {
 	frame->pc = found->pc;
+	frame->sp = found->sp;
 	frame->lookup.module.v = found->row->module;
 	frame->lookup.address = found->row->address;
 	frame->is_exact = false;

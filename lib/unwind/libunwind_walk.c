@@ -79,7 +79,7 @@ static void walk_frames(struct walk *walk, unw_cursor_t *cursor, struct access *
 
 	for (;;) {
 		bool is_called = !is_exact && !is_trampoline(access, arch, here.pc);
-		struct unwind_frame frame = walk_frame(walk, here.pc, !is_called, rule);
+		struct unwind_frame frame = walk_frame(walk, here.pc, here.sp, !is_called, rule);
 		struct position caller;
 		int step;
 
@@ -115,14 +115,15 @@ void libunwind_walk(struct libunwind_spaces *spaces, struct walk *walk)
 	const struct arch_regs *arch = arch_regs(walk->snapshot->arch);
 	struct unwind_frame leaf;
 	unw_cursor_t cursor;
-	uint64_t pc = 0;
+	uint64_t pc = 0, sp = 0;
 
 	if (begin(spaces, &access, &cursor)) {
 		walk_frames(walk, &cursor, &access);
 		return;
 	}
 	regs_get(&walk->snapshot->regs, arch->pc, &pc);
-	leaf = walk_frame(walk, pc, true, UNWIND_RULE_NONE);
+	regs_get(&walk->snapshot->regs, arch->sp, &sp);
+	leaf = walk_frame(walk, pc, sp, true, UNWIND_RULE_NONE);
 	if (walk_push(walk, &leaf))
 		walk_end(walk, STACK_END_UNKNOWN_REG, pc);
 }

@@ -136,7 +136,7 @@ static enum step arrive(struct row_walk *rw, uint64_t pc, uint64_t sp, enum unwi
 		return end(rw, STACK_END_LOOP);
 	rw->regs.value[arch->sp] = sp;
 	is_exact = is_exact || rows_begins_at(rw->rows, rw->walk, pc);
-	rw->frame = walk_frame(rw->walk, pc, is_exact, rule);
+	rw->frame = walk_frame(rw->walk, pc, sp, is_exact, rule);
 	if (walk_push(rw->walk, &rw->frame))
 		return STEP_CALLER;
 	return is_exact ? STEP_WILD : STEP_END;
@@ -573,11 +573,12 @@ void rows_walk(struct rows *rows, struct walk *walk, enum unwinder_kind kind,
 			      .libunwind = libunwind ? &follower : NULL,
 			      .regs = walk->snapshot->regs,
 			      .mark_every = 1};
-	uint64_t pc = 0;
+	uint64_t pc = 0, sp = 0;
 	enum step step = STEP_CALLER;
 
 	regs_get(&rw.regs, rw.arch->regs->pc, &pc);
-	rw.frame = walk_frame(walk, pc, !walk->trial_depth, UNWIND_RULE_NONE);
+	regs_get(&rw.regs, rw.arch->regs->sp, &sp);
+	rw.frame = walk_frame(walk, pc, sp, !walk->trial_depth, UNWIND_RULE_NONE);
 	if (!walk_push(walk, &rw.frame))
 		step = STEP_WILD;
 	if (!is_known(&rw.regs, rw.arch->regs->sp)) {

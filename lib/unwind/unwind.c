@@ -190,7 +190,7 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
  */
 static void walk_foreign(struct walk *walk)
 {
-	const struct unwind_frame leaf = walk_frame(walk, 0, true, UNWIND_RULE_NONE);
+	const struct unwind_frame leaf = walk_frame(walk, 0, 0, true, UNWIND_RULE_NONE);
 
 	walk_push(walk, &leaf);
 	walk_end(walk, walk->snapshot->is_worker ? STACK_END_WORKER : STACK_END_FOREIGN, 0);

@@ -25,6 +25,12 @@ struct unwind_frame {
 	 * later code works with `lookup` only.
 	 */
 	struct code_address lookup;
+	/*
+	 * Its stack pointer; once its callee has returned, for all but the leaf and where a signal
+	 * struck. What it keeps on the stack is between this and the sp of its caller. 0: not
+	 * known.
+	 */
+	uint64_t sp;
 	bool is_exact;
 	enum unwind_rule rule; /* the one that made the row of its callee */
 };

@@ -69,7 +69,7 @@ bool walk_read(const struct walk *walk, uint64_t address, uint64_t *value);
 bool walk_push(struct walk *walk, const struct unwind_frame *frame);
 
 /* The frame at pc, with its lookup. */
-struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
+struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, uint64_t sp, bool is_exact,
 			       enum unwind_rule rule);
 
 /* Note why the walk ended. `pc` is where it could not continue; 0 with STACK_END_ROOT. */

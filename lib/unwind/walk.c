@@ -41,10 +41,11 @@ static size_t slot_for_push(struct walk *walk)
 	return head + (slot - head) % (walk->max_depth - head);
 }
 
-struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, bool is_exact,
+struct unwind_frame walk_frame(const struct walk *walk, uint64_t pc, uint64_t sp, bool is_exact,
 			       enum unwind_rule rule)
 {
 	return (struct unwind_frame){.pc = pc,
+				     .sp = sp,
 				     .lookup = space_locate(walk->space, pc - !is_exact),
 				     .is_exact = is_exact,
 				     .rule = rule};

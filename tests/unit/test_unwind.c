@@ -98,6 +98,7 @@ static void assert_same_frames(const struct unwind_walk *a, const struct unwind_
 	assert_int_equal(a->end, b->end);
 	for (size_t i = 0; i < a->nr_frames; i++) {
 		assert_int_equal(a->frames[i].pc, b->frames[i].pc);
+		assert_int_equal(a->frames[i].sp, b->frames[i].sp);
 		assert_int_equal(a->frames[i].is_exact, b->frames[i].is_exact);
 	}
 }
@@ -239,6 +240,22 @@ TEST(unwind, lookup_is_before_the_return_address)
 		else
 			assert_int_equal(frame->lookup.address, at.address - 1);
 	}
+	tear_down(&fixture);
+}
+
+TEST(unwind, each_frame_begins_where_its_callee_ends)
+{
+	struct fixture fixture;
+	uint64_t sp;
+
+	set_up(&fixture);
+	nest(NESTED - 1);
+	walk(&fixture, UNWINDER_AUTO, 0);
+	assert_true(regs_get(&snapshot.regs, arch_regs(snapshot.arch)->sp, &sp));
+	assert_int_equal(fixture.walk.frames[0].sp, sp);
+	for (size_t i = 1; i < fixture.walk.nr_frames; i++)
+		assert_true(fixture.walk.frames[i].sp > fixture.walk.frames[i - 1].sp);
+	assert_int_equal(fixture.walk.frames[fixture.walk.nr_frames - 1].sp, fixture.walk.end_sp);
 	tear_down(&fixture);
 }
 
