@@ -2,6 +2,7 @@
 /* Opens ELF files and reads their segments, build-id, sections and code. */
 #include "elf/elf_image.h"
 
+#include "elf/elf_exports.h"
 #include "elf/elf_functions.h"
 #include "elf/elf_inflate.h"
 #include "elf/elf_open.h"
@@ -328,16 +329,30 @@ size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, 
 	return 0;
 }
 
+/* The image's handle may be closed. A new one keeps all that it reads until it is ended. */
+static Elf *open_again(const struct elf_image *image)
+{
+	if (image->memory)
+		return elf_memory((char *)image->memory, image->nr_memory_bytes);
+	return image->fd >= 0 ? elf_open(image->fd, ELF_C_READ) : NULL;
+}
+
+size_t elf_image_exports(const struct elf_image *image, const char *const *names, size_t nr,
+			 uint64_t *values)
+{
+	Elf *elf = open_again(image);
+	size_t nr_found = elf_exports_find(elf, names, nr, values);
+
+	elf_end(elf);
+	return nr_found;
+}
+
 bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
 	const struct elf_range *function;
 
 	if (!image->functions_loaded) {
-		/* The image's handle may be closed. A new one is ended at once: it keeps all it
-		 * reads. */
-		Elf *elf = image->memory ? elf_memory((char *)image->memory, image->nr_memory_bytes)
-			   : image->fd >= 0 ? elf_open(image->fd, ELF_C_READ)
-					    : NULL;
+		Elf *elf = open_again(image);
 
 		elf_functions_load(&image->functions, elf);
 		elf_end(elf);

@@ -87,6 +87,13 @@ size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, 
  */
 bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end);
 
+/*
+ * Set values[i] to the virtual address of the exported symbol names[i], 0 if the file does not
+ * define it; returns how many it defines. Each call reads the symbols again.
+ */
+size_t elf_image_exports(const struct elf_image *image, const char *const *names, size_t nr,
+			 uint64_t *values);
+
 /* Read on the first call, then kept. Never NULL; missing or damaged parts are empty. */
 const struct elf_cfi *elf_image_cfi(struct elf_image *image);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
 #include <sys/resource.h>
 #include <zlib.h>
 
@@ -367,6 +370,32 @@ TEST(elf, a_sparse_file_has_no_millions_of_sections)
 	assert_int_equal(err.code, ERR_CORRUPT);
 	assert_true(peak_kb() < (long)(HUGE_BYTES / 1024 / 2));
 	buf_release(&file);
+}
+
+TEST(elf, exports_are_found_by_name)
+{
+	static const char *const names[] = {"malloc", "no_such_function", "environ"};
+	void *library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	struct link_map *map = NULL;
+	struct elf_image *image;
+	uint64_t values[3];
+	int fd;
+
+	assert_non_null(library);
+	assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+	fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	image = elf_image_open(fd, NULL);
+	assert_non_null(image);
+	assert_int_equal(elf_image_exports(image, names, 3, values), 2);
+	assert_int_equal(map->l_addr + values[0], (uintptr_t)dlsym(library, "malloc"));
+	assert_int_equal(values[1], 0);
+	assert_int_equal(map->l_addr + values[2], (uintptr_t)dlsym(library, "environ"));
+	elf_image_free(image);
+	image = elf_image_of_code("", 1, 0);
+	assert_int_equal(elf_image_exports(image, names, 3, values), 0);
+	elf_image_free(image);
+	close(fd);
+	dlclose(library);
 }
 
 TEST(elf, memory_image_keeps_its_own_copy)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a file exports, which stripping leaves in it. */
+#ifndef PROFC_ELF_ELF_EXPORTS_H
+#define PROFC_ELF_ELF_EXPORTS_H
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Set values[i] to the address in the file of the symbol names[i] of .dynsym, 0 if it is not
+ * defined there. Returns how many were found. One pass, for any number of names.
+ */
+size_t elf_exports_find(Elf *elf, const char *const *names, size_t nr, uint64_t *values);
+
+#endif
