@@ -61,7 +61,7 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 /* The outcome where bytes are missing; there may be no room to copy them. */
 static enum script_outcome want(struct cpython_walk *walk, uint64_t start, uint64_t nr_bytes)
 {
-	return script_ranges_add(&walk->out->wanted, start, nr_bytes) ? SCRIPT_NOT_COPIED
+	return wanted_memory_add(&walk->out->wanted, start, nr_bytes) ? SCRIPT_NOT_COPIED
 								      : SCRIPT_TOO_DEEP;
 }
 
@@ -104,7 +104,7 @@ static enum script_outcome add_chunk(struct cpython_walk *walk, uint64_t at, uin
 		return SCRIPT_TOO_DEEP;
 	if (!is_address(at))
 		return SCRIPT_TORN;
-	if (!snapshot_read(walk->snapshot, at, header, sizeof(header)))
+	if (!snapshot_read_any(walk->snapshot, at, header, sizeof(header)))
 		return want_unknown_chunk(walk, at, top);
 	*previous = word_at(header, 0);
 	nr_bytes = word_at(header, 8);
@@ -175,7 +175,7 @@ static enum script_outcome read_generator(struct cpython_walk *walk, uint64_t at
 
 	/* The same ones are probably evaluated at the next sample. */
 	outcome = want(walk, start, nr_bytes);
-	if (!snapshot_read(walk->snapshot, start, object, nr_bytes))
+	if (!snapshot_read_any(walk->snapshot, start, object, nr_bytes))
 		return outcome;
 	type = word_at(object, 8);
 	if (type != walk->python->generator_types[0] && type != walk->python->generator_types[1] &&
@@ -199,13 +199,13 @@ static enum script_outcome read_bytes(struct cpython_walk *walk, uint64_t at, ui
 		return SCRIPT_TORN;
 	if (is_on_data_stack(walk, at)) {
 		*place = PLACE_DATA_STACK;
-		if (!snapshot_read(walk->snapshot, at, bytes, layout->nr_bytes))
+		if (!snapshot_read_any(walk->snapshot, at, bytes, layout->nr_bytes))
 			return SCRIPT_NOT_COPIED; /* its chunk is wanted already */
 		return bytes[layout->owner] == OWNED_BY_THREAD ? SCRIPT_PROVED : SCRIPT_TORN;
 	}
 	*place = PLACE_NATIVE_FRAME;
 	if (walk->layout->has_entry_frames &&
-	    snapshot_read(walk->snapshot, at, bytes, layout->nr_bytes) &&
+	    snapshot_read_any(walk->snapshot, at, bytes, layout->nr_bytes) &&
 	    bytes[layout->owner] == OWNED_BY_NATIVE_FRAME)
 		return SCRIPT_PROVED;
 	*place = PLACE_GENERATOR;
@@ -275,7 +275,7 @@ static enum script_outcome read_cframe(const struct cpython_walk *walk, uint64_t
 	uint8_t bytes[CFRAME_BYTES];
 
 	/* It is on the stack, and that is copied. */
-	if (!is_address(at) || !snapshot_read(walk->snapshot, at, bytes, sizeof(bytes)))
+	if (!is_address(at) || !snapshot_read_any(walk->snapshot, at, bytes, sizeof(bytes)))
 		return SCRIPT_TORN;
 	cframe->frame = word_at(bytes, walk->layout->frame.cframe_frame);
 	cframe->previous = word_at(bytes, walk->layout->frame.cframe_previous);
@@ -387,7 +387,7 @@ static enum script_outcome walk_frames(struct cpython_walk *walk)
 	uint8_t state[CPYTHON_OBJECT_BYTES_MAX];
 	enum script_outcome outcome = want(walk, walk->thread_state, nr_bytes);
 
-	if (!snapshot_read(walk->snapshot, walk->thread_state, state, nr_bytes))
+	if (!snapshot_read_any(walk->snapshot, walk->thread_state, state, nr_bytes))
 		return outcome;
 	/* It was freed, and may be another thread's by now. */
 	if (walk->snapshot->thread_pointer &&
@@ -415,7 +415,7 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 	enum script_outcome outcome;
 
 	out->nr_frames = 0;
-	out->wanted = (struct script_ranges){.nr = 0};
+	out->wanted = (struct wanted_memory){.nr = 0};
 	outcome = walk_frames(&walk);
 	if (outcome != SCRIPT_PROVED)
 		out->nr_frames = 0;

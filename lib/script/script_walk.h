@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snapshot/wanted.h"
+
 /*
  * The result of a walk of an interpreter's own frames, over copied bytes. Either all frames are
  * proved, or none is given: a frame is in the result only if it is known in which native frame its
  * evaluation runs.
  */
 enum script_outcome {
+	SCRIPT_NONE,		/* no code of a known interpreter is on the stack */
 	SCRIPT_PROVED,		/* all frames, perhaps none: the thread evaluates nothing */
 	SCRIPT_NO_THREAD,	/* the interpreter does not know the thread */
 	SCRIPT_NOT_COPIED,	/* the snapshot lacks some bytes: they are among the wanted ones */
@@ -37,33 +40,20 @@ struct script_frame {
 	size_t native;	      /* the native frame that evaluates it: an index */
 };
 
-/* Memory of the target, [start, start + nr_bytes). */
-struct script_range {
-	uint64_t start;
-	uint32_t nr_bytes;
+/* Where a frame is in its source. */
+struct script_place {
+	const char *name;    /* of the function, qualified by its class; NULL: its object is gone */
+	const char *file;    /* as the program gives it */
+	uint32_t first_line; /* of the function */
+	uint32_t line;	     /* 0: it has none */
 };
-
-#define SCRIPT_RANGES_MAX	32
-#define SCRIPT_RANGES_BYTES_MAX (UINT32_C(256) << 10)
-
-struct script_ranges {
-	struct script_range at[SCRIPT_RANGES_MAX];
-	size_t nr;
-	uint32_t nr_bytes;
-};
-
-/*
- * Add a range; one that overlaps another, or continues it, extends that. False: there is no room
- * for it.
- */
-bool script_ranges_add(struct script_ranges *ranges, uint64_t start, uint64_t nr_bytes);
 
 /* Zero-initialised is ready; reused from walk to walk. */
 struct script_walk {
 	struct script_frame *frames; /* owned; leaf first */
 	size_t nr_frames, cap_frames;
 	/* Memory that the next walk of this thread probably needs, whatever the outcome. */
-	struct script_ranges wanted;
+	struct wanted_memory wanted;
 };
 
 void script_walk_release(struct script_walk *walk);

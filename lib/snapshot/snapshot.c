@@ -96,19 +96,21 @@ void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)
 }
 
 /* The last region, if a run starting at `start` would continue it. */
-static struct stack_region *region_to_extend(struct snapshot *snapshot, uint64_t start)
+static struct stack_region *region_to_extend(struct snapshot *snapshot, uint64_t start,
+					     enum region_kind kind)
 {
 	struct stack_region *last;
 
 	if (!snapshot->nr_regions)
 		return NULL;
 	last = &snapshot->regions[snapshot->nr_regions - 1];
-	return last->start + last->nr_bytes == start ? last : NULL;
+	return last->kind == kind && last->start + last->nr_bytes == start ? last : NULL;
 }
 
-uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+static uint8_t *add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes,
+			   enum region_kind kind)
 {
-	struct stack_region *region = region_to_extend(snapshot, start);
+	struct stack_region *region = region_to_extend(snapshot, start, kind);
 	uint8_t *room;
 
 	if (nr_bytes > UINT32_MAX - snapshot->nr_bytes)
@@ -117,8 +119,8 @@ uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t n
 		if (snapshot->nr_regions == SNAPSHOT_REGIONS_MAX)
 			return NULL;
 		region = &snapshot->regions[snapshot->nr_regions++];
-		*region = (struct stack_region){.start = start,
-						.offset = (uint32_t)snapshot->nr_bytes};
+		*region = (struct stack_region){
+			.start = start, .offset = (uint32_t)snapshot->nr_bytes, .kind = kind};
 	}
 	/* One more, so that there is an array to point into even for an empty region. */
 	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes + 1, snapshot->cap_bytes);
@@ -126,6 +128,16 @@ uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t n
 	snapshot->nr_bytes += nr_bytes;
 	region->nr_bytes += (uint32_t)nr_bytes;
 	return room;
+}
+
+uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	return add_region(snapshot, start, nr_bytes, REGION_STACK);
+}
+
+uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	return add_region(snapshot, start, nr_bytes, REGION_WANTED);
 }
 
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
@@ -141,16 +153,33 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 		snapshot->nr_regions--;
 }
 
+static bool read_region(const struct snapshot *snapshot, const struct stack_region *region,
+			uint64_t address, void *out, size_t nr_bytes)
+{
+	uint64_t offset = address - region->start;
+
+	if (offset >= region->nr_bytes || nr_bytes > region->nr_bytes - offset)
+		return false;
+	memcpy(out, snapshot->bytes + region->offset + offset, nr_bytes);
+	return true;
+}
+
 bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes)
 {
 	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
-		const struct stack_region *region = &snapshot->regions[i];
-		uint64_t offset = address - region->start;
-
-		if (offset < region->nr_bytes && nr_bytes <= region->nr_bytes - offset) {
-			memcpy(out, snapshot->bytes + region->offset + offset, nr_bytes);
+		if (snapshot->regions[i].kind == REGION_STACK &&
+		    read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
 			return true;
-		}
+	}
+	return false;
+}
+
+bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *out,
+		       size_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		if (read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
+			return true;
 	}
 	return false;
 }

@@ -57,14 +57,22 @@ enum thread_state {
 	THREAD_STATE_UNKNOWN,
 };
 
+enum region_kind {
+	REGION_STACK,
+	REGION_WANTED, /* other memory, for walks of an interpreter's frames */
+};
+
 /* A run of target memory; its bytes are at snapshot.bytes + offset. */
 struct stack_region {
 	uint64_t start;
 	uint32_t nr_bytes;
 	uint32_t offset;
+	enum region_kind kind;
 };
 
-#define SNAPSHOT_REGIONS_MAX 4
+/* Stacks, and as much other memory as is wanted at once. */
+#define SNAPSHOT_WANTED_MAX  32
+#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX)
 #define SNAPSHOT_NO_SYSCALL  (-1)
 #define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 
@@ -102,10 +110,12 @@ void snapshot_set_kernel_stack(struct snapshot *snapshot, const char *text, size
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 /*
  * Make room for a region of nr_bytes starting at `start`; returns the place for its bytes, or NULL
- * when there are SNAPSHOT_REGIONS_MAX regions already. A region that continues the last one extends
- * it.
+ * when there are SNAPSHOT_REGIONS_MAX regions already. A region that continues the last one of its
+ * kind extends it.
  */
 uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
+/* As above, of the other kind. */
+uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*
@@ -114,7 +124,10 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
  * nowhere.
  */
 uint64_t snapshot_fp_beyond(const struct snapshot *snapshot);
-/* Copy nr_bytes at address; false if not wholly inside one region. */
+/* Copy nr_bytes at address; false if not wholly inside one region of a stack. */
 bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes);
+/* As above, from regions of any kind. */
+bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *out,
+		       size_t nr_bytes);
 
 #endif

@@ -15,7 +15,7 @@ struct snapshot;
  *	uleb	architecture name's length, then the name ("x86_64", "aarch64")
  *	uleb	state, tgid, tid, system call + 1, time_ns, cpu_ns, runq_ns, pcount
  *	u64	known registers, one bit each; then a u64 for each bit set, from bit 0 on
- *	uleb	number of regions; for each: u64 start, uleb length
+ *	uleb	number of regions; for each: u64 start, uleb length; all are taken for stacks
  *	bytes	of all regions, back to back
  */
 void snapshot_save(const struct snapshot *snapshot, struct buf *out);

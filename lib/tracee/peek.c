@@ -108,6 +108,7 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_forget_mapping(tracee);
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+		tracee_copy_wanted(tracee, snapshot);
 		set_kernel_stack(tracee, wchan, snapshot);
 		/* No reading above proves anything alone; the count of wake-ups does. */
 		if (!tracee_clocks(tracee, &after))

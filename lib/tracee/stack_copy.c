@@ -28,11 +28,7 @@ static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 	return got > 0 ? (size_t)got : 0;
 }
 
-/*
- * For stopped and running threads. Returns the number of bytes up to the first that is not mapped;
- * 0: there are none, or the thread is gone.
- */
-static size_t read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
+size_t tracee_read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 {
 	struct iovec local = {.iov_base = room, .iov_len = nr_bytes};
 	/* An address of the target, which is no pointer of ours. */
@@ -65,7 +61,7 @@ static size_t read_memory(struct tracee *tracee, uint64_t start, uint8_t *room, 
 							   : -1;
 	ssize_t got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
 
-	return got > 0 ? (size_t)got : read_any(tracee->tid, start, room, nr_bytes);
+	return got > 0 ? (size_t)got : tracee_read_any(tracee->tid, start, room, nr_bytes);
 }
 
 #define PAGES_AT_ONCE	  512
@@ -136,7 +132,7 @@ static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, si
 	return copied < max_bytes ? at + copied : 0;
 }
 
-static bool ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
+bool tracee_ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
 	cleanup_close int fd = -1;
 
@@ -149,8 +145,7 @@ static bool ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc
 	return fd >= 0 && proc_range_in_text(fd, address, range);
 }
 
-/* May reading it wait for another process? */
-static bool is_served(struct tracee *tracee, const struct proc_range *range)
+bool tracee_is_served(struct tracee *tracee, const struct proc_range *range)
 {
 	struct tracee_host *host = tracee->host;
 
@@ -168,7 +163,7 @@ static bool is_known(const struct tracee *tracee, uint64_t address)
 static bool find_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
 {
 	if (!is_known(tracee, address))
-		return ask_for_mapping(tracee, address, range);
+		return tracee_ask_for_mapping(tracee, address, range);
 	*range = tracee->stacks.mapping;
 	return true;
 }
@@ -178,7 +173,7 @@ static bool may_wait_at(struct tracee *tracee, uint64_t address)
 	struct proc_range range;
 
 	return (!tracee->maps_are_slow || is_known(tracee, address)) &&
-	       find_mapping(tracee, address, &range) && is_served(tracee, &range);
+	       find_mapping(tracee, address, &range) && tracee_is_served(tracee, &range);
 }
 
 bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
@@ -196,13 +191,13 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 		may_wait |= may_wait_at(tracee, last);
 	if (may_wait && present_bytes(tracee->tid, address, nr_bytes) < nr_bytes)
 		return false;
-	return read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+	return tracee_read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
 }
 
 bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
 {
 	return present_bytes(tracee->tid, address, nr_bytes) == nr_bytes &&
-	       read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+	       tracee_read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
 }
 
 /* It is kept if asking takes long. */
@@ -243,7 +238,8 @@ static bool is_whole_stack(struct tracee *tracee, uint64_t sp, uint64_t limit,
 	if (sp < stacks->first_sp && stacks->first_sp < range->end)
 		return true;
 	return limit == stacks->thread_pointer && limit + sizeof(word) <= range->end &&
-	       read_any(tracee->tid, limit, &word, sizeof(word)) == sizeof(word) && word == limit;
+	       tracee_read_any(tracee->tid, limit, &word, sizeof(word)) == sizeof(word) &&
+	       word == limit;
 }
 
 /*
@@ -296,7 +292,7 @@ static uint64_t copy_stack(struct tracee *tracee, uint64_t sp, size_t max_bytes,
 		copy_mapping(tracee, start, sp, (size_t)(sp - start), range, snapshot);
 		return 0;
 	}
-	if (is_served(tracee, range)) {
+	if (tracee_is_served(tracee, range)) {
 		snapshot->is_withheld = true;
 		return limit;
 	}
@@ -333,7 +329,7 @@ static void copy_other_stack(struct tracee *tracee, const struct seen_stack *oth
 	/* It may have been unmapped, and other memory be there now. */
 	if ((!tracee->maps_are_slow || is_known(tracee, other->low)) &&
 	    find_mapping(tracee, other->low, &range)) {
-		if (is_served(tracee, &range))
+		if (tracee_is_served(tracee, &range))
 			return;
 		start = max_u64(start, range.start);
 		end = min_u64(end, range.end);
@@ -420,10 +416,10 @@ static void copy_behind(struct tracee *tracee, struct snapshot *snapshot)
 	uint64_t start, end;
 	uint8_t byte;
 
-	if (beyond && ask_for_mapping(tracee, beyond, &range))
+	if (beyond && tracee_ask_for_mapping(tracee, beyond, &range))
 		sp = beyond;
 	if (!sp || snapshot_read(snapshot, sp, &byte, sizeof(byte)) ||
-	    !ask_for_mapping(tracee, sp, &range) || is_served(tracee, &range))
+	    !tracee_ask_for_mapping(tracee, sp, &range) || tracee_is_served(tracee, &range))
 		return;
 	start = sp - range.start > BEHIND_BYTES_BELOW ? sp - BEHIND_BYTES_BELOW : range.start;
 	end = range.end - start > BEHIND_BYTES ? start + BEHIND_BYTES : range.end;

@@ -130,6 +130,8 @@ void tracee_close(struct tracee *tracee)
 	kernel_events_free(tracee_give_events(tracee));
 	tracee_close_files(tracee);
 	close_file(tracee, TRACEE_SCHEDSTAT);
+	free(tracee->wanted);
+	tracee->wanted = NULL;
 }
 
 void tracee_close_files(struct tracee *tracee)

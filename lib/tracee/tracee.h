@@ -16,6 +16,8 @@ struct kernel_counters;
 struct kernel_events;
 struct snapshot;
 struct tracee_host;
+struct tracee_wanted;
+struct wanted_memory;
 
 /*
  * One thread of another process, observed in one of two ways. A peek reads a sleeping thread from
@@ -62,6 +64,7 @@ struct tracee {
 	uint64_t read_page;	      /* 1 + the last page of tracee_read(); 0: none */
 	bool fills_pages;	      /* its process serves its own page faults (userfaultfd(2)) */
 	struct kernel_events *events; /* owned; NULL: none are counted */
+	struct tracee_wanted *wanted; /* owned; NULL: nothing was wanted so far */
 };
 
 /* Shared by all tracees: how many files are kept open, and which file systems are served. */
@@ -71,6 +74,11 @@ void tracee_host_free(struct tracee_host *host);
 /* Nothing is stopped. schedstat stays open if there is a descriptor for it. */
 void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid);
 void tracee_close(struct tracee *tracee);
+/*
+ * Copy this memory, too, with its stack from now on, by a peek or a visit: what of it is mapped,
+ * and is not served by another process.
+ */
+void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted);
 /* It sleeps for long: close all files but schedstat. */
 void tracee_close_files(struct tracee *tracee);
 

@@ -125,6 +125,7 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		if (machine_call(&regs) > MACHINE_CALL_COMPLETE)
 			snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+		tracee_copy_wanted(tracee, snapshot);
 		visit->was_fixed_up = visit_fix_up(visit->stopped_tid, &regs, visit->is_group_stop);
 		if (visit->was_fixed_up)
 			set_regs(visit->stopped_tid, &regs);

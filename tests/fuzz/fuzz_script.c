@@ -60,10 +60,10 @@ static void check(const struct input *input, enum script_outcome outcome,
 		assert(input->natives[walk->frames[i].native].is_interpreter);
 		last = walk->frames[i].native;
 	}
-	assert(walk->wanted.nr <= SCRIPT_RANGES_MAX);
+	assert(walk->wanted.nr <= SNAPSHOT_WANTED_MAX);
 	for (size_t i = 0; i < walk->wanted.nr; i++)
 		nr_bytes += walk->wanted.at[i].nr_bytes;
-	assert(nr_bytes == walk->wanted.nr_bytes && nr_bytes <= SCRIPT_RANGES_BYTES_MAX);
+	assert(nr_bytes == walk->wanted.nr_bytes && nr_bytes <= WANTED_BYTES_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)

@@ -204,20 +204,3 @@ TEST(script_walk, reads_a_data_stack_of_several_pieces)
 	script_walk_release(&out);
 	snapshot_release(&made.snapshot);
 }
-
-TEST(script_ranges, are_bounded)
-{
-	struct script_ranges ranges = {.nr = 0};
-
-	for (uint64_t i = 0; i < SCRIPT_RANGES_MAX; i++)
-		assert_true(script_ranges_add(&ranges, 0x1000 + i * 0x100, 0x10));
-	assert_false(script_ranges_add(&ranges, 0x100000, 0x10));
-	assert_true(script_ranges_add(&ranges, 0x1000, 0x20));
-	assert_int_equal(ranges.nr_bytes, SCRIPT_RANGES_MAX * 0x10 + 0x10);
-	ranges = (struct script_ranges){.nr = 0};
-	assert_false(script_ranges_add(&ranges, 0x1000, SCRIPT_RANGES_BYTES_MAX + UINT64_C(1)));
-	assert_false(script_ranges_add(&ranges, UINT64_MAX - 8, 16));
-	assert_true(script_ranges_add(&ranges, 0x1000, SCRIPT_RANGES_BYTES_MAX));
-	assert_false(script_ranges_add(&ranges, 0x800, 0x800));
-	assert_int_equal(ranges.nr, 1);
-}

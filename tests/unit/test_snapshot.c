@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
+#include "snapshot/wanted.h"
 #include "tests/unit/unit.h"
 
 static void add(struct snapshot *snapshot, uint64_t start, const char *text)
@@ -69,9 +70,47 @@ TEST(snapshot, regions_are_bounded)
 	snapshot_clear(&snapshot);
 	for (uint64_t i = 0; i < SNAPSHOT_REGIONS_MAX; i++)
 		add(&snapshot, 0x1000 * (i + 1), "a");
-	assert_null(snapshot_add_region(&snapshot, 0x9000, 1));
+	assert_null(snapshot_add_region(&snapshot, 0x90000, 1));
 	assert_null(snapshot_add_region(&snapshot, 0x4001, SIZE_MAX));
 	snapshot_release(&snapshot);
+}
+
+TEST(snapshot, other_memory_is_no_stack)
+{
+	struct snapshot snapshot = {0};
+	char out[8] = "";
+	uint8_t *room;
+
+	snapshot_clear(&snapshot);
+	add(&snapshot, 0x1000, "abcd");
+	room = snapshot_add_wanted(&snapshot, 0x1004, 4);
+	memcpy(room, "efgh", 4);
+	assert_int_equal(snapshot.nr_regions, 2);
+	assert_false(snapshot_read(&snapshot, 0x1004, out, 4));
+	assert_true(snapshot_read_any(&snapshot, 0x1004, out, 4));
+	assert_memory_equal(out, "efgh", 4);
+	assert_true(snapshot_read_any(&snapshot, 0x1000, out, 4));
+	assert_false(snapshot_read_any(&snapshot, 0x1002, out, 4));
+	assert_non_null(snapshot_add_wanted(&snapshot, 0x1008, 4));
+	assert_int_equal(snapshot.nr_regions, 2);
+	snapshot_release(&snapshot);
+}
+
+TEST(snapshot, wanted_memory_is_bounded)
+{
+	struct wanted_memory wanted = {.nr = 0};
+
+	for (uint64_t i = 0; i < SNAPSHOT_WANTED_MAX; i++)
+		assert_true(wanted_memory_add(&wanted, 0x1000 + i * 0x100, 0x10));
+	assert_false(wanted_memory_add(&wanted, 0x100000, 0x10));
+	assert_true(wanted_memory_add(&wanted, 0x1000, 0x20));
+	assert_int_equal(wanted.nr_bytes, SNAPSHOT_WANTED_MAX * 0x10 + 0x10);
+	wanted = (struct wanted_memory){.nr = 0};
+	assert_false(wanted_memory_add(&wanted, 0x1000, WANTED_BYTES_MAX + UINT64_C(1)));
+	assert_false(wanted_memory_add(&wanted, UINT64_MAX - 8, 16));
+	assert_true(wanted_memory_add(&wanted, 0x1000, WANTED_BYTES_MAX));
+	assert_false(wanted_memory_add(&wanted, 0x800, 0x800));
+	assert_int_equal(wanted.nr, 1);
 }
 
 TEST(snapshot, unset_registers_have_no_value)

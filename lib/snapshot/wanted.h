@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SNAPSHOT_WANTED_H
+#define PROFC_SNAPSHOT_WANTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot.h"
+
+/* Memory of the target, [start, start + nr_bytes). */
+struct wanted_range {
+	uint64_t start;
+	uint32_t nr_bytes;
+};
+
+#define WANTED_BYTES_MAX (UINT32_C(256) << 10)
+
+/* Memory beside the stacks that the next snapshot of a thread should have. */
+struct wanted_memory {
+	struct wanted_range at[SNAPSHOT_WANTED_MAX];
+	size_t nr;
+	uint32_t nr_bytes; /* of all */
+};
+
+/*
+ * Add a range; one that overlaps another, or continues it, extends that. False: there is no room
+ * for it.
+ */
+bool wanted_memory_add(struct wanted_memory *wanted, uint64_t start, uint64_t nr_bytes);
+
+#endif

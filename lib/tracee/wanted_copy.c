@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Copies memory beside the stacks that walks of an interpreter's frames need. */
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "proc/range.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
+#include "tracee/tracee_priv.h"
+
+/* A data stack, and heaps of objects: each takes one, and is mostly one mapping. */
+#define SAFE_MAPPINGS 8
+
+struct tracee_wanted {
+	struct wanted_memory memory;
+	/* Mappings that no program serves; which one is replaced next. */
+	struct proc_range safe[SAFE_MAPPINGS];
+	unsigned int next;
+};
+
+void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted)
+{
+	if (!tracee->wanted && !wanted->nr)
+		return;
+	if (!tracee->wanted)
+		tracee->wanted = xcalloc(1, sizeof(*tracee->wanted));
+	tracee->wanted->memory = *wanted;
+}
+
+static const struct proc_range *safe_mapping(const struct tracee_wanted *wanted, uint64_t address)
+{
+	for (size_t i = 0; i < SAFE_MAPPINGS; i++) {
+		if (wanted->safe[i].start <= address && address < wanted->safe[i].end)
+			return &wanted->safe[i];
+	}
+	return NULL;
+}
+
+/*
+ * The mapping of an address, if reading it waits for no other program. It is asked for once: only a
+ * program that replaces its own memory by a file that it serves can make us wait. Where that takes
+ * long, one is asked for at a time.
+ */
+static const struct proc_range *find_safe(struct tracee *tracee, uint64_t address, bool *may_ask)
+{
+	struct tracee_wanted *wanted = tracee->wanted;
+	const struct proc_range *known = safe_mapping(wanted, address);
+	struct proc_range range;
+
+	if (known || !*may_ask)
+		return known;
+	*may_ask = !tracee->maps_are_slow;
+	if (!tracee_ask_for_mapping(tracee, address, &range) || tracee_is_served(tracee, &range))
+		return NULL;
+	wanted->safe[wanted->next] = range;
+	known = &wanted->safe[wanted->next];
+	wanted->next = (wanted->next + 1) % SAFE_MAPPINGS;
+	return known;
+}
+
+/* A range may go through several mappings. */
+static void add_range(struct tracee *tracee, const struct wanted_range *range, bool *may_ask,
+		      struct snapshot *snapshot)
+{
+	uint64_t at = range->start, end = range->start + range->nr_bytes;
+
+	while (at < end) {
+		const struct proc_range *mapping = find_safe(tracee, at, may_ask);
+		uint64_t nr_bytes;
+
+		if (!mapping)
+			return;
+		nr_bytes = min_u64(end, mapping->end) - at;
+		if (!snapshot_add_wanted(snapshot, at, nr_bytes))
+			return;
+		at += nr_bytes;
+	}
+}
+
+static void add_regions(struct tracee *tracee, struct snapshot *snapshot)
+{
+	const struct wanted_memory *memory = &tracee->wanted->memory;
+	bool may_ask = true;
+
+	for (size_t i = 0; i < memory->nr; i++)
+		add_range(tracee, &memory->at[i], &may_ask, snapshot);
+}
+
+/* Fill regions from `first` on; what cannot be read has no bytes. */
+static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot, unsigned int first)
+{
+	while (first < snapshot->nr_regions) {
+		struct iovec here[SNAPSHOT_WANTED_MAX], there[SNAPSHOT_WANTED_MAX];
+		unsigned int nr = 0;
+		ssize_t got;
+		size_t left;
+
+		for (; nr < SNAPSHOT_WANTED_MAX && first + nr < snapshot->nr_regions; nr++) {
+			const struct stack_region *region = &snapshot->regions[first + nr];
+
+			here[nr] = (struct iovec){.iov_base = snapshot->bytes + region->offset,
+						  .iov_len = region->nr_bytes};
+			there[nr] = (struct iovec){.iov_base = (void *)(uintptr_t)region->start,
+						   .iov_len = region->nr_bytes};
+		}
+		got = process_vm_readv(tracee->tid, here, nr, there, nr, 0);
+		if (got < 0 && (errno == EPERM || errno == ENOSYS))
+			got = (ssize_t)tracee_read_any(tracee->tid, snapshot->regions[first].start,
+						       here[0].iov_base, here[0].iov_len);
+		left = got > 0 ? (size_t)got : 0;
+		for (; first < snapshot->nr_regions && left >= snapshot->regions[first].nr_bytes;
+		     first++)
+			left -= snapshot->regions[first].nr_bytes;
+		/* This one came short; those after it are read by another call. */
+		if (first < snapshot->nr_regions)
+			snapshot->regions[first++].nr_bytes = (uint32_t)left;
+	}
+}
+
+void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
+{
+	unsigned int first = snapshot->nr_regions;
+
+	/* What is not there yet it would have to bring itself. */
+	if (!tracee->wanted || tracee->fills_pages)
+		return;
+	add_regions(tracee, snapshot);
+	fill_regions(tracee, snapshot, first);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
+#include "tests/unit/unit.h"
+#include "tracee/tracee_priv.h"
+
+struct fixture {
+	struct tracee_host *host;
+	struct tracee tracee; /* this thread */
+	struct snapshot snapshot;
+	uint8_t *pages; /* three; the second is not mapped */
+	size_t page_bytes;
+	struct wanted_memory wanted;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fixture->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	fixture->host = tracee_host_new();
+	tracee_open(&fixture->tracee, fixture->host, getpid(), getpid());
+	fixture->pages = mmap(NULL, 3 * fixture->page_bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture->pages, MAP_FAILED);
+	memset(fixture->pages, 'a', fixture->page_bytes);
+	memset(fixture->pages + 2 * fixture->page_bytes, 'c', fixture->page_bytes);
+	munmap(fixture->pages + fixture->page_bytes, fixture->page_bytes);
+	snapshot_clear(&fixture->snapshot);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	munmap(fixture->pages, fixture->page_bytes);
+	munmap(fixture->pages + 2 * fixture->page_bytes, fixture->page_bytes);
+	snapshot_release(&fixture->snapshot);
+	tracee_close(&fixture->tracee);
+	tracee_host_free(fixture->host);
+	free(fixture);
+	return 0;
+}
+
+static void copy(struct fixture *fixture)
+{
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted);
+	tracee_copy_wanted(&fixture->tracee, &fixture->snapshot);
+}
+
+static bool has(const struct fixture *fixture, const uint8_t *at, size_t nr_bytes, char letter)
+{
+	char bytes[64];
+
+	return snapshot_read_any(&fixture->snapshot, (uintptr_t)at, bytes, nr_bytes) &&
+	       bytes[0] == letter && bytes[nr_bytes - 1] == letter;
+}
+
+TEST_WITH(struct fixture *fixture, tracee_wanted, is_nothing_at_first)
+{
+	copy(fixture);
+	assert_int_equal(fixture->snapshot.nr_regions, 0);
+}
+
+TEST_WITH(struct fixture *fixture, tracee_wanted, memory_is_copied_beside_stacks)
+{
+	const uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages + 8, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third + 8, 32);
+	copy(fixture);
+	assert_true(has(fixture, fixture->pages + 8, 16, 'a'));
+	assert_true(has(fixture, third + 8, 32, 'c'));
+	assert_false(has(fixture, third + 8, 33, 'c'));
+	for (unsigned int i = 0; i < fixture->snapshot.nr_regions; i++)
+		assert_int_equal(fixture->snapshot.regions[i].kind, REGION_WANTED);
+}
+
+/* A range that ends in a hole, one in the hole, and one that begins in it: all others are there. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, holes_cost_no_other_memory)
+{
+	const uint8_t *second = fixture->pages + fixture->page_bytes;
+	const uint8_t *third = second + fixture->page_bytes;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)second - 16, 64);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)second + 256, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third - 16, 24);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third + 64, 16);
+	copy(fixture);
+	assert_true(has(fixture, second - 16, 16, 'a'));
+	assert_true(has(fixture, third + 64, 16, 'c'));
+	assert_false(has(fixture, third, 8, 'c'));
+}
+
+TEST_WITH(struct fixture *fixture, tracee_wanted, a_range_may_span_mappings)
+{
+	const uint8_t *second = fixture->pages + fixture->page_bytes;
+
+	assert_ptr_equal(mmap(fixture->pages + fixture->page_bytes, fixture->page_bytes, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 second);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)second - 16, 32);
+	copy(fixture);
+	assert_int_equal(fixture->snapshot.nr_regions, 1);
+	assert_true(has(fixture, second - 16, 16, 'a'));
+	assert_true(has(fixture, second, 16, '\0'));
+}
+
+/* Memory that was there, and is gone by the second copy. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
+{
+	const uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	copy(fixture);
+	assert_true(has(fixture, fixture->pages, 16, 'a'));
+	assert_int_equal(munmap(fixture->pages, fixture->page_bytes), 0);
+	snapshot_clear(&fixture->snapshot);
+	copy(fixture);
+	assert_false(has(fixture, fixture->pages, 16, 'a'));
+	assert_true(has(fixture, third, 16, 'c'));
+}
