@@ -11,6 +11,7 @@
 
 struct elf_image;
 struct err;
+struct memory_piece;
 struct proc_range;
 
 /*
@@ -115,10 +116,12 @@ const char *space_name_at(const struct space *space, uint64_t address);
 const struct module *space_module(const struct space *space, const struct mapping *mapping);
 
 /*
- * Read JIT-compiled code as the process has it now; the process keeps running, and may
- * have replaced the code, or exited. False if not all can be read.
+ * Read memory as the process has it now, such as JIT-compiled code; the process keeps running, and
+ * may have changed it, or exited. False if not all can be read.
  */
-bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes);
+bool space_read_memory(struct space *space, uint64_t address, void *out, size_t nr_bytes);
+/* As above for several pieces, which say of each whether it was read (proc/target_memory.h). */
+void space_read_pieces(struct space *space, struct memory_piece *pieces, size_t nr);
 
 /* The module's ELF file or vdso image, opened once and shared by all spaces; NULL if unreadable. */
 struct elf_image *space_image(struct space *space, const struct mapping *mapping);

@@ -31,7 +31,7 @@ static bool same_page(struct space *space, const struct elf_image *image, uint64
 	uint8_t in_memory[PAGE_BYTES], in_file[PAGE_BYTES];
 	size_t nr = elf_image_read(image, vaddr, in_file, sizeof(in_file));
 
-	return nr && space_read_code(space, address, in_memory, nr) &&
+	return nr && space_read_memory(space, address, in_memory, nr) &&
 	       !memcmp(in_memory, in_file, nr);
 }
 

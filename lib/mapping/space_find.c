@@ -165,12 +165,29 @@ struct elf_image *space_image(struct space *space, const struct mapping *mapping
 	return module_table_image(space->modules, mapping->module);
 }
 
-bool space_read_code(struct space *space, uint64_t address, void *out, size_t nr_bytes)
+static struct target_memory *memory_of(struct space *space)
 {
 	if (!space->has_tried_memory)
 		space->memory = target_memory_open(space->reader, NULL);
 	space->has_tried_memory = true;
-	return space->memory && target_memory_get(space->memory, address, out, nr_bytes);
+	return space->memory;
+}
+
+bool space_read_memory(struct space *space, uint64_t address, void *out, size_t nr_bytes)
+{
+	struct target_memory *memory = memory_of(space);
+
+	return memory && target_memory_get(memory, address, out, nr_bytes);
+}
+
+void space_read_pieces(struct space *space, struct memory_piece *pieces, size_t nr)
+{
+	struct target_memory *memory = memory_of(space);
+
+	for (size_t i = 0; i < nr; i++)
+		pieces[i].is_read = false;
+	if (memory)
+		target_memory_read_pieces(memory, pieces, nr);
 }
 
 /* Code that only moves, or grows, as that of just-in-time compilers does, replaces none. */

@@ -265,6 +265,47 @@ bool target_memory_get(struct target_memory *memory, uint64_t address, void *out
 	return target_memory_read(memory, address, out, nr_bytes) == nr_bytes;
 }
 
+#define PIECES_AT_ONCE 64
+
+/* Those that are there, up to the first that is not. Returns how many were read. */
+static size_t read_ready_pieces(struct target_memory *memory, struct memory_piece *pieces,
+				size_t nr)
+{
+	struct iovec here[PIECES_AT_ONCE], there[PIECES_AT_ONCE];
+	size_t nr_ready = 0, nr_read = 0;
+	ssize_t got;
+
+	for (; nr_ready < nr && nr_ready < PIECES_AT_ONCE; nr_ready++) {
+		const struct memory_piece *piece = &pieces[nr_ready];
+
+		if (!target_memory_is_ready(memory, piece->address, piece->nr_bytes))
+			break;
+		here[nr_ready] = (struct iovec){.iov_base = piece->out, .iov_len = piece->nr_bytes};
+		there[nr_ready] = (struct iovec){.iov_base = (void *)(uintptr_t)piece->address,
+						 .iov_len = piece->nr_bytes};
+	}
+	got = nr_ready ? process_vm_readv(memory->tid, here, nr_ready, there, nr_ready, 0) : 0;
+	for (; nr_read < nr_ready && got >= (ssize_t)pieces[nr_read].nr_bytes; nr_read++) {
+		got -= (ssize_t)pieces[nr_read].nr_bytes;
+		pieces[nr_read].is_read = true;
+	}
+	return nr_read;
+}
+
+void target_memory_read_pieces(struct target_memory *memory, struct memory_piece *pieces, size_t nr)
+{
+	for (size_t done = 0; done < nr;) {
+		size_t nr_read = read_ready_pieces(memory, pieces + done, nr - done);
+
+		done += nr_read;
+		if (nr_read == PIECES_AT_ONCE || done == nr)
+			continue;
+		pieces[done].is_read = target_memory_get(memory, pieces[done].address,
+							 pieces[done].out, pieces[done].nr_bytes);
+		done++;
+	}
+}
+
 bool target_memory_word(struct target_memory *memory, uint64_t address, uint64_t *word)
 {
 	return target_memory_get(memory, address, word, sizeof(*word));

@@ -39,6 +39,17 @@ size_t target_memory_read(struct target_memory *memory, uint64_t address, void *
  */
 size_t target_memory_read_at_once(struct target_memory *memory, uint64_t address, void *out,
 				  size_t nr_bytes);
+/* A piece of memory to be read into `out`. */
+struct memory_piece {
+	uint64_t address;
+	void *out;
+	size_t nr_bytes;
+	bool is_read; /* afterwards: all of it was */
+};
+
+/* Read several pieces, most of them by one system call. */
+void target_memory_read_pieces(struct target_memory *memory, struct memory_piece *pieces,
+			       size_t nr);
 /* All of them, or false. */
 bool target_memory_get(struct target_memory *memory, uint64_t address, void *out, size_t nr_bytes);
 /*

@@ -277,7 +277,7 @@ static size_t read_jit(const void *context, uint64_t address, void *out, size_t 
 		return 0;
 	if (nr_bytes > mapping->end - address)
 		nr_bytes = mapping->end - address;
-	return space_read_code(walk->space, address, out, nr_bytes) ? nr_bytes : 0;
+	return space_read_memory(walk->space, address, out, nr_bytes) ? nr_bytes : 0;
 }
 
 static bool is_behind_call_in_jit(const struct unwind_arch *arch, const struct walk *walk,

@@ -111,11 +111,11 @@ TEST(space, run_time_code_is_read_from_the_process)
 	static const char code[] = "some code";
 	char read[sizeof(code)];
 
-	assert_true(space_read_code(space, (uintptr_t)code, read, sizeof(read)));
+	assert_true(space_read_memory(space, (uintptr_t)code, read, sizeof(read)));
 	assert_string_equal(read, code);
-	assert_false(space_read_code(space, 8, read, sizeof(read)));
-	assert_false(space_read_code(space, UINT64_MAX, read, sizeof(read)));
-	assert_false(space_read_code(nobody, (uintptr_t)code, read, sizeof(read)));
+	assert_false(space_read_memory(space, 8, read, sizeof(read)));
+	assert_false(space_read_memory(space, UINT64_MAX, read, sizeof(read)));
+	assert_false(space_read_memory(nobody, (uintptr_t)code, read, sizeof(read)));
 	space_free(nobody);
 	space_free(space);
 	module_table_free(modules);
