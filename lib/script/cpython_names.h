@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SCRIPT_CPYTHON_NAMES_H
+#define PROFC_SCRIPT_CPYTHON_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct cpython;
+struct script_frame;
+struct script_place;
+struct space;
+
+/*
+ * The functions of code objects in one process, as they were read while it ran on. Each time that
+ * one is asked for, its object is read again: if it is another function's by now, or has other
+ * texts, that is what is said. An object that is gone has no name.
+ */
+struct cpython_names;
+
+struct cpython_names *cpython_names_new(void);
+void cpython_names_free(struct cpython_names *names);
+
+/* The places of frames in their sources; texts are borrowed until the next call. */
+void cpython_names_find(struct cpython_names *names, const struct cpython *python,
+			struct space *space, const struct script_frame *frames, size_t nr,
+			struct script_place *places);
+
+/* Append characters of `width` bytes each, 1, 2 or 4, as UTF-8; zeros are left out. */
+void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* CPython in a process: its version, its layout, and its threads. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "mapping/space.h"
+#include "script/cpython.h"
+#include "script/cpython_names.h"
+#include "script/runtime_priv.h"
+#include "snapshot/snapshot.h"
+
+/* In the order of cpython_runtime.exports. */
+enum export {
+	EXPORT_RUNTIME,
+	EXPORT_VERSION,
+	EXPORT_CODE_TYPE,
+	EXPORT_GENERATOR_TYPE,
+	EXPORT_COROUTINE_TYPE,
+	EXPORT_ASYNC_GENERATOR_TYPE,
+	NR_EXPORTS,
+};
+
+_Static_assert(NR_EXPORTS <= SCRIPT_EXPORTS_MAX, "room for the addresses");
+
+/* A thread that the interpreter knows: the C library's id, the kernel's, and its state. */
+struct known_thread {
+	uint64_t id, native_id, state;
+};
+
+struct python {
+	struct cpython cpython; /* first: the walk needs only this */
+	uint64_t runtime;
+	struct known_thread *threads; /* owned; as of the last reading */
+	size_t nr_threads, cap_threads;
+	uint64_t read_again_ns; /* CLOCK_MONOTONIC; not before */
+	struct cpython_names *names;
+};
+
+/* --- version and layout --- */
+
+/* Of PyTypeObject, in all versions. */
+#define TYPE_BASIC_SIZE 32
+#define TYPE_MEMBERS	240
+/* PyMemberDef: name, type, offset, flags, text. */
+#define MEMBER_BYTES  40
+#define MEMBER_OFFSET 16
+
+static bool read_word(struct space *space, uint64_t address, uint64_t *word)
+{
+	return space_read_memory(space, address, word, sizeof(*word));
+}
+
+static bool read_member(struct space *space, uint64_t at, struct cpython_member *member)
+{
+	uint64_t name;
+
+	*member = (struct cpython_member){.offset = 0};
+	return read_word(space, at, &name) && name &&
+	       read_word(space, at + MEMBER_OFFSET, &member->offset) &&
+	       space_read_memory(space, name, member->name, sizeof(member->name) - 1);
+}
+
+static bool agrees_about_code(struct space *space, const struct cpython_layout *layout,
+			      uint64_t code_type)
+{
+	struct cpython_member members[CPYTHON_MEMBERS_MAX];
+	uint64_t at, basic_size;
+	size_t nr = 0;
+
+	if (!read_word(space, code_type + TYPE_MEMBERS, &at) ||
+	    !read_word(space, code_type + TYPE_BASIC_SIZE, &basic_size))
+		return false;
+	while (nr < CPYTHON_MEMBERS_MAX && read_member(space, at + nr * MEMBER_BYTES, &members[nr]))
+		nr++;
+	return cpython_layout_agrees(layout, members, nr, basic_size);
+}
+
+static bool takes_offsets(struct space *space, struct cpython_layout *layout, uint64_t runtime)
+{
+	uint8_t bytes[CPYTHON_DEBUG_OFFSETS_BYTES];
+
+	return !layout->describes_itself ||
+	       (space_read_memory(space, runtime, bytes, sizeof(bytes)) &&
+		cpython_layout_take_offsets(layout, bytes, sizeof(bytes)));
+}
+
+static char *name_of_version(uint64_t version)
+{
+	return xasprintf("Python %u.%u", (unsigned int)(version >> 24 & 0xff),
+			 (unsigned int)(version >> 16 & 0xff));
+}
+
+static void *recognise(struct space *space, const uint64_t *addresses, char **problem)
+{
+	const struct cpython_layout *layout;
+	cleanup_free char *name = NULL;
+	struct python *python;
+	uint64_t version;
+
+	if (!read_word(space, addresses[EXPORT_VERSION], &version)) {
+		*problem = xstrdup("its memory cannot be read");
+		return NULL;
+	}
+	name = name_of_version(version);
+	layout = cpython_layout_of(version);
+	if (!layout) {
+		*problem = xasprintf("%s: its layout is not known", name);
+		return NULL;
+	}
+	python = xcalloc(1, sizeof(*python));
+	python->cpython.layout = *layout;
+	python->cpython.code_type = addresses[EXPORT_CODE_TYPE];
+	for (int i = 0; i < 3; i++)
+		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
+	python->runtime = addresses[EXPORT_RUNTIME];
+	if (agrees_about_code(space, &python->cpython.layout, python->cpython.code_type) &&
+	    takes_offsets(space, &python->cpython.layout, python->runtime)) {
+		python->names = cpython_names_new();
+		return python;
+	}
+	*problem = xasprintf("%s: it is not laid out as this version is", name);
+	free(python);
+	return NULL;
+}
+
+static void forget(void *facts)
+{
+	struct python *python = facts;
+
+	free(python->threads);
+	cpython_names_free(python->names);
+	free(python);
+}
+
+/* --- threads --- */
+
+/* The target chooses how long the lists are, and whether they end. */
+#define INTERPRETERS_MAX 256
+#define THREADS_MAX	 16384
+/* Reading them takes at most this fraction of one CPU's time. */
+#define PAUSE_PER_READING 50
+
+/* The kernel's id follows the C library's. */
+static bool read_thread(struct python *python, struct space *space, uint64_t at, uint64_t *next)
+{
+	const struct cpython_thread_layout *layout = &python->cpython.layout.thread;
+	struct known_thread thread = {.state = at};
+	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
+	size_t nr_bytes = layout->id + 2 * sizeof(uint64_t);
+
+	if (!space_read_memory(space, at, bytes, nr_bytes))
+		return false;
+	memcpy(next, bytes + layout->next, sizeof(*next));
+	memcpy(&thread.id, bytes + layout->id, sizeof(thread.id));
+	memcpy(&thread.native_id, bytes + layout->id + sizeof(thread.id), sizeof(thread.native_id));
+	ARRAY_GROW(python->threads, python->nr_threads, python->cap_threads);
+	python->threads[python->nr_threads++] = thread;
+	return true;
+}
+
+static void read_threads(struct python *python, struct space *space)
+{
+	const struct cpython_runtime_layout *layout = &python->cpython.layout.runtime;
+	uint64_t interpreter, began_ns = clock_monotonic_ns(), now_ns;
+
+	python->nr_threads = 0;
+	if (!read_word(space, python->runtime + layout->first_interpreter, &interpreter))
+		return;
+	for (int nr = 0; interpreter && nr < INTERPRETERS_MAX; nr++) {
+		uint64_t thread;
+
+		if (!read_word(space, interpreter + layout->first_thread, &thread))
+			break;
+		while (thread && python->nr_threads < THREADS_MAX &&
+		       read_thread(python, space, thread, &thread))
+			;
+		if (!read_word(space, interpreter + layout->next_interpreter, &interpreter))
+			break;
+	}
+	now_ns = clock_monotonic_ns();
+	python->read_again_ns = now_ns + (now_ns - began_ns) * PAUSE_PER_READING;
+}
+
+/*
+ * The thread pointer is the C library's id. It is not known of threads that were never stopped: the
+ * kernel's id is that of another one in a namespace of its own, and then the walk refuses it.
+ */
+static uint64_t find_known(const struct python *python, const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < python->nr_threads; i++) {
+		const struct known_thread *thread = &python->threads[i];
+
+		if (snapshot->thread_pointer ? thread->id == snapshot->thread_pointer
+					     : thread->native_id == (uint64_t)snapshot->tid)
+			return thread->state;
+	}
+	return 0;
+}
+
+static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
+{
+	struct python *python = facts;
+
+	if (clock_monotonic_ns() >= python->read_again_ns)
+		read_threads(python, space);
+	return find_known(python, snapshot);
+}
+
+static enum script_outcome walk(const void *facts, uint64_t thread_state,
+				const struct snapshot *snapshot,
+				const struct script_native *natives, size_t nr_natives,
+				struct script_walk *out)
+{
+	const struct python *python = facts;
+
+	return cpython_walk(&python->cpython, thread_state, snapshot, natives, nr_natives, out);
+}
+
+static void find_places(void *facts, struct space *space, const struct script_frame *frames,
+			size_t nr, struct script_place *places)
+{
+	struct python *python = facts;
+
+	cpython_names_find(python->names, &python->cpython, space, frames, nr, places);
+}
+
+const struct script_runtime cpython_runtime = {
+	.name = "Python",
+	.exports = {[EXPORT_RUNTIME] = "_PyRuntime",
+		    [EXPORT_VERSION] = "Py_Version",
+		    [EXPORT_CODE_TYPE] = "PyCode_Type",
+		    [EXPORT_GENERATOR_TYPE] = "PyGen_Type",
+		    [EXPORT_COROUTINE_TYPE] = "PyCoro_Type",
+		    [EXPORT_ASYNC_GENERATOR_TYPE] = "PyAsyncGen_Type"},
+	.nr_exports = NR_EXPORTS,
+	.recognise = recognise,
+	.forget = forget,
+	.find_thread = find_thread,
+	.walk = walk,
+	.find_places = find_places,
+};

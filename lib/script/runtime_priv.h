@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The face of each interpreter for the rest of this room. */
+#ifndef PROFC_SCRIPT_RUNTIME_PRIV_H
+#define PROFC_SCRIPT_RUNTIME_PRIV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/script_walk.h"
+
+struct snapshot;
+struct space;
+
+#define SCRIPT_EXPORTS_MAX 8
+
+/*
+ * A kind of interpreter. Its functions read the memory of a process through its space, while that
+ * runs on; all but walk(), which looks at the snapshot alone.
+ */
+struct script_runtime {
+	const char *name; /* as users know it */
+	/* Only its module exports all of these, which nr_exports counts. */
+	const char *exports[SCRIPT_EXPORTS_MAX];
+	size_t nr_exports;
+	/*
+	 * The facts about the interpreter in a process, with its exports at these addresses. NULL:
+	 * its version or layout is not known, as *problem says, owned by the caller.
+	 */
+	void *(*recognise)(struct space *space, const uint64_t *addresses, char **problem);
+	void (*forget)(void *facts);
+	/*
+	 * The address of its state of the snapshot's thread; 0: it knows no such thread, or cannot
+	 * be asked so soon again.
+	 */
+	uint64_t (*find_thread)(void *facts, struct space *space, const struct snapshot *snapshot);
+	/* As cpython_walk(). */
+	enum script_outcome (*walk)(const void *facts, uint64_t thread_state,
+				    const struct snapshot *snapshot,
+				    const struct script_native *natives, size_t nr_natives,
+				    struct script_walk *out);
+	/* As script_find_places(). */
+	void (*find_places)(void *facts, struct space *space, const struct script_frame *frames,
+			    size_t nr, struct script_place *places);
+};
+
+extern const struct script_runtime cpython_runtime; /* cpython_runtime.c */
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the interpreter of a process, and walks its frames. */
+#include "script/script.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "mapping/space.h"
+#include "script/runtime_priv.h"
+#include "unwind/unwind.h"
+
+static const struct script_runtime *const runtimes[] = {&cpython_runtime};
+
+/* What is known of a module. */
+struct known_module {
+	bool is_known;
+	const struct script_runtime *runtime; /* NULL: it is of none */
+	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* addresses in its file */
+};
+
+struct script_modules {
+	struct known_module *at; /* owned; by module_id */
+	size_t nr, cap;
+};
+
+struct script_process {
+	struct script_modules *modules;
+	struct space *space;
+	const struct script_runtime *runtime; /* NULL: none was found so far */
+	struct module_id module;	      /* with the interpreter's code */
+	void *facts; /* owned by the runtime; NULL: it is not known well enough */
+	char *problem;
+	struct script_native *natives; /* owned: room for a walk */
+	size_t cap_natives;
+	struct script_place *places; /* likewise */
+	size_t cap_places;
+};
+
+struct script_modules *script_modules_new(void)
+{
+	return xcalloc(1, sizeof(struct script_modules));
+}
+
+void script_modules_free(struct script_modules *modules)
+{
+	if (!modules)
+		return;
+	free(modules->at);
+	free(modules);
+}
+
+struct script_process *script_process_new(struct script_modules *modules, struct space *space)
+{
+	struct script_process *process = xcalloc(1, sizeof(*process));
+
+	process->modules = modules;
+	process->space = space;
+	return process;
+}
+
+void script_process_free(struct script_process *process)
+{
+	if (!process)
+		return;
+	if (process->facts)
+		process->runtime->forget(process->facts);
+	free(process->problem);
+	free(process->natives);
+	free(process->places);
+	free(process);
+}
+
+const char *script_process_runtime(const struct script_process *process)
+{
+	return process->runtime ? process->runtime->name : NULL;
+}
+
+const char *script_process_problem(const struct script_process *process)
+{
+	return process->problem;
+}
+
+/* --- which module has an interpreter --- */
+
+static struct known_module *row_of(struct script_modules *modules, struct module_id id)
+{
+	ARRAY_RESERVE(modules->at, (size_t)id.v + 1, modules->cap);
+	for (; modules->nr <= id.v; modules->nr++)
+		modules->at[modules->nr] = (struct known_module){.is_known = false};
+	return &modules->at[id.v];
+}
+
+static void look_at(struct known_module *known, const struct elf_image *image)
+{
+	known->is_known = true;
+	for (size_t i = 0; image && i < ARRAY_SIZE(runtimes); i++) {
+		const struct script_runtime *runtime = runtimes[i];
+
+		if (elf_image_exports(image, runtime->exports, runtime->nr_exports,
+				      known->exports) == runtime->nr_exports) {
+			known->runtime = runtime;
+			return;
+		}
+	}
+}
+
+static const struct known_module *module_at(struct script_process *process,
+					    const struct unwind_frame *frame)
+{
+	struct known_module *known = row_of(process->modules, frame->lookup.module);
+	const struct mapping *mapping;
+
+	if (known->is_known)
+		return known;
+	mapping = space_find(process->space, frame->pc);
+	if (mapping && mapping->module.v == frame->lookup.module.v)
+		look_at(known, space_module(process->space, mapping)->kind == MODULE_KIND_FILE
+				       ? space_image(process->space, mapping)
+				       : NULL);
+	return known;
+}
+
+static void recognise(struct script_process *process, const struct known_module *known,
+		      const struct unwind_frame *frame)
+{
+	const struct mapping *mapping = space_find(process->space, frame->pc);
+	uint64_t addresses[SCRIPT_EXPORTS_MAX];
+
+	if (!mapping || mapping->module.v != frame->lookup.module.v)
+		return;
+	for (size_t i = 0; i < known->runtime->nr_exports; i++)
+		addresses[i] = known->exports[i] + mapping->bias;
+	process->runtime = known->runtime;
+	process->module = frame->lookup.module;
+	process->facts = process->runtime->recognise(process->space, addresses, &process->problem);
+}
+
+static void look_for_interpreter(struct script_process *process, const struct unwind_walk *natives)
+{
+	uint32_t last = MODULE_UNKNOWN.v;
+
+	for (size_t i = 0; i < natives->nr_frames && !process->runtime; i++) {
+		const struct unwind_frame *frame = &natives->frames[i];
+		const struct known_module *known;
+
+		if (frame->lookup.module.v == last)
+			continue;
+		last = frame->lookup.module.v;
+		known = module_at(process, frame);
+		if (known->runtime)
+			recognise(process, known, frame);
+	}
+}
+
+/* --- walks --- */
+
+/* False: no code of the interpreter's is on the stack. */
+static bool take_natives(struct script_process *process, const struct unwind_walk *walk)
+{
+	bool has_interpreter = false;
+
+	ARRAY_RESERVE(process->natives, walk->nr_frames, process->cap_natives);
+	for (size_t i = 0; i < walk->nr_frames; i++) {
+		const struct unwind_frame *frame = &walk->frames[i];
+		bool is_interpreter = frame->lookup.module.v == process->module.v;
+
+		process->natives[i] =
+			(struct script_native){.sp = frame->sp, .is_interpreter = is_interpreter};
+		has_interpreter |= is_interpreter;
+	}
+	return has_interpreter;
+}
+
+enum script_outcome script_walk(struct script_process *process, struct script_thread *thread,
+				const struct snapshot *snapshot, const struct unwind_walk *natives,
+				struct script_walk *out)
+{
+	enum script_outcome outcome;
+
+	out->nr_frames = 0;
+	if (!process->runtime)
+		look_for_interpreter(process, natives);
+	if (!process->facts || !take_natives(process, natives))
+		return SCRIPT_NONE;
+	out->wanted = (struct wanted_memory){.nr = 0};
+	/* Between the frames that are left out there is no telling where one ends. */
+	if (natives->nr_elided)
+		return SCRIPT_TOO_DEEP;
+	if (!thread->state)
+		thread->state =
+			process->runtime->find_thread(process->facts, process->space, snapshot);
+	if (!thread->state)
+		return SCRIPT_NO_THREAD;
+	outcome = process->runtime->walk(process->facts, thread->state, snapshot, process->natives,
+					 natives->nr_frames, out);
+	if (outcome == SCRIPT_NO_THREAD)
+		thread->state = 0;
+	return outcome;
+}
+
+const struct script_place *script_find_places(struct script_process *process,
+					      const struct script_walk *walk)
+{
+	ARRAY_RESERVE(process->places, walk->nr_frames, process->cap_places);
+	if (walk->nr_frames)
+		process->runtime->find_places(process->facts, process->space, walk->frames,
+					      walk->nr_frames, process->places);
+	return process->places;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SCRIPT_SCRIPT_H
+#define PROFC_SCRIPT_SCRIPT_H
+
+#include <stdint.h>
+
+#include "script/script_walk.h"
+
+struct snapshot;
+struct space;
+struct unwind_walk;
+
+/*
+ * The functions of interpreted programs on the stacks of threads. An interpreter is recognised by
+ * what its module exports, once that is on a stack; so programs without one cost a look at each
+ * module. Of an interpreter whose version or layout is not known, nothing is read.
+ *
+ * Nothing is stopped here. Used by one thread at a time.
+ */
+
+/* Which modules of a recording are of interpreters. */
+struct script_modules;
+
+struct script_modules *script_modules_new(void);
+void script_modules_free(struct script_modules *modules);
+
+/* The interpreter in an address space, if it has one. */
+struct script_process;
+
+/* Both are borrowed. */
+struct script_process *script_process_new(struct script_modules *modules, struct space *space);
+void script_process_free(struct script_process *process);
+/* Its interpreter, such as "Python"; NULL: none was found on its stacks so far. Static. */
+const char *script_process_runtime(const struct script_process *process);
+/* Why its interpreter's frames are not read; NULL: they are, or it has none. Borrowed. */
+const char *script_process_problem(const struct script_process *process);
+
+/* A thread of such a process; zero-initialised before its first walk. */
+struct script_thread {
+	uint64_t state; /* the address of the interpreter's facts about it; 0: not known */
+};
+
+/*
+ * Walk the interpreter's frames of a snapshot, whose native frames are in `natives`. With
+ * SCRIPT_NONE only out->nr_frames is set.
+ */
+enum script_outcome script_walk(struct script_process *process, struct script_thread *thread,
+				const struct snapshot *snapshot, const struct unwind_walk *natives,
+				struct script_walk *out);
+
+/*
+ * Where the frames of a walk are in their sources, read from the process as it is now. Its texts
+ * are borrowed until the next call. An object that is gone by now has no place. The array is
+ * borrowed too.
+ */
+const struct script_place *script_find_places(struct script_process *process,
+					      const struct script_walk *walk);
+
+#endif

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The functions of Python programs, beside what Python says of itself at the same instruction."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+import procfs
+from live import LiveCase
+from targets import BUILD, need
+
+# faulthandler writes what the thread runs when the signal is handled.
+WITNESS = """
+import faulthandler, signal, sys
+faulthandler.register(
+    signal.SIGUSR2, file=open(sys.argv[1], "a", buffering=1), all_threads=False, chain=False)
+"""
+GENERATORS = """
+def leaf(n):
+    for i in range(n):
+        yield i * i
+def rec(t, d=0):
+    if d == 12:
+        yield t
+        return
+    for x in rec(t, d + 1):
+        yield x
+    yield from rec(t + 1, d + 6) if d < 7 else ()
+while True:
+    list(leaf(100)); sum(rec(1)); max(x for x in (y for y in leaf(30)))
+"""
+CALLBACKS = """
+import json, re
+class Work:
+    def hook(self, d):
+        return dict(sorted(d.items(), key=lambda kv: kv[0]))
+    def up(self, m):
+        return m.group(0).upper() + str(sum(range(10)))
+    def run(self):
+        json.loads('[{"b": 1, "a": [1, 2, {"c": 3}]}]', object_hook=self.hook)
+        re.sub(r"[a-m]+", self.up, "hello world abc " * 20)
+work = Work()
+while True:
+    work.run()
+"""
+DEEP = """
+import sys
+sys.setrecursionlimit(5000)
+def down(n):
+    if n == 0:
+        return sum(i for i in range(3000))
+    return down(n - 1)
+def via_c(n):
+    return max(map(via_c, [n - 1])) if n else down(300)
+while True:
+    down(900); via_c(60)
+"""
+# The witness says no more of a stack.
+WITNESSED = 100
+SAID = re.compile(r'File "(.*)", line (\d+|\?\?\?) in (.*)')
+STOPS = 40
+# An evaluation may just begin, or end: what is half done is not proved.
+REFUSED = 2
+
+
+class Scripts(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.reader = os.path.join(BUILD, "tests", "oracle", "script_stack")
+
+    def run_script(self, text):
+        path, said = self.path("script.py"), self.path("said")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(WITNESS + text)
+        process = subprocess.Popen([need("/usr/bin/python3.11"), path, said])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.eventually(lambda: os.path.exists(said), "a witness")
+        time.sleep(0.1)
+        return process, said
+
+    def stop(self, pid):
+        os.kill(pid, signal.SIGSTOP)
+        self.eventually(lambda: procfs.state(pid, pid) == "T", "a stop")
+
+    def seen(self, pid):
+        done = subprocess.run([self.reader, str(pid), str(pid)], check=True, text=True,
+                              capture_output=True)
+        return done.stdout.splitlines()
+
+    def witnessed(self, pid, said):
+        """The signal is handled before the thread executes any other instruction."""
+        before = os.path.getsize(said)
+        os.kill(pid, signal.SIGUSR2)
+        os.kill(pid, signal.SIGCONT)
+        self.eventually(lambda: os.path.getsize(said) > before, "its words")
+        text = []
+
+        def is_over():
+            with open(said, encoding="utf-8") as file:
+                file.seek(before)
+                text.append(file.read())
+            return text[-1].endswith(("in <module>\n", "...\n"))
+
+        self.eventually(is_over, "the end of its words")
+        return [f"{name} {path}:{line}" for path, line, name in SAID.findall(text[-1])]
+
+    def check(self, script):
+        process, said = self.run_script(script)
+        nr_refused = 0
+        for _ in range(STOPS):
+            time.sleep(random.uniform(0.001, 0.01))
+            self.stop(process.pid)
+            seen = self.seen(process.pid)
+            witnessed = self.witnessed(process.pid, said)
+            if seen and seen[0].startswith("#"):
+                nr_refused += 1
+                continue
+            self.assertEqual(seen[:WITNESSED], witnessed[:WITNESSED])
+        self.assertLessEqual(nr_refused, REFUSED)
+
+    def test_generators(self):
+        self.check(GENERATORS)
+
+    def test_callbacks_from_c(self):
+        self.check(CALLBACKS)
+
+    def test_recursion(self):
+        self.check(DEEP)

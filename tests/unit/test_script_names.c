@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Code objects, made up in the memory of this process, which is the target as well. */
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mapping/module.h"
+#include "mapping/space.h"
+#include "script/cpython.h"
+#include "script/cpython_names.h"
+#include "tests/unit/unit.h"
+
+#define NR_WORDS 64
+
+struct fixture {
+	struct module_table *modules;
+	struct space *space;
+	struct cpython python;
+	struct cpython_names *names;
+	uint64_t code[NR_WORDS], name[NR_WORDS], file[NR_WORDS], table[NR_WORDS];
+	uint64_t type; /* its address is that of the type */
+};
+
+/* A compact text in ASCII. */
+static void put_text(uint64_t *object, const char *text)
+{
+	const uint32_t state = 1 << 2 | 1 << 5 | 1 << 6;
+
+	memset(object, 0, NR_WORDS * sizeof(*object));
+	object[2] = strlen(text);
+	memcpy((uint8_t *)object + 32, &state, sizeof(state));
+	memcpy((uint8_t *)object + 48, text, strlen(text));
+}
+
+static void put_code(struct fixture *fixture)
+{
+	const struct cpython_code_layout *layout = &fixture->python.layout.code;
+	const uint32_t first_line = 10;
+	/* one unit in the first line, two in the next */
+	static const uint8_t table[] = {0x80 | 10 << 3, 0, 0, 0x80 | 11 << 3 | 1, 0, 0};
+
+	fixture->code[0] = 1;
+	fixture->code[1] = (uintptr_t)&fixture->type;
+	fixture->code[layout->name / 8] = (uintptr_t)fixture->name;
+	fixture->code[layout->file / 8] = (uintptr_t)fixture->file;
+	fixture->code[layout->line_table / 8] = (uintptr_t)fixture->table;
+	memcpy((uint8_t *)fixture->code + layout->first_line, &first_line, sizeof(first_line));
+	put_text(fixture->name, "Work.outer");
+	put_text(fixture->file, "/srv/app.py");
+	fixture->table[2] = sizeof(table);
+	memcpy(&fixture->table[4], table, sizeof(table));
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+
+	fixture->modules = module_table_new();
+	fixture->space = space_new(fixture->modules, getpid());
+	assert_int_equal(space_refresh(fixture->space, NULL), 0);
+	fixture->python.layout = *cpython_layout_of(0x030b02f0);
+	fixture->python.code_type = (uintptr_t)&fixture->type;
+	fixture->names = cpython_names_new();
+	put_code(fixture);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	cpython_names_free(fixture->names);
+	space_free(fixture->space);
+	module_table_free(fixture->modules);
+	free(fixture);
+	return 0;
+}
+
+static struct script_place place_at(struct fixture *fixture, uint64_t unit)
+{
+	uint64_t code = (uintptr_t)fixture->code;
+	const struct script_frame frame = {
+		.code = code,
+		.instruction = code + fixture->python.layout.code.instructions + 2 * unit};
+	struct script_place place;
+
+	cpython_names_find(fixture->names, &fixture->python, fixture->space, &frame, 1, &place);
+	return place;
+}
+
+TEST_WITH(struct fixture *fixture, script_names, are_those_of_code_objects)
+{
+	struct script_place place = place_at(fixture, 0);
+
+	assert_string_equal(place.name, "Work.outer");
+	assert_string_equal(place.file, "/srv/app.py");
+	assert_int_equal(place.first_line, 10);
+	assert_int_equal(place.line, 10);
+	assert_int_equal(place_at(fixture, 2).line, 11);
+	assert_int_equal(place_at(fixture, 9).line, 0);
+}
+
+TEST_WITH(struct fixture *fixture, script_names, are_asked_for_again)
+{
+	uint64_t other[NR_WORDS];
+
+	place_at(fixture, 0);
+	put_text(other, "other");
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	assert_string_equal(place_at(fixture, 0).name, "other");
+}
+
+TEST_WITH(struct fixture *fixture, script_names, go_with_their_objects)
+{
+	place_at(fixture, 0);
+	fixture->code[1]++;
+	assert_null(place_at(fixture, 0).name);
+	fixture->code[1]--;
+	assert_non_null(place_at(fixture, 0).name);
+	fixture->code[0] = 0;
+	assert_null(place_at(fixture, 0).name);
+}
+
+TEST_WITH(struct fixture *fixture, script_names, are_nothing_but_texts)
+{
+	fixture->name[2] = 0; /* empty */
+	assert_null(place_at(fixture, 0).name);
+	put_text(fixture->name, "not compact");
+	memset((uint8_t *)fixture->name + 32, 0, 4);
+	assert_null(place_at(fixture, 0).name);
+	fixture->code[fixture->python.layout.code.name / 8] = 8;
+	assert_null(place_at(fixture, 0).name);
+}
+
+/* The object claims more characters than there are: those that can be read are taken, a few kB. */
+TEST_WITH(struct fixture *fixture, script_names, are_bounded)
+{
+	const char *name;
+
+	fixture->name[2] = UINT64_MAX;
+	name = place_at(fixture, 0).name;
+	if (name)
+		assert_in_range(strlen(name), 1, 8192);
+}
+
+TEST(script_names, are_utf_8)
+{
+	static const uint32_t wide[] = {'a', 0xe9, 0x438, 0x4e2d, 0x1f600, 0, 'z'};
+	static const uint16_t middle[] = {0x438, 'b'};
+	static const uint8_t narrow[] = {0xe9, 'c'};
+	struct buf text = {0};
+
+	cpython_text_append(&text, (const uint8_t *)wide, ARRAY_SIZE(wide), 4);
+	assert_string_equal(buf_str(&text), "a\u00e9\u0438\u4e2d\U0001f600z");
+	buf_clear(&text);
+	cpython_text_append(&text, (const uint8_t *)middle, ARRAY_SIZE(middle), 2);
+	cpython_text_append(&text, narrow, ARRAY_SIZE(narrow), 1);
+	assert_string_equal(buf_str(&text), "\u0438b\u00e9c");
+	buf_release(&text);
+}
