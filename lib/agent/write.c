@@ -153,6 +153,8 @@ static const char *module_kind_name(enum module_kind kind)
 		return "between";
 	case MODULE_KIND_KERNEL:
 		return "kernel";
+	case MODULE_KIND_SCRIPT:
+		return "script";
 	}
 	return "unknown";
 }

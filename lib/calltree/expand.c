@@ -115,6 +115,7 @@ static struct level nameless_level(struct expander *expander, struct code_addres
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_VSYSCALL:
 	case MODULE_KIND_KERNEL:
+	case MODULE_KIND_SCRIPT:
 		label.number = is_awaited ? LABEL_AWAITED : where.address;
 		break;
 	case MODULE_KIND_JIT:
@@ -372,9 +373,10 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	const char *name = profile_str(expansion->profile, function->name);
 	char *short_name;
 
-	/* Names of JIT-compiled code, and the kernel's, do not follow the rules of C++. */
+	/* Names of scripts, of JIT-compiled code, and the kernel's do not follow the rules of C++.
+	 */
 	if (style == NAME_FULL || module->kind == MODULE_KIND_JIT ||
-	    module->kind == MODULE_KIND_KERNEL) {
+	    module->kind == MODULE_KIND_KERNEL || module->kind == MODULE_KIND_SCRIPT) {
 		buf_append_str(out, name);
 		return;
 	}

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "collector/block_rows.h"
 #include "collector/message.h"
+#include "collector/script_frames.h"
+#include "collector/wanted_hints.h"
 #include "jit/jit_names.h"
 #include "mapping/code_filter.h"
 #include "mapping/space.h"
@@ -41,6 +43,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 		.profile = options->profile,
 		.unwinder = unwinder_new(options->unwinder, options->max_depth),
 		.jit_names = jit_names_new(options->profile),
+		.scripts = script_frames_new(options->profile),
 		.within = options->within
 				  ? code_filter_new(options->within, options->profile->modules)
 				  : NULL,
@@ -87,6 +90,7 @@ void consumer_end_process(struct consumer *consumer, uint32_t serial)
 		unwinder_forget_space(consumer->walker.unwinder, process->space);
 	space_free(process->space);
 	live_maps_release(&process->live_maps);
+	script_process_free(process->script);
 	free(process);
 	consumer->processes.at[serial] = NULL;
 }
@@ -99,7 +103,7 @@ void consumer_end_thread(struct consumer *consumer, uint32_t serial)
 		return;
 	if (pid_table_get(&consumer->threads_by_tid, thread->tid) == thread)
 		pid_table_remove(&consumer->threads_by_tid, thread->tid);
-	free(thread->hints);
+	thread_hints_free(thread->hints);
 	free(thread);
 	consumer->threads.at[serial] = NULL;
 }
@@ -128,6 +132,7 @@ void consumer_free(struct consumer *consumer)
 	unwind_walk_release(&consumer->walker.walk);
 	unwinder_free(consumer->walker.unwinder);
 	jit_names_free(consumer->walker.jit_names);
+	script_frames_free(consumer->walker.scripts);
 	code_filter_free(consumer->walker.within);
 	free(consumer);
 }

@@ -64,7 +64,7 @@ static void walk_block(struct consumer *consumer, struct process *process,
 		record->snapshot->thread_pointer = thread->thread_pointer;
 	}
 	consumer_watch_later(consumer, process);
-	place->stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen);
+	place->stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen, NULL);
 	place->end = (uint8_t)consumer->walker.walk.end;
 	if (place->end == STACK_END_BAD_MEMORY && record->snapshot->nr_regions)
 		rounds->stack_bytes = (uint32_t)max_u64(rounds->stack_bytes,

@@ -13,6 +13,7 @@
 #include "collector/kernel_frames.h"
 #include "collector/message.h"
 #include "collector/queue.h"
+#include "collector/script_frames.h"
 #include "jit/jit_names.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
@@ -48,10 +49,14 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
 	struct process *process = thread->process;
+	const struct script_subject script = {.process = &process->script,
+					      .thread = &thread->script,
+					      .hints = thread->hints,
+					      .space = process->space};
 	struct stack_id stack;
 
 	consumer_watch_later(consumer, process);
-	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen);
+	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen, &script);
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
@@ -145,6 +150,7 @@ static void set_counters(const struct consumer *consumer)
 	if (consumer->sink.is_within)
 		set_left_out(profile, &consumer->sink.left_out);
 	block_rows_count(consumer->blocks);
+	script_frames_set_counters(consumer->walker.scripts);
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",
 			    consumer->sink.unattributed_blocked_ns);

@@ -10,6 +10,7 @@
 #include "collector/samples.h"
 #include "collector/walk.h"
 #include "profile/live_maps.h"
+#include "script/script.h"
 #include "wait/wait.h"
 
 struct block_rows;
@@ -29,6 +30,7 @@ struct process {
 	struct thread_id main_row;
 	bool has_leader;
 	struct live_maps live_maps;
+	struct script_process *script; /* owned; NULL: none of its stacks was walked */
 	/* It had ended when it was found: it is ended after a round without a record of it. */
 	bool is_found_late;
 	uint64_t round, last_block_ns; /* the round and the time of its last record */
@@ -44,8 +46,9 @@ struct thread {
 	struct thread_samples samples;
 	struct advancing_thread advancing;
 	struct seen_wait unproved; /* of its last sleep, if its owner was not known yet */
-	bool is_blocked;	   /* when last sampled */
-	bool is_touched;	   /* is in consumer.touched */
+	struct script_thread script;
+	bool is_blocked; /* when last sampled */
+	bool is_touched; /* is in consumer.touched */
 };
 
 struct serial_list {

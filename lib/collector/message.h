@@ -17,6 +17,7 @@
 struct consumer;
 struct proc_range;
 struct snapshot;
+struct wanted_hints;
 
 /*
  * Messages from a sampler to the collector, in the order of the events. Processes and threads go by
@@ -57,6 +58,8 @@ struct thread_hints {
 	_Atomic bool needs_registers;	  /* its peeked stacks end at an unknown register */
 	_Atomic uint64_t root_sp;	  /* where its complete walks end; 0: not known */
 	_Atomic uint64_t behind_sp;	  /* where they continue, on another stack; 0: nowhere */
+	/* Owned: memory beside the stacks (wanted_hints.h); NULL: none was wanted so far. */
+	struct wanted_hints *_Atomic wanted;
 };
 
 struct message_process {

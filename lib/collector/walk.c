@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "collector/message.h"
+#include "collector/script_frames.h"
 #include "jit/jit_names.h"
 #include "mapping/code_filter.h"
 #include "mapping/space.h"
@@ -281,6 +282,7 @@ static struct stack_id intern(struct walker *walker)
 		if (walk->nr_elided && i + 1 == walk->elided_at)
 			stack = push_elided(walker, stack, walk->nr_elided);
 		stack = push(walker, stack, walk->frames[i].lookup);
+		stack = script_frames_push(walker->scripts, stack, i);
 	}
 	return stack;
 }
@@ -295,7 +297,8 @@ static bool is_within(struct code_filter *filter, const struct unwind_walk *walk
 }
 
 struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
-			    const struct message_sample *sample)
+			    const struct message_sample *sample,
+			    const struct script_subject *script)
 {
 	struct unwind_walk *walk = &walker->walk;
 
@@ -313,5 +316,9 @@ struct stack_id walker_walk(struct walker *walker, struct space *space, struct m
 	if (walker->is_outside)
 		return STACK_EMPTY;
 	walker->nr_stacks_by_end[walk->end]++;
+	if (script)
+		script_frames_walk(walker->scripts, script, sample->snapshot, walk);
+	else
+		script_frames_drop(walker->scripts);
 	return intern(walker);
 }

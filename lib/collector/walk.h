@@ -12,6 +12,8 @@
 struct jit_names;
 struct message_sample;
 struct profile;
+struct script_frames;
+struct script_subject;
 struct snapshot;
 struct space;
 struct thread_hints;
@@ -42,9 +44,10 @@ void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 
 /* Turns snapshots into interned stacks. */
 struct walker {
-	struct profile *profile; /* borrowed, as are the next two */
+	struct profile *profile; /* borrowed, as are the next three */
 	struct unwinder *unwinder;
 	struct jit_names *jit_names;
+	struct script_frames *scripts;
 	struct code_filter *within; /* likewise borrowed, or NULL: all stacks are wanted */
 	struct unwind_walk walk;    /* the last one; to be released */
 	bool is_outside;	    /* it is not wanted, and not in the profile */
@@ -54,10 +57,12 @@ struct walker {
 /*
  * Walk the snapshot of a sample through the address space of its process, and read the map again if
  * the walk shows that it is old. Intern the stack; STACK_EMPTY: it is not wanted. The frames, and
- * the reason for their end, stay in walker.walk.
+ * the reason for their end, stay in walker.walk. `script`: the thread, to have the functions of an
+ * interpreter in the stack; NULL: they are not looked for.
  */
 struct stack_id walker_walk(struct walker *walker, struct space *space, struct map_watch *watch,
-			    const struct message_sample *sample);
+			    const struct message_sample *sample,
+			    const struct script_subject *script);
 
 /* The needs of the walks of a thread's stacks; zero-initialised before the first. */
 struct stack_needs {

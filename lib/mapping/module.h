@@ -29,6 +29,9 @@ enum module_kind {
 	MODULE_KIND_ELIDED,   /* not code: its "address" is the number of elided frames */
 	MODULE_KIND_BETWEEN,  /* not code: what ran between two samples */
 	MODULE_KIND_KERNEL,   /* functions of the kernel: their "addresses" are hashes of names */
+	/* A source file of an interpreted program: "addresses" are hashes of functions and lines.
+	 */
+	MODULE_KIND_SCRIPT,
 };
 
 #define BUILD_ID_MAX_BYTES 64

@@ -73,7 +73,7 @@ static const struct schema_column strings[] = {
 };
 
 static const struct schema_column modules[] = {
-	CHOICE("kind", module, kind, MODULE_KIND_KERNEL + 1),
+	CHOICE("kind", module, kind, MODULE_KIND_SCRIPT + 1),
 	PID("owner", module, owner_pid),
 	BOOL("deleted", module, deleted),
 	NUMBER("device", module, dev),

@@ -23,6 +23,8 @@ const char *symbol_source_name(enum symbol_source source)
 		return "perf map";
 	case SYMBOL_SOURCE_JITDUMP:
 		return "jitdump";
+	case SYMBOL_SOURCE_INTERPRETER:
+		return "interpreter";
 	case SYMBOL_SOURCE_COUNT:
 		break;
 	}

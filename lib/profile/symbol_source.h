@@ -13,6 +13,7 @@ enum symbol_source {
 	SYMBOL_SOURCE_GOPCLNTAB = 6,
 	SYMBOL_SOURCE_PERF_MAP = 7,
 	SYMBOL_SOURCE_JITDUMP = 8,
+	SYMBOL_SOURCE_INTERPRETER = 9, /* read from its memory, while it ran */
 	SYMBOL_SOURCE_COUNT,
 };
 

@@ -8,12 +8,14 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "collector/wanted_hints.h"
 #include "proc/read.h"
 #include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "sampler/visitor_priv.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 #include "syscall/traits.h"
 
 /* A visitor on an idle CPU spins so long for a stop. */
@@ -23,9 +25,13 @@
 
 size_t visit_stack_limit(struct sampled_thread *thread)
 {
-	struct tracee_stacks *stacks = &thread->roster->tracee.stacks;
+	struct tracee *tracee = &thread->roster->tracee;
+	struct tracee_stacks *stacks = &tracee->stacks;
 	const struct thread_hints *hints = thread->hints;
+	struct wanted_memory wanted;
 
+	if (wanted_hints_get(hints, &wanted))
+		tracee_set_wanted(tracee, &wanted);
 	stacks->root_sp = atomic_load_explicit(&hints->root_sp, memory_order_relaxed);
 	stacks->behind_sp = atomic_load_explicit(&hints->behind_sp, memory_order_relaxed);
 	return atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed);

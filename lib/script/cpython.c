@@ -419,5 +419,11 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 	outcome = walk_frames(&walk);
 	if (outcome != SCRIPT_PROVED)
 		out->nr_frames = 0;
+	/* With their objects in the same copy, names are of that very moment. */
+	for (size_t i = 0; i < out->nr_frames; i++) {
+		if (is_address(out->frames[i].code))
+			wanted_memory_add(&out->wanted, out->frames[i].code,
+					  python->layout.code.instructions);
+	}
 	return outcome;
 }

@@ -29,7 +29,8 @@ struct cpython {
  * - Each evaluation has a word of its own, _PyCFrame or from 3.12 on its entry frame, in its native
  *   frame: exactly one of `natives`, of the interpreter's module, and their order is the same.
  *
- * Whether `code` of a frame is still a code object is for the reader of its name to check.
+ * Whether `code` of a frame is a code object is for the reader of its name to check: these objects
+ * are wanted as well, from the leaf on.
  */
 enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_state,
 				 const struct snapshot *snapshot,

@@ -13,6 +13,7 @@
 #include "proc/target_memory.h"
 #include "script/cpython.h"
 #include "script/cpython_line.h"
+#include "snapshot/snapshot.h"
 
 /* Longer ones are cut, or are no table. */
 #define TEXT_CHARACTERS_MAX 4096
@@ -242,9 +243,26 @@ static struct known_function *function_of(struct cpython_names *names, uint64_t 
 	return &names->functions[row];
 }
 
-/* Read the object of each function once. */
+/*
+ * Is the function the one that it was at the moment of the snapshot? Only what is not known already
+ * is read from the process.
+ */
+static bool is_as_copied(struct known_function *function, const struct cpython *python,
+			 const struct snapshot *snapshot)
+{
+	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+
+	if (!snapshot_read_any(snapshot, function->code, head, python->layout.code.instructions) ||
+	    !is_code(python, head) || !is_same(function, &python->layout.code, head))
+		return false;
+	function->is_there = true;
+	return true;
+}
+
+/* Look at the object of each function once. */
 static void check_all(struct cpython_names *names, const struct cpython *python,
-		      struct space *space, const struct script_frame *frames, size_t nr)
+		      struct space *space, const struct snapshot *snapshot,
+		      const struct script_frame *frames, size_t nr)
 {
 	uint32_t nr_bytes = python->layout.code.instructions;
 	size_t nr_pieces = 0;
@@ -260,6 +278,8 @@ static void check_all(struct cpython_names *names, const struct cpython *python,
 		if (function->seen_in == names->nr_calls)
 			continue;
 		function->seen_in = names->nr_calls;
+		if (is_as_copied(function, python, snapshot))
+			continue;
 		names->pieces[nr_pieces] =
 			(struct memory_piece){.address = function->code,
 					      .out = names->heads + nr_pieces * nr_bytes,
@@ -284,13 +304,13 @@ static uint32_t line_of(const struct known_function *function, const struct cpyt
 }
 
 void cpython_names_find(struct cpython_names *names, const struct cpython *python,
-			struct space *space, const struct script_frame *frames, size_t nr,
-			struct script_place *places)
+			struct space *space, const struct snapshot *snapshot,
+			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
 	if (names->nr > FUNCTIONS_MAX || names->nr_bytes > FUNCTIONS_BYTES_MAX)
 		forget_all(names);
 	names->nr_calls++;
-	check_all(names, python, space, frames, nr);
+	check_all(names, python, space, snapshot, frames, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct known_function *function;
 

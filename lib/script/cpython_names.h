@@ -9,12 +9,14 @@ struct buf;
 struct cpython;
 struct script_frame;
 struct script_place;
+struct snapshot;
 struct space;
 
 /*
  * The functions of code objects in one process, as they were read while it ran on. Each time that
- * one is asked for, its object is read again: if it is another function's by now, or has other
- * texts, that is what is said. An object that is gone has no name.
+ * one is asked for, its object is looked at again, in the snapshot if that has it, else as it is
+ * now: if it is another function's, or has other texts, that is what is said. An object that is
+ * gone has no name.
  */
 struct cpython_names;
 
@@ -23,8 +25,8 @@ void cpython_names_free(struct cpython_names *names);
 
 /* The places of frames in their sources; texts are borrowed until the next call. */
 void cpython_names_find(struct cpython_names *names, const struct cpython *python,
-			struct space *space, const struct script_frame *frames, size_t nr,
-			struct script_place *places);
+			struct space *space, const struct snapshot *snapshot,
+			const struct script_frame *frames, size_t nr, struct script_place *places);
 
 /* Append characters of `width` bytes each, 1, 2 or 4, as UTF-8; zeros are left out. */
 void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width);

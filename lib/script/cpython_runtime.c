@@ -219,12 +219,12 @@ static enum script_outcome walk(const void *facts, uint64_t thread_state,
 	return cpython_walk(&python->cpython, thread_state, snapshot, natives, nr_natives, out);
 }
 
-static void find_places(void *facts, struct space *space, const struct script_frame *frames,
-			size_t nr, struct script_place *places)
+static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
+			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
 	struct python *python = facts;
 
-	cpython_names_find(python->names, &python->cpython, space, frames, nr, places);
+	cpython_names_find(python->names, &python->cpython, space, snapshot, frames, nr, places);
 }
 
 const struct script_runtime cpython_runtime = {

@@ -39,8 +39,9 @@ struct script_runtime {
 				    const struct script_native *natives, size_t nr_natives,
 				    struct script_walk *out);
 	/* As script_find_places(). */
-	void (*find_places)(void *facts, struct space *space, const struct script_frame *frames,
-			    size_t nr, struct script_place *places);
+	void (*find_places)(void *facts, struct space *space, const struct snapshot *snapshot,
+			    const struct script_frame *frames, size_t nr,
+			    struct script_place *places);
 };
 
 extern const struct script_runtime cpython_runtime; /* cpython_runtime.c */

@@ -201,11 +201,12 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 }
 
 const struct script_place *script_find_places(struct script_process *process,
+					      const struct snapshot *snapshot,
 					      const struct script_walk *walk)
 {
 	ARRAY_RESERVE(process->places, walk->nr_frames, process->cap_places);
 	if (walk->nr_frames)
-		process->runtime->find_places(process->facts, process->space, walk->frames,
-					      walk->nr_frames, process->places);
+		process->runtime->find_places(process->facts, process->space, snapshot,
+					      walk->frames, walk->nr_frames, process->places);
 	return process->places;
 }

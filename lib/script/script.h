@@ -49,11 +49,12 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 				struct script_walk *out);
 
 /*
- * Where the frames of a walk are in their sources, read from the process as it is now. Its texts
- * are borrowed until the next call. An object that is gone by now has no place. The array is
- * borrowed too.
+ * Where the frames of a walk of this snapshot are in their sources. What is not known yet is read
+ * from the process as it is now; an object that is gone by now has no place. The array and its
+ * texts are borrowed until the next call.
  */
 const struct script_place *script_find_places(struct script_process *process,
+					      const struct snapshot *snapshot,
 					      const struct script_walk *walk);
 
 #endif

@@ -11,7 +11,7 @@
  * The numbers of the file format. man/profc-data.5 explains them; a change here is a change there,
  * and anything but a new record type or a new last column raises FORMAT_VERSION.
  */
-#define FORMAT_VERSION UINT32_C(2)
+#define FORMAT_VERSION UINT32_C(3)
 
 /* One of the 16 magic numbers of a skippable zstd frame (RFC 8878, 3.1.2). */
 #define FORMAT_SKIPPABLE_MAGIC	UINT32_C(0x184d2a5c)

@@ -117,6 +117,7 @@ static bool is_resolvable(const struct module *module)
 	case MODULE_KIND_VDSO:
 	case MODULE_KIND_JIT:
 	case MODULE_KIND_KERNEL:
+	case MODULE_KIND_SCRIPT:
 		return true;
 	case MODULE_KIND_UNKNOWN:
 	case MODULE_KIND_VSYSCALL:
@@ -237,6 +238,7 @@ static void resolve_job(const struct resolve_run *run, struct module_job *job)
 		break;
 	case MODULE_KIND_JIT:
 	case MODULE_KIND_KERNEL:
+	case MODULE_KIND_SCRIPT:
 		job->result = jit_symbols_resolve(run->profile, job->module, job->frames, job->nr);
 		break;
 	case MODULE_KIND_UNKNOWN:

@@ -48,6 +48,7 @@ static struct row compile(struct rows *rows, const struct row_query *query)
 	case MODULE_KIND_ELIDED:
 	case MODULE_KIND_BETWEEN:
 	case MODULE_KIND_KERNEL:
+	case MODULE_KIND_SCRIPT:
 		break;
 	}
 	return row_of_kind(ROW_NO_CFI);

@@ -401,8 +401,9 @@ static bool has_jit_names(const struct profile *profile)
 	for (size_t i = 0; i < profile->jit.nr_names; i++) {
 		struct module_id module =
 			profile->frames[profile->jit.names[i].frame.v].where.module;
+		enum module_kind kind = module_table_get(profile->modules, module)->kind;
 
-		if (module_table_get(profile->modules, module)->kind == MODULE_KIND_JIT)
+		if (kind == MODULE_KIND_JIT || kind == MODULE_KIND_SCRIPT)
 			return true;
 	}
 	return false;

@@ -133,7 +133,7 @@ class Recording:
         magic, size, name, version, _ = struct.unpack("<II8sII", head)
         if (magic, size, name) != (0x184D2A5C, 16, b"profc\0\0\0"):
             raise ValueError("not a profile")
-        if version not in (1, 2):
+        if version not in (1, 2, 3):
             raise ValueError(f"version {version}")
         decoded = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
         content = Bytes(decoded)

@@ -200,7 +200,7 @@ class LessThanWhole(Files):
         self.check_refused(self.file("empty", b""), "the file is empty")
         self.check_refused(self.file("text", b"Dear reader,\n" * 9), "not a profc profile")
         self.check_refused(self.file("newer", newer),
-                           "format version 9 is newer than 2, the newest known")
+                           "format version 9 is newer than 3, the newest known")
         self.check_refused(self.file("head", self.content()[:24]), "the recording did not finish")
         self.check_refused(self.directory, "is a directory, not a profile")
         self.check_refused("/dev/zero", "is neither a file nor a pipe")

@@ -67,7 +67,7 @@ static void show(struct target *target, enum script_outcome outcome)
 		       target->natives.end);
 		return;
 	}
-	places = script_find_places(target->process, &target->walk);
+	places = script_find_places(target->process, &target->snapshot, &target->walk);
 	for (size_t i = 0; i < target->walk.nr_frames; i++) {
 		const char *dot = places[i].name ? strrchr(places[i].name, '.') : NULL;
 

@@ -8,6 +8,7 @@
 #include "mapping/space.h"
 #include "script/cpython.h"
 #include "script/cpython_names.h"
+#include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
 
 #define NR_WORDS 64
@@ -17,6 +18,7 @@ struct fixture {
 	struct space *space;
 	struct cpython python;
 	struct cpython_names *names;
+	struct snapshot snapshot; /* without regions at first */
 	uint64_t code[NR_WORDS], name[NR_WORDS], file[NR_WORDS], table[NR_WORDS];
 	uint64_t type; /* its address is that of the type */
 };
@@ -71,6 +73,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	cpython_names_free(fixture->names);
+	snapshot_release(&fixture->snapshot);
 	space_free(fixture->space);
 	module_table_free(fixture->modules);
 	free(fixture);
@@ -85,7 +88,8 @@ static struct script_place place_at(struct fixture *fixture, uint64_t unit)
 		.instruction = code + fixture->python.layout.code.instructions + 2 * unit};
 	struct script_place place;
 
-	cpython_names_find(fixture->names, &fixture->python, fixture->space, &frame, 1, &place);
+	cpython_names_find(fixture->names, &fixture->python, fixture->space, &fixture->snapshot,
+			   &frame, 1, &place);
 	return place;
 }
 
@@ -119,6 +123,25 @@ TEST_WITH(struct fixture *fixture, script_names, go_with_their_objects)
 	fixture->code[1]--;
 	assert_non_null(place_at(fixture, 0).name);
 	fixture->code[0] = 0;
+	assert_null(place_at(fixture, 0).name);
+}
+
+/* The object is gone by now, but was still there at the sample; another function's name is not. */
+TEST_WITH(struct fixture *fixture, script_names, are_those_at_the_sample)
+{
+	const size_t nr_bytes = fixture->python.layout.code.instructions;
+	uint64_t other[NR_WORDS];
+	uint8_t *copy;
+
+	place_at(fixture, 0);
+	copy = snapshot_add_wanted(&fixture->snapshot, (uintptr_t)fixture->code, nr_bytes);
+	memcpy(copy, fixture->code, nr_bytes);
+	fixture->code[1]++;
+	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
+	put_text(other, "other");
+	copy = fixture->snapshot.bytes + fixture->snapshot.regions[0].offset;
+	memcpy(copy + fixture->python.layout.code.name, &(uint64_t){(uintptr_t)other},
+	       sizeof(uint64_t));
 	assert_null(place_at(fixture, 0).name);
 }
 

@@ -173,7 +173,7 @@ TEST(store, refuses_what_is_no_profile)
 	assert_int_equal(error_of("PERFILE2h\0\0\0\0\0\0\0", 16), ERR_CORRUPT);
 	assert_int_equal(error_of(bytes.bytes, 20), ERR_CORRUPT);
 	assert_int_equal(error_of(bytes.bytes, 24), ERR_TRUNCATED);
-	bytes.bytes[16] = 3; /* version */
+	bytes.bytes[16] = 4; /* version */
 	assert_int_equal(error_of(bytes.bytes, bytes.nr_bytes), ERR_VERSION);
 	memcpy(bytes.bytes, "\x18\x4d\x2a\x5c\0\0\0\x10", 8); /* the wrong way round */
 	assert_int_equal(error_of(bytes.bytes, bytes.nr_bytes), ERR_CORRUPT);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Makes frames of the functions of interpreted programs. */
+#include "collector/script_frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "collector/wanted_hints.h"
+#include "mapping/space.h"
+#include "mapping/target_file.h"
+#include "proc/read.h"
+#include "proc/task.h"
+#include "profile/profile.h"
+#include "snapshot/snapshot.h"
+
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+struct script_frames {
+	struct profile *profile; /* borrowed */
+	struct script_modules *modules;
+	struct script_walk walk;
+	const struct script_place *places; /* borrowed: of the walk */
+	size_t nr_left;			   /* frames that were not pushed so far */
+	pid_t pid;			   /* of its process */
+	bool *are_known; /* owned; modules by id, up to the last that is a source file */
+	size_t nr_known, cap_known;
+	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
+};
+
+struct script_frames *script_frames_new(struct profile *profile)
+{
+	struct script_frames *frames = xcalloc(1, sizeof(*frames));
+
+	frames->profile = profile;
+	frames->modules = script_modules_new();
+	return frames;
+}
+
+void script_frames_free(struct script_frames *frames)
+{
+	if (!frames)
+		return;
+	script_modules_free(frames->modules);
+	script_walk_release(&frames->walk);
+	free(frames->are_known);
+	free(frames);
+}
+
+/* Root in a container is another one. */
+static struct owner owner_of(pid_t pid)
+{
+	struct proc_status status;
+
+	if (!proc_read_status(pid, &status) ||
+	    (status.effective_uid == 0 && !target_shares_mounts(pid)))
+		return OWNER_NOBODY;
+	return owner_of_user(status.effective_uid);
+}
+
+void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
+			const struct snapshot *snapshot, const struct unwind_walk *natives)
+{
+	enum script_outcome outcome;
+
+	if (!*subject->process)
+		*subject->process = script_process_new(frames->modules, subject->space);
+	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
+	frames->nr_by_outcome[outcome]++;
+	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
+	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD)
+		wanted_hints_set(subject->hints, &frames->walk.wanted);
+	if (!frames->nr_left)
+		return;
+	frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
+	frames->pid = space_pid(subject->space);
+}
+
+void script_frames_drop(struct script_frames *frames)
+{
+	frames->nr_left = 0;
+}
+
+/* --- frames --- */
+
+/* Equal in all recordings: two that are merged have the same frames. */
+static uint64_t address_of(const struct script_place *place)
+{
+	uint64_t hash = FNV_BASIS;
+
+	for (const char *c = place->name; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * FNV_PRIME;
+	hash = (hash ^ place->first_line) * FNV_PRIME;
+	return (hash ^ place->line) * FNV_PRIME;
+}
+
+/*
+ * Programs name their files: the user whose program was the first to name one decides whether it is
+ * opened to show its lines.
+ */
+static void note_owner(struct script_frames *frames, struct module_id module)
+{
+	ARRAY_RESERVE(frames->are_known, (size_t)module.v + 1, frames->cap_known);
+	while (frames->nr_known <= module.v)
+		frames->are_known[frames->nr_known++] = false;
+	if (frames->are_known[module.v])
+		return;
+	frames->are_known[module.v] = true;
+	profile_add_jit_source(frames->profile,
+			       &(struct jit_source){.module = module,
+						    .source = SYMBOL_SOURCE_INTERPRETER,
+						    .owner = owner_of(frames->pid)});
+}
+
+static struct frame_id frame_of(struct script_frames *frames, const struct script_place *place)
+{
+	static const struct script_place gone = {.name = "[python, gone]", .file = "[python]"};
+	const struct script_place *at = place->name ? place : &gone;
+	struct profile *profile = frames->profile;
+	cleanup_free char *path = xstrdup(at->file);
+	const struct module row = {.kind = MODULE_KIND_SCRIPT, .path = path, .fd = -1};
+	struct module_id module = module_table_intern(profile->modules, &row);
+	size_t nr_known = profile->nr_frames;
+	struct frame_id frame = profile_intern_frame(
+		profile, (struct code_address){.module = module, .address = address_of(at)});
+	struct jit_name name = {.frame = frame};
+
+	if (frame.v < nr_known)
+		return frame;
+	note_owner(frames, module);
+	name.name = profile_intern(profile, at->name);
+	if (place->name) {
+		name.file = name.function_file = profile_intern(profile, at->file);
+		name.line = at->line;
+		name.function_line = at->first_line;
+	}
+	profile_add_jit_name(profile, &name);
+	return frame;
+}
+
+struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
+				   size_t native)
+{
+	while (frames->nr_left && frames->walk.frames[frames->nr_left - 1].native == native)
+		stack = stack_trie_intern(frames->profile->stacks, stack,
+					  frame_of(frames, &frames->places[--frames->nr_left]));
+	return stack;
+}
+
+void script_frames_set_counters(const struct script_frames *frames)
+{
+	for (int outcome = SCRIPT_NONE + 1; outcome < SCRIPT_OUTCOME_COUNT; outcome++) {
+		char name[64];
+
+		if (!frames->nr_by_outcome[outcome])
+			continue;
+		snprintf(name, sizeof(name), "script_%s",
+			 script_outcome_name((enum script_outcome)outcome));
+		for (char *c = name; *c; c++)
+			*c = *c == ' ' ? '_' : *c;
+		profile_set_counter(frames->profile, name, frames->nr_by_outcome[outcome]);
+	}
+}

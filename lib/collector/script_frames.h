@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_COLLECTOR_SCRIPT_FRAMES_H
+#define PROFC_COLLECTOR_SCRIPT_FRAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "script/script.h"
+#include "stack/stack.h"
+
+struct profile;
+struct snapshot;
+struct space;
+struct thread_hints;
+struct unwind_walk;
+
+/* Makes frames of the functions of interpreted programs, for stacks with them. */
+struct script_frames;
+
+/* `profile` is borrowed. */
+struct script_frames *script_frames_new(struct profile *profile);
+void script_frames_free(struct script_frames *frames);
+
+/* A thread with its process; all members are borrowed. */
+struct script_subject {
+	struct script_process **process; /* NULL at first: made here, by the owner freed */
+	struct script_thread *thread;
+	struct thread_hints *hints; /* learn which memory the next snapshot should have */
+	struct space *space;
+};
+
+/*
+ * Find the functions that belong to the native frames of a snapshot, and their names. Without any,
+ * or if they are not proved, none is left for script_frames_push().
+ */
+void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
+			const struct snapshot *snapshot, const struct unwind_walk *natives);
+/* There are none for the next stack. */
+void script_frames_drop(struct script_frames *frames);
+/*
+ * Add the functions that native frame `native` evaluates to a stack that ends with it. To be called
+ * from the outermost native frame on.
+ */
+struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
+				   size_t native);
+/* Set the counters script_proved, script_torn and so on, of walks that had an interpreter. */
+void script_frames_set_counters(const struct script_frames *frames);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Hands ranges of memory from the collector to those that copy them, without a lock. */
+#include "collector/wanted_hints.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "collector/message.h"
+#include "snapshot/wanted.h"
+
+struct wanted_hints {
+	_Atomic uint32_t nr;
+	struct {
+		_Atomic uint64_t start;
+		_Atomic uint32_t nr_bytes;
+	} at[SNAPSHOT_WANTED_MAX];
+};
+
+void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted)
+{
+	struct wanted_hints *kept = hints->wanted;
+
+	if (!kept)
+		kept = xcalloc(1, sizeof(*kept));
+	for (size_t i = 0; i < wanted->nr; i++) {
+		atomic_store_explicit(&kept->at[i].start, wanted->at[i].start,
+				      memory_order_relaxed);
+		atomic_store_explicit(&kept->at[i].nr_bytes, wanted->at[i].nr_bytes,
+				      memory_order_relaxed);
+	}
+	atomic_store_explicit(&kept->nr, (uint32_t)wanted->nr, memory_order_release);
+	atomic_store_explicit(&hints->wanted, kept, memory_order_release);
+}
+
+bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wanted)
+{
+	struct wanted_hints *kept = atomic_load_explicit(&hints->wanted, memory_order_acquire);
+	uint32_t nr;
+
+	if (!kept)
+		return false;
+	*wanted = (struct wanted_memory){.nr = 0};
+	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
+	for (uint32_t i = 0; i < nr; i++)
+		wanted_memory_add(
+			wanted, atomic_load_explicit(&kept->at[i].start, memory_order_relaxed),
+			atomic_load_explicit(&kept->at[i].nr_bytes, memory_order_relaxed));
+	return true;
+}
+
+void thread_hints_free(struct thread_hints *hints)
+{
+	if (!hints)
+		return;
+	free(hints->wanted);
+	free(hints);
+}

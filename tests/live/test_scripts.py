@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Functions of Python programs in the stacks, between the native ones, without any option."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+
+from live import LiveCase
+from profc import attach, profc, record
+from targets import need
+
+PYTHON = "/usr/bin/python3.11"
+
+# Each function knows how much of the program's CPU time it takes.
+SHARES = """import time
+def busy(seconds):
+    end = time.process_time() + seconds
+    n = 0
+    while time.process_time() < end:
+        for i in range(2000):
+            n += i * i
+    return n
+class Work:
+    def half(self):
+        return busy(0.75)
+    def more(self):
+        return busy(0.45)
+    def less(self):
+        return busy(0.3)
+def main():
+    work = Work()
+    work.half(), work.more(), work.less()
+main()
+"""
+LINE_OF_LOOP = 7
+
+# A function of C calls back, in a thread.
+MERGED = """import sys, threading
+class Key:
+    def of(self, value):
+        return sum(part(value))
+def part(value):
+    return [i * value for i in range(60)]
+def work():
+    key = Key()
+    while True:
+        sorted(range(40), key=key.of)
+threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def is_in_order(frames, wanted):
+    rest = iter(frames)
+    return all(name in rest for name in wanted)
+
+
+class Scripts(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.python = need(PYTHON)
+
+    def script(self, text):
+        path = self.path("app.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def counters(self, recording):
+        return json.loads(recording.info("--json"))["counters"]
+
+    def test_functions_have_their_shares(self):
+        path = self.script(SHARES)
+        recording = record(self.directory, [self.python, path])
+        rows = {row["function"]: row for row in recording.rows()}
+        whole = rows["busy"]["total_ns"]
+        for name, share, line in (("half", 0.5, 10), ("more", 0.3, 12), ("less", 0.2, 14)):
+            row = rows[f"Work.{name}"]
+            self.assertEqual((row["file"], row["line"]), (path, line))
+            self.assertWithin(row["total_ns"] / whole, share, 0.08, name)
+
+    def test_lines_have_their_time(self):
+        path = self.script(SHARES)
+        recording = record(self.directory, [self.python, path])
+        source = profc("annotate", "-i", recording.path, "busy").stdout
+        loop = [line for line in source.splitlines() if line.endswith("n += i * i")]
+        self.assertEqual(len(loop), 1, source)
+        self.assertIn(str(LINE_OF_LOOP), loop[0].split())
+
+    def test_native_functions_are_between_them(self):
+        process = subprocess.Popen([self.python, self.script(MERGED)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        process.stdout.readline()
+        recording = attach(self.directory, process.pid, "-d", "2")
+        stacks = recording.folded()
+        whole = sum(weight for _, weight in stacks)
+        found = sum(weight for frames, weight in stacks
+                    if is_in_order(frames, ("Thread.run", "work", "_PyEval_EvalFrameDefault",
+                                            "Key.of", "part")))
+        self.assertGreater(found / whole, 0.5, stacks[:5])
+        counters = self.counters(recording)
+        refused = sum(number for name, number in counters.items()
+                      if name.startswith("script_") and name != "script_proved")
+        self.assertLess(refused, 0.1 * counters["script_proved"] + 5, counters)
+
+    def test_nothing_is_read_of_an_unknown_version(self):
+        with open(self.python, "rb") as file:
+            code = file.read()
+        version = subprocess.run([self.python, "-c", "import sys; print(sys.hexversion)"],
+                                 check=True, capture_output=True, text=True).stdout
+        known = struct.pack("<Q", int(version))
+        if code.count(known) != 1:
+            raise unittest.SkipTest("its version is not at one place of the file")
+        patched = self.path("python3.11")
+        with open(patched, "wb") as file:
+            file.write(code.replace(known, struct.pack("<Q", int(version) + (9 << 16))))
+        shutil.copymode(self.python, patched)
+        recording = record(self.directory, [patched, self.script(SHARES)],
+                           env=dict(os.environ, PYTHONHOME="/usr"))
+        names = {row["function"] for row in recording.rows()}
+        self.assertNotIn("busy", names)
+        self.assertFalse([name for name in self.counters(recording)
+                          if name.startswith("script_")])
