@@ -63,14 +63,17 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
 	enum script_outcome outcome;
+	struct wanted_more more;
 
 	if (!*subject->process)
 		*subject->process = script_process_new(frames->modules, subject->space);
 	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
 	frames->nr_by_outcome[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
-	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD)
-		wanted_hints_set(subject->hints, &frames->walk.wanted);
+	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
+		script_find_more(*subject->process, subject->thread, &more);
+		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
+	}
 	if (!frames->nr_left)
 		return;
 	frames->places = script_find_places(*subject->process, snapshot, &frames->walk);

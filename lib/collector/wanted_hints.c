@@ -9,6 +9,8 @@
 #include "snapshot/wanted.h"
 
 struct wanted_hints {
+	struct wanted_more more; /* but for its subject; as of the first call */
+	_Atomic uint64_t subject;
 	_Atomic uint32_t nr;
 	struct {
 		_Atomic uint64_t start;
@@ -16,12 +18,16 @@ struct wanted_hints {
 	} at[SNAPSHOT_WANTED_MAX];
 };
 
-void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted)
+void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
+		      const struct wanted_more *more)
 {
 	struct wanted_hints *kept = hints->wanted;
 
-	if (!kept)
+	if (!kept) {
 		kept = xcalloc(1, sizeof(*kept));
+		kept->more = *more;
+	}
+	atomic_store_explicit(&kept->subject, more->subject, memory_order_relaxed);
 	for (size_t i = 0; i < wanted->nr; i++) {
 		atomic_store_explicit(&kept->at[i].start, wanted->at[i].start,
 				      memory_order_relaxed);
@@ -32,13 +38,16 @@ void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wa
 	atomic_store_explicit(&hints->wanted, kept, memory_order_release);
 }
 
-bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wanted)
+bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wanted,
+		      struct wanted_more *more)
 {
 	struct wanted_hints *kept = atomic_load_explicit(&hints->wanted, memory_order_acquire);
 	uint32_t nr;
 
 	if (!kept)
 		return false;
+	*more = kept->more;
+	more->subject = atomic_load_explicit(&kept->subject, memory_order_relaxed);
 	*wanted = (struct wanted_memory){.nr = 0};
 	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
 	for (uint32_t i = 0; i < nr; i++)

@@ -29,9 +29,10 @@ size_t visit_stack_limit(struct sampled_thread *thread)
 	struct tracee_stacks *stacks = &tracee->stacks;
 	const struct thread_hints *hints = thread->hints;
 	struct wanted_memory wanted;
+	struct wanted_more more;
 
-	if (wanted_hints_get(hints, &wanted))
-		tracee_set_wanted(tracee, &wanted);
+	if (wanted_hints_get(hints, &wanted, &more))
+		tracee_set_wanted(tracee, &wanted, &more);
 	stacks->root_sp = atomic_load_explicit(&hints->root_sp, memory_order_relaxed);
 	stacks->behind_sp = atomic_load_explicit(&hints->behind_sp, memory_order_relaxed);
 	return atomic_load_explicit(&hints->max_stack_bytes, memory_order_relaxed);

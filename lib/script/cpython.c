@@ -46,8 +46,12 @@ struct cpython_walk {
 	size_t native; /* the first that may have the next evaluation */
 	struct chunk chunks[CHUNKS_MAX];
 	size_t nr_chunks;
-	size_t nr_evaluated; /* frames whose evaluations are known */
-	struct script_walk *out;
+	size_t nr_frames;	 /* so far */
+	size_t nr_evaluated;	 /* frames whose evaluations are known */
+	struct script_walk *out; /* NULL: only what is missing is looked for */
+	/* Then: the last range that was wanted, and code objects that the snapshot lacks. */
+	struct wanted_range last;
+	struct wanted_memory *missing;
 };
 
 static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
@@ -61,6 +65,11 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 /* The outcome where bytes are missing; there may be no room to copy them. */
 static enum script_outcome want(struct cpython_walk *walk, uint64_t start, uint64_t nr_bytes)
 {
+	if (!walk->out) {
+		walk->last = (struct wanted_range){
+			.start = start, .nr_bytes = (uint32_t)min_u64(nr_bytes, UINT32_MAX)};
+		return SCRIPT_NOT_COPIED;
+	}
 	return wanted_memory_add(&walk->out->wanted, start, nr_bytes) ? SCRIPT_NOT_COPIED
 								      : SCRIPT_TOO_DEEP;
 }
@@ -137,15 +146,16 @@ static enum script_outcome find_chunks(struct cpython_walk *walk, const uint8_t 
 	return SCRIPT_PROVED;
 }
 
-static bool is_on_data_stack(const struct cpython_walk *walk, uint64_t at)
+/* NULL: a frame there is not on the data stack. */
+static const struct chunk *chunk_at(const struct cpython_walk *walk, uint64_t at)
 {
 	for (size_t i = 0; i < walk->nr_chunks; i++) {
 		const struct chunk *chunk = &walk->chunks[i];
 
 		if (at >= chunk->start + CHUNK_HEADER_BYTES && at < chunk->end)
-			return chunk->end - at >= walk->layout->frame.nr_bytes;
+			return chunk->end - at >= walk->layout->frame.nr_bytes ? chunk : NULL;
 	}
-	return false;
+	return NULL;
 }
 
 /* --- frames --- */
@@ -168,7 +178,7 @@ static enum script_outcome read_generator(struct cpython_walk *walk, uint64_t at
 	uint64_t start = at - layout->generator_frame;
 	uint32_t nr_bytes = layout->generator_frame + layout->frame.nr_bytes;
 	uint8_t object[CPYTHON_OBJECT_BYTES_MAX];
-	bool is_leaf = !walk->out->nr_frames;
+	bool is_leaf = !walk->nr_frames;
 	enum script_outcome outcome;
 	uint64_t type;
 	int8_t state;
@@ -194,13 +204,15 @@ static enum script_outcome read_bytes(struct cpython_walk *walk, uint64_t at, ui
 				      enum place *place)
 {
 	const struct cpython_frame_layout *layout = &walk->layout->frame;
+	const struct chunk *chunk;
 
 	if (!is_address(at))
 		return SCRIPT_TORN;
-	if (is_on_data_stack(walk, at)) {
+	chunk = chunk_at(walk, at);
+	if (chunk) {
 		*place = PLACE_DATA_STACK;
 		if (!snapshot_read_any(walk->snapshot, at, bytes, layout->nr_bytes))
-			return SCRIPT_NOT_COPIED; /* its chunk is wanted already */
+			return want(walk, chunk->start, chunk->end - chunk->start);
 		return bytes[layout->owner] == OWNED_BY_THREAD ? SCRIPT_PROVED : SCRIPT_TORN;
 	}
 	*place = PLACE_NATIVE_FRAME;
@@ -232,12 +244,26 @@ static enum script_outcome read_frame(struct cpython_walk *walk, uint64_t at, st
 	return SCRIPT_PROVED;
 }
 
+static void miss_code(struct cpython_walk *walk, uint64_t code)
+{
+	uint32_t nr_bytes = walk->layout->code.instructions;
+	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
+
+	if (is_address(code) && !snapshot_read_any(walk->snapshot, code, bytes, nr_bytes))
+		wanted_memory_add(walk->missing, code, nr_bytes);
+}
+
 static enum script_outcome push(struct cpython_walk *walk, const struct frame *frame)
 {
 	struct script_walk *out = walk->out;
 
-	if (out->nr_frames == FRAMES_MAX)
+	if (walk->nr_frames == FRAMES_MAX)
 		return SCRIPT_TOO_DEEP;
+	walk->nr_frames++;
+	if (!out) {
+		miss_code(walk, frame->code);
+		return SCRIPT_PROVED;
+	}
 	ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
 	out->frames[out->nr_frames++] =
 		(struct script_frame){.code = frame->code, .instruction = frame->instruction};
@@ -252,6 +278,8 @@ static enum script_outcome end_evaluation(struct cpython_walk *walk, uint64_t an
 	struct script_walk *out = walk->out;
 	size_t i = walk->native;
 
+	if (!out)
+		return SCRIPT_PROVED;
 	while (i + 1 < walk->nr_natives &&
 	       !(walk->natives[i].sp <= anchor && anchor < walk->natives[i + 1].sp))
 		i++;
@@ -302,7 +330,7 @@ static enum script_outcome frame_below(const struct cpython_walk *walk, uint64_t
  */
 static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *at, uint64_t anchor)
 {
-	size_t nr_before = walk->out->nr_frames;
+	size_t nr_before = walk->nr_frames;
 	enum script_outcome outcome;
 	struct frame frame;
 
@@ -313,8 +341,8 @@ static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *
 		*at = frame.previous;
 		/* An evaluation that has only just begun, or is over, has no other frame. */
 		if (frame.place == PLACE_NATIVE_FRAME)
-			return walk->out->nr_frames == nr_before ? SCRIPT_PROVED
-								 : end_evaluation(walk, frame.at);
+			return walk->nr_frames == nr_before ? SCRIPT_PROVED
+							    : end_evaluation(walk, frame.at);
 		outcome = push(walk, &frame);
 		if (outcome != SCRIPT_PROVED)
 			return outcome;
@@ -426,4 +454,18 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 					  python->layout.code.instructions);
 	}
 	return outcome;
+}
+
+bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
+			  const struct snapshot *snapshot, struct wanted_memory *missing)
+{
+	struct cpython_walk walk = {.python = python,
+				    .layout = &python->layout,
+				    .thread_state = thread_state,
+				    .snapshot = snapshot,
+				    .missing = missing};
+
+	if (walk_frames(&walk) == SCRIPT_NOT_COPIED)
+		return wanted_memory_add(missing, walk.last.start, walk.last.nr_bytes);
+	return missing->nr > 0;
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_SCRIPT_CPYTHON_H
 #define PROFC_SCRIPT_CPYTHON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,5 +37,13 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 				 const struct snapshot *snapshot,
 				 const struct script_native *natives, size_t nr_natives,
 				 struct script_walk *out);
+
+/*
+ * Which memory does the snapshot lack for such a walk, as far as that can be known from what it
+ * has? The first that the walk misses, or else code objects of its frames. False: none. Allocates
+ * nothing: for use while the thread is stopped.
+ */
+bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
+			  const struct snapshot *snapshot, struct wanted_memory *missing);
 
 #endif

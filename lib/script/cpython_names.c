@@ -219,14 +219,42 @@ static void read_function(struct cpython_names *names, const struct cpython *pyt
 	names->nr_bytes += TEXT_CHARACTERS_MAX / 16 + function->nr_table_bytes;
 }
 
-static void check(struct cpython_names *names, const struct cpython *python, struct space *space,
-		  struct known_function *function, const struct memory_piece *piece)
+/* The object of a function as it was at the moment of the snapshot; false: that does not have it.
+ */
+static bool is_copied(const struct known_function *function, const struct cpython *python,
+		      const struct snapshot *snapshot, uint8_t *head)
 {
+	return snapshot_read_any(snapshot, function->code, head,
+				 python->layout.code.instructions) &&
+	       is_code(python, head);
+}
+
+/* Is it known already? Only what is not has to be read from the process. */
+static bool is_as_copied(struct known_function *function, const struct cpython *python,
+			 const struct snapshot *snapshot)
+{
+	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+
+	if (!is_copied(function, python, snapshot, head) ||
+	    !is_same(function, &python->layout.code, head))
+		return false;
+	function->is_there = true;
+	return true;
+}
+
+static void check(struct cpython_names *names, const struct cpython *python, struct space *space,
+		  const struct snapshot *snapshot, struct known_function *function,
+		  const struct memory_piece *piece)
+{
+	uint8_t copied[CPYTHON_OBJECT_BYTES_MAX];
 	const uint8_t *head = piece->out;
 
 	function->is_there = piece->is_read && is_code(python, head);
 	if (function->is_there && !is_same(function, &python->layout.code, head))
 		read_function(names, python, space, function, head);
+	/* Another function may have taken its place since the sample. */
+	if (function->is_there && is_copied(function, python, snapshot, copied))
+		function->is_there = is_same(function, &python->layout.code, copied);
 }
 
 /* Valid until the next call. */
@@ -241,22 +269,6 @@ static struct known_function *function_of(struct cpython_names *names, uint64_t 
 	names->functions[names->nr++] = (struct known_function){.code = code};
 	key_map_put(&names->by_code, 0, code, row);
 	return &names->functions[row];
-}
-
-/*
- * Is the function the one that it was at the moment of the snapshot? Only what is not known already
- * is read from the process.
- */
-static bool is_as_copied(struct known_function *function, const struct cpython *python,
-			 const struct snapshot *snapshot)
-{
-	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
-
-	if (!snapshot_read_any(snapshot, function->code, head, python->layout.code.instructions) ||
-	    !is_code(python, head) || !is_same(function, &python->layout.code, head))
-		return false;
-	function->is_there = true;
-	return true;
 }
 
 /* Look at the object of each function once. */
@@ -288,7 +300,7 @@ static void check_all(struct cpython_names *names, const struct cpython *python,
 	}
 	space_read_pieces(space, names->pieces, nr_pieces);
 	for (size_t i = 0; i < nr_pieces; i++)
-		check(names, python, space, function_of(names, names->pieces[i].address),
+		check(names, python, space, snapshot, function_of(names, names->pieces[i].address),
 		      &names->pieces[i]);
 }
 

@@ -30,6 +30,8 @@ struct known_thread {
 	uint64_t id, native_id, state;
 };
 
+_Static_assert(sizeof(struct cpython) <= WANTED_FACTS_BYTES, "room for a copy");
+
 struct python {
 	struct cpython cpython; /* first: the walk needs only this */
 	uint64_t runtime;
@@ -219,6 +221,13 @@ static enum script_outcome walk(const void *facts, uint64_t thread_state,
 	return cpython_walk(&python->cpython, thread_state, snapshot, natives, nr_natives, out);
 }
 
+/* The facts are a copy of the first member of struct python. */
+static bool find_missing(const void *facts, uint64_t thread_state, const struct snapshot *snapshot,
+			 struct wanted_memory *missing)
+{
+	return cpython_find_missing(facts, thread_state, snapshot, missing);
+}
+
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
@@ -240,5 +249,7 @@ const struct script_runtime cpython_runtime = {
 	.forget = forget,
 	.find_thread = find_thread,
 	.walk = walk,
+	.nr_fact_bytes = sizeof(struct cpython),
+	.find_missing = find_missing,
 	.find_places = find_places,
 };

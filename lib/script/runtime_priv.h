@@ -3,6 +3,7 @@
 #ifndef PROFC_SCRIPT_RUNTIME_PRIV_H
 #define PROFC_SCRIPT_RUNTIME_PRIV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,10 @@ struct script_runtime {
 				    const struct snapshot *snapshot,
 				    const struct script_native *natives, size_t nr_natives,
 				    struct script_walk *out);
+	/* As struct wanted_more has it: its facts, of this size, and how to use them. */
+	size_t nr_fact_bytes;
+	bool (*find_missing)(const void *facts, uint64_t thread_state,
+			     const struct snapshot *snapshot, struct wanted_memory *missing);
 	/* As script_find_places(). */
 	void (*find_places)(void *facts, struct space *space, const struct snapshot *snapshot,
 			    const struct script_frame *frames, size_t nr,

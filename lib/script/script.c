@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "elf/elf_image.h"
@@ -198,6 +199,17 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 	if (outcome == SCRIPT_NO_THREAD)
 		thread->state = 0;
 	return outcome;
+}
+
+void script_find_more(const struct script_process *process, const struct script_thread *thread,
+		      struct wanted_more *more)
+{
+	*more = (struct wanted_more){.find = NULL};
+	if (!process->facts || !thread->state)
+		return;
+	more->find = process->runtime->find_missing;
+	more->subject = thread->state;
+	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
 }
 
 const struct script_place *script_find_places(struct script_process *process,

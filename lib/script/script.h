@@ -48,6 +48,10 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 				const struct snapshot *snapshot, const struct unwind_walk *natives,
 				struct script_walk *out);
 
+/* How the next snapshots of a thread get all that its walks need; it was walked. */
+void script_find_more(const struct script_process *process, const struct script_thread *thread,
+		      struct wanted_more *more);
+
 /*
  * Where the frames of a walk of this snapshot are in their sources. What is not known yet is read
  * from the process as it is now; an object that is gone by now has no place. The array and its

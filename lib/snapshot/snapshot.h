@@ -70,9 +70,9 @@ struct stack_region {
 	enum region_kind kind;
 };
 
-/* Stacks, and as much other memory as is wanted at once. */
+/* Stacks, other memory that is wanted at once, and what is then found missing. */
 #define SNAPSHOT_WANTED_MAX  32
-#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX)
+#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX + 16)
 #define SNAPSHOT_NO_SYSCALL  (-1)
 #define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 

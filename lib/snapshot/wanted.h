@@ -23,6 +23,20 @@ struct wanted_memory {
 	uint32_t nr_bytes; /* of all */
 };
 
+#define WANTED_FACTS_BYTES 256
+
+/*
+ * How to find out what else a snapshot should have, from what it has. A plain value, to be copied;
+ * what find() reads of the target is in the snapshot.
+ */
+struct wanted_more {
+	/* Add what is missing; false: nothing is. NULL: not known. */
+	bool (*find)(const void *facts, uint64_t subject, const struct snapshot *snapshot,
+		     struct wanted_memory *missing);
+	uint64_t subject; /* the thread, to find() */
+	_Alignas(uint64_t) uint8_t facts[WANTED_FACTS_BYTES];
+};
+
 /*
  * Add a range; one that overlaps another, or continues it, extends that. False: there is no room
  * for it.

@@ -18,6 +18,7 @@ struct snapshot;
 struct tracee_host;
 struct tracee_wanted;
 struct wanted_memory;
+struct wanted_more;
 
 /*
  * One thread of another process, observed in one of two ways. A peek reads a sleeping thread from
@@ -75,10 +76,11 @@ void tracee_host_free(struct tracee_host *host);
 void tracee_open(struct tracee *tracee, struct tracee_host *host, pid_t tgid, pid_t tid);
 void tracee_close(struct tracee *tracee);
 /*
- * Copy this memory, too, with its stack from now on, by a peek or a visit: what of it is mapped,
- * and is not served by another process.
+ * Copy this memory, too, with its stack from now on, by a peek or a visit, and what `more` then
+ * finds missing, in some steps: what of it is mapped, and is not served by another process.
  */
-void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted);
+void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
+		       const struct wanted_more *more);
 /* It sleeps for long: close all files but schedstat. */
 void tracee_close_files(struct tracee *tracee);
 

@@ -15,18 +15,19 @@
 
 struct tracee_wanted {
 	struct wanted_memory memory;
+	struct wanted_more more;
 	/* Mappings that no program serves; which one is replaced next. */
 	struct proc_range safe[SAFE_MAPPINGS];
 	unsigned int next;
 };
 
-void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted)
+void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
+		       const struct wanted_more *more)
 {
-	if (!tracee->wanted && !wanted->nr)
-		return;
 	if (!tracee->wanted)
 		tracee->wanted = xcalloc(1, sizeof(*tracee->wanted));
 	tracee->wanted->memory = *wanted;
+	tracee->wanted->more = *more;
 }
 
 static const struct proc_range *safe_mapping(const struct tracee_wanted *wanted, uint64_t address)
@@ -79,9 +80,9 @@ static void add_range(struct tracee *tracee, const struct wanted_range *range, b
 	}
 }
 
-static void add_regions(struct tracee *tracee, struct snapshot *snapshot)
+static void add_regions(struct tracee *tracee, const struct wanted_memory *memory,
+			struct snapshot *snapshot)
 {
-	const struct wanted_memory *memory = &tracee->wanted->memory;
 	bool may_ask = true;
 
 	for (size_t i = 0; i < memory->nr; i++)
@@ -119,13 +120,41 @@ static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot,
 	}
 }
 
-void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
+/* False: there was no room for any of it. */
+static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memory,
+			struct snapshot *snapshot)
 {
 	unsigned int first = snapshot->nr_regions;
+	size_t nr_bytes = snapshot->nr_bytes;
+
+	add_regions(tracee, memory, snapshot);
+	/* What extends the last region is read with it. */
+	if (first && snapshot->nr_bytes != nr_bytes && first == snapshot->nr_regions)
+		first--;
+	fill_regions(tracee, snapshot, first);
+	return snapshot->nr_bytes != nr_bytes;
+}
+
+/*
+ * Each step takes a system call. Objects that lead to each other need one step each, if they are
+ * not where the last sample found them; a thread may be stopped meanwhile.
+ */
+#define STEPS_MAX 8
+
+void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
+{
+	const struct tracee_wanted *wanted = tracee->wanted;
 
 	/* What is not there yet it would have to bring itself. */
-	if (!tracee->wanted || tracee->fills_pages)
+	if (!wanted || tracee->fills_pages)
 		return;
-	add_regions(tracee, snapshot);
-	fill_regions(tracee, snapshot, first);
+	copy_memory(tracee, &wanted->memory, snapshot);
+	for (int nr = 0; wanted->more.find && nr < STEPS_MAX; nr++) {
+		struct wanted_memory missing = {.nr = 0};
+
+		if (!wanted->more.find(wanted->more.facts, wanted->more.subject, snapshot,
+				       &missing) ||
+		    !copy_memory(tracee, &missing, snapshot))
+			return;
+	}
 }

@@ -74,11 +74,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 
 	for (int64_t unit = -1; unit < 4; unit++)
 		(void)cpython_line(bytes, nr_bytes, UINT32_MAX, unit * 40);
-	if (read_input(&input, &in))
+	if (read_input(&input, &in)) {
+		struct wanted_memory missing = {.nr = 0};
+
+		cpython_find_missing(&input.python, input.thread_state, &input.snapshot, &missing);
+		assert(missing.nr_bytes <= WANTED_BYTES_MAX);
 		check(&input,
 		      cpython_walk(&input.python, input.thread_state, &input.snapshot,
 				   input.natives, input.nr_natives, &walk),
 		      &walk);
+	}
 	script_walk_release(&walk);
 	snapshot_release(&input.snapshot);
 	return 0;

@@ -37,13 +37,14 @@ main()
 """
 LINE_OF_LOOP = 7
 
-# A function of C calls back, in a thread.
+# A function of C calls back, in a thread; each generator is another object.
 MERGED = """import sys, threading
 class Key:
     def of(self, value):
         return sum(part(value))
 def part(value):
-    return [i * value for i in range(60)]
+    for i in range(60):
+        yield i * value
 def work():
     key = Key()
     while True:

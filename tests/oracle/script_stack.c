@@ -50,7 +50,10 @@ static enum script_outcome look(struct target *target, struct tracee *tracee, st
 	enum script_outcome outcome = copy_and_walk(target, tracee, visit);
 
 	for (int nr = 1; outcome == SCRIPT_NOT_COPIED && nr < COPIES_MAX; nr++) {
-		tracee_set_wanted(tracee, &target->walk.wanted);
+		struct wanted_more more;
+
+		script_find_more(target->process, &target->thread, &more);
+		tracee_set_wanted(tracee, &target->walk.wanted, &more);
 		outcome = copy_and_walk(target, tracee, visit);
 	}
 	return outcome;

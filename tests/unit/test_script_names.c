@@ -143,6 +143,11 @@ TEST_WITH(struct fixture *fixture, script_names, are_those_at_the_sample)
 	memcpy(copy + fixture->python.layout.code.name, &(uint64_t){(uintptr_t)other},
 	       sizeof(uint64_t));
 	assert_null(place_at(fixture, 0).name);
+	/* Nor has the object that is there by now the name of the one at the sample. */
+	fixture->code[1]--;
+	assert_null(place_at(fixture, 0).name);
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	assert_string_equal(place_at(fixture, 0).name, "other");
 }
 
 TEST_WITH(struct fixture *fixture, script_names, are_nothing_but_texts)

@@ -204,3 +204,35 @@ TEST(script_walk, reads_a_data_stack_of_several_pieces)
 	script_walk_release(&out);
 	snapshot_release(&made.snapshot);
 }
+
+/* What is added step by step, the stack being there at first, is all that the walk needs. */
+TEST(script_walk, finds_what_is_missing)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		static const uint64_t starts[] = {MADE_STATE, MADE_CHUNK, MADE_GENERATOR};
+		struct wanted_memory missing = {.nr = 0};
+		struct made_python made;
+
+		made_python_init(&made, versions[i]);
+		for (unsigned int nr = 0; nr < ARRAY_SIZE(starts); nr++) {
+			missing = (struct wanted_memory){.nr = 0};
+			made.snapshot.nr_regions = 1 + nr;
+			assert_true(cpython_find_missing(&made.python, MADE_STATE, &made.snapshot,
+							 &missing));
+			assert_int_equal(missing.at[missing.nr - 1].start, starts[nr]);
+		}
+		/* Then only the code objects are left. */
+		made.snapshot.nr_regions = 4;
+		missing = (struct wanted_memory){.nr = 0};
+		assert_true(
+			cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+		assert_int_equal(missing.nr, NR_MADE_FUNCTIONS);
+		for (int k = 0; k < NR_MADE_FUNCTIONS; k++)
+			made_python_region(&made, MADE_CODE(k),
+					   made.python.layout.code.instructions);
+		missing = (struct wanted_memory){.nr = 0};
+		assert_false(
+			cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+		snapshot_release(&made.snapshot);
+	}
+}

@@ -14,6 +14,7 @@ struct fixture {
 	uint8_t *pages; /* three; the second is not mapped */
 	size_t page_bytes;
 	struct wanted_memory wanted;
+	struct wanted_more more;
 };
 
 static int set_up(void **state)
@@ -50,7 +51,7 @@ static int tear_down(void **state)
 
 static void copy(struct fixture *fixture)
 {
-	tracee_set_wanted(&fixture->tracee, &fixture->wanted);
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
 	tracee_copy_wanted(&fixture->tracee, &fixture->snapshot);
 }
 
@@ -110,6 +111,43 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, a_range_may_span_mappings)
 	assert_int_equal(fixture->snapshot.nr_regions, 1);
 	assert_true(has(fixture, second - 16, 16, 'a'));
 	assert_true(has(fixture, second, 16, '\0'));
+}
+
+/* Each of some words holds the address of the next one; the last, 0. */
+static bool find_next(const void *facts, uint64_t subject, const struct snapshot *snapshot,
+		      struct wanted_memory *missing)
+{
+	uint64_t at = subject;
+
+	assert_int_equal(((const uint8_t *)facts)[0], 7);
+	while (at) {
+		uint64_t next;
+
+		if (!snapshot_read_any(snapshot, at, &next, sizeof(next)))
+			return wanted_memory_add(missing, at, sizeof(next));
+		at = next;
+	}
+	return false;
+}
+
+TEST_WITH(struct fixture *fixture, tracee_wanted, more_is_found_step_by_step)
+{
+	uint64_t *words = (uint64_t *)(void *)fixture->pages;
+
+	words[0] = (uintptr_t)&words[40];
+	words[40] = (uintptr_t)&words[20];
+	words[20] = 0;
+	fixture->more.find = find_next;
+	fixture->more.subject = (uintptr_t)words;
+	fixture->more.facts[0] = 7;
+	copy(fixture);
+	assert_int_equal(fixture->snapshot.nr_regions, 3);
+	assert_true(snapshot_read_any(&fixture->snapshot, (uintptr_t)&words[20], words + 60, 8));
+	/* A circle ends, and so does memory that is not there. */
+	snapshot_clear(&fixture->snapshot);
+	words[20] = (uintptr_t)fixture->pages + fixture->page_bytes;
+	copy(fixture);
+	assert_int_equal(fixture->snapshot.nr_regions, 3);
 }
 
 /* Memory that was there, and is gone by the second copy. */
