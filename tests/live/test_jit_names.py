@@ -195,11 +195,12 @@ def recording_modules(recording):
 
 
 class Interpreters(LiveCase):
-    def test_how_functions_of_python_get_names(self):
+    def test_functions_of_python_need_no_advice(self):
         end = "import time\nend = time.process_time() + .6\nwhile time.process_time() < end: pass"
-        recording = record(self.directory, [sys.executable, "-c", end])
+        recording = record(self.directory, [need("/usr/bin/python3.11"), "-c", end])
         said = " ".join(profc("report", "-i", recording.path).stdout.split())
-        self.assertIn("python3 -X perf, of 3.12 and later", said)
+        self.assertIn("<module>", said)
+        self.assertNotIn("python3 -X perf", said)
 
     def test_how_functions_of_node_get_names(self):
         end = "while (process.cpuUsage().user < 8e5) JSON.parse('[1]')"

@@ -43,9 +43,10 @@ class Programs(RealProgram):
         script = "x = 0\nfor i in range(6000000):\n    x += i % 7\nprint(x)"
         recording = self.check([sys.executable, "-c", script])
         self.assertEqual(recording.stdout.strip(), str(sum(i % 7 for i in range(6000000))))
+        # The time of its own lines is that of the script, which has no file here.
         report = recording.report("--by", "module")
-        top = report["rows"][0]["module"]
-        self.assertIn("python", os.path.basename(top))
+        top = {os.path.basename(row["module"]) for row in report["rows"][:2]}
+        self.assertTrue([name for name in top if "python" in name or name == "<string>"], top)
 
     def test_sqlite(self):
         sqlite = need("sqlite3")
