@@ -49,6 +49,7 @@ static int annotate(const struct command *self, const struct annotate_args *args
 					      .filter = filter,
 					      .words = words,
 					      .with_kernel = args->filter.kernel,
+					      .with_native = args->filter.native,
 					      .metric = (enum metric)args->metric,
 					      .or_counts = !args->instructions};
 	struct weighed weighed;

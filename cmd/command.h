@@ -95,9 +95,9 @@ int open_profile_of_any(const char *path, struct profile **profile);
 int open_profile_or_counts(const char *path, struct profile **profile);
 /*
  * Make it ready for views and exports, with or without functions of the kernel in the stacks of
- * sleeping threads. `path` as for open_profile().
+ * sleeping threads, and all native functions of interpreters. `path` as for open_profile().
  */
-void prepare_profile(struct profile *profile, const char *path, bool with_kernel);
+void prepare_profile(struct profile *profile, const char *path, bool with_kernel, bool with_native);
 /* What messages call it. */
 const char *profile_path_or_default(const char *path);
 

@@ -267,6 +267,7 @@ static int open_run(const struct command *self, const struct diff_args *args,
 					.metric = (enum metric)args->metric,
 					.fold_inlines = args->no_inline,
 					.with_kernel = args->filter.kernel,
+					.with_native = args->filter.native,
 					.or_counts = args->keys.first == BY_FUNCTION};
 	struct err err = ERR_INIT;
 	int status = weighed_open(run, self, &request);

@@ -15,6 +15,7 @@
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
 #include "proc/read.h"
+#include "profile/fold_scripts.h"
 #include "profile/profile.h"
 #include "profile/show_kernel.h"
 #include "roster/attached.h"
@@ -31,7 +32,7 @@
 
 struct dump_args {
 	struct record_options record; /* of which it takes a few */
-	bool json, no_inline, kernel;
+	bool json, no_inline, kernel, native;
 	struct view_options view;
 };
 
@@ -51,6 +52,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(no_inline),
 	 .help = "leave out inlined functions"},
 	KERNEL_OPTION_ROW(struct dump_args, kernel),
+	NATIVE_OPTION_ROW(struct dump_args, native),
 	{.type = OPTION_SECTION, .name = "Output"},
 	JSON_OPTION_ROW(struct dump_args, json),
 	VIEW_OPTION_ROWS(struct dump_args, view),
@@ -253,6 +255,8 @@ static int dump(struct dumping *dumping)
 		return fail_with(&err);
 	}
 	resolve_profile(dumping->profile, &symbols, NULL);
+	if (!dumping->args->native)
+		profile_fold_scripts(dumping->profile);
 	if (dumping->args->kernel && !profile_show_kernel(dumping->profile))
 		print_warning("there are no functions of the kernel: no thread was seen asleep, or "
 			      "the kernel did not show them");

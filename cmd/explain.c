@@ -7,6 +7,7 @@
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
 #include "cmd/view_options.h"
+#include "profile/fold_scripts.h"
 #include "profile/prepare.h"
 #include "verdict/verdict.h"
 
@@ -34,6 +35,7 @@ static int explain(const struct explain_args *args)
 	if (status != EXIT_DONE)
 		return status;
 	profile_prepare(profile);
+	profile_fold_scripts(profile);
 	verdict = verdict_of_profile(profile);
 	pager_begin(&pager, !args->json && !args->view.no_pager);
 	if (args->json)

@@ -43,6 +43,6 @@ int export_values_open(const struct export_values *values, bool any, const char 
 		return status;
 	if (is_any)
 		*metric = metric_of_profile(*profile);
-	prepare_profile(*profile, input, values->filter.kernel);
+	prepare_profile(*profile, input, values->filter.kernel, values->filter.native);
 	return EXIT_DONE;
 }

@@ -19,7 +19,7 @@ struct filter_options {
 	const char *time;      /* "A..B", or NULL */
 	const char *at;	       /* of memory: a time, "peak" or "mark:TEXT", or NULL */
 	uint64_t temporary_ns; /* 0: not given */
-	bool kernel;	       /* for prepare_profile() */
+	bool kernel, native;   /* for prepare_profile() */
 };
 
 #define FILTER_OPTION_ROW(type_, name_, argument_, offset_, help_)                                 \
@@ -33,6 +33,9 @@ struct filter_options {
 	FILTER_OPTION_ROW(                                                                         \
 		OPTION_FLAG, "kernel", NULL, offsetof(values, member),                             \
 		"end stacks of sleeping threads with the functions of the kernel: [k] ...")
+#define NATIVE_OPTION_ROW(values, member)                                                          \
+	FILTER_OPTION_ROW(OPTION_FLAG, "native", NULL, offsetof(values, member),                   \
+			  "show all native functions of interpreters, between those of scripts")
 
 /* clang-format off */
 #define FILTER_OPTION_ROWS(values, member)                                                         \
@@ -50,6 +53,7 @@ struct filter_options {
 	FILTER_OPTION_ROW(OPTION_LIST, "hide", "REGEX", offsetof(values, member.hide),             \
 		"leave matching functions out of stacks: their time goes to their callers"),       \
 	KERNEL_OPTION_ROW(values, member.kernel),                                                  \
+	NATIVE_OPTION_ROW(values, member.native),                                                  \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
 		"mark:TEXT..mark:TEXT"),                                                           \

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cmd/command.h"
+#include "profile/fold_scripts.h"
 #include "profile/prepare.h"
 #include "profile/profile.h"
 #include "profile/show_kernel.h"
@@ -104,9 +105,11 @@ static int open_with(const char *path, enum needed needed, struct profile **prof
 	return fail_with(&err);
 }
 
-void prepare_profile(struct profile *profile, const char *path, bool with_kernel)
+void prepare_profile(struct profile *profile, const char *path, bool with_kernel, bool with_native)
 {
 	profile_prepare(profile);
+	if (!with_native)
+		profile_fold_scripts(profile);
 	if (with_kernel && !profile_show_kernel(profile))
 		print_warning(
 			"%s has no functions of the kernel: no thread was seen asleep, or the "

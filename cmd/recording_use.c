@@ -13,6 +13,7 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_priv.h"
 #include "export/export_file.h"
+#include "profile/fold_scripts.h"
 #include "profile/prepare.h"
 #include "profile/profile.h"
 #include "store/store.h"
@@ -52,6 +53,7 @@ void recording_explain(const struct recording *recording, const struct recorded 
 	if (!recording->options->count.no_cpu && fd >= 0 && !is_hurried &&
 	    store_read(fd, &profile, &salvage, NULL) == 0) {
 		profile_prepare(profile);
+		profile_fold_scripts(profile);
 		verdict = verdict_of_profile(profile);
 		profile_free(profile);
 	}

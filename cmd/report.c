@@ -298,6 +298,7 @@ static int make_request(const struct report_args *args, struct report_request *r
 			  .metric = metric_of(args),
 			  .fold_inlines = args->no_inline,
 			  .with_kernel = args->filter.kernel,
+			  .with_native = args->filter.native,
 			  .of_leaks = args->leaks,
 			  .or_counts = is_by(args, BY_FUNCTION),
 			  .or_cpu = args->metric == NOT_GIVEN && has_key(args, BY_SYSCALL)},

@@ -37,6 +37,7 @@
 #include "cmd/view_options.h"
 #include "profile/adopt_symbols.h"
 #include "profile/charge_advances.h"
+#include "profile/fold_scripts.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/show_kernel.h"
@@ -59,7 +60,7 @@ struct top_args {
 	uint64_t interval_ns, window_ns, times;
 	uint64_t limit; /* or TOP_LIMIT_FITTING */
 	int metric, by; /* indexes of the choices; or METRIC_NOT_GIVEN */
-	bool by_total, kernel;
+	bool by_total, kernel, native;
 	struct option_list source_paths;
 	struct view_options view;
 };
@@ -92,6 +93,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(by_total),
 	 .help = "sort by total, not by self"},
 	KERNEL_OPTION_ROW(struct top_args, kernel),
+	NATIVE_OPTION_ROW(struct top_args, native),
 	{.type = OPTION_DURATION,
 	 .name = "window",
 	 .argument = "TIME",
@@ -209,6 +211,8 @@ static int replace_profile(struct top *top, struct profile *profile, struct err 
 	int status;
 
 	profile_charge_advances(profile);
+	if (!top->args->native)
+		profile_fold_scripts(profile);
 	if (top->args->kernel)
 		profile_show_kernel(profile);
 	if (top->profile)

@@ -27,7 +27,8 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 				     : open_profile(request->input, &weighed->profile);
 	if (status != EXIT_DONE)
 		return status;
-	prepare_profile(weighed->profile, request->input, request->with_kernel);
+	prepare_profile(weighed->profile, request->input, request->with_kernel,
+			request->with_native);
 	find_show_asked(weighed->profile, request->filter, request->words);
 	weighed->expansion = expansion_new(weighed->profile, request->fold_inlines);
 	status = selection_new(weighed->expansion, request->filter, &weighed->selection, &err);

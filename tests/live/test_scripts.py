@@ -101,12 +101,16 @@ class Scripts(LiveCase):
         self.addCleanup(process.stdin.close)
         process.stdout.readline()
         recording = attach(self.directory, process.pid, "-d", "2")
-        stacks = recording.folded()
+        stacks, folded = recording.folded("--native"), recording.folded()
         whole = sum(weight for _, weight in stacks)
         found = sum(weight for frames, weight in stacks
                     if is_in_order(frames, ("Thread.run", "work", "_PyEval_EvalFrameDefault",
                                             "Key.of", "part")))
         self.assertGreater(found / whole, 0.5, stacks[:5])
+        # Without the interpreter's own functions nothing is lost.
+        self.assertEqual(sum(weight for _, weight in folded), whole)
+        self.assertIn(["Thread.run", "work", "Key.of", "part"],
+                      [frames[-4:] for frames, _ in folded])
         counters = self.counters(recording)
         refused = sum(number for name, number in counters.items()
                       if name.startswith("script_") and name != "script_proved")

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Leaves the machinery of interpreters out of stacks. */
+#include "profile/fold_scripts.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+
+struct folder {
+	struct profile *profile;
+	struct frame_id *path; /* owned: a stack from its root on */
+	size_t nr, cap;
+	bool *is_hidden; /* owned: of each frame of the path */
+	size_t cap_hidden;
+	uint32_t *folded; /* owned: by stack, 1 + the one that replaces it; 0: not known yet */
+	uint32_t nr_stacks;
+};
+
+static struct module_id module_at(const struct folder *folder, size_t i)
+{
+	return folder->profile->frames[folder->path[i].v].where.module;
+}
+
+static bool is_script(const struct folder *folder, size_t i)
+{
+	return module_table_get(folder->profile->modules, module_at(folder, i))->kind ==
+	       MODULE_KIND_SCRIPT;
+}
+
+static void take_path(struct folder *folder, struct stack_id stack)
+{
+	const struct stack_trie *trie = folder->profile->stacks;
+	size_t i;
+
+	folder->nr = 0;
+	for (struct stack_id at = stack; at.v != STACK_EMPTY.v; at = stack_trie_parent(trie, at))
+		folder->nr++;
+	ARRAY_RESERVE(folder->path, folder->nr, folder->cap);
+	ARRAY_RESERVE(folder->is_hidden, folder->nr, folder->cap_hidden);
+	i = folder->nr;
+	for (struct stack_id at = stack; at.v != STACK_EMPTY.v; at = stack_trie_parent(trie, at)) {
+		folder->path[--i] = stack_trie_frame(trie, at);
+		folder->is_hidden[i] = false;
+	}
+}
+
+/*
+ * The native frames before the script's function at `at`, which the last of them evaluates, down to
+ * `from`. Before the outermost function of a script only those that directly lead to it.
+ */
+static void hide_before(struct folder *folder, size_t from, size_t at, bool is_outermost)
+{
+	struct module_id own = module_at(folder, at - 1);
+
+	for (size_t i = at; i-- > from;) {
+		bool is_own = module_at(folder, i).v == own.v;
+
+		if (!is_own && is_outermost)
+			return;
+		folder->is_hidden[i] = is_own;
+	}
+}
+
+/* Of frames of the interpreter after the last script's function, the first of each run is kept. */
+static void hide_after(struct folder *folder, size_t from, struct module_id own)
+{
+	for (size_t i = from + 1; i < folder->nr; i++)
+		folder->is_hidden[i] =
+			module_at(folder, i).v == own.v && module_at(folder, i - 1).v == own.v;
+}
+
+/* False: there is nothing to hide. */
+static bool hide(struct folder *folder)
+{
+	size_t next = 0; /* after the last function of a script */
+	struct module_id own = MODULE_UNKNOWN;
+
+	for (size_t i = 1; i < folder->nr; i++) {
+		if (!is_script(folder, i))
+			continue;
+		if (!is_script(folder, i - 1)) {
+			own = module_at(folder, i - 1);
+			hide_before(folder, next, i, !next);
+		}
+		next = i + 1;
+	}
+	if (next)
+		hide_after(folder, next, own);
+	return next > 0;
+}
+
+static struct stack_id fold(struct folder *folder, struct stack_id stack)
+{
+	struct stack_id folded = STACK_EMPTY;
+
+	if (stack.v == STACK_EMPTY.v || stack.v >= folder->nr_stacks)
+		return stack;
+	if (folder->folded[stack.v])
+		return (struct stack_id){folder->folded[stack.v] - 1};
+	take_path(folder, stack);
+	if (!hide(folder)) {
+		folded = stack;
+	} else {
+		for (size_t i = 0; i < folder->nr; i++) {
+			if (!folder->is_hidden[i])
+				folded = stack_trie_intern(folder->profile->stacks, folded,
+							   folder->path[i]);
+		}
+	}
+	folder->folded[stack.v] = folded.v + 1;
+	return folded;
+}
+
+static bool has_scripts(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
+		if (module_table_get(profile->modules, (struct module_id){i})->kind ==
+		    MODULE_KIND_SCRIPT)
+			return true;
+	}
+	return false;
+}
+
+void profile_fold_scripts(struct profile *profile)
+{
+	struct folder folder = {.profile = profile, .nr_stacks = stack_trie_nr(profile->stacks)};
+
+	if (!has_scripts(profile))
+		return;
+	folder.folded = xcalloc(folder.nr_stacks, sizeof(*folder.folded));
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		profile->samples[i].stack = fold(&folder, profile->samples[i].stack);
+	for (size_t i = 0; profile->advances.charged && i < profile->advances.nr; i++)
+		profile->advances.charged[i] = fold(&folder, profile->advances.charged[i]);
+	free(folder.path);
+	free(folder.is_hidden);
+	free(folder.folded);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "profile/fold_scripts.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
+
+/*
+ * Stacks in letters, from the root on: capitals are functions of a script, e, f, g of the
+ * interpreter, x, y of an extension, c of the C library.
+ */
+static struct module_id module_of(struct profile *profile, char letter)
+{
+	if (letter >= 'A' && letter <= 'Z')
+		return made_module(profile, MODULE_KIND_SCRIPT, "/srv/app.py");
+	if (letter >= 'e' && letter <= 'g')
+		return made_module(profile, MODULE_KIND_FILE, "/usr/bin/python3");
+	return made_module(profile, MODULE_KIND_FILE,
+			   letter == 'c' ? "/lib/libc.so.6" : "/lib/extension.so");
+}
+
+static struct stack_id stack_of(struct profile *profile, const char *letters)
+{
+	struct stack_id stack = STACK_EMPTY;
+
+	for (; *letters; letters++) {
+		struct code_address where = {module_of(profile, *letters), (uint64_t)*letters};
+
+		stack = stack_trie_intern(profile->stacks, stack,
+					  profile_intern_frame(profile, where));
+	}
+	return stack;
+}
+
+static void append_letters(struct buf *out, const struct profile *profile, struct stack_id stack)
+{
+	if (stack.v == STACK_EMPTY.v)
+		return;
+	append_letters(out, profile, stack_trie_parent(profile->stacks, stack));
+	buf_append_byte(
+		out,
+		(uint8_t)profile->frames[stack_trie_frame(profile->stacks, stack).v].where.address);
+}
+
+static void assert_folded(const char *letters, const char *expected)
+{
+	struct made made = made_begin();
+	struct profile *profile = made.profile;
+	struct stack_id stack = stack_of(profile, letters);
+	struct buf text = {0};
+
+	stack_of(profile, "A"); /* there is a script */
+	for (int i = 0; i < 2; i++)
+		profile_add_sample(profile, &(struct sample){.stack = stack, .cpu_ns = 5, .nr = 1});
+	profile_fold_scripts(profile);
+	assert_int_equal(profile->samples[0].stack.v, profile->samples[1].stack.v);
+	assert_int_equal(profile->samples[1].cpu_ns, 5);
+	append_letters(&text, profile, profile->samples[0].stack);
+	assert_string_equal(buf_str(&text), expected);
+	buf_release(&text);
+	profile_free(profile);
+}
+
+TEST(fold_scripts, leaves_the_machinery_out)
+{
+	assert_folded("cfeA", "cA");
+	assert_folded("cfeABgfeC", "cABC");
+	assert_folded("fcfeA", "fcA"); /* what begins the program stays */
+}
+
+TEST(fold_scripts, keeps_other_modules)
+{
+	assert_folded("ceAfxgeB", "cAxB");
+	assert_folded("ceAxyeBfc", "cAxyBfc");
+}
+
+TEST(fold_scripts, keeps_what_was_called_last)
+{
+	assert_folded("ceAfge", "cAf");
+	assert_folded("ceAfgc", "cAfc");
+	assert_folded("ceAfxfg", "cAfxf");
+}
+
+TEST(fold_scripts, leaves_other_stacks_alone)
+{
+	assert_folded("cfge", "cfge");
+	assert_folded("", "");
+	assert_folded("A", "A");
+}
