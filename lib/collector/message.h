@@ -60,6 +60,7 @@ struct thread_hints {
 	_Atomic uint64_t behind_sp;	  /* where they continue, on another stack; 0: nowhere */
 	/* Owned: memory beside the stacks (wanted_hints.h); NULL: none was wanted so far. */
 	struct wanted_hints *_Atomic wanted;
+	_Atomic bool lacks_wanted; /* the last walk missed some of that; the sampler clears it */
 };
 
 struct message_process {

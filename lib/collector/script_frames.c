@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "collector/message.h"
 #include "collector/wanted_hints.h"
 #include "mapping/space.h"
 #include "mapping/target_file.h"
@@ -73,6 +74,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
 		script_find_more(*subject->process, subject->thread, &more);
 		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
+		subject->hints->lacks_wanted = outcome == SCRIPT_NOT_COPIED;
 	}
 	if (!frames->nr_left)
 		return;

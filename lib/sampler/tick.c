@@ -132,6 +132,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	struct sampler *sampler = visitor->sampler;
 	bool is_transfer = guard_call(sampler, thread, syscall, true);
 
+	atomic_store_explicit(&thread->hints->lacks_wanted, false, memory_order_relaxed);
 	sampler->counts.nr_peeks++;
 	thread->was_running = false;
 	thread->habits.user_ticks = stat->user_ticks;
@@ -370,6 +371,13 @@ static bool lacks_registers(const struct sampled_thread *thread)
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
+/* Likewise that it needs memory beside the stack, which is known by now? */
+static bool lacks_memory(const struct sampled_thread *thread)
+{
+	return thread->sleep.is_asleep &&
+	       atomic_load_explicit(&thread->hints->lacks_wanted, memory_order_relaxed);
+}
+
 /* At most so many ticks in a row leave a thread out: its sleep must be noticed soon. */
 #define MOST_UNSEEN 2
 
@@ -446,7 +454,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 				   now_ns - thread->read_ns;
 	publish_slept_while_quiet(sampler, thread, &clocks);
 	book_note_clocks(thread, &clocks, now_ns);
-	if (thread->sleep.is_known && !lacks_registers(thread) &&
+	if (thread->sleep.is_known && !lacks_registers(thread) && !lacks_memory(thread) &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
 	else if (!sleeps_on_unseen(sampler, thread, clocks.pcount))

@@ -111,6 +111,9 @@ class Scripts(LiveCase):
         self.assertEqual(sum(weight for _, weight in folded), whole)
         self.assertIn(["Thread.run", "work", "Key.of", "part"],
                       [frames[-4:] for frames, _ in folded])
+        # One that sleeps all the while is looked at once more.
+        asleep = [frames for frames, _ in recording.folded("-m", "blocked")]
+        self.assertTrue([frames for frames in asleep if "<module>" in frames], asleep)
         counters = self.counters(recording)
         refused = sum(number for name, number in counters.items()
                       if name.startswith("script_") and name != "script_proved")
