@@ -41,6 +41,6 @@ struct unseen_division {
  * The parts of a run together are its unseen time, or less if all samples would stand for more than
  * most_ns.
  */
-void unseen_divide(const struct unseen_division *division);
+void unseen_divide(const struct unseen_division *of);
 
 #endif

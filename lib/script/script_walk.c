@@ -27,7 +27,7 @@ const char *script_outcome_name(enum script_outcome outcome)
 	case SCRIPT_OUTCOME_COUNT:
 		break;
 	}
-	assert(!"an outcome");
+	assert(false);
 	return "";
 }
 
