@@ -2,6 +2,8 @@
 /* A thread of another process makes system calls for us, through a signal frame. */
 #include "inject/remote.h"
 
+#include <stddef.h>
+
 #include "base/err.h"
 
 #if defined(__x86_64__)

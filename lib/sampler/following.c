@@ -19,7 +19,7 @@
 
 static uint64_t pause_ns(const struct sampler *sampler, const struct sampled_process *process)
 {
-	uint64_t age_ns = sampler->tick.now_ns - min_u64(sampler->tick.now_ns, process->start_ns);
+	uint64_t age_ns = process_age_ns(process, sampler->tick.now_ns);
 
 	return min_u64(age_ns / AGE_PER_PAUSE, LONGEST_PAUSE_NS) +
 	       sampler->processes.nr * EACH_PAUSE_NS;

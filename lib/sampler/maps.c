@@ -41,7 +41,7 @@ static bool is_likely_new(const struct sampler *sampler, const struct sampled_pr
 		return true;
 	if (now_ns < process->maps.again_ns || collector_is_behind(sampler->collector))
 		return false;
-	return sampler->options.no_cpu || now_ns - process->start_ns <= YOUNG_NS ||
+	return sampler->options.no_cpu || process_age_ns(process, now_ns) <= YOUNG_NS ||
 	       process->maps.has_more_code ||
 	       now_ns > LATE_NS + collector_due_ns(sampler->collector);
 }
@@ -68,7 +68,7 @@ void maps_publish_if_new(struct sampler *sampler, struct sampled_process *proces
 	message->body.process.pid = pid;
 	maps_read(sampler, message, pid);
 	process->maps = (struct maps_reading){
-		.again_ns = now_ns + pause_after(sampler, now_ns - process->start_ns,
+		.again_ns = now_ns + pause_after(sampler, process_age_ns(process, now_ns),
 						 clock_monotonic_ns() - began_ns)};
 	/* The process may have executed another program before its map was read. */
 	if (message->body.process.maps && process->roster->program &&

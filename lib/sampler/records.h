@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/due_queue.h"
+#include "base/minmax.h"
 #include "base/process_clock.h"
 #include "overhead/governor.h"
 #include "proc/cpu_split.h"
@@ -82,6 +83,12 @@ struct sampled_process {
 	bool is_refused;		   /* may not be traced: its threads are only peeked at, */
 	uint64_t refused_until_ns;	   /* until then */
 };
+
+/* A process that a tick finds begins for us after the tick: then it is 0. */
+static inline uint64_t process_age_ns(const struct sampled_process *process, uint64_t now_ns)
+{
+	return now_ns - min_u64(now_ns, process->start_ns);
+}
 
 /* A sleeping thread is looked at again after this part of its sleep so far. */
 #define SLEEP_PART 8

@@ -189,7 +189,7 @@ static bool may_execute_soon(const struct sampler *sampler, const struct sampled
 
 	return process->is_forked && !sampler->session->traces_all &&
 	       thread->clocks.cpu_ns < EXECUTES_SOON_CPU_NS &&
-	       sampler->tick.now_ns - process->start_ns < EXECUTES_SOON_NS;
+	       process_age_ns(process, sampler->tick.now_ns) < EXECUTES_SOON_NS;
 }
 
 /* Not while it ends: a pidfd may have told its parent, which could not reap it during a visit. */

@@ -65,11 +65,16 @@ def by_gdb(directory, pid):
     return stacks
 
 
+def is_of_script(frame):
+    """Others see native frames alone."""
+    return frame.endswith(".py)")
+
+
 def by_profc(directory, pid):
     """Of each thread the one that it was in for the longest, or none if none could be taken."""
     recording = attach(directory, pid, "-q", "-d", "150ms")
     text = profc(
-        "export", "-i", recording.path, "--perf-script", "-m", "wall", "--no-inline"
+        "export", "-i", recording.path, "--perf-script", "-m", "wall", "--no-inline", "--native"
     ).stdout
     weights = collections.defaultdict(collections.Counter)
     for block in text.split("\n\n"):
@@ -78,7 +83,8 @@ def by_profc(directory, pid):
         if not found:
             continue
         weight = int(header.rstrip(":").split()[-2])
-        addresses = tuple(int(FRAME.match(frame)["address"], 16) & PAGE_MASK for frame in frames)
+        native = [FRAME.match(frame)["address"] for frame in frames if not is_of_script(frame)]
+        addresses = tuple(int(address, 16) & PAGE_MASK for address in native)
         if addresses != (0,):  # [unattributed]
             weights[int(found["tid"])][addresses] += weight
     return {tid: list(seen.most_common(1)[0][0]) for tid, seen in weights.items()}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recorded allocations: compared with the sums of the programs themselves."""
 
+import contextlib
 import json
 import os
 import signal
@@ -358,6 +359,15 @@ class All(Allocators):
     RATE = "--mem=all"
     RATE_OF_PYTHON = "--mem=all"
 
+    @staticmethod
+    def has_best_nice(pid, highest):
+        """Threads of profc may end while they are asked."""
+        found = []
+        for tid in procfs.threads(pid):
+            with contextlib.suppress(ProcessLookupError):
+                found.append(os.getpriority(os.PRIO_PROCESS, tid))
+        return len(found) > 1 and min(found) == highest
+
     def test_is_read_before_the_threads_that_wait_for_that(self):
         """Where the priority may be raised: they wait on the CPU. Other recordings keep theirs."""
         if os.geteuid():
@@ -366,9 +376,7 @@ class All(Allocators):
             with Running([build("threads_idle"), "1", "20000"]) as target:
                 target.wait_ready()
                 with Recorder(self.directory, "attach", "-p", target.pid, "--no-cpu", rate) as one:
-                    of_threads = lambda: [os.getpriority(os.PRIO_PROCESS, tid)
-                                          for tid in procfs.threads(one.pid)]
-                    self.eventually(lambda: len(of_threads()) > 1 and min(of_threads()) == highest,
+                    self.eventually(lambda: self.has_best_nice(one.pid, highest),
                                     f"nice {highest} with {rate}")
                     one.interrupt()
 

@@ -48,7 +48,7 @@ static inline uint8_t *made_python_at(struct made_python *made, uint64_t address
 		if (address - region->start < region->nr_bytes)
 			return made->snapshot.bytes + region->offset + (address - region->start);
 	}
-	assert(!"an address of a region");
+	assert(false);
 	return NULL;
 }
 
