@@ -20,8 +20,6 @@
 #define LOOKS_SHARE 0.5
 /* Copies have this part of the credit for looks: many looks would leave none for them. */
 #define COPIES_SHARE 0.5
-/* The credit for looks grows by this part of a CPU at most, even if one is idle. */
-#define LOOKS_MOST 0.03
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -34,8 +32,6 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.lots = 1,
 		.stop_share = 1,
 		.look_rate = 1,
-		.look_credit_ns = LOOK_CREDIT_NS,
-		.copy_credit_ns = COPIES_SHARE * LOOK_CREDIT_NS,
 		.random = seed,
 	};
 }
@@ -132,16 +128,15 @@ static double grown(const struct governor *governor, double credit_ns, double pa
 		    uint64_t elapsed_ns)
 {
 	double most_ns = part * most_look_credit_ns(governor);
-	double rate = governor->look_rate;
 
-	if (governor->max_ppm && rate > LOOKS_MOST)
-		rate = LOOKS_MOST;
-	return between(-most_ns, credit_ns + part * rate * (double)elapsed_ns, most_ns);
+	return between(-most_ns, credit_ns + part * governor->look_rate * (double)elapsed_ns,
+		       most_ns);
 }
 
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns)
 {
-	uint64_t elapsed_ns = governor->look_credited_ns ? now_ns - governor->look_credited_ns : 0;
+	uint64_t elapsed_ns =
+		governor->look_credited_ns ? now_ns - governor->look_credited_ns : LOOK_CREDIT_NS;
 
 	governor->look_credit_ns = grown(governor, governor->look_credit_ns, 1, elapsed_ns);
 	governor->copy_credit_ns =
@@ -154,7 +149,7 @@ bool governor_draws_copy(struct governor *governor)
 {
 	double most_ns = COPIES_SHARE * most_look_credit_ns(governor);
 
-	return !governor->max_ppm || draw(governor) < governor->copy_credit_ns / most_ns;
+	return governor->look_rate >= 1 || draw(governor) < governor->copy_credit_ns / most_ns;
 }
 
 void governor_charge_copy(struct governor *governor, uint64_t cpu_ns)

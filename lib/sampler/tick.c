@@ -717,7 +717,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
  * Reading clocks of processes takes at most this part of a period; those for which there is no time
  * come first in the next tick.
  */
-#define CLOCKS_PART 64
+#define CLOCKS_PART 16
 
 /* Find threads that run although they count as asleep, by the clocks of their processes. */
 static void check_processes(struct sampler *sampler)
