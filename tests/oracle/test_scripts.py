@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The functions of Python programs, beside what Python says of itself at the same instruction."""
 
+import contextlib
 import os
 import random
 import re
@@ -62,6 +63,9 @@ while True:
 WITNESSED = 100
 SAID = re.compile(r'File "(.*)", line (\d+|\?\?\?) in (.*)')
 STOPS = 40
+# The witness crashes programs now and then, or says only half, with nobody beside it as well: its
+# words then end in the middle of a stack, and the program is begun again.
+MUTE_SECONDS, MUTE_MOST = 3, 3
 # An evaluation may just begin, or end: what is half done is not proved.
 REFUSED = 2
 
@@ -75,6 +79,8 @@ class Scripts(LiveCase):
         path, said = self.path("script.py"), self.path("said")
         with open(path, "w", encoding="utf-8") as file:
             file.write(WITNESS + text)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(said)  # of a program before it
         process = subprocess.Popen([need("/usr/bin/python3.11"), path, said])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -92,35 +98,42 @@ class Scripts(LiveCase):
         return done.stdout.splitlines()
 
     def witnessed(self, pid, said):
-        """The signal is handled before the thread executes any other instruction."""
+        """
+        The signal is handled before the thread executes any other instruction. None: the witness
+        did not say all.
+        """
         before = os.path.getsize(said)
         os.kill(pid, signal.SIGUSR2)
         os.kill(pid, signal.SIGCONT)
-        self.eventually(lambda: os.path.getsize(said) > before, "its words")
-        text = []
-
-        def is_over():
+        text, until = "", time.monotonic() + MUTE_SECONDS
+        while not text.endswith(("in <module>\n", "...\n")):
+            if time.monotonic() > until:
+                return None
+            time.sleep(0.001)
             with open(said, encoding="utf-8") as file:
                 file.seek(before)
-                text.append(file.read())
-            return text[-1].endswith(("in <module>\n", "...\n"))
-
-        self.eventually(is_over, "the end of its words")
-        return [f"{name} {path}:{line}" for path, line, name in SAID.findall(text[-1])]
+                text = file.read()
+        return [f"{name} {path}:{line}" for path, line, name in SAID.findall(text)]
 
     def check(self, script):
         process, said = self.run_script(script)
-        nr_refused = 0
+        nr_refused = nr_mute = 0
         for _ in range(STOPS):
             time.sleep(random.uniform(0.001, 0.01))
             self.stop(process.pid)
             seen = self.seen(process.pid)
             witnessed = self.witnessed(process.pid, said)
+            if witnessed is None:
+                nr_mute += 1
+                process.kill()
+                process, said = self.run_script(script)
+                continue
             if seen and seen[0].startswith("#"):
                 nr_refused += 1
                 continue
             self.assertEqual(seen[:WITNESSED], witnessed[:WITNESSED])
         self.assertLessEqual(nr_refused, REFUSED)
+        self.assertLessEqual(nr_mute, MUTE_MOST)
 
     def test_generators(self):
         self.check(GENERATORS)
