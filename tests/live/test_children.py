@@ -9,6 +9,8 @@ from live import LiveCase
 from profc import record
 from targets import build, run
 
+FAST = ("-F", "1000", "--max-overhead", "0")
+
 
 class ChildCase(LiveCase):
     def times(self, recording):
@@ -92,10 +94,10 @@ class Exec(ChildCase):
         unknown = report["total_ns"] - self.known_ns(recording)
         self.assertGreater(recording.function("thread_before_exec")["total_ns"] + unknown, 150e6)
 
-    def record_short_programs(self):
+    def record_short_programs(self, *options):
         """Programs of a millisecond, each in a process that was two shells before."""
         script = """for i in $(seq 100); do bash -c 'exec bash -c "exec perl -e 1"'; done"""
-        return record(self.directory, ["sh", "-c", script])
+        return record(self.directory, ["sh", "-c", script], *options)
 
     def test_short_programs_are_seen(self):
         recording = self.record_short_programs()
@@ -127,8 +129,11 @@ class Exec(ChildCase):
         )
 
     def test_short_programs_have_whole_stacks(self):
-        """Their libraries were mapped after exec, and they are gone before we can ask."""
-        self.assertComplete(self.record_short_programs(), 0.95)
+        """
+        Their libraries were mapped after exec, and they are gone before we can ask. A few are met
+        in the very exec, whose new map profc does not know yet.
+        """
+        self.assertComplete(self.record_short_programs(*FAST), 0.95)
 
     def test_script_is_named_as_the_kernel_names_it(self):
         script = self.path("worker-script")
