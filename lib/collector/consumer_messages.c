@@ -50,6 +50,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 {
 	struct process *process = thread->process;
 	const struct script_subject script = {.process = &process->script,
+					      .owner = &process->script_owner,
 					      .thread = &thread->script,
 					      .hints = thread->hints,
 					      .space = process->space};

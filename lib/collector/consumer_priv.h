@@ -4,6 +4,7 @@
 #define PROFC_COLLECTOR_CONSUMER_PRIV_H
 
 #include "base/key_map.h"
+#include "base/owner.h"
 #include "base/pid_table.h"
 #include "collector/advance_rows.h"
 #include "collector/consumer.h"
@@ -31,6 +32,7 @@ struct process {
 	bool has_leader;
 	struct live_maps live_maps;
 	struct script_process *script; /* owned; NULL: none of its stacks was walked */
+	struct owner script_owner;     /* its user, when the first of them was */
 	/* It had ended when it was found: it is ended after a round without a record of it. */
 	bool is_found_late;
 	uint64_t round, last_block_ns; /* the round and the time of its last record */

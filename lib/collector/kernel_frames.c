@@ -5,23 +5,17 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/lasting_hash.h"
 #include "proc/kernel_stack.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
-
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
 
 _Static_assert(KERNEL_STACK_MAX <= SAMPLE_KERNEL_DEPTH_MAX, "room for what is read");
 
 /* Equal in all recordings: two that are merged have the same frames. */
 static uint64_t address_of(const struct kernel_function *function)
 {
-	uint64_t hash = FNV_BASIS;
-
-	for (size_t i = 0; i < function->nr_bytes; i++)
-		hash = (hash ^ (uint8_t)function->name[i]) * FNV_PRIME;
-	return hash;
+	return lasting_hash(LASTING_HASH_BEGIN, function->name, function->nr_bytes);
 }
 
 static struct frame_id frame_of(struct profile *profile, struct module_id module,

@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/lasting_hash.h"
+#include "base/owner.h"
 #include "collector/message.h"
 #include "collector/wanted_hints.h"
 #include "mapping/space.h"
@@ -15,9 +18,6 @@
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
 
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 struct script_frames {
 	struct profile *profile; /* borrowed */
 	struct script_modules *modules;
@@ -25,6 +25,7 @@ struct script_frames {
 	const struct script_place *places; /* borrowed: of the walk */
 	size_t nr_left;			   /* frames that were not pushed so far */
 	pid_t pid;			   /* of its process */
+	struct owner owner;		   /* of that, at its first walk */
 	bool *are_known; /* owned; modules by id, up to the last that is a source file */
 	size_t nr_known, cap_known;
 	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
@@ -49,12 +50,12 @@ void script_frames_free(struct script_frames *frames)
 	free(frames);
 }
 
-/* Root in a container is another one. */
+/* Root in a container is another one; a set-user-id program works for two users. */
 static struct owner owner_of(pid_t pid)
 {
 	struct proc_status status;
 
-	if (!proc_read_status(pid, &status) ||
+	if (!proc_read_status(pid, &status) || status.real_uid != status.effective_uid ||
 	    (status.effective_uid == 0 && !target_shares_mounts(pid)))
 		return OWNER_NOBODY;
 	return owner_of_user(status.effective_uid);
@@ -66,8 +67,10 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	enum script_outcome outcome;
 	struct wanted_more more;
 
-	if (!*subject->process)
+	if (!*subject->process) {
 		*subject->process = script_process_new(frames->modules, subject->space);
+		*subject->owner = owner_of(space_pid(subject->space));
+	}
 	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
 	frames->nr_by_outcome[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
@@ -80,6 +83,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 		return;
 	frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
 	frames->pid = space_pid(subject->space);
+	frames->owner = *subject->owner;
 }
 
 void script_frames_drop(struct script_frames *frames)
@@ -92,30 +96,32 @@ void script_frames_drop(struct script_frames *frames)
 /* Equal in all recordings: two that are merged have the same frames. */
 static uint64_t address_of(const struct script_place *place)
 {
-	uint64_t hash = FNV_BASIS;
+	const uint32_t lines[] = {place->first_line, place->line};
+	uint64_t hash = lasting_hash(LASTING_HASH_BEGIN, place->name, strlen(place->name));
 
-	for (const char *c = place->name; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * FNV_PRIME;
-	hash = (hash ^ place->first_line) * FNV_PRIME;
-	return (hash ^ place->line) * FNV_PRIME;
+	return lasting_hash(hash, lines, sizeof(lines));
 }
 
 /*
  * Programs name their files: the user whose program was the first to name one decides whether it is
- * opened to show its lines.
+ * opened to show its lines. A program may name one and become another user's, by an exec or not,
+ * before we ask: then it is nobody's.
  */
 static void note_owner(struct script_frames *frames, struct module_id module)
 {
+	struct owner owner = owner_of(frames->pid);
+
 	ARRAY_RESERVE(frames->are_known, (size_t)module.v + 1, frames->cap_known);
 	while (frames->nr_known <= module.v)
 		frames->are_known[frames->nr_known++] = false;
 	if (frames->are_known[module.v])
 		return;
 	frames->are_known[module.v] = true;
-	profile_add_jit_source(frames->profile,
-			       &(struct jit_source){.module = module,
-						    .source = SYMBOL_SOURCE_INTERPRETER,
-						    .owner = owner_of(frames->pid)});
+	profile_add_jit_source(
+		frames->profile,
+		&(struct jit_source){.module = module,
+				     .source = SYMBOL_SOURCE_INTERPRETER,
+				     .owner = owner.v == frames->owner.v ? owner : OWNER_NOBODY});
 }
 
 static struct frame_id frame_of(struct script_frames *frames, const struct script_place *place)

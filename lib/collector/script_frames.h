@@ -9,6 +9,7 @@
 #include "script/script.h"
 #include "stack/stack.h"
 
+struct owner;
 struct profile;
 struct snapshot;
 struct space;
@@ -25,6 +26,7 @@ void script_frames_free(struct script_frames *frames);
 /* A thread with its process; all members are borrowed. */
 struct script_subject {
 	struct script_process **process; /* NULL at first: made here, by the owner freed */
+	struct owner *owner;		 /* set with it: the user that it belongs to */
 	struct script_thread *thread;
 	struct thread_hints *hints; /* learn which memory the next snapshot should have */
 	struct space *space;

@@ -55,6 +55,18 @@ sys.stdin.readline()
 """
 
 
+# Whose it is may differ at its first samples and when it gives its code a file.
+NAMES_A_FILE = """
+import os, time
+end = time.process_time() + 0.4
+while time.process_time() < end:
+    pass
+{then}
+code = "def busy():\\n    end = time.process_time() + 1\\n    while time.process_time() < end: pass\\nbusy()"
+exec(compile(code, {secret!r}, "exec"))
+"""
+
+
 def is_in_order(frames, wanted):
     rest = iter(frames)
     return all(name in rest for name in wanted)
@@ -91,6 +103,21 @@ class Scripts(LiveCase):
         loop = [line for line in source.splitlines() if line.endswith("n += i * i")]
         self.assertEqual(len(loop), 1, source)
         self.assertIn(str(LINE_OF_LOOP), loop[0].split())
+
+    def test_files_that_another_user_names_are_not_opened(self):
+        """As root profc could read any file whose path a program gives to its code."""
+        if os.geteuid():
+            raise unittest.SkipTest("only root may read what others cannot")
+        secret = self.path("secret.py")
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write("the secret of root\n" * 9)
+        os.chmod(secret, 0o600)
+        for then, shown in (("pass", True), ("os.setuid(65534)", False)):
+            path = self.script(NAMES_A_FILE.format(then=then, secret=secret))
+            recording = record(self.directory, [self.python, path])
+            said = profc("annotate", "-i", recording.path, "busy", status=None)
+            check = self.assertIn if shown else self.assertNotIn
+            check("the secret of root", said.stdout, (then, said.stderr))
 
     def test_native_functions_are_between_them(self):
         process = subprocess.Popen([self.python, self.script(MERGED)], stdin=subprocess.PIPE,
