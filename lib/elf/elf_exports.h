@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a file exports, which stripping leaves in it. */
+/* The exported symbols of an ELF file: strip(1) does not remove them. */
 #ifndef PROFC_ELF_ELF_EXPORTS_H
 #define PROFC_ELF_ELF_EXPORTS_H
 

@@ -639,7 +639,7 @@ static void set_heap(struct prober *prober, const struct heap_options *heap)
 	}
 }
 
-/* Of counted_heap() that part which needs no look at the slots of all threads. */
+/* Faster than counted_heap(), as it does not read the slots of all threads. */
 static uint64_t nr_dropped_of(const struct prober *prober, const struct probed *probed)
 {
 	const struct heap_totals *base = &probed->heap_base, *counted = &probed->heap_counted;

@@ -63,7 +63,7 @@ static void hide_before(struct folder *folder, size_t from, size_t at, bool is_o
 	}
 }
 
-/* Of frames of the interpreter after the last script's function, the first of each run is kept. */
+/* Below the last function of a script, keep the first frame of each run of interpreter frames. */
 static void hide_after(struct folder *folder, size_t from, struct module_id own)
 {
 	for (size_t i = from + 1; i < folder->nr; i++)

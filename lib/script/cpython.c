@@ -81,8 +81,7 @@ static bool is_address(uint64_t address)
 
 /* --- the data stack --- */
 
-/* Of the newest chunk the used part is wanted; older ones whole, as they often adjoin each other.
- */
+/* Ask for the used part of the newest chunk, and for all of older ones, which often adjoin. */
 static void want_chunk(struct cpython_walk *walk, const struct chunk *used, uint64_t nr_bytes)
 {
 	uint64_t nr_used = used->end - used->start;

@@ -43,7 +43,7 @@ struct python {
 
 /* --- version and layout --- */
 
-/* Of PyTypeObject, in all versions. */
+/* Offsets in PyTypeObject, the same in all versions. */
 #define TYPE_BASIC_SIZE 32
 #define TYPE_MEMBERS	240
 /* PyMemberDef: name, type, offset, flags, text. */

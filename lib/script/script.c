@@ -14,7 +14,7 @@
 
 static const struct script_runtime *const runtimes[] = {&cpython_runtime};
 
-/* What is known of a module. */
+/* A module, and which interpreter it is. */
 struct known_module {
 	bool is_known;
 	const struct script_runtime *runtime; /* NULL: it is of none */

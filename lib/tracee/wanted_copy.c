@@ -128,7 +128,7 @@ static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memor
 	size_t nr_bytes = snapshot->nr_bytes;
 
 	add_regions(tracee, memory, snapshot);
-	/* What extends the last region is read with it. */
+	/* The new bytes may extend the last region: then read that one again as a whole. */
 	if (first && snapshot->nr_bytes != nr_bytes && first == snapshot->nr_regions)
 		first--;
 	fill_regions(tracee, snapshot, first);
@@ -145,7 +145,7 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	const struct tracee_wanted *wanted = tracee->wanted;
 
-	/* What is not there yet it would have to bring itself. */
+	/* The program fills its pages itself (userfaultfd): a read of one would wait for it. */
 	if (!wanted || tracee->fills_pages)
 		return;
 	copy_memory(tracee, &wanted->memory, snapshot);

@@ -425,8 +425,7 @@ TEST(ring, totals_follow_from_countdowns)
 	bench.shared->slots[7].given_bytes = 50;
 	bench.shared->slots[7].nr_allocations = 10;
 	bench.shared->slots[7].countdown = -((int64_t)20 << HEAP_COUNT_LOG2) - 1 - HEAP_INSIDE;
-	/* Of own slots only claimed ones are added up, and a process may claim any number of them.
-	 */
+	/* Only claimed slots are added up, and a process may claim any number. */
 	bench.shared->own_slots[1].slot.given_bytes = 500;
 	bench.shared->own_slots[HEAP_OWN_SLOTS - 1].slot.given_bytes = 2000;
 	bench.shared->nr_claimed = 2;

@@ -205,7 +205,7 @@ TEST(script_walk, reads_a_data_stack_of_several_pieces)
 	snapshot_release(&made.snapshot);
 }
 
-/* What is added step by step, the stack being there at first, is all that the walk needs. */
+/* At first only the stack is there; the walk gets what it asks for, step by step, until it ends. */
 TEST(script_walk, finds_what_is_missing)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
