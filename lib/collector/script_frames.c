@@ -96,10 +96,9 @@ void script_frames_drop(struct script_frames *frames)
 /* Equal in all recordings: two that are merged have the same frames. */
 static uint64_t address_of(const struct script_place *place)
 {
-	const uint32_t lines[] = {place->first_line, place->line};
 	uint64_t hash = lasting_hash(LASTING_HASH_BEGIN, place->name, strlen(place->name));
 
-	return lasting_hash(hash, lines, sizeof(lines));
+	return lasting_hash_number(lasting_hash_number(hash, place->first_line), place->line);
 }
 
 /*
