@@ -205,17 +205,13 @@ static void end_block(struct block_rows *rows, const struct block_record *record
 		heap_gather_free(rows->gather, &freed);
 }
 
-/* Records are announced this many before they are handled. */
-#define EXPECT	    16
-#define EXPECT_SOON 8
+/* A record is announced this many before it is handled. */
+#define EXPECT 16
 
 void block_rows_expect(const struct block_rows *rows, const struct block_record *records, size_t nr)
 {
 	if (nr > EXPECT)
 		heap_gather_expect(rows->gather, records[EXPECT].process, records[EXPECT].address);
-	if (nr > EXPECT_SOON)
-		heap_gather_expect_soon(rows->gather, records[EXPECT_SOON].process,
-					records[EXPECT_SOON].address);
 }
 
 void block_rows_add(struct block_rows *rows, const struct block_record *record,

@@ -8,8 +8,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "profile/heap_gather_priv.h"
 #include "profile/profile.h"
@@ -20,7 +22,8 @@ struct heap_gather *heap_gather_new(struct profile *profile, enum heap_rows poli
 
 	gather->profile = profile;
 	gather->policy = policy;
-	gather->alive.unused = gather->cohorts.unused = NONE;
+	gather->alive.places.nr_more = BLOCK_WORDS - 1;
+	gather->cohorts.unused = NONE;
 	return gather;
 }
 
@@ -29,7 +32,6 @@ void heap_gather_release(struct heap_gather *gather)
 	if (!gather)
 		return;
 	key_map_release(&gather->alive.places);
-	free(gather->alive.blocks);
 	free(gather->cohorts.at);
 	free(gather->cohorts.fresh);
 	index_set_release(&gather->cohorts.by_likeness);
@@ -82,8 +84,8 @@ static uint32_t new_cohort(struct heap_gather *gather)
 	return at;
 }
 
-/* Without rows. */
-static uint32_t cohort_of(struct heap_gather *gather, const struct likeness *like)
+/* Among the fresh ones. */
+static uint32_t search_cohort(struct heap_gather *gather, const struct likeness *like)
 {
 	uint64_t rest = like->alone ^ like->size_bytes ^ like->slice << 40 ^ like->nr_marks << 16 ^
 			(uint64_t)like->former << 24 ^ (uint64_t)like->kind << 8 ^ like->end;
@@ -92,7 +94,7 @@ static uint32_t cohort_of(struct heap_gather *gather, const struct likeness *lik
 		 cohort;
 
 	if (at != INDEX_NONE)
-		return gather->cohorts.fresh[at];
+		return at;
 	cohort = new_cohort(gather);
 	gather->cohorts.at[cohort] = (struct cohort){.like = *like,
 						     .begun_ns = like->slice << SLICE_LOG2,
@@ -100,8 +102,19 @@ static uint32_t cohort_of(struct heap_gather *gather, const struct likeness *lik
 						     .rows = {NONE, NONE}};
 	ARRAY_GROW(gather->cohorts.fresh, gather->cohorts.nr_fresh, gather->cohorts.cap_fresh);
 	gather->cohorts.fresh[gather->cohorts.nr_fresh] = cohort;
-	index_set_add(&gather->cohorts.by_likeness, hash, (uint32_t)gather->cohorts.nr_fresh++);
-	return cohort;
+	index_set_add(&gather->cohorts.by_likeness, hash, (uint32_t)gather->cohorts.nr_fresh);
+	return (uint32_t)gather->cohorts.nr_fresh++;
+}
+
+/* Without rows. */
+static uint32_t cohort_of(struct heap_gather *gather, const struct likeness *like)
+{
+	/* Most are like one of the last: that spares the search. */
+	uint32_t *recent = &gather->cohorts.recent[like->stack.v % RECENT];
+
+	if (*recent >= gather->cohorts.nr_fresh || !is_like(gather, *recent, like))
+		*recent = search_cohort(gather, like);
+	return gather->cohorts.fresh[*recent];
 }
 
 /* --- blocks --- */
@@ -117,48 +130,12 @@ static uint64_t born_ns(const struct heap_gather *gather, const struct block *bl
 	return gather->cohorts.at[block->cohort].begun_ns + (uint64_t)block->born * BIRTH_GRAIN_NS;
 }
 
-static struct block block_at(const struct heap_gather *gather, uint32_t at)
+static struct block block_in(const uint32_t *words)
 {
-	return gather->policy == HEAP_ROWS_EACH ? (struct block){.cohort = NONE, .number = at}
-						: gather->alive.blocks[at];
-}
+	struct block block;
 
-/* It is among those that are alive, and in their sums. */
-static void put(struct heap_gather *gather, uint32_t process, uint64_t address,
-		const struct block *block)
-{
-	uint32_t at = gather->alive.unused;
-
-	if (gather->policy == HEAP_ROWS_EACH) {
-		key_map_put(&gather->alive.places, process, address, block->number);
-		return;
-	}
-	if (at == NONE) {
-		ARRAY_GROW(gather->alive.blocks, gather->alive.nr, gather->alive.cap);
-		at = (uint32_t)gather->alive.nr++;
-	} else {
-		gather->alive.unused = gather->alive.blocks[at].number;
-	}
-	gather->alive.blocks[at] = *block;
-	key_map_put(&gather->alive.places, process, address, at);
-	gather->alive.bytes += size_of(gather, block);
-}
-
-/* False: it is not there. */
-static bool take(struct heap_gather *gather, uint32_t process, uint64_t address,
-		 struct block *block)
-{
-	uint32_t at;
-
-	if (!key_map_take(&gather->alive.places, process, address, &at))
-		return false;
-	*block = block_at(gather, at);
-	if (block->cohort == NONE)
-		return true;
-	gather->alive.blocks[at].number = gather->alive.unused;
-	gather->alive.unused = at;
-	gather->alive.bytes -= size_of(gather, block);
-	return true;
+	memcpy(&block, words, sizeof(block));
+	return block;
 }
 
 static bool was_at_peak(const struct heap_gather *gather, const struct block *block)
@@ -195,15 +172,15 @@ static uint32_t row_of(const struct heap_gather *gather, const struct block *blo
 static bool is_part(const void *context, uint32_t index, const void *key)
 {
 	const struct heap_gather *gather = context;
-	const struct part *a = &gather->parts.at[index];
-	const struct part *b = key;
+	const struct part_likeness *a = &gather->parts.at[index].like;
+	const struct part_likeness *b = key;
 
 	return a->cohort == b->cohort && a->row == b->row && a->nr_marks == b->nr_marks &&
 	       a->freed_by.v == b->freed_by.v && a->decade == b->decade &&
 	       a->is_moved == b->is_moved;
 }
 
-static struct part *part_of(struct heap_gather *gather, const struct part *like)
+static uint32_t search_part(struct heap_gather *gather, const struct part_likeness *like)
 {
 	uint64_t hash = hash_mix((uint64_t)like->cohort << 32 | like->row,
 				 (uint64_t)like->freed_by.v << 32 ^ like->nr_marks << 8 ^
@@ -213,18 +190,30 @@ static struct part *part_of(struct heap_gather *gather, const struct part *like)
 	if (at == INDEX_NONE) {
 		ARRAY_GROW(gather->parts.at, gather->parts.nr, gather->parts.cap);
 		at = (uint32_t)gather->parts.nr++;
-		gather->parts.at[at] = *like;
+		gather->parts.at[at] = (struct part){.like = *like, .time_ns = UINT64_MAX};
 		index_set_add(&gather->parts.by_likeness, hash, at);
 	}
-	return &gather->parts.at[at];
+	return at;
+}
+
+static struct part *part_of(struct heap_gather *gather, const struct part_likeness *like)
+{
+	uint32_t *recent = &gather->parts.recent[(8 * like->cohort ^ like->decade) % RECENT];
+
+	if (*recent >= gather->parts.nr || !is_part(gather, *recent, like))
+		*recent = search_part(gather, like);
+	return &gather->parts.at[*recent];
 }
 
 /* Lives below 1 us, 10 us, ... 10 s, and longer ones: the classes of the views. */
 static uint8_t decade_of(uint64_t life_ns)
 {
+	static const uint64_t limits_ns[] = {1000,	 10 * 1000,	 100 * 1000,
+					     NS_PER_MS,	 10 * NS_PER_MS, 100 * NS_PER_MS,
+					     NS_PER_SEC, 10 * NS_PER_SEC};
 	uint8_t decade = 0;
 
-	for (uint64_t limit_ns = 1000; decade < 8 && life_ns >= limit_ns; limit_ns *= 10)
+	while (decade < ARRAY_SIZE(limits_ns) && life_ns >= limits_ns[decade])
 		decade++;
 	return decade;
 }
@@ -274,16 +263,16 @@ static void add_to_part(struct heap_gather *gather, const struct block *block,
 			   .life_ns = life_ns,
 			   .first_ns = freed_ns};
 	struct part *part = part_of(
-		gather, &(struct part){.cohort = row == NONE ? plain_cohort(gather, block->cohort)
-							     : block->cohort,
-				       .row = row,
-				       .nr_marks = row == NONE ? 0 : nr_marks_by(gather, freed_ns),
-				       .freed_by = freed->thread,
-				       .decade = decade_of(life_ns),
-				       .is_moved = is_moved,
-				       .time_ns = since_ns,
-				       .nr_peaks = gather->peak.nr});
+		gather,
+		&(struct part_likeness){.cohort = row == NONE ? plain_cohort(gather, block->cohort)
+							      : block->cohort,
+					.row = row,
+					.nr_marks = row == NONE ? 0 : nr_marks_by(gather, freed_ns),
+					.freed_by = freed->thread,
+					.decade = decade_of(life_ns),
+					.is_moved = is_moved});
 
+	part->time_ns = min_u64(part->time_ns, since_ns);
 	part_comes_to_peak(gather, part);
 	add_sums(row != NONE || was_at_peak(gather, block) ? &part->at_peak : &part->others, &one);
 }
@@ -297,39 +286,61 @@ static void end_block(struct heap_gather *gather, const struct block *block,
 		add_to_part(gather, block, freed, is_moved);
 }
 
-/* Freed by now, or moved: where it was is known no more. */
-static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
-		     struct block *block)
+/* Into the sums of those that are alive. */
+static void enter(struct heap_gather *gather, const struct block *block)
+{
+	if (block->cohort == NONE)
+		return;
+	gather->alive.bytes += size_of(gather, block);
+	if (gather->cohorts.at[block->cohort].has_rows)
+		gather->cohorts.at[block->cohort].nr_alive++;
+	else
+		count(gather, block, 1);
+}
+
+static void leave(struct heap_gather *gather, const struct block *block)
 {
 	struct cohort *cohort;
 
-	if (!take(gather, freed->process, freed->address, block))
-		return false;
 	if (block->cohort == NONE)
-		return true;
+		return;
+	gather->alive.bytes -= size_of(gather, block);
 	cohort = &gather->cohorts.at[block->cohort];
 	if (!cohort->has_rows) {
 		count(gather, block, -1);
-		return true;
+		return;
 	}
 	if (--cohort->nr_alive == 0) {
 		ARRAY_GROW(gather->cohorts.ended, gather->cohorts.nr_ended,
 			   gather->cohorts.cap_ended);
 		gather->cohorts.ended[gather->cohorts.nr_ended++] = block->cohort;
 	}
+}
+
+/* Freed by now, or moved: where it was is known no more. False: it is not there. */
+static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
+		     struct block *block)
+{
+	uint32_t words[BLOCK_WORDS];
+
+	if (!key_map_take_words(&gather->alive.places, freed->process, freed->address, words))
+		return false;
+	*block = block_in(words);
+	leave(gather, block);
 	return true;
 }
 
-static void put_in(struct heap_gather *gather, uint32_t process, uint64_t address,
-		   const struct block *block)
+/* True: `former` was there. */
+static bool put_in(struct heap_gather *gather, uint32_t process, uint64_t address,
+		   const struct block *block, struct block *former)
 {
-	put(gather, process, address, block);
-	if (block->cohort == NONE)
-		return;
-	if (gather->cohorts.at[block->cohort].has_rows)
-		gather->cohorts.at[block->cohort].nr_alive++;
-	else
-		count(gather, block, 1);
+	bool is_new;
+	uint32_t *words = key_map_add(&gather->alive.places, process, address, &is_new);
+
+	*former = block_in(words);
+	memcpy(words, block, sizeof(*block));
+	enter(gather, block);
+	return !is_new;
 }
 
 static void end_moved(struct heap_gather *gather, struct moved *moved)
@@ -402,15 +413,6 @@ void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint
 	key_map_expect(&gather->alive.places, process, address);
 }
 
-void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address)
-{
-	uint32_t at;
-
-	if (gather->policy != HEAP_ROWS_EACH &&
-	    key_map_find(&gather->alive.places, process, address, &at))
-		__builtin_prefetch(&gather->alive.blocks[at]);
-}
-
 /* Makes its row at once. */
 static struct block make_row_of(struct heap_gather *gather, const struct heap_block *added,
 				uint32_t former)
@@ -450,23 +452,26 @@ static struct block add_to_cohort(struct heap_gather *gather, const struct heap_
 		.number = ++gather->number};
 }
 
-static void free_unseen(struct heap_gather *gather, const struct heap_block *added)
+/* The block that was there must have been freed unseen. */
+static void end_unseen(struct heap_gather *gather, const struct block *block,
+		       const struct heap_block *added)
 {
-	heap_gather_free(gather, &(struct heap_freed){.process = added->process,
-						      .address = added->address,
-						      .time_ns = added->time_ns,
-						      .thread = THREAD_NONE});
+	leave(gather, block);
+	end_block(gather, block,
+		  &(struct heap_freed){.process = added->process,
+				       .address = added->address,
+				       .time_ns = added->time_ns,
+				       .thread = THREAD_NONE},
+		  false);
 }
 
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
 {
 	bool is_alone = gather->policy == HEAP_ROWS_EACH;
-	struct block block;
+	struct block block, unseen;
 	uint64_t since_ns;
 	uint32_t former = 0;
 
-	if (!is_alone)
-		free_unseen(gather, added);
 	if (gather->number == UINT32_MAX)
 		heap_gather_flush(gather);
 	gather->last_ns = max_u64(gather->last_ns, added->time_ns);
@@ -475,7 +480,8 @@ void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
 		since_ns = inherit(gather, added, &former);
 	block = is_alone ? make_row_of(gather, added, former)
 			 : add_to_cohort(gather, added, since_ns, former);
-	put_in(gather, added->process, added->address, &block);
+	if (put_in(gather, added->process, added->address, &block, &unseen) && !is_alone)
+		end_unseen(gather, &unseen, added);
 	if (is_alone)
 		return;
 	/* An event is later than the peak until the peak is found to be at it. */
@@ -512,17 +518,16 @@ void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_free
 void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t address)
 {
 	struct moved *moved = find_moved(gather, process, address);
-	uint32_t at;
 
 	if (!moved)
 		return;
 	/* Another block at that address proves that it was moved. */
-	if (key_map_find(&gather->alive.places, process, address, &at)) {
+	if (key_map_find_words(&gather->alive.places, process, address)) {
 		end_moved(gather, moved);
 		return;
 	}
 	moved->is_there = false;
-	put_in(gather, process, address, &moved->block);
+	put_in(gather, process, address, &moved->block, &(struct block){0});
 }
 
 void heap_gather_flush(struct heap_gather *gather)
@@ -535,12 +540,12 @@ void heap_gather_flush(struct heap_gather *gather)
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
 		      uint32_t *row)
 {
+	const uint32_t *words = key_map_find_words(&gather->alive.places, process, address);
 	struct block block;
-	uint32_t at;
 
-	if (!key_map_find(&gather->alive.places, process, address, &at))
+	if (!words)
 		return false;
-	block = block_at(gather, at);
+	block = block_in(words);
 	*row = row_of(gather, &block);
 	return *row != NONE;
 }

@@ -53,11 +53,10 @@ void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *added);
 
 /*
- * Announce that a block will be added or freed soon, and then very soon: its place, somewhere in
- * many megabytes, is prefetched into the processor's cache.
+ * Announce that a block will be added or freed soon: its place, somewhere in many megabytes, is
+ * prefetched into the processor's cache.
  */
 void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address);
-void heap_gather_expect_soon(const struct heap_gather *gather, uint32_t process, uint64_t address);
 
 /*
  * Blocks allocated, or freed if they have rows, from then on do not share rows with earlier ones.

@@ -9,6 +9,7 @@
 #include "profile/map_rows.h"
 
 #define NONE	  UINT32_MAX
+#define RECENT	  256
 #define MOVED_MAX 64 /* threads that are in realloc() at the same time */
 /* Alive at the peak, its row and others are apart by more than a file rounds down. */
 #define APART_NS (2 * SAMPLE_TIME_GRAIN_NS)
@@ -53,8 +54,10 @@ struct block {
 	uint32_t cohort; /* NONE: it has none */
 	uint32_t size;	 /* UINT32_MAX: see the cohort */
 	uint32_t born;	 /* in BIRTH_GRAIN_NS since the cohort's begin; before any realloc() */
-	uint32_t number; /* in the order of allocations, since rows were made; or next unused */
+	uint32_t number; /* in the order of allocations, since rows were made */
 };
+
+#define BLOCK_WORDS (sizeof(struct block) / sizeof(uint32_t))
 
 #define BIRTH_GRAIN_NS 16
 #define SLICE_LOG2     36 /* ns, to be counted in 32 bits */
@@ -64,14 +67,18 @@ struct sums {
 	uint64_t first_ns; /* the first was freed */
 };
 
-/* Freed blocks that are alike, for one row. */
-struct part {
+/* The facts that freed blocks of one row share. */
+struct part_likeness {
 	uint32_t cohort;
 	uint32_t row;	 /* of the cohort; NONE: it has none yet */
 	size_t nr_marks; /* before they were freed, if they have a row */
 	struct thread_id freed_by;
 	uint8_t decade;
-	bool is_moved;	     /* realloc() freed it */
+	bool is_moved; /* realloc() freed it */
+};
+
+struct part {
+	struct part_likeness like;
 	uint64_t time_ns;    /* the first birth of them */
 	uint64_t nr_peaks;   /* the peak that at_peak belongs to */
 	struct sums at_peak; /* alive then, */
@@ -89,20 +96,18 @@ struct moved {
 
 /* Those that are alive. */
 struct alive {
-	struct key_map places; /* numbers of blocks, or of rows, by process and address */
-	struct block *blocks;  /* owned, as all of these */
-	size_t nr, cap;
-	uint32_t unused; /* the first of a list; or NONE */
-	uint64_t bytes;	 /* with mappings */
+	struct key_map places; /* blocks by process and address */
+	uint64_t bytes;	       /* with mappings */
 };
 
 struct cohorts {
-	struct cohort *at;
+	struct cohort *at; /* owned, as all of these */
 	size_t nr, cap;
 	uint32_t unused; /* the first of a list; or NONE */
 	uint32_t *fresh; /* without rows */
 	size_t nr_fresh, cap_fresh;
 	struct index_set by_likeness; /* of `fresh` */
+	uint32_t recent[RECENT];      /* of `fresh`, by stack: some that were found last */
 	uint32_t *ended;	      /* with rows, of which no block is alive */
 	size_t nr_ended, cap_ended;
 };
@@ -111,6 +116,7 @@ struct parts {
 	struct part *at;
 	size_t nr, cap;
 	struct index_set by_likeness;
+	uint32_t recent[RECENT]; /* some that were found last */
 };
 
 struct marks {

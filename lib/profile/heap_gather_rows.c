@@ -55,15 +55,15 @@ static void make_part_row(const struct heap_gather *gather, const struct part *p
 			  const struct sums *sums, uint64_t time_ns, uint64_t freed_ns,
 			  struct made_row *made)
 {
-	*made = (struct made_row){.row = row_like(&gather->cohorts.at[part->cohort].like),
+	*made = (struct made_row){.row = row_like(&gather->cohorts.at[part->like.cohort].like),
 				  .cohort = NONE};
 	made->row.time_ns = time_ns;
 	made->row.freed_ns = freed_ns;
 	made->row.size_bytes = sums->size_bytes;
 	made->row.life_ns = sums->life_ns / sums->nr;
 	made->row.nr_more = (uint32_t)min_u64(sums->nr - 1, UINT32_MAX);
-	made->row.freed_by = part->freed_by;
-	made->row.is_moved = part->is_moved;
+	made->row.freed_by = part->like.freed_by;
+	made->row.is_moved = part->like.is_moved;
 }
 
 /* Blocks that were freed before they had a row were alive at the peak, or at no moment. */
@@ -75,7 +75,7 @@ static size_t make_part_rows(const struct heap_gather *gather, struct made_row *
 	for (size_t i = 0; i < gather->parts.nr; i++) {
 		struct part *part = &gather->parts.at[i];
 
-		if (part->row != NONE)
+		if (part->like.row != NONE)
 			continue;
 		part_comes_to_peak(gather, part);
 		if (part->others.nr)
@@ -93,15 +93,15 @@ static void free_parts_of_rows(struct heap_gather *gather)
 	for (size_t i = 0; i < gather->parts.nr; i++) {
 		struct part *part = &gather->parts.at[i];
 
-		if (part->row == NONE)
+		if (part->like.row == NONE)
 			continue;
 		part_comes_to_peak(gather, part);
 		if (part->others.nr)
-			heap_gather_free_of_row(gather, part->row, &part->others, part->freed_by,
-						part->is_moved);
+			heap_gather_free_of_row(gather, part->like.row, &part->others,
+						part->like.freed_by, part->like.is_moved);
 		if (part->at_peak.nr)
-			heap_gather_free_of_row(gather, part->row, &part->at_peak, part->freed_by,
-						part->is_moved);
+			heap_gather_free_of_row(gather, part->like.row, &part->at_peak,
+						part->like.freed_by, part->like.is_moved);
 	}
 }
 

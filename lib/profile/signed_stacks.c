@@ -22,14 +22,20 @@ static bool is_same(const void *owner, uint32_t index, const void *key)
 	       stacks->rows[index].signer == wanted->signer;
 }
 
-const struct signed_stack *signed_stacks_find(const struct signed_stacks *stacks, uint32_t signer,
+const struct signed_stack *signed_stacks_find(struct signed_stacks *stacks, uint32_t signer,
 					      uint64_t signature)
 {
 	const struct signed_stack wanted = {.signature = signature, .signer = signer};
-	uint32_t at = index_set_find(&stacks->index, hash_mix(signer, signature), is_same, stacks,
-				     &wanted);
+	uint32_t *recent = &stacks->recent[signature % SIGNED_STACKS_RECENT];
+	uint32_t at = *recent;
 
-	return at == INDEX_NONE ? NULL : &stacks->rows[at];
+	if (at >= stacks->nr || !is_same(stacks, at, &wanted))
+		at = index_set_find(&stacks->index, hash_mix(signer, signature), is_same, stacks,
+				    &wanted);
+	if (at == INDEX_NONE)
+		return NULL;
+	*recent = at;
+	return &stacks->rows[at];
 }
 
 void signed_stacks_add(struct signed_stacks *stacks, const struct signed_stack *row)

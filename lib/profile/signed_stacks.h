@@ -16,17 +16,20 @@ struct signed_stack {
 	uint8_t end; /* enum stack_end */
 };
 
+#define SIGNED_STACKS_RECENT 256
+
 struct signed_stacks {
 	struct signed_stack *rows; /* owned */
 	size_t nr, cap;
 	struct index_set index;
+	uint32_t recent[SIGNED_STACKS_RECENT]; /* rows, by signature: some that were found last */
 };
 
 void signed_stacks_release(struct signed_stacks *stacks);
 /* A stack that is there already stays as it is. */
 void signed_stacks_add(struct signed_stacks *stacks, const struct signed_stack *row);
 /* NULL: its record was lost. Borrowed until the next addition. */
-const struct signed_stack *signed_stacks_find(const struct signed_stacks *stacks, uint32_t signer,
+const struct signed_stack *signed_stacks_find(struct signed_stacks *stacks, uint32_t signer,
 					      uint64_t signature);
 
 #endif
