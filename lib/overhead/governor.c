@@ -20,6 +20,12 @@
 #define LOOKS_SHARE 0.5
 /* Copies have this part of the credit for looks: many looks would leave none for them. */
 #define COPIES_SHARE 0.5
+/*
+ * Even where a CPU is idle the credit for looks grows by this part of it at most if thousands
+ * of threads sleep. Looks at a few are cheap: the fewer than FEW there are, the larger is the part.
+ */
+#define LOOKS_MOST 0.03
+#define FEW	   64
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -32,6 +38,9 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.lots = 1,
 		.stop_share = 1,
 		.look_rate = 1,
+		.idle_rate = 1,
+		.look_credit_ns = LOOK_CREDIT_NS,
+		.copy_credit_ns = COPIES_SHARE * LOOK_CREDIT_NS,
 		.random = seed,
 	};
 }
@@ -128,15 +137,14 @@ static double grown(const struct governor *governor, double credit_ns, double pa
 		    uint64_t elapsed_ns)
 {
 	double most_ns = part * most_look_credit_ns(governor);
+	double rate = between(0, governor->look_rate, governor->idle_rate);
 
-	return between(-most_ns, credit_ns + part * governor->look_rate * (double)elapsed_ns,
-		       most_ns);
+	return between(-most_ns, credit_ns + part * rate * (double)elapsed_ns, most_ns);
 }
 
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns)
 {
-	uint64_t elapsed_ns =
-		governor->look_credited_ns ? now_ns - governor->look_credited_ns : LOOK_CREDIT_NS;
+	uint64_t elapsed_ns = governor->look_credited_ns ? now_ns - governor->look_credited_ns : 0;
 
 	governor->look_credit_ns = grown(governor, governor->look_credit_ns, 1, elapsed_ns);
 	governor->copy_credit_ns =
@@ -149,7 +157,7 @@ bool governor_draws_copy(struct governor *governor)
 {
 	double most_ns = COPIES_SHARE * most_look_credit_ns(governor);
 
-	return governor->look_rate >= 1 || draw(governor) < governor->copy_credit_ns / most_ns;
+	return !governor->max_ppm || draw(governor) < governor->copy_credit_ns / most_ns;
 }
 
 void governor_charge_copy(struct governor *governor, uint64_t cpu_ns)
@@ -240,6 +248,8 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
 	governor->look_rate = look_rate_of(governor, lost_part);
+	governor->idle_rate =
+		between(0, LOOKS_MOST * (1 + FEW / (double)(load->nr_sleepers + 1)), 1);
 	governor->stop_share = between(LEAST_STOPS, left - ticks_share, 1);
 	return governor->period_ns;
 }

@@ -3,6 +3,7 @@
 #define PROFC_OVERHEAD_GOVERNOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -17,11 +18,13 @@
  *
  * Ticks and looks take time from the target only while no CPU is idle. Then looks at sleeping
  * threads get half of the share, as credit that grows with time; without credit, looks that are due
- * wait. At most half of that credit pays for copies of stacks, which cost most: the less is left,
- * the fewer copies are made. Ticks may use half of the remainder. They get rarer if they would need
- * more, or if they leave so little for stops that most ticks would have none; but the governor
- * charges ticks only with the time that fewer of them would save. Stops have the rest. If all
- * together have exceeded the share, the governor allows less until the debt is paid.
+ * wait. Where a CPU is idle the credit grows by a part of that CPU, which is the smaller the more
+ * threads sleep, so that a program of thousands does not keep it busy. At most half of the credit
+ * pays for copies of stacks, which cost most: the less is left, the fewer copies are made. Ticks
+ * may use half of the remainder. They get rarer if they would need more, or if they leave so little
+ * for stops that most ticks would have none; but the governor charges ticks only with the time that
+ * fewer of them would save. Stops have the rest. If all together have exceeded the share, the
+ * governor allows less until the debt is paid.
  */
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
@@ -36,7 +39,8 @@ struct governor {
 	double allowance;  /* the part of the bound that may be used until the debt is paid */
 	double lots;	   /* the chance of a stop is multiplied by this */
 	double stop_share; /* the part of the bound that is left for stops */
-	double look_rate;  /* growth of the credit for looks, in ns of CPU time per ns */
+	double look_rate;  /* the part of the time that looks may take from threads */
+	double idle_rate;  /* the part of an idle CPU that they may take */
 	double look_credit_ns;
 	double copy_credit_ns;	   /* for copies of stacks: half of that for looks */
 	uint64_t look_credited_ns; /* the time up to which credit was given */
@@ -80,6 +84,7 @@ struct governor_load {
 	uint64_t nr_ticks;	   /* in the window */
 	uint64_t tick_ns;	   /* mean CPU time that one tick fewer would save */
 	uint64_t looks_ns;	   /* CPU time of looks at sleeping threads */
+	size_t nr_sleepers;	   /* these threads */
 	unsigned int nr_cpus;	   /* of the machine, or those that we may use */
 	unsigned int lost_percent; /* the part of this CPU time that threads lost: no idle CPU */
 };

@@ -717,7 +717,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
  * Reading clocks of processes takes at most this part of a period; those for which there is no time
  * come first in the next tick.
  */
-#define CLOCKS_PART 16
+#define CLOCKS_PART 64
 
 /* Find threads that run although they count as asleep, by the clocks of their processes. */
 static void check_processes(struct sampler *sampler)
@@ -735,7 +735,8 @@ static void check_processes(struct sampler *sampler)
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	struct governor_load load = {.nr_cpus = (unsigned int)sampler->session->nr_cpus,
-				     .lost_percent = idle_meter_lost_percent(&sampler->idle)};
+				     .lost_percent = idle_meter_lost_percent(&sampler->idle),
+				     .nr_sleepers = sampler->threads.nr};
 	const struct stop_overhead *overhead = &sampler->overhead;
 	uint64_t wake_up_ns;
 

@@ -421,9 +421,37 @@ TEST(governor, looks_at_sleepers_take_half_of_what_is_allowed)
 	}
 	assert_in_range(all_ns, 20 * half_ns * 95 / 100, 20 * half_ns * 105 / 100);
 	assert_true(governor.stop_share > 0.48 && governor.stop_share < 0.52);
-	/* Where a CPU is idle none waits. */
-	load.lost_percent = 0;
+}
+
+/* Where a CPU is idle looks take nothing from threads, but a CPU has other uses. */
+TEST(governor, looks_at_thousands_of_sleepers_take_a_small_part_of_an_idle_cpu)
+{
+	const uint64_t due_ns = 200000000, each_ns = 50000;
+	struct governor_load load = {
+		.window_ns = WINDOW_NS, .nr_sleepers = 100000, .nr_cpus = 2, .lost_percent = 0};
+	struct governor governor;
+	uint64_t now_ns = 1, all_ns = 0;
+
+	governor_init(&governor, PERIOD_NS, 20000, 7);
+	/* All threads of a program are new at the beginning. */
+	assert_int_equal(looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns), due_ns);
 	governor_update(&governor, &load);
+	looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns);
+	for (int i = 0; i < 40; i++) {
+		all_ns += looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns);
+		governor_update(&governor, &load);
+	}
+	assert_in_range(all_ns, 40 * WINDOW_NS * 29 / 1000, 40 * WINDOW_NS * 31 / 1000 + 60000000);
+	/* Each of a few can be looked at in each tick. */
+	load.nr_sleepers = 5;
+	governor_update(&governor, &load);
+	all_ns = 0;
+	for (int i = 0; i < 40; i++)
+		all_ns += looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns);
+	assert_in_range(all_ns, 40 * WINDOW_NS / 4, 40 * WINDOW_NS / 2);
+	governor_init(&governor, PERIOD_NS, 0, 7);
+	governor_update(&governor, &load);
+	assert_int_equal(looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns), due_ns);
 	assert_int_equal(looks(&governor, &now_ns, WINDOW_NS, due_ns, each_ns), due_ns);
 }
 
