@@ -500,7 +500,7 @@ uint64_t heap_ring_nr_dropped(const struct heap_ring *ring)
 void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 {
 	const struct heap_shared *shared = ring->shared;
-	uint64_t nr_claimed;
+	uint64_t used_pages, nr_claimed;
 
 	*totals = (struct heap_totals){
 		.nr_dropped = __atomic_load_n(&shared->lost.nr_dropped, __ATOMIC_RELAXED),
@@ -516,9 +516,12 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 			__atomic_load_n(&shared->lost.dropped_blocks, __ATOMIC_RELAXED);
 		return;
 	}
-	for (size_t i = 0; i < HEAP_SLOTS; i++)
-		add_slot(totals, &shared->slots[i]);
-	/* Others are not read: that would take memory for them. */
+	/* Slots that no thread has used are not read: that would take memory for them. */
+	used_pages = __atomic_load_n(&shared->used_pages, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < HEAP_SLOTS; i++) {
+		if (used_pages >> i / HEAP_SLOTS_OF_PAGE & 1)
+			add_slot(totals, &shared->slots[i]);
+	}
 	nr_claimed = __atomic_load_n(&shared->nr_claimed, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < min_u64(nr_claimed, HEAP_OWN_SLOTS); i++)
 		add_slot(totals, &shared->own_slots[i].slot);

@@ -64,6 +64,15 @@ static int64_t units_of(uint64_t size)
 	return (int64_t)(size << HEAP_COUNT_LOG2) + 1;
 }
 
+static void note_use(const struct heap_slot *slot)
+{
+	uint64_t number = ((uint64_t)slot - (uint64_t)shared.slots) / sizeof(*slot);
+	uint64_t page = UINT64_C(1) << number / HEAP_SLOTS_OF_PAGE % 64;
+
+	if (number < HEAP_SLOTS && !(relaxed_load(&shared.used_pages) & page))
+		__atomic_fetch_or(&shared.used_pages, page, __ATOMIC_RELAXED);
+}
+
 /*
  * Replaces a countdown below zero; the bytes that it has below zero are thrown away. Another thread
  * may have done it already.
@@ -77,6 +86,7 @@ static void draw(struct heap_slot *slot)
 	uint64_t nr = 0;
 	bool is_drawn = false;
 
+	note_use(slot);
 	for (int i = 0; i < TRIES_MAX && !is_drawn; i++) {
 		left = heap_countdown_bytes(countdown);
 		if (left >= 0)
@@ -293,6 +303,7 @@ static bool forget(uint64_t pointer)
 /* Sizes that do not fit into the countdown count once the allocation has succeeded. */
 static void count_large(const struct request *request)
 {
+	note_use(request->slot);
 	relaxed_add(&request->slot->given_bytes, request->size);
 	relaxed_add(&request->slot->nr_allocations, 1);
 }

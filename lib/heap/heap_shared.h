@@ -138,6 +138,7 @@ struct heap_own_slot {
 
 #define HEAP_SLOT_LOG2	   6
 #define HEAP_SLOTS	   1024
+#define HEAP_SLOTS_OF_PAGE 64
 #define HEAP_OWN_SLOT_LOG2 7
 #define HEAP_OWN_SLOTS	   PATCH_OWN_COPIES_MAX
 #define HEAP_INSIDE_PLACES 1024
@@ -390,6 +391,7 @@ struct heap_shared {
 	uint64_t exits[HEAP_EXITS];
 	struct heap_asked asked;
 	uint64_t nr_claimed;	    /* slots that threads have claimed: each is given away once */
+	uint64_t used_pages;	    /* of `slots`, a bit each: has a thread used a slot in there? */
 	_Alignas(64) uint64_t head; /* position up to which records are reserved */
 	_Alignas(64) uint64_t tail; /* position up to which they were read */
 	struct heap_visits visits;

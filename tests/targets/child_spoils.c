@@ -185,6 +185,7 @@ static void aim_at_countdowns(struct heap_shared *shared)
 		for (size_t k = 0; k < HEAP_OWN_SLOTS; k++)
 			shared->own_slots[k].slot.countdown = -(int64_t)(random_word() >> 8);
 		shared->nr_claimed = random_word() % 3 ? random_word() % 600 : random_word();
+		shared->used_pages = random_word();
 		shared->mean = random_word() % 3 ? 1 : random_word();
 		shared->stack_bytes = (uint32_t)random_word();
 	}

@@ -425,6 +425,9 @@ TEST(ring, totals_follow_from_countdowns)
 	bench.shared->slots[7].given_bytes = 50;
 	bench.shared->slots[7].nr_allocations = 10;
 	bench.shared->slots[7].countdown = -((int64_t)20 << HEAP_COUNT_LOG2) - 1 - HEAP_INSIDE;
+	/* Pages without a used slot are not looked at. */
+	bench.shared->slots[HEAP_SLOTS - 1].given_bytes = 4000;
+	bench.shared->used_pages = 1;
 	/* Only claimed slots are added up, and a process may claim any number. */
 	bench.shared->own_slots[1].slot.given_bytes = 500;
 	bench.shared->own_slots[HEAP_OWN_SLOTS - 1].slot.given_bytes = 2000;
@@ -434,8 +437,8 @@ TEST(ring, totals_follow_from_countdowns)
 	assert_int_equal(totals.allocated_bytes, 100 + 70 + 500);
 	assert_int_equal(totals.nr_allocations, 3 + 11);
 	assert_int_equal(totals.nr_dropped, 4);
-	bench.shared->nr_claimed = UINT64_MAX;
+	bench.shared->nr_claimed = bench.shared->used_pages = UINT64_MAX;
 	heap_ring_totals(&bench.ring, &totals);
-	assert_int_equal(totals.allocated_bytes, 100 + 70 + 500 + 2000);
+	assert_int_equal(totals.allocated_bytes, 100 + 70 + 500 + 2000 + 4000);
 	end(&bench);
 }
