@@ -53,6 +53,18 @@ void letting_go_await(void)
 	waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD);
 }
 
+bool letting_go_is_over(void)
+{
+	siginfo_t info;
+
+	while (waitid(P_ALL, 0, &info,
+		      WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0) {
+		if (errno != EINTR)
+			return errno == ECHILD;
+	}
+	return false;
+}
+
 bool letting_go_take_stop(pid_t id, int *status)
 {
 	siginfo_t info = {.si_pid = 0};

@@ -39,6 +39,11 @@ void letting_go_reap(pid_t id); /* after REST_DEAD */
  * calling thread ends, which should be soon: the answer would stop it.
  */
 bool letting_go_of(pid_t id, pid_t command);
+/*
+ * Has the calling thread released all that it has seized? If not it should end soon: the kernel
+ * then detaches it. Children of the calling thread count, too.
+ */
+bool letting_go_is_over(void);
 /* Has a thread that was interrupted at since_ns (CLOCK_MONOTONIC) had its second to stop? */
 bool letting_go_is_stuck(uint64_t since_ns);
 

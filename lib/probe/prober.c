@@ -18,6 +18,7 @@
 #include "heap/reach.h"
 #include "inject/entry.h"
 #include "inject/installation.h"
+#include "inject/letting_go.h"
 #include "inject/removal.h"
 #include "probe/prober_priv.h"
 #include "proc/program.h"
@@ -106,9 +107,9 @@ static void end_thread(struct prober *prober)
 	prober->is_over = true;
 	pthread_cond_signal(&prober->wake);
 	pthread_mutex_unlock(&prober->lock);
-	if (prober->has_thread)
-		pthread_join(prober->thread, NULL);
-	prober->has_thread = false;
+	if (prober->looker.has_begun)
+		pthread_join(prober->looker.id, NULL);
+	prober->looker.has_begun = false;
 }
 
 void prober_free(struct prober *prober)
@@ -167,8 +168,12 @@ static struct target_memory *open_memory(struct prober *prober, pid_t pid, struc
 	return memory;
 }
 
+typedef int install_fn(struct prober *prober, struct probed_process *process,
+		       const struct probe_access *access, struct err *err);
+
 /* Any thread, one process at a time. */
-static int install_running(struct prober *prober, struct probed_process *process, struct err *err)
+static int install_running(struct prober *prober, struct probed_process *process,
+			   install_fn *install, struct err *err)
 {
 	cleanup_target_memory struct target_memory *memory = open_memory(prober, process->pid, err);
 	const struct probe_access access = {
@@ -182,7 +187,7 @@ static int install_running(struct prober *prober, struct probed_process *process
 	if (!memory)
 		return err->code;
 	if (!process->looks.is_over)
-		status = prober_install(prober, process, &access, err);
+		status = install(prober, process, &access, err);
 	prober_look_at_code(prober, process, memory, false);
 	return status;
 }
@@ -209,7 +214,7 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 	pthread_mutex_lock(&prober->lock);
 	process = add_process(prober, pid);
 	pthread_mutex_unlock(&prober->lock);
-	status = install_running(prober, process, &own);
+	status = install_running(prober, process, prober_install_apart, &own);
 	note_gate_refusal(prober, process, &own);
 	if (status < 0 && err)
 		*err = own;
@@ -290,12 +295,14 @@ static void look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
 	uint64_t began_ns = clock_monotonic_ns();
-	int status = install_running(prober, process, &err);
+	int status = install_running(prober, process, prober_install, &err);
+	bool is_to_be_replaced = !letting_go_is_over();
 	/* A failure is due to that then. */
 	bool is_over = status < 0 && proc_task_has_ended(process->pid, process->pid);
 	uint64_t now_ns;
 
 	pthread_mutex_lock(&prober->lock);
+	prober->looker.is_to_be_replaced = is_to_be_replaced;
 	prober_read_callees(prober, process);
 	now_ns = clock_monotonic_ns();
 	prober->mean_look_ns += min_u64(now_ns - began_ns, LONGEST_LOOK_NS) / MEAN_OF;
@@ -345,7 +352,8 @@ static uint64_t look_at_due(struct prober *prober)
 {
 	uint64_t next_ns = clock_monotonic_ns() + LOOK_NS;
 
-	for (size_t i = 0; i < prober->nr_open && !prober->is_over; i++) {
+	for (size_t i = 0;
+	     i < prober->nr_open && !prober->is_over && !prober->looker.is_to_be_replaced; i++) {
 		struct probed_process *process = prober->open[i];
 
 		if (process->is_gone || process->has_executed)
@@ -364,6 +372,19 @@ static uint64_t look_at_due(struct prober *prober)
 	return next_ns;
 }
 
+/* False: goes on with this one, as no other thread can be made. Under the lock. */
+static bool replace_thread(struct prober *prober, void *(*run)(void *context))
+{
+	pthread_t next;
+
+	prober->looker.is_to_be_replaced = false;
+	if (prober->is_over || pthread_create(&next, NULL, run, prober) != 0)
+		return false;
+	pthread_detach(prober->looker.id);
+	prober->looker.id = next;
+	return true;
+}
+
 /*
  * Processes are added and closed while this runs, but none is freed before it has ended. Closing
  * may move a process that was still to come: it is looked at the next time.
@@ -378,6 +399,8 @@ static void *run(void *context)
 		const struct timespec until = {.tv_sec = (time_t)(next_ns / NS_PER_SEC),
 					       .tv_nsec = (long)(next_ns % NS_PER_SEC)};
 
+		if (prober->looker.is_to_be_replaced && replace_thread(prober, run))
+			break;
 		if (!prober->is_over)
 			pthread_cond_timedwait(&prober->wake, &prober->lock, &until);
 	}
@@ -388,8 +411,9 @@ static void *run(void *context)
 /* Without a thread only what exists at the start is found; a failure here is rare. */
 static void need_thread(struct prober *prober)
 {
-	if (!prober->has_thread && !prober->is_over)
-		prober->has_thread = pthread_create(&prober->thread, NULL, run, prober) == 0;
+	if (!prober->looker.has_begun && !prober->is_over)
+		prober->looker.has_begun =
+			pthread_create(&prober->looker.id, NULL, run, prober) == 0;
 }
 
 /* Has the prober already found the program that it has executed? */

@@ -435,38 +435,6 @@ static int install(struct prober *prober, struct probed_process *process,
 	return 0;
 }
 
-struct installing {
-	struct prober *prober;
-	struct probed_process *process;
-	const struct probe_access *access;
-	struct gathered *gathered;
-	struct err *err;
-	int status;
-};
-
-static void install_in_thread(void *context)
-{
-	struct installing *installing = context;
-
-	installing->status = install(installing->prober, installing->process, installing->access,
-				     installing->gathered, installing->err);
-}
-
-/* The process runs: if something goes wrong, nothing of it stays traced. */
-static int install_running(struct prober *prober, struct probed_process *process,
-			   const struct probe_access *access, struct gathered *gathered,
-			   struct err *err)
-{
-	struct installing installing = {.prober = prober,
-					.process = process,
-					.access = access,
-					.gathered = gathered,
-					.err = err};
-
-	own_thread_run(install_in_thread, &installing);
-	return installing.status;
-}
-
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,
 					       uint64_t address)
 {
@@ -519,10 +487,8 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	is_looked_at = gather_new(prober, process, access->memory, &gathered);
 	if (!is_looked_at)
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
-	else if (gathered.nr && access->is_stopped)
-		status = install(prober, process, access, &gathered, err);
 	else if (gathered.nr)
-		status = install_running(prober, process, access, &gathered, err);
+		status = install(prober, process, access, &gathered, err);
 	pthread_mutex_lock(&prober->lock);
 	process->is_looked_at |= is_looked_at;
 	if (prober->options.heap.is_all)
@@ -532,4 +498,30 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	pthread_mutex_unlock(&prober->install_lock);
 	gathered_release(&gathered);
 	return status;
+}
+
+struct installing {
+	struct prober *prober;
+	struct probed_process *process;
+	const struct probe_access *access;
+	struct err *err;
+	int status;
+};
+
+static void install_in_thread(void *context)
+{
+	struct installing *installing = context;
+
+	installing->status = prober_install(installing->prober, installing->process,
+					    installing->access, installing->err);
+}
+
+int prober_install_apart(struct prober *prober, struct probed_process *process,
+			 const struct probe_access *access, struct err *err)
+{
+	struct installing installing = {
+		.prober = prober, .process = process, .access = access, .err = err};
+
+	own_thread_run(install_in_thread, &installing);
+	return installing.status;
 }

@@ -119,6 +119,13 @@ struct prober_files {
 	size_t nr, cap;
 };
 
+/* The thread that looks at processes, and puts probes in. */
+struct prober_thread {
+	pthread_t id;
+	bool has_begun;
+	bool is_to_be_replaced; /* by another one: it still traces something */
+};
+
 struct prober {
 	struct prober_options options; /* `heap` in it changes, under `lock` */
 	struct wanted_heap heap;
@@ -139,9 +146,9 @@ struct prober {
 	size_t nr_wanted;
 	struct prober_counting counting;
 	struct prober_sums sums;
-	pthread_t thread;
+	struct prober_thread looker;
 	pthread_cond_t wake;
-	bool has_thread, is_over;
+	bool is_over;
 };
 
 /* prober.c, under `lock`: release a process in which nothing counts any more. */
@@ -158,6 +165,12 @@ void prober_file_free(struct prober_file *file);
  */
 int prober_install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, struct err *err);
+/*
+ * The same in a thread of its own: if something goes wrong, nothing of the process stays traced. A
+ * thread that does not need this asks letting_go_is_over() instead, which is cheaper.
+ */
+int prober_install_apart(struct prober *prober, struct probed_process *process,
+			 const struct probe_access *access, struct err *err);
 
 /*
  * prober_changes.c: are the probes still there? At most once a second, unless `is_last`. Not under
