@@ -10,8 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/minmax.h"
-#include "code/plt_entry.h"
 #include "heap/heap_answer.h"
 #include "heap/heap_code.h"
 #include "heap/heap_ring.h"
@@ -24,9 +22,7 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-/* Bytes of a function in which calls are searched: functions of allocators are shorter. */
-#define FUNCTION_BYTES_MAX 8192
-#define ENDBR_BYTES	   4
+#define ENDBR_BYTES 4
 /* An allocator, with signal handlers on top of it, uses no more. */
 #define STACK_BYTES ((size_t)1 << 20)
 
@@ -104,35 +100,17 @@ static uint64_t word_at(struct target_memory *memory, uint64_t address)
 	return target_memory_word(memory, address, &word) ? word : 0;
 }
 
-/* The target of a call, also if it goes through the entry of a PLT. */
-static uint64_t behind_plt(uint64_t target, struct target_memory *memory)
-{
-	uint8_t bytes[PLT_ENTRY_BYTES];
-	uint64_t word = 0;
-
-	if (target_memory_get(memory, target, bytes, sizeof(bytes)))
-		word = plt_entry_word(bytes, sizeof(bytes), target);
-	return word ? word_at(memory, word) : target;
-}
-
 /* Does it call another function that is to be hooked? */
 static bool calls_hooked(const struct heap_draft *draft, const struct probe_request *request,
 			 struct target_memory *memory)
 {
-	uint8_t *bytes = xmalloc(FUNCTION_BYTES_MAX);
-	struct patch_heap_leads leads = {.address = request->address, .bytes = bytes};
-	uint64_t target;
-	bool is_word, does = false;
+	bool does = false;
 
-	leads.nr_bytes = target_memory_read(memory, request->address, bytes,
-					    min_u64(request->nr_bytes, FUNCTION_BYTES_MAX));
-	while (!does && patch_heap_leads_next(&leads, &target, &is_word)) {
-		target = is_word ? word_at(memory, target) : target;
-		if (target - request->address < request->nr_bytes)
-			continue; /* inside of this function */
-		does = is_entry(draft, target) || is_entry(draft, behind_plt(target, memory));
+	for (size_t i = 0; i < request->nr_callees && !does; i++) {
+		uint64_t at = request->callees[i].at + request->bias;
+
+		does = is_entry(draft, request->callees[i].is_word ? word_at(memory, at) : at);
 	}
-	free(bytes);
 	return does;
 }
 

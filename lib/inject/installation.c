@@ -69,7 +69,8 @@ struct draft {
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
-	size_t owners_at; /* of a word in all parts' code */
+	size_t owners_at;  /* of a word in all parts' code */
+	bool trusts_files; /* until a process' code is found to differ */
 };
 
 /* Where counts may be. */
@@ -133,16 +134,21 @@ static int place_parts(struct draft *draft, struct err *err)
 	return 0;
 }
 
-static size_t read_code(const struct draft *draft, uint64_t address, uint8_t *bytes)
+/* What is drawn is compared with the memory before it is written, so the file's bytes will do. */
+static size_t read_code(const struct draft *draft, const struct probe_request *request,
+			uint8_t *bytes)
 {
-	return target_memory_read(draft->access->memory, address, bytes, READ_BYTES);
+	if (!draft->trusts_files || request->nr_file_bytes < READ_BYTES)
+		return target_memory_read(draft->access->memory, request->address, bytes,
+					  READ_BYTES);
+	memcpy(bytes, request->file_bytes, READ_BYTES);
+	return READ_BYTES;
 }
 
 static bool differs_from_file(const struct probe_request *request, const uint8_t *bytes, size_t nr)
 {
-	return request->file_bytes &&
-	       memcmp(bytes, request->file_bytes,
-		      nr < request->nr_file_bytes ? nr : request->nr_file_bytes) != 0;
+	nr = min_u64(nr, min_u64(request->nr_file_bytes, PATCH_MAX_BYTES));
+	return request->file_bytes && memcmp(bytes, request->file_bytes, nr) != 0;
 }
 
 static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
@@ -150,7 +156,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 			       const struct heap_place *heap)
 {
 	uint8_t bytes[READ_BYTES];
-	size_t nr = read_code(draft, request->address, bytes);
+	size_t nr = read_code(draft, request, bytes);
 	const struct patch_function function = {.address = request->address,
 						.nr_bytes = request->nr_bytes,
 						.bias = request->bias,
@@ -303,7 +309,8 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.nr_requests = draft->nr_requests,
 				.gate = draft->gate,
 				.heap_options = draft->heap_options,
-				.has_heap_before = draft->has_heap_before};
+				.has_heap_before = draft->has_heap_before,
+				.trusts_files = draft->trusts_files};
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "
@@ -371,6 +378,37 @@ static void begin_heap(struct installation *installation, const struct draft *dr
 			 draft->access->memory);
 }
 
+static int fail_changed(const struct probe_access *access, struct err *err)
+{
+	return err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile",
+		       (int)access->pid);
+}
+
+/* Is the code that probes replace in the memory of the process? */
+static bool prepare(const struct draft *draft)
+{
+	struct patched patched;
+	bool is_prepared;
+
+	patched_init(&patched, draft->patches, draft->nr_patches);
+	is_prepared = patched_prepare(&patched, draft->access->memory);
+	patched_release(&patched);
+	return is_prepared;
+}
+
+static int draw_prepared(struct draft *draft, enum copies copies, struct err *err)
+{
+	int status = draw_all(draft, copies, err);
+
+	if (status < 0 || prepare(draft))
+		return status;
+	if (!draft->trusts_files)
+		return fail_changed(draft->access, err);
+	/* Places whose code differs from the file are refused then. */
+	draft->trusts_files = false;
+	return draw_prepared(draft, copies, err);
+}
+
 /* Makes the memory with its contents: nothing leads there yet. */
 static int make_region(struct installation *installation, struct draft *draft, enum copies copies,
 		       struct probe_cost *cost, struct err *err)
@@ -382,7 +420,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
 	if (status == 0)
-		status = draw_all(draft, copies, err);
+		status = draw_prepared(draft, copies, err);
 	if (status == 0 && draft->plan.has_heap)
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
@@ -435,32 +473,23 @@ static bool is_among(const struct region *region, const struct stopped *stopped)
 	return region_is_among(&region->header, region->header.parts[0].address, stopped);
 }
 
-static enum apply_outcome fail_changed(const struct probe_access *access, struct err *err)
-{
-	err_set(err, ERR_LIMIT, "the code of process %d has changed meanwhile", (int)access->pid);
-	return APPLY_FAILED;
-}
-
 static enum apply_outcome apply(struct installation *installation,
 				const struct probe_access *access, struct probe_cost *cost,
 				struct err *err)
 {
 	enum apply_outcome outcome = APPLIED;
 	struct stopped stopped;
+	int status = access->is_stopped
+			     ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
+			     : stopped_begin(&stopped, access->pid, access->command,
+					     STOPPED_BUT_ASLEEP, access->patience_ns, err);
 
-	int status;
-
-	if (!patched_prepare(&installation->patched, access->memory))
-		return fail_changed(access, err);
-	status = access->is_stopped
-			 ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
-			 : stopped_begin(&stopped, access->pid, access->command, STOPPED_BUT_ASLEEP,
-					 access->patience_ns, err);
 	if (status < 0)
 		return APPLY_FAILED;
 	if (!is_among(&installation->region, &stopped)) {
 		stopped_end(&stopped);
-		return fail_changed(access, err);
+		fail_changed(access, err);
+		return APPLY_FAILED;
 	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory);
@@ -469,7 +498,8 @@ static enum apply_outcome apply(struct installation *installation,
 	} else if (installation->has_owners && !have_own_word(&stopped, access->memory)) {
 		outcome = APPLY_NO_OWN_WORD;
 	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
-		outcome = fail_changed(access, err);
+		fail_changed(access, err);
+		outcome = APPLY_FAILED;
 	}
 	stopped_end(&stopped);
 	cost->stop_ns += stopped.held_ns;
@@ -506,7 +536,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 			      .nr_requests = nr_requests,
 			      .gate = extras->gate,
 			      .heap_options = extras->heap,
-			      .has_heap_before = extras->has_heap_before};
+			      .has_heap_before = extras->has_heap_before,
+			      .trusts_files = true};
 	struct installation *made = xcalloc(1, sizeof(*made));
 	enum copies copies =
 		!access->is_stopped || access->has_thread_data ? COPIES_OF_OWNERS : COPIES_ONE;

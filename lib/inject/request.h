@@ -12,6 +12,12 @@
 
 struct branches;
 
+/* A function that another one calls, or jumps to. */
+struct probe_callee {
+	uint64_t at;  /* its ELF virtual address, */
+	bool is_word; /* or that of a word with its address in the process */
+};
+
 /* A place in a process that gets a probe. */
 struct probe_request {
 	uint64_t address;      /* in the process: a function's first instruction, or a call */
@@ -26,6 +32,8 @@ struct probe_request {
 	struct heap_code_range code; /* likewise: the mapped code of its file */
 	const uint8_t *file_bytes;   /* borrowed: the file's bytes there; NULL: not compared */
 	size_t nr_file_bytes;
+	const struct probe_callee *callees; /* borrowed: of an allocator's function */
+	size_t nr_callees;
 	const struct branches *branches; /* by ELF virtual addresses; entries only */
 	enum patch_outcome outcome;	 /* set by installation_make() */
 	uint32_t counter;		 /* likewise, if PATCH_OK */

@@ -10,6 +10,7 @@
 #include "probe/wanted.h"
 
 struct branches;
+struct known_code;
 struct elf_image;
 
 /* A file of code, and its places to be counted: the same in all processes that map it. */
@@ -21,6 +22,7 @@ struct prober_file {
 	bool is_searched;	 /* the members below are set */
 	bool is_told;		 /* its refusals are in the profile */
 	struct wanted wanted;
+	struct known_code **codes; /* owned: of wanted places of allocators; else NULL */
 	struct branches *branches; /* owned; by ELF virtual addresses; NULL: nothing is wanted */
 	struct module_id module;   /* in the profile; MODULE_UNKNOWN: not there yet */
 };

@@ -12,11 +12,15 @@
 #include "elf/elf_image.h"
 #include "mapping/target_file.h"
 #include "patch/branches.h"
+#include "probe/known_code.h"
 #include "probe/prober_priv.h"
 #include "proc/maps.h"
 
 void prober_file_free(struct prober_file *file)
 {
+	for (size_t i = 0; file->codes && i < file->wanted.nr_places; i++)
+		known_code_free(file->codes[i]);
+	free(file->codes);
 	wanted_release(&file->wanted);
 	branches_free(file->branches);
 	elf_image_free(file->image);
@@ -120,6 +124,20 @@ static void ask_about_places(struct prober_file *file)
 	free(addresses);
 }
 
+static void read_code_of_heap(struct prober_file *file)
+{
+	const struct wanted *wanted = &file->wanted;
+
+	file->codes = xcalloc(wanted->nr_places, sizeof(struct known_code *));
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		const struct wanted_place *place = &wanted->places[i];
+
+		if (place->kind == WANTED_HEAP)
+			file->codes[i] =
+				known_code_read(file->image, place->address, place->nr_bytes);
+	}
+}
+
 void prober_file_search(struct prober *prober, struct prober_file *file)
 {
 	const struct probe_file known = {.path = file->path, .fd = file->fd, .image = file->image};
@@ -137,4 +155,5 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	if (wanted_has_probes(&file->wanted))
 		sweep(file);
 	branches_sort(file->branches);
+	read_code_of_heap(file);
 }

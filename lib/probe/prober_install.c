@@ -18,6 +18,7 @@
 #include "inject/region.h"
 #include "inject/removal.h"
 #include "inject/willing.h"
+#include "probe/known_code.h"
 #include "probe/prober_priv.h"
 #include "proc/maps.h"
 #include "proc/read.h"
@@ -142,6 +143,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
+		const struct known_code *code = mapping->file->codes[i];
 		uint64_t address = place->address + mapping->bias;
 
 		if (address < mapping->start || address >= mapping->end ||
@@ -162,6 +164,10 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.kin = place->kin,
 			.code = {mapping->start, mapping->end},
 			.branches = mapping->file->branches,
+			.file_bytes = code ? code->bytes : NULL,
+			.nr_file_bytes = code ? code->nr_bytes : 0,
+			.callees = code ? code->callees : NULL,
+			.nr_callees = code ? code->nr_callees : 0,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
 									  .file = mapping->file,
@@ -252,6 +258,8 @@ static void read_files(struct gathered *gathered)
 		const struct counted_place *place = &gathered->places[i];
 		uint8_t *bytes = gathered->file_bytes + i * FILE_BYTES;
 
+		if (request->file_bytes)
+			continue;
 		request->file_bytes = bytes;
 		request->nr_file_bytes = elf_image_read(place->file->image, place->wanted->address,
 							bytes, FILE_BYTES);
