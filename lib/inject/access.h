@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct own_filters;
 struct remote_hint;
 struct target_memory;
 
@@ -17,7 +18,8 @@ struct probe_access {
 	bool is_stopped;      /* the calling thread has stopped the command's only thread, */
 	bool has_thread_data; /* and its C library has set the thread pointer */
 	uint64_t patience_ns;
-	struct remote_hint *hint; /* borrowed, from one process to the next; or NULL */
+	struct remote_hint *hint;	       /* borrowed, from one process to the next; or NULL */
+	const struct own_filters *own_filters; /* borrowed */
 };
 
 /* The sum of the times for which the process was stopped. */

@@ -424,11 +424,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	if (status == 0 && draft->plan.has_heap)
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
-		status = access->is_stopped
-				 ? remote_begin_stopped(&remote, access->command, access->memory,
-							&code, err)
-				 : remote_begin(&remote, access->pid, access->command,
-						access->memory, &code, access->patience_ns, err);
+		status = remote_begin(&remote, access, &code, err);
 	if (status < 0 || !remote)
 		return status;
 	status = fill_region(installation, draft, &rules, remote, err);

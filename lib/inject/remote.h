@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct probe_access;
 struct target_memory;
 struct err;
 struct stopped;
@@ -42,23 +43,21 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 		     struct remote_code *code, struct err *err);
 
 /*
- * Stop a thread of `pid` with room on its stack: the main thread, or one on a stack that the C
- * library has made. Not in a handler on a signal stack, not in 32-bit code, and not with a filter
+ * Stop a thread of the process with room on its stack: the main thread, or one on a stack that the
+ * C library has made. Not in a handler on a signal stack, not in 32-bit code, and not with a filter
  * of system calls that we do not have (willing_to_call()). Threads that would wait again with all
  * of their time-out come last. ERR_GONE, ERR_PERMISSION, ERR_UNSUPPORTED: none was found for
- * `patience_ns`.
+ * access->patience_ns. Where the caller has stopped the only thread of a command (is_stopped), it
+ * is that one, and the caller will resume it.
  */
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
-		 const struct remote_code *code, uint64_t patience_ns, struct err *err);
-/* The same with the only thread of a command, which the caller has stopped and will resume. */
-int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
-			 const struct remote_code *code, struct err *err);
+int remote_begin(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, struct err *err);
 /* The result of the call: negative for -errno; -ESRCH also if the thread is gone. */
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args);
 /* Write a short text for an argument; returns its address in the process. */
 uint64_t remote_text(struct remote *remote, const char *text);
 /*
- * Release the thread or, after remote_begin_stopped(), restore it. Returns how long it was stopped,
+ * Release the thread or, if the caller has stopped it, restore it. Returns how long it was stopped,
  * in ns.
  */
 uint64_t remote_end(struct remote *remote);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "inject/access.h"
 
 #if defined(__x86_64__)
 
@@ -689,16 +690,15 @@ static bool try_thread(void *context, pid_t tid)
 	return !attempts->found && !remote->has_executed && ++attempts->nr < TRIES_MAX;
 }
 
-static struct remote *new_remote(pid_t pid, pid_t command, struct target_memory *memory,
-				 const struct remote_code *code)
+static struct remote *new_remote(const struct probe_access *access, const struct remote_code *code)
 {
 	struct remote *remote = xcalloc(1, sizeof(*remote));
 
-	remote->pid = pid;
-	remote->command = command;
-	remote->memory = memory;
+	remote->pid = access->pid;
+	remote->command = access->command;
+	remote->memory = access->memory;
 	remote->code = *code;
-	own_filters_read(&remote->own_filters);
+	remote->own_filters = *access->own_filters;
 	return remote;
 }
 
@@ -708,11 +708,31 @@ static bool all_are_filtered(const struct attempts *attempts)
 	       !attempts->nr_waits;
 }
 
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
-		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+/* With the thread that the caller has stopped. */
+static int adopt(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, struct err *err)
 {
-	struct remote *made = new_remote(pid, command, memory, code);
-	uint64_t end_ns = clock_monotonic_ns() + patience_ns;
+	struct remote *made = new_remote(access, code);
+
+	made->tid = access->command;
+	made->is_adopted = true;
+	if (prepare(made)) {
+		*remote = made;
+		return 0;
+	}
+	put_back(made);
+	free(made);
+	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for profc",
+		       (int)access->pid);
+}
+
+/* Looks for a thread that will do. */
+static int find_thread(struct remote **remote, const struct probe_access *access,
+		       const struct remote_code *code, struct err *err)
+{
+	struct remote *made = new_remote(access, code);
+	const pid_t pid = access->pid;
+	uint64_t end_ns = clock_monotonic_ns() + access->patience_ns;
 	struct timespec pause = {.tv_nsec = NS_PER_MS};
 	pid_t tgid;
 	struct sparing sparing;
@@ -768,21 +788,11 @@ int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target
 		       "no thread of process %d with room on its stack can be stopped", (int)pid);
 }
 
-int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
-			 const struct remote_code *code, struct err *err)
+int remote_begin(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, struct err *err)
 {
-	struct remote *made = new_remote(command, command, memory, code);
-
-	made->tid = command;
-	made->is_adopted = true;
-	if (prepare(made)) {
-		*remote = made;
-		return 0;
-	}
-	put_back(made);
-	free(made);
-	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for profc",
-		       (int)command);
+	return access->is_stopped ? adopt(remote, access, code, err)
+				  : find_thread(remote, access, code, err);
 }
 
 /*
@@ -832,19 +842,12 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
 }
 
-int remote_begin(struct remote **remote, pid_t pid, pid_t command, struct target_memory *memory,
-		 const struct remote_code *code, uint64_t patience_ns, struct err *err)
+int remote_begin(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, struct err *err)
 {
 	(void)remote;
-	(void)command;
-	(void)patience_ns;
-	return remote_find_code(pid, memory, NULL, (struct remote_code *)(uintptr_t)code, err);
-}
-
-int remote_begin_stopped(struct remote **remote, pid_t command, struct target_memory *memory,
-			 const struct remote_code *code, struct err *err)
-{
-	return remote_begin(remote, command, command, memory, code, 0, err);
+	return remote_find_code(access->pid, access->memory, NULL,
+				(struct remote_code *)(uintptr_t)code, err);
 }
 
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)

@@ -246,12 +246,7 @@ static int begin_remote(struct remote **remote, const struct probe_access *acces
 	struct remote_code code;
 	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
-	if (status < 0)
-		return status;
-	return access->is_stopped
-		       ? remote_begin_stopped(remote, access->command, access->memory, &code, err)
-		       : remote_begin(remote, access->pid, access->command, access->memory, &code,
-				      access->patience_ns, err);
+	return status < 0 ? status : remote_begin(remote, access, &code, err);
 }
 
 int removal_unmap(const struct probe_access *access, uint64_t inode,

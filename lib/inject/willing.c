@@ -99,10 +99,9 @@ bool willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
 	return read_restrictions(pid, tid, &its) && !has_others(&its, own);
 }
 
-int willing_to_be_probed(pid_t pid, struct err *err)
+int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *err)
 {
 	struct restrictions its;
-	struct own_filters own;
 
 	if (!read_restrictions(pid, pid, &its))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
@@ -114,8 +113,7 @@ int willing_to_be_probed(pid_t pid, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "process %d uses a shadow stack: its calls cannot be counted yet",
 			       (int)pid);
-	own_filters_read(&own);
-	if (has_others(&its, &own)) {
+	if (has_others(&its, own)) {
 		err_set(err, ERR_UNSUPPORTED,
 			"process %d has a filter of system calls (seccomp), which may forbid "
 			"mapping memory, or kill it for that: its calls are not counted",

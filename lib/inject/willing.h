@@ -8,21 +8,23 @@
 
 struct err;
 
-/*
- * May probes be put into a process without harm? ERR_UNSUPPORTED, with a message: 32-bit programs;
- * shadow stacks; filters of system calls that might forbid the calls that a thread makes for us, or
- * kill it for them. Filters count as harmless if the process has no more of them than we have, and
- * ours let a child of ours make the same calls. Nothing is stopped.
- */
-int willing_to_be_probed(pid_t pid, struct err *err);
-
 /* The filters of system calls that profc runs under, and so do its children. */
 struct own_filters {
 	uint64_t seccomp, nr; /* mode, 0: none; their number */
 	bool are_harmless;    /* a child of ours could make the calls */
 };
 
+/* Once is enough: profc installs none. */
 void own_filters_read(struct own_filters *own);
+
+/*
+ * May probes be put into a process without harm? ERR_UNSUPPORTED, with a message: 32-bit programs;
+ * shadow stacks; filters of system calls that might forbid the calls that a thread makes for us, or
+ * kill it for them. Filters count as harmless if the process has no more of them than we have, and
+ * ours let a child of ours make the same calls. Nothing is stopped.
+ */
+int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *err);
+
 /*
  * May this thread make calls for us now? Not if it has a filter that we do not have: most programs
  * install filters while they run, and only for some of their threads.

@@ -60,6 +60,7 @@ struct prober *prober_new(const struct prober_options *options)
 		prober->heap.reach = reach_new();
 	pthread_mutex_init(&prober->install_lock, NULL);
 	backings_init(&prober->backings);
+	own_filters_read(&prober->own_filters);
 	pthread_mutex_init(&prober->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -144,6 +145,7 @@ static struct probed_process *add_process(struct prober *prober, pid_t pid)
 	process->program = proc_program_id(pid, pid);
 	process->born_ns = clock_monotonic_ns();
 	process->looks.again_ns = process->born_ns + FIRST_LOOK_NS;
+	process->looks.code_ns = process->born_ns;
 	ARRAY_GROW(prober->processes, prober->nr_processes, prober->cap_processes);
 	prober->processes[prober->nr_processes++] = process;
 	ARRAY_GROW(prober->open, prober->nr_open, prober->cap_open);
@@ -181,7 +183,8 @@ static int install_running(struct prober *prober, struct probed_process *process
 		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory = memory,
 		.patience_ns = PATIENCE_NS,
-		.hint = &prober->hint};
+		.hint = &prober->hint,
+		.own_filters = &prober->own_filters};
 	int status = 0;
 
 	if (!memory)
@@ -264,6 +267,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			.has_thread_data = stop->has_thread_data,
 			.patience_ns = PATIENCE_NS,
 			.hint = &prober->hint,
+			.own_filters = &prober->own_filters,
 		};
 
 		if (prober_install(prober, process, &access, err) < 0)
@@ -789,7 +793,8 @@ static void remove_from(void *context, pid_t pid)
 		.command = pid == removing->prober->command.pid ? pid : 0,
 		.memory = memory,
 		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS,
-		.hint = &removing->prober->hint};
+		.hint = &removing->prober->hint,
+		.own_filters = &removing->prober->own_filters};
 	struct removal_of_one removal = {.access = &access, .cost = &removing->cost, .err = &err};
 	uint64_t before_ns = removing->cost.stop_ns;
 	pid_t owner;

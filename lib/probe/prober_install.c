@@ -33,6 +33,7 @@ struct gathered {
 	struct counted_place *places;	/* of the requests, likewise */
 	uint8_t *file_bytes;		/* FILE_BYTES of each */
 	size_t nr, cap_requests, cap_places;
+	bool has_probes; /* the process, of any profc */
 };
 
 static void gathered_release(struct gathered *gathered)
@@ -228,8 +229,10 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
 		bool is_new;
 
-		if (is_of_probes(&map))
+		if (is_of_probes(&map)) {
+			gathered->has_probes = true;
 			continue;
+		}
 		process->has_other_code |= is_other_code(&map);
 		if (!map.executable || !map.inode || map.shared || !map.nr_path_bytes ||
 		    map.path[0] != '/')
@@ -425,8 +428,8 @@ static int install(struct prober *prober, struct probed_process *process,
 			       gathered->nr, (int)access->pid);
 	status = check_gate(process, err);
 	if (status == 0)
-		status = willing_to_be_probed(access->pid, err);
-	if (status == 0)
+		status = willing_to_be_probed(access->pid, access->own_filters, err);
+	if (status == 0 && gathered->has_probes)
 		status = clean(access, err);
 	if (status < 0)
 		return status;

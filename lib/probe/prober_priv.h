@@ -8,6 +8,7 @@
 #include "heap/heap_ring.h"
 #include "inject/installation.h"
 #include "inject/remote.h"
+#include "inject/willing.h"
 #include "mapping/module.h"
 #include "probe/prober.h"
 #include "probe/prober_file_priv.h"
@@ -133,6 +134,7 @@ struct prober {
 	struct remote_hint hint;
 	struct prober_files files;	   /* under install_lock */
 	struct backings backings;	   /* of the memory of all processes */
+	struct own_filters own_filters;	   /* constant */
 	pthread_mutex_t lock;		   /* for all members below; taken after the other lock */
 	struct probed_process **processes; /* owned: all so far */
 	size_t nr_processes, cap_processes;

@@ -9,6 +9,7 @@
 #include "inject/access.h"
 #include "inject/region.h"
 #include "inject/removal.h"
+#include "inject/willing.h"
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
 
@@ -26,6 +27,7 @@ struct fixture {
 
 static struct fixture *begin(const struct region_owner *owner)
 {
+	static const struct own_filters no_filters = {.seccomp = 0};
 	static struct fixture fixture;
 	char name[64];
 	int fd;
@@ -37,7 +39,8 @@ static struct fixture *begin(const struct region_owner *owner)
 	fixture = (struct fixture){
 		.access = {.pid = getpid(),
 			   .memory = target_memory_open(getpid(), NULL),
-			   .patience_ns = NS_PER_SEC},
+			   .patience_ns = NS_PER_SEC,
+			   .own_filters = &no_filters},
 		.data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)};
 	assert_ptr_not_equal(fixture.data, MAP_FAILED);
 	close(fd);
