@@ -125,8 +125,7 @@ static int place_parts(struct draft *draft, struct err *err)
 	}
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
-		places[k].nr_bytes = plan->head_bytes + plan->data_bytes +
-				     plan->parts[k].code_bytes + (k ? 0 : plan->gate_bytes);
+		places[k].nr_bytes = region_plan_bytes(plan, k);
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
 		return err->code;
 	for (uint32_t k = 0; k < plan->nr_parts; k++)

@@ -71,8 +71,9 @@ void region_plan_data(struct region_plan *plan)
 	plan->head_bytes =
 		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
 	plan->data_bytes = whole_pages(counters_bytes(&plan->counters));
-	plan->heap_offset = 0;
+	plan->heap_offset = plan->private_bytes = 0;
 	if (plan->has_heap) {
+		plan->private_bytes = whole_pages(sizeof(struct heap_private));
 		plan->heap_offset =
 			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
@@ -107,6 +108,18 @@ uint64_t region_code(const struct region_header *header, uint32_t part)
 uint64_t region_plan_gate(const struct region_plan *plan)
 {
 	return region_plan_code(plan, 0) + plan->parts[0].code_bytes;
+}
+
+/* It follows the gate. */
+static uint64_t plan_private(const struct region_plan *plan)
+{
+	return region_plan_gate(plan) + plan->gate_bytes;
+}
+
+uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part)
+{
+	return plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
+	       (part ? 0 : plan->gate_bytes + plan->private_bytes);
 }
 
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
@@ -256,15 +269,17 @@ static void unmap_all(struct making *making)
 			2);
 }
 
-/* Reserve the address range of a part before the kernel places other mappings. */
+/*
+ * Reserve the address range of a part before the kernel places other mappings. What is not replaced
+ * by files is the heap's private memory.
+ */
 static int64_t reserve(struct making *making, uint32_t part)
 {
 	const struct region_plan *plan = making->plan;
-	uint64_t nr_bytes = plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
-			    (part ? 0 : plan->gate_bytes);
+	uint64_t nr_bytes = region_plan_bytes(plan, part);
 	const uint64_t args[] = {plan->parts[part].address,
 				 nr_bytes,
-				 PROT_NONE,
+				 plan->private_bytes && !part ? PROT_READ | PROT_WRITE : PROT_NONE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
 				 (uint64_t)-1,
 				 0};
@@ -362,47 +377,51 @@ static int map_all(struct making *making, struct err *err)
 }
 
 /*
- * Memory of this process alone, where the kernel chooses: a forked child gets zeros for the first
- * nr_wiped bytes. All code gets the address, at an offset.
+ * Memory of the process alone: a forked child gets zeros for the first nr_bytes. All code gets the
+ * address, at an offset.
  */
-static int map_private(struct making *making, uint64_t nr_bytes, uint64_t nr_wiped, size_t code_at,
-		       uint64_t *address, struct err *err)
+static int wipe_in_children(struct making *making, uint64_t address, uint64_t nr_bytes,
+			    size_t code_at, struct err *err)
 {
-	const uint64_t args[] = {
-		0, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
-	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
-	int64_t wiped;
+	const uint64_t args[] = {address, nr_bytes, MADV_WIPEONFORK};
+	int64_t status = remote_call(making->remote, SYS_madvise, args, 3);
 
-	if (at < 0)
-		return refused(err, making->pid, "map memory", at);
-	note_mapped(making, (uint64_t)at, nr_bytes);
-	wiped = remote_call(making->remote, SYS_madvise,
-			    (const uint64_t[]){(uint64_t)at, nr_wiped, MADV_WIPEONFORK}, 3);
-	if (wiped < 0)
-		return refused(err, making->pid, "make memory that is cleared in children", wiped);
-	*address = (uint64_t)at;
+	if (status < 0)
+		return refused(err, making->pid, "make memory that is cleared in children", status);
 	for (uint32_t i = 0; i < making->plan->nr_parts; i++)
-		memcpy(making->contents->code[i] + code_at, address, sizeof(*address));
+		memcpy(making->contents->code[i] + code_at, &address, sizeof(address));
 	return 0;
 }
 
-static int map_heap_private(struct making *making, struct err *err)
+static int make_heap_private(struct making *making, struct err *err)
 {
 	struct region_header *header = &making->region->header;
 
+	header->private_address = plan_private(making->plan);
 	header->private_bytes = sizeof(struct heap_private);
-	return map_private(making, header->private_bytes, offsetof(struct heap_private, known),
-			   offsetof(struct heap_rules, private_address), &header->private_address,
-			   err);
+	return wipe_in_children(making, header->private_address,
+				offsetof(struct heap_private, known),
+				offsetof(struct heap_rules, private_address), err);
 }
 
 static int map_owners(struct making *making, struct err *err)
 {
 	struct region_header *header = &making->region->header;
+	const uint64_t args[] = {0,
+				 PATCH_OWNERS_BYTES,
+				 PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS,
+				 (uint64_t)-1,
+				 0};
+	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
 
+	if (at < 0)
+		return refused(err, making->pid, "map memory", at);
+	note_mapped(making, (uint64_t)at, PATCH_OWNERS_BYTES);
+	header->owners_address = (uint64_t)at;
 	header->owners_bytes = PATCH_OWNERS_BYTES;
-	return map_private(making, header->owners_bytes, header->owners_bytes,
-			   making->contents->owners_at, &header->owners_address, err);
+	return wipe_in_children(making, header->owners_address, header->owners_bytes,
+				making->contents->owners_at, err);
 }
 
 static int make_memory(struct making *making, struct memory *memory, struct err *err)
@@ -469,12 +488,32 @@ static int make_rest(struct making *making, struct err *err)
 	return status;
 }
 
-static void close_memory(struct making *making, const struct memory *memory)
+/* One call, as each stops the process twice. */
+static bool close_both_there(const struct making *making)
+{
+	const uint64_t args[] = {(uint64_t)making->data.fd, (uint64_t)making->rest.fd, 0};
+
+	return making->data.fd >= 0 && making->rest.fd == making->data.fd + 1 &&
+	       !remote_is_filtered(making->remote) &&
+	       remote_call(making->remote, SYS_close_range, args, 3) == 0;
+}
+
+static void close_there(const struct making *making, const struct memory *memory)
 {
 	if (memory->fd >= 0)
 		remote_call(making->remote, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1);
-	if (memory->file >= 0)
-		close(memory->file);
+}
+
+static void close_memory(const struct making *making)
+{
+	if (!close_both_there(making)) {
+		close_there(making, &making->data);
+		close_there(making, &making->rest);
+	}
+	if (making->data.file >= 0)
+		close(making->data.file);
+	if (making->rest.file >= 0)
+		close(making->rest.file);
 }
 
 int region_make(struct region *region, const struct region_plan *plan,
@@ -497,7 +536,7 @@ int region_make(struct region *region, const struct region_plan *plan,
 	if (status == 0)
 		status = reserve_all(&making, err);
 	if (status == 0 && plan->has_heap)
-		status = map_heap_private(&making, err);
+		status = make_heap_private(&making, err);
 	if (status == 0 && plan->counters.nr_own)
 		status = map_owners(&making, err);
 	if (status == 0)
@@ -506,8 +545,7 @@ int region_make(struct region *region, const struct region_plan *plan,
 		status = map_all(&making, err);
 	if (status < 0)
 		unmap_all(&making);
-	close_memory(&making, &making.data);
-	close_memory(&making, &making.rest);
+	close_memory(&making);
 	if (status < 0)
 		region_close(region);
 	return status;

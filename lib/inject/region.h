@@ -113,8 +113,8 @@ struct region_plan {
 	bool has_heap;
 	bool has_all; /* struct heap_all in front of the heap */
 	uint64_t blob_bytes;
-	/* set by region_plan_data(); without a heap its offset is 0 */
-	uint64_t head_bytes, data_bytes, patches_offset, heap_offset;
+	/* set by region_plan_data(); without a heap its offset is 0, and nothing is private */
+	uint64_t head_bytes, data_bytes, patches_offset, heap_offset, private_bytes;
 };
 
 void region_plan_data(struct region_plan *plan);
@@ -131,6 +131,9 @@ uint64_t region_code(const struct region_header *header, uint32_t part);
 
 /* The address of the gate's table. A forked process has its own table at the same address. */
 uint64_t region_plan_gate(const struct region_plan *plan);
+
+/* All addresses that a part takes. */
+uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part);
 
 /* The contents of the sealed file. Borrowed for the call. */
 struct region_contents {

@@ -54,6 +54,8 @@ int remote_begin(struct remote **remote, const struct probe_access *access,
 		 const struct remote_code *code, struct err *err);
 /* The result of the call: negative for -errno; -ESRCH also if the thread is gone. */
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args);
+/* Has the thread a filter of system calls (seccomp)? Then it makes only those that we tried. */
+bool remote_is_filtered(const struct remote *remote);
 /* Write a short text for an argument; returns its address in the process. */
 uint64_t remote_text(struct remote *remote, const char *text);
 /*

@@ -494,6 +494,12 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 	return (int64_t)regs.rax;
 }
 
+/* Its filters are ours (willing_to_call()). */
+bool remote_is_filtered(const struct remote *remote)
+{
+	return remote->own_filters.seccomp;
+}
+
 uint64_t remote_text(struct remote *remote, const char *text)
 {
 	char copy[TEXT_BYTES] = {0};
@@ -857,6 +863,12 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 	(void)args;
 	(void)nr_args;
 	return -1;
+}
+
+bool remote_is_filtered(const struct remote *remote)
+{
+	(void)remote;
+	return false;
 }
 
 uint64_t remote_text(struct remote *remote, const char *text)
