@@ -138,9 +138,10 @@ static int compare_entries(const void *a, const void *b)
 	return (left->address > right->address) - (left->address < right->address);
 }
 
-static void sort(struct symbol_functions *functions)
+/* If any were added to the first nr, which are in order. */
+static void sort(struct symbol_functions *functions, size_t nr)
 {
-	if (functions->nr)
+	if (functions->nr > nr)
 		qsort(functions->entries, functions->nr, sizeof(*functions->entries),
 		      compare_entries);
 }
@@ -165,7 +166,7 @@ static void add_go_functions(struct symbol_functions *functions)
 		entry->go_name = place.function;
 		entry->shown.kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is an ordinary name */
 	}
-	sort(functions);
+	sort(functions, nr);
 }
 
 /* Does a table already have the address, so that debug information adds no function there? */
@@ -198,7 +199,7 @@ static void add_definitions(struct symbol_functions *functions)
 		}
 		entry->definition = row;
 	}
-	sort(functions);
+	sort(functions, nr);
 }
 
 static struct dwarf_unit *code_of(void *split, struct dwarf_unit *unit)
