@@ -290,7 +290,8 @@ static void find_pattern(struct search *search, size_t index)
 	if (!function_pattern_takes_module(pattern, search->file->path))
 		return;
 	naming->has_module[index] = true;
-	found = symbol_functions_find(search->functions, function_pattern_regex(pattern), &nr);
+	found = symbol_functions_find(search->functions, function_pattern_regex(pattern),
+				      function_pattern_word(pattern), &nr);
 	for (size_t i = 0; i < nr; i++)
 		add_entry(search, found[i]);
 	refuse_parts(search, found, nr);
@@ -338,7 +339,7 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 
 	functions = calls->function
 			    ? symbol_functions_called(search->functions, calls->function, &nr)
-			    : symbol_functions_find(search->functions, NULL, &nr);
+			    : symbol_functions_find(search->functions, NULL, NULL, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (!add_sites(search, functions[i], &sites))
 			wanted_refuse(search->wanted, functions[i]->name,
@@ -462,7 +463,7 @@ static void find_wrappers(struct search *search)
 
 	if (!has_function(search, wrappers_witness))
 		return;
-	found = symbol_functions_find(search->functions, &search->naming->wrappers, &nr);
+	found = symbol_functions_find(search->functions, &search->naming->wrappers, NULL, &nr);
 	for (size_t i = 0; i < nr; i++)
 		add_entry(search, found[i]);
 	free(found);

@@ -7,8 +7,15 @@
 #include "base/demangled_name.h"
 #include "symbol/demangle.h"
 
+static bool lacks_word(const struct name_wanted *wanted, const char *name)
+{
+	return wanted->word && !strstr(name, wanted->word);
+}
+
 static bool matches(const struct name_wanted *wanted, const char *name)
 {
+	if (lacks_word(wanted, name))
+		return false;
 	if (wanted->regex)
 		return regexec(wanted->regex, name, 0, NULL, 0) == 0;
 	return !wanted->exact || strcmp(wanted->exact, name) == 0;
@@ -27,7 +34,8 @@ bool name_matches(const struct name_wanted *wanted, const char *name)
 
 	if (matches(wanted, name))
 		return true;
-	if (!has_short_form(name))
+	/* Short forms have no words that the name does not have. */
+	if (!has_short_form(name) || lacks_word(wanted, name))
 		return false;
 	if (matches(wanted, demangled_name_without_result(name)))
 		return true;

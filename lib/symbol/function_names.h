@@ -12,6 +12,7 @@
 struct name_wanted {
 	const regex_t *regex;
 	const char *exact;
+	const char *word; /* of letters, digits and underscores, in all that matches; or NULL */
 };
 
 /* Does a demangled name match, in full, without its result, or short? */

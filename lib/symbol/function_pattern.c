@@ -44,6 +44,42 @@ static const char *divider(const char *text)
 	return NULL;
 }
 
+static bool is_of_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/*
+ * The longest word that all matches contain, if that is plain to see: the expression has neither
+ * alternatives nor groups, and the word no character that may be repeated or missing. NULL: none.
+ */
+static char *find_word(const char *text)
+{
+	const char *best = text;
+	size_t nr_best = 0;
+
+	if (text[strcspn(text, "|()[]{}")])
+		return NULL;
+	for (const char *at = text; *at;) {
+		size_t nr = 0;
+
+		while (is_of_word(at[nr]))
+			nr++;
+		if (nr && at[nr] && strchr("*?+", at[nr]))
+			nr--;
+		if (nr > nr_best) {
+			best = at;
+			nr_best = nr;
+		}
+		at += nr;
+		if (*at == '\\' && at[1])
+			at++; /* and the next one, which may be a letter with a meaning */
+		at += *at != '\0';
+	}
+	return nr_best ? xstrndup(best, nr_best) : NULL;
+}
+
 static int compile(regex_t *regex, const char *text, const char *what, struct err *err)
 {
 	int status = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
@@ -71,6 +107,7 @@ static int compile_both(struct function_pattern *pattern, const char *module, st
 		if (status < 0)
 			return status;
 		pattern->has_function = true;
+		pattern->word = find_word(pattern->name);
 	}
 	return 0;
 }
@@ -98,6 +135,7 @@ void function_pattern_release(struct function_pattern *pattern)
 		regfree(&pattern->module);
 	if (pattern->has_function)
 		regfree(&pattern->function);
+	free(pattern->word);
 	free(pattern->text);
 	*pattern = (struct function_pattern){.text = NULL};
 }
@@ -114,4 +152,9 @@ bool function_pattern_takes_module(const struct function_pattern *pattern, const
 const regex_t *function_pattern_regex(const struct function_pattern *pattern)
 {
 	return pattern->has_function ? &pattern->function : NULL;
+}
+
+const char *function_pattern_word(const struct function_pattern *pattern)
+{
+	return pattern->word;
 }

@@ -18,6 +18,7 @@ struct function_pattern {
 	const char *name; /* the part for functions, in `text` */
 	bool has_module, has_function;
 	regex_t module, function; /* valid where has_… is set */
+	char *word;		  /* owned: in all names that match; NULL: not known */
 };
 
 /*
@@ -31,5 +32,7 @@ void function_pattern_release(struct function_pattern *pattern);
 bool function_pattern_takes_module(const struct function_pattern *pattern, const char *path);
 /* The argument for symbol_functions_find(), borrowed; NULL for all functions. */
 const regex_t *function_pattern_regex(const struct function_pattern *pattern);
+/* Letters, digits and underscores that each match contains, borrowed; NULL: none are known. */
+const char *function_pattern_word(const struct function_pattern *pattern);
 
 #endif

@@ -479,9 +479,10 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
 }
 
 const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
-						     const regex_t *regex, size_t *nr)
+						     const regex_t *regex, const char *word,
+						     size_t *nr)
 {
-	return find(functions, &(struct name_wanted){.regex = regex}, nr);
+	return find(functions, &(struct name_wanted){.regex = regex, .word = word}, nr);
 }
 
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,

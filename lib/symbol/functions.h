@@ -76,11 +76,13 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
  * The functions with a name that the regular expression matches, by address; NULL: all. The names
  * of a function are: the name in reports; demangled names, with and without parameters and template
  * arguments; linkage names; the same of its aliases. Versions are left out (memcpy for
- * memcpy@@GLIBC_2.14); suffixes of clones and parts may be (f for f.cold). The caller frees the
- * array.
+ * memcpy@@GLIBC_2.14); suffixes of clones and parts may be (f for f.cold). `word`, of letters,
+ * digits and underscores, is in all that matches, which spares most of the work; or NULL. The
+ * caller frees the array.
  */
 const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
-						     const regex_t *regex, size_t *nr);
+						     const regex_t *regex, const char *word,
+						     size_t *nr);
 
 /* The functions with exactly `name` among their names, likewise. */
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,

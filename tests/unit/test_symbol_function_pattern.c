@@ -66,6 +66,42 @@ TEST(symbol_function_pattern, empty_parts_mean_all)
 	function_pattern_release(&pattern);
 }
 
+/* Only what is plain to see: a wrong word would hide functions. */
+TEST(symbol_function_pattern, word_that_all_matches_contain)
+{
+	static const struct {
+		const char *text, *word;
+	} rows[] = {
+		{"^main$", "main"},
+		{"lib!^main$", "main"},
+		{"^ns::longer::f$", "longer"},
+		{"ab.cde", "cde"},
+		{"colou?r", "colo"},
+		{"ab+cd*", "a"},
+		{"x*", NULL},
+		{"one|another", NULL},
+		{"^(get|set)_value$", NULL},
+		{"value[0-9]", NULL},
+		{"a{0}bc", NULL},
+		{"\\<word\\>x", "word"},
+		{"operator\\+", "operator"},
+		{"\\word", "ord"},
+		{"\\w\\w", NULL},
+		{"", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct function_pattern pattern = read_pattern(rows[i].text);
+		const char *word = function_pattern_word(&pattern);
+
+		if (rows[i].word)
+			assert_string_equal(word, rows[i].word);
+		else
+			assert_null(word);
+		function_pattern_release(&pattern);
+	}
+}
+
 TEST(symbol_function_pattern, mark_as_part_of_a_name)
 {
 	static const char *const texts[] = {"!operator!=", "operator\\!=", "operator[!]=",

@@ -165,7 +165,7 @@ static const struct symbol_function **find(const struct program *program, const 
 	regex_t regex;
 
 	assert_int_equal(regcomp(&regex, text, REG_EXTENDED | REG_NOSUB), 0);
-	found = symbol_functions_find(program->functions, &regex, nr);
+	found = symbol_functions_find(program->functions, &regex, NULL, nr);
 	regfree(&regex);
 	return found;
 }
@@ -253,7 +253,7 @@ static void assert_as_readelf_says(const struct program *program)
 	uint64_t start, size;
 	FILE *pipe;
 
-	all = symbol_functions_find(program->functions, NULL, &nr);
+	all = symbol_functions_find(program->functions, NULL, NULL, &nr);
 	assert_int_equal(nr, symbol_functions_nr(program->functions));
 	setenv("FILE", program->path, 1);
 	pipe = popen("readelf -sW $FILE | awk '($4 == \"FUNC\" || $4 == \"IFUNC\") && "
@@ -303,7 +303,7 @@ TEST(symbol_functions, stubs_are_none)
 	size_t nr;
 
 	assert_true(low < high);
-	all = symbol_functions_find(program.functions, NULL, &nr);
+	all = symbol_functions_find(program.functions, NULL, NULL, &nr);
 	for (size_t i = 0; i < nr; i++)
 		assert_false(all[i]->start >= low && all[i]->start < high);
 	free(all);
@@ -418,7 +418,7 @@ TEST(symbol_functions, names_are_those_of_reports)
 		const struct symbol_function **all;
 		size_t nr;
 
-		all = symbol_functions_find(program.functions, NULL, &nr);
+		all = symbol_functions_find(program.functions, NULL, NULL, &nr);
 		for (size_t i = 0; i < nr; i++) {
 			struct symbol_result *result;
 			const struct symbol_chain *chain;
