@@ -12,7 +12,7 @@ import unittest
 
 import procfs
 from live import LiveCase
-from profc import Recorder, Recording, profc, record
+from profc import Recorder, Recording, attach_to_count, profc, record
 from targets import Running, build, need
 
 IN_COMPANY = True
@@ -827,6 +827,20 @@ class Attached(MemoryCase):
 
 class AttachedAll(Attached):
     RATE = "--mem=all"
+
+
+class ChangedCode(MemoryCase):
+    def test_only_the_function_that_is_not_as_in_its_file_is_left_out(self):
+        with Running([build("changes_memalign")]) as target:
+            target.wait_ready()
+            recording = attach_to_count(self.directory, target.pid, "--mem=1", "-d", "1")
+            target.process.stdin.close()
+            self.assertEqual(target.process.wait(timeout=20), 0)
+        refused = {row["function"]: row["reason"]
+                   for row in json.loads(recording.info("--json"))["probes"]["refused"]}
+        self.assertIn("not that of its file", refused["memalign"])
+        self.assertNotIn("malloc", refused)
+        self.assertGreater(self.heap(recording)["allocated_blocks"], 0)
 
 
 class WithoutMemory(MemoryCase):
