@@ -31,6 +31,12 @@ static void detach(pid_t id, int status)
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
 }
 
+static enum rest rest_of(const siginfo_t *info)
+{
+	return info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED ? REST_STOPPED
+									    : REST_DEAD;
+}
+
 enum rest letting_go_look(pid_t id)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -42,15 +48,15 @@ enum rest letting_go_look(pid_t id)
 	}
 	if (!info.si_pid)
 		return REST_NONE;
-	return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED ? REST_STOPPED
-									  : REST_DEAD;
+	return rest_of(&info);
 }
 
-void letting_go_await(void)
+enum rest letting_go_await(pid_t id)
 {
-	siginfo_t info;
+	siginfo_t info = {.si_pid = 0};
 
 	waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD);
+	return info.si_pid == id ? rest_of(&info) : letting_go_look(id);
 }
 
 bool letting_go_is_over(void)

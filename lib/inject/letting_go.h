@@ -21,10 +21,11 @@ enum rest {
 
 enum rest letting_go_look(pid_t id);
 /*
- * Sleep until a tracee or child of the calling thread has stopped or died. It may be another than
- * the wanted one, and a signal ends the sleep, too: look again. Returns at once if there is none.
+ * The same after a sleep until a tracee or child of the calling thread has stopped or died. It may
+ * be another than the wanted one, and a signal ends the sleep, too: look again. Returns at once if
+ * there is none.
  */
-void letting_go_await(void);
+enum rest letting_go_await(pid_t id);
 /*
  * After REST_STOPPED: take the stop, with a status as of waitpid(2). False: it was killed just now.
  */

@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 
-#define PIECE_BYTES 4096
+#define PIECE_BYTES ((size_t)64 << 10)
 
 /* The seal of files that cannot be executed (Linux 6.3); files may be made with it. */
 #ifndef F_SEAL_EXEC
@@ -140,10 +140,10 @@ static bool write_all(int file, const uint8_t *bytes, size_t nr)
 /* Read: to map it would interrupt all CPUs on which we run, when it is unmapped. */
 static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
 {
-	uint8_t found[PIECE_BYTES];
+	cleanup_free uint8_t *found = xmalloc(PIECE_BYTES);
 
-	for (size_t at = 0; at < nr; at += sizeof(found)) {
-		size_t wanted = min_u64(nr - at, sizeof(found));
+	for (size_t at = 0; at < nr; at += PIECE_BYTES) {
+		size_t wanted = min_u64(nr - at, PIECE_BYTES);
 
 		if (pread(file, found, wanted, (off_t)at) != (ssize_t)wanted ||
 		    memcmp(found, bytes + at, wanted) != 0)

@@ -145,12 +145,10 @@ struct region_owner region_own_identity(void)
 }
 
 /* The file has this name from its first moment on. */
-static void write_name(char *name, size_t cap)
+static void write_name(char *name, size_t cap, const struct region_owner *owner)
 {
-	struct region_owner owner = region_own_identity();
-
-	snprintf(name, cap, REGION_NAME "-%" PRId32 "-%" PRIu64 "-%" PRIu64, owner.pid,
-		 owner.start_ticks, owner.pid_namespace);
+	snprintf(name, cap, REGION_NAME "-%" PRId32 "-%" PRIu64 "-%" PRIu64, owner->pid,
+		 owner->start_ticks, owner->pid_namespace);
 }
 
 bool region_read_name(const char *name, struct region_owner *owner)
@@ -170,10 +168,10 @@ bool region_read_name(const char *name, struct region_owner *owner)
 }
 
 static void fill_header(struct region_header *header, const struct region_plan *plan,
-			const struct region_contents *contents)
+			const struct region_contents *contents, const struct region_owner *owner)
 {
 	*header = (struct region_header){
-		.owner = region_own_identity(),
+		.owner = *owner,
 		.is_kept = contents->is_kept,
 		.nr_parts = plan->nr_parts,
 		.nr_patches = contents->nr_patches,
@@ -527,11 +525,12 @@ int region_make(struct region *region, const struct region_plan *plan,
 				.pid = pid,
 				.data = {.fd = -1, .file = -1},
 				.rest = {.fd = -1, .file = -1}};
+	const struct region_owner owner = region_own_identity();
 	int status;
 
-	write_name(making.name, sizeof(making.name));
+	write_name(making.name, sizeof(making.name), &owner);
 	*region = (struct region){.inode = 0};
-	fill_header(&region->header, plan, contents);
+	fill_header(&region->header, plan, contents, &owner);
 	status = make_data(&making, err);
 	if (status == 0)
 		status = reserve_all(&making, err);

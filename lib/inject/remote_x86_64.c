@@ -418,9 +418,8 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
 	enum rest rest;
 
-	if (!ask_ns)
-		letting_go_await();
-	while ((rest = letting_go_look(remote->tid)) == REST_NONE) {
+	rest = ask_ns ? letting_go_look(remote->tid) : letting_go_await(remote->tid);
+	for (; rest == REST_NONE; rest = letting_go_look(remote->tid)) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns - begun_ns > SPIN_NS)
