@@ -49,9 +49,9 @@ enum message_kind {
 #define SERIAL_NONE UINT32_MAX
 
 /*
- * Results of the walks of a thread's stacks, for its next capture. The sampler makes this, and sets
- * max_stack_bytes. It is handed over with MESSAGE_THREAD, and freed once MESSAGE_THREAD_END is
- * handled: do not read it after that was published.
+ * Results of the walks of a thread's stacks, for its next capture. The sampler makes this
+ * (thread_hints_new()), and sets max_stack_bytes. It is handed over with MESSAGE_THREAD, and freed
+ * once MESSAGE_THREAD_END is handled: do not read it after that was published.
  */
 struct thread_hints {
 	_Atomic uint32_t max_stack_bytes; /* as much of the stack as its walks may need */
@@ -60,6 +60,7 @@ struct thread_hints {
 	_Atomic uint64_t behind_sp;	  /* where they continue, on another stack; 0: nowhere */
 	/* Owned: memory beside the stacks (wanted_hints.h); NULL: none was wanted so far. */
 	struct wanted_hints *_Atomic wanted;
+	struct process_hints *of_process; /* shared with its other threads; or NULL */
 	_Atomic bool lacks_wanted; /* the last walk missed some of that; the sampler clears it */
 };
 

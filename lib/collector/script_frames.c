@@ -74,6 +74,10 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
 	frames->nr_by_outcome[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
+	if (outcome != SCRIPT_NONE) {
+		script_find_more(*subject->process, NULL, &more);
+		process_hints_set(subject->hints->of_process, &more);
+	}
 	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
 		script_find_more(*subject->process, subject->thread, &more);
 		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);

@@ -18,6 +18,57 @@ struct wanted_hints {
 	} at[SNAPSHOT_WANTED_MAX];
 };
 
+struct process_hints {
+	_Atomic uint32_t nr_users;
+	_Atomic bool is_set;
+	struct wanted_more more; /* constant from then on */
+};
+
+struct process_hints *process_hints_new(const struct process_hints *former)
+{
+	struct process_hints *hints = xcalloc(1, sizeof(*hints));
+
+	atomic_init(&hints->nr_users, 1);
+	if (former && atomic_load_explicit(&former->is_set, memory_order_acquire)) {
+		hints->more = former->more;
+		atomic_init(&hints->is_set, true);
+	}
+	return hints;
+}
+
+void process_hints_free(struct process_hints *hints)
+{
+	if (hints && atomic_fetch_sub(&hints->nr_users, 1) == 1)
+		free(hints);
+}
+
+void process_hints_set(struct process_hints *hints, const struct wanted_more *more)
+{
+	if (!hints || atomic_load_explicit(&hints->is_set, memory_order_relaxed))
+		return;
+	hints->more = *more;
+	atomic_store_explicit(&hints->is_set, true, memory_order_release);
+}
+
+struct thread_hints *thread_hints_new(struct process_hints *process)
+{
+	struct thread_hints *hints = xcalloc(1, sizeof(*hints));
+
+	if (process)
+		atomic_fetch_add(&process->nr_users, 1);
+	hints->of_process = process;
+	return hints;
+}
+
+void thread_hints_free(struct thread_hints *hints)
+{
+	if (!hints)
+		return;
+	process_hints_free(hints->of_process);
+	free(hints->wanted);
+	free(hints);
+}
+
 void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
 		      const struct wanted_more *more)
 {
@@ -38,29 +89,29 @@ void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wa
 	atomic_store_explicit(&hints->wanted, kept, memory_order_release);
 }
 
+static bool get_first(const struct process_hints *hints, struct wanted_more *more)
+{
+	if (!hints || !atomic_load_explicit(&hints->is_set, memory_order_acquire))
+		return false;
+	*more = hints->more;
+	return true;
+}
+
 bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wanted,
 		      struct wanted_more *more)
 {
 	struct wanted_hints *kept = atomic_load_explicit(&hints->wanted, memory_order_acquire);
 	uint32_t nr;
 
+	*wanted = (struct wanted_memory){.nr = 0};
 	if (!kept)
-		return false;
+		return get_first(hints->of_process, more);
 	*more = kept->more;
 	more->subject = atomic_load_explicit(&kept->subject, memory_order_relaxed);
-	*wanted = (struct wanted_memory){.nr = 0};
 	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
 	for (uint32_t i = 0; i < nr; i++)
 		wanted_memory_add(
 			wanted, atomic_load_explicit(&kept->at[i].start, memory_order_relaxed),
 			atomic_load_explicit(&kept->at[i].nr_bytes, memory_order_relaxed));
 	return true;
-}
-
-void thread_hints_free(struct thread_hints *hints)
-{
-	if (!hints)
-		return;
-	free(hints->wanted);
-	free(hints);
 }

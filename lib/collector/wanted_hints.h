@@ -4,9 +4,27 @@
 
 #include <stdbool.h>
 
+struct process_hints;
 struct thread_hints;
 struct wanted_memory;
 struct wanted_more;
+
+/*
+ * How to find the memory that the first snapshot of each thread of a process should have. The
+ * sampler makes them for each program that a process runs; the hints of its threads share them.
+ */
+
+/* `former`: of the process that it was forked from, whose memory it has; or NULL. */
+struct process_hints *process_hints_new(const struct process_hints *former);
+/* Frees them once all who share them have called this. NULL is accepted. */
+void process_hints_free(struct process_hints *hints);
+/* The collector's. Only the first call has an effect. */
+void process_hints_set(struct process_hints *hints, const struct wanted_more *more);
+
+/* For a thread of such a process; NULL: it is no thread that could be sampled. */
+struct thread_hints *thread_hints_new(struct process_hints *process);
+/* Free what belongs to the hints, and them. NULL is accepted. */
+void thread_hints_free(struct thread_hints *hints);
 
 /*
  * The collector's: which memory beside the stacks the next snapshot of a thread should have, and
@@ -15,12 +33,10 @@ struct wanted_more;
 void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
 		      const struct wanted_more *more);
 /*
- * Any thread: false if nothing was ever wanted. While it is being set, some ranges may be old ones,
- * or have the sizes of others: they cost a copy, as all that is copied is checked.
+ * Any thread: false if nothing was ever wanted, nor is anything known of its process. While it is
+ * being set, some ranges may be old ones, or have the sizes of others: they cost a copy, as all
+ * that is copied is checked.
  */
 bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wanted,
 		      struct wanted_more *more);
-/* Free what belongs to the hints, and them. NULL is accepted. */
-void thread_hints_free(struct thread_hints *hints);
-
 #endif

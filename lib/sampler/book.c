@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "collector/wanted_hints.h"
 #include "proc/program.h"
 #include "proc/read.h"
 #include "sampler/publish_priv.h"
@@ -93,6 +94,7 @@ static void process_born(void *context, struct roster_process *process,
 	 * from before, and a name.
 	 */
 	record->is_forked = former && !is_exec && process->program == parent->program;
+	record->hints = process_hints_new(record->is_forked ? former->hints : NULL);
 	about->forked = record->is_forked || (former && !is_exec && !process->program);
 	if (!about->forked)
 		maps_read(sampler, message, process->pid);
@@ -206,7 +208,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	thread->nr_arrivals = is_new ? now.pcount : 0;
 	thread->is_chosen = book_counts_all(sampler);
 	thread->published_ns = thread->read_ns = now_ns;
-	thread->hints = xcalloc(1, sizeof(*thread->hints));
+	thread->hints = thread_hints_new(thread->process->hints);
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	thread->due.of = thread;
 	roster->owner = thread;
@@ -469,6 +471,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	free(process->places);
 	free(process->advances);
 	descriptors_free(process->descriptors);
+	process_hints_free(process->hints);
 	free(process);
 }
 

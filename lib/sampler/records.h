@@ -18,6 +18,7 @@
 
 struct roster_process;
 struct roster_thread;
+struct process_hints;
 struct thread_hints;
 struct visitor;
 struct code_places;
@@ -78,6 +79,7 @@ struct sampled_process {
 	uint64_t thread_pointer;	   /* of its main thread, as last seen */
 	struct descriptors *descriptors;   /* owned; NULL: no thread was seen waiting for one */
 	struct process_advances *advances; /* owned; NULL: no counter was requested */
+	struct process_hints *hints;	   /* shared with those of its threads */
 	bool is_forked;			   /* born in its parent's program */
 	bool makes_transfers;		   /* one of its threads was seen in a long one */
 	bool is_refused;		   /* may not be traced: its threads are only peeked at, */

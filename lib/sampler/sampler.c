@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "collector/wanted_hints.h"
 #include "probe/prober.h"
 #include "proc/event_counter.h"
 #include "profile/profile.h"
@@ -434,7 +435,7 @@ static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 	message = message_new(MESSAGE_THREAD, session->start_ns);
 	message->body.thread.serial = sampler->next_thread++;
 	message->body.thread.process = sampler->next_process - 1;
-	message->body.thread.hints = xcalloc(1, sizeof(struct thread_hints));
+	message->body.thread.hints = thread_hints_new(NULL);
 	message->body.thread.name = xstrdup(SHORT_LIVED_NAME);
 	message->body.thread.clocks.time_ns = session->start_ns;
 	collector_publish(sampler->collector, message);

@@ -294,12 +294,10 @@ struct cframe {
 	uint64_t frame, previous;
 };
 
-#define CFRAME_BYTES 24
-
 static enum script_outcome read_cframe(const struct cpython_walk *walk, uint64_t at,
 				       struct cframe *cframe)
 {
-	uint8_t bytes[CFRAME_BYTES];
+	uint8_t bytes[CPYTHON_CFRAME_BYTES];
 
 	/* It is on the stack, and that is copied. */
 	if (!is_address(at) || !snapshot_read_any(walk->snapshot, at, bytes, sizeof(bytes)))
@@ -402,15 +400,9 @@ static enum script_outcome walk_entry_frames(struct cpython_walk *walk, const ui
 	return SCRIPT_PROVED;
 }
 
-static uint32_t thread_state_bytes(const struct cpython_layout *layout)
-{
-	return layout->has_cframes ? layout->thread.root_cframe + CFRAME_BYTES
-				   : layout->thread.chunk_top + (uint32_t)sizeof(uint64_t);
-}
-
 static enum script_outcome walk_frames(struct cpython_walk *walk)
 {
-	uint32_t nr_bytes = thread_state_bytes(walk->layout);
+	uint32_t nr_bytes = cpython_layout_thread_bytes(walk->layout);
 	uint8_t state[CPYTHON_OBJECT_BYTES_MAX];
 	enum script_outcome outcome = want(walk, walk->thread_state, nr_bytes);
 
@@ -464,6 +456,9 @@ bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
 				    .snapshot = snapshot,
 				    .missing = missing};
 
+	if (!thread_state &&
+	    cpython_find_thread(python, snapshot, &walk.thread_state, missing) != SCRIPT_PROVED)
+		return missing->nr > 0;
 	if (walk_frames(&walk) == SCRIPT_NOT_COPIED)
 		return wanted_memory_add(missing, walk.last.start, walk.last.nr_bytes);
 	return missing->nr > 0;

@@ -17,7 +17,24 @@ struct cpython {
 	struct cpython_layout layout;
 	uint64_t code_type;	     /* PyCode_Type */
 	uint64_t generator_types[3]; /* of generators, coroutines, asynchronous generators */
+	uint64_t runtime;	     /* _PyRuntime, which leads to the lists of threads */
 };
+
+/*
+ * Is this the state of the snapshot's thread? The thread pointer is the C library's id. It is not
+ * known of threads that were never stopped: the kernel's id is that of another one in a namespace
+ * of its own, and then the walk refuses it.
+ */
+bool cpython_is_thread(const struct cpython_layout *layout, const uint8_t *state,
+		       const struct snapshot *snapshot);
+/*
+ * Find the state of the snapshot's thread over the bytes in the snapshot alone, near the beginning
+ * of the interpreter's lists. PROVED: its address is in *state; NOT_COPIED: the snapshot lacks what
+ * was added to *missing; NO_THREAD: it is not there.
+ */
+enum script_outcome cpython_find_thread(const struct cpython *python,
+					const struct snapshot *snapshot, uint64_t *state,
+					struct wanted_memory *missing);
 
 /*
  * Walk the frames of a thread with its state at `thread_state`, over the bytes in a snapshot; the
@@ -41,7 +58,8 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 /*
  * Which memory does the snapshot lack for such a walk, as far as that can be known from what it
  * has? The first that the walk misses, or else code objects of its frames. False: none. Allocates
- * nothing: for use while the thread is stopped.
+ * nothing: for use while the thread is stopped. A thread state of 0 is not known: it is looked for
+ * first.
  */
 bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
 			  const struct snapshot *snapshot, struct wanted_memory *missing);

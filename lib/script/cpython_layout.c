@@ -99,6 +99,12 @@ const struct cpython_layout *cpython_layout_of(uint64_t version)
 	return NULL;
 }
 
+uint32_t cpython_layout_thread_bytes(const struct cpython_layout *layout)
+{
+	return layout->has_cframes ? layout->thread.root_cframe + CPYTHON_CFRAME_BYTES
+				   : layout->thread.chunk_top + (uint32_t)sizeof(uint64_t);
+}
+
 bool cpython_layout_agrees(const struct cpython_layout *layout,
 			   const struct cpython_member *members, size_t nr_members,
 			   uint64_t basic_size)

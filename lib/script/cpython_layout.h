@@ -53,6 +53,12 @@ struct cpython_layout {
 	uint32_t text_ascii, text_other;	   /* characters of a compact str of either kind */
 };
 
+/* The size of a _PyCFrame. */
+#define CPYTHON_CFRAME_BYTES 24
+
+/* The size of a thread state, as far as walks need it. */
+uint32_t cpython_layout_thread_bytes(const struct cpython_layout *layout);
+
 /* Bytes of a thread state, a frame or a code object that are read at once: none has more. */
 #define CPYTHON_OBJECT_BYTES_MAX 512
 

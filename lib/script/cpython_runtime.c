@@ -33,8 +33,7 @@ struct known_thread {
 _Static_assert(sizeof(struct cpython) <= WANTED_FACTS_BYTES, "room for a copy");
 
 struct python {
-	struct cpython cpython; /* first: the walk needs only this */
-	uint64_t runtime;
+	struct cpython cpython;	      /* first: the walk needs only this */
 	struct known_thread *threads; /* owned; as of the last reading */
 	size_t nr_threads, cap_threads;
 	uint64_t read_again_ns; /* CLOCK_MONOTONIC; not before */
@@ -117,9 +116,9 @@ static void *recognise(struct space *space, const uint64_t *addresses, char **pr
 	python->cpython.code_type = addresses[EXPORT_CODE_TYPE];
 	for (int i = 0; i < 3; i++)
 		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
-	python->runtime = addresses[EXPORT_RUNTIME];
+	python->cpython.runtime = addresses[EXPORT_RUNTIME];
 	if (agrees_about_code(space, &python->cpython.layout, python->cpython.code_type) &&
-	    takes_offsets(space, &python->cpython.layout, python->runtime)) {
+	    takes_offsets(space, &python->cpython.layout, python->cpython.runtime)) {
 		python->names = cpython_names_new();
 		return python;
 	}
@@ -169,7 +168,7 @@ static void read_threads(struct python *python, struct space *space)
 	uint64_t interpreter, began_ns = clock_monotonic_ns(), now_ns;
 
 	python->nr_threads = 0;
-	if (!read_word(space, python->runtime + layout->first_interpreter, &interpreter))
+	if (!read_word(space, python->cpython.runtime + layout->first_interpreter, &interpreter))
 		return;
 	for (int nr = 0; interpreter && nr < INTERPRETERS_MAX; nr++) {
 		uint64_t thread;
@@ -186,10 +185,7 @@ static void read_threads(struct python *python, struct space *space)
 	python->read_again_ns = now_ns + (now_ns - began_ns) * PAUSE_PER_READING;
 }
 
-/*
- * The thread pointer is the C library's id. It is not known of threads that were never stopped: the
- * kernel's id is that of another one in a namespace of its own, and then the walk refuses it.
- */
+/* As cpython_is_thread(). */
 static uint64_t find_known(const struct python *python, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < python->nr_threads; i++) {
@@ -202,10 +198,15 @@ static uint64_t find_known(const struct python *python, const struct snapshot *s
 	return 0;
 }
 
+/* The first sample of a thread has mostly what leads to its state: see find_missing(). */
 static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
 {
 	struct python *python = facts;
+	struct wanted_memory missing = {.nr = 0};
+	uint64_t state;
 
+	if (cpython_find_thread(&python->cpython, snapshot, &state, &missing) == SCRIPT_PROVED)
+		return state;
 	if (clock_monotonic_ns() >= python->read_again_ns)
 		read_threads(python, space);
 	return find_known(python, snapshot);

@@ -205,10 +205,10 @@ void script_find_more(const struct script_process *process, const struct script_
 		      struct wanted_more *more)
 {
 	*more = (struct wanted_more){.find = NULL};
-	if (!process->facts || !thread->state)
+	if (!process->facts || (thread && !thread->state))
 		return;
 	more->find = process->runtime->find_missing;
-	more->subject = thread->state;
+	more->subject = thread ? thread->state : 0;
 	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
 }
 

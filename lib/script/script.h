@@ -48,7 +48,11 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 				const struct snapshot *snapshot, const struct unwind_walk *natives,
 				struct script_walk *out);
 
-/* How the next snapshots of a thread get all that its walks need; it was walked. */
+/*
+ * How the next snapshots of a thread get all that its walks need; it was walked. Without a thread:
+ * how the first snapshot of any thread does, as far as that can be known; a walk of one has found
+ * an interpreter.
+ */
 void script_find_more(const struct script_process *process, const struct script_thread *thread,
 		      struct wanted_more *more);
 

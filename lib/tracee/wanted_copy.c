@@ -19,6 +19,7 @@ struct tracee_wanted {
 	/* Mappings that no program serves; which one is replaced next. */
 	struct proc_range safe[SAFE_MAPPINGS];
 	unsigned int next;
+	unsigned int nr_searches; /* copies that did not know the subject */
 };
 
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
@@ -140,16 +141,36 @@ static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memor
  * not where the last sample found them; a thread may be stopped meanwhile.
  */
 #define STEPS_MAX 8
+/*
+ * Where the subject is not known it is looked for first. A thread that is none of the interpreter's
+ * has its copies without that: it has none after some.
+ */
+#define SEARCH_STEPS_MAX 24
+#define SEARCHES_MAX	 4
+
+static int nr_steps(struct tracee_wanted *wanted)
+{
+	if (!wanted->more.find)
+		return 0;
+	if (wanted->more.subject)
+		return STEPS_MAX;
+	if (wanted->nr_searches == SEARCHES_MAX)
+		return 0;
+	wanted->nr_searches++;
+	return SEARCH_STEPS_MAX;
+}
 
 void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
-	const struct tracee_wanted *wanted = tracee->wanted;
+	struct tracee_wanted *wanted = tracee->wanted;
+	int steps_max;
 
 	/* The program fills its pages itself (userfaultfd): a read of one would wait for it. */
 	if (!wanted || tracee->fills_pages)
 		return;
 	copy_memory(tracee, &wanted->memory, snapshot);
-	for (int nr = 0; wanted->more.find && nr < STEPS_MAX; nr++) {
+	steps_max = nr_steps(wanted);
+	for (int nr = 0; nr < steps_max; nr++) {
 		struct wanted_memory missing = {.nr = 0};
 
 		if (!wanted->more.find(wanted->more.facts, wanted->more.subject, snapshot,

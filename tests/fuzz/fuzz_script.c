@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Memory of a Python program that means no good: a byte for the version, then the address of the
- * thread state, a byte for the number of native frames and the stack pointer of each, and a saved
- * snapshot. The line table of a code object is any bytes: those of the whole input.
+ * thread state, where its lists of threads begin as well, a byte for the number of native frames
+ * and the stack pointer of each, and a saved snapshot. The line table of a code object is any
+ * bytes: those of the whole input.
  */
 #include <assert.h>
 
@@ -38,7 +39,7 @@ static bool read_input(struct input *input, struct cursor *in)
 	input->python.layout = *cpython_layout_of(versions[version % ARRAY_SIZE(versions)]);
 	input->python.code_type = CODE_TYPE;
 	input->python.generator_types[0] = GENERATOR_TYPE;
-	input->thread_state = cursor_u64(in);
+	input->thread_state = input->python.runtime = cursor_u64(in);
 	input->nr_natives = cursor_byte(in) % (NATIVES_MAX + 1);
 	for (size_t i = 0; i < input->nr_natives; i++)
 		input->natives[i] =
@@ -78,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		struct wanted_memory missing = {.nr = 0};
 
 		cpython_find_missing(&input.python, input.thread_state, &input.snapshot, &missing);
+		assert(missing.nr_bytes <= WANTED_BYTES_MAX);
+		cpython_find_missing(&input.python, 0, &input.snapshot, &missing);
 		assert(missing.nr_bytes <= WANTED_BYTES_MAX);
 		check(&input,
 		      cpython_walk(&input.python, input.thread_state, &input.snapshot,

@@ -55,6 +55,23 @@ sys.stdin.readline()
 """
 
 
+# Each of its threads ends within some samples.
+SHORT_THREADS = """
+import threading, time
+def burn():
+    n = 0
+    end = time.thread_time() + 0.004
+    while time.thread_time() < end:
+        for i in range(100):
+            n += i
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    thread = threading.Thread(target=burn)
+    thread.start()
+    thread.join()
+"""
+
+
 # Whose it is may differ at its first samples and when it gives its code a file.
 NAMES_A_FILE = """
 import os, time
@@ -145,6 +162,13 @@ class Scripts(LiveCase):
         refused = sum(number for name, number in counters.items()
                       if name.startswith("script_") and name != "script_proved")
         self.assertLess(refused, 0.1 * counters["script_proved"] + 5, counters)
+
+    def test_short_threads_have_functions_at_their_first_sample(self):
+        recording = record(self.directory, [self.python, self.script(SHORT_THREADS)], "-F", "1000")
+        evaluate = [(frames, weight) for frames, weight in recording.folded("--native", "-m", "cpu")
+                    if "_PyEval_EvalFrameDefault" in frames and "Py_BytesMain" not in frames]
+        proved = sum(weight for frames, weight in evaluate if "Thread._bootstrap" in frames)
+        self.assertGreater(proved / sum(weight for _, weight in evaluate), 0.9, evaluate[:5])
 
     def test_nothing_is_read_of_an_unknown_version(self):
         with open(self.python, "rb") as file:

@@ -47,11 +47,17 @@ static enum script_outcome copy_and_walk(struct target *target, struct tracee *t
 
 static enum script_outcome look(struct target *target, struct tracee *tracee, struct visit *visit)
 {
-	enum script_outcome outcome = copy_and_walk(target, tracee, visit);
+	enum script_outcome outcome;
+	struct wanted_memory nothing = {.nr = 0};
+	struct wanted_more more;
 
+	/* The first copy shows which interpreter it is, the next is that of a first sample. */
+	copy_and_walk(target, tracee, visit);
+	target->thread = (struct script_thread){0};
+	script_find_more(target->process, NULL, &more);
+	tracee_set_wanted(tracee, &nothing, &more);
+	outcome = copy_and_walk(target, tracee, visit);
 	for (int nr = 1; outcome == SCRIPT_NOT_COPIED && nr < COPIES_MAX; nr++) {
-		struct wanted_more more;
-
 		script_find_more(target->process, &target->thread, &more);
 		tracee_set_wanted(tracee, &target->walk.wanted, &more);
 		outcome = copy_and_walk(target, tracee, visit);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "collector/collector.h"
 #include "collector/message.h"
+#include "collector/wanted_hints.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
 #include "store/store.h"
@@ -93,7 +94,7 @@ static inline struct message *made_thread(struct made_collector *made, pid_t tid
 	message->body.thread.process = made->nr_processes - 1;
 	message->body.thread.tid = tid;
 	message->body.thread.name = xstrdup("made");
-	message->body.thread.hints = xcalloc(1, sizeof(*message->body.thread.hints));
+	message->body.thread.hints = thread_hints_new(NULL);
 	return message;
 }
 

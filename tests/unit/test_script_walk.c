@@ -3,6 +3,10 @@
 #include "tests/unit/made_python.h"
 #include "tests/unit/unit.h"
 
+#define MADE_RUNTIME	 UINT64_C(0x555500100000)
+#define MADE_INTERPRETER UINT64_C(0x555500200000)
+#define MADE_OTHER_STATE UINT64_C(0x555500300000)
+
 static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
 
 static enum script_outcome walk(struct made_python *made, struct script_walk *out)
@@ -233,6 +237,56 @@ TEST(script_walk, finds_what_is_missing)
 		missing = (struct wanted_memory){.nr = 0};
 		assert_false(
 			cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+		snapshot_release(&made.snapshot);
+	}
+}
+
+/* _PyRuntime, an interpreter, the state of a newer thread, and then that of the thread. */
+TEST(script_walk, finds_the_thread_in_the_lists)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		const struct cpython_layout *layout = cpython_layout_of(versions[i]);
+		const struct {
+			uint64_t start;
+			size_t nr_bytes;
+			uint64_t at, word;
+		} steps[] = {
+			{MADE_RUNTIME + layout->runtime.first_interpreter, 8,
+			 MADE_RUNTIME + layout->runtime.first_interpreter, MADE_INTERPRETER},
+			{MADE_INTERPRETER, 0x2000, MADE_INTERPRETER + layout->runtime.first_thread,
+			 MADE_OTHER_STATE},
+			{MADE_OTHER_STATE, 0x200, MADE_OTHER_STATE + layout->thread.next,
+			 MADE_STATE},
+		};
+		struct wanted_memory missing = {.nr = 0};
+		struct made_python made;
+		uint64_t state = 0;
+
+		made_python_init(&made, versions[i]);
+		made.python.runtime = MADE_RUNTIME;
+		for (size_t k = 0; k < ARRAY_SIZE(steps); k++) {
+			missing = (struct wanted_memory){.nr = 0};
+			assert_true(
+				cpython_find_missing(&made.python, 0, &made.snapshot, &missing));
+			assert_int_equal(missing.nr, 1);
+			assert_in_range(missing.at[0].start, steps[k].start,
+					steps[k].start + steps[k].nr_bytes - 1);
+			made_python_region(&made, steps[k].start, steps[k].nr_bytes);
+			made_python_put(&made, steps[k].at, steps[k].word);
+		}
+		missing = (struct wanted_memory){.nr = 0};
+		assert_int_equal(
+			cpython_find_thread(&made.python, &made.snapshot, &state, &missing),
+			SCRIPT_PROVED);
+		assert_int_equal(state, MADE_STATE);
+		/* Then the walk goes on: what it misses are code objects. */
+		assert_true(cpython_find_missing(&made.python, 0, &made.snapshot, &missing));
+		assert_int_equal(missing.nr, NR_MADE_FUNCTIONS);
+		/* A list that is a circle ends. */
+		made_python_put(&made, MADE_OTHER_STATE + layout->thread.next, MADE_OTHER_STATE);
+		assert_int_equal(
+			cpython_find_thread(&made.python, &made.snapshot, &state, &missing),
+			SCRIPT_NO_THREAD);
 		snapshot_release(&made.snapshot);
 	}
 }

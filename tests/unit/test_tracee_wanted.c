@@ -150,6 +150,33 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, more_is_found_step_by_step)
 	assert_int_equal(fixture->snapshot.nr_regions, 3);
 }
 
+static bool find_word(const void *facts, uint64_t subject, const struct snapshot *snapshot,
+		      struct wanted_memory *missing)
+{
+	uint64_t at, word;
+
+	assert_int_equal(subject, 0);
+	memcpy(&at, facts, sizeof(at));
+	return !snapshot_read_any(snapshot, at, &word, sizeof(word)) &&
+	       wanted_memory_add(missing, at, sizeof(word));
+}
+
+/* A thread that is none of the interpreter's is not looked for at each of its samples. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, an_unknown_subject_is_looked_for_some_times)
+{
+	uint64_t at = (uintptr_t)fixture->pages;
+	int nr_found = 0;
+
+	fixture->more.find = find_word;
+	memcpy(fixture->more.facts, &at, sizeof(at));
+	for (int i = 0; i < 100; i++) {
+		snapshot_clear(&fixture->snapshot);
+		copy(fixture);
+		nr_found += fixture->snapshot.nr_regions == 1;
+	}
+	assert_in_range(nr_found, 1, 10);
+}
+
 /* Memory that was there, and is gone by the second copy. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 {
