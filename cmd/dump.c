@@ -14,6 +14,7 @@
 #include "cmd/pager.h"
 #include "cmd/record_options.h"
 #include "cmd/view_options.h"
+#include "collector/script_frames.h"
 #include "proc/read.h"
 #include "profile/fold_scripts.h"
 #include "profile/profile.h"
@@ -123,6 +124,9 @@ static bool is_awaited(const struct dumping *dumping, size_t i, uint64_t elapsed
 
 static bool all_seen(const struct dumping *dumping, uint64_t elapsed_ns)
 {
+	/* The first look at a process shows its interpreter, the next its functions. */
+	if (profile_counter(dumping->profile, SCRIPT_LACKING) && elapsed_ns < LONGEST_NS)
+		return false;
 	for (size_t i = 0; i < dumping->profile->nr_threads; i++) {
 		if (is_awaited(dumping, i, elapsed_ns))
 			return false;

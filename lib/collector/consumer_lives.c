@@ -196,6 +196,13 @@ void consumer_note_blocked(struct consumer *consumer, struct thread *thread, boo
 	thread->is_blocked = is_blocked;
 }
 
+void consumer_note_functions(struct consumer *consumer, struct thread *thread, bool lacks)
+{
+	consumer->nr_lacking += lacks;
+	consumer->nr_lacking -= thread->lacks_functions;
+	thread->lacks_functions = lacks;
+}
+
 static void add_thread_row(struct consumer *consumer, struct thread *thread, uint32_t serial,
 			   uint64_t time_ns)
 {
@@ -310,6 +317,7 @@ void consumer_handle_thread_end(struct consumer *consumer, const struct message 
 	row->split = split_of(consumer, said->has_split, &said->split);
 	row->nr_switches = consumer->sink.is_within ? 0 : said->nr_switches;
 	consumer_note_blocked(consumer, thread, false);
+	consumer_note_functions(consumer, thread, false);
 	consumer->progress.nr_threads--;
 	consumer_end_thread(consumer, said->serial);
 }

@@ -61,6 +61,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
 	stack_hints_update(thread->hints, &thread->needs, seen->snapshot, &consumer->walker.walk);
+	consumer_note_functions(consumer, thread, thread->script.lacks_bytes);
 	thread->first_sp = seen->snapshot->first_sp;
 	thread->thread_pointer = seen->snapshot->thread_pointer;
 	thread->advancing.latest = (struct sampled_stack){stack, consumer->walker.walk.end};
@@ -151,7 +152,7 @@ static void set_counters(const struct consumer *consumer)
 	if (consumer->sink.is_within)
 		set_left_out(profile, &consumer->sink.left_out);
 	block_rows_count(consumer->blocks);
-	script_frames_set_counters(consumer->walker.scripts);
+	script_frames_set_counters(consumer->walker.scripts, consumer->nr_lacking);
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",
 			    consumer->sink.unattributed_blocked_ns);
@@ -274,6 +275,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	wait_rows_catch_up(consumer->waits);
 	if (consumer->is_over || block_rows_is_gathering_due(consumer->blocks))
 		block_rows_gather(consumer->blocks);
+	script_frames_set_counters(consumer->walker.scripts, consumer->nr_lacking);
 	if (consumer->hooks.add_rows)
 		consumer->hooks.add_rows(consumer->hooks.rows_context, consumer->profile);
 	if (consumer->hooks.look)

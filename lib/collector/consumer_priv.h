@@ -49,8 +49,9 @@ struct thread {
 	struct advancing_thread advancing;
 	struct seen_wait unproved; /* of its last sleep, if its owner was not known yet */
 	struct script_thread script;
-	bool is_blocked; /* when last sampled */
-	bool is_touched; /* is in consumer.touched */
+	bool is_blocked;      /* when last sampled */
+	bool lacks_functions; /* its last stack does, as memory was not copied */
+	bool is_touched;      /* is in consumer.touched */
 };
 
 struct serial_list {
@@ -105,6 +106,7 @@ struct consumer {
 	struct serial_list touched;   /* threads sampled since the last flush: few of thousands */
 	struct serial_list unwatched; /* processes with stacks walked since the last watch */
 	uint64_t restless_until_ns;   /* the latest of all processes */
+	size_t nr_lacking; /* threads whose last stack lacks functions of an interpreter */
 	struct collector_progress progress;
 };
 
@@ -145,6 +147,8 @@ void consumer_name_thread(struct consumer *consumer, struct thread *thread, cons
 void consumer_finish_process(struct consumer *consumer, struct process *process, uint64_t time_ns,
 			     enum process_end how);
 void consumer_note_blocked(struct consumer *consumer, struct thread *thread, bool is_blocked);
+/* Count the threads whose last stack lacks functions of an interpreter. */
+void consumer_note_functions(struct consumer *consumer, struct thread *thread, bool lacks);
 /* Set the reason of the thread's last sleep, from now on. The owner may not be known yet. */
 void consumer_set_wait(struct consumer *consumer, struct thread *thread,
 		       const struct seen_wait *wait);

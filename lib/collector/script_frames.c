@@ -81,7 +81,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
 		script_find_more(*subject->process, subject->thread, &more);
 		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
-		subject->hints->lacks_wanted = outcome == SCRIPT_NOT_COPIED;
+		subject->hints->lacks_wanted = subject->thread->lacks_bytes;
 	}
 	if (!frames->nr_left)
 		return;
@@ -162,8 +162,10 @@ struct stack_id script_frames_push(struct script_frames *frames, struct stack_id
 	return stack;
 }
 
-void script_frames_set_counters(const struct script_frames *frames)
+void script_frames_set_counters(const struct script_frames *frames, size_t nr_lacking)
 {
+	if (frames->nr_by_outcome[SCRIPT_NOT_COPIED])
+		profile_set_counter(frames->profile, SCRIPT_LACKING, nr_lacking);
 	for (int outcome = SCRIPT_NONE + 1; outcome < SCRIPT_OUTCOME_COUNT; outcome++) {
 		char name[64];
 

@@ -46,7 +46,12 @@ void script_frames_drop(struct script_frames *frames);
  */
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
 				   size_t native);
-/* Set the counters script_proved, script_torn and so on, of walks that had an interpreter. */
-void script_frames_set_counters(const struct script_frames *frames);
+/*
+ * Set the counters script_proved, script_torn and so on, of walks that had an interpreter, and
+ * SCRIPT_LACKING: the number of living threads whose last stack lacks its functions, which the next
+ * one should have.
+ */
+void script_frames_set_counters(const struct script_frames *frames, size_t nr_lacking);
+#define SCRIPT_LACKING "threads_lacking_script"
 
 #endif

@@ -181,6 +181,7 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 	enum script_outcome outcome;
 
 	out->nr_frames = 0;
+	thread->lacks_bytes = false;
 	if (!process->runtime)
 		look_for_interpreter(process, natives);
 	if (!process->facts || !take_natives(process, natives))
@@ -198,6 +199,7 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 					 natives->nr_frames, out);
 	if (outcome == SCRIPT_NO_THREAD)
 		thread->state = 0;
+	thread->lacks_bytes = outcome == SCRIPT_NOT_COPIED;
 	return outcome;
 }
 

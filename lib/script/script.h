@@ -2,6 +2,7 @@
 #ifndef PROFC_SCRIPT_SCRIPT_H
 #define PROFC_SCRIPT_SCRIPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "script/script_walk.h"
@@ -37,7 +38,8 @@ const char *script_process_problem(const struct script_process *process);
 
 /* A thread of such a process; zero-initialised before its first walk. */
 struct script_thread {
-	uint64_t state; /* the address of the interpreter's facts about it; 0: not known */
+	uint64_t state;	  /* the address of the interpreter's facts about it; 0: not known */
+	bool lacks_bytes; /* its last snapshot did, and the next one should have them */
 };
 
 /*

@@ -72,6 +72,20 @@ while time.monotonic() < end:
 """
 
 
+# One thread runs, the other sleeps.
+TWO_THREADS = """
+import sys, threading
+def wait():
+    sys.stdin.readline()
+def spin():
+    while True:
+        sum(range(100))
+threading.Thread(target=spin, daemon=True).start()
+print("ready", flush=True)
+wait()
+"""
+
+
 # Whose it is may differ at its first samples and when it gives its code a file.
 NAMES_A_FILE = """
 import os, time
@@ -162,6 +176,21 @@ class Scripts(LiveCase):
         refused = sum(number for name, number in counters.items()
                       if name.startswith("script_") and name != "script_proved")
         self.assertLess(refused, 0.1 * counters["script_proved"] + 5, counters)
+
+    def test_dump_shows_functions_at_once(self):
+        process = subprocess.Popen([self.python, self.script(TWO_THREADS)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        process.stdout.readline()
+        dumped = json.loads(profc("dump", "-p", process.pid, "--json").stdout)
+        for thread in dumped["processes"][0]["threads"]:
+            names = [level["function"] for level in thread["stack"]]
+            wanted = (("wait", "<module>") if thread["tid"] == process.pid
+                      else ("spin", "Thread.run", "Thread._bootstrap"))
+            self.assertTrue(is_in_order(names, wanted), names)
 
     def test_short_threads_have_functions_at_their_first_sample(self):
         recording = record(self.directory, [self.python, self.script(SHORT_THREADS)], "-F", "1000")
