@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies the memory of a thread that a walk of its stack may need. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "proc/range.h"
-#include "proc/read.h"
 #include "snapshot/signal_frame.h"
 #include "snapshot/snapshot.h"
 #include "tracee/machine.h"
 #include "tracee/tracee_priv.h"
-
-/* Slower, and allowed under the same condition, but seccomp filters of containers let it pass. */
-static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
-{
-	char path[32];
-	cleanup_close int fd = -1;
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
-	return got > 0 ? (size_t)got : 0;
-}
-
-size_t tracee_read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
-{
-	struct iovec local = {.iov_base = room, .iov_len = nr_bytes};
-	/* An address of the target, which is no pointer of ours. */
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)start, .iov_len = nr_bytes};
-	ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-
-	if (got >= 0)
-		return (size_t)got;
-	return errno == EPERM || errno == ENOSYS ? read_file(tid, start, room, nr_bytes) : 0;
-}
 
 /*
  * A small read through an open file is faster than process_vm_readv(2), by a fifth; a larger one is
@@ -101,6 +73,7 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 			  const struct proc_range *range, struct snapshot *snapshot)
 {
 	bool is_inside = range->start <= start && start + nr_bytes <= range->end;
+	bool is_first = !snapshot->nr_regions;
 	uint8_t *room;
 	size_t got;
 
@@ -109,6 +82,8 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
+	if (is_first && is_inside && tracee_has_wanted(tracee))
+		return tracee_read_with_wanted(tracee, snapshot);
 	got = read_memory(tracee, start, room, nr_bytes);
 	snapshot_trim_region(snapshot, nr_bytes - got);
 	return got;
@@ -130,26 +105,6 @@ static uint64_t copy_mapping(struct tracee *tracee, uint64_t at, uint64_t sp, si
 		copied = copy_region(tracee, at, max_bytes, range, snapshot);
 	}
 	return copied < max_bytes ? at + copied : 0;
-}
-
-bool tracee_ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range)
-{
-	cleanup_close int fd = -1;
-
-	if (tracee_range_at(tracee, address, range))
-		return true;
-	if (errno != ENOTTY)
-		return false;
-	tracee->maps_are_slow = true;
-	fd = proc_open_task_file(tracee->tgid, tracee->tid, "maps");
-	return fd >= 0 && proc_range_in_text(fd, address, range);
-}
-
-bool tracee_is_served(struct tracee *tracee, const struct proc_range *range)
-{
-	struct tracee_host *host = tracee->host;
-
-	return backings_are_served(&host->backings, tracee->tid, range);
 }
 
 static bool is_known(const struct tracee *tracee, uint64_t address)

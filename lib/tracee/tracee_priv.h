@@ -36,16 +36,23 @@ void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot
 /* stack_copy.c: all of these bytes, if they are in memory; nothing is waited for. */
 bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes);
 /*
- * stack_copy.c: for stopped and running threads. Returns the number of bytes up to the first that
+ * raw_memory.c: for stopped and running threads. Returns the number of bytes up to the first that
  * is not mapped; 0: there are none, or the thread is gone.
  */
 size_t tracee_read_any(pid_t tid, uint64_t start, void *room, size_t nr_bytes);
-/* stack_copy.c: the mapping at an address; false: there is none. May take long before Linux 6.11.
+/* raw_memory.c: the mapping at an address; false: there is none. May take long before Linux 6.11.
  */
 bool tracee_ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc_range *range);
-/* stack_copy.c: may reading it wait for another process? */
+/* raw_memory.c: may reading it wait for another process? */
 bool tracee_is_served(struct tracee *tracee, const struct proc_range *range);
-/* wanted_copy.c: copy what tracee_set_wanted() has asked for. */
+/* wanted_copy.c: is there memory that is to be copied with its stack? */
+bool tracee_has_wanted(const struct tracee *tracee);
+/*
+ * wanted_copy.c: fill the only region of the snapshot, and copy that memory as well: one call takes
+ * less time than two. Returns how much of the region there is; 0: it was dropped.
+ */
+size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot);
+/* wanted_copy.c: copy what tracee_set_wanted() has asked for, unless it was. */
 void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot);
 /* stack_copy.c: the mapping of the stack may change while nothing is observed. */
 void tracee_forget_mapping(struct tracee *tracee);

@@ -20,6 +20,7 @@ struct tracee_wanted {
 	struct proc_range safe[SAFE_MAPPINGS];
 	unsigned int next;
 	unsigned int nr_searches; /* copies that did not know the subject */
+	bool is_copied;		  /* the memory is in the snapshot, with its first stack */
 };
 
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
@@ -121,6 +122,21 @@ static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot,
 	}
 }
 
+bool tracee_has_wanted(const struct tracee *tracee)
+{
+	return tracee->wanted && tracee->wanted->memory.nr && !tracee->fills_pages;
+}
+
+size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
+{
+	add_regions(tracee, &tracee->wanted->memory, snapshot);
+	fill_regions(tracee, snapshot, 0);
+	if (!snapshot->regions[0].nr_bytes)
+		snapshot_drop_regions(snapshot);
+	tracee->wanted->is_copied = snapshot->nr_regions > 0;
+	return snapshot->nr_regions ? snapshot->regions[0].nr_bytes : 0;
+}
+
 /* False: there was no room for any of it. */
 static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memory,
 			struct snapshot *snapshot)
@@ -168,7 +184,9 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	/* The program fills its pages itself (userfaultfd): a read of one would wait for it. */
 	if (!wanted || tracee->fills_pages)
 		return;
-	copy_memory(tracee, &wanted->memory, snapshot);
+	if (!wanted->is_copied)
+		copy_memory(tracee, &wanted->memory, snapshot);
+	wanted->is_copied = false;
 	steps_max = nr_steps(wanted);
 	for (int nr = 0; nr < steps_max; nr++) {
 		struct wanted_memory missing = {.nr = 0};

@@ -177,6 +177,37 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, an_unknown_subject_is_looked_f
 	assert_in_range(nr_found, 1, 10);
 }
 
+/* One call reads both, and the next copy does so again. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, memory_comes_with_the_stack)
+{
+	const uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages + fixture->page_bytes, 16);
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+	for (int i = 0; i < 2; i++) {
+		snapshot_clear(snapshot);
+		regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp,
+			 (uintptr_t)fixture->pages + fixture->page_bytes - 64);
+		tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
+		assert_int_equal(snapshot->regions[0].kind, REGION_STACK);
+		assert_true(has(fixture, fixture->pages + fixture->page_bytes - 64, 64, 'a'));
+		assert_true(has(fixture, third, 16, 'c'));
+		tracee_copy_wanted(&fixture->tracee, snapshot);
+		assert_int_equal(snapshot->nr_regions, 2);
+	}
+	/* The stack has gone since its mapping was asked for. */
+	munmap(fixture->pages, fixture->page_bytes);
+	snapshot_clear(snapshot);
+	regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp,
+		 (uintptr_t)fixture->pages + fixture->page_bytes - 64);
+	tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
+	assert_int_equal(snapshot->nr_regions, 0);
+	tracee_copy_wanted(&fixture->tracee, snapshot);
+	assert_true(has(fixture, third, 16, 'c'));
+}
+
 /* Memory that was there, and is gone by the second copy. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 {
