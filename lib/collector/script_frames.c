@@ -78,14 +78,14 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 		script_find_more(*subject->process, NULL, &more);
 		process_hints_set(subject->hints->of_process, &more);
 	}
+	if (frames->nr_left)
+		frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
 	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
 		script_find_more(*subject->process, subject->thread, &more);
+		script_mark_late(*subject->process, &frames->walk.wanted);
 		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
 		subject->hints->lacks_wanted = subject->thread->lacks_bytes;
 	}
-	if (!frames->nr_left)
-		return;
-	frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
 	frames->pid = space_pid(subject->space);
 	frames->owner = *subject->owner;
 }

@@ -15,6 +15,7 @@ struct wanted_hints {
 	struct {
 		_Atomic uint64_t start;
 		_Atomic uint32_t nr_bytes;
+		_Atomic bool is_late;
 	} at[SNAPSHOT_WANTED_MAX];
 };
 
@@ -84,6 +85,8 @@ void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wa
 				      memory_order_relaxed);
 		atomic_store_explicit(&kept->at[i].nr_bytes, wanted->at[i].nr_bytes,
 				      memory_order_relaxed);
+		atomic_store_explicit(&kept->at[i].is_late, wanted->at[i].is_late,
+				      memory_order_relaxed);
 	}
 	atomic_store_explicit(&kept->nr, (uint32_t)wanted->nr, memory_order_release);
 	atomic_store_explicit(&hints->wanted, kept, memory_order_release);
@@ -109,9 +112,15 @@ bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wa
 	*more = kept->more;
 	more->subject = atomic_load_explicit(&kept->subject, memory_order_relaxed);
 	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++) {
+		size_t nr_before = wanted->nr;
+
 		wanted_memory_add(
 			wanted, atomic_load_explicit(&kept->at[i].start, memory_order_relaxed),
 			atomic_load_explicit(&kept->at[i].nr_bytes, memory_order_relaxed));
+		if (wanted->nr > nr_before)
+			wanted->at[nr_before].is_late =
+				atomic_load_explicit(&kept->at[i].is_late, memory_order_relaxed);
+	}
 	return true;
 }

@@ -111,6 +111,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		outcome = VISIT_GONE;
 	visit_end(visit);
 	visitor->detached_ns = clock_monotonic_ns();
+	tracee_copy_late(tracee, visitor->snapshot, visitor->detached_ns);
 	if (is_left)
 		visit_clocks_after(&visitor->clocks, tracee, visitor->snapshot);
 	visitor->waited_ns = own_wait_ns(visitor) - waited_ns;

@@ -248,7 +248,8 @@ static void miss_code(struct cpython_walk *walk, uint64_t code)
 	uint32_t nr_bytes = walk->layout->code.instructions;
 	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
 
-	if (is_address(code) && !snapshot_read_any(walk->snapshot, code, bytes, nr_bytes))
+	if (is_address(code) && !snapshot_is_late(walk->snapshot, code, nr_bytes) &&
+	    !snapshot_read_any(walk->snapshot, code, bytes, nr_bytes))
 		wanted_memory_add(walk->missing, code, nr_bytes);
 }
 

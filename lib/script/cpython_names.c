@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/key_map.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
@@ -29,9 +30,20 @@ struct known_function {
 	char *name, *file; /* owned, as is the table; NULL: not known */
 	uint8_t *table;
 	size_t nr_table_bytes;
-	uint32_t seen_in; /* the call in which it was read last, */
-	bool is_there;	  /* and was a code object */
+	uint32_t seen_in;  /* the call in which it was read last, */
+	bool is_there;	   /* and was a code object */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: the snapshot that had it first as it is, */
+	uint64_t until_ns; /* and the last one */
+	uint32_t nr_seen;  /* so many had it */
 };
+
+#define STEADY_NS   (100 * NS_PER_MS)
+#define STEADY_SEEN 4
+/*
+ * A program may make the same function again and again in one place, and others there in between:
+ * while some are replaced, none is steady.
+ */
+#define CALM_NS (2 * NS_PER_SEC)
 
 struct cpython_names {
 	struct known_function *functions; /* owned */
@@ -39,6 +51,8 @@ struct cpython_names {
 	uint64_t nr_bytes; /* of their texts and tables */
 	struct key_map by_code;
 	uint32_t nr_calls;
+	uint64_t replaced_ns; /* the last snapshot that had another function in a known place, */
+	uint64_t latest_ns;   /* and the last one */
 	struct memory_piece *pieces; /* room for a call, with a head for each */
 	uint8_t *heads;
 	size_t cap_pieces, cap_heads;
@@ -229,17 +243,48 @@ static bool is_copied(const struct known_function *function, const struct cpytho
 	       is_code(python, head);
 }
 
-/* Is it known already? Only what is not has to be read from the process. */
-static bool is_as_copied(struct known_function *function, const struct cpython *python,
-			 const struct snapshot *snapshot)
+static void note_seen(struct known_function *function, const struct snapshot *snapshot)
 {
-	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+	if (!function->nr_seen)
+		function->since_ns = snapshot->time_ns;
+	function->until_ns = snapshot->time_ns;
+	function->nr_seen += function->nr_seen < STEADY_SEEN;
+}
 
-	if (!is_copied(function, python, snapshot, head) ||
-	    !is_same(function, &python->layout.code, head))
+static bool is_steady(const struct cpython_names *names, const struct known_function *function)
+{
+	return names->latest_ns - names->replaced_ns >= CALM_NS &&
+	       function->nr_seen >= STEADY_SEEN &&
+	       function->until_ns - function->since_ns >= STEADY_NS;
+}
+
+static void note_replaced(struct cpython_names *names, struct known_function *function)
+{
+	function->nr_seen = 0;
+	names->replaced_ns = names->latest_ns;
+}
+
+/*
+ * Is it known already? Only what is not has to be read from the process. One that was steady, and
+ * is not the same right after the stop, may have been replaced since: it is gone.
+ */
+static bool is_as_copied(struct cpython_names *names, struct known_function *function,
+			 const struct cpython *python, const struct snapshot *snapshot)
+{
+	const struct cpython_code_layout *layout = &python->layout.code;
+	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+	bool is_late;
+
+	is_late = !snapshot_read_any(snapshot, function->code, head, layout->instructions);
+	if (is_late && (!is_steady(names, function) ||
+			!snapshot_read_late(snapshot, function->code, head, layout->instructions)))
 		return false;
-	function->is_there = true;
-	return true;
+	function->is_there = is_code(python, head) && is_same(function, layout, head);
+	if (function->is_there)
+		note_seen(function, snapshot);
+	else if (is_late)
+		note_replaced(names, function);
+	return function->is_there || is_late;
 }
 
 static void check(struct cpython_names *names, const struct cpython *python, struct space *space,
@@ -248,12 +293,21 @@ static void check(struct cpython_names *names, const struct cpython *python, str
 {
 	uint8_t copied[CPYTHON_OBJECT_BYTES_MAX];
 	const uint8_t *head = piece->out;
+	bool was_steady = is_steady(names, function), is_replaced, has_copy;
 
+	has_copy = is_copied(function, python, snapshot, copied);
 	function->is_there = piece->is_read && is_code(python, head);
+	is_replaced = function->name &&
+		      (!function->is_there || !is_same(function, &python->layout.code, head));
+	if (is_replaced)
+		note_replaced(names, function);
 	if (function->is_there && !is_same(function, &python->layout.code, head))
 		read_function(names, python, space, function, head);
+	/* A snapshot has no copy of what was steady: nothing shows which one it was. */
+	if (is_replaced && was_steady && !has_copy)
+		function->is_there = false;
 	/* Another function may have taken its place since the sample. */
-	if (function->is_there && is_copied(function, python, snapshot, copied))
+	if (function->is_there && has_copy)
 		function->is_there = is_same(function, &python->layout.code, copied);
 }
 
@@ -290,7 +344,7 @@ static void check_all(struct cpython_names *names, const struct cpython *python,
 		if (function->seen_in == names->nr_calls)
 			continue;
 		function->seen_in = names->nr_calls;
-		if (is_as_copied(function, python, snapshot))
+		if (is_as_copied(names, function, python, snapshot))
 			continue;
 		names->pieces[nr_pieces] =
 			(struct memory_piece){.address = function->code,
@@ -302,6 +356,14 @@ static void check_all(struct cpython_names *names, const struct cpython *python,
 	for (size_t i = 0; i < nr_pieces; i++)
 		check(names, python, space, snapshot, function_of(names, names->pieces[i].address),
 		      &names->pieces[i]);
+}
+
+bool cpython_names_is_steady(const struct cpython_names *names, uint64_t code)
+{
+	uint32_t row;
+
+	return key_map_find(&names->by_code, 0, code, &row) &&
+	       is_steady(names, &names->functions[row]);
 }
 
 static uint32_t line_of(const struct known_function *function, const struct cpython *python,
@@ -322,6 +384,9 @@ void cpython_names_find(struct cpython_names *names, const struct cpython *pytho
 	if (names->nr > FUNCTIONS_MAX || names->nr_bytes > FUNCTIONS_BYTES_MAX)
 		forget_all(names);
 	names->nr_calls++;
+	if (!names->latest_ns)
+		names->replaced_ns = snapshot->time_ns;
+	names->latest_ns = snapshot->time_ns;
 	check_all(names, python, space, snapshot, frames, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct known_function *function;

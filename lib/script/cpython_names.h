@@ -2,6 +2,7 @@
 #ifndef PROFC_SCRIPT_CPYTHON_NAMES_H
 #define PROFC_SCRIPT_CPYTHON_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,12 @@ void cpython_names_free(struct cpython_names *names);
 void cpython_names_find(struct cpython_names *names, const struct cpython *python,
 			struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places);
+
+/*
+ * Was the function of this object the same in several snapshots, over some time? Then it is enough
+ * if a copy made right after a stop shows that it still is.
+ */
+bool cpython_names_is_steady(const struct cpython_names *names, uint64_t code);
 
 /* Append characters of `width` bytes each, 1, 2 or 4, as UTF-8; zeros are left out. */
 void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width);

@@ -237,6 +237,14 @@ static void find_places(void *facts, struct space *space, const struct snapshot 
 	cpython_names_find(python->names, &python->cpython, space, snapshot, frames, nr, places);
 }
 
+static bool is_steady(const void *facts, const struct wanted_range *range)
+{
+	const struct python *python = facts;
+
+	return range->nr_bytes == python->cpython.layout.code.instructions &&
+	       cpython_names_is_steady(python->names, range->start);
+}
+
 const struct script_runtime cpython_runtime = {
 	.name = "Python",
 	.exports = {[EXPORT_RUNTIME] = "_PyRuntime",
@@ -252,5 +260,6 @@ const struct script_runtime cpython_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct cpython),
 	.find_missing = find_missing,
+	.is_steady = is_steady,
 	.find_places = find_places,
 };

@@ -43,6 +43,8 @@ struct script_runtime {
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
+	/* Is a copy of this range right after a stop enough? */
+	bool (*is_steady)(const void *facts, const struct wanted_range *range);
 	/* As script_find_places(). */
 	void (*find_places)(void *facts, struct space *space, const struct snapshot *snapshot,
 			    const struct script_frame *frames, size_t nr,

@@ -224,3 +224,9 @@ const struct script_place *script_find_places(struct script_process *process,
 					      walk->frames, walk->nr_frames, process->places);
 	return process->places;
 }
+
+void script_mark_late(const struct script_process *process, struct wanted_memory *wanted)
+{
+	for (size_t i = 0; i < wanted->nr; i++)
+		wanted->at[i].is_late = process->runtime->is_steady(process->facts, &wanted->at[i]);
+}

@@ -67,4 +67,7 @@ const struct script_place *script_find_places(struct script_process *process,
 					      const struct snapshot *snapshot,
 					      const struct script_walk *walk);
 
+/* After that: set is_late of what the next snapshot need not have from the stop itself. */
+void script_mark_late(const struct script_process *process, struct wanted_memory *wanted);
+
 #endif

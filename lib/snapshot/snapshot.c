@@ -140,6 +140,11 @@ uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t n
 	return add_region(snapshot, start, nr_bytes, REGION_WANTED);
 }
 
+uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	return add_region(snapshot, start, nr_bytes, REGION_DUE);
+}
+
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 {
 	struct stack_region *last;
@@ -153,14 +158,19 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 		snapshot->nr_regions--;
 }
 
-static bool read_region(const struct snapshot *snapshot, const struct stack_region *region,
-			uint64_t address, void *out, size_t nr_bytes)
+static bool has_range(const struct stack_region *region, uint64_t address, size_t nr_bytes)
 {
 	uint64_t offset = address - region->start;
 
-	if (offset >= region->nr_bytes || nr_bytes > region->nr_bytes - offset)
+	return offset < region->nr_bytes && nr_bytes <= region->nr_bytes - offset;
+}
+
+static bool read_region(const struct snapshot *snapshot, const struct stack_region *region,
+			uint64_t address, void *out, size_t nr_bytes)
+{
+	if (!has_range(region, address, nr_bytes))
 		return false;
-	memcpy(out, snapshot->bytes + region->offset + offset, nr_bytes);
+	memcpy(out, snapshot->bytes + region->offset + (address - region->start), nr_bytes);
 	return true;
 }
 
@@ -178,7 +188,29 @@ bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *
 		       size_t nr_bytes)
 {
 	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
-		if (read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
+		if (snapshot->regions[i].kind <= REGION_WANTED &&
+		    read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
+			return true;
+	}
+	return false;
+}
+
+bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
+			size_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		if (snapshot->regions[i].kind == REGION_LATE &&
+		    read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
+			return true;
+	}
+	return false;
+}
+
+bool snapshot_is_late(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		if (snapshot->regions[i].kind > REGION_WANTED &&
+		    has_range(&snapshot->regions[i], address, nr_bytes))
 			return true;
 	}
 	return false;

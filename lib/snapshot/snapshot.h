@@ -60,6 +60,8 @@ enum thread_state {
 enum region_kind {
 	REGION_STACK,
 	REGION_WANTED, /* other memory, for walks of an interpreter's frames */
+	REGION_DUE,    /* likewise, to be copied right after the stop: it has no bytes so far */
+	REGION_LATE,   /* it was copied then */
 };
 
 /* A run of target memory; its bytes are at snapshot.bytes + offset. */
@@ -114,8 +116,9 @@ void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
  * kind extends it.
  */
 uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
-/* As above, of the other kind. */
+/* As above, of another kind. */
 uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
+uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*
@@ -126,8 +129,13 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 uint64_t snapshot_fp_beyond(const struct snapshot *snapshot);
 /* Copy nr_bytes at address; false if not wholly inside one region of a stack. */
 bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes);
-/* As above, from regions of any kind. */
+/* As above, from all that was copied in the stop. */
 bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *out,
 		       size_t nr_bytes);
+/* As above, from what was copied right after it. */
+bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
+			size_t nr_bytes);
+/* Is or was all of this to be copied right after the stop? */
+bool snapshot_is_late(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes);
 
 #endif

@@ -12,6 +12,7 @@
 struct wanted_range {
 	uint64_t start;
 	uint32_t nr_bytes;
+	bool is_late; /* it hardly ever changes: a copy right after the stop is enough */
 };
 
 #define WANTED_BYTES_MAX (UINT32_C(256) << 10)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
@@ -109,6 +110,7 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 		tracee_forget_mapping(tracee);
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		tracee_copy_wanted(tracee, snapshot);
+		tracee_copy_late(tracee, snapshot, clock_monotonic_ns());
 		set_kernel_stack(tracee, wchan, snapshot);
 		/* No reading above proves anything alone; the count of wake-ups does. */
 		if (!tracee_clocks(tracee, &after))

@@ -81,6 +81,11 @@ void tracee_close(struct tracee *tracee);
  */
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
 		       const struct wanted_more *more);
+/*
+ * Copy what of it is to be copied after a visit, or a peek, which ended at this time,
+ * CLOCK_MONOTONIC; nothing if that is longer ago than a thread takes to replace it.
+ */
+void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns);
 /* It sleeps for long: close all files but schedstat. */
 void tracee_close_files(struct tracee *tracee);
 

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "proc/range.h"
 #include "snapshot/snapshot.h"
@@ -76,19 +77,23 @@ static void add_range(struct tracee *tracee, const struct wanted_range *range, b
 		if (!mapping)
 			return;
 		nr_bytes = min_u64(end, mapping->end) - at;
-		if (!snapshot_add_wanted(snapshot, at, nr_bytes))
+		if (!(range->is_late ? snapshot_add_due(snapshot, at, nr_bytes)
+				     : snapshot_add_wanted(snapshot, at, nr_bytes)))
 			return;
 		at += nr_bytes;
 	}
 }
 
-static void add_regions(struct tracee *tracee, const struct wanted_memory *memory,
+/* Those that are to be copied in the stop, or those that are not. */
+static void add_regions(struct tracee *tracee, const struct wanted_memory *memory, bool are_late,
 			struct snapshot *snapshot)
 {
 	bool may_ask = true;
 
-	for (size_t i = 0; i < memory->nr; i++)
-		add_range(tracee, &memory->at[i], &may_ask, snapshot);
+	for (size_t i = 0; i < memory->nr; i++) {
+		if (memory->at[i].is_late == are_late)
+			add_range(tracee, &memory->at[i], &may_ask, snapshot);
+	}
 }
 
 /* Fill regions from `first` on; what cannot be read has no bytes. */
@@ -129,7 +134,7 @@ bool tracee_has_wanted(const struct tracee *tracee)
 
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
-	add_regions(tracee, &tracee->wanted->memory, snapshot);
+	add_regions(tracee, &tracee->wanted->memory, false, snapshot);
 	fill_regions(tracee, snapshot, 0);
 	if (!snapshot->regions[0].nr_bytes)
 		snapshot_drop_regions(snapshot);
@@ -144,7 +149,7 @@ static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memor
 	unsigned int first = snapshot->nr_regions;
 	size_t nr_bytes = snapshot->nr_bytes;
 
-	add_regions(tracee, memory, snapshot);
+	add_regions(tracee, memory, false, snapshot);
 	/* The new bytes may extend the last region: then read that one again as a whole. */
 	if (first && snapshot->nr_bytes != nr_bytes && first == snapshot->nr_regions)
 		first--;
@@ -187,6 +192,7 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	if (!wanted->is_copied)
 		copy_memory(tracee, &wanted->memory, snapshot);
 	wanted->is_copied = false;
+	add_regions(tracee, &wanted->memory, true, snapshot);
 	steps_max = nr_steps(wanted);
 	for (int nr = 0; nr < steps_max; nr++) {
 		struct wanted_memory missing = {.nr = 0};
@@ -195,5 +201,37 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 				       &missing) ||
 		    !copy_memory(tracee, &missing, snapshot))
 			return;
+	}
+}
+
+/* A thread that goes on for longer could have replaced what is copied. */
+#define LATE_NS (50 * NS_PER_US)
+
+void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
+{
+	struct stack_region *due[SNAPSHOT_REGIONS_MAX];
+	struct iovec here[SNAPSHOT_REGIONS_MAX], there[SNAPSHOT_REGIONS_MAX];
+	unsigned int nr = 0;
+	ssize_t got;
+	size_t left;
+
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		struct stack_region *region = &snapshot->regions[i];
+
+		if (region->kind != REGION_DUE)
+			continue;
+		due[nr] = region;
+		here[nr] = (struct iovec){.iov_base = snapshot->bytes + region->offset,
+					  .iov_len = region->nr_bytes};
+		there[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)region->start,
+					     .iov_len = region->nr_bytes};
+	}
+	got = nr ? process_vm_readv(tracee->tid, here, nr, there, nr, 0) : 0;
+	left = got > 0 ? (size_t)got : 0;
+	if (clock_monotonic_ns() > since_ns + LATE_NS)
+		return;
+	for (unsigned int i = 0; i < nr && left >= due[i]->nr_bytes; i++) {
+		left -= due[i]->nr_bytes;
+		due[i]->kind = REGION_LATE;
 	}
 }

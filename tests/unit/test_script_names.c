@@ -187,3 +187,70 @@ TEST(script_names, are_utf_8)
 	assert_string_equal(buf_str(&text), "\u0438b\u00e9c");
 	buf_release(&text);
 }
+
+/* A snapshot with the object of the function as it is now, at a time in milliseconds. */
+static void copy_at(struct fixture *fixture, uint64_t time_ms, enum region_kind kind)
+{
+	const size_t nr_bytes = fixture->python.layout.code.instructions;
+	uint8_t *copy;
+
+	snapshot_clear(&fixture->snapshot);
+	fixture->snapshot.time_ns = time_ms * 1000000;
+	copy = snapshot_add_due(&fixture->snapshot, (uintptr_t)fixture->code, nr_bytes);
+	memcpy(copy, fixture->code, nr_bytes);
+	fixture->snapshot.regions[0].kind = kind;
+}
+
+static bool is_steady(const struct fixture *fixture)
+{
+	return cpython_names_is_steady(fixture->names, (uintptr_t)fixture->code);
+}
+
+static void make_steady(struct fixture *fixture)
+{
+	assert_false(is_steady(fixture));
+	for (uint64_t i = 1; i <= 6; i++) {
+		copy_at(fixture, i * 1000, REGION_WANTED);
+		place_at(fixture, 0);
+	}
+	assert_true(is_steady(fixture));
+}
+
+TEST_WITH(struct fixture *fixture, script_names, become_steady_and_need_no_copy_of_the_stop)
+{
+	make_steady(fixture);
+	copy_at(fixture, 11000, REGION_LATE);
+	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
+	assert_true(is_steady(fixture));
+}
+
+/* Where another object stands right after the stop, neither name is given. */
+TEST_WITH(struct fixture *fixture, script_names, are_gone_if_steady_ones_were_replaced)
+{
+	uint64_t other[NR_WORDS];
+
+	make_steady(fixture);
+	put_text(other, "other");
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	copy_at(fixture, 11000, REGION_LATE);
+	assert_null(place_at(fixture, 0).name);
+	assert_false(is_steady(fixture));
+	copy_at(fixture, 11001, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "other");
+	assert_false(is_steady(fixture));
+}
+
+TEST_WITH(struct fixture *fixture, script_names, are_gone_if_no_copy_shows_what_was_replaced)
+{
+	uint64_t other[NR_WORDS];
+
+	make_steady(fixture);
+	put_text(other, "other");
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	copy_at(fixture, 11000, REGION_DUE);
+	assert_null(place_at(fixture, 0).name);
+	assert_false(is_steady(fixture));
+	/* What was not yet steady is in the snapshot. */
+	copy_at(fixture, 11001, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "other");
+}

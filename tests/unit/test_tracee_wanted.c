@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
 #include "tests/unit/unit.h"
@@ -206,6 +207,27 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_comes_with_the_stack)
 	assert_int_equal(snapshot->nr_regions, 0);
 	tracee_copy_wanted(&fixture->tracee, snapshot);
 	assert_true(has(fixture, third, 16, 'c'));
+}
+
+/* What need not come from the stop has no bytes before, and none if it comes too late. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
+{
+	const uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+	uint8_t bytes[16];
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	fixture->wanted.at[1].is_late = true;
+	copy(fixture);
+	assert_true(has(fixture, fixture->pages, 16, 'a'));
+	assert_true(snapshot_is_late(&fixture->snapshot, (uintptr_t)third, 16));
+	assert_false(has(fixture, third, 16, 'c'));
+	tracee_copy_late(&fixture->tracee, &fixture->snapshot, 1);
+	assert_false(snapshot_read_late(&fixture->snapshot, (uintptr_t)third, bytes, 16));
+	tracee_copy_late(&fixture->tracee, &fixture->snapshot, clock_monotonic_ns() + NS_PER_SEC);
+	assert_true(snapshot_read_late(&fixture->snapshot, (uintptr_t)third, bytes, 16));
+	assert_int_equal(bytes[15], 'c');
+	assert_false(has(fixture, third, 16, 'c'));
 }
 
 /* Memory that was there, and is gone by the second copy. */
