@@ -63,13 +63,21 @@ struct cpython_names *cpython_names_new(void)
 	return xcalloc(1, sizeof(struct cpython_names));
 }
 
+/* It is not the same as any object then. */
+static void drop_texts(struct known_function *function)
+{
+	free(function->name);
+	free(function->file);
+	free(function->table);
+	function->name = function->file = NULL;
+	function->table = NULL;
+	function->nr_table_bytes = 0;
+}
+
 static void forget_all(struct cpython_names *names)
 {
-	for (size_t i = 0; i < names->nr; i++) {
-		free(names->functions[i].name);
-		free(names->functions[i].file);
-		free(names->functions[i].table);
-	}
+	for (size_t i = 0; i < names->nr; i++)
+		drop_texts(&names->functions[i]);
 	names->nr = 0;
 	names->nr_bytes = 0;
 	key_map_release(&names->by_code);
@@ -214,9 +222,7 @@ static void read_function(struct cpython_names *names, const struct cpython *pyt
 	uint8_t again[CPYTHON_OBJECT_BYTES_MAX];
 	uint32_t nr_bytes = layout->instructions;
 
-	free(function->name);
-	free(function->file);
-	free(function->table);
+	drop_texts(function);
 	*function = (struct known_function){.code = function->code,
 					    .name_at = word_at(head, layout->name),
 					    .file_at = word_at(head, layout->file),
@@ -230,6 +236,8 @@ static void read_function(struct cpython_names *names, const struct cpython *pyt
 	function->is_there = function->name && function->file &&
 			     space_read_memory(space, function->code, again, nr_bytes) &&
 			     is_code(python, again) && is_same(function, layout, again);
+	if (!function->is_there)
+		drop_texts(function);
 	names->nr_bytes += TEXT_CHARACTERS_MAX / 16 + function->nr_table_bytes;
 }
 

@@ -86,6 +86,26 @@ wait()
 """
 
 
+# Code objects live for less than a millisecond, and others come to stand where they were.
+MADE_CODE = """
+import time
+text = '''
+def f{0}():
+    end = time.perf_counter() + 0.0006
+    while time.perf_counter() < end: x = 1
+f{0}()
+'''
+end = time.time() + 4
+n = 0
+while time.time() < end:
+    n += 1
+    k = n % 7 if n % 50 else 9
+    now = time.monotonic_ns()
+    exec(compile(text.format(k), "<s%d>" % k, "exec"), {"time": time})
+    str(now)
+"""
+
+
 # Whose it is may differ at its first samples and when it gives its code a file.
 NAMES_A_FILE = """
 import os, time
@@ -198,6 +218,13 @@ class Scripts(LiveCase):
                     if "_PyEval_EvalFrameDefault" in frames and "Py_BytesMain" not in frames]
         proved = sum(weight for frames, weight in evaluate if "Thread._bootstrap" in frames)
         self.assertGreater(proved / sum(weight for _, weight in evaluate), 0.9, evaluate[:5])
+
+    def test_code_may_be_made_all_the_time(self):
+        recording = record(self.directory, [self.python, self.script(MADE_CODE)], "-F", "1000",
+                           "--max-overhead", "0")
+        names = {row["function"] for row in recording.rows()}
+        self.assertIn("<module>", names)
+        self.assertIn("[python, gone]", names)
 
     def test_nothing_is_read_of_an_unknown_version(self):
         with open(self.python, "rb") as file:

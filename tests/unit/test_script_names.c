@@ -254,3 +254,13 @@ TEST_WITH(struct fixture *fixture, script_names, are_gone_if_no_copy_shows_what_
 	copy_at(fixture, 11001, REGION_WANTED);
 	assert_string_equal(place_at(fixture, 0).name, "other");
 }
+
+/* The file's text cannot be read; the object in the next snapshot is the same. */
+TEST_WITH(struct fixture *fixture, script_names, of_which_only_half_was_read_are_none)
+{
+	fixture->code[fixture->python.layout.code.file / 8] = 8;
+	assert_null(place_at(fixture, 0).name);
+	copy_at(fixture, 1, REGION_WANTED);
+	assert_null(place_at(fixture, 0).name);
+	assert_null(place_at(fixture, 0).file);
+}
