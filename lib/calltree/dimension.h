@@ -35,6 +35,17 @@ enum dimension {
 
 #define DIMENSION_COUNT (BY_INLINE_SITE + 1)
 
+/*
+ * Sets of dimensions have a bit for each. Those with a function as a whole in each row; all with
+ * functions; and all of code:
+ */
+#define DIMENSION_BIT(dimension)      (1u << (dimension))
+#define DIMENSIONS_OF_WHOLE_FUNCTIONS DIMENSION_BIT(BY_FUNCTION)
+#define DIMENSIONS_OF_FUNCTIONS	      (DIMENSIONS_OF_WHOLE_FUNCTIONS | DIMENSION_BIT(BY_LINE))
+#define DIMENSIONS_OF_CODE                                                                         \
+	(DIMENSIONS_OF_FUNCTIONS | DIMENSION_BIT(BY_FILE) | DIMENSION_BIT(BY_MODULE) |             \
+	 DIMENSION_BIT(BY_SOURCE_LINE))
+
 /* The dimensions that divide time and memory, as help texts list them. */
 #define DIMENSION_HELP                                                                             \
 	"one row per function, line, file, module, thread, process (all of one name), pid, "       \

@@ -167,6 +167,8 @@ const struct expansion *flat_expansion(const struct flat *flat);
 
 bool flat_has_two_keys(const struct flat *flat);
 bool flat_has_key(const struct flat *flat, enum dimension dimension);
+/* Is each row a function, or a part of one that is no line of it? */
+bool flat_is_of_functions(const struct flat *flat);
 
 /* The number that a row has in one of its keys, which is DIMENSION_OF_FACTS. */
 uint32_t flat_row_fact(const struct flat *flat, const struct flat_row *row,

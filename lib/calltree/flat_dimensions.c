@@ -10,7 +10,7 @@
 #include "calltree/phases.h"
 #include "calltree/weights.h"
 
-#define BIT(dimension) (1u << (dimension))
+#define BIT DIMENSION_BIT
 
 /* clang-format off */
 #define LIVE_NAMES                                                                                 \

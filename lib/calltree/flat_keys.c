@@ -9,8 +9,6 @@
 #include "calltree/flat.h"
 #include "profile/profile.h"
 
-#define BIT(dimension) (1u << (dimension))
-
 static int refuse(const char *word, struct err *err)
 {
 	struct buf all = {0};
@@ -54,7 +52,7 @@ int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 	if (status)
 		return status;
 	if (comma && (parsed.first == parsed.second ||
-		      (dimension_info(parsed.first)->implies & BIT(parsed.second)))) {
+		      (dimension_info(parsed.first)->implies & DIMENSION_BIT(parsed.second)))) {
 		err_set(err, ERR_INVALID, "--by %s: a row of one %s has one %s alone", text,
 			dimension_names[parsed.first], dimension_names[parsed.second]);
 		if (parsed.first != parsed.second)

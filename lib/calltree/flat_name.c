@@ -43,7 +43,7 @@ void flat_append_location(struct buf *out, const struct flat *flat, const struct
 	const struct function *function =
 		row->label == FLAT_NONE ? NULL : label_function(expansion, row->label);
 
-	if (flat_has_key(flat, BY_FUNCTION) && !flat_has_key(flat, BY_LINE) && function)
+	if (flat_is_of_functions(flat) && function)
 		flat_append_file_line(out, expansion->profile, function->file, function->line);
 	else if (row->file.v != STR_EMPTY.v)
 		flat_append_file_line(out, expansion->profile, row->file, row->line);

@@ -22,6 +22,13 @@ bool flat_has_key(const struct flat *flat, enum dimension dimension)
 	return flat->dimension == dimension || flat->second == dimension;
 }
 
+bool flat_is_of_functions(const struct flat *flat)
+{
+	unsigned int keys = DIMENSION_BIT(flat->dimension) | DIMENSION_BIT(flat->second);
+
+	return (keys & DIMENSIONS_OF_WHOLE_FUNCTIONS) != 0 && !(keys & DIMENSION_BIT(BY_LINE));
+}
+
 bool flat_has_counts(const struct flat *flat)
 {
 	return !flat_has_two_keys(flat) && flat->dimension == BY_FUNCTION &&

@@ -43,18 +43,17 @@ struct flat_field {
 	enum flat_value value;
 };
 
-#define BIT(dimension) (1u << (dimension))
+#define BIT DIMENSION_BIT
 /* Beside those bits: of tables by one key, or by two, alone. */
 #define OF_ONE_KEY  (1u << 30)
 #define OF_TWO_KEYS (1u << 31)
 #define WAITS	    (BIT(BY_LOCK) | BIT(BY_FD))
-#define FUNCTIONS   (BIT(BY_FUNCTION) | BIT(BY_LINE))
-#define CODE	    (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
+#define FUNCTIONS   DIMENSIONS_OF_FUNCTIONS
+#define CODE	    DIMENSIONS_OF_CODE
 #define ALL	    (~(OF_ONE_KEY | OF_TWO_KEYS))
 /* Dimensions with rows that have only a name. */
 #define FACTS                                                                                      \
-	(ALL & ~(FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE) | WAITS |         \
-		 BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK)))
+	(ALL & ~(CODE | WAITS | BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | BIT(BY_MARK)))
 
 static const struct flat_field fields[] = {
 	{"function", FUNCTIONS, IN_ANY, FLAT_FUNCTION},

@@ -66,14 +66,15 @@ struct flat_column {
 	enum style style; /* unless its value or its share decides */
 };
 
-#define BIT(dimension) (1u << (dimension))
-#define FUNCTIONS      (BIT(BY_FUNCTION) | BIT(BY_LINE))
-#define CODE	       (FUNCTIONS | BIT(BY_FILE) | BIT(BY_MODULE) | BIT(BY_SOURCE_LINE))
-#define WAITS	       (BIT(BY_LOCK) | BIT(BY_FD))
-#define PROCESSES      (BIT(BY_PROCESS) | BIT(BY_PID))
-#define FACTS	       (~(CODE | WAITS | PROCESSES | BIT(BY_THREAD)))
-#define NOT_CODE       (~CODE)
-#define ALL	       (~0u)
+#define BIT	  DIMENSION_BIT
+#define WHOLE	  DIMENSIONS_OF_WHOLE_FUNCTIONS
+#define FUNCTIONS DIMENSIONS_OF_FUNCTIONS
+#define CODE	  DIMENSIONS_OF_CODE
+#define WAITS	  (BIT(BY_LOCK) | BIT(BY_FD))
+#define PROCESSES (BIT(BY_PROCESS) | BIT(BY_PID))
+#define FACTS	  (~(CODE | WAITS | PROCESSES | BIT(BY_THREAD)))
+#define NOT_CODE  (~CODE)
+#define ALL	  (~0u)
 
 /* After a group's name: the details that distinguish groups of that name. */
 static void append_members(struct buf *out, const struct flat *flat, const struct flat_row *row)
@@ -248,14 +249,12 @@ static const struct flat_column columns[] = {
 	{BIT(BY_PROCESS), NUMBER("processes"), FLAT_PROCESSES, AS_COUNT, STYLE_DIM},
 	{BIT(BY_MARK), NUMBER("begins"), FLAT_BEGIN, AS_TIME, STYLE_DIM},
 	{BIT(BY_MARK), NUMBER("lasts"), FLAT_LENGTH, AS_TIME, STYLE_DIM},
-	{BIT(BY_FUNCTION), KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), FLAT_NAME, AS_TEXT,
-	 STYLE_PLAIN},
+	{WHOLE, KEPT_NAME("function", CUT_MIDDLE, 16, 5, 32), FLAT_NAME, AS_TEXT, STYLE_PLAIN},
 	{BIT(BY_LINE), KEPT_NAME("function", CUT_MIDDLE, 16, 4, 24), FLAT_NAME, AS_TEXT,
 	 STYLE_PLAIN},
 	{FUNCTIONS, KEPT_NAME("wait function", CUT_MIDDLE, 12, 4, 20), FLAT_WAIT, AS_TEXT,
 	 STYLE_PLAIN},
-	{BIT(BY_FUNCTION), SPARE_NAME("location", CUT_MIDDLE, 12, 3, 5), FLAT_LOCATION, AS_TEXT,
-	 STYLE_DIM},
+	{WHOLE, SPARE_NAME("location", CUT_MIDDLE, 12, 3, 5), FLAT_LOCATION, AS_TEXT, STYLE_DIM},
 	{BIT(BY_LINE), KEPT_NAME("location", CUT_MIDDLE, 12, 3, 18), FLAT_LOCATION, AS_TEXT,
 	 STYLE_DIM},
 	{FUNCTIONS, SPARE_NAME("module", CUT_END, 8, 2, 4), FLAT_SHORT_MODULE, AS_TEXT, STYLE_DIM},

@@ -85,8 +85,7 @@ static struct value get_mark(const struct row_value *of)
  */
 static const struct function *function_of(const struct flat *flat, const struct flat_row *row)
 {
-	if (!flat_has_key(flat, BY_FUNCTION) || flat_has_key(flat, BY_LINE) ||
-	    flat_has_key(flat, BY_FILE))
+	if (!flat_is_of_functions(flat) || flat_has_key(flat, BY_FILE))
 		return NULL;
 	return label_function(flat_expansion(flat), row->label);
 }
