@@ -25,6 +25,7 @@
 #include "cmd/profile_options.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
+#include "profile/fold_scripts.h"
 #include "profile/profile.h"
 #include "verdict/verdict.h"
 #include "view/flat_fields.h"
@@ -586,6 +587,7 @@ static int browse(const struct command *self, const struct report_request *reque
 		.wishes = {.metric = weighed->weights->metric,
 			   .metrics = browse_metrics_of(weighed->profile),
 			   .has_marks = weighed->profile->nr_marks > 0,
+			   .has_scripts = profile_has_scripts(weighed->profile),
 			   .by = request->keys.first,
 			   .sort = sort ? sort : "self"},
 		.filter = &request->filter,

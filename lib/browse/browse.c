@@ -344,6 +344,7 @@ static void enter_row(struct browse *browse, const struct flat_row *row)
 
 	switch (browse->matter.wishes.by) {
 	case BY_FUNCTION:
+	case BY_SCRIPT:
 		open_function(browse, row->label);
 		break;
 	case BY_LINE:

@@ -30,6 +30,8 @@ void code_counter_init(struct code_counter *counter, const struct weights *weigh
 	counter->sums = xcalloc(map->nr_codes, sizeof(*counter->sums));
 	counter->met_codes = xcalloc(map->nr_codes, sizeof(*counter->met_codes));
 	counter->path = xcalloc(depth + 1, sizeof(*counter->path));
+	counter->charged = xcalloc(depth + 1, sizeof(*counter->charged));
+	counter->charged[0] = map->charges_callers ? map->of_others : CODE_NONE;
 	counter->below = xcalloc(depth + 1, sizeof(*counter->below));
 }
 
@@ -38,6 +40,7 @@ void code_counter_release(struct code_counter *counter)
 	free(counter->sums);
 	free(counter->met_codes);
 	free(counter->path);
+	free(counter->charged);
 	free(counter->below);
 }
 
@@ -48,11 +51,31 @@ static struct frame_levels levels_of(const struct code_counter *counter, uint32_
 	return counter->expansion->frames[frame.v];
 }
 
+/* The code of the innermost level of a stack, or where callers are charged, of its leaf. */
+static uint32_t own_code(const struct code_counter *counter, uint32_t stack)
+{
+	struct frame_levels levels = levels_of(counter, stack);
+	uint32_t code = CODE_NONE;
+
+	for (uint32_t i = levels.first + levels.nr; i-- > levels.first;) {
+		code = counter->map.of_level[i];
+		if (code != CODE_NONE || !counter->map.charges_callers)
+			break;
+	}
+	return code;
+}
+
 uint32_t code_counter_leaf(const struct code_counter *counter, struct stack_id stack)
 {
-	struct frame_levels levels = levels_of(counter, stack.v);
+	uint32_t code = own_code(counter, stack.v);
 
-	return counter->map.of_level[levels.first + levels.nr - 1];
+	while (code == CODE_NONE && counter->map.charges_callers) {
+		stack = stack_trie_parent(counter->trie, stack);
+		if (stack.v == STACK_EMPTY.v)
+			return counter->map.of_others;
+		code = own_code(counter, stack.v);
+	}
+	return code;
 }
 
 struct code_sum *code_counter_meet(struct code_counter *counter, uint32_t code)
@@ -72,6 +95,9 @@ static void enter(struct code_counter *counter, uint32_t depth)
 	struct frame_levels levels = levels_of(counter, counter->path[depth]);
 
 	counter->below[depth] = (struct tally){0};
+	counter->charged[depth] = own_code(counter, counter->path[depth]);
+	if (counter->charged[depth] == CODE_NONE && counter->map.charges_callers)
+		counter->charged[depth] = counter->charged[depth - 1];
 	for (uint32_t i = levels.first; i < levels.first + levels.nr; i++) {
 		struct code_sum *sum;
 
@@ -136,12 +162,15 @@ static void go_to(struct code_counter *counter, struct stack_id stack)
 void code_counter_add(struct code_counter *counter, struct stack_id stack,
 		      const struct tally *tally)
 {
-	uint32_t leaf = code_counter_leaf(counter, stack);
+	uint32_t code;
 
 	go_to(counter, stack);
 	tally_add(&counter->below[counter->depth], tally);
-	if (leaf != CODE_NONE)
-		tally_add(&counter->sums[leaf].self, tally);
+	code = counter->charged[counter->depth];
+	if (counter->map.charges_callers && code == counter->map.of_others)
+		code_counter_add_alone(counter, code, tally);
+	else if (code != CODE_NONE)
+		tally_add(&counter->sums[code].self, tally);
 }
 
 void code_counter_add_alone(struct code_counter *counter, uint32_t code, const struct tally *tally)

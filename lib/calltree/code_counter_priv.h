@@ -33,6 +33,12 @@ struct code_map {
 	const uint32_t *of_level; /* by level of the expansion */
 	size_t nr_codes;
 	bool with_calls; /* sums have `called` */
+	/*
+	 * A level without a code has its self weight in the nearest caller with one; if there is
+	 * none, in the code `of_others`.
+	 */
+	bool charges_callers;
+	uint32_t of_others;
 };
 
 struct code_counter {
@@ -47,6 +53,7 @@ struct code_counter {
 	 * the stacks below it.
 	 */
 	uint32_t *path;
+	uint32_t *charged; /* the code that has the self weight */
 	struct tally *below;
 	uint32_t depth;
 };
@@ -56,7 +63,8 @@ void code_counter_init(struct code_counter *counter, const struct weights *weigh
 		       const struct code_map *map);
 void code_counter_release(struct code_counter *counter);
 
-/* The code of a stack's innermost level, which has its self weight; or CODE_NONE. */
+/* The code that has the self weight of a stack: of its innermost level, or charged; or CODE_NONE.
+ */
 uint32_t code_counter_leaf(const struct code_counter *counter, struct stack_id stack);
 /* Add weight of a stack to the current key. The stacks of a key come in the order of a descent. */
 void code_counter_add(struct code_counter *counter, struct stack_id stack,

@@ -18,6 +18,7 @@ struct observation;
 enum dimension {
 	BY_FUNCTION, /* a label */
 	BY_LINE,     /* a (function, file, line) */
+	BY_SCRIPT,   /* a function of a script, with the native code that it called */
 	BY_FILE,     /* a source file; code without one is grouped by module */
 	BY_MODULE,
 	BY_THREAD,
@@ -40,7 +41,7 @@ enum dimension {
  * functions; and all of code:
  */
 #define DIMENSION_BIT(dimension)      (1u << (dimension))
-#define DIMENSIONS_OF_WHOLE_FUNCTIONS DIMENSION_BIT(BY_FUNCTION)
+#define DIMENSIONS_OF_WHOLE_FUNCTIONS (DIMENSION_BIT(BY_FUNCTION) | DIMENSION_BIT(BY_SCRIPT))
 #define DIMENSIONS_OF_FUNCTIONS	      (DIMENSIONS_OF_WHOLE_FUNCTIONS | DIMENSION_BIT(BY_LINE))
 #define DIMENSIONS_OF_CODE                                                                         \
 	(DIMENSIONS_OF_FUNCTIONS | DIMENSION_BIT(BY_FILE) | DIMENSION_BIT(BY_MODULE) |             \
@@ -48,7 +49,8 @@ enum dimension {
 
 /* The dimensions that divide time and memory, as help texts list them. */
 #define DIMENSION_HELP                                                                             \
-	"one row per function, line, file, module, thread, process (all of one name), pid, "       \
+	"one row per function, line, script function, file, module, thread, process (all of one "  \
+	"name), pid, "                                                                             \
 	"state, "                                                                                  \
 	"syscall, lock, fd"
 
@@ -87,6 +89,9 @@ struct dimension_info {
 	bool has_waits;	    /* rows have wait functions (wait_function.h) */
 	bool needs_marks;   /* recordings without marks have none */
 	bool needs_line;    /* code has no row where its line is not known */
+	bool needs_scripts; /* recordings without functions of scripts have none */
+	/* Code without a row: its time belongs to the nearest caller that has one. */
+	bool charges_callers;
 
 	/* For code: set the members of a row that the level has; false if it has no row. */
 	bool (*of_level)(const struct expansion *expansion, const struct level *level,

@@ -177,6 +177,7 @@ struct expansion *expansion_new(const struct profile *profile, bool fold_inlines
 	out->indirect = pseudo_level(&expander, LABEL_INDIRECT, 0);
 	out->unsampled = pseudo_level(&expander, LABEL_UNSAMPLED, 0);
 	out->hidden = pseudo_level(&expander, LABEL_HIDDEN, 0);
+	out->native = pseudo_level(&expander, LABEL_NATIVE, 0);
 	out->page_fault = pseudo_level(&expander, LABEL_PAGE_FAULT, 0);
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		out->truncated[end] = pseudo_level(&expander, LABEL_TRUNCATED, (uint64_t)end);
@@ -431,6 +432,9 @@ void label_append_name(struct buf *out, const struct expansion *expansion, uint3
 		break;
 	case LABEL_HIDDEN:
 		buf_append_str(out, "[hidden]");
+		break;
+	case LABEL_NATIVE:
+		buf_append_str(out, "[native]");
 		break;
 	case LABEL_BETWEEN:
 		buf_append_str(out, "[between samples]");

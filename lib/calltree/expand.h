@@ -35,6 +35,7 @@ enum label_kind {
 	LABEL_UNSAMPLED,    /* the parent of functions that were counted and are in no sample */
 	LABEL_HIDDEN,	    /* all functions of a stack are hidden: [hidden] */
 	LABEL_BETWEEN,	    /* code that ran between two samples: [between samples] */
+	LABEL_NATIVE,	    /* in tables of functions of scripts, stacks without any: [native] */
 	LABEL_PAGE_FAULT, /* [page fault], below code in trees: the kernel's work for its faults */
 };
 
@@ -82,7 +83,7 @@ struct expansion {
 	struct level *levels;
 	size_t nr_levels, cap_levels;
 	struct frame_levels *frames; /* by frame_id */
-	struct level unattributed, no_stack, indirect, unsampled, hidden, page_fault;
+	struct level unattributed, no_stack, indirect, unsampled, hidden, page_fault, native;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
 };
 

@@ -24,6 +24,8 @@ struct code_table {
 	struct index_set code_set;
 	uint32_t *code_of_level; /* a row of `codes`, or CODE_NONE */
 	uint32_t code_unattributed, code_no_stack;
+	bool charges_callers;
+	uint32_t code_native; /* of stacks without any code, where callers are charged */
 	struct code_counter counter;
 	struct flat_best best; /* gets the rows */
 };
@@ -54,6 +56,10 @@ static void intern_codes(struct code_table *table)
 		table->code_of_level[i] = intern_code(table, &expansion->levels[i]);
 	table->code_unattributed = intern_code(table, &expansion->unattributed);
 	table->code_no_stack = intern_code(table, &expansion->no_stack);
+	for (size_t i = 0; i < table->division->nr_dimensions; i++)
+		table->charges_callers |= table->division->dimensions[i]->charges_callers;
+	if (table->charges_callers)
+		table->code_native = intern_code(table, &expansion->native);
 }
 
 /* Add the rows of a key when all of its stacks were added. */
@@ -199,6 +205,8 @@ void flat_count_code(struct flat_division *division, const struct flat_order *or
 	code_counter_init(&table.counter, flat->weights,
 			  &(struct code_map){.of_level = table.code_of_level,
 					     .nr_codes = table.codes.nr,
+					     .charges_callers = table.charges_callers,
+					     .of_others = table.code_native,
 					     .with_calls = flat_has_counts(flat)});
 	if (division->is_divided)
 		count_keys(&table);

@@ -14,7 +14,8 @@
 
 /* clang-format off */
 #define LIVE_NAMES                                                                                 \
-	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",                        \
+	[BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_SCRIPT] = "script",                    \
+	[BY_FILE] = "file",                        \
 	[BY_MODULE] = "module", [BY_THREAD] = "thread", [BY_PROCESS] = "process",                  \
 	[BY_PID] = "pid", [BY_STATE] = "state", [BY_SYSCALL] = "syscall",                          \
 	[BY_LOCK] = "lock", [BY_FD] = "fd", [BY_LIFETIME] = "lifetime"
@@ -51,6 +52,13 @@ static bool of_line(const struct expansion *expansion, const struct level *level
 {
 	of_source_line(expansion, level, key);
 	return of_function(expansion, level, key);
+}
+
+static bool of_script(const struct expansion *expansion, const struct level *level,
+		      struct flat_row *key)
+{
+	return label_module(expansion, level->label)->kind == MODULE_KIND_SCRIPT &&
+	       of_function(expansion, level, key);
 }
 
 static bool of_module(const struct expansion *expansion, const struct level *level,
@@ -251,16 +259,24 @@ static void append_phase(struct buf *out, const struct flat *flat, const struct 
 const struct dimension_info dimensions[DIMENSION_COUNT] = {
 	[BY_FUNCTION] = {.heading = "function",
 			 .kind = DIMENSION_OF_FUNCTIONS,
-			 .implies = BIT(BY_MODULE),
+			 .implies = BIT(BY_SCRIPT) | BIT(BY_MODULE),
 			 .has_waits = true,
 			 .of_level = of_function,
 			 .append_name = append_function},
 	[BY_LINE] = {.heading = "function",
 		     .kind = DIMENSION_OF_FUNCTIONS,
-		     .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
+		     .implies = BIT(BY_FUNCTION) | BIT(BY_SCRIPT) | BIT(BY_FILE) | BIT(BY_MODULE),
 		     .has_waits = true,
 		     .of_level = of_line,
 		     .append_name = append_function},
+	[BY_SCRIPT] = {.heading = "function",
+		       .kind = DIMENSION_OF_FUNCTIONS,
+		       .implies = BIT(BY_FUNCTION) | BIT(BY_FILE) | BIT(BY_MODULE),
+		       .has_waits = true,
+		       .needs_scripts = true,
+		       .charges_callers = true,
+		       .of_level = of_script,
+		       .append_name = append_function},
 	[BY_FILE] = {.heading = "file",
 		     .kind = DIMENSION_OF_PLACES,
 		     .is_path = true,
@@ -373,10 +389,15 @@ bool flat_code_key(const struct expansion *expansion, const struct dimension_inf
 	case LABEL_ADDRESS:
 		return info->of_level(expansion, level, key);
 	case LABEL_UNKNOWN:
+	case LABEL_BETWEEN:
+		if (info->charges_callers)
+			return false;
+		key->label = level->label;
+		return !info->needs_line;
 	case LABEL_UNATTRIBUTED:
 	case LABEL_NO_STACK:
 	case LABEL_HIDDEN:
-	case LABEL_BETWEEN:
+	case LABEL_NATIVE:
 		key->label = level->label;
 		return !info->needs_line;
 	case LABEL_ELIDED:

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "calltree/blame.h"
 #include "calltree/flat.h"
+#include "profile/fold_scripts.h"
 #include "profile/profile.h"
 
 static int refuse(const char *word, struct err *err)
@@ -55,11 +56,17 @@ int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 		      (dimension_info(parsed.first)->implies & DIMENSION_BIT(parsed.second)))) {
 		err_set(err, ERR_INVALID, "--by %s: a row of one %s has one %s alone", text,
 			dimension_names[parsed.first], dimension_names[parsed.second]);
-		if (parsed.first != parsed.second)
+		if (parsed.first != parsed.second &&
+		    !(dimension_info(parsed.second)->implies & DIMENSION_BIT(parsed.first)))
 			err_hint(err, "--by %s,%s divides the other way round",
 				 dimension_names[parsed.second], dimension_names[parsed.first]);
 		return ERR_INVALID;
 	}
+	if (comma && dimension_info(parsed.second)->charges_callers &&
+	    dimension_is_code(parsed.first))
+		return err_set(err, ERR_INVALID,
+			       "--by %s: rows of %s have the time of all code that they called",
+			       text, dimension_names[parsed.second]);
 	if (comma && (dimension_is_of_waits(parsed.first) || dimension_is_of_waits(parsed.second)))
 		return err_set(
 			err, ERR_INVALID, "--by %s: %s cannot be combined with another key", text,
@@ -95,6 +102,11 @@ int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, 
 {
 	if (dimension_is_of_waits(keys->first))
 		return blame_require(profile, err);
+	if ((dimension_info(keys->first)->needs_scripts ||
+	     dimension_info(keys->second)->needs_scripts) &&
+	    !profile_has_scripts(profile))
+		return err_set(err, ERR_NOT_FOUND,
+			       "no functions of scripts in the recording: profc info says why");
 	if (profile->nr_marks > 0 || (!dimension_info(keys->first)->needs_marks &&
 				      !dimension_info(keys->second)->needs_marks))
 		return 0;

@@ -113,7 +113,7 @@ static struct stack_id fold(struct folder *folder, struct stack_id stack)
 	return folded;
 }
 
-static bool has_scripts(const struct profile *profile)
+bool profile_has_scripts(const struct profile *profile)
 {
 	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
 		if (module_table_get(profile->modules, (struct module_id){i})->kind ==
@@ -127,7 +127,7 @@ void profile_fold_scripts(struct profile *profile)
 {
 	struct folder folder = {.profile = profile, .nr_stacks = stack_trie_nr(profile->stacks)};
 
-	if (!has_scripts(profile))
+	if (!profile_has_scripts(profile))
 		return;
 	folder.folded = xcalloc(folder.nr_stacks, sizeof(*folder.folded));
 	for (size_t i = 0; i < profile->nr_samples; i++)

@@ -2,7 +2,12 @@
 #ifndef PROFC_PROFILE_FOLD_SCRIPTS_H
 #define PROFC_PROFILE_FOLD_SCRIPTS_H
 
+#include <stdbool.h>
+
 struct profile;
+
+/* Are there functions of scripts in its stacks? */
+bool profile_has_scripts(const struct profile *profile);
 
 /*
  * Leave the machinery of interpreters out of the stacks of all samples, and of those that counters

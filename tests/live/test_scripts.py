@@ -10,7 +10,7 @@ import unittest
 
 from live import LiveCase
 from profc import attach, profc, record
-from targets import need
+from targets import build, need
 
 PYTHON = "/usr/bin/python3.11"
 
@@ -146,6 +146,27 @@ class Scripts(LiveCase):
             row = rows[f"Work.{name}"]
             self.assertEqual((row["file"], row["line"]), (path, line))
             self.assertWithin(row["total_ns"] / whole, share, 0.08, name)
+
+    def test_rows_of_scripts_have_the_native_code_that_they_called(self):
+        path = self.script(SHARES)
+        recording = record(self.directory, [self.python, path])
+        whole = recording.report()["total_ns"]
+        lines = [row for row in recording.report("--by", "script,line")["rows"]
+                 if row["function"] == "busy"]
+        for options in ((), ("--native",)):
+            report = recording.report("--by", "script", *options)
+            rows = {row["function"]: row for row in report["rows"]}
+            self.assertEqual(sum(row["self_ns"] for row in report["rows"]), whole)
+            busy = rows["busy"]
+            self.assertEqual((busy["file"], busy["line"]), (path, 2))
+            self.assertEqual(busy["self_ns"], busy["total_ns"])
+            self.assertEqual(sum(row["self_ns"] for row in lines), busy["self_ns"])
+            self.assertNotIn("_PyEval_EvalFrameDefault", rows)
+
+    def test_a_native_program_has_no_rows_of_scripts(self):
+        recording = record(self.directory, [build("spin_leaf"), "100"])
+        said = profc("report", "-i", recording.path, "--by", "script", status=1)
+        self.assertIn("no functions of scripts in the recording", said.stderr)
 
     def test_lines_have_their_time(self):
         path = self.script(SHARES)

@@ -16,8 +16,9 @@
  *
  * `;` goes to the next frame, `+` opens an inlined level of the same frame,
  * `@FILE:LINE` is where the level stands, `MODULE!` the module of the frame ("prog"
- * when absent). A frame `?` has no symbols, `..N` stands for N frames left out, `??`
- * is outside every mapping. Functions are defined in the file of their level, line 1.
+ * when absent; one that ends in .py is a script). A frame `?` has no symbols, `..N` stands for N
+ *frames left out, `??` is outside every mapping. Functions are defined in the file of their level,
+ *line 1.
  *
  * Use: made_begin(), made_thread() and made_sample() …, made_end(), then read
  * .profile, then profile_free().
@@ -69,7 +70,10 @@ static inline struct module_id made_module(struct profile *profile, enum module_
 	if (name[0] == '/')
 		snprintf(path, sizeof(path), "%s", name);
 	else
-		snprintf(path, sizeof(path), kind == MODULE_KIND_FILE ? "/bin/%s" : "[%s]", name);
+		snprintf(path, sizeof(path),
+			 kind == MODULE_KIND_FILE || kind == MODULE_KIND_SCRIPT ? "/bin/%s"
+										: "[%s]",
+			 name);
 	return module_table_intern(profile->modules, &module);
 }
 
@@ -90,7 +94,9 @@ static inline struct frame_id made_frame(struct profile *profile, char *text)
 		where.module = made_module(profile, MODULE_KIND_ELIDED, "elided");
 		where.address = strtoul(text + 2, NULL, 10);
 	} else if (strcmp(text, "??") != 0) {
-		where.module = made_module(profile, MODULE_KIND_FILE, module);
+		where.module = made_module(
+			profile, strstr(module, ".py") ? MODULE_KIND_SCRIPT : MODULE_KIND_FILE,
+			module);
 	}
 	return profile_intern_frame(profile, where);
 }
@@ -219,7 +225,9 @@ static inline struct profile *made_end(struct made *made)
 		struct code_address where = profile->frames[i].where;
 		struct str_id id = {(uint32_t)where.address};
 
-		if (module_table_get(profile->modules, where.module)->kind != MODULE_KIND_FILE)
+		enum module_kind kind = module_table_get(profile->modules, where.module)->kind;
+
+		if (kind != MODULE_KIND_FILE && kind != MODULE_KIND_SCRIPT)
 			continue;
 		if (profile_str(profile, id)[0] != '?')
 			made_symbols(profile, (struct frame_id){i}, profile_str(profile, id));

@@ -82,6 +82,42 @@ TEST(flat, self_and_total_of_functions)
 	profile_free(made.profile);
 }
 
+TEST(flat, functions_of_scripts_have_what_they_called)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main;app.py!run@app.py:9", 1);
+	made_sample(&made, "main;app.py!run@app.py:9;sort", 2);
+	made_sample(&made, "main;app.py!run@app.py:8;sort;app.py!key@app.py:3;compare", 4);
+	made_sample(&made, "main;app.py!run@app.py:8;sort;app.py!run@app.py:9;?", 8);
+	made_sample(&made, "main;collect", 16);
+	made_sample(&made, "main;app.py!run@app.py:9;??", 32);
+	made_sample(&made, "worker", 64);
+	made_end(&made);
+	expect_table(made.profile, METRIC_CPU, BY_SCRIPT,
+		     "80 80 2 [native]\n"
+		     "43 47 5 run\n"
+		     "4 4 1 key\n");
+	profile_free(made.profile);
+}
+
+TEST(flat, functions_of_scripts_keep_what_has_no_stack)
+{
+	struct made made = made_begin();
+	struct sample unknown = {
+		.kind = SAMPLE_UNATTRIBUTED, .cpu_ns = 5000000, .thread = made.thread, .nr = 1};
+
+	made_sample(&made, "main;app.py!run@app.py:9;sort", 2);
+	made_sample(&made, "", 1);
+	profile_add_sample(made.profile, &unknown);
+	made_end(&made);
+	expect_table(made.profile, METRIC_CPU, BY_SCRIPT,
+		     "5 5 1 [unattributed]\n"
+		     "2 2 1 run\n"
+		     "1 1 1 [no stack]\n");
+	profile_free(made.profile);
+}
+
 TEST(flat, recursion_counts_once)
 {
 	struct made made = made_begin();
@@ -495,6 +531,27 @@ TEST(flat, two_keys_are_groups_of_rows)
 	profile_free(made.profile);
 }
 
+TEST(flat, lines_of_scripts_have_what_they_called)
+{
+	struct made made = made_begin();
+
+	made_sample(&made, "main;app.py!run@app.py:9;sort", 2);
+	made_sample(&made, "main;app.py!run@app.py:8;app.py!key@app.py:3;compare", 4);
+	made_sample(&made, "main;app.py!run@app.py:8", 8);
+	made_sample(&made, "main", 16);
+	made_end(&made);
+	expect_pairs(made.profile, METRIC_CPU, "script,line",
+		     "[native], [native] 16 16\n"
+		     "run, run 8 12\n"
+		     "run, run 2 2\n"
+		     "key, key 4 4\n");
+	expect_pairs(made.profile, METRIC_CPU, "script,thread",
+		     "[native], prog 16 16\n"
+		     "run, prog 10 14\n"
+		     "key, prog 4 4\n");
+	profile_free(made.profile);
+}
+
 /* Threads that stay at a place for several samples narrow its interval: also in its module. */
 TEST(flat, two_keys_of_code_have_the_intervals_of_one)
 {
@@ -738,6 +795,9 @@ TEST(flat, keys_that_make_no_sense)
 				     "thread,process",
 				     "function,module",
 				     "pid,process",
+				     "script,function",
+				     "function,script",
+				     "file,script",
 				     "thread,function,line"};
 	struct err err = ERR_INIT;
 	struct flat_keys keys;
