@@ -104,11 +104,12 @@ static void append_art(struct buf *out, const struct tree_row *row)
 
 static void append_name(struct buf *out, const struct tree_line *line, const struct tree_row *row)
 {
+	const struct expansion *expansion = line->weights->selection->expansion;
 	const struct tree_node *node = &row->tree->nodes[row->node];
 	struct buf name = {0};
 
-	label_append_name(&name, line->weights->selection->expansion, node->label,
-			  line->view->names);
+	label_append_name(&name, expansion, node->label, line->view->names);
+	label_append_place(&name, expansion, node->label);
 	escape_terminal(out, buf_str(&name));
 	tree_append_marks(out, node);
 	buf_release(&name);

@@ -333,6 +333,13 @@ bool label_is_code(const struct expansion *expansion, uint32_t label)
 	return kind == LABEL_FUNCTION || kind == LABEL_ADDRESS;
 }
 
+bool label_is_script(const struct expansion *expansion, uint32_t label)
+{
+	const struct module *module = label_module(expansion, label);
+
+	return module && module->kind == MODULE_KIND_SCRIPT;
+}
+
 const struct module *label_module(const struct expansion *expansion, uint32_t label)
 {
 	if (!label_is_code(expansion, label))
@@ -384,6 +391,18 @@ static void append_function(struct buf *out, const struct expansion *expansion, 
 	short_name = demangled_name_shorten(name);
 	buf_append_str(out, short_name);
 	free(short_name);
+}
+
+void label_append_place(struct buf *out, const struct expansion *expansion, uint32_t label)
+{
+	const struct function *function = label_function(expansion, label);
+	const char *file, *slash;
+
+	if (!function || !label_is_script(expansion, label) || function->file.v == STR_EMPTY.v)
+		return;
+	file = profile_str(expansion->profile, function->file);
+	slash = strrchr(file, '/');
+	buf_printf(out, " (%s:%" PRIu32 ")", slash ? slash + 1 : file, function->line);
 }
 
 /* The label in place of the missing callers of an incomplete stack. */

@@ -129,6 +129,11 @@ enum name_style {
 void label_append_name(struct buf *out, const struct expansion *expansion, uint32_t label,
 		       enum name_style style);
 /*
+ * Append " (app.py:12)", where a function of a script begins; to the names of others, nothing. Many
+ * scripts have functions of one name, as <module>, so a name alone says little. Raw target text.
+ */
+void label_append_place(struct buf *out, const struct expansion *expansion, uint32_t label);
+/*
  * Is one of the names that users may give for a label meant? They are its name in full, without the
  * type of its result, and short; that of C functions in the symbol table (__libc_write for write);
  * and those of functions that share its code.
@@ -142,6 +147,8 @@ bool label_is_meant(const struct expansion *expansion, uint32_t label,
 const char *label_shared_names(const struct expansion *expansion, uint32_t label);
 /* Has the code no name but one made from its address: [module+0x...]? */
 bool label_is_nameless(const struct expansion *expansion, uint32_t label);
+/* Is it a function of a script? */
+bool label_is_script(const struct expansion *expansion, uint32_t label);
 /* Is it code of a module, with a name or without? */
 bool label_is_code(const struct expansion *expansion, uint32_t label);
 /* The function's row, or NULL for every kind but LABEL_FUNCTION. Borrowed from the profile. */

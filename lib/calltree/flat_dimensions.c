@@ -57,8 +57,7 @@ static bool of_line(const struct expansion *expansion, const struct level *level
 static bool of_script(const struct expansion *expansion, const struct level *level,
 		      struct flat_row *key)
 {
-	return label_module(expansion, level->label)->kind == MODULE_KIND_SCRIPT &&
-	       of_function(expansion, level, key);
+	return label_is_script(expansion, level->label) && of_function(expansion, level, key);
 }
 
 static bool of_module(const struct expansion *expansion, const struct level *level,

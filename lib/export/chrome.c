@@ -31,13 +31,17 @@ struct chrome {
 static void make_names(struct chrome *chrome)
 {
 	uint32_t nr_labels = (uint32_t)chrome->extract->expansion->nr_labels;
+	struct buf name = {0};
 
 	chrome->starts = xcalloc((size_t)nr_labels + 1, sizeof(*chrome->starts));
 	for (uint32_t i = 0; i < nr_labels; i++) {
+		buf_clear(&name);
+		extract_append_placed_name(&name, chrome->extract, i);
 		chrome->starts[i] = chrome->names.nr_bytes;
-		escape_json(&chrome->names, extract_name(chrome->extract, i));
+		escape_json(&chrome->names, buf_str(&name));
 	}
 	chrome->starts[nr_labels] = chrome->names.nr_bytes;
+	buf_release(&name);
 }
 
 /* Nanoseconds as decimal microseconds, exactly. */

@@ -315,6 +315,12 @@ const char *extract_name(const struct extract *extract, uint32_t label)
 	return (const char *)extract->names.bytes + extract->name_at[label];
 }
 
+void extract_append_placed_name(struct buf *out, const struct extract *extract, uint32_t label)
+{
+	buf_append_str(out, extract_name(extract, label));
+	label_append_place(out, extract->expansion, label);
+}
+
 const char *extract_function_file(const struct extract *extract, uint32_t label)
 {
 	const struct function *function = label_function(extract->expansion, label);

@@ -74,6 +74,8 @@ void extract_free(struct extract *extract);
 
 /* The name of a label, in the form of the options, raw. Borrowed. */
 const char *extract_name(const struct extract *extract, uint32_t label);
+/* Append it for formats without files, so with the place of a function of a script. */
+void extract_append_placed_name(struct buf *out, const struct extract *extract, uint32_t label);
 /* The file a label's function is defined in, or NULL; the line, 0 when unknown. */
 const char *extract_function_file(const struct extract *extract, uint32_t label);
 uint32_t extract_function_line(const struct extract *extract, uint32_t label);

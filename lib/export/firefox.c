@@ -16,7 +16,6 @@
 
 #define FORMAT_VERSION 60
 #define GECKO_VERSION  27 /* meta.version: required, but without a meaning here */
-#define CATEGORY_OTHER 0  /* of meta.categories */
 #define PHASE_INSTANT  0  /* of markers */
 
 static void write_category(struct json *json, const char *name, const char *color)
@@ -106,6 +105,7 @@ static void write_meta(struct firefox *out)
 	json_key_array_begin(json, "categories");
 	write_category(json, "Other", "grey");
 	write_category(json, "Native", "yellow");
+	write_category(json, "Script", "blue");
 	json_array_end(json);
 	write_marker_schema(out);
 	json_key_object_begin(json, "sampleUnits");
@@ -278,7 +278,7 @@ static void write_markers(struct firefox *out, size_t nr)
 	write_mark_times(out, nr);
 	firefox_constant_column(json, "endTime", nr, FIREFOX_NULL);
 	firefox_constant_column(json, "phase", nr, PHASE_INSTANT);
-	firefox_constant_column(json, "category", nr, CATEGORY_OTHER);
+	firefox_constant_column(json, "category", nr, FIREFOX_CATEGORY_OTHER);
 	json_key_u64(json, "length", nr);
 	json_object_end(json);
 }

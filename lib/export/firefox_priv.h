@@ -17,6 +17,13 @@ struct strtab;
 /* The type and name of the only markers. */
 #define FIREFOX_MARK "mark"
 
+/* Of frames and markers: indexes of meta.categories. */
+enum firefox_category {
+	FIREFOX_CATEGORY_OTHER,
+	FIREFOX_CATEGORY_NATIVE,
+	FIREFOX_CATEGORY_SCRIPT,
+};
+
 /*
  * The tables that all threads of a Firefox profile share, and their writers. firefox.c writes the
  * document around them.

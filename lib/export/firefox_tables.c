@@ -10,8 +10,8 @@
 #include "export/extract_priv.h"
 #include "mapping/module.h"
 
-#define CATEGORY_NATIVE	 1 /* of meta.categories */
 #define RESOURCE_LIBRARY 1
+#define RESOURCE_URL	 5
 
 /* --- numbering --- */
 
@@ -101,12 +101,18 @@ static void write_stack_table(struct firefox *out)
 	json_object_end(json);
 }
 
-/* In the module's file; -1 where there is no code. */
+static bool is_script(const struct firefox *out, uint32_t label)
+{
+	return label_is_script(out->extract->expansion, label);
+}
+
+/* In the module's file; -1 where there is no code, and of scripts, which have no addresses. */
 static int64_t frame_address(const struct firefox *out, const struct frame_row *row)
 {
 	const struct code_address *where = path_frame_address(out->extract->expansion, row->node);
 
-	return where ? (int64_t)(where->address & INT64_MAX) : -1;
+	return where && !is_script(out, row->level->label) ? (int64_t)(where->address & INT64_MAX)
+							   : -1;
 }
 
 static void write_frame_table(struct firefox *out)
@@ -132,7 +138,12 @@ static void write_frame_table(struct firefox *out)
 		json_number_or_null(json, expansion->places[out->rows.frames[i].level->place].line,
 				    0);
 	json_array_end(json);
-	firefox_constant_column(json, "category", out->rows.nr_frames, CATEGORY_NATIVE);
+	json_key_array_begin(json, "category");
+	for (size_t i = 0; i < out->rows.nr_frames; i++)
+		json_u64(json, is_script(out, out->rows.frames[i].level->label)
+				       ? FIREFOX_CATEGORY_SCRIPT
+				       : FIREFOX_CATEGORY_NATIVE);
+	json_array_end(json);
 	firefox_constant_column(json, "subcategory", out->rows.nr_frames, 0);
 	firefox_constant_column(json, "nativeSymbol", out->rows.nr_frames, FIREFOX_NULL);
 	firefox_constant_column(json, "innerWindowID", out->rows.nr_frames, FIREFOX_NULL);
@@ -176,11 +187,16 @@ static void write_function_resources(struct firefox *out)
 	json_array_end(json);
 }
 
-static void write_function_flags(struct firefox *out, const char *key)
+/* The viewer can show functions that it takes for JavaScript's alone: here, those of scripts. */
+static void write_function_flags(struct firefox *out)
 {
 	struct json *json = &out->json;
 
-	json_key_array_begin(json, key);
+	json_key_array_begin(json, "isJS");
+	for (uint32_t i = 0; i < out->functions.nr; i++)
+		json_bool(json, is_script(out, out->functions.ids[i]));
+	json_array_end(json);
+	json_key_array_begin(json, "relevantForJS");
 	for (uint32_t i = 0; i < out->functions.nr; i++)
 		json_bool(json, false);
 	json_array_end(json);
@@ -196,8 +212,7 @@ static void write_function_table(struct firefox *out)
 	for (uint32_t i = 0; i < out->functions.nr; i++)
 		json_u64(json, string(out, extract_name(extract, out->functions.ids[i])));
 	json_array_end(json);
-	write_function_flags(out, "isJS");
-	write_function_flags(out, "relevantForJS");
+	write_function_flags(out);
 	write_function_resources(out);
 	write_function_sources(out);
 	json_key_array_begin(json, "lineNumber");
@@ -215,15 +230,24 @@ static void write_resource_table(struct firefox *out)
 
 	json_key_object_begin(json, "resourceTable");
 	json_key_array_begin(json, "lib");
-	for (uint32_t i = 0; i < out->libraries.nr; i++)
-		json_u64(json, i);
+	for (uint32_t i = 0; i < out->libraries.nr; i++) {
+		if (firefox_library(out, i)->kind == MODULE_KIND_SCRIPT)
+			json_null(json);
+		else
+			json_u64(json, i);
+	}
 	json_array_end(json);
 	json_key_array_begin(json, "name");
 	for (uint32_t i = 0; i < out->libraries.nr; i++)
 		json_u64(json, string(out, module_short_name(firefox_library(out, i))));
 	json_array_end(json);
 	firefox_constant_column(json, "host", out->libraries.nr, FIREFOX_NULL);
-	firefox_constant_column(json, "type", out->libraries.nr, RESOURCE_LIBRARY);
+	json_key_array_begin(json, "type");
+	for (uint32_t i = 0; i < out->libraries.nr; i++)
+		json_u64(json, firefox_library(out, i)->kind == MODULE_KIND_SCRIPT
+				       ? RESOURCE_URL
+				       : RESOURCE_LIBRARY);
+	json_array_end(json);
 	json_key_u64(json, "length", out->libraries.nr);
 	json_object_end(json);
 }

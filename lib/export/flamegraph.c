@@ -112,6 +112,8 @@ static void append_full_name(struct buf *out, const struct flamegraph *graph, ui
 	struct buf raw = {0};
 
 	flame_append_full_name(&raw, graph->extract, label);
+	if (label < graph->extract->expansion->nr_labels)
+		label_append_place(&raw, graph->extract->expansion, label);
 	escape_terminal(out, buf_str(&raw));
 	buf_release(&raw);
 }

@@ -82,13 +82,17 @@ static struct frame_texts make_frame_texts(const struct extract *extract)
 {
 	uint32_t nr_labels = (uint32_t)extract->expansion->nr_labels;
 	struct frame_texts frames = {.starts = xcalloc(nr_labels + 1, sizeof(*frames.starts))};
+	struct buf name = {0};
 
 	for (uint32_t i = 0; i < nr_labels; i++) {
+		buf_clear(&name);
+		extract_append_placed_name(&name, extract, i);
 		frames.starts[i] = frames.texts.nr_bytes;
 		buf_append_byte(&frames.texts, ';');
-		append_frame(&frames.texts, extract_name(extract, i));
+		append_frame(&frames.texts, buf_str(&name));
 	}
 	frames.starts[nr_labels] = frames.texts.nr_bytes;
+	buf_release(&name);
 	return frames;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The text of `perf script`: a block for each sample, in time order, which nearly every
- * viewer reads. The period is the weight; addresses are those of the module's file.
+ * viewer reads. The period is the weight; addresses are those of the module's file. A function of a
+ * script has no address: its module is "app.py:12", where it begins.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -31,11 +33,14 @@ struct perf_script {
 };
 
 /* Some readers drop a frame with a blank here: it becomes \x20. */
-static void append_module(struct buf *out, const struct module *module)
+static void append_module(struct buf *out, const struct expansion *expansion, uint32_t label)
 {
+	const struct module *module = label_module(expansion, label);
 	struct buf path = {0};
 
 	escape_terminal(&path, module ? module->path : "[unknown]");
+	if (label_is_script(expansion, label) && label_function(expansion, label))
+		buf_printf(&path, ":%" PRIu32, label_function(expansion, label)->line);
 	buf_append_str(out, " (");
 	for (const char *at = buf_str(&path); *at; at++) {
 		if (*at == ' ')
@@ -64,11 +69,18 @@ static void append_thread_name(struct buf *out, const char *name)
 		buf_append_byte(out, '_');
 }
 
+static bool is_script(const struct perf_script *out, const struct code_address *where)
+{
+	const struct module_table *modules = out->extract->profile->modules;
+
+	return module_table_get(modules, where->module)->kind == MODULE_KIND_SCRIPT;
+}
+
 static void append_node(struct perf_script *out, uint32_t node)
 {
 	const struct expansion *expansion = out->extract->expansion;
 	const struct code_address *where = path_frame_address(expansion, node);
-	unsigned long long address = where ? where->address : 0;
+	unsigned long long address = where && !is_script(out, where) ? where->address : 0;
 	const struct level *levels;
 	uint32_t nr;
 
@@ -81,7 +93,7 @@ static void append_node(struct perf_script *out, uint32_t node)
 		if (level->inlined)
 			buf_append_str(&out->frames, " (inlined)\n");
 		else
-			append_module(&out->frames, label_module(expansion, level->label));
+			append_module(&out->frames, expansion, level->label);
 	}
 }
 

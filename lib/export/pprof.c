@@ -431,7 +431,10 @@ static void write_locations(struct pprof *pprof)
 	free(written);
 }
 
-/* The name in the object file; if unknown, the full name. */
+/*
+ * The name in the object file; if unknown, the full name. Functions of scripts have none: pprof
+ * takes names that are the same as these for C++, and shows <module> as nothing.
+ */
 static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 {
 	const struct extract *extract = pprof->extract;
@@ -440,6 +443,8 @@ static uint64_t system_name_string(struct pprof *pprof, uint32_t label)
 
 	if (!function)
 		return string(pprof, extract_name(extract, label));
+	if (label_is_script(extract->expansion, label))
+		return string(pprof, "");
 	name = function->linkage_name.v != STR_EMPTY.v ? function->linkage_name : function->name;
 	return string(pprof, profile_str(extract->profile, name));
 }

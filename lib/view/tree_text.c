@@ -207,6 +207,7 @@ static void append_name(struct buf *out, const struct expansion *expansion,
 		return;
 	}
 	label_append_name(&name, expansion, line->node->label, style);
+	label_append_place(&name, expansion, line->node->label);
 	escape_terminal(out, buf_str(&name));
 	tree_append_marks(out, line->node);
 	buf_release(&name);

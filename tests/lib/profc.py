@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -92,12 +93,13 @@ class Recording:
         return json.loads(profc("annotate", "-i", self.path, "--json", *options, what).stdout)
 
     def folded(self, *options):
-        """[(frames root first, weight)] of the folded export."""
+        """[(frames root first, weight)] of the folded export, functions of scripts by name alone."""
         text = profc("export", "-i", self.path, "--folded", *options).stdout
         stacks = []
         for line in text.splitlines():
             stack, _, weight = line.rpartition(" ")
-            stacks.append((stack.split(";"), int(weight)))
+            frames = [re.sub(r" \([^()]+:\d+\)$", "", frame) for frame in stack.split(";")]
+            stacks.append((frames, int(weight)))
         return stacks
 
     def speedscope(self, *options):

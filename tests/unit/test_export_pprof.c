@@ -252,6 +252,25 @@ TEST(pprof, names_and_system_names)
 }
 
 /* Nim includes tableimpl.nim into functions of tables.nim: a line is one of its function's file. */
+/* pprof shows names that are the object file's as short ones of C++: <module> as nothing. */
+TEST(pprof, functions_of_scripts_have_no_system_name)
+{
+	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,
+					.threads = EXPORT_THREADS_MERGE};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made_sample(&made, "app.py!<module>@/srv/app.py:3", 1);
+	profile = made_end(&made);
+	assert_pprof(profile, &counts,
+		     "1{1=1 2=2 }\n10=1000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
+		     "2{1[1] 2[1] 3{1=6 2=5 } }\n4{1=1 3=2 2=2 4{1=1 2=3 } }\n"
+		     "5{1=1 2=7 4=8 5=1 }\n3{1=2 3=3 5=9 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
+		     "6'process'\n6'<module>'\n6'/srv/app.py'\n6'/bin/app.py'\n");
+	profile_free(profile);
+}
+
 TEST(pprof, lines_in_another_file_are_of_a_function_there)
 {
 	struct export_options counts = {.weights = EXPORT_WEIGHTS_SAMPLES,

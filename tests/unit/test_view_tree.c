@@ -106,6 +106,21 @@ TEST(view, tree_branches_only_where_time_divides)
 	profile_free(profile);
 }
 
+TEST(view, tree_has_the_places_of_functions_of_scripts)
+{
+	const struct tree_limits limits = {.min_percent = 0.5};
+	struct made made = made_begin();
+
+	made_sample(&made, "main;app.py!<module>@/srv/app.py:9;app.py!run@/srv/app.py:3;sqrt", 4);
+	expect(made_end(&made), &limits, false,
+	       "   total     %    \xc2\xb1    self     %  function\n"
+	       "       1 100.0 39.7                main\n"
+	       "       1 100.0 39.7                <module> (app.py:1)\n"
+	       "       1 100.0 39.7                run (app.py:1)\n"
+	       "       1 100.0 39.7       1 100.0  sqrt\n");
+	profile_free(made.profile);
+}
+
 TEST(view, tree_depth_is_limited)
 {
 	const struct tree_limits limits = {.max_depth = 2, .min_percent = 5};
