@@ -65,7 +65,10 @@ static uint64_t hash_name(const char *name)
 	return hash;
 }
 
-/* One hue for a module, one shade for a function, so that related functions look alike. */
+/* Blue, as no module is. */
+#define SCRIPT_HUE 214
+
+/* One hue for a module, and for scripts; one shade for a function: related functions look alike. */
 static void append_color(struct buf *out, const struct flamegraph *graph, uint32_t label)
 {
 	const struct extract *extract = graph->extract;
@@ -78,7 +81,9 @@ static void append_color(struct buf *out, const struct flamegraph *graph, uint32
 		buf_append_str(out, "hsl(0,0%,80%)");
 		return;
 	}
-	hue = hash_name(module_short_name(module)) % 50;
+	hue = label_is_script(extract->expansion, label)
+		      ? SCRIPT_HUE
+		      : hash_name(module_short_name(module)) % 50;
 	shade = hash_name(extract_name(extract, label));
 	buf_printf(out, "hsl(%u,%u%%,%u%%)", (unsigned int)hue, 70 + (unsigned int)(shade % 20),
 		   60 + (unsigned int)(shade / 32 % 14));

@@ -183,6 +183,8 @@ static void write_names(struct page_data *data, struct json *json)
 		json_array_begin(json);
 		json_str(json, module_short_name(module));
 		json_str(json, module->path);
+		if (module->kind == MODULE_KIND_SCRIPT)
+			json_bool(json, true);
 		json_array_end(json);
 	}
 	json_array_end(json);

@@ -759,6 +759,47 @@ class Sources(InBrowser):
         self.assertRegex(" ".join(row[-1] for row in rows), r"\bret")
 
 
+class Scripts(InBrowser):
+    """A program of Python, whose functions are told from native ones by their colour."""
+
+    PROGRAM = """import time
+def work():
+    return sum(i * i for i in range(5000))
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    work()
+"""
+
+    @classmethod
+    def write_page(cls):
+        cls.script = os.path.join(cls.directory, "app.py")
+        with open(cls.script, "w", encoding="utf-8") as file:
+            file.write(cls.PROGRAM)
+        cls.recording = record(cls.directory, [need("/usr/bin/python3.11"), cls.script])
+        profc("export", "-i", cls.recording.path, "--html", "-o", cls.html)
+
+    def test_scripts_have_a_colour_of_their_own(self):
+        for theme in ("light", "dark"):
+            self.page.theme(theme)
+            self.open_page()
+            colors = dict(self.page.run(
+                "[...document.querySelectorAll('#legend .key')].map((key) => [key.innerText,"
+                " getComputedStyle(key.querySelector('i')).backgroundColor])"))
+            self.assertEqual(len(set(colors.values())), len(colors), colors)
+            self.assertIn("scripts", colors)
+            self.assertNotIn("app.py", colors)
+            red, green, blue = map(int, re.findall(r"\d+", colors["scripts"]))
+            self.assertGreater(blue, max(red, green) + 40)
+
+    def test_tip_says_file_and_line(self):
+        self.page.key("/")
+        self.page.type("^work$")
+        self.page.click("#tab-table")
+        self.page.click("#view-table .body .row")
+        self.assertTrue(self.text("#chosen-text").endswith(f"work {self.script}:2"),
+                        self.text("#chosen-text"))
+
+
 class NoSources(InBrowser):
     """Of a program that is not on this machine."""
 

@@ -219,7 +219,7 @@ class TimeChart extends Sheet {
 			[timeText(box.to - box.from) + "   at " + secondsText(Math.round(box.from / 1000) * 1000) + " s" +
 				(box.blocked ? "   blocked" : ""), "numbers"],
 			[row.name, "name"], ...(row.full !== row.name ? [[row.full, "full"]] : []),
-			[[row.module, locationOf(row)].filter(Boolean).join("   "), "dim"],
+			[placeOf(row), "dim"],
 		];
 	}
 

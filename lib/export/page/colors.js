@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Colours of frames: by module, by heat (self time), by change; and their legend.
+// Colours of frames: by module, with one for all scripts, by heat (self time), by change; and their legend.
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 let isPrinting = false;
 
@@ -14,13 +14,24 @@ function hashOf(text) {
 	return hash;
 }
 
-// One hue for a module, neighbours far apart, one shade for a function.
+// One hue for a module, neighbours far apart, one shade for a function. All scripts have one of their
+// own, which no module comes near.
+const SCRIPT_HUE = 214, SCRIPT_DISTANCE = 25;
 const moduleHues = new Map();
+let nextHue = 28;
 
 function hueOf(module) {
-	if (!moduleHues.has(module))
-		moduleHues.set(module, (moduleHues.size * 137.508 + 28) % 360);
+	if (!moduleHues.has(module)) {
+		while (scripts().length && Math.abs(nextHue - SCRIPT_HUE) < SCRIPT_DISTANCE)
+			nextHue = (nextHue + 137.508) % 360;
+		moduleHues.set(module, nextHue);
+		nextHue = (nextHue + 137.508) % 360;
+	}
 	return moduleHues.get(module);
+}
+
+function scripts() {
+	return remember("scripts", "", () => functions.filter(row => row.isScript));
 }
 
 function hsl(hue, saturation, light, lightInDark) {
@@ -46,8 +57,14 @@ function moduleShades() {
 	});
 }
 
+function scriptColor(shade) {
+	return hsl(SCRIPT_HUE, 86, 74 + shade - 5, 40 + shade - 5);
+}
+
 function moduleColor(id) {
-	const {module, name} = functions[id];
+	const {module, name, isScript} = functions[id];
+	if (isScript)
+		return scriptColor(hashOf(name) % SHADES);
 	return module ? moduleShades()(module)[hashOf(name) % SHADES] : grey();
 }
 
@@ -89,12 +106,14 @@ function legendItem(color, text, title) {
 	return item;
 }
 
-// Those that are to be seen, the one with most self time first; what only calls has none.
+// Those that are to be seen, the one with most self time first; what only calls has none. All scripts
+// are one, without a name.
 function moduleShares() {
 	const {isSeen, self} = seenFunctions(), shares = new Map();
 	functions.forEach((row, id) => {
+		const module = row.isScript ? null : row.module;
 		if (row.module && isSeen[id])
-			shares.set(row.module, (shares.get(row.module) || 0) + self[id]);
+			shares.set(module, (shares.get(module) || 0) + self[id]);
 	});
 	return [...shares].sort((a, b) => b[1] - a[1]);
 }
@@ -114,11 +133,13 @@ function showLegend() {
 			items.push(legendItem(changeColor({change: change, isSure: true}), "+" + change + "%"));
 	} else {
 		const shares = moduleShares();
-		for (const [module, weight] of shares.slice(0, LEGEND_MODULES))
-			items.push(legendItem(hsl(hueOf(module), 52, 74, 33), module,
-				(100 * weight / whole).toFixed(1) + "% self"));
-		if (shares.length > LEGEND_MODULES)
-			items.push(legendItem("transparent", "and " + (shares.length - LEGEND_MODULES) + " more"));
+		const modules = shares.filter(([module]) => module !== null);
+		for (const [module, weight] of shares.filter(([module]) => module === null).concat(
+			modules.slice(0, LEGEND_MODULES)))
+			items.push(legendItem(module === null ? scriptColor(5) : hsl(hueOf(module), 52, 74, 33),
+				module === null ? "scripts" : module, (100 * weight / whole).toFixed(1) + "% self"));
+		if (modules.length > LEGEND_MODULES)
+			items.push(legendItem("transparent", "and " + (modules.length - LEGEND_MODULES) + " more"));
 		const {self} = seenFunctions();
 		if (functions.some((row, id) => !row.module && self[id]))
 			items.push(legendItem(grey(), "no module"));

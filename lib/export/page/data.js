@@ -278,6 +278,7 @@ function addFunctions(data, side) {
 		functions.push({
 			name: row[0], full: row[5] || row[0], file: row[1] >= 0 ? data.files[row[1]] : "",
 			line: row[2], module: module ? module[0] : "", isFunction: Boolean(row[4]),
+			isScript: Boolean(module && module[2]),
 		});
 	});
 }
@@ -313,4 +314,9 @@ function threadName(side, thread) {
 
 function locationOf(row) {
 	return row.file ? row.file + (row.line ? ":" + row.line : "") : "";
+}
+
+// The module of a function and its location; the module of a script is that file.
+function placeOf(row) {
+	return [row.isScript && row.file ? "" : row.module, locationOf(row)].filter(Boolean).join("   ");
 }

@@ -219,7 +219,7 @@ function showChosen() {
 		amountText(state.metric, self.weight) + " " + shareText(self, whole) + "%" +
 		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "") + changed;
 	text.replaceChildren(element("b", "", numbers), " ", element("span", "name", row.name), " ",
-		element("span", "dim", [row.module, locationOf(row)].filter(Boolean).join("  ")));
+		element("span", "dim", placeOf(row)));
 	text.title = row.full;
 }
 

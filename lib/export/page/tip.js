@@ -25,7 +25,7 @@ function describeSums(label, total, self, whole, zoomed) {
 	if (label >= 0) {
 		const row = functions[label];
 		if (row.module || row.file)
-			lines.push([[row.module, locationOf(row)].filter(Boolean).join("   "), "dim"]);
+			lines.push([placeOf(row), "dim"]);
 	}
 	return lines;
 }
