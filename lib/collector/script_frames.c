@@ -61,17 +61,42 @@ static struct owner owner_of(pid_t pid)
 	return owner_of_user(status.effective_uid);
 }
 
+/* Make a counter's name of words. */
+static char *counter_of(char *words)
+{
+	for (char *c = words; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	return words;
+}
+
+/* Count the processes of each interpreter, by its version. */
+static void count_process(struct script_frames *frames, const struct script_process *process)
+{
+	const char *version = script_process_version(process);
+	char name[64];
+
+	snprintf(name, sizeof(name), "script %s %s%s%s",
+		 script_support_name(script_process_support(process)),
+		 script_process_runtime(process), *version ? " " : "", version);
+	counter_of(name);
+	profile_set_counter(frames->profile, name, profile_counter(frames->profile, name) + 1);
+}
+
 void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
 	enum script_outcome outcome;
 	struct wanted_more more;
+	bool had_interpreter;
 
 	if (!*subject->process) {
 		*subject->process = script_process_new(frames->modules, subject->space);
 		*subject->owner = owner_of(space_pid(subject->space));
 	}
+	had_interpreter = script_process_version(*subject->process);
 	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
+	if (!had_interpreter && script_process_version(*subject->process))
+		count_process(frames, *subject->process);
 	frames->nr_by_outcome[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
 	if (outcome != SCRIPT_NONE) {
@@ -171,10 +196,9 @@ void script_frames_set_counters(const struct script_frames *frames, size_t nr_la
 
 		if (!frames->nr_by_outcome[outcome])
 			continue;
-		snprintf(name, sizeof(name), "script_%s",
+		snprintf(name, sizeof(name), "script %s",
 			 script_outcome_name((enum script_outcome)outcome));
-		for (char *c = name; *c; c++)
-			*c = *c == ' ' ? '_' : *c;
-		profile_set_counter(frames->profile, name, frames->nr_by_outcome[outcome]);
+		profile_set_counter(frames->profile, counter_of(name),
+				    frames->nr_by_outcome[outcome]);
 	}
 }

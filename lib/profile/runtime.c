@@ -7,23 +7,24 @@
 
 #include "base/alloc.h"
 
-#define JAVA "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
+#define PYTHON "python3 -X perf, of 3.12 and later", "3.11 to 3.13"
+#define JAVA   "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
 
 static const struct runtime runtimes[] = {
-	{"node", "Node.js", "node --perf-basic-prof", NULL},
-	{"libnode", "Node.js", "node --perf-basic-prof", NULL},
-	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL},
-	{"python", "Python", "python3 -X perf, of 3.12 and later", NULL},
-	{"libpython", "Python", "python3 -X perf, of 3.12 and later", NULL},
-	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL},
-	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL},
-	{"java", "Java", JAVA, "Compiler.perfmap"},
-	{"libjvm", "Java", JAVA, "Compiler.perfmap"},
-	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL},
-	{"php", "PHP", "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", NULL},
-	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL},
-	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL},
-	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL},
+	{"node", "Node.js", "node --perf-basic-prof", NULL, NULL},
+	{"libnode", "Node.js", "node --perf-basic-prof", NULL, NULL},
+	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL},
+	{"python", "Python", PYTHON, NULL},
+	{"libpython", "Python", PYTHON, NULL},
+	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL},
+	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL},
+	{"java", "Java", JAVA, NULL, "Compiler.perfmap"},
+	{"libjvm", "Java", JAVA, NULL, "Compiler.perfmap"},
+	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL, NULL},
+	{"php", "PHP", "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", NULL, NULL},
+	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL, NULL},
+	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
+	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
 };
 
 /* Characters after the name: python3.12, ruby-3.3, libnode.so.108, node. */
@@ -42,6 +43,15 @@ const struct runtime *runtime_of_file(const char *path)
 
 		if (strncmp(file, runtimes[i].file, length) == 0 && ends_word(file[length]))
 			return &runtimes[i];
+	}
+	return NULL;
+}
+
+const char *runtime_known_versions(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		if (strcmp(runtimes[i].name, name) == 0)
+			return runtimes[i].versions;
 	}
 	return NULL;
 }

@@ -7,13 +7,16 @@
  * profiler unless the runtime is started with an option that provides them.
  */
 struct runtime {
-	const char *file;   /* the beginning of its program's or library's name */
-	const char *name;   /* its usual name */
-	const char *advice; /* how to start it so that it names its functions, and since when */
-	const char *jcmd;   /* how to make a running one name them: after `jcmd PID`; NULL: none */
+	const char *file;     /* the beginning of its program's or library's name */
+	const char *name;     /* its usual name */
+	const char *advice;   /* how to start it so that it names its functions, and since when */
+	const char *versions; /* those whose functions are read without it; NULL: none */
+	const char *jcmd; /* how to make a running one name them: after `jcmd PID`; NULL: none */
 };
 
 /* The runtime that a program or library belongs to, by its path; NULL: none that is known. */
 const struct runtime *runtime_of_file(const char *path);
+/* Those versions by the usual name of a runtime, or NULL. */
+const char *runtime_known_versions(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* CPython in a process: its version, its layout, and its threads. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,29 +89,32 @@ static bool takes_offsets(struct space *space, struct cpython_layout *layout, ui
 		cpython_layout_take_offsets(layout, bytes, sizeof(bytes)));
 }
 
-static char *name_of_version(uint64_t version)
+/* It is a name for users, so numbers that no version has are left out. */
+#define MINOR_MAX 99
+
+static void set_version(struct script_found *found, uint64_t version)
 {
-	return xasprintf("Python %u.%u", (unsigned int)(version >> 24 & 0xff),
-			 (unsigned int)(version >> 16 & 0xff));
+	unsigned int minor = version >> 16 & 0xff;
+
+	if (version >> 24 == 3 && minor <= MINOR_MAX)
+		snprintf(found->version, sizeof(found->version), "3.%u", minor);
 }
 
-static void *recognise(struct space *space, const uint64_t *addresses, char **problem)
+static void *recognise(struct space *space, const struct script_module *module,
+		       struct script_found *found)
 {
+	const uint64_t *addresses = module->exports;
 	const struct cpython_layout *layout;
-	cleanup_free char *name = NULL;
 	struct python *python;
 	uint64_t version;
 
-	if (!read_word(space, addresses[EXPORT_VERSION], &version)) {
-		*problem = xstrdup("its memory cannot be read");
+	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
+	if (!read_word(space, addresses[EXPORT_VERSION], &version))
 		return NULL;
-	}
-	name = name_of_version(version);
+	set_version(found, version);
 	layout = cpython_layout_of(version);
-	if (!layout) {
-		*problem = xasprintf("%s: its layout is not known", name);
+	if (!layout)
 		return NULL;
-	}
 	python = xcalloc(1, sizeof(*python));
 	python->cpython.layout = *layout;
 	python->cpython.code_type = addresses[EXPORT_CODE_TYPE];
@@ -120,9 +124,10 @@ static void *recognise(struct space *space, const uint64_t *addresses, char **pr
 	if (agrees_about_code(space, &python->cpython.layout, python->cpython.code_type) &&
 	    takes_offsets(space, &python->cpython.layout, python->cpython.runtime)) {
 		python->names = cpython_names_new();
+		found->support = SCRIPT_READ;
 		return python;
 	}
-	*problem = xasprintf("%s: it is not laid out as this version is", name);
+	found->support = SCRIPT_OTHER_LAYOUT;
 	free(python);
 	return NULL;
 }

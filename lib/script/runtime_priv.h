@@ -14,6 +14,17 @@ struct space;
 
 #define SCRIPT_EXPORTS_MAX 8
 
+/* The module of an interpreter in a process. */
+struct script_module {
+	const char *path;
+	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* absolute addresses */
+};
+
+struct script_found {
+	enum script_support support;
+	char version[8]; /* "3.11"; empty: it is not known */
+};
+
 /*
  * A kind of interpreter. Its functions read the memory of a process through its space, while that
  * runs on; all but walk(), which looks at the snapshot alone.
@@ -24,10 +35,11 @@ struct script_runtime {
 	const char *exports[SCRIPT_EXPORTS_MAX];
 	size_t nr_exports;
 	/*
-	 * The facts about the interpreter in a process, with its exports at these addresses. NULL:
-	 * its version or layout is not known, as *problem says, owned by the caller.
+	 * The facts about the interpreter in a process. NULL: its frames are not read, as `found`
+	 * says, which is set.
 	 */
-	void *(*recognise)(struct space *space, const uint64_t *addresses, char **problem);
+	void *(*recognise)(struct space *space, const struct script_module *module,
+			   struct script_found *found);
 	void (*forget)(void *facts);
 	/*
 	 * The address of its state of the snapshot's thread; 0: it knows no such thread, or cannot
@@ -52,5 +64,7 @@ struct script_runtime {
 };
 
 extern const struct script_runtime cpython_runtime; /* cpython_runtime.c */
+/* Versions before 3.11, whose frames are not read. */
+extern const struct script_runtime cpython_old_runtime; /* cpython_old.c */
 
 #endif

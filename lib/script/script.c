@@ -12,7 +12,7 @@
 #include "script/runtime_priv.h"
 #include "unwind/unwind.h"
 
-static const struct script_runtime *const runtimes[] = {&cpython_runtime};
+static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_old_runtime};
 
 /* A module, and which interpreter it is. */
 struct known_module {
@@ -31,8 +31,8 @@ struct script_process {
 	struct space *space;
 	const struct script_runtime *runtime; /* NULL: none was found so far */
 	struct module_id module;	      /* with the interpreter's code */
-	void *facts; /* owned by the runtime; NULL: it is not known well enough */
-	char *problem;
+	void *facts;		       /* owned by the runtime; NULL: it is not known well enough */
+	struct script_found found;     /* of the runtime */
 	struct script_native *natives; /* owned: room for a walk */
 	size_t cap_natives;
 	struct script_place *places; /* likewise */
@@ -67,7 +67,6 @@ void script_process_free(struct script_process *process)
 		return;
 	if (process->facts)
 		process->runtime->forget(process->facts);
-	free(process->problem);
 	free(process->natives);
 	free(process->places);
 	free(process);
@@ -78,9 +77,21 @@ const char *script_process_runtime(const struct script_process *process)
 	return process->runtime ? process->runtime->name : NULL;
 }
 
+const char *script_process_version(const struct script_process *process)
+{
+	return process->runtime ? process->found.version : NULL;
+}
+
+enum script_support script_process_support(const struct script_process *process)
+{
+	return process->found.support;
+}
+
 const char *script_process_problem(const struct script_process *process)
 {
-	return process->problem;
+	return !process->runtime || process->found.support == SCRIPT_READ
+		       ? NULL
+		       : script_support_name(process->found.support);
 }
 
 /* --- which module has an interpreter --- */
@@ -127,15 +138,16 @@ static void recognise(struct script_process *process, const struct known_module 
 		      const struct unwind_frame *frame)
 {
 	const struct mapping *mapping = space_find(process->space, frame->pc);
-	uint64_t addresses[SCRIPT_EXPORTS_MAX];
+	struct script_module module;
 
 	if (!mapping || mapping->module.v != frame->lookup.module.v)
 		return;
 	for (size_t i = 0; i < known->runtime->nr_exports; i++)
-		addresses[i] = known->exports[i] + mapping->bias;
+		module.exports[i] = known->exports[i] + mapping->bias;
+	module.path = space_module(process->space, mapping)->path;
 	process->runtime = known->runtime;
 	process->module = frame->lookup.module;
-	process->facts = process->runtime->recognise(process->space, addresses, &process->problem);
+	process->facts = process->runtime->recognise(process->space, &module, &process->found);
 }
 
 static void look_for_interpreter(struct script_process *process, const struct unwind_walk *natives)

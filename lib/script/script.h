@@ -33,7 +33,11 @@ struct script_process *script_process_new(struct script_modules *modules, struct
 void script_process_free(struct script_process *process);
 /* Its interpreter, such as "Python"; NULL: none was found on its stacks so far. Static. */
 const char *script_process_runtime(const struct script_process *process);
-/* Why its interpreter's frames are not read; NULL: they are, or it has none. Borrowed. */
+/* Its version, such as "3.11"; empty: it is not known. NULL: no interpreter was found. Borrowed. */
+const char *script_process_version(const struct script_process *process);
+/* Are its frames read, or why not? Valid once it has a version. */
+enum script_support script_process_support(const struct script_process *process);
+/* Why its interpreter's frames are not read; NULL: they are, or it has none. Static. */
 const char *script_process_problem(const struct script_process *process);
 
 /* A thread of such a process; zero-initialised before its first walk. */

@@ -31,6 +31,22 @@ const char *script_outcome_name(enum script_outcome outcome)
 	return "";
 }
 
+const char *script_support_name(enum script_support support)
+{
+	switch (support) {
+	case SCRIPT_READ:
+		return "read";
+	case SCRIPT_UNKNOWN_VERSION:
+		return "unknown version";
+	case SCRIPT_OTHER_LAYOUT:
+		return "other layout";
+	case SCRIPT_SUPPORT_COUNT:
+		break;
+	}
+	assert(false);
+	return "";
+}
+
 void script_walk_release(struct script_walk *walk)
 {
 	free(walk->frames);

@@ -25,6 +25,17 @@ enum script_outcome {
 	SCRIPT_OUTCOME_COUNT,
 };
 
+/* Are the frames of an interpreter read? */
+enum script_support {
+	SCRIPT_READ,
+	SCRIPT_UNKNOWN_VERSION, /* there is no layout for its version */
+	SCRIPT_OTHER_LAYOUT,	/* it is not laid out as its version is, as without the GIL */
+	SCRIPT_SUPPORT_COUNT,
+};
+
+/* "read", "unknown version", "other layout". */
+const char *script_support_name(enum script_support support);
+
 /* "proved", "not copied", and so on. */
 const char *script_outcome_name(enum script_outcome outcome);
 

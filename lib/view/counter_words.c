@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "view/number.h"
+#include "view/script_words.h"
 
 /* Names as set by sampler/counters.c, or cmd/; the order is that of the tables. */
 static const struct counter_words known[] = {
@@ -114,6 +115,19 @@ static const struct counter_words known[] = {
 	{"working_cpu_ns", COUNTER_COSTS, "CPU time for unwinding and writing", NULL},
 	{"queue_bytes_max", COUNTER_COSTS, "largest backlog of snapshots to unwind", NULL},
 	{"realtime", COUNTER_COSTS, "ran at real-time priority (1: yes)", NULL},
+	{"script_proved", COUNTER_SCRIPTS, "samples with the interpreter's functions, all proved",
+	 "sample with the interpreter's functions, all proved"},
+	{"script_no_thread_state", COUNTER_SCRIPTS,
+	 "refused: the interpreter does not know the thread", NULL},
+	{"script_not_copied", COUNTER_SCRIPTS,
+	 "refused: memory was missing, as in a thread's first sample", NULL},
+	{"script_too_deep", COUNTER_SCRIPTS, "refused: more functions than are copied", NULL},
+	{"script_torn", COUNTER_SCRIPTS, "refused: the interpreter was just changing its functions",
+	 NULL},
+	{"script_not_a_generator", COUNTER_SCRIPTS,
+	 "refused: a function outside the stack that is no generator", NULL},
+	{"script_no_native_frame", COUNTER_SCRIPTS,
+	 "refused: a function that no native frame evaluates", NULL},
 	{"machine_busy_ns", COUNTER_OF_A_LINE, "CPU time of all programs of the machine", NULL},
 	{"machine_idle_ns", COUNTER_OF_A_LINE, "time in which its CPUs were idle", NULL},
 	{"machine_stolen_ns", COUNTER_OF_A_LINE, "time that its host took from them", NULL},
@@ -125,7 +139,10 @@ struct counter_words counter_words(const char *name)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i];
 	}
-	return (struct counter_words){.name = name, .group = COUNTER_OTHER, .words = name};
+	return (struct counter_words){.name = name,
+				      .group = script_counts_processes(name) ? COUNTER_OF_A_LINE
+									     : COUNTER_OTHER,
+				      .words = name};
 }
 
 const char *counter_words_of(const struct counter_words *words, uint64_t value)
@@ -142,6 +159,8 @@ const char *counter_group_heading(enum counter_group group)
 		return "Target perturbation";
 	case COUNTER_COSTS:
 		return "Profiler overhead";
+	case COUNTER_SCRIPTS:
+		return "Functions of scripts";
 	case COUNTER_OTHER:
 		return "Other counters";
 	case COUNTER_GROUP_COUNT:

@@ -22,6 +22,7 @@
 #include "view/paragraph.h"
 #include "view/rate_text.h"
 #include "view/run_lines.h"
+#include "view/script_words.h"
 #include "view/summary.h"
 #include "view/table.h"
 
@@ -259,6 +260,17 @@ static void print_sizes(struct info *info)
 	append_number_of(&info->text, module_table_nr(profile->modules) - 1, "module", "modules");
 	append_kept(info);
 	fact(info, "contents");
+}
+
+static void print_interpreters(struct info *info)
+{
+	struct buf text = {0};
+
+	script_append_interpreters(&text, info->profile, false);
+	escape_terminal(&info->text, buf_str(&text));
+	if (text.nr_bytes)
+		fact(info, "scripts");
+	buf_release(&text);
 }
 
 static void append_complete(struct info *info, uint64_t complete, uint64_t total, const char *what)
@@ -654,6 +666,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_where(&info);
 	print_sampling(&info);
 	print_sizes(&info);
+	print_interpreters(&info);
 	if (profile->runs.nr) {
 		heading(&info, "Runs");
 		print_runs(profile, view, sink);

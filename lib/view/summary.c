@@ -25,6 +25,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/run_lines.h"
+#include "view/script_words.h"
 
 /* Notes are printed from this share of the total on. */
 #define WORTH_A_NOTE_PERCENT 1.0
@@ -501,6 +502,7 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 {
 	struct tally tally = {0};
 	const struct runtime *runtime = NULL;
+	struct buf refused = {0};
 
 	if (!has_jit_names(profile_of(weights))) {
 		cleanup_free const struct runtime **by_module =
@@ -511,10 +513,13 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 	if (!runtime || tally_percent(&tally, &weights->total) < MOST_PERCENT)
 		return;
 	append_share(note, weights, &tally);
-	buf_printf(note,
-		   " of the %s is in %s and what it calls; to see the functions of the "
-		   "program that it runs, start it as: %s",
-		   stuff_of(weights), runtime->name, runtime->advice);
+	buf_printf(note, " of the %s is in %s and what it calls", stuff_of(weights), runtime->name);
+	script_append_interpreters(&refused, profile_of(weights), true);
+	if (refused.nr_bytes)
+		buf_printf(note, ": %s", buf_str(&refused));
+	buf_release(&refused);
+	buf_printf(note, "; to see the functions of the program that it runs, start it as: %s",
+		   runtime->advice);
 }
 
 void summary_append_lone_code(struct buf *note, const struct profile *profile)

@@ -123,6 +123,11 @@ def is_in_order(frames, wanted):
     return all(name in rest for name in wanted)
 
 
+# So that a program exports what a Python before 3.11 does, which exports no version.
+EXPORTS_OF_OLD = ("-O2", "-rdynamic", "-Wl,--defsym=PyCode_Type=main,--defsym=PyGen_Type=main,"
+                  "--defsym=PyEval_EvalCode=main,--defsym=Py_GetVersion=main")
+
+
 class Scripts(LiveCase):
     def setUp(self):
         super().setUp()
@@ -263,5 +268,16 @@ class Scripts(LiveCase):
                            env=dict(os.environ, PYTHONHOME="/usr"))
         names = {row["function"] for row in recording.rows()}
         self.assertNotIn("busy", names)
-        self.assertFalse([name for name in self.counters(recording)
-                          if name.startswith("script_")])
+        self.assertEqual([name for name in self.counters(recording) if name.startswith("script_")],
+                         ["script_unknown_version_Python_3.20"])
+        said = " ".join(recording.info().split())
+        self.assertIn("Python 3.20 in 1 process: its functions are not read (known: 3.11 to 3.13)",
+                      said)
+        report = " ".join(profc("report", "-i", recording.path).stdout.split())
+        self.assertIn("Python 3.20: its functions are not read", report)
+
+    def test_older_versions_are_named_by_their_file(self):
+        python = build("spin_leaf", *EXPORTS_OF_OLD, called="python3.9")
+        recording = record(self.directory, [python, "200"])
+        self.assertEqual([name for name in self.counters(recording) if name.startswith("script_")],
+                         ["script_unknown_version_Python_3.9"])

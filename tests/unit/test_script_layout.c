@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
 #include "base/alloc.h"
+#include "profile/runtime.h"
 #include "script/cpython_layout.h"
 #include "tests/unit/unit.h"
+
+TEST(script_layout, views_say_which_versions_are_known)
+{
+	unsigned int first, last;
+
+	assert_int_equal(sscanf(runtime_known_versions("Python"), "3.%u to 3.%u", &first, &last),
+			 2);
+	for (unsigned int minor = 0; minor < 40; minor++)
+		assert_int_equal(cpython_layout_of(0x030000f0 | minor << 16) != NULL,
+				 first <= minor && minor <= last);
+}
 
 TEST(script_layout, is_known_for_releases_only)
 {

@@ -222,6 +222,36 @@ TEST(info, threads_that_were_not_sampled)
 	profile_free(profile);
 }
 
+TEST(info, says_which_interpreters_were_recognised)
+{
+	struct profile *profile = made_up();
+	struct view view = {.columns = 400};
+	struct sink sink = SINK_MEMORY;
+	struct survey *survey;
+
+	profile_set_counter(profile, "script_read_Python_3.12", 2);
+	profile_set_counter(profile, "script_unknown_version_Python_3.10", 1);
+	profile_set_counter(profile, "script_other_layout_Python_3.13", 1);
+	profile_set_counter(profile, "script_proved", 1);
+	profile_set_counter(profile, "script_torn", 3);
+	survey = survey_new(profile);
+	info_print_text(profile, survey, &view, &sink);
+	survey_free(survey);
+	assert_non_null(
+		strstr(buf_str(&sink.pending),
+		       "\nscripts     Python 3.12 in 2 processes; Python 3.10 in 1 process: its "
+		       "functions are not read (known: 3.11 to 3.13); Python 3.13 in 1 process: "
+		       "its functions are not read, as it is not built as its version usually is "
+		       "(known: 3.11 to 3.13)\n"));
+	assert_non_null(strstr(
+		buf_str(&sink.pending),
+		"\nFunctions of scripts\n"
+		"             1  samples with the interpreter's functions, all proved\n"
+		"             3  refused: the interpreter was just changing its functions\n"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 TEST(info, an_empty_cut_profile)
 {
 	struct profile *profile = profile_new();
