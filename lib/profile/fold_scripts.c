@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "profile/profile.h"
@@ -16,6 +17,7 @@ struct folder {
 	size_t cap_hidden;
 	uint32_t *folded; /* owned: by stack, 1 + the one that replaces it; 0: not known yet */
 	uint32_t nr_stacks;
+	uint32_t *names; /* owned; by frame, 1 + its row of the names of JIT-compiled code */
 };
 
 static struct module_id module_at(const struct folder *folder, size_t i)
@@ -27,6 +29,38 @@ static bool is_script(const struct folder *folder, size_t i)
 {
 	return module_table_get(folder->profile->modules, module_at(folder, i))->kind ==
 	       MODULE_KIND_SCRIPT;
+}
+
+static const struct jit_name *name_of(const struct folder *folder, size_t i)
+{
+	uint32_t row = folder->names[folder->path[i].v];
+
+	return row ? &folder->profile->jit.names[row - 1] : NULL;
+}
+
+/* The rest of a text that begins with this; NULL: it does not, or is NULL. */
+static const char *after(const char *text, const char *beginning)
+{
+	size_t length = strlen(beginning);
+
+	return text && strncmp(text, beginning, length) == 0 ? text + length : NULL;
+}
+
+/*
+ * With -X perf, CPython makes a stub for each function, "py::f:/srv/app.py", that calls the
+ * interpreter for it. Is it that of the function at `script`?
+ */
+static bool is_stub(const struct folder *folder, size_t i, size_t script)
+{
+	const struct jit_name *stub = name_of(folder, i), *function = name_of(folder, script);
+	const char *rest;
+
+	if (!stub || !function)
+		return false;
+	rest = after(profile_str(folder->profile, stub->name), "py::");
+	rest = after(rest, profile_str(folder->profile, function->name));
+	rest = after(rest, ":");
+	return rest && strcmp(rest, profile_str(folder->profile, function->function_file)) == 0;
 }
 
 static void take_path(struct folder *folder, struct stack_id stack)
@@ -55,7 +89,8 @@ static void hide_before(struct folder *folder, size_t from, size_t at, bool is_o
 	struct module_id own = module_at(folder, at - 1);
 
 	for (size_t i = at; i-- > from;) {
-		bool is_own = module_at(folder, i).v == own.v;
+		bool is_own =
+			module_at(folder, i).v == own.v || (i + 2 == at && is_stub(folder, i, at));
 
 		if (!is_own && is_outermost)
 			return;
@@ -129,11 +164,15 @@ void profile_fold_scripts(struct profile *profile)
 
 	if (!profile_has_scripts(profile))
 		return;
+	folder.names = xcalloc(profile->nr_frames, sizeof(*folder.names));
+	for (size_t i = 0; i < profile->jit.nr_names; i++)
+		folder.names[profile->jit.names[i].frame.v] = (uint32_t)i + 1;
 	folder.folded = xcalloc(folder.nr_stacks, sizeof(*folder.folded));
 	for (size_t i = 0; i < profile->nr_samples; i++)
 		profile->samples[i].stack = fold(&folder, profile->samples[i].stack);
 	for (size_t i = 0; profile->advances.charged && i < profile->advances.nr; i++)
 		profile->advances.charged[i] = fold(&folder, profile->advances.charged[i]);
+	free(folder.names);
 	free(folder.path);
 	free(folder.is_hidden);
 	free(folder.folded);

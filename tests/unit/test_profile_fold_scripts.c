@@ -6,16 +6,36 @@
 
 /*
  * Stacks in letters, from the root on: capitals are functions of a script, e, f, g of the
- * interpreter, x, y of an extension, c of the C library.
+ * interpreter, x, y of an extension, c of the C library, s is a stub of A, u other code that is
+ * made at run time.
  */
 static struct module_id module_of(struct profile *profile, char letter)
 {
 	if (letter >= 'A' && letter <= 'Z')
 		return made_module(profile, MODULE_KIND_SCRIPT, "/srv/app.py");
+	if (letter == 's' || letter == 'u')
+		return made_module(profile, MODULE_KIND_JIT, "jit");
 	if (letter >= 'e' && letter <= 'g')
 		return made_module(profile, MODULE_KIND_FILE, "/usr/bin/python3");
 	return made_module(profile, MODULE_KIND_FILE,
 			   letter == 'c' ? "/lib/libc.so.6" : "/lib/extension.so");
+}
+
+static void add_name(struct profile *profile, struct frame_id frame, char letter)
+{
+	struct jit_name name = {.frame = frame};
+	char text[2] = {letter};
+
+	if (letter == 's' || letter == 'u')
+		name.name = profile_intern(profile, letter == 's' ? "py::A:/srv/app.py"
+								  : "py::A:/srv/app.pyc");
+	else if (letter >= 'A' && letter <= 'Z')
+		name = (struct jit_name){.frame = frame,
+					 .name = profile_intern(profile, text),
+					 .function_file = profile_intern(profile, "/srv/app.py")};
+	else
+		return;
+	profile_add_jit_name(profile, &name);
 }
 
 static struct stack_id stack_of(struct profile *profile, const char *letters)
@@ -25,8 +45,12 @@ static struct stack_id stack_of(struct profile *profile, const char *letters)
 	for (; *letters; letters++) {
 		struct code_address where = {module_of(profile, *letters), (uint64_t)*letters};
 
-		stack = stack_trie_intern(profile->stacks, stack,
-					  profile_intern_frame(profile, where));
+		size_t nr_known = profile->nr_frames;
+		struct frame_id frame = profile_intern_frame(profile, where);
+
+		if (frame.v == nr_known)
+			add_name(profile, frame, *letters);
+		stack = stack_trie_intern(profile->stacks, stack, frame);
 	}
 	return stack;
 }
@@ -71,6 +95,17 @@ TEST(fold_scripts, keeps_other_modules)
 {
 	assert_folded("ceAfxgeB", "cAxB");
 	assert_folded("ceAxyeBfc", "cAxyBfc");
+}
+
+TEST(fold_scripts, leaves_out_the_stub_of_a_function)
+{
+	assert_folded("cfgseA", "cA");
+	assert_folded("cfeBfgseA", "cBA");
+	assert_folded("ceBxgseA", "cBxA");
+	/* Of another function, of another file, or not called by the interpreter. */
+	assert_folded("cfgseB", "cfgsB");
+	assert_folded("cfgueA", "cfguA");
+	assert_folded("cfgseBfseA", "cfgsBA");
 }
 
 TEST(fold_scripts, keeps_what_was_called_last)
