@@ -15,10 +15,24 @@ else
 VERSION := 0.3.0
 PREFIX ?= /usr/local
 DESTDIR ?=
-CC ?= gcc
-AR ?= ar
-OBJCOPY ?= objcopy
-PKG_CONFIG ?= pkg-config
+# Before the names of the tools, such as aarch64-linux-gnu-. make predefines some of them, which ?=
+# would leave as they are.
+CROSS_COMPILE ?=
+is_predefined = $(filter default undefined,$(origin $(1)))
+ifneq ($(call is_predefined,CC),)
+CC := $(CROSS_COMPILE)gcc
+endif
+ifneq ($(call is_predefined,LD),)
+LD := $(CROSS_COMPILE)ld
+endif
+ifneq ($(call is_predefined,AR),)
+AR := $(CROSS_COMPILE)ar
+endif
+OBJCOPY ?= $(CROSS_COMPILE)objcopy
+ifneq ($(call is_predefined,PKG_CONFIG),)
+# That of the build machine has its own libraries, unless it is told where others are.
+PKG_CONFIG := $(if $(PKG_CONFIG_LIBDIR),,$(CROSS_COMPILE))pkg-config
+endif
 INSTALL ?= install
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -68,7 +82,9 @@ REPORT_PACKAGES := libdw libelf libzstd zlib ncursesw
 RECORD_PACKAGES := libunwind-ptrace libunwind-generic
 PACKAGES := $(RECORD_PACKAGES) $(REPORT_PACKAGES)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-REPORT_LIBS := $(shell $(PKG_CONFIG) --libs $(REPORT_PACKAGES) 2>/dev/null) -liberty -lm -lpthread
+# Parts of libc itself since glibc 2.34, in which these libraries are empty.
+OLD_LIBS := -ldl -lrt -lpthread
+REPORT_LIBS := $(shell $(PKG_CONFIG) --libs $(REPORT_PACKAGES) 2>/dev/null) -liberty -lm $(OLD_LIBS)
 LIBS := $(shell $(PKG_CONFIG) --libs $(RECORD_PACKAGES) 2>/dev/null) $(REPORT_LIBS)
 
 COMMON_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -83,9 +99,10 @@ WARNINGS := $(COMMON_WARNINGS) $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS
 
 SANITIZE := $(if $(ASAN),-fsanitize=address) \
 	$(if $(UBSAN),-fsanitize=undefined -fno-sanitize-recover=undefined)
-# The sanitizers and -O0 cannot live with fortified string functions.
-FORTIFY := $(if $(strip $(KNOBS)),,-D_FORTIFY_SOURCE=2)
 CFLAGS ?= $(if $(DEBUG)$(COVERAGE),-O0 -g3,-O2 -g)
+# The sanitizers and -O0 cannot live with fortified string functions. Who builds may ask for another
+# level, as distributions do; some compilers predefine one.
+FORTIFY := $(if $(strip $(KNOBS))$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
 PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
 PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
@@ -374,7 +391,8 @@ help:
 	@echo "make format        rewrite all C sources in the house style"
 	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
 	@echo "make clean         remove build/"
-	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CFLAGS= LDFLAGS="
+	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CPPFLAGS= CFLAGS= LDFLAGS="
+	@echo "       CROSS_COMPILE=aarch64-linux-gnu- for CC, LD, AR, OBJCOPY; PKG_CONFIG= of that system"
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
 -include $(SANITIZED:%.c=$(BUILD)/sanitized/%.d)
