@@ -8,6 +8,18 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/*
+ * The GNU strerror_r() returns a text, which may be a static one while the buffer is left alone;
+ * that of POSIX, which musl has, returns a status and fills the buffer.
+ */
+static const char *reason_of(int number, char *buffer, size_t nr_bytes)
+{
+	__typeof__(strerror_r(number, buffer, nr_bytes)) returned =
+		strerror_r(number, buffer, nr_bytes);
+
+	return _Generic(returned, char * : returned, default : ((void)returned, buffer));
+}
+
 int err_set(struct err *err, enum err_code code, const char *format, ...)
 {
 	va_list args;
@@ -39,9 +51,8 @@ int err_sys(struct err *err, const char *format, ...)
 	vsnprintf(err->what, sizeof(err->what), format, args);
 	va_end(args);
 	used = strlen(err->what);
-	/* The GNU strerror_r() may return a static text and leave the buffer alone. */
 	snprintf(err->what + used, sizeof(err->what) - used, ": %s",
-		 strerror_r(saved, reason, sizeof(reason)));
+		 reason_of(saved, reason, sizeof(reason)));
 	errno = saved;
 	return ERR_SYS;
 }

@@ -33,6 +33,15 @@
 #define FUSE_TYPE    0x65735546
 #define OVERLAY_TYPE 0x794c7630
 
+#ifndef STATX_BASIC_STATS /* musl before 1.2.5 */
+#include <linux/stat.h>
+
+static int statx(int fd, const char *path, int flags, unsigned int mask, struct statx *found)
+{
+	return (int)syscall(SYS_statx, fd, path, flags, mask, found);
+}
+#endif
+
 static int ask(int fd, struct statx *found)
 {
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID,

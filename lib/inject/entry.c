@@ -66,7 +66,7 @@ static bool next_stop(pid_t pid, int *status)
  * one to deliver. A group-stop is not kept: a command that is stopped before it begins is stopped a
  * bit later.
  */
-static bool go_to_next(pid_t pid, enum __ptrace_request request, int *signal, int *status)
+static bool go_to_next(pid_t pid, int request, int *signal, int *status)
 {
 	if (ptrace(request, pid, NULL, (void *)(long)*signal) < 0 || !next_stop(pid, status))
 		return false;

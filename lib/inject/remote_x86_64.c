@@ -62,7 +62,7 @@ static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f,
 #define USER_CS		     0x33	      /* of 64-bit code */
 
 /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
-#define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f)
+#define GET_RSEQ_CONFIGURATION 0x420f
 
 struct rseq_configuration {
 	uint64_t at;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/semaphore.h"
 #include "inject/letting_go.h"
 #include "inject/machine.h"
 #include "inject/sparing.h"
@@ -193,11 +193,7 @@ static void reap(pid_t tid)
 
 static bool is_over(struct watch *watch)
 {
-	uint64_t end_ns = clock_monotonic_ns() + WATCH_NS / 2;
-	const struct timespec end = {.tv_sec = (time_t)(end_ns / NS_PER_SEC),
-				     .tv_nsec = (long)(end_ns % NS_PER_SEC)};
-
-	return sem_clockwait(&watch->is_over, CLOCK_MONOTONIC, &end) == 0;
+	return semaphore_wait_until(&watch->is_over, clock_monotonic_ns() + WATCH_NS / 2);
 }
 
 static void *watch_seizures(void *context)

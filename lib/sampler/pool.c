@@ -14,6 +14,10 @@
 #include "sampler/visitor_priv.h"
 #include "snapshot/snapshot.h"
 
+#ifndef sigev_notify_thread_id /* missing in glibc's <signal.h>, there in musl's */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 /* A visitor interrupts again if the thread has not stopped by then. */
 #define ASK_AGAIN_NS (5 * NS_PER_MS)
 
@@ -106,7 +110,7 @@ void pool_make_alarm(struct visitor *visitor)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = poke_signal()};
 
-	event._sigev_un._tid = gettid();
+	event.sigev_notify_thread_id = gettid();
 	visitor->has_alarm = timer_create(CLOCK_MONOTONIC, &event, &visitor->alarm) == 0;
 }
 

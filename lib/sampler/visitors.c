@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "base/semaphore.h"
 #include "overhead/urgency.h"
 #include "probe/prober.h"
 #include "proc/read.h"
@@ -311,10 +312,7 @@ static void wait_idle(struct visitor *visitor)
 	session->is_watched = visitor->is_idle = true;
 	pthread_mutex_unlock(&sampler->lock);
 	do {
-		struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SEC),
-					 .tv_nsec = (long)(until_ns % NS_PER_SEC)};
-
-		is_called = watches ? sem_clockwait(&session->calls, CLOCK_MONOTONIC, &until) == 0
+		is_called = watches ? semaphore_wait_until(&session->calls, until_ns)
 				    : sem_wait(&session->calls) == 0;
 		until_ns = clock_monotonic_ns() + again_ns;
 	} while (!is_called && (!watches || pthread_mutex_trylock(&sampler->lock) != 0));

@@ -19,6 +19,10 @@ static void add_slot(struct plt *plt, const struct plt_slot *slot, bool is_jump)
 	}
 }
 
+#ifndef R_AARCH64_IRELATIVE /* missing in musl's <elf.h> */
+#define R_AARCH64_IRELATIVE 1032
+#endif
+
 /* STT_GNU_IFUNC: a resolver function chooses the target of the slot at start-up. */
 static bool is_choice(Elf *elf, uint64_t info)
 {
