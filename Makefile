@@ -90,7 +90,7 @@ LIBS := $(shell $(PKG_CONFIG) --libs $(RECORD_PACKAGES) 2>/dev/null) $(REPORT_LI
 COMMON_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wcast-qual \
 	-Wwrite-strings -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough \
-	-Wnull-dereference -Wredundant-decls
+	-Wnull-dereference -Wredundant-decls -Wdate-time
 GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init \
 	-Walloc-zero -Wstack-usage=16384 -Wcast-align=strict
 CLANG_WARNINGS := -Wcomma -Wunreachable-code
@@ -105,6 +105,11 @@ CFLAGS ?= $(if $(DEBUG)$(COVERAGE),-O0 -g3,-O2 -g)
 FORTIFY := $(if $(strip $(KNOBS))$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
 PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
+# Two builds are the same, byte for byte, wherever the sources are: debug information names them from
+# the top of the tree. With DEBUG=1 a debugger finds them from anywhere.
+PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-ffile-prefix-map='$(CURDIR)=.')
+# The compiler takes the name of the current directory from here, if it is one.
+export PWD := $(CURDIR)
 PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
 	-fstack-protector-strong $(SANITIZE) $(if $(COVERAGE),--coverage)
 PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage)
@@ -115,12 +120,12 @@ IS_VERBOSE := $(filter-out 0,$(V))
 IS_SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(IS_VERBOSE),,@$(if $(IS_SILENT),,echo '  $(1)  $(@:$(BUILD)/%=%)';))
 
-COMPILE = $(CC) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
+COMPILE = $(CC) $(PREFIX_MAP) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CFLAGS) -MMD -MP
 # What the compiler says is shown, and kept beside its target for check-warnings.
 heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
-.PHONY: all programs install uninstall clean help demo bench format lint
+.PHONY: all programs install uninstall dist clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-gates check-intervals accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
@@ -143,8 +148,12 @@ $(BUILD)/%.o: %.c
 # What `profc --version -v` says. Who builds may not be let to ask git (root, in the tree of
 # another user), or there is none: then it is the commit that was built here before.
 COMMIT_BEFORE := $(shell cat $(BUILD)/commit 2>/dev/null)
+# In a tarball git has put the commit into this file.
+COMMIT_OF_TARBALL := $(shell sed '/Format/d' .commit 2>/dev/null)
+ifeq ($(origin COMMIT),undefined)
 COMMIT := $(if $(wildcard .git),$(shell git --no-optional-locks describe --always --dirty 2>/dev/null))
-COMMIT := $(or $(COMMIT),$(COMMIT_BEFORE),unknown)
+COMMIT := $(or $(COMMIT),$(COMMIT_OF_TARBALL),$(COMMIT_BEFORE),unknown)
+endif
 SAID_FLAGS = $(FORTIFY) $(CPPFLAGS) $(filter-out -W%,$(PROFC_CFLAGS)) \
 	$(filter-out -W% -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%,$(CFLAGS))
 c_string = '"$(subst ','\'',$(subst ",\",$(subst \,\\,$(strip $(1)))))"'
@@ -374,6 +383,13 @@ uninstall:
 		$(FISH_COMPLETIONS)/profc.fish
 	for page in $(MAN_PAGES); do rm -f $(MAN)/man$${page##*.}/$${page##*/}; done
 
+# The sources of the last commit: what has not been committed is left out.
+DIST := $(BUILD)/profc-$(VERSION).tar
+dist:
+	@mkdir -p $(BUILD)
+	git archive --prefix=profc-$(VERSION)/ -o $(DIST) HEAD
+	gzip -9 -n -f $(DIST)
+
 clean:
 	rm -rf build
 
@@ -390,9 +406,11 @@ help:
 	@echo "make bench         speed and overhead, side by side with other tools"
 	@echo "make format        rewrite all C sources in the house style"
 	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
+	@echo "make dist          the sources of the last commit, as $(DIST).gz"
 	@echo "make clean         remove build/"
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CPPFLAGS= CFLAGS= LDFLAGS="
 	@echo "       CROSS_COMPILE=aarch64-linux-gnu- for CC, LD, AR, OBJCOPY; PKG_CONFIG= of that system"
+	@echo "       COMMIT= for --version -v, where git cannot tell it"
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"
 
 -include $(SANITIZED:%.c=$(BUILD)/sanitized/%.d)
