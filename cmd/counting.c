@@ -12,6 +12,7 @@
 #include "cmd/symbol_options.h"
 #include "heap/heap_request.h"
 #include "naming/naming.h"
+#include "patch/patch.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
 #include "roster/attached.h"
@@ -53,6 +54,23 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
+int count_options_check(const struct count_options *options, const char *unsupported_machine,
+			struct err *err)
+{
+	bool has_memory = count_options_have_memory(options);
+
+	if (!unsupported_machine || !(has_memory || options->functions.nr || options->calls_in.nr ||
+				      options->lines.nr || options->syscalls))
+		return 0;
+	err_set(err, ERR_INVALID,
+		has_memory ? "memory cannot be recorded on %s yet"
+			   : "calls cannot be counted on %s yet",
+		unsupported_machine);
+	err_hint(err, "without %s the time is recorded",
+		 has_memory ? "the options for memory" : "--count and its like");
+	return ERR_INVALID;
+}
+
 static int refuse_nothing(struct err *err)
 {
 	err_set(err, ERR_INVALID, "--no-cpu leaves nothing to be recorded");
@@ -63,7 +81,7 @@ static int refuse_nothing(struct err *err)
 int counting_new(const struct count_options *options, struct symbol_options symbols,
 		 struct counting **counting, struct err *err)
 {
-	struct counting *made = xcalloc(1, sizeof(*made));
+	struct counting *made;
 	const struct heap_request request = {.rate = options->memory,
 					     .has_pools = options->pools.nr > 0,
 					     .free_stacks = options->free_stacks,
@@ -71,6 +89,11 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	struct heap_options heap;
 	int status;
 
+	*counting = NULL;
+	/* An empty recording would look like a program that calls and allocates nothing. */
+	if (count_options_check(options, patch_unsupported_machine(), err) < 0)
+		return ERR_INVALID;
+	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
@@ -78,7 +101,6 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		status = heap_request_read(&request, &heap, err);
 	if (status == 0 && heap_options_are_set(&heap))
 		naming_add_allocators(made->naming);
-	*counting = NULL;
 	if (status < 0 || naming_is_empty(made->naming)) {
 		counting_free(made);
 		return status == 0 && options->no_cpu ? refuse_nothing(err) : status;

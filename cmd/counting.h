@@ -35,6 +35,13 @@ static inline bool count_options_have_memory(const struct count_options *options
 	return options->memory || options->pools.nr;
 }
 
+/*
+ * 0, or ERR_INVALID if these options need probes and `unsupported_machine`, which has none, is
+ * not NULL.
+ */
+int count_options_check(const struct count_options *options, const char *unsupported_machine,
+			struct err *err);
+
 #define COUNT_OPTION_VALUES_INIT                                                                   \
 	{                                                                                          \
 		.max = 20000                                                                       \

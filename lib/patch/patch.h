@@ -44,6 +44,9 @@ enum patch_outcome {
 	PATCH_OUTCOME_COUNT,
 };
 
+/* NULL, or the name of the processor that profc is built for, if there are no probes for it yet. */
+const char *patch_unsupported_machine(void);
+
 /* Why there is no probe, as a text for the user that follows "NAME: ". */
 const char *patch_outcome_text(enum patch_outcome outcome);
 

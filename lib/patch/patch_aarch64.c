@@ -6,6 +6,11 @@
 
 #include "patch/branches.h"
 
+const char *patch_unsupported_machine(void)
+{
+	return "aarch64";
+}
+
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
 			       const struct patch_counter *counter)

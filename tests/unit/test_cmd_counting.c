@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is refused where there are no probes. */
+#include "base/err.h"
+#include "cmd/counting.h"
+#include "cmd/symbol_options.h"
+#include "patch/patch.h"
+#include "symbol/symbol.h"
+#include "tests/unit/unit.h"
+
+static struct count_options with_memory(void)
+{
+	return (struct count_options){.max = 1, .memory = "512K"};
+}
+
+TEST(counting, is_refused_where_there_are_no_probes)
+{
+	const char *text = "read";
+	struct count_options functions = {.functions = {.values = &text, .nr = 1}},
+			     calls_in = {.calls_in = {.values = &text, .nr = 1}},
+			     lines = {.lines = {.values = &text, .nr = 1}},
+			     syscalls = {.syscalls = true};
+	const struct count_options *all[] = {&functions, &calls_in, &lines, &syscalls};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct err err = ERR_INIT;
+
+		assert_int_equal(count_options_check(all[i], "m68k", &err), ERR_INVALID);
+		assert_string_equal(err.what, "calls cannot be counted on m68k yet");
+		assert_int_equal(count_options_check(all[i], NULL, &err), 0);
+	}
+}
+
+TEST(counting, of_memory_is_refused_likewise)
+{
+	const char *text = "alloc:pool_get(size=1)";
+	struct count_options memory = with_memory(), pools = {.pools = {.values = &text, .nr = 1}};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(count_options_check(&memory, "m68k", &err), ERR_INVALID);
+	assert_string_equal(err.what, "memory cannot be recorded on m68k yet");
+	assert_int_equal(count_options_check(&pools, "m68k", NULL), ERR_INVALID);
+	assert_int_equal(count_options_check(&memory, NULL, &err), 0);
+}
+
+TEST(counting, what_needs_no_probe_is_not_refused)
+{
+	struct count_options none = {.within = "main"};
+
+	assert_int_equal(count_options_check(&none, "m68k", NULL), 0);
+}
+
+/* Of this machine, whichever it is. */
+TEST(counting, begins_where_there_are_probes)
+{
+	struct count_options memory = with_memory();
+	struct symbol_options symbols = {.debuginfod = false};
+	struct err err = ERR_INIT;
+	struct counting *counting;
+	int status = counting_new(&memory, symbols, &counting, &err);
+
+	if (patch_unsupported_machine()) {
+		assert_int_equal(status, ERR_INVALID);
+		assert_null(counting);
+	} else {
+		assert_int_equal(status, 0);
+		assert_non_null(counting);
+	}
+	counting_free(counting);
+}
