@@ -42,10 +42,12 @@ DEBUG ?=
 ASAN ?=
 UBSAN ?=
 COVERAGE ?=
+STATIC ?=
 WERROR ?=
+comma := ,
 empty :=
 space := $(empty) $(empty)
-KNOBS := $(if $(DEBUG),debug) $(if $(ASAN),asan) $(if $(UBSAN),ubsan) $(if $(COVERAGE),coverage)
+KNOBS := $(if $(DEBUG),debug) $(if $(ASAN),asan) $(if $(UBSAN),ubsan) $(if $(COVERAGE),coverage) $(if $(STATIC),static)
 BUILD ?= build$(if $(strip $(KNOBS)),/$(subst $(space),-,$(strip $(KNOBS))))
 # Objects and their .d files must have one name, whether the directory was given as
 # an absolute path or not: else a changed header does not rebuild them.
@@ -84,8 +86,9 @@ PACKAGES := $(RECORD_PACKAGES) $(REPORT_PACKAGES)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 # Parts of libc itself since glibc 2.34, in which these libraries are empty.
 OLD_LIBS := -ldl -lrt -lpthread
-REPORT_LIBS := $(shell $(PKG_CONFIG) --libs $(REPORT_PACKAGES) 2>/dev/null) -liberty -lm $(OLD_LIBS)
-LIBS := $(shell $(PKG_CONFIG) --libs $(RECORD_PACKAGES) 2>/dev/null) $(REPORT_LIBS)
+LIBS_OF = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1) 2>/dev/null)
+REPORT_LIBS := $(call LIBS_OF,$(REPORT_PACKAGES)) -liberty -lm $(OLD_LIBS)
+LIBS := $(call LIBS_OF,$(RECORD_PACKAGES)) $(REPORT_LIBS)
 
 COMMON_WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wformat=2 -Wpointer-arith -Wcast-qual \
@@ -102,9 +105,9 @@ SANITIZE := $(if $(ASAN),-fsanitize=address) \
 CFLAGS ?= $(if $(DEBUG)$(COVERAGE),-O0 -g3,-O2 -g)
 # The sanitizers and -O0 cannot live with fortified string functions. Who builds may ask for another
 # level, as distributions do; some compilers predefine one.
-FORTIFY := $(if $(strip $(KNOBS))$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+FORTIFY := $(if $(DEBUG)$(ASAN)$(UBSAN)$(COVERAGE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
-PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
+PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(if $(STATIC),-DPROFC_STATIC)
 # Two builds are the same, byte for byte, wherever the sources are: debug information names them from
 # the top of the tree. With DEBUG=1 a debugger finds them from anywhere.
 PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-ffile-prefix-map='$(CURDIR)=.')
@@ -112,7 +115,7 @@ PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-ffile-prefix-map='$(CURDIR)=.')
 export PWD := $(CURDIR)
 PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
 	-fstack-protector-strong $(SANITIZE) $(if $(COVERAGE),--coverage)
-PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage)
+PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
 # One line a file, such as `CC  lib/base/buf.o`; V=1 shows the commands, -s nothing.
 V ?=
@@ -171,6 +174,18 @@ $(BUILD)/cmd/main.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' \
 
 # What the compiler cannot know: the assembler includes these.
 $(BUILD)/lib/export/asset.o: $(wildcard lib/export/*.js lib/export/page/*)
+
+# A static program may be where no terminal is described: it brings the entries of the usual ones.
+TERMINALS := linux screen screen-256color tmux tmux-256color xterm xterm-256color
+ifneq ($(STATIC),)
+TERMINAL_ENTRIES := $(TERMINALS:%=$(BUILD)/terminfo/%)
+$(TERMINAL_ENTRIES):
+	@mkdir -p $@.d
+	$(call say,TIC)infocmp -x $(@F) >$@.src && tic -x -o $@.d $@.src && cp $@.d/*/$(@F) $@
+
+$(BUILD)/cmd/terminal_entry.o: $(TERMINAL_ENTRIES)
+$(BUILD)/cmd/terminal_entry.o: PROFC_CPPFLAGS += -DPROFC_TERMINFO='"$(BUILD)/terminfo/"'
+endif
 
 # Our code in other processes: no data, no library, no vector registers, none of the flags above.
 # A gate looks at what has come of it.
@@ -409,6 +424,7 @@ help:
 	@echo "make dist          the sources of the last commit, as $(DIST).gz"
 	@echo "make clean         remove build/"
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CPPFLAGS= CFLAGS= LDFLAGS="
+	@echo "       STATIC=1: one file that needs no library; without debuginfod"
 	@echo "       CROSS_COMPILE=aarch64-linux-gnu- for CC, LD, AR, OBJCOPY; PKG_CONFIG= of that system"
 	@echo "       COMMIT= for --version -v, where git cannot tell it"
 	@echo "       V=1 shows the commands of the build, make -s nothing but what is wrong"

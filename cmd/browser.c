@@ -22,6 +22,7 @@
 #include "browse/browse.h"
 #include "browse/key.h"
 #include "cmd/signal_pipe.h"
+#include "cmd/terminal_entry.h"
 #include "cmd/view_options.h"
 #include "view/style.h"
 
@@ -108,6 +109,10 @@ static int open_screen(struct browser *browser, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(signals_taken); i++)
 		sigaction(signals_taken[i], NULL, &former[i]);
 	browser->screen = newterm(NULL, stdout, stdin);
+	if (!browser->screen && terminal_entry_use(term)) {
+		browser->screen = newterm(NULL, stdout, stdin);
+		unsetenv("TERMINFO");
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(signals_taken); i++)
 		sigaction(signals_taken[i], &former[i], NULL);
 	if (!browser->screen)

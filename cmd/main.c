@@ -179,6 +179,9 @@ static void append_version(bool verbose, struct buf *out)
 	buf_printf(out, "libraries: libunwind %s, ", libunwind_version());
 	library_versions(out);
 	buf_printf(out, ", %s", curses_version());
+#ifdef PROFC_STATIC
+	buf_append_str(out, "\nstatic:    one file; debuginfod is off, as it is a library");
+#endif
 	buf_append_str(out, "\ncompiler:  " COMPILER "\nflags:     " PROFC_FLAGS "\n");
 }
 

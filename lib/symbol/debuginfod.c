@@ -9,6 +9,29 @@
 #include "base/clock.h"
 #include "symbol/debug_file.h"
 
+#ifdef PROFC_STATIC
+
+/*
+ * The linker takes this in place of dlopen(), which libdw calls as well: a library would bring
+ * another libc along.
+ */
+void *__wrap_dlopen(const char *name, int flags);
+
+void *__wrap_dlopen(const char *name, int flags)
+{
+	(void)name, (void)flags;
+	return NULL;
+}
+
+int debuginfod_fetch(const struct build_id *build_id, const struct debuginfod_patience *patience,
+		     char **path)
+{
+	(void)build_id, (void)patience, (void)path;
+	return -1;
+}
+
+#else
+
 /*
  * The library is loaded on demand, as it depends on curl and TLS and most users have no server. Its
  * interface is that of elfutils' debuginfod.h.
@@ -109,3 +132,5 @@ int debuginfod_fetch(const struct build_id *build_id, const struct debuginfod_pa
 	dlclose(handle);
 	return fd;
 }
+
+#endif

@@ -15,10 +15,11 @@
 /* Twice the size of the largest programs' symbols. */
 #define MAX_UNPACKED_BYTES ((size_t)64 << 20)
 
-/* lzma_stream_buffer_decode() of <lzma.h>, without its header: libdw brings the library along. */
-typedef int (*decode_fn)(uint64_t *memory_limit, uint32_t flags, const void *allocator,
-			 const uint8_t *in, size_t *in_at, size_t in_bytes, uint8_t *out,
-			 size_t *out_at, size_t out_bytes);
+/* Of <lzma.h>, without that header: libdw brings the library along. */
+int lzma_stream_buffer_decode(uint64_t *memory_limit, uint32_t flags, const void *allocator,
+			      const uint8_t *in, size_t *in_at, size_t in_bytes, uint8_t *out,
+			      size_t *out_at, size_t out_bytes);
+typedef __typeof__(&lzma_stream_buffer_decode) decode_fn;
 
 static bool unpacks(decode_fn decode, struct dwarf_bytes packed)
 {
@@ -34,6 +35,15 @@ static bool unpacks(decode_fn decode, struct dwarf_bytes packed)
 	free(out);
 	return result;
 }
+
+#ifdef PROFC_STATIC
+
+static bool is_bounded(struct dwarf_bytes packed)
+{
+	return unpacks(lzma_stream_buffer_decode, packed);
+}
+
+#else
 
 static bool is_bounded(struct dwarf_bytes packed)
 {
@@ -51,6 +61,8 @@ static bool is_bounded(struct dwarf_bytes packed)
 	dlclose(library);
 	return result;
 }
+
+#endif
 
 void minidebug_check(Elf *elf)
 {
