@@ -171,7 +171,7 @@ TEST(expand, one_function_is_one_label)
 	made_sample(&made, "main@a.c:7;square@v.h:3", 1);
 	made_sample(&made, "main@a.c:8;lib.so!square@v.h:3", 1);
 	expansion = expansion_new(made_end(&made), false);
-	nr_pseudo = 6 + STACK_END_COUNT;
+	nr_pseudo = 7 + STACK_END_COUNT;
 	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
 		const struct function *function = label_function(expansion, i);
 
@@ -205,7 +205,7 @@ TEST(expand, copies_of_one_name_and_file_are_one_label)
 	}
 	expansion = expansion_new(made.profile, false);
 	/* main, max of v.h, max of w.h */
-	assert_int_equal(expansion->nr_labels, 6 + STACK_END_COUNT + 3);
+	assert_int_equal(expansion->nr_labels, 7 + STACK_END_COUNT + 3);
 	expansion_free(expansion);
 	profile_free(made.profile);
 }
