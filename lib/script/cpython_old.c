@@ -12,13 +12,14 @@ static void *recognise(struct space *space, const struct script_module *module,
 {
 	const char *slash = strrchr(module->path, '/');
 	const char *name = strstr(slash ? slash : module->path, "python");
-	unsigned int major, minor;
+	const char *digits = name ? name + strlen("python") : "";
 
 	(void)space;
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
-	if (name && isdigit((unsigned char)name[strlen("python")]) &&
-	    sscanf(name, "python%1u.%2u", &major, &minor) == 2)
-		snprintf(found->version, sizeof(found->version), "%u.%u", major, minor);
+	if (isdigit((unsigned char)digits[0]) && digits[1] == '.' &&
+	    isdigit((unsigned char)digits[2]))
+		snprintf(found->version, sizeof(found->version), "%.*s",
+			 isdigit((unsigned char)digits[3]) ? 4 : 3, digits);
 	return NULL;
 }
 
