@@ -221,23 +221,24 @@ static void read_function(struct cpython_names *names, const struct cpython *pyt
 	const struct cpython_code_layout *layout = &python->layout.code;
 	uint8_t again[CPYTHON_OBJECT_BYTES_MAX];
 	uint32_t nr_bytes = layout->instructions;
+	struct known_function found = {.code = function->code,
+				       .name_at = word_at(head, layout->name),
+				       .file_at = word_at(head, layout->file),
+				       .table_at = word_at(head, layout->line_table),
+				       .seen_in = names->nr_calls};
 
 	drop_texts(function);
-	*function = (struct known_function){.code = function->code,
-					    .name_at = word_at(head, layout->name),
-					    .file_at = word_at(head, layout->file),
-					    .table_at = word_at(head, layout->line_table),
-					    .seen_in = names->nr_calls};
-	memcpy(&function->first_line, head + layout->first_line, sizeof(function->first_line));
-	function->name = read_text(&python->layout, space, function->name_at);
-	function->file = read_text(&python->layout, space, function->file_at);
-	read_table(space, function);
+	memcpy(&found.first_line, head + layout->first_line, sizeof(found.first_line));
+	found.name = read_text(&python->layout, space, found.name_at);
+	found.file = read_text(&python->layout, space, found.file_at);
+	read_table(space, &found);
 	/* Were these texts its own, and not of what has replaced it meanwhile? */
-	function->is_there = function->name && function->file &&
-			     space_read_memory(space, function->code, again, nr_bytes) &&
-			     is_code(python, again) && is_same(function, layout, again);
-	if (!function->is_there)
-		drop_texts(function);
+	found.is_there = found.name && found.file &&
+			 space_read_memory(space, found.code, again, nr_bytes) &&
+			 is_code(python, again) && is_same(&found, layout, again);
+	if (!found.is_there)
+		drop_texts(&found);
+	*function = found;
 	names->nr_bytes += TEXT_CHARACTERS_MAX / 16 + function->nr_table_bytes;
 }
 
