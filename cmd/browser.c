@@ -47,12 +47,45 @@ bool browser_is_possible(void)
 	       strcmp(term, "dumb") != 0;
 }
 
+static bool has_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
 /* Text is UTF-8, as it is without curses, whatever the locale says. */
 static void use_utf8(void)
 {
 	setlocale(LC_CTYPE, "");
-	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+	if (!has_utf8())
 		setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* ASCII for a character of more than one byte, which takes one cell as well. */
+static char plain_of(const char *character)
+{
+	static const char pairs[][5] = {"├|", "└`", "─-", "│|", "▾v", "▸>",
+					"…_", "↳>", "±~", "µu", "×x"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		size_t nr_bytes = strlen(pairs[i]) - 1;
+
+		if (strncmp(character, pairs[i], nr_bytes) == 0)
+			return pairs[i][nr_bytes];
+	}
+	return '?';
+}
+
+/* Where there are no locales, as in an empty root directory, curses takes bytes for characters. */
+static void draw_plainly(const char *bytes, size_t nr_bytes)
+{
+	for (size_t i = 0; i < nr_bytes; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+
+		if (byte < 0x80)
+			addch(byte);
+		else if (byte >= 0xc0)
+			addch((unsigned char)plain_of(bytes + i));
+	}
 }
 
 /* A pair of colours for each style that has one. */
@@ -161,7 +194,10 @@ static void draw_line(const char *at, bool is_selected)
 		short pair = is_selected || colour_of(run.style) < 0 ? 0 : (short)run.style;
 
 		attr_set(attributes, pair, NULL);
-		addnstr(run.bytes, (int)run.nr_bytes);
+		if (has_utf8())
+			addnstr(run.bytes, (int)run.nr_bytes);
+		else
+			draw_plainly(run.bytes, run.nr_bytes);
 	}
 }
 

@@ -2,8 +2,8 @@
 /* Whether peeks and visits work here, for `profc doctor`. */
 #include "doctor/probe_priv.h"
 
-#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,7 +105,7 @@ static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 
 int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 {
-	cleanup_close int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	cleanup_close int file = memfd_create("profc", MFD_CLOEXEC);
 	pid_t pid = fork();
 	int status, ended;
 

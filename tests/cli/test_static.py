@@ -48,6 +48,9 @@ class Static(unittest.TestCase):
     def test_it_says_what_is_left_out(self):
         self.assertIn("debuginfod is off", self.run_inside("/profc", "--version", "-v"))
 
+    def test_doctor_finds_what_works(self):
+        self.assertIn("calls and allocations of processes can be recorded", self.run_inside("/profc", "doctor"))
+
     def test_it_records_and_shows(self):
         self.assertIn("wrote /tmp/a.data", self.run_inside("/profc", "record", "-o", "/tmp/a.data", "/work"))
         self.assertIn("malloc", self.run_inside("/profc", "report", "-i", "/tmp/a.data"))
@@ -68,6 +71,10 @@ class Static(unittest.TestCase):
                 command = self.inside("/profc", "report", "-i", "/tmp/c.data")
                 with Screen(command, TERM=term) as screen:
                     screen.wait_for("h: keys", "malloc")
+                    # Where there is no locale of UTF-8 either.
+                    screen.press("t")
+                    screen.wait_for("call tree", "v main")
+                    self.assertTrue(screen.seen.isascii())
                     screen.press("q")
                     self.assertEqual(screen.process.wait(20), 0)
 
