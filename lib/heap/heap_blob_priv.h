@@ -104,7 +104,7 @@ enum spared_parts {
 };
 
 /* Less than this is unread where the ring of --mem=all restarts at the end of a part. */
-#define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 16)
+#define HEAP_NEAR_BYTES (HEAP_ALL_PART_BYTES / 2)
 
 /* heap_ring_blob.c. NULL: there is no room. Records do not wrap at the end of the ring. */
 uint64_t *heap_reserve(uint64_t nr_bytes, enum spared_parts spared, uint64_t *position);

@@ -30,6 +30,31 @@ static bool wait_for_reader(int *nr_spins)
 }
 
 /*
+ * At the end of a part the reader may come near: memory of a further part is new, and a fault of
+ * each of its pages costs this thread and the reader more than the wait, for a program that goes on
+ * allocating. It is over once the reader has not moved on for some 100 us.
+ */
+#define NEAR_SPINS (1 << 13)
+
+static void let_reader_come_near(uint64_t head, uint64_t nr_bytes)
+{
+	uint64_t tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+
+	if (!rules.is_all || HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES > nr_bytes)
+		return;
+	for (int i = 0; i < NEAR_SPINS && (int64_t)(head - tail) >= (int64_t)HEAP_NEAR_BYTES &&
+			!relaxed_load(&shared.is_over);
+	     i++) {
+		uint64_t former = tail;
+
+		machine_pause();
+		tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+		if (tail != former)
+			i = 0;
+	}
+}
+
+/*
  * Does the record not fit in front of the end of the ring, or of its current part while the reader
  * is near?
  */
@@ -81,6 +106,7 @@ uint64_t *heap_reserve(uint64_t nr_bytes, enum spared_parts spared, uint64_t *po
 		uint64_t left = ring_bytes() - (head & (ring_bytes() - 1));
 		int64_t used;
 
+		let_reader_come_near(head, nr_bytes);
 		*position = is_at_end(head, nr_bytes) ? head + left : head;
 		/* The head may be old: others may have advanced, so that the tail is beyond it. */
 		used = (int64_t)(*position + nr_bytes -
