@@ -25,6 +25,12 @@ struct script_found {
 	char version[8]; /* "3.11"; empty: it is not known */
 };
 
+/* As cpython_walk(). */
+typedef enum script_outcome (*script_walk_fn)(const void *facts, uint64_t thread_state,
+					      const struct snapshot *snapshot,
+					      const struct script_native *natives,
+					      size_t nr_natives, struct script_walk *out);
+
 /*
  * A kind of interpreter. Its functions read the memory of a process through its space, while that
  * runs on; all but walk(), which looks at the snapshot alone.
@@ -46,11 +52,7 @@ struct script_runtime {
 	 * be asked so soon again.
 	 */
 	uint64_t (*find_thread)(void *facts, struct space *space, const struct snapshot *snapshot);
-	/* As cpython_walk(). */
-	enum script_outcome (*walk)(const void *facts, uint64_t thread_state,
-				    const struct snapshot *snapshot,
-				    const struct script_native *natives, size_t nr_natives,
-				    struct script_walk *out);
+	script_walk_fn walk;
 	/* As struct wanted_more has it: its facts, of this size, and how to use them. */
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
