@@ -21,11 +21,11 @@
 /* Copies have this part of the credit for looks: many looks would leave none for them. */
 #define COPIES_SHARE 0.5
 /*
- * Even where a CPU is idle the credit for looks grows by this part of it at most if thousands
- * of threads sleep. Looks at a few are cheap: the fewer than FEW there are, the larger is the part.
+ * Where a CPU is idle looks at a FEW threads are cheap and have all of it. The more threads sleep
+ * the smaller is the part of it by which the credit for looks grows, down to LOOKS_LEAST.
  */
-#define LOOKS_MOST 0.03
-#define FEW	   64
+#define FEW	    64
+#define LOOKS_LEAST 0.03
 
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
@@ -133,13 +133,19 @@ static double most_look_credit_ns(const struct governor *governor)
 	return governor->look_rate * (double)LOOK_CREDIT_NS;
 }
 
+/* The part of a CPU that looks may take now. */
+static double rate_of(const struct governor *governor)
+{
+	return between(0, governor->look_rate, governor->idle_rate);
+}
+
 static double grown(const struct governor *governor, double credit_ns, double part,
 		    uint64_t elapsed_ns)
 {
 	double most_ns = part * most_look_credit_ns(governor);
-	double rate = between(0, governor->look_rate, governor->idle_rate);
 
-	return between(-most_ns, credit_ns + part * rate * (double)elapsed_ns, most_ns);
+	return between(-most_ns, credit_ns + part * rate_of(governor) * (double)elapsed_ns,
+		       most_ns);
 }
 
 uint64_t governor_look_credit_ns(struct governor *governor, uint64_t now_ns)
@@ -157,7 +163,7 @@ bool governor_draws_copy(struct governor *governor)
 {
 	double most_ns = COPIES_SHARE * most_look_credit_ns(governor);
 
-	return !governor->max_ppm || draw(governor) < governor->copy_credit_ns / most_ns;
+	return rate_of(governor) >= 1 || draw(governor) < governor->copy_credit_ns / most_ns;
 }
 
 void governor_charge_copy(struct governor *governor, uint64_t cpu_ns)
@@ -248,8 +254,7 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
 	governor->look_rate = look_rate_of(governor, lost_part);
-	governor->idle_rate =
-		between(0, LOOKS_MOST * (1 + FEW / (double)(load->nr_sleepers + 1)), 1);
+	governor->idle_rate = between(LOOKS_LEAST, FEW / (double)(load->nr_sleepers + 1), 1);
 	governor->stop_share = between(LEAST_STOPS, left - ticks_share, 1);
 	return governor->period_ns;
 }
