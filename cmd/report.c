@@ -587,7 +587,6 @@ static int browse(const struct command *self, const struct report_request *reque
 		.wishes = {.metric = weighed->weights->metric,
 			   .metrics = browse_metrics_of(weighed->profile),
 			   .has_marks = weighed->profile->nr_marks > 0,
-			   .has_scripts = profile_has_scripts(weighed->profile),
 			   .by = request->keys.first,
 			   .sort = sort ? sort : "self"},
 		.filter = &request->filter,

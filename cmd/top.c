@@ -616,7 +616,6 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 	static const struct filter everything = {.to_ns = 0};
 	struct browse_options options = {
 		.wishes = {.by = (enum dimension)args->by,
-			   .has_scripts = true, /* they may come later */
 			   .sort = args->by_total ? "total" : "self"},
 		.filter = &everything,
 		.sources = {.texts = args->source_paths.values, .nr = args->source_paths.nr},

@@ -19,6 +19,7 @@
 #include "calltree/source.h"
 #include "calltree/tree.h"
 #include "calltree/weights.h"
+#include "profile/fold_scripts.h"
 #include "profile/profile.h"
 #include "view/summary.h"
 
@@ -574,6 +575,7 @@ static void next_dimension(struct browse *browse)
 	struct browse_wishes *wishes = &browse->matter.wishes;
 
 	go_back_to_table(browse);
+	wishes->has_scripts = profile_has_scripts(profile);
 	/* Older recordings lack the objects that threads waited for. */
 	do
 		browse_wishes_next_dimension(wishes);

@@ -16,7 +16,7 @@ struct browse_wishes {
 	enum metric metric;
 	uint32_t metrics; /* a bit for each available metric */
 	bool has_marks;	  /* so there are phases */
-	bool has_scripts; /* functions of scripts */
+	bool has_scripts; /* functions of scripts; as of the last key for other rows */
 	enum dimension by;
 	const char *sort; /* keys of flat_sort(), borrowed */
 	/*
