@@ -98,31 +98,60 @@ static void hide_before(struct folder *folder, size_t from, size_t at, bool is_o
 	}
 }
 
-/* Below the last function of a script, keep the first frame of each run of interpreter frames. */
-static void hide_after(struct folder *folder, size_t from, struct module_id own)
+/* The function of a frame that others are inlined into; NULL: it has no name. */
+static const struct function *function_of(const struct folder *folder, struct frame_id frame)
 {
+	const struct profile_symbols *symbols = &folder->profile->symbols;
+	const struct frame_symbols *found;
+
+	if (!symbols->frames || frame.v >= symbols->nr_frames || !symbols->frames[frame.v].nr)
+		return NULL;
+	found = &symbols->frames[frame.v];
+	return &symbols->functions[symbols->locations[found->first + found->nr - 1].function.v];
+}
+
+/* Do both frames evaluate functions of scripts? */
+static bool is_like(const struct folder *folder, size_t i, struct frame_id evaluation)
+{
+	const struct function *function = function_of(folder, evaluation);
+
+	return folder->path[i].v == evaluation.v ||
+	       (function && function_of(folder, folder->path[i]) == function);
+}
+
+/*
+ * Below the last function of a script, keep the first frame of each run of interpreter frames. An
+ * evaluation there has functions that are not known, as those of a subinterpreter: it stays, and
+ * begins another run.
+ */
+static void hide_after(struct folder *folder, size_t from, size_t evaluation)
+{
+	struct module_id own = module_at(folder, evaluation);
+	struct frame_id frame = folder->path[evaluation];
+
 	for (size_t i = from + 1; i < folder->nr; i++)
-		folder->is_hidden[i] =
-			module_at(folder, i).v == own.v && module_at(folder, i - 1).v == own.v;
+		folder->is_hidden[i] = module_at(folder, i).v == own.v &&
+				       module_at(folder, i - 1).v == own.v &&
+				       !is_like(folder, i, frame) && !is_like(folder, i - 1, frame);
 }
 
 /* False: there is nothing to hide. */
 static bool hide(struct folder *folder)
 {
 	size_t next = 0; /* after the last function of a script */
-	struct module_id own = MODULE_UNKNOWN;
+	size_t evaluation = 0;
 
 	for (size_t i = 1; i < folder->nr; i++) {
 		if (!is_script(folder, i))
 			continue;
 		if (!is_script(folder, i - 1)) {
-			own = module_at(folder, i - 1);
+			evaluation = i - 1;
 			hide_before(folder, next, i, !next);
 		}
 		next = i + 1;
 	}
 	if (next)
-		hide_after(folder, next, own);
+		hide_after(folder, next, evaluation);
 	return next > 0;
 }
 

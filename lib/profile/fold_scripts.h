@@ -14,7 +14,8 @@ bool profile_has_scripts(const struct profile *profile);
  * are attributed to, for views and exports: once, after profile_prepare(). It is code of the
  * interpreter's own module, that of the native frame which evaluates a script's function: all of it
  * between two functions of scripts, what directly leads to the outermost of them, and, below the
- * innermost, all but the first function that each evaluation or other module has called. A stub
+ * innermost, all but the first function that each evaluation or other module has called, and
+ * evaluations of functions that are not known. A stub
  * that the interpreter has made for a function (-X perf) is left out before that function. Its time
  * goes to what is above it. Other code stays. A file is written without this.
  */

@@ -110,9 +110,17 @@ TEST(fold_scripts, leaves_out_the_stub_of_a_function)
 
 TEST(fold_scripts, keeps_what_was_called_last)
 {
-	assert_folded("ceAfge", "cAf");
+	assert_folded("ceAfgf", "cAf");
 	assert_folded("ceAfgc", "cAfc");
 	assert_folded("ceAfxfg", "cAfxf");
+}
+
+/* e evaluates A; what it evaluates below that is not known. */
+TEST(fold_scripts, keeps_evaluations_of_unknown_functions)
+{
+	assert_folded("ceAfge", "cAfe");
+	assert_folded("ceAfgefgf", "cAfef");
+	assert_folded("ceAfgBe", "cABe");
 }
 
 TEST(fold_scripts, leaves_other_stacks_alone)
