@@ -67,7 +67,7 @@ def by_gdb(directory, pid):
 
 def is_of_script(frame):
     """Others see native frames alone."""
-    return frame.endswith(".py)")
+    return re.search(r"\.py:\d+\)$", frame)
 
 
 def by_profc(directory, pid):
