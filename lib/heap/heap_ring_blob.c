@@ -30,9 +30,10 @@ static bool wait_for_reader(int *nr_spins)
 }
 
 /*
- * At the end of a part the reader may come near: memory of a further part is new, and a fault of
- * each of its pages costs this thread and the reader more than the wait, for a program that goes on
- * allocating. It is over once the reader has not moved on for some 100 us.
+ * At the end of a part wait until the reader is near. The memory of a further part is new: the
+ * faults of its pages cost this thread and the reader more than the wait. It ends once the reader
+ * has not moved for some 100 us, and in any case after some 100 ms, as another process that shares
+ * the memory could move the tail for ever.
  */
 #define NEAR_SPINS (1 << 13)
 
@@ -42,15 +43,15 @@ static void let_reader_come_near(uint64_t head, uint64_t nr_bytes)
 
 	if (!rules.is_all || HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES > nr_bytes)
 		return;
-	for (int i = 0; i < NEAR_SPINS && (int64_t)(head - tail) >= (int64_t)HEAP_NEAR_BYTES &&
-			!relaxed_load(&shared.is_over);
-	     i++) {
+	for (int nr = 0, nr_still = 0; nr < SPINS_NR && nr_still < NEAR_SPINS; nr++) {
 		uint64_t former = tail;
 
+		if ((int64_t)(head - tail) < (int64_t)HEAP_NEAR_BYTES ||
+		    relaxed_load(&shared.is_over))
+			return;
 		machine_pause();
 		tail = __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
-		if (tail != former)
-			i = 0;
+		nr_still = tail == former ? nr_still + 1 : 0;
 	}
 }
 
