@@ -105,8 +105,7 @@ int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, 
 	if ((dimension_info(keys->first)->needs_scripts ||
 	     dimension_info(keys->second)->needs_scripts) &&
 	    !profile_has_scripts(profile))
-		return err_set(err, ERR_NOT_FOUND,
-			       "no functions of scripts in the recording: profc info says why");
+		return err_set(err, ERR_NOT_FOUND, "no functions of scripts in the recording");
 	if (profile->nr_marks > 0 || (!dimension_info(keys->first)->needs_marks &&
 				      !dimension_info(keys->second)->needs_marks))
 		return 0;

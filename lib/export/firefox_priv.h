@@ -17,7 +17,7 @@ struct strtab;
 /* The type and name of the only markers. */
 #define FIREFOX_MARK "mark"
 
-/* Of frames and markers: indexes of meta.categories. */
+/* Each frame and marker has one of these categories. The numbers are indexes of meta.categories. */
 enum firefox_category {
 	FIREFOX_CATEGORY_OTHER,
 	FIREFOX_CATEGORY_NATIVE,

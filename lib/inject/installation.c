@@ -133,7 +133,10 @@ static int place_parts(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* What is drawn is compared with the memory before it is written, so the file's bytes will do. */
+/*
+ * Probes may be drawn from the bytes of the file: before they are written, the memory of the
+ * process is compared with these.
+ */
 static size_t read_code(const struct draft *draft, const struct probe_request *request,
 			uint8_t *bytes)
 {
@@ -383,7 +386,7 @@ static int fail_changed(const struct probe_access *access, struct err *err)
 		       (int)access->pid);
 }
 
-/* Is the code that probes replace in the memory of the process? */
+/* Does the memory of the process have the code that the probes were drawn for? */
 static bool prepare(const struct draft *draft)
 {
 	struct patched patched;

@@ -116,7 +116,7 @@ void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
  * kind extends it.
  */
 uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
-/* As above, of another kind. */
+/* The same for memory that is wanted besides stacks: copied in the stop, or right after it. */
 uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
@@ -129,10 +129,10 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 uint64_t snapshot_fp_beyond(const struct snapshot *snapshot);
 /* Copy nr_bytes at address; false if not wholly inside one region of a stack. */
 bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out, size_t nr_bytes);
-/* As above, from all that was copied in the stop. */
+/* The same in a region of any kind that was copied in the stop. */
 bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *out,
 		       size_t nr_bytes);
-/* As above, from what was copied right after it. */
+/* The same in a region that was copied right after the stop. */
 bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
 			size_t nr_bytes);
 /* Is or was all of this to be copied right after the stop? */

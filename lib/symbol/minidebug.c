@@ -15,7 +15,7 @@
 /* Twice the size of the largest programs' symbols. */
 #define MAX_UNPACKED_BYTES ((size_t)64 << 20)
 
-/* Of <lzma.h>, without that header: libdw brings the library along. */
+/* This is declared in <lzma.h>. profc needs the library for libdw, but not its headers. */
 int lzma_stream_buffer_decode(uint64_t *memory_limit, uint32_t flags, const void *allocator,
 			      const uint8_t *in, size_t *in_at, size_t in_bytes, uint8_t *out,
 			      size_t *out_at, size_t out_bytes);
