@@ -188,9 +188,10 @@ class BlockedTime(LiveCase):
 class Bursts(LiveCase):
     def test_short_bursts_get_their_share(self):
         recording = record(self.directory, [build("bursts"), "4000"], *FAST)
-        cpu = sum(said["cpu_ns"] for said in recording.said)
+        *bursts, end = recording.said
+        cpu = end["cpu_ns"]
         self.assertRatio(recording.report()["total_ns"], cpu, 0.02, "total CPU")
-        for said in recording.said:
+        for said in bursts:
             row = recording.function(said["function"])
             share = 100 * said["burst_ns"] / cpu
             self.assertShare(row, "total_pct", share, said["function"])
