@@ -16,12 +16,12 @@
 #include "proc/sockets.h"
 #include "proc/unix_peer.h"
 
-/* Reading each table takes at most this fraction of the time, but may take that much at once. */
+/* Reading each table takes at most this fraction of a CPU, but may take that much at once. */
 #define TIME_PER_READING 100
 #define AT_ONCE_NS	 (50 * NS_PER_MS)
 
 struct reading {
-	uint64_t total_ns, began_ns;
+	uint64_t total_ns, began_ns; /* CPU time of the thread that reads */
 };
 
 struct object_names {
@@ -29,7 +29,7 @@ struct object_names {
 	struct proc_sockets sockets;
 	struct proc_ends ends;
 	struct reading of_sockets, of_ends;
-	bool is_stale; /* a process that was found at an end has ended since */
+	bool is_stale; /* a process may have ended or closed an end since the ends were read */
 };
 
 struct object_names *object_names_new(void)
@@ -72,15 +72,15 @@ static uint64_t inode_of(const char *object)
 /* False: not now. */
 static bool begin(const struct object_names *names, struct reading *reading)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t passed_ns = clock_monotonic_ns() - names->began_ns;
 
-	reading->began_ns = now_ns;
-	return reading->total_ns < AT_ONCE_NS + (now_ns - names->began_ns) / TIME_PER_READING;
+	reading->began_ns = clock_thread_cpu_ns();
+	return reading->total_ns < AT_ONCE_NS + passed_ns / TIME_PER_READING;
 }
 
 static void end(struct reading *reading)
 {
-	reading->total_ns += clock_monotonic_ns() - reading->began_ns;
+	reading->total_ns += clock_thread_cpu_ns() - reading->began_ns;
 }
 
 /* The end of a pipe or socket at which a thread waits, and the other end. */
@@ -94,7 +94,8 @@ struct ends {
 struct peers {
 	pid_t others[PROC_END_OWNERS];
 	size_t nr;
-	bool is_own; /* the peer may be another thread of the process */
+	bool is_own;	 /* the peer may be another thread of the process */
+	bool may_change; /* a child that was just forked has not closed an end yet, perhaps */
 };
 
 static bool has_threads(pid_t pid)
@@ -125,6 +126,7 @@ static struct peers peers_of(const struct proc_ends *known, const struct ends *e
 		if (pid != ends->pid)
 			list->others[list->nr++] = pid;
 	}
+	peers.may_change = copies.may_change = copies.nr != 0;
 	if (peers.nr)
 		peers.is_own = false;
 	else if (copies.nr && !(peers.is_own && has_threads(ends->pid)))
@@ -183,6 +185,7 @@ static bool name_by_peer(struct object_names *names, pid_t pid, uint64_t inode, 
 	else if (peers.nr)
 		append_peers(name->text, "socket to", &peers);
 	name->peer = peers.nr ? peers.others[0] : 0;
+	name->may_change = peers.may_change;
 	return peers.is_own || peers.nr;
 }
 
@@ -228,6 +231,7 @@ static bool name_pipe(struct object_names *names, pid_t pid, int fd, const char 
 	else if (peers.nr)
 		append_peers(name->text, writes ? "pipe to" : "pipe from", &peers);
 	name->peer = peers.nr ? peers.others[0] : 0;
+	name->may_change = peers.may_change;
 	return peers.is_own || peers.nr;
 }
 
@@ -235,6 +239,7 @@ bool object_names_find(struct object_names *names, pid_t pid, int fd, const char
 		       struct object_name *name)
 {
 	name->peer = 0;
+	name->may_change = false;
 	if (is_socket(object))
 		return name_socket(names, pid, object, name);
 	return is_pipe(object) && name_pipe(names, pid, fd, object, name);

@@ -19,6 +19,7 @@ bool object_has_peer(const char *object);
 struct object_name {
 	struct buf *text; /* borrowed; the name is appended */
 	pid_t peer;	  /* a process that the name has as the other end; 0: none */
+	bool may_change;  /* a process has both ends, and may be about to close one: ask again */
 };
 
 /*
@@ -29,7 +30,7 @@ struct object_name {
  */
 bool object_names_find(struct object_names *names, pid_t pid, int fd, const char *object,
 		       struct object_name *name);
-/* Call this when a named process has ended: the next question searches all ends again. */
+/* Call this when a process has ended or may have closed an end: the next question searches all. */
 void object_names_forget_ends(struct object_names *names);
 
 #endif

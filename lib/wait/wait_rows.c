@@ -8,19 +8,25 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "mapping/space.h"
 #include "profile/profile.h"
 #include "wait/inner_ids.h"
 #include "wait/object_names.h"
 #include "wait/wait.h"
 
-/* A row with an unknown peer, or with one that may end while the thread still waits. */
+/* A row with an unknown peer, or with one that may change or end while the thread still waits. */
 struct pending {
 	uint32_t row;
 	pid_t pid;
 	pid_t peer; /* 0: unknown */
+	bool may_change;
+	uint64_t began_ns;
 	unsigned int nr_tries;
 };
+
+/* A forked child closes the ends that it does not need within this time. */
+#define CHANGES_NS (3 * NS_PER_SEC)
 
 /* The limit of such rows: others keep the peer that was found first, or none. */
 #define PENDING_MAX 1024
@@ -76,29 +82,39 @@ static void set_place(struct wait_rows *rows, const struct waiting_process *proc
 			profile_intern(rows->profile, space_name_at(process->space, row->number));
 }
 
-static bool find_peer(struct wait_rows *rows, uint32_t row, pid_t pid, pid_t *peer)
+static void set_peer(struct wait_rows *rows, uint32_t row, struct str_id peer)
 {
-	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
+	struct profile_waits *waits = profile_waits(rows->profile);
+
+	if (waits->rows[row].peer.v != peer.v)
+		profile_waits_set_peer(waits, row, peer);
+}
+
+static bool find_peer(struct wait_rows *rows, struct pending *pending)
+{
+	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[pending->row];
 	const char *object = profile_str(rows->profile, wait->name);
 	struct buf text = {0};
 	struct object_name name = {.text = &text};
-	bool found = object_names_find(rows->names, pid, (int)wait->number, object, &name);
+	bool found = object_names_find(rows->names, pending->pid, (int)wait->number, object, &name);
 
-	if (found)
-		profile_waits_set_peer(profile_waits(rows->profile), row,
-				       profile_intern(rows->profile, buf_str(&text)));
+	if (found) {
+		set_peer(rows, pending->row, profile_intern(rows->profile, buf_str(&text)));
+		pending->peer = name.peer;
+		pending->may_change = name.may_change;
+	}
 	buf_release(&text);
-	*peer = name.peer;
 	return found;
 }
 
 static void begin_peer(struct wait_rows *rows, uint32_t row, pid_t pid)
 {
 	const struct profile_wait *wait = &profile_waits(rows->profile)->rows[row];
-	struct pending pending = {.row = row, .pid = pid};
+	struct pending pending = {.row = row, .pid = pid, .began_ns = clock_monotonic_ns()};
 
 	if (wait->kind != WAIT_FILE || !object_has_peer(profile_str(rows->profile, wait->name)) ||
-	    (find_peer(rows, row, pid, &pending.peer) && !pending.peer) || rows->nr >= PENDING_MAX)
+	    (find_peer(rows, &pending) && !pending.peer && !pending.may_change) ||
+	    rows->nr >= PENDING_MAX)
 		return;
 	ARRAY_GROW(rows->pending, rows->nr, rows->cap);
 	rows->pending[rows->nr++] = pending;
@@ -134,30 +150,48 @@ static bool has_ended(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Is the search for the peer of a row over? */
-static bool is_settled(struct wait_rows *rows, struct pending *pending)
+static bool is_over(const struct pending *pending, uint64_t now_ns)
 {
-	pid_t before = pending->peer, peer;
+	return now_ns - pending->began_ns > CHANGES_NS;
+}
 
-	if (before && !has_ended(before))
+/* Is the search for the peer of a row over? */
+static bool is_settled(struct wait_rows *rows, struct pending *pending, uint64_t now_ns)
+{
+	bool may_change = pending->may_change && !is_over(pending, now_ns);
+	bool found;
+
+	if (!may_change && pending->peer && !has_ended(pending->peer))
 		return false;
-	if (before)
+	if (!may_change && pending->peer)
 		object_names_forget_ends(rows->names);
-	if (find_peer(rows, pending->row, pending->pid, &peer)) {
-		pending->peer = peer;
-		return !peer || ++pending->nr_tries >= TRIES_MAX;
+	found = find_peer(rows, pending);
+	if (found && !pending->peer)
+		return !pending->may_change || is_over(pending, now_ns);
+	return !may_change && ++pending->nr_tries >= TRIES_MAX;
+}
+
+/* One reading of all ends serves the rows of one round. */
+static void forget_what_may_change(struct wait_rows *rows, uint64_t now_ns)
+{
+	for (size_t i = 0; i < rows->nr; i++) {
+		if (rows->pending[i].may_change && !is_over(&rows->pending[i], now_ns)) {
+			object_names_forget_ends(rows->names);
+			return;
+		}
 	}
-	return ++pending->nr_tries >= TRIES_MAX;
 }
 
 void wait_rows_catch_up(struct wait_rows *rows)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	size_t kept = 0;
 
+	forget_what_may_change(rows, now_ns);
 	for (size_t i = 0; i < rows->nr; i++) {
 		struct pending pending = rows->pending[i];
 
-		if (!is_settled(rows, &pending))
+		if (!is_settled(rows, &pending, now_ns))
 			rows->pending[kept++] = pending;
 	}
 	rows->nr = kept;

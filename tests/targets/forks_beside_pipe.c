@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * forks_beside_pipe thread|child MS: the main thread waits at a pipe that another thread writes to
- * while children are forked that never do, or that a forked child writes to, which has closed the
- * other end, while this process has kept both. Prints {"child"}, 0 for a thread.
+ * while children are forked that never do, or that a forked child writes to, which closes the
+ * other end after 200 ms, while this process keeps both. Prints {"child"}, 0 for a thread.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -73,6 +73,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "child") == 0) {
 		child = fork();
 		if (!child) {
+			sleep_ms(200);
 			close(ends[0]);
 			feed();
 			return 0;
