@@ -31,6 +31,9 @@ enum generator_state {
 	GENERATOR_CLEARED = 4,
 };
 
+/* Recursion has the same code objects again and again. */
+#define LOOKED_AT 32
+
 /* The used part of a piece of the data stack. */
 struct chunk {
 	uint64_t start, end;
@@ -52,6 +55,7 @@ struct cpython_walk {
 	/* Then: the last range that was wanted, and code objects that the snapshot lacks. */
 	struct wanted_range last;
 	struct wanted_memory *missing;
+	uint64_t looked_at[LOOKED_AT]; /* code objects, by a part of their addresses */
 };
 
 static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
@@ -243,13 +247,40 @@ static enum script_outcome read_frame(struct cpython_walk *walk, uint64_t at, st
 	return SCRIPT_PROVED;
 }
 
+/*
+ * What tells a code object from another one that came to stand in its place, with its texts where
+ * those of the former were: the texts themselves, unless it has a version.
+ */
+static void miss_texts(struct cpython_walk *walk, const uint8_t *code)
+{
+	const struct cpython_code_layout *layout = &walk->layout->code;
+	const uint32_t offsets[] = {layout->name, layout->file, layout->line_table};
+
+	if (cpython_layout_code_version(walk->layout, code))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		uint64_t text = word_at(code, offsets[i]), head;
+
+		if (is_address(text) &&
+		    !snapshot_read_any(walk->snapshot, text, &head, sizeof(head)))
+			wanted_memory_add(walk->missing, text, CPYTHON_TEXT_BYTES);
+	}
+}
+
 static void miss_code(struct cpython_walk *walk, uint64_t code)
 {
 	uint32_t nr_bytes = walk->layout->code.instructions;
+	uint64_t *looked_at = &walk->looked_at[code / 64 % LOOKED_AT];
 	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
 
-	if (is_address(code) && !snapshot_is_late(walk->snapshot, code, nr_bytes) &&
-	    !snapshot_read_any(walk->snapshot, code, bytes, nr_bytes))
+	if (!is_address(code) || *looked_at == code)
+		return;
+	*looked_at = code;
+	if (snapshot_is_late(walk->snapshot, code, nr_bytes))
+		return;
+	if (snapshot_read_any(walk->snapshot, code, bytes, nr_bytes))
+		miss_texts(walk, bytes);
+	else
 		wanted_memory_add(walk->missing, code, nr_bytes);
 }
 

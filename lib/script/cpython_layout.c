@@ -58,6 +58,7 @@ static const struct cpython_layout layouts[] = {
 			 .file = 112,
 			 .name = 128,
 			 .line_table = 136,
+			 .version = 92,
 			 .instructions = 192},
 		.generator_frame = 72,
 		.generator_state = 67,
@@ -77,6 +78,7 @@ static const struct cpython_layout layouts[] = {
 			 .file = 112,
 			 .name = 128,
 			 .line_table = 136,
+			 .version = 92,
 			 .instructions = 200},
 		.generator_frame = 72,
 		.generator_state = 67,
@@ -103,6 +105,15 @@ uint32_t cpython_layout_thread_bytes(const struct cpython_layout *layout)
 {
 	return layout->has_cframes ? layout->thread.root_cframe + CPYTHON_CFRAME_BYTES
 				   : layout->thread.chunk_top + (uint32_t)sizeof(uint64_t);
+}
+
+uint32_t cpython_layout_code_version(const struct cpython_layout *layout, const uint8_t *code)
+{
+	uint32_t version = 0;
+
+	if (layout->code.version)
+		memcpy(&version, code + layout->code.version, sizeof(version));
+	return version;
 }
 
 bool cpython_layout_agrees(const struct cpython_layout *layout,

@@ -36,6 +36,7 @@ struct cpython_frame_layout {
 /* PyCodeObject. */
 struct cpython_code_layout {
 	uint32_t first_line, file, name, line_table;
+	uint32_t version;      /* no two objects share it; from 3.12 on, else 0 */
 	uint32_t instructions; /* also its size without them */
 };
 
@@ -52,6 +53,14 @@ struct cpython_layout {
 	uint32_t generator_frame, generator_state; /* in generators, coroutines */
 	uint32_t text_ascii, text_other;	   /* characters of a compact str of either kind */
 };
+
+/*
+ * The version of a code object from its first bytes; 0: it has none that tells it from another one.
+ */
+uint32_t cpython_layout_code_version(const struct cpython_layout *layout, const uint8_t *code);
+
+/* So many bytes of the name, the file and the line table of a code object tell it from another. */
+#define CPYTHON_TEXT_BYTES 256
 
 /* The size of a _PyCFrame. */
 #define CPYTHON_CFRAME_BYTES 24

@@ -7,31 +7,38 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/key_map.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
 #include "script/cpython.h"
 #include "script/cpython_line.h"
+#include "script/cpython_text.h"
 #include "snapshot/snapshot.h"
 
-/* Longer ones are cut, or are no table. */
-#define TEXT_CHARACTERS_MAX 4096
-#define TABLE_BYTES_MAX	    (UINT64_C(1) << 20)
+/* What the texts of a function take, roughly. */
+#define TEXT_BYTES_USUAL 256
 /* All are forgotten once there are more: a program may make functions for ever. */
 #define FUNCTIONS_MAX	    65536
 #define FUNCTIONS_BYTES_MAX (UINT64_C(64) << 20)
 
-/* A function, with the pointers by which it is known again. */
+/* A text of a function. The mark is that of a function without a version. */
+struct known_text {
+	uint64_t at;
+	struct cpython_mark mark;
+};
+
+/* A function, with what it is known again by. */
 struct known_function {
-	uint64_t code, name_at, file_at, table_at;
-	uint32_t first_line;
+	uint64_t code;
+	struct known_text texts[NR_CPYTHON_TEXTS];
+	uint32_t first_line, version;
 	char *name, *file; /* owned, as is the table; NULL: not known */
 	uint8_t *table;
 	size_t nr_table_bytes;
 	uint32_t seen_in;  /* the call in which it was read last, */
-	bool is_there;	   /* and was a code object */
+	bool is_there;	   /* and was a code object, */
+	bool is_half_seen; /* whose texts were not in the snapshot */
 	uint64_t since_ns; /* CLOCK_MONOTONIC: the snapshot that had it first as it is, */
 	uint64_t until_ns; /* and the last one */
 	uint32_t nr_seen;  /* so many had it */
@@ -45,17 +52,26 @@ struct known_function {
  */
 #define CALM_NS (2 * NS_PER_SEC)
 
+/* A function, and the pieces that have its texts. */
+struct marked {
+	uint32_t row;
+	size_t pieces[NR_CPYTHON_TEXTS];
+};
+
 struct cpython_names {
 	struct known_function *functions; /* owned */
 	size_t nr, cap;
 	uint64_t nr_bytes; /* of their texts and tables */
 	struct key_map by_code;
 	uint32_t nr_calls;
-	uint64_t replaced_ns; /* the last snapshot that had another function in a known place, */
-	uint64_t latest_ns;   /* and the last one */
-	struct memory_piece *pieces; /* room for a call, with a head for each */
-	uint8_t *heads;
-	size_t cap_pieces, cap_heads;
+	bool has_replaced;	     /* a snapshot had another function in a known place: */
+	uint64_t replaced_ns;	     /* the last such one, or the first one */
+	uint64_t latest_ns;	     /* the last one */
+	struct memory_piece *pieces; /* room for a call, with bytes for each */
+	uint8_t *bytes;
+	size_t cap_pieces, cap_bytes;
+	struct marked *marked; /* likewise */
+	size_t cap_marked;
 };
 
 struct cpython_names *cpython_names_new(void)
@@ -90,97 +106,9 @@ void cpython_names_free(struct cpython_names *names)
 	forget_all(names);
 	free(names->functions);
 	free(names->pieces);
-	free(names->heads);
+	free(names->bytes);
+	free(names->marked);
 	free(names);
-}
-
-/* --- texts --- */
-
-/* PyASCIIObject, up to its state: bits of it say how the characters are kept. */
-#define TEXT_LENGTH	 16
-#define TEXT_STATE	 32
-#define TEXT_HEAD_BYTES	 36
-#define STATE_KIND(s)	 ((s) >> 2 & 7) /* bytes of a character */
-#define STATE_IS_COMPACT (UINT32_C(1) << 5)
-#define STATE_IS_ASCII	 (UINT32_C(1) << 6)
-
-static void append_utf8(struct buf *out, uint32_t c)
-{
-	if (c >= 0x10000) {
-		buf_append_byte(out, (uint8_t)(0xf0 | (c >> 18 & 7)));
-		buf_append_byte(out, (uint8_t)(0x80 | (c >> 12 & 63)));
-	} else if (c >= 0x800) {
-		buf_append_byte(out, (uint8_t)(0xe0 | c >> 12));
-	}
-	if (c >= 0x800)
-		buf_append_byte(out, (uint8_t)(0x80 | (c >> 6 & 63)));
-	else if (c >= 0x80)
-		buf_append_byte(out, (uint8_t)(0xc0 | c >> 6));
-	buf_append_byte(out, c >= 0x80 ? (uint8_t)(0x80 | (c & 63)) : (uint8_t)c);
-}
-
-void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width)
-{
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t c = 0;
-
-		memcpy(&c, characters + i * width, width); /* little endian */
-		if (c)
-			append_utf8(out, c);
-	}
-}
-
-/* NULL: this is no text that could be a name. The caller owns it. */
-static char *read_text(const struct cpython_layout *layout, struct space *space, uint64_t at)
-{
-	uint8_t head[TEXT_HEAD_BYTES], *characters;
-	struct buf text = {0};
-	uint64_t nr;
-	uint32_t state;
-	unsigned int width;
-	bool is_read;
-
-	if (!space_read_memory(space, at, head, sizeof(head)))
-		return NULL;
-	memcpy(&nr, head + TEXT_LENGTH, sizeof(nr));
-	memcpy(&state, head + TEXT_STATE, sizeof(state));
-	width = STATE_KIND(state);
-	if (!(state & STATE_IS_COMPACT) || (width != 1 && width != 2 && width != 4) || !nr)
-		return NULL;
-	if (nr > TEXT_CHARACTERS_MAX)
-		nr = TEXT_CHARACTERS_MAX;
-	characters = xcalloc(nr, width);
-	at += state & STATE_IS_ASCII ? layout->text_ascii : layout->text_other;
-	is_read = space_read_memory(space, at, characters, nr * width);
-	if (is_read)
-		cpython_text_append(&text, characters, nr, width);
-	free(characters);
-	if (!is_read || !text.nr_bytes) {
-		buf_release(&text);
-		return NULL;
-	}
-	buf_append_byte(&text, 0);
-	return (char *)text.bytes;
-}
-
-/* PyBytesObject. */
-#define BYTES_LENGTH 16
-#define BYTES_START  32
-
-static void read_table(struct space *space, struct known_function *function)
-{
-	uint64_t nr;
-
-	if (!space_read_memory(space, function->table_at + BYTES_LENGTH, &nr, sizeof(nr)) || !nr ||
-	    nr > TABLE_BYTES_MAX)
-		return;
-	function->table = xmalloc(nr);
-	function->nr_table_bytes = nr;
-	if (space_read_memory(space, function->table_at + BYTES_START, function->table, nr))
-		return;
-	free(function->table);
-	function->table = NULL;
-	function->nr_table_bytes = 0;
 }
 
 /* --- code objects --- */
@@ -197,59 +125,50 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 #define OBJECT_COUNT 0
 #define OBJECT_TYPE  8
 
+/*
+ * A freed object keeps all of its bytes, but for its count: there the allocator has put a pointer
+ * to the next free piece of the memory that it mapped, above the highest count.
+ */
 static bool is_code(const struct cpython *python, const uint8_t *head)
 {
-	return word_at(head, OBJECT_TYPE) == python->code_type &&
-	       (int64_t)word_at(head, OBJECT_COUNT) > 0;
+	uint64_t count = word_at(head, OBJECT_COUNT);
+
+	return word_at(head, OBJECT_TYPE) == python->code_type && count && count <= UINT32_MAX;
 }
 
-static bool is_same(const struct known_function *function, const struct cpython_code_layout *layout,
+static void take_texts(struct known_function *function, const struct cpython_code_layout *layout,
+		       const uint8_t *head)
+{
+	function->texts[CPYTHON_NAME].at = word_at(head, layout->name);
+	function->texts[CPYTHON_FILE].at = word_at(head, layout->file);
+	function->texts[CPYTHON_LINE_TABLE].at = word_at(head, layout->line_table);
+	memcpy(&function->first_line, head + layout->first_line, sizeof(function->first_line));
+}
+
+/* Another function may have the same texts' addresses: see has_marks(). */
+static bool is_same(const struct known_function *function, const struct cpython_layout *layout,
 		    const uint8_t *head)
 {
-	uint32_t first_line;
+	struct known_function other;
 
-	memcpy(&first_line, head + layout->first_line, sizeof(first_line));
-	return function->name && function->name_at == word_at(head, layout->name) &&
-	       function->file_at == word_at(head, layout->file) &&
-	       function->table_at == word_at(head, layout->line_table) &&
-	       function->first_line == first_line;
+	take_texts(&other, &layout->code, head);
+	if (!function->name || function->first_line != other.first_line ||
+	    function->version != cpython_layout_code_version(layout, head))
+		return false;
+	for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++) {
+		if (function->texts[i].at != other.texts[i].at)
+			return false;
+	}
+	return true;
 }
 
-static void read_function(struct cpython_names *names, const struct cpython *python,
-			  struct space *space, struct known_function *function, const uint8_t *head)
-{
-	const struct cpython_code_layout *layout = &python->layout.code;
-	uint8_t again[CPYTHON_OBJECT_BYTES_MAX];
-	uint32_t nr_bytes = layout->instructions;
-	struct known_function found = {.code = function->code,
-				       .name_at = word_at(head, layout->name),
-				       .file_at = word_at(head, layout->file),
-				       .table_at = word_at(head, layout->line_table),
-				       .seen_in = names->nr_calls};
+/* --- what has replaced it --- */
 
-	drop_texts(function);
-	memcpy(&found.first_line, head + layout->first_line, sizeof(found.first_line));
-	found.name = read_text(&python->layout, space, found.name_at);
-	found.file = read_text(&python->layout, space, found.file_at);
-	read_table(space, &found);
-	/* Were these texts its own, and not of what has replaced it meanwhile? */
-	found.is_there = found.name && found.file &&
-			 space_read_memory(space, found.code, again, nr_bytes) &&
-			 is_code(python, again) && is_same(&found, layout, again);
-	if (!found.is_there)
-		drop_texts(&found);
-	*function = found;
-	names->nr_bytes += TEXT_CHARACTERS_MAX / 16 + function->nr_table_bytes;
-}
-
-/* The object of a function as it was at the moment of the snapshot; false: that does not have it.
- */
-static bool is_copied(const struct known_function *function, const struct cpython *python,
-		      const struct snapshot *snapshot, uint8_t *head)
+static bool is_steady(const struct cpython_names *names, const struct known_function *function)
 {
-	return snapshot_read_any(snapshot, function->code, head,
-				 python->layout.code.instructions) &&
-	       is_code(python, head);
+	return names->latest_ns - names->replaced_ns >= CALM_NS &&
+	       function->nr_seen >= STEADY_SEEN &&
+	       function->until_ns - function->since_ns >= STEADY_NS;
 }
 
 static void note_seen(struct known_function *function, const struct snapshot *snapshot)
@@ -260,64 +179,171 @@ static void note_seen(struct known_function *function, const struct snapshot *sn
 	function->nr_seen += function->nr_seen < STEADY_SEEN;
 }
 
-static bool is_steady(const struct cpython_names *names, const struct known_function *function)
-{
-	return names->latest_ns - names->replaced_ns >= CALM_NS &&
-	       function->nr_seen >= STEADY_SEEN &&
-	       function->until_ns - function->since_ns >= STEADY_NS;
-}
-
 static void note_replaced(struct cpython_names *names, struct known_function *function)
 {
 	function->nr_seen = 0;
+	names->has_replaced = true;
 	names->replaced_ns = names->latest_ns;
 }
 
 /*
- * Is it known already? Only what is not has to be read from the process. One that was steady, and
- * is not the same right after the stop, may have been replaced since: it is gone.
+ * Was a function the one that it is now at the moment of the snapshot, which does not show that?
+ * Where others come and go, only one that was there for long.
  */
-static bool is_as_copied(struct cpython_names *names, struct known_function *function,
-			 const struct cpython *python, const struct snapshot *snapshot)
+static bool is_likely(const struct cpython_names *names, const struct known_function *function)
 {
-	const struct cpython_code_layout *layout = &python->layout.code;
-	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
-	bool is_late;
-
-	is_late = !snapshot_read_any(snapshot, function->code, head, layout->instructions);
-	if (is_late && (!is_steady(names, function) ||
-			!snapshot_read_late(snapshot, function->code, head, layout->instructions)))
-		return false;
-	function->is_there = is_code(python, head) && is_same(function, layout, head);
-	if (function->is_there)
-		note_seen(function, snapshot);
-	else if (is_late)
-		note_replaced(names, function);
-	return function->is_there || is_late;
+	return !names->has_replaced || names->latest_ns - names->replaced_ns >= CALM_NS ||
+	       (function->nr_seen >= STEADY_SEEN &&
+		function->until_ns - function->since_ns >= CALM_NS);
 }
 
-static void check(struct cpython_names *names, const struct cpython *python, struct space *space,
-		  const struct snapshot *snapshot, struct known_function *function,
-		  const struct memory_piece *piece)
-{
-	uint8_t copied[CPYTHON_OBJECT_BYTES_MAX];
-	const uint8_t *head = piece->out;
-	bool was_steady = is_steady(names, function), is_replaced, has_copy;
+/* --- reading --- */
 
-	has_copy = is_copied(function, python, snapshot, copied);
-	function->is_there = piece->is_read && is_code(python, head);
-	is_replaced = function->name &&
-		      (!function->is_there || !is_same(function, &python->layout.code, head));
-	if (is_replaced)
+/* False: not all of them are texts. */
+static bool read_marks(const struct cpython_layout *layout, struct cpython_source *source,
+		       const struct known_function *function, struct cpython_mark *marks)
+{
+	for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++) {
+		if (!cpython_mark_read(layout, source, (enum cpython_text)i, function->texts[i].at,
+				       &marks[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool has_marks(const struct known_function *function, const struct cpython_mark *marks)
+{
+	for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++) {
+		if (function->texts[i].mark.hash != marks[i].hash ||
+		    function->texts[i].mark.nr_bytes != marks[i].nr_bytes)
+			return false;
+	}
+	return true;
+}
+
+/* Were these texts its own, and not of what has replaced it meanwhile? */
+static bool is_still(const struct cpython *python, struct space *space,
+		     const struct known_function *function)
+{
+	struct cpython_source now = {.space = space};
+	struct cpython_mark marks[NR_CPYTHON_TEXTS];
+	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+
+	return space_read_memory(space, function->code, head, python->layout.code.instructions) &&
+	       is_code(python, head) && is_same(function, &python->layout, head) &&
+	       (function->version ||
+		(read_marks(&python->layout, &now, function, marks) && has_marks(function, marks)));
+}
+
+/* Read the function of a head that is in `snapshot`, or without that of one that was read now. */
+static void read_function(struct cpython_names *names, const struct cpython *python,
+			  struct space *space, const struct snapshot *snapshot,
+			  struct known_function *function, const uint8_t *head)
+{
+	const struct cpython_layout *layout = &python->layout;
+	struct known_function found = {.code = function->code,
+				       .version = cpython_layout_code_version(layout, head),
+				       .seen_in = names->nr_calls};
+	struct cpython_source source = {.space = space, .snapshot = snapshot, .is_late = !snapshot};
+	struct cpython_mark marks[NR_CPYTHON_TEXTS] = {{0}};
+	bool is_proved;
+
+	drop_texts(function);
+	take_texts(&found, &layout->code, head);
+	if (!found.version && read_marks(layout, &source, &found, marks)) {
+		for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++)
+			found.texts[i].mark = marks[i];
+	}
+	is_proved = snapshot && (found.version || !source.is_late);
+	found.name = cpython_text_read(layout, &source, found.texts[CPYTHON_NAME].at);
+	found.file = cpython_text_read(layout, &source, found.texts[CPYTHON_FILE].at);
+	found.table = cpython_table_read(&source, found.texts[CPYTHON_LINE_TABLE].at,
+					 &found.nr_table_bytes);
+	found.is_there =
+		found.name && found.file && (!source.is_late || is_still(python, space, &found));
+	if (!found.is_there)
+		drop_texts(&found);
+	*function = found;
+	function->is_there &= is_proved || is_likely(names, function);
+	names->nr_bytes += TEXT_BYTES_USUAL + function->nr_table_bytes;
+	if (is_proved && function->is_there)
+		note_seen(function, snapshot);
+}
+
+/* --- what a snapshot shows --- */
+
+/* A function whose object is in the snapshot, and the same as ever. */
+static void check_marks(struct cpython_names *names, const struct cpython *python,
+			struct space *space, const struct snapshot *snapshot,
+			struct known_function *function, const uint8_t *head)
+{
+	struct cpython_source copied = {.snapshot = snapshot};
+	struct cpython_mark marks[NR_CPYTHON_TEXTS];
+
+	function->is_there = true;
+	if (!function->version && !read_marks(&python->layout, &copied, function, marks)) {
+		function->is_half_seen = true;
+	} else if (function->version || has_marks(function, marks)) {
+		note_seen(function, snapshot);
+	} else {
 		note_replaced(names, function);
-	if (function->is_there && !is_same(function, &python->layout.code, head))
-		read_function(names, python, space, function, head);
-	/* A snapshot has no copy of what was steady: nothing shows which one it was. */
-	if (is_replaced && was_steady && !has_copy)
-		function->is_there = false;
-	/* Another function may have taken its place since the sample. */
-	if (function->is_there && has_copy)
-		function->is_there = is_same(function, &python->layout.code, copied);
+		read_function(names, python, space, snapshot, function, head);
+	}
+}
+
+/*
+ * Look at the object as it was in the stop, or one that was steady right after it: if that is
+ * another one then, it may have been replaced since, and is gone. False: the snapshot has neither.
+ */
+static bool look_in_snapshot(struct cpython_names *names, const struct cpython *python,
+			     struct space *space, const struct snapshot *snapshot,
+			     struct known_function *function)
+{
+	uint32_t nr_bytes = python->layout.code.instructions;
+	uint8_t head[CPYTHON_OBJECT_BYTES_MAX];
+
+	if (snapshot_read_any(snapshot, function->code, head, nr_bytes)) {
+		function->is_there = is_code(python, head);
+		if (function->is_there && is_same(function, &python->layout, head)) {
+			check_marks(names, python, space, snapshot, function, head);
+			return true;
+		}
+		if (function->name)
+			note_replaced(names, function);
+		if (function->is_there)
+			read_function(names, python, space, snapshot, function, head);
+		return true;
+	}
+	if (!is_steady(names, function) ||
+	    !snapshot_read_late(snapshot, function->code, head, nr_bytes))
+		return false;
+	function->is_there = is_code(python, head) && is_same(function, &python->layout, head);
+	function->is_half_seen = function->is_there && !function->version;
+	if (!function->is_there)
+		note_replaced(names, function);
+	else if (function->version)
+		note_seen(function, snapshot);
+	return true;
+}
+
+/* A function whose object was not in the snapshot. */
+static void look_now(struct cpython_names *names, const struct cpython *python, struct space *space,
+		     struct known_function *function, const struct memory_piece *piece)
+{
+	const uint8_t *head = piece->out;
+	bool is_known;
+
+	function->is_there = piece->is_read && is_code(python, head);
+	is_known = function->is_there && is_same(function, &python->layout, head);
+	if (function->name && !is_known)
+		note_replaced(names, function);
+	if (function->is_there && !is_known)
+		read_function(names, python, space, NULL, function, head);
+	else if (function->is_there && function->version)
+		/* The very same one was in a snapshot before, so it was there all the time. */
+		function->is_there = function->nr_seen > 0 || is_likely(names, function);
+	else
+		function->is_half_seen = function->is_there;
 }
 
 /* Valid until the next call. */
@@ -334,16 +360,22 @@ static struct known_function *function_of(struct cpython_names *names, uint64_t 
 	return &names->functions[row];
 }
 
+/* Room for pieces of at most `nr_bytes` each. */
+static void make_room(struct cpython_names *names, size_t nr, size_t nr_bytes)
+{
+	ARRAY_RESERVE(names->pieces, nr, names->cap_pieces);
+	ARRAY_RESERVE(names->bytes, nr * nr_bytes, names->cap_bytes);
+}
+
 /* Look at the object of each function once. */
-static void check_all(struct cpython_names *names, const struct cpython *python,
-		      struct space *space, const struct snapshot *snapshot,
-		      const struct script_frame *frames, size_t nr)
+static void look_at_all(struct cpython_names *names, const struct cpython *python,
+			struct space *space, const struct snapshot *snapshot,
+			const struct script_frame *frames, size_t nr)
 {
 	uint32_t nr_bytes = python->layout.code.instructions;
 	size_t nr_pieces = 0;
 
-	ARRAY_RESERVE(names->pieces, nr, names->cap_pieces);
-	ARRAY_RESERVE(names->heads, nr * nr_bytes, names->cap_heads);
+	make_room(names, nr, nr_bytes);
 	for (size_t i = 0; i < nr; i++) {
 		struct known_function *function;
 
@@ -353,18 +385,87 @@ static void check_all(struct cpython_names *names, const struct cpython *python,
 		if (function->seen_in == names->nr_calls)
 			continue;
 		function->seen_in = names->nr_calls;
-		if (is_as_copied(names, function, python, snapshot))
+		function->is_half_seen = false;
+		if (look_in_snapshot(names, python, space, snapshot, function))
 			continue;
 		names->pieces[nr_pieces] =
 			(struct memory_piece){.address = function->code,
-					      .out = names->heads + nr_pieces * nr_bytes,
+					      .out = names->bytes + nr_pieces * nr_bytes,
 					      .nr_bytes = nr_bytes};
 		nr_pieces++;
 	}
 	space_read_pieces(space, names->pieces, nr_pieces);
 	for (size_t i = 0; i < nr_pieces; i++)
-		check(names, python, space, snapshot, function_of(names, names->pieces[i].address),
-		      &names->pieces[i]);
+		look_now(names, python, space, function_of(names, names->pieces[i].address),
+			 &names->pieces[i]);
+}
+
+/* Functions that call each other often have the same file. */
+#define PIECES_COMPARED 12
+
+static size_t add_piece(struct cpython_names *names, const struct known_text *text,
+			size_t *nr_pieces)
+{
+	size_t first = *nr_pieces > PIECES_COMPARED ? *nr_pieces - PIECES_COMPARED : 0;
+
+	for (size_t i = first; i < *nr_pieces; i++) {
+		if (names->pieces[i].address == text->at &&
+		    names->pieces[i].nr_bytes == text->mark.nr_bytes)
+			return i;
+	}
+	names->pieces[*nr_pieces] =
+		(struct memory_piece){.address = text->at,
+				      .out = names->bytes + *nr_pieces * CPYTHON_TEXT_BYTES,
+				      .nr_bytes = text->mark.nr_bytes};
+	return (*nr_pieces)++;
+}
+
+static void check_texts(struct cpython_names *names, const struct cpython *python,
+			const struct snapshot *snapshot, const struct marked *marked)
+{
+	struct known_function *function = &names->functions[marked->row];
+
+	for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++) {
+		const struct memory_piece *piece = &names->pieces[marked->pieces[i]];
+
+		function->is_there &=
+			piece->is_read && cpython_mark_agrees(&python->layout, (enum cpython_text)i,
+							      piece->out, &function->texts[i].mark);
+	}
+	if (function->is_there) {
+		note_seen(function, snapshot);
+		function->is_there = is_likely(names, function);
+	} else {
+		note_replaced(names, function);
+		drop_texts(function);
+	}
+}
+
+/* The texts of functions that were not in the snapshot: are they the same as ever? */
+static void check_all_texts(struct cpython_names *names, const struct cpython *python,
+			    struct space *space, const struct snapshot *snapshot,
+			    const struct script_frame *frames, size_t nr)
+{
+	size_t nr_pieces = 0, nr_marked = 0;
+
+	make_room(names, nr * NR_CPYTHON_TEXTS, CPYTHON_TEXT_BYTES);
+	ARRAY_RESERVE(names->marked, nr, names->cap_marked);
+	for (size_t i = 0; i < nr; i++) {
+		struct known_function *function =
+			frames[i].code ? function_of(names, frames[i].code) : NULL;
+		struct marked *marked = &names->marked[nr_marked];
+
+		if (!function || !function->is_half_seen)
+			continue;
+		function->is_half_seen = false;
+		marked->row = (uint32_t)(function - names->functions);
+		for (size_t k = 0; k < NR_CPYTHON_TEXTS; k++)
+			marked->pieces[k] = add_piece(names, &function->texts[k], &nr_pieces);
+		nr_marked++;
+	}
+	space_read_pieces(space, names->pieces, nr_pieces);
+	for (size_t i = 0; i < nr_marked; i++)
+		check_texts(names, python, snapshot, &names->marked[i]);
 }
 
 bool cpython_names_is_steady(const struct cpython_names *names, uint64_t code)
@@ -393,10 +494,11 @@ void cpython_names_find(struct cpython_names *names, const struct cpython *pytho
 	if (names->nr > FUNCTIONS_MAX || names->nr_bytes > FUNCTIONS_BYTES_MAX)
 		forget_all(names);
 	names->nr_calls++;
-	if (!names->latest_ns)
+	if (names->nr_calls == 1)
 		names->replaced_ns = snapshot->time_ns;
 	names->latest_ns = snapshot->time_ns;
-	check_all(names, python, space, snapshot, frames, nr);
+	look_at_all(names, python, space, snapshot, frames, nr);
+	check_all_texts(names, python, space, snapshot, frames, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct known_function *function;
 

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buf;
 struct cpython;
 struct script_frame;
 struct script_place;
@@ -34,8 +33,5 @@ void cpython_names_find(struct cpython_names *names, const struct cpython *pytho
  * if a copy made right after a stop shows that it still is.
  */
 bool cpython_names_is_steady(const struct cpython_names *names, uint64_t code);
-
-/* Append characters of `width` bytes each, 1, 2 or 4, as UTF-8; zeros are left out. */
-void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width);
 
 #endif

@@ -74,7 +74,7 @@ struct stack_region {
 
 /* Stacks, other memory that is wanted at once, and what is then found missing. */
 #define SNAPSHOT_WANTED_MAX  32
-#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX + 16)
+#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX + 96)
 #define SNAPSHOT_NO_SYSCALL  (-1)
 #define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 

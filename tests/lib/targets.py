@@ -6,6 +6,7 @@ directory, so that repeated runs cost nothing and `make clean` removes it.
 """
 
 import functools
+import glob
 import hashlib
 import json
 import os
@@ -62,6 +63,24 @@ def need(program):
     if program == "unshare" and (reason := why_no_namespaces(path)):
         raise unittest.SkipTest(f"no namespaces here: {reason}")
     return path
+
+
+def is_elf(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def pythons(*versions):
+    """
+    The path of each interpreter of these versions, such as "3.12", under the names that
+    distributions and pyenv give it.
+    """
+    home = os.path.expanduser("~/.pyenv/versions")
+    for version in versions:
+        for path in [shutil.which(f"python{version}"),
+                     *glob.glob(os.path.join(home, f"{version}.*", "bin", f"python{version}"))]:
+            if path and is_elf(path):  # not a script that looks for one
+                yield path
 
 
 def build(name, *flags, called=None, more=(), libraries=()):

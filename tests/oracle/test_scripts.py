@@ -2,6 +2,7 @@
 """The functions of Python programs, beside what Python says of itself at the same instruction."""
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -11,7 +12,8 @@ import time
 
 import procfs
 from live import LiveCase
-from targets import BUILD, need
+from profc import profc, record
+from targets import BUILD, need, pythons
 
 # faulthandler writes what the thread runs when the signal is handled.
 WITNESS = """
@@ -143,3 +145,79 @@ class Scripts(LiveCase):
 
     def test_recursion(self):
         self.check(DEEP)
+
+
+# Each text makes other code, which dies with it, and the next one stands where it was. The program
+# says when each lived.
+STORM = """
+import sys, time
+TEXT = '''
+def f{0:06}():
+{1}
+    end = clock() + 0.0006
+    while clock() < end: x = 1
+f{0:06}()
+'''
+lives = []
+until = time.monotonic() + 3
+while time.monotonic() < until:
+    n = len(lives)
+    born = time.monotonic_ns()
+    exec(compile(TEXT.format(n, "\\n" * (n % 5)), "<s%06d>" % n, "exec"),
+         {"clock": time.perf_counter})
+    lives.append([born, time.monotonic_ns()])
+with open(sys.argv[1], "w") as file:
+    print(lives, file=file)
+"""
+LINES_BEFORE = 4  # of the loop, beside those that are empty
+# The stop of a sample takes some time, and so does the program's look at its clock.
+SLACK_NS = 20_000
+
+
+class Storms(LiveCase):
+    """Code objects that live for less than a millisecond, all in the same places."""
+
+    def storm(self, python):
+        path, said = self.path("storm.py"), self.path("lives")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(STORM)
+        recording = record(self.directory, [python, path, said], "-F", "1000",
+                           "--max-overhead", "0")
+        with open(said, encoding="utf-8") as file:
+            lives = json.load(file)
+        return json.loads(profc("export", "-i", recording.path, "--json").stdout), lives
+
+    def functions_of(self, exported):
+        """Each sample's time with the name, the file and the line of each function in its stack."""
+        frames, stacks, functions = (exported[key] for key in ("frames", "stacks", "functions"))
+        for sample in (sample for thread in exported["threads"] for sample in thread["samples"]):
+            stack = sample[1]
+            while stack is not None:
+                frame = frames[stacks[stack]["frame"]]
+                function = functions[frame["function"]]
+                yield sample[0], function["name"], frame["file"], frame["line"]
+                stack = stacks[stack]["prefix"]
+
+    def check(self, python):
+        """There is a begin of the recording with which each function lived at its samples."""
+        exported, lives = self.storm(python)
+        lower, upper, nr = float("-inf"), float("inf"), 0
+        for time_ns, name, path, line in self.functions_of(exported):
+            found = re.fullmatch("f([0-9]{6})", name) or re.fullmatch("<s([0-9]{6})>", path or "")
+            if not found:
+                continue
+            serial = int(found[1])
+            self.assertEqual(path, f"<s{serial:06}>", name)
+            if name != "<module>" and line:
+                first = LINES_BEFORE + serial % 5
+                self.assertIn(line, (2, first, first + 1), name)
+            born, died = lives[serial]
+            lower, upper, nr = max(lower, born - time_ns), min(upper, died - time_ns), nr + 1
+        self.assertLess(lower, upper + SLACK_NS)
+        return nr
+
+    def test_names_are_of_what_lived_at_the_sample(self):
+        need("/usr/bin/python3.11")
+        for python in pythons("3.11", "3.12", "3.13"):
+            with self.subTest(python):
+                self.assertGreater(self.check(python), 10)

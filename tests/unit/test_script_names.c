@@ -8,6 +8,7 @@
 #include "mapping/space.h"
 #include "script/cpython.h"
 #include "script/cpython_names.h"
+#include "script/cpython_text.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
 
@@ -93,6 +94,32 @@ static struct script_place place_at(struct fixture *fixture, uint64_t unit)
 	return place;
 }
 
+/* Add a copy of memory as it is now to the snapshot, if there is any. */
+static void copy(struct fixture *fixture, uint64_t at, size_t nr_bytes, enum region_kind kind)
+{
+	uint8_t *room = at < 4096 ? NULL : snapshot_add_due(&fixture->snapshot, at, nr_bytes);
+
+	if (!room)
+		return;
+	memcpy(room, (const void *)(uintptr_t)at, nr_bytes);
+	fixture->snapshot.regions[fixture->snapshot.nr_regions - 1].kind = kind;
+}
+
+/* A snapshot with the object of the function as it is now, at a time in milliseconds. */
+static void copy_at(struct fixture *fixture, uint64_t time_ms, enum region_kind kind)
+{
+	const struct cpython_code_layout *layout = &fixture->python.layout.code;
+
+	snapshot_clear(&fixture->snapshot);
+	fixture->snapshot.time_ns = time_ms * 1000000;
+	copy(fixture, (uintptr_t)fixture->code, layout->instructions, kind);
+	if (kind != REGION_WANTED || fixture->python.layout.code.version)
+		return;
+	copy(fixture, fixture->code[layout->name / 8], CPYTHON_TEXT_BYTES, kind);
+	copy(fixture, fixture->code[layout->file / 8], CPYTHON_TEXT_BYTES, kind);
+	copy(fixture, fixture->code[layout->line_table / 8], CPYTHON_TEXT_BYTES, kind);
+}
+
 TEST_WITH(struct fixture *fixture, script_names, are_those_of_code_objects)
 {
 	struct script_place place = place_at(fixture, 0);
@@ -112,42 +139,93 @@ TEST_WITH(struct fixture *fixture, script_names, are_asked_for_again)
 	place_at(fixture, 0);
 	put_text(other, "other");
 	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	copy_at(fixture, 1, REGION_WANTED);
 	assert_string_equal(place_at(fixture, 0).name, "other");
+}
+
+/* Neither is known to have been there at the sample. */
+TEST_WITH(struct fixture *fixture, script_names, are_gone_where_others_came_unseen)
+{
+	uint64_t other[NR_WORDS];
+
+	place_at(fixture, 0);
+	put_text(other, "other");
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	assert_null(place_at(fixture, 0).name);
+	assert_null(place_at(fixture, 0).name);
 }
 
 TEST_WITH(struct fixture *fixture, script_names, go_with_their_objects)
 {
-	place_at(fixture, 0);
+	copy_at(fixture, 1, REGION_WANTED);
+	assert_non_null(place_at(fixture, 0).name);
 	fixture->code[1]++;
+	copy_at(fixture, 2, REGION_WANTED);
 	assert_null(place_at(fixture, 0).name);
 	fixture->code[1]--;
+	copy_at(fixture, 3, REGION_WANTED);
 	assert_non_null(place_at(fixture, 0).name);
 	fixture->code[0] = 0;
+	copy_at(fixture, 4, REGION_WANTED);
+	assert_null(place_at(fixture, 0).name);
+	/* the next free piece of memory */
+	fixture->code[0] = UINT64_C(0x7f0000001000);
+	copy_at(fixture, 5, REGION_WANTED);
 	assert_null(place_at(fixture, 0).name);
 }
 
-/* The object is gone by now, but was still there at the sample; another function's name is not. */
+/* The object is gone by now, but was still there at the sample. */
 TEST_WITH(struct fixture *fixture, script_names, are_those_at_the_sample)
 {
-	const size_t nr_bytes = fixture->python.layout.code.instructions;
-	uint64_t other[NR_WORDS];
-	uint8_t *copy;
-
-	place_at(fixture, 0);
-	copy = snapshot_add_wanted(&fixture->snapshot, (uintptr_t)fixture->code, nr_bytes);
-	memcpy(copy, fixture->code, nr_bytes);
+	copy_at(fixture, 1, REGION_WANTED);
 	fixture->code[1]++;
+	put_text(fixture->name, "other");
+	put_text(fixture->file, "/srv/other.py");
 	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
-	put_text(other, "other");
-	copy = fixture->snapshot.bytes + fixture->snapshot.regions[0].offset;
-	memcpy(copy + fixture->python.layout.code.name, &(uint64_t){(uintptr_t)other},
-	       sizeof(uint64_t));
+	assert_string_equal(place_at(fixture, 0).file, "/srv/app.py");
+}
+
+/* Another function has all that it points to where the former had it. */
+TEST_WITH(struct fixture *fixture, script_names, are_of_one_object_of_several_in_one_place)
+{
+	copy_at(fixture, 1, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
+	put_text(fixture->name, "Work.other");
+	copy_at(fixture, 2, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "Work.other");
+	put_text(fixture->file, "/srv/mod.py");
+	copy_at(fixture, 3, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).file, "/srv/mod.py");
+	((uint8_t *)fixture->table)[32 + 3] += 1 << 3; /* two lines further */
+	copy_at(fixture, 4, REGION_WANTED);
+	assert_int_equal(place_at(fixture, 2).line, 12);
+	/* Without its texts a copy of the object does not tell. */
+	put_text(fixture->name, "Work.third");
+	copy_at(fixture, 5, REGION_LATE);
 	assert_null(place_at(fixture, 0).name);
-	/* Nor has the object that is there by now the name of the one at the sample. */
-	fixture->code[1]--;
+}
+
+/* No two objects have the same version, so no copies of texts are needed. */
+TEST_WITH(struct fixture *fixture, script_names, are_told_apart_by_versions)
+{
+	uint32_t version = 1;
+
+	fixture->python.layout.code.version = 92;
+	memcpy((uint8_t *)fixture->code + 92, &version, sizeof(version));
+	copy_at(fixture, 1, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
+	copy_at(fixture, 2, REGION_WANTED);
+	put_text(fixture->name, "Work.other");
+	version++;
+	memcpy((uint8_t *)fixture->code + 92, &version, sizeof(version));
+	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
+	copy_at(fixture, 3, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "Work.other");
+	/* The object of the sample is gone. */
+	copy_at(fixture, 4, REGION_WANTED);
+	version++;
+	memcpy((uint8_t *)fixture->snapshot.bytes + 92, &version, sizeof(version));
 	assert_null(place_at(fixture, 0).name);
-	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
-	assert_string_equal(place_at(fixture, 0).name, "other");
 }
 
 TEST_WITH(struct fixture *fixture, script_names, are_nothing_but_texts)
@@ -188,19 +266,6 @@ TEST(script_names, are_utf_8)
 	buf_release(&text);
 }
 
-/* A snapshot with the object of the function as it is now, at a time in milliseconds. */
-static void copy_at(struct fixture *fixture, uint64_t time_ms, enum region_kind kind)
-{
-	const size_t nr_bytes = fixture->python.layout.code.instructions;
-	uint8_t *copy;
-
-	snapshot_clear(&fixture->snapshot);
-	fixture->snapshot.time_ns = time_ms * 1000000;
-	copy = snapshot_add_due(&fixture->snapshot, (uintptr_t)fixture->code, nr_bytes);
-	memcpy(copy, fixture->code, nr_bytes);
-	fixture->snapshot.regions[0].kind = kind;
-}
-
 static bool is_steady(const struct fixture *fixture)
 {
 	return cpython_names_is_steady(fixture->names, (uintptr_t)fixture->code);
@@ -222,6 +287,18 @@ TEST_WITH(struct fixture *fixture, script_names, become_steady_and_need_no_copy_
 	copy_at(fixture, 11000, REGION_LATE);
 	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
 	assert_true(is_steady(fixture));
+}
+
+/* The object looks the same, its texts do not. */
+TEST_WITH(struct fixture *fixture, script_names, of_steady_ones_are_looked_at_again)
+{
+	make_steady(fixture);
+	put_text(fixture->name, "Work.other");
+	copy_at(fixture, 11000, REGION_LATE);
+	assert_null(place_at(fixture, 0).name);
+	assert_false(is_steady(fixture));
+	copy_at(fixture, 11001, REGION_WANTED);
+	assert_string_equal(place_at(fixture, 0).name, "Work.other");
 }
 
 /* Where another object stands right after the stop, neither name is given. */

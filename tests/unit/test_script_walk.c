@@ -241,6 +241,36 @@ TEST(script_walk, finds_what_is_missing)
 	}
 }
 
+/* Other texts may come to stand in the place of these; with a version no copies are needed. */
+TEST(script_walk, finds_that_the_texts_of_an_object_without_a_version_are_missing)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		const uint64_t code = MADE_CODE(MADE_INNER), text = MADE_STATE + 0x10000;
+		struct wanted_memory missing = {.nr = 0};
+		struct made_python made;
+		uint32_t version;
+
+		made_python_init(&made, versions[i]);
+		version = made.python.layout.code.version;
+		for (int k = 0; k < NR_MADE_FUNCTIONS; k++)
+			made_python_region(&made, MADE_CODE(k),
+					   made.python.layout.code.instructions);
+		made_python_put(&made, code + made.python.layout.code.name, text);
+		assert_true(
+			cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+		assert_int_equal(missing.nr, 1);
+		assert_int_equal(missing.at[0].start, text);
+		if (version)
+			memcpy(made_python_at(&made, code + version), &(uint32_t){7}, 4);
+		else
+			made_python_region(&made, text, CPYTHON_TEXT_BYTES);
+		missing = (struct wanted_memory){.nr = 0};
+		assert_false(
+			cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+		snapshot_release(&made.snapshot);
+	}
+}
+
 /* _PyRuntime, an interpreter, the state of a newer thread, and then that of the thread. */
 TEST(script_walk, finds_the_thread_in_the_lists)
 {
