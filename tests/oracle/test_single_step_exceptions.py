@@ -15,7 +15,7 @@ class SingleStep(SteppedCase):
     def check_exceptions(self, *flags):
         program = build("frames_of_exceptions", *flags)
         rules = (*LANDING, "handler's frame")
-        self.check(program, "-s", "-e", "13", arguments=["dense"], rules=rules)
+        self.check(program, "-s", "-e", "6", arguments=["dense"], rules=rules)
 
     def test_exceptions(self):
         self.check(build("frames_of_exceptions", "-O2", LAZY), "-i")
