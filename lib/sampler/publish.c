@@ -196,6 +196,26 @@ static char *new_name(struct sampled_thread *thread)
 }
 
 /*
+ * Has the queue room for the stack? After a stack that was dropped, also a smaller one of the
+ * thread waits for the room that was lacking: the next sample takes the time of those that were
+ * dropped, so where deep stacks are dropped, the shallow ones between them would take all of it.
+ */
+static bool has_room(struct sampler *sampler, struct sampled_thread *thread,
+		     const struct snapshot *snapshot)
+{
+	size_t nr_bytes = snapshot->nr_bytes + snapshot->nr_kernel_bytes;
+
+	if (nr_bytes < thread->lacking_bytes)
+		nr_bytes = thread->lacking_bytes;
+	if (!collector_has_room(sampler->collector, nr_bytes)) {
+		thread->lacking_bytes = nr_bytes;
+		return false;
+	}
+	thread->lacking_bytes = 0;
+	return true;
+}
+
+/*
  * Sends a copy that is as small as its content: the visitor's own snapshot keeps its large buffer,
  * which is in the caches of this CPU.
  */
@@ -226,8 +246,7 @@ void publish_sample(struct sampler *sampler, struct sampled_thread *thread,
 		sample->losses.stolen_ns = stolen_ns(thread, snapshot);
 	}
 	places_publish(sampler, message);
-	if (collector_has_room(sampler->collector,
-			       snapshot->nr_bytes + snapshot->nr_kernel_bytes)) {
+	if (has_room(sampler, thread, snapshot)) {
 		sample->snapshot = collector_take_snapshot(sampler->collector);
 		snapshot_copy(sample->snapshot, snapshot);
 	} else {

@@ -152,11 +152,12 @@ struct sampled_thread {
 	uint32_t serial;
 	struct sampled_process *process;
 	struct roster_thread *roster;
-	struct thread_hints *hints;	  /* the collector's */
-	struct visitor *visitor;	  /* the one that visits it now, or NULL */
-	bool is_active;			  /* it counts in nr_active of its process */
-	bool is_gone;			  /* it ended during a visit: the visitor frees it */
-	bool is_chosen;			  /* its name fits options.threads, or all do */
+	struct thread_hints *hints; /* the collector's */
+	struct visitor *visitor;    /* the one that visits it now, or NULL */
+	size_t lacking_bytes;	    /* the room for which its last stack was dropped; 0: none was */
+	bool is_active;		    /* it counts in nr_active of its process */
+	bool is_gone;		    /* it ended during a visit: the visitor frees it */
+	bool is_chosen;		    /* its name fits options.threads, or all do */
 	struct name_pause name_pause;	  /* if not, its name is read again later */
 	struct thread_advances *advances; /* owned; NULL: no counter was requested */
 	struct proc_schedstat clocks;	  /* as last read, */
