@@ -3,6 +3,7 @@
 #include "script/cpython.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -451,23 +452,68 @@ static enum script_outcome walk_frames(struct cpython_walk *walk)
 					 : walk_entry_frames(walk, state);
 }
 
-enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_state,
-				 const struct snapshot *snapshot,
+/* Put the frames from `first` on among those before them: both are in the order of the stack. */
+static enum script_outcome merge(struct script_walk *out, size_t first)
+{
+	struct script_frame *merged;
+	size_t i = 0, k = first, nr = 0;
+
+	if (!first || first == out->nr_frames)
+		return SCRIPT_PROVED;
+	merged = xcalloc(out->nr_frames, sizeof(*merged));
+	while (i < first || k < out->nr_frames) {
+		bool is_first = k == out->nr_frames ||
+				(i < first && out->frames[i].native < out->frames[k].native);
+
+		/* A native frame evaluates for one interpreter. */
+		if (i < first && k < out->nr_frames &&
+		    out->frames[i].native == out->frames[k].native)
+			break;
+		merged[nr++] = out->frames[is_first ? i++ : k++];
+	}
+	if (nr == out->nr_frames)
+		memcpy(out->frames, merged, nr * sizeof(*merged));
+	free(merged);
+	return nr == out->nr_frames ? SCRIPT_PROVED : SCRIPT_TORN;
+}
+
+static enum script_outcome walk_state(struct cpython_walk walk, uint64_t thread_state)
+{
+	size_t first = walk.out->nr_frames;
+	enum script_outcome outcome;
+
+	walk.thread_state = thread_state;
+	walk.nr_evaluated = first;
+	outcome = walk_frames(&walk);
+	return outcome == SCRIPT_PROVED ? merge(walk.out, first) : outcome;
+}
+
+enum script_outcome cpython_walk(const struct cpython *python, const uint64_t *states,
+				 size_t nr_states, const struct snapshot *snapshot,
 				 const struct script_native *natives, size_t nr_natives,
 				 struct script_walk *out)
 {
-	struct cpython_walk walk = {.python = python,
-				    .layout = &python->layout,
-				    .thread_state = thread_state,
-				    .snapshot = snapshot,
-				    .natives = natives,
-				    .nr_natives = nr_natives,
-				    .out = out};
-	enum script_outcome outcome;
+	const struct cpython_walk walk = {.python = python,
+					  .layout = &python->layout,
+					  .snapshot = snapshot,
+					  .natives = natives,
+					  .nr_natives = nr_natives,
+					  .out = out};
+	enum script_outcome outcome = SCRIPT_PROVED;
 
-	out->nr_frames = 0;
+	out->nr_frames = out->leaf_state = 0;
 	out->wanted = (struct wanted_memory){.nr = 0};
-	outcome = walk_frames(&walk);
+	for (size_t i = 0; i < nr_states && outcome == SCRIPT_PROVED; i++) {
+		size_t leaf = out->nr_frames ? out->frames[0].native : nr_natives;
+
+		outcome = walk_state(walk, states[i]);
+		/* That of another interpreter was freed since. */
+		if (i && outcome == SCRIPT_NO_THREAD)
+			outcome = SCRIPT_PROVED;
+		else if (outcome != SCRIPT_PROVED ||
+			 (out->nr_frames && out->frames[0].native < leaf))
+			out->leaf_state = i;
+	}
 	if (outcome != SCRIPT_PROVED)
 		out->nr_frames = 0;
 	/* With their objects in the same copy, names are of that very moment. */
@@ -477,6 +523,21 @@ enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_s
 					  python->layout.code.instructions);
 	}
 	return outcome;
+}
+
+/* The code objects of other states' frames, which were wanted, have texts as well. */
+static void miss_texts_of_copied(struct cpython_walk *walk)
+{
+	for (unsigned int i = 0; i < walk->snapshot->nr_regions; i++) {
+		const struct stack_region *region = &walk->snapshot->regions[i];
+		uint64_t type;
+
+		if (region->kind == REGION_WANTED &&
+		    region->nr_bytes == walk->layout->code.instructions &&
+		    snapshot_read_any(walk->snapshot, region->start + 8, &type, sizeof(type)) &&
+		    type == walk->python->code_type)
+			miss_code(walk, region->start);
+	}
 }
 
 bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
@@ -493,5 +554,6 @@ bool cpython_find_missing(const struct cpython *python, uint64_t thread_state,
 		return missing->nr > 0;
 	if (walk_frames(&walk) == SCRIPT_NOT_COPIED)
 		return wanted_memory_add(missing, walk.last.start, walk.last.nr_bytes);
+	miss_texts_of_copied(&walk);
 	return missing->nr > 0;
 }

@@ -37,8 +37,9 @@ enum script_outcome cpython_find_thread(const struct cpython *python,
 					struct wanted_memory *missing);
 
 /*
- * Walk the frames of a thread with its state at `thread_state`, over the bytes in a snapshot; the
- * target is not touched, and any bytes may be there. All of these must hold, or no frame is given:
+ * Walk the frames of a thread over the bytes in a snapshot; the target is not touched, and any
+ * bytes may be there. It has a state in each interpreter that it has run code of: the first one
+ * must be its own, others may have been freed. All of these must hold, or no frame is given:
  *
  * - The state is of the thread with the thread pointer of the snapshot, if that is known.
  * - A frame is in the used part of the data stack of this thread, or in a generator (of a type of
@@ -50,8 +51,8 @@ enum script_outcome cpython_find_thread(const struct cpython *python,
  * Whether `code` of a frame is a code object is for the reader of its name to check: these objects
  * are wanted as well, from the leaf on.
  */
-enum script_outcome cpython_walk(const struct cpython *python, uint64_t thread_state,
-				 const struct snapshot *snapshot,
+enum script_outcome cpython_walk(const struct cpython *python, const uint64_t *states,
+				 size_t nr_states, const struct snapshot *snapshot,
 				 const struct script_native *natives, size_t nr_natives,
 				 struct script_walk *out);
 

@@ -38,6 +38,9 @@ struct python {
 	struct known_thread *threads; /* owned; as of the last reading */
 	size_t nr_threads, cap_threads;
 	uint64_t read_again_ns; /* CLOCK_MONOTONIC; not before */
+	/* Are there several interpreters? As of a look, and when the next one is. */
+	bool has_several;
+	uint64_t look_again_ns;
 	struct cpython_names *names;
 };
 
@@ -191,16 +194,51 @@ static void read_threads(struct python *python, struct space *space)
 }
 
 /* As cpython_is_thread(). */
+static bool is_thread(const struct known_thread *thread, const struct snapshot *snapshot)
+{
+	return snapshot->thread_pointer ? thread->id == snapshot->thread_pointer
+					: thread->native_id == (uint64_t)snapshot->tid;
+}
+
 static uint64_t find_known(const struct python *python, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < python->nr_threads; i++) {
-		const struct known_thread *thread = &python->threads[i];
-
-		if (snapshot->thread_pointer ? thread->id == snapshot->thread_pointer
-					     : thread->native_id == (uint64_t)snapshot->tid)
-			return thread->state;
+		if (is_thread(&python->threads[i], snapshot))
+			return python->threads[i].state;
 	}
 	return 0;
+}
+
+/* New interpreters are rare, and most programs have one. */
+#define LOOK_EVERY_NS (10 * NS_PER_MS)
+
+/* Read the lists of threads again where there are several interpreters. */
+static void look_for_interpreters(struct python *python, struct space *space)
+{
+	const struct cpython_runtime_layout *layout = &python->cpython.layout.runtime;
+	uint64_t first, next;
+
+	python->has_several =
+		read_word(space, python->cpython.runtime + layout->first_interpreter, &first) &&
+		read_word(space, first + layout->next_interpreter, &next) && next;
+	if (python->has_several && clock_monotonic_ns() >= python->read_again_ns)
+		read_threads(python, space);
+	python->look_again_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
+}
+
+static size_t find_others(void *facts, struct space *space, const struct snapshot *snapshot,
+			  uint64_t state, uint64_t *others, size_t max)
+{
+	struct python *python = facts;
+	size_t nr = 0;
+
+	if (clock_monotonic_ns() >= python->look_again_ns)
+		look_for_interpreters(python, space);
+	for (size_t i = 0; python->has_several && i < python->nr_threads && nr < max; i++) {
+		if (is_thread(&python->threads[i], snapshot) && python->threads[i].state != state)
+			others[nr++] = python->threads[i].state;
+	}
+	return nr;
 }
 
 /* The first sample of a thread has mostly what leads to its state: see find_missing(). */
@@ -217,14 +255,15 @@ static uint64_t find_thread(void *facts, struct space *space, const struct snaps
 	return find_known(python, snapshot);
 }
 
-static enum script_outcome walk(const void *facts, uint64_t thread_state,
+static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
 				const struct snapshot *snapshot,
 				const struct script_native *natives, size_t nr_natives,
 				struct script_walk *out)
 {
 	const struct python *python = facts;
 
-	return cpython_walk(&python->cpython, thread_state, snapshot, natives, nr_natives, out);
+	return cpython_walk(&python->cpython, states, nr_states, snapshot, natives, nr_natives,
+			    out);
 }
 
 /* The facts are a copy of the first member of struct python. */
@@ -262,6 +301,7 @@ const struct script_runtime cpython_runtime = {
 	.recognise = recognise,
 	.forget = forget,
 	.find_thread = find_thread,
+	.find_others = find_others,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct cpython),
 	.find_missing = find_missing,

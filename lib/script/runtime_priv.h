@@ -26,10 +26,14 @@ struct script_found {
 };
 
 /* As cpython_walk(). */
-typedef enum script_outcome (*script_walk_fn)(const void *facts, uint64_t thread_state,
-					      const struct snapshot *snapshot,
+typedef enum script_outcome (*script_walk_fn)(const void *facts, const uint64_t *states,
+					      size_t nr_states, const struct snapshot *snapshot,
 					      const struct script_native *natives,
 					      size_t nr_natives, struct script_walk *out);
+
+typedef size_t (*script_others_fn)(void *facts, struct space *space,
+				   const struct snapshot *snapshot, uint64_t state,
+				   uint64_t *others, size_t max);
 
 /*
  * A kind of interpreter. Its functions read the memory of a process through its space, while that
@@ -52,6 +56,8 @@ struct script_runtime {
 	 * be asked so soon again.
 	 */
 	uint64_t (*find_thread)(void *facts, struct space *space, const struct snapshot *snapshot);
+	/* Its other ones, at most `max`, if it has run code of several interpreters. */
+	script_others_fn find_others;
 	script_walk_fn walk;
 	/* As struct wanted_more has it: its facts, of this size, and how to use them. */
 	size_t nr_fact_bytes;

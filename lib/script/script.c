@@ -186,11 +186,35 @@ static bool take_natives(struct script_process *process, const struct unwind_wal
 	return has_interpreter;
 }
 
+/* The states of a thread: an interpreter may run code of another one, as functions call functions.
+ */
+#define STATES_MAX 4
+
+static enum script_outcome walk_states(struct script_process *process, struct script_thread *thread,
+				       const struct snapshot *snapshot, size_t nr_natives,
+				       struct script_walk *out)
+{
+	const struct script_runtime *runtime = process->runtime;
+	uint64_t states[STATES_MAX] = {thread->state};
+	size_t nr = 1 + runtime->find_others(process->facts, process->space, snapshot,
+					     thread->state, states + 1, STATES_MAX - 1);
+	enum script_outcome outcome = runtime->walk(process->facts, states, nr, snapshot,
+						    process->natives, nr_natives, out);
+
+	/* What the next snapshot lacks is looked for with the one that runs, or lacked bytes. */
+	thread->state = outcome == SCRIPT_NO_THREAD ? 0 : states[out->leaf_state];
+	/* It may have been freed. */
+	if (outcome == SCRIPT_NOT_COPIED && thread->lacks_bytes && nr > 1 && !out->leaf_state)
+		thread->state = states[1];
+	thread->lacks_bytes = outcome == SCRIPT_NOT_COPIED;
+	return outcome;
+}
+
 enum script_outcome script_walk(struct script_process *process, struct script_thread *thread,
 				const struct snapshot *snapshot, const struct unwind_walk *natives,
 				struct script_walk *out)
 {
-	enum script_outcome outcome;
+	bool lacked_bytes = thread->lacks_bytes;
 
 	out->nr_frames = 0;
 	thread->lacks_bytes = false;
@@ -207,12 +231,8 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 			process->runtime->find_thread(process->facts, process->space, snapshot);
 	if (!thread->state)
 		return SCRIPT_NO_THREAD;
-	outcome = process->runtime->walk(process->facts, thread->state, snapshot, process->natives,
-					 natives->nr_frames, out);
-	if (outcome == SCRIPT_NO_THREAD)
-		thread->state = 0;
-	thread->lacks_bytes = outcome == SCRIPT_NOT_COPIED;
-	return outcome;
+	thread->lacks_bytes = lacked_bytes;
+	return walk_states(process, thread, snapshot, natives->nr_frames, out);
 }
 
 void script_find_more(const struct script_process *process, const struct script_thread *thread,

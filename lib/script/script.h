@@ -42,7 +42,7 @@ const char *script_process_problem(const struct script_process *process);
 
 /* A thread of such a process; zero-initialised before its first walk. */
 struct script_thread {
-	uint64_t state;	  /* the address of the interpreter's facts about it; 0: not known */
+	uint64_t state;	  /* the address of an interpreter's facts about it; 0: not known */
 	bool lacks_bytes; /* its last snapshot did, and the next one should have them */
 };
 

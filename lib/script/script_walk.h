@@ -63,6 +63,8 @@ struct script_place {
 struct script_walk {
 	struct script_frame *frames; /* owned; leaf first */
 	size_t nr_frames, cap_frames;
+	/* Which state of the thread has the leaf, or is the reason why there are no frames. */
+	size_t leaf_state;
 	/* Memory that the next walk of this thread probably needs, whatever the outcome. */
 	struct wanted_memory wanted;
 };

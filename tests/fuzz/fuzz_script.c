@@ -26,6 +26,7 @@ static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
 struct input {
 	struct cpython python;
 	uint64_t thread_state;
+	uint64_t states[2]; /* that, and one that overlaps it */
 	struct script_native natives[NATIVES_MAX];
 	size_t nr_natives;
 	struct snapshot snapshot;
@@ -40,6 +41,8 @@ static bool read_input(struct input *input, struct cursor *in)
 	input->python.code_type = CODE_TYPE;
 	input->python.generator_types[0] = GENERATOR_TYPE;
 	input->thread_state = input->python.runtime = cursor_u64(in);
+	input->states[0] = input->thread_state;
+	input->states[1] = input->thread_state + input->python.layout.thread.next;
 	input->nr_natives = cursor_byte(in) % (NATIVES_MAX + 1);
 	for (size_t i = 0; i < input->nr_natives; i++)
 		input->natives[i] =
@@ -83,8 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		cpython_find_missing(&input.python, 0, &input.snapshot, &missing);
 		assert(missing.nr_bytes <= WANTED_BYTES_MAX);
 		check(&input,
-		      cpython_walk(&input.python, input.thread_state, &input.snapshot,
-				   input.natives, input.nr_natives, &walk),
+		      cpython_walk(&input.python, input.states, 2, &input.snapshot, input.natives,
+				   input.nr_natives, &walk),
 		      &walk);
 	}
 	script_walk_release(&walk);

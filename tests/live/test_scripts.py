@@ -10,7 +10,7 @@ import unittest
 
 from live import LiveCase
 from profc import attach, profc, record
-from targets import build, need
+from targets import build, need, pythons
 
 PYTHON = "/usr/bin/python3.11"
 
@@ -69,6 +69,43 @@ while time.monotonic() < end:
     thread = threading.Thread(target=burn)
     thread.start()
     thread.join()
+"""
+
+
+# Another interpreter runs in the middle of a thread's stack, and then a thread of its own. Each is
+# begun when the recording has long found the first one.
+INTERPRETERS = """
+import threading, time
+try:
+    import _interpreters as interpreters
+    run = lambda name, text: interpreters.exec(name, text)
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    run = lambda name, text: interpreters.run_string(name, text)
+CODE = '''
+import time
+def inner():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end:
+        for i in range(2000): i * i
+inner()
+'''
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for i in range(2000): i * i
+def outer():
+    name = interpreters.create()
+    run(name, CODE)
+    interpreters.destroy(name)
+def main():
+    burn(0.1)
+    outer()
+    thread = threading.Thread(target=outer)
+    thread.start()
+    thread.join()
+    burn(0.1)
+main()
 """
 
 
@@ -244,6 +281,20 @@ class Scripts(LiveCase):
                     if "_PyEval_EvalFrameDefault" in frames and "Py_BytesMain" not in frames]
         proved = sum(weight for frames, weight in evaluate if "Thread._bootstrap" in frames)
         self.assertGreater(proved / sum(weight for _, weight in evaluate), 0.9, evaluate[:5])
+
+    def test_functions_of_other_interpreters_are_among_those_of_the_first(self):
+        for python in pythons("3.11", "3.12", "3.13"):
+            with self.subTest(python):
+                recording = record(self.directory, [python, self.script(INTERPRETERS)])
+                stacks = [(frames, weight) for frames, weight in recording.folded("-m", "cpu")
+                          if "main" in frames or "Thread.run" in frames or "inner" in frames]
+                whole = sum(weight for _, weight in stacks)
+                for chain, share in ((("main", "outer", "<module>", "inner"), 0.42),
+                                     (("Thread.run", "outer", "<module>", "inner"), 0.42),
+                                     (("main", "burn"), 0.16)):
+                    found = sum(weight for frames, weight in stacks
+                                if is_in_order(frames, chain))
+                    self.assertGreater(found / whole, share / 2, (chain, stacks[:5]))
 
     def test_code_may_be_made_all_the_time(self):
         recording = record(self.directory, [self.python, self.script(MADE_CODE)], "-F", "1000",

@@ -11,8 +11,8 @@ static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
 
 static enum script_outcome walk(struct made_python *made, struct script_walk *out)
 {
-	return cpython_walk(&made->python, MADE_STATE, &made->snapshot, made->natives,
-			    NR_MADE_NATIVES, out);
+	return cpython_walk(&made->python, &(uint64_t){MADE_STATE}, 1, &made->snapshot,
+			    made->natives, NR_MADE_NATIVES, out);
 }
 
 /* The outcome after one word was changed; version 3.11. */
@@ -170,9 +170,9 @@ TEST(script_walk, refuses_evaluations_outside_of_the_interpreter)
 	assert_int_equal(walk(&made, &out), SCRIPT_NO_NATIVE_FRAME);
 	made.natives[3].is_interpreter = true;
 	/* the native walk was cut short */
-	assert_int_equal(
-		cpython_walk(&made.python, MADE_STATE, &made.snapshot, made.natives, 3, &out),
-		SCRIPT_NO_NATIVE_FRAME);
+	assert_int_equal(cpython_walk(&made.python, &(uint64_t){MADE_STATE}, 1, &made.snapshot,
+				      made.natives, 3, &out),
+			 SCRIPT_NO_NATIVE_FRAME);
 	assert_int_equal(out.nr_frames, 0);
 	script_walk_release(&out);
 	snapshot_release(&made.snapshot);
@@ -205,6 +205,83 @@ TEST(script_walk, reads_a_data_stack_of_several_pieces)
 	made_python_init(&made, versions[0]);
 	made_python_put(&made, MADE_CHUNK, MADE_STATE); /* no header of a piece */
 	assert_int_equal(walk(&made, &out), SCRIPT_TORN);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+#define OTHER_STATE (MADE_STATE + 0x6000)
+
+/* The evaluation of `outer` is another interpreter's. */
+static void divide(struct made_python *made)
+{
+	const struct cpython_layout *layout = &made->python.layout;
+	const struct cpython_frame_layout *frame = &layout->frame;
+	uint64_t root = OTHER_STATE + layout->thread.root_cframe;
+	uint64_t entry = MADE_ANCHOR(1) + (layout->has_cframes ? 0x20 : 0);
+
+	made_python_region(made, OTHER_STATE, 0x200);
+	memcpy(made_python_at(made, OTHER_STATE), made_python_at(made, MADE_STATE), 0x200);
+	made_python_put(made,
+			(layout->has_entry_frames ? entry : made->frames[MADE_MIDDLE]) +
+				frame->previous,
+			0);
+	if (!layout->has_cframes) {
+		made_python_put(made, OTHER_STATE + layout->thread.frame, made->frames[MADE_OUTER]);
+		return;
+	}
+	made_python_put(made, MADE_ANCHOR(1) + frame->cframe_previous,
+			MADE_STATE + layout->thread.root_cframe);
+	made_python_put(made, OTHER_STATE + layout->thread.cframe, MADE_ANCHOR(3));
+	made_python_put(made, MADE_ANCHOR(3) + frame->cframe_previous, root);
+}
+
+TEST(script_walk, merges_the_frames_of_several_interpreters)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		static const uint64_t orders[][2] = {{MADE_STATE, OTHER_STATE},
+						     {OTHER_STATE, MADE_STATE}};
+		struct script_walk out = {0};
+		struct made_python made;
+
+		made_python_init(&made, versions[i]);
+		divide(&made);
+		for (size_t k = 0; k < ARRAY_SIZE(orders); k++) {
+			assert_int_equal(cpython_walk(&made.python, orders[k], 2, &made.snapshot,
+						      made.natives, NR_MADE_NATIVES, &out),
+					 SCRIPT_PROVED);
+			assert_int_equal(out.leaf_state, k);
+			assert_int_equal(out.nr_frames, NR_MADE_FUNCTIONS);
+			for (int n = 0; n < NR_MADE_FUNCTIONS; n++) {
+				assert_int_equal(out.frames[n].code, MADE_CODE(n));
+				assert_int_equal(out.frames[n].native, n == MADE_OUTER ? 3 : 1);
+			}
+		}
+		/* One that was freed is left out; the first one has to be the thread's. */
+		made_python_put(&made, OTHER_STATE + made.python.layout.thread.id, 1);
+		assert_int_equal(cpython_walk(&made.python, orders[0], 2, &made.snapshot,
+					      made.natives, NR_MADE_NATIVES, &out),
+				 SCRIPT_PROVED);
+		assert_int_equal(out.nr_frames, NR_MADE_FUNCTIONS - 1);
+		assert_int_equal(cpython_walk(&made.python, orders[1], 2, &made.snapshot,
+					      made.natives, NR_MADE_NATIVES, &out),
+				 SCRIPT_NO_THREAD);
+		script_walk_release(&out);
+		snapshot_release(&made.snapshot);
+	}
+}
+
+/* Two interpreters cannot both evaluate in one native frame. */
+TEST(script_walk, refuses_a_native_frame_of_two_interpreters)
+{
+	const uint64_t states[] = {MADE_STATE, MADE_STATE};
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	assert_int_equal(cpython_walk(&made.python, states, 2, &made.snapshot, made.natives,
+				      NR_MADE_NATIVES, &out),
+			 SCRIPT_TORN);
+	assert_int_equal(out.nr_frames, 0);
 	script_walk_release(&out);
 	snapshot_release(&made.snapshot);
 }
