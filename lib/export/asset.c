@@ -4,10 +4,15 @@
 
 #include <stdint.h>
 
-/* The compiler and the assembler run from the top of the tree, where the paths start. */
+/*
+ * The compiler and the assembler run from the top of the tree, where the paths start. The names are
+ * hidden, for the linker of aarch64 knows one address alone of a section that is reached by its
+ * table of addresses (GOT).
+ */
+#define HIDDEN __attribute__((visibility("hidden")))
 #define ASSET(name, path)                                                                          \
-	extern const char name##_bytes[];                                                          \
-	extern const uint64_t name##_nr_bytes;                                                     \
+	extern const char name##_bytes[] HIDDEN;                                                   \
+	extern const uint64_t name##_nr_bytes HIDDEN;                                              \
 	__asm__(".pushsection .rodata\n"                                                           \
 		".balign 8\n" #name "_nr_bytes:\n.quad 1f - " #name "_bytes\n" #name               \
 		"_bytes:\n.incbin \"" path "\"\n1:\n"                                              \
