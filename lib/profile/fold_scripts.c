@@ -201,6 +201,12 @@ void profile_fold_scripts(struct profile *profile)
 		profile->samples[i].stack = fold(&folder, profile->samples[i].stack);
 	for (size_t i = 0; profile->advances.charged && i < profile->advances.nr; i++)
 		profile->advances.charged[i] = fold(&folder, profile->advances.charged[i]);
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		struct profile_allocation *block = &profile->heap.allocations[i];
+
+		block->stack = fold(&folder, block->stack);
+		block->freed_stack = fold(&folder, block->freed_stack);
+	}
 	free(folder.names);
 	free(folder.path);
 	free(folder.is_hidden);
