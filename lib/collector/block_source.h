@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct consumer;
+struct frame_links;
 struct snapshot;
 
 /*
@@ -55,6 +56,16 @@ enum block_event {
 	BLOCK_KEPT,  /* which has failed */
 };
 
+/*
+ * Receives how an interpreter's frames are linked in a process, by its serial, for the copies of
+ * its stacks. NULL: no allocations are recorded.
+ */
+struct interpreter_sink {
+	bool (*set_links)(void *context, uint32_t process,
+			  const struct frame_links *links); /* false: not yet */
+	void *context;
+};
+
 /* An allocation or a free of a block of memory, and its thread. */
 struct block_record {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
@@ -76,6 +87,7 @@ struct block_record {
 	bool replaces;		   /* ALLOCATED: realloc() made it of another block */
 	bool has_stack;		   /* the caller of the allocator is to be recorded */
 	struct snapshot *snapshot; /* borrowed; NULL with has_stack: the stack was lost */
+	uint64_t script_state;	   /* in that: of the thread, an interpreter's; 0: none */
 };
 
 #endif

@@ -33,6 +33,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->writer = options->writer;
 	consumer->used = used;
 	consumer->steps = options->steps;
+	consumer->interpreters = options->interpreters;
 	consumer->rounds.source = options->blocks;
 	consumer->blocks = block_rows_new(options->profile, rows_of_blocks(options));
 	consumer->hooks.add_rows = options->add_rows;
@@ -90,7 +91,7 @@ void consumer_end_process(struct consumer *consumer, uint32_t serial)
 		unwinder_forget_space(consumer->walker.unwinder, process->space);
 	space_free(process->space);
 	live_maps_release(&process->live_maps);
-	script_process_free(process->script);
+	script_process_free(process->script.process);
 	free(process);
 	consumer->processes.at[serial] = NULL;
 }

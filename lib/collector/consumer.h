@@ -63,6 +63,7 @@ struct collector_options {
 	void *look_context;
 	struct step_sink steps; /* the same thread calls this and the next one */
 	struct block_source blocks;
+	struct interpreter_sink interpreters; /* likewise */
 };
 
 /* Numbers up to now. */

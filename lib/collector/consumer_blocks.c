@@ -6,6 +6,7 @@
 #include "collector/block_rows.h"
 #include "collector/consumer_priv.h"
 #include "collector/message.h"
+#include "collector/script_frames.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
 
@@ -56,6 +57,8 @@ static void walk_block(struct consumer *consumer, struct process *process,
 		       const struct block_record *record, struct block_seen *place)
 {
 	const struct message_sample seen = {.snapshot = record->snapshot};
+	struct script_thread script_thread = {.state = record->script_state};
+	struct script_subject script = consumer_script_subject(process);
 	const struct thread *thread = consumer_thread_of(consumer, process, record->tid);
 	struct rounds *rounds = &consumer->rounds;
 
@@ -63,8 +66,11 @@ static void walk_block(struct consumer *consumer, struct process *process,
 		record->snapshot->first_sp = thread->first_sp;
 		record->snapshot->thread_pointer = thread->thread_pointer;
 	}
+	script.thread = &script_thread;
 	consumer_watch_later(consumer, process);
-	place->stack = walker_walk(&consumer->walker, process->space, &process->maps, &seen, NULL);
+	place->stack =
+		walker_walk(&consumer->walker, process->space, &process->maps, &seen, &script);
+	consumer_tell_links(consumer, process);
 	place->end = (uint8_t)consumer->walker.walk.end;
 	if (place->end == STACK_END_BAD_MEMORY && record->snapshot->nr_regions)
 		rounds->stack_bytes = (uint32_t)max_u64(rounds->stack_bytes,

@@ -107,6 +107,8 @@ void consumer_handle_process(struct consumer *consumer, const struct message *me
 	space_is_of_program(process->space, process->program);
 	if (said->maps)
 		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
+	if (!said->is_gone)
+		consumer_look_for_interpreter(consumer, process);
 	jit_names_begin(consumer->walker.jit_names, said->pid);
 	if (parent && parent->pid == said->pid) {
 		parent->is_succeeded = true;
@@ -130,6 +132,7 @@ void consumer_handle_maps(struct consumer *consumer, const struct message *messa
 		name_process(consumer, process, said->comm);
 	if (said->maps)
 		space_update(process->space, said->maps, said->nr_maps_bytes, NULL);
+	consumer_look_for_interpreter(consumer, process);
 }
 
 struct thread_id consumer_main_row(struct consumer *consumer, struct process *process)

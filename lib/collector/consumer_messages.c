@@ -49,13 +49,11 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
 	struct process *process = thread->process;
-	const struct script_subject script = {.process = &process->script,
-					      .owner = &process->script_owner,
-					      .thread = &thread->script,
-					      .hints = thread->hints,
-					      .space = process->space};
+	struct script_subject script = consumer_script_subject(process);
 	struct stack_id stack;
 
+	script.thread = &thread->script;
+	script.hints = thread->hints;
 	consumer_watch_later(consumer, process);
 	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen, &script);
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)

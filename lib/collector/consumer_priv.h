@@ -17,6 +17,14 @@
 struct block_rows;
 struct wait_rows;
 
+/* The interpreter of a process. */
+struct process_script {
+	struct script_process *process; /* owned; NULL: it was not looked for */
+	struct owner owner;		/* the user of the process then */
+	bool is_told;			/* the process was told of it, or cannot be */
+	unsigned int nr_tries;
+};
+
 /* A process that has not ended. Its row in the profile has the number of its serial. */
 struct process {
 	uint32_t serial;
@@ -31,8 +39,7 @@ struct process {
 	struct thread_id main_row;
 	bool has_leader;
 	struct live_maps live_maps;
-	struct script_process *script; /* owned; NULL: none of its stacks was walked */
-	struct owner script_owner;     /* its user, when the first of them was */
+	struct process_script script;
 	/* It had ended when it was found: it is ended after a round without a record of it. */
 	bool is_found_late;
 	uint64_t round, last_block_ns; /* the round and the time of its last record */
@@ -101,6 +108,7 @@ struct consumer {
 	struct block_rows *blocks; /* owned */
 	struct rounds rounds;
 	struct step_sink steps;
+	struct interpreter_sink interpreters;
 	bool is_over;
 	struct wait_rows *waits;      /* owned */
 	struct serial_list touched;   /* threads sampled since the last flush: few of thousands */
@@ -125,6 +133,14 @@ void consumer_end_thread(struct consumer *consumer, uint32_t serial);
 /* The thread of a process by its id; NULL: none is known. */
 struct thread *consumer_thread_of(const struct consumer *consumer, const struct process *process,
 				  pid_t tid);
+/*
+ * consumer_scripts.c: where blocks are recorded, look for the interpreter of a process that has
+ * just been mapped. And tell a process of its interpreter, once it is known.
+ */
+void consumer_look_for_interpreter(struct consumer *consumer, struct process *process);
+void consumer_tell_links(struct consumer *consumer, struct process *process);
+/* The subject of walks, but for its thread. */
+struct script_subject consumer_script_subject(struct process *process);
 /*
  * Read the map of a process when no message waits (consumer_watch_maps()), as a stack of it is
  * walked: samples that wait now belong to the known map.

@@ -29,6 +29,7 @@ struct script_frames {
 	bool *are_known; /* owned; modules by id, up to the last that is a source file */
 	size_t nr_known, cap_known;
 	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
+	uint64_t nr_blocks_by_outcome[SCRIPT_OUTCOME_COUNT]; /* of allocations */
 };
 
 struct script_frames *script_frames_new(struct profile *profile)
@@ -82,35 +83,58 @@ static void count_process(struct script_frames *frames, const struct script_proc
 	profile_set_counter(frames->profile, name, profile_counter(frames->profile, name) + 1);
 }
 
+static void begin_process(struct script_frames *frames, const struct script_subject *subject)
+{
+	if (*subject->process)
+		return;
+	*subject->process = script_process_new(frames->modules, subject->space);
+	*subject->owner = owner_of(space_pid(subject->space));
+}
+
+void script_frames_look(struct script_frames *frames, const struct script_subject *subject)
+{
+	begin_process(frames, subject);
+	if (script_process_version(*subject->process))
+		return;
+	script_process_look(*subject->process);
+	if (script_process_version(*subject->process))
+		count_process(frames, *subject->process);
+}
+
+/* Have the next snapshot of the thread copy what its walk needs. */
+static void set_hints(struct script_frames *frames, const struct script_subject *subject,
+		      enum script_outcome outcome)
+{
+	struct wanted_more more;
+
+	if (!subject->hints || outcome == SCRIPT_NONE)
+		return;
+	script_find_more(*subject->process, NULL, &more);
+	process_hints_set(subject->hints->of_process, &more);
+	if (outcome == SCRIPT_NO_THREAD)
+		return;
+	script_find_more(*subject->process, subject->thread, &more);
+	script_mark_late(*subject->process, &frames->walk.wanted);
+	wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
+	subject->hints->lacks_wanted = subject->thread->lacks_bytes;
+}
+
 void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
 	enum script_outcome outcome;
-	struct wanted_more more;
 	bool had_interpreter;
 
-	if (!*subject->process) {
-		*subject->process = script_process_new(frames->modules, subject->space);
-		*subject->owner = owner_of(space_pid(subject->space));
-	}
+	begin_process(frames, subject);
 	had_interpreter = script_process_version(*subject->process);
 	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
 	if (!had_interpreter && script_process_version(*subject->process))
 		count_process(frames, *subject->process);
-	frames->nr_by_outcome[outcome]++;
+	(subject->hints ? frames->nr_by_outcome : frames->nr_blocks_by_outcome)[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
-	if (outcome != SCRIPT_NONE) {
-		script_find_more(*subject->process, NULL, &more);
-		process_hints_set(subject->hints->of_process, &more);
-	}
 	if (frames->nr_left)
 		frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
-	if (outcome != SCRIPT_NONE && outcome != SCRIPT_NO_THREAD) {
-		script_find_more(*subject->process, subject->thread, &more);
-		script_mark_late(*subject->process, &frames->walk.wanted);
-		wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
-		subject->hints->lacks_wanted = subject->thread->lacks_bytes;
-	}
+	set_hints(frames, subject, outcome);
 	frames->pid = space_pid(subject->space);
 	frames->owner = *subject->owner;
 }
@@ -187,18 +211,24 @@ struct stack_id script_frames_push(struct script_frames *frames, struct stack_id
 	return stack;
 }
 
+static void set_outcomes(const struct script_frames *frames, const char *of,
+			 const uint64_t *nr_by_outcome)
+{
+	for (int outcome = SCRIPT_NONE + 1; outcome < SCRIPT_OUTCOME_COUNT; outcome++) {
+		char name[64];
+
+		if (!nr_by_outcome[outcome])
+			continue;
+		snprintf(name, sizeof(name), "%s %s", of,
+			 script_outcome_name((enum script_outcome)outcome));
+		profile_set_counter(frames->profile, counter_of(name), nr_by_outcome[outcome]);
+	}
+}
+
 void script_frames_set_counters(const struct script_frames *frames, size_t nr_lacking)
 {
 	if (frames->nr_by_outcome[SCRIPT_NOT_COPIED])
 		profile_set_counter(frames->profile, SCRIPT_LACKING, nr_lacking);
-	for (int outcome = SCRIPT_NONE + 1; outcome < SCRIPT_OUTCOME_COUNT; outcome++) {
-		char name[64];
-
-		if (!frames->nr_by_outcome[outcome])
-			continue;
-		snprintf(name, sizeof(name), "script %s",
-			 script_outcome_name((enum script_outcome)outcome));
-		profile_set_counter(frames->profile, counter_of(name),
-				    frames->nr_by_outcome[outcome]);
-	}
+	set_outcomes(frames, "script", frames->nr_by_outcome);
+	set_outcomes(frames, "script blocks", frames->nr_blocks_by_outcome);
 }

@@ -28,10 +28,16 @@ struct script_subject {
 	struct script_process **process; /* NULL at first: made here, by the owner freed */
 	struct owner *owner;		 /* set with it: the user that it belongs to */
 	struct script_thread *thread;
-	struct thread_hints *hints; /* learn which memory the next snapshot should have */
+	/* Learn which memory the next snapshot should have; NULL: it comes with an allocation. */
+	struct thread_hints *hints;
 	struct space *space;
 };
 
+/*
+ * Look for the interpreter of a process, of which no stack was walked so far. The subject needs no
+ * thread.
+ */
+void script_frames_look(struct script_frames *frames, const struct script_subject *subject);
 /*
  * Find the functions that belong to the native frames of a snapshot, and their names. Without any,
  * or if they are not proved, none is left for script_frames_push().
@@ -48,6 +54,7 @@ struct stack_id script_frames_push(struct script_frames *frames, struct stack_id
 				   size_t native);
 /*
  * Set the counters script_proved, script_torn and so on, of walks that had an interpreter, and
+ * script_blocks_proved and so on, of those of allocations; and
  * SCRIPT_LACKING: the number of living threads whose last stack lacks its functions, which the next
  * one should have.
  */

@@ -155,7 +155,7 @@ static inline __attribute__((always_inline)) bool write(struct record *record)
 {
 	enum heap_record_kind kind = record->kind & HEAP_KIND_MASK;
 	uint64_t position;
-	uint64_t *words = reserve(heap_record_bytes(record->kind, record->nr_stack_bytes),
+	uint64_t *words = reserve(heap_record_bytes(record->kind, caller_bytes_of(record)),
 				  spared_by(record->request, kind), &position);
 
 	if (words)
@@ -166,7 +166,8 @@ static inline __attribute__((always_inline)) bool write(struct record *record)
 /* For a thread without a place of its own, or without a name. */
 static __attribute__((noinline)) bool emit_named(const struct request *request, uint32_t kind,
 						 uint64_t pointer, uint64_t signature,
-						 uint64_t nr_stack_bytes)
+						 uint64_t nr_stack_bytes,
+						 const struct heap_pieces *pieces)
 {
 	struct record record = {.request = request,
 				.kind = kind | flags_of(request, kind & HEAP_KIND_MASK) |
@@ -174,23 +175,26 @@ static __attribute__((noinline)) bool emit_named(const struct request *request, 
 				.pointer = pointer,
 				.signature = signature,
 				.time = time_now(),
-				.nr_stack_bytes = nr_stack_bytes};
+				.nr_stack_bytes = nr_stack_bytes,
+				.pieces = pieces};
 
 	return write(&record);
 }
 
 static inline __attribute__((always_inline)) bool emit(const struct request *request, uint32_t kind,
 						       uint64_t pointer, uint64_t signature,
-						       uint64_t nr_stack_bytes)
+						       uint64_t nr_stack_bytes,
+						       const struct heap_pieces *pieces)
 {
 	struct record record = {.request = request,
 				.kind = kind | flags_of(request, kind & HEAP_KIND_MASK),
 				.pointer = pointer,
 				.signature = signature,
-				.nr_stack_bytes = nr_stack_bytes};
+				.nr_stack_bytes = nr_stack_bytes,
+				.pieces = pieces};
 
 	if (!request->thread || !request->thread->name)
-		return emit_named(request, kind, pointer, signature, nr_stack_bytes);
+		return emit_named(request, kind, pointer, signature, nr_stack_bytes, pieces);
 	record.time = time_of_record(request->thread);
 	if (record.time)
 		record.kind |= HEAP_HAS_TIME;
@@ -200,19 +204,23 @@ static inline __attribute__((always_inline)) bool emit(const struct request *req
 /* A block whose stack was copied before. */
 static bool emit_signed(const struct request *request, uint64_t pointer, uint64_t signature)
 {
-	return emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE, pointer, signature, 0);
+	return emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE, pointer, signature, 0, 0);
 }
 
 static bool emit_with_stack(const struct request *request, uint64_t pointer, uint64_t signature)
 {
 	uint64_t room = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+	struct heap_pieces pieces;
 
-	if (!signature)
+	if (!signature) {
 		signature = heap_sign_words(request->frame, request->thread, room);
+		signature = heap_sign_script(request->frame, signature);
+	}
 	if (signature && heap_is_published(signature, request->thread))
 		return emit_signed(request, pointer, signature);
+	heap_find_pieces(&pieces, request->frame);
 	if (!emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE | HEAP_HAS_CALLER, pointer,
-		  signature, room))
+		  signature, room, &pieces))
 		return false;
 	if (signature)
 		heap_publish(signature);
@@ -223,6 +231,7 @@ static void emit_allocation(const struct request *request, uint64_t pointer)
 {
 	uint64_t signature = heap_sign(request->frame, request->thread);
 
+	signature = heap_sign_script(request->frame, signature);
 	if (signature && heap_is_published(signature, request->thread)
 		    ? emit_signed(request, pointer, signature)
 		    : emit_with_stack(request, pointer, signature))
@@ -233,13 +242,13 @@ static void emit_allocation(const struct request *request, uint64_t pointer)
 
 static void emit_free(const struct request *request, uint64_t pointer)
 {
-	if (!emit(request, HEAP_RECORD_FREE, pointer, 0, 0))
+	if (!emit(request, HEAP_RECORD_FREE, pointer, 0, 0, 0))
 		relaxed_add(&shared.lost.nr_frees, 1);
 }
 
 static void emit_kept(const struct request *request, uint64_t pointer)
 {
-	if (!emit(request, HEAP_RECORD_KEPT, pointer, 0, 0))
+	if (!emit(request, HEAP_RECORD_KEPT, pointer, 0, 0, 0))
 		relaxed_add(&shared.lost.nr_dropped, 1);
 }
 

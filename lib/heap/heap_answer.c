@@ -79,6 +79,22 @@ void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory,
 	put(ring, memory, offsetof(struct heap_private, known.tid_at), &tid_at, sizeof(tid_at));
 }
 
+/* A thread of the process may read it at any time: it has no root until all is there. */
+void heap_answer_links(const struct heap_ring *ring, pid_t pid, const struct heap_members *members,
+		       const struct frame_links *links)
+{
+	cleanup_target_memory struct target_memory *memory = open_own(ring, pid, members);
+	struct frame_links without_root = *links;
+
+	if (!memory)
+		return;
+	without_root.root = FRAME_LINKS_NONE;
+	put(ring, memory, offsetof(struct heap_private, known.links), &without_root,
+	    sizeof(without_root));
+	put(ring, memory, offsetof(struct heap_private, known.links.root), &links->root,
+	    sizeof(links->root));
+}
+
 /* -- stacks -- */
 
 /* How many pages from `highest` downwards are readable, also by the process itself. */

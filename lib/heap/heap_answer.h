@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 struct backings;
+struct frame_links;
 struct target_memory;
 struct heap_ring;
 
@@ -42,5 +43,12 @@ void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_mem
  */
 void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, uint32_t tid_at,
 		     uint64_t main_data);
+
+/*
+ * Write how the interpreter's frames are linked in a process that has this memory, which may be a
+ * forked child: its copies of stacks then have those frames.
+ */
+void heap_answer_links(const struct heap_ring *ring, pid_t pid, const struct heap_members *members,
+		       const struct frame_links *links);
 
 #endif

@@ -46,6 +46,46 @@ bool heap_record_is_move(const struct heap_record *record)
 	       record->size;
 }
 
+/*
+ * The piece at *at, which goes on to the next one. False: there are no more. The target may write
+ * there meanwhile, so each word is read once.
+ */
+static bool next_piece(const struct heap_record *record, uint32_t *at, struct heap_piece *piece)
+{
+	uint32_t left = record->nr_script_bytes - *at;
+
+	if (left < sizeof(*piece))
+		return false;
+	memcpy(piece, record->script + *at, sizeof(*piece));
+	left -= (uint32_t)sizeof(*piece);
+	*at += (uint32_t)sizeof(*piece);
+	if (piece->nr_bytes > left || piece->start > UINT64_MAX - piece->nr_bytes)
+		return false;
+	*at += (uint32_t)piece->nr_bytes;
+	return true;
+}
+
+static void add_pieces(const struct heap_record *record, struct snapshot *snapshot)
+{
+	struct heap_piece piece;
+	uint32_t at = 0;
+
+	while (next_piece(record, &at, &piece)) {
+		uint8_t *bytes = snapshot_add_wanted(snapshot, piece.start, piece.nr_bytes);
+
+		if (bytes)
+			memcpy(bytes, record->script + at - piece.nr_bytes, piece.nr_bytes);
+	}
+}
+
+uint64_t heap_record_script_state(const struct heap_record *record)
+{
+	struct heap_piece piece;
+	uint32_t at = 0;
+
+	return next_piece(record, &at, &piece) ? piece.start : 0;
+}
+
 void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot)
 {
 	uint8_t *bytes;
@@ -61,4 +101,5 @@ void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot
 	bytes = snapshot_add_region(snapshot, record->stack_address, record->nr_stack_bytes);
 	if (bytes)
 		memcpy(bytes, record->stack, record->nr_stack_bytes);
+	add_pieces(record, snapshot);
 }

@@ -18,5 +18,7 @@ bool heap_record_is_move(const struct heap_record *record);
  * in all frames but the innermost. Sets neither the process' id nor facts about its stacks.
  */
 void heap_record_fill_snapshot(const struct heap_record *record, struct snapshot *snapshot);
+/* The address of an interpreter's state of the thread; 0: the record has none. */
+uint64_t heap_record_script_state(const struct heap_record *record);
 
 #endif

@@ -4,13 +4,20 @@
 #define PROFC_HEAP_HEAP_RECORD_BLOB_H
 
 #include "heap/heap_blob_priv.h"
+#include "heap/heap_script_blob.h"
 
 /* A record that is to be written. */
 struct record {
 	const struct request *request;
 	uint32_t kind; /* with flags */
 	uint64_t pointer, signature, time, nr_stack_bytes;
+	const struct heap_pieces *pieces; /* or NULL */
 };
+
+static inline uint64_t caller_bytes_of(const struct record *record)
+{
+	return record->nr_stack_bytes + (record->pieces ? record->pieces->nr_bytes : 0);
+}
 
 /*
  * The flags of a record that follow from the call. The record of a free has a size if realloc()
@@ -27,8 +34,8 @@ static inline uint32_t flags_of(const struct request *request, enum heap_record_
 	return flags;
 }
 
-/* heap_ring_blob.c. The caller, with nr_stack_bytes of its stack, which must be readable. */
-void heap_write_caller(const struct request *request, uint64_t nr_stack_bytes, uint64_t *to)
+/* heap_ring_blob.c. The caller with its stack, which must be readable. */
+void heap_write_caller(const struct record *record, uint64_t *to)
 	__attribute__((visibility("hidden")));
 
 /* Into its reserved place. Inlined, as most callers have constant flags. */
@@ -53,7 +60,7 @@ static inline __attribute__((always_inline)) void write_record(const struct reco
 	else
 		thread = request->thread->name;
 	if (record->kind & HEAP_HAS_CALLER)
-		heap_write_caller(request, record->nr_stack_bytes, next);
+		heap_write_caller(record, next);
 	commit(words, position, record->kind, request->hook->form.function, thread);
 }
 

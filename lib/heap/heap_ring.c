@@ -252,6 +252,8 @@ static void begin_record(const struct heap_header *header, struct heap_record *r
 	record->mean = 0;
 	record->nr_stack_bytes = 0;
 	record->stack = NULL;
+	record->nr_script_bytes = 0;
+	record->script = NULL;
 }
 
 static struct heap_name name_in(uint64_t word)
@@ -285,7 +287,7 @@ static const uint64_t *read_words(const struct heap_ring *ring, struct reading *
 	return word;
 }
 
-/* False: it has more of its stack than is ever copied. */
+/* False: it has more than is ever copied. */
 static bool read_caller(const struct heap_ring *ring, const uint64_t *words,
 			struct heap_record *record)
 {
@@ -295,12 +297,14 @@ static bool read_caller(const struct heap_ring *ring, const uint64_t *words,
 	struct heap_caller caller;
 
 	memcpy(&caller, words, sizeof(caller));
-	if (caller.nr_stack_bytes > HEAP_STACK_MAX)
+	if (caller.nr_stack_bytes > HEAP_STACK_MAX || caller.nr_script_bytes > HEAP_SCRIPT_MAX)
 		return false;
 	record->mean = ring->all ? 0 : caller.mean;
 	record->stack_address = caller.sp;
-	record->nr_stack_bytes = (uint32_t)caller.nr_stack_bytes;
-	record->stack = (const uint8_t *)words + sizeof(caller);
+	record->nr_stack_bytes = caller.nr_stack_bytes;
+	record->nr_script_bytes = caller.nr_script_bytes;
+	record->script = (const uint8_t *)words + sizeof(caller);
+	record->stack = record->script + caller.nr_script_bytes;
 	record->regs = (struct regs){0};
 	regs_set(regs, columns->pc, caller.pc);
 	regs_set(regs, columns->sp, caller.sp);
@@ -330,7 +334,8 @@ static bool copy(const struct heap_ring *ring, struct reading *reading, struct h
 	if (record->has_stack) {
 		if (!read_caller(ring, end, record))
 			return false;
-		reading->nr_bytes = heap_record_bytes(header->kind, record->nr_stack_bytes);
+		reading->nr_bytes = heap_record_bytes(
+			header->kind, record->nr_stack_bytes + record->nr_script_bytes);
 	}
 	return has_room_for(ring, reading->nr_bytes) && can_be(ring, record);
 }

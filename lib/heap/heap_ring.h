@@ -75,6 +75,9 @@ struct heap_record {
 	uint64_t stack_address;
 	uint32_t nr_stack_bytes;
 	const uint8_t *stack; /* in the ring, valid until the next record is read */
+	/* Likewise: pieces of an interpreter's memory, struct heap_piece and bytes of each. */
+	uint32_t nr_script_bytes;
+	const uint8_t *script;
 };
 
 /* Does the processor's clock run evenly and never stop, so that times can be by it? */

@@ -138,19 +138,25 @@ uint64_t heap_stack_bytes_from(uint64_t sp)
 	return there < nr ? there : nr;
 }
 
-void heap_write_caller(const struct request *request, uint64_t nr_stack_bytes, uint64_t *to)
+void heap_write_caller(const struct record *record, uint64_t *to)
 {
-	const struct heap_frame *frame = request->frame;
+	const struct heap_frame *frame = record->request->frame;
 	struct heap_caller *caller = (struct heap_caller *)to;
+	uint64_t nr_script_bytes = record->pieces ? record->pieces->nr_bytes : 0;
 
-	caller->nr_stack_bytes = nr_stack_bytes;
-	caller->mean = request->mean;
+	caller->nr_stack_bytes = (uint32_t)record->nr_stack_bytes;
+	caller->nr_script_bytes = (uint32_t)nr_script_bytes;
+	caller->mean = record->request->mean;
 	caller->pc = frame->pc;
 	caller->sp = (uint64_t)(frame + 1);
 	caller->fp = frame->fp;
 	for (int i = 0; i < HEAP_KEPT; i++)
 		caller->kept[i] = frame->kept[i];
-	machine_copy(caller + 1, (const void *)caller->sp, nr_stack_bytes);
+	to = (uint64_t *)(caller + 1);
+	if (nr_script_bytes)
+		heap_write_pieces(record->pieces, to);
+	machine_copy(to + nr_script_bytes / sizeof(*to), (const void *)caller->sp,
+		     record->nr_stack_bytes);
 }
 
 /*
@@ -162,11 +168,12 @@ static uint64_t *reserve_for(struct record *record, bool is_new, uint64_t *posit
 	uint64_t *words = 0;
 
 	if (is_new || record->nr_stack_bytes)
-		words = heap_reserve(heap_record_bytes(record->kind, record->nr_stack_bytes),
+		words = heap_reserve(heap_record_bytes(record->kind, caller_bytes_of(record)),
 				     is_large_one ? SPARED_BY_LARGE : SPARED_BY_OTHERS, position);
 	if (words || (is_new && !is_large_one))
 		return words;
 	record->nr_stack_bytes = 0;
+	record->pieces = 0;
 	return heap_reserve(heap_record_bytes(record->kind, 0),
 			    is_new ? SPARED_BY_LARGE_WITHOUT_STACK : SPARED_BY_FREES, position);
 }
@@ -176,6 +183,7 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	bool has_caller = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
 	struct record record = {.request = request, .pointer = pointer};
+	struct heap_pieces pieces;
 	uint64_t position;
 	uint64_t *words;
 
@@ -189,6 +197,8 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	if (has_caller) {
 		record.kind |= HEAP_HAS_CALLER;
 		record.nr_stack_bytes = heap_stack_bytes_from((uint64_t)(request->frame + 1));
+		heap_find_pieces(&pieces, request->frame);
+		record.pieces = &pieces;
 	}
 	words = reserve_for(&record, is_new, &position);
 	if (!words) {

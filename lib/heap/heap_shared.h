@@ -27,6 +27,7 @@
 
 #include "heap/heap_machine.h"
 #include "patch/owners.h"
+#include "snapshot/frame_links.h"
 
 /* A function of an allocator; struct heap_form has its arguments. */
 enum heap_function {
@@ -144,6 +145,7 @@ struct heap_own_slot {
 #define HEAP_INSIDE_PLACES 1024
 #define HEAP_HOOKS	   128
 #define HEAP_STACK_MAX	   (64 << 10)
+#define HEAP_SCRIPT_MAX	   (64 << 10)
 #define HEAP_RING_BYTES	   (UINT64_C(4) << 20)
 #define HEAP_COMMIT_KEY	   UINT64_C(0x7e57a11c)
 #define HEAP_MARKER_KEY	   UINT64_C(0x70f1c0de0f5a6e51)
@@ -228,7 +230,7 @@ enum heap_record_flags {
 	/* machine_clock() or visits.now_ns, see has_cycles; without one: as before */
 	HEAP_HAS_TIME = 0x20,
 	HEAP_HAS_NAME = 0x40,	/* struct heap_name, which the header does not name */
-	HEAP_HAS_CALLER = 0x80, /* struct heap_caller, and the bytes of its stack */
+	HEAP_HAS_CALLER = 0x80, /* struct heap_caller, and what follows it */
 };
 
 /* The first word of a record, stored last, at once. `commit` is heap_commit_word(). */
@@ -248,11 +250,20 @@ static inline uint32_t heap_commit_word(uint64_t position)
 			  (position >> 32) * UINT64_C(0x9e3779b1) ^ HEAP_COMMIT_KEY);
 }
 
-/* The caller of the allocator: registers as after the return, and its stack, which follows. */
+/*
+ * The caller of the allocator: registers as after the return. Pieces of an interpreter's memory
+ * follow, each with a head, and then the stack.
+ */
 struct heap_caller {
-	uint64_t nr_stack_bytes; /* from sp on */
-	uint64_t mean;		 /* that the block was sampled with; 0: it was not sampled */
+	uint32_t nr_stack_bytes;  /* from sp on */
+	uint32_t nr_script_bytes; /* of all pieces with their heads */
+	uint64_t mean;		  /* that the block was sampled with; 0: it was not sampled */
 	uint64_t pc, sp, fp, kept[HEAP_KEPT];
+};
+
+/* The first piece is the interpreter's state of the thread. */
+struct heap_piece {
+	uint64_t start, nr_bytes; /* a multiple of 8 */
 };
 
 /* The words of a record in front of the caller. */
@@ -262,13 +273,13 @@ static inline uint64_t heap_record_words(uint32_t kind)
 	       (kind >> 6 & 1);
 }
 
-/* nr_stack_bytes is 0 without a caller. */
-static inline uint64_t heap_record_bytes(uint32_t kind, uint64_t nr_stack_bytes)
+/* nr_caller_bytes: of what follows struct heap_caller; 0 without a caller. */
+static inline uint64_t heap_record_bytes(uint32_t kind, uint64_t nr_caller_bytes)
 {
 	uint64_t nr_bytes = heap_record_words(kind) * sizeof(uint64_t);
 
 	if (kind & HEAP_HAS_CALLER)
-		nr_bytes += sizeof(struct heap_caller) + nr_stack_bytes;
+		nr_bytes += sizeof(struct heap_caller) + nr_caller_bytes;
 	return (nr_bytes + HEAP_RECORD_ALIGNMENT - 1) & -(uint64_t)HEAP_RECORD_ALIGNMENT;
 }
 
@@ -490,6 +501,7 @@ struct heap_known {
 	struct heap_stack main_stack;
 	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];
 	struct heap_writable writable;
+	struct frame_links links; /* its root is written last */
 };
 
 /*

@@ -161,7 +161,7 @@ uint64_t heap_readable_end(uint64_t sp, uint64_t *start)
 	return (sp + PAGE_BYTES - 1) & -PAGE_BYTES;
 }
 
-static bool find_writable(uint64_t address, uint64_t nr)
+static bool find_writable(uint64_t address, uint64_t nr, struct heap_stack *range)
 {
 	const struct heap_writable *writable = &heap_known()->writable;
 	uint64_t version = __atomic_load_n(&writable->version, __ATOMIC_ACQUIRE);
@@ -176,6 +176,8 @@ static bool find_writable(uint64_t address, uint64_t nr)
 		uint64_t to = relaxed_load(&writable->ranges[middle].end);
 
 		is_found = address >= from && address < to && to - address >= nr;
+		range->start = from;
+		range->end = to;
 		if (address < from)
 			end = middle;
 		else
@@ -185,18 +187,13 @@ static bool find_writable(uint64_t address, uint64_t nr)
 	return is_found && version % 2 == 0 && relaxed_load(&writable->version) == version;
 }
 
-bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
+bool heap_find_writable(uint64_t address, uint64_t nr, struct heap_stack *range)
 {
-	uint64_t start;
-	uint64_t end = heap_readable_end(sp, &start);
 	int64_t pid;
 
-	if (address % PAGE_BYTES + nr <= PAGE_BYTES && address / PAGE_BYTES == sp / PAGE_BYTES)
+	if (find_writable(address, nr, range))
 		return true;
-	if (address >= sp && address < end && end - address >= nr)
-		return true;
-	if (find_writable(address, nr))
-		return true;
+	range->start = range->end = 0;
 	/* A forked child that looks for its own id (heap_learn_pid()) comes here without one. */
 	pid = relaxed_load(&heap_own()->pid);
 	if (pid > 0) {
@@ -204,4 +201,17 @@ bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 		relaxed_add(&shared.asked.nr_writable, 1);
 	}
 	return false;
+}
+
+bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
+{
+	struct heap_stack range;
+	uint64_t start;
+	uint64_t end = heap_readable_end(sp, &start);
+
+	if (address % PAGE_BYTES + nr <= PAGE_BYTES && address / PAGE_BYTES == sp / PAGE_BYTES)
+		return true;
+	if (address >= sp && address < end && end - address >= nr)
+		return true;
+	return heap_find_writable(address, nr, &range);
 }

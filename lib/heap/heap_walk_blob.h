@@ -28,6 +28,9 @@ int64_t heap_own_tid(void) __attribute__((visibility("hidden")));
 int64_t heap_learn_pid(void) __attribute__((visibility("hidden")));
 /* The stack is readable from `sp` up to the result, and perhaps not beyond. */
 uint64_t heap_readable_end(uint64_t sp, uint64_t *start) __attribute__((visibility("hidden")));
+/* The range of writable memory that has `nr` bytes at the address. False: profc is asked for it. */
+bool heap_find_writable(uint64_t address, uint64_t nr, struct heap_stack *range)
+	__attribute__((visibility("hidden")));
 /* Are `nr` bytes at the address writable? `sp` is the thread's stack pointer. */
 bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 	__attribute__((visibility("hidden")));

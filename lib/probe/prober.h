@@ -12,6 +12,7 @@
 #include "probe/wanted.h"
 
 struct err;
+struct frame_links;
 struct heap_ring;
 struct launch;
 struct profile;
@@ -134,6 +135,13 @@ void prober_end_exits(struct prober *prober);
 void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes);
 /* With --mem=all: how a process with this serial gets from a frame to its caller's. Any thread. */
 void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step);
+
+/*
+ * How an interpreter's frames are linked in the process with this serial, so that stacks of
+ * allocations have them. False: the process is not known yet. Any thread.
+ */
+bool prober_set_frame_links(struct prober *prober, uint32_t serial,
+			    const struct frame_links *links);
 
 /*
  * Add the totals of allocations of each process up to now to the profile, which has all data up to

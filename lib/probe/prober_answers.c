@@ -20,6 +20,38 @@ static pid_t find(void *context, pid_t own_pid)
 	return giver && !process->is_gone && !process->has_executed ? process->pid : 0;
 }
 
+/* A forked child also has the memory of those that it was forked from. */
+static void tell_links(struct prober *prober, struct probed_process *process)
+{
+	const struct heap_members members = {.backings = &prober->backings};
+	struct interpreter *interpreter = &process->interpreter;
+
+	for (const struct probed_process *at = process; at; at = at->giver) {
+		for (size_t i = 0; i < at->nr_probed; i++) {
+			struct heap_ring *heap = prober_heap_of(&at->probed[i]);
+
+			if (heap)
+				heap_answer_links(heap, process->pid, &members,
+						  &interpreter->links);
+		}
+	}
+	interpreter->nr_told = process->nr_probed;
+}
+
+bool prober_set_frame_links(struct prober *prober, uint32_t serial, const struct frame_links *links)
+{
+	struct probed_process *process;
+
+	pthread_mutex_lock(&prober->lock);
+	process = serials_find(&prober->by_serial, serial);
+	if (process) {
+		process->interpreter.links = *links;
+		tell_links(prober, process);
+	}
+	pthread_mutex_unlock(&prober->lock);
+	return process;
+}
+
 void prober_answer_heaps(struct prober *prober, uint64_t now_ns)
 {
 	pthread_mutex_lock(&prober->lock);
@@ -28,6 +60,11 @@ void prober_answer_heaps(struct prober *prober, uint64_t now_ns)
 		struct family family = {.prober = prober, .owner = process};
 		const struct heap_members members = {
 			.find = find, .context = &family, .backings = &prober->backings};
+		const struct interpreter *interpreter = &process->interpreter;
+
+		if (interpreter->links.root && interpreter->nr_told != process->nr_probed &&
+		    !process->is_gone)
+			tell_links(prober, process);
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			struct heap_ring *heap = prober_heap_of(&process->probed[k]);

@@ -76,6 +76,12 @@ struct looks {
 	bool is_over;	   /* no more probes are put in */
 };
 
+/* What the process was told of its interpreter, by the number of its installations then. */
+struct interpreter {
+	struct frame_links links; /* without a root: none is known */
+	size_t nr_told;
+};
+
 /* A process between two execs. */
 struct probed_process {
 	pid_t pid;
@@ -100,6 +106,7 @@ struct probed_process {
 	struct looks looks;
 	struct probe_gate gate; /* under install_lock */
 	struct moments moments;
+	struct interpreter interpreter;
 };
 
 /* A command that was launched. */

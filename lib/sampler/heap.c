@@ -296,6 +296,7 @@ static void add_stack(struct heap_reader *reader, struct consumer *consumer,
 	heap_record_fill_snapshot(record, &reader->snapshot);
 	reader->snapshot.tgid = consumer_pid_of(consumer, block->process);
 	block->snapshot = &reader->snapshot;
+	block->script_state = heap_record_script_state(record);
 	hand_over(reader, consumer);
 }
 

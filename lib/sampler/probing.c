@@ -136,6 +136,13 @@ void probing_add_step(void *context, uint32_t process, const struct unwind_step 
 	prober_add_heap_step(sampler->options.prober, process, &made);
 }
 
+bool probing_set_frame_links(void *context, uint32_t process, const struct frame_links *links)
+{
+	const struct sampler *sampler = context;
+
+	return prober_set_frame_links(sampler->options.prober, process, links);
+}
+
 void probing_add_rows(void *context, struct profile *profile)
 {
 	const struct sampler *sampler = context;

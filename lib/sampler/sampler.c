@@ -207,6 +207,10 @@ static int start_collector(struct sampler *sampler, struct store_writer *writer,
 		.look_context = options->look_context,
 		.steps = {.add_step = options->prober ? probing_add_step : NULL,
 			  .context = sampler},
+		.interpreters = {.set_links = options->prober && prober_has_heap(options->prober)
+						      ? probing_set_frame_links
+						      : NULL,
+				 .context = sampler},
 		.blocks = {.read = sampler->session->heap.reader ? heap_read : NULL,
 			   .end = options->prober ? probing_end : NULL,
 			   .context = sampler},

@@ -170,6 +170,7 @@ void probing_end_counting(struct sampler *sampler); /* for good, at session->end
 void probing_correct(struct sampler *sampler, struct snapshot *snapshot);
 void probing_add_rows(void *context, struct profile *profile);
 void probing_add_step(void *context, uint32_t process, const struct unwind_step *step, bool root);
+bool probing_set_frame_links(void *context, uint32_t process, const struct frame_links *links);
 /* following.c: ends and execs, if no thread is sampled. */
 void follow_processes(struct sampler *sampler);
 /* counters.c: the CPU time of all visitors, up to their last tick. */

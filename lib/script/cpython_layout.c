@@ -11,7 +11,11 @@ static const struct cpython_layout layouts[] = {
 	{
 		.version = 0x30b,
 		.has_cframes = true,
-		.runtime = {.first_interpreter = 40, .next_interpreter = 0, .first_thread = 16},
+		.runtime = {.first_interpreter = 40,
+			    .next_interpreter = 0,
+			    .first_thread = 16,
+			    .running_thread = 576,
+			    .thread_key = 592},
 		.thread = {.next = 8,
 			   .id = 152,
 			   .chunk = 296,

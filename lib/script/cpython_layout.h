@@ -15,6 +15,8 @@
 struct cpython_runtime_layout {
 	uint32_t first_interpreter;		 /* in _PyRuntime */
 	uint32_t next_interpreter, first_thread; /* in PyInterpreterState */
+	/* 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads' own */
+	uint32_t running_thread, thread_key;
 };
 
 /* PyThreadState. */

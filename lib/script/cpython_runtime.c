@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "mapping/space.h"
 #include "script/cpython.h"
+#include "script/cpython_links.h"
 #include "script/cpython_names.h"
 #include "script/runtime_priv.h"
 #include "snapshot/snapshot.h"
@@ -21,6 +22,7 @@ enum export {
 	EXPORT_GENERATOR_TYPE,
 	EXPORT_COROUTINE_TYPE,
 	EXPORT_ASYNC_GENERATOR_TYPE,
+	EXPORT_THREAD_GETTER,
 	NR_EXPORTS,
 };
 
@@ -35,6 +37,7 @@ _Static_assert(sizeof(struct cpython) <= WANTED_FACTS_BYTES, "room for a copy");
 
 struct python {
 	struct cpython cpython;	      /* first: the walk needs only this */
+	uint64_t thread_getter;	      /* PyThreadState_Get() */
 	struct known_thread *threads; /* owned; as of the last reading */
 	size_t nr_threads, cap_threads;
 	uint64_t read_again_ns; /* CLOCK_MONOTONIC; not before */
@@ -124,6 +127,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 	for (int i = 0; i < 3; i++)
 		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
 	python->cpython.runtime = addresses[EXPORT_RUNTIME];
+	python->thread_getter = addresses[EXPORT_THREAD_GETTER];
 	if (agrees_about_code(space, &python->cpython.layout, python->cpython.code_type) &&
 	    takes_offsets(space, &python->cpython.layout, python->cpython.runtime)) {
 		python->names = cpython_names_new();
@@ -273,6 +277,13 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 	return cpython_find_missing(facts, thread_state, snapshot, missing);
 }
 
+static bool find_links(const void *facts, struct space *space, struct frame_links *links)
+{
+	const struct python *python = facts;
+
+	return cpython_find_links(&python->cpython, space, python->thread_getter, links);
+}
+
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
@@ -296,7 +307,8 @@ const struct script_runtime cpython_runtime = {
 		    [EXPORT_CODE_TYPE] = "PyCode_Type",
 		    [EXPORT_GENERATOR_TYPE] = "PyGen_Type",
 		    [EXPORT_COROUTINE_TYPE] = "PyCoro_Type",
-		    [EXPORT_ASYNC_GENERATOR_TYPE] = "PyAsyncGen_Type"},
+		    [EXPORT_ASYNC_GENERATOR_TYPE] = "PyAsyncGen_Type",
+		    [EXPORT_THREAD_GETTER] = "PyThreadState_Get"},
 	.nr_exports = NR_EXPORTS,
 	.recognise = recognise,
 	.forget = forget,
@@ -305,6 +317,7 @@ const struct script_runtime cpython_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct cpython),
 	.find_missing = find_missing,
+	.find_links = find_links,
 	.is_steady = is_steady,
 	.find_places = find_places,
 };

@@ -9,6 +9,7 @@
 
 #include "script/script_walk.h"
 
+struct frame_links;
 struct snapshot;
 struct space;
 
@@ -63,6 +64,8 @@ struct script_runtime {
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
+	/* As script_find_links(). */
+	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
 	/* Is a copy of this range right after a stop enough? */
 	bool (*is_steady)(const void *facts, const struct wanted_range *range);
 	/* As script_find_places(). */

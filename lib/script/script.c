@@ -118,6 +118,14 @@ static void look_at(struct known_module *known, const struct elf_image *image)
 	}
 }
 
+static const struct elf_image *image_of(struct script_process *process,
+					const struct mapping *mapping)
+{
+	return space_module(process->space, mapping)->kind == MODULE_KIND_FILE
+		       ? space_image(process->space, mapping)
+		       : NULL;
+}
+
 static const struct known_module *module_at(struct script_process *process,
 					    const struct unwind_frame *frame)
 {
@@ -128,25 +136,20 @@ static const struct known_module *module_at(struct script_process *process,
 		return known;
 	mapping = space_find(process->space, frame->pc);
 	if (mapping && mapping->module.v == frame->lookup.module.v)
-		look_at(known, space_module(process->space, mapping)->kind == MODULE_KIND_FILE
-				       ? space_image(process->space, mapping)
-				       : NULL);
+		look_at(known, image_of(process, mapping));
 	return known;
 }
 
 static void recognise(struct script_process *process, const struct known_module *known,
-		      const struct unwind_frame *frame)
+		      const struct mapping *mapping)
 {
-	const struct mapping *mapping = space_find(process->space, frame->pc);
 	struct script_module module;
 
-	if (!mapping || mapping->module.v != frame->lookup.module.v)
-		return;
 	for (size_t i = 0; i < known->runtime->nr_exports; i++)
 		module.exports[i] = known->exports[i] + mapping->bias;
 	module.path = space_module(process->space, mapping)->path;
 	process->runtime = known->runtime;
-	process->module = frame->lookup.module;
+	process->module = mapping->module;
 	process->facts = process->runtime->recognise(process->space, &module, &process->found);
 }
 
@@ -157,14 +160,43 @@ static void look_for_interpreter(struct script_process *process, const struct un
 	for (size_t i = 0; i < natives->nr_frames && !process->runtime; i++) {
 		const struct unwind_frame *frame = &natives->frames[i];
 		const struct known_module *known;
+		const struct mapping *mapping;
 
 		if (frame->lookup.module.v == last)
 			continue;
 		last = frame->lookup.module.v;
 		known = module_at(process, frame);
-		if (known->runtime)
-			recognise(process, known, frame);
+		mapping = space_find(process->space, frame->pc);
+		if (known->runtime && mapping && mapping->module.v == last)
+			recognise(process, known, mapping);
 	}
+}
+
+void script_process_look(struct script_process *process)
+{
+	size_t nr = space_nr_mappings(process->space);
+
+	for (size_t i = 0; i < nr && !process->runtime; i++) {
+		const struct mapping *mapping = space_mapping_at(process->space, i);
+		struct known_module *known;
+
+		if (!mapping->executable)
+			continue;
+		known = row_of(process->modules, mapping->module);
+		if (!known->is_known)
+			look_at(known, image_of(process, mapping));
+		if (known->runtime)
+			recognise(process, known, mapping);
+	}
+	/* Its loader may not have prepared it yet. */
+	if (!process->facts)
+		process->runtime = NULL;
+}
+
+bool script_find_links(const struct script_process *process, struct frame_links *links)
+{
+	return process->facts &&
+	       process->runtime->find_links(process->facts, process->space, links);
 }
 
 /* --- walks --- */

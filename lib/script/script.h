@@ -7,6 +7,7 @@
 
 #include "script/script_walk.h"
 
+struct frame_links;
 struct snapshot;
 struct space;
 struct unwind_walk;
@@ -39,6 +40,17 @@ const char *script_process_version(const struct script_process *process);
 enum script_support script_process_support(const struct script_process *process);
 /* Why its interpreter's frames are not read; NULL: they are, or it has none. Static. */
 const char *script_process_problem(const struct script_process *process);
+
+/*
+ * Look for an interpreter in all that the process has mapped, though none was on a stack so far.
+ * One that cannot be recognised yet is looked for again by walks.
+ */
+void script_process_look(struct script_process *process);
+/*
+ * How a thread of the process itself finds its frames; false: that is not known, or it has no
+ * interpreter.
+ */
+bool script_find_links(const struct script_process *process, struct frame_links *links);
 
 /* A thread of such a process; zero-initialised before its first walk. */
 struct script_thread {

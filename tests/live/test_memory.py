@@ -267,7 +267,9 @@ class Allocators(MemoryCase):
         recording = self.record([sys.executable, "-c", script], self.RATE_OF_PYTHON)
         names = ("_PyBytes_FromSize", "bytes_new", "bytes_new_impl", "type_call")
         found = [
-            row["total_bytes"] for row in recording.rows("-m", "leaked") if row["function"] in names
+            row["total_bytes"]
+            for row in recording.rows("-m", "leaked", "--native")
+            if row["function"] in names
         ]
         self.assertTrue(found)
         self.assertWithin(max(found), 2000 * 5033, 0.33 * 2000 * 5033, "bytes of Python")

@@ -825,6 +825,206 @@ TEST(heap, stacks_of_frees_are_recorded_on_request)
 	end(&fixture);
 }
 
+/* -- frames of an interpreter -- */
+
+struct own_function {
+	uint64_t is[3], rest;
+};
+
+struct own_frame {
+	uint64_t function, previous, instruction;
+};
+
+/* A data stack of two pieces, and a frame in an object of its own. */
+struct interpreter {
+	uint64_t state[3]; /* piece, top, frame */
+	uint64_t current;
+	struct {
+		uint64_t header[3];
+		struct own_frame frames[4];
+	} pieces[2];
+	struct {
+		uint64_t before[2];
+		struct own_frame frame;
+	} object;
+	struct own_function functions[3];
+};
+
+static struct interpreter interpreter;
+static __thread uint64_t own_state;
+
+static uint64_t at(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+static void reset_interpreter(void)
+{
+	struct own_frame *inner = interpreter.pieces[0].frames;
+	struct own_frame *outer = interpreter.pieces[1].frames;
+
+	memset(&interpreter, 0, sizeof(interpreter));
+	inner[1] = (struct own_frame){at(&interpreter.functions[0]), at(&inner[0]), 11};
+	inner[0] = (struct own_frame){at(&interpreter.functions[1]), at(&interpreter.object.frame),
+				      12};
+	interpreter.object.frame =
+		(struct own_frame){at(&interpreter.functions[2]), at(&outer[0]), 13};
+	outer[0] = (struct own_frame){at(&interpreter.functions[1]), 0, 14};
+	interpreter.pieces[0].header[0] = at(&interpreter.pieces[1]);
+	interpreter.pieces[0].header[1] = sizeof(interpreter.pieces[0]);
+	interpreter.pieces[1].header[1] = sizeof(interpreter.pieces[1]);
+	interpreter.pieces[1].header[2] = sizeof(*outer) / sizeof(uint64_t);
+	interpreter.state[0] = at(&interpreter.pieces[0]);
+	interpreter.state[1] = at(&inner[2]);
+	interpreter.state[2] = at(&inner[1]);
+	interpreter.current = own_state = at(interpreter.state);
+}
+
+static void begin_interpreter(struct fixture *fixture, bool is_all)
+{
+	struct target_memory *memory = target_memory_open(getpid(), NULL);
+	const struct frame_links links = {.root = FRAME_LINKS_BY_OFFSET,
+					  .nr_state_bytes = sizeof(interpreter.state),
+					  .root_at = at(&own_state) - machine_thread_word(),
+					  .current = at(&interpreter.current),
+					  .state_piece = 0,
+					  .state_top = 8,
+					  .state_frame = 16,
+					  .nr_frame_bytes = sizeof(struct own_frame),
+					  .frame_function = offsetof(struct own_frame, function),
+					  .frame_previous = offsetof(struct own_frame, previous),
+					  .frame_instruction =
+						  offsetof(struct own_frame, instruction),
+					  .nr_before_frame = sizeof(interpreter.object.before),
+					  .nr_function_bytes = sizeof(struct own_function),
+					  .function_is = {0, 8, 16}};
+
+	reset_interpreter();
+	begin_with(fixture, is_all ? 0 : 1, is_all, HEAP_THREADS_BY_DATA);
+	heap_answer_maps(&fixture->ring, getpid(), memory);
+	target_memory_close(memory);
+	fixture->own->known.links = links;
+}
+
+static struct heap_record next_with_interpreter(struct fixture *fixture, struct snapshot *snapshot)
+{
+	void *pointer = own_malloc(LARGE);
+	struct heap_record record = next_of(fixture, HEAP_RECORD_ALLOCATION, pointer);
+
+	heap_record_fill_snapshot(&record, snapshot);
+	return record;
+}
+
+static bool has_copy(const struct snapshot *snapshot, const void *of, size_t nr_bytes)
+{
+	uint8_t bytes[sizeof(struct interpreter)];
+
+	return snapshot_read_any(snapshot, at(of), bytes, nr_bytes) &&
+	       memcmp(bytes, of, nr_bytes) == 0;
+}
+
+TEST(heap, records_have_the_frames_of_an_interpreter)
+{
+	struct fixture fixture;
+	struct snapshot snapshot = {0};
+	struct heap_record record;
+
+	begin_interpreter(&fixture, false);
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(heap_record_script_state(&record), at(interpreter.state));
+	assert_true(has_copy(&snapshot, interpreter.state, sizeof(interpreter.state)));
+	assert_true(has_copy(&snapshot, &interpreter.pieces[0], 24 + 2 * 24));
+	assert_true(has_copy(&snapshot, &interpreter.pieces[1], 24 + 24));
+	assert_true(has_copy(&snapshot, &interpreter.object, sizeof(interpreter.object)));
+	for (size_t i = 0; i < ARRAY_SIZE(interpreter.functions); i++)
+		assert_true(has_copy(&snapshot, &interpreter.functions[i],
+				     sizeof(interpreter.functions[i])));
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	/* Another thread runs in the interpreter. */
+	interpreter.current = 0;
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(record.nr_script_bytes, 0);
+	assert_int_equal(record.nr_stack_bytes, 4096);
+	snapshot_release(&snapshot);
+	end(&fixture);
+}
+
+/* They may lead anywhere, as a program can write over them, or go around in circles. */
+TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
+{
+	static const uint64_t values[] = {
+		0, 8, 0x1234, 0x10000, UINT64_MAX, UINT64_C(1) << 47, UINT64_MAX - 7};
+	struct fixture fixture;
+	struct heap_record record;
+
+	begin_interpreter(&fixture, false);
+	srandom(7);
+	for (int i = 0; i < 100000; i++) {
+		uint64_t *words = (uint64_t *)(void *)interpreter.pieces;
+		size_t nr = (sizeof(interpreter.pieces) + sizeof(interpreter.object)) / 8;
+
+		reset_interpreter();
+		for (int k = 0; k < 1 + i % 3; k++) {
+			uint64_t value = values[(size_t)random() % ARRAY_SIZE(values)];
+
+			if (i % 2)
+				value = at(&words[(size_t)random() % nr]);
+			words[(size_t)random() % nr] = value;
+		}
+		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
+		assert_int_equal(heap_record_script_state(&record), at(interpreter.state));
+		assert_true(record.nr_script_bytes <= HEAP_SCRIPT_MAX);
+		arena_used = 0;
+		own_free((void *)(uintptr_t)record.pointer);
+		next_of(&fixture, HEAP_RECORD_FREE, last_freed);
+	}
+	end(&fixture);
+}
+
+/* Always with the same return address. */
+static __attribute__((noinline)) void *allocate_in_one_place(void)
+{
+	void *volatile pointer = own_malloc(16);
+
+	return pointer;
+}
+
+/* The native stack is the same, but the functions, or their places, are not. */
+TEST(heap, signatures_tell_frames_of_an_interpreter_apart)
+{
+	struct fixture fixture;
+	uint64_t signatures[6];
+	size_t nr_stacks = 0;
+
+	begin_interpreter(&fixture, true);
+	for (int i = 0; i < 6; i++) {
+		struct heap_record record;
+		void *pointer;
+
+		interpreter.object.frame.instruction = i == 3 ? 99 : 13;
+		interpreter.functions[1].is[2] = i == 4;
+		interpreter.pieces[0].frames[0].function =
+			at(&interpreter.functions[i == 5 ? 2 : 1]);
+		pointer = allocate_in_one_place();
+		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+		signatures[i] = record.signature;
+		nr_stacks += record.nr_stack_bytes > 0;
+		if (i)
+			assert_int_not_equal(record.signature, 0);
+		else
+			heap_ring_add_step(&fixture.ring,
+					   &(struct heap_step){.pc = record.regs.value[16],
+							       .flags = HEAP_STEP_ROOT});
+	}
+	assert_int_equal(signatures[1], signatures[2]);
+	for (int i = 3; i < 6; i++) {
+		for (int k = 0; k < i; k++)
+			assert_int_not_equal(signatures[i], signatures[k]);
+	}
+	assert_int_equal(nr_stacks, 5);
+	end(&fixture);
+}
+
 /* Stacks of frees are lost before frees are. */
 TEST(heap, full_ring_drops_stacks_of_freeing_first)
 {

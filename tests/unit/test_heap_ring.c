@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "heap/heap_record.h"
 #include "heap/heap_ring.h"
+#include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
 
 /* The kind that most records of a sample have, and its layout. */
@@ -149,7 +151,9 @@ TEST(ring, nonsense_is_skipped)
 		{.header.kind = HEAP_RECORD_SKIP, .pointer = UINT64_MAX},
 		{.header.kind = FLAGS, .caller.nr_stack_bytes = 2 * RECORD_BYTES},
 		{.header.kind = FLAGS, .caller.nr_stack_bytes = 4 * RECORD_BYTES},
-		{.header.kind = FLAGS, .caller.nr_stack_bytes = UINT64_MAX},
+		{.header.kind = FLAGS, .caller.nr_stack_bytes = UINT32_MAX},
+		{.header.kind = FLAGS, .caller.nr_script_bytes = 2 * RECORD_BYTES},
+		{.header.kind = FLAGS, .caller.nr_script_bytes = UINT32_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
@@ -208,22 +212,61 @@ TEST(ring, impossible_records_are_skipped)
 	end(&bench);
 }
 
-/* More bytes of a stack than are ever copied, though there is room for them. */
+/* More bytes of a stack, or of an interpreter, than are ever copied, though there is room. */
 TEST(ring, stacks_are_bounded)
 {
 	struct bench bench;
-	uint64_t position;
-	struct written *record;
 
 	begin(&bench, 0);
-	record = reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
-	record->header = (struct heap_header){.commit = heap_commit_word(position), .kind = FLAGS};
-	record->pointer = record->caller.mean = 16;
-	record->caller.nr_stack_bytes = HEAP_STACK_MAX + 1;
-	add(&bench, 5);
-	assert_next(&bench, 1, 5);
-	assert_int_equal(bench.ring.nr_refused, 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t position;
+		struct written *record =
+			reserve(&bench, RECORD_BYTES + 2 * HEAP_STACK_MAX, &position);
+
+		record->header =
+			(struct heap_header){.commit = heap_commit_word(position), .kind = FLAGS};
+		record->pointer = record->caller.mean = 16;
+		record->caller.nr_stack_bytes = i == 0 ? HEAP_STACK_MAX + 1 : 0;
+		record->caller.nr_script_bytes = i == 1 ? HEAP_SCRIPT_MAX + 1 : 0;
+		add(&bench, 5);
+		assert_next(&bench, 1, 5);
+		assert_int_equal(bench.ring.nr_refused, i + 1);
+	}
 	end(&bench);
+}
+
+/* Whatever sizes the pieces of an interpreter's memory have. */
+TEST(ring, pieces_are_within_their_record)
+{
+	const struct heap_piece sizes[] = {{0x1000, 8}, {0x2000, 16}, {0x3000, 9}};
+	const struct heap_piece others[] = {
+		{0x3000, 17}, {0x3000, UINT64_MAX}, {UINT64_MAX - 4, 8}};
+	uint8_t bytes[3 * sizeof(struct heap_piece) + 8 + 16 + 9];
+	struct heap_record record = {.script = bytes, .nr_script_bytes = sizeof(bytes)};
+	struct snapshot snapshot = {0};
+	uint64_t word;
+
+	memset(bytes, 7, sizeof(bytes));
+	memcpy(bytes, &sizes[0], sizeof(sizes[0]));
+	memcpy(bytes + 24, &sizes[1], sizeof(sizes[1]));
+	memcpy(bytes + 56, &sizes[2], sizeof(sizes[2]));
+	heap_record_fill_snapshot(&record, &snapshot);
+	assert_int_equal(heap_record_script_state(&record), 0x1000);
+	assert_true(snapshot_read_any(&snapshot, 0x1000, &word, 8));
+	assert_true(snapshot_read_any(&snapshot, 0x2008, &word, 8));
+	assert_true(snapshot_read_any(&snapshot, 0x3001, &word, 8));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		memcpy(bytes + 56, &others[i], sizeof(others[i]));
+		heap_record_fill_snapshot(&record, &snapshot);
+		assert_true(snapshot_read_any(&snapshot, 0x2008, &word, 8));
+		assert_false(snapshot_read_any(&snapshot, 0x3000, &word, 8));
+	}
+	for (record.nr_script_bytes = 0; record.nr_script_bytes < 24; record.nr_script_bytes++) {
+		heap_record_fill_snapshot(&record, &snapshot);
+		assert_false(snapshot_read_any(&snapshot, 0x1000, &word, 8));
+		assert_int_equal(heap_record_script_state(&record), 0);
+	}
+	snapshot_release(&snapshot);
 }
 
 /* However large the head is. */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The blob follows the frames of an interpreter. While a thread runs in the interpreter no other
+ * one frees its state, or the newest piece of its data stack, so these are there. Other words may
+ * be anything: this may be a signal handler that has come while the thread was changing them, and
+ * programs write over their own frames. Where they lead out of that piece and of the native stack,
+ * only memory is read that profc has seen there.
+ */
+#include "heap/heap_script_blob.h"
+#include "heap/heap_blob_priv.h"
+
+/* Pieces of the data stack that are used; each has room for some hundred frames, as a rule. */
+#define STACK_PIECES	  4
+#define STACK_PIECE_MAX	  (UINT64_C(1) << 20)
+#define STACK_PIECE_WORDS 3
+#define STATE_MAX	  4096
+#define FRAMES_MAX	  1024
+/* Functions of frames further out are not copied: they live long, and are read later. */
+#define FUNCTIONS_MAX 64
+
+/* glibc: the table of blocks in the data of a thread, and its entries; those of keys. */
+#define TABLE_AT	8
+#define TABLE_ENTRY	16
+#define TABLE_NO_BLOCK	UINT64_MAX
+#define KEYS_OF_PAGE	32
+#define KEYS_MAX	1024
+#define KEY_ENTRY	16
+#define KEY_ENTRY_VALUE 8
+
+struct walk {
+	const struct frame_links *links;
+	uint64_t sp, stack_end; /* the native stack can be read between */
+	uint64_t state;
+	uint64_t nr_used;
+	struct heap_stack used[STACK_PIECES]; /* the used parts of the data stack */
+	struct heap_stack writable;	      /* the range that was found last */
+	struct heap_pieces *pieces;	      /* NULL: the frames are signed */
+	uint64_t nr_frames, signature;
+	bool is_certain;
+};
+
+static uint64_t word_at(uint64_t address)
+{
+	return relaxed_load((const uint64_t *)address);
+}
+
+/* --- the state of the thread --- */
+
+static uint64_t of_module(const struct frame_links *links, uint64_t data)
+{
+	uint64_t table = word_at(data + TABLE_AT), block;
+
+	if (!table || links->root_of > word_at(table - TABLE_ENTRY))
+		return 0;
+	block = word_at(table + links->root_of * TABLE_ENTRY);
+	return !block || block == TABLE_NO_BLOCK ? 0 : word_at(block + links->root_at);
+}
+
+static uint64_t of_key(const struct frame_links *links, uint64_t data)
+{
+	uint64_t key = relaxed_load((const uint32_t *)links->root_of), page;
+
+	if (key >= KEYS_MAX)
+		return 0;
+	page = word_at(data + links->root_at + key / KEYS_OF_PAGE * sizeof(uint64_t));
+	return page ? word_at(page + key % KEYS_OF_PAGE * KEY_ENTRY + KEY_ENTRY_VALUE) : 0;
+}
+
+/* 0: it does not run in the interpreter. */
+static uint64_t find_state(const struct frame_links *links, uint64_t data)
+{
+	uint32_t root = __atomic_load_n(&links->root, __ATOMIC_ACQUIRE);
+	uint64_t state = 0;
+
+	if (root == FRAME_LINKS_BY_OFFSET)
+		state = word_at(data + links->root_at);
+	else if (root == FRAME_LINKS_BY_MODULE)
+		state = of_module(links, data);
+	else if (root == FRAME_LINKS_BY_KEY)
+		state = of_key(links, data);
+	if (state % sizeof(uint64_t) || (links->current && word_at(links->current) != state))
+		return 0;
+	return state;
+}
+
+/* --- pieces --- */
+
+static void add_piece(struct walk *walk, uint64_t start, uint64_t nr_bytes)
+{
+	struct heap_pieces *pieces = walk->pieces;
+
+	if (!pieces || pieces->nr == HEAP_PIECES ||
+	    pieces->nr_bytes + sizeof(struct heap_piece) + nr_bytes > HEAP_SCRIPT_MAX)
+		return;
+	pieces->at[pieces->nr].start = start;
+	pieces->at[pieces->nr++].nr_bytes = nr_bytes;
+	pieces->nr_bytes += sizeof(struct heap_piece) + nr_bytes;
+}
+
+static bool has_piece(const struct heap_pieces *pieces, uint64_t start)
+{
+	for (uint64_t i = 0; i < pieces->nr; i++) {
+		if (pieces->at[i].start == start)
+			return true;
+	}
+	return false;
+}
+
+static bool is_readable(struct walk *walk, uint64_t start, uint64_t nr_bytes)
+{
+	if (start % sizeof(uint64_t))
+		return false;
+	if (start >= walk->writable.start && start < walk->writable.end &&
+	    walk->writable.end - start >= nr_bytes)
+		return true;
+	return heap_find_writable(start, nr_bytes, &walk->writable);
+}
+
+/* False: it is being changed, or an older one is not where profc has seen memory. */
+static bool add_used(struct walk *walk, uint64_t start, uint64_t end)
+{
+	if (start % sizeof(uint64_t) || end < start + STACK_PIECE_WORDS * sizeof(uint64_t) ||
+	    end - start > STACK_PIECE_MAX ||
+	    (walk->nr_used && !is_readable(walk, start, end - start)))
+		return false;
+	walk->used[walk->nr_used].start = start;
+	walk->used[walk->nr_used++].end = end;
+	add_piece(walk, start, (end - start) & -(uint64_t)sizeof(uint64_t));
+	return true;
+}
+
+static void find_data_stack(struct walk *walk)
+{
+	uint64_t at = word_at(walk->state + walk->links->state_piece);
+	uint64_t end = word_at(walk->state + walk->links->state_top);
+
+	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
+		at = word_at(at);
+		if (!at || !is_readable(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))
+			return;
+		end = at +
+		      (word_at(at + 2 * sizeof(uint64_t)) + STACK_PIECE_WORDS) * sizeof(uint64_t);
+	}
+}
+
+/* --- frames --- */
+
+static bool is_between(uint64_t at, uint64_t nr_bytes, uint64_t start, uint64_t end)
+{
+	return at >= start && at < end && end - at >= nr_bytes;
+}
+
+static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
+{
+	for (uint64_t i = 0; i < walk->nr_used; i++) {
+		if (is_between(frame, walk->links->nr_frame_bytes, walk->used[i].start,
+			       walk->used[i].end))
+			return true;
+	}
+	return false;
+}
+
+static void copy_function(struct walk *walk, uint64_t of)
+{
+	uint64_t nr_bytes = walk->links->nr_function_bytes;
+
+	if (walk->nr_frames < FUNCTIONS_MAX && !has_piece(walk->pieces, of) &&
+	    is_readable(walk, of, nr_bytes))
+		add_piece(walk, of, nr_bytes);
+}
+
+static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t sum = heap_hash(walk->signature ^ of) + word_at(frame + links->frame_instruction);
+
+	if (!is_readable(walk, of, links->nr_function_bytes)) {
+		walk->is_certain = false;
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		sum = heap_hash(sum ^ word_at(of + links->function_is[i]));
+	walk->signature = sum;
+}
+
+/* False: the frames further out cannot be found. */
+static bool take_frame(struct walk *walk, uint64_t frame)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t of;
+
+	if (is_between(frame, links->nr_frame_bytes, walk->sp, walk->stack_end))
+		return true;
+	if (!is_on_data_stack(walk, frame)) {
+		uint64_t start = frame - links->nr_before_frame;
+		uint64_t nr_bytes = links->nr_before_frame + links->nr_frame_bytes;
+
+		if (!is_readable(walk, start, nr_bytes))
+			return false;
+		add_piece(walk, start, nr_bytes);
+	}
+	of = word_at(frame + links->frame_function);
+	if (walk->pieces)
+		copy_function(walk, of);
+	else
+		sign_frame(walk, frame, of);
+	return true;
+}
+
+/* 0: there is none. */
+static uint64_t first_frame(const struct walk *walk)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t at = word_at(walk->state + links->state_frame);
+
+	if (!links->has_evaluations)
+		return at;
+	if (at != walk->state + links->root_evaluation &&
+	    !is_between(at, links->evaluation_frame + sizeof(uint64_t), walk->sp, walk->stack_end))
+		return 0;
+	return at % sizeof(uint64_t) ? 0 : word_at(at + links->evaluation_frame);
+}
+
+static void follow(struct walk *walk)
+{
+	uint64_t frame = first_frame(walk);
+
+	for (; frame && walk->nr_frames < FRAMES_MAX; walk->nr_frames++) {
+		if (frame % sizeof(uint64_t) || !take_frame(walk, frame)) {
+			walk->is_certain = false;
+			return;
+		}
+		frame = word_at(frame + walk->links->frame_previous);
+	}
+}
+
+/* False: the thread does not run in an interpreter. */
+static bool begin(struct walk *walk, const struct heap_frame *frame, struct heap_pieces *pieces)
+{
+	const struct frame_links *links = &heap_known()->links;
+	uint64_t data, start;
+
+	if (!relaxed_load(&links->root))
+		return false;
+	data = thread_data();
+	walk->state = data ? find_state(links, data) : 0;
+	if (!walk->state || links->nr_state_bytes > STATE_MAX)
+		return false;
+	walk->links = links;
+	walk->sp = (uint64_t)(frame + 1);
+	walk->stack_end = heap_readable_end(walk->sp, &start);
+	walk->writable.start = walk->writable.end = 0;
+	walk->pieces = pieces;
+	walk->nr_used = walk->nr_frames = walk->signature = 0;
+	walk->is_certain = true;
+	add_piece(walk, walk->state, links->nr_state_bytes);
+	find_data_stack(walk);
+	return true;
+}
+
+void heap_find_pieces(struct heap_pieces *pieces, const struct heap_frame *frame)
+{
+	struct walk walk;
+
+	pieces->nr = pieces->nr_bytes = 0;
+	if (begin(&walk, frame, pieces))
+		follow(&walk);
+}
+
+void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
+{
+	for (uint64_t i = 0; i < pieces->nr; i++) {
+		*to++ = pieces->at[i].start;
+		*to++ = pieces->at[i].nr_bytes;
+		machine_copy(to, (const void *)pieces->at[i].start, pieces->at[i].nr_bytes);
+		to += pieces->at[i].nr_bytes / sizeof(uint64_t);
+	}
+}
+
+uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature)
+{
+	struct walk walk;
+
+	if (!signature || !begin(&walk, frame, 0))
+		return signature;
+	walk.signature = signature;
+	follow(&walk);
+	return walk.is_certain ? walk.signature : 0;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How a thread in the process itself finds the frames of its interpreter. */
+#include "script/cpython_links.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "mapping/space.h"
+#include "script/cpython.h"
+#include "snapshot/frame_links.h"
+
+/* --- the state of the running thread --- */
+
+/*
+ * From 3.12 on a variable of each thread has its state while it runs in the interpreter. It is not
+ * exported, but a function is that does nothing but return it:
+ *
+ *	mov %fs:offset,%rax			in a program that is linked statically
+ *	mov offset(%rip),%rax; mov %fs:(%rax)	in one that finds it by a word
+ *	lea index(%rip),%rdi; call		in a library: two words, its module and the offset
+ */
+#define GETTER_BYTES 32
+#define BYTES_OF_LEA 7
+
+struct bytes {
+	const uint8_t *at;
+	size_t nr;
+};
+
+static bool begins_with(const struct bytes *code, size_t at, const char *bytes, size_t nr)
+{
+	return code->nr - at >= nr && memcmp(code->at + at, bytes, nr) == 0;
+}
+
+static int32_t number_at(const struct bytes *code, size_t at)
+{
+	int32_t number;
+
+	memcpy(&number, code->at + at, sizeof(number));
+	return number;
+}
+
+static bool find_variable(const struct bytes *code, uint64_t address, struct space *space,
+			  struct frame_links *links)
+{
+	for (size_t at = 0; at + BYTES_OF_LEA + 5 <= code->nr; at++) {
+		uint64_t next = address + at + BYTES_OF_LEA;
+		uint64_t words[2];
+
+		if (begins_with(code, at, "\x64\x48\x8b\x04\x25", 5)) {
+			links->root = FRAME_LINKS_BY_OFFSET;
+			links->root_at = (uint64_t)(int64_t)number_at(code, at + 5);
+			return true;
+		}
+		if (begins_with(code, at, "\x48\x8b\x05", 3) &&
+		    begins_with(code, at + BYTES_OF_LEA, "\x64\x48\x8b\x00", 4)) {
+			links->root = FRAME_LINKS_BY_OFFSET;
+			return space_read_memory(space,
+						 next + (uint64_t)(int64_t)number_at(code, at + 3),
+						 &links->root_at, sizeof(links->root_at));
+		}
+		if (begins_with(code, at, "\x48\x8d\x3d", 3)) {
+			links->root = FRAME_LINKS_BY_MODULE;
+			if (!space_read_memory(space,
+					       next + (uint64_t)(int64_t)number_at(code, at + 3),
+					       words, sizeof(words)))
+				return false;
+			links->root_of = words[0];
+			links->root_at = words[1];
+			return words[0] != 0;
+		}
+	}
+	return false;
+}
+
+/* --- glibc --- */
+
+/* It says where the data of its threads have their table of keys: how many bits, 1, the offset. */
+static const char *const glibc_exports[] = {"_thread_db_pthread_specific"};
+#define KEY_TABLE_BITS (32 * 64)
+#define OFFSET_MAX     65536
+
+static bool find_keys(struct space *space, uint64_t *offset)
+{
+	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+		const struct mapping *mapping = space_mapping_at(space, i);
+		struct elf_image *image;
+		uint64_t at;
+		uint32_t said[3];
+
+		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
+			continue;
+		image = space_image(space, mapping);
+		if (!image || !elf_image_exports(image, glibc_exports, 1, &at))
+			continue;
+		if (!space_read_memory(space, at + mapping->bias, said, sizeof(said)))
+			return false;
+		*offset = said[2];
+		return said[0] == KEY_TABLE_BITS && said[2] < OFFSET_MAX;
+	}
+	return false;
+}
+
+/* --- all of it --- */
+
+/* The state of the thread that runs; a key of a thread's own, whose number follows a mark. */
+static bool find_root(const struct cpython *python, struct space *space, uint64_t getter,
+		      struct frame_links *links)
+{
+	const struct cpython_runtime_layout *layout = &python->layout.runtime;
+	uint8_t code[GETTER_BYTES];
+	const struct bytes bytes = {code, sizeof(code)};
+	uint64_t keys_at;
+
+	if (layout->running_thread) {
+		links->root = FRAME_LINKS_BY_KEY;
+		links->root_of = python->runtime + layout->thread_key + sizeof(uint32_t);
+		links->current = python->runtime + layout->running_thread;
+		return find_keys(space, &links->root_at);
+	}
+	if (!space_read_memory(space, getter, code, sizeof(code)) ||
+	    !find_variable(&bytes, getter, space, links))
+		return false;
+	return links->root != FRAME_LINKS_BY_MODULE || find_keys(space, &keys_at);
+}
+
+bool cpython_find_links(const struct cpython *python, struct space *space, uint64_t getter,
+			struct frame_links *links)
+{
+	const struct cpython_layout *layout = &python->layout;
+	const struct cpython_thread_layout *thread = &layout->thread;
+
+	*links = (struct frame_links){
+		.nr_state_bytes = cpython_layout_thread_bytes(layout),
+		.state_piece = thread->chunk,
+		.state_top = thread->chunk_top,
+		.state_frame = layout->has_cframes ? thread->cframe : thread->frame,
+		.has_evaluations = layout->has_cframes,
+		.root_evaluation = thread->root_cframe,
+		.evaluation_frame = layout->frame.cframe_frame,
+		.nr_frame_bytes = layout->frame.nr_bytes,
+		.frame_function = layout->frame.code,
+		.frame_previous = layout->frame.previous,
+		.frame_instruction = layout->frame.instruction,
+		.nr_before_frame = layout->generator_frame,
+		.nr_function_bytes = layout->code.instructions,
+		.function_is = {layout->code.name, layout->code.file, layout->code.line_table},
+	};
+	return find_root(python, space, getter, links);
+}

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Allocations of Python programs have the functions and lines that made them."""
+
+import json
+import re
+import subprocess
+import tempfile
+import unittest
+
+from live import LiveCase
+from profc import attach_to_count, profc, record
+from pythons import pythons
+
+# Blocks of more than 512 bytes come from malloc(). It does not free them in the end.
+CACHE = """import os
+CACHE = {}
+class Cache:
+    def put(self, key, nr):
+        CACHE[key] = bytearray(nr)
+def items(nr):
+    for i in range(nr):
+        yield bytes(20000 + i)
+def keep():
+    return list(items(500))
+def work():
+    cache = Cache()
+    for i in range(300):
+        cache.put(i, 70000 + i)
+    for i in range(300):
+        bytearray(80000)
+    return keep()
+kept = work()
+os._exit(0)
+"""
+LINE_OF_PUT, LINE_OF_ITEMS = 5, 8
+BYTES_OF_PUT = sum(70000 + i for i in range(300))
+BYTES_OF_ITEMS = sum(20000 + i for i in range(500))
+# What objects need besides, of each block.
+HEAD_BYTES = 64
+
+# Each thread keeps blocks of a size of its own; all calls go through the same native frames.
+THREADS = """import os, threading
+KEPT = []
+{functions}
+threads = [threading.Thread(target=function) for function in ({names})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+os._exit(0)
+"""
+FUNCTION_OF_THREAD = """
+def {name}():
+    for i in range(200): KEPT.append(bytearray({size}))
+"""
+
+# Functions that live for one call, and others come to stand where they were.
+MADE_CODE = """import os
+KEPT = []
+text = '''
+def f{0}(): KEPT.append(bytearray(10000 + {0}))
+f{0}()
+'''
+for n in range(3000):
+    k = n % 7 if n % 50 else 9
+    exec(compile(text.format(k), "<s%d>" % k, "exec"), {"KEPT": KEPT})
+os._exit(0)
+"""
+
+FORKS = """import os
+KEPT = []
+def child():
+    for i in range(100): KEPT.append(bytearray(50000))
+    os._exit(0)
+for _ in range(3):
+    pid = os.fork()
+    if not pid: child()
+    os.waitpid(pid, 0)
+os._exit(0)
+"""
+
+# Attached to.
+LINE_OF_SERVE = 4
+SERVES = """import time
+KEPT = []
+def serve():
+    KEPT.append(bytearray(60000))
+print("ready", flush=True)
+while True:
+    serve()
+    time.sleep(0.005)
+"""
+
+
+class ScriptMemory(LiveCase):
+    def setUp(self):
+        super().setUp()
+        self.found = pythons()
+        if not self.found:
+            raise unittest.SkipTest("there is no Python of a known version")
+
+    def script(self, text):
+        path = self.path("cache.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def leaks(self, recording):
+        return json.loads(profc("report", "-i", recording.path, "--leaks", "--json", "-n", "0")
+                          .stdout)["leaks"]
+
+    def left_at(self, recording, least=0):
+        """
+        {(function, line) of the innermost function of the script: bytes, blocks, interval} of
+        blocks with so many bytes: lists, too, need some when they grow.
+        """
+        found = {}
+        for leak in self.leaks(recording):
+            if leak["bytes"] < least * leak["blocks"]:
+                continue
+            places = [(frame["function"], frame["line"]) for frame in leak["stack"]
+                      if (frame["file"] or "").endswith((".py", ">"))]
+            has = found.setdefault(places[0] if places else None, [0, 0, 0])
+            has[0] += leak["bytes"]
+            has[1] += leak["blocks"]
+            has[2] += leak["ci_bytes"] ** 2
+        return found
+
+    def counters(self, recording):
+        return json.loads(recording.info("--json"))["counters"]
+
+    def for_each(self, text, *options):
+        path = self.script(text)
+        for _, python in self.found:
+            directory = tempfile.mkdtemp(dir=self.directory)
+            yield record(directory, [python, path], *options)
+
+    def test_all_that_is_left_has_its_line(self):
+        for recording in self.for_each(CACHE, "--mem=all", "--no-cpu"):
+            left = self.left_at(recording, 20000)
+            put = left["Cache.put", LINE_OF_PUT]
+            items = left["items", LINE_OF_ITEMS]
+            self.assertEqual(put[1], 300)
+            self.assertEqual(items[1], 500)
+            for has, nr_bytes in ((put, BYTES_OF_PUT), (items, BYTES_OF_ITEMS)):
+                self.assertGreaterEqual(has[0], nr_bytes)
+                self.assertLessEqual(has[0], nr_bytes + has[1] * HEAD_BYTES)
+            counters = self.counters(recording)
+            self.assertGreater(counters["script_blocks_proved"], 0)
+            for name in ("torn", "no_native_frame", "not_generator"):
+                self.assertNotIn("script_blocks_" + name, counters)
+
+    def test_their_callers_are_the_script_s(self):
+        for recording in self.for_each(CACHE, "--mem=64K", "--no-cpu"):
+            most = next(leak for leak in self.leaks(recording)
+                        if any(frame["function"] == "Cache.put" for frame in leak["stack"]))
+            lines = [(frame["function"].split(".")[-1], frame["line"]) for frame in most["stack"]
+                     if (frame["file"] or "").endswith("cache.py")]
+            self.assertEqual(lines, [("put", 5), ("work", 14), ("<module>", 18)])
+
+    def test_a_sample_of_them_is_within_its_interval(self):
+        for recording in self.for_each(CACHE, "--mem=16K"):
+            left = self.left_at(recording)
+            for wanted, nr_bytes in (("put", BYTES_OF_PUT), ("items", BYTES_OF_ITEMS)):
+                of = [has for place, has in left.items()
+                      if place and place[0].split(".")[-1] == wanted]
+                estimate, variance = sum(has[0] for has in of), sum(has[2] for has in of)
+                self.assertWithin(estimate, nr_bytes, 2 * variance ** 0.5 + 1000 * HEAD_BYTES,
+                                  wanted)
+
+    def test_each_thread_has_its_own(self):
+        sizes = {f"keep_{i}": 30000 + 1000 * i for i in range(4)}
+        text = THREADS.format(
+            functions="".join(FUNCTION_OF_THREAD.format(name=name, size=size)
+                              for name, size in sizes.items()),
+            names=", ".join(sizes))
+        for recording in self.for_each(text, "--mem=all", "--no-cpu"):
+            left = self.left_at(recording, 30000)
+            for name, size in sizes.items():
+                has = [one for place, one in left.items() if place and place[0] == name]
+                self.assertEqual(sum(one[1] for one in has), 200)
+                self.assertEqual(sum(one[0] for one in has), 200 * (size + 1))
+
+    def test_no_block_has_the_name_of_another_function(self):
+        for recording in self.for_each(MADE_CODE, "--mem=all", "--no-cpu"):
+            nr_named = 0
+            for leak in self.leaks(recording):
+                names = [frame["function"] for frame in leak["stack"]]
+                own = [name for name in names if name and re.fullmatch(r"f\d", name)]
+                if not own:
+                    continue
+                k = int(own[0][1:])
+                # With the byte at its end; their list is larger.
+                if 10000 < leak["bytes"] / leak["blocks"] < 10020:
+                    nr_named += leak["blocks"]
+                    self.assertEqual(leak["bytes"], leak["blocks"] * (10000 + k + 1))
+            self.assertGreater(nr_named, 0)
+
+    def test_of_forked_children(self):
+        for recording in self.for_each(FORKS, "--mem=all", "--no-cpu"):
+            left = self.left_at(recording, 50000)
+            has = [one for place, one in left.items() if place and place[0] == "child"]
+            self.assertEqual(sum(one[1] for one in has), 300)
+
+    def test_of_a_program_that_runs(self):
+        path = self.script(SERVES)
+        for version, python in self.found:
+            with self.subTest(version):
+                process = subprocess.Popen([python, path], stdout=subprocess.PIPE, text=True)
+                self.addCleanup(process.wait)
+                self.addCleanup(process.kill)
+                process.stdout.readline()
+                recording = attach_to_count(self.directory, process.pid, "--mem=all", "--no-cpu",
+                                            "-d", "2")
+                process.kill()
+                left = self.left_at(recording, 60000)
+                serves = [one for place, one in left.items()
+                          if place == ("serve", LINE_OF_SERVE)]
+                self.assertGreater(sum(one[0] for one in serves), 60000)
+                # Before it was told how to find them, the program has copied none.
+                others = sum(one[0] for place, one in left.items() if not place)
+                self.assertLess(others, 60000 * 40)
+
+    def test_the_interpreter_s_own_functions_are_shown_on_request(self):
+        recording = next(self.for_each(CACHE, "--mem=64K", "--no-cpu"))
+        folded, whole = (json.loads(profc("report", "-i", recording.path, "--leaks", "--json",
+                                          *options).stdout)["leaks"]
+                         for options in ((), ("--native",)))
+        nr_frames = [sum(len(leak["stack"]) for leak in leaks) for leaks in (folded, whole)]
+        self.assertLess(*nr_frames)
+        self.assertEqual(*(sum(leak["bytes"] for leak in leaks) for leaks in (folded, whole)))
+
+
+if __name__ == "__main__":
+    unittest.main()
