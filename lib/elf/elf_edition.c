@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "elf/elf_open.h"
 
-#define PAGE_BYTES 4096
+#define BLOCK_BYTES 4096
 /* Bounds the time to some milliseconds; the pages are spread over the whole file. */
 #define HASHED_BYTES	 (UINT64_C(4) << 20)
 #define SEGMENTS_MAX	 512
@@ -40,10 +40,10 @@ static uint64_t fnv_of_file(uint64_t hash, int fd, uint64_t offset, size_t nr_by
 /* Hash all pages of a file, or for a large one as many at equal distances. */
 static uint64_t fnv_of_pages(uint64_t hash, int fd, uint64_t file_bytes)
 {
-	uint64_t step = (file_bytes / HASHED_BYTES + 1) * PAGE_BYTES;
+	uint64_t step = (file_bytes / HASHED_BYTES + 1) * BLOCK_BYTES;
 
 	for (uint64_t at = 0; at < file_bytes; at += step)
-		hash = fnv_of_file(hash, fd, at, PAGE_BYTES);
+		hash = fnv_of_file(hash, fd, at, BLOCK_BYTES);
 	return hash;
 }
 
@@ -88,7 +88,7 @@ static struct elf_edition edition_of(Elf *elf, int fd, uint64_t file_bytes)
 
 	if (elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr) || nr > SEGMENTS_MAX)
 		return (struct elf_edition){0};
-	edition.fingerprint = fnv_of_file(edition.fingerprint, fd, 0, PAGE_BYTES);
+	edition.fingerprint = fnv_of_file(edition.fingerprint, fd, 0, BLOCK_BYTES);
 	for (size_t i = 0; i < nr; i++) {
 		GElf_Phdr header;
 
@@ -102,7 +102,7 @@ static struct elf_edition edition_of(Elf *elf, int fd, uint64_t file_bytes)
 			continue;
 		has_code = true;
 		edition.fingerprint =
-			fnv_of_file(edition.fingerprint, fd, header.p_offset, PAGE_BYTES);
+			fnv_of_file(edition.fingerprint, fd, header.p_offset, BLOCK_BYTES);
 	}
 	edition.fingerprint = fnv_of_pages(edition.fingerprint, fd, file_bytes);
 	return edition;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/err.h"
 
@@ -24,7 +25,6 @@
 #define CFI_BYTES_MAX  (UINT64_C(512) << 20)
 #define NOTE_BYTES_MAX (UINT64_C(1) << 20)
 #define BUILD_ID_MAX   64
-#define PAGE_BYTES     UINT64_C(4096)
 
 struct elf_image {
 	Elf *elf;		  /* NULL once the CFI is loaded */
@@ -268,7 +268,7 @@ const uint8_t *elf_image_build_id(const struct elf_image *image, size_t *nr_byte
 /* Does the file page of `file_offset` contain bytes of the segment? */
 static bool segment_holds(const struct elf_segment *segment, uint64_t file_offset)
 {
-	uint64_t first_page = segment->file_offset & ~(PAGE_BYTES - 1);
+	uint64_t first_page = page_start(segment->file_offset);
 
 	return file_offset >= first_page &&
 	       file_offset - first_page < segment->file_offset - first_page + segment->file_bytes;

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -21,7 +22,6 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-#define PAGE_BYTES UINT64_C(4096)
 /* Stacks are examined this far below the thread's data, this many at once. */
 #define STACK_BYTES_MAX (UINT64_C(8) << 20)
 #define STACKS_AT_ONCE	16
@@ -106,11 +106,12 @@ static size_t readable_pages(struct target_memory *memory, pid_t pid, uint64_t h
 	size_t nr_ready = 0;
 	ssize_t got;
 
-	while (nr_ready < nr && target_memory_is_ready(memory, highest - nr_ready * PAGE_BYTES, 1))
+	while (nr_ready < nr &&
+	       target_memory_is_ready(memory, highest - nr_ready * page_bytes(), 1))
 		nr_ready++;
 	for (size_t i = 0; i < nr_ready; i++)
-		there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)(highest - i * PAGE_BYTES),
-					  .iov_len = 1};
+		there[i] = (struct iovec){
+			.iov_base = (void *)(uintptr_t)(highest - i * page_bytes()), .iov_len = 1};
 	here.iov_len = nr_ready;
 	got = process_vm_readv(pid, &here, 1, there, nr_ready, 0);
 	return got > 0 ? (size_t)got : 0;
@@ -120,19 +121,19 @@ static size_t readable_pages(struct target_memory *memory, pid_t pid, uint64_t h
 static uint64_t find_low(struct target_memory *memory, pid_t pid, uint64_t data, uint64_t wanted)
 {
 	uint64_t lowest = wanted - min_u64(wanted, STACK_BYTES_MORE);
-	uint64_t page = data & -PAGE_BYTES;
+	uint64_t page = page_start(data);
 
 	if (lowest < data - min_u64(data, STACK_BYTES_MAX))
 		lowest = data - min_u64(data, STACK_BYTES_MAX);
 	while (page > lowest) {
-		size_t nr = (size_t)min_u64((page - lowest) / PAGE_BYTES + 1, PAGES_AT_ONCE);
+		size_t nr = (size_t)min_u64((page - lowest) / page_bytes() + 1, PAGES_AT_ONCE);
 		size_t got = readable_pages(memory, pid, page, nr);
 
-		page -= got * PAGE_BYTES;
+		page -= got * page_bytes();
 		if (got < nr)
 			break;
 	}
-	return page == (data & -PAGE_BYTES) ? data : page + PAGE_BYTES;
+	return page == page_start(data) ? data : page + page_bytes();
 }
 
 static bool is_answered(const struct heap_stack_question *stack, uint64_t owner, uint64_t wanted)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 
@@ -152,8 +153,6 @@ static bool is_far(const struct heap_ring *ring, uint64_t position)
 	return ring->all && (position & (ring->nr_bytes - 1)) >= HEAP_ALL_PART_BYTES;
 }
 
-#define PAGE_BYTES UINT64_C(4096)
-
 /*
  * Give the memory of what was read back to the system, before it is released: whole pages, as a
  * writer may already be in the page where the last release ended.
@@ -163,8 +162,8 @@ static void give_back(const struct heap_ring *ring)
 	uint64_t start = ring->released & (ring->nr_bytes - 1);
 	uint64_t end = min_u64(start + (ring->tail - ring->released), ring->nr_bytes);
 
-	start = (start + PAGE_BYTES - 1) & -PAGE_BYTES;
-	end &= -PAGE_BYTES;
+	start = page_align(start);
+	end = page_start(end);
 	/* If it fails the ring only stays larger. */
 	if (end > start)
 		madvise(ring->bytes + start, end - start, MADV_REMOVE);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/minmax.h"
-
-#define PAGE_BYTES 4096
 
 static int by_address(const void *left, const void *right)
 {
@@ -74,7 +73,7 @@ static bool is_within(const struct pointer_block *block, uint64_t at)
 /* Mappings are often adjacent: the end of one is the beginning of the next. */
 static bool is_mapping(const struct pointer_block *block)
 {
-	return !((block->address | block->size) % PAGE_BYTES);
+	return !((block->address | block->size) % page_bytes());
 }
 
 static void find_ended(struct pointer_search *search, uint64_t word, uint64_t at)

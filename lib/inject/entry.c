@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "inject/machine.h"
@@ -23,7 +24,6 @@
 #include "proc/target_memory.h"
 #include "tracee/launch.h"
 
-#define PAGE_BYTES   UINT64_C(4096)
 #define ALIGN_BYTES  UINT64_C(16)
 #define SEGMENTS_MAX 64
 /* Arguments, environment and vector of a program: the kernel allows 6 MiB of all. */
@@ -162,7 +162,7 @@ static uint64_t room_behind_code(struct target_memory *memory, uint64_t first, u
 		uint64_t at = (end + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1);
 
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X && end &&
-		    at % PAGE_BYTES && PAGE_BYTES - at % PAGE_BYTES >= nr_bytes)
+		    at % page_bytes() && page_bytes() - at % page_bytes() >= nr_bytes)
 			return at;
 	}
 	return 0;

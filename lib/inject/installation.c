@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -27,7 +28,6 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-#define PAGE_BYTES UINT64_C(4096)
 /* Read at each place: enough for the longest window and the padding after it. */
 #define READ_BYTES 64
 /* Code of a probe, on average: thunks of 40 to 96 bytes, aligned. */
@@ -96,7 +96,7 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 		nr_bytes += draft->requests[i].is_heap ? HEAP_THUNK_ROOM_BYTES
 			    : draft->gate	       ? GATED_ROOM_BYTES
 						       : THUNK_ROOM_BYTES;
-	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return page_align(nr_bytes);
 }
 
 /* Decides which requests share a part, and where its memory will be. */

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -22,7 +23,6 @@
 #include "proc/target_memory.h"
 #include "proc/touched.h"
 
-#define PAGE_BYTES    UINT64_C(4096)
 #define PIECE_PAGES   UINT64_C(256)
 #define LAST_BYTES    (sizeof(uint64_t) - 1)
 #define OWN_PARTS_MAX 64
@@ -189,7 +189,7 @@ static void search_run(struct searching *searching, uint64_t start, uint64_t end
 	while (start < end) {
 		size_t got =
 			read_written(searching, start, searching->bytes + LAST_BYTES, end - start);
-		uint64_t next = (start | (PAGE_BYTES - 1)) + 1;
+		uint64_t next = page_start(start) + page_bytes();
 
 		if (got)
 			search_bytes(searching, start, got);
@@ -209,8 +209,8 @@ static bool is_written(uint64_t page)
 
 static void search_piece(struct searching *searching, uint64_t start, uint64_t end)
 {
-	uint64_t first = start / PAGE_BYTES;
-	size_t nr = (size_t)((end + PAGE_BYTES - 1) / PAGE_BYTES - first);
+	uint64_t first = start / page_bytes();
+	size_t nr = (size_t)(page_align(end) / page_bytes() - first);
 	ssize_t got = pread(searching->pagemap_fd, searching->pages, nr * sizeof(uint64_t),
 			    (off_t)(first * sizeof(uint64_t)));
 	size_t i = 0;
@@ -225,8 +225,8 @@ static void search_piece(struct searching *searching, uint64_t start, uint64_t e
 		while (i < nr && is_written(searching->pages[i]))
 			i++;
 		if (i > begun)
-			search_run(searching, max_u64(start, (first + begun) * PAGE_BYTES),
-				   min_u64(end, (first + i) * PAGE_BYTES));
+			search_run(searching, max_u64(start, (first + begun) * page_bytes()),
+				   min_u64(end, (first + i) * page_bytes()));
 		else
 			i++;
 	}
@@ -244,7 +244,7 @@ static bool shall_end(struct searching *searching)
 static void search_pieces(struct searching *searching, uint64_t start, uint64_t end)
 {
 	while (start < end && !shall_end(searching)) {
-		uint64_t next = min_u64(end, (start / PAGE_BYTES + PIECE_PAGES) * PAGE_BYTES);
+		uint64_t next = min_u64(end, (start / page_bytes() + PIECE_PAGES) * page_bytes());
 
 		search_piece(searching, start, next);
 		start = next;
@@ -381,7 +381,7 @@ int memory_search_run(struct memory_search *search, struct err *err)
 		return err_sys(err, "cannot find out which memory process %d has",
 			       (int)search->pid);
 	searching.memory = target_memory_open(search->pid, NULL);
-	searching.bytes = xmalloc(PIECE_PAGES * PAGE_BYTES + 2 * LAST_BYTES);
+	searching.bytes = xmalloc(PIECE_PAGES * page_bytes() + 2 * LAST_BYTES);
 	status = stop_and_search(&searching, err);
 	close(searching.pagemap_fd);
 	target_memory_close(searching.memory);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "inject/patched.h"
@@ -13,8 +14,8 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-#define PAGE_BYTES 4096
-#define JUMP_BYTES 5 /* of a call, too */
+#define BLOCK_BYTES 4096
+#define JUMP_BYTES  5 /* of a call, too */
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGE_IS_PRESENT	 (UINT64_C(1) << 63)
 #define PAGE_IS_SWAPPED	 (UINT64_C(1) << 62)
@@ -27,38 +28,38 @@ bool page_is_written(pid_t pid, uint64_t address)
 	uint64_t entry;
 
 	return fd >= 0 &&
-	       pread(fd, &entry, sizeof(entry), (off_t)(address / PAGE_BYTES * PAGE_ENTRY_BYTES)) ==
-		       sizeof(entry) &&
+	       pread(fd, &entry, sizeof(entry),
+		     (off_t)(address / page_bytes() * PAGE_ENTRY_BYTES)) == sizeof(entry) &&
 	       (entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) && !(entry & PAGE_IS_OF_FILE);
 }
 
 /*
- * The last page that was read, as adjacent patches share pages, and the end of a patch that extends
- * into the next one.
+ * The last block that was read, as adjacent patches share blocks, and the end of a patch that
+ * extends into the next one.
  */
 struct looking {
 	pid_t pid;
 	struct target_memory *memory;
 	struct buf maps;
-	struct page {
+	struct block {
 		uint64_t address;
 		size_t nr_bytes; /* that could be read */
-		uint8_t bytes[PAGE_BYTES + PATCH_MAX_BYTES];
-	} page;
+		uint8_t bytes[BLOCK_BYTES + PATCH_MAX_BYTES];
+	} block;
 };
 
 static const uint8_t *bytes_at(struct looking *looking, const struct patch *patch)
 {
-	struct page *page = &looking->page;
-	uint64_t address = patch->address & -(uint64_t)PAGE_BYTES;
+	struct block *block = &looking->block;
+	uint64_t address = patch->address & -(uint64_t)BLOCK_BYTES;
 
-	if (!page->nr_bytes || page->address != address) {
-		page->address = address;
-		page->nr_bytes = target_memory_read(looking->memory, address, page->bytes,
-						    sizeof(page->bytes));
+	if (!block->nr_bytes || block->address != address) {
+		block->address = address;
+		block->nr_bytes = target_memory_read(looking->memory, address, block->bytes,
+						     sizeof(block->bytes));
 	}
-	return patch->address - address + patch->nr_bytes <= page->nr_bytes
-		       ? page->bytes + (patch->address - address)
+	return patch->address - address + patch->nr_bytes <= block->nr_bytes
+		       ? block->bytes + (patch->address - address)
 		       : NULL;
 }
 

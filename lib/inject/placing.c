@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -77,7 +78,7 @@ static uint64_t candidate(const struct placing *place, const struct gap *gap)
 
 	if (gap->start >= place->last)
 		end = min_u64(end, place->first + REACH_BYTES);
-	return (end - place->nr_bytes) & ~UINT64_C(4095);
+	return page_start(end - place->nr_bytes);
 }
 
 static bool find_one(struct placing *place, struct gaps *gaps)

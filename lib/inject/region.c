@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -27,17 +28,11 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-#define PAGE_BYTES UINT64_C(4096)
-#define SHARDS	   16
+#define SHARDS 16
 /* Own copies of counters, at most: of address space, and of memory if all is counted by all. */
 #define OWN_BYTES_MAX ((uint64_t)64 << 20)
 /* Processors fetch cache lines in pairs: copies do not share one. */
 #define COPY_LOG2_MIN 7
-
-static uint64_t whole_pages(uint64_t nr_bytes)
-{
-	return (nr_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-}
 
 struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned)
 {
@@ -67,13 +62,13 @@ void region_plan_data(struct region_plan *plan)
 {
 	uint64_t code_offset;
 
-	plan->patches_offset = whole_pages(sizeof(struct region_header));
+	plan->patches_offset = page_align(sizeof(struct region_header));
 	plan->head_bytes =
-		whole_pages(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
-	plan->data_bytes = whole_pages(counters_bytes(&plan->counters));
+		page_align(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
+	plan->data_bytes = page_align(counters_bytes(&plan->counters));
 	plan->heap_offset = plan->private_bytes = 0;
 	if (plan->has_heap) {
-		plan->private_bytes = whole_pages(sizeof(struct heap_private));
+		plan->private_bytes = page_align(sizeof(struct heap_private));
 		plan->heap_offset =
 			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);

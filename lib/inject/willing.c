@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scan.h"
@@ -61,16 +62,17 @@ static bool own_filters_allow(void)
 	pid_t child = fork();
 
 	if (child == 0) {
+		size_t nr_bytes = (size_t)page_bytes();
 		int fd = memfd_create("profc-trial", MFD_CLOEXEC);
-		void *at = fd >= 0 && ftruncate(fd, 4096) == 0
-				   ? mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0)
+		void *at = fd >= 0 && ftruncate(fd, (off_t)nr_bytes) == 0
+				   ? mmap(NULL, nr_bytes, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0)
 				   : MAP_FAILED;
 
-		void *own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				 -1, 0);
+		void *own = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		_exit(at == MAP_FAILED || own == MAP_FAILED ||
-		      madvise(own, 4096, MADV_WIPEONFORK) < 0 || munmap(at, 4096) < 0 ||
+		      madvise(own, nr_bytes, MADV_WIPEONFORK) < 0 || munmap(at, nr_bytes) < 0 ||
 		      close(fd) < 0);
 	}
 	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&

@@ -9,8 +9,8 @@
 #include "mapping/module_priv.h"
 #include "mapping/space_priv.h"
 
-#define PAGE_BYTES     UINT64_C(4096)
-#define COMPARED_PAGES UINT64_C(4096)
+#define BLOCK_BYTES	UINT64_C(4096)
+#define COMPARED_BLOCKS UINT64_C(4096)
 
 /* The segment of code that holds vaddr, or NULL. */
 static const struct elf_segment *code_at(const struct elf_image *image, uint64_t vaddr)
@@ -25,17 +25,17 @@ static const struct elf_segment *code_at(const struct elf_image *image, uint64_t
 	return NULL;
 }
 
-static bool same_page(struct space *space, const struct elf_image *image, uint64_t address,
-		      uint64_t vaddr)
+static bool same_block(struct space *space, const struct elf_image *image, uint64_t address,
+		       uint64_t vaddr)
 {
-	uint8_t in_memory[PAGE_BYTES], in_file[PAGE_BYTES];
+	uint8_t in_memory[BLOCK_BYTES], in_file[BLOCK_BYTES];
 	size_t nr = elf_image_read(image, vaddr, in_file, sizeof(in_file));
 
 	return nr && space_read_memory(space, address, in_memory, nr) &&
 	       !memcmp(in_memory, in_file, nr);
 }
 
-/* Compare all of its pages, or for a large text some thousands at equal distances. */
+/* Compare all of its blocks, or for a large text some thousands at equal distances. */
 static bool holds_code_of(struct space *space, const struct mapping *mapping,
 			  const struct elf_image *image, uint64_t bias)
 {
@@ -44,9 +44,9 @@ static bool holds_code_of(struct space *space, const struct mapping *mapping,
 
 	if (end - bias > code->vaddr + code->file_bytes)
 		end = code->vaddr + code->file_bytes + bias;
-	stride = (end - mapping->start) / PAGE_BYTES / COMPARED_PAGES * PAGE_BYTES + PAGE_BYTES;
+	stride = (end - mapping->start) / BLOCK_BYTES / COMPARED_BLOCKS * BLOCK_BYTES + BLOCK_BYTES;
 	for (uint64_t at = mapping->start; at < end; at += stride) {
-		if (!same_page(space, image, at, at - bias))
+		if (!same_block(space, image, at, at - bias))
 			return false;
 	}
 	return true;

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/errand.h"
 #include "base/minmax.h"
@@ -27,11 +28,6 @@ struct target_memory {
 	struct backings own_backings;
 	struct proc_range written; /* the last mapping that was written to */
 };
-
-static uint64_t page_size(void)
-{
-	return (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 struct target_memory *target_memory_open(pid_t tid, struct backings *backings)
 {
@@ -100,8 +96,8 @@ static void read_pages(const struct target_memory *memory, uint64_t address, siz
 	ssize_t got = -1;
 	uint64_t nr;
 
-	pages->first = address / page_size();
-	nr = (address + nr_bytes + page_size() - 1) / page_size() - pages->first;
+	pages->first = address / page_bytes();
+	nr = (address + nr_bytes + page_bytes() - 1) / page_bytes() - pages->first;
 	pages->nr = (size_t)min_u64(nr, PAGES_AT_ONCE);
 	if (memory->pagemap_fd >= 0)
 		got = pread(memory->pagemap_fd, pages->entries, pages->nr * sizeof(uint64_t),
@@ -122,7 +118,7 @@ static size_t ready_pages(struct target_memory *memory, const struct pages *page
 	size_t nr = 0;
 
 	while (nr < pages->nr) {
-		uint64_t address = (pages->first + nr) * page_size();
+		uint64_t address = (pages->first + nr) * page_bytes();
 		struct proc_range range;
 
 		if (is_there(pages, nr)) {
@@ -130,11 +126,11 @@ static size_t ready_pages(struct target_memory *memory, const struct pages *page
 		} else if (is_served_at(memory, address, &range)) {
 			*served = range;
 			break;
-		} else if (range.end - address < page_size()) {
+		} else if (range.end - address < page_bytes()) {
 			nr++; /* it is not mapped: a read ends there */
 			break;
 		} else {
-			nr += (size_t)((range.end - address) / page_size());
+			nr += (size_t)((range.end - address) / page_bytes());
 		}
 	}
 	return min_u64(nr, pages->nr);
@@ -145,7 +141,7 @@ static size_t missing_pages(const struct pages *pages, const struct proc_range *
 	size_t nr = 0;
 
 	while (nr < pages->nr && !is_there(pages, nr) &&
-	       (pages->first + nr) * page_size() < range->end)
+	       (pages->first + nr) * page_bytes() < range->end)
 		nr++;
 	return nr;
 }
@@ -161,7 +157,7 @@ static struct stretch find_stretch(struct target_memory *memory, uint64_t addres
 	stretch.is_ready = nr > 0;
 	if (!nr)
 		nr = max_u64(missing_pages(&pages, &stretch.range), 1);
-	stretch.nr_bytes = (size_t)min_u64(nr_bytes, (pages.first + nr) * page_size() - address);
+	stretch.nr_bytes = (size_t)min_u64(nr_bytes, (pages.first + nr) * page_bytes() - address);
 	return stretch;
 }
 
@@ -183,7 +179,7 @@ static bool bring(void *context)
 
 	for (uint64_t at = bringing->address;
 	     at < bringing->address + bringing->nr_bytes && nr < PAGES_AT_ONCE;
-	     at = (at / page_size() + 1) * page_size())
+	     at = (at / page_bytes() + 1) * page_bytes())
 		there[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
 	here.iov_len = nr;
 	process_vm_readv(bringing->tid, &here, 1, there, nr, 0);
@@ -227,8 +223,8 @@ static size_t read_memory(struct target_memory *memory, uint64_t address, void *
 {
 	size_t done = 0;
 
-	if (address > (uint64_t)INT64_MAX - page_size() ||
-	    nr_bytes > (uint64_t)INT64_MAX - page_size() - address)
+	if (address > (uint64_t)INT64_MAX - page_bytes() ||
+	    nr_bytes > (uint64_t)INT64_MAX - page_bytes() - address)
 		return 0;
 	while (done < nr_bytes) {
 		struct stretch stretch = find_stretch(memory, address + done, nr_bytes - done);
@@ -342,7 +338,7 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 	uint8_t byte;
 
 	for (uint64_t at = address; at < address + nr_bytes;
-	     at = (at / page_size() + 1) * page_size()) {
+	     at = (at / page_bytes() + 1) * page_bytes()) {
 		if (!is_private(memory, at))
 			return false;
 		if (!target_memory_is_ready(memory, at, 1) &&
@@ -356,8 +352,8 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
 		       size_t nr_bytes)
 {
-	if (address > (uint64_t)INT64_MAX - page_size() ||
-	    nr_bytes > (uint64_t)INT64_MAX - page_size() - address)
+	if (address > (uint64_t)INT64_MAX - page_bytes() ||
+	    nr_bytes > (uint64_t)INT64_MAX - page_bytes() - address)
 		return false;
 	return make_ready(memory, address, nr_bytes) &&
 	       pwrite(memory->fd, bytes, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;

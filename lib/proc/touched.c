@@ -4,6 +4,8 @@
 
 #include <sys/ioctl.h>
 
+#include "base/address.h"
+
 /* struct pm_scan_arg, struct page_region and PAGEMAP_SCAN of linux/fs.h, which old headers lack. */
 struct scan_request {
 	uint64_t size, flags;
@@ -24,7 +26,7 @@ uint64_t proc_touched_from(int pagemap_fd, uint64_t *start, uint64_t end)
 {
 	struct page_region region = {.end = end};
 	struct scan_request request = {.size = sizeof(request),
-				       .start = *start & ~UINT64_C(0xfff),
+				       .start = page_start(*start),
 				       .end = end,
 				       .regions = (uintptr_t)&region,
 				       .nr_regions = 1,

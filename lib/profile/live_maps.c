@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "profile/heap_gather.h"
 
@@ -118,11 +119,9 @@ bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *numb
 	return true;
 }
 
-#define PAGE_BYTES UINT64_C(4096)
-
 uint64_t live_maps_whole_pages(uint64_t nr_bytes)
 {
-	return (nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES;
+	return page_align(nr_bytes);
 }
 
 struct applying {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_BASE_ADDRESS_H
+#define PROFC_BASE_ADDRESS_H
+
+#include <stdint.h>
+#include <unistd.h>
+
+/*
+ * Pages of memory of this machine, and so of all processes on it: of 4 KiB on x86-64; of 4, 16 or
+ * 64 KiB on aarch64, as the kernel was built.
+ */
+static inline uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The first address of the page that holds this one. */
+static inline uint64_t page_start(uint64_t address)
+{
+	return address & -page_bytes();
+}
+
+/* So many bytes, or this address, up to a whole page; 0 where that is beyond the last one. */
+static inline uint64_t page_align(uint64_t nr_bytes)
+{
+	return page_start(nr_bytes + page_bytes() - 1);
+}
+
+#endif
