@@ -26,4 +26,17 @@ static inline uint64_t page_align(uint64_t nr_bytes)
 	return page_start(nr_bytes + page_bytes() - 1);
 }
 
+/*
+ * The address that a pointer of a program names: on aarch64 processors ignore its highest byte, in
+ * which sanitizers and allocators keep a tag.
+ */
+static inline uint64_t address_of_pointer(uint64_t pointer)
+{
+#if defined(__aarch64__)
+	return pointer & (UINT64_MAX >> 8);
+#else
+	return pointer;
+#endif
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "proc/range.h"
@@ -133,20 +134,19 @@ static bool may_wait_at(struct tracee *tracee, uint64_t address)
 
 bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
 {
-	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t page = address / page_bytes + 1;
-	uint64_t last = address + nr_bytes - 1;
-	bool may_wait = page != tracee->read_page && may_wait_at(tracee, address);
+	uint64_t first = address_of_pointer(address), last = first + nr_bytes - 1;
+	uint64_t page = first / page_bytes() + 1;
+	bool may_wait = page != tracee->read_page && may_wait_at(tracee, first);
 
 	if (tracee->fills_pages)
 		return false;
 	if (!may_wait)
 		tracee->read_page = page;
-	if (last / page_bytes + 1 != page)
+	if (last / page_bytes() + 1 != page)
 		may_wait |= may_wait_at(tracee, last);
-	if (may_wait && present_bytes(tracee->tid, address, nr_bytes) < nr_bytes)
+	if (may_wait && present_bytes(tracee->tid, first, nr_bytes) < nr_bytes)
 		return false;
-	return tracee_read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+	return tracee_read_any(tracee->tid, first, out, nr_bytes) == nr_bytes;
 }
 
 bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "proc/task.h"
@@ -209,7 +210,8 @@ static void look_for_owner(struct seen_wait *wait, uint32_t expected,
 static struct seen_wait wait_of_futex(const struct proc_syscall *syscall,
 				      const struct wait_memory *memory)
 {
-	struct seen_wait wait = {.kind = WAIT_FUTEX, .number = syscall->args[0]};
+	struct seen_wait wait = {.kind = WAIT_FUTEX,
+				 .number = address_of_pointer(syscall->args[0])};
 
 	switch (syscall->args[1] & FUTEX_OPERATION) {
 	case FUTEX_DOES_LOCK_PI:

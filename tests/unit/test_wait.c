@@ -145,6 +145,23 @@ TEST(wait, end_of_a_thread)
 }
 #endif
 
+#if defined(__aarch64__)
+/* The same word, whatever tag the pointer to it has. */
+TEST(wait, pointers_with_a_tag)
+{
+	const uint64_t tag = UINT64_C(0xb4) << 56;
+	const int op = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+	struct memory memory = {0};
+	struct seen_wait wait;
+
+	put_word(&memory, 64, 2);
+	put_word(&memory, 72, 4711);
+	wait = wait_of(&memory, SYS_futex, tag | (MEMORY_ADDRESS + 64), op, 2);
+	assert_true(wait.kind == WAIT_MUTEX && wait.number == MEMORY_ADDRESS + 64);
+	assert_int_equal(wait.owner, 4711);
+}
+#endif
+
 TEST(wait, descriptors)
 {
 	struct pollfd polled[] = {{.fd = 7}, {.fd = -1}, {.fd = 9}};
