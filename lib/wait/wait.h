@@ -48,8 +48,8 @@ bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memo
 
 /*
  * Is the futex, which holds the id of a thread, the one that the C library clears when that thread
- * ends? It is part of a record of the thread that begins with a pointer to itself. One file for
- * each machine; false if that is unknown.
+ * ends? It is part of a record of the thread that has a pointer into itself. One file for each
+ * machine; false if that is unknown, and on aarch64 if the thread has robust mutexes.
  */
 bool wait_is_for_thread(uint64_t address, const struct wait_memory *memory);
 

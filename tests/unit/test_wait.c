@@ -2,8 +2,10 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -144,6 +146,44 @@ TEST(wait, end_of_a_thread)
 	assert_true(wait.kind == WAIT_THREAD && wait.owner == 4711 && !wait.owner_at);
 }
 #endif
+
+static bool read_own(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	struct iovec here = {.iov_base = out, .iov_len = nr_bytes};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
+
+	(void)context;
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)nr_bytes;
+}
+
+/* The address that the kernel clears at the end of this thread, and wakes at. */
+static void *say_where(void *context)
+{
+	uint64_t *address = context;
+
+	if (prctl(PR_GET_TID_ADDRESS, address) < 0)
+		*address = 0;
+	return NULL;
+}
+
+/* As the C library of this machine has it, in a thread of our own: another one reads its record. */
+TEST(wait, end_of_a_thread_of_this_library)
+{
+	const struct wait_memory own = {.read = read_own};
+	pthread_t thread;
+	uint64_t address;
+	int status;
+
+	status = pthread_create(&thread, NULL, say_where, &address);
+	assert_int_equal(status, 0);
+	pthread_join(thread, NULL);
+	if (!address)
+		skip();
+	/* The record of a thread that has ended stays for the next one, with its list. */
+	assert_true(wait_is_for_thread(address, &own));
+	assert_false(wait_is_for_thread(address + 8, &own));
+	assert_false(wait_is_for_thread((uintptr_t)&address, &own));
+}
 
 #if defined(__aarch64__)
 /* The same word, whatever tag the pointer to it has. */
