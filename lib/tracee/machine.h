@@ -34,12 +34,13 @@ struct tracee;
 #define ERESTART_RESTARTBLOCK 516
 
 /*
- * Put all registers, in the form of PTRACE_GETREGSET, into the snapshot, with the system call that
- * a stopped thread is in, and the address of its own data (its TCB) if they have it. *syscall, with
- * its arguments, stays unchanged if they are not known.
+ * Put all registers of a stopped thread, in the form of PTRACE_GETREGSET, into the snapshot, with
+ * the system call that it is in, and the address of its own data (its TCB) if they have it. It
+ * sleeps (.state, which stays unchanged else) if the stop has interrupted that call. *syscall,
+ * with its arguments, stays unchanged if they are not known.
  */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
-			   struct proc_syscall *syscall);
+void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct *regs,
+			   struct snapshot *snapshot, struct proc_syscall *syscall);
 
 /*
  * Was a stopped thread, which is in no system call, in the kernel because its own instruction
@@ -57,7 +58,9 @@ enum machine_call {
 	MACHINE_CALL_EINTR,	    /* interrupted: the program would see EINTR */
 };
 
+/* Always MACHINE_CALL_NONE where the kernel has decided that before it shows the thread. */
 enum machine_call machine_call(const struct user_regs_struct *regs);
+
 /*
  * Make an interrupted call restart. A call that would give EINTR restarts unless a handler runs
  * first, which then sees EINTR: the kernel decides when the thread leaves it. A call that

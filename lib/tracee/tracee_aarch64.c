@@ -3,26 +3,66 @@
 
 #if defined(__aarch64__)
 
+#include <errno.h>
+
+#include "proc/task.h"
 #include "snapshot/snapshot.h"
+#include "tracee/tracee_priv.h"
 
 #define DWARF_SP 31
 #define DWARF_PC 32
 
+#define SVC	  UINT32_C(0xd4000001) /* svc #0 */
+#define SVC_BYTES sizeof(uint32_t)
+#define CALLS_MAX 4096 /* more than there will be numbers */
+
 /*
- * The thread pointer, tpidr_el0, is in another register set. x8 keeps a call's number long after
- * the call, and x0 is the result by now.
+ * Before the kernel shows a thread it has forgotten that this was in a call (do_signal() in
+ * arch/arm64/kernel/signal.c), and neither registers nor PTRACE_GET_SYSCALL_INFO tell it. But it
+ * has decided, too: where the call will be restarted the thread stands at its instruction again,
+ * with all of its arguments, and else behind it, with the result.
  */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
-			   struct proc_syscall *syscall)
+static void find_call(struct tracee *tracee, const struct user_regs_struct *regs,
+		      struct snapshot *snapshot, struct proc_syscall *syscall)
 {
-	(void)syscall;
+	struct {
+		uint32_t before, at;
+	} code = {0};
+	uint64_t nr = regs->regs[8];
+
+	/* At the beginning of a mapping there is nothing before it. */
+	if (nr >= CALLS_MAX ||
+	    (!tracee_read_present(tracee, regs->pc - SVC_BYTES, &code, sizeof(code)) &&
+	     !tracee_read_present(tracee, regs->pc, &code.at, sizeof(code.at))))
+		return;
+	if (code.at != SVC && code.before != SVC)
+		return;
+	snapshot->syscall_nr = (int32_t)nr;
+	if (code.at == SVC || (int64_t)regs->regs[0] == -EINTR)
+		snapshot->state = THREAD_STATE_SLEEPING;
+	if (code.at != SVC)
+		return; /* its first argument is not known any more */
+	/* As a thread that is peeked at in the same call, which is one stack then. */
+	regs_set(&snapshot->regs, DWARF_PC, regs->pc + SVC_BYTES);
+	*syscall = (struct proc_syscall){
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = (int64_t)nr,
+		.sp = regs->sp,
+		.pc = regs->pc + SVC_BYTES,
+	};
+	for (unsigned int i = 0; i < sizeof(syscall->args) / sizeof(syscall->args[0]); i++)
+		syscall->args[i] = regs->regs[i];
+}
+
+/* The thread pointer, tpidr_el0, is in another register set. */
+void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct *regs,
+			   struct snapshot *snapshot, struct proc_syscall *syscall)
+{
 	for (unsigned int i = 0; i < 31; i++)
 		regs_set(&snapshot->regs, i, regs->regs[i]);
 	regs_set(&snapshot->regs, DWARF_SP, regs->sp);
 	regs_set(&snapshot->regs, DWARF_PC, regs->pc);
-	/* Only an interrupted call proves that the thread is in one. */
-	if (machine_call(regs) != MACHINE_CALL_NONE)
-		snapshot->syscall_nr = (int32_t)regs->regs[8];
+	find_call(tracee, regs, snapshot, syscall);
 }
 
 /* An exception leaves no mark in what a tracer can read. */
@@ -35,20 +75,11 @@ bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *r
 
 enum machine_call machine_call(const struct user_regs_struct *regs)
 {
-	switch (-(int64_t)regs->regs[0]) {
-	case ERESTARTSYS:
-	case ERESTARTNOINTR:
-	case ERESTARTNOHAND:
-		return MACHINE_CALL_RESTARTS;
-	case ERESTART_RESTARTBLOCK:
-		return MACHINE_CALL_RESTART_BLOCK;
-	default:
-		/* EINTR itself cannot be told from a plain result that equals -4. */
-		return MACHINE_CALL_NONE;
-	}
+	(void)regs;
+	return MACHINE_CALL_NONE;
 }
 
-/* The kernel has decided before it shows the thread (do_signal() in arch/arm64/kernel/signal.c). */
+/* Too late: the kernel has decided, and the first argument of a call that was over is lost. */
 bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 {
 	(void)regs;

@@ -15,8 +15,8 @@
 #define SYSCALL_BYTES 2
 
 /* In the order of the psABI's DWARF numbers, fig. 3.36. */
-void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot *snapshot,
-			   struct proc_syscall *syscall)
+void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct *regs,
+			   struct snapshot *snapshot, struct proc_syscall *syscall)
 {
 	const uint64_t values[] = {
 		regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
@@ -24,12 +24,15 @@ void machine_fill_snapshot(const struct user_regs_struct *regs, struct snapshot 
 		regs->r12, regs->r13, regs->r14, regs->r15, regs->rip,
 	};
 
+	(void)tracee;
 	for (unsigned int i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		regs_set(&snapshot->regs, i, values[i]);
 	snapshot->thread_pointer = regs->fs_base;
 	if ((int64_t)regs->orig_rax < 0)
 		return;
 	snapshot->syscall_nr = (int32_t)regs->orig_rax;
+	if (machine_call(regs) > MACHINE_CALL_COMPLETE)
+		snapshot->state = THREAD_STATE_SLEEPING;
 	*syscall = (struct proc_syscall){
 		.kind = PROC_SYSCALL_INSIDE,
 		.nr = (int64_t)regs->orig_rax,

@@ -115,15 +115,13 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	snapshot->state = THREAD_STATE_RUNNING;
 	/* For a 32-bit program the time is known, but not the stack. */
 	if (get_regs(visit->stopped_tid, &regs)) {
-		machine_fill_snapshot(&regs, snapshot, &visit->syscall);
+		machine_fill_snapshot(tracee, &regs, snapshot, &visit->syscall);
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
 		if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL &&
 		    machine_is_in_fault(tracee, &regs))
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
-		if (machine_call(&regs) > MACHINE_CALL_COMPLETE)
-			snapshot->state = THREAD_STATE_SLEEPING;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		tracee_copy_wanted(tracee, snapshot);
 		visit->was_fixed_up = visit_fix_up(visit->stopped_tid, &regs, visit->is_group_stop);
