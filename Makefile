@@ -129,7 +129,7 @@ heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings 
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall dist clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-gates check-intervals accept
+.PHONY: check check-installed check-unit check-live check-gates check-intervals check-aarch64 accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
@@ -302,6 +302,10 @@ check-live: programs
 check-gates lint: programs
 	@$(RUN) gates
 
+# On another processor, in an emulated machine.
+check-aarch64:
+	@CCACHE='$(filter ccache,$(CC))' scripts/check-aarch64
+
 # The outputs of this build become the expected ones: those with TEXT, or all.
 TEXT ?=
 accept: all $(BUILD)/tests/bench/make_profile
@@ -420,6 +424,7 @@ help:
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
 	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES=, LOAD=, RESULTS="
+	@echo "make check-aarch64  unit tests, and some of running programs, in an emulated machine; VM="
 	@echo "make accept        the outputs of this build become those that tests expect; TEXT="
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
 	@echo "make bench         speed and overhead, side by side with other tools"

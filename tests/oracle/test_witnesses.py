@@ -59,7 +59,7 @@ class Gdb(Beside):
     def check(self, argv, nr_threads=1):
         process = self.running(argv)
         self.wait_for_rest(process.pid, nr_threads)
-        mine = witnesses.by_profc(self.directory, process.pid)
+        mine = witnesses.by_profc(self.directory, process.pid, nr_threads)
         theirs = witnesses.by_gdb(self.directory, process.pid)
         self.assertGreaterEqual(len(theirs), nr_threads)
         self.assertEqual(mine, theirs, "profc's beside gdb's")
