@@ -5,6 +5,8 @@
 #include "probe/wanted.h"
 #include "tests/unit/unit.h"
 
+#if defined(__x86_64__)
+
 static const uint8_t code[] = "\xe8\0\1\0\0"	   /* call */
 			      "\xff\x15\x10\0\0\0" /* call *16(%rip) */
 			      "\xff\xd0"	   /* call *%rax */
@@ -65,3 +67,19 @@ TEST(call_sites, there_are_none_after_data)
 	assert_int_equal(sites.nr, 1);
 	call_sites_release(&sites);
 }
+
+#else
+
+TEST(call_sites, there_are_none_on_this_processor)
+{
+	static const uint8_t code[] = "\x04\0\0\x94"; /* bl */
+	struct call_sites sites = {0};
+
+	assert_true(call_sites_add(
+		&sites, &(const struct call_code){
+				.function = "f", .address = 0x1000, .bytes = code, .nr_bytes = 4}));
+	assert_int_equal(sites.nr, 0);
+	call_sites_release(&sites);
+}
+
+#endif
