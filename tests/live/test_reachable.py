@@ -117,7 +117,9 @@ class ReachableCase(LiveCase):
         return target, recorder
 
 
-class Commands(ReachableCase):
+class EndsOfCommands(ReachableCase):
+    """Of blocks that are sampled, and of all."""
+
     def test_marks_are_right_whichever_way_it_exits(self):
         for words, status in ((("exit",), 3), (("_exit",), 4), ((), 0)):
             with self.subTest(words=words):
@@ -130,28 +132,6 @@ class Commands(ReachableCase):
                 self.assertGreater(search["searched_bytes"], 4096)
                 self.assertLessEqual(leaks["lost_blocks"], 12)
                 self.assertGreaterEqual(leaks["lost_blocks"], 10)
-
-    def test_what_is_kept_in_odd_places_is_not_lost(self):
-        recording = self.record("all", "hidden", "exit", status=3)
-        leaks = self.leaks(recording)
-        self.assertEqual(self.parts(leaks)["keeps_end"], ((0, 0), (0, 0), (1008, 1)))
-        leaks["leaks"] = [
-            leak for leak in leaks["leaks"]
-            if not any(frame["function"] == "keeps_end" for frame in leak["stack"])
-        ]
-        self.assertRight(leaks, kept=KEPT | HIDDEN)
-        text = profc("report", "-i", recording.path, "--leaks", "--reachable", "-n", "0").stdout
-        self.assertRegex(text, r"(?s)perhaps\s+pointed\s+to.*keeps_end")
-
-    def test_lost_stacks_come_first(self):
-        recording = self.record("all")
-        self.assertIn(
-            f"hint: profc report --leaks --reachable -i {recording.path}", recording.stderr
-        )
-        leaks = self.leaks(recording)["leaks"]
-        lost = [leak["lost_bytes"] for leak in leaks]
-        self.assertEqual(lost, sorted(lost, reverse=True))
-        self.assertGreater(lost[2], 0)
 
     def test_who_is_killed_is_told_as_not_searched(self):
         recording = self.record("all", "kill", status=-signal.SIGKILL)
@@ -174,6 +154,43 @@ class Commands(ReachableCase):
         leaks = self.leaks(self.record("all", "fork"))
         self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
         self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+    def test_merged_recordings_keep_what_was_found(self):
+        first = self.record("all")
+        merged = self.path("merged.data")
+        os.rename(first.path, self.path("first.data"))
+        second = self.record("fork")
+        profc("merge", "-o", merged, self.path("first.data"), second.path)
+        first.path = merged
+        leaks = self.leaks(first)
+        self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
+        self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
+
+
+class Commands(ReachableCase):
+    """A search goes through memory in one way, however many blocks are recorded."""
+
+    def test_what_is_kept_in_odd_places_is_not_lost(self):
+        recording = self.record("all", "hidden", "exit", status=3)
+        leaks = self.leaks(recording)
+        self.assertEqual(self.parts(leaks)["keeps_end"], ((0, 0), (0, 0), (1008, 1)))
+        leaks["leaks"] = [
+            leak for leak in leaks["leaks"]
+            if not any(frame["function"] == "keeps_end" for frame in leak["stack"])
+        ]
+        self.assertRight(leaks, kept=KEPT | HIDDEN)
+        text = profc("report", "-i", recording.path, "--leaks", "--reachable", "-n", "0").stdout
+        self.assertRegex(text, r"(?s)perhaps\s+pointed\s+to.*keeps_end")
+
+    def test_lost_stacks_come_first(self):
+        recording = self.record("all")
+        self.assertIn(
+            f"hint: profc report --leaks --reachable -i {recording.path}", recording.stderr
+        )
+        leaks = self.leaks(recording)["leaks"]
+        lost = [leak["lost_bytes"] for leak in leaks]
+        self.assertEqual(lost, sorted(lost, reverse=True))
+        self.assertGreater(lost[2], 0)
 
     def test_who_freed_all_is_not_searched(self):
         recording = self.record()
@@ -206,23 +223,14 @@ class Commands(ReachableCase):
         text = profc("report", "-i", recording.path, "--leaks", "--reachable").stdout
         self.assertIn("'profc record --mem --reachable' does", text)
 
-    def test_merged_recordings_keep_what_was_found(self):
-        first = self.record("all")
-        merged = self.path("merged.data")
-        os.rename(first.path, self.path("first.data"))
-        second = self.record("fork")
-        profc("merge", "-o", merged, self.path("first.data"), second.path)
-        first.path = merged
-        leaks = self.leaks(first)
-        self.assertEqual(leaks["reachable"]["processes"], 2, leaks["reachable"])
-        self.assertRight(leaks, lost=LOST | {"loses": (3200, 20)})
 
-
-class CommandsOfAllBlocks(Commands):
+class EndsOfCommandsOfAllBlocks(EndsOfCommands):
     RATE = "--mem=all"
 
 
-class Attached(ReachableCase):
+class Searches(ReachableCase):
+    """Of blocks that are sampled, and of all."""
+
     def test_who_runs_on_is_searched_in_the_end(self):
         target, recorder = self.begin()
         leaks = self.leaks(recorder.interrupt())
@@ -267,6 +275,10 @@ class Attached(ReachableCase):
         self.assertIn("at mark:the second", recording.info())
         self.assertIn("searched at mark:first: ", recording.stderr)
 
+
+class Attached(ReachableCase):
+    """However many blocks are recorded."""
+
     def test_what_is_forked_is_searched_at_marks_as_well(self):
         target = self.start("again", "all", "fork_again", "again")
         recorder = self.attach(target)
@@ -282,7 +294,7 @@ class Attached(ReachableCase):
 
 
     def test_who_asks_for_the_end_meanwhile_ends_the_search(self):
-        """At a mark, and in the end: each would take ten seconds of zeros, and find nothing."""
+        """At a mark, and in the end: each would take seconds of zeros, and find nothing."""
         target = self.start("zeros", "again", "all", "again", "exit")
         recorder = self.attach(target, "--no-cpu")
         self.go_on(target)
@@ -304,7 +316,7 @@ class Attached(ReachableCase):
             self.assertIn("the end was requested", told["reason"])
 
 
-class AttachedOfAllBlocks(Attached):
+class SearchesOfAllBlocks(Searches):
     RATE = "--mem=all"
 
 

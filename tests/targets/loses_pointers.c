@@ -5,7 +5,7 @@
  *	all  again (waits for a byte on standard input, having said "ready", and goes on)
  *	hidden (blocks that are kept in odd places)
  *	maps (of which one is lost)  indirect (blocks that only lost ones point to)
- *	zeros (16 GiB that it reads: all are the kernel's page of zeros)
+ *	zeros (4 GiB that it reads: all are the kernel's page of zeros)
  *	exit  _exit  return  kill  threads_exit (pthread_exit() of all)
  *	spawn (a program that is not there, so that a child of vfork(2) ends)  fork (waits for a
  *child that loses blocks of its own)  fork_again (that child waits as "again" does)
@@ -301,7 +301,7 @@ static void maps(void)
 	wipe();
 }
 
-#define ZERO_BYTES ((size_t)16 << 30)
+#define ZERO_BYTES ((size_t)4 << 30)
 
 static void zeros(void)
 {
