@@ -28,8 +28,10 @@
 /* More than was asked for, as a thread calls deeper later. */
 #define STACK_BYTES_MORE (UINT64_C(256) << 10)
 #define PAGES_AT_ONCE	 512
-/* Reading the maps, or checking all threads, takes some milliseconds in large processes. */
+/* Checking all threads takes some milliseconds in large processes. */
 #define AGAIN_NS (100 * NS_PER_MS)
+/* Reading the maps takes at most this part of a CPU's time: a program that grows asks for ever. */
+#define PAUSE_PER_READING 50
 /* The main stack may grow down to there, into address space that is kept free for it. */
 #define MAIN_STACK_BYTES (UINT64_C(64) << 20)
 
@@ -300,17 +302,19 @@ static void answer_writable(struct heap_ring *ring, pid_t owner, const struct he
 	const struct heap_asked *asked = &ring->shared->asked;
 	uint64_t missed = __atomic_load_n(&asked->nr_writable, __ATOMIC_RELAXED);
 	cleanup_target_memory struct target_memory *memory = NULL;
+	uint64_t took_ns;
 	pid_t process;
 
 	if (missed == answers->writable_missed || now_ns < answers->writable_again_ns)
 		return;
 	answers->writable_missed = missed;
-	answers->writable_again_ns = now_ns + AGAIN_NS;
 	process = asker(ring, __atomic_load_n(&asked->writable_pid, __ATOMIC_RELAXED), owner,
 			members);
 	memory = process ? open_own(ring, process, members) : NULL;
 	if (memory)
 		heap_answer_maps(ring, process, memory);
+	took_ns = clock_monotonic_ns() - now_ns;
+	answers->writable_again_ns = now_ns + took_ns * PAUSE_PER_READING;
 }
 
 /* -- threads that have ended -- */
