@@ -551,7 +551,7 @@ class Job(LiveCase):
                 pid for pid in procfs.children(profc_pid)
                 if procfs.status(pid)["Name"] == "spin_leaf"
             )
-            self.assertIn(procfs.state(command), "tT")
+            self.eventually(lambda: procfs.state(command) in "tT", "the stop of the command")
             self.press("fg\n", self.TABLE)
             self.eventually(lambda: procfs.state(command) not in "tT", "the command goes on")
         self.end()
