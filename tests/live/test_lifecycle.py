@@ -114,7 +114,8 @@ class FilledMemory(LiveCase):
         if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
             self.skipTest("a file system of FUSE is not to be mounted")
         recording = record(self.directory, [program, "1500"], *FAST, timeout=60)
-        self.assertGreater(sum(said.get("execs", 0) for said in recording.said), 30)
+        # It hangs at the first one or goes on: a busy machine has time for some 30.
+        self.assertGreater(sum(said.get("execs", 0) for said in recording.said), 5)
 
     def test_attach_to_a_server_and_who_executes_its_files(self):
         """To attach waits for the exec, that for its server, and that for who attaches."""
