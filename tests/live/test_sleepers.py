@@ -128,18 +128,27 @@ class BlockedTime(LiveCase):
 
     def test_of_a_stop_is_charged_to_where_the_thread_ran(self):
         """Of one that computes, by job control: nothing else says where it stands."""
-        with Running([build("spin_leaf"), "500"]) as target:
+        with Running([build("spin_leaf"), "1000"]) as target:
             with Recorder(self.directory, "attach", "-p", str(target.pid)) as recorder:
-                self.eventually(lambda: procfs.observer(target.pid), "attaching")
+                # Where it stands is known from the samples before.
+                self.wait_until_recorded(recorder.path, cpu_ns=20e6)
+                stopping_ns = time.monotonic_ns()
                 os.kill(target.pid, signal.SIGSTOP)
                 self.eventually(lambda: procfs.state(target.pid) in "tT", "the stop")
-                before_ns = time.monotonic_ns()
+                stopped_ns = time.monotonic_ns()
                 time.sleep(2)
-                stood_ns = time.monotonic_ns() - before_ns
+                continuing_ns = time.monotonic_ns()
                 os.kill(target.pid, signal.SIGCONT)
+                continued_ns = time.monotonic_ns()
                 recording = recorder.finish()
         blocked = recording.function("spin_leaf", "-m", "blocked")["total_ns"]
-        self.assertRatio(blocked, stood_ns, 0.05, "time that it stood")
+        self.assertLessEqual(blocked, 1.03 * (continued_ns - stopping_ns))
+        # The looks at a sleep come after each eighth of it: its end may be in none, if busy CPUs
+        # let the process go on unseen.
+        self.assertGreaterEqual(blocked, 0.85 * (continuing_ns - stopped_ns))
+        whole = recording.report("-m", "blocked")["total_ns"]
+        whole += recording.report("-m", "runq")["total_ns"]
+        self.assertGreaterEqual(whole, 0.97 * (continuing_ns - stopped_ns))
         self.assertMostlyIn(recording, "spin_leaf", 0.98)
 
     def test_of_naps_is_seen_though_ticks_could_end_them(self):
@@ -167,22 +176,31 @@ class BlockedTime(LiveCase):
         # that is next to nothing.
         runq = sum(row["self_ns"] for row in recording.rows("--by", "thread", "-m", "runq"))
         whole = recording.report("-m", "wall")
+        # Before the first sample it may have been either.
+        unknown = sum(row["self_ns"] for row in recording.rows("-m", "wall")
+                      if row["function"] == "[unattributed]")
+        self.assertLess(unknown, (0.1 + recording.missed_share()) * whole["total_ns"])
         for row, said_ns in ((waited, said["waited_ns"]), (held, said["held_ns"])):
             share = said_ns / whole["total_ns"]
             error = 3 * math.sqrt((1 - share) / share / whole["samples"])
             self.assertLessEqual(row["total_ns"] - runq, (1 + error) * said_ns, row["function"])
-            self.assertGreaterEqual(row["total_ns"] + runq, (1 - error) * said_ns, row["function"])
+            known_ns = (1 - error) * said_ns - unknown
+            self.assertGreaterEqual(row["total_ns"] + runq, known_ns, row["function"])
 
     def test_stacks_of_sleepers_are_whole(self):
         """Also where the caller of the blocking call keeps a frame pointer."""
         for flags in (("-O2", "-g"), ("-O0", "-g"), ("-O2", "-g", "-fno-omit-frame-pointer")):
             with self.subTest(flags=flags):
                 recording = record(self.directory, [build("sleeping", *flags), "600"])
-                whole = complete = 0
+                whole = complete = unknown = 0
                 for frames, weight in recording.folded("-m", "blocked"):
+                    if frames[-1] == "[unattributed]":
+                        unknown += weight  # before the first sample of a thread
+                        continue
                     whole += weight
                     complete += weight if "sleeper_main" in frames or "main" in frames else 0
                 self.assertShareAtLeast(complete, whole, 0.95, "stacks to the thread's entry")
+                self.assertShareAtLeast(whole, whole + unknown, 0.5, "known stacks")
 
 
 class Bursts(LiveCase):
