@@ -205,13 +205,13 @@ static bool has_room(struct sampler *sampler, struct sampled_thread *thread,
 {
 	size_t nr_bytes = snapshot->nr_bytes + snapshot->nr_kernel_bytes;
 
-	if (nr_bytes < thread->lacking_bytes)
-		nr_bytes = thread->lacking_bytes;
+	if (nr_bytes < thread->cost.lacking_bytes)
+		nr_bytes = thread->cost.lacking_bytes;
 	if (!collector_has_room(sampler->collector, nr_bytes)) {
-		thread->lacking_bytes = nr_bytes;
+		thread->cost.lacking_bytes = nr_bytes;
 		return false;
 	}
-	thread->lacking_bytes = 0;
+	thread->cost.lacking_bytes = 0;
 	return true;
 }
 

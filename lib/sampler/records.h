@@ -122,12 +122,13 @@ struct seen_sleep {
 /* The cost of its visits. */
 struct visit_cost {
 	struct stop_budget budget;
-	uint64_t held_ns;  /* since the last sample */
-	bool is_alone;	   /* no other thread of ours was found running on its CPU, */
-	bool was_asked;	   /* so the lot was drawn before the look at it: */
-	bool is_drawn;	   /* is it to be visited in this tick? */
-	bool is_exiting;   /* it costs no visit: its place is known, do_exit() of the kernel */
-	uint8_t nr_unseen; /* ticks in a row without a look at it, this one the last */
+	uint64_t held_ns;     /* since the last sample */
+	bool is_alone;	      /* no other thread of ours was found running on its CPU, */
+	bool was_asked;	      /* so the lot was drawn before the look at it: */
+	bool is_drawn;	      /* is it to be visited in this tick? */
+	bool is_exiting;      /* it costs no visit: its place is known, do_exit() of the kernel */
+	uint8_t nr_unseen;    /* ticks in a row without a look at it, this one the last */
+	size_t lacking_bytes; /* the room for which its last stack was dropped; 0: none was */
 };
 
 /* How often a thread was stopped in system calls. */
@@ -152,12 +153,11 @@ struct sampled_thread {
 	uint32_t serial;
 	struct sampled_process *process;
 	struct roster_thread *roster;
-	struct thread_hints *hints; /* the collector's */
-	struct visitor *visitor;    /* the one that visits it now, or NULL */
-	size_t lacking_bytes;	    /* the room for which its last stack was dropped; 0: none was */
-	bool is_active;		    /* it counts in nr_active of its process */
-	bool is_gone;		    /* it ended during a visit: the visitor frees it */
-	bool is_chosen;		    /* its name fits options.threads, or all do */
+	struct thread_hints *hints;	  /* the collector's */
+	struct visitor *visitor;	  /* the one that visits it now, or NULL */
+	bool is_active;			  /* it counts in nr_active of its process */
+	bool is_gone;			  /* it ended during a visit: the visitor frees it */
+	bool is_chosen;			  /* its name fits options.threads, or all do */
 	struct name_pause name_pause;	  /* if not, its name is read again later */
 	struct thread_advances *advances; /* owned; NULL: no counter was requested */
 	struct proc_schedstat clocks;	  /* as last read, */
