@@ -98,7 +98,9 @@ GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-miss
 	-Walloc-zero -Wstack-usage=16384 -Wcast-align=strict
 CLANG_WARNINGS := -Wcomma -Wunreachable-code
 IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
-WARNINGS := $(COMMON_WARNINGS) $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS)) $(if $(WERROR),-Werror)
+# Before gcc 11 this one meets fields of which a macro initializes a part, and the others are 0.
+OLD_GCC_WARNINGS := $(if $(filter 8 9 10,$(firstword $(subst ., ,$(shell $(CC) -dumpversion)))),-Wno-missing-field-initializers)
+WARNINGS := $(COMMON_WARNINGS) $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS) $(OLD_GCC_WARNINGS)) $(if $(WERROR),-Werror)
 
 SANITIZE := $(if $(ASAN),-fsanitize=address) \
 	$(if $(UBSAN),-fsanitize=undefined -fno-sanitize-recover=undefined)

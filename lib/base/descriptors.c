@@ -10,7 +10,7 @@
 
 static void close_between(unsigned int first, unsigned int last)
 {
-	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+	if (first > last || syscall(__NR_close_range, first, last, 0) == 0)
 		return;
 	for (unsigned int fd = first; fd <= last && fd < CLOSED_ONE_BY_ONE; fd++)
 		close((int)fd);

@@ -163,7 +163,7 @@ static int open_now(const struct opening *opening, uint64_t resolve)
 	struct open_how how = opening->how;
 
 	how.resolve |= resolve;
-	return (int)syscall(SYS_openat2, opening->directory_fd, opening->path, &how, sizeof(how));
+	return (int)syscall(__NR_openat2, opening->directory_fd, opening->path, &how, sizeof(how));
 }
 
 /* A message of an errno, or of 0 and a descriptor. */

@@ -69,8 +69,8 @@ static bool arrange_descriptors(int output_fd, int file_fd)
 
 static void close_others(void)
 {
-#ifdef SYS_close_range
-	syscall(SYS_close_range, FILE_FD + 1, ~0U, 0);
+#ifdef __NR_close_range
+	syscall(__NR_close_range, FILE_FD + 1, ~0U, 0);
 #endif
 }
 

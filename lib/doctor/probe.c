@@ -74,7 +74,7 @@ static int visit_once(struct tracee *tracee, struct snapshot *snapshot, struct d
 static bool takes_descriptor(pid_t pid, int fd)
 {
 	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	cleanup_close int taken = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	cleanup_close int taken = pidfd < 0 ? -1 : (int)syscall(__NR_pidfd_getfd, pidfd, fd, 0);
 
 	return taken >= 0;
 }

@@ -33,7 +33,7 @@ static int take(int *file, pid_t pid, int64_t fd, struct err *err)
 
 	if (pidfd < 0 && errno == ESRCH)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	*file = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, (int)fd, 0);
+	*file = pidfd < 0 ? -1 : (int)syscall(__NR_pidfd_getfd, pidfd, (int)fd, 0);
 	if (*file >= 0)
 		return 0;
 	if (errno == EBADF)

@@ -488,7 +488,7 @@ static bool close_both_there(const struct making *making)
 
 	return making->data.fd >= 0 && making->rest.fd == making->data.fd + 1 &&
 	       !remote_is_filtered(making->remote) &&
-	       remote_call(making->remote, SYS_close_range, args, 3) == 0;
+	       remote_call(making->remote, __NR_close_range, args, 3) == 0;
 }
 
 static void close_there(const struct making *making, const struct memory *memory)

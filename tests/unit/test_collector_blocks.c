@@ -358,9 +358,13 @@ struct naming {
 
 static size_t allocated_bytes(void)
 {
+#if __GLIBC_PREREQ(2, 33)
 	struct mallinfo2 info = mallinfo2();
+#else
+	struct mallinfo info = mallinfo();
+#endif
 
-	return info.uordblks + info.hblkhd;
+	return (size_t)info.uordblks + (size_t)info.hblkhd;
 }
 
 static enum blocks_read name_all(void *context, struct consumer *consumer, bool begins)
