@@ -115,7 +115,8 @@ PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION
 PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-ffile-prefix-map='$(CURDIR)=.')
 # The compiler takes the name of the current directory from here, if it is one.
 export PWD := $(CURDIR)
-PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -fno-common -fno-omit-frame-pointer \
+# Some processors multiply and add at once, with other last digits: numbers are the same on all.
+PROFC_CFLAGS := -std=gnu11 $(WARNINGS) -ffp-contract=off -fno-common -fno-omit-frame-pointer \
 	-fstack-protector-strong $(SANITIZE) $(if $(COVERAGE),--coverage)
 PROFC_LDFLAGS := $(SANITIZE) $(if $(COVERAGE),--coverage) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
