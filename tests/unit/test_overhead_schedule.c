@@ -223,9 +223,9 @@ TEST(governor, short_lives_are_bounded_together)
 			if (!allows(&governor, &budget, i * life_ns / 10))
 				continue;
 			governor_charge(&governor, &budget, cost_ns);
-			lost_ns += life >= 1000 ? cost_ns : 0;
+			lost_ns += life >= 1000 ? (double)cost_ns : 0;
 		}
-		used_ns += life >= 1000 ? life_ns : 0;
+		used_ns += life >= 1000 ? (double)life_ns : 0;
 		if (life % 20 == 0)
 			governor_update(&governor, &load);
 	}
