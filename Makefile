@@ -132,7 +132,7 @@ heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings 
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall dist clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-gates check-intervals check-aarch64 accept
+.PHONY: check check-installed check-unit check-live check-long check-gates check-intervals check-aarch64 accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
@@ -308,6 +308,12 @@ check-unit: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
 check-live: programs
 	@$(RUN) live
 
+# What `make check` does some times, at other moments in each run, is done sixteen times as often.
+CYCLES ?= 64
+check-long: programs
+	@PROFC_TEST_CYCLES=$(CYCLES) $(RUN) --patience 7200 live -k test_counting_s
+	@PROFC_TEST_CYCLES=$(CYCLES) $(RUN) --patience 7200 live -k test_any_moment
+
 check-gates lint: programs
 	@$(RUN) gates
 
@@ -432,6 +438,7 @@ help:
 	@echo "                   PROGRAMS=quick, or all: also linters, and what tests profile"
 	@echo "make check-unit    unit tests and fuzz corpora (no ptrace)"
 	@echo "make check-live    tests that profile running programs"
+	@echo "make check-long    what check tries at some moments, at many: half an hour; CYCLES="
 	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES=, LOAD=, RESULTS="
 	@echo "make check-aarch64  unit tests, and some of running programs, in an emulated machine; VM="
 	@echo "make accept        the outputs of this build become those that tests expect; TEXT="

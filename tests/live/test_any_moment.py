@@ -16,6 +16,7 @@ import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import profc
+from rounds import rounds
 from targets import build
 
 IN_COMPANY = True
@@ -76,7 +77,7 @@ class AnyMoment(LiveCase):
         began = time.monotonic()
         self.finish(self.start(*arguments), "without a signal")
         whole = time.monotonic() - began
-        for _ in range(nr):
+        for _ in range(rounds(nr)):
             delay = self.random.uniform(0, 1.1 * whole)
             number = self.random.choice((signal.SIGINT, signal.SIGTERM))
             what = f"{number.name} after {delay:.4f} s of {' '.join(map(str, arguments))}"
@@ -88,15 +89,15 @@ class AnyMoment(LiveCase):
 
     def test_recordings(self):
         command = [PROFC, "report", "-i", self.profile]
-        self.interrupt(["record", "-q", "-o", "p", "--", *command], 20)
-        self.interrupt(["record", "-q", "--mem", "-o", "p", "--", *command], 12)
-        self.interrupt(["record", "-q", "--count", "^dwarf_", "-o", "p", "--", *command], 8)
+        self.interrupt(["record", "-q", "-o", "p", "--", *command], 10)
+        self.interrupt(["record", "-q", "--mem", "-o", "p", "--", *command], 6)
+        self.interrupt(["record", "-q", "--count", "^dwarf_", "-o", "p", "--", *command], 4)
 
     def test_recordings_whose_command_heeds_no_signal(self):
         """The second one ends them."""
         program = build("spin_leaf")
         script = f"trap '' INT TERM; exec {program} 60000"
-        for _ in range(10):
+        for _ in range(rounds(5)):
             process = self.start("record", "-q", "-o", "p", "--", "sh", "-c", script)
             time.sleep(self.random.uniform(0, 0.3))
             for _ in range(100):  # two at once may be taken for one
@@ -111,10 +112,10 @@ class AnyMoment(LiveCase):
             [build("spin_leaf"), "600000"], stdout=subprocess.DEVNULL,
         ) as target:
             self.addCleanup(target.kill)
-            self.interrupt(["attach", "-q", "-d", "0.2", "-o", "p", "-p", target.pid], 15)
-            self.interrupt(["attach", "-q", "--mem", "-d", "0.2", "-o", "p", "-p", target.pid], 10)
-            self.interrupt(["dump", "-p", target.pid], 5)
-            self.interrupt(["top", "--times", "2", "--interval", "0.1", "-p", target.pid], 10)
+            self.interrupt(["attach", "-q", "-d", "0.2", "-o", "p", "-p", target.pid], 8)
+            self.interrupt(["attach", "-q", "--mem", "-d", "0.2", "-o", "p", "-p", target.pid], 5)
+            self.interrupt(["dump", "-p", target.pid], 3)
+            self.interrupt(["top", "--times", "2", "--interval", "0.1", "-p", target.pid], 5)
             self.assertUntouched(target.pid)
             self.assertIsNone(target.poll())
             target.kill()
@@ -122,10 +123,10 @@ class AnyMoment(LiveCase):
     def test_readers(self):
         reading = ["-i", self.profile]
         for arguments, nr in (
-            (["report", *reading], 8),
+            (["report", *reading], 5),
             (["report", "--tree", *reading], 5),
             (["annotate", "main", *reading], 5),
-            (["export", "--html", *reading, "-o", "page"], 8),
+            (["export", "--html", *reading, "-o", "page"], 5),
             (["export", "--pprof", *reading, "-o", "pprof"], 5),
             (["info", *reading], 4),
             (["diff", self.profile, self.profile], 5),

@@ -2,13 +2,13 @@
 """The stops in which probes come and go: nothing is missed, and what they cost is told."""
 
 import json
-import os
 import random
 import subprocess
 
 from live import LiveCase
 from paths import PROFC
 from profc import Recording, attach
+from rounds import rounds
 from targets import Running, build, need, parse_json_lines
 
 IN_COMPANY = True
@@ -63,7 +63,7 @@ class KilledWhileACommandBegins(LiveCase):
     """profc has it run up to its entry: whenever it dies the command goes on by itself."""
 
     # So many of its calls of ptrace(2) are tried, and the first ones; PROFC_TEST_CYCLES=500: all.
-    MOMENTS = int(os.environ.get("PROFC_TEST_CYCLES", "8"))
+    MOMENTS = rounds(8)
 
     FIRST = 4  # its program is executed by then
 
