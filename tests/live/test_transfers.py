@@ -116,7 +116,7 @@ class Transfers(LiveCase):
         self.assertWhole(whole, recording)
 
     def test_as_fast_as_they_can_and_mixed(self):
-        recording = record(self.directory, [build("long_transfers"), "2000"], *FAST)
+        recording = record(self.directory, [build("long_transfers"), "1000"], *FAST)
         self.assertWhole(recording.said, recording)
 
     def test_short_writes_that_wait_for_room(self):

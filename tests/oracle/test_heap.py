@@ -117,7 +117,7 @@ class Heap(unittest.TestCase):
     def check_hammer(self, path, *rate):
         target = Running(path)
         rate = rate or ("--mean", "65536")
-        cycles = "10" if rate == ("--all",) else "20"
+        cycles = "5" if rate == ("--all",) else "20"
         found = heap(*rate, "--stack", "256", "--ms", "20", "--cycles", cycles, str(target.pid))
         # Threads that get no CPU for two seconds are left to the next of the cycles.
         self.assertLess(found["left"], 4, found)
