@@ -194,13 +194,21 @@ static void note_held(struct blame *blame, uint32_t owner, const struct sample *
 		.owner = owner, .from_ns = sample->time_ns - slept_ns, .to_ns = sample->time_ns};
 }
 
+static bool is_gil(const struct expansion *expansion, const struct profile_wait *row)
+{
+	return wait_is_of_memory(row->kind) &&
+	       strcmp(profile_str(expansion->profile, row->name), WAIT_NAME_GIL) == 0;
+}
+
 static uint32_t add_object(struct blame *blame, const struct observation *observation)
 {
 	const struct sample *sample = &observation->sample;
 	uint32_t wait = sample->wait - 1;
 	const struct profile_wait *row = wait_at(blame, wait);
 	const struct blame_stack *stack = blame_stacks_get(blame->stacks, sample);
-	enum lock_kind kind = row->kind == WAIT_THREAD ? LOCK_JOIN : stack->kind;
+	enum lock_kind kind = row->kind == WAIT_THREAD	      ? LOCK_JOIN
+			      : is_gil(blame->expansion, row) ? LOCK_GIL
+							      : stack->kind;
 	uint32_t number = intern_object(blame, wait, kind);
 	struct blame_object *object = &blame->objects[number];
 
@@ -287,14 +295,17 @@ static uint32_t leaf_of(const struct blame *blame, const struct sample *sample)
 static void add_overlap(struct blame *blame, const struct held *held, const struct sample *sample,
 			uint64_t before_ns)
 {
+	const struct blame_object *object = &blame->objects[blame->owners.rows[held->owner].a];
 	uint64_t from_ns = max_u64(before_ns, held->from_ns);
 	uint64_t to_ns = min_u64(sample->time_ns, held->to_ns);
+	const struct blame_stack *stack;
 
 	if (from_ns >= to_ns || sample->kind == SAMPLE_UNATTRIBUTED ||
 	    waits_for_it(blame, held, sample))
 		return;
+	stack = blame_stacks_get(blame->stacks, sample);
 	pairs_add(&blame->owner_functions, held->owner,
-		  blame_stacks_get(blame->stacks, sample)->label, to_ns - from_ns);
+		  object->kind == LOCK_GIL ? stack->script : stack->label, to_ns - from_ns);
 	if (sample->stack.v != STACK_EMPTY.v)
 		pairs_add(&blame->owner_leaves, held->owner, leaf_of(blame, sample),
 			  to_ns - from_ns);
@@ -386,6 +397,9 @@ static void append_memory(struct buf *out, const struct expansion *expansion,
 	if (row->kind == WAIT_THREAD && row->owner.v != THREAD_NONE.v) {
 		buf_append_str(out, "end of thread ");
 		append_thread(out, profile, row->owner);
+	} else if (is_gil(expansion, row)) {
+		buf_printf(out, "GIL of %s",
+			   profile_str(profile, profile->processes[row->process].name));
 	} else if (row->place.v != WAIT_NO_PLACE.v) {
 		label_append_name(out, expansion, expansion_outermost(expansion, row->place)->label,
 				  NAME_FULL);

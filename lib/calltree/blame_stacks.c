@@ -149,6 +149,11 @@ static struct blame_stack find(struct blame_stacks *stacks, const struct sample 
 	expansion_stack(expansion, sample, &stacks->levels);
 	if (stack.label == WAIT_FUNCTION_NONE)
 		stack.label = list->levels[list->nr - 1].label;
+	stack.script = stack.label;
+	for (size_t i = 0; i < list->nr; i++) {
+		if (label_is_script(expansion, list->levels[i].label))
+			stack.script = list->levels[i].label;
+	}
 	for (size_t i = 1; i <= list->nr && i <= LEVELS_MAX; i++) {
 		const struct function *function =
 			label_function(expansion, list->levels[list->nr - i].label);

@@ -30,7 +30,8 @@ struct blame_stacks;
 
 struct blame_stack {
 	enum lock_kind kind;
-	uint32_t label; /* of the wait function; the leaf's, where there is none */
+	uint32_t label;	 /* of the wait function; the leaf's, where there is none */
+	uint32_t script; /* the innermost function of a script, or the same as `label` */
 };
 
 struct blame_stacks *blame_stacks_new(const struct expansion *expansion); /* borrowed */

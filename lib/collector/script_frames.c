@@ -17,6 +17,7 @@
 #include "proc/task.h"
 #include "profile/profile.h"
 #include "snapshot/snapshot.h"
+#include "wait/wait.h"
 
 struct script_frames {
 	struct profile *profile; /* borrowed */
@@ -119,6 +120,18 @@ static void set_hints(struct script_frames *frames, const struct script_subject 
 	subject->hints->lacks_wanted = subject->thread->lacks_bytes;
 }
 
+static void find_lock(struct script_process *process, const struct thread_hints *hints)
+{
+	struct script_lock found;
+
+	if (script_find_lock(process, &found))
+		process_hints_set_lock(hints->of_process,
+				       &(struct wait_lock){.start = found.start,
+							   .end = found.end,
+							   .holder_at = found.holder_at,
+							   .id_offset = found.id_offset});
+}
+
 void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
@@ -132,6 +145,8 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 		count_process(frames, *subject->process);
 	(subject->hints ? frames->nr_by_outcome : frames->nr_blocks_by_outcome)[outcome]++;
 	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
+	if (frames->nr_left && subject->hints)
+		find_lock(*subject->process, subject->hints);
 	if (frames->nr_left)
 		frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
 	set_hints(frames, subject, outcome);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "collector/message.h"
 #include "snapshot/wanted.h"
+#include "wait/wait.h"
 
 struct wanted_hints {
 	struct wanted_more more; /* but for its subject; as of the first call */
@@ -23,6 +24,8 @@ struct process_hints {
 	_Atomic uint32_t nr_users;
 	_Atomic bool is_set;
 	struct wanted_more more; /* constant from then on */
+	_Atomic bool has_lock;
+	struct wait_lock lock; /* likewise */
 };
 
 struct process_hints *process_hints_new(const struct process_hints *former)
@@ -34,6 +37,8 @@ struct process_hints *process_hints_new(const struct process_hints *former)
 		hints->more = former->more;
 		atomic_init(&hints->is_set, true);
 	}
+	if (former && process_hints_get_lock(former, &hints->lock))
+		atomic_init(&hints->has_lock, true);
 	return hints;
 }
 
@@ -49,6 +54,22 @@ void process_hints_set(struct process_hints *hints, const struct wanted_more *mo
 		return;
 	hints->more = *more;
 	atomic_store_explicit(&hints->is_set, true, memory_order_release);
+}
+
+void process_hints_set_lock(struct process_hints *hints, const struct wait_lock *lock)
+{
+	if (!hints || atomic_load_explicit(&hints->has_lock, memory_order_relaxed))
+		return;
+	hints->lock = *lock;
+	atomic_store_explicit(&hints->has_lock, true, memory_order_release);
+}
+
+bool process_hints_get_lock(const struct process_hints *hints, struct wait_lock *lock)
+{
+	if (!hints || !atomic_load_explicit(&hints->has_lock, memory_order_acquire))
+		return false;
+	*lock = hints->lock;
+	return true;
 }
 
 struct thread_hints *thread_hints_new(struct process_hints *process)

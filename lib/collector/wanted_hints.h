@@ -6,6 +6,7 @@
 
 struct process_hints;
 struct thread_hints;
+struct wait_lock;
 struct wanted_memory;
 struct wanted_more;
 
@@ -20,6 +21,13 @@ struct process_hints *process_hints_new(const struct process_hints *former);
 void process_hints_free(struct process_hints *hints);
 /* The collector's. Only the first call has an effect. */
 void process_hints_set(struct process_hints *hints, const struct wanted_more *more);
+
+/*
+ * The collector's: the lock of the interpreter in the process. Only the first call has an effect.
+ */
+void process_hints_set_lock(struct process_hints *hints, const struct wait_lock *lock);
+/* Any thread: false if it is not known. */
+bool process_hints_get_lock(const struct process_hints *hints, struct wait_lock *lock);
 
 /* For a thread of such a process; NULL: it is no thread that could be sampled. */
 struct thread_hints *thread_hints_new(struct process_hints *process);

@@ -31,6 +31,9 @@ enum wait_kind {
 #define WAIT_NUMBER_ANY UINT64_MAX
 #define WAIT_ROWS_MAX	(UINT32_C(1) << 18)
 
+/* The name of a row that is the lock of an interpreter, which one thread has at a time. */
+#define WAIT_NAME_GIL "[gil]"
+
 #define WAIT_NO_PLACE ((struct frame_id){UINT32_MAX})
 
 struct profile_wait {
@@ -40,7 +43,7 @@ struct profile_wait {
 	struct frame_id place; /* of an address in the data of a module, or WAIT_NO_PLACE */
 	/*
 	 * The text of the descriptor's link in /proc, which several may share, or the mapped file
-	 * of the memory; or empty.
+	 * of the memory, or WAIT_NAME_GIL; or empty.
 	 */
 	struct str_id name;
 	/* Updated when it is found: the other end, "socket 10.0.0.1:5432"; or empty. */

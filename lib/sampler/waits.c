@@ -6,6 +6,7 @@
 #include "sampler/waits_priv.h"
 
 #include "base/alloc.h"
+#include "collector/wanted_hints.h"
 #include "sampler/sampler_priv.h"
 #include "snapshot/snapshot.h"
 #include "wait/descriptors.h"
@@ -35,12 +36,15 @@ void waits_look(struct sampler *sampler, struct sampled_thread *thread,
 	struct sampled_process *process = thread->process;
 	struct seen_wait *wait = &thread->sleep.wait;
 	struct proc_schedstat clocks;
+	struct wait_lock lock;
 	const char *object;
 
 	if (syscall->sp > UINT32_MAX) /* a 32-bit program has other calls by these numbers */
 		*wait = wait_of_call(syscall, &memory);
 	if (!wait->is_known)
 		return;
+	if (process_hints_get_lock(process->hints, &lock))
+		wait_look_at_lock(wait, &lock, &memory);
 	if (wait->kind == WAIT_FILE) {
 		if (!process->descriptors)
 			process->descriptors = descriptors_new(process->roster->pid);

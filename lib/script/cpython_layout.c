@@ -15,7 +15,8 @@ static const struct cpython_layout layouts[] = {
 			    .next_interpreter = 0,
 			    .first_thread = 16,
 			    .running_thread = 576,
-			    .thread_key = 592},
+			    .thread_key = 592,
+			    .gil = 360},
 		.thread = {.next = 8,
 			   .id = 152,
 			   .chunk = 296,
@@ -44,7 +45,10 @@ static const struct cpython_layout layouts[] = {
 		.version = 0x30c,
 		.has_cframes = true,
 		.has_entry_frames = true,
-		.runtime = {.first_interpreter = 40, .next_interpreter = 0, .first_thread = 72},
+		.runtime = {.first_interpreter = 40,
+			    .next_interpreter = 0,
+			    .first_thread = 72,
+			    .gil = 384},
 		.thread = {.next = 8,
 			   .id = 136,
 			   .chunk = 232,
@@ -152,6 +156,10 @@ enum debug_word {
 	DEBUG_FIRST_INTERPRETER = 5,
 	DEBUG_NEXT_INTERPRETER = 8,
 	DEBUG_FIRST_THREAD = 9,
+	DEBUG_GIL = 14,
+	DEBUG_OWN_GIL = 15,
+	DEBUG_GIL_LOCKED = 17,
+	DEBUG_GIL_HOLDER = 18,
 	DEBUG_NEXT_THREAD = 21,
 	DEBUG_THREAD_FRAME = 23,
 	DEBUG_THREAD_ID = 24,
@@ -181,6 +189,11 @@ static bool take_runtime(struct cpython_runtime_layout *runtime, const uint64_t 
 	runtime->first_interpreter = (uint32_t)words[DEBUG_FIRST_INTERPRETER];
 	runtime->next_interpreter = (uint32_t)words[DEBUG_NEXT_INTERPRETER];
 	runtime->first_thread = (uint32_t)words[DEBUG_FIRST_THREAD];
+	/* Those of the lock that the interpreter has room for itself. */
+	if (words[DEBUG_GIL] <= OFFSETS_MAX &&
+	    words[DEBUG_GIL_LOCKED] - words[DEBUG_OWN_GIL] == CPYTHON_GIL_LOCKED &&
+	    words[DEBUG_GIL_HOLDER] - words[DEBUG_OWN_GIL] == CPYTHON_GIL_HOLDER)
+		runtime->gil = (uint32_t)words[DEBUG_GIL];
 	return true;
 }
 

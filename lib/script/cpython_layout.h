@@ -17,6 +17,9 @@ struct cpython_runtime_layout {
 	uint32_t next_interpreter, first_thread; /* in PyInterpreterState */
 	/* 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads' own */
 	uint32_t running_thread, thread_key;
+	/* The lock of the interpreter: 3.11: in _PyRuntime; then a pointer in PyInterpreterState.
+	 */
+	uint32_t gil;
 };
 
 /* PyThreadState. */
@@ -63,6 +66,13 @@ uint32_t cpython_layout_code_version(const struct cpython_layout *layout, const 
 
 /* So many bytes of the name, the file and the line table of a code object tell it from another. */
 #define CPYTHON_TEXT_BYTES 256
+
+/* struct _gil_runtime_state: the same in all of these versions. */
+#define CPYTHON_GIL_INTERVAL	    0 /* in microseconds, after which it is asked for */
+#define CPYTHON_GIL_HOLDER	    8
+#define CPYTHON_GIL_LOCKED	    16
+#define CPYTHON_GIL_CONDITION	    32 /* a pthread_cond_t */
+#define CPYTHON_GIL_CONDITION_BYTES 48
 
 /* The size of a _PyCFrame. */
 #define CPYTHON_CFRAME_BYTES 24

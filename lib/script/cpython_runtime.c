@@ -12,6 +12,7 @@
 #include "script/cpython_links.h"
 #include "script/cpython_names.h"
 #include "script/runtime_priv.h"
+#include "script/script.h"
 #include "snapshot/snapshot.h"
 
 /* In the order of cpython_runtime.exports. */
@@ -292,6 +293,58 @@ static void find_places(void *facts, struct space *space, const struct snapshot 
 	cpython_names_find(python->names, &python->cpython, space, snapshot, frames, nr, places);
 }
 
+/* --- the lock --- */
+
+/* 0: it cannot be read. The first interpreter is the last one of the list. */
+static uint64_t gil_of(const struct cpython *python, struct space *space)
+{
+	const struct cpython_runtime_layout *layout = &python->layout.runtime;
+	uint64_t interpreter, next, gil;
+
+	if (!layout->gil)
+		return 0;
+	if (!python->layout.has_entry_frames)
+		return python->runtime + layout->gil;
+	if (!read_word(space, python->runtime + layout->first_interpreter, &next))
+		return 0;
+	interpreter = next;
+	for (int nr = 0; next && nr < INTERPRETERS_MAX; nr++) {
+		interpreter = next;
+		if (!read_word(space, interpreter + layout->next_interpreter, &next))
+			return 0;
+	}
+	return !next && read_word(space, interpreter + layout->gil, &gil) ? gil : 0;
+}
+
+/* In microseconds: hours. */
+#define INTERVAL_MAX UINT64_C(10000000000)
+
+/* Its offset is no part of what the interpreter says of itself: a thread of its own has to have it.
+ */
+static bool find_lock(void *facts, struct space *space, struct script_lock *lock)
+{
+	struct python *python = facts;
+	uint64_t gil = gil_of(&python->cpython, space), interval, holder;
+	uint32_t locked;
+
+	if (!gil || !read_word(space, gil + CPYTHON_GIL_INTERVAL, &interval) ||
+	    !read_word(space, gil + CPYTHON_GIL_HOLDER, &holder) ||
+	    !space_read_memory(space, gil + CPYTHON_GIL_LOCKED, &locked, sizeof(locked)) ||
+	    !interval || interval > INTERVAL_MAX || locked > 1)
+		return false;
+	*lock = (struct script_lock){
+		.start = gil + CPYTHON_GIL_CONDITION,
+		.end = gil + CPYTHON_GIL_CONDITION + CPYTHON_GIL_CONDITION_BYTES,
+		.holder_at = gil + CPYTHON_GIL_HOLDER,
+		.id_offset = python->cpython.layout.thread.id + (uint32_t)sizeof(uint64_t)};
+	read_threads(python, space);
+	for (size_t i = 0; i < python->nr_threads; i++) {
+		if (python->threads[i].state == holder)
+			return true;
+	}
+	return false;
+}
+
 static bool is_steady(const void *facts, const struct wanted_range *range)
 {
 	const struct python *python = facts;
@@ -318,6 +371,7 @@ const struct script_runtime cpython_runtime = {
 	.nr_fact_bytes = sizeof(struct cpython),
 	.find_missing = find_missing,
 	.find_links = find_links,
+	.find_lock = find_lock,
 	.is_steady = is_steady,
 	.find_places = find_places,
 };

@@ -10,6 +10,7 @@
 #include "script/script_walk.h"
 
 struct frame_links;
+struct script_lock;
 struct snapshot;
 struct space;
 
@@ -66,6 +67,8 @@ struct script_runtime {
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
 	/* As script_find_links(). */
 	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
+	/* As script_find_lock(). */
+	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
 	/* Is a copy of this range right after a stop enough? */
 	bool (*is_steady)(const void *facts, const struct wanted_range *range);
 	/* As script_find_places(). */

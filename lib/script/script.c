@@ -37,6 +37,9 @@ struct script_process {
 	size_t cap_natives;
 	struct script_place *places; /* likewise */
 	size_t cap_places;
+	bool has_lock;
+	struct script_lock lock;
+	int nr_lock_tries;
 };
 
 struct script_modules *script_modules_new(void)
@@ -287,6 +290,20 @@ const struct script_place *script_find_places(struct script_process *process,
 		process->runtime->find_places(process->facts, process->space, snapshot,
 					      walk->frames, walk->nr_frames, process->places);
 	return process->places;
+}
+
+/* Just when it is looked for, the thread that had it may have ended. */
+#define LOCK_TRIES_MAX 8
+
+bool script_find_lock(struct script_process *process, struct script_lock *lock)
+{
+	if (!process->has_lock && process->nr_lock_tries < LOCK_TRIES_MAX) {
+		process->nr_lock_tries++;
+		process->has_lock =
+			process->runtime->find_lock(process->facts, process->space, &process->lock);
+	}
+	*lock = process->lock;
+	return process->has_lock;
 }
 
 void script_mark_late(const struct script_process *process, struct wanted_memory *wanted)

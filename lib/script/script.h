@@ -83,7 +83,18 @@ const struct script_place *script_find_places(struct script_process *process,
 					      const struct snapshot *snapshot,
 					      const struct script_walk *walk);
 
-/* After that: set is_late of what the next snapshot need not have from the stop itself. */
+/* As struct wait_lock: the lock that one thread of the interpreter has at a time. */
+struct script_lock {
+	uint64_t start, end, holder_at;
+	uint32_t id_offset;
+};
+
+/* Find that lock, after a walk that has proved frames. False: what is there is not known to be one.
+ */
+bool script_find_lock(struct script_process *process, struct script_lock *lock);
+
+/* After script_find_places(): set is_late of what the next snapshot need not have from the stop
+ * itself. */
 void script_mark_late(const struct script_process *process, struct wanted_memory *wanted);
 
 #endif

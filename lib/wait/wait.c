@@ -253,18 +253,64 @@ struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct w
 					   : (struct seen_wait){0};
 }
 
+struct holder {
+	uint64_t record;
+	uint32_t has_it;
+};
+
+static bool read_holder(const struct wait_lock *lock, const struct wait_memory *memory,
+			struct holder *holder)
+{
+	uint8_t bytes[sizeof(uint64_t) + sizeof(uint32_t)];
+
+	if (!memory->read(memory->context, lock->holder_at, bytes, sizeof(bytes)))
+		return false;
+	memcpy(&holder->record, bytes, sizeof(holder->record));
+	memcpy(&holder->has_it, bytes + sizeof(uint64_t), sizeof(holder->has_it));
+	return holder->record && holder->has_it == 1;
+}
+
+/* 0: nobody has it, or another one just took it. */
+static pid_t owner_of(const struct wait_lock *lock, const struct wait_memory *memory)
+{
+	struct holder holder, again;
+	uint64_t id;
+
+	if (!read_holder(lock, memory, &holder) ||
+	    !memory->read(memory->context, holder.record + lock->id_offset, &id, sizeof(id)) ||
+	    !read_holder(lock, memory, &again) || again.record != holder.record)
+		return 0;
+	return id <= FUTEX_OWNER ? (pid_t)id : 0;
+}
+
+void wait_look_at_lock(struct seen_wait *wait, const struct wait_lock *lock,
+		       const struct wait_memory *memory)
+{
+	if (!wait->is_known || !wait_is_of_memory(wait->kind) || wait->number < lock->start ||
+	    wait->number >= lock->end)
+		return;
+	wait->lock = *lock;
+	wait->owner_at = 0;
+	wait->owner = owner_of(lock, memory);
+	wait->kind = wait->owner ? WAIT_OWNED : WAIT_FUTEX;
+}
+
 bool wait_takes_new_owner(struct seen_wait *wait, const struct wait_memory *memory)
 {
 	pid_t owner;
 
-	if (!wait->owner_at)
+	if (wait->lock.end)
+		owner = owner_of(&wait->lock, memory);
+	else if (wait->owner_at)
+		owner = (pid_t)(read_word(memory, wait->owner_at) & FUTEX_OWNER);
+	else
 		return false;
-	owner = (pid_t)(read_word(memory, wait->owner_at) & FUTEX_OWNER);
 	if (!owner || owner == wait->owner)
 		return false;
 	wait->owner = owner;
 	/* The lock had no owner at first. */
 	if (wait->kind == WAIT_FUTEX)
-		wait->kind = wait->owner_at == wait->number ? WAIT_OWNED : WAIT_MUTEX;
+		wait->kind =
+			wait->lock.end || wait->owner_at == wait->number ? WAIT_OWNED : WAIT_MUTEX;
 	return true;
 }

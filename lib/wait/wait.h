@@ -11,6 +11,17 @@
 
 struct proc_syscall;
 
+/* The lock of an interpreter, which says which of its threads has it. */
+struct wait_lock {
+	uint64_t start, end; /* threads wait for words there; equal: there is no such lock */
+	/*
+	 * Here is the address of a record of the thread that has it, or had it last, and after that
+	 * a word of 32 bits: 1 while it has it.
+	 */
+	uint64_t holder_at;
+	uint32_t id_offset; /* in that record: the program's own id for the thread, 64 bits */
+};
+
 /*
  * The wait of a thread that sleeps in a system call, from the arguments of the call and some words
  * of memory that they point to. Nothing is stopped.
@@ -21,6 +32,7 @@ struct seen_wait {
 	uint64_t number;   /* the address of the futex; the descriptor; the number of descriptors */
 	pid_t owner;	   /* the program's own id for it; 0: none, or not known */
 	uint64_t owner_at; /* the owner's address, if the owner may change; else 0 */
+	struct wait_lock lock; /* it is this one; else without words */
 	/* owned: the descriptor's file, or the list of several descriptors; or NULL */
 	char *object;
 };
@@ -39,6 +51,10 @@ void seen_wait_release(struct seen_wait *wait);
  * thread of the process.
  */
 struct seen_wait wait_of_call(const struct proc_syscall *syscall, const struct wait_memory *memory);
+
+/* If it is for this lock: who has it? Memory that changes meanwhile names nobody. */
+void wait_look_at_lock(struct seen_wait *wait, const struct wait_lock *lock,
+		       const struct wait_memory *memory);
 
 /*
  * Does the lock belong to another thread by now? Then that becomes its owner. False also if the

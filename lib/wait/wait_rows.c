@@ -135,7 +135,10 @@ uint32_t wait_rows_number(struct wait_rows *rows, const struct waiting_process *
 		return 0;
 	if (wait_is_of_memory(wait->kind)) {
 		set_owner(rows, process, wait, &row);
-		set_place(rows, process, &row);
+		if (wait->lock.end)
+			row.name = profile_intern(rows->profile, WAIT_NAME_GIL);
+		else
+			set_place(rows, process, &row);
 	} else if (wait->object) {
 		row.name = profile_intern(rows->profile, wait->object);
 	}

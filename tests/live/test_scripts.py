@@ -109,6 +109,22 @@ main()
 """
 
 
+# One thread computes, and the other has to wait for it each time that it wakes.
+COMPETE = """
+import threading, time
+end = time.monotonic() + 2
+def hold():
+    while time.monotonic() < end:
+        sum(range(20000))
+def want():
+    while time.monotonic() < end:
+        time.sleep(0.001)
+threads = [threading.Thread(target=function) for function in (hold, want)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
 # One thread runs, the other sleeps.
 TWO_THREADS = """
 import sys, threading
@@ -295,6 +311,20 @@ class Scripts(LiveCase):
                     found = sum(weight for frames, weight in stacks
                                 if is_in_order(frames, chain))
                     self.assertGreater(found / whole, share / 2, (chain, stacks[:5]))
+
+    def test_who_has_the_lock_of_the_interpreter(self):
+        for python in pythons("3.11", "3.12", "3.13"):
+            with self.subTest(python):
+                recording = record(self.directory, [python, self.script(COMPETE)])
+                rows = {row["name"]: row for row in recording.rows("--by", "lock", "-m", "blocked")}
+                name = "GIL of " + os.path.basename(python)
+                self.assertIn(name, rows)
+                self.assertEqual(rows[name]["kind"], "gil")
+                owners = rows[name]["owners"]
+                self.assertTrue(owners, rows[name])
+                functions = [function["function"] for owner in owners
+                             for function in owner["functions"]]
+                self.assertIn("hold", functions, owners)
 
     def test_code_may_be_made_all_the_time(self):
         recording = record(self.directory, [self.python, self.script(MADE_CODE)], "-F", "1000",

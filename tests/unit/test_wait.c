@@ -117,6 +117,44 @@ TEST(wait, locks_that_the_kernel_knows_the_owner_of)
 	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
 }
 
+/* A pointer to a record with the id of a thread, and whether that has the lock. */
+TEST(wait, locks_of_interpreters)
+{
+	const struct wait_lock lock = {.start = MEMORY_ADDRESS + 64,
+				       .end = MEMORY_ADDRESS + 112,
+				       .holder_at = MEMORY_ADDRESS + 16,
+				       .id_offset = 8};
+	const uint64_t record = MEMORY_ADDRESS + 256;
+	struct memory memory = {0};
+	const struct wait_memory reader = {.read = read_made, .context = &memory};
+	struct seen_wait wait;
+
+	memcpy(memory.bytes + 16, &record, sizeof(record));
+	put_word(&memory, 256 + 8, 4711);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 108, FUTEX_WAIT_BITSET, 0);
+	wait_look_at_lock(&wait, &lock, &reader);
+	/* It was just given back. */
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner && wait.lock.end);
+	assert_false(wait_takes_new_owner(&wait, &reader));
+	put_word(&memory, 24, 1);
+	assert_true(wait_takes_new_owner(&wait, &reader));
+	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
+	put_word(&memory, 256 + 8, 4712);
+	assert_true(wait_takes_new_owner(&wait, &reader));
+	assert_int_equal(wait.owner, 4712);
+	/* No id of a thread, and a record that cannot be read. */
+	put_word(&memory, 256 + 12, 1);
+	wait_look_at_lock(&wait, &lock, &reader);
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
+	memcpy(memory.bytes + 16, &(uint64_t){8}, sizeof(record));
+	wait_look_at_lock(&wait, &lock, &reader);
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
+	/* Another word */
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 112, FUTEX_WAIT_BITSET, 0);
+	wait_look_at_lock(&wait, &lock, &reader);
+	assert_false(wait.lock.end);
+}
+
 TEST(wait, conditions_and_unreadable_memory)
 {
 	struct memory memory = {0};
