@@ -74,6 +74,6 @@ class ChildEnds(LiveCase):
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
                 self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 with self.untraced() as plain:
-                    said, _ = target.process.communicate("go\n", timeout=60)
-                    recorder.finish()
+                    said, _ = target.process.communicate("go\n", timeout=120)
+                    recorder.finish(120)
                     return parse_json_lines(said), plain.finish(120)
