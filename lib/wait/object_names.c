@@ -69,13 +69,14 @@ static uint64_t inode_of(const char *object)
 	return strtoull(strchr(object, '[') + 1, NULL, 10);
 }
 
-/* False: not now. */
-static bool begin(const struct object_names *names, struct reading *reading)
+/* False: not now. To check what is known is less urgent than to find what is not. */
+static bool begin(const struct object_names *names, struct reading *reading, bool is_check)
 {
+	uint64_t so_far_ns = is_check ? 2 * reading->total_ns : reading->total_ns;
 	uint64_t passed_ns = clock_monotonic_ns() - names->began_ns;
 
 	reading->began_ns = clock_thread_cpu_ns();
-	return reading->total_ns < AT_ONCE_NS + passed_ns / TIME_PER_READING;
+	return so_far_ns < AT_ONCE_NS + passed_ns / TIME_PER_READING;
 }
 
 static void end(struct reading *reading)
@@ -138,7 +139,9 @@ static struct peers find_peers(struct object_names *names, const struct ends *en
 {
 	struct peers peers = peers_of(&names->ends, ends);
 
-	if ((!names->is_stale && (peers.nr || peers.is_own)) || !begin(names, &names->of_ends))
+	bool is_known = peers.nr || peers.is_own;
+
+	if ((!names->is_stale && is_known) || !begin(names, &names->of_ends, is_known))
 		return peers;
 	proc_ends_read(&names->ends);
 	names->is_stale = false;
@@ -197,7 +200,8 @@ static bool name_socket(struct object_names *names, pid_t pid, const char *objec
 	const char *text = proc_sockets_find(&names->sockets, inode);
 	uint64_t peer = text ? 0 : proc_unix_peer(inode);
 
-	if (!text && (!peer || !names->of_sockets.total_ns) && begin(names, &names->of_sockets)) {
+	if (!text && (!peer || !names->of_sockets.total_ns) &&
+	    begin(names, &names->of_sockets, false)) {
 		proc_sockets_read(&names->sockets, pid);
 		end(&names->of_sockets);
 		text = proc_sockets_find(&names->sockets, inode);

@@ -22,11 +22,13 @@ struct pending {
 	pid_t peer; /* 0: unknown */
 	bool may_change;
 	uint64_t began_ns;
-	unsigned int nr_tries;
+	unsigned int nr_checks, nr_tries;
 };
 
-/* A forked child closes the ends that it does not need within this time. */
-#define CHANGES_NS (3 * NS_PER_SEC)
+/* A forked child closes the ends that it does not need: after 0.1, 0.4 and 1.6 s that is checked.
+ */
+#define FIRST_CHECK_NS (100 * NS_PER_MS)
+#define NR_CHECKS      3
 
 /* The limit of such rows: others keep the peer that was found first, or none. */
 #define PENDING_MAX 1024
@@ -153,32 +155,39 @@ static bool has_ended(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-static bool is_over(const struct pending *pending, uint64_t now_ns)
+static bool is_to_be_checked(const struct pending *pending)
 {
-	return now_ns - pending->began_ns > CHANGES_NS;
+	return pending->may_change && pending->nr_checks < NR_CHECKS;
+}
+
+static bool is_check_due(const struct pending *pending, uint64_t now_ns)
+{
+	return is_to_be_checked(pending) &&
+	       now_ns - pending->began_ns >= FIRST_CHECK_NS << 2 * pending->nr_checks;
 }
 
 /* Is the search for the peer of a row over? */
 static bool is_settled(struct wait_rows *rows, struct pending *pending, uint64_t now_ns)
 {
-	bool may_change = pending->may_change && !is_over(pending, now_ns);
+	bool is_check = is_to_be_checked(pending);
 	bool found;
 
-	if (!may_change && pending->peer && !has_ended(pending->peer))
+	if (is_check ? !is_check_due(pending, now_ns) : pending->peer && !has_ended(pending->peer))
 		return false;
-	if (!may_change && pending->peer)
+	if (!is_check && pending->peer)
 		object_names_forget_ends(rows->names);
+	pending->nr_checks += is_check;
 	found = find_peer(rows, pending);
 	if (found && !pending->peer)
-		return !pending->may_change || is_over(pending, now_ns);
-	return !may_change && ++pending->nr_tries >= TRIES_MAX;
+		return !is_to_be_checked(pending);
+	return !is_check && ++pending->nr_tries >= TRIES_MAX;
 }
 
 /* One reading of all ends serves the rows of one round. */
 static void forget_what_may_change(struct wait_rows *rows, uint64_t now_ns)
 {
 	for (size_t i = 0; i < rows->nr; i++) {
-		if (rows->pending[i].may_change && !is_over(&rows->pending[i], now_ns)) {
+		if (is_check_due(&rows->pending[i], now_ns)) {
 			object_names_forget_ends(rows->names);
 			return;
 		}
