@@ -160,13 +160,53 @@ static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
 	return false;
 }
 
+/* How much of a text is to be copied; 0: it is not where profc has seen memory. */
+static uint64_t text_bytes(struct walk *walk, uint64_t text)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t nr = links->nr_text_bytes, length;
+
+	if (!is_readable(walk, text, links->text_head))
+		return 0;
+	length = word_at(text + links->text_length);
+	if (length < nr && links->text_head + length * links->text_character < nr)
+		nr = links->text_head + length * links->text_character;
+	if (walk->writable.end - text < nr)
+		nr = walk->writable.end - text;
+	return nr & -(uint64_t)sizeof(uint64_t);
+}
+
 static void copy_function(struct walk *walk, uint64_t of)
 {
-	uint64_t nr_bytes = walk->links->nr_function_bytes;
+	const struct frame_links *links = walk->links;
 
-	if (walk->nr_frames < FUNCTIONS_MAX && !has_piece(walk->pieces, of) &&
-	    is_readable(walk, of, nr_bytes))
-		add_piece(walk, of, nr_bytes);
+	if (walk->nr_frames >= FUNCTIONS_MAX || has_piece(walk->pieces, of) ||
+	    !is_readable(walk, of, links->nr_function_bytes))
+		return;
+	add_piece(walk, of, links->nr_function_bytes);
+	for (int i = 0; links->nr_text_bytes && i < 3; i++) {
+		uint64_t text = word_at(of + links->function_is[i]);
+		uint64_t nr_bytes = has_piece(walk->pieces, text) ? 0 : text_bytes(walk, text);
+
+		if (nr_bytes)
+			add_piece(walk, text, nr_bytes);
+	}
+}
+
+/* What tells a text from most others in the same place: its length, and how it begins. */
+static uint64_t sign_text(struct walk *walk, uint64_t text, uint64_t sum)
+{
+	const struct frame_links *links = walk->links;
+
+	if (!is_readable(walk, text, links->text_head + sizeof(uint64_t))) {
+		walk->is_certain = false;
+		return sum;
+	}
+	sum = heap_hash(sum ^ word_at(text + links->text_length));
+	for (uint64_t at = links->text_head - 3 * sizeof(uint64_t); at <= links->text_head;
+	     at += sizeof(uint64_t))
+		sum = heap_hash(sum ^ word_at(text + at));
+	return sum;
 }
 
 static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
@@ -178,8 +218,13 @@ static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
 		walk->is_certain = false;
 		return;
 	}
-	for (int i = 0; i < 3; i++)
-		sum = heap_hash(sum ^ word_at(of + links->function_is[i]));
+	for (int i = 0; i < 3; i++) {
+		uint64_t word = word_at(of + links->function_is[i]);
+
+		sum = heap_hash(sum ^ word);
+		if (links->nr_text_bytes)
+			sum = sign_text(walk, word, sum);
+	}
 	walk->signature = sum;
 }
 

@@ -7,8 +7,9 @@
 
 #include "heap/heap_walk_blob.h"
 
-/* The state, the data stack, frames in objects of their own, and functions from the leaf on. */
-#define HEAP_PIECES 40
+/* The state, the data stack, frames in objects of their own, and functions from the leaf on, each
+ * with its texts. */
+#define HEAP_PIECES 96
 
 struct heap_pieces {
 	uint64_t nr;

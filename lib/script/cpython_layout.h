@@ -66,6 +66,9 @@ uint32_t cpython_layout_code_version(const struct cpython_layout *layout, const 
 
 /* So many bytes of the name, the file and the line table of a code object tell it from another. */
 #define CPYTHON_TEXT_BYTES 256
+/* Where a str and a bytes object have their length, and what a character takes at most. */
+#define CPYTHON_TEXT_LENGTH	    16
+#define CPYTHON_CHARACTER_BYTES_MAX 4
 
 /* struct _gil_runtime_state: the same in all of these versions. */
 #define CPYTHON_GIL_INTERVAL	    0 /* in microseconds, after which it is asked for */

@@ -147,5 +147,13 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 		.nr_function_bytes = layout->code.instructions,
 		.function_is = {layout->code.name, layout->code.file, layout->code.line_table},
 	};
+	if (!layout->code.version) {
+		links->nr_text_bytes = CPYTHON_TEXT_BYTES;
+		links->text_length = CPYTHON_TEXT_LENGTH;
+		links->text_head = layout->text_other;
+		links->text_character = CPYTHON_CHARACTER_BYTES_MAX;
+	} else {
+		links->function_is[0] = layout->code.version & -(uint32_t)sizeof(uint64_t);
+	}
 	return find_root(python, space, getter, links);
 }

@@ -18,15 +18,13 @@
 #define TABLE_BYTES_MAX	    (UINT64_C(1) << 20)
 
 /* PyASCIIObject, up to its state: bits of it say how the characters are kept. */
-#define TEXT_LENGTH	 16
 #define TEXT_STATE	 32
 #define TEXT_HEAD_BYTES	 36
 #define STATE_KIND(s)	 ((s) >> 2 & 7) /* bytes of a character */
 #define STATE_IS_COMPACT (UINT32_C(1) << 5)
 #define STATE_IS_ASCII	 (UINT32_C(1) << 6)
 /* PyBytesObject: no shorter than the head of a text. */
-#define BYTES_LENGTH TEXT_LENGTH
-#define BYTES_START  32
+#define BYTES_START 32
 
 static bool read_at(struct cpython_source *source, uint64_t at, void *out, size_t nr_bytes)
 {
@@ -49,7 +47,7 @@ static bool find_shape(const struct cpython_layout *layout, enum cpython_text wh
 	uint32_t state;
 
 	*shape = (struct shape){.width = 1, .start = BYTES_START};
-	memcpy(&shape->nr, head + TEXT_LENGTH, sizeof(shape->nr));
+	memcpy(&shape->nr, head + CPYTHON_TEXT_LENGTH, sizeof(shape->nr));
 	if (which == CPYTHON_LINE_TABLE)
 		return true;
 	memcpy(&state, head + TEXT_STATE, sizeof(state));
@@ -162,7 +160,8 @@ uint8_t *cpython_table_read(struct cpython_source *source, uint64_t at, size_t *
 	uint64_t nr;
 
 	*nr_bytes = 0;
-	if (!read_at(source, at + BYTES_LENGTH, &nr, sizeof(nr)) || !nr || nr > TABLE_BYTES_MAX)
+	if (!read_at(source, at + CPYTHON_TEXT_LENGTH, &nr, sizeof(nr)) || !nr ||
+	    nr > TABLE_BYTES_MAX)
 		return NULL;
 	table = xmalloc(nr);
 	if (!read_at(source, at + BYTES_START, table, nr)) {

@@ -42,7 +42,14 @@ struct frame_links {
 	uint32_t frame_function, frame_previous, frame_instruction;
 	uint32_t nr_before_frame; /* bytes in front of a frame in an object of its own */
 	uint32_t nr_function_bytes;
-	uint32_t function_is[3]; /* words that no two functions in the same place share */
+	/*
+	 * Words that no two functions in the same place share; or addresses of texts, which do not
+	 * tell this alone: of these at most nr_text_bytes are copied, as many as their length says,
+	 * for which a character takes at most text_character bytes behind text_head ones.
+	 */
+	uint32_t function_is[3];
+	uint32_t nr_text_bytes; /* 0: they are no texts */
+	uint32_t text_length, text_head, text_character;
 };
 
 #endif

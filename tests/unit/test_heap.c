@@ -848,6 +848,7 @@ struct interpreter {
 		struct own_frame frame;
 	} object;
 	struct own_function functions[3];
+	uint64_t text[12]; /* an own header of 2 words, the length, 2 more, and characters */
 };
 
 static struct interpreter interpreter;
@@ -906,6 +907,27 @@ static void begin_interpreter(struct fixture *fixture, bool is_all)
 	fixture->own->known.links = links;
 }
 
+static void share_text(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(interpreter.functions); i++)
+		for (size_t k = 0; k < 3; k++)
+			interpreter.functions[i].is[k] = at(interpreter.text);
+}
+
+/* The functions are known by texts, which they share. */
+static void begin_texts(struct fixture *fixture, bool is_all)
+{
+	struct frame_links *links;
+
+	begin_interpreter(fixture, is_all);
+	links = &fixture->own->known.links;
+	links->nr_text_bytes = 64;
+	links->text_length = 16;
+	links->text_head = 40;
+	links->text_character = 4;
+	share_text();
+}
+
 static struct heap_record next_with_interpreter(struct fixture *fixture, struct snapshot *snapshot)
 {
 	void *pointer = own_malloc(LARGE);
@@ -949,6 +971,25 @@ TEST(heap, records_have_the_frames_of_an_interpreter)
 	end(&fixture);
 }
 
+TEST(heap, records_have_the_texts_of_functions)
+{
+	struct fixture fixture;
+	struct snapshot snapshot = {0};
+
+	begin_texts(&fixture, false);
+	for (size_t i = 0; i < ARRAY_SIZE(interpreter.text); i++)
+		interpreter.text[i] = i;
+	next_with_interpreter(&fixture, &snapshot); /* of 2 characters */
+	assert_true(has_copy(&snapshot, interpreter.text, 48));
+	assert_false(has_copy(&snapshot, interpreter.text, 56));
+	interpreter.text[2] = UINT64_MAX;
+	next_with_interpreter(&fixture, &snapshot);
+	assert_true(has_copy(&snapshot, interpreter.text, 64));
+	assert_false(has_copy(&snapshot, interpreter.text, 72));
+	snapshot_release(&snapshot);
+	end(&fixture);
+}
+
 /* They may lead anywhere, as a program can write over them, or go around in circles. */
 TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
 {
@@ -957,13 +998,16 @@ TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
 	struct fixture fixture;
 	struct heap_record record;
 
-	begin_interpreter(&fixture, false);
+	begin_texts(&fixture, false);
 	srandom(7);
 	for (int i = 0; i < 100000; i++) {
 		uint64_t *words = (uint64_t *)(void *)interpreter.pieces;
-		size_t nr = (sizeof(interpreter.pieces) + sizeof(interpreter.object)) / 8;
+		size_t nr = (offsetof(struct interpreter, text) -
+			     offsetof(struct interpreter, pieces)) /
+			    8;
 
 		reset_interpreter();
+		share_text();
 		for (int k = 0; k < 1 + i % 3; k++) {
 			uint64_t value = values[(size_t)random() % ARRAY_SIZE(values)];
 
@@ -1022,6 +1066,31 @@ TEST(heap, signatures_tell_frames_of_an_interpreter_apart)
 			assert_int_not_equal(signatures[i], signatures[k]);
 	}
 	assert_int_equal(nr_stacks, 5);
+	end(&fixture);
+}
+
+TEST(heap, signatures_tell_texts_in_the_same_place_apart)
+{
+	struct fixture fixture;
+	uint64_t signatures[4];
+
+	begin_texts(&fixture, true);
+	for (int i = 0; i < 4; i++) {
+		struct heap_record record;
+		void *pointer;
+
+		interpreter.text[5] = i == 3;
+		pointer = allocate_in_one_place();
+		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+		signatures[i] = record.signature;
+		if (!i)
+			heap_ring_add_step(&fixture.ring,
+					   &(struct heap_step){.pc = record.regs.value[16],
+							       .flags = HEAP_STEP_ROOT});
+	}
+	assert_int_equal(signatures[1], signatures[2]);
+	assert_int_not_equal(signatures[1], 0);
+	assert_int_not_equal(signatures[1], signatures[3]);
 	end(&fixture);
 }
 
