@@ -157,6 +157,12 @@ static uint32_t append_object(struct blame *blame, enum blame_what what)
 	return (uint32_t)blame->nr++;
 }
 
+static bool is_gil(const struct expansion *expansion, const struct profile_wait *row)
+{
+	return wait_is_of_memory(row->kind) &&
+	       strcmp(profile_str(expansion->profile, row->name), WAIT_NAME_GIL) == 0;
+}
+
 static uint32_t intern_object(struct blame *blame, uint32_t wait, enum lock_kind kind)
 {
 	const struct profile_wait *row = wait_at(blame, wait);
@@ -169,6 +175,10 @@ static uint32_t intern_object(struct blame *blame, uint32_t wait, enum lock_kind
 		blame->objects[found].wait = wait;
 		blame->objects[found].kind = kind;
 		index_set_add(&blame->set, hash, found);
+	} else if (is_gil(blame->expansion, row)) {
+		/* It had no name when the first wait for it was seen. */
+		blame->objects[found].wait = wait;
+		blame->objects[found].kind = kind;
 	}
 	return found;
 }
@@ -192,12 +202,6 @@ static void note_held(struct blame *blame, uint32_t owner, const struct sample *
 	ARRAY_GROW(blame->held, blame->nr_held, blame->cap_held);
 	blame->held[blame->nr_held++] = (struct held){
 		.owner = owner, .from_ns = sample->time_ns - slept_ns, .to_ns = sample->time_ns};
-}
-
-static bool is_gil(const struct expansion *expansion, const struct profile_wait *row)
-{
-	return wait_is_of_memory(row->kind) &&
-	       strcmp(profile_str(expansion->profile, row->name), WAIT_NAME_GIL) == 0;
 }
 
 static uint32_t add_object(struct blame *blame, const struct observation *observation)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "script/runtime_priv.h"
@@ -40,6 +41,7 @@ struct script_process {
 	bool has_lock;
 	struct script_lock lock;
 	int nr_lock_tries;
+	uint64_t lock_again_ns; /* CLOCK_MONOTONIC; not before */
 };
 
 struct script_modules *script_modules_new(void)
@@ -292,13 +294,20 @@ const struct script_place *script_find_places(struct script_process *process,
 	return process->places;
 }
 
-/* Just when it is looked for, the thread that had it may have ended. */
-#define LOCK_TRIES_MAX 8
+/*
+ * Just when it is looked for, the thread that had it may have ended, or may have begun a moment ago
+ * and be in no list. Tries are twice as far apart each time: the last one comes after 5 s.
+ */
+#define LOCK_TRIES_MAX 10
+#define LOCK_TRY_NS    (10 * NS_PER_MS)
 
 bool script_find_lock(struct script_process *process, struct script_lock *lock)
 {
-	if (!process->has_lock && process->nr_lock_tries < LOCK_TRIES_MAX) {
-		process->nr_lock_tries++;
+	uint64_t now_ns = process->has_lock ? 0 : clock_monotonic_ns();
+
+	if (!process->has_lock && process->nr_lock_tries < LOCK_TRIES_MAX &&
+	    now_ns >= process->lock_again_ns) {
+		process->lock_again_ns = now_ns + (LOCK_TRY_NS << process->nr_lock_tries++);
 		process->has_lock =
 			process->runtime->find_lock(process->facts, process->space, &process->lock);
 	}

@@ -262,6 +262,19 @@ TEST(blame, names_and_kinds_of_locks)
 		     "40 1 futex 0x3000, in steal; prog? 100%; \n");
 }
 
+/* It is known only some time after the first wait for it was seen. */
+TEST(blame, lock_of_an_interpreter_has_its_name_from_then_on)
+{
+	struct made made = made_begin();
+	uint32_t before = made_wait(&made, WAIT_FUTEX, 0x1028, "", THREAD_NONE);
+	uint32_t gil = made_wait(&made, WAIT_FUTEX, 0x102c, WAIT_NAME_GIL, THREAD_NONE);
+
+	made_sleep(&made, "main;libc.so.6!pthread_cond_timedwait", before, 0, 10);
+	made_sleep(&made, "main;libc.so.6!pthread_cond_timedwait", gil, 20, 50);
+	made_sleep(&made, "main;libc.so.6!pthread_cond_timedwait", before, 60, 70);
+	expect_blame(made_end(&made), BY_LOCK, "50 1 gil GIL of prog, in main; ; \n");
+}
+
 /* Linked statically, or inlined, they are in the module of the program. */
 TEST(blame, functions_of_the_language_are_not_the_programs)
 {
