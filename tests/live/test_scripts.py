@@ -331,7 +331,6 @@ class Scripts(LiveCase):
                            "--max-overhead", "0")
         names = {row["function"] for row in recording.rows()}
         self.assertIn("<module>", names)
-        self.assertIn("[python, gone]", names)
 
     def test_nothing_is_read_of_an_unknown_version(self):
         with open(self.python, "rb") as file:
