@@ -131,7 +131,7 @@ COMPILE = $(CC) $(PREFIX_MAP) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CF
 heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
-.PHONY: all programs install uninstall dist clean help demo bench format lint
+.PHONY: all programs install uninstall dist deb rpm arch tarball release clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-long check-gates check-intervals check-aarch64 accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
@@ -406,6 +406,9 @@ BASH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 MAN = $(DESTDIR)$(PREFIX)/share/man
+# By which a click on a profile shows its page.
+DESKTOP_FILE = $(DESTDIR)$(PREFIX)/share/applications/profc.desktop
+MIME_FILE = $(DESTDIR)$(PREFIX)/share/mime/packages/profc.xml
 
 install: all
 	$(INSTALL) -D -m 755 $(BUILD)/profc $(DESTDIR)$(PREFIX)/bin/profc
@@ -415,10 +418,12 @@ install: all
 	$(INSTALL) -D -m 644 completions/profc.bash $(BASH_COMPLETIONS)/profc
 	$(INSTALL) -D -m 644 completions/profc.zsh $(ZSH_COMPLETIONS)/_profc
 	$(INSTALL) -D -m 644 completions/profc.fish $(FISH_COMPLETIONS)/profc.fish
+	$(INSTALL) -D -m 644 scripts/packaging/profc.desktop $(DESKTOP_FILE)
+	$(INSTALL) -D -m 644 scripts/packaging/profc.xml $(MIME_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/profc $(BASH_COMPLETIONS)/profc $(ZSH_COMPLETIONS)/_profc \
-		$(FISH_COMPLETIONS)/profc.fish
+		$(FISH_COMPLETIONS)/profc.fish $(DESKTOP_FILE) $(MIME_FILE)
 	for page in $(MAN_PAGES); do rm -f $(MAN)/man$${page##*.}/$${page##*/}; done
 
 # The sources of the last commit: what has not been committed is left out.
@@ -427,6 +432,18 @@ dist:
 	@mkdir -p $(BUILD)
 	git archive --prefix=profc-$(VERSION)/ -o $(DIST) HEAD
 	gzip -9 -n -f $(DIST)
+
+# Packages of those sources, in build/release: `make release` makes all.
+RELEASE := $(BUILD)/release
+deb rpm arch: dist
+	@scripts/package $@ $(DIST).gz $(VERSION) $(RELEASE)
+
+tarball: dist
+	@scripts/package static $(DIST).gz $(VERSION) $(RELEASE)
+
+release: deb rpm tarball
+	@cp $(DIST).gz $(RELEASE)
+	@cd $(RELEASE) && rm -f SHA256SUMS && sha256sum * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf build
@@ -447,6 +464,8 @@ help:
 	@echo "make format        rewrite all C sources in the house style"
 	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
 	@echo "make dist          the sources of the last commit, as $(DIST).gz"
+	@echo "make deb           a package for Debian, in $(RELEASE); also rpm, arch (for pacman),"
+	@echo "                   tarball (one static program); release makes deb, rpm, tarball and SHA256SUMS"
 	@echo "make clean         remove build/"
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CPPFLAGS= CFLAGS= LDFLAGS="
 	@echo "       STATIC=1: one file that needs no library; without debuginfod"

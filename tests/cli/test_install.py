@@ -4,6 +4,7 @@ make install puts everything where a distribution looks for it, uninstall takes 
 build says one line a file, and is the same from wherever it is started.
 """
 
+import fnmatch
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import unittest
 
 from paths import BUILD, ROOT
 from profc import profc
+
+PACKAGING = os.path.join(ROOT, "scripts", "packaging")
 
 
 def make(*arguments, cwd=ROOT):
@@ -30,7 +33,7 @@ def make(*arguments, cwd=ROOT):
     return done.stdout
 
 
-class Install(unittest.TestCase):
+class Installing(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
@@ -47,6 +50,8 @@ class Install(unittest.TestCase):
             )
         return found
 
+
+class Install(Installing):
     def test_everything_is_there_and_goes_again(self):
         self.make("install")
         expected = {
@@ -57,6 +62,8 @@ class Install(unittest.TestCase):
             "usr/share/bash-completion/completions/profc",
             "usr/share/zsh/site-functions/_profc",
             "usr/share/fish/vendor_completions.d/profc.fish",
+            "usr/share/applications/profc.desktop",
+            "usr/share/mime/packages/profc.xml",
         }
         for command in profc("--list-commands").stdout.split():
             expected.add(f"usr/share/man/man1/profc-{command}.1")
@@ -73,6 +80,43 @@ class Install(unittest.TestCase):
         self.assertIn("usr/bin/profc", self.installed())
         self.make("uninstall", "-C", ROOT, cwd=self.directory)
         self.assertEqual(self.installed(), set())
+
+
+class Packages(Installing):
+    def test_the_spec_names_all_that_is_installed(self):
+        self.make("install")
+        with open(os.path.join(PACKAGING, "profc.spec"), encoding="utf-8") as file:
+            text = file.read()
+        macros = {"%{_bindir}": "usr/bin", "%{_mandir}": "usr/share/man", "%{_datadir}": "usr/share"}
+        patterns = []
+        for line in text.split("%files\n")[1].splitlines():
+            if line.startswith("%{"):
+                macro, rest = line.split("/", 1)
+                patterns.append(f"{macros[macro]}/{rest}")
+        installed = self.installed()
+        for path in installed:
+            self.assertTrue([one for one in patterns if fnmatch.fnmatch(path, one)], path)
+        for pattern in patterns:
+            self.assertTrue(fnmatch.filter(installed, pattern), pattern)
+
+    def test_a_desktop_knows_a_profile_whatever_its_name(self):
+        for program in "update-mime-database", "gio", "desktop-file-validate":
+            if not shutil.which(program):
+                self.skipTest(f"{program} is not installed")
+        self.make("install")
+        share = os.path.join(self.directory, "usr/share")
+        subprocess.run(["update-mime-database", os.path.join(share, "mime")], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        path = os.path.join(self.directory, "any.name")
+        shutil.copy(os.path.join(ROOT, "tests/outputs/recordings/sampled.profc"), path)
+        done = subprocess.run(["gio", "info", "-a", "standard::content-type", path], check=True,
+                              stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "XDG_DATA_DIRS": share, "XDG_DATA_HOME": share})
+        self.assertIn("content-type: application/x-profc\n", done.stdout)
+        entry = os.path.join(share, "applications/profc.desktop")
+        subprocess.run(["desktop-file-validate", entry], check=True)
+        with open(entry, encoding="utf-8") as file:
+            self.assertIn("\nMimeType=application/x-profc;\n", file.read())
 
 
 class Build(unittest.TestCase):
