@@ -199,10 +199,14 @@ static double ticks_share_of(const struct governor *governor, double lost_ns)
 /* At most by this factor lots get rarer, or more frequent again, in each window. */
 #define LOTS_STEP 1.5
 
+/* While all threads sleep nothing is learned: else a stop just before would make lots ever rarer.
+ */
 static void adapt_lots(struct governor *governor)
 {
 	double allowed_ns;
 
+	if (governor->window_credited_ns <= 0 && governor->window_charged_ns <= 0)
+		return;
 	governor->credited_ns = governor->credited_ns / 2 + governor->window_credited_ns;
 	governor->charged_ns = governor->charged_ns / 2 + governor->window_charged_ns;
 	governor->window_credited_ns = governor->window_charged_ns = 0;

@@ -316,6 +316,29 @@ TEST(governor, credit_ends_with_a_second)
 	assert_int_equal(budget.balance_ns, 20000000);
 }
 
+/* A program that rests for some seconds after its first stop, and then works in short bursts. */
+TEST(governor, rests_make_no_stop_rarer)
+{
+	const struct governor_load load = {.window_ns = 250000000, .nr_cpus = 2};
+	const uint64_t burst_ns = 2000000;
+	struct governor governor;
+	struct stop_budget budget = {.balance_ns = 0};
+	int nr_stops = 0;
+
+	governor_init(&governor, burst_ns, 20000, 1);
+	assert_true(allows(&governor, &budget, burst_ns / 2));
+	governor_charge(&governor, &budget, 100000);
+	for (int i = 0; i < 20; i++)
+		governor_update(&governor, &load);
+	for (int i = 0; i < 20; i++) {
+		if (allows(&governor, &budget, (uint64_t)(i + 1) * burst_ns + burst_ns / 2)) {
+			governor_charge(&governor, &budget, 100000);
+			nr_stops++;
+		}
+	}
+	assert_in_range(nr_stops, 2, 12);
+}
+
 TEST(governor, which_stops_are_left_out_is_drawn_by_lot)
 {
 	size_t nr[2] = {0};
