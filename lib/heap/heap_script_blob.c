@@ -193,7 +193,7 @@ static void copy_function(struct walk *walk, uint64_t of)
 	}
 }
 
-/* What tells a text from most others in the same place: its length, and how it begins. */
+/* Add the length and the first characters of a text: few texts in one place share both. */
 static uint64_t sign_text(struct walk *walk, uint64_t text, uint64_t sum)
 {
 	const struct frame_links *links = walk->links;

@@ -76,7 +76,7 @@ struct looks {
 	bool is_over;	   /* no more probes are put in */
 };
 
-/* What the process was told of its interpreter, by the number of its installations then. */
+/* The links that were sent to the process, and the number of its installations at that time. */
 struct interpreter {
 	struct frame_links links; /* without a root: none is known */
 	size_t nr_told;

@@ -16,7 +16,7 @@
 #include "script/cpython_text.h"
 #include "snapshot/snapshot.h"
 
-/* What the texts of a function take, roughly. */
+/* A rough size of the texts of a function. */
 #define TEXT_BYTES_USUAL 256
 /* All are forgotten once there are more: a program may make functions for ever. */
 #define FUNCTIONS_MAX	    65536

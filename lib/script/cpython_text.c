@@ -66,7 +66,7 @@ static uint32_t marked_bytes(const struct shape *shape)
 	return shape->start + (uint32_t)min_u64(shape->nr, nr_room) * shape->width;
 }
 
-/* Of what never changes: the head has parts that come to be while the text lives on. */
+/* Hashes only parts that never change: some fields of the head are set later. */
 static uint64_t hash_of(const uint8_t *bytes, const struct shape *shape)
 {
 	uint64_t hash = lasting_hash_number(LASTING_HASH_BEGIN, shape->nr);

@@ -238,7 +238,7 @@ static enum script_outcome walk_states(struct script_process *process, struct sc
 	enum script_outcome outcome = runtime->walk(process->facts, states, nr, snapshot,
 						    process->natives, nr_natives, out);
 
-	/* What the next snapshot lacks is looked for with the one that runs, or lacked bytes. */
+	/* Missing bytes are requested for the state that runs, or for the one that lacked some. */
 	thread->state = outcome == SCRIPT_NO_THREAD ? 0 : states[out->leaf_state];
 	/* It may have been freed. */
 	if (outcome == SCRIPT_NOT_COPIED && thread->lacks_bytes && nr > 1 && !out->leaf_state)

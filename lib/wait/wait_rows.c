@@ -183,7 +183,7 @@ static bool is_settled(struct wait_rows *rows, struct pending *pending, uint64_t
 	return !is_check && ++pending->nr_tries >= TRIES_MAX;
 }
 
-/* One reading of all ends serves the rows of one round. */
+/* All rows of a round share one reading of the ends. */
 static void forget_what_may_change(struct wait_rows *rows, uint64_t now_ns)
 {
 	for (size_t i = 0; i < rows->nr; i++) {
