@@ -481,11 +481,10 @@ void jit_names_begin(struct jit_names *names, pid_t pid)
 	}
 }
 
-static void end_process(struct jit_names *names, struct jit_process *process)
+static void leave_process(struct jit_names *names, struct jit_process *process)
 {
 	pid_t pid = process->pid;
 
-	read_process(names, process, true);
 	process_release(process);
 	*process = names->processes[--names->nr_processes];
 	ARRAY_GROW(names->former, names->nr_former, names->cap_former);
@@ -498,16 +497,23 @@ void jit_names_end(struct jit_names *names, pid_t pid)
 
 	take_new_frames(names);
 	process = find_process(names, pid);
-	if (process)
-		end_process(names, process);
+	if (!process)
+		return;
+	read_process(names, process, true);
+	leave_process(names, process);
 }
 
 void jit_names_end_all(struct jit_names *names)
 {
 	take_new_frames(names);
-	/* Children use the names of their parents, whichever exits first. */
 	for (size_t i = 0; i < names->nr_processes; i++)
 		read_process(names, &names->processes[i], true);
-	while (names->nr_processes)
-		end_process(names, &names->processes[names->nr_processes - 1]);
+	/* Children use the names of their parents, whichever was read first. */
+	while (names->nr_processes) {
+		struct jit_process *process = &names->processes[names->nr_processes - 1];
+
+		look_up_all(names, process);
+		put_source(names, process);
+		leave_process(names, process);
+	}
 }
