@@ -12,9 +12,12 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -27,6 +30,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "inject/call_filters.h"
 #include "inject/letting_go.h"
 #include "inject/sparing.h"
 #include "inject/willing.h"
@@ -52,6 +56,7 @@ static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f,
 #define FXSAVE_BYTES	     512
 #define SW_RESERVED_OFFSET   464
 #define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only if it is in use */
+#define SYSCALL_BYTES	     2
 #define TEXT_BYTES	     64
 #define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the used part */
 #define TRIES_MAX	     16		 /* threads that are stopped until one will do */
@@ -120,6 +125,7 @@ struct remote {
 	struct target_memory *memory;
 	struct remote_code code;
 	struct own_filters own_filters;
+	struct call_filters *filters; /* they are asked for each call; NULL: it has none but ours */
 	pid_t command;
 	struct user_regs_struct regs; /* before the calls, */
 	struct kernel_sigset mask;    /* with this */
@@ -471,6 +477,17 @@ static bool enter(struct remote *remote)
 	       ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0;
 }
 
+static bool filters_allow(const struct remote *remote, long nr, const uint64_t *args,
+			  uint64_t returns_to)
+{
+	struct seccomp_data call = {
+		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = returns_to};
+
+	for (unsigned int i = 0; i < 6; i++)
+		call.args[i] = args[i];
+	return !remote->filters || call_filters_allow(remote->filters, &call);
+}
+
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
 {
 	struct user_regs_struct regs = regs_at_call(remote);
@@ -478,6 +495,8 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 
 	for (unsigned int i = 0; i < nr_args; i++)
 		values[i] = args[i];
+	if (!filters_allow(remote, nr, values, remote->code.call + SYSCALL_BYTES))
+		return -EPERM;
 	regs.rax = (unsigned long long)nr;
 	regs.rdi = values[0];
 	regs.rsi = values[1];
@@ -493,10 +512,10 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 	return (int64_t)regs.rax;
 }
 
-/* Its filters are ours (willing_to_call()). */
+/* Filters that we can read allow a call or do not; others were only tried, with other calls. */
 bool remote_is_filtered(const struct remote *remote)
 {
-	return remote->own_filters.seccomp;
+	return remote->own_filters.seccomp && !remote->filters;
 }
 
 uint64_t remote_text(struct remote *remote, const char *text)
@@ -613,18 +632,51 @@ static void let_go(struct remote *remote, int signal)
 		forget(remote);
 }
 
-/* A stopped thread installs no filter any more. */
-static bool may_call(const struct remote *remote, pid_t tid)
+/*
+ * Would its filters let us put probes in, take them away, and leave it to return by itself? Each
+ * call is asked for again with what it is made with.
+ */
+static bool allows_all(const struct remote *remote)
 {
-	return willing_to_call(remote->pid, tid, &remote->own_filters);
+	static const uint64_t nowhere = UINT64_MAX, page = 4096;
+	static const struct {
+		long nr;
+		uint64_t args[6];
+	} calls[] = {
+		{SYS_memfd_create, {0, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
+		{SYS_mmap, {0, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED}},
+		{SYS_mmap, {0, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED}},
+		{SYS_mmap, {0, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, nowhere}},
+		{SYS_madvise, {0, page, MADV_WIPEONFORK}},
+		{SYS_munmap, {0, page}},
+		{SYS_close, {0}},
+		{SYS_rt_sigreturn, {0}},
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!filters_allow(remote, calls[i].nr, calls[i].args,
+				   remote->code.call + SYSCALL_BYTES))
+			return false;
+	}
+	return true;
+}
+
+/* Of a stopped thread, which installs no filter any more. */
+static bool may_call(struct remote *remote)
+{
+	enum willing willing = willing_to_call(remote->pid, remote->tid, &remote->own_filters);
+
+	call_filters_free(remote->filters);
+	remote->filters = NULL;
+	if (willing == WILLING_IF_ALLOWED)
+		remote->filters = call_filters_read(remote->tid);
+	return willing == WILLING_YES || (remote->filters && allows_all(remote));
 }
 
 /* Makes a stopped thread ready; false: another thread may do. */
 static bool prepare(struct remote *remote)
 {
-	remote->stopped_ns = clock_monotonic_ns();
-	return may_call(remote, remote->tid) && get_regs(remote, &remote->regs) &&
-	       remote->regs.cs == USER_CS && has_room(remote) &&
+	return get_regs(remote, &remote->regs) && remote->regs.cs == USER_CS && has_room(remote) &&
 	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
 	       enter(remote);
 }
@@ -635,7 +687,7 @@ struct attempts {
 	bool found;
 	bool is_refused;
 	bool takes_waits; /* also threads that would wait again with all of their time-out */
-	unsigned int nr, nr_filtered, nr_spared, nr_waits;
+	unsigned int nr, nr_stopped, nr_filtered, nr_spared, nr_waits;
 };
 
 /* It stops only after it has left this state, which mostly is a vfork(2). */
@@ -670,9 +722,10 @@ static bool try_thread(void *context, pid_t tid)
 {
 	struct attempts *attempts = context;
 	struct remote *remote = attempts->remote;
+	bool is_filtered;
 	int status, signal;
 
-	if (!may_call(remote, tid)) {
+	if (willing_to_call(remote->pid, tid, &remote->own_filters) == WILLING_NO) {
 		attempts->nr_filtered++;
 		return true;
 	}
@@ -688,11 +741,16 @@ static bool try_thread(void *context, pid_t tid)
 	}
 	signal = status >> 16 ? 0 : WSTOPSIG(status);
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	remote->stopped_ns = clock_monotonic_ns();
+	is_filtered = !may_call(remote);
 	/* A signal has more to it than its number: the thread continues with it. */
-	attempts->found = prepare(remote) && !signal;
-	if (!attempts->found)
-		let_go(remote, signal);
-	return !attempts->found && !remote->has_executed && ++attempts->nr < TRIES_MAX;
+	attempts->found = !is_filtered && prepare(remote) && !signal;
+	if (attempts->found)
+		return false;
+	let_go(remote, signal);
+	attempts->nr_filtered += is_filtered;
+	attempts->nr += !is_filtered;
+	return !remote->has_executed && ++attempts->nr_stopped < TRIES_MAX;
 }
 
 static struct remote *new_remote(const struct probe_access *access, const struct remote_code *code)
@@ -705,6 +763,12 @@ static struct remote *new_remote(const struct probe_access *access, const struct
 	remote->code = *code;
 	remote->own_filters = *access->own_filters;
 	return remote;
+}
+
+static void release(struct remote *remote)
+{
+	call_filters_free(remote->filters);
+	free(remote);
 }
 
 static bool all_are_filtered(const struct attempts *attempts)
@@ -721,12 +785,13 @@ static int adopt(struct remote **remote, const struct probe_access *access,
 
 	made->tid = access->command;
 	made->is_adopted = true;
-	if (prepare(made)) {
+	made->stopped_ns = clock_monotonic_ns();
+	if (may_call(made) && prepare(made)) {
 		*remote = made;
 		return 0;
 	}
 	put_back(made);
-	free(made);
+	release(made);
 	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for profc",
 		       (int)access->pid);
 }
@@ -751,7 +816,8 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 		/* In rounds 1, 2, 4, ...: so such waits can end in between. */
 		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));
 		nr_rounds++;
-		attempts.nr = attempts.nr_filtered = attempts.nr_spared = attempts.nr_waits = 0;
+		attempts.nr = attempts.nr_stopped = attempts.nr_filtered = attempts.nr_spared =
+			attempts.nr_waits = 0;
 		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
@@ -771,7 +837,7 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 			pause.tv_nsec *= 2;
 	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
 	has_executed = made->has_executed;
-	free(made);
+	release(made);
 	if (status < 0)
 		return status;
 	if (has_executed)
@@ -831,7 +897,7 @@ uint64_t remote_end(struct remote *remote)
 	else
 		forget(remote);
 	held_ns = clock_monotonic_ns() - remote->stopped_ns;
-	free(remote);
+	release(remote);
 	return held_ns;
 }
 
@@ -853,6 +919,17 @@ int remote_begin(struct remote **remote, const struct probe_access *access,
 	(void)remote;
 	return remote_find_code(access->pid, access->memory, NULL,
 				(struct remote_code *)(uintptr_t)code, err);
+}
+
+static bool filters_allow(const struct remote *remote, long nr, const uint64_t *args,
+			  uint64_t returns_to)
+{
+	struct seccomp_data call = {
+		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = returns_to};
+
+	for (unsigned int i = 0; i < 6; i++)
+		call.args[i] = args[i];
+	return !remote->filters || call_filters_allow(remote->filters, &call);
 }
 
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)

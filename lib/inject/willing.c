@@ -2,6 +2,7 @@
 /* May probes be put into a process? */
 #include "inject/willing.h"
 
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "base/scan.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "proc/task.h"
 
 struct restrictions {
 	uint64_t seccomp, nr_filters;
@@ -82,10 +84,13 @@ static bool own_filters_allow(void)
 void own_filters_read(struct own_filters *own)
 {
 	struct restrictions ours = {.seccomp = 0};
+	struct proc_status status;
 
 	read_restrictions(getpid(), getpid(), &ours);
 	*own = (struct own_filters){.seccomp = ours.seccomp, .nr = ours.nr_filters};
 	own->are_harmless = !own->seccomp || own_filters_allow();
+	own->shows_others = !ours.seccomp && proc_read_status(getpid(), &status) &&
+			    status.effective_capabilities >> CAP_SYS_ADMIN & 1;
 }
 
 static bool has_others(const struct restrictions *its, const struct own_filters *own)
@@ -94,11 +99,15 @@ static bool has_others(const struct restrictions *its, const struct own_filters 
 	       (its->seccomp != own->seccomp || its->nr_filters > own->nr || !own->are_harmless);
 }
 
-bool willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
+enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
 {
 	struct restrictions its;
 
-	return read_restrictions(pid, tid, &its) && !has_others(&its, own);
+	if (!read_restrictions(pid, tid, &its))
+		return WILLING_NO;
+	if (!has_others(&its, own))
+		return WILLING_YES;
+	return own->shows_others ? WILLING_IF_ALLOWED : WILLING_NO;
 }
 
 int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *err)
@@ -115,10 +124,12 @@ int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *e
 		return err_set(err, ERR_UNSUPPORTED,
 			       "process %d uses a shadow stack: its calls cannot be counted yet",
 			       (int)pid);
-	if (has_others(&its, own)) {
+	if (has_others(&its, own) && !own->shows_others) {
 		err_set(err, ERR_UNSUPPORTED,
 			"process %d has a filter of system calls (seccomp), which may forbid "
-			"mapping memory, or kill it for that: its calls are not counted",
+			"mapping memory, or kill it for that, and which only root may read: its "
+			"calls are "
+			"not counted",
 			(int)pid);
 		return ERR_UNSUPPORTED;
 	}

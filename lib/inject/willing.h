@@ -12,6 +12,7 @@ struct err;
 struct own_filters {
 	uint64_t seccomp, nr; /* mode, 0: none; their number */
 	bool are_harmless;    /* a child of ours could make the calls */
+	bool shows_others;    /* the kernel shows us filters of others (inject/call_filters.h) */
 };
 
 /* Once is enough: profc installs none. */
@@ -20,15 +21,22 @@ void own_filters_read(struct own_filters *own);
 /*
  * May probes be put into a process without harm? ERR_UNSUPPORTED, with a message: 32-bit programs;
  * shadow stacks; filters of system calls that might forbid the calls that a thread makes for us, or
- * kill it for them. Filters count as harmless if the process has no more of them than we have, and
- * ours let a child of ours make the same calls. Nothing is stopped.
+ * kill it for them, and that the kernel does not show us. Filters count as harmless if the process
+ * has no more of them than we have, and ours let a child of ours make the same calls. Nothing is
+ * stopped.
  */
 int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *err);
 
+enum willing {
+	WILLING_NO,
+	WILLING_YES,	   /* it has no filter that we do not have */
+	WILLING_IF_ALLOWED /* it has; they have to be asked for each call, when it has stopped */
+};
+
 /*
- * May this thread make calls for us now? Not if it has a filter that we do not have: most programs
- * install filters while they run, and only for some of their threads.
+ * May this thread make calls for us now? Most programs install filters while they run, and only for
+ * some of their threads.
  */
-bool willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own);
+enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own);
 
 #endif

@@ -367,6 +367,47 @@ class FiltersLater(LiveCase):
         self.assertEqual(program, [row for row in before if "filters_later" in row[2]])
 
 
+class FiltersBefore(LiveCase):
+    """Programs that forbid calls to themselves before probes come, as in a container."""
+
+    def count(self, how, **user):
+        """Counts calls of such a program, which is as it was afterwards."""
+        with Running([build("filters_later"), how], **user) as target:
+            target.wait_ready()
+            target.process.stdin.write("now\n")
+            target.process.stdin.flush()
+            self.assertEqual(target.process.stdout.readline(), '{"filtered": true}\n')
+            before = code(target.pid)
+            recording = attach(
+                self.directory, target.pid, "-d", "500ms", "--count", "^counted$", status=None, **user
+            )
+            self.assertUntouched(target.pid)
+            self.assertEqual(code(target.pid), before)
+            target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        return recording
+
+    def test_calls_are_counted_where_filters_allow_it(self):
+        status, cap_sys_admin = procfs.status(os.getpid()), 1 << 21
+        if not int(status["CapEff"], 16) & cap_sys_admin or status["Seccomp"] != "0":
+            self.skipTest("the kernel does not show us filters")
+        recording = self.count("mild")
+        self.assertEqual(recording.status, 0, recording.stderr)
+        (row,) = [row for row in recording.rows("-n", "0") if row["function"] == "counted"]
+        self.assertGreater(row["calls"], 0)
+
+    def test_what_would_kill_is_not_tried(self):
+        recording = self.count("all")
+        self.assertNotEqual(recording.status, 0)
+        self.assertIn("filter of system calls", recording.stderr)
+
+    def test_what_cannot_be_read_is_not_tried(self):
+        os.chmod(self.directory, 0o777)
+        recording = self.count("mild", **self.ordinary_user())
+        self.assertNotEqual(recording.status, 0)
+        self.assertIn("only root may read", recording.stderr)
+
+
 class Others(LiveCase):
     def test_target_of_a_debugger_is_refused(self):
         strace = need("strace")

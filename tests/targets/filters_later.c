@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * filters_later main|all: two threads, of which one calls counted(). Says "ready"; told a line, the
- * main thread, or both, install a filter that kills the process for a change of its memory map, and
- * it says {"filtered"}. At the end it prints {"calls"} of counted().
+ * filters_later main|all|mild: two threads, of which one calls counted(). Says "ready"; told a line,
+ * the main thread, or both, install a filter that kills the process for a change of its memory map,
+ * or, if mild, one that forbids ptrace(2) to both, and it says {"filtered"}. At the end it prints
+ * {"calls"} of counted().
  */
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -37,6 +39,26 @@ static void *call_all_the_time(void *nothing)
 	return nothing;
 }
 
+static long install(struct sock_filter *program, unsigned short nr, unsigned int flags)
+{
+	struct sock_fprog filter = {.len = nr, .filter = program};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
+}
+
+static long filter_mildly(void)
+{
+	struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install(program, sizeof(program) / sizeof(program[0]), SECCOMP_FILTER_FLAG_TSYNC);
+}
+
 static long filter(unsigned int flags)
 {
 	struct sock_filter program[] = {
@@ -46,16 +68,13 @@ static long filter(unsigned int flags)
 		KILLS_FOR(SYS_memfd_create),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = {.len = sizeof(program) / sizeof(program[0]),
-				    .filter = program};
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
+	return install(program, sizeof(program) / sizeof(program[0]), flags);
 }
 
 int main(int argc, char **argv)
 {
-	bool of_all = argc > 1 && !strcmp(argv[1], "all");
+	const char *how = argc > 1 ? argv[1] : "main";
 	pthread_t thread;
 	char line[16];
 
@@ -63,8 +82,10 @@ int main(int argc, char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0);
 	say_ready();
 	while (fgets(line, sizeof(line), stdin)) {
-		printf("{\"filtered\": %s}\n",
-		       filter(of_all ? SECCOMP_FILTER_FLAG_TSYNC : 0) == 0 ? "true" : "false");
+		long status = !strcmp(how, "mild") ? filter_mildly()
+						   : filter(!strcmp(how, "all") ? SECCOMP_FILTER_FLAG_TSYNC : 0);
+
+		printf("{\"filtered\": %s}\n", status == 0 ? "true" : "false");
 		fflush(stdout);
 	}
 	printf("{\"calls\": %llu}\n", (unsigned long long)calls);

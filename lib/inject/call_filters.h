@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_INJECT_CALL_FILTERS_H
+#define PROFC_INJECT_CALL_FILTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct seccomp_data;
+struct sock_filter;
+
+/*
+ * The filters of system calls (seccomp) of another thread. They are programs of classic BPF over
+ * the number, the arguments and the place of a call, and over nothing else: what they say of a call
+ * can be computed before it is made. Containers have one: that of Docker and Podman allows all that
+ * probes need.
+ */
+struct call_filters;
+
+/*
+ * The filters of a thread that the calling thread traces and has stopped; the caller frees them.
+ * NULL: the kernel does not show them. It does to CAP_SYS_ADMIN, if the caller has no filter itself
+ * (ptrace(2), PTRACE_SECCOMP_GET_FILTER). A stopped thread can get more only by another thread's
+ * SECCOMP_FILTER_FLAG_TSYNC.
+ */
+struct call_filters *call_filters_read(pid_t tid);
+void call_filters_free(struct call_filters *filters);
+
+/*
+ * Do all of them let the call be made as if they were not there? That a call is logged counts as a
+ * refusal, as does what the program of a filter does and we do not understand.
+ */
+bool call_filters_allow(const struct call_filters *filters, const struct seccomp_data *call);
+
+/* What one program says: a SECCOMP_RET_ value. SECCOMP_RET_KILL_PROCESS for what it should not
+ * have. */
+unsigned int call_filter_run(const struct sock_filter *program, size_t nr,
+			     const struct seccomp_data *call);
+
+#endif
