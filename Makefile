@@ -63,7 +63,7 @@ BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 ORACLE_SOURCES := $(sort $(wildcard tests/oracle/*.c))
 GATE_SOURCES := $(sort $(wildcard tests/gates/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-MAN_PAGES := $(sort $(wildcard man/*.[15]))
+MAN_PAGES := $(sort $(wildcard man/*.[157]))
 
 BLOB_OBJECTS := $(BLOB_SOURCES:%.c=$(BUILD)/%.o) $(BLOB_ASSEMBLY:%.S=$(BUILD)/%.o)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)

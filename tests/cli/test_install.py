@@ -59,6 +59,7 @@ class Install(Installing):
             "usr/share/man/man1/profc.1",
             "usr/share/man/man5/profc-agent.5",
             "usr/share/man/man5/profc-data.5",
+            "usr/share/man/man7/profc-containers.7",
             "usr/share/bash-completion/completions/profc",
             "usr/share/zsh/site-functions/_profc",
             "usr/share/fish/vendor_completions.d/profc.fish",
