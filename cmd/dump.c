@@ -91,8 +91,8 @@ static void choose_samples(struct dumping *dumping)
 }
 
 /*
- * The state of the thread now; if it has woken or fallen asleep since its stack was taken, the
- * state at that time.
+ * The state of the thread now; if it has woken or fallen asleep since its stack was taken, or is
+ * stopped for the next one at this moment, the state at that time.
  */
 static char state_of(const struct profile *profile, const struct dump_thread *thread)
 {
@@ -102,7 +102,7 @@ static char state_of(const struct profile *profile, const struct dump_thread *th
 
 	if (!proc_read_task_stat(profile->processes[row->process].pid, row->tid, &stat))
 		return '?';
-	if (sample && (stat.state == 'R' || stat.state == 'S'))
+	if (sample && (stat.state == 'R' || stat.state == 'S' || stat.state == 't'))
 		return sample->kind == SAMPLE_BLOCKED ? 'S' : 'R';
 	return stat.state;
 }
