@@ -94,8 +94,10 @@ TEST(ring, records_come_in_order_and_free_their_room)
 	assert_int_equal(record.pid, 33);
 	assert_int_equal(record.tid, 34);
 	assert_int_equal(record.mean, 512);
+#if defined(__x86_64__) /* other processors have no blocks yet */
 	assert_int_equal(record.regs.value[16], 16);
 	assert_int_equal(record.regs.value[12], 12);
+#endif
 	assert_none(&bench, 1); /* then all of it is released at once */
 	assert_int_equal(bench.shared->tail, bench.shared->head);
 	end(&bench);

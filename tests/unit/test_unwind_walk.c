@@ -127,6 +127,12 @@ static void set_regs(struct fixture *fixture, uint64_t pc, uint64_t sp, uint64_t
 	regs_set(&fixture->snapshot.regs, 6, fp);
 }
 
+static void clear_snapshot(struct fixture *fixture)
+{
+	snapshot_clear(&fixture->snapshot);
+	fixture->snapshot.arch = ARCH_X86_64;
+}
+
 static void put_words(struct fixture *fixture, uint64_t start, const uint64_t *words, size_t nr)
 {
 	uint8_t *room = snapshot_add_region(&fixture->snapshot, start, nr * sizeof(*words));
@@ -574,7 +580,7 @@ TEST(walk, code_in_anothers_frame_is_left_by_its_return)
 	ASSERT_FRAMES(MADE_JIT, CALLED);
 	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_JIT_HOST);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
-	snapshot_clear(&fixture.snapshot);
+	clear_snapshot(&fixture);
 	set_regs(&fixture, MADE_JIT, TOP - 64, 1);
 	WORDS(TOP - 64, 0x77, MADE_JIT + 0x20 /* behind no call */, 0x77, CALLED);
 	walk_as(&fixture, UNWINDER_AUTO);
@@ -679,7 +685,7 @@ TEST(walk, frame_of_unknown_depth_is_found_by_its_call)
 	ASSERT_FRAMES(ALLOCA + 9, CALLED_ALLOCA);
 	assert_int_equal(fixture.walk.frames[1].rule, UNWIND_RULE_BY_CALL);
 	assert_int_equal(fixture.walk.end, STACK_END_ROOT);
-	snapshot_clear(&fixture.snapshot);
+	clear_snapshot(&fixture);
 	set_regs(&fixture, ALLOCA + 9, TOP - 96, 0);
 	fixture.snapshot.regs.known &= ~(UINT64_C(1) << 6);
 	WORDS(TOP - 96, 0x77, CALLED, 0x77, NO_CFI + 0x10, 0x77, TOP - 8, 0x77);
@@ -729,7 +735,7 @@ TEST(walk, code_of_another_machine_is_not_read)
 	FUNCTION(SP8, "");
 	buf_append_u32(&eh_frame, 0);
 	made_space_set_up(&fixture.made, EM_386, &eh_frame, &code);
-	snapshot_clear(&fixture.snapshot);
+	clear_snapshot(&fixture);
 	fixture.snapshot.arch = ARCH_X86_64;
 	set_regs(&fixture, SP8, TOP - 64, 0);
 	WORDS(TOP - 64, SP8 + 0x10, 0);
