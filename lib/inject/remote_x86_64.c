@@ -921,17 +921,6 @@ int remote_begin(struct remote **remote, const struct probe_access *access,
 				(struct remote_code *)(uintptr_t)code, err);
 }
 
-static bool filters_allow(const struct remote *remote, long nr, const uint64_t *args,
-			  uint64_t returns_to)
-{
-	struct seccomp_data call = {
-		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = returns_to};
-
-	for (unsigned int i = 0; i < 6; i++)
-		call.args[i] = args[i];
-	return !remote->filters || call_filters_allow(remote->filters, &call);
-}
-
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
 {
 	(void)remote;
