@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -96,6 +97,28 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 	return false;
 }
 
+/* As visit_fix_up(), where that is too late. The thread may have stopped for another reason, or
+ * died. */
+static void begin_again(struct visit *visit, struct tracee *tracee,
+			const struct user_regs_struct *regs)
+{
+	int status;
+	pid_t got = visit->signal || visit->is_group_stop
+			    ? 0
+			    : machine_begin_again(tracee, visit->stopped_tid, regs, &status);
+
+	if (got <= 0)
+		return;
+	if (!WIFSTOPPED(status)) {
+		note_reaped(visit, got, status);
+		return;
+	}
+	visit->stopped_tid = got;
+	visit->was_fixed_up = WSTOPSIG(status) == (SIGTRAP | 0x80);
+	if (!visit->was_fixed_up && !(status >> 16))
+		visit->signal = WSTOPSIG(status);
+}
+
 /* The stack pointer at the program's start is read once, at the first stop of the main thread. */
 static void learn_first_sp(struct tracee *tracee)
 {
@@ -127,6 +150,8 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		visit->was_fixed_up = visit_fix_up(visit->stopped_tid, &regs, visit->is_group_stop);
 		if (visit->was_fixed_up)
 			set_regs(visit->stopped_tid, &regs);
+		else
+			begin_again(visit, tracee, &regs);
 	}
 }
 

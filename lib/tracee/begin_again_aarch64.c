@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Calls that our stop has interrupted begin again.
+ *
+ * On aarch64 the kernel decides how an interrupted call ends before it shows the thread
+ * (do_signal() in arch/arm64/kernel/signal.c): one that is never restarted, as epoll_wait(2),
+ * stands behind its instruction with EINTR, which no signal has caused. Its registers are set back
+ * to the instruction, and the thread goes on up to its entry into the call, where it stops again: a
+ * signal that comes before that stops it as well, and then the call has ended with EINTR after all.
+ * So nothing is lost in between.
+ */
+#include "tracee/machine.h"
+
+#if defined(__aarch64__)
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "proc/read.h"
+#include "proc/task.h"
+#include "tracee/tracee_priv.h"
+
+#define SVC	    UINT32_C(0xd4000001) /* svc #0 */
+#define SVC_BYTES   sizeof(uint32_t)
+#define CALLS_MAX   4096
+#define NO_CALL	    (-1)
+#define WAIT_FLAGS  (__WALL | __WNOTHREAD)
+#define PATIENCE_NS (2 * NS_PER_MS)
+#define BELOW_BYTES 16384 /* of a signal frame, with the registers of SVE */
+
+static bool set_call(pid_t tid, int nr)
+{
+	struct iovec iov = {.iov_base = &nr, .iov_len = sizeof(nr)};
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &iov) == 0;
+}
+
+static bool set_regs(pid_t tid, const struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+static bool get_regs(pid_t tid, struct user_regs_struct *regs)
+{
+	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+/*
+ * The first argument, which the result has replaced. The kernel still has it, and shows it of a
+ * thread that is in a call: for this moment it counts as in one.
+ */
+static bool first_argument(struct tracee *tracee, pid_t tid, int nr, uint64_t *argument)
+{
+	struct proc_syscall syscall;
+	bool is_shown = set_call(tid, nr) && tracee_syscall(tracee, &syscall) &&
+			syscall.kind == PROC_SYSCALL_INSIDE && syscall.nr == nr;
+
+	if (is_shown)
+		*argument = syscall.args[0];
+	return set_call(tid, NO_CALL) && is_shown;
+}
+
+/*
+ * Has a handler just returned to behind the call? Then EINTR is its due. Its frame is still below
+ * the stack pointer: the registers that it has brought back stand there as they are now. One of an
+ * earlier signal may look so as well: then EINTR stays, which the program has met there before. A
+ * frame on a stack for handlers is not found.
+ */
+static bool comes_from_handler(pid_t tid, const struct user_regs_struct *regs)
+{
+	uint64_t *words = xcalloc(BELOW_BYTES, 1);
+	size_t nr_words = tracee_read_any(tid, regs->sp - BELOW_BYTES, words, BELOW_BYTES) / 8;
+	bool is = false;
+
+	for (size_t i = 0; i + 33 <= nr_words && !is; i++)
+		is = words[i] == regs->regs[0] && words[i + 8] == regs->regs[8] &&
+		     words[i + 31] == regs->sp && words[i + 32] == regs->pc;
+	free(words);
+	return is;
+}
+
+static bool is_filtered(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) && status.seccomp;
+}
+
+/* Sets the registers to those of a call that has not begun yet. False: it need not begin again. */
+static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struct *regs)
+{
+	struct {
+		uint32_t before, at;
+	} code;
+	uint64_t argument;
+
+	if (regs->regs[8] >= CALLS_MAX ||
+	    !tracee_read_present(tracee, regs->pc - SVC_BYTES, &code, sizeof(code)))
+		return false;
+	/* It restarts by itself: perhaps by restart_syscall(2), which a filter may not allow. */
+	if (code.at == SVC)
+		return is_filtered(tid);
+	if (code.before != SVC || (int64_t)regs->regs[0] != -EINTR ||
+	    comes_from_handler(tid, regs) ||
+	    !first_argument(tracee, tid, (int)regs->regs[8], &argument))
+		return false;
+	regs->regs[0] = argument;
+	regs->pc -= SVC_BYTES;
+	return true;
+}
+
+/* It comes at once, or the thread waits for a CPU. Returns an id, or less than 1. */
+static pid_t await_stop(pid_t tid, int *status)
+{
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	bool is_asked = false;
+
+	for (;;) {
+		pid_t got = waitpid(-1, status, WAIT_FLAGS | (is_asked ? 0 : WNOHANG));
+
+		if (got > 0 || (got < 0 && errno != EINTR))
+			return got;
+		if (!is_asked && clock_monotonic_ns() > end_ns) {
+			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+			is_asked = true;
+		}
+	}
+}
+
+/* The kernel may have made it a restart_syscall(2). */
+static void name_call(pid_t tid, const struct user_regs_struct *begun)
+{
+	struct user_regs_struct regs;
+
+	if (!get_regs(tid, &regs) || regs.regs[8] != SYS_restart_syscall ||
+	    begun->regs[8] == SYS_restart_syscall)
+		return;
+	regs = *begun;
+	regs.pc += SVC_BYTES;
+	set_regs(tid, &regs);
+	set_call(tid, (int)begun->regs[8]);
+}
+
+pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
+			  int *status)
+{
+	struct user_regs_struct begun = *regs;
+	pid_t got;
+
+	if (!rewind_call(tracee, tid, &begun) ||
+	    ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ||
+	    !set_regs(tid, &begun))
+		return 0;
+	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0) {
+		set_regs(tid, regs);
+		return 0;
+	}
+	got = await_stop(tid, status);
+	if (got == tid && WIFSTOPPED(*status)) {
+		if (WSTOPSIG(*status) == (SIGTRAP | 0x80))
+			name_call(tid, &begun);
+		else if (!(*status >> 16))
+			set_regs(tid, regs); /* a signal: its handler finds EINTR */
+	}
+	return got;
+}
+
+#endif
