@@ -4,6 +4,8 @@
  * a return, before which x30 gets the return address; or from the function's entry to here. All
  * PLTs are such code, and much assembly. Frame records alone lead past the caller of a function
  * that has not made its record yet, has removed it, or never has one.
+ *
+ * Not read: frames of over 4 KiB whose size gcc takes from a register (mov x12; sub sp, sp, x12).
  */
 #include <string.h>
 
