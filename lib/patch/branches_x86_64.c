@@ -72,34 +72,48 @@ static void decode_functions(struct code *code, uint64_t from, uint64_t to)
 #define SHORT_REACH 144
 
 /*
- * The opcode's bytes in front of an offset of four bytes, as that of a call, a jump, a branch or an
- * xbegin; 0: these are no such bytes. An xbegin with an offset of two bytes is not looked for: no
- * compiler makes one.
+ * The bytes of an opcode that ends before an offset of four bytes, as that of a call, a jump, a
+ * branch or an xbegin; 0: these are no such bytes. An xbegin with an offset of two bytes is not
+ * looked for: no compiler makes one.
  */
-static size_t opcode_bytes(const uint8_t *bytes)
+static size_t opcode_bytes(const uint8_t *offset, size_t nr_before)
 {
-	if (bytes[0] == 0xe8 || bytes[0] == 0xe9)
+	if (nr_before >= 1 && (offset[-1] == 0xe8 || offset[-1] == 0xe9))
 		return 1;
-	if ((bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80) ||
-	    (bytes[0] == 0xc7 && bytes[1] == 0xf8))
+	if (nr_before >= 2 && ((offset[-2] == 0x0f && (offset[-1] & 0xf0) == 0x80) ||
+			       (offset[-2] == 0xc7 && offset[-1] == 0xf8)))
 		return 2;
 	return 0;
 }
 
-/* Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. */
+/*
+ * Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. Any four
+ * bytes may be an offset; nearly none lead to where places are, so that is asked first.
+ */
 static uint64_t find_likely(const struct code *code, uint64_t from, uint64_t to)
 {
-	for (uint64_t at = from; at < to && code->end - at > 1 + LONG_OFFSET_BYTES; at++) {
-		const uint8_t *bytes = code->bytes + (at - code->address);
-		size_t nr = opcode_bytes(bytes);
+	uint64_t nr_bytes = code->end - code->address, end = to - code->address + 2, lowest, span;
+	size_t nr_places;
+	const uint64_t *places = branches_places(code->branches, &nr_places);
+
+	if (!nr_places || nr_bytes < LONG_OFFSET_BYTES)
+		return to;
+	lowest = places[0];
+	span = places[nr_places - 1] + branches_near_bytes - lowest;
+	end = min_u64(end, nr_bytes - LONG_OFFSET_BYTES + 1);
+	for (uint64_t i = from - code->address + 1; i < end; i++) {
+		uint64_t target = code->address + i + LONG_OFFSET_BYTES;
+		size_t nr_opcode;
 		int32_t offset;
 
-		if (!nr || code->end - at < nr + LONG_OFFSET_BYTES)
+		memcpy(&offset, code->bytes + i, sizeof(offset));
+		target += (uint64_t)(int64_t)offset;
+		if (target - lowest >= span)
 			continue;
-		memcpy(&offset, bytes + nr, sizeof(offset));
-		if (branches_keep(code->branches,
-				  at + nr + LONG_OFFSET_BYTES + (uint64_t)(int64_t)offset))
-			return at;
+		nr_opcode = opcode_bytes(code->bytes + i, i - (from - code->address));
+		if (nr_opcode && code->address + i - nr_opcode < to &&
+		    branches_keep(code->branches, target))
+			return code->address + i - nr_opcode;
 	}
 	return to;
 }
