@@ -53,21 +53,13 @@ static bool is_leaving(const char *name)
 /* The function that begins there, or the part of a function that contains the address. */
 static const struct symbol_function *function_at(const struct callees *callees, uint64_t address)
 {
-	size_t low = 0, high = callees->nr;
+	const struct symbol_function *function =
+		symbol_functions_before(callees->functions, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (callees->functions[middle]->start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= callees->functions[low - 1]->end ||
-	    (address != callees->functions[low - 1]->start &&
-	     callees->functions[low - 1]->kind != SYMBOL_FUNCTION_PART))
+	if (!function || address >= function->end ||
+	    (address != function->start && function->kind != SYMBOL_FUNCTION_PART))
 		return NULL;
-	return callees->functions[low - 1];
+	return function;
 }
 
 static bool search(struct searching *searching, const struct symbol_function *function,

@@ -8,13 +8,13 @@
 struct elf_image;
 struct symbol_file;
 struct symbol_function;
+struct symbol_functions;
 
 /* A file's functions, for finding their callees. Borrowed. */
 struct callees {
 	struct symbol_file *symbols;
 	const struct elf_image *image;
-	const struct symbol_function *const *functions; /* by address */
-	size_t nr;
+	struct symbol_functions *functions;
 };
 
 /*

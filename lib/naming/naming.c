@@ -53,8 +53,6 @@ struct search {
 	const struct probe_file *file;
 	struct symbol_file *symbols;
 	struct symbol_functions *functions;
-	const struct symbol_function **all; /* owned: by address */
-	size_t nr_all;
 	struct wanted *wanted;
 };
 
@@ -77,18 +75,8 @@ static void refuse_copies(const struct search *search, const struct symbol_funct
 static bool is_function(const void *context, uint64_t address)
 {
 	const struct search *search = context;
-	size_t low = 0, high = search->nr_all;
-	const struct symbol_function *before;
+	const struct symbol_function *before = symbol_functions_before(search->functions, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (search->all[middle]->start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	before = low ? search->all[low - 1] : NULL;
 	if (before && before->start == address)
 		return before->kind != SYMBOL_FUNCTION_PART;
 	/* Code outside any function: reached through a word, or in a PLT. */
@@ -186,8 +174,7 @@ static struct callees callees_of(const struct search *search)
 {
 	return (struct callees){.symbols = search->symbols,
 				.image = search->file->image,
-				.functions = search->all,
-				.nr = search->nr_all};
+				.functions = search->functions};
 }
 
 /* The probe of an allocating function waits for its return. */
@@ -473,8 +460,12 @@ static void find_wrappers(struct search *search)
 /* Starts of functions: probes must not overwrite code across these. */
 static void add_starts(const struct search *search)
 {
-	for (size_t i = 0; i < search->nr_all; i++)
-		wanted_add_start(search->wanted, search->all[i]->start);
+	size_t nr;
+	uint64_t *starts = symbol_functions_starts(search->functions, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		wanted_add_start(search->wanted, starts[i]);
+	free(starts);
 }
 
 static bool is_of_interest(const struct naming *naming, const char *path)
@@ -509,7 +500,6 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
-	search.all = symbol_functions_all(search.functions, &search.nr_all);
 	if (naming->wants_allocators)
 		find_allocator(&search);
 	if (naming->wants_wrappers)
@@ -527,7 +517,6 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	}
 	if (wanted->nr_places)
 		add_starts(&search);
-	free(search.all);
 	symbol_functions_free(search.functions);
 	symbol_file_close(search.symbols);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbol/function_names.h"
 #include "symbol/minidebug.h"
 #include "symbol/object.h"
 #include "symbol/sizeless.h"
@@ -130,6 +131,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		.is_sized = symbol.st_size != 0,
 		.is_function = GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,
 		.is_resolver = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
+		.is_part = function_name_is_of_part(name),
 	};
 	if (elf != reading->elf &&
 	    (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM))
@@ -149,6 +151,15 @@ static int compare_symbols(const void *a, const void *b)
 	if (left->rank != right->rank)
 		return left->rank > right->rank ? -1 : 1;
 	return strcmp(right->name, left->name);
+}
+
+static bool are_sorted(const struct elf_symbols *symbols)
+{
+	for (size_t i = 1; i < symbols->nr; i++) {
+		if (compare_symbols(&symbols->rows[i - 1], &symbols->rows[i]) > 0)
+			return false;
+	}
+	return true;
 }
 
 static bool has_size(const struct elf_symbol *symbol)
@@ -246,7 +257,7 @@ static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object
 
 static void sort(struct elf_symbols *symbols)
 {
-	if (symbols->nr)
+	if (!are_sorted(symbols))
 		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
 	close_gaps(symbols);
 }

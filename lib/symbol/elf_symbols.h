@@ -24,6 +24,7 @@ struct elf_symbol {
 	bool is_sized;	     /* the table says how long it is */
 	bool is_function;    /* by its type; else a label, perhaps inside a function */
 	bool is_resolver;    /* STT_GNU_IFUNC: the code here chooses the function of this name */
+	bool is_part;	     /* function_name_is_of_part() */
 };
 
 struct elf_symbols {

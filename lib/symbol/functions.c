@@ -17,13 +17,16 @@
 #include "symbol/symbol.h"
 #include "symbol/symbol_priv.h"
 
-/* A function's entry, and the sources of its name. */
+/*
+ * A function's entry, and the sources of its name. Searches go through the entries of all functions
+ * of a file, most of them for nothing: an entry is small.
+ */
 struct entry {
-	struct symbol_function shown;	/* name NULL: not known yet */
-	uint64_t address;		/* of its start, as in the tables: with the object's bias */
-	size_t first_alias, nr_aliases; /* range of the file's symbols; the last is shown */
-	const char *go_name;		/* of Go's table, or NULL */
-	const struct dwarf_definition *definition; /* or NULL */
+	uint64_t address, end;		  /* as in the tables: with the object's bias */
+	struct symbol_function *shown;	  /* owned; NULL: not asked for yet */
+	uint32_t first_alias, nr_aliases; /* range of the file's symbols; the last is shown */
+	uint32_t definition;		  /* its index in the inventory, plus 1; 0: none */
+	enum symbol_function_kind kind;
 };
 
 struct symbol_functions {
@@ -45,18 +48,55 @@ static bool is_ended(const struct symbol_functions *functions)
 
 static struct entry *add(struct symbol_functions *functions, uint64_t start, uint64_t end)
 {
-	uint64_t bias = functions->file->object.address_bias;
 	struct entry *entry;
 
 	ARRAY_GROW(functions->entries, functions->nr, functions->cap);
 	entry = &functions->entries[functions->nr++];
-	*entry = (struct entry){
-		.address = start,
-		.shown = {.start = start - bias,
-			  .end = end - bias,
-			  .nr_inlined = SYMBOL_INLINED_UNKNOWN},
-	};
+	*entry = (struct entry){.address = start, .end = end};
 	return entry;
+}
+
+static const struct elf_symbol *aliases_of(const struct symbol_functions *functions,
+					   const struct entry *entry)
+{
+	return functions->file->symbols.rows + entry->first_alias;
+}
+
+/* What the caller of a search gets; it stays where it is. */
+static struct symbol_function *shown_of(const struct symbol_functions *functions,
+					struct entry *entry)
+{
+	uint64_t bias = functions->file->object.address_bias;
+
+	if (entry->shown)
+		return entry->shown;
+	entry->shown = xmalloc(sizeof(*entry->shown));
+	*entry->shown = (struct symbol_function){
+		.start = entry->address - bias,
+		.end = entry->end - bias,
+		.kind = entry->kind,
+		.nr_inlined = SYMBOL_INLINED_UNKNOWN,
+	};
+	if (entry->nr_aliases)
+		entry->shown->linkage_name =
+			aliases_of(functions, entry)[entry->nr_aliases - 1].name;
+	return entry->shown;
+}
+
+static bool has_name(const struct entry *entry)
+{
+	return entry->shown && entry->shown->name;
+}
+
+/* The name in Go's table of the function that begins there, or NULL. */
+static const char *go_name_of(const struct symbol_functions *functions, const struct entry *entry)
+{
+	struct go_place place;
+
+	return gopclntab_find(&functions->file->go, entry->address, &place) &&
+			       place.start == entry->address
+		       ? place.function
+		       : NULL;
 }
 
 /* The end of the code of a symbol without a size; its start if the end is unknown. */
@@ -91,6 +131,7 @@ static void add_symbols(struct symbol_functions *functions)
 {
 	const struct elf_symbols *symbols = &functions->file->symbols;
 
+	ARRAY_RESERVE(functions->entries, symbols->nr, functions->cap);
 	for (size_t first = 0, nr; first < symbols->nr && !is_ended(functions); first += nr) {
 		const struct elf_symbol *rows = symbols->rows + first, *shown;
 		struct entry *entry;
@@ -102,14 +143,13 @@ static void add_symbols(struct symbol_functions *functions)
 		shown = &rows[nr - 1];
 		entry = add(functions, shown->start,
 			    shown->is_sized ? shown->end : end_of_sizeless(functions, shown));
-		entry->first_alias = first;
-		entry->nr_aliases = nr;
-		entry->shown.linkage_name = shown->name;
-		if (function_name_is_of_part(shown->name))
-			entry->shown.kind = SYMBOL_FUNCTION_PART;
+		entry->first_alias = (uint32_t)first;
+		entry->nr_aliases = (uint32_t)nr;
+		if (shown->is_part)
+			entry->kind = SYMBOL_FUNCTION_PART;
 		for (size_t i = 0; i < nr; i++) {
 			if (rows[i].is_resolver)
-				entry->shown.kind = SYMBOL_FUNCTION_IFUNC;
+				entry->kind = SYMBOL_FUNCTION_IFUNC;
 		}
 	}
 }
@@ -163,8 +203,7 @@ static void add_go_functions(struct symbol_functions *functions)
 		entry = entry_at(functions, nr, address);
 		if (!entry)
 			entry = add(functions, place.start, place.end);
-		entry->go_name = place.function;
-		entry->shown.kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is an ordinary name */
+		entry->kind = SYMBOL_FUNCTION_WHOLE; /* pkg.cold is an ordinary name */
 	}
 	sort(functions, nr);
 }
@@ -183,7 +222,8 @@ static void add_definitions(struct symbol_functions *functions)
 	const struct dwarf_inventory *inventory = &functions->inventory;
 	size_t nr = functions->nr;
 
-	for (size_t i = 0; i < inventory->nr_definitions && !is_ended(functions); i++) {
+	for (size_t i = 0; i < inventory->nr_definitions && i < UINT32_MAX && !is_ended(functions);
+	     i++) {
 		const struct dwarf_definition *row = &inventory->definitions[i];
 		struct entry *entry = entry_at(functions, nr, row->start);
 
@@ -195,9 +235,9 @@ static void add_definitions(struct symbol_functions *functions)
 		if (!entry) {
 			entry = add(functions, row->start, row->end);
 			if (!row->is_entry)
-				entry->shown.kind = SYMBOL_FUNCTION_PART;
+				entry->kind = SYMBOL_FUNCTION_PART;
 		}
-		entry->definition = row;
+		entry->definition = (uint32_t)i + 1;
 	}
 	sort(functions, nr);
 }
@@ -234,6 +274,8 @@ void symbol_functions_free(struct symbol_functions *functions)
 	dwarf_inventory_release(&functions->inventory);
 	name_pool_release(&functions->pool);
 	name_index_release(&functions->linkage_names);
+	for (size_t i = 0; i < functions->nr; i++)
+		free(functions->entries[i].shown);
 	free(functions->entries);
 	free(functions);
 }
@@ -243,11 +285,17 @@ size_t symbol_functions_nr(const struct symbol_functions *functions)
 	return functions->nr;
 }
 
+static const struct dwarf_definition *definition_of(const struct symbol_functions *functions,
+						    const struct entry *entry)
+{
+	return &functions->inventory.definitions[entry->definition - 1];
+}
+
 static void read_definition(const struct symbol_functions *functions, const struct entry *entry,
 			    struct dwarf_function *function)
 {
 	const struct dwarf_origin *origin =
-		&functions->inventory.origins[entry->definition->origin];
+		&functions->inventory.origins[definition_of(functions, entry)->origin];
 
 	dwarf_read_function(origin->file, origin->offset, function);
 }
@@ -268,16 +316,18 @@ static bool is_alias(const struct elf_symbol *aliases, size_t nr, const char *li
 static bool is_meant(const struct symbol_functions *functions, const struct name_wanted *wanted,
 		     const struct entry *entry)
 {
-	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+	const struct elf_symbol *aliases = aliases_of(functions, entry);
 	struct dwarf_function function;
+	const char *go_name;
 
-	if (entry->shown.name && name_matches(wanted, entry->shown.name))
+	if (has_name(entry) && name_matches(wanted, entry->shown->name))
 		return true;
 	for (size_t i = entry->nr_aliases; i-- > 0;) {
 		if (linkage_name_matches(wanted, aliases[i].name))
 			return true;
 	}
-	if (entry->go_name && name_matches(wanted, entry->go_name))
+	go_name = go_name_of(functions, entry);
+	if (go_name && name_matches(wanted, go_name))
 		return true;
 	if (!entry->definition)
 		return false;
@@ -295,7 +345,7 @@ static bool is_meant(const struct symbol_functions *functions, const struct name
  */
 static const char *name_of_choice(struct symbol_functions *functions, const struct entry *entry)
 {
-	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+	const struct elf_symbol *aliases = aliases_of(functions, entry);
 
 	for (size_t i = entry->nr_aliases; i-- > 0;) {
 		if (aliases[i].is_resolver)
@@ -312,34 +362,35 @@ static void take_names(struct symbol_functions *functions, struct entry *entry,
 		elf_symbols_find(&functions->file->symbols, entry->address);
 	const struct symbol_location *outermost =
 		chain->nr ? &result->locations[chain->first + chain->nr - 1] : NULL;
+	struct symbol_function *shown = shown_of(functions, entry);
 	const char *name = outermost ? outermost->name : NULL;
 
 	/* Without debug information, the name is that of a function that contains the entry. */
-	if (entry->nr_aliases && !entry->definition && !entry->go_name &&
-	    symbol->start != entry->address)
+	if (entry->nr_aliases && !entry->definition && symbol->start != entry->address &&
+	    !go_name_of(functions, entry))
 		name = NULL;
 	if (name) {
-		entry->shown.name = name_pool_keep(&functions->pool, name);
-		entry->shown.file = name_pool_keep(&functions->pool, outermost->function_file);
-		entry->shown.line = outermost->function_line;
-		if (!entry->shown.linkage_name)
-			entry->shown.linkage_name =
+		shown->name = name_pool_keep(&functions->pool, name);
+		shown->file = name_pool_keep(&functions->pool, outermost->function_file);
+		shown->line = outermost->function_line;
+		if (!shown->linkage_name)
+			shown->linkage_name =
 				name_pool_keep(&functions->pool, outermost->linkage_name);
-	} else if (entry->shown.linkage_name) {
-		entry->shown.name = name_pool_demangle(
-			&functions->pool,
-			familiar_name(&functions->pool, entry->shown.linkage_name));
+	} else if (shown->linkage_name) {
+		shown->name = name_pool_demangle(
+			&functions->pool, familiar_name(&functions->pool, shown->linkage_name));
 	}
-	if (entry->shown.kind == SYMBOL_FUNCTION_IFUNC)
-		entry->shown.name =
+	if (shown->kind == SYMBOL_FUNCTION_IFUNC)
+		shown->name =
 			name_pool_demangle(&functions->pool, name_of_choice(functions, entry));
 }
 
 static void take_inlined(struct symbol_functions *functions, struct entry *entry)
 {
 	if (entry->definition)
-		entry->shown.nr_inlined = inlined_copies_of(
-			&functions->copies, &functions->inventory, entry->definition->origin);
+		shown_of(functions, entry)->nr_inlined =
+			inlined_copies_of(&functions->copies, &functions->inventory,
+					  definition_of(functions, entry)->origin);
 }
 
 /* Name the entries without a name, in one pass. The entries ascend. */
@@ -350,14 +401,14 @@ static void describe(struct symbol_functions *functions, struct entry *const *en
 	size_t nr_open = 0, at = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (!entries[i]->shown.name)
-			starts[nr_open++] = entries[i]->shown.start;
+		if (!has_name(entries[i]))
+			starts[nr_open++] = shown_of(functions, entries[i])->start;
 	}
 	if (!nr_open)
 		return;
 	result = symbol_file_resolve(functions->file, starts, nr_open);
 	for (size_t i = 0; i < nr; i++) {
-		if (entries[i]->shown.name)
+		if (has_name(entries[i]))
 			continue;
 		take_names(functions, entries[i], result, &result->chains[at++]);
 		take_inlined(functions, entries[i]);
@@ -373,7 +424,7 @@ static bool has_made_name(const struct symbol_functions *functions, const struct
 
 	if (!entry->definition)
 		return false;
-	if (!entry->nr_aliases && !entry->go_name)
+	if (!entry->nr_aliases && !go_name_of(functions, entry))
 		return true;
 	read_definition(functions, entry, &function);
 	language = function.name_unit ? function.name_unit->language : 0;
@@ -399,6 +450,15 @@ static void describe_made_names(struct symbol_functions *functions)
 	free(made);
 }
 
+/* Names are in the order of the table, not of addresses: each of them would be waited for. */
+#define NAMES_AHEAD 16
+
+static void fetch_name(const struct symbol_functions *functions, size_t i)
+{
+	if (i < functions->nr && functions->entries[i].nr_aliases)
+		__builtin_prefetch(aliases_of(functions, &functions->entries[i])->name);
+}
+
 static const struct symbol_function **find(struct symbol_functions *functions,
 					   const struct name_wanted *wanted, size_t *nr)
 {
@@ -408,6 +468,7 @@ static const struct symbol_function **find(struct symbol_functions *functions,
 
 	describe_made_names(functions);
 	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++) {
+		fetch_name(functions, i + NAMES_AHEAD);
 		if (is_meant(functions, wanted, &functions->entries[i]))
 			meant[nr_meant++] = &functions->entries[i];
 	}
@@ -415,30 +476,46 @@ static const struct symbol_function **find(struct symbol_functions *functions,
 	found = xcalloc(nr_meant ? nr_meant : 1, sizeof(const struct symbol_function *));
 	*nr = 0;
 	for (size_t i = 0; i < nr_meant; i++) {
-		if (meant[i]->shown.name)
-			found[(*nr)++] = &meant[i]->shown;
+		if (has_name(meant[i]))
+			found[(*nr)++] = meant[i]->shown;
 	}
 	free(meant);
 	return found;
 }
 
-const struct symbol_function **symbol_functions_all(struct symbol_functions *functions, size_t *nr)
+const struct symbol_function *symbol_functions_before(struct symbol_functions *functions,
+						      uint64_t address)
 {
-	const struct symbol_function **all =
-		xcalloc(functions->nr + 1, sizeof(const struct symbol_function *));
+	uint64_t moved = address + functions->file->object.address_bias;
+	size_t low = 0, high = functions->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions->entries[middle].address <= moved)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? shown_of(functions, &functions->entries[low - 1]) : NULL;
+}
+
+uint64_t *symbol_functions_starts(const struct symbol_functions *functions, size_t *nr)
+{
+	uint64_t bias = functions->file->object.address_bias;
+	uint64_t *starts = xcalloc(functions->nr + 1, sizeof(*starts));
 
 	for (size_t i = 0; i < functions->nr; i++)
-		all[i] = &functions->entries[i].shown;
+		starts[i] = functions->entries[i].address - bias;
 	*nr = functions->nr;
-	return all;
+	return starts;
 }
 
 static void index_linkage_names(struct symbol_functions *functions)
 {
 	for (size_t i = 0; i < functions->nr && !functions->has_linkage_names; i++) {
 		const struct entry *entry = &functions->entries[i];
-		const struct elf_symbol *aliases =
-			functions->file->symbols.rows + entry->first_alias;
+		const struct elf_symbol *aliases = aliases_of(functions, entry);
 
 		for (size_t j = 0; j < entry->nr_aliases; j++) {
 			size_t nr_whole, nr = bare_name_bytes(aliases[j].name, &nr_whole);
@@ -463,7 +540,7 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
 	for (uint32_t row = name_index_find(names, linkage_name); row != INDEX_NONE;
 	     row = names->rows[row].next) {
 		const struct symbol_function *function =
-			&functions->entries[names->rows[row].element].shown;
+			shown_of(functions, &functions->entries[names->rows[row].element]);
 		bool is_known = false;
 
 		/* Two aliases of one function may become one name, as f.part.0 and f.cold. */
@@ -545,14 +622,15 @@ static char *plain_name(const char *pattern)
 static void append_names(struct symbol_functions *functions, const struct entry *entry,
 			 const char ***names, size_t *nr, size_t *cap)
 {
-	const struct elf_symbol *aliases = functions->file->symbols.rows + entry->first_alias;
+	const struct elf_symbol *aliases = aliases_of(functions, entry);
 	struct name_pool *pool = &functions->pool;
+	const char *go_name = go_name_of(functions, entry);
 
 	ARRAY_RESERVE(*names, *nr + entry->nr_aliases + 2, *cap);
-	if (entry->shown.name)
-		(*names)[(*nr)++] = short_name(pool, entry->shown.name);
-	if (entry->go_name)
-		(*names)[(*nr)++] = entry->go_name;
+	if (has_name(entry))
+		(*names)[(*nr)++] = short_name(pool, entry->shown->name);
+	if (go_name)
+		(*names)[(*nr)++] = go_name;
 	for (size_t i = entry->nr_aliases; i-- > 0;) {
 		const char *bare = unversioned_name(pool, aliases[i].name);
 

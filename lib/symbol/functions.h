@@ -62,8 +62,11 @@ void symbol_functions_free(struct symbol_functions *functions); /* may be NULL *
 /* The number of functions; all names of one address are one function. */
 size_t symbol_functions_nr(const struct symbol_functions *functions);
 
-/* All functions by address; those that no search has found have no names. The caller frees. */
-const struct symbol_function **symbol_functions_all(struct symbol_functions *functions, size_t *nr);
+/* The last function that begins up to an address, or NULL. It need not have a name. */
+const struct symbol_function *symbol_functions_before(struct symbol_functions *functions,
+						      uint64_t address);
+/* The addresses at which functions begin, ascending. The caller frees the array. */
+uint64_t *symbol_functions_starts(const struct symbol_functions *functions, size_t *nr);
 
 /*
  * The functions with exactly this linkage name, or an alias, by its symbol: without versions, and

@@ -607,18 +607,30 @@ TEST(symbol_functions, symbols_have_no_demangled_names_and_no_versions)
 TEST(symbol_functions, all_of_the_tables_are_all_that_have_symbols)
 {
 	struct program tables = open_program_with("c", true), whole = open_program("c");
-	const struct symbol_function **of_tables, **of_all;
+	uint64_t *of_tables, *of_all;
 	size_t nr, nr_all;
 
-	of_tables = symbol_functions_all(tables.functions, &nr);
-	of_all = symbol_functions_all(whole.functions, &nr_all);
+	of_tables = symbol_functions_starts(tables.functions, &nr);
+	of_all = symbol_functions_starts(whole.functions, &nr_all);
 	assert_int_equal(nr, nr_all);
 	assert_true(nr > 5);
 	for (size_t i = 0; i < nr; i++) {
-		assert_int_equal(of_tables[i]->start, of_all[i]->start);
-		assert_int_equal(of_tables[i]->end, of_all[i]->end);
-		assert_int_equal(of_tables[i]->kind, of_all[i]->kind);
+		const struct symbol_function *table =
+			symbol_functions_before(tables.functions, of_tables[i]);
+		const struct symbol_function *other =
+			symbol_functions_before(whole.functions, of_all[i]);
+
+		assert_int_equal(table->start, of_tables[i]);
+		assert_int_equal(table->start, other->start);
+		assert_int_equal(table->end, other->end);
+		assert_int_equal(table->kind, other->kind);
+		assert_ptr_equal(
+			symbol_functions_before(tables.functions, table->start + 1),
+			i + 1 < nr && of_tables[i + 1] == table->start + 1
+				? symbol_functions_before(tables.functions, of_tables[i + 1])
+				: table);
 	}
+	assert_null(symbol_functions_before(tables.functions, of_tables[0] - 1));
 	free(of_tables);
 	free(of_all);
 	close_program(&tables);
