@@ -198,6 +198,39 @@ char *symbol_demangle_ada(const char *name)
 	return symbol_demangle(name);
 }
 
+/* All words in libiberty's texts for C++. */
+static const char words_of_cxx[] =
+	"Class JArray TLS TT VTT _Accum _BitInt _Complex _Float _Fract _GLOBAL_ _Imaginary _Sat "
+	"__alignof__ __float128 __int128 __vector abi alias alignof allocator anonymous arg at "
+	"auto "
+	"basic_iostream basic_istream basic_ostream basic_string bfloat16_t bool boolean byte char "
+	"char16_t char32_t char8_t char_traits class clone co_await const const_cast construction "
+	"constructors covariant decimal128 decimal32 decimal64 decltype default delete destructors "
+	"double dynamic_cast enum false float fn for friend function global guard half hidden in "
+	"init "
+	"initializer int iostream istream java keyed lambda list literal ll long module namespace "
+	"new "
+	"noexcept non nullptr nullptr_t object operator or ostream parm private reference "
+	"reinterpret_cast requires resource restrict return short signed sizeof static static_cast "
+	"std "
+	"string struct template temporary this throw thunk to transaction transaction_clone "
+	"transaction_safe true type typeid typeinfo typename ull unnamed unsigned using variable "
+	"virtual void volatile vtable wchar_t wrapper";
+
+bool symbol_demangle_has_word(const char *word)
+{
+	/* Digits are of a literal or a number, and may be followed by letters. */
+	return strpbrk(word, "0123456789") || strstr(words_of_cxx, word);
+}
+
+bool symbol_demangle_makes_words(const char *linkage_name)
+{
+	return linkage_name[strspn(linkage_name, "_")] != 'Z'
+		       ? starts_with(linkage_name, "_R") || starts_with(linkage_name, "_D") ||
+				 is_ada(linkage_name)
+		       : strchr(linkage_name, '$') != NULL; /* Rust's escapes */
+}
+
 char *symbol_demangle(const char *linkage_name)
 {
 	char *result = NULL;

@@ -126,7 +126,8 @@ bool function_name_is_of_part(const char *linkage_name)
 	size_t nr_bytes = strlen(linkage_name);
 	const struct suffix *suffix;
 
-	while ((suffix = take_suffix(linkage_name, &nr_bytes))) {
+	while (memchr(linkage_name, '.', nr_bytes) &&
+	       (suffix = take_suffix(linkage_name, &nr_bytes))) {
 		if (suffix->is_part)
 			return true;
 	}
@@ -176,9 +177,14 @@ static bool any_form_matches(const struct name_wanted *wanted, const char *name)
 
 bool linkage_name_matches(const struct name_wanted *wanted, const char *linkage_name)
 {
-	size_t nr_whole_bytes, nr_bytes = bare_name_bytes(linkage_name, &nr_whole_bytes);
+	size_t nr_whole_bytes, nr_bytes;
 	cleanup_free char *bare = NULL, *whole = NULL;
 
+	/* Demangling takes most of the time of a search. */
+	if (wanted->is_own_word && lacks_word(wanted, linkage_name) &&
+	    !symbol_demangle_makes_words(linkage_name))
+		return false;
+	nr_bytes = bare_name_bytes(linkage_name, &nr_whole_bytes);
 	bare = xstrndup(linkage_name, nr_bytes);
 	if (any_form_matches(wanted, bare))
 		return true;

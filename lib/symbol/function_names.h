@@ -13,6 +13,7 @@ struct name_wanted {
 	const regex_t *regex;
 	const char *exact;
 	const char *word; /* of letters, digits and underscores, in all that matches; or NULL */
+	bool is_own_word; /* no demangler adds it: !symbol_demangle_has_word() */
 };
 
 /* Does a demangled name match, in full, without its result, or short? */

@@ -10,6 +10,7 @@
 #include "dwarf/dwarf_function.h"
 #include "dwarf/dwarf_inventory.h"
 #include "dwarf/dwarf_language.h"
+#include "symbol/demangle.h"
 #include "symbol/familiar_names.h"
 #include "symbol/function_names.h"
 #include "symbol/inlined_copies.h"
@@ -559,7 +560,13 @@ const struct symbol_function **symbol_functions_find(struct symbol_functions *fu
 						     const regex_t *regex, const char *word,
 						     size_t *nr)
 {
-	return find(functions, &(struct name_wanted){.regex = regex, .word = word}, nr);
+	const struct name_wanted wanted = {
+		.regex = regex,
+		.word = word,
+		.is_own_word = word && !symbol_demangle_has_word(word),
+	};
+
+	return find(functions, &wanted, nr);
 }
 
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "symbol/demangle.h"
@@ -191,6 +195,69 @@ TEST(symbol_demangle, hostile_names_stay)
 	deep[200000] = '\0';
 	assert_demangled(deep, deep);
 	free(deep);
+}
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Each word of the demangled name is in the linkage name, or known to be the demangler's. */
+static void assert_words_known(const char *linkage_name)
+{
+	char *demangled = symbol_demangle(linkage_name);
+	bool is_free = symbol_demangle_makes_words(linkage_name);
+
+	for (char *at = demangled, *end; *at && !is_free; at = end) {
+		char after;
+
+		for (; *at && !is_of_word(*at); at++)
+			;
+		for (end = at; is_of_word(*end); end++)
+			;
+		after = *end;
+		*end = '\0';
+		if (end > at && !strstr(linkage_name, at) && !symbol_demangle_has_word(at))
+			fail_msg("'%s' is not in %s", at, linkage_name);
+		*end = after;
+	}
+	free(demangled);
+}
+
+TEST(symbol_demangle, words_are_of_the_linkage_name_or_the_demangler)
+{
+	static const char *const names[] = {
+		"main",
+		"_ZSt4cout",
+		"_ZNSsC1ERKSs",
+		"_ZTVN10__cxxabiv117__class_type_infoE",
+		"_ZTv0_n24_NSt19basic_ostringstreamIwSt11char_traitsIwESaIwEED1Ev",
+		"_ZNKSt3tr14hashISbIwSt11char_traitsIwESaIwEEEclES4_",
+		"_ZNSt7__cxx1112basic_stringIDiSt11char_traitsIDiESaIDiEE6resizeEmDi",
+		"_ZZ4mainENKUliE_clEi",
+		"_ZN1AIXadL_ZN1B1fEvEEE1gEPKcz",
+		"_ZN1SILb1ELc97ELm5EE1fEOU8__vectorf",
+		"_Z1fIiEDTcl1gfp_EET_",
+		"_ZGVZN3foo3barEvE1x",
+		"_ZN3fooB5cxx11EvEUt_",
+		"_ZNK5boost6spiritcvT_IiEEv",
+		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+		"_ZN49_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$X$GT$4push17h0123456789abcdefE",
+		"_RNvCs1234_7mycrate3foo",
+		"_D3std5stdio7writelnFZv",
+		"_ZN3foo3barEv.part.0.isra.1",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_words_known(names[i]);
+	assert_true(symbol_demangle_has_word("operator"));
+	assert_true(symbol_demangle_has_word("rator"));
+	assert_true(symbol_demangle_has_word("5"));
+	assert_false(symbol_demangle_has_word("main"));
+	assert_false(symbol_demangle_has_word("operators"));
+	assert_false(symbol_demangle_makes_words("_ZN3foo3barEv"));
+	assert_false(symbol_demangle_makes_words("memcpy"));
+	assert_true(symbol_demangle_makes_words("_RNvCs1234_7mycrate3foo"));
 }
 
 TEST(symbol_demangle, pool_keeps_each_text_once)
