@@ -16,14 +16,16 @@
 #include "probe/prober.h"
 #include "profile/asked_names.h"
 #include "roster/attached.h"
+#include "symbol/kept_files.h"
 #include "symbol/symbol.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"
 
 struct counting {
-	struct naming *naming; /* owned */
-	struct prober *prober; /* owned */
-	struct err trouble;    /* of counting_launch() */
+	struct naming *naming;	 /* owned */
+	struct prober *prober;	 /* owned */
+	struct kept_files *kept; /* owned: open after the search */
+	struct err trouble;	 /* of counting_launch() */
 	bool is_removed;
 };
 
@@ -95,6 +97,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		return ERR_INVALID;
 	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
+	symbols.kept = made->kept = kept_files_new();
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)
@@ -120,7 +123,13 @@ void counting_free(struct counting *counting)
 		return;
 	prober_free(counting->prober);
 	naming_free(counting->naming);
+	kept_files_free(counting->kept);
 	free(counting);
+}
+
+struct kept_files *counting_kept_files(struct counting *counting)
+{
+	return counting ? counting->kept : NULL;
 }
 
 struct prober *counting_prober(struct counting *counting)

@@ -11,6 +11,7 @@
 
 struct attached;
 struct err;
+struct kept_files;
 struct launch;
 struct prober;
 
@@ -123,6 +124,9 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		 struct counting **counting, struct err *err);
 void counting_free(struct counting *counting); /* may be NULL */
 struct prober *counting_prober(struct counting *counting);
+/* Files that the search left open, for symbol_options.kept; borrowed. NULL: there is no counting.
+ */
+struct kept_files *counting_kept_files(struct counting *counting);
 
 /*
  * Begin to count in running processes. A descendant that cannot be counted in is left out, with a

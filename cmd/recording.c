@@ -132,6 +132,7 @@ static void resolve_at_end(const struct recording *recording, const struct recor
 			recording->ending.nr_asked || atomic_load(&listener->asked), NAMES_NS);
 	options.ended = &timer.ended;
 	options.hurried = &timer.hurried;
+	options.kept = counting_kept_files(counting);
 	resolve_with_progress(recorded->profile, &options,
 			      is_terminal_ours(recording) && !recording->options->quiet);
 	end_timer_stop(&timer);

@@ -156,6 +156,7 @@ static void resolve(struct top *top, struct profile *profile)
 		symbol_options_of(&top->args->record.symbols, &top->listener.asked);
 	uint64_t begin_ns = 0, end_ns = 0;
 
+	options.kept = counting_kept_files(top->counting);
 	clock_process_cpu_ns(getpid(), &begin_ns);
 	if (top->ended || !top->nr_resolved)
 		resolve_profile(profile, &options, NULL);

@@ -18,6 +18,7 @@
 #include "symbol/demangle.h"
 #include "symbol/function_pattern.h"
 #include "symbol/functions.h"
+#include "symbol/kept_files.h"
 #include "symbol/symbol.h"
 #include "symbol/written_in.h"
 
@@ -518,7 +519,7 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	if (wanted->nr_places)
 		add_starts(&search);
 	symbol_functions_free(search.functions);
-	symbol_file_close(search.symbols);
+	kept_files_give(naming->symbols.kept, search.symbols);
 }
 
 struct naming *naming_new(const struct symbol_options *symbols)

@@ -245,7 +245,7 @@ static void open_dwarf(struct symbol_object *object, const struct symbol_options
 	if (!elf || !dwarf_sections_read(elf, false, symbol_debug_ended(options), &object->inflated,
 					 sections)) {
 		inflated_sections_release(&object->inflated);
-		if (!object->is_debug_file_only)
+		if (!object->is_debug_file_only && !object->debug)
 			open_debug_file(object, options);
 		elf = object->debug;
 		if (!elf || !is_little_endian(elf) ||
@@ -414,6 +414,25 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
 	else if (!object->is_debug_file_only && !has_symbol_table(object->elf))
 		open_debug_file(object, options);
 	return 0;
+}
+
+void symbol_object_adopt(struct symbol_object *object, const struct symbol_options *options)
+{
+	const atomic_bool *debug_ended = symbol_debug_ended(options);
+
+	object->ended = options->ended;
+	object->split.options = options;
+	object->dwarf.ended = object->supplement_dwarf.ended = debug_ended;
+	if (object->has_dwarf)
+		return;
+	/* Where there is none, it is searched in vain once more. */
+	inflated_sections_release(&object->inflated);
+	if (!object->debug) {
+		free(object->debug_path);
+		free(object->refused_debug_path);
+		object->debug_path = object->refused_debug_path = NULL;
+	}
+	open_dwarf(object, options);
 }
 
 struct owner symbol_object_owner(const struct symbol_object *object)

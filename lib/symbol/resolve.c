@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "profile/profile.h"
 #include "symbol/jit_symbols.h"
+#include "symbol/kept_files.h"
 #include "symbol/source_note.h"
 #include "symbol/symbol.h"
 #include "symbol/vdso.h"
@@ -200,9 +201,12 @@ static void resolve_file(const struct resolve_run *run, struct module_job *job, 
 	};
 
 	struct symbol_options options = *run->options;
+	struct symbol_file *file;
 
 	options.nr_threads = threads_for(run, job);
-	symbol_resolve_file(&options, &request, &job->result, &job->err);
+	file = kept_files_take(options.kept, &options, &request);
+	if (file || symbol_file_open(&options, &request, &file, &job->err) == 0)
+		job->result = symbol_file_answer(file, &request);
 }
 
 static void resolve_vdso(const struct resolve_run *run, struct module_job *job)

@@ -306,6 +306,8 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 	int status;
 
 	opened->options = *options;
+	if (request->fd < 0 || fstat(request->fd, &opened->opened) < 0)
+		opened->opened = (struct stat){.st_ino = 0};
 	status = symbol_object_open(&opened->object, &opened->options, request, err);
 	if (status < 0) {
 		symbol_file_close(opened);
@@ -455,16 +457,24 @@ unsigned int symbol_file_address_bytes(const struct symbol_file *file)
 	return gelf_getclass(file->object.elf) == ELFCLASS32 ? 4 : 8;
 }
 
+struct symbol_result *symbol_file_answer(struct symbol_file *file,
+					 const struct symbol_request *request)
+{
+	struct symbol_result *result =
+		symbol_file_resolve(file, request->addresses, request->nr_addresses);
+
+	result->owner = symbol_object_owner(&file->object);
+	symbol_file_close(file);
+	return result;
+}
+
 int symbol_resolve_file(const struct symbol_options *options, const struct symbol_request *request,
 			struct symbol_result **result, struct err *err)
 {
 	struct symbol_file *file;
 	int status = symbol_file_open(options, request, &file, err);
 
-	if (status < 0)
-		return status;
-	*result = symbol_file_resolve(file, request->addresses, request->nr_addresses);
-	(*result)->owner = symbol_object_owner(&file->object);
-	symbol_file_close(file);
-	return 0;
+	if (status == 0)
+		*result = symbol_file_answer(file, request);
+	return status;
 }

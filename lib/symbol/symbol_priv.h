@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "cfi/cfi.h"
 #include "symbol/data_symbols.h"
@@ -19,7 +20,8 @@ struct symbol_file {
 	struct symbol_object object;
 	bool verbatim;
 	size_t nr_threads;
-	char *mismatch; /* the reason why nothing is resolved, or NULL */
+	char *mismatch;	    /* the reason why nothing is resolved, or NULL */
+	struct stat opened; /* of the request's descriptor, before it was read; st_ino 0: none */
 	/* The symbol tables, read when the first address needs them. */
 	bool has_tables;
 	struct elf_symbols symbols;

@@ -11,6 +11,7 @@
 #include "base/owner.h"
 #include "profile/symbol_source.h"
 
+struct kept_files;
 struct module;
 
 /* Plain values: arguments and results of symbol.h, also for the files below it. */
@@ -55,6 +56,8 @@ struct symbol_options {
 	bool notes_sources;
 	/* The number of threads that may read one file; 0 is 1. */
 	unsigned int nr_threads;
+	/* For a profile: NULL, or borrowed files that a search has left open (kept_files.h). */
+	struct kept_files *kept;
 };
 
 static inline const atomic_bool *symbol_debug_ended(const struct symbol_options *options)

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The functions of small programs, built here, beside what nm and readelf say of them. */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "mapping/module.h"
 #include "symbol/functions.h"
+#include "symbol/kept_files.h"
 #include "symbol/symbol.h"
+#include "symbol/symbol_priv.h"
 #include "symbol/written_in.h"
 #include "tests/unit/unit.h"
 
@@ -648,6 +653,136 @@ TEST(symbol_functions, nearest_name)
 	assert_string_equal(symbol_functions_nearest(program.functions, "outer::C::overlaoded"),
 			    "outer::C::overloaded");
 	close_program(&program);
+}
+
+/* A program as a search opens it, and as the resolution of a recording requests it. */
+struct recorded_program {
+	char *path;
+	int fd;
+	struct module module;
+	struct symbol_file *file; /* until it is given away */
+	struct build_id build_id;
+	struct symbol_request request;
+	uint64_t *starts;
+	size_t nr;
+};
+
+static void search_recorded(struct recorded_program *program, const char *name, bool tables_only)
+{
+	static const struct symbol_options options;
+	struct symbol_functions *functions;
+	struct symbol_request request;
+
+	*program = (struct recorded_program){.path = xasprintf("%s/%s", directory, name)};
+	program->fd = open(program->path, O_RDONLY | O_CLOEXEC);
+	assert_true(program->fd >= 0);
+	request = (struct symbol_request){.path = program->path,
+					  .chooser = owner_of_fd(program->fd),
+					  .fd = program->fd,
+					  .tables_only = tables_only};
+	assert_int_equal(symbol_file_open(&options, &request, &program->file, NULL), 0);
+	functions = symbol_functions_new(program->file);
+	program->starts = symbol_functions_starts(functions, &program->nr);
+	symbol_functions_free(functions);
+	program->build_id = program->file->object.build_id;
+	program->module = (struct module){
+		.kind = MODULE_KIND_FILE, .path = program->path, .owner = owner_of_fd(program->fd)};
+	program->request = (struct symbol_request){.path = program->path,
+						   .chooser = owner_caller(),
+						   .fd = program->fd,
+						   .build_id = program->build_id.bytes,
+						   .nr_build_id_bytes = program->build_id.nr,
+						   .recorded = &program->module,
+						   .addresses = program->starts,
+						   .nr_addresses = program->nr};
+}
+
+static void release_recorded(struct recorded_program *program)
+{
+	free(program->starts);
+	free(program->path);
+	close(program->fd);
+}
+
+static void assert_same_results(const struct symbol_result *a, const struct symbol_result *b,
+				size_t nr)
+{
+	assert_int_equal(a->source, b->source);
+	assert_int_equal(a->owner.v, b->owner.v);
+	assert_int_equal(a->nr_locations, b->nr_locations);
+	assert_int_equal(!a->debug_path, !b->debug_path);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(a->chains[i].nr, b->chains[i].nr);
+	for (size_t i = 0; i < a->nr_locations; i++) {
+		assert_int_equal(a->locations[i].line, b->locations[i].line);
+		assert_string_equal(a->locations[i].name, b->locations[i].name);
+	}
+}
+
+static void assert_kept_resolves_alike(const char *name, bool tables_only)
+{
+	struct symbol_options options = {.nr_threads = 1};
+	struct recorded_program program;
+	struct symbol_result *anew, *kept_one;
+	struct symbol_file *file;
+
+	search_recorded(&program, name, tables_only);
+	assert_int_equal(symbol_resolve_file(&options, &program.request, &anew, NULL), 0);
+	options.kept = kept_files_new();
+	kept_files_give(options.kept, program.file);
+	file = kept_files_take(options.kept, &options, &program.request);
+	assert_non_null(file);
+	kept_one = symbol_file_answer(file, &program.request);
+	assert_null(kept_files_take(options.kept, &options, &program.request));
+	assert_true(anew->nr_locations >= program.nr - 1);
+	assert_same_results(anew, kept_one, program.nr);
+	symbol_result_free(anew);
+	symbol_result_free(kept_one);
+	kept_files_free(options.kept);
+	release_recorded(&program);
+}
+
+TEST(symbol_kept_files, names_are_those_of_a_file_opened_anew)
+{
+	static const char *const names[] = {"c", "cc", "split", "bare"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_kept_resolves_alike(names[i], false);
+		assert_kept_resolves_alike(names[i], true);
+	}
+}
+
+TEST(symbol_kept_files, only_the_same_file_for_the_same_owner)
+{
+	static const struct timespec times[] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+	const struct symbol_options options = {.nr_threads = 1};
+	struct kept_files *kept = kept_files_new();
+	struct recorded_program program;
+	struct symbol_request other;
+	uint8_t other_id[BUILD_ID_MAX_BYTES] = {1};
+
+	search_recorded(&program, "c", false);
+	kept_files_give(kept, program.file);
+	other = program.request;
+	other.build_id = other_id;
+	assert_null(kept_files_take(kept, &options, &other));
+	other = program.request;
+	other.path = "/elsewhere/c";
+	assert_null(kept_files_take(kept, &options, &other));
+	other = program.request;
+	other.fd = -1;
+	assert_null(kept_files_take(kept, &options, &other));
+	program.module.owner = OWNER_NOBODY;
+	assert_null(kept_files_take(kept, &options, &program.request));
+	program.module.owner = owner_of_fd(program.fd);
+	assert_int_equal(futimens(program.fd, times), 0);
+	assert_null(kept_files_take(kept, &options, &program.request));
+	assert_null(kept_files_take(NULL, &options, &program.request));
+	kept_files_free(kept);
+	release_recorded(&program);
+	search_recorded(&program, "c", false);
+	kept_files_give(NULL, program.file);
+	release_recorded(&program);
 }
 
 TEST(symbol_functions, another_build_has_none)

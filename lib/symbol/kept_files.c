@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/kept_files.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "mapping/module.h"
+#include "symbol/symbol_priv.h"
+
+/* Each holds some descriptors. */
+#define FILES_MAX 32
+/* Of all files: tables, and what was inflated. */
+#define BYTES_MAX ((uint64_t)32 << 20)
+/* Abbreviations, once they are read, take some times their bytes. */
+#define ABBREV_FACTOR 8
+
+struct kept_files {
+	pthread_mutex_t lock;
+	struct symbol_file *files[FILES_MAX]; /* owned */
+	size_t nr;
+	uint64_t nr_bytes;
+};
+
+struct kept_files *kept_files_new(void)
+{
+	struct kept_files *kept = xcalloc(1, sizeof(*kept));
+
+	pthread_mutex_init(&kept->lock, NULL);
+	return kept;
+}
+
+void kept_files_free(struct kept_files *kept)
+{
+	if (!kept)
+		return;
+	for (size_t i = 0; i < kept->nr; i++)
+		symbol_file_close(kept->files[i]);
+	pthread_mutex_destroy(&kept->lock);
+	free(kept);
+}
+
+/* The memory that it holds, without mapped pages, which the kernel may take back. */
+static uint64_t bytes_of(const struct symbol_file *file)
+{
+	const struct symbol_object *object = &file->object;
+	uint64_t nr = file->symbols.cap * sizeof(*file->symbols.rows);
+
+	if (!object->has_dwarf)
+		return nr;
+	for (int i = 0; i < DWARF_SECTION_COUNT; i++) {
+		if (object->inflated.blocks[i])
+			nr += object->dwarf.sections[i].nr;
+		if (object->supplement_inflated.blocks[i])
+			nr += object->supplement_dwarf.sections[i].nr;
+	}
+	return nr + ABBREV_FACTOR * object->dwarf.sections[DWARF_ABBREV].nr +
+	       object->dwarf.nr_units * sizeof(*object->dwarf.units) +
+	       object->dwarf.nr_scratch_bytes;
+}
+
+/* A file without a build-id, or that is not whole, cannot be known again. */
+static bool may_be_kept(const struct symbol_file *file)
+{
+	const struct symbol_object *object = &file->object;
+
+	return file->opened.st_ino && !file->mismatch && object->build_id.nr &&
+	       !object->is_debug_file_only && !object->split.nr && !object->split.package &&
+	       !has_ended(object->ended) && !has_ended(symbol_debug_ended(&file->options));
+}
+
+static bool keep(struct kept_files *kept, struct symbol_file *file)
+{
+	uint64_t nr_bytes = bytes_of(file);
+	bool has_room;
+
+	pthread_mutex_lock(&kept->lock);
+	has_room = kept->nr < FILES_MAX && nr_bytes <= BYTES_MAX - kept->nr_bytes;
+	if (has_room) {
+		kept->files[kept->nr++] = file;
+		kept->nr_bytes += nr_bytes;
+	}
+	pthread_mutex_unlock(&kept->lock);
+	return has_room;
+}
+
+void kept_files_give(struct kept_files *kept, struct symbol_file *file)
+{
+	if (!kept || !may_be_kept(file) || !keep(kept, file))
+		symbol_file_close(file);
+}
+
+/* The same file, which nobody has written to since it was opened. */
+static bool is_unchanged(const struct stat *then, int fd)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+	       now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == then->st_mtim.tv_nsec &&
+	       now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+}
+
+/* Debug files are searched in the same places, for the same owner. */
+static bool is_for(const struct symbol_file *file, const struct symbol_options *options,
+		   const struct symbol_request *request)
+{
+	const struct symbol_object *object = &file->object;
+	const struct symbol_options *former = &file->options;
+
+	return request->fd >= 0 && request->recorded && !request->recorded->image_offset &&
+	       !request->tables_only &&
+	       request->recorded->owner.v == owner_of_file(&file->opened).v &&
+	       request->nr_build_id_bytes == object->build_id.nr &&
+	       memcmp(request->build_id, object->build_id.bytes, object->build_id.nr) == 0 &&
+	       strcmp(request->path, object->path) == 0 &&
+	       options->debug_dirs == former->debug_dirs &&
+	       options->nr_debug_dirs == former->nr_debug_dirs &&
+	       options->sysroot == former->sysroot && options->verbatim == former->verbatim &&
+	       (!options->debuginfod || former->debuginfod || object->has_dwarf) &&
+	       is_unchanged(&file->opened, request->fd);
+}
+
+static struct symbol_file *find(struct kept_files *kept, const struct symbol_options *options,
+				const struct symbol_request *request)
+{
+	struct symbol_file *found = NULL;
+
+	pthread_mutex_lock(&kept->lock);
+	for (size_t i = 0; i < kept->nr && !found; i++) {
+		if (!is_for(kept->files[i], options, request))
+			continue;
+		found = kept->files[i];
+		kept->nr_bytes -= bytes_of(found);
+		kept->files[i] = kept->files[--kept->nr];
+	}
+	pthread_mutex_unlock(&kept->lock);
+	return found;
+}
+
+struct symbol_file *kept_files_take(struct kept_files *kept, const struct symbol_options *options,
+				    const struct symbol_request *request)
+{
+	struct symbol_file *file = kept ? find(kept, options, request) : NULL;
+
+	if (!file)
+		return NULL;
+	file->options = *options; /* the object refers to this copy */
+	file->nr_threads = options->nr_threads;
+	symbol_object_adopt(&file->object, &file->options);
+	return file;
+}
