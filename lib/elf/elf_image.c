@@ -7,6 +7,7 @@
 #include "elf/elf_inflate.h"
 #include "elf/elf_open.h"
 #include "elf/elf_ranges.h"
+#include "elf/elf_relocations.h"
 #include "elf/elf_section.h"
 
 #include <errno.h>
@@ -345,6 +346,16 @@ size_t elf_image_exports(const struct elf_image *image, const char *const *names
 
 	elf_end(elf);
 	return nr_found;
+}
+
+size_t elf_image_words(const struct elf_image *image, uint64_t vaddr, uint64_t *words, size_t nr)
+{
+	size_t got = elf_image_read(image, vaddr, words, nr * sizeof(*words)) / sizeof(*words);
+	Elf *elf = open_again(image);
+
+	elf_relocations_apply(elf, vaddr, words, got);
+	elf_end(elf);
+	return got;
 }
 
 bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end)

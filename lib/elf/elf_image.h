@@ -94,6 +94,13 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 size_t elf_image_exports(const struct elf_image *image, const char *const *names, size_t nr,
 			 uint64_t *values);
 
+/*
+ * The nr words of data from vaddr on, as the loader makes them but for the load bias: an address
+ * within the file is an ELF virtual address. Returns how many the file has there. Each call reads
+ * the relocations again.
+ */
+size_t elf_image_words(const struct elf_image *image, uint64_t vaddr, uint64_t *words, size_t nr);
+
 /* Read on the first call, then kept. Never NULL; missing or damaged parts are empty. */
 const struct elf_cfi *elf_image_cfi(struct elf_image *image);
 

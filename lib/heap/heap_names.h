@@ -25,6 +25,7 @@ enum heap_kin {
 	HEAP_KIN_PLAIN,	   /* malloc(), or memalign() and aligned_alloc(), under any prefix */
 	HEAP_KIN_OF_PLAIN, /* operator new, with the same blocks as malloc() */
 	HEAP_KIN_ALONE,	   /* operator new of a file without malloc(): it is not hooked */
+	HEAP_KIN_OF_TABLE, /* an interpreter's: all of them are hooked, or none */
 };
 
 bool heap_name_is_plain(const char *name);

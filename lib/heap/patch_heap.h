@@ -19,6 +19,11 @@ struct patch_heap {
 	 */
 	bool is_framed;
 	bool is_all; /* all functions take the long way, as all is recorded */
+	/*
+	 * A function of an interpreter's table, so with the registers of an exported one; its first
+	 * argument is none of the allocation's. Larger blocks it asks malloc() for.
+	 */
+	bool is_of_table;
 	enum heap_threads threads;
 	bool has_own_slots;	/* threads, BY_DATA, may have claimed some */
 	uint64_t shared, rules; /* addresses in the process of struct heap_shared, heap_rules */
@@ -28,8 +33,8 @@ struct patch_heap {
 /*
  * As patch_entry(). An allocation is counted, and goes on to the stub if that brings the countdown
  * below zero; a free does if the filter knows such a pointer. Only rax, r10, r11 and the flags
- * change, which callers of exported functions expect to lose; for a pool's function, which may be
- * static, only rax, as its result. *original: the function without its probe, in the thunk.
+ * change, which callers of exported functions expect to lose; for a user's pool, whose functions
+ * may be static, only rax, as its result. *original: the function without its probe, in the thunk.
  */
 enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_function *function,
 				    const struct branches *branches, struct code_area *area,

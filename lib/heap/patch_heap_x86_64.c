@@ -21,6 +21,9 @@ _Static_assert(offsetof(struct heap_slot, countdown) == 0, "generated code knows
 _Static_assert(offsetof(struct heap_private, owners) == 0 && HEAP_FILTER_BYTES == 1 << 16,
 	       "generated code knows it");
 
+/* Such blocks an interpreter makes of memory that it has mapped: no hooked function is called. */
+#define HEAP_TABLE_SMALL 512
+
 /* The code before the function, and where its long ways begin. */
 struct prelude {
 	const struct patch_heap *heap;
@@ -43,7 +46,16 @@ static size_t put_long_way(struct maker *maker, const struct patch_heap *heap, u
 /* Puts into r10 what an allocation takes from the countdown: minus the units of its size. */
 static void put_units(struct maker *maker, const struct prelude *prelude)
 {
-	put(maker, "\x49\x89\xfa", 3); /* mov %rdi,%r10 */
+	if (prelude->heap->is_of_table) {
+		const uint32_t most = HEAP_TABLE_SMALL;
+
+		put(maker, "\x48\x81\xfe", 3); /* cmp $most,%rsi */
+		put(maker, &most, sizeof(most));
+		put_jump_back(maker, JA, prelude->uncounted_at);
+		put(maker, "\x49\x89\xf2", 3); /* mov %rsi,%r10 */
+	} else {
+		put(maker, "\x49\x89\xfa", 3); /* mov %rdi,%r10 */
+	}
 	if (prelude->heap->function == HEAP_CALLOC) {
 		put(maker, "\x4c\x0f\xaf\xd6", 4); /* imul %rsi,%r10 */
 		put_jump_back(maker, JO, prelude->uncounted_at);
@@ -135,7 +147,8 @@ static void put_filter(struct maker *maker, const struct prelude *prelude)
 {
 	const uint32_t at = offsetof(struct heap_private, filter);
 
-	put(maker, "\x89\xf8", 2);     /* mov %edi,%eax */
+	/* mov %esi,%eax or mov %edi,%eax */
+	put(maker, prelude->heap->is_of_table ? "\x89\xf0" : "\x89\xf8", 2);
 	put(maker, "\xc1\xe8\x04", 3); /* shr $4,%eax */
 	put(maker, "\x0f\xb7\xc0", 3); /* movzwl %ax,%eax */
 	put(maker, "\x4c\x8b\x1d", 3); /* mov private(%rip),%r11 */
@@ -148,23 +161,24 @@ static void put_filter(struct maker *maker, const struct prelude *prelude)
 }
 
 /* Does it have a short way? Others always take the long way. */
-static bool has_short_way(enum heap_function function)
+static bool has_short_way(const struct patch_heap *heap)
 {
-	switch (function) {
+	switch (heap->function) {
 	case HEAP_MALLOC:
 	case HEAP_CALLOC:
 	case HEAP_NEW:
 	case HEAP_NEW_ALIGNED:
 	case HEAP_FREE:
 		return true;
+	case HEAP_POOL:
+	case HEAP_POOL_FREE:
+		return heap->is_of_table;
 	case HEAP_REALLOC:
 	case HEAP_REALLOCARRAY:
 	case HEAP_MEMALIGN:
 	case HEAP_POSIX_MEMALIGN:
 	case HEAP_VALLOC:
 	case HEAP_NEW_NOTHROW_ALIGNED:
-	case HEAP_POOL:
-	case HEAP_POOL_FREE:
 	case HEAP_MAP:
 	case HEAP_UNMAP:
 	case HEAP_REMAP:
@@ -180,12 +194,12 @@ static void put_prelude(struct maker *maker, const void *context)
 	struct prelude prelude = {.heap = context};
 	const struct patch_heap *heap = prelude.heap;
 
-	if (heap->is_all || heap->is_framed || !has_short_way(heap->function)) {
+	if (heap->is_all || heap->is_framed || !has_short_way(heap)) {
 		put_long_way(maker, heap, HEAP_STUB_FRAMED);
 		return;
 	}
-	prelude.uncounted_at = put_long_way(maker, heap, 0);
-	if (heap->function == HEAP_FREE) {
+	prelude.uncounted_at = put_long_way(maker, heap, heap->is_of_table ? HEAP_STUB_FRAMED : 0);
+	if (heap->function == HEAP_FREE || heap->function == HEAP_POOL_FREE) {
 		maker->entry = maker->nr_bytes;
 		put_filter(maker, &prelude);
 		return;

@@ -54,7 +54,7 @@ void heap_draft_init(struct heap_draft *draft, const struct probe_request *reque
 	for (size_t i = 0; i < nr_requests; i++) {
 		if (!requests[i].is_heap)
 			continue;
-		if (!heap_is_pool(&requests[i].heap))
+		if (!heap_is_pool(&requests[i].heap) || requests[i].kin == HEAP_KIN_OF_TABLE)
 			note_code(draft, &requests[i].code);
 		/* An allocator's request for memory is not an allocation within another one. */
 		if (heap_maps(&requests[i].heap) || requests[i].kin == HEAP_KIN_ALONE)
@@ -145,6 +145,15 @@ static enum patch_outcome refuse_freeing(struct heap_draft *draft,
 	return outcome;
 }
 
+/* malloc() and free() of an interpreter's table. */
+static bool has_short_form(const struct probe_request *request)
+{
+	const struct heap_form *form = &request->heap;
+
+	return request->kin == HEAP_KIN_OF_TABLE && !form->count &&
+	       (heap_frees(form) ? form->pointer == 2 : form->size == 2 && !form->pointer);
+}
+
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
 				   const struct heap_place *place, struct target_memory *memory,
@@ -155,6 +164,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				  .threads = draft->threads,
 				  .has_own_slots = draft->has_own_slots,
 				  .is_all = draft->is_all,
+				  .is_of_table = has_short_form(request),
 				  .shared = place->shared,
 				  .rules = place->rules,
 				  .stub = place->stub};

@@ -153,6 +153,20 @@ static bool differs_from_file(const struct probe_request *request, const uint8_t
 	return request->file_bytes && memcmp(bytes, request->file_bytes, nr) != 0;
 }
 
+/* Where the program has its own allocator in front, that calls the functions, which have probes. */
+static enum patch_outcome draw_word(const struct draft *draft, const struct probe_request *request,
+				    struct patch *patch)
+{
+	uint64_t word;
+
+	if (!target_memory_word(draft->access->memory, request->address, &word))
+		return PATCH_UNLOADED;
+	if (word != request->word)
+		return PATCH_OTHER_POINTER;
+	patch_word(patch, request->address, request->word, request->new_word);
+	return PATCH_OK;
+}
+
 static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
 			       struct code_area *area, const struct patch_counter *counter,
 			       const struct heap_place *heap)
@@ -285,7 +299,9 @@ static void draw_part(struct draft *draft, uint32_t part)
 			continue;
 		}
 		request->counter = (uint32_t)draft->nr_patches;
-		request->outcome = draw(draft, request, &area, &counter, &heap);
+		request->outcome = request->is_word ? draw_word(draft, request,
+								&draft->patches[draft->nr_patches])
+						    : draw(draft, request, &area, &counter, &heap);
 		draft->nr_patches += request->outcome == PATCH_OK;
 	}
 }
@@ -293,10 +309,41 @@ static void draw_part(struct draft *draft, uint32_t part)
 static bool counts_calls(const struct draft *draft)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
-		if (!draft->requests[i].is_heap)
+		if (!draft->requests[i].is_heap && !draft->requests[i].is_word)
 			return true;
 	}
 	return false;
+}
+
+static bool lacks_function(const struct draft *draft, uint64_t bias)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		const struct probe_request *request = &draft->requests[i];
+
+		if (request->kin == HEAP_KIN_OF_TABLE && request->is_heap &&
+		    request->bias == bias && request->outcome != PATCH_OK)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Of an interpreter's allocator all functions are watched, or none: else blocks would be missing,
+ * or look leaked. The patch stays, as counters have its number, and changes nothing.
+ */
+static void refuse_incomplete(struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		struct probe_request *request = &draft->requests[i];
+		struct patch *patch;
+
+		if (request->kin != HEAP_KIN_OF_TABLE || request->outcome != PATCH_OK ||
+		    !lacks_function(draft, request->bias))
+			continue;
+		patch = &draft->patches[request->counter];
+		memcpy(patch->new, patch->old, patch->nr_bytes);
+		request->outcome = PATCH_INCOMPLETE;
+	}
 }
 
 /* Makes all bytes, before anything is stopped. */
@@ -338,6 +385,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 		draw_part(draft, i);
 	}
 	heap_draft_finish(&draft->heap);
+	refuse_incomplete(draft);
 	if (!draft->nr_patches)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
 	return draft->gate ? check_gate(draft, err) : 0;
@@ -648,7 +696,9 @@ uint8_t *installation_look(struct installation *installation, pid_t pid,
 	}
 	if (is_without_patches(installation, pid)) {
 		for (size_t i = 0; i < patched->nr; i++)
-			states[i] = states[i] == PATCHED_AS_BEFORE ? PATCHED_GONE : states[i];
+			states[i] = states[i] == PATCHED_AS_BEFORE || states[i] == PATCHED_REPLACED
+					    ? PATCHED_GONE
+					    : states[i];
 	}
 	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
 	    memchr(states, PATCHED_AS_BEFORE, patched->nr))

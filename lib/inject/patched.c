@@ -40,6 +40,8 @@ void patched_init(struct patched *patched, const struct patch *patches, size_t n
 		const struct patch *patch = &patches[i];
 
 		patched->by_thunk[i] = (uint32_t)i;
+		if (patch->kind == PATCH_WORD)
+			continue; /* no thread is there, nor in a thunk of it */
 		patched->start = min_u64(patched->start, patch->address);
 		patched->end = max_u64(patched->end, patch->address + patch->nr_bytes + 1);
 		patched->thunk_start = min_u64(patched->thunk_start, patch->thunk);
@@ -126,13 +128,22 @@ static void move_in(void *owner, struct context *context)
 	context->is_changed = true;
 }
 
-/* The number of patches from `first` on that lie in one run, and the length of the run. */
+static bool is_word(const struct patch *patch)
+{
+	return patch->kind == PATCH_WORD;
+}
+
+/*
+ * The number of patches from `first` on that lie in one run, and the length of the run: all of
+ * code, or all of data.
+ */
 static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
 {
 	uint64_t start = patched->patches[first].address;
 	size_t i = first;
 
 	while (i < patched->nr &&
+	       is_word(&patched->patches[i]) == is_word(&patched->patches[first]) &&
 	       patched->patches[i].address + PATCH_MAX_BYTES - start < RUN_BYTES) {
 		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
 				     start);
@@ -176,7 +187,8 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 	assert(nr_bytes <= sizeof(bytes));
 	if (!target_memory_get(memory, at, bytes, nr_bytes))
 		return false;
-	if (step == RUN_CHECK)
+	/* Data may change while it is read, and has a page of its own already. */
+	if (step == RUN_CHECK || (step == RUN_PREPARE && is_word(patches)))
 		return has_all(patches, nr, bytes, false);
 	if (step == RUN_PREPARE)
 		return has_all(patches, nr, bytes, false) &&

@@ -19,6 +19,8 @@ enum patched_state {
 	PATCHED_OTHER,	   /* the process has written other bytes there */
 	/* Its library was unloaded, and perhaps loaded and patched again; or it was never there. */
 	PATCHED_GONE,
+	/* A pointer that the program has changed. It may, and our memory is not in use for it. */
+	PATCHED_REPLACED,
 };
 
 /* The patches of a process, found by address or by thunk. Immutable: any thread may use it. */

@@ -99,6 +99,8 @@ static enum patched_state state_of(struct looking *looking, const struct patch *
 		return PATCHED_GONE;
 	if (memcmp(bytes, patch->new, patch->nr_bytes) == 0)
 		return PATCHED_OURS;
+	if (patch->kind == PATCH_WORD)
+		return PATCHED_REPLACED;
 	if (!page_is_written(looking->pid, patch->address) &&
 	    !page_is_written(looking->pid, patch->address + patch->nr_bytes - 1))
 		return PATCHED_GONE;
@@ -111,7 +113,10 @@ static bool has_patch_in(const struct patched *patched, uint64_t start, uint64_t
 {
 	const struct patch *last = patched_before(patched, end - 1);
 
-	return last && last->address + last->nr_bytes > start;
+	/* Pointers are in data, which is writable. */
+	while (last && last->kind == PATCH_WORD && last->address > start && last > patched->patches)
+		last--;
+	return last && last->kind != PATCH_WORD && last->address + last->nr_bytes > start;
 }
 
 static bool is_writable_somewhere(const struct patched *patched, struct buf *maps)

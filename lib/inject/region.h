@@ -68,7 +68,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPB"
+#define REGION_MAGIC "profcPC"
 
 /* The memory in profc. */
 struct region {

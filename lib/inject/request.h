@@ -30,7 +30,9 @@ struct probe_request {
 	struct heap_form heap; /* if so: its arguments, and its relation to others */
 	enum heap_kin kin;
 	struct heap_code_range code; /* likewise: the mapped code of its file */
-	const uint8_t *file_bytes;   /* borrowed: the file's bytes there; NULL: not compared */
+	bool is_word;		 /* no code: a pointer to a function of an allocator is replaced */
+	uint64_t word, new_word; /* if so: the pointer before, and after that */
+	const uint8_t *file_bytes; /* borrowed: the file's bytes there; NULL: not compared */
 	size_t nr_file_bytes;
 	const struct probe_callee *callees; /* borrowed: of an allocator's function */
 	size_t nr_callees;

@@ -11,6 +11,7 @@
 #include "elf/elf_image.h"
 #include "heap/heap_names.h"
 #include "naming/callees.h"
+#include "naming/cpython_pools.h"
 #include "naming/pool_functions.h"
 #include "naming/wrappers.h"
 #include "patch/call_sites.h"
@@ -443,6 +444,73 @@ static void find_allocator(struct search *search)
 	search->naming->has_allocator |= has_malloc;
 }
 
+static const struct heap_form cpython_forms[NR_CPYTHON_POOLS] = {
+	[CPYTHON_MALLOC] = {.function = HEAP_POOL, .size = 2},
+	[CPYTHON_CALLOC] = {.function = HEAP_POOL, .count = 2, .size = 3},
+	[CPYTHON_REALLOC] = {.function = HEAP_POOL, .pointer = 2, .size = 3},
+	[CPYTHON_FREE] = {.function = HEAP_POOL_FREE, .pointer = 2},
+};
+
+/* Any function of a CPython's allocator. */
+static const char cpython_witness[] = "PyObject_Malloc";
+
+static uint64_t length_of(const struct search *search, uint64_t start)
+{
+	for (size_t i = 0; i < search->nr_all; i++) {
+		if (search->all[i]->start == start)
+			return search->all[i]->end - start;
+	}
+	return 0;
+}
+
+static void add_cpython_pools(const struct search *search, const struct cpython_pools *pools)
+{
+	static const char *const names[NR_CPYTHON_POOLS] = {"PyObject_Malloc", "PyObject_Calloc",
+							    "PyObject_Realloc", "PyObject_Free"};
+	static const char *const domains[CPYTHON_TABLES_MAX] = {"PyObject_Malloc", "PyMem_Malloc"};
+
+	for (size_t i = 0; i < NR_CPYTHON_POOLS; i++) {
+		uint64_t function = pools->functions[i];
+
+		wanted_add_heap(search->wanted, &cpython_forms[i], HEAP_KIN_OF_TABLE, function,
+				length_of(search, function), names[i]);
+		for (size_t k = 0; k < pools->nr_tables && pools->before[i]; k++)
+			wanted_add_heap_word(
+				search->wanted, pools->tables[k] + i * sizeof(uint64_t), function,
+				pools->before[i], i == CPYTHON_MALLOC ? domains[k] : "");
+	}
+}
+
+/*
+ * Objects of Python come from an allocator of its own. A word that was made to lead before one of
+ * its functions may have been copied by the program, which may bring it back long after a
+ * recording: so no probe, whatever it is for, may change what is there.
+ */
+static void find_cpython_pools(const struct search *search)
+{
+	struct cpython_pools pools;
+
+	if (!has_function(search, cpython_witness))
+		return;
+	if (!cpython_pools_find(search->file->image, &pools)) {
+		if (search->naming->wants_allocators)
+			wanted_refuse(search->wanted, cpython_witness,
+				      "its table of functions is not where profc looks for it");
+		return;
+	}
+	for (size_t i = 0; i < NR_CPYTHON_POOLS; i++) {
+		wanted_add_start(search->wanted, pools.functions[i]);
+		if (pools.before[i])
+			wanted_add_start(search->wanted, pools.before[i]);
+	}
+	if (search->naming->wants_allocators && pools.has_copies)
+		wanted_refuse(search->wanted, cpython_witness,
+			      "copies of the functions in its table, which are inlined, cannot be "
+			      "watched");
+	else if (search->naming->wants_allocators)
+		add_cpython_pools(search, &pools);
+}
+
 /* Of a C library, or a program that has one linked in. */
 static void find_wrappers(struct search *search)
 {
@@ -516,6 +584,8 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 		/* C++ calls this when an exception is caught, and frames are gone. */
 		want_named(&search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
 	}
+	if (naming->wants_allocators || wanted->nr_places)
+		find_cpython_pools(&search);
 	if (wanted->nr_places)
 		add_starts(&search);
 	symbol_functions_free(search.functions);

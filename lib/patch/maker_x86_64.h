@@ -83,6 +83,7 @@ static inline void put_jump_back(struct maker *maker, uint8_t opcode, size_t to)
 #define JAE 0x73
 #define JE  0x74
 #define JNE 0x75
+#define JA  0x77
 #define JS  0x78
 #define JMP 0xeb
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "patch/patch.h"
 
+#include <string.h>
+
 const char *patch_outcome_text(enum patch_outcome outcome)
 {
 	switch (outcome) {
@@ -38,12 +40,23 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "the function that frees its blocks cannot be watched";
 	case PATCH_LOADED_LATER:
 		return "its file was loaded after the recording of memory began";
+	case PATCH_INCOMPLETE:
+		return "another function of its allocator cannot be watched";
+	case PATCH_OTHER_POINTER:
+		return "the program calls another function in its place";
 	case PATCH_UNSUPPORTED:
 		return "there are no probes for this processor";
 	case PATCH_OUTCOME_COUNT:
 		break;
 	}
 	return "unknown";
+}
+
+void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t new)
+{
+	*patch = (struct patch){.kind = PATCH_WORD, .address = address, .nr_bytes = sizeof(old)};
+	memcpy(patch->old, &old, sizeof(old));
+	memcpy(patch->new, &new, sizeof(new));
 }
 
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)

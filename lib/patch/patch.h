@@ -40,6 +40,8 @@ enum patch_outcome {
 	PATCH_THROWS,	     /* likewise: an exception would pass our frame */
 	PATCH_NOT_FREED,     /* likewise: its blocks would look leaked */
 	PATCH_LOADED_LATER,  /* of a pool: the allocator that it uses is recorded already */
+	PATCH_INCOMPLETE,    /* of an interpreter's pool: another of its functions has no probe */
+	PATCH_OTHER_POINTER, /* a word that the program has made to lead elsewhere */
 	PATCH_UNSUPPORTED,
 	PATCH_OUTCOME_COUNT,
 };
@@ -57,6 +59,11 @@ enum patch_kind {
 	PATCH_CALL_INDIRECT, /* any other call: patch_call() refuses it */
 	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
 	PATCH_EXIT,	     /* a way out of a function: a return, or a jump to another */
+	/*
+	 * A pointer in data, which the program may copy and change at any time. Both values lead to
+	 * the same function, with and without probes, and no thunk belongs to it.
+	 */
+	PATCH_WORD,
 };
 
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
@@ -190,6 +197,9 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter);
+
+/* Replace the pointer at `address`. */
+void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t new);
 
 /*
  * Does each pass through the probe at an entry make the call at that address? It does if the call

@@ -30,7 +30,8 @@ static void note_states(struct probed *probed, const uint8_t *states, bool is_ow
 		if (place->outcome != PATCH_OK)
 			continue;
 		state = states[place->counter];
-		is_changed = state == PATCHED_AS_BEFORE || state == PATCHED_OTHER;
+		is_changed = state == PATCHED_AS_BEFORE || state == PATCHED_OTHER ||
+			     state == PATCHED_REPLACED;
 		place->is_changed |= is_changed;
 		if (!is_own || state == PATCHED_GONE)
 			continue;

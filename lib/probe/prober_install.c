@@ -114,6 +114,7 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	case WANTED_ENTRY:
 	case WANTED_CALL:
 	case WANTED_HEAP:
+	case WANTED_HEAP_WORD:
 		break;
 	case WANTED_GATE_ENTRY:
 		return PATCH_ENTER;
@@ -130,6 +131,8 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 /* The allocator's functions include the one that ends the process. */
 static bool is_asked_for(const struct prober *prober, const struct wanted_place *place)
 {
+	if (place->kind == WANTED_HEAP_WORD)
+		return prober->heap.is_wanted;
 	if (place->kind != WANTED_HEAP)
 		return true;
 	if (place->heap.function == HEAP_EXIT)
@@ -145,9 +148,12 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
 		const struct known_code *code = mapping->file->codes[i];
+		bool is_word = place->kind == WANTED_HEAP_WORD;
 		uint64_t address = place->address + mapping->bias;
+		/* Data has the bias of the code that it leads to. */
+		uint64_t code_at = is_word ? place->function + mapping->bias : address;
 
-		if (address < mapping->start || address >= mapping->end ||
+		if (code_at < mapping->start || code_at >= mapping->end ||
 		    !is_asked_for(prober, place))
 			continue;
 		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
@@ -164,6 +170,9 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.heap = place->heap,
 			.kin = place->kin,
 			.code = {mapping->start, mapping->end},
+			.is_word = is_word,
+			.word = is_word ? code_at : 0,
+			.new_word = is_word ? place->leads_to + mapping->bias : 0,
 			.branches = mapping->file->branches,
 			.file_bytes = code ? code->bytes : NULL,
 			.nr_file_bytes = code ? code->nr_bytes : 0,
@@ -253,6 +262,27 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 	return true;
 }
 
+/* Requests are in the order of the mappings of code; data of one file may follow other files' code.
+ */
+static void sort_by_address(struct gathered *gathered)
+{
+	for (size_t i = 1; i < gathered->nr; i++) {
+		const struct probe_request request = gathered->requests[i];
+		const struct counted_place place = gathered->places[i];
+		size_t at = i;
+
+		while (at && gathered->requests[at - 1].address > request.address)
+			at--;
+		if (at == i)
+			continue;
+		memmove(&gathered->requests[at + 1], &gathered->requests[at],
+			(i - at) * sizeof(request));
+		memmove(&gathered->places[at + 1], &gathered->places[at], (i - at) * sizeof(place));
+		gathered->requests[at] = request;
+		gathered->places[at] = place;
+	}
+}
+
 static void read_files(struct gathered *gathered)
 {
 	gathered->file_bytes = xcalloc(gathered->nr ? gathered->nr : 1, FILE_BYTES);
@@ -261,7 +291,7 @@ static void read_files(struct gathered *gathered)
 		const struct counted_place *place = &gathered->places[i];
 		uint8_t *bytes = gathered->file_bytes + i * FILE_BYTES;
 
-		if (request->file_bytes)
+		if (request->file_bytes || request->is_word)
 			continue;
 		request->file_bytes = bytes;
 		request->nr_file_bytes = elf_image_read(place->file->image, place->wanted->address,
@@ -433,6 +463,7 @@ static int install(struct prober *prober, struct probed_process *process,
 		status = clean(access, err);
 	if (status < 0)
 		return status;
+	sort_by_address(gathered);
 	read_files(gathered);
 	status = installation_make(&installation, access, gathered->requests, gathered->nr, &extras,
 				   &cost, &own);

@@ -173,9 +173,13 @@ static void tell_change(struct publishing *publishing, const struct probed_proce
 {
 	const char *reason = wanted_is_counted(place->wanted)
 				     ? "the program changed its code: counted until then"
+			     : place->wanted->kind == WANTED_HEAP_WORD
+				     ? "the program has set an allocator of its own: from then on "
+				       "watched where that calls it"
 				     : "the program changed its code: watched until then";
 
-	if (place->is_change_told || !(place->is_changed || place->is_in_sled))
+	if (!*place->wanted->name || place->is_change_told ||
+	    !(place->is_changed || place->is_in_sled))
 		return;
 	if (!place->is_changed)
 		reason = "the program may patch it: counted while it was not patched";

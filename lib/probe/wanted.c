@@ -29,6 +29,18 @@ void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum h
 	wanted->places[wanted->nr_places - 1].kin = kin;
 }
 
+void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
+			  uint64_t leads_to, const char *name)
+{
+	struct wanted_place *place;
+
+	wanted_add(wanted, WANTED_HEAP_WORD, address, sizeof(uint64_t), name);
+	place = &wanted->places[wanted->nr_places - 1];
+	place->kin = HEAP_KIN_OF_TABLE;
+	place->function = function;
+	place->leads_to = leads_to;
+}
+
 void wanted_add_start(struct wanted *wanted, uint64_t address)
 {
 	ARRAY_GROW(wanted->starts, wanted->nr_starts, wanted->cap_starts);

@@ -22,7 +22,10 @@ struct probe_file {
 
 /* Places in a file, by ELF virtual addresses. */
 enum wanted_kind {
-	WANTED_HEAP,  /* allocations by the function at `address`; its calls are not counted */
+	WANTED_HEAP, /* allocations by the function at `address`; its calls are not counted */
+	/* Not counted: the word at `address` leads to such a function, and is made to lead
+	   elsewhere. */
+	WANTED_HEAP_WORD,
 	WANTED_ENTRY, /* calls of the function at `address` */
 	WANTED_CALL,  /* the call at `address` */
 	/* Not counted, but needed to count within a function, the gate. */
@@ -42,6 +45,8 @@ struct wanted_place {
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
 	bool has_tail_call; /* WANTED_ENTRY: a jump of it is the call of another function */
 	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
+	/* WANTED_HEAP_WORD: the function, and the place that is to lead to it. */
+	uint64_t function, leads_to;
 };
 
 /* A function that cannot be counted in any process. */
@@ -64,6 +69,12 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 /* A function of an allocator. All of one allocator are in one file. */
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
 		     uint64_t address, uint64_t nr_bytes, const char *name);
+/*
+ * A word with a pointer to such a function, which `leads_to` replaces. `name`, for users, of what
+ * calls it; empty: it is not told if the program replaces the pointer.
+ */
+void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
+			  uint64_t leads_to, const char *name);
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows for code without CFI: the code stands in the tests, byte by byte. */
 #include "base/alloc.h"
+#include "code/code_pointers.h"
 #include "code/code_x86_64.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
@@ -391,6 +392,85 @@ TEST(code, word_of_a_plt_entry)
 			cases[i].word);
 	assert_int_equal(plt_entry_word((const uint8_t *)cases[0].bytes, 5, 0x1000), 0);
 	assert_int_equal(plt_entry_word((const uint8_t *)cases[2].bytes, 4, 0x1000), 0);
+}
+
+#define BYTES(text) (const uint8_t *)text, sizeof(text) - 1
+
+TEST(code, words_that_code_uses)
+{
+	/* push %rbx; mov 0x10(%rip),%rax; cmp $5,%rax; mov (%rax),%rdi; jmp *0x20(%rip); ret */
+	static const char text[] = "\x53\x48\x8b\x05\x10\0\0\0\x48\x83\xf8\x05\x48\x8b\x38"
+				   "\xff\x25\x20\0\0\0\xc3";
+	const struct code_bytes code = {0x1000, BYTES(text)};
+	uint64_t words[4];
+
+#if !defined(__x86_64__)
+	skip();
+#endif
+	assert_int_equal(code_used_words(&code, words, ARRAY_SIZE(words)), 2);
+	assert_int_equal(words[0], 0x1018);
+	assert_int_equal(words[1], 0x1035);
+	assert_int_equal(code_used_words(&code, words, 1), 1);
+	assert_int_equal(code_used_words(&(struct code_bytes){0, BYTES("\x0f\xff")}, words, 4), 0);
+}
+
+TEST(code, no_op_before)
+{
+	static const struct {
+		const char *bytes;
+		size_t nr, found;
+	} cases[] = {
+		{"\xc3\x90", 2, 1},
+		{"\xc3\x66\x90", 3, 1}, /* any of them leads on */
+		{"\xc3\x0f\x1f\x40\0", 5, 4},
+		{"\xc3\x66\x2e\x0f\x1f\x84\0\0\0\0\0", 11, 8},
+		{"\x41\x5d\xff\xe0", 4, 0},
+		{"\xeb\xef\xcc", 3, 0},
+		{"", 0, 0},
+	};
+
+#if !defined(__x86_64__)
+	skip();
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(code_no_op_before((const uint8_t *)cases[i].bytes, cases[i].nr),
+				 cases[i].found);
+}
+
+TEST(code, comparison_with_a_function)
+{
+	static const struct {
+		const char *bytes;
+		size_t nr;
+		uint64_t function;
+		bool does;
+	} cases[] = {
+		/* cmp $0x4fb450,%rax; jne */
+		{"\x90\x48\x3d\x50\xb4\x4f\0\x75\x05", 9, 0x4fb450, true},
+		{"\x90\x48\x3d\x50\xb4\x4f\0\x75\x05", 9, 0x4fb451, false},
+		/* cmp $0x500fe0,%rcx; mov $0x500fe0,%eax */
+		{"\x48\x81\xf9\xe0\x0f\x50\0", 7, 0x500fe0, true},
+		{"\xb8\xe0\x0f\x50\0\x90\x90\x90", 8, 0x500fe0, false},
+		/* lea 0x100(%rip),%rdx; mov (%rdi),%rsi; cmp %rdx,%rax */
+		{"\x48\x8d\x15\0\x01\0\0\x48\x8b\x37\x48\x39\xd0", 13, 0x1107, true},
+		{"\x48\x8d\x15\0\x01\0\0\x48\x8b\x37\x48\x39\xd0", 13, 0x1100, false},
+		/* the same, but with %r8, and compared with memory; then with another register */
+		{"\x4c\x8d\x05\0\x01\0\0\x4c\x3b\x07\x90\x90", 12, 0x1107, true},
+		{"\x4c\x8d\x05\0\x01\0\0\x48\x3b\x07\x90\x90", 12, 0x1107, false},
+		/* cut */
+		{"\x48\x8d\x15\0\x01\0\0\x48\x39", 9, 0x1107, false},
+		{"\x48\x81\xf9\xe0\x0f\x50", 6, 0x500fe0, false},
+	};
+
+#if !defined(__x86_64__)
+	skip();
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct code_bytes code = {0x1000, (const uint8_t *)cases[i].bytes,
+						cases[i].nr};
+
+		assert_int_equal(code_compares_with(&code, cases[i].function), cases[i].does);
+	}
 }
 
 static bool asks(bool (*question)(const struct elf_image *, const struct code_at *),

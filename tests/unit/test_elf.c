@@ -372,6 +372,30 @@ TEST(elf, a_sparse_file_has_no_millions_of_sections)
 	buf_release(&file);
 }
 
+/* Read in the file of this program, and as the loader has made them. */
+static int pointed_to;
+static int *const pointers[] = {NULL, &pointed_to, NULL, &pointed_to};
+
+TEST(elf, words_are_as_the_loader_makes_them)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_image *image = elf_image_open(fd, NULL);
+	uint64_t words[ARRAY_SIZE(pointers)], bias = 0, at = (uintptr_t)pointers;
+	Dl_info info;
+
+	assert_non_null(image);
+	/* A program that is linked statically may be at the addresses of its file. */
+	if (elf_image_segment(image, 0)->vaddr == 0 && dladdr((const void *)pointers, &info))
+		bias = (uintptr_t)info.dli_fbase;
+	assert_int_equal(elf_image_words(image, at - bias, words, ARRAY_SIZE(words)),
+			 ARRAY_SIZE(words));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		assert_int_equal(words[i], i % 2 ? (uintptr_t)&pointed_to - bias : 0);
+	assert_int_equal(elf_image_words(image, UINT64_MAX - 64, words, 1), 0);
+	elf_image_free(image);
+	close(fd);
+}
+
 TEST(elf, exports_are_found_by_name)
 {
 	static const char *const names[] = {"malloc", "no_such_function", "environ"};

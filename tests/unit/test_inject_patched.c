@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "inject/patched.h"
+#include "inject/patched_look.h"
 #include "inject/stopped.h"
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
@@ -66,6 +67,46 @@ static size_t nr_new(const struct fixture *fixture)
 	for (size_t i = 0; i < PAGES_BYTES; i++)
 		nr += fixture->pages[i] == NEW;
 	return nr;
+}
+
+/* A pointer between the patches of code, in data that the program may change. */
+TEST_WITH(struct fixture *fixture, patched, a_pointer_is_taken_back_only_if_it_is_ours)
+{
+	const uint64_t old = 0x90909090, new = 0xcccccccc, other = 0x1234;
+	uint64_t *word = (uint64_t *)(void *)(fixture->pages + 128);
+	struct patch patches[] = {fixture->patches[0], {.nr_bytes = 0}, fixture->patches[1]};
+	uint8_t states[3];
+	struct patched patched;
+	bool is_writable;
+
+	patch_word(&patches[1], (uint64_t)(uintptr_t)word, old, new);
+	patched_init(&patched, patches, 3);
+	assert_int_equal(patched.thunk_start, patches[0].thunk);
+	assert_int_equal(patched.start, patches[0].address);
+	/* Not the pointer that is to be replaced: nothing is done. */
+	*word = other;
+	assert_false(patched_prepare(&patched, fixture->memory));
+	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(nr_new(fixture), 0);
+	*word = old;
+	assert_true(patched_prepare(&patched, fixture->memory));
+	assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(*word, new);
+	/* The program sets its own: that is no change of code. */
+	*word = other;
+	assert_true(patched_look(&patched, getpid(), fixture->memory, states, &is_writable));
+	assert_int_equal(states[1], PATCHED_REPLACED);
+	assert_true(is_writable); /* of the code beside it, here */
+	assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+	assert_int_equal(*word, other);
+	*word = old;
+	assert_int_equal(nr_new(fixture), 0);
+	patched_release(&patched);
+	/* Data alone is always writable, and is not asked about. */
+	patched_init(&patched, &patches[1], 1);
+	assert_true(patched_look(&patched, getpid(), fixture->memory, states, &is_writable));
+	assert_false(is_writable);
+	patched_release(&patched);
 }
 
 TEST_WITH(struct fixture *fixture, patched, applies_all_and_takes_them_back)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Code that calls functions through pointers in memory. */
+#ifndef PROFC_CODE_CODE_POINTERS_H
+#define PROFC_CODE_CODE_POINTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Code at an address. Borrowed. */
+struct code_bytes {
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t nr_bytes;
+};
+
+/*
+ * The fixed addresses of words that the code uses, up to `cap`, in the order of the code. What it
+ * reaches by a register is not among them. Returns how many there are.
+ */
+size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t cap);
+
+/*
+ * The length of the instruction without effect that ends with the last of these bytes: so what
+ * follows them begins there just as well. 0: there is none.
+ */
+size_t code_no_op_before(const uint8_t *bytes, size_t nr_bytes);
+
+/*
+ * Does the code compare a register with the address of a function? So it does where the compiler
+ * has put a copy of the function in place of a call through a pointer that mostly leads there.
+ */
+bool code_compares_with(const struct code_bytes *code, uint64_t function);
+
+#endif
