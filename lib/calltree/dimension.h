@@ -75,6 +75,8 @@ enum dimension_metrics {
  */
 struct dimension_info {
 	const char *heading; /* above the names of the rows */
+	/* The same where it divides the rows of another dimension; NULL: as there. */
+	const char *second_heading;
 	enum dimension_kind kind;
 	enum dimension_metrics divides;
 	enum metric metric; /* what tables by it show unless another one is chosen */

@@ -263,6 +263,7 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			 .of_level = of_function,
 			 .append_name = append_function},
 	[BY_LINE] = {.heading = "function",
+		     .second_heading = "line",
 		     .kind = DIMENSION_OF_FUNCTIONS,
 		     .implies = BIT(BY_FUNCTION) | BIT(BY_SCRIPT) | BIT(BY_FILE) | BIT(BY_MODULE),
 		     .has_waits = true,

@@ -364,6 +364,13 @@ static bool is_wanted(const struct flat_column *column, const struct flat *flat,
 	return !is_of_modes(column) || is_wide(column, view);
 }
 
+static const char *second_heading(const struct flat *flat)
+{
+	const struct dimension_info *second = dimension_info(flat->second);
+
+	return second->second_heading ? second->second_heading : second->heading;
+}
+
 static const char *header_of(const struct flat_column *column, const struct flat *flat,
 			     const struct view *view)
 {
@@ -372,7 +379,7 @@ static const char *header_of(const struct flat_column *column, const struct flat
 	if (is_narrow(flat, view) && column->value == FLAT_TOTAL_PERCENT)
 		return "total%";
 	if (!column->column.header)
-		return dimension_info(flat->second)->heading;
+		return second_heading(flat);
 	return column->column.header;
 }
 
@@ -472,7 +479,7 @@ static void head_names(struct chosen *chosen, const struct flat *flat)
 	for (size_t i = 0; i < chosen->nr; i++)
 		if (chosen->from[i]->value == FLAT_NAME)
 			snprintf(chosen->headers[i], sizeof(chosen->headers[i]), "%s, %s", first,
-				 dimension_info(flat->second)->heading);
+				 second_heading(flat));
 }
 
 static void choose_columns(struct chosen *chosen, const struct facts *facts,

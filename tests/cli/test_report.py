@@ -58,6 +58,7 @@ class Tables(Made):
     def test_two_keys_are_groups(self):
         lines = self.text("--by", "thread,function", "-n", "2", "--width", "80").splitlines()
         self.assertIn("thread, function", lines[2])
+        self.assertIn("function, line", self.text("--by", "function,line", "-n", "1").splitlines()[2])
         groups = [line for line in lines[3:] if "(tid " in line]
         self.assertEqual(len(groups), 3)
         self.assertEqual([i for i, line in enumerate(lines) if "(tid " in line], [3, 6, 9])
