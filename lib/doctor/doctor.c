@@ -11,10 +11,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "doctor/interpreter_priv.h"
 #include "doctor/probe_priv.h"
 #include "proc/event_counter.h"
 #include "proc/kernel_counters.h"
 #include "proc/read.h"
+#include "profile/runtime.h"
 #include "tracee/permission.h"
 
 static void say(struct doctor *doctor, enum finding finding, const char *what, const char *hint)
@@ -187,6 +189,37 @@ static void examine_events(struct doctor *doctor)
 	    *hint ? hint : "a virtual machine has them if its host passes them on");
 }
 
+static void examine_interpreters(struct doctor *doctor)
+{
+	const char *versions = runtime_known_versions("Python");
+	char line[96];
+
+	snprintf(line, sizeof(line), "functions of Python %s are read, with files and lines",
+		 versions ? versions : "");
+	if (versions)
+		say(doctor, FINDING_OK, line, NULL);
+}
+
+static void examine_interpreter(struct doctor *doctor, pid_t pid)
+{
+	struct doctor_interpreter found;
+	char line[160], hint[96];
+
+	if (!doctor_find_interpreter(pid, &found))
+		return;
+	if (!found.problem) {
+		snprintf(line, sizeof(line), "process %d runs %s %s, whose functions are read",
+			 (int)pid, found.name, found.version);
+		say(doctor, FINDING_OK, line, NULL);
+		return;
+	}
+	snprintf(line, sizeof(line), "process %d runs %s%s%s, whose functions are not read: %s",
+		 (int)pid, found.name, *found.version ? " " : "", found.version, found.problem);
+	snprintf(hint, sizeof(hint), "they are in %s %s, built as usual, with its global lock",
+		 found.name, found.versions ? found.versions : "of no version");
+	say(doctor, FINDING_WARNING, line, hint);
+}
+
 static bool examine_process(struct doctor *doctor, pid_t pid)
 {
 	struct err err = ERR_INIT;
@@ -205,6 +238,7 @@ static bool examine_process(struct doctor *doctor, pid_t pid)
 	snprintf(line, sizeof(line), "process %d may be traced: %llu thread%s", (int)pid,
 		 (unsigned long long)stat.nr_threads, stat.nr_threads == 1 ? "" : "s");
 	say(doctor, FINDING_OK, line, NULL);
+	examine_interpreter(doctor, tgid);
 	return true;
 }
 
@@ -218,6 +252,7 @@ bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids)
 	examine_priority(doctor);
 	examine_limits(doctor);
 	examine_events(doctor);
+	examine_interpreters(doctor);
 	for (size_t i = 0; i < nr_pids; i++)
 		works &= examine_process(doctor, pids[i]);
 	return works;

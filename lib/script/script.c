@@ -177,7 +177,7 @@ static void look_for_interpreter(struct script_process *process, const struct un
 	}
 }
 
-void script_process_look(struct script_process *process)
+void script_process_find(struct script_process *process)
 {
 	size_t nr = space_nr_mappings(process->space);
 
@@ -193,6 +193,11 @@ void script_process_look(struct script_process *process)
 		if (known->runtime)
 			recognise(process, known, mapping);
 	}
+}
+
+void script_process_look(struct script_process *process)
+{
+	script_process_find(process);
 	/* Its loader may not have prepared it yet. */
 	if (!process->facts)
 		process->runtime = NULL;

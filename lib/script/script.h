@@ -46,6 +46,8 @@ const char *script_process_problem(const struct script_process *process);
  * One that cannot be recognised yet is looked for again by walks.
  */
 void script_process_look(struct script_process *process);
+/* The same for a process that has run for a while: one that is not read is found, too. */
+void script_process_find(struct script_process *process);
 /*
  * How a thread of the process itself finds its frames; false: that is not known, or it has no
  * interpreter.

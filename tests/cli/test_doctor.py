@@ -8,6 +8,7 @@ import unittest
 from live import LiveCase
 from paths import PROFC
 from profc import profc
+from pythons import candidates, is_program, pythons
 from terminal import on_terminal
 
 
@@ -17,6 +18,7 @@ class Doctor(LiveCase):
         self.assertRegex(said, r"(?m)^ok +visited a child, copied \d+ bytes of its stack")
         self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
         self.assertRegex(said, r"(?m)^ok +calls and allocations of processes can be recorded")
+        self.assertRegex(said, r"(?m)^ok +functions of Python 3\.11 to 3\.13 are read")
         self.assertNotIn("FAIL", said)
         self.assertRegex(said, r"\n\nprofiling works here(, with \d+ warnings?)?\n$")
 
@@ -26,6 +28,33 @@ class Doctor(LiveCase):
             self.assertRegex(said, rf"(?m)^ok +process {target.pid} may be traced: 1 thread")
             self.assertUntouched(target.pid)
             target.kill()
+
+    def running(self, python):
+        process = subprocess.Popen([python, "-c", "print(flush=True); import time; time.sleep(60)"],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        return process.pid
+
+    def test_says_which_interpreter_a_process_runs(self):
+        for version, python in pythons():
+            pid = self.running(python)
+            self.assertRegex(profc("doctor", "-p", pid).stdout,
+                             rf"(?m)^ok +process {pid} runs Python {version}, whose functions are "
+                             "read$")
+
+    def test_says_whether_its_version_is_known(self):
+        found = [(minor, path) for minor in range(6, 11) for path in candidates(f"python3.{minor}")
+                 if path and os.path.exists(path) and is_program(path)]
+        if not found:
+            self.skipTest("there is no Python before 3.11")
+        minor, python = found[-1]
+        pid = self.running(python)
+        self.assertRegex(profc("doctor", "-p", pid).stdout,
+                         rf"(?m)^warn  process {pid} runs Python 3\.{minor}, whose functions are not "
+                         r"read: unknown version\n      hint: they are in Python 3\.11 to 3\.13")
 
     def test_says_why_a_process_cannot_be_attached_to(self):
         said = profc("doctor", "-p", os.getpid(), "-p", 2**22 + 1, status=1).stdout
