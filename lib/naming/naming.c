@@ -456,11 +456,9 @@ static const char cpython_witness[] = "PyObject_Malloc";
 
 static uint64_t length_of(const struct search *search, uint64_t start)
 {
-	for (size_t i = 0; i < search->nr_all; i++) {
-		if (search->all[i]->start == start)
-			return search->all[i]->end - start;
-	}
-	return 0;
+	const struct symbol_function *function = symbol_functions_before(search->functions, start);
+
+	return function && function->start == start ? function->end - start : 0;
 }
 
 static void add_cpython_pools(const struct search *search, const struct cpython_pools *pools)
