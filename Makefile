@@ -71,7 +71,8 @@ CMD_OBJECTS := $(filter-out $(BUILD)/cmd/main.o,$(CMD_SOURCES:%.c=$(BUILD)/%.o))
 # Without cmocka there are none, and tests/run skips them.
 UNIT_PROGRAMS := $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/dev/null && echo yes),$(UNIT_SOURCES:%.c=$(BUILD)/%))
 BENCH_PROGRAMS := $(BENCH_SOURCES:%.c=$(BUILD)/%)
-ORACLE_PROGRAMS := $(ORACLE_SOURCES:%.c=$(BUILD)/%)
+# single_step reads instructions of x86-64.
+ORACLE_PROGRAMS = $(filter-out $(if $(IS_X86_64),,%/single_step),$(ORACLE_SOURCES:%.c=$(BUILD)/%))
 GATE_PROGRAMS := $(GATE_SOURCES:%.c=$(BUILD)/%)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
@@ -273,7 +274,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libcmd.a $(BU
 	$(call say,CC)$(call heard,$(COMPILE) $(PROFC_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS))
 
 # Another decoder of instructions, where there is one.
-ZYDIS_LIBS = $(shell echo '\#include <Zydis/Disassembler.h>' | $(CC) -E - >/dev/null 2>&1 && echo -lZydis)
+ZYDIS_LIBS = $(if $(IS_X86_64),$(shell echo '\#include <Zydis/Disassembler.h>' | $(CC) -E - >/dev/null 2>&1 && echo -lZydis))
 $(BUILD)/tests/oracle/patches: LIBS += $(ZYDIS_LIBS)
 
 $(BENCH_PROGRAMS) $(ORACLE_PROGRAMS) $(GATE_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libprofc.a
