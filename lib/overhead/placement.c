@@ -18,6 +18,14 @@ void placement_begin_tick(struct placement *placement)
 	placement->nr_candidates = 0;
 }
 
+/* A thread "runs much" if it had a CPU for this part of the time. */
+#define RUNS_MUCH_PART 4
+
+bool placement_runs_much(uint64_t cpu_ns, uint64_t elapsed_ns, bool ran_before)
+{
+	return ran_before || cpu_ns * RUNS_MUCH_PART >= elapsed_ns;
+}
+
 static uint64_t next_random(struct placement *placement)
 {
 	placement->random =

@@ -45,6 +45,12 @@ struct placement {
 /* `seed` for the choice among CPUs. */
 void placement_init(struct placement *placement, bool realtime, uint64_t seed);
 void placement_begin_tick(struct placement *placement);
+/*
+ * Does a thread that is found running run much of the time? It has had a CPU for `cpu_ns` of the
+ * `elapsed_ns` since its last reading. `ran_before`: it was found running there as well, so it has
+ * hardly slept since: if it had little of a CPU, other threads had that.
+ */
+bool placement_runs_much(uint64_t cpu_ns, uint64_t elapsed_ns, bool ran_before);
 /* The last CPU of a thread that was scheduled in since its last sample. `runs`: much of the time.
  */
 void placement_saw(struct placement *placement, int cpu, bool runs, bool makes_calls);

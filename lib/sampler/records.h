@@ -136,7 +136,7 @@ struct call_habits {
 	uint32_t in_calls;     /* in units of 2^-20; the latest stops count most */
 	bool makes_calls;      /* often: it is better stopped from its own CPU */
 	bool waits;	       /* was stopped in a call that waits */
-	bool runs_much;	       /* it neither slept nor waited most of the time */
+	bool runs_much;	       /* if it runs now: see placement_runs_much() */
 	uint32_t nr_guarded;   /* visits for which it still counts as one that makes transfers */
 	uint64_t nr_preempted; /* as last read */
 	uint64_t user_ticks;   /* when it last counted as being in a transfer */

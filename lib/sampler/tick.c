@@ -423,9 +423,6 @@ static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thr
 	return true;
 }
 
-/* A thread "runs much" if it had a CPU for this part of the time since its last reading. */
-#define RUNS_MUCH_PART 4
-
 /* The caller has taken it out of the queue; it is put back unless it is gone. */
 static void sample_thread(struct visitor *visitor, struct sampled_thread *thread)
 {
@@ -450,8 +447,9 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	/* At the first reading, those since its birth as well. */
 	thread->nr_arrivals =
 		clocks.pcount - former_pcount + (thread->cpu < 0 ? thread->nr_arrivals : 0);
-	thread->habits.runs_much = (clocks.cpu_ns - thread->clocks.cpu_ns) * RUNS_MUCH_PART >=
-				   now_ns - thread->read_ns;
+	thread->habits.runs_much =
+		placement_runs_much(clocks.cpu_ns - thread->clocks.cpu_ns, now_ns - thread->read_ns,
+				    thread->was_running);
 	publish_slept_while_quiet(sampler, thread, &clocks);
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known && !lacks_registers(thread) && !lacks_memory(thread) &&

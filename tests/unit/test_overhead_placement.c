@@ -114,6 +114,14 @@ TEST(placement, leaves_the_cpu_to_sleepers_where_none_is_idle)
 	assert_int_equal(cpu, 1);
 }
 
+/* Each move takes time from two CPUs, and neighbours come and go within a tick. */
+TEST(placement, takes_no_thread_for_a_sleeper_that_waits_for_its_cpu)
+{
+	assert_true(placement_runs_much(250, 1000, false));
+	assert_false(placement_runs_much(249, 1000, false));
+	assert_true(placement_runs_much(0, 1000, true));
+}
+
 TEST(placement, stays_when_nobody_was_seen)
 {
 	struct placement placement = placement_on(2, true);
