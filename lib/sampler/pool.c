@@ -121,6 +121,21 @@ void pool_end_alarm(struct visitor *visitor)
 	visitor->has_alarm = false;
 }
 
+bool pool_needs_alarm(const struct sampler *sampler, const struct sampled_thread *thread)
+{
+	const struct tick *tick = &sampler->tick;
+
+	for (size_t i = 0; i < tick->nr_running; i++) {
+		if (tick->running[i] != thread && tick->running[i]->cpu == thread->cpu)
+			return true;
+	}
+	if (sampler->active.nr + sampler->threads.nr <= 1 &&
+	    sampler->schedule.period_ns <= LATE_VISIT_NS)
+		return false;
+	return sampler->session->top_priority ||
+	       roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
+}
+
 /* The timer fires again, as it may first fire just before the wait begins. */
 #define RINGS_AGAIN_NS NS_PER_MS
 

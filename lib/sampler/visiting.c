@@ -56,7 +56,7 @@ static enum visit_outcome await_spinning(struct visit *visit, uint64_t spin_ns)
 static enum visit_outcome await_asleep(struct visitor *visitor)
 {
 	enum visit_outcome outcome;
-	bool leads = true, has_alarm = visitor->may_have_to_wait;
+	bool leads = true, has_alarm = visitor->needs_alarm;
 
 	if (has_alarm)
 		pool_set_alarm(visitor, visitor->leads_until_ns);
@@ -340,18 +340,6 @@ static uint64_t spin_ns_for(const struct visitor *visitor, bool is_on_our_cpu)
 	return visitor->priority ? SPIN_STOPS * sampler->overhead.away_ns : 0;
 }
 
-/* Could other threads get the CPU before it? */
-static bool may_have_to_wait(const struct sampler *sampler, const struct sampled_thread *thread)
-{
-	const struct tick *tick = &sampler->tick;
-	size_t nr_beside = 0;
-
-	for (size_t i = 0; i < tick->nr_running; i++)
-		nr_beside += tick->running[i] != thread && tick->running[i]->cpu == thread->cpu;
-	return nr_beside || sampler->session->top_priority ||
-	       roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
-}
-
 /* Clocks are read one after the other, and the interrupt of a tick takes some microseconds. */
 #define CLOCKS_APART_NS (50 * NS_PER_US)
 
@@ -386,7 +374,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 						.ran_until_then = ran_until_reading(thread),
 						.is_displaced = is_on_our_cpu && !is_asleep,
 						.are_read_after = visitor->spin_ns && !is_asleep};
-	visitor->may_have_to_wait = may_have_to_wait(sampler, thread);
+	visitor->needs_alarm = pool_needs_alarm(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
 	advances_before_visit(&sampler->advances, thread);
 	thread->visitor = visitor;

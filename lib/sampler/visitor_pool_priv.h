@@ -5,9 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 struct err;
+struct sampled_thread;
 struct sampler;
 struct visitor;
+
+/* If a visit takes longer, an idle visitor leads in place of the one that waits. */
+#define LATE_VISIT_NS (4 * NS_PER_MS)
 
 /* pool.c: with the lock held, except pool_start(), pool_join() and pool_hand_over(). */
 int pool_start(struct sampler *sampler, void *(*visitor_main)(void *), struct err *err);
@@ -28,6 +34,13 @@ bool pool_hand_over(struct visitor *visitor);
  * higher real-time priority has that CPU, another visitor takes over.
  */
 void pool_unbind(struct visitor *visitor);
+/*
+ * Is the wait for the stop of the thread to end when the next tick is due? Other threads may get
+ * the CPU before it. But to set a timer and to clear it takes some microseconds, from the thread if
+ * the visitor has its CPU. So where ticks are frequent, and there is no other thread that misses a
+ * sample meanwhile, the idle visitor is enough, which finds late visits.
+ */
+bool pool_needs_alarm(const struct sampler *sampler, const struct sampled_thread *thread);
 /* End the calling visitor's waits for a stop from then on; by_ns 0: no more. */
 void pool_make_alarm(struct visitor *visitor);
 void pool_set_alarm(struct visitor *visitor, uint64_t by_ns);

@@ -32,8 +32,8 @@ struct visitor {
 	int schedstat_fd;	 /* its own */
 	uint64_t spin_ns;	 /* it spins for a stop this long */
 	bool is_idle, has_deadline, was_refused; /* was_refused: a deadline, by the kernel */
-	bool may_have_to_wait;	 /* other threads may come first on the CPU of the visited one */
-	bool is_bound;		 /* to one CPU: only while it leads */
+	bool needs_alarm;			 /* see pool_needs_alarm() */
+	bool is_bound;				 /* to one CPU: only while it leads */
 	int priority;		 /* real-time; 0: normal; above all of these: by deadlines */
 	_Atomic pid_t tid;	 /* 0: it has not begun */
 	_Atomic uint64_t cpu_ns; /* used, set at its end; 0: it still runs */

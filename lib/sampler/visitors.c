@@ -28,9 +28,7 @@
 #include "snapshot/snapshot.h"
 #include "tracee/launch.h"
 
-/* A visit that takes longer lets another visitor lead. */
-#define LATE_VISIT_NS (4 * NS_PER_MS)
-/* So does a tick that is later than this. */
+/* A tick that is later than this lets another visitor lead, as does a late visit. */
 #define LATE_TICK_NS (10 * NS_PER_MS)
 /* How often an idle visitor checks for both. */
 #define IDLE_PAUSE_NS (20 * NS_PER_MS)

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "sampler/records.h"
 #include "sampler/sampler_priv.h"
 #include "sampler/visitor_pool_priv.h"
 #include "sampler/visitor_priv.h"
@@ -76,5 +77,33 @@ TEST(sampler_pool, a_visitor_that_hands_over_is_not_bound_to_a_cpu)
 	assert_false(visitor.is_bound);
 	sem_destroy(&session.calls);
 	pthread_mutex_destroy(&sampler->lock);
+	free(sampler);
+}
+
+/* Each alarm takes some microseconds from the visited thread, 1,000 times a second. */
+TEST(sampler_pool, sets_an_alarm_only_where_a_wait_keeps_others_from_their_samples)
+{
+	struct session session = {.top_priority = 1};
+	struct sampled_thread one = {.cpu = 0}, beside = {.cpu = 0};
+	struct sampled_thread *running[] = {&one, &beside};
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+	assert_non_null(sampler);
+	sampler->session = &session;
+	sampler->tick.running = running;
+	sampler->tick.nr_running = 1;
+	sampler->active.nr = 1;
+	sampler->schedule.period_ns = NS_PER_MS;
+	assert_false(pool_needs_alarm(sampler, &one));
+	sampler->schedule.period_ns = 10 * NS_PER_MS;
+	assert_true(pool_needs_alarm(sampler, &one));
+	/* A sleeping thread. */
+	sampler->schedule.period_ns = NS_PER_MS;
+	sampler->threads.nr = 1;
+	assert_true(pool_needs_alarm(sampler, &one));
+	/* Two on one CPU, of which the other may come first. */
+	session.top_priority = 0;
+	sampler->tick.nr_running = 2;
+	assert_true(pool_needs_alarm(sampler, &one));
 	free(sampler);
 }
