@@ -3,8 +3,10 @@
 
 One thread with 2 KiB of stack, from a CPU that is idle ("away") and, where another program
 computes on every other CPU, from its own ("beside"). A visit that does nothing with what it
-reads is the bound for a profiler that stops threads. Slices of all runs are compared by their
-medians, as neighbours disturb some of them.
+reads is the bound for a profiler that stops threads. bare_and_proc also reads the two files of
+/proc that show the thread's clocks, and whether it may be visited. The collector walks the
+stacks: where no CPU is idle a thread pays for it in time slices, which are no gaps of a stop.
+Slices of all runs are compared by their medians, as neighbours disturb some of them.
 """
 
 import json
@@ -43,10 +45,11 @@ def processor():
 class Run:
     """The slices of one run of the target, and how often a tool beside it stops it a second."""
 
-    def __init__(self, slices, per_s, own_us=None):
+    def __init__(self, slices, per_s, own_us=None, collector_us=None):
         self.missed = [each["missed_ns"] / each["elapsed_ns"] for each in slices[STARTING_SLICES:]]
         self.per_s = per_s
         self.own_us = own_us
+        self.collector_us = collector_us
 
 
 def run(program, cpu, tool=None, count=None):
@@ -69,10 +72,14 @@ def run(program, cpu, tool=None, count=None):
 
 
 def stops_of_profc(path, _):
-    """Stops a second, and what profc holds a stop for."""
+    """Stops a second, what profc holds a stop for, and the CPU time of its collector for each."""
     counters = json.loads(profc("info", "-i", path, "--json").stdout)["counters"]
     per_tick = counters["stops"] / max(counters["ticks"], 1)
-    return counters["frequency_hz_effective"] * per_tick / 1000, counters["stop_cost_ns"] / 1000
+    return (
+        counters["frequency_hz_effective"] * per_tick / 1000,
+        counters["stop_cost_ns"] / 1000,
+        counters["working_cpu_ns"] / max(counters["stops"], 1) / 1000,
+    )
 
 
 def contenders(program, cpu, other, place):
@@ -84,6 +91,9 @@ def contenders(program, cpu, other, place):
         "profc": lambda: run(program, cpu, bench.profc_attach(*options), stops_of_profc),
         "bare_visit": lambda: run(
             program, cpu, lambda pid, _: [BARE, str(pid), str(FREQUENCY), *bare], steady
+        ),
+        "bare_and_proc": lambda: run(
+            program, cpu, lambda pid, _: [BARE, str(pid), str(FREQUENCY), *bare, "reads"], steady
         ),
         "perf_dwarf": lambda: run(
             program, cpu, bench.perf_record(FREQUENCY, "dwarf,2048"), steady
@@ -106,6 +116,9 @@ def compare(program, place, cpus):
     own = bench.median([each.own_us for each in runs["profc"]])
     figures["profc_says"] = f"{own:.1f} us"
     bench.show(19, f"missed for each stop at {FREQUENCY} Hz, {place}", **figures)
+    collector = bench.median([each.collector_us for each in runs["profc"]])
+    what = "the collector, CPU time for each stop, start and end included"
+    bench.show(19, what, profc=f"{collector:.1f} us")
 
 
 def main():
