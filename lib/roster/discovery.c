@@ -20,8 +20,12 @@
 #include "roster/roster_priv.h"
 #include "tracee/permission.h"
 
-/* Reading this many ids takes about as long as a sweep of a small system. */
-#define ASKED_MAX 16
+/*
+ * A sweep reads every process that is known, which is cheaper than to read new ids only if these
+ * are more than so many, or than this part of the known processes: an id takes some times as long.
+ */
+#define ASKED_FEW  16
+#define ASKED_PART 4
 
 /* A sweep takes no more than this part of the time. */
 #define SWEEP_PART 16
@@ -229,6 +233,11 @@ static void begin_births(struct births *births)
 			      (uint64_t)now.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / NS_PER_SEC;
 }
 
+static bool are_too_many(const struct roster *roster, pid_t nr_ids)
+{
+	return nr_ids > 0 && (size_t)nr_ids > max_u64(ASKED_FEW, roster->nr_processes / ASKED_PART);
+}
+
 bool roster_poll(struct roster *roster, uint64_t now_ns)
 {
 	pid_t last = read_last_pid(roster);
@@ -254,7 +263,8 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 		pid_table_release(&roster->births.ended);
 	if (has_wrapped)
 		pid_table_release(&roster->others);
-	if (has_wrapped || !last || last - first >= ASKED_MAX || roster->is_sweep_due) {
+	if (has_wrapped || !last || are_too_many(roster, last - first + 1) ||
+	    roster->is_sweep_due) {
 		roster->is_sweep_due = true;
 		sweep(roster, now_ns);
 		return true;

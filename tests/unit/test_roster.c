@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,7 @@ static void begin_children(pid_t *pids)
 	for (int i = 0; i < NR_CHILDREN; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			pause();
 			_exit(0);
 		}
@@ -220,6 +222,28 @@ TEST(roster, births_beyond_a_sweep_are_found_where_they_are_needed)
 	assert_int_equal(heard.nr_born, 2 * NR_CHILDREN);
 	end_children(second);
 	end_children(first);
+	roster_free(roster);
+}
+
+/* A sweep of so many takes longer than to read the new ones, and would not come at once. */
+TEST(roster, births_among_many_processes_are_found_without_a_sweep)
+{
+	enum { NR_LARGE = 6 };
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+	pid_t many[NR_LARGE][NR_CHILDREN], born[NR_CHILDREN];
+
+	roster_poll(roster, 1);
+	for (int i = 0; i < NR_LARGE; i++)
+		begin_children(many[i]);
+	roster_poll_all(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), NR_LARGE * NR_CHILDREN);
+	begin_children(born);
+	roster_poll(roster, 1);
+	assert_int_equal(roster_nr_processes(roster), (NR_LARGE + 1) * NR_CHILDREN);
+	end_children(born);
+	for (int i = 0; i < NR_LARGE; i++)
+		end_children(many[i]);
 	roster_free(roster);
 }
 
