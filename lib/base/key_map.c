@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 
 /*
- * The keys of 128 bytes, where blocks are 16 bytes apart at least: some lines of a cache. Larger
+ * The keys of 128 bytes, where blocks are 16 bytes apart at least: two lines of a cache. Larger
  * groups lie upon each other, and make long runs of slots that are taken.
  */
 #define GROUP	  8
@@ -16,8 +16,8 @@
 void key_map_release(struct key_map *map)
 {
 	for (size_t i = 0; i < KEY_MAP_PARTS; i++)
-		free(map->parts[i].words);
-	*map = (struct key_map){.nr_more = map->nr_more};
+		free(map->parts[i].slots);
+	*map = (struct key_map){0};
 }
 
 size_t key_map_nr(const struct key_map *map)
@@ -54,64 +54,64 @@ static size_t home_of(const struct key_map_part *part, uint64_t hash, uint64_t k
 	return (size_t)((hash >> 32) * (part->cap / GROUP) >> 32) * GROUP + (key >> 4) % GROUP;
 }
 
-/* --- slots of a part --- */
-
-#define SLOT_WORDS (sizeof(struct key_map_slot) / sizeof(uint32_t) + 1)
-
-static size_t slot_words(const struct key_map *map)
-{
-	return SLOT_WORDS + map->nr_more;
-}
-
-static struct key_map_slot *slot_at(const struct key_map *map, const struct key_map_part *part,
-				    size_t at)
-{
-	return (struct key_map_slot *)&part->words[at * slot_words(map)];
-}
-
 static size_t next_of(const struct key_map_part *part, size_t at)
 {
 	return at + 1 < part->cap ? at + 1 : 0;
 }
 
-static void copy(const struct key_map *map, struct key_map_slot *to,
-		 const struct key_map_slot *from)
-{
-	*to = *from;
-	for (uint32_t i = 0; i <= map->nr_more; i++)
-		to->value[i] = from->value[i];
-}
-
 /* Its slot, or the one where it would be added. */
-static size_t find(const struct key_map *map, const struct key_map_part *part, uint64_t hash,
-		   uint32_t owner, uint64_t key)
+static size_t slot_of(const struct key_map_part *part, uint64_t hash, uint32_t owner, uint64_t key)
 {
 	size_t at = home_of(part, hash, key);
-	const struct key_map_slot *slot = slot_at(map, part, at);
 
-	while (slot->key && (slot->key != key || slot->owner != owner)) {
+	while (part->slots[at].key &&
+	       (part->slots[at].key != key || part->slots[at].owner != owner))
 		at = next_of(part, at);
-		slot = slot_at(map, part, at);
-	}
 	return at;
 }
 
 /* By half: more would leave more of it empty. */
-static void grow(const struct key_map *map, struct key_map_part *part)
+static void grow(struct key_map_part *part)
 {
 	struct key_map_part old = *part;
 
 	part->cap = old.cap ? (old.cap / GROUP * 3 + 1) / 2 * GROUP : FIRST_CAP;
-	part->words = xcalloc(part->cap, slot_words(map) * sizeof(uint32_t));
+	part->slots = xcalloc(part->cap, sizeof(*part->slots));
 	for (size_t i = 0; i < old.cap; i++) {
-		const struct key_map_slot *slot = slot_at(map, &old, i);
-		uint64_t hash = hash_of(slot->owner, slot->key);
+		const struct key_map_slot *slot = &old.slots[i];
 
 		if (slot->key)
-			copy(map, slot_at(map, part, find(map, part, hash, slot->owner, slot->key)),
-			     slot);
+			part->slots[slot_of(part, hash_of(slot->owner, slot->key), slot->owner,
+					    slot->key)] = *slot;
 	}
-	free(old.words);
+	free(old.slots);
+}
+
+void key_map_put(struct key_map *map, uint32_t owner, uint64_t key, uint32_t value)
+{
+	uint64_t hash = hash_of(owner, key);
+	struct key_map_part *part = &map->parts[part_of(hash)];
+	size_t at;
+
+	assert(key);
+	if (8 * (part->nr + 1) > 5 * part->cap)
+		grow(part);
+	at = slot_of(part, hash, owner, key);
+	part->nr += !part->slots[at].key;
+	part->slots[at] = (struct key_map_slot){.key = key, .owner = owner, .value = value};
+}
+
+bool key_map_find(const struct key_map *map, uint32_t owner, uint64_t key, uint32_t *value)
+{
+	uint64_t hash = hash_of(owner, key);
+	const struct key_map_part *part = &map->parts[part_of(hash)];
+	size_t at;
+
+	if (!part->nr || !key)
+		return false;
+	at = slot_of(part, hash, owner, key);
+	*value = part->slots[at].value;
+	return part->slots[at].key != 0;
 }
 
 static size_t distance(const struct key_map_part *part, size_t from, size_t to)
@@ -120,126 +120,44 @@ static size_t distance(const struct key_map_part *part, size_t from, size_t to)
 }
 
 /* Move up later pairs that the removed one displaced, so that no search ends too early. */
-static void close_gap(const struct key_map *map, struct key_map_part *part, size_t gap)
+static void close_gap(struct key_map_part *part, size_t gap)
 {
-	struct key_map_slot *empty = slot_at(map, part, gap);
+	for (size_t at = next_of(part, gap); part->slots[at].key; at = next_of(part, at)) {
+		const struct key_map_slot *slot = &part->slots[at];
+		size_t home = home_of(part, hash_of(slot->owner, slot->key), slot->key);
 
-	for (size_t at = next_of(part, gap);; at = next_of(part, at)) {
-		struct key_map_slot *slot = slot_at(map, part, at);
-		size_t home;
-
-		if (!slot->key)
-			break;
-		home = home_of(part, hash_of(slot->owner, slot->key), slot->key);
 		if (distance(part, home, at) < distance(part, gap, at))
 			continue;
-		copy(map, empty, slot);
-		empty = slot;
+		part->slots[gap] = *slot;
 		gap = at;
 	}
-	empty->key = 0;
-}
-
-/* --- pairs --- */
-
-uint32_t *key_map_add(struct key_map *map, uint32_t owner, uint64_t key, bool *is_new)
-{
-	uint64_t hash = hash_of(owner, key);
-	struct key_map_part *part = &map->parts[part_of(hash)];
-	struct key_map_slot *slot;
-
-	assert(key);
-	if (8 * (part->nr + 1) > 5 * part->cap)
-		grow(map, part);
-	slot = slot_at(map, part, find(map, part, hash, owner, key));
-	*is_new = !slot->key;
-	if (*is_new) {
-		part->nr++;
-		slot->key = key;
-		slot->owner = owner;
-		for (uint32_t i = 0; i <= map->nr_more; i++)
-			slot->value[i] = 0;
-	}
-	return slot->value;
-}
-
-void key_map_put(struct key_map *map, uint32_t owner, uint64_t key, uint32_t value)
-{
-	bool is_new;
-
-	*key_map_add(map, owner, key, &is_new) = value;
-}
-
-const uint32_t *key_map_find_words(const struct key_map *map, uint32_t owner, uint64_t key)
-{
-	uint64_t hash = hash_of(owner, key);
-	const struct key_map_part *part = &map->parts[part_of(hash)];
-	const struct key_map_slot *slot;
-
-	if (!part->nr || !key)
-		return NULL;
-	slot = slot_at(map, part, find(map, part, hash, owner, key));
-	return slot->key ? slot->value : NULL;
-}
-
-bool key_map_find(const struct key_map *map, uint32_t owner, uint64_t key, uint32_t *value)
-{
-	const uint32_t *words = key_map_find_words(map, owner, key);
-
-	if (words)
-		*value = *words;
-	return words;
-}
-
-/* Its first `nr` words. */
-static bool take(struct key_map *map, uint32_t owner, uint64_t key, uint32_t *words, size_t nr)
-{
-	uint64_t hash = hash_of(owner, key);
-	struct key_map_part *part = &map->parts[part_of(hash)];
-	const struct key_map_slot *slot;
-	size_t at;
-
-	if (!part->nr || !key)
-		return false;
-	at = find(map, part, hash, owner, key);
-	slot = slot_at(map, part, at);
-	if (!slot->key)
-		return false;
-	for (size_t i = 0; i < nr; i++)
-		words[i] = slot->value[i];
-	part->nr--;
-	close_gap(map, part, at);
-	return true;
+	part->slots[gap].key = 0;
 }
 
 bool key_map_take(struct key_map *map, uint32_t owner, uint64_t key, uint32_t *value)
 {
-	return take(map, owner, key, value, 1);
-}
-
-bool key_map_take_words(struct key_map *map, uint32_t owner, uint64_t key, uint32_t *words)
-{
-	return take(map, owner, key, words, 1 + map->nr_more);
-}
-
-void key_map_expect(const struct key_map *map, uint32_t owner, uint64_t key)
-{
 	uint64_t hash = hash_of(owner, key);
-	const struct key_map_part *part = &map->parts[part_of(hash)];
+	struct key_map_part *part = &map->parts[part_of(hash)];
+	size_t at;
 
-	if (part->cap)
-		__builtin_prefetch(slot_at(map, part, home_of(part, hash, key)));
+	if (!part->nr || !key)
+		return false;
+	at = slot_of(part, hash, owner, key);
+	if (!part->slots[at].key)
+		return false;
+	*value = part->slots[at].value;
+	part->nr--;
+	close_gap(part, at);
+	return true;
 }
 
 void key_map_for_each(const struct key_map *map,
 		      void (*each)(void *context, const struct key_map_slot *slot), void *context)
 {
 	for (size_t i = 0; i < KEY_MAP_PARTS; i++) {
-		const struct key_map_part *part = &map->parts[i];
-
-		for (size_t at = 0; at < part->cap; at++) {
-			if (slot_at(map, part, at)->key)
-				each(context, slot_at(map, part, at));
+		for (size_t at = 0; at < map->parts[i].cap; at++) {
+			if (map->parts[i].slots[at].key)
+				each(context, &map->parts[i].slots[at]);
 		}
 	}
 }

@@ -17,13 +17,18 @@ static inline uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /*
- * May one part of a sum, which is at most `max`, change from `former` to `now`? No part may take
- * more than half of the room that the others leave, so a disproportionate part leaves room for
- * others.
+ * The most that one part of a sum may be, if the sum is at most `max` and the part is `former` now:
+ * half of the room that the others leave, so a disproportionate part leaves room for others.
  */
+static inline uint64_t part_room(uint64_t sum, uint64_t former, uint64_t max)
+{
+	return (max - (sum - former)) / 2;
+}
+
+/* May the part change from `former` to `now`? */
 static inline bool part_has_room(uint64_t sum, uint64_t former, uint64_t now, uint64_t max)
 {
-	return now == former || now <= (max - (sum - former)) / 2;
+	return now == former || now <= part_room(sum, former, max);
 }
 
 #endif

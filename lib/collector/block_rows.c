@@ -18,9 +18,20 @@
 struct block_sums {
 	uint64_t *of_process; /* owned; by serial */
 	size_t nr, cap;
-	uint64_t all;
+	uint64_t all; /* without what `process` has added since it is that */
 	uint64_t nr_refused;
+	uint32_t process;    /* of the last block; PROCESS_NONE: there was none */
+	uint64_t most, left; /* its sum may be, and by how much it may grow */
 };
+
+/* Blocks with one signature are often of the same thread and function, too. */
+struct known_origin {
+	uint64_t signature; /* 0: unused */
+	uint32_t signer;
+	struct heap_origin origin;
+};
+
+#define KNOWN_ORIGINS 256
 
 struct block_rows {
 	struct profile *profile;    /* borrowed */
@@ -28,6 +39,7 @@ struct block_rows {
 	bool is_all;
 	uint64_t gathered_ns; /* when rows were last made */
 	struct signed_stacks signed_stacks;
+	struct known_origin known[KNOWN_ORIGINS]; /* by signature */
 	struct key_map moved_maps; /* the last mapping that a thread has moved, by its tid */
 	int64_t nr_cut_maps;	   /* mappings of which a part was unmapped */
 	struct block_sums sums;
@@ -39,6 +51,7 @@ struct block_rows *block_rows_new(struct profile *profile, enum heap_rows policy
 
 	rows->profile = profile;
 	rows->gather = heap_gather_new(profile, policy);
+	rows->sums.process = PROCESS_NONE;
 	rows->is_all = policy != HEAP_ROWS_EACH;
 	return rows;
 }
@@ -54,26 +67,41 @@ void block_rows_free(struct block_rows *rows)
 	free(rows);
 }
 
-/* A process may lie about its blocks: a block whose sum would exceed the limits is refused. */
-static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_bytes,
-		     uint64_t mean_bytes)
+/* While blocks of one process come, the room that others leave to it is the same. */
+static void turn_to(struct block_sums *sums, uint32_t process)
 {
-	struct block_sums *sums = &rows->sums;
-	uint64_t former, now;
+	uint64_t former;
 
+	if (sums->process != PROCESS_NONE) {
+		sums->all -= sums->of_process[sums->process];
+		sums->of_process[sums->process] = sums->most - sums->left;
+		sums->all += sums->of_process[sums->process];
+	}
 	while (sums->nr <= process) {
 		ARRAY_GROW(sums->of_process, sums->nr, sums->cap);
 		sums->of_process[sums->nr++] = 0;
 	}
 	former = sums->of_process[process];
-	now = former + 1 + min_u64(size_bytes, HEAP_TOTAL_MAX) +
-	      min_u64(mean_bytes, HEAP_TOTAL_MAX);
-	if (!part_has_room(sums->all, former, now, HEAP_TOTAL_MAX)) {
+	sums->process = process;
+	sums->most = max_u64(former, part_room(sums->all, former, HEAP_TOTAL_MAX));
+	sums->left = sums->most - former;
+}
+
+/* A process may lie about its blocks: a block whose sum would exceed the limits is refused. */
+static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_bytes,
+		     uint64_t mean_bytes)
+{
+	struct block_sums *sums = &rows->sums;
+	uint64_t more =
+		1 + min_u64(size_bytes, HEAP_TOTAL_MAX) + min_u64(mean_bytes, HEAP_TOTAL_MAX);
+
+	if (process != sums->process)
+		turn_to(sums, process);
+	if (more > sums->left) {
 		sums->nr_refused++;
 		return false;
 	}
-	sums->of_process[process] = now;
-	sums->all += now - former;
+	sums->left -= more;
 	return true;
 }
 
@@ -112,11 +140,45 @@ static struct heap_freed freed_by(const struct block_record *record, const struc
 				   .end = (enum stack_end)seen->end};
 }
 
+/* NULL: the record has more facts of its own, or its stack is not known. */
+static struct heap_origin *find_origin(struct block_rows *rows, const struct block_record *record,
+				       const struct block_seen *seen)
+{
+	struct known_origin *known = &rows->known[record->signature % KNOWN_ORIGINS];
+	const struct signed_stack *stack;
+
+	if (!record->signature || record->has_stack || record->replaces || record->mean_bytes)
+		return NULL;
+	if (known->signature == record->signature && known->signer == record->signer &&
+	    known->origin.process == record->process && known->origin.thread.v == seen->thread.v &&
+	    known->origin.kind == record->kind)
+		return &known->origin;
+	stack = signed_stacks_find(&rows->signed_stacks, record->signer, record->signature);
+	if (!stack)
+		return NULL;
+	*known = (struct known_origin){.signature = record->signature,
+				       .signer = record->signer,
+				       .origin = {.process = record->process,
+						  .thread = seen->thread,
+						  .stack = stack->stack,
+						  .kind = record->kind,
+						  .end = stack->end}};
+	return &known->origin;
+}
+
 static void begin_block(struct block_rows *rows, const struct block_record *record,
 			const struct block_seen *seen)
 {
-	const struct signed_stack stack = stack_of(rows, record, seen);
+	struct heap_origin *origin = find_origin(rows, record, seen);
+	struct signed_stack stack;
 
+	if (origin) {
+		if (record->address && has_room(rows, record->process, record->size_bytes, 0))
+			heap_gather_add_of(rows->gather, origin, record->address,
+					   record->size_bytes, seen->time_ns);
+		return;
+	}
+	stack = stack_of(rows, record, seen);
 	if (!record->address ||
 	    !has_room(rows, record->process, record->size_bytes, record->mean_bytes))
 		return;

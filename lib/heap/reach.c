@@ -102,8 +102,8 @@ static void list_block(void *context, const struct key_map_slot *slot)
 	if (slot->owner == listing->reach->found.process)
 		listing->blocks[listing->nr++] =
 			(struct pointer_block){.address = slot->key,
-					       .size = listing->reach->sizes[slot->value[0]],
-					       .id = slot->value[0]};
+					       .size = listing->reach->sizes[slot->value],
+					       .id = slot->value};
 }
 
 static void list_blocks(struct reach *reach)

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,7 +21,6 @@ struct heap_gather *heap_gather_new(struct profile *profile, enum heap_rows poli
 
 	gather->profile = profile;
 	gather->policy = policy;
-	gather->alive.places.nr_more = BLOCK_WORDS - 1;
 	gather->cohorts.unused = NONE;
 	return gather;
 }
@@ -31,7 +29,7 @@ void heap_gather_release(struct heap_gather *gather)
 {
 	if (!gather)
 		return;
-	key_map_release(&gather->alive.places);
+	live_blocks_release(&gather->alive.places);
 	free(gather->cohorts.at);
 	free(gather->cohorts.fresh);
 	index_set_release(&gather->cohorts.by_likeness);
@@ -47,6 +45,7 @@ void heap_gather_mark(struct heap_gather *gather, uint64_t time_ns)
 {
 	ARRAY_GROW(gather->marks.at_ns, gather->marks.nr, gather->marks.cap);
 	gather->marks.at_ns[gather->marks.nr++] = time_ns;
+	gather->alike_until_ns = 0;
 }
 
 static size_t nr_marks_by(const struct heap_gather *gather, uint64_t time_ns)
@@ -84,6 +83,12 @@ static uint32_t new_cohort(struct heap_gather *gather)
 	return at;
 }
 
+static bool is_plain(const struct likeness *like)
+{
+	return !like->size_bytes && !like->alone &&
+	       (!like->former || like->former == FORMER_UNKNOWN);
+}
+
 /* Among the fresh ones. */
 static uint32_t search_cohort(struct heap_gather *gather, const struct likeness *like)
 {
@@ -97,6 +102,7 @@ static uint32_t search_cohort(struct heap_gather *gather, const struct likeness 
 		return at;
 	cohort = new_cohort(gather);
 	gather->cohorts.at[cohort] = (struct cohort){.like = *like,
+						     .is_plain = is_plain(like),
 						     .begun_ns = like->slice << SLICE_LOG2,
 						     .nr_peaks = gather->peak.nr,
 						     .rows = {NONE, NONE}};
@@ -119,32 +125,24 @@ static uint32_t cohort_of(struct heap_gather *gather, const struct likeness *lik
 
 /* --- blocks --- */
 
-static uint64_t size_of(const struct heap_gather *gather, const struct block *block)
+static uint64_t size_of(const struct heap_gather *gather, const struct live_block *block)
 {
 	return block->size == UINT32_MAX ? gather->cohorts.at[block->cohort].like.size_bytes
 					 : block->size;
 }
 
-static uint64_t born_ns(const struct heap_gather *gather, const struct block *block)
+static uint64_t born_ns(const struct heap_gather *gather, const struct live_block *block)
 {
 	return gather->cohorts.at[block->cohort].begun_ns + (uint64_t)block->born * BIRTH_GRAIN_NS;
 }
 
-static struct block block_in(const uint32_t *words)
-{
-	struct block block;
-
-	memcpy(&block, words, sizeof(block));
-	return block;
-}
-
-static bool was_at_peak(const struct heap_gather *gather, const struct block *block)
+static bool was_at_peak(const struct heap_gather *gather, const struct live_block *block)
 {
 	return block->number <= gather->peak.number;
 }
 
 /* Of a cohort that has no rows: in or out. */
-static void count(struct heap_gather *gather, const struct block *block, int nr)
+static void count(struct heap_gather *gather, const struct live_block *block, int nr)
 {
 	struct cohort *cohort = &gather->cohorts.at[block->cohort];
 	struct born *born;
@@ -157,7 +155,7 @@ static void count(struct heap_gather *gather, const struct block *block, int nr)
 }
 
 /* Its row; NONE: it has none yet. */
-static uint32_t row_of(const struct heap_gather *gather, const struct block *block)
+static uint32_t row_of(const struct heap_gather *gather, const struct live_block *block)
 {
 	const struct cohort *cohort;
 
@@ -205,17 +203,20 @@ static struct part *part_of(struct heap_gather *gather, const struct part_likene
 	return &gather->parts.at[*recent];
 }
 
-/* Lives below 1 us, 10 us, ... 10 s, and longer ones: the classes of the views. */
+/*
+ * Lives below 1 us, 10 us, ... 10 s, and longer ones: the classes of the views. By the number of
+ * bits, as a processor would often predict the branches of a search wrongly.
+ */
 static uint8_t decade_of(uint64_t life_ns)
 {
 	static const uint64_t limits_ns[] = {1000,	 10 * 1000,	 100 * 1000,
 					     NS_PER_MS,	 10 * NS_PER_MS, 100 * NS_PER_MS,
 					     NS_PER_SEC, 10 * NS_PER_SEC};
-	uint8_t decade = 0;
+	/* log10(2) is 1233 / 4096. It is this or the next one, as that of 999 and 1000 shows. */
+	uint32_t log10 = (uint32_t)(63 - __builtin_clzll(life_ns | 1)) * 1233 >> 12;
+	uint64_t decade = min_u64(log10 - min_u64(log10, 2), ARRAY_SIZE(limits_ns) - 1);
 
-	while (decade < ARRAY_SIZE(limits_ns) && life_ns >= limits_ns[decade])
-		decade++;
-	return decade;
+	return (uint8_t)(decade + (life_ns >= limits_ns[decade]));
 }
 
 /*
@@ -224,13 +225,11 @@ static uint8_t decade_of(uint64_t life_ns)
  */
 static uint32_t plain_cohort(struct heap_gather *gather, uint32_t cohort)
 {
-	const struct likeness *found = &gather->cohorts.at[cohort].like;
 	struct likeness like;
 
-	if (!found->size_bytes && !found->alone &&
-	    (!found->former || found->former == FORMER_UNKNOWN))
+	if (gather->cohorts.at[cohort].is_plain)
 		return cohort;
-	like = *found;
+	like = gather->cohorts.at[cohort].like;
 	like.size_bytes = like.alone = 0;
 	if (like.former != FORMER_UNKNOWN)
 		like.former = 0;
@@ -251,17 +250,13 @@ static uint64_t end_of_row(struct heap_gather *gather, uint64_t freed_ns)
 }
 
 /* A block with a cohort. */
-static void add_to_part(struct heap_gather *gather, const struct block *block,
+static void add_to_part(struct heap_gather *gather, const struct live_block *block,
 			const struct heap_freed *freed, bool is_moved)
 {
 	uint32_t row = row_of(gather, block);
 	uint64_t since_ns = born_ns(gather, block);
 	uint64_t life_ns = freed->time_ns - min_u64(freed->time_ns, since_ns);
 	uint64_t freed_ns = row == NONE ? freed->time_ns : end_of_row(gather, freed->time_ns);
-	struct sums one = {.nr = 1,
-			   .size_bytes = size_of(gather, block),
-			   .life_ns = life_ns,
-			   .first_ns = freed_ns};
 	struct part *part = part_of(
 		gather,
 		&(struct part_likeness){.cohort = row == NONE ? plain_cohort(gather, block->cohort)
@@ -274,10 +269,14 @@ static void add_to_part(struct heap_gather *gather, const struct block *block,
 
 	part->time_ns = min_u64(part->time_ns, since_ns);
 	part_comes_to_peak(gather, part);
-	add_sums(row != NONE || was_at_peak(gather, block) ? &part->at_peak : &part->others, &one);
+	add_sums(row != NONE || was_at_peak(gather, block) ? &part->at_peak : &part->others,
+		 &(const struct sums){.nr = 1,
+				      .size_bytes = size_of(gather, block),
+				      .life_ns = life_ns,
+				      .first_ns = freed_ns});
 }
 
-static void end_block(struct heap_gather *gather, const struct block *block,
+static void end_block(struct heap_gather *gather, const struct live_block *block,
 		      const struct heap_freed *freed, bool is_moved)
 {
 	if (block->cohort == NONE)
@@ -287,7 +286,7 @@ static void end_block(struct heap_gather *gather, const struct block *block,
 }
 
 /* Into the sums of those that are alive. */
-static void enter(struct heap_gather *gather, const struct block *block)
+static void enter(struct heap_gather *gather, const struct live_block *block)
 {
 	if (block->cohort == NONE)
 		return;
@@ -298,7 +297,7 @@ static void enter(struct heap_gather *gather, const struct block *block)
 		count(gather, block, 1);
 }
 
-static void leave(struct heap_gather *gather, const struct block *block)
+static void leave(struct heap_gather *gather, const struct live_block *block)
 {
 	struct cohort *cohort;
 
@@ -319,28 +318,22 @@ static void leave(struct heap_gather *gather, const struct block *block)
 
 /* Freed by now, or moved: where it was is known no more. False: it is not there. */
 static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
-		     struct block *block)
+		     struct live_block *block)
 {
-	uint32_t words[BLOCK_WORDS];
-
-	if (!key_map_take_words(&gather->alive.places, freed->process, freed->address, words))
+	if (!live_blocks_take(&gather->alive.places, freed->process, freed->address, block))
 		return false;
-	*block = block_in(words);
 	leave(gather, block);
 	return true;
 }
 
 /* True: `former` was there. */
 static bool put_in(struct heap_gather *gather, uint32_t process, uint64_t address,
-		   const struct block *block, struct block *former)
+		   const struct live_block *block, struct live_block *former)
 {
-	bool is_new;
-	uint32_t *words = key_map_add(&gather->alive.places, process, address, &is_new);
+	bool was_there = live_blocks_put(&gather->alive.places, process, address, block, former);
 
-	*former = block_in(words);
-	memcpy(words, block, sizeof(*block));
 	enter(gather, block);
-	return !is_new;
+	return was_there;
 }
 
 static void end_moved(struct heap_gather *gather, struct moved *moved)
@@ -410,12 +403,15 @@ static void note_peak(struct heap_gather *gather, uint64_t time_ns)
 
 void heap_gather_expect(const struct heap_gather *gather, uint32_t process, uint64_t address)
 {
-	key_map_expect(&gather->alive.places, process, address);
+	const struct live_blocks *places = &gather->alive.places;
+
+	if (places->slots)
+		__builtin_prefetch(live_blocks_home(places, process, address));
 }
 
 /* Makes its row at once. */
-static struct block make_row_of(struct heap_gather *gather, const struct heap_block *added,
-				uint32_t former)
+static struct live_block make_row_of(struct heap_gather *gather, const struct heap_block *added,
+				     uint32_t former)
 {
 	struct profile_allocation row = {.size_bytes = added->size_bytes,
 					 .mean_bytes = added->mean_bytes,
@@ -427,12 +423,12 @@ static struct block make_row_of(struct heap_gather *gather, const struct heap_bl
 					 .stack = added->stack,
 					 .end = added->end};
 
-	return (struct block){.cohort = NONE,
-			      .number = profile_add_allocation(gather->profile, &row)};
+	return (struct live_block){.cohort = NONE,
+				   .number = profile_add_allocation(gather->profile, &row)};
 }
 
-static struct block add_to_cohort(struct heap_gather *gather, const struct heap_block *added,
-				  uint64_t since_ns, uint32_t former)
+static struct live_block add_to_cohort(struct heap_gather *gather, const struct heap_block *added,
+				       uint64_t since_ns, uint32_t former)
 {
 	struct likeness like = {
 		.size_bytes = added->size_bytes < UINT32_MAX ? 0 : added->size_bytes,
@@ -445,7 +441,7 @@ static struct block add_to_cohort(struct heap_gather *gather, const struct heap_
 		.kind = added->kind,
 		.end = added->end};
 
-	return (struct block){
+	return (struct live_block){
 		.cohort = cohort_of(gather, &like),
 		.size = (uint32_t)min_u64(added->size_bytes, UINT32_MAX),
 		.born = (uint32_t)((since_ns - (like.slice << SLICE_LOG2)) / BIRTH_GRAIN_NS),
@@ -453,7 +449,7 @@ static struct block add_to_cohort(struct heap_gather *gather, const struct heap_
 }
 
 /* The block that was there must have been freed unseen. */
-static void end_unseen(struct heap_gather *gather, const struct block *block,
+static void end_unseen(struct heap_gather *gather, const struct live_block *block,
 		       const struct heap_block *added)
 {
 	leave(gather, block);
@@ -465,33 +461,99 @@ static void end_unseen(struct heap_gather *gather, const struct block *block,
 		  false);
 }
 
-void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
+/* The time goes on, if it is later. */
+static void go_on(struct heap_gather *gather, uint64_t time_ns)
 {
-	bool is_alone = gather->policy == HEAP_ROWS_EACH;
-	struct block block, unseen;
+	const struct marks *marks = &gather->marks;
+	size_t nr;
+
+	gather->last_ns = max_u64(gather->last_ns, time_ns);
+	if (gather->last_ns < gather->alike_until_ns)
+		return;
+	nr = nr_marks_by(gather, gather->last_ns);
+	gather->alike_until_ns = ((gather->last_ns >> SLICE_LOG2) + 1) << SLICE_LOG2;
+	if (nr < marks->nr)
+		gather->alike_until_ns = min_u64(gather->alike_until_ns, marks->at_ns[nr]);
+	gather->epoch++;
+}
+
+/* A block of a cohort. */
+static void begin_block(struct heap_gather *gather, const struct live_block *block,
+			const struct heap_block *added)
+{
+	struct live_block unseen;
+
+	if (put_in(gather, added->process, added->address, block, &unseen))
+		end_unseen(gather, &unseen, added);
+	/* An event is later than the peak until the peak is found to be at it. */
+	gather->cohorts.at[block->cohort].later.last_ns = gather->last_ns;
+	note_peak(gather, gather->last_ns);
+}
+
+/* Returns its cohort, or NONE. */
+static uint32_t add(struct heap_gather *gather, const struct heap_block *added)
+{
+	struct live_block block;
 	uint64_t since_ns;
 	uint32_t former = 0;
 
 	if (gather->number == UINT32_MAX)
 		heap_gather_flush(gather);
-	gather->last_ns = max_u64(gather->last_ns, added->time_ns);
+	go_on(gather, added->time_ns);
 	since_ns = gather->last_ns;
 	if (added->replaces)
 		since_ns = inherit(gather, added, &former);
-	block = is_alone ? make_row_of(gather, added, former)
-			 : add_to_cohort(gather, added, since_ns, former);
-	if (put_in(gather, added->process, added->address, &block, &unseen) && !is_alone)
-		end_unseen(gather, &unseen, added);
-	if (is_alone)
+	if (gather->policy == HEAP_ROWS_EACH) {
+		block = make_row_of(gather, added, former);
+		put_in(gather, added->process, added->address, &block, &(struct live_block){0});
+		return NONE;
+	}
+	block = add_to_cohort(gather, added, since_ns, former);
+	begin_block(gather, &block, added);
+	return block.cohort;
+}
+
+void heap_gather_add(struct heap_gather *gather, const struct heap_block *added)
+{
+	add(gather, added);
+}
+
+void heap_gather_add_of(struct heap_gather *gather, struct heap_origin *origin, uint64_t address,
+			uint64_t size_bytes, uint64_t time_ns)
+{
+	const struct heap_block added = {.address = address,
+					 .size_bytes = size_bytes,
+					 .time_ns = time_ns,
+					 .process = origin->process,
+					 .thread = origin->thread,
+					 .stack = origin->stack,
+					 .kind = origin->kind,
+					 .end = origin->end};
+	struct live_block block;
+
+	go_on(gather, time_ns);
+	if (size_bytes >= UINT32_MAX || gather->policy != HEAP_ROWS_ALIKE ||
+	    gather->number == UINT32_MAX) {
+		add(gather, &added);
 		return;
-	/* An event is later than the peak until the peak is found to be at it. */
-	gather->cohorts.at[block.cohort].later.last_ns = gather->last_ns;
-	note_peak(gather, gather->last_ns);
+	}
+	if (origin->epoch != gather->epoch) {
+		origin->cohort = add(gather, &added);
+		origin->epoch = gather->epoch;
+		return;
+	}
+	block = (struct live_block){
+		.cohort = origin->cohort,
+		.size = (uint32_t)size_bytes,
+		.born = (uint32_t)((gather->last_ns & ((UINT64_C(1) << SLICE_LOG2) - 1)) /
+				   BIRTH_GRAIN_NS),
+		.number = ++gather->number};
+	begin_block(gather, &block, &added);
 }
 
 void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed)
 {
-	struct block block;
+	struct live_block block;
 
 	if (take_out(gather, freed, &block))
 		end_block(gather, &block, freed, false);
@@ -501,7 +563,7 @@ void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_free
 {
 	struct moved *moved = &gather->moved[gather->next_moved];
 	struct moved *former;
-	struct block block;
+	struct live_block block;
 
 	if (!take_out(gather, freed, &block)) {
 		/* It is not the one that was moved from there before. */
@@ -522,12 +584,12 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 	if (!moved)
 		return;
 	/* Another block at that address proves that it was moved. */
-	if (key_map_find_words(&gather->alive.places, process, address)) {
+	if (live_blocks_find(&gather->alive.places, process, address)) {
 		end_moved(gather, moved);
 		return;
 	}
 	moved->is_there = false;
-	put_in(gather, process, address, &moved->block, &(struct block){0});
+	put_in(gather, process, address, &moved->block, &(struct live_block){0});
 }
 
 void heap_gather_flush(struct heap_gather *gather)
@@ -540,13 +602,11 @@ void heap_gather_flush(struct heap_gather *gather)
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,
 		      uint32_t *row)
 {
-	const uint32_t *words = key_map_find_words(&gather->alive.places, process, address);
-	struct block block;
+	const struct live_block *block = live_blocks_find(&gather->alive.places, process, address);
 
-	if (!words)
+	if (!block)
 		return false;
-	block = block_in(words);
-	*row = row_of(gather, &block);
+	*row = row_of(gather, block);
 	return *row != NONE;
 }
 
@@ -559,7 +619,7 @@ uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_al
 
 	if (gather->number == UINT32_MAX)
 		heap_gather_flush(gather);
-	gather->last_ns = max_u64(gather->last_ns, row->time_ns);
+	go_on(gather, row->time_ns);
 	own.time_ns = gather->last_ns;
 	gather->number++;
 	gather->alive.bytes += row->size_bytes;

@@ -53,6 +53,23 @@ void heap_gather_release(struct heap_gather *gather); /* NULL is nothing */
 void heap_gather_add(struct heap_gather *gather, const struct heap_block *added);
 
 /*
+ * The facts that many blocks share, which replace no others and have no mean. The rest belongs to
+ * the gatherer, and is zero at first: where it found their likes last.
+ */
+struct heap_origin {
+	uint32_t process;
+	struct thread_id thread;
+	struct stack_id stack;
+	uint8_t kind, end;
+	uint32_t cohort;
+	uint64_t epoch;
+};
+
+/* As heap_gather_add(), and shorter for an origin that was used before. */
+void heap_gather_add_of(struct heap_gather *gather, struct heap_origin *origin, uint64_t address,
+			uint64_t size_bytes, uint64_t time_ns);
+
+/*
  * Announce that a block will be added or freed soon: its place, somewhere in many megabytes, is
  * prefetched into the processor's cache.
  */

@@ -4,8 +4,8 @@
 #define PROFC_PROFILE_HEAP_GATHER_PRIV_H
 
 #include "base/index_set.h"
-#include "base/key_map.h"
 #include "profile/heap_gather.h"
+#include "profile/live_blocks.h"
 #include "profile/map_rows.h"
 
 #define NONE	  UINT32_MAX
@@ -44,20 +44,11 @@ struct cohort {
 	struct born at_peak, later;
 	/* With rows. */
 	bool has_rows;
+	bool is_plain;	      /* plain_cohort() is the same */
 	uint32_t rows[2];     /* or NONE */
 	uint32_t last_number; /* of a block of the first row */
 	uint32_t next_unused;
 };
-
-/* A block that is alive. With HEAP_ROWS_EACH only its number is set: that of its row. */
-struct block {
-	uint32_t cohort; /* NONE: it has none */
-	uint32_t size;	 /* UINT32_MAX: see the cohort */
-	uint32_t born;	 /* in BIRTH_GRAIN_NS since the cohort's begin; before any realloc() */
-	uint32_t number; /* in the order of allocations, since rows were made */
-};
-
-#define BLOCK_WORDS (sizeof(struct block) / sizeof(uint32_t))
 
 #define BIRTH_GRAIN_NS 16
 #define SLICE_LOG2     36 /* ns, to be counted in 32 bits */
@@ -89,15 +80,15 @@ struct part {
  * A block that realloc() has freed: it is kept if that fails, or else continues as another block.
  */
 struct moved {
-	struct block block;
+	struct live_block block;
 	struct heap_freed by;
 	bool is_there;
 };
 
 /* Those that are alive. */
 struct alive {
-	struct key_map places; /* blocks by process and address */
-	uint64_t bytes;	       /* with mappings */
+	struct live_blocks places;
+	uint64_t bytes; /* with mappings */
 };
 
 struct cohorts {
@@ -134,6 +125,8 @@ struct heap_gather {
 	struct map_rows maps;
 	struct marks marks;
 	uint64_t last_ns, last_row_ns;
+	/* Until then blocks of one origin are alike; each time that this ends an epoch begins. */
+	uint64_t alike_until_ns, epoch;
 	uint32_t number; /* of the last block, since rows were made */
 	/* Since then: the moment with most bytes, by the last block allocated until then. */
 	struct {

@@ -196,6 +196,7 @@ static void end_cohorts(struct heap_gather *gather)
 			remove_cohort(gather, gather->cohorts.fresh[i]);
 	}
 	gather->cohorts.nr_ended = gather->cohorts.nr_fresh = 0;
+	gather->alike_until_ns = 0;
 	index_set_release(&gather->cohorts.by_likeness);
 }
 

@@ -9,7 +9,6 @@ TEST(key_map, an_empty_one_has_nothing)
 	struct key_map map = {0};
 	uint32_t value;
 
-	key_map_expect(&map, 1, 0x1000);
 	assert_false(key_map_find(&map, 1, 0x1000, &value));
 	assert_false(key_map_take(&map, 1, 0x1000, &value));
 	key_map_release(&map);
@@ -76,38 +75,4 @@ TEST(key_map, agrees_with_an_array)
 	}
 	key_map_release(&map);
 	free(there);
-}
-
-/* As long as a value with four words is: all of them move along when others are removed. */
-TEST(key_map, values_keep_all_their_words)
-{
-	struct key_map map = {.nr_more = 3};
-	uint32_t words[4], nr = 1000;
-	bool is_new;
-
-	for (uint32_t i = 1; i <= nr; i++) {
-		uint32_t *value = key_map_add(&map, 5, 16 * i, &is_new);
-
-		assert_true(is_new);
-		for (uint32_t word = 0; word < 4; word++) {
-			assert_int_equal(value[word], 0);
-			value[word] = 4 * i + word;
-		}
-	}
-	assert_int_equal(key_map_add(&map, 5, 16 * 7, &is_new)[3], 4 * 7 + 3);
-	assert_false(is_new);
-	for (uint32_t i = 1; i <= nr; i += 2) {
-		assert_true(key_map_take_words(&map, 5, 16 * i, words));
-		for (uint32_t word = 0; word < 4; word++)
-			assert_int_equal(words[word], 4 * i + word);
-	}
-	for (uint32_t i = 1; i <= nr; i++) {
-		const uint32_t *value = key_map_find_words(&map, 5, 16 * i);
-
-		assert_int_equal(value != NULL, i % 2 == 0);
-		for (uint32_t word = 0; value && word < 4; word++)
-			assert_int_equal(value[word], 4 * i + word);
-	}
-	assert_int_equal(*key_map_add(&map, 5, 16, &is_new), 0);
-	key_map_release(&map);
 }
