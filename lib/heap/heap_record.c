@@ -6,9 +6,9 @@
 #include "heap/heap_ring.h"
 #include "snapshot/snapshot.h"
 
-enum allocation_kind heap_record_allocation_kind(const struct heap_record *record)
+enum allocation_kind heap_allocation_kind(enum heap_function function)
 {
-	switch (record->function) {
+	switch (function) {
 	case HEAP_CALLOC:
 		return ALLOCATION_CALLOC;
 	case HEAP_REALLOC:

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
+#include "heap/heap_shared.h"
 #include "profile/heap.h"
 
 struct heap_record;
 struct snapshot;
 
-enum allocation_kind heap_record_allocation_kind(const struct heap_record *record);
+enum allocation_kind heap_allocation_kind(enum heap_function function);
 /* For the record of a free: does realloc() move the contents to another block? */
 bool heap_record_is_move(const struct heap_record *record);
 /*

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 
+#define NO_THREAD UINT32_MAX
 /* A thread takes less than this to copy some kilobytes. */
 #define PATIENCE_NS NS_PER_SEC
 
@@ -104,6 +105,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
 				   .private_address = rules->private_address,
 				   .bytes = shared->ring,
 				   .nr_bytes = HEAP_RING_BYTES,
+				   .thread = NO_THREAD,
 				   .owner_pid = rules->owner_pid,
 				   .has_cycles = rules->has_cycles != 0};
 	if (rules->is_all) {
@@ -194,6 +196,11 @@ static uint64_t left_to_end(const struct heap_ring *ring)
 /* No address space is larger. */
 #define SIZE_MAX_BYTES (UINT64_C(1) << 56)
 
+static bool can_be_block(uint64_t pointer, uint64_t size)
+{
+	return pointer && size <= SIZE_MAX_BYTES && pointer <= UINT64_MAX - size;
+}
+
 /* Can the blob have written this? The users of a record need not check it again. */
 static bool can_be(const struct heap_ring *ring, const struct heap_record *record)
 {
@@ -204,8 +211,7 @@ static bool can_be(const struct heap_ring *ring, const struct heap_record *recor
 		return true;
 	if (!record->pointer)
 		return false;
-	if (is_new &&
-	    (record->size > SIZE_MAX_BYTES || record->pointer > UINT64_MAX - record->size))
+	if (is_new && !can_be_block(record->pointer, record->size))
 		return false;
 	if (!is_new || ring->all)
 		return true;
@@ -359,6 +365,66 @@ static bool has_more(struct heap_ring *ring)
 	return ring->head != ring->tail;
 }
 
+#define SHORT_BLOCK (HEAP_RECORD_ALLOCATION | HEAP_HAS_SIZE | HEAP_HAS_SIGNATURE)
+#define SHORT_FREE  HEAP_RECORD_FREE
+
+static bool is_short(const struct heap_header *header)
+{
+	return (header->kind == SHORT_FREE || header->kind == SHORT_BLOCK) &&
+	       header->function < HEAP_MAP;
+}
+
+/* The record with this header, which is committed. Returns its size; 0: it is impossible. */
+static uint64_t read_short(const struct heap_ring *ring, uint64_t position,
+			   const struct heap_header *header, struct heap_short_record *record)
+{
+	const uint64_t *words = record_at(ring, position);
+	bool is_new = header->kind == SHORT_BLOCK;
+
+	*record = (struct heap_short_record){.pointer = words[1],
+					     .kind = header->kind & HEAP_KIND_MASK,
+					     .function = header->function};
+	if (!is_new)
+		return heap_record_bytes(SHORT_FREE, 0);
+	record->size = words[2];
+	record->signature = words[3];
+	return can_be_block(record->pointer, record->size) ? heap_record_bytes(SHORT_BLOCK, 0) : 0;
+}
+
+size_t heap_ring_next_short(struct heap_ring *ring, uint64_t until,
+			    struct heap_short_record *records, size_t nr)
+{
+	const uint64_t most_bytes = heap_record_bytes(SHORT_BLOCK, 0);
+	uint64_t position = ring->next;
+	size_t nr_read = 0;
+
+	if (!ring->all || (int64_t)(until - position) <= 0)
+		return 0;
+	/* What is left of the ring, or of what was reserved, may be too short for a block. */
+	until = position + min_u64(until - position, ring->head - position);
+	until = position +
+		min_u64(until - position, ring->nr_bytes - (position & (ring->nr_bytes - 1)));
+	while (nr_read < nr && until - position >= most_bytes) {
+		struct heap_header header = header_at(ring, position);
+		uint64_t nr_bytes;
+
+		__builtin_prefetch(record_at(ring, position + 512));
+		if (!is_committed(&header, position) || header.thread != ring->thread ||
+		    !is_short(&header))
+			break;
+		nr_bytes = read_short(ring, position, &header, &records[nr_read]);
+		if (!nr_bytes)
+			break;
+		position += nr_bytes;
+		nr_read++;
+	}
+	if (nr_read) {
+		ring->waiting_since_ns = 0;
+		go_on(ring, position);
+	}
+	return nr_read;
+}
+
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record)
 {
 	uint64_t begun_at;
@@ -388,6 +454,8 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 			continue;
 		}
 		record->time_ns = ring->time_ns;
+		ring->thread =
+			reading.header.kind & HEAP_HAS_NAME ? NO_THREAD : reading.header.thread;
 		ring->next = ring->tail + reading.nr_bytes;
 		return true;
 	}
@@ -395,12 +463,16 @@ bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record 
 	return false;
 }
 
+void heap_ring_count_block(struct heap_ring *ring, uint64_t size)
+{
+	ring->counted.bytes += size;
+	ring->counted.blocks++;
+}
+
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record)
 {
-	if (record->kind != HEAP_RECORD_ALLOCATION || record->function >= HEAP_MAP)
-		return;
-	ring->counted_bytes += record->size;
-	ring->counted_blocks++;
+	if (record->kind == HEAP_RECORD_ALLOCATION && record->function < HEAP_MAP)
+		heap_ring_count_block(ring, record->size);
 }
 
 uint64_t heap_ring_visit(struct heap_ring *ring)
@@ -513,10 +585,10 @@ void heap_ring_totals(const struct heap_ring *ring, struct heap_totals *totals)
 	};
 	if (ring->all) {
 		totals->allocated_bytes =
-			ring->counted_bytes +
+			ring->counted.bytes +
 			__atomic_load_n(&shared->lost.dropped_bytes, __ATOMIC_RELAXED);
 		totals->nr_allocations =
-			ring->counted_blocks +
+			ring->counted.blocks +
 			__atomic_load_n(&shared->lost.dropped_blocks, __ATOMIC_RELAXED);
 		return;
 	}

@@ -25,6 +25,11 @@ struct heap_answers {
 	size_t next_stack;
 };
 
+/* By heap_ring_count(). */
+struct heap_counted {
+	uint64_t bytes, blocks;
+};
+
 struct heap_ring {
 	struct heap_shared *shared; /* borrowed; the target may write anything there */
 	uint64_t private_address;   /* of struct heap_private, the same in all these processes */
@@ -35,14 +40,15 @@ struct heap_ring {
 	uint64_t head;		    /* as it was last loaded */
 	uint64_t tail, released;    /* position read up to; the last one stored for writers */
 	uint64_t next;		    /* position after the record that was read last */
+	uint32_t thread;	    /* of that record: its index in the `names` of `all` */
 	uint64_t waiting_since_ns;  /* for the record at `tail`; 0: not waiting */
 	uint64_t nr_visits;
-	uint64_t nr_lost;			/* records that were begun, and never completed */
-	uint64_t nr_refused;			/* records that the blob cannot have made */
-	uint64_t counted_bytes, counted_blocks; /* heap_ring_count() */
-	struct heap_moment former, latter;	/* two readings of both clocks */
-	uint64_t time_ns;			/* of the last record that has one */
-	pid_t owner_pid;			/* as in struct heap_rules */
+	uint64_t nr_lost;    /* records that were begun, and never completed */
+	uint64_t nr_refused; /* records that the blob cannot have made */
+	struct heap_counted counted;
+	struct heap_moment former, latter; /* two readings of both clocks */
+	uint64_t time_ns;		   /* of the last record that has one */
+	pid_t owner_pid;		   /* as in struct heap_rules */
 	struct heap_answers answers;
 	uint64_t begun_ns; /* no record is older */
 	bool has_cycles;
@@ -90,6 +96,23 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
  * later.
  */
 bool heap_ring_next(struct heap_ring *ring, uint64_t now_ns, struct heap_record *record);
+/*
+ * Most records of --mem=all: a block whose stack was copied before, or a free, with no more to it.
+ * They have the time of the record before them.
+ */
+struct heap_short_record {
+	uint64_t pointer;
+	uint64_t size, signature; /* 0 of a free */
+	uint8_t kind;		  /* HEAP_RECORD_ALLOCATION or HEAP_RECORD_FREE */
+	uint8_t function;	  /* enum heap_function; no mapping */
+};
+
+/*
+ * Read the next records up to the position `until` as long as they are short and of the same thread
+ * as the record that heap_ring_next() has read last. Returns how many: at most `nr`, often none.
+ */
+size_t heap_ring_next_short(struct heap_ring *ring, uint64_t until,
+			    struct heap_short_record *records, size_t nr);
 /* The next call of heap_ring_next() reads the last record again. */
 void heap_ring_put_back(struct heap_ring *ring);
 /*
@@ -97,6 +120,8 @@ void heap_ring_put_back(struct heap_ring *ring);
  * out. Mappings do not count, as they are recorded one by one in any case.
  */
 void heap_ring_count(struct heap_ring *ring, const struct heap_record *record);
+/* The same for a block of a short record. */
+void heap_ring_count_block(struct heap_ring *ring, uint64_t size);
 /*
  * Call this at each poll, even if there is nothing to read. Returns the position up to which
  * records are reserved. Reading right behind the writer makes both stall on the cache line: read up

@@ -32,7 +32,7 @@
 #define CHILDREN_MAX (1 << 17)
 /* A round stops asking after so many questions for processes that are not recorded. */
 #define IN_VAIN_MAX 1024
-#define BATCH	    1024
+#define BATCH	    128
 
 /* A ring in the current round. */
 struct reading {
@@ -255,13 +255,13 @@ static bool knows_thread(struct heap_reader *reader, const struct consumer *cons
 
 /* --- records --- */
 
-/* Was the record written while counting was on? Others are not recorded. */
-static bool is_counting(const struct heap_reader *reader, const struct heap_record *record)
+/* Was the record of this time written while counting was on? Others are not recorded. */
+static bool is_counting(const struct heap_reader *reader, uint64_t time_ns)
 {
 	const struct heap_session *heap = &reader->sampler->session->heap;
 
-	return record->time_ns >= heap->from_ns &&
-	       record->time_ns < atomic_load_explicit(&heap->to_ns, memory_order_relaxed);
+	return time_ns >= heap->from_ns &&
+	       time_ns < atomic_load_explicit(&heap->to_ns, memory_order_relaxed);
 }
 
 static enum block_event event_of(const struct heap_record *record)
@@ -325,29 +325,29 @@ static void add_record(struct heap_reader *reader, struct consumer *consumer,
 				       .signer = of->serial,
 				       .tid = id_of_thread(of, record),
 				       .event = (uint8_t)event_of(record),
-				       .kind = (uint8_t)heap_record_allocation_kind(record)};
+				       .kind = (uint8_t)heap_allocation_kind(record->function)};
 	if (is_new) {
 		block->mean_bytes = record->mean;
 		block->former = record->old;
 		block->signature = record->signature;
 		block->replaces = record->replaces;
 	}
-	if (record->has_stack && (!is_recorded || is_counting(reader, record)))
+	if (record->has_stack && (!is_recorded || is_counting(reader, record->time_ns)))
 		add_stack(reader, consumer, record, block);
 }
 
 /* A block that a realloc() failed to move is not searched for. */
 static void note_for_search(const struct heap_reader *reader, uint32_t process,
-			    const struct heap_record *record)
+			    enum heap_record_kind kind, uint64_t pointer, uint64_t size)
 {
 	struct reach *reach = prober_reach(reader->sampler->options.prober);
 
 	if (!reach)
 		return;
-	if (record->kind == HEAP_RECORD_ALLOCATION)
-		reach_add(reach, process, record->pointer, record->size);
-	else if (record->kind == HEAP_RECORD_FREE)
-		reach_remove(reach, process, record->pointer);
+	if (kind == HEAP_RECORD_ALLOCATION)
+		reach_add(reach, process, pointer, size);
+	else if (kind == HEAP_RECORD_FREE)
+		reach_remove(reach, process, pointer);
 }
 
 /* Blocks allocated while nothing was counted are not recorded; frees always are. */
@@ -356,17 +356,75 @@ static void take_record(struct heap_reader *reader, struct consumer *consumer,
 			const struct heap_record *record)
 {
 	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
-	bool is_recorded = !writer->is_stranger && (!is_new || is_counting(reader, record));
+	bool is_recorded =
+		!writer->is_stranger && (!is_new || is_counting(reader, record->time_ns));
 
 	if (is_recorded && of->ring->all)
 		heap_ring_count(of->ring, record);
 	if (writer->process == SERIAL_NONE)
 		return;
 	if (is_recorded)
-		note_for_search(reader, writer->process, record);
+		note_for_search(reader, writer->process, record->kind, record->pointer,
+				record->size);
 	/* A stack with a signature comes once; later records have only the signature. */
 	if (is_recorded || (is_new && record->has_stack && record->signature))
 		add_record(reader, consumer, of, writer, record, is_recorded);
+}
+
+/* As take_record(), for a writer that is recorded. `like` has the facts that all of them share. */
+static void take_short(struct heap_reader *reader, struct consumer *consumer,
+		       const struct prober_ring *of, const struct heap_short_record *record,
+		       const struct block_record *like)
+{
+	bool is_new = record->kind == HEAP_RECORD_ALLOCATION;
+	struct block_record *block;
+
+	if (is_new)
+		heap_ring_count_block(of->ring, record->size);
+	note_for_search(reader, like->process, record->kind, record->pointer, record->size);
+	if (reader->nr_batch == BATCH)
+		hand_over(reader, consumer);
+	block = &reader->batch[reader->nr_batch++];
+	/* One by one: a copy of the whole would wait for the stores of members. */
+	block->time_ns = like->time_ns;
+	block->address = record->pointer;
+	block->size_bytes = record->size;
+	block->mean_bytes = block->former = 0;
+	block->signature = record->signature;
+	block->process = like->process;
+	block->signer = like->signer;
+	block->tid = like->tid;
+	block->event = is_new ? BLOCK_ALLOCATED : BLOCK_FREED;
+	block->kind = (uint8_t)heap_allocation_kind(record->function);
+	block->replaces = block->has_stack = false;
+	block->snapshot = NULL;
+	block->script_state = 0;
+}
+
+#define SHORT_MOST 64
+
+/* The short records that follow `record`, with its writer and its time. */
+static void take_all_short(struct heap_reader *reader, struct consumer *consumer,
+			   const struct prober_ring *of, const struct writer *writer,
+			   const struct heap_record *record, uint64_t until)
+{
+	struct heap_short_record found[SHORT_MOST];
+	const struct block_record like = {.time_ns = record->time_ns,
+					  .process = writer->process,
+					  .signer = of->serial,
+					  .tid = id_of_thread(of, record)};
+	bool is_counted = is_counting(reader, record->time_ns);
+	size_t nr;
+
+	if (writer->is_stranger || writer->process == SERIAL_NONE)
+		return;
+	do {
+		nr = heap_ring_next_short(of->ring, until, found, SHORT_MOST);
+		for (size_t i = 0; i < nr; i++) {
+			if (is_counted || found[i].kind != HEAP_RECORD_ALLOCATION)
+				take_short(reader, consumer, of, &found[i], &like);
+		}
+	} while (nr == SHORT_MOST);
 }
 
 /* --- rings --- */
@@ -398,6 +456,8 @@ static enum blocks_read read_records(struct heap_reader *reader, struct consumer
 		}
 		ring->has_strangers |= writer.is_stranger;
 		take_record(reader, consumer, &reading->of, &writer, &record);
+		take_all_short(reader, consumer, &reading->of, &writer, &record,
+			       (int64_t)(reading->until - end) > 0 ? end : reading->until);
 	}
 	reading->is_done = true;
 	return BLOCKS_NONE;

@@ -383,6 +383,68 @@ TEST(ring, brief_records_have_the_members_of_their_flags)
 	end_all(&bench);
 }
 
+#define SHORT_BLOCK (HEAP_RECORD_ALLOCATION | HEAP_HAS_SIZE | HEAP_HAS_SIGNATURE)
+
+TEST(ring, short_records_are_read_up_to_one_that_is_not)
+{
+	struct bench bench;
+	struct heap_short_record found[4];
+	struct heap_record record;
+	struct written *other;
+
+	begin_all(&bench, 32);
+	add_brief(&bench, SHORT_BLOCK, (uint64_t[]){0x1000, 100, 77});
+	add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){0x1000});
+	add_brief(&bench, SHORT_BLOCK, (uint64_t[]){0x2000, 200, 78});
+	add_brief(&bench, SHORT_BLOCK, (uint64_t[]){0x3000, 300, 79});
+	add_brief(&bench, HEAP_RECORD_FREE | HEAP_HAS_SIZE, (uint64_t[]){0x3000, 9, 9});
+	add_brief(&bench, SHORT_BLOCK, (uint64_t[]){0x4000, 400, 80});
+
+	/* No record was read yet, so its thread is not known. */
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 4), 0);
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.signature, 77);
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.ring.next, found, 4), 0);
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 2), 2);
+	assert_int_equal(found[0].kind, HEAP_RECORD_FREE);
+	assert_int_equal(found[0].pointer, 0x1000);
+	assert_int_equal(found[0].size, 0);
+	assert_int_equal(found[0].signature, 0);
+	assert_int_equal(found[1].kind, HEAP_RECORD_ALLOCATION);
+	assert_int_equal(found[1].function, HEAP_REALLOC);
+	assert_int_equal(found[1].pointer, 0x2000);
+	assert_int_equal(found[1].size, 200);
+	assert_int_equal(found[1].signature, 78);
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 4), 1);
+	assert_int_equal(found[0].pointer, 0x3000);
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 4), 0);
+	assert_true(heap_ring_next(&bench.ring, 1, &record));
+	assert_int_equal(record.size, 9);
+	/* It would not fit into what is to be read. */
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head - 16, found, 4), 0);
+	assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 4), 1);
+	assert_int_equal(found[0].pointer, 0x4000);
+
+	/* Of another thread, of a mapping, impossible, or not complete. */
+	for (int i = 0; i < 4; i++) {
+		add_brief(&bench, SHORT_BLOCK, (uint64_t[]){0x5000, i == 2 ? UINT64_MAX : 500, 81});
+		other = (struct written *)(void *)&bench.ring
+				.bytes[(bench.shared->head - 32) % bench.ring.nr_bytes];
+		other->header.thread = i == 0 ? 4 : 3;
+		other->header.function = i == 1 ? HEAP_MAP : HEAP_MALLOC;
+		other->header.commit ^= i == 3;
+		assert_int_equal(heap_ring_next_short(&bench.ring, bench.shared->head, found, 4),
+				 0);
+		assert_int_equal(heap_ring_next(&bench.ring, 1, &record), i < 2);
+		if (i == 0) {
+			add_brief(&bench, HEAP_RECORD_FREE, (uint64_t[]){1});
+			assert_next(&bench, 1, 1);
+		}
+	}
+	assert_int_equal(bench.ring.nr_refused, 1);
+	end_all(&bench);
+}
+
 /* A writer may have come around to the page up to which room was released. */
 TEST(ring, memory_of_what_was_read_is_given_back)
 {
