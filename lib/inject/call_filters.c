@@ -195,7 +195,7 @@ static long read_filter(pid_t tid, size_t number, struct sock_filter *program)
 struct call_filters *call_filters_read(pid_t tid)
 {
 	struct call_filters *filters = xcalloc(1, sizeof(*filters));
-	struct filter *filter = filters->filters;
+	struct filter *filter;
 	long nr = 0;
 
 	while (filters->nr < FILTERS_MAX) {

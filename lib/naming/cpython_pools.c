@@ -16,7 +16,7 @@
 #define RUNTIME_BYTES 4096
 /* As long as the longest instruction. */
 #define BEFORE_BYTES 15
-#define TEXT_MAX     (UINT64_C(1) << 30)
+#define TEXT_MAX     (UINT64_C(1) << 28)
 
 /* An exported function: its code, and the words that it uses. */
 struct user {

@@ -472,10 +472,13 @@ static void add_cpython_pools(const struct search *search, const struct cpython_
 
 		wanted_add_heap(search->wanted, &cpython_forms[i], HEAP_KIN_OF_TABLE, function,
 				length_of(search, function), names[i]);
-		for (size_t k = 0; k < pools->nr_tables && pools->before[i]; k++)
-			wanted_add_heap_word(
-				search->wanted, pools->tables[k] + i * sizeof(uint64_t), function,
-				pools->before[i], i == CPYTHON_MALLOC ? domains[k] : "");
+		for (size_t k = 0; k < ARRAY_SIZE(domains) && k < pools->nr_tables; k++) {
+			if (pools->before[i])
+				wanted_add_heap_word(search->wanted,
+						     pools->tables[k] + i * sizeof(uint64_t),
+						     function, pools->before[i],
+						     i == CPYTHON_MALLOC ? domains[k] : "");
+		}
 	}
 }
 
