@@ -128,11 +128,12 @@ static struct symbol_file *find(struct kept_files *kept, const struct symbol_opt
 				const struct symbol_request *request)
 {
 	struct symbol_file *found = NULL;
+	size_t i = 0;
 
 	pthread_mutex_lock(&kept->lock);
-	for (size_t i = 0; i < kept->nr && !found; i++) {
-		if (!is_for(kept->files[i], options, request))
-			continue;
+	while (i < kept->nr && !is_for(kept->files[i], options, request))
+		i++;
+	if (i < kept->nr) {
 		found = kept->files[i];
 		kept->nr_bytes -= bytes_of(found);
 		kept->files[i] = kept->files[--kept->nr];
