@@ -294,11 +294,14 @@ static uint64_t longest_pause_ns(const struct prober *prober)
 /* The latest looks count most. */
 #define MEAN_OF 16
 
-/* A process that cannot be inspected gets no probes; the reason is recorded. */
-static void look(struct prober *prober, struct probed_process *process)
+/*
+ * A process that cannot be inspected gets no probes; the reason is recorded. Returns when it is to
+ * be looked at again.
+ */
+static uint64_t look(struct prober *prober, struct probed_process *process)
 {
 	struct err err = ERR_INIT;
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t again_ns, began_ns = clock_monotonic_ns();
 	int status = install_running(prober, process, prober_install, &err);
 	bool is_to_be_replaced = !letting_go_is_over();
 	/* A failure is due to that then. */
@@ -320,7 +323,9 @@ static void look(struct prober *prober, struct probed_process *process)
 		if (!prober_has_probes(process))
 			process->looks.again_ns = UINT64_MAX;
 	}
+	again_ns = process->looks.again_ns;
 	pthread_mutex_unlock(&prober->lock);
+	return again_ns;
 }
 
 /*
@@ -359,6 +364,7 @@ static uint64_t look_at_due(struct prober *prober)
 	for (size_t i = 0;
 	     i < prober->nr_open && !prober->is_over && !prober->looker.is_to_be_replaced; i++) {
 		struct probed_process *process = prober->open[i];
+		uint64_t again_ns;
 
 		if (process->is_gone || process->has_executed)
 			continue;
@@ -369,7 +375,8 @@ static uint64_t look_at_due(struct prober *prober)
 		process = in_its_program(prober, process);
 		prober_use(process);
 		pthread_mutex_unlock(&prober->lock);
-		look(prober, process);
+		again_ns = look(prober, process);
+		next_ns = min_u64(next_ns, again_ns);
 		pthread_mutex_lock(&prober->lock);
 		prober_release(process);
 	}

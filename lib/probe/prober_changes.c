@@ -8,7 +8,8 @@
 #include "probe/prober_priv.h"
 #include "proc/target_memory.h"
 
-#define LOOK_NS NS_PER_SEC
+#define LOOK_NS	      NS_PER_SEC
+#define FIRST_LOOK_NS (10 * NS_PER_MS)
 
 bool prober_has_probes(const struct probed_process *process)
 {
@@ -62,13 +63,38 @@ static void look_at(struct prober *prober, struct probed_process *process,
 	}
 }
 
+/* Pointers to functions that were replaced? Programs set others as they begin. */
+static const struct probed *with_words(const struct probed_process *process)
+{
+	for (size_t i = 0; i < process->nr_probed; i++) {
+		const struct probed *probed = &process->probed[i];
+
+		for (size_t k = 0; k < probed->nr_places; k++) {
+			if (probed->places[k].wanted->kind == WANTED_HEAP_WORD)
+				return probed;
+		}
+	}
+	return NULL;
+}
+
+/* The time from one look to the next. With pointers the pauses grow from the beginning on. */
+static uint64_t pause_ns(const struct probed_process *process, uint64_t now_ns)
+{
+	const struct probed *probed =
+		now_ns < process->looks.code_ns + LOOK_NS ? with_words(process) : NULL;
+	uint64_t age_ns = probed && now_ns > probed->from_ns ? now_ns - probed->from_ns : LOOK_NS;
+
+	return min_u64(max_u64(age_ns / 4, FIRST_LOOK_NS), LOOK_NS);
+}
+
 void prober_look_at_code(struct prober *prober, struct probed_process *process,
 			 struct target_memory *memory, bool is_last)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
 	pthread_mutex_lock(&prober->install_lock);
-	if (prober_has_probes(process) && (is_last || now_ns >= process->looks.code_ns + LOOK_NS)) {
+	if (prober_has_probes(process) &&
+	    (is_last || now_ns >= process->looks.code_ns + pause_ns(process, now_ns))) {
 		look_at(prober, process, memory);
 		process->looks.code_ns = now_ns;
 	}

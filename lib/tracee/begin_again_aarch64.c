@@ -34,7 +34,7 @@
 #define CALLS_MAX   4096
 #define NO_CALL	    (-1)
 #define WAIT_FLAGS  (__WALL | __WNOTHREAD)
-#define PATIENCE_NS (2 * NS_PER_MS)
+#define PATIENCE_NS (100 * NS_PER_MS)
 #define BELOW_BYTES 16384 /* of a signal frame, with the registers of SVE */
 
 static bool set_call(pid_t tid, int nr)
@@ -122,7 +122,11 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 	return true;
 }
 
-/* It comes at once, or the thread waits for a CPU. Returns an id, or less than 1. */
+/*
+ * It comes at once, or the thread waits for a CPU. One that gets none, as its group is frozen, is
+ * asked to stop where it is: then its call ends as the kernel has decided. Returns an id, or less
+ * than 1.
+ */
 static pid_t await_stop(pid_t tid, int *status)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
