@@ -161,6 +161,19 @@ void append_hottest(struct buf *out, const char *before, const struct facts *fac
 	append_function(out, facts, first);
 }
 
+/* Then the functions that the runtime runs have names already. */
+static bool has_script_callers(const struct facts *facts, uint32_t label)
+{
+	uint32_t callers[CALLERS_MAX];
+	size_t nr = find_callers(facts, label, callers);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (label_is_script(facts->expansion, callers[i]))
+			return true;
+	}
+	return false;
+}
+
 static void describe_function(struct buf *out, const struct facts *facts)
 {
 	const struct flat_row *first = function_at(facts, 0), *next = function_at(facts, 1);
@@ -171,7 +184,7 @@ static void describe_function(struct buf *out, const struct facts *facts)
 		buf_append_str(out, ", ");
 		append_function(out, facts, next);
 	}
-	if (runtime)
+	if (runtime && !has_script_callers(facts, first->label))
 		buf_printf(out, "; %s names the functions that %s runs", runtime->advice,
 			   runtime->name);
 }

@@ -221,6 +221,13 @@ class Scripts(LiveCase):
             self.assertEqual(sum(row["self_ns"] for row in lines), busy["self_ns"])
             self.assertNotIn("_PyEval_EvalFrameDefault", rows)
 
+    def test_who_called_the_hottest_function_needs_no_other_start(self):
+        path = self.script("def work():\n    return sum(range(3_000_000))\nfor _ in range(12): work()\n")
+        recording = record(self.directory, [self.python, path])
+        said = profc("explain", "-i", recording.path).stdout
+        self.assertIn("work", said.splitlines()[0])
+        self.assertNotIn("-X perf", said)
+
     def test_a_native_program_has_no_rows_of_scripts(self):
         recording = record(self.directory, [build("spin_leaf"), "100"])
         said = profc("report", "-i", recording.path, "--by", "script", status=1)
