@@ -144,6 +144,11 @@ static pid_t await_stop(pid_t tid, int *status)
 	}
 }
 
+static bool is_at_call(pid_t got, pid_t tid, int status)
+{
+	return got == tid && WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
 /* The kernel may have made it a restart_syscall(2). */
 static void name_call(pid_t tid, const struct user_regs_struct *begun)
 {
@@ -158,6 +163,26 @@ static void name_call(pid_t tid, const struct user_regs_struct *begun)
 	set_call(tid, (int)begun->regs[8]);
 }
 
+/* Its result is for the kernel, which has not looked at it yet: restart, unless a handler runs
+ * first. */
+static void leave_to_kernel(pid_t tid)
+{
+	struct user_regs_struct regs;
+	int64_t result;
+
+	if (!get_regs(tid, &regs))
+		return;
+	result = (int64_t)regs.regs[0];
+	if (result != -EINTR && result != -ERESTART_RESTARTBLOCK)
+		return;
+	regs.regs[0] = (uint64_t) - (int64_t)ERESTARTNOHAND;
+	set_regs(tid, &regs);
+}
+
+/*
+ * The stopped thread goes on to its entry into the call. To be let go there would interrupt the
+ * call once more, and unseen; so it is interrupted before that, and stops where it leaves the call.
+ */
 pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
 			  int *status)
 {
@@ -173,12 +198,19 @@ pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_re
 		return 0;
 	}
 	got = await_stop(tid, status);
-	if (got == tid && WIFSTOPPED(*status)) {
-		if (WSTOPSIG(*status) == (SIGTRAP | 0x80))
-			name_call(tid, &begun);
-		else if (!(*status >> 16))
-			set_regs(tid, regs); /* a signal: its handler finds EINTR */
+	if (!is_at_call(got, tid, *status)) {
+		/* A signal: its handler finds EINTR. */
+		if (got == tid && WIFSTOPPED(*status) && !(*status >> 16))
+			set_regs(tid, regs);
+		return got;
 	}
+	name_call(tid, &begun);
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0)
+		return got;
+	got = await_stop(tid, status);
+	if (is_at_call(got, tid, *status))
+		leave_to_kernel(tid);
 	return got;
 }
 
