@@ -123,12 +123,20 @@ TEST_WITH(struct made *made, jit_names, a_name_may_come_before_and_after_the_sam
 	assert_int_equal(sample(made).v, frame.v);
 }
 
+/* Before Linux 6.13 the times of files move with the tick: within it a map of one length is
+ * unchanged. */
+static void await_tick(void)
+{
+	usleep(20000);
+}
+
 static void check_reuse(struct made *made, int flags)
 {
 	struct frame_id frame = sample(made), now;
 
 	write_map(made->path, "7f0000001000 10 one\n", O_TRUNC);
 	poll(made);
+	await_tick();
 	write_map(made->path, "7f0000001000 10 two\n", flags);
 	poll(made);
 	now = sample(made);
@@ -140,6 +148,7 @@ static void check_reuse(struct made *made, int flags)
 				 .v,
 			 made->module.v);
 	/* And a third time, though that name is known. */
+	await_tick();
 	write_map(made->path, "7f0000001000 10 one\n", flags);
 	poll(made);
 	assert_int_not_equal(sample(made).v, now.v);
