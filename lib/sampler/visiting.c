@@ -106,7 +106,10 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		outcome = await_stop(visitor);
 	if (outcome != VISIT_STOPPED)
 		return outcome;
+	visit->is_over = &visitor->sampler->session->is_over;
 	visit_capture(visit, tracee, stack_bytes, visitor->snapshot);
+	if (visit->is_left)
+		return VISIT_PENDING;
 	if (!visit_clocks_set(&visitor->clocks, visit, tracee, visitor->snapshot, &is_left))
 		outcome = VISIT_GONE;
 	visit_end(visit);

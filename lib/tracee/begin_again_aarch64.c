@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -28,6 +29,7 @@
 #include "proc/read.h"
 #include "proc/task.h"
 #include "tracee/tracee_priv.h"
+#include "tracee/visit.h"
 
 #define SVC	    UINT32_C(0xd4000001) /* svc #0 */
 #define SVC_BYTES   sizeof(uint32_t)
@@ -123,11 +125,11 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 }
 
 /*
- * It comes at once, or the thread waits for a CPU. One that gets none, as its group is frozen, is
- * asked to stop where it is: then its call ends as the kernel has decided. Returns an id, or less
- * than 1.
+ * The stop comes at once, unless the thread waits for a CPU or for a page of its code. After some
+ * time the thread is asked to stop where it is: then its call ends as the kernel has decided.
+ * Returns an id, or -1: with EINTR if the thread still runs and the recording is over.
  */
-static pid_t await_stop(pid_t tid, int *status)
+static pid_t await_stop(const struct visit *visit, int *status)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
 	bool is_asked = false;
@@ -137,30 +139,38 @@ static pid_t await_stop(pid_t tid, int *status)
 
 		if (got > 0 || (got < 0 && errno != EINTR))
 			return got;
+		if (got < 0 && visit->is_over && atomic_load(visit->is_over))
+			return got;
 		if (!is_asked && clock_monotonic_ns() > end_ns) {
-			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+			ptrace(PTRACE_INTERRUPT, visit->stopped_tid, NULL, NULL);
 			is_asked = true;
 		}
 	}
 }
 
-static bool is_at_call(pid_t got, pid_t tid, int status)
+/* Entering or leaving one. */
+static bool is_at_call(int status)
 {
-	return got == tid && WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+	return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
-/* The kernel may have made it a restart_syscall(2). */
-static void name_call(pid_t tid, const struct user_regs_struct *begun)
+/*
+ * Is it the call that was to begin again? The kernel may have made it a restart_syscall(2): then it
+ * is named again. Any other was reached by code that has changed meanwhile.
+ */
+static bool is_same_call(pid_t tid, const struct user_regs_struct *begun)
 {
 	struct user_regs_struct regs;
 
-	if (!get_regs(tid, &regs) || regs.regs[8] != SYS_restart_syscall ||
-	    begun->regs[8] == SYS_restart_syscall)
-		return;
+	if (!get_regs(tid, &regs))
+		return false;
+	if (regs.regs[8] == begun->regs[8])
+		return true;
+	if (regs.regs[8] != SYS_restart_syscall)
+		return false;
 	regs = *begun;
 	regs.pc += SVC_BYTES;
-	set_regs(tid, &regs);
-	set_call(tid, (int)begun->regs[8]);
+	return set_regs(tid, &regs) && set_call(tid, (int)begun->regs[8]);
 }
 
 /* Its result is for the kernel, which has not looked at it yet: restart, unless a handler runs
@@ -183,11 +193,11 @@ static void leave_to_kernel(pid_t tid)
  * The stopped thread goes on to its entry into the call. To be let go there would interrupt the
  * call once more, and unseen; so it is interrupted before that, and stops where it leaves the call.
  */
-pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
-			  int *status)
+pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
+			  const struct user_regs_struct *regs, int *status)
 {
 	struct user_regs_struct begun = *regs;
-	pid_t got;
+	pid_t got, tid = visit->stopped_tid;
 
 	if (!rewind_call(tracee, tid, &begun) ||
 	    ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ||
@@ -197,19 +207,22 @@ pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_re
 		set_regs(tid, regs);
 		return 0;
 	}
-	got = await_stop(tid, status);
-	if (!is_at_call(got, tid, *status)) {
+	got = await_stop(visit, status);
+	if (got != tid || !WIFSTOPPED(*status))
+		return got;
+	if (!is_at_call(*status)) {
 		/* A signal: its handler finds EINTR. */
-		if (got == tid && WIFSTOPPED(*status) && !(*status >> 16))
+		if (!(*status >> 16))
 			set_regs(tid, regs);
 		return got;
 	}
-	name_call(tid, &begun);
+	if (!is_same_call(tid, &begun))
+		return got;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0)
 		return got;
-	got = await_stop(tid, status);
-	if (is_at_call(got, tid, *status))
+	got = await_stop(visit, status);
+	if (got == tid && WIFSTOPPED(*status) && is_at_call(*status))
 		leave_to_kernel(tid);
 	return got;
 }

@@ -8,6 +8,7 @@
 #include <sys/user.h>
 
 struct proc_syscall;
+struct visit;
 struct snapshot;
 struct tracee;
 
@@ -72,10 +73,11 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
  * Where the machine cannot do that: let a stopped thread, with these registers, go on through the
  * call that the stop has interrupted, or to whatever stops it before, so that the kernel begins the
  * call again when it is let go. Returns what waitpid(2) has returned for that, and its status; 0:
- * it was not let go on, as there is no such call. The thread runs for some microseconds, and has
- * the option PTRACE_O_TRACESYSGOOD afterwards.
+ * it was not let go on, as there is no such call; -1 with EINTR: it runs, and is not waited for any
+ * more (visit->is_over). The thread runs for some microseconds, and has the option
+ * PTRACE_O_TRACESYSGOOD afterwards.
  */
-pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
-			  int *status);
+pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
+			  const struct user_regs_struct *regs, int *status);
 
 #endif

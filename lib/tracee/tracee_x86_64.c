@@ -142,11 +142,11 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 }
 
 /* The kernel decides after the tracer has detached (machine_restart_call()). */
-pid_t machine_begin_again(struct tracee *tracee, pid_t tid, const struct user_regs_struct *regs,
-			  int *status)
+pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
+			  const struct user_regs_struct *regs, int *status)
 {
 	(void)tracee;
-	(void)tid;
+	(void)visit;
 	(void)regs;
 	(void)status;
 	return 0;

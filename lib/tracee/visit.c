@@ -105,8 +105,9 @@ static void begin_again(struct visit *visit, struct tracee *tracee,
 	int status;
 	pid_t got = visit->signal || visit->is_group_stop
 			    ? 0
-			    : machine_begin_again(tracee, visit->stopped_tid, regs, &status);
+			    : machine_begin_again(tracee, visit, regs, &status);
 
+	visit->is_left = got < 0 && errno == EINTR;
 	if (got <= 0)
 		return;
 	if (!WIFSTOPPED(status)) {

@@ -32,6 +32,13 @@ struct visit {
 	bool is_group_stop;	     /* job control had stopped it before */
 	bool was_fixed_up;	     /* its system call was made to restart */
 	/*
+	 * Borrowed; NULL: never. Once it is set and a signal handler of ours has run, a thread that
+	 * was let go on to its call is not waited for: then it still runs (is_left), visit_end()
+	 * must not follow, and the end of our thread detaches it.
+	 */
+	const _Atomic bool *is_over;
+	bool is_left;
+	/*
 	 * GONE: it was reaped, with this status of waitpid(2). If it was a child of ours the status
 	 * is lost for others: to the kernel tracer and parent are one process.
 	 */
