@@ -274,7 +274,20 @@ static size_t outside_allocators(const struct facts *facts, const struct level_l
 	return at;
 }
 
-/* "replicationFeedMonitors > addReplyToList": what allocated, and its caller if that is known. */
+/* The function of a script in whose native code a level is, or the level itself. */
+static size_t script_level_of(const struct facts *facts, const struct level_list *list, size_t at)
+{
+	for (size_t i = at + 1; i-- > 0;) {
+		if (label_is_script(facts->expansion, list->levels[i].label))
+			return i;
+	}
+	return at;
+}
+
+/*
+ * "replicationFeedMonitors > addReplyToList": what allocated, and its caller if that is known. Of
+ * an interpreter's own functions that is the function that it ran.
+ */
 static void append_allocating(struct buf *out, const struct facts *facts, const struct leaks *leaks,
 			      const struct leak *leak)
 {
@@ -287,7 +300,7 @@ static void append_allocating(struct buf *out, const struct facts *facts, const 
 		;
 	if (list.levels[at].label != function)
 		at = list.nr - 1;
-	at = outside_allocators(facts, &list, at);
+	at = script_level_of(facts, &list, outside_allocators(facts, &list, at));
 	if (at > 0 && label_is_code(facts->expansion, list.levels[at - 1].label) &&
 	    !label_is_nameless(facts->expansion, list.levels[at - 1].label) &&
 	    list.levels[at - 1].label != list.levels[at].label &&

@@ -136,6 +136,20 @@ while True:
 """
 
 
+# It ends without giving anything back.
+GROWS = """
+import os, time
+kept = []
+def keep():
+    kept.append(["%d" % i for i in range(2000)])
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    keep()
+    time.sleep(0.002)
+os._exit(0)
+"""
+
+
 class ScriptMemory(LiveCase):
     def setUp(self):
         super().setUp()
@@ -244,6 +258,11 @@ class ScriptMemory(LiveCase):
                     # it checks what they do.
                     if name == "malloc" or "has set an allocator" not in recording.info():
                         self.assertEqual(max(self.nodes_of(recording))[0], NODES)
+
+    def test_the_verdict_names_the_function_that_keeps_more_and_more(self):
+        for recording in self.for_each(GROWS, "--mem=64K"):
+            said = profc("explain", "-i", recording.path).stdout
+            self.assertRegex(said, r"not freed, allocated by[^,]*\bkeep\b")
 
     def talk(self, process, line):
         process.stdin.write(line + "\n")
