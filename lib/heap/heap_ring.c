@@ -400,7 +400,7 @@ size_t heap_ring_next_short(struct heap_ring *ring, uint64_t until,
 
 	if (!ring->all || (int64_t)(until - position) <= 0)
 		return 0;
-	/* What is left of the ring, or of what was reserved, may be too short for a block. */
+	/* The rest of the ring, or of the reserved memory, may be too short for a block. */
 	until = position + min_u64(until - position, ring->head - position);
 	until = position +
 		min_u64(until - position, ring->nr_bytes - (position & (ring->nr_bytes - 1)));

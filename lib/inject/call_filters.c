@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the filters of a thread say of a system call. */
+/* Computes whether the filters of a thread allow a system call. */
 #include "inject/call_filters.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct state {
 	uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
-/* False: it divides by zero, or is none. */
+/* False: it divides by zero, or is no calculation. */
 static bool calculate(struct state *state, const struct sock_filter *it)
 {
 	uint32_t operand = BPF_SRC(it->code) == BPF_X ? state->x : it->k;
@@ -75,7 +75,7 @@ static bool calculate(struct state *state, const struct sock_filter *it)
 	}
 }
 
-/* How many instructions are left out; -1: it is no jump. */
+/* Returns how many instructions to skip; -1: it is no jump. */
 static int64_t jump(const struct state *state, const struct sock_filter *it)
 {
 	uint32_t operand = BPF_SRC(it->code) == BPF_X ? state->x : it->k;
@@ -184,7 +184,8 @@ unsigned int call_filter_run(const struct sock_filter *program, size_t nr,
 
 /* --- those of a thread --- */
 
-/* The number of instructions, the newest filter being number 0; 0: it has no more; or negative. */
+/* Returns the number of instructions; 0 after the last filter; negative on failure. Filter 0 is the
+ * newest. */
 static long read_filter(pid_t tid, size_t number, struct sock_filter *program)
 {
 	long nr = ptrace(GET_FILTER, tid, (void *)number, program);

@@ -10,9 +10,9 @@ struct seccomp_data;
 struct sock_filter;
 
 /*
- * The filters of system calls (seccomp) of another thread. They are programs of classic BPF over
- * the number, the arguments and the place of a call, and over nothing else: what they say of a call
- * can be computed before it is made. Containers have one: that of Docker and Podman allows all that
+ * The filters of system calls (seccomp) of another thread. They are programs of classic BPF that
+ * see the number, the arguments and the address of a call, and nothing else: so their result can be
+ * computed before the call is made. Containers have one: that of Docker and Podman allows all that
  * probes need.
  */
 struct call_filters;
@@ -27,13 +27,13 @@ struct call_filters *call_filters_read(pid_t tid);
 void call_filters_free(struct call_filters *filters);
 
 /*
- * Do all of them let the call be made as if they were not there? That a call is logged counts as a
- * refusal, as does what the program of a filter does and we do not understand.
+ * Do all filters allow the call? Logging it counts as a refusal, and so does an instruction that is
+ * not known.
  */
 bool call_filters_allow(const struct call_filters *filters, const struct seccomp_data *call);
 
-/* What one program says: a SECCOMP_RET_ value. SECCOMP_RET_KILL_PROCESS for what it should not
- * have. */
+/* Runs one program. Returns a SECCOMP_RET_ value; SECCOMP_RET_KILL_PROCESS if the program is not
+ * valid. */
 unsigned int call_filter_run(const struct sock_filter *program, size_t nr,
 			     const struct seccomp_data *call);
 

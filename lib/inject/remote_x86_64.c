@@ -125,7 +125,7 @@ struct remote {
 	struct target_memory *memory;
 	struct remote_code code;
 	struct own_filters own_filters;
-	struct call_filters *filters; /* they are asked for each call; NULL: it has none but ours */
+	struct call_filters *filters; /* checked for each call; NULL: it has none but ours */
 	pid_t command;
 	struct user_regs_struct regs; /* before the calls, */
 	struct kernel_sigset mask;    /* with this */
@@ -512,7 +512,8 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 	return (int64_t)regs.rax;
 }
 
-/* Filters that we can read allow a call or do not; others were only tried, with other calls. */
+/* Filters that we can read are checked for each call. Others allow the calls that a child of ours
+ * has tried. */
 bool remote_is_filtered(const struct remote *remote)
 {
 	return remote->own_filters.seccomp && !remote->filters;
@@ -633,8 +634,8 @@ static void let_go(struct remote *remote, int signal)
 }
 
 /*
- * Would its filters let us put probes in, take them away, and leave it to return by itself? Each
- * call is asked for again with what it is made with.
+ * Do its filters allow all calls that probes need, and the thread's return if profc is killed? Each
+ * call is checked again with its own arguments.
  */
 static bool allows_all(const struct remote *remote)
 {

@@ -30,7 +30,7 @@ int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *e
 enum willing {
 	WILLING_NO,
 	WILLING_YES,	   /* it has no filter that we do not have */
-	WILLING_IF_ALLOWED /* it has; they have to be asked for each call, when it has stopped */
+	WILLING_IF_ALLOWED /* it has: check each call, once it has stopped (call_filters.h) */
 };
 
 /*

@@ -56,8 +56,8 @@ struct symbol_object {
 int symbol_object_open(struct symbol_object *object, const struct symbol_options *options,
 		       const struct symbol_request *request, struct err *err);
 /*
- * Have it go on with other options, as those that it was opened with. Reads debug information, if
- * it was opened for the tables only.
+ * Use these options from now on, in place of those that it was opened with. Reads debug information
+ * if the object was opened for its tables only.
  */
 void symbol_object_adopt(struct symbol_object *object, const struct symbol_options *options);
 /* The owner of all files read so far: source files that they name are opened for that owner. */
