@@ -30,10 +30,7 @@
 
 static void wake(const struct sampler *sampler)
 {
-	const uint64_t one = 1;
-
-	if (write(sampler->session->wake_fd, &one, sizeof(one)) < 0)
-		return; /* an eventfd of ours takes a 1 */
+	sem_post(&sampler->session->requests);
 }
 
 static void wake_by_collector(void *context)
@@ -48,7 +45,7 @@ static struct session *new_session(void)
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
 	session->traces_all = may_trace_all();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
-	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sem_init(&session->requests, 0, 0);
 	sem_init(&session->calls, 0, 0);
 	return session;
 }
@@ -120,7 +117,7 @@ static void free_sampler(struct sampler *sampler)
 	heap_reader_free(session->heap.reader);
 	others_free(session->others);
 	close(session->done_fd);
-	close(session->wake_fd);
+	sem_destroy(&session->requests);
 	sem_destroy(&session->calls);
 	free(session);
 	free(sampler);

@@ -88,7 +88,8 @@ struct session {
 	bool is_watched;	/* an idle visitor checks that the leader is not late, */
 	sem_t calls;		/* and each call is for one of them, to lead or to check */
 	_Atomic bool is_over;
-	int done_fd, wake_fd; /* eventfd(2) */
+	int done_fd;	/* eventfd(2) */
+	sem_t requests; /* a post wakes the leader */
 	size_t nr_cpus;
 	size_t nr_descendants; /* see sampler_nr_descendants() */
 	int top_priority;      /* the highest real-time priority of the sampled threads */

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -125,24 +124,25 @@ static void pause_counting(struct visitor *visitor)
 	sampler->counts.counted_ns += now_ns - sampler->counts.counting_since_ns;
 }
 
-/* Sleep without the lock until then, or until a request comes. */
-static void sleep_until(struct sampler *sampler, uint64_t until_ns)
+/*
+ * Sleep without the lock until then, or until a request comes. A semaphore keeps a thread on this
+ * CPU waiting for less time than poll(2) of a descriptor.
+ */
+static void sleep_until(struct visitor *visitor, uint64_t until_ns)
 {
-	struct pollfd fd = {.fd = sampler->session->wake_fd, .events = POLLIN};
-	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t pause_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	struct timespec pause = {.tv_sec = (time_t)(pause_ns / NS_PER_SEC),
-				 .tv_nsec = (long)(pause_ns % NS_PER_SEC)};
-	uint64_t count;
+	struct sampler *sampler = visitor->sampler;
+	sem_t *requests = &sampler->session->requests;
 	bool is_woken;
 
-	if (!pause_ns)
+	if (until_ns <= clock_monotonic_ns())
 		return;
 	pthread_mutex_unlock(&sampler->lock);
-	is_woken = ppoll(&fd, 1, &pause, NULL) == 1;
+	is_woken = semaphore_wait_until(requests, until_ns);
 	pthread_mutex_lock(&sampler->lock);
-	if (is_woken && read(fd.fd, &count, sizeof(count)) < 0)
-		return; /* another visitor was faster */
+	if (is_woken && sampler->leader != visitor)
+		sem_post(requests); /* it was meant for the leader of now */
+	while (is_woken && sampler->leader == visitor && sem_trywait(requests) == 0)
+		; /* one look answers all requests */
 }
 
 static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
@@ -225,7 +225,7 @@ static void lead(struct visitor *visitor)
 			book_keep(sampler, now_ns);
 		if (sampler->leader != visitor)
 			return;
-		sleep_until(sampler, next_ns(sampler, clock_monotonic_ns()));
+		sleep_until(visitor, next_ns(sampler, clock_monotonic_ns()));
 	}
 }
 
