@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -37,30 +38,19 @@ static void examine_system(struct doctor *doctor)
 	say(doctor, FINDING_OK, line, NULL);
 }
 
+/* If tracing works at all. */
 static void examine_permissions(struct doctor *doctor)
 {
-	enum yama_scope scope = yama_scope_now();
-
-	if (refusal_of_proc(NULL) < 0)
-		return; /* the next check reports it */
-	if (scope == YAMA_NOBODY)
-		say(doctor, FINDING_FAILURE,
-		    "Yama forbids ptrace altogether: kernel.yama.ptrace_scope is 3",
-		    "set it to 1 or 0 in sysctl.conf(5), and reboot");
-	else if (may_trace_all())
+	if (may_trace_all())
 		say(doctor, FINDING_OK, "may attach to processes of all users (CAP_SYS_PTRACE)",
 		    NULL);
-	else if (scope <= YAMA_CLASSIC)
+	else if (yama_scope_now() <= YAMA_CLASSIC)
 		say(doctor, FINDING_OK, "may attach to processes of this user (root: to all)",
 		    NULL);
-	else if (scope == YAMA_DESCENDANTS)
+	else
 		say(doctor, FINDING_WARNING,
 		    "record works, attach does not: kernel.yama.ptrace_scope is 1",
 		    "to attach, be root, or: sysctl kernel.yama.ptrace_scope=0");
-	else
-		say(doctor, FINDING_FAILURE,
-		    "Yama lets profc trace no process: kernel.yama.ptrace_scope is 2",
-		    "run as root, or: sysctl kernel.yama.ptrace_scope=1");
 }
 
 static void examine_probes(struct doctor *doctor, const struct doctor_probe *probe)
@@ -99,19 +89,20 @@ static void examine_precision(struct doctor *doctor, const struct doctor_probe *
 		    "use a kernel with CONFIG_SCHED_INFO, which counts in schedstat");
 }
 
-static bool examine_tracing(struct doctor *doctor)
+/* The reason why nothing can be traced is left in err. */
+static bool examine_tracing(struct doctor *doctor, struct err *err)
 {
 	struct doctor_probe probe;
-	struct err err = ERR_INIT;
 	char line[160];
 
-	if (doctor_probe_child(&probe, &err) < 0) {
-		const char *hint = err_advice(&err);
+	if (doctor_probe_child(&probe, err) < 0) {
+		const char *hint = err_advice(err);
 
-		say(doctor, FINDING_FAILURE, err.what,
+		say(doctor, FINDING_FAILURE, err->what,
 		    *hint ? hint : "let the container use ptrace: docker run --cap-add=SYS_PTRACE");
 		return false;
 	}
+	examine_permissions(doctor);
 	snprintf(line, sizeof(line),
 		 "visited a child, copied %llu bytes of its stack, detached it: %.0f \xc2\xb5s",
 		 (unsigned long long)probe.stack_bytes, (double)probe.stop_ns / (double)NS_PER_US);
@@ -220,7 +211,13 @@ static void examine_interpreter(struct doctor *doctor, pid_t pid)
 	say(doctor, FINDING_WARNING, line, hint);
 }
 
-static bool examine_process(struct doctor *doctor, pid_t pid)
+/* A child of ours was refused for this reason, and is not the only one. */
+static bool is_same_cause(const struct err *err, const struct err *of_child)
+{
+	return *of_child->hint && strcmp(err->hint, of_child->hint) == 0;
+}
+
+static bool examine_process(struct doctor *doctor, pid_t pid, const struct err *of_child)
 {
 	struct err err = ERR_INIT;
 	struct proc_stat stat = {.nr_threads = 1};
@@ -230,8 +227,9 @@ static bool examine_process(struct doctor *doctor, pid_t pid)
 	if (permission_to_trace(pid, &tgid, &err) < 0) {
 		const char *hint = err_advice(&err);
 
-		say(doctor, FINDING_FAILURE, err.what,
-		    *hint ? hint : "name another process: `pgrep -a NAME` lists them");
+		if (!is_same_cause(&err, of_child))
+			say(doctor, FINDING_FAILURE, err.what,
+			    *hint ? hint : "name another process: `pgrep -a NAME` lists them");
 		return false;
 	}
 	proc_read_task_stat(tgid, tgid, &stat);
@@ -244,16 +242,16 @@ static bool examine_process(struct doctor *doctor, pid_t pid)
 
 bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids)
 {
+	struct err of_child = ERR_INIT;
 	bool works;
 
 	examine_system(doctor);
-	examine_permissions(doctor);
-	works = examine_tracing(doctor);
+	works = examine_tracing(doctor, &of_child);
 	examine_priority(doctor);
 	examine_limits(doctor);
 	examine_events(doctor);
 	examine_interpreters(doctor);
 	for (size_t i = 0; i < nr_pids; i++)
-		works &= examine_process(doctor, pids[i]);
+		works &= examine_process(doctor, pids[i], &of_child);
 	return works;
 }

@@ -19,7 +19,8 @@ struct doctor {
 
 /*
  * Try the steps of a recording on a child, which is killed afterwards, and inspect the processes.
- * False if any necessary step fails. The processes are not stopped.
+ * False if any necessary step fails. The processes are not stopped. One cause is said once: not
+ * again of a process that is refused for the reason for which the child is.
  */
 bool doctor_examine(struct doctor *doctor, const pid_t *pids, size_t nr_pids);
 

@@ -3,6 +3,8 @@
 #include "doctor/probe_priv.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -103,6 +105,21 @@ static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 	return status;
 }
 
+/* Nobody knows a process by the id that our child had. */
+static void name_child(pid_t pid, struct err *err)
+{
+	char by_id[32], rest[sizeof(err->what)];
+	char *found;
+
+	snprintf(by_id, sizeof(by_id), "process %d", (int)pid);
+	found = strstr(err->what, by_id);
+	if (!found)
+		return;
+	snprintf(rest, sizeof(rest), "%s", found + strlen(by_id));
+	snprintf(found, sizeof(err->what) - (size_t)(found - err->what), "a child of profc%s",
+		 rest);
+}
+
 int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 {
 	cleanup_close int file = memfd_create("profc", MFD_CLOEXEC);
@@ -117,6 +134,8 @@ int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 			pause();
 	}
 	status = probe_pid(pid, probe, err);
+	if (status < 0)
+		name_child(pid, err);
 	probe->takes_descriptors = takes_descriptor(pid, file);
 	kill(pid, SIGKILL);
 	child_reap(pid, &ended);

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc doctor: whether profiling can work here, and if not why."""
 
+import ctypes
 import os
+import platform
+import struct
 import subprocess
 import unittest
 
@@ -61,6 +64,47 @@ class Doctor(LiveCase):
         self.assertRegex(said, rf"(?m)^ok +process {os.getpid()} may be traced")
         self.assertRegex(said, r"(?m)^FAIL  there is no process 4194305\n      hint: name another")
         self.assertTrue(said.endswith("\n\n1 FAIL: not all that was tried works here\n"), said)
+
+    @staticmethod
+    def without_ptrace():
+        """Let ptrace(2) of this process and its children fail with EPERM, as a security module does."""
+        ptrace = {"x86_64": 101, "aarch64": 117}[platform.machine()]
+        # Load the number of the call, and compare it.
+        filters = b"".join(struct.pack("HBBI", *step) for step in (
+            (0x20, 0, 0, 0), (0x15, 0, 1, ptrace), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+        held = ctypes.create_string_buffer(filters)
+        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(held))
+        libc = ctypes.CDLL(None)
+        libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+        if libc.prctl(22, 2, ctypes.c_char_p(program)):  # PR_SET_SECCOMP
+            raise OSError("no seccomp filter")
+
+    def assertSaidOnce(self, said, cause):
+        self.assertRegex(said, rf"(?m)^FAIL  .*{cause}")
+        self.assertNotRegex(said, r"process \d")
+        self.assertNotRegex(said, "(?m)^ok +may attach")
+        self.assertTrue(said.endswith("\n\n1 FAIL: not all that was tried works here\n"), said)
+
+    def test_says_one_cause_once(self):
+        with subprocess.Popen(["sleep", "60"]) as target:
+            said = profc("doctor", "-p", target.pid, preexec_fn=self.without_ptrace, status=1).stdout
+            target.kill()
+        self.assertSaidOnce(said, "the kernel does not allow tracing a child of profc\n")
+
+    def test_says_once_that_yama_forbids_all(self):
+        # Neither the scope nor what it forbids can be taken back on a real one.
+        script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
+                  f"echo 3 >/proc/sys/kernel/yama/ptrace_scope && exec {PROFC} doctor -p $PPID")
+        try:
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", script], check=False, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  preexec_fn=self.without_ptrace)
+        except OSError as error:
+            self.skipTest(str(error))
+        if "profc" not in done.stdout:
+            self.skipTest(done.stderr.strip())
+        self.assertSaidOnce(done.stdout, "Yama does not let profc trace a child of profc\n"
+                            "      hint: kernel.yama.ptrace_scope is 3")
 
     def test_whatever_is_not_ok_has_one_line_of_advice(self):
         # With few rights and limits, much of it is not.
