@@ -49,7 +49,7 @@ static const char cc_one[] =
 	"namespace { __attribute__((noinline)) int hidden(int x) { return x + 4; } }\n"
 	"outer::C::C(int v) { x = v; y = hidden(v); }\n"
 	"int outer::C::b() { return y; }\n"
-	"int outer::C::overloaded(int v) { return v + x + shared(v); }\n"
+	"int outer::C::overloaded(int v) { return shared(v) ^ x; }\n"
 	"int outer::C::overloaded(double v) { return (int)v + y; }\n";
 static const char cc_two[] =
 	"#include \"header.h\"\n"
