@@ -195,7 +195,7 @@ endif
 # A gate looks at what has come of it.
 IS_X86_64 := $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null))
 BLOB_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -fno-omit-frame-pointer -ffreestanding -fPIC -fvisibility=hidden \
-	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fcf-protection=none -fno-jump-tables \
+	-mno-sse -mno-mmx -mno-80387 -mno-red-zone -fno-stack-protector -fcf-protection=none -fno-jump-tables \
 	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-slp-vectorize \
 	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns -fno-reorder-blocks-and-partition)
 ifneq ($(IS_X86_64),)
