@@ -223,21 +223,19 @@ enum heap_record_kind {
  * A record is a header, the pointer, and what these flags stand for, in this order: one word each,
  * and at last the caller. Being short, it displaces less of the program's data from the caches.
  */
-enum heap_record_flags {
-	HEAP_HAS_SIZE = 0x04,
-	HEAP_HAS_SIGNATURE = 0x08, /* of the stack, with --mem=all; 0: none */
-	HEAP_HAS_OLD = 0x10,	   /* the block that realloc() replaces; 0: it was not recorded */
-	/* machine_clock() or visits.now_ns, see has_cycles; without one: as before */
-	HEAP_HAS_TIME = 0x20,
-	HEAP_HAS_NAME = 0x40,	/* struct heap_name, which the header does not name */
-	HEAP_HAS_CALLER = 0x80, /* struct heap_caller, and what follows it */
-};
+#define HEAP_HAS_SIZE	   0x04
+#define HEAP_HAS_SIGNATURE 0x08 /* of the stack, with --mem=all; 0: none */
+#define HEAP_HAS_OLD	   0x10 /* the block that realloc() replaces; 0: it was not recorded */
+/* machine_clock() or visits.now_ns, see has_cycles; without one: as before */
+#define HEAP_HAS_TIME	0x20
+#define HEAP_HAS_NAME	0x40 /* struct heap_name, which the header does not name */
+#define HEAP_HAS_CALLER 0x80 /* struct heap_caller, and what follows it */
 
 /* The first word of a record, stored last, at once. `commit` is heap_commit_word(). */
 struct heap_header {
 	uint32_t commit;
 	uint16_t thread; /* index in the `names` of struct heap_all */
-	uint8_t kind;	 /* enum heap_record_kind with enum heap_record_flags */
+	uint8_t kind;	 /* enum heap_record_kind with flags: HEAP_HAS_* */
 	uint8_t function;
 };
 

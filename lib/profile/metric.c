@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define OF(counter) (METRIC_KERNEL + KERNEL_COUNTER_##counter)
+#define OF(counter) ((int)METRIC_KERNEL + (int)KERNEL_COUNTER_##counter)
 
 #define NAMES                                                                                      \
 	[METRIC_CPU] = "cpu", [METRIC_WALL] = "wall", [METRIC_RUNQ] = "runq",                      \

@@ -98,7 +98,7 @@ static inline bool metric_is_counter(enum metric metric)
 
 static inline enum metric metric_of_counter(enum kernel_counter counter)
 {
-	return (enum metric)(METRIC_KERNEL + counter);
+	return (enum metric)((int)METRIC_KERNEL + (int)counter);
 }
 
 /* For metrics that are of one. */
