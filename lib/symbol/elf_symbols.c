@@ -281,6 +281,7 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 void elf_symbols_release(struct elf_symbols *symbols)
 {
 	free(symbols->rows);
+	index_set_release(&symbols->names);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 }
 
@@ -318,8 +319,40 @@ void elf_symbols_gap(const struct elf_symbols *symbols, uint64_t address, uint64
 		*high = symbols->rows[nr].start;
 }
 
+static bool has_equal_name(const void *owner, uint32_t index, const void *key)
+{
+	const struct elf_symbols *symbols = owner;
+
+	return strcmp(symbols->rows[index].name, key) == 0;
+}
+
+/* The index of the first symbol with a name, by the names that are indexed. */
+static uint32_t index_of_name(const struct elf_symbols *symbols, const char *name, uint64_t hash)
+{
+	return index_set_find(&symbols->names, hash, has_equal_name, symbols, name);
+}
+
+void elf_symbols_index_names(struct elf_symbols *symbols)
+{
+	if (symbols->has_names)
+		return;
+	for (size_t i = 0; i < symbols->nr && i < INDEX_NONE; i++) {
+		const char *name = symbols->rows[i].name;
+		uint64_t hash = hash_bytes(name, strlen(name));
+
+		if (index_of_name(symbols, name, hash) == INDEX_NONE)
+			index_set_add(&symbols->names, hash, (uint32_t)i);
+	}
+	symbols->has_names = true;
+}
+
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name)
 {
+	if (symbols->has_names) {
+		uint32_t index = index_of_name(symbols, name, hash_bytes(name, strlen(name)));
+
+		return index == INDEX_NONE ? NULL : &symbols->rows[index];
+	}
 	for (size_t i = 0; i < symbols->nr; i++) {
 		if (strcmp(symbols->rows[i].name, name) == 0)
 			return &symbols->rows[i];

@@ -67,14 +67,18 @@ const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t addres
  * The source file of a local symbol. That of a part is local, too, where the function is not, and
  * both are one function only with the same file.
  */
-static const char *file_of(const struct symbol_file *file, struct name_pool *pool,
+static const char *file_of(struct symbol_file *file, struct name_pool *pool,
 			   const struct elf_symbol *symbol)
 {
 	const char *name = unversioned_name(pool, symbol->name);
 	const char *whole = whole_function_name(pool, name);
-	const struct elf_symbol *function =
-		whole == name ? NULL : elf_symbols_named(&file->symbols, whole);
+	const struct elf_symbol *function;
 
+	if (whole == name)
+		return symbol->file;
+	/* A search through all symbols for each part would take seconds in a large program. */
+	elf_symbols_index_names(&file->symbols);
+	function = elf_symbols_named(&file->symbols, whole);
 	return function ? function->file : symbol->file;
 }
 
