@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/index_set.h"
 #include "elf/elf_image.h"
 #include "heap/heap_names.h"
 #include "naming/callees.h"
@@ -245,25 +246,51 @@ static void refuse_part(const struct search *search, const struct symbol_functio
 	wanted_refuse(search->wanted, part->name, reason);
 }
 
-static bool has_whole(const struct symbol_function *const *found, size_t nr, const char *name)
+/* Functions that a search found, and those of them that are no parts by their names. */
+struct found_functions {
+	const struct symbol_function *const *rows;
+	size_t nr;
+	struct index_set wholes;
+};
+
+static bool has_equal_name(const void *owner, uint32_t index, const void *key)
 {
-	for (size_t i = 0; i < nr; i++) {
-		if (found[i]->kind != SYMBOL_FUNCTION_PART && strcmp(found[i]->name, name) == 0)
-			return true;
-	}
-	return false;
+	const struct found_functions *found = owner;
+
+	return strcmp(found->rows[index]->name, key) == 0;
 }
 
-static void refuse_parts(const struct search *search, const struct symbol_function *const *found,
+static bool has_whole(const struct found_functions *found, const char *name)
+{
+	return index_set_find(&found->wholes, hash_bytes(name, strlen(name)), has_equal_name, found,
+			      name) != INDEX_NONE;
+}
+
+static void index_wholes(struct found_functions *found)
+{
+	for (size_t i = 0; i < found->nr && i < INDEX_NONE; i++) {
+		const struct symbol_function *row = found->rows[i];
+
+		if (row->kind != SYMBOL_FUNCTION_PART && !has_whole(found, row->name))
+			index_set_add(&found->wholes, hash_bytes(row->name, strlen(row->name)),
+				      (uint32_t)i);
+	}
+}
+
+static void refuse_parts(const struct search *search, const struct symbol_function *const *rows,
 			 size_t nr)
 {
+	struct found_functions found = {.rows = rows, .nr = nr};
+
+	index_wholes(&found);
 	for (size_t i = 0; i < nr; i++) {
-		const struct symbol_function *part = found[i];
+		const struct symbol_function *part = rows[i];
 
 		if (part->kind == SYMBOL_FUNCTION_PART && part->linkage_name &&
-		    strstr(part->linkage_name, ".part.") && !has_whole(found, nr, part->name))
+		    strstr(part->linkage_name, ".part.") && !has_whole(&found, part->name))
 			refuse_part(search, part);
 	}
+	index_set_release(&found.wholes);
 }
 
 static void find_pattern(struct search *search, size_t index)
