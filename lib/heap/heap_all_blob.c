@@ -150,6 +150,12 @@ static inline uint64_t time_of_record(struct heap_thread *thread)
 	return 0;
 }
 
+/*
+ * The reader's processor holds the cache lines that it has read. The next change of the head waits
+ * until all that was written before is in the cache: so lines are fetched early.
+ */
+#define FETCH_BYTES 1024
+
 /* False: there is no room. Inlined, as each caller has constant flags. */
 static inline __attribute__((always_inline)) bool write(struct record *record)
 {
@@ -158,9 +164,11 @@ static inline __attribute__((always_inline)) bool write(struct record *record)
 	uint64_t *words = reserve(heap_record_bytes(record->kind, caller_bytes_of(record)),
 				  spared_by(record->request, kind), &position);
 
-	if (words)
-		write_record(record, words, position);
-	return words;
+	if (!words)
+		return false;
+	machine_fetch_to_write(words + FETCH_BYTES / sizeof(*words));
+	write_record(record, words, position);
+	return true;
 }
 
 /* For a thread without a place of its own, or without a name. */
