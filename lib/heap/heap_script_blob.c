@@ -322,7 +322,7 @@ void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
 	}
 }
 
-uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature)
+uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature)
 {
 	struct walk walk;
 

@@ -28,9 +28,17 @@ void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
 	__attribute__((visibility("hidden")));
 /*
  * The signature of a stack with the interpreter's frames, their functions and places; 0: it is not
- * certain which functions they are. Without an interpreter it is `signature` itself.
+ * certain which functions they are.
  */
-uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature)
+uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature)
 	__attribute__((visibility("hidden")));
+
+/* The same; without an interpreter, as in most programs, it is `signature` itself. */
+static inline uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature)
+{
+	if (!relaxed_load(&heap_known()->links.root))
+		return signature;
+	return heap_sign_frames(frame, signature);
+}
 
 #endif

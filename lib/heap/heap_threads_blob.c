@@ -45,7 +45,7 @@ static int64_t known_tid(void)
 	return data && at ? relaxed_load((const int32_t *)(data + at)) : 0;
 }
 
-int64_t heap_own_tid(void)
+int64_t heap_find_own_tid(void)
 {
 	int64_t tid = known_tid();
 

@@ -23,8 +23,8 @@ extern const struct heap_rules rules __attribute__((visibility("hidden")));
  * for one.
  */
 
-/* As the C library knows it; if it does not, the main thread's. */
-int64_t heap_own_tid(void) __attribute__((visibility("hidden")));
+/* As heap_own_tid(), in any state. */
+int64_t heap_find_own_tid(void) __attribute__((visibility("hidden")));
 int64_t heap_learn_pid(void) __attribute__((visibility("hidden")));
 /* The stack is readable from `sp` up to the result, and perhaps not beyond. */
 uint64_t heap_readable_end(uint64_t sp, uint64_t *start) __attribute__((visibility("hidden")));
@@ -67,6 +67,16 @@ static inline uint64_t thread_data(void)
 	if (rules.threads == HEAP_THREADS_BY_DATA)
 		return machine_thread_word();
 	return rules.threads == HEAP_THREADS_BY_BASE ? machine_thread_register() : 0;
+}
+
+/* As the C library knows it; if it does not, the main thread's. */
+static inline int64_t heap_own_tid(void)
+{
+	uint64_t data = thread_data();
+	uint32_t at = relaxed_load(&heap_known()->tid_at);
+	int64_t tid = data && at ? relaxed_load((const int32_t *)(data + at)) : 0;
+
+	return tid > 0 ? tid : heap_find_own_tid();
 }
 
 /*
