@@ -111,10 +111,11 @@ for n in range(3000):
 os._exit(0)
 """
 
-FORKS = """import os, time; time.sleep(0.3)
+FORKS = """import os, time; time.sleep(1.5)
 KEPT = []
 def child():
     for i in range(100): KEPT.append(bytes(50000))
+    time.sleep(0.2)
     os._exit(0)
 for _ in range(3):
     pid = os.fork()
