@@ -157,6 +157,7 @@ class Recordings(LiveCase):
                     preexec_fn=lambda: os.umask(umask),
                 ) as recorder:
                     self.eventually(lambda: procfs.observer(target.pid), "attaching")
+                    self.eventually(lambda: os.path.exists(fifo), "the fifo")
                     os.chmod(fifo, 0o600)
                     with open(fifo, "w", encoding="utf-8") as control:
                         control.write(f"snapshot {self.path('part')}\n")
