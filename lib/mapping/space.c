@@ -21,10 +21,40 @@
 
 static void entries_release(struct entries *entries)
 {
+	if (entries->nr_others && *entries->nr_others) {
+		--*entries->nr_others;
+		*entries = (struct entries){0};
+		return;
+	}
+	free(entries->nr_others);
 	for (size_t i = 0; i < entries->nr; i++)
 		free(entries->at[i].path);
 	free(entries->at);
 	*entries = (struct entries){0};
+}
+
+static struct entries entries_share(struct entries *entries)
+{
+	if (!entries->nr_others)
+		entries->nr_others = xcalloc(1, sizeof(*entries->nr_others));
+	++*entries->nr_others;
+	return *entries;
+}
+
+void space_own_entries(struct space *space)
+{
+	const struct entries shared = space->entries;
+	struct entries own = {0};
+
+	if (!shared.nr_others || !*shared.nr_others)
+		return;
+	ARRAY_RESERVE(own.at, shared.nr, own.cap);
+	for (own.nr = 0; own.nr < shared.nr; own.nr++) {
+		own.at[own.nr] = shared.at[own.nr];
+		own.at[own.nr].path = xstrdup(shared.at[own.nr].path);
+	}
+	entries_release(&space->entries);
+	space->entries = own;
 }
 
 struct space *space_new(struct module_table *modules, pid_t pid)
@@ -96,16 +126,12 @@ const struct mapping *space_mapping_at(const struct space *space, size_t index)
 	return &space->entries.at[index].mapping;
 }
 
-struct space *space_fork(const struct space *space, pid_t pid)
+struct space *space_fork(struct space *space, pid_t pid)
 {
 	struct space *child = space_new(space->modules, pid);
 
-	ARRAY_RESERVE(child->entries.at, space->entries.nr, child->entries.cap);
-	for (size_t i = 0; i < space->entries.nr; i++) {
-		child->entries.at[i] = space->entries.at[i];
-		child->entries.at[i].path = xstrdup(space->entries.at[i].path);
-	}
-	child->entries.nr = space->entries.nr;
+	child->entries = entries_share(&space->entries);
+	child->nr_doubtful = space->nr_doubtful;
 	child->generation = space->generation;
 	space_index_code(child);
 	return child;
@@ -222,8 +248,10 @@ static void find_module(struct space *space, const struct entries *map, size_t i
 
 static void take_in(struct space *space, struct entries fresh)
 {
+	bool *is_kept = xcalloc(space->entries.nr + 1, sizeof(*is_kept));
 	size_t nr_kept = 0;
 	size_t nr_doubtful = 0;
+	bool had_doubts = space->nr_doubtful;
 	size_t old = 0;
 
 	for (size_t i = 0; i < fresh.nr; i++) {
@@ -236,7 +264,7 @@ static void take_in(struct space *space, struct entries fresh)
 		    !space_is_rewritten(space, &space->entries.at[old])) {
 			entry->mapping = space->entries.at[old].mapping;
 			entry->doubts = space->entries.at[old].doubts;
-			space->entries.at[old].is_kept = true;
+			is_kept[old] = true;
 			nr_kept += !space_settle_doubt(space, &fresh, i);
 			nr_doubtful += entry->doubts != 0;
 			continue;
@@ -250,8 +278,14 @@ static void take_in(struct space *space, struct entries fresh)
 	if (nr_kept != fresh.nr || nr_kept != space->entries.nr)
 		space_note_change(space);
 	for (old = 0; old < space->entries.nr; old++) {
-		if (!space->entries.at[old].is_kept)
+		if (!is_kept[old])
 			space_remember(space, &space->entries.at[old]);
+	}
+	free(is_kept);
+	/* The same map: others may share it. */
+	if (!had_doubts && !nr_doubtful && nr_kept == fresh.nr && nr_kept == space->entries.nr) {
+		entries_release(&fresh);
+		return;
 	}
 	entries_release(&space->entries);
 	space->entries = fresh;

@@ -75,8 +75,9 @@ bool space_has_same_code(const struct space *space);
  * refreshed? The next refresh then checks it again.
  */
 bool space_is_doubtful(const struct space *space, uint64_t address);
-/* fork: a child starts with its parent's mappings. Caller owns the copy. */
-struct space *space_fork(const struct space *space, pid_t pid);
+/* fork: a child starts with its parent's mappings, which both share until one changes. Caller owns
+ * the new space. */
+struct space *space_fork(struct space *space, pid_t pid);
 
 uint32_t space_generation(const struct space *space);
 /* The number of mappings of code that have replaced other code at the same address. */

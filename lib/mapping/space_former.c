@@ -49,6 +49,7 @@ static void put_back(struct space *space, struct entry entry)
 	size_t first = 0;
 	size_t end;
 
+	space_own_entries(space);
 	while (first < entries->nr && entries->at[first].mapping.end <= entry.mapping.start)
 		first++;
 	for (end = first; end < entries->nr; end++) {

@@ -14,14 +14,18 @@ struct entry {
 	uint64_t dev, inode;
 	char *path; /* owned */
 	bool deleted;
-	bool is_kept; /* it is in the next map as well */
 	/* The number of further checks, for text that was being written when it was read. */
 	uint8_t doubts;
 };
 
+/*
+ * The kernel's map, which a forked child mostly keeps as it is: all spaces that came from one by
+ * fork share the array until they change.
+ */
 struct entries {
 	struct entry *at;
 	size_t nr, cap;
+	uint32_t *nr_others; /* spaces that share `at`; owned with it; NULL: none ever did */
 };
 
 struct space {
@@ -82,6 +86,8 @@ bool space_is_rewritten(const struct space *space, const struct entry *entry);
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);
 /* Mark everything interned for its stacks as invalid. */
 void space_note_change(struct space *space);
+/* Call this before its entries are changed in place: others may share them. */
+void space_own_entries(struct space *space);
 /* Call this after each change of its entries. */
 void space_index_code(struct space *space);
 

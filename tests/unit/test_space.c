@@ -280,6 +280,35 @@ TEST(space, fork_starts_with_the_parents_mappings)
 	module_table_free(modules);
 }
 
+TEST(space, fork_shares_no_later_change)
+{
+	const struct proc_range a = {.start = 0x7f0000001000,
+				     .end = 0x7f0000003000,
+				     .offset = 0x1000,
+				     .inode = 80,
+				     .dev_major = 8,
+				     .dev_minor = 1};
+	struct module_table *modules = module_table_new();
+	struct space *parent = space_new(modules, NO_PROCESS);
+	struct space *first, *second;
+
+	update(parent, CAT_TEXT LIB_A);
+	update(parent, CAT_TEXT LIB_B_TWICE);
+	first = space_fork(parent, NO_PROCESS + 1);
+	second = space_fork(first, NO_PROCESS + 2);
+	assert_true(space_recall(parent, &a));
+	assert_string_equal(module_at(parent, modules, 0x7f0000001234)->path, "/lib/a.so");
+	assert_string_equal(module_at(first, modules, 0x7f0000001234)->path, "/lib/b.so");
+	update(first, CAT_TEXT LIB_A);
+	assert_string_equal(module_at(first, modules, 0x7f0000001234)->path, "/lib/a.so");
+	assert_string_equal(module_at(second, modules, 0x7f0000001234)->path, "/lib/b.so");
+	space_free(parent);
+	space_free(first);
+	assert_string_equal(module_at(second, modules, 0x7f0000001234)->path, "/lib/b.so");
+	space_free(second);
+	module_table_free(modules);
+}
+
 TEST(space, gone_process_is_said)
 {
 	struct module_table *modules = module_table_new();
