@@ -12,18 +12,25 @@
 /* No CPU passes through more probes in a nanosecond. */
 #define CALLS_PER_NS 4
 
+struct believed believed_since(uint64_t since_ns)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return (struct believed){.since_ns = since_ns,
+				 .nr_cpus = nr_cpus > 0 ? (uint64_t)nr_cpus : 1};
+}
+
 uint64_t believed_most(const struct believed *believed)
 {
 	uint64_t passed_ns = clock_monotonic_ns() - believed->since_ns + NS_PER_SEC;
-	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t per_ns = CALLS_PER_NS * (nr_cpus > 0 ? (uint64_t)nr_cpus : 1);
+	uint64_t per_ns = CALLS_PER_NS * believed->nr_cpus;
 
 	return passed_ns < COUNTED_CALLS_MAX / per_ns ? passed_ns * per_ns : COUNTED_CALLS_MAX;
 }
 
 uint64_t believed_calls(struct believed *believed, struct believed_count *count, uint64_t calls)
 {
-	if (count->is_spoilt)
+	if (count->is_spoilt || calls == count->calls)
 		return count->calls;
 	if (calls < count->calls || calls > believed_most(believed) ||
 	    !part_has_room(believed->calls, count->calls, calls, COUNTED_CALLS_MAX)) {

@@ -14,6 +14,7 @@ struct profile_heap_moment;
  */
 struct believed {
 	uint64_t since_ns; /* CLOCK_MONOTONIC: nothing was counted before */
+	uint64_t nr_cpus;
 	/* Sums of all counts, and of the last totals of all processes. */
 	uint64_t calls, bytes, numbers;
 	uint64_t nr_refused;
@@ -37,6 +38,9 @@ struct shortfall {
 	uint64_t nr_refused;	/* records and numbers that are impossible */
 };
 
+/* Nothing was counted before `since_ns`. Asks for the number of CPUs, which takes some file reads.
+ */
+struct believed believed_since(uint64_t since_ns);
 /* The most passes through one place, or calls of an allocator, that are possible up to now. */
 uint64_t believed_most(const struct believed *believed);
 /* The believed number of calls, for the number that a counter shows. */

@@ -53,7 +53,7 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
-	prober->sums.believed.since_ns = clock_monotonic_ns();
+	prober->sums.believed = believed_since(clock_monotonic_ns());
 	prober->sums.heap_mean = options->heap.mean;
 	prober->heap.is_wanted = heap_options_are_set(&options->heap);
 	if (prober->heap.is_wanted && options->heap.is_searched)

@@ -10,7 +10,7 @@
 
 static struct believed new_believed(void)
 {
-	return (struct believed){.since_ns = clock_monotonic_ns()};
+	return believed_since(clock_monotonic_ns());
 }
 
 TEST(believed, counts_that_grow)
@@ -44,7 +44,7 @@ TEST(believed, falling_or_impossible_counts_are_refused)
 /* After any time, and for any numbers, the sums are within the limits of a profile. */
 TEST(believed, sums_are_bounded)
 {
-	struct believed believed = {.since_ns = 0}; /* long ago */
+	struct believed believed = believed_since(0); /* long ago */
 	struct believed_totals totals[100] = {{.bytes = 0}};
 
 	for (int i = 0; i < 100; i++) {
