@@ -126,6 +126,15 @@ static uint32_t candidate_of(const struct expansion *expansion, struct frame_id 
 	return WAIT_FUNCTION_NONE;
 }
 
+/* What native code of an interpreter waits for was wanted by the function that it runs. */
+static uint32_t waiting_of(const struct expansion *expansion, uint32_t inner, uint32_t outer)
+{
+	bool is_for_script = outer != WAIT_FUNCTION_NONE && label_is_script(expansion, outer) &&
+			     inner != WAIT_FUNCTION_NONE && !label_is_script(expansion, inner);
+
+	return inner == WAIT_FUNCTION_NONE || is_for_script ? outer : inner;
+}
+
 uint32_t *wait_functions_of_stacks(const struct expansion *expansion)
 {
 	const struct stack_trie *trie = expansion->profile->stacks;
@@ -135,20 +144,21 @@ uint32_t *wait_functions_of_stacks(const struct expansion *expansion)
 	cleanup_free bool *waits = xcalloc(expansion->nr_labels, sizeof(*waits));
 	cleanup_free bool *is_linked = xcalloc(expansion->nr_labels, sizeof(*is_linked));
 
-	for (uint32_t label = 0; label < expansion->nr_labels; label++)
+	for (uint32_t label = 0; label < expansion->nr_labels; label++) {
 		judge(expansion, label, &waits[label], &is_linked[label]);
+		if (label_is_script(expansion, label))
+			waits[label] = is_linked[label] = true;
+	}
 	found[STACK_EMPTY.v] = linked_in[STACK_EMPTY.v] = WAIT_FUNCTION_NONE;
 	/* Callers come first, so the parent's result is known. */
 	for (uint32_t id = 1; id < nr; id++) {
 		struct frame_id frame = stack_trie_frame(trie, (struct stack_id){id});
 		uint32_t parent = stack_trie_parent(trie, (struct stack_id){id}).v;
 
-		found[id] = candidate_of(expansion, frame, waits);
-		if (found[id] == WAIT_FUNCTION_NONE)
-			found[id] = found[parent];
-		linked_in[id] = candidate_of(expansion, frame, is_linked);
-		if (linked_in[id] == WAIT_FUNCTION_NONE)
-			linked_in[id] = linked_in[parent];
+		found[id] =
+			waiting_of(expansion, candidate_of(expansion, frame, waits), found[parent]);
+		linked_in[id] = waiting_of(expansion, candidate_of(expansion, frame, is_linked),
+					   linked_in[parent]);
 	}
 	for (uint32_t id = 1; id < nr; id++) {
 		if (!is_in_library(expansion, stack_trie_frame(trie, (struct stack_id){id})))

@@ -350,6 +350,22 @@ TEST(verdict, a_thread_that_polls_is_told_with_its_rate)
 		      "profc report -m blocked --tree");
 }
 
+/* The interpreter's own functions would say nothing of the program. */
+TEST(verdict, a_script_that_polls_is_told_by_its_function)
+{
+	struct made made = begin();
+
+	sleep_in(&made,
+		 "_start;main;app.py!<module>;app.py!wait_ready;PyObject_Vectorcall;time_sleep;"
+		 "libc.so.6!nanosleep",
+		 SYS_SLEEP, 0, 190);
+	run(&made, "_start;main;app.py!<module>;app.py!check;PyObject_Call", 10);
+	made.profile->threads[0].nr_switches = 3800;
+	expect(&made, "2.00 s: 5.0% on a CPU, 95.0% blocked: prog polls: it woke 3,800 times "
+		      "(1,900/s), from sleeps of 500 \xc2\xb5s in clock_nanosleep, by wait_ready\n"
+		      "profc report -m blocked --tree");
+}
+
 /* 1.4 of 2 s are system time, 0.1 of them in madvise(2). */
 static struct made begin_faulting(uint64_t nr_faults)
 {
