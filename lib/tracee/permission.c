@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -255,6 +256,7 @@ int refusal_explain(const struct refusal *refusal, struct err *err)
 
 struct trial {
 	pid_t tgid;
+	pid_t own_tid;
 	int reason; /* errno, or 0 */
 };
 
@@ -276,9 +278,25 @@ static void *trial_main(void *argument)
 	struct trial *trial = argument;
 
 	trial->reason = ESRCH;
+	trial->own_tid = gettid();
 	if (proc_for_each_task(trial->tgid, seize, trial) < 0)
 		trial->reason = errno;
 	return NULL;
+}
+
+#define GONE_TRIES    2000
+#define GONE_PAUSE_NS (50 * NS_PER_US)
+
+/*
+ * A thread is joined before the kernel detaches what it has seized: until it is gone, our next
+ * seize would be refused.
+ */
+static void await_gone(pid_t tid)
+{
+	const struct timespec pause = {.tv_nsec = (long)GONE_PAUSE_NS};
+
+	for (int i = 0; i < GONE_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
 static int try_to_seize(pid_t tgid, int *reason, struct err *err)
@@ -290,6 +308,7 @@ static int try_to_seize(pid_t tgid, int *reason, struct err *err)
 	if (errno)
 		return err_start(err, "cannot start a thread");
 	pthread_join(thread, NULL);
+	await_gone(trial.own_tid);
 	*reason = trial.reason;
 	return 0;
 }

@@ -15,7 +15,7 @@ import time
 
 import procfs
 from live import LiveCase
-from paths import PROFC
+from paths import BUILD, PROFC
 from profc import Recorder, Recording, attach, profc
 from targets import Running, build, need
 
@@ -268,6 +268,14 @@ class Permitted(LiveCase):
         self.assertEqual(done.stdout, "status 124\n")
         self.assertIn("started profc", done.stderr)
         self.assertIn("--duration", done.stderr)
+
+    def test_what_was_tried_is_free_again(self):
+        """Or a command whose calls are counted cannot be stopped at its beginning."""
+        program = os.path.join(BUILD, "tests", "oracle", "trial_ends")
+        done = subprocess.run(
+            [program, "5000"], stdout=subprocess.PIPE, text=True, check=True, timeout=60
+        )
+        self.assertEqual(done.stdout, "0\n")
 
     def test_undumpable_process_for_root(self):
         self.ordinary_user()  # or a skip: we are not root
