@@ -19,44 +19,6 @@
 /* vm.max_map_count is 65530 by default and rarely raised above a million. */
 #define MAPPINGS_MAX (UINT32_C(1) << 22)
 
-static void entries_release(struct entries *entries)
-{
-	if (entries->nr_others && *entries->nr_others) {
-		--*entries->nr_others;
-		*entries = (struct entries){0};
-		return;
-	}
-	free(entries->nr_others);
-	for (size_t i = 0; i < entries->nr; i++)
-		free(entries->at[i].path);
-	free(entries->at);
-	*entries = (struct entries){0};
-}
-
-static struct entries entries_share(struct entries *entries)
-{
-	if (!entries->nr_others)
-		entries->nr_others = xcalloc(1, sizeof(*entries->nr_others));
-	++*entries->nr_others;
-	return *entries;
-}
-
-void space_own_entries(struct space *space)
-{
-	const struct entries shared = space->entries;
-	struct entries own = {0};
-
-	if (!shared.nr_others || !*shared.nr_others)
-		return;
-	ARRAY_RESERVE(own.at, shared.nr, own.cap);
-	for (own.nr = 0; own.nr < shared.nr; own.nr++) {
-		own.at[own.nr] = shared.at[own.nr];
-		own.at[own.nr].path = xstrdup(shared.at[own.nr].path);
-	}
-	entries_release(&space->entries);
-	space->entries = own;
-}
-
 struct space *space_new(struct module_table *modules, pid_t pid)
 {
 	struct space *space = xcalloc(1, sizeof(*space));
@@ -73,8 +35,8 @@ void space_free(struct space *space)
 	if (!space || space->nr_shares--)
 		return;
 	target_memory_close(space->memory);
-	entries_release(&space->entries);
-	entries_release(&space->former);
+	space_entries_release(&space->entries);
+	space_entries_release(&space->former);
 	free(space->code_starts);
 	free(space->code_entries);
 	free(space);
@@ -130,7 +92,7 @@ struct space *space_fork(struct space *space, pid_t pid)
 {
 	struct space *child = space_new(space->modules, pid);
 
-	child->entries = entries_share(&space->entries);
+	child->entries = space_entries_share(&space->entries);
 	child->nr_doubtful = space->nr_doubtful;
 	child->generation = space->generation;
 	space_index_code(child);
@@ -284,10 +246,10 @@ static void take_in(struct space *space, struct entries fresh)
 	free(is_kept);
 	/* The same map: others may share it. */
 	if (!had_doubts && !nr_doubtful && nr_kept == fresh.nr && nr_kept == space->entries.nr) {
-		entries_release(&fresh);
+		space_entries_release(&fresh);
 		return;
 	}
-	entries_release(&space->entries);
+	space_entries_release(&space->entries);
 	space->entries = fresh;
 	space_index_code(space);
 }
@@ -302,7 +264,7 @@ int space_update(struct space *space, const char *maps_text, size_t nr_bytes, st
 	if (status == 0)
 		take_in(space, fresh);
 	else
-		entries_release(&fresh);
+		space_entries_release(&fresh);
 	return status;
 }
 

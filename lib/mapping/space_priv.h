@@ -86,6 +86,10 @@ bool space_is_rewritten(const struct space *space, const struct entry *entry);
 bool space_replaces_code(const struct space *space, const struct mapping *fresh);
 /* Mark everything interned for its stacks as invalid. */
 void space_note_change(struct space *space);
+/* space_entries.c: free the array, unless another space shares it. */
+void space_entries_release(struct entries *entries);
+/* The same array for one more space. */
+struct entries space_entries_share(struct entries *entries);
 /* Call this before its entries are changed in place: others may share them. */
 void space_own_entries(struct space *space);
 /* Call this after each change of its entries. */
