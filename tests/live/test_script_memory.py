@@ -15,7 +15,7 @@ from pythons import pythons
 
 # It does not free them in the end. Until profc has told the program how its frames are linked none have
 # functions, which takes a moment on busy CPUs.
-CACHE = """import os, time; time.sleep(0.3)
+CACHE = """import os, time; time.sleep(1.5)
 CACHE = {}
 class Cache:
     def put(self, key, nr):
@@ -42,7 +42,7 @@ BYTES_OF_PUT = sum(70000 + i + HEAD_BYTES for i in range(300))
 BYTES_OF_ITEMS = sum(20000 + i + HEAD_BYTES for i in range(500))
 
 # Objects that malloc() never sees: with what the collector of garbage needs, one takes 40 bytes.
-SMALL = """import os, time; time.sleep(0.3)
+SMALL = """import os, time; time.sleep(1.5)
 KEPT = []
 class Node:
     __slots__ = ("value",)
@@ -85,7 +85,7 @@ while True:
 """
 
 # Each thread keeps blocks of a size of its own; all calls go through the same native frames.
-THREADS = """import os, threading, time; time.sleep(0.3)
+THREADS = """import os, threading, time; time.sleep(1.5)
 KEPT = []
 {functions}
 threads = [threading.Thread(target=function) for function in ({names})]
@@ -99,7 +99,7 @@ def {name}():
 """
 
 # Functions that live for one call, and others come to stand where they were.
-MADE_CODE = """import os, time; time.sleep(0.3)
+MADE_CODE = """import os, time; time.sleep(1.5)
 KEPT = []
 text = '''
 def f{0}(): KEPT.append(bytes(10000 + {0}))
@@ -315,7 +315,7 @@ class ScriptMemory(LiveCase):
             with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
                 return "profc-probes" in maps.read()
         self.eventually(has, "probes are in the program")
-        time.sleep(0.3)
+        time.sleep(1.5)
 
     def test_after_a_profc_that_was_killed(self):
         for version, python in self.found:
