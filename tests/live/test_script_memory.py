@@ -91,6 +91,7 @@ KEPT = []
 threads = [threading.Thread(target=function) for function in ({names})]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
+time.sleep(0.5)
 os._exit(0)
 """
 FUNCTION_OF_THREAD = """
