@@ -126,7 +126,7 @@ static uint32_t candidate_of(const struct expansion *expansion, struct frame_id 
 	return WAIT_FUNCTION_NONE;
 }
 
-/* What native code of an interpreter waits for was wanted by the function that it runs. */
+/* Native code of an interpreter waits on behalf of the function that the interpreter runs. */
 static uint32_t waiting_of(const struct expansion *expansion, uint32_t inner, uint32_t outer)
 {
 	bool is_for_script = outer != WAIT_FUNCTION_NONE && label_is_script(expansion, outer) &&

@@ -14,7 +14,7 @@ struct module;
 /*
  * By stack_id, the label of the wait function: the innermost one outside the C library, similar
  * code (loader, threads, runtimes of C++ and Rust and the headers of these) and the kernel.
- * Native code that a function of a script calls waits for that function.
+ * If a function of a script called the native code that waits, it is that function.
  * WAIT_FUNCTION_NONE where there is none, as in stacks that are truncated. In a program with a C
  * library linked in, its functions are recognised by name. The caller frees the array.
  */

@@ -162,17 +162,19 @@ TEST(space, reused_addresses_are_another_module)
 	module_table_free(modules);
 }
 
+/* As the kernel tells of LIB_A. */
+static const struct proc_range range_of_a = {.start = 0x7f0000001000,
+					     .end = 0x7f0000003000,
+					     .offset = 0x1000,
+					     .inode = 80,
+					     .dev_major = 8,
+					     .dev_minor = 1};
+
 TEST(space, replaced_code_is_recalled)
 {
-	const struct proc_range a = {.start = 0x7f0000001000,
-				     .end = 0x7f0000003000,
-				     .offset = 0x1000,
-				     .inode = 80,
-				     .dev_major = 8,
-				     .dev_minor = 1};
 	struct module_table *modules = module_table_new();
 	struct space *space = space_new(modules, NO_PROCESS);
-	struct proc_range other = a;
+	struct proc_range other = range_of_a;
 	uint32_t stamp;
 
 	assert_int_equal(update(space, CAT_TEXT LIB_A STACK), 0);
@@ -182,7 +184,7 @@ TEST(space, replaced_code_is_recalled)
 	assert_false(space_recall(space, &other));
 	assert_int_equal(space_stamp(space), stamp);
 	assert_string_equal(module_at(space, modules, 0x7f0000001234)->path, "/lib/b.so");
-	assert_true(space_recall(space, &a));
+	assert_true(space_recall(space, &range_of_a));
 	assert_int_not_equal(space_stamp(space), stamp);
 	assert_int_equal(space_nr_replaced(space), 3);
 	assert_string_equal(module_at(space, modules, 0x7f0000001234)->path, "/lib/a.so");
@@ -190,7 +192,7 @@ TEST(space, replaced_code_is_recalled)
 	assert_true(space_find(space, 0x7ffffffdf000)->is_stack);
 	assert_int_equal(space_nr_mappings(space), 3);
 	stamp = space_stamp(space);
-	assert_true(space_recall(space, &a)); /* as it is */
+	assert_true(space_recall(space, &range_of_a)); /* as it is */
 	assert_int_equal(space_stamp(space), stamp);
 	other = (struct proc_range){.start = 0x7f0000001000,
 				    .end = 0x7f0000002000,
@@ -282,12 +284,6 @@ TEST(space, fork_starts_with_the_parents_mappings)
 
 TEST(space, fork_shares_no_later_change)
 {
-	const struct proc_range a = {.start = 0x7f0000001000,
-				     .end = 0x7f0000003000,
-				     .offset = 0x1000,
-				     .inode = 80,
-				     .dev_major = 8,
-				     .dev_minor = 1};
 	struct module_table *modules = module_table_new();
 	struct space *parent = space_new(modules, NO_PROCESS);
 	struct space *first, *second;
@@ -296,7 +292,7 @@ TEST(space, fork_shares_no_later_change)
 	update(parent, CAT_TEXT LIB_B_TWICE);
 	first = space_fork(parent, NO_PROCESS + 1);
 	second = space_fork(first, NO_PROCESS + 2);
-	assert_true(space_recall(parent, &a));
+	assert_true(space_recall(parent, &range_of_a));
 	assert_string_equal(module_at(parent, modules, 0x7f0000001234)->path, "/lib/a.so");
 	assert_string_equal(module_at(first, modules, 0x7f0000001234)->path, "/lib/b.so");
 	update(first, CAT_TEXT LIB_A);
