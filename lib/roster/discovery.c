@@ -165,7 +165,7 @@ static void sweep_processes(struct roster *roster)
 	pid_t pid;
 
 	while (directory && (pid = proc_next_id(directory))) {
-		if (!roster_find_process(roster, pid) && !pid_table_get(&roster->others, pid))
+		if (!roster_find_process(roster, pid) && !is_other(roster, pid))
 			ask_process(roster, pid, ANCESTORS_MAX);
 	}
 	if (directory)

@@ -247,6 +247,21 @@ TEST(roster, births_among_many_processes_are_found_without_a_sweep)
 	roster_free(roster);
 }
 
+/* A shell that is recorded by the profc that it has started. */
+TEST(roster, a_sweep_leaves_out_its_own_process)
+{
+	struct heard heard = {0};
+	struct roster *roster = new_roster(&heard);
+
+	roster_poll(roster, 1);
+	assert_int_equal(roster_add_root(roster, getppid(), NULL), 0);
+	run_children(NR_CHILDREN, true);
+	roster_poll(roster, clock_monotonic_ns());
+	assert_non_null(roster_find_process(roster, getppid()));
+	assert_null(roster_find_process(roster, getpid()));
+	roster_free(roster);
+}
+
 TEST(roster, unknown_parent_is_found_with_its_child)
 {
 	struct heard heard = {0};
