@@ -45,6 +45,11 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 	};
 }
 
+void governor_expect(struct governor *governor, uint64_t cost_ns)
+{
+	governor->mean_cost_ns = cost_ns;
+}
+
 /* From 0 to 1. */
 static double draw(struct governor *governor)
 {
@@ -99,26 +104,45 @@ bool governor_affords(struct governor *governor, struct stop_budget *budget, uin
 	return budget->balance_ns >= -(int64_t)(STOPS_ON_CREDIT * mean_of(governor, budget));
 }
 
-/* The balance includes an exceptionally long stop; the mean, a forecast, includes it in part. */
-#define MEAN_OF	      16
-#define LONG_FOR_ONCE 2
+/*
+ * A stop takes some milliseconds where the host of a virtual machine takes our CPU away meanwhile.
+ * Once that is an exception: the mean, a forecast, includes it in part, and the thread has no stop
+ * for at most this time of its own. What remains is a debt of all threads (settle()), which makes
+ * stops rarer, but leaves no thread unseen for long. Twice in a row it is the rule.
+ */
+#define MEAN_OF		16
+#define LONG_FOR_ONCE	2
+#define LONGEST_REST_NS UINT64_C(20000000)
+
+static bool is_long(uint64_t mean_ns, uint64_t cost_ns)
+{
+	return mean_ns && cost_ns > LONG_FOR_ONCE * mean_ns;
+}
 
 static uint64_t mean_with(uint64_t mean_ns, uint64_t cost_ns)
 {
 	if (!mean_ns)
 		return cost_ns;
-	cost_ns = min_u64(cost_ns, LONG_FOR_ONCE * mean_ns);
 	return mean_ns + cost_ns / MEAN_OF - mean_ns / MEAN_OF;
 }
 
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns)
 {
-	if (!budget->mean_cost_ns)
-		budget->mean_cost_ns = governor->mean_cost_ns;
-	budget->balance_ns -= (int64_t)cost_ns;
+	double share = governor->stop_share * governor->max_ppm / 1e6;
+	uint64_t most_ns = (uint64_t)(share * (double)LONGEST_REST_NS);
+	uint64_t mean_ns = mean_of(governor, budget);
+	bool was_long = budget->was_long;
+	uint64_t usual_ns = cost_ns;
+
+	budget->was_long = is_long(mean_ns, cost_ns);
+	if (budget->was_long && !was_long)
+		usual_ns = LONG_FOR_ONCE * mean_ns;
+	budget->balance_ns -= (int64_t)min_u64(cost_ns, max_u64(most_ns, LONG_FOR_ONCE * mean_ns));
+	budget->mean_cost_ns = mean_with(mean_ns, usual_ns);
+	if (is_long(governor->mean_cost_ns, usual_ns))
+		usual_ns = LONG_FOR_ONCE * governor->mean_cost_ns;
+	governor->mean_cost_ns = mean_with(governor->mean_cost_ns, usual_ns);
 	governor->window_charged_ns += (double)cost_ns;
-	budget->mean_cost_ns = mean_with(budget->mean_cost_ns, cost_ns);
-	governor->mean_cost_ns = mean_with(governor->mean_cost_ns, cost_ns);
 }
 
 static double between(double least, double value, double most)

@@ -31,7 +31,7 @@ struct governor {
 	uint64_t base_period_ns; /* as the user asked for */
 	uint64_t period_ns;	 /* in use */
 	uint64_t max_period_ns;
-	uint64_t mean_cost_ns; /* of recent stops; 0: there was none */
+	uint64_t mean_cost_ns; /* of recent stops, or as expected; 0: unknown */
 	/* CPU time of threads, and the cost of their stops: in this window, and recently. */
 	double window_credited_ns, window_charged_ns;
 	double credited_ns, charged_ns;
@@ -53,10 +53,13 @@ struct stop_budget {
 	uint64_t cpu_ns;       /* reading of its CPU clock up to which it has credit */
 	int64_t balance_ns;    /* credits less costs */
 	uint64_t mean_cost_ns; /* of its recent stops; 0: there was none */
+	bool was_long;	       /* the last one, against that mean */
 };
 
 /* `seed` for the lots. */
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed);
+/* A stop will cost about so much; without this, the first one decides. 0: unknown. */
+void governor_expect(struct governor *governor, uint64_t cost_ns);
 
 /* Draw by lot whether to stop the thread in this tick, if the tick finds it running. */
 bool governor_draws(struct governor *governor, const struct stop_budget *budget);

@@ -49,6 +49,9 @@
 void visitors_calibrate(struct sampler *sampler)
 {
 	calibration_run(&sampler->overhead, urgency_realtime);
+	/* Less the time that it is held, which the first stops will show. */
+	governor_expect(&sampler->governor,
+			max_u64(sampler->overhead.away_ns, sampler->overhead.beside_ns));
 }
 
 static uint64_t end_ns(const struct sampler *sampler)
