@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "mapping/space.h"
 #include "script/cpython_layout.h"
+#include "script/script_text.h"
 #include "snapshot/snapshot.h"
 
 /* Longer ones are cut, or are no table. */
@@ -103,32 +104,6 @@ bool cpython_mark_agrees(const struct cpython_layout *layout, enum cpython_text 
 
 /* --- texts --- */
 
-static void append_utf8(struct buf *out, uint32_t c)
-{
-	if (c >= 0x10000) {
-		buf_append_byte(out, (uint8_t)(0xf0 | (c >> 18 & 7)));
-		buf_append_byte(out, (uint8_t)(0x80 | (c >> 12 & 63)));
-	} else if (c >= 0x800) {
-		buf_append_byte(out, (uint8_t)(0xe0 | c >> 12));
-	}
-	if (c >= 0x800)
-		buf_append_byte(out, (uint8_t)(0x80 | (c >> 6 & 63)));
-	else if (c >= 0x80)
-		buf_append_byte(out, (uint8_t)(0xc0 | c >> 6));
-	buf_append_byte(out, c >= 0x80 ? (uint8_t)(0x80 | (c & 63)) : (uint8_t)c);
-}
-
-void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width)
-{
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t c = 0;
-
-		memcpy(&c, characters + i * width, width); /* little endian */
-		if (c)
-			append_utf8(out, c);
-	}
-}
-
 char *cpython_text_read(const struct cpython_layout *layout, struct cpython_source *source,
 			uint64_t at)
 {
@@ -144,7 +119,7 @@ char *cpython_text_read(const struct cpython_layout *layout, struct cpython_sour
 	characters = xcalloc(shape.nr, shape.width);
 	is_read = read_at(source, at + shape.start, characters, shape.nr * shape.width);
 	if (is_read)
-		cpython_text_append(&text, characters, shape.nr, shape.width);
+		script_text_append(&text, characters, shape.nr, shape.width);
 	free(characters);
 	if (!is_read || !text.nr_bytes) {
 		buf_release(&text);

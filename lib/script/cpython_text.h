@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buf;
 struct cpython_layout;
 struct snapshot;
 struct space;
@@ -39,8 +38,5 @@ char *cpython_text_read(const struct cpython_layout *layout, struct cpython_sour
 			uint64_t at);
 /* The bytes of a line table, which the caller owns. NULL: it has none, or it cannot be read. */
 uint8_t *cpython_table_read(struct cpython_source *source, uint64_t at, size_t *nr_bytes);
-
-/* Append characters of `width` bytes each, 1, 2 or 4, as UTF-8; zeros are left out. */
-void cpython_text_append(struct buf *out, const uint8_t *characters, size_t nr, unsigned int width);
 
 #endif

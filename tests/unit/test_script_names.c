@@ -9,6 +9,7 @@
 #include "script/cpython.h"
 #include "script/cpython_names.h"
 #include "script/cpython_text.h"
+#include "script/script_text.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
 
@@ -257,11 +258,11 @@ TEST(script_names, are_utf_8)
 	static const uint8_t narrow[] = {0xe9, 'c'};
 	struct buf text = {0};
 
-	cpython_text_append(&text, (const uint8_t *)wide, ARRAY_SIZE(wide), 4);
+	script_text_append(&text, (const uint8_t *)wide, ARRAY_SIZE(wide), 4);
 	assert_string_equal(buf_str(&text), "a\u00e9\u0438\u4e2d\U0001f600z");
 	buf_clear(&text);
-	cpython_text_append(&text, (const uint8_t *)middle, ARRAY_SIZE(middle), 2);
-	cpython_text_append(&text, narrow, ARRAY_SIZE(narrow), 1);
+	script_text_append(&text, (const uint8_t *)middle, ARRAY_SIZE(middle), 2);
+	script_text_append(&text, narrow, ARRAY_SIZE(narrow), 1);
 	assert_string_equal(buf_str(&text), "\u0438b\u00e9c");
 	buf_release(&text);
 }
