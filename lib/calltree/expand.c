@@ -402,7 +402,10 @@ void label_append_place(struct buf *out, const struct expansion *expansion, uint
 		return;
 	file = profile_str(expansion->profile, function->file);
 	slash = strrchr(file, '/');
-	buf_printf(out, " (%s:%" PRIu32 ")", slash ? slash + 1 : file, function->line);
+	buf_printf(out, " (%s", slash ? slash + 1 : file);
+	if (function->line)
+		buf_printf(out, ":%" PRIu32, function->line);
+	buf_append_byte(out, ')');
 }
 
 /* The label in place of the missing callers of an incomplete stack. */

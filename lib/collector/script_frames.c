@@ -27,6 +27,7 @@ struct script_frames {
 	size_t nr_left;			   /* frames that were not pushed so far */
 	pid_t pid;			   /* of its process */
 	struct owner owner;		   /* of that, at its first walk */
+	enum symbol_source source;	   /* its interpreter */
 	bool *are_known; /* owned; modules by id, up to the last that is a source file */
 	size_t nr_known, cap_known;
 	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
@@ -115,7 +116,7 @@ static void set_hints(struct script_frames *frames, const struct script_subject 
 	if (outcome == SCRIPT_NO_THREAD)
 		return;
 	script_find_more(*subject->process, subject->thread, &more);
-	script_mark_late(*subject->process, &frames->walk.wanted);
+	script_complete_wanted(*subject->process, &frames->walk.wanted);
 	wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
 	subject->hints->lacks_wanted = subject->thread->lacks_bytes;
 }
@@ -144,7 +145,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	if (!had_interpreter && script_process_version(*subject->process))
 		count_process(frames, *subject->process);
 	(subject->hints ? frames->nr_by_outcome : frames->nr_blocks_by_outcome)[outcome]++;
-	frames->nr_left = outcome == SCRIPT_PROVED ? frames->walk.nr_frames : 0;
+	frames->nr_left = frames->walk.nr_frames;
 	if (frames->nr_left && subject->hints)
 		find_lock(*subject->process, subject->hints);
 	if (frames->nr_left)
@@ -152,6 +153,8 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	set_hints(frames, subject, outcome);
 	frames->pid = space_pid(subject->space);
 	frames->owner = *subject->owner;
+	frames->source = script_process_has_own_code(*subject->process) ? SYMBOL_SOURCE_COMPILER
+									: SYMBOL_SOURCE_INTERPRETER;
 }
 
 void script_frames_drop(struct script_frames *frames)
@@ -187,7 +190,7 @@ static void note_owner(struct script_frames *frames, struct module_id module)
 	profile_add_jit_source(
 		frames->profile,
 		&(struct jit_source){.module = module,
-				     .source = SYMBOL_SOURCE_INTERPRETER,
+				     .source = frames->source,
 				     .owner = owner.v == frames->owner.v ? owner : OWNER_NOBODY});
 }
 
@@ -220,9 +223,13 @@ static struct frame_id frame_of(struct script_frames *frames, const struct scrip
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
 				   size_t native)
 {
-	while (frames->nr_left && frames->walk.frames[frames->nr_left - 1].native == native)
-		stack = stack_trie_intern(frames->profile->stacks, stack,
-					  frame_of(frames, &frames->places[--frames->nr_left]));
+	while (frames->nr_left && frames->walk.frames[frames->nr_left - 1].native == native) {
+		const struct script_place *place = &frames->places[--frames->nr_left];
+
+		if (!place->is_native)
+			stack = stack_trie_intern(frames->profile->stacks, stack,
+						  frame_of(frames, place));
+	}
 	return stack;
 }
 

@@ -18,6 +18,7 @@ struct folder {
 	uint32_t *folded; /* owned: by stack, 1 + the one that replaces it; 0: not known yet */
 	uint32_t nr_stacks;
 	uint32_t *names; /* owned; by frame, 1 + its row of the names of JIT-compiled code */
+	bool *have_code; /* owned; by module: each function of the script has code of its own */
 };
 
 static struct module_id module_at(const struct folder *folder, size_t i)
@@ -135,15 +136,27 @@ static void hide_after(struct folder *folder, size_t from, size_t evaluation)
 				       !is_like(folder, i, frame) && !is_like(folder, i - 1, frame);
 }
 
+/* Its native frame is all that there is of it: what it calls is no machinery. */
+static bool has_own_code(const struct folder *folder, size_t i)
+{
+	return folder->have_code[module_at(folder, i).v];
+}
+
 /* False: there is nothing to hide. */
 static bool hide(struct folder *folder)
 {
 	size_t next = 0; /* after the last function of a script */
 	size_t evaluation = 0;
+	bool is_any = false;
 
 	for (size_t i = 1; i < folder->nr; i++) {
 		if (!is_script(folder, i))
 			continue;
+		is_any = true;
+		if (has_own_code(folder, i)) {
+			folder->is_hidden[i - 1] = true;
+			continue;
+		}
 		if (!is_script(folder, i - 1)) {
 			evaluation = i - 1;
 			hide_before(folder, next, i, !next);
@@ -152,7 +165,7 @@ static bool hide(struct folder *folder)
 	}
 	if (next)
 		hide_after(folder, next, evaluation);
-	return next > 0;
+	return is_any;
 }
 
 static struct stack_id fold(struct folder *folder, struct stack_id stack)
@@ -196,6 +209,10 @@ void profile_fold_scripts(struct profile *profile)
 	folder.names = xcalloc(profile->nr_frames, sizeof(*folder.names));
 	for (size_t i = 0; i < profile->jit.nr_names; i++)
 		folder.names[profile->jit.names[i].frame.v] = (uint32_t)i + 1;
+	folder.have_code = xcalloc(module_table_nr(profile->modules), sizeof(*folder.have_code));
+	for (size_t i = 0; i < profile->jit.nr_sources; i++)
+		folder.have_code[profile->jit.sources[i].module.v] =
+			profile->jit.sources[i].source == SYMBOL_SOURCE_COMPILER;
 	folder.folded = xcalloc(folder.nr_stacks, sizeof(*folder.folded));
 	for (size_t i = 0; i < profile->nr_samples; i++)
 		profile->samples[i].stack = fold(&folder, profile->samples[i].stack);
@@ -208,6 +225,7 @@ void profile_fold_scripts(struct profile *profile)
 		block->freed_stack = fold(&folder, block->freed_stack);
 	}
 	free(folder.names);
+	free(folder.have_code);
 	free(folder.path);
 	free(folder.is_hidden);
 	free(folder.folded);

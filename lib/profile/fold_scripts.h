@@ -16,8 +16,9 @@ bool profile_has_scripts(const struct profile *profile);
  * between two functions of scripts, what directly leads to the outermost of them, and, below the
  * innermost, all but the first function that each evaluation or other module has called, and
  * evaluations of functions that are not known. A stub that the interpreter has made for a function
- * (-X perf) is left out before that function. The time of all this goes to what is above it. Other
- * code stays. A file is written without this.
+ * (-X perf) is left out before that function. Where each function of a script has code of its own,
+ * the native frame of that is left out, and nothing else. The time of all this goes to what is
+ * above it. Other code stays. A file is written without this.
  */
 void profile_fold_scripts(struct profile *profile);
 

@@ -8,11 +8,12 @@
 #include "base/alloc.h"
 
 #define PYTHON "python3 -X perf, of 3.12 and later", "3.11 to 3.13"
+#define NODE   "node --perf-basic-prof", "18 and 20"
 #define JAVA   "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
 
 static const struct runtime runtimes[] = {
-	{"node", "Node.js", "node --perf-basic-prof", NULL, NULL},
-	{"libnode", "Node.js", "node --perf-basic-prof", NULL, NULL},
+	{"node", "Node.js", NODE, NULL},
+	{"libnode", "Node.js", NODE, NULL},
 	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL},
 	{"python", "Python", PYTHON, NULL},
 	{"libpython", "Python", PYTHON, NULL},

@@ -25,6 +25,8 @@ const char *symbol_source_name(enum symbol_source source)
 		return "jitdump";
 	case SYMBOL_SOURCE_INTERPRETER:
 		return "interpreter";
+	case SYMBOL_SOURCE_COMPILER:
+		return "engine of the scripts";
 	case SYMBOL_SOURCE_COUNT:
 		break;
 	}

@@ -14,6 +14,7 @@ enum symbol_source {
 	SYMBOL_SOURCE_PERF_MAP = 7,
 	SYMBOL_SOURCE_JITDUMP = 8,
 	SYMBOL_SOURCE_INTERPRETER = 9, /* read from its memory, while it ran */
+	SYMBOL_SOURCE_COMPILER = 10,   /* likewise, of one that makes code for each function */
 	SYMBOL_SOURCE_COUNT,
 };
 

@@ -345,12 +345,14 @@ static bool find_lock(void *facts, struct space *space, struct script_lock *lock
 	return false;
 }
 
-static bool is_steady(const void *facts, const struct wanted_range *range)
+static void complete_wanted(const void *facts, struct wanted_memory *wanted)
 {
 	const struct python *python = facts;
 
-	return range->nr_bytes == python->cpython.layout.code.instructions &&
-	       cpython_names_is_steady(python->names, range->start);
+	for (size_t i = 0; i < wanted->nr; i++)
+		wanted->at[i].is_late =
+			wanted->at[i].nr_bytes == python->cpython.layout.code.instructions &&
+			cpython_names_is_steady(python->names, wanted->at[i].start);
 }
 
 const struct script_runtime cpython_runtime = {
@@ -372,6 +374,6 @@ const struct script_runtime cpython_runtime = {
 	.find_missing = find_missing,
 	.find_links = find_links,
 	.find_lock = find_lock,
-	.is_steady = is_steady,
+	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

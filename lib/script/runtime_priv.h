@@ -14,17 +14,19 @@ struct script_lock;
 struct snapshot;
 struct space;
 
-#define SCRIPT_EXPORTS_MAX 8
+#define SCRIPT_EXPORTS_MAX 48
 
 /* The module of an interpreter in a process. */
 struct script_module {
 	const char *path;
+	uint64_t bias;			      /* an address less that in its file */
 	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* absolute addresses */
 };
 
 struct script_found {
 	enum script_support support;
 	char version[8]; /* "3.11"; empty: it is not known */
+	bool is_early;	 /* it has not begun yet: to be asked again */
 };
 
 /* As cpython_walk(). */
@@ -43,6 +45,9 @@ typedef size_t (*script_others_fn)(void *facts, struct space *space,
  */
 struct script_runtime {
 	const char *name; /* as users know it */
+	/* Is the native frame of each function of its own code, so that nothing else is left out?
+	 */
+	bool has_own_code;
 	/* Only its module exports all of these, which nr_exports counts. */
 	const char *exports[SCRIPT_EXPORTS_MAX];
 	size_t nr_exports;
@@ -69,8 +74,8 @@ struct script_runtime {
 	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
 	/* As script_find_lock(). */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
-	/* Is a copy of this range right after a stop enough? */
-	bool (*is_steady)(const void *facts, const struct wanted_range *range);
+	/* As script_complete_wanted(). */
+	void (*complete_wanted)(const void *facts, struct wanted_memory *wanted);
 	/* As script_find_places(). */
 	void (*find_places)(void *facts, struct space *space, const struct snapshot *snapshot,
 			    const struct script_frame *frames, size_t nr,
@@ -80,5 +85,6 @@ struct script_runtime {
 extern const struct script_runtime cpython_runtime; /* cpython_runtime.c */
 /* Versions before 3.11, whose frames are not read. */
 extern const struct script_runtime cpython_old_runtime; /* cpython_old.c */
+extern const struct script_runtime v8_runtime;		/* v8_runtime.c */
 
 #endif

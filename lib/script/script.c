@@ -13,11 +13,12 @@
 #include "script/runtime_priv.h"
 #include "unwind/unwind.h"
 
-static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_old_runtime};
+static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_old_runtime,
+							&v8_runtime};
 
 /* A module, and which interpreter it is. */
 struct known_module {
-	bool is_known;
+	bool is_known, is_generated;
 	const struct script_runtime *runtime; /* NULL: it is of none */
 	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* addresses in its file */
 };
@@ -92,6 +93,11 @@ enum script_support script_process_support(const struct script_process *process)
 	return process->found.support;
 }
 
+bool script_process_has_own_code(const struct script_process *process)
+{
+	return process->runtime && process->runtime->has_own_code;
+}
+
 const char *script_process_problem(const struct script_process *process)
 {
 	return !process->runtime || process->found.support == SCRIPT_READ
@@ -140,8 +146,11 @@ static const struct known_module *module_at(struct script_process *process,
 	if (known->is_known)
 		return known;
 	mapping = space_find(process->space, frame->pc);
-	if (mapping && mapping->module.v == frame->lookup.module.v)
+	if (mapping && mapping->module.v == frame->lookup.module.v) {
 		look_at(known, image_of(process, mapping));
+		known->is_generated =
+			space_module(process->space, mapping)->kind == MODULE_KIND_JIT;
+	}
 	return known;
 }
 
@@ -153,9 +162,12 @@ static void recognise(struct script_process *process, const struct known_module 
 	for (size_t i = 0; i < known->runtime->nr_exports; i++)
 		module.exports[i] = known->exports[i] + mapping->bias;
 	module.path = space_module(process->space, mapping)->path;
+	module.bias = mapping->bias;
 	process->runtime = known->runtime;
 	process->module = mapping->module;
 	process->facts = process->runtime->recognise(process->space, &module, &process->found);
+	if (process->found.is_early)
+		process->runtime = NULL;
 }
 
 static void look_for_interpreter(struct script_process *process, const struct unwind_walk *natives)
@@ -221,8 +233,11 @@ static bool take_natives(struct script_process *process, const struct unwind_wal
 		const struct unwind_frame *frame = &walk->frames[i];
 		bool is_interpreter = frame->lookup.module.v == process->module.v;
 
-		process->natives[i] =
-			(struct script_native){.sp = frame->sp, .is_interpreter = is_interpreter};
+		process->natives[i] = (struct script_native){
+			.sp = frame->sp,
+			.address = frame->lookup.address,
+			.is_interpreter = is_interpreter,
+			.is_generated = !is_interpreter && module_at(process, frame)->is_generated};
 		has_interpreter |= is_interpreter;
 	}
 	return has_interpreter;
@@ -320,8 +335,7 @@ bool script_find_lock(struct script_process *process, struct script_lock *lock)
 	return process->has_lock;
 }
 
-void script_mark_late(const struct script_process *process, struct wanted_memory *wanted)
+void script_complete_wanted(const struct script_process *process, struct wanted_memory *wanted)
 {
-	for (size_t i = 0; i < wanted->nr; i++)
-		wanted->at[i].is_late = process->runtime->is_steady(process->facts, &wanted->at[i]);
+	process->runtime->complete_wanted(process->facts, wanted);
 }

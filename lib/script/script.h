@@ -40,6 +40,8 @@ const char *script_process_version(const struct script_process *process);
 enum script_support script_process_support(const struct script_process *process);
 /* Why its interpreter's frames are not read; NULL: they are, or it has none. Static. */
 const char *script_process_problem(const struct script_process *process);
+/* Has each function of its scripts native code of its own, in the frame that evaluates it? */
+bool script_process_has_own_code(const struct script_process *process);
 
 /*
  * Look for an interpreter in all that the process has mapped, though none was on a stack so far.
@@ -95,8 +97,10 @@ struct script_lock {
  */
 bool script_find_lock(struct script_process *process, struct script_lock *lock);
 
-/* After script_find_places(): set is_late of what the next snapshot need not have from the stop
- * itself. */
-void script_mark_late(const struct script_process *process, struct wanted_memory *wanted);
+/*
+ * After script_find_places(): add to what the walk wants for the next snapshot what that may need
+ * besides, and set is_late of what it need not have from the stop itself.
+ */
+void script_complete_wanted(const struct script_process *process, struct wanted_memory *wanted);
 
 #endif

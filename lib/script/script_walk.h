@@ -9,9 +9,9 @@
 #include "snapshot/wanted.h"
 
 /*
- * The result of a walk of an interpreter's own frames, over copied bytes. Either all frames are
- * proved, or none is given: a frame is in the result only if it is known in which native frame its
- * evaluation runs.
+ * The result of a walk of an interpreter's own frames, over copied bytes. A frame is in the result
+ * only if it is proved, and it is known in which native frame its evaluation runs: where the frames
+ * lead to each other (CPython) either all are given or none.
  */
 enum script_outcome {
 	SCRIPT_NONE,		/* no code of a known interpreter is on the stack */
@@ -42,7 +42,9 @@ const char *script_outcome_name(enum script_outcome outcome);
 /* A native frame, as a walk needs it; leaf first. */
 struct script_native {
 	uint64_t sp;	     /* its stack pointer, as its callee returns to it */
+	uint64_t address;    /* its code, as its module has it */
 	bool is_interpreter; /* of the interpreter's own module */
+	bool is_generated;   /* in memory that is no file's: a compiler at run time made it */
 };
 
 struct script_frame {
@@ -57,6 +59,8 @@ struct script_place {
 	const char *file;    /* as the program gives it */
 	uint32_t first_line; /* of the function */
 	uint32_t line;	     /* 0: it has none */
+	/* It is the interpreter's own, or not known for sure: its native frame says more. */
+	bool is_native;
 };
 
 /* Zero-initialised is ready; reused from walk to walk. */

@@ -61,6 +61,7 @@ static const char *what_there_is(enum symbol_source source)
 	case SYMBOL_SOURCE_PERF_MAP:
 	case SYMBOL_SOURCE_JITDUMP:
 	case SYMBOL_SOURCE_INTERPRETER:
+	case SYMBOL_SOURCE_COMPILER:
 	case SYMBOL_SOURCE_COUNT:
 		break;
 	}

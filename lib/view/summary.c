@@ -522,6 +522,20 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 		   runtime->advice);
 }
 
+/* V8 does not say where one function is in the code of another. */
+static void note_compiled_scripts(const struct weights *weights, struct buf *note)
+{
+	const struct profile *profile = profile_of(weights);
+
+	for (size_t i = 0; i < profile->jit.nr_sources; i++) {
+		if (profile->jit.sources[i].source != SYMBOL_SOURCE_COMPILER)
+			continue;
+		buf_append_str(note, "a function of Node.js has the time of those that V8 has "
+				     "inlined into it, too");
+		return;
+	}
+}
+
 void summary_append_lone_code(struct buf *note, const struct profile *profile)
 {
 	uint64_t total_ns = profile_total(profile, METRIC_CPU);
@@ -843,12 +857,12 @@ static void note_lost_frees(const struct weights *weights, struct buf *note)
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
-		note_within,	 note_missed,	     note_unattributed,	   note_no_stack,
-		note_truncated,	 note_elided,	     note_nameless,	   note_interpreter,
-		note_idle,	 note_few_samples,   note_filtered_counts, note_late_counts,
-		note_refusals,	 note_unknown,	     note_late_programs,   note_lost_blocks,
-		note_lost_frees, note_hides_nothing, note_between,	   note_events,
-		note_lone_code,
+		note_within,	 note_missed,		note_unattributed,    note_no_stack,
+		note_truncated,	 note_elided,		note_nameless,	      note_interpreter,
+		note_idle,	 note_few_samples,	note_filtered_counts, note_late_counts,
+		note_refusals,	 note_unknown,		note_late_programs,   note_lost_blocks,
+		note_lost_frees, note_hides_nothing,	note_between,	      note_events,
+		note_lone_code,	 note_compiled_scripts,
 	};
 	struct buf note = {0};
 	bool any = false;

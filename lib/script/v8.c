@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks the frames of functions that V8 runs, over copied bytes. */
+#include "script/v8.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "snapshot/snapshot.h"
+
+#define ADDRESS_MAX (UINT64_C(1) << 47)
+/* The saved frame pointer and the return address, between a frame pointer and its caller. */
+#define LINK_BYTES 16
+
+/* The lowest bits of a word: 0 in a small integer, 1 in a pointer, 3 in a weak one. */
+#define TAG_MASK    3
+#define TAG_POINTER 1
+
+uint64_t v8_object(uint64_t pointer)
+{
+	uint64_t address = pointer - TAG_POINTER;
+
+	return (pointer & TAG_MASK) == TAG_POINTER && address && address < ADDRESS_MAX ? address
+										       : 0;
+}
+
+uint32_t v8_function_bytes(const struct v8 *v8)
+{
+	return v8->shared + (uint32_t)sizeof(uint64_t);
+}
+
+uint32_t v8_shared_bytes(const struct v8 *v8)
+{
+	return (v8->scope > v8->script ? v8->scope : v8->script) + (uint32_t)sizeof(uint64_t);
+}
+
+/* The function of the frame with this frame pointer; 0: it has none. */
+static uint64_t function_of(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp)
+{
+	uint64_t function, context;
+
+	if (!snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_function, &function,
+			   sizeof(function)) ||
+	    !snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_context, &context,
+			   sizeof(context)))
+		return 0;
+	/* There, frames that are none of a function have a number that says what they are. */
+	return v8_object(context) ? v8_object(function) : 0;
+}
+
+/* Bytes of an object that were copied in the stop, or are to be right after it. */
+static bool read_word(const struct snapshot *snapshot, uint64_t address, uint64_t *word)
+{
+	return snapshot_read_any(snapshot, address, word, sizeof(*word)) ||
+	       snapshot_read_late(snapshot, address, word, sizeof(*word));
+}
+
+/* --- walks --- */
+
+static bool is_of_engine(const struct v8 *v8, const struct script_native *native)
+{
+	return native->is_generated ||
+	       (native->is_interpreter && native->address >= v8->builtins_start &&
+		native->address < v8->builtins_end);
+}
+
+/*
+ * The frame pointer of native frame i: just above the link is the stack pointer of its caller. 0:
+ * it has none so far, or no longer.
+ */
+static uint64_t fp_of(const struct v8 *v8, const struct snapshot *snapshot,
+		      const struct script_native *natives, size_t i)
+{
+	const struct arch_regs *numbers = arch_regs(snapshot->arch);
+	uint64_t fp = natives[i + 1].sp - LINK_BYTES, own;
+
+	if (natives[i + 1].sp < LINK_BYTES)
+		return 0;
+	if (i)
+		return fp;
+	/* A leaf may be about to set it, or to store its function. */
+	return regs_get(&snapshot->regs, numbers->fp, &own) && own == fp &&
+			       natives[0].sp <= fp + (uint64_t)(int64_t)v8->fp_function
+		       ? fp
+		       : 0;
+}
+
+static void push(struct script_walk *out, uint64_t function, size_t native)
+{
+	ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
+	out->frames[out->nr_frames++] = (struct script_frame){.code = function, .native = native};
+}
+
+/* False: the snapshot lacks one of its objects. */
+static bool take(const struct v8 *v8, const struct snapshot *snapshot, uint64_t function,
+		 struct script_walk *out)
+{
+	uint64_t word, shared;
+
+	/* Recursion has the same ones again: then this adds nothing. */
+	wanted_memory_add(&out->wanted, function, v8_function_bytes(v8));
+	if (!read_word(snapshot, function + v8->shared, &word))
+		return false;
+	shared = v8_object(word);
+	if (!shared)
+		return true;
+	wanted_memory_add(&out->wanted, shared, v8_shared_bytes(v8));
+	return read_word(snapshot, shared + v8->scope, &word) &&
+	       read_word(snapshot, shared + v8->script, &word);
+}
+
+enum script_outcome v8_walk(const struct v8 *v8, const struct snapshot *snapshot,
+			    const struct script_native *natives, size_t nr_natives,
+			    struct script_walk *out)
+{
+	enum script_outcome outcome = SCRIPT_PROVED;
+
+	out->nr_frames = out->leaf_state = 0;
+	out->wanted = (struct wanted_memory){.nr = 0};
+	for (size_t i = 0; i + 1 < nr_natives; i++) {
+		uint64_t fp = is_of_engine(v8, &natives[i]) ? fp_of(v8, snapshot, natives, i) : 0;
+		uint64_t function = fp ? function_of(v8, snapshot, fp) : 0;
+
+		if (!function)
+			continue;
+		if (take(v8, snapshot, function, out))
+			push(out, function, i);
+		else
+			outcome = SCRIPT_NOT_COPIED;
+	}
+	return outcome;
+}
+
+/* --- what is missing --- */
+
+static void miss(const struct snapshot *snapshot, uint64_t address, uint32_t nr_bytes,
+		 struct wanted_memory *missing)
+{
+	uint8_t bytes[256];
+
+	if (nr_bytes <= sizeof(bytes) && !snapshot_is_late(snapshot, address, nr_bytes) &&
+	    !snapshot_read_any(snapshot, address, bytes, nr_bytes))
+		wanted_memory_add(missing, address, nr_bytes);
+}
+
+static void miss_objects(const struct v8 *v8, const struct snapshot *snapshot, uint64_t function,
+			 struct wanted_memory *missing)
+{
+	uint64_t word, shared;
+
+	miss(snapshot, function, v8_function_bytes(v8), missing);
+	if (!snapshot_read_any(snapshot, function + v8->shared, &word, sizeof(word)))
+		return;
+	shared = v8_object(word);
+	if (shared)
+		miss(snapshot, shared, v8_shared_bytes(v8), missing);
+}
+
+/*
+ * Functions of C++ use the register for something else. So the chain is looked for in this many
+ * words at the top of the stack, too: functions that C++ calls were there at the last sample,
+ * mostly, and are wanted.
+ */
+#define WORDS_SEARCHED 256
+#define FRAMES_MAX     64
+
+/* The chain of frame pointers from `fp` on. */
+static void miss_of_chain(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp,
+			  struct wanted_memory *missing)
+{
+	for (int nr = 0; nr < FRAMES_MAX; nr++) {
+		uint64_t function = function_of(v8, snapshot, fp), next;
+
+		if (function)
+			miss_objects(v8, snapshot, function, missing);
+		if (!snapshot_read(snapshot, fp, &next, sizeof(next)) || next <= fp ||
+		    next % sizeof(uint64_t))
+			return;
+		fp = next;
+	}
+}
+
+static bool is_link(const struct snapshot *snapshot, uint64_t at)
+{
+	uint64_t next, caller;
+
+	return snapshot_read(snapshot, at, &next, sizeof(next)) && next > at &&
+	       next % sizeof(uint64_t) == 0 &&
+	       snapshot_read(snapshot, next, &caller, sizeof(caller));
+}
+
+/* The lowest link of a function's frame in the words at the top of the stack; 0: there is none. */
+static uint64_t search(const struct v8 *v8, const struct snapshot *snapshot, uint64_t sp)
+{
+	const struct stack_region *region = snapshot->regions;
+	uint64_t words[WORDS_SEARCHED];
+	uint64_t from = sp - region->start;
+	size_t nr;
+
+	if (!snapshot->nr_regions || from >= region->nr_bytes)
+		return 0;
+	nr = (region->nr_bytes - from) / sizeof(*words);
+	nr = nr < WORDS_SEARCHED ? nr : WORDS_SEARCHED;
+	memcpy(words, snapshot->bytes + region->offset + from, nr * sizeof(*words));
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t at = sp + i * sizeof(*words);
+
+		/* Most words are no address of this stack. */
+		if (words[i] > at && words[i] - region->start < region->nr_bytes &&
+		    is_link(snapshot, at) && function_of(v8, snapshot, at))
+			return at;
+	}
+	return 0;
+}
+
+bool v8_find_missing(const struct v8 *v8, const struct snapshot *snapshot,
+		     struct wanted_memory *missing)
+{
+	const struct arch_regs *numbers = arch_regs(snapshot->arch);
+	uint64_t sp, fp, found;
+
+	if (!regs_get(&snapshot->regs, numbers->sp, &sp) ||
+	    !regs_get(&snapshot->regs, numbers->fp, &fp))
+		return false;
+	if (fp >= sp && is_link(snapshot, fp))
+		miss_of_chain(v8, snapshot, fp, missing);
+	found = search(v8, snapshot, sp);
+	if (found && found != fp)
+		miss_of_chain(v8, snapshot, found, missing);
+	return missing->nr > 0;
+}

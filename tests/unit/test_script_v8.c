@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Frames of functions of V8, and their objects, made up in the memory of this process. */
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "mapping/module.h"
+#include "mapping/space.h"
+#include "script/v8.h"
+#include "script/v8_layout.h"
+#include "script/v8_names.h"
+#include "script/v8_text.h"
+#include "snapshot/snapshot.h"
+#include "tests/unit/unit.h"
+
+#define BUILTINS UINT64_C(0x1000)
+#define STACK	 UINT64_C(0x7ffe00000000)
+
+static const struct v8 v8 = {.builtins_start = BUILTINS,
+			     .builtins_end = BUILTINS + 0x1000,
+			     .fp_function = -16,
+			     .fp_context = -8,
+			     .shared = 24,
+			     .scope = 16,
+			     .script = 32};
+
+enum {
+	TYPE_TEXT = 8, /* of one byte a character; + 0: of two */
+	TYPE_WIDE = 0,
+	TYPE_CONS = 1 + 8,
+	TYPE_EXTERNAL = 2 + 8,
+	TYPE_SLICED = 3 + 8,
+	TYPE_THIN = 5 + 8,
+	TYPE_ODDBALL = 0x83,
+	TYPE_SCRIPT = 0xa0,
+	TYPE_MAP = 0xb0,
+	TYPE_SHARED,
+	TYPE_SCOPE,
+	TYPE_FUNCTION = 0x800,
+};
+
+static const struct v8_layout layout = {.map_type = 12,
+					.script_name = 16,
+					.script_source = 8,
+					.script_line_ends = 56,
+					.text.length = 12,
+					.text.characters = 16,
+					.text.thin_actual = 16,
+					.text.cons_first = 16,
+					.text.cons_second = 24,
+					.text.sliced_parent = 16,
+					.text.sliced_offset = 24,
+					.text.external_characters = 24,
+					.type_function = TYPE_FUNCTION,
+					.type_shared = TYPE_SHARED,
+					.type_scope = TYPE_SCOPE,
+					.type_script = TYPE_SCRIPT,
+					.type_map = TYPE_MAP,
+					.text.end = 0x80,
+					.text.shape_mask = 7,
+					.text.sequential = 0,
+					.text.cons = 1,
+					.text.external = 2,
+					.text.sliced = 3,
+					.text.thin = 5,
+					.text.width_mask = 8,
+					.text.one_byte = 8};
+
+/* --- walks --- */
+
+enum { NR_NATIVES = 5 };
+
+/*
+ * From the leaf on: a function of C++, a builtin, code that was made, C++ with an object where a
+ * function would have its own, and the outermost.
+ */
+struct stack {
+	struct snapshot snapshot;
+	struct script_native natives[NR_NATIVES];
+	uint64_t objects[16]; /* a function of the builtin, one of the code, and what each shares */
+};
+
+static void put(struct stack *stack, uint64_t address, uint64_t word)
+{
+	memcpy(stack->snapshot.bytes + (address - STACK), &word, sizeof(word));
+}
+
+static uint64_t pointer_to(const uint64_t *object)
+{
+	return (uintptr_t)object + 1;
+}
+
+static void put_function(struct stack *stack, size_t native, const uint64_t *function)
+{
+	uint64_t fp = stack->natives[native + 1].sp - 16;
+
+	put(stack, fp - 8, 0x1001);
+	put(stack, fp - 16, pointer_to(function));
+	put(stack, fp, stack->natives[native + 1].sp + 0xf0);
+}
+
+static struct stack make_stack(void)
+{
+	struct stack stack = {.snapshot = {.arch = ARCH_X86_64}};
+
+	memset(snapshot_add_region(&stack.snapshot, STACK, 0x800), 0, 0x800);
+	for (size_t i = 0; i < NR_NATIVES; i++)
+		stack.natives[i] = (struct script_native){.sp = STACK + 0x100 + i * 0x100};
+	stack.natives[1].is_interpreter = true;
+	stack.natives[1].address = BUILTINS + 0x10;
+	stack.natives[2].is_generated = true;
+	stack.natives[3].is_interpreter = true;
+	stack.natives[3].address = BUILTINS - 0x10;
+	regs_set(&stack.snapshot.regs, 7, stack.natives[0].sp);
+	regs_set(&stack.snapshot.regs, 6, 12);
+	return stack;
+}
+
+static void put_functions(struct stack *stack)
+{
+	put_function(stack, 1, &stack->objects[0]);
+	put_function(stack, 2, &stack->objects[4]);
+	put_function(stack, 3, &stack->objects[4]);
+	stack->objects[3] = pointer_to(&stack->objects[9]);
+	stack->objects[7] = pointer_to(&stack->objects[9]);
+}
+
+static void copy(struct snapshot *snapshot, const void *object, size_t nr_bytes,
+		 enum region_kind kind)
+{
+	uint8_t *room = snapshot_add_due(snapshot, (uintptr_t)object, nr_bytes);
+
+	memcpy(room, object, nr_bytes);
+	snapshot->regions[snapshot->nr_regions - 1].kind = kind;
+}
+
+static void copy_objects(struct stack *stack)
+{
+	copy(&stack->snapshot, stack->objects, sizeof(stack->objects), REGION_WANTED);
+}
+
+TEST(v8_walk, takes_functions_of_builtins_and_of_made_code)
+{
+	struct stack stack = make_stack();
+	struct script_walk out = {0};
+
+	put_functions(&stack);
+	copy_objects(&stack);
+	assert_int_equal(v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out),
+			 SCRIPT_PROVED);
+	assert_int_equal(out.nr_frames, 2);
+	assert_int_equal(out.frames[0].native, 1);
+	assert_int_equal(out.frames[0].code, (uintptr_t)&stack.objects[0]);
+	assert_int_equal(out.frames[1].native, 2);
+	assert_int_equal(out.frames[1].code, (uintptr_t)&stack.objects[4]);
+	/* Functions that are side by side are wanted as one, and what they share. */
+	assert_int_equal(out.wanted.nr, 2);
+	assert_int_equal(out.wanted.at[0].nr_bytes, 2 * v8_function_bytes(&v8));
+	script_walk_release(&out);
+	snapshot_release(&stack.snapshot);
+}
+
+TEST(v8_walk, leaves_out_what_was_not_copied_and_wants_it)
+{
+	struct stack stack = make_stack();
+	struct script_walk out = {0};
+
+	put_functions(&stack);
+	copy(&stack.snapshot, &stack.objects[4], 12 * sizeof(*stack.objects), REGION_WANTED);
+	assert_int_equal(v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out),
+			 SCRIPT_NOT_COPIED);
+	assert_int_equal(out.nr_frames, 1);
+	assert_int_equal(out.frames[0].native, 2);
+	assert_int_equal(out.wanted.at[0].start, (uintptr_t)&stack.objects[0]);
+	script_walk_release(&out);
+	snapshot_release(&stack.snapshot);
+}
+
+/* A number in place of a context says that the frame is of no function. */
+TEST(v8_walk, takes_no_frame_of_another_kind)
+{
+	struct stack stack = make_stack();
+	struct script_walk out = {0};
+
+	put_functions(&stack);
+	put(&stack, stack.natives[2].sp - 24, UINT64_C(17) << 32);
+	put(&stack, stack.natives[3].sp - 32, UINT64_C(17) << 32);
+	assert_int_equal(v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out),
+			 SCRIPT_PROVED);
+	assert_int_equal(out.nr_frames, 0);
+	script_walk_release(&out);
+	snapshot_release(&stack.snapshot);
+}
+
+/* A leaf has its function once its frame pointer is set and its stack pointer is below that. */
+TEST(v8_walk, takes_a_leaf_that_is_neither_beginning_nor_ending)
+{
+	static const struct {
+		uint64_t fp, sp;
+		size_t nr;
+	} cases[] = {{0x1f0, 0x1e0, 1}, {0x1f0, 0x100, 1}, {0x1f0, 0x1e8, 0},
+		     {0x1f0, 0x1f0, 0}, {0x2f0, 0x1e0, 0}, {0, 0x1e0, 0}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct stack stack = make_stack();
+		struct script_walk out = {0};
+
+		stack.natives[0].is_generated = true;
+		stack.natives[0].sp = STACK + cases[i].sp;
+		stack.natives[1].is_interpreter = stack.natives[2].is_generated = false;
+		put_function(&stack, 0, &stack.objects[0]);
+		stack.objects[3] = pointer_to(&stack.objects[9]);
+		copy_objects(&stack);
+		regs_set(&stack.snapshot.regs, 6, cases[i].fp ? STACK + cases[i].fp : 0);
+		v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out);
+		assert_int_equal(out.nr_frames, cases[i].nr);
+		script_walk_release(&out);
+		snapshot_release(&stack.snapshot);
+	}
+}
+
+/* Where C++ is the leaf, its frame pointer is anything; the chain begins some words above. */
+TEST(v8_walk, finds_what_is_missing_from_the_stack_alone)
+{
+	struct stack stack = make_stack();
+	struct wanted_memory missing = {.nr = 0};
+
+	put_functions(&stack);
+	put(&stack, stack.natives[2].sp - 16, stack.natives[3].sp - 16);
+	assert_true(v8_find_missing(&v8, &stack.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start, (uintptr_t)&stack.objects[0]);
+	assert_int_equal(missing.at[0].nr_bytes, 2 * v8_function_bytes(&v8));
+
+	copy(&stack.snapshot, stack.objects, 8 * sizeof(*stack.objects), REGION_WANTED);
+	missing.nr = 0;
+	assert_true(v8_find_missing(&v8, &stack.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start, (uintptr_t)&stack.objects[9]);
+	copy(&stack.snapshot, &stack.objects[9], 5 * sizeof(*stack.objects), REGION_WANTED);
+	missing.nr = 0;
+	assert_false(v8_find_missing(&v8, &stack.snapshot, &missing));
+	snapshot_release(&stack.snapshot);
+}
+
+/* Any bytes may be on a stack. */
+TEST(v8_walk, ends_whatever_is_on_the_stack)
+{
+	uint64_t random = 7;
+
+	for (int i = 0; i < 20000; i++) {
+		struct stack stack = make_stack();
+		struct script_walk out = {0};
+		struct wanted_memory missing = {.nr = 0};
+
+		put_functions(&stack);
+		copy_objects(&stack);
+		for (int k = 0; k < 12; k++) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			put(&stack, STACK + (random >> 33) % 0x7f8,
+			    k % 3 ? STACK + (random >> 13) % 0x900 : random);
+		}
+		regs_set(&stack.snapshot.regs, 6, STACK + (random >> 20) % 0x900);
+		v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out);
+		assert_in_range(out.nr_frames, 0, NR_NATIVES);
+		v8_find_missing(&v8, &stack.snapshot, &missing);
+		script_walk_release(&out);
+		snapshot_release(&stack.snapshot);
+	}
+}
+
+/* --- names --- */
+
+enum object {
+	MAP_OF_MAPS,
+	MAP_OF_FUNCTIONS,
+	MAP_OF_SHARED,
+	MAP_OF_SCOPES,
+	MAP_OF_SCRIPTS,
+	MAP_OF_TEXTS,
+	MAP_OF_OTHER_TEXTS,
+	MAP_OF_ODDBALLS,
+	FUNCTION,
+	SHARED,
+	SCOPE,
+	SCRIPT,
+	NAME,
+	GUESSED,
+	FILE_NAME,
+	SOURCE,
+	ODDBALL,
+	OTHER,
+	NR_OBJECTS,
+};
+
+#define NR_WORDS 32
+
+struct fixture {
+	struct module_table *modules;
+	struct space *space;
+	struct v8_names *names;
+	struct snapshot snapshot;
+	uint64_t objects[NR_OBJECTS][NR_WORDS];
+};
+
+static uint64_t small(uint64_t number)
+{
+	return number << 32;
+}
+
+static uint64_t pointer(const struct fixture *fixture, enum object object)
+{
+	return pointer_to(fixture->objects[object]);
+}
+
+static void put_map(struct fixture *fixture, enum object map, uint16_t type)
+{
+	fixture->objects[map][0] = pointer(fixture, MAP_OF_MAPS);
+	memcpy((uint8_t *)fixture->objects[map] + layout.map_type, &type, sizeof(type));
+}
+
+static void put_text(struct fixture *fixture, enum object object, const char *text)
+{
+	const uint32_t length = (uint32_t)strlen(text);
+
+	fixture->objects[object][0] = pointer(fixture, MAP_OF_TEXTS);
+	memcpy((uint8_t *)fixture->objects[object] + layout.text.length, &length, sizeof(length));
+	memcpy((uint8_t *)fixture->objects[object] + layout.text.characters, text, length);
+}
+
+/* A function with one variable in a context, a name, and another one that was guessed. */
+#define FLAGS (2 | 3 << 12 | 1 << 14)
+
+static void put_objects(struct fixture *fixture)
+{
+	uint64_t(*objects)[NR_WORDS] = fixture->objects;
+
+	put_map(fixture, MAP_OF_MAPS, TYPE_MAP);
+	put_map(fixture, MAP_OF_FUNCTIONS, TYPE_FUNCTION + 1);
+	put_map(fixture, MAP_OF_SHARED, TYPE_SHARED);
+	put_map(fixture, MAP_OF_SCOPES, TYPE_SCOPE);
+	put_map(fixture, MAP_OF_SCRIPTS, TYPE_SCRIPT);
+	put_map(fixture, MAP_OF_TEXTS, TYPE_TEXT);
+	put_map(fixture, MAP_OF_ODDBALLS, TYPE_ODDBALL);
+	objects[FUNCTION][0] = pointer(fixture, MAP_OF_FUNCTIONS);
+	objects[FUNCTION][3] = pointer(fixture, SHARED);
+	objects[SHARED][0] = pointer(fixture, MAP_OF_SHARED);
+	objects[SHARED][2] = pointer(fixture, SCOPE);
+	objects[SHARED][4] = pointer(fixture, SCRIPT);
+	objects[SCOPE][0] = pointer(fixture, MAP_OF_SCOPES);
+	objects[SCOPE][1] = small(FLAGS);
+	objects[SCOPE][3] = small(1);
+	objects[SCOPE][6] = pointer(fixture, NAME);
+	objects[SCOPE][8] = pointer(fixture, GUESSED);
+	objects[SCOPE][9] = small(15);
+	objects[SCRIPT][0] = pointer(fixture, MAP_OF_SCRIPTS);
+	objects[SCRIPT][1] = pointer(fixture, SOURCE);
+	objects[SCRIPT][2] = pointer(fixture, FILE_NAME);
+	objects[SCRIPT][7] = pointer(fixture, ODDBALL);
+	objects[ODDBALL][0] = pointer(fixture, MAP_OF_ODDBALLS);
+	put_text(fixture, NAME, "area");
+	put_text(fixture, GUESSED, "Shape.area");
+	put_text(fixture, FILE_NAME, "/srv/app.js");
+	put_text(fixture, SOURCE, "one();\ntwo();\r\nfunction area(n) {\n}\n");
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+
+	fixture->modules = module_table_new();
+	fixture->space = space_new(fixture->modules, getpid());
+	assert_int_equal(space_refresh(fixture->space, NULL), 0);
+	fixture->names = v8_names_new(&layout);
+	put_objects(fixture);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	v8_names_free(fixture->names);
+	snapshot_release(&fixture->snapshot);
+	space_free(fixture->space);
+	module_table_free(fixture->modules);
+	free(fixture);
+	return 0;
+}
+
+/* A snapshot with both objects of the function as they are now. */
+static void take_snapshot(struct fixture *fixture, uint64_t time_ms, enum region_kind kind)
+{
+	snapshot_clear(&fixture->snapshot);
+	fixture->snapshot.time_ns = time_ms * 1000000;
+	copy(&fixture->snapshot, fixture->objects[FUNCTION], v8_function_bytes(&v8), kind);
+	copy(&fixture->snapshot, fixture->objects[SHARED], v8_shared_bytes(&v8), kind);
+}
+
+static struct script_place find(struct fixture *fixture)
+{
+	const struct script_frame frame = {.code = (uintptr_t)fixture->objects[FUNCTION]};
+	struct script_place place;
+
+	v8_names_find(fixture->names, &v8, fixture->space, &fixture->snapshot, &frame, 1, &place);
+	return place;
+}
+
+static struct script_place place_at(struct fixture *fixture, uint64_t time_ms)
+{
+	take_snapshot(fixture, time_ms, REGION_WANTED);
+	return find(fixture);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, have_file_and_line)
+{
+	struct script_place place = place_at(fixture, 1);
+
+	assert_false(place.is_native);
+	assert_string_equal(place.name, "area");
+	assert_string_equal(place.file, "/srv/app.js");
+	assert_int_equal(place.first_line, 3);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, function_without_a_name_has_the_guessed_one)
+{
+	put_text(fixture, NAME, "");
+	assert_string_equal(place_at(fixture, 1).name, "Shape.area");
+	fixture->objects[SHARED][2] = pointer(fixture, OTHER);
+	memcpy(fixture->objects[OTHER], fixture->objects[SCOPE], sizeof(fixture->objects[SCOPE]));
+	put_text(fixture, GUESSED, "");
+	assert_string_equal(place_at(fixture, 2).name, "(anonymous)");
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, module_is_of_its_first_line)
+{
+	fixture->objects[SCOPE][1] = small(3);
+	put_text(fixture, FILE_NAME, "file:///srv/my%20app.mjs");
+	assert_string_equal(place_at(fixture, 1).name, "(anonymous)");
+	assert_string_equal(place_at(fixture, 2).file, "/srv/my app.mjs");
+	assert_int_equal(place_at(fixture, 3).first_line, 1);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, lines_are_those_that_v8_has_found)
+{
+	fixture->objects[SCRIPT][7] = pointer(fixture, OTHER);
+	fixture->objects[OTHER][1] = small(3);
+	fixture->objects[OTHER][2] = small(3);
+	fixture->objects[OTHER][3] = small(14);
+	fixture->objects[OTHER][4] = small(90);
+	assert_int_equal(
+		v8_line_of(&layout, fixture->space, (uintptr_t)fixture->objects[SCRIPT], 3), 1);
+	assert_int_equal(
+		v8_line_of(&layout, fixture->space, (uintptr_t)fixture->objects[SCRIPT], 14), 2);
+	assert_int_equal(place_at(fixture, 1).first_line, 3);
+}
+
+/* What profc says of a builtin function is what its native frame says. */
+TEST_WITH(struct fixture *fixture, v8_names, builtin_function_is_native)
+{
+	fixture->objects[SHARED][4] = pointer(fixture, ODDBALL);
+	assert_true(place_at(fixture, 1).is_native);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, object_that_is_no_function_is_native)
+{
+	fixture->objects[FUNCTION][0] = pointer(fixture, MAP_OF_SCOPES);
+	assert_true(place_at(fixture, 1).is_native);
+	/* Nor is one whose map is none. */
+	fixture->objects[FUNCTION][0] = pointer(fixture, OTHER);
+	assert_true(place_at(fixture, 2).is_native);
+}
+
+/* The object of the stop had another scope: what is there by now is another function. */
+TEST_WITH(struct fixture *fixture, v8_names, function_that_was_replaced_after_the_stop_is_native)
+{
+	take_snapshot(fixture, 1, REGION_WANTED);
+	fixture->objects[SHARED][2] = pointer(fixture, OTHER);
+	assert_true(find(fixture).is_native);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, another_function_in_the_same_place_has_its_own_name)
+{
+	assert_string_equal(place_at(fixture, 1).name, "area");
+	memcpy(fixture->objects[OTHER], fixture->objects[SCOPE], sizeof(fixture->objects[SCOPE]));
+	fixture->objects[SHARED][2] = pointer(fixture, OTHER);
+	put_text(fixture, NAME, "volume");
+	assert_string_equal(place_at(fixture, 2).name, "volume");
+}
+
+/* Copied after the stop it may be another one: unless it is the one that has been there for long.
+ */
+TEST_WITH(struct fixture *fixture, v8_names, late_copy_counts_if_the_object_is_known)
+{
+	take_snapshot(fixture, 1, REGION_LATE);
+	assert_true(find(fixture).is_native);
+	for (uint64_t ms = 10; ms <= 400; ms += 10)
+		place_at(fixture, ms);
+	assert_true(v8_names_is_steady(fixture->names, (uintptr_t)fixture->objects[FUNCTION]));
+	assert_true(v8_names_is_steady(fixture->names, (uintptr_t)fixture->objects[SHARED]));
+	take_snapshot(fixture, 410, REGION_LATE);
+	assert_string_equal(find(fixture).name, "area");
+	fixture->objects[SHARED][2] = pointer(fixture, OTHER);
+	take_snapshot(fixture, 420, REGION_LATE);
+	assert_true(find(fixture).is_native);
+}
+
+/* A text may be made of others. */
+TEST_WITH(struct fixture *fixture, v8_names, texts_have_any_shape)
+{
+	uint64_t *other = fixture->objects[OTHER];
+	static const struct {
+		uint16_t type;
+		uint32_t length;
+		const char *expected;
+	} cases[] = {{TYPE_THIN, 4, "area"},	   {TYPE_CONS, 4, "area"}, {TYPE_SLICED, 2, "re"},
+		     {TYPE_EXTERNAL, 4, "tail"},   {TYPE_SLICED, 9, NULL}, {TYPE_ODDBALL, 4, NULL},
+		     {TYPE_EXTERNAL + 16, 4, NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *text;
+
+		put_map(fixture, MAP_OF_OTHER_TEXTS, cases[i].type);
+		put_text(fixture, GUESSED, "");
+		other[0] = pointer(fixture, MAP_OF_OTHER_TEXTS);
+		memcpy((uint8_t *)other + layout.text.length, &cases[i].length,
+		       sizeof(cases[i].length));
+		other[2] = pointer(fixture, NAME);
+		other[3] = small(1);
+		if (cases[i].type == TYPE_CONS)
+			other[3] = pointer(fixture, GUESSED);
+		if ((cases[i].type & layout.text.shape_mask) == layout.text.external)
+			other[3] = (uintptr_t) "tail";
+		text = v8_text_read(&layout, fixture->space, pointer(fixture, OTHER));
+		if (cases[i].expected)
+			assert_string_equal(text, cases[i].expected);
+		else
+			assert_null(text);
+		free(text);
+	}
+}
+
+/* A pair of halves is one character; half of one is none. */
+TEST_WITH(struct fixture *fixture, v8_names, wide_texts_are_utf8)
+{
+	static const uint16_t wide[] = {'a', 0xe9, 0x20ac, 0xd83d, 0xde00, 0xd800};
+	const uint32_t length = ARRAY_SIZE(wide);
+	char *text;
+
+	put_map(fixture, MAP_OF_OTHER_TEXTS, TYPE_WIDE + 0x20);
+	fixture->objects[OTHER][0] = pointer(fixture, MAP_OF_OTHER_TEXTS);
+	memcpy((uint8_t *)fixture->objects[OTHER] + layout.text.length, &length, sizeof(length));
+	memcpy((uint8_t *)fixture->objects[OTHER] + layout.text.characters, wide, sizeof(wide));
+	text = v8_text_read(&layout, fixture->space, pointer(fixture, OTHER));
+	assert_string_equal(text, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd");
+	free(text);
+}
+
+/* The objects lead in a circle, and everywhere else. */
+TEST_WITH(struct fixture *fixture, v8_names, any_objects_end)
+{
+	uint64_t random = 11;
+
+	for (uint64_t i = 0; i < 3000; i++) {
+		put_objects(fixture);
+		for (int k = 0; k < 4; k++) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			fixture->objects[(random >> 33) % NR_OBJECTS][(random >> 45) % 10] =
+				k % 2 ? pointer(fixture, (random >> 50) % NR_OBJECTS) : random;
+		}
+		place_at(fixture, i);
+	}
+}
