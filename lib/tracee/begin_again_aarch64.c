@@ -34,7 +34,6 @@
 #define SVC	    UINT32_C(0xd4000001) /* svc #0 */
 #define SVC_BYTES   sizeof(uint32_t)
 #define CALLS_MAX   4096
-#define NO_CALL	    (-1)
 #define WAIT_FLAGS  (__WALL | __WNOTHREAD)
 #define PATIENCE_NS (100 * NS_PER_MS)
 #define BELOW_BYTES 16384 /* of a signal frame, with the registers of SVE */
@@ -61,18 +60,27 @@ static bool get_regs(pid_t tid, struct user_regs_struct *regs)
 }
 
 /*
- * The first argument, which the result has replaced. The kernel still has it, and shows it of a
- * thread that is in a call: for this moment it counts as in one.
+ * The first argument, which the result has replaced. The kernel still has it, and tells it where a
+ * filter has reported the call: for this moment our stop counts as such a one. The thread must not
+ * get the number of its call instead (NT_ARM_SYSTEM_CALL), so that /proc/TID/syscall shows it:
+ * kernels of 2026, 6.1.192 among them, put the result in its place then, and it is lost.
  */
-static bool first_argument(struct tracee *tracee, pid_t tid, int nr, uint64_t *argument)
+static bool first_argument(pid_t tid, uint64_t *argument)
 {
-	struct proc_syscall syscall;
-	bool is_shown = set_call(tid, nr) && tracee_syscall(tracee, &syscall) &&
-			syscall.kind == PROC_SYSCALL_INSIDE && syscall.nr == nr;
+	struct __ptrace_syscall_info info = {0};
+	siginfo_t stop, reported;
 
-	if (is_shown)
-		*argument = syscall.args[0];
-	return set_call(tid, NO_CALL) && is_shown;
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &stop) < 0)
+		return false;
+	reported = stop;
+	reported.si_code = SIGTRAP | PTRACE_EVENT_SECCOMP << 8;
+	if (ptrace(PTRACE_SETSIGINFO, tid, NULL, &reported) < 0)
+		return false;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0)
+		info.op = PTRACE_SYSCALL_INFO_NONE;
+	*argument = info.seccomp.args[0];
+	return ptrace(PTRACE_SETSIGINFO, tid, NULL, &stop) == 0 &&
+	       info.op == PTRACE_SYSCALL_INFO_SECCOMP;
 }
 
 /*
@@ -116,8 +124,7 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 	if (code.at == SVC)
 		return is_filtered(tid);
 	if (code.before != SVC || (int64_t)regs->regs[0] != -EINTR ||
-	    comes_from_handler(tid, regs) ||
-	    !first_argument(tracee, tid, (int)regs->regs[8], &argument))
+	    comes_from_handler(tid, regs) || !first_argument(tid, &argument))
 		return false;
 	regs->regs[0] = argument;
 	regs->pc -= SVC_BYTES;

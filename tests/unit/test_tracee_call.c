@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* In which system call is a thread that a visit has stopped? */
+/* In which system call is a thread that a visit has stopped, and how does that end? */
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,8 +39,10 @@ static void set_up(struct visited *visited)
 static void tear_down(struct visited *visited)
 {
 	snapshot_release(&visited->snapshot);
-	kill(visited->pid, SIGKILL);
-	waitpid(visited->pid, NULL, 0);
+	if (visited->pid > 0) {
+		kill(visited->pid, SIGKILL);
+		waitpid(visited->pid, NULL, 0);
+	}
 	munmap((void *)(uintptr_t)visited->is_ready, 1);
 	close(visited->ends[0]);
 	close(visited->ends[1]);
@@ -59,12 +62,22 @@ static void visit(struct visited *visited)
 	tracee_host_free(host);
 }
 
+static void await_sleep(const struct visited *visited)
+{
+	int fd = proc_open_task_file(visited->pid, visited->pid, "stat");
+	struct proc_stat stat;
+
+	do {
+		usleep(1000);
+		assert_true(proc_read_stat(fd, &stat) && stat.state != 'Z');
+	} while (!*visited->is_ready || stat.state != 'S');
+	close(fd);
+}
+
 TEST(tracee_call, one_that_a_thread_sleeps_in)
 {
 	struct visited visited;
-	struct proc_stat stat;
 	char byte;
-	int fd;
 
 	set_up(&visited);
 	visited.pid = fork();
@@ -72,12 +85,7 @@ TEST(tracee_call, one_that_a_thread_sleeps_in)
 		*visited.is_ready = true;
 		_exit(read(visited.ends[0], &byte, 1) < 0);
 	}
-	fd = proc_open_task_file(visited.pid, visited.pid, "stat");
-	do {
-		usleep(1000);
-		assert_true(proc_read_stat(fd, &stat));
-	} while (!*visited.is_ready || stat.state != 'S');
-	close(fd);
+	await_sleep(&visited);
 	visit(&visited);
 	assert_int_equal(visited.snapshot.syscall_nr, SYS_read);
 	assert_int_equal(visited.snapshot.state, THREAD_STATE_SLEEPING);
@@ -107,4 +115,72 @@ TEST(tracee_call, none_of_a_thread_in_its_program)
 	assert_int_equal(visited.snapshot.state, THREAD_STATE_RUNNING);
 	assert_int_equal(visited.visit.syscall.kind, PROC_SYSCALL_OUTSIDE);
 	tear_down(&visited);
+}
+
+/* It is visited twice in its call, and then gets what it waits for. */
+static void expect_undisturbed(struct visited *visited, void (*release)(const struct visited *))
+{
+	int status;
+
+	for (int i = 0; i < 2; i++) {
+		await_sleep(visited);
+		visit(visited);
+	}
+	await_sleep(visited);
+	release(visited);
+	assert_int_equal(waitpid(visited->pid, &status, 0), visited->pid);
+	visited->pid = 0;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	tear_down(visited);
+}
+
+static void send_signal(const struct visited *visited)
+{
+	kill(visited->pid, SIGUSR2);
+}
+
+static void write_byte(const struct visited *visited)
+{
+	ssize_t written = write(visited->ends[1], "", 1);
+
+	assert_int_equal(written, 1);
+}
+
+/* One that the kernel does not begin again where it was interrupted; nor that of the next test. */
+TEST(tracee_call, one_that_waits_for_a_signal_goes_on)
+{
+	struct visited visited;
+	siginfo_t info = {0};
+	sigset_t set;
+
+	set_up(&visited);
+	visited.pid = fork();
+	if (visited.pid == 0) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR2);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		*visited.is_ready = true;
+		_exit(sigwaitinfo(&set, &info) != SIGUSR2 || info.si_pid != getppid());
+	}
+	expect_undisturbed(&visited, send_signal);
+}
+
+TEST(tracee_call, one_that_waits_for_events_goes_on)
+{
+	struct visited visited;
+	int fd;
+
+	set_up(&visited);
+	visited.pid = fork();
+	if (visited.pid == 0) {
+		struct epoll_event event = {.events = EPOLLIN, .data.u32 = 5};
+
+		fd = epoll_create1(EPOLL_CLOEXEC);
+		epoll_ctl(fd, EPOLL_CTL_ADD, visited.ends[0], &event);
+		event.data.u32 = 0;
+		*visited.is_ready = true;
+		_exit(epoll_wait(fd, &event, 1, -1) != 1 || event.data.u32 != 5);
+	}
+	expect_undisturbed(&visited, write_byte);
 }
