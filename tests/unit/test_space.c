@@ -486,6 +486,12 @@ TEST(space, own_vdso_has_an_image)
 	module_table_free(modules);
 }
 
+/* 4096, or 16 or 64 KiB on some kernels for aarch64. */
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /*
  * A file as LLD lays it out, mapped for real: the executable segment begins in
  * the middle of a page of the file and is one page further in memory.
@@ -497,26 +503,28 @@ TEST(space, lld_layout_gives_elf_addresses)
 	struct buf file = {0};
 	cleanup_close int fd = -1;
 	struct code_address address;
+	size_t page = page_bytes();
 	uint8_t *code;
 
 	tiny_elf_begin(&file, EM_X86_64, 2);
-	tiny_elf_segment(&file, 0,
-			 (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x12f0});
+	tiny_elf_segment(
+		&file, 0,
+		(Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = page + 0x2f0});
 	tiny_elf_segment(&file, 1,
 			 (Elf64_Phdr){.p_type = PT_LOAD,
 				      .p_flags = PF_R | PF_X,
-				      .p_offset = 0x12f0,
-				      .p_vaddr = 0x22f0,
-				      .p_filesz = 0xd10});
-	memset(buf_extend(&file, 0x2000 - file.nr_bytes), 0, 0x2000 - TINY_ELF_CONTENT(2));
+				      .p_offset = page + 0x2f0,
+				      .p_vaddr = 2 * page + 0x2f0,
+				      .p_filesz = page - 0x2f0});
+	memset(buf_extend(&file, 2 * page - file.nr_bytes), 0, 2 * page - TINY_ELF_CONTENT(2));
 	fd = tiny_elf_fd(&file);
-	code = mmap(NULL, 0x1000, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0x1000);
+	code = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
 	assert_true(code != MAP_FAILED);
 	assert_int_equal(space_refresh(space, NULL), 0);
 	address = space_locate(space, (uint64_t)(uintptr_t)code + 0x2f0);
-	assert_int_equal(address.address, 0x22f0);
+	assert_int_equal(address.address, 2 * page + 0x2f0);
 	assert_string_equal(module_table_get(modules, address.module)->path, "/memfd:tiny");
-	munmap(code, 0x1000);
+	munmap(code, page);
 	buf_release(&file);
 	space_free(space);
 	module_table_free(modules);
@@ -608,7 +616,7 @@ static bool knows_single_mappings(void)
 
 static uint8_t *map_pages(uint8_t *at, size_t nr, int protection)
 {
-	uint8_t *pages = mmap(at, nr * 4096, protection,
+	uint8_t *pages = mmap(at, nr * page_bytes(), protection,
 			      MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
 
 	assert_true(pages != MAP_FAILED);
@@ -627,14 +635,14 @@ TEST(space, code_is_the_same_until_other_code_takes_its_place)
 	assert_int_equal(space_has_same_code(space), knows);
 	data = map_pages(NULL, 2, PROT_READ);
 	assert_int_equal(space_has_same_code(space), knows);
-	map_pages(code + 4096, 1, PROT_READ);
+	map_pages(code + page_bytes(), 1, PROT_READ);
 	assert_false(space_has_same_code(space));
 	assert_int_equal(space_refresh(space, NULL), 0);
 	assert_int_equal(space_has_same_code(space), knows);
-	munmap(code, 4096);
+	munmap(code, page_bytes());
 	assert_false(space_has_same_code(space));
-	munmap(code + 4096, 3 * 4096);
-	munmap(data, 2 * 4096);
+	munmap(code + page_bytes(), 3 * page_bytes());
+	munmap(data, 2 * page_bytes());
 	space_free(space);
 	module_table_free(modules);
 }
