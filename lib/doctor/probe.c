@@ -2,7 +2,7 @@
 /* Whether peeks and visits work here, for `profc doctor`. */
 #include "doctor/probe_priv.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,24 +120,41 @@ static void name_child(pid_t pid, struct err *err)
 		 rest);
 }
 
+/* It ends once we close our end: a security module may let us send it no signal. */
+static pid_t fork_child(int ends[2])
+{
+	pid_t pid = fork();
+	char byte;
+
+	if (pid == 0) {
+		close(ends[1]);
+		_exit((int)read(ends[0], &byte, 1));
+	}
+	return pid;
+}
+
 int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 {
 	cleanup_close int file = memfd_create("profc", MFD_CLOEXEC);
-	pid_t pid = fork();
+	int ends[2];
 	int status, ended;
+	pid_t pid;
 
 	*probe = (struct doctor_probe){0};
-	if (pid < 0)
-		return err_start(err, "cannot fork");
-	if (pid == 0) {
-		for (;;)
-			pause();
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_start(err, "cannot make a pipe");
+	pid = fork_child(ends);
+	close(ends[0]);
+	if (pid < 0) {
+		status = err_start(err, "cannot fork");
+		close(ends[1]);
+		return status;
 	}
 	status = probe_pid(pid, probe, err);
 	if (status < 0)
 		name_child(pid, err);
 	probe->takes_descriptors = takes_descriptor(pid, file);
-	kill(pid, SIGKILL);
+	close(ends[1]);
 	child_reap(pid, &ended);
 	return status;
 }

@@ -15,6 +15,9 @@ from pythons import candidates, is_program, pythons
 from terminal import on_terminal
 
 
+NUMBERS = {"ptrace": {"x86_64": 101, "aarch64": 117}, "kill": {"x86_64": 62, "aarch64": 129}}
+
+
 class Doctor(LiveCase):
     def test_everything_it_needs_is_tried(self):
         said = profc("doctor").stdout
@@ -66,18 +69,30 @@ class Doctor(LiveCase):
         self.assertTrue(said.endswith("\n\n1 FAIL: not all that was tried works here\n"), said)
 
     @staticmethod
-    def without_ptrace():
-        """Let ptrace(2) of this process and its children fail with EPERM, as a security module does."""
-        ptrace = {"x86_64": 101, "aarch64": 117}[platform.machine()]
+    def without(call):
+        """Let a system call of this process and its children fail with EPERM, as a security module does."""
+        number = NUMBERS[call][platform.machine()]
         # Load the number of the call, and compare it.
         filters = b"".join(struct.pack("HBBI", *step) for step in (
-            (0x20, 0, 0, 0), (0x15, 0, 1, ptrace), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
+            (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
         held = ctypes.create_string_buffer(filters)
         program = struct.pack("HxxxxxxP", 4, ctypes.addressof(held))
         libc = ctypes.CDLL(None)
         libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
         if libc.prctl(22, 2, ctypes.c_char_p(program)):  # PR_SET_SECCOMP
             raise OSError("no seccomp filter")
+
+    @classmethod
+    def without_ptrace(cls):
+        cls.without("ptrace")
+
+    def test_ends_where_its_child_cannot_be_killed(self):
+        """AppArmor may forbid signals to others; it waited forever."""
+        with open(self.path("said"), "w+", encoding="utf-8") as said:
+            subprocess.run([PROFC, "doctor"], preexec_fn=lambda: self.without("kill"), check=True,
+                           stdout=said, timeout=60)
+            said.seek(0)
+            self.assertIn("profiling works here", said.read())
 
     def assertSaidOnce(self, said, cause):
         self.assertRegex(said, rf"(?m)^FAIL  .*{cause}")
