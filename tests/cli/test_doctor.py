@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc doctor: whether profiling can work here, and if not why."""
 
-import ctypes
 import os
-import platform
-import struct
 import subprocess
 import unittest
 
+from forbidden import without
 from live import LiveCase
 from paths import PROFC
 from profc import profc
 from pythons import candidates, is_program, pythons
 from terminal import on_terminal
-
-
-NUMBERS = {"ptrace": {"x86_64": 101, "aarch64": 117}, "kill": {"x86_64": 62, "aarch64": 129}}
 
 
 class Doctor(LiveCase):
@@ -68,28 +63,10 @@ class Doctor(LiveCase):
         self.assertRegex(said, r"(?m)^FAIL  there is no process 4194305\n      hint: name another")
         self.assertTrue(said.endswith("\n\n1 FAIL: not all that was tried works here\n"), said)
 
-    @staticmethod
-    def without(call):
-        """Let a system call of this process and its children fail with EPERM, as a security module does."""
-        number = NUMBERS[call][platform.machine()]
-        # Load the number of the call, and compare it.
-        filters = b"".join(struct.pack("HBBI", *step) for step in (
-            (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)))
-        held = ctypes.create_string_buffer(filters)
-        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(held))
-        libc = ctypes.CDLL(None)
-        libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-        if libc.prctl(22, 2, ctypes.c_char_p(program)):  # PR_SET_SECCOMP
-            raise OSError("no seccomp filter")
-
-    @classmethod
-    def without_ptrace(cls):
-        cls.without("ptrace")
-
     def test_ends_where_its_child_cannot_be_killed(self):
         """AppArmor may forbid signals to others; it waited forever."""
         with open(self.path("said"), "w+", encoding="utf-8") as said:
-            subprocess.run([PROFC, "doctor"], preexec_fn=lambda: self.without("kill"), check=True,
+            subprocess.run([PROFC, "doctor"], preexec_fn=without("kill"), check=True,
                            stdout=said, timeout=60)
             said.seek(0)
             self.assertIn("profiling works here", said.read())
@@ -102,7 +79,7 @@ class Doctor(LiveCase):
 
     def test_says_one_cause_once(self):
         with subprocess.Popen(["sleep", "60"]) as target:
-            said = profc("doctor", "-p", target.pid, preexec_fn=self.without_ptrace, status=1).stdout
+            said = profc("doctor", "-p", target.pid, preexec_fn=without("ptrace"), status=1).stdout
             target.kill()
         self.assertSaidOnce(said, "the kernel does not allow tracing a child of profc\n")
 
@@ -113,7 +90,7 @@ class Doctor(LiveCase):
         try:
             done = subprocess.run(["unshare", "--mount", "sh", "-c", script], check=False, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  preexec_fn=self.without_ptrace)
+                                  preexec_fn=without("ptrace"))
         except OSError as error:
             self.skipTest(str(error))
         if "profc" not in done.stdout:
