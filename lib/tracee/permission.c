@@ -103,6 +103,24 @@ static pid_t live_thread(pid_t pid, const struct proc_stat *stat)
 	return live;
 }
 
+/* "NAME (MODE)", or "unconfined"; in the mode "complain" nothing is refused. */
+static void read_profile(pid_t pid, char *name)
+{
+	struct buf text = {0};
+	const char *mode;
+	int nr_bytes;
+
+	*name = '\0';
+	if (proc_read_process_file(pid, "attr/apparmor/current", &text)) {
+		mode = strstr(buf_str(&text), " (");
+		nr_bytes = (int)(mode ? (size_t)(mode - buf_str(&text))
+				      : strcspn(buf_str(&text), "\n"));
+		if (!mode || strncmp(mode, " (enforce)", 10) == 0)
+			snprintf(name, PROFILE_MAX_BYTES, "%.*s", nr_bytes, buf_str(&text));
+	}
+	buf_release(&text);
+}
+
 /* The facts as they are now. */
 static void gather(pid_t pid, int reason, struct refusal *refusal)
 {
@@ -117,6 +135,10 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 	refusal->may_trace_all = has_ptrace(&ours);
 	refusal->our_capabilities = ours.permitted_capabilities;
 	refusal->our_uid = geteuid();
+	read_profile(getpid(), refusal->profile);
+	read_profile(pid, refusal->peer);
+	if (strcmp(refusal->profile, "unconfined") == 0)
+		*refusal->profile = '\0';
 	if (!refusal->has_status)
 		return;
 	proc_read_task_stat(refusal->status.tgid, pid, &refusal->stat);
@@ -184,6 +206,18 @@ static const char *explain_yama(const struct refusal *refusal, struct err *err)
 	       "root, or: sysctl kernel.yama.ptrace_scope=0";
 }
 
+static const char *explain_apparmor(const struct refusal *refusal, struct err *err)
+{
+	err_set(err, ERR_PERMISSION, "AppArmor does not let profc trace process %d",
+		(int)refusal->pid);
+	err_hint(err,
+		 "the profile %s confines profc: run it from the host, or in a container of docker "
+		 "run --security-opt apparmor=unconfined, or add to that profile: ptrace (trace, "
+		 "read)%s%s,",
+		 refusal->profile, *refusal->peer ? " peer=" : "", refusal->peer);
+	return NULL;
+}
+
 static const char *explain_eperm(const struct refusal *refusal, struct err *err)
 {
 	const char *as_root = "run profc as root or with CAP_SYS_PTRACE";
@@ -214,6 +248,8 @@ static const char *explain_eperm(const struct refusal *refusal, struct err *err)
 	}
 	if (refusal->yama == YAMA_NOBODY || (refusal->yama > YAMA_CLASSIC && is_ordinary))
 		return explain_yama(refusal, err);
+	if (refusal->reason == EACCES && *refusal->profile)
+		return explain_apparmor(refusal, err);
 	err_set(err, ERR_PERMISSION, "the kernel does not allow tracing process %d", pid);
 	return "it may be outside this container's reach (another user namespace), or a security "
 	       "module or seccomp filter forbids ptrace(2): try from the host";

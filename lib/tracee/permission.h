@@ -26,6 +26,9 @@ enum yama_scope {
 
 enum yama_scope yama_scope_now(void);
 
+/* Longer names of profiles are cut. */
+#define PROFILE_MAX_BYTES 64
+
 /* The facts from which the reason is found. */
 struct refusal {
 	pid_t pid;
@@ -41,6 +44,8 @@ struct refusal {
 	uint64_t our_capabilities; /* permitted */
 	pid_t tracer;		   /* a process that traces it; 0: none */
 	char tracer_name[PROC_COMM_MAX_BYTES];
+	char profile[PROFILE_MAX_BYTES]; /* of AppArmor, that confines us; "": none does */
+	char peer[PROFILE_MAX_BYTES];	 /* that of the process, or "unconfined"; "": not known */
 };
 
 /* The reason and a hint into err; returns its code, always negative. */

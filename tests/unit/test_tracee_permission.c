@@ -98,6 +98,24 @@ TEST(refusal, of_a_process_that_forbids_it)
 	assert_said(&refusal, "the kernel does not allow", "container");
 }
 
+TEST(refusal, names_the_profile_of_apparmor_and_its_rule)
+{
+	struct refusal refusal = ordinary();
+
+	/* It answers EACCES, a filter of system calls EPERM. */
+	strcpy(refusal.profile, "docker-default");
+	strcpy(refusal.peer, "unconfined");
+	assert_said(&refusal, "the kernel does not allow", "seccomp");
+	refusal.reason = EACCES;
+	assert_said(&refusal, "AppArmor does not let profc trace process 4711",
+		    "the profile docker-default confines profc");
+	assert_said(&refusal, "AppArmor", ": ptrace (trace, read) peer=unconfined,");
+	*refusal.peer = '\0';
+	assert_said(&refusal, "AppArmor", ": ptrace (trace, read),");
+	*refusal.profile = '\0';
+	assert_said(&refusal, "the kernel does not allow", "security module");
+}
+
 TEST(refusal, of_no_running_process)
 {
 	struct refusal refusal = ordinary();
