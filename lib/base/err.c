@@ -93,6 +93,17 @@ const char *err_advice(const struct err *err)
 	return err->hint;
 }
 
+void err_rename(struct err *err, const char *from, const char *to)
+{
+	char rest[sizeof(err->what)];
+	char *found = err ? strstr(err->what, from) : NULL;
+
+	if (!found)
+		return;
+	snprintf(rest, sizeof(rest), "%s", found + strlen(from));
+	snprintf(found, sizeof(err->what) - (size_t)(found - err->what), "%s%s", to, rest);
+}
+
 void err_prefix(struct err *err, const char *format, ...)
 {
 	char before[sizeof(err->what)];

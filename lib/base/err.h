@@ -58,6 +58,9 @@ void err_hint(struct err *err, const char *format, ...) __attribute__((format(pr
 /* The error's own hint, or advice for a system that is short of something; or "". */
 const char *err_advice(const struct err *err);
 
+/* Put `to` in the place of the first `from` of the message, if it is there. No effect on NULL. */
+void err_rename(struct err *err, const char *from, const char *to);
+
 /* Put "context: " before the message already stored. No effect on NULL. */
 void err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

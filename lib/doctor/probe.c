@@ -87,8 +87,7 @@ static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 	struct snapshot snapshot = {0};
 	struct proc_schedstat clocks;
 	struct tracee tracee;
-	pid_t tgid;
-	int status = permission_to_trace(pid, &tgid, err);
+	int status = permission_to_trace_child(pid, "a child of profc", err);
 
 	if (status < 0)
 		return status;
@@ -103,21 +102,6 @@ static int probe_pid(pid_t pid, struct doctor_probe *probe, struct err *err)
 	tracee_close(&tracee);
 	tracee_host_free(host);
 	return status;
-}
-
-/* Nobody knows a process by the id that our child had. */
-static void name_child(pid_t pid, struct err *err)
-{
-	char by_id[32], rest[sizeof(err->what)];
-	char *found;
-
-	snprintf(by_id, sizeof(by_id), "process %d", (int)pid);
-	found = strstr(err->what, by_id);
-	if (!found)
-		return;
-	snprintf(rest, sizeof(rest), "%s", found + strlen(by_id));
-	snprintf(found, sizeof(err->what) - (size_t)(found - err->what), "a child of profc%s",
-		 rest);
 }
 
 /* It ends once we close our end: a security module may let us send it no signal. */
@@ -151,8 +135,6 @@ int doctor_probe_child(struct doctor_probe *probe, struct err *err)
 		return status;
 	}
 	status = probe_pid(pid, probe, err);
-	if (status < 0)
-		name_child(pid, err);
 	probe->takes_descriptors = takes_descriptor(pid, file);
 	close(ends[1]);
 	child_reap(pid, &ended);

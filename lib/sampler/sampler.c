@@ -229,11 +229,10 @@ static void set_time_0(struct sampler *sampler)
 static int run_command(struct sampler *sampler, struct err *err)
 {
 	const struct sampler_options *options = &sampler->options;
-	pid_t tgid;
 	int status;
 
 	/* While the command is held: without permission, nothing runs. */
-	status = permission_to_trace(options->pids[0], &tgid, err);
+	status = permission_to_trace_child(options->pids[0], "the command", err);
 	if (status < 0)
 		return status;
 	probing_set_counting(sampler);

@@ -388,3 +388,15 @@ int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err)
 	*tgid = status.tgid;
 	return 0;
 }
+
+int permission_to_trace_child(pid_t pid, const char *name, struct err *err)
+{
+	char by_id[32];
+	pid_t tgid;
+	int status = permission_to_trace(pid, &tgid, err);
+
+	snprintf(by_id, sizeof(by_id), "process %d", (int)pid);
+	if (status < 0)
+		err_rename(err, by_id, name);
+	return status;
+}

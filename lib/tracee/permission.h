@@ -59,6 +59,9 @@ int refusal_explain(const struct refusal *refusal, struct err *err);
  */
 int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err);
 
+/* For a child of ours: as its id says nothing to users, a reason has `name` instead. */
+int permission_to_trace_child(pid_t pid, const char *name, struct err *err);
+
 /*
  * 0 if /proc shows processes under the ids that they have for us. Else a negative code with the
  * reason and a hint: nothing in it may be believed.

@@ -83,6 +83,11 @@ class Doctor(LiveCase):
             target.kill()
         self.assertSaidOnce(said, "the kernel does not allow tracing a child of profc\n")
 
+    def test_a_recording_names_its_command(self):
+        """It named the id of a process that nobody had seen."""
+        done = profc("record", "-o", self.path("x.data"), "--", "true", preexec_fn=without("ptrace"), status=125)
+        self.assertIn("profc: the kernel does not allow tracing the command\n", done.stderr)
+
     def test_says_once_that_yama_forbids_all(self):
         # Neither the scope nor what it forbids can be taken back on a real one.
         script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
