@@ -1122,6 +1122,13 @@ TEST(heap, full_ring_drops_stacks_of_freeing_first)
 	end(&fixture);
 }
 
+/* Without an even clock, as in an emulated machine, the times are those of visits. */
+static void need_cycles(void)
+{
+	if (!heap_ring_has_cycles())
+		skip();
+}
+
 /* By either clock: it lies between the calls before and after it. */
 static void check_time(bool has_cycles)
 {
@@ -1152,6 +1159,7 @@ static void check_time(bool has_cycles)
 
 TEST(heap, time_is_that_of_the_monotonic_clock)
 {
+	need_cycles();
 	check_time(true);
 }
 
@@ -1690,6 +1698,7 @@ TEST(heap, times_of_all_are_those_of_the_clock)
 	uint64_t before_ns, after_ns;
 	struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 
+	need_cycles();
 	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
 	nanosleep(&pause, NULL);
 	before_ns = clock_monotonic_ns();
