@@ -321,37 +321,6 @@ class Permitted(LiveCase):
             )
             self.assertEqual(done.stdout.split(), ["0"] * 8)
 
-    def test_yama_that_lets_trace_descendants_only(self):
-        """A command is one, and so are its orphans; a process of somebody else is none."""
-        scope = "/proc/sys/kernel/yama/ptrace_scope"
-        if not os.path.exists(scope):
-            self.skipTest("this kernel has no Yama")
-        user = self.ordinary_user()
-        program, profiler = self.public(build("spin_leaf")), self.public(PROFC)
-        os.chmod(self.directory, 0o777)
-        with open(scope, encoding="ascii") as file:
-            former = file.read()
-        self.addCleanup(self.write, scope, former)
-        self.write(scope, "1")
-        path = self.path("descendants.data")
-        subprocess.run(
-            [profiler, "record", "-o", path, "--", "sh", "-c", f"(setsid {program} 500 &); {program} 500"],
-            check=True, stdout=subprocess.DEVNULL, **user,
-        )
-        self.assertMostlyIn(Recording(path), "spin_leaf", 0.9)
-        with Running([program, "20000"], **user) as target:
-            done = subprocess.run(
-                [profiler, "attach", "-p", str(target.pid), "-o", "/dev/null"],
-                stderr=subprocess.PIPE, text=True, check=False, **user,
-            )
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("ptrace_scope", done.stderr)
-
-    @staticmethod
-    def write(path, text):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
-
     def test_own_process_for_an_ordinary_user(self):
         program, profiler = self.public(build("progressing")), self.public(PROFC)
         os.chmod(self.directory, 0o777)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What Yama and AppArmor forbid is said with what to do about it, and harms no process."""
+
+import os
+import shutil
+import subprocess
+
+from live import LiveCase
+from paths import PROFC
+from profc import Recording
+from targets import Running, build, need
+
+BY_ITSELF = True  # what Yama forbids, it forbids to all
+
+SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+PROFILES = """
+profile profc-test-docker flags=(attach_disconnected,mediate_deleted) {
+  network, capability, file, umount,
+  signal (receive) peer=unconfined,
+  signal (send, receive) peer=profc-test-docker,
+  deny /proc/* w,
+  deny /proc/{[^1-9],[^1-9][^0-9],[^1-9s][^0-9y][^0-9s],[^1-9][^0-9][^0-9][^0-9]*}/** w,
+  deny /proc/sys/[^k]** w,
+  deny /proc/sys/kernel/{?,??,[^s][^h][^m]**} w,
+  deny /proc/sysrq-trigger rwklx,
+  deny mount,
+  deny /sys/[^f]*/** wklx,
+  deny /sys/kernel/security/** rwklx,
+  ptrace (trace, read, tracedby, readby) peer=profc-test-docker,
+}
+profile profc-test-service { network, capability, file, signal, }
+profile profc-test-mute { network, capability, file, ptrace, signal (receive) peer=unconfined, }
+"""
+# By samples alone; with counts and memory, for which code is changed.
+WAYS = ((), ("--count", "^progress_main$", "--mem=1"))
+# In an emulated machine a stop takes milliseconds.
+FAST = ("-F", "1000", "--max-overhead", "0")
+
+
+class SecurityModules(LiveCase):
+    def tried(self, *arguments, **popen):
+        return subprocess.run([self.profiler, *map(str, arguments)], check=False, text=True, timeout=300,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, **popen)
+
+    def patiently(self, *arguments, **who):
+        """Again, where a thread had no CPU to come to its stop in time."""
+        for _ in range(4):
+            done = self.tried(*arguments, **who)
+            if "does not stop" not in done.stderr and "be sampled in time" not in done.stderr:
+                break
+        self.assertEqual(done.returncode, 0, f"{arguments}\n{done.stdout}{done.stderr}")
+        return done
+
+    def run_profc(self, *arguments, status=0, **popen):
+        done = self.tried(*arguments, **popen)
+        self.assertEqual(done.returncode, status, f"{arguments}\n{done.stdout}{done.stderr}")
+        return done
+
+    def records(self, **who):
+        """It records a command in both ways, which runs to its end."""
+        for number, way in enumerate(WAYS):
+            path, ran = self.path(f"recorded-{number}.data"), self.path(f"ran-{number}")
+            self.run_profc("record", *FAST, *way, "-o", path, "--", "sh", "-c",
+                           f"sleep 1 | {self.program} {self.path('by-record')} 1; echo >{ran}", **who)
+            self.assertTrue(os.path.exists(ran), way)
+            self.assertTrue(Recording(path).rows("-m", "wall"), way)
+
+    def attaches(self, target, **who):
+        """It attaches in both ways to the process, which goes on."""
+        for number, way in enumerate(WAYS):
+            path = self.path(f"attached-{number}.data")
+            self.patiently("attach", *FAST, *way, "-p", target.pid, "-d", "1s", "-o", path, **who)
+            self.assertTrue(Recording(path).rows("-m", "wall"), way)
+            self.assertUntouched(target.pid)
+        self.assertIn("progress_main", self.patiently("dump", "-p", target.pid, **who).stdout)
+
+    def refuses_to_record(self, words, **who):
+        """And does not run the command."""
+        ran = self.path("ran")
+        for way in WAYS:
+            done = self.run_profc("record", *way, "-o", self.path("x.data"), "--", "sh", "-c",
+                                  f"echo >{ran}", status=125, **who)
+            self.assertRegex(done.stderr, words)
+            self.assertFalse(os.path.exists(ran), way)
+
+    def refuses_to_attach(self, target, words, **who):
+        for what in (("attach", "-d", "1s", "-o", self.path("x.data"), *way) for way in WAYS):
+            done = self.run_profc(*what, "-p", target.pid, status=1, **who)
+            self.assertRegex(done.stderr, words)
+            self.assertUntouched(target.pid)
+        self.assertRegex(self.run_profc("dump", "-p", target.pid, status=1, **who).stderr, words)
+        said = self.run_profc("doctor", "-p", target.pid, status=1, **who).stdout
+        self.assertRegex(said, "(?m)^FAIL  " + words)
+        self.assertUntouched(target.pid)
+
+    def setUp(self):
+        super().setUp()
+        self.user = self.ordinary_user()
+        self.program, self.profiler = self.public(build("progressing")), self.public(PROFC)
+        os.chmod(self.directory, 0o777)
+
+    def running(self, **who):
+        """It leaves one of two CPUs to profc."""
+        target = Running([self.program, self.path("counters"), "1"], **who)
+        self.addCleanup(target.__exit__)
+        target.wait_ready()
+        return target
+
+
+class Yama(SecurityModules):
+    def setUp(self):
+        if not os.path.exists(SCOPE):
+            self.skipTest("this kernel has no Yama")
+        super().setUp()
+        with open(SCOPE, encoding="ascii") as file:
+            self.former = file.read()
+
+    def set_scope(self, scope):
+        def write(text):
+            with open(SCOPE, "w", encoding="ascii") as file:
+                file.write(text)
+        write(scope)
+        if scope != "3":
+            self.addCleanup(write, self.former)
+
+    def test_scope_0_lets_trace_what_one_owns(self):
+        self.set_scope("0")
+        target = self.running(**self.user)
+        self.records(**self.user)
+        self.attaches(target, **self.user)
+        self.assertIn("may attach to processes of this user", self.run_profc("doctor", **self.user).stdout)
+
+    def test_scope_1_lets_trace_descendants(self):
+        self.set_scope("1")
+        target = self.running(**self.user)
+        self.records(**self.user)
+        self.refuses_to_attach(target, r"Yama .*\n.*hint: .*ptrace_scope is 1: start .* with `profc record`",
+                               **self.user)
+        said = self.run_profc("doctor", **self.user).stdout
+        self.assertIn("warn  record works, attach does not: kernel.yama.ptrace_scope is 1", said)
+        self.attaches(target)
+
+    def test_orphans_are_descendants_too(self):
+        self.set_scope("1")
+        path = self.path("descendants.data")
+        done = self.run_profc("record", *FAST, "-o", path, "--", "sh", "-c", "(setsid sleep 1 &); sleep 2",
+                              **self.user)
+        self.assertNotIn("may not be traced", done.stderr)
+        self.assertGreater(len(Recording(path).rows("--by", "pid", "-m", "wall")), 1)
+
+    def test_scope_2_lets_root_trace(self):
+        self.set_scope("2")
+        target = self.running(**self.user)
+        words = r"Yama .*\n.*hint: .*ptrace_scope is 2: run profc as root"
+        self.refuses_to_record(words, **self.user)
+        self.refuses_to_attach(target, words, **self.user)
+        self.records()
+        self.attaches(target)
+
+    def test_scope_3_lets_nobody_trace(self):
+        """It stays until the next boot."""
+        if "PROFC_TEST_DISPOSABLE" not in os.environ:
+            self.skipTest("this machine is for more than this test")
+        self.set_scope("3")
+        target = self.running()
+        words = r"Yama .*\n.*hint: .*ptrace_scope is 3: .* until the next boot"
+        self.refuses_to_record(words)
+        self.refuses_to_attach(target, words)
+
+
+class AppArmor(SecurityModules):
+    """Profiles that confine profc, as that of Docker does."""
+
+    def setUp(self):
+        if not os.path.exists("/sys/kernel/security/apparmor/.load"):
+            self.skipTest("this kernel has no AppArmor, or securityfs is not mounted")
+        super().setUp()
+        parser = shutil.which("apparmor_parser") or need("/usr/sbin/apparmor_parser")
+        path = self.path("profiles")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(PROFILES)
+        subprocess.run([parser, "-r", path], check=True)
+        self.addCleanup(subprocess.run, [parser, "-R", path], check=True)
+
+    @staticmethod
+    def confined(profile):
+        def confine():
+            with open("/proc/self/attr/exec", "w", encoding="ascii") as file:
+                file.write(f"exec {profile}")
+        return {"preexec_fn": confine}
+
+    def test_a_container_traces_what_is_in_it(self):
+        docker = self.confined("profc-test-docker")
+        self.records(**docker)
+        self.attaches(self.running(**docker), **docker)
+        self.assertIn("\nprofiling works here", self.run_profc("doctor", **docker).stdout)
+
+    def test_a_container_does_not_trace_the_host(self):
+        words = (r"AppArmor does not let profc trace process \d+\n *hint: the profile profc-test-docker .*"
+                 r"ptrace \(trace, read\) peer=unconfined,")
+        self.refuses_to_attach(self.running(), words, **self.confined("profc-test-docker"))
+
+    def test_a_profile_without_a_rule_for_tracing(self):
+        service = self.confined("profc-test-service")
+        words = r"AppArmor does not let profc trace .*\n *hint: the profile profc-test-service confines profc"
+        self.refuses_to_record(words, **service)
+        self.refuses_to_attach(self.running(), words, **service)
+
+    def test_a_profile_without_a_rule_for_signals(self):
+        mute = self.confined("profc-test-mute")
+        self.records(**mute)
+        self.attaches(self.running(**mute), **mute)
+        self.assertIn("\nprofiling works here", self.run_profc("doctor", **mute).stdout)
+
+    def test_a_target_whose_profile_allows_nothing(self):
+        """Who is not confined traces it all the same."""
+        self.attaches(self.running(**self.confined("profc-test-service")))
