@@ -8,8 +8,8 @@
 #include <sys/user.h>
 
 /*
- * Differences between processors: machine_x86_64.c and machine_aarch64.c implement this. Remote
- * calls and the search of stacks for contexts are in remote_x86_64.c and contexts_x86_64.c.
+ * Differences between processors: machine_x86_64.c and machine_aarch64.c implement this. Those of
+ * remote calls are in remote_machine.h, and contexts_x86_64.c searches stacks for contexts.
  */
 
 uint64_t inject_pc(const struct user_regs_struct *regs);

@@ -1,45 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread of another process makes system calls for us, through a signal frame. */
-#include "inject/remote.h"
-
-#include <stddef.h>
-
-#include "base/err.h"
-#include "inject/access.h"
+/* Signal frames and system calls of x86-64. */
+#include "inject/remote_machine.h"
 
 #if defined(__x86_64__)
 
 #include <cpuid.h>
 #include <elf.h>
-#include <errno.h>
 #include <linux/audit.h>
-#include <linux/seccomp.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "inject/call_filters.h"
-#include "inject/letting_go.h"
-#include "inject/sparing.h"
-#include "inject/willing.h"
-#include "proc/maps.h"
-#include "proc/read.h"
-#include "proc/target_memory.h"
 #include "tracee/machine.h"
-#include "tracee/permission.h"
-#include "tracee/visit.h"
 
 /* `syscall; ret`, and the SA_RESTORER of C libraries: `mov $15,%rax; syscall`. */
 static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
@@ -51,33 +24,12 @@ static const uint8_t restore_code_short[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f,
 #define UC_SIGCONTEXT_SS     0x2
 #define UC_STRICT_RESTORE_SS 0x4
 #define SS_FLAGS_OF_NO_STACK 0x40 /* makes the kernel leave the alternate stack as it is */
-#define KERNEL_SIGSET_BYTES  8
 #define XSTATE_MAX_BYTES     16384
 #define FXSAVE_BYTES	     512
 #define SW_RESERVED_OFFSET   464
 #define FEATURES_TILES	     (UINT64_C(3) << 17) /* AMX: only if it is in use */
-#define SYSCALL_BYTES	     2
-#define TEXT_BYTES	     64
-#define ROOM_BYTES	     (64 * 1024) /* of stack, at least, below the used part */
-#define TRIES_MAX	     16		 /* threads that are stopped until one will do */
-#define ASK_AGAIN_NS	     (20 * NS_PER_MS)
-#define SPIN_NS		     (100 * NS_PER_US)
-#define PAUSE_MAX_NS	     (50 * NS_PER_MS) /* between two searches */
-#define SEARCH_BYTES	     (64 * 1024)      /* of stack, in which a signal frame is searched */
-#define USER_CS		     0x33	      /* of 64-bit code */
-
-/* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
-#define GET_RSEQ_CONFIGURATION 0x420f
-
-struct rseq_configuration {
-	uint64_t at;
-	uint32_t nr_bytes, signature, flags, padding;
-};
-
-struct kernel_sigset {
-	uint64_t bits;
-};
-
+#define USER_CS		     0x33		 /* of 64-bit code */
+#define FLAGS_OF_FRAME	     (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS)
 struct kernel_stack {
 	uint64_t sp;
 	int32_t flags;
@@ -109,7 +61,7 @@ struct kernel_ucontext {
 	uint64_t flags, link;
 	struct kernel_stack stack;
 	struct kernel_sigcontext mcontext;
-	struct kernel_sigset sigmask;
+	uint64_t sigmask;
 };
 
 struct frame {
@@ -117,157 +69,32 @@ struct frame {
 	struct kernel_ucontext context;
 	uint8_t info[128];
 	uint64_t mark[2]; /* random */
-	char text[TEXT_BYTES];
+	char text[REMOTE_TEXT_BYTES];
 };
 
-struct remote {
-	pid_t pid, tid;
-	struct target_memory *memory;
-	struct remote_code code;
-	struct own_filters own_filters;
-	struct call_filters *filters; /* checked for each call; NULL: it has none but ours */
-	pid_t command;
-	struct user_regs_struct regs; /* before the calls, */
-	struct kernel_sigset mask;    /* with this */
-	uint64_t at;		      /* address of the frame in the process */
-	uint64_t stopped_ns;
-	bool is_adopted, is_group_stop;
-	bool is_entered;   /* registers and mask are ours */
-	bool is_gone;	   /* or it is gone */
-	bool has_executed; /* another program, since its memory was opened */
-	bool is_stuck;	   /* it does not stop, and stays traced until our thread ends */
-	bool has_sigstop;  /* a SIGSTOP came meanwhile, and is to be sent again */
-	uint8_t fp[XSTATE_MAX_BYTES + 8]; /* then the magic number */
-	size_t nr_fp_bytes;
-};
+const uint32_t remote_audit_arch = AUDIT_ARCH_X86_64;
+const uint64_t remote_call_bytes = 2;
 
-static uint64_t find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t *wanted, size_t nr)
+_Static_assert(sizeof(restore_code) < REMOTE_CODE_MAX_BYTES, "it is found in overlapping pieces");
+
+static bool find_bytes(const uint8_t *bytes, size_t nr_bytes, const uint8_t *wanted, size_t nr,
+		       size_t *offset)
 {
 	const uint8_t *found = memmem(bytes, nr_bytes, wanted, nr);
 
-	return found ? (uint64_t)(found - bytes) + 1 : 0;
+	*offset = found ? (size_t)(found - bytes) : 0;
+	return found;
 }
 
-/*
- * Searches code in overlapping pieces, so that nothing at a border is missed. They are small: the C
- * library has both near its beginning, and a page that is not present yet takes long to read.
- */
-static void search(struct target_memory *memory, const struct proc_map *map,
-		   struct remote_code *code, bool *is_read)
+bool remote_find_call(const uint8_t *bytes, size_t nr_bytes, size_t *offset)
 {
-	enum { PIECE = 1 << 15, OVERLAP = 16 };
-	uint8_t *bytes = xmalloc(PIECE);
-
-	for (uint64_t at = map->start; at < map->end && !(code->call && code->restore);
-	     at += PIECE - OVERLAP) {
-		size_t wanted = map->end - at < PIECE ? (size_t)(map->end - at) : PIECE;
-		size_t got = target_memory_read(memory, at, bytes, wanted);
-		uint64_t found;
-
-		if (!got)
-			break;
-		*is_read = true;
-		found = find_bytes(bytes, got, call_code, sizeof(call_code));
-		if (found && !code->call)
-			code->call = at + found - 1;
-		found = find_bytes(bytes, got, restore_code, sizeof(restore_code));
-		if (!found)
-			found = find_bytes(bytes, got, restore_code_short,
-					   sizeof(restore_code_short));
-		if (found && !code->restore)
-			code->restore = at + found - 1;
-	}
-	free(bytes);
+	return find_bytes(bytes, nr_bytes, call_code, sizeof(call_code), offset);
 }
 
-static bool has_code(struct target_memory *memory, uint64_t at, const uint8_t *wanted, size_t nr)
+bool remote_find_restore(const uint8_t *bytes, size_t nr_bytes, size_t *offset)
 {
-	uint8_t found[sizeof(restore_code)];
-
-	return target_memory_get(memory, at, found, nr) && memcmp(found, wanted, nr) == 0;
-}
-
-static uint64_t address_of(const struct proc_map *map, uint64_t offset)
-{
-	uint64_t nr_bytes = map->end - map->start;
-
-	return offset - map->offset < nr_bytes ? map->start + (offset - map->offset) : 0;
-}
-
-/* Processes with one C library have the code in the same places of it. */
-static bool find_by_hint(struct target_memory *memory, const struct proc_map *map,
-			 const struct remote_hint *hint, struct remote_code *code)
-{
-	const struct remote_code there = {.call = address_of(map, hint->call_offset),
-					  .restore = address_of(map, hint->restore_offset)};
-
-	if (!there.call || !there.restore ||
-	    !has_code(memory, there.call, call_code, sizeof(call_code)) ||
-	    (!has_code(memory, there.restore, restore_code, sizeof(restore_code)) &&
-	     !has_code(memory, there.restore, restore_code_short, sizeof(restore_code_short))))
-		return false;
-	*code = there;
-	return true;
-}
-
-/*
- * Both must be in one file, as another one may be unloaded earlier. The C library's is preferred.
- * Sets whether there was any code that could be read, and any that could not.
- */
-static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
-			struct remote_hint *hint, struct remote_code *code, bool *is_read,
-			bool *is_unread)
-{
-	struct buf text = {0};
-	struct proc_maps_iter iter;
-	struct proc_map map;
-
-	if (!proc_read_process_file(pid, "maps", &text))
-		return false;
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (!(code->call && code->restore) && proc_maps_next(&iter, &map) == 1) {
-		bool is_libc = memmem(map.path, map.nr_path_bytes, "libc", 4) ||
-			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
-		bool is_found = false;
-
-		*code = (struct remote_code){0};
-		if (!map.executable || !map.readable || !map.nr_path_bytes || map.path[0] != '/' ||
-		    is_libc != of_libc)
-			continue;
-		if (find_by_hint(memory, &map, hint, code))
-			break;
-		search(memory, &map, code, &is_found);
-		*is_read |= is_found;
-		*is_unread |= !is_found;
-		if (code->call && code->restore)
-			*hint = (struct remote_hint){
-				.call_offset = code->call - map.start + map.offset,
-				.restore_offset = code->restore - map.start + map.offset};
-	}
-	buf_release(&text);
-	return code->call && code->restore;
-}
-
-int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint *hint,
-		     struct remote_code *code, struct err *err)
-{
-	bool is_read = false, is_unread = false;
-	struct remote_hint none = {.call_offset = 0};
-
-	*code = (struct remote_code){0};
-	if (!hint)
-		hint = &none;
-	if (search_maps(pid, memory, true, hint, code, &is_read, &is_unread) ||
-	    search_maps(pid, memory, false, hint, code, &is_read, &is_unread))
-		return 0;
-	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
-		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	/* The memory is that of the former program, the map that of the next one. */
-	if (is_unread && !is_read)
-		return err_set(err, ERR_GONE, "process %d has executed another program", (int)pid);
-	return err_set(err, ERR_UNSUPPORTED,
-		       "process %d has no code by which it could make system calls for profc",
-		       (int)pid);
+	return find_bytes(bytes, nr_bytes, restore_code, sizeof(restore_code), offset) ||
+	       find_bytes(bytes, nr_bytes, restore_code_short, sizeof(restore_code_short), offset);
 }
 
 /* The size of the saved state that the kernel takes back, without unused parts. */
@@ -284,25 +111,30 @@ static size_t xstate_bytes(uint64_t features)
 	return nr_bytes;
 }
 
+struct saved_fp {
+	uint8_t bytes[XSTATE_MAX_BYTES + 8]; /* with the magic number behind them */
+	size_t nr_bytes;
+};
+
 /* The form in which the kernel saves it (arch/x86/kernel/fpu/signal.c). */
-static bool read_fp(struct remote *remote)
+static bool read_fp(pid_t tid, struct saved_fp *fp)
 {
-	struct iovec iov = {.iov_base = remote->fp, .iov_len = XSTATE_MAX_BYTES};
+	struct iovec iov = {.iov_base = fp->bytes, .iov_len = XSTATE_MAX_BYTES};
 	struct fpx_sw_bytes software = {.magic1 = XSTATE_MAGIC1};
 	const uint32_t magic2 = XSTATE_MAGIC2;
 	uint64_t features, used;
 
-	if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_X86_XSTATE, &iov) < 0 ||
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &iov) < 0 ||
 	    iov.iov_len < FXSAVE_BYTES + 64) {
 		iov.iov_len = FXSAVE_BYTES;
-		if (ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRFPREG, &iov) < 0)
+		if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &iov) < 0)
 			return false;
-		memset(remote->fp + SW_RESERVED_OFFSET, 0, FXSAVE_BYTES - SW_RESERVED_OFFSET);
-		remote->nr_fp_bytes = FXSAVE_BYTES;
+		memset(fp->bytes + SW_RESERVED_OFFSET, 0, FXSAVE_BYTES - SW_RESERVED_OFFSET);
+		fp->nr_bytes = FXSAVE_BYTES;
 		return true;
 	}
-	memcpy(&features, remote->fp + SW_RESERVED_OFFSET, sizeof(features));
-	memcpy(&used, remote->fp + FXSAVE_BYTES, sizeof(used));
+	memcpy(&features, fp->bytes + SW_RESERVED_OFFSET, sizeof(features));
+	memcpy(&used, fp->bytes + FXSAVE_BYTES, sizeof(used));
 	if (!(used & FEATURES_TILES))
 		features &= ~FEATURES_TILES;
 	software.features = features;
@@ -310,22 +142,10 @@ static bool read_fp(struct remote *remote)
 	if (software.xstate_size > iov.iov_len)
 		return false;
 	software.extended_size = software.xstate_size + (uint32_t)sizeof(magic2);
-	memcpy(remote->fp + SW_RESERVED_OFFSET, &software, sizeof(software));
-	memcpy(remote->fp + software.xstate_size, &magic2, sizeof(magic2));
-	remote->nr_fp_bytes = software.extended_size;
+	memcpy(fp->bytes + SW_RESERVED_OFFSET, &software, sizeof(software));
+	memcpy(fp->bytes + software.xstate_size, &magic2, sizeof(magic2));
+	fp->nr_bytes = software.extended_size;
 	return true;
-}
-
-/* To continue with: at the next instruction, or again at a call that our stop interrupted. */
-static struct user_regs_struct regs_to_go_on(const struct remote *remote)
-{
-	struct user_regs_struct regs = remote->regs;
-	enum machine_call call = machine_call(&regs);
-
-	if (call == MACHINE_CALL_RESTARTS || call == MACHINE_CALL_RESTART_BLOCK ||
-	    (call == MACHINE_CALL_EINTR && !remote->is_group_stop))
-		machine_restart_call(&regs, MACHINE_CALL_RESTART_BLOCK);
-	return regs;
 }
 
 static void fill_context(struct kernel_ucontext *context, const struct user_regs_struct *regs)
@@ -341,613 +161,77 @@ static void fill_context(struct kernel_ucontext *context, const struct user_regs
 	context->mcontext.ss = (uint16_t)regs->ss;
 }
 
-static bool write_memory(const struct remote *remote, uint64_t at, const void *bytes, size_t nr)
+bool remote_frame_make(struct remote_frame *frame, pid_t tid, const struct user_regs_struct *regs,
+		       uint64_t mask, uint64_t restore)
 {
-	return target_memory_put(remote->memory, at, bytes, nr);
-}
+	struct frame head = {.restorer = restore};
+	cleanup_free struct saved_fp *fp = xcalloc(1, sizeof(*fp));
+	uint64_t fp_at;
 
-/*
- * Is the frame in the memory that the thread runs in? The thread may have executed a program since
- * the memory was opened, perhaps with other rights, while another process keeps the old memory. A
- * stopped thread executes none.
- */
-static bool has_frame(struct remote *remote, const struct frame *frame)
-{
-	uint64_t found[ARRAY_SIZE(frame->mark)];
-
-	remote->has_executed =
-		!target_memory_get_once(remote->tid, remote->at + offsetof(struct frame, mark),
-					found, sizeof(found)) ||
-		memcmp(found, frame->mark, sizeof(found)) != 0;
-	return !remote->has_executed;
-}
-
-/*
- * Writes the frame below all that a leaf function may use. The thread's registers are unchanged
- * yet.
- */
-static bool push_frame(struct remote *remote)
-{
-	struct user_regs_struct regs = regs_to_go_on(remote);
-	struct frame frame = {.restorer = remote->code.restore};
-	uint64_t fp_at =
-		(remote->regs.rsp - MACHINE_RED_ZONE_BYTES - remote->nr_fp_bytes) & ~UINT64_C(63);
-	uint64_t at = ((fp_at - sizeof(frame)) & ~UINT64_C(15)) - 8;
-
-	fill_context(&frame.context, &regs);
-	frame.context.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS |
-			      (remote->nr_fp_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
-	frame.context.stack.flags = SS_FLAGS_OF_NO_STACK;
-	frame.context.mcontext.fpstate = fp_at;
-	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
-		    0 ||
-	    getrandom(frame.mark, sizeof(frame.mark), 0) != sizeof(frame.mark))
+	if (!read_fp(tid, fp))
 		return false;
-	frame.context.sigmask = remote->mask;
-	remote->at = at;
-	return write_memory(remote, fp_at, remote->fp, remote->nr_fp_bytes) &&
-	       write_memory(remote, at, &frame, sizeof(frame)) && has_frame(remote, &frame);
-}
-
-static bool set_regs(struct remote *remote, struct user_regs_struct *regs)
-{
-	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
-
-	return ptrace(PTRACE_SETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0;
-}
-
-static bool get_regs(struct remote *remote, struct user_regs_struct *regs)
-{
-	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
-
-	return ptrace(PTRACE_GETREGSET, remote->tid, (void *)NT_PRSTATUS, &iov) == 0 &&
-	       iov.iov_len == sizeof(*regs);
-}
-
-/* At the call instruction, to return through the frame. Other registers are the thread's. */
-static struct user_regs_struct regs_at_call(const struct remote *remote)
-{
-	struct user_regs_struct regs = remote->regs;
-
-	regs.rip = remote->code.call;
-	regs.rsp = remote->at;
-	regs.orig_rax = (unsigned long long)-1;
-	return regs;
-}
-
-/*
- * False: the thread has died, and is not reaped. It is interrupted again each `ask_ns`; 0: never.
- * Then it is about to stop, mostly on our CPU, which it needs for that: we sleep.
- */
-static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
-{
-	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
-	enum rest rest;
-
-	rest = ask_ns ? letting_go_look(remote->tid) : letting_go_await(remote->tid);
-	for (; rest == REST_NONE; rest = letting_go_look(remote->tid)) {
-		uint64_t now_ns = clock_monotonic_ns();
-
-		if (now_ns - begun_ns > SPIN_NS)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
-					NULL);
-		/* An interrupt may be lost; a thread in vfork(2) stops only after that. */
-		if (ask_ns && now_ns - asked_ns > ask_ns) {
-			asked_ns = now_ns;
-			ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
-		}
-	}
-	return rest == REST_STOPPED && letting_go_take_stop(remote->tid, status);
-}
-
-/*
- * Runs to the next stop of a system call. All signals are blocked. A SIGSTOP, which cannot be
- * blocked, is sent again later; any other signal comes from the call itself.
- */
-static bool step(struct remote *remote)
-{
-	for (;;) {
-		int status;
-
-		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0 ||
-		    !await_stop(remote, 0, &status))
-			return false;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-			return true;
-		if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP)
-			return false;
-		remote->has_sigstop |= !(status >> 16);
-	}
-}
-
-/*
- * From here on the thread returns by itself: without us it goes through the frame. Signals are
- * blocked, as handlers would find a strange stack.
- */
-static bool enter(struct remote *remote)
-{
-	struct user_regs_struct regs = regs_at_call(remote);
-	const struct kernel_sigset all = {.bits = UINT64_MAX};
-
-	regs.rip = remote->code.restore;
-	regs.rsp = remote->at + sizeof(uint64_t);
-	remote->is_entered = true;
-	return set_regs(remote, &regs) &&
-	       ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all) == 0 &&
-	       ptrace(PTRACE_SETOPTIONS, remote->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0;
-}
-
-static bool filters_allow(const struct remote *remote, long nr, const uint64_t *args,
-			  uint64_t returns_to)
-{
-	struct seccomp_data call = {
-		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = returns_to};
-
-	for (unsigned int i = 0; i < 6; i++)
-		call.args[i] = args[i];
-	return !remote->filters || call_filters_allow(remote->filters, &call);
-}
-
-int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
-{
-	struct user_regs_struct regs = regs_at_call(remote);
-	uint64_t values[6] = {0};
-
-	for (unsigned int i = 0; i < nr_args; i++)
-		values[i] = args[i];
-	if (!filters_allow(remote, nr, values, remote->code.call + SYSCALL_BYTES))
-		return -EPERM;
-	regs.rax = (unsigned long long)nr;
-	regs.rdi = values[0];
-	regs.rsi = values[1];
-	regs.rdx = values[2];
-	regs.r10 = values[3];
-	regs.r8 = values[4];
-	regs.r9 = values[5];
-	if (remote->is_gone || !set_regs(remote, &regs) || !step(remote) || !step(remote) ||
-	    !get_regs(remote, &regs)) {
-		remote->is_gone = true;
-		return -ESRCH;
-	}
-	return (int64_t)regs.rax;
-}
-
-/* Filters that we can read are checked for each call. Others allow the calls that a child of ours
- * has tried. */
-bool remote_is_filtered(const struct remote *remote)
-{
-	return remote->own_filters.seccomp && !remote->filters;
-}
-
-uint64_t remote_text(struct remote *remote, const char *text)
-{
-	char copy[TEXT_BYTES] = {0};
-	uint64_t at = remote->at + offsetof(struct frame, text);
-
-	strncpy(copy, text, sizeof(copy) - 1);
-	write_memory(remote, at, copy, sizeof(copy));
-	return at;
-}
-
-/* Is it in a sequence that the kernel would restart after a signal (rseq(2))? */
-static bool is_in_restartable_sequence(const struct remote *remote)
-{
-	struct rseq_configuration where;
-	struct {
-		uint32_t version, flags;
-		uint64_t start, nr_bytes, abort;
-	} sequence;
-	uint64_t at = 0;
-
-	if (ptrace(GET_RSEQ_CONFIGURATION, remote->tid, (void *)sizeof(where), &where) < 0 ||
-	    !where.at || !target_memory_word(remote->memory, where.at + 8, &at) || !at ||
-	    !target_memory_get(remote->memory, at, &sequence, sizeof(sequence)))
-		return false;
-	return remote->regs.rip - sequence.start < sequence.nr_bytes;
-}
-
-/*
- * Does a signal handler run on a stack that was made for handlers, which may be small? Its frame
- * has the bounds of that stack (ucontext.uc_stack). They must be within the mapping of the stack
- * pointer: other words may look alike.
- */
-static bool is_on_signal_stack(const struct remote *remote, const struct proc_map *map)
-{
-	enum { LINK = 1, STACK = 2, SIZE = 4 };
-	uint64_t sp = remote->regs.rsp;
-	uint64_t *words = xmalloc(SEARCH_BYTES);
-	size_t got =
-		target_memory_read_at_once(remote->memory, sp & ~UINT64_C(7), words, SEARCH_BYTES);
-	bool is = false;
-
-	for (size_t i = 0; i + SIZE < got / sizeof(*words) && !is; i++)
-		is = (words[i] & ~UC_FP_XSTATE) == (UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS) &&
-		     !words[i + LINK] && words[i + STACK] >= map->start && words[i + STACK] <= sp &&
-		     sp - words[i + STACK] < words[i + SIZE] &&
-		     words[i + SIZE] <= map->end - words[i + STACK];
-	free(words);
-	return is;
-}
-
-/*
- * Is there room on the stack? Only on the main thread's, or on one that the C library has made: it
- * has a guard below, and the thread's data at its upper end. Stacks of goroutines and coroutines
- * lie somewhere in the heap.
- */
-static bool has_room(const struct remote *remote)
-{
-	struct buf text = {0};
-	struct proc_maps_iter iter;
-	struct proc_map map, before = {0};
-	uint64_t sp = remote->regs.rsp, data = remote->regs.fs_base;
-	bool has = false;
-
-	if (!proc_read_process_file(remote->pid, "maps", &text))
-		return false;
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (proc_maps_next(&iter, &map) == 1) {
-		if (sp >= map.start && sp < map.end) {
-			bool is_main = map.nr_path_bytes == 7 && !memcmp(map.path, "[stack]", 7);
-			bool is_made = before.end == map.start && !before.readable &&
-				       !before.writable && data > sp && data < map.end;
-
-			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
-			      (is_main || is_made) && !is_on_signal_stack(remote, &map);
-			break;
-		}
-		before = map;
-	}
-	buf_release(&text);
-	return has;
-}
-
-/* Releases a thread that has died, or has executed a program and so has its leader's id. */
-static void forget(struct remote *remote)
-{
-	remote->is_stuck |= !letting_go_of(remote->tid, remote->command);
-	if (remote->pid != remote->tid && !remote->is_stuck)
-		remote->is_stuck = !letting_go_of(remote->pid, remote->command);
-}
-
-/* Restores the thread, perhaps in the middle of a system call, which continues or restarts. */
-static void put_back(struct remote *remote)
-{
-	struct user_regs_struct regs = remote->regs;
-	bool is_changed = remote->is_entered;
-
-	if (!remote->is_adopted)
-		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
-	/* In this order: if profc is killed in between, signals must not stay blocked. */
-	if (remote->is_entered)
-		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
-	if (is_changed)
-		set_regs(remote, &regs);
-}
-
-static void let_go(struct remote *remote, int signal)
-{
-	put_back(remote);
-	if (remote->has_sigstop)
-		syscall(SYS_tgkill, remote->pid, remote->tid, SIGSTOP);
-	if (ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)signal) < 0)
-		forget(remote);
-}
-
-/*
- * Do its filters allow all calls that probes need, and the thread's return if profc is killed? Each
- * call is checked again with its own arguments.
- */
-static bool allows_all(const struct remote *remote)
-{
-	static const uint64_t nowhere = UINT64_MAX, page = 4096;
-	static const struct {
-		long nr;
-		uint64_t args[6];
-	} calls[] = {
-		{SYS_memfd_create, {0, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
-		{SYS_mmap, {0, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED}},
-		{SYS_mmap, {0, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED}},
-		{SYS_mmap, {0, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, nowhere}},
-		{SYS_madvise, {0, page, MADV_WIPEONFORK}},
-		{SYS_munmap, {0, page}},
-		{SYS_close, {0}},
-		{SYS_rt_sigreturn, {0}},
-	};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (!filters_allow(remote, calls[i].nr, calls[i].args,
-				   remote->code.call + SYSCALL_BYTES))
-			return false;
-	}
+	fp_at = (regs->rsp - MACHINE_RED_ZONE_BYTES - fp->nr_bytes) & ~UINT64_C(63);
+	fill_context(&head.context, regs);
+	head.context.flags = FLAGS_OF_FRAME | (fp->nr_bytes > FXSAVE_BYTES ? UC_FP_XSTATE : 0);
+	head.context.stack.flags = SS_FLAGS_OF_NO_STACK;
+	head.context.mcontext.fpstate = fp_at;
+	head.context.sigmask = mask;
+	*frame = (struct remote_frame){.restore = restore,
+				       .at = ((fp_at - sizeof(head)) & ~UINT64_C(15)) - 8,
+				       .mark_at = offsetof(struct frame, mark),
+				       .text_at = offsetof(struct frame, text)};
+	frame->nr_bytes = fp_at + fp->nr_bytes - frame->at;
+	frame->bytes = xcalloc(frame->nr_bytes, 1);
+	memcpy(frame->bytes, &head, sizeof(head));
+	memcpy(frame->bytes + (fp_at - frame->at), fp->bytes, fp->nr_bytes);
 	return true;
 }
 
-/* Of a stopped thread, which installs no filter any more. */
-static bool may_call(struct remote *remote)
+void remote_go_to_call(struct user_regs_struct *regs, uint64_t call,
+		       const struct remote_frame *frame)
 {
-	enum willing willing = willing_to_call(remote->pid, remote->tid, &remote->own_filters);
-
-	call_filters_free(remote->filters);
-	remote->filters = NULL;
-	if (willing == WILLING_IF_ALLOWED)
-		remote->filters = call_filters_read(remote->tid);
-	return willing == WILLING_YES || (remote->filters && allows_all(remote));
+	regs->rip = call;
+	regs->rsp = frame->at;
+	regs->orig_rax = (unsigned long long)-1;
 }
 
-/* Makes a stopped thread ready; false: another thread may do. */
-static bool prepare(struct remote *remote)
+void remote_go_to_restore(struct user_regs_struct *regs, const struct remote_frame *frame)
 {
-	return get_regs(remote, &remote->regs) && remote->regs.cs == USER_CS && has_room(remote) &&
-	       !is_in_restartable_sequence(remote) && read_fp(remote) && push_frame(remote) &&
-	       enter(remote);
+	regs->rip = frame->restore;
+	regs->rsp = frame->at + sizeof(uint64_t);
+	regs->orig_rax = (unsigned long long)-1;
 }
 
-struct attempts {
-	struct remote *remote;
-	struct sparing *sparing;
-	bool found;
-	bool is_refused;
-	bool takes_waits; /* also threads that would wait again with all of their time-out */
-	unsigned int nr, nr_stopped, nr_filtered, nr_spared, nr_waits;
-};
-
-/* It stops only after it has left this state, which mostly is a vfork(2). */
-static bool is_uninterruptible(pid_t pid, pid_t tid)
+void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args[6])
 {
-	struct proc_stat stat;
-
-	return proc_read_task_stat(pid, tid, &stat) && stat.state == 'D';
+	regs->rax = (unsigned long long)nr;
+	regs->rdi = args[0];
+	regs->rsi = args[1];
+	regs->rdx = args[2];
+	regs->r10 = args[3];
+	regs->r8 = args[4];
+	regs->r9 = args[5];
 }
 
-static bool seize(struct attempts *attempts, pid_t tid)
+int64_t remote_result(const struct user_regs_struct *regs)
 {
-	struct proc_syscall syscall;
-	bool is_seized = false;
-
-	if (sparing_look_last(attempts->sparing, tid, &syscall) != SPARING_NOT) {
-		attempts->nr_spared++;
-	} else if (!attempts->takes_waits && sparing_may_begin_again(&syscall)) {
-		attempts->nr_waits++;
-	} else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
-		attempts->is_refused |= errno != ESRCH;
-		attempts->nr++;
-	} else {
-		is_seized = true;
-		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	}
-	sparing_leave(attempts->sparing);
-	return is_seized;
+	return (int64_t)regs->rax;
 }
 
-static bool try_thread(void *context, pid_t tid)
+bool remote_runs_our_kind(const struct user_regs_struct *regs)
 {
-	struct attempts *attempts = context;
-	struct remote *remote = attempts->remote;
-	bool is_filtered;
-	int status, signal;
-
-	if (willing_to_call(remote->pid, tid, &remote->own_filters) == WILLING_NO) {
-		attempts->nr_filtered++;
-		return true;
-	}
-	if (is_uninterruptible(remote->pid, tid))
-		return ++attempts->nr < TRIES_MAX;
-	if (!seize(attempts, tid))
-		return attempts->nr < TRIES_MAX;
-	remote->tid = tid;
-	remote->is_entered = remote->has_executed = false;
-	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
-		forget(remote);
-		return !remote->is_stuck && ++attempts->nr < TRIES_MAX;
-	}
-	signal = status >> 16 ? 0 : WSTOPSIG(status);
-	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
-	remote->stopped_ns = clock_monotonic_ns();
-	is_filtered = !may_call(remote);
-	/* A signal has more to it than its number: the thread continues with it. */
-	attempts->found = !is_filtered && prepare(remote) && !signal;
-	if (attempts->found)
-		return false;
-	let_go(remote, signal);
-	attempts->nr_filtered += is_filtered;
-	attempts->nr += !is_filtered;
-	return !remote->has_executed && ++attempts->nr_stopped < TRIES_MAX;
+	return regs->cs == USER_CS;
 }
 
-static struct remote *new_remote(const struct probe_access *access, const struct remote_code *code)
+uint64_t remote_thread_data(pid_t tid, const struct user_regs_struct *regs)
 {
-	struct remote *remote = xcalloc(1, sizeof(*remote));
-
-	remote->pid = access->pid;
-	remote->command = access->command;
-	remote->memory = access->memory;
-	remote->code = *code;
-	remote->own_filters = *access->own_filters;
-	return remote;
+	(void)tid;
+	return regs->fs_base;
 }
 
-static void release(struct remote *remote)
+bool remote_is_frame_begin(uint64_t flags)
 {
-	call_filters_free(remote->filters);
-	free(remote);
-}
-
-static bool all_are_filtered(const struct attempts *attempts)
-{
-	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared &&
-	       !attempts->nr_waits;
-}
-
-/* With the thread that the caller has stopped. */
-static int adopt(struct remote **remote, const struct probe_access *access,
-		 const struct remote_code *code, struct err *err)
-{
-	struct remote *made = new_remote(access, code);
-
-	made->tid = access->command;
-	made->is_adopted = true;
-	made->stopped_ns = clock_monotonic_ns();
-	if (may_call(made) && prepare(made)) {
-		*remote = made;
-		return 0;
-	}
-	put_back(made);
-	release(made);
-	return err_set(err, ERR_UNSUPPORTED, "process %d cannot make system calls for profc",
-		       (int)access->pid);
-}
-
-/* Looks for a thread that will do. */
-static int find_thread(struct remote **remote, const struct probe_access *access,
-		       const struct remote_code *code, struct err *err)
-{
-	struct remote *made = new_remote(access, code);
-	const pid_t pid = access->pid;
-	uint64_t end_ns = clock_monotonic_ns() + access->patience_ns;
-	struct timespec pause = {.tv_nsec = NS_PER_MS};
-	pid_t tgid;
-	struct sparing sparing;
-	struct attempts attempts = {.remote = made, .sparing = &sparing};
-	int nr_threads, status = 0;
-	unsigned int nr_rounds = 0;
-	bool has_executed;
-
-	sparing_init(&sparing, pid);
-	do {
-		/* In rounds 1, 2, 4, ...: so such waits can end in between. */
-		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));
-		nr_rounds++;
-		attempts.nr = attempts.nr_stopped = attempts.nr_filtered = attempts.nr_spared =
-			attempts.nr_waits = 0;
-		attempts.is_refused = false;
-		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
-		if (attempts.found) {
-			*remote = made;
-			return 0;
-		}
-		if (all_are_filtered(&attempts) || made->has_executed || made->is_stuck)
-			break;
-		if (attempts.nr_waits && nr_rounds == 1)
-			continue;
-		/* Our own visitors, which trace a thread for a moment, do not count here. */
-		if (attempts.is_refused)
-			status = permission_to_trace(pid, &tgid, err);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		/* The time between two transfers is short. */
-		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
-			pause.tv_nsec *= 2;
-	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
-	has_executed = made->has_executed;
-	release(made);
-	if (status < 0)
-		return status;
-	if (has_executed)
-		return err_set(err, ERR_GONE, "process %d has ended, or executed another program",
-			       (int)pid);
-	if (nr_threads <= 0)
-		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	if (all_are_filtered(&attempts))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "all threads of process %d have a filter of system calls (seccomp), "
-			       "which may kill them for those that change its memory map",
-			       (int)pid);
-	if (attempts.nr_spared && !attempts.nr && !attempts.nr_waits)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "process %d is not stopped: that would cut a transfer of its thread "
-			       "%d short",
-			       (int)pid, (int)sparing.spared);
-	return err_set(err, ERR_UNSUPPORTED,
-		       "no thread of process %d with room on its stack can be stopped", (int)pid);
-}
-
-int remote_begin(struct remote **remote, const struct probe_access *access,
-		 const struct remote_code *code, struct err *err)
-{
-	return access->is_stopped ? adopt(remote, access, code, err)
-				  : find_thread(remote, access, code, err);
-}
-
-/*
- * Runs to a stop on its way out of the kernel, after interrupted system calls and signals are
- * handled. False: the thread has died.
- */
-static bool step_out(struct remote *remote)
-{
-	int status;
-
-	if (ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) < 0)
-		return false;
-	for (;;) {
-		if (ptrace(PTRACE_CONT, remote->tid, NULL, NULL) < 0 ||
-		    !await_stop(remote, 0, &status))
-			return false;
-		if (status >> 16)
-			return true;
-		remote->has_sigstop |= WSTOPSIG(status) == SIGSTOP;
-	}
-}
-
-uint64_t remote_end(struct remote *remote)
-{
-	uint64_t held_ns;
-
-	if (remote->is_adopted)
-		put_back(remote);
-	else if (step_out(remote))
-		let_go(remote, 0);
-	else
-		forget(remote);
-	held_ns = clock_monotonic_ns() - remote->stopped_ns;
-	release(remote);
-	return held_ns;
-}
-
-#else /* not written for this machine yet */
-
-int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint *hint,
-		     struct remote_code *code, struct err *err)
-{
-	(void)pid;
-	(void)memory;
-	(void)hint;
-	(void)code;
-	return err_set(err, ERR_UNSUPPORTED, "calls are counted on x86-64 only");
-}
-
-int remote_begin(struct remote **remote, const struct probe_access *access,
-		 const struct remote_code *code, struct err *err)
-{
-	(void)remote;
-	return remote_find_code(access->pid, access->memory, NULL,
-				(struct remote_code *)(uintptr_t)code, err);
-}
-
-int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args)
-{
-	(void)remote;
-	(void)nr;
-	(void)args;
-	(void)nr_args;
-	return -1;
-}
-
-bool remote_is_filtered(const struct remote *remote)
-{
-	(void)remote;
-	return false;
-}
-
-uint64_t remote_text(struct remote *remote, const char *text)
-{
-	(void)remote;
-	(void)text;
-	return 0;
-}
-
-uint64_t remote_end(struct remote *remote)
-{
-	(void)remote;
-	return 0;
+	return (flags & ~UC_FP_XSTATE) == FLAGS_OF_FRAME;
 }
 
 #endif

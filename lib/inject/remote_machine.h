@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What remote.c leaves to the processor: remote_x86_64.c and remote_aarch64.c implement this. */
+#ifndef PROFC_INJECT_REMOTE_MACHINE_H
+#define PROFC_INJECT_REMOTE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* AUDIT_ARCH_ of calls, and the bytes of the instruction that makes one. */
+extern const uint32_t remote_audit_arch;
+extern const uint64_t remote_call_bytes;
+
+/*
+ * The offset of the first code of each kind in these bytes, and whether there is one. Each is
+ * shorter than REMOTE_CODE_MAX_BYTES.
+ */
+#define REMOTE_CODE_MAX_BYTES 16
+bool remote_find_call(const uint8_t *bytes, size_t nr_bytes, size_t *offset);
+bool remote_find_restore(const uint8_t *bytes, size_t nr_bytes, size_t *offset);
+
+#define REMOTE_TEXT_BYTES 64
+
+/* A signal frame for the stack of a thread, in which it can return. */
+struct remote_frame {
+	uint8_t *bytes; /* owned */
+	size_t nr_bytes;
+	uint64_t at;	  /* address of the first byte, below all that a leaf function may use */
+	uint64_t restore; /* of the code that returns through it */
+	/* Offsets of what the kernel does not read: 16 bytes, and REMOTE_TEXT_BYTES for texts. */
+	size_t mark_at, text_at;
+};
+
+/*
+ * Make the frame of a stopped thread, to continue with `regs` and the mask of signals. `restore` is
+ * the address of a call of rt_sigreturn. False: its state cannot be put into one, and another
+ * thread may do.
+ */
+bool remote_frame_make(struct remote_frame *frame, pid_t tid, const struct user_regs_struct *regs,
+		       uint64_t mask, uint64_t restore);
+
+/*
+ * Set registers to the instruction that makes a call, and the return after it, which leads to the
+ * frame; or to the return through the frame at once.
+ */
+void remote_go_to_call(struct user_regs_struct *regs, uint64_t call,
+		       const struct remote_frame *frame);
+void remote_go_to_restore(struct user_regs_struct *regs, const struct remote_frame *frame);
+void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args[6]);
+int64_t remote_result(const struct user_regs_struct *regs);
+
+/* Does the stopped thread run code of the kind that profc is? */
+bool remote_runs_our_kind(const struct user_regs_struct *regs);
+/* The address of a stopped thread's data; 0: it has none. */
+uint64_t remote_thread_data(pid_t tid, const struct user_regs_struct *regs);
+
+/*
+ * May a signal frame's context (struct ucontext) begin with these flags? The words after them are a
+ * link, and the address, the flags and the size of the stack that was made for handlers.
+ */
+bool remote_is_frame_begin(uint64_t flags);
+
+#endif
