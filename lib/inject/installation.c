@@ -38,8 +38,6 @@
 #define HEAD_ROOM_BYTES 512
 /* The same at an allocator. */
 #define HEAP_THUNK_ROOM_BYTES 256
-/* Code within this span shares a part, which all of it can reach. */
-#define PART_SPAN_BYTES ((uint64_t)1 << 30)
 /* The process may take an address before it is mapped for us. */
 #define MAKE_TRIES 4
 
@@ -114,7 +112,7 @@ static int place_parts(struct draft *draft, struct err *err)
 			return err_set(err, ERR_LIMIT, "code is in more than %d places",
 				       REGION_PARTS_MAX);
 		while (i < draft->nr_requests &&
-		       draft->requests[i].address - first < PART_SPAN_BYTES)
+		       draft->requests[i].address - first < PATCH_SPAN_BYTES)
 			i++;
 		places[plan->nr_parts] = (struct placing){.first = first,
 							  .last = draft->requests[i - 1].address +
@@ -539,7 +537,8 @@ static enum apply_outcome apply(struct installation *installation,
 	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory);
-	if (installation->counters.nr_shards > 1 && !have_thread_data(&stopped)) {
+	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
+	    !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
 	} else if (installation->has_owners && !have_own_word(&stopped, access->memory)) {
 		outcome = APPLY_NO_OWN_WORD;
@@ -573,6 +572,13 @@ static uint64_t ticks_since_boot(void)
 	return clock_boot_ns() / (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+static enum copies best_copies(const struct probe_access *access)
+{
+	if (!PATCH_READS_THREAD_DATA)
+		return COPIES_SHARED;
+	return !access->is_stopped || access->has_thread_data ? COPIES_OF_OWNERS : COPIES_ONE;
+}
+
 int installation_make(struct installation **installation, const struct probe_access *access,
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
@@ -585,8 +591,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 			      .has_heap_before = extras->has_heap_before,
 			      .trusts_files = true};
 	struct installation *made = xcalloc(1, sizeof(*made));
-	enum copies copies =
-		!access->is_stopped || access->has_thread_data ? COPIES_OF_OWNERS : COPIES_ONE;
+	enum copies copies = best_copies(access);
 	struct err own = ERR_INIT;
 	int status = ERR_LIMIT;
 

@@ -9,7 +9,7 @@
 
 /*
  * Differences between processors: machine_x86_64.c and machine_aarch64.c implement this. Those of
- * remote calls are in remote_machine.h, and contexts_x86_64.c searches stacks for contexts.
+ * remote calls are in remote_machine.h, and those of contexts in contexts_machine.h.
  */
 
 uint64_t inject_pc(const struct user_regs_struct *regs);

@@ -9,15 +9,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "patch/patch_machine.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 
-/* Jumps reach +-2 GiB; operands of displaced instructions may lie a bit beyond the code. */
-#define REACH_BYTES ((uint64_t)2000 << 20)
 /* Kept free on either side: stacks and heaps grow, and the kernel keeps gaps between them. */
 #define MARGIN_BYTES ((uint64_t)1 << 20)
 #define LOWEST	     ((uint64_t)1 << 20)
-#define HIGHEST	     (((uint64_t)1 << 47) - ((uint64_t)1 << 20))
+#define HIGHEST	     (PATCH_ADDRESSES - ((uint64_t)1 << 20))
 
 struct gap {
 	uint64_t start, end;
@@ -77,7 +76,7 @@ static uint64_t candidate(const struct placing *place, const struct gap *gap)
 	uint64_t end = gap->end;
 
 	if (gap->start >= place->last)
-		end = min_u64(end, place->first + REACH_BYTES);
+		end = min_u64(end, place->first + PATCH_REACH_BYTES);
 	return page_start(end - place->nr_bytes);
 }
 
@@ -94,7 +93,7 @@ static bool find_one(struct placing *place, struct gaps *gaps)
 			continue;
 		at = candidate(place, gap);
 		if (at < gap->start || at + place->nr_bytes > gap->end ||
-		    distance_to(place, at) > REACH_BYTES ||
+		    distance_to(place, at) > PATCH_REACH_BYTES ||
 		    (best && distance_to(place, at) >= distance_to(place, best_at)))
 			continue;
 		best = gap;
@@ -117,7 +116,7 @@ int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
 	for (size_t i = 0; i < nr && status == 0; i++) {
 		if (!find_one(&places[i], &gaps))
 			status = err_set(err, ERR_LIMIT,
-					 "process %d has no free address within 2 GiB of its code",
+					 "process %d has no free address near enough to its code",
 					 (int)pid);
 	}
 	free(gaps.rows);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "patch/owners.h"
+#include "patch/patch_machine.h"
 
 struct branches;
 
@@ -71,8 +72,6 @@ enum patch_kind {
 #define PATCH_MAX_STEPS 12
 /* Bytes that are skipped at a function's beginning, as the program may patch them. */
 #define PATCH_SLED_MAX_BYTES 32
-/* rax, rcx and rdx, in this order, which thunks save on the stack. */
-#define PATCH_MAX_PUSHED 3
 
 /* An instruction of a thunk, and the pc of the program when it is the next. */
 struct patch_step {

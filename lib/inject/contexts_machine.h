@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What contexts.c leaves to the processor: contexts_x86_64.c, contexts_aarch64.c implement this. */
+#ifndef PROFC_INJECT_CONTEXTS_MACHINE_H
+#define PROFC_INJECT_CONTEXTS_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+struct context;
+
+/* The context of registers, without is_changed; and back. */
+void context_of_regs(const struct user_regs_struct *regs, struct context *context);
+void context_to_regs(const struct context *context, struct user_regs_struct *regs);
+
+/*
+ * Words of a signal frame before the pc in it, of which some belong to a context, and words after
+ * it, by which a frame is known.
+ */
+#define CONTEXT_WORDS_MAX 20
+extern const unsigned int context_words_before, context_words_after;
+
+/* Do the words around `pc` look like those of a signal frame? Then they give the context. */
+bool context_of_frame(const uint64_t *pc, struct context *context);
+/* The words of the frame from context_words_before to the pc, with the context in them. */
+void context_to_frame(const struct context *context, const uint64_t *pc,
+		      uint64_t words[CONTEXT_WORDS_MAX]);
+
+#endif
