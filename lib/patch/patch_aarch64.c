@@ -1,28 +1,465 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* No probes yet. */
+/*
+ * A probe replaces one instruction by a branch to its thunk: as a branch into the middle of one
+ * word cannot exist, nothing but a loop to the word itself can be misled by it, and no thread has
+ * to be moved. A thunk changes no register, and no flag. It has no landing pad for indirect
+ * branches (BTI), as only direct ones lead there and back.
+ */
 #include "patch/patch.h"
 
 #if defined(__aarch64__)
 
+#include <assert.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "code/code_aarch64.h"
 #include "patch/branches.h"
+
+#define WORD_BYTES	sizeof(uint32_t)
+#define THUNK_ALIGNMENT 8
+#define THUNK_MAX_WORDS 32
+#define BRANCH_BYTES	(INT64_C(1) << 27) /* on either side */
+#define PAGE_BYTES	UINT64_C(4096)	   /* of adrp, whatever the kernel has */
+
+enum { X16 = 16, X17 = 17, XZR = 31 };
+
+#define NOP	     UINT32_C(0xd503201f)
+#define PUSH_X16_X17 UINT32_C(0xa9bf47f0) /* stp x16, x17, [sp, #-16]! */
+#define POP_X16_X17  UINT32_C(0xa8c147f0) /* ldp x16, x17, [sp], #16 */
+#define PUSH_X14_X15 UINT32_C(0xa9bf3fee)
+#define POP_X14_X15  UINT32_C(0xa8c13fee)
+#define GET_THREAD   UINT32_C(0xd53bd050) /* mrs x16, tpidr_el0 */
+#define MULTIPLY     UINT32_C(0x1b117e10) /* mul w16, w16, w17 */
+#define STADD	     UINT32_C(0xf831021f) /* stadd x17, [x16] */
+#define LDXR	     UINT32_C(0xc85f7e0f) /* ldxr x15, [x16] */
+#define ADD_X17	     UINT32_C(0x8b1101ef) /* add x15, x15, x17 */
+#define STXR	     UINT32_C(0xc80e7e0f) /* stxr w14, x15, [x16] */
+#define CBNZ_TO_LDXR UINT32_C(0x35ffffae) /* cbnz w14, .-12 */
 
 const char *patch_unsupported_machine(void)
 {
 	return "aarch64";
 }
 
+struct maker {
+	struct patch patch; /* so far */
+	uint32_t words[THUNK_MAX_WORDS];
+	size_t nr;
+	bool is_out_of_reach;
+};
+
+static uint32_t word_at(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+static void put(struct maker *maker, uint32_t word)
+{
+	assert(maker->nr < THUNK_MAX_WORDS);
+	maker->words[maker->nr++] = word;
+}
+
+static uint64_t next_address(const struct maker *maker)
+{
+	return maker->patch.thunk + maker->nr * WORD_BYTES;
+}
+
+/* b or bl, from one address to another one. */
+static uint32_t branch(struct maker *maker, bool is_call, uint64_t from, uint64_t to)
+{
+	int64_t distance = (int64_t)(to - from);
+
+	if (distance < -BRANCH_BYTES || distance >= BRANCH_BYTES || distance % 4)
+		maker->is_out_of_reach = true;
+	return (is_call ? UINT32_C(0x94000000) : UINT32_C(0x14000000)) |
+	       ((uint32_t)(distance >> 2) & 0x3ffffff);
+}
+
+static void put_branch(struct maker *maker, uint64_t to)
+{
+	put(maker, branch(maker, false, next_address(maker), to));
+}
+
+/* movz, and movk for what is not 0. */
+static void put_value(struct maker *maker, unsigned int reg, uint64_t value)
+{
+	put(maker, UINT32_C(0xd2800000) | (uint32_t)(value & 0xffff) << 5 | reg);
+	for (unsigned int i = 1; i < 4; i++) {
+		uint32_t part = (uint32_t)(value >> 16 * i & 0xffff);
+
+		if (part)
+			put(maker, UINT32_C(0xf2800000) | i << 21 | part << 5 | reg);
+	}
+}
+
+/* adrp and add: +-4 GiB */
+static void put_near_address(struct maker *maker, unsigned int reg, uint64_t address)
+{
+	int64_t pages = (int64_t)(address / PAGE_BYTES - next_address(maker) / PAGE_BYTES);
+	uint32_t low = (uint32_t)(address % PAGE_BYTES);
+
+	if (pages < -(INT64_C(1) << 20) || pages >= INT64_C(1) << 20)
+		maker->is_out_of_reach = true;
+	put(maker, UINT32_C(0x90000000) | ((uint32_t)pages & 3) << 29 |
+			   ((uint32_t)(pages >> 2) & 0x7ffff) << 5 | reg);
+	put(maker, UINT32_C(0x91000000) | low << 10 | reg << 5 | reg);
+}
+
+/* The next instruction of the thunk represents this place in the program. */
+static void add_step(struct maker *maker, uint64_t address, bool is_callee)
+{
+	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
+	maker->patch.steps[maker->patch.nr_steps++] = (struct patch_step){
+		.offset = (uint8_t)(maker->nr * WORD_BYTES),
+		.window_offset = (uint8_t)(address - maker->patch.address),
+		.is_callee = is_callee,
+	};
+}
+
+/* A pair of registers, the first and the second of which are pushed[] numbers nr + 1 and nr. */
+static void put_push(struct maker *maker, uint32_t push, unsigned int nr)
+{
+	put(maker, push);
+	maker->patch.pushed_from[nr] = maker->patch.pushed_from[nr + 1] =
+		(uint8_t)(maker->nr * WORD_BYTES);
+}
+
+static void put_pop(struct maker *maker, uint32_t pop, unsigned int nr)
+{
+	put(maker, pop);
+	maker->patch.pushed_to[nr] = maker->patch.pushed_to[nr + 1] =
+		(uint8_t)(maker->nr * WORD_BYTES);
+}
+
+/* x16 becomes the address of the counter, in a copy that the thread's pointer chooses. */
+static void put_find_counter(struct maker *maker, const struct patch_counter *counter)
+{
+	uint32_t left = (uint32_t)__builtin_clz(counter->nr_shards - 1);
+
+	if (counter->nr_shards == 1) {
+		put_near_address(maker, X16, counter->address);
+		return;
+	}
+	put(maker, GET_THREAD);
+	put(maker, UINT32_C(0x52800000) | (PATCH_OWNERS_FACTOR & 0xffff) << 5 | X17); /* movz */
+	put(maker, UINT32_C(0x72a00000) | PATCH_OWNERS_FACTOR >> 16 << 5 | X17);      /* movk */
+	put(maker, MULTIPLY);
+	put(maker, UINT32_C(0x53007c00) | left << 16 | X16 << 5 | X16); /* lsr w16, w16, #left */
+	put_near_address(maker, X17, counter->address);
+	/* add x16, x17, x16, lsl #shard_log2 */
+	put(maker, UINT32_C(0x8b000000) | X16 << 16 | counter->shard_log2 << 10 | X17 << 5 | X16);
+}
+
+/* Large System Extensions (Armv8.1) add in one instruction. */
+static bool has_atomic_add(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_ATOMICS;
+}
+
+static void put_count(struct maker *maker, const struct patch_counter *counter)
+{
+	put_push(maker, PUSH_X16_X17, 0);
+	put_find_counter(maker, counter);
+	put(maker, UINT32_C(0xd2800000) | 1 << 5 | X17); /* mov x17, #1 */
+	if (has_atomic_add()) {
+		put(maker, STADD);
+	} else {
+		put_push(maker, PUSH_X14_X15, 2);
+		put(maker, LDXR);
+		put(maker, ADD_X17);
+		put(maker, STXR);
+		put(maker, CBNZ_TO_LDXR);
+		put_pop(maker, POP_X14_X15, 2);
+	}
+	put_pop(maker, POP_X16_X17, 0);
+}
+
+static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
+		  const struct code_area *area)
+{
+	uint64_t end = area->address + area->nr_bytes;
+
+	maker->patch.kind = kind;
+	maker->patch.address = address;
+	maker->patch.nr_bytes = WORD_BYTES;
+	maker->patch.thunk = (end + THUNK_ALIGNMENT - 1) & -(uint64_t)THUNK_ALIGNMENT;
+}
+
+/* Puts the thunk into the area, the branch to it into the patch, and that into *patch. */
+static enum patch_outcome finish(struct maker *maker, uint32_t old, struct code_area *area,
+				 struct patch *patch)
+{
+	size_t start = maker->patch.thunk - area->address, nr_bytes = maker->nr * WORD_BYTES;
+	uint32_t new = branch(maker, maker->patch.kind == PATCH_CALL, maker->patch.address,
+			      maker->patch.thunk);
+
+	if (maker->is_out_of_reach)
+		return PATCH_OUT_OF_REACH;
+	if (start > area->cap_bytes || nr_bytes > area->cap_bytes - start)
+		return PATCH_NO_ROOM;
+	memcpy(maker->patch.old, &old, sizeof(old));
+	memcpy(maker->patch.new, &new, sizeof(new));
+	memset(area->bytes + area->nr_bytes, 0, start - area->nr_bytes); /* udf */
+	memcpy(area->bytes + start, maker->words, nr_bytes);
+	area->nr_bytes = start + nr_bytes;
+	maker->patch.nr_thunk_bytes = (uint16_t)nr_bytes;
+	*patch = maker->patch;
+	return PATCH_OK;
+}
+
+static bool matches(uint32_t word, uint32_t mask, uint32_t value)
+{
+	return (word & mask) == value;
+}
+
+/*
+ * Is it of the exceptions (svc, brk, hlt and the like), whose handlers and restarts see the
+ * address; or one of those that sign and compare with the address of the instruction itself, or
+ * branch, and that a64_decode() does not know?
+ */
+static bool depends_on_place(uint32_t word)
+{
+	return matches(word, 0xff000000, 0xd4000000) || /* exceptions */
+	       matches(word, 0xff000000, 0x55000000) || /* retaasppc */
+	       matches(word, 0x7e000000, 0x74000000) || /* cb<cc> */
+	       matches(word, 0xff800000, 0xf3800000) || /* autiasppc */
+	       matches(word, 0xffff8000, 0xdac18000);	/* paciasppc and the like */
+}
+
+/* ldr, ldrsw of a general register, from an address relative to the instruction. */
+static enum patch_outcome put_literal(struct maker *maker, uint32_t word, uint64_t address)
+{
+	static const uint32_t loads[] = {0xb9400000, 0xf9400000, 0xb9800000};
+	int64_t distance = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
+	uint32_t size = word >> 30, reg = word & 31;
+
+	if (size == 3 || word >> 26 & 1 || reg == XZR) /* prfm; of a vector register */
+		return PATCH_NO_FIXED_FORM;
+	put_value(maker, reg, address + (uint64_t)distance);
+	put(maker, loads[size] | reg << 5 | reg);
+	return PATCH_OK;
+}
+
+/* adr, adrp */
+static enum patch_outcome put_adr(struct maker *maker, uint32_t word, uint64_t address)
+{
+	uint64_t immediate = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
+	int64_t distance = (int64_t)(immediate << 43) >> 43;
+
+	if ((word & 31) == XZR)
+		return PATCH_NO_FIXED_FORM;
+	put_value(maker, word & 31,
+		  word >> 31 ? (address & -PAGE_BYTES) + (uint64_t)distance * PAGE_BYTES
+			     : address + (uint64_t)distance);
+	return PATCH_OK;
+}
+
+/* A conditional branch, around one to where the thread continues otherwise. */
+static void put_condition(struct maker *maker, uint32_t word, uint64_t target, uint64_t next)
+{
+	bool is_test = matches(word, 0x7e000000, 0x36000000); /* tbz, tbnz */
+	uint32_t offset_mask = (is_test ? UINT32_C(0x3fff) : UINT32_C(0x7ffff)) << 5;
+
+	put(maker, (word & ~offset_mask) | 2 << 5); /* over the next word */
+	put_branch(maker, next);
+	put_branch(maker, target);
+}
+
+/*
+ * Adds code with the same effect as the instruction at `address`, and the way on from there. Until
+ * its last word nothing has changed but a register that the instruction only writes, so that a
+ * thread can begin with it again.
+ */
+static enum patch_outcome displace(struct maker *maker, uint32_t word, uint64_t address)
+{
+	uint64_t next = address + WORD_BYTES;
+	struct a64_instruction code;
+	enum patch_outcome outcome = PATCH_OK;
+
+	a64_decode(word, address, &code);
+	if (depends_on_place(word) || code.effect == A64_EFFECT_HALT ||
+	    code.effect == A64_EFFECT_CALL)
+		return PATCH_NO_FIXED_FORM;
+	add_step(maker, address, false);
+	switch (code.effect) {
+	case A64_EFFECT_JUMP:
+		put_branch(maker, code.target);
+		return PATCH_OK;
+	case A64_EFFECT_BRANCH:
+		put_condition(maker, word, code.target, next);
+		return PATCH_OK;
+	case A64_EFFECT_RETURN:
+	case A64_EFFECT_LEAVE:
+	case A64_EFFECT_STOP:
+		put(maker, word);
+		return PATCH_OK;
+	default:
+		break;
+	}
+	if (matches(word, 0x1f000000, 0x10000000))
+		outcome = put_adr(maker, word, address);
+	else if (matches(word, 0x3b000000, 0x18000000))
+		outcome = put_literal(maker, word, address);
+	else
+		put(maker, word);
+	add_step(maker, next, false);
+	put_branch(maker, next);
+	return outcome;
+}
+
+/*
+ * Indirect calls of guarded code may lead only to a landing pad: `bti` (any), paciasp or pacibsp.
+ * So it stays, and the next instruction is replaced, which every call passes as well.
+ */
+static bool is_landing_pad(uint32_t word)
+{
+	return matches(word, 0xffffff3f, 0xd503241f) || word == 0xd503233f || word == 0xd503237f;
+}
+
+static size_t nr_words(const struct patch_function *function)
+{
+	size_t nr_bytes = function->nr_readable;
+
+	if (function->nr_bytes && function->nr_bytes < nr_bytes)
+		nr_bytes = function->nr_bytes;
+	return nr_bytes / WORD_BYTES;
+}
+
+static uint32_t function_word(const struct patch_function *function, size_t i)
+{
+	return word_at(function->bytes + i * WORD_BYTES);
+}
+
+/*
+ * Words that compilers put at a function's beginning for the program itself to patch: no-ops, and
+ * XRay's branch over some.
+ */
+static size_t sled_words(const struct patch_function *function, size_t start)
+{
+	enum { MAX_WORDS = PATCH_SLED_MAX_BYTES / WORD_BYTES };
+	const uint32_t over = UINT32_C(0x14000000) | MAX_WORDS; /* b .+32 */
+	size_t nr = 0, end = nr_words(function);
+
+	if (start < end && function_word(function, start) == over)
+		nr = 1;
+	while (start + nr < end && nr < MAX_WORDS && function_word(function, start + nr) == NOP)
+		nr++;
+	return nr == 1 && function_word(function, start) == over ? 0 : nr;
+}
+
+/*
+ * Does anything but a call lead to the function's first instruction, or back to the one replaced? A
+ * branch from before that is passed once by each call.
+ */
+static enum patch_outcome judge(const struct patch_function *function, const struct patch *patch,
+				const struct branches *branches)
+{
+	uint64_t start = function->address - function->bias;
+	uint64_t at = patch->address - function->bias;
+	uint64_t next = branches_next_start(branches, start);
+	uint64_t end = function->nr_bytes ? start + function->nr_bytes : next;
+
+	if (next <= at)
+		return PATCH_JUMPED_INTO;
+	return branches_loop_to(branches, at, at, end) ||
+			       branches_loop_to(branches, start, start, end)
+		       ? PATCH_LOOPS_TO_ENTRY
+		       : PATCH_OK;
+}
+
+static enum patch_outcome make_entry(struct patch *patch, const struct patch_function *function,
+				     size_t start, const struct branches *branches,
+				     struct code_area *area, const struct patch_counter *counter)
+{
+	uint64_t address = function->address + start * WORD_BYTES;
+	struct maker maker = {.nr = 0};
+	enum patch_outcome outcome;
+
+	if (start >= nr_words(function))
+		return PATCH_TOO_SHORT;
+	begin(&maker, PATCH_ENTRY, address, area);
+	add_step(&maker, address, false);
+	put_count(&maker, counter);
+	outcome = displace(&maker, function_word(function, start), address);
+	if (outcome == PATCH_OK)
+		outcome = judge(function, &maker.patch, branches);
+	return outcome ? outcome : finish(&maker, function_word(function, start), area, patch);
+}
+
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
 			       const struct patch_counter *counter)
 {
+	size_t start = nr_words(function) && is_landing_pad(function_word(function, 0));
+	size_t sled = sled_words(function, start);
+	enum patch_outcome outcome;
+
+	if (function->address % WORD_BYTES || !nr_words(function))
+		return PATCH_UNKNOWN_CODE;
+	if (counter->pass != PATCH_COUNT)
+		return PATCH_UNSUPPORTED;
+	outcome = make_entry(patch, function, start + sled, branches, area, counter);
+	if (outcome == PATCH_OK || !sled)
+		return outcome;
+	outcome = make_entry(patch, function, start, branches, area, counter);
+	if (outcome == PATCH_OK)
+		patch->is_in_sled = true;
+	return outcome;
+}
+
+enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_readable, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	struct maker maker = {.nr = 0};
+	struct a64_instruction call = {.effect = A64_EFFECT_NONE};
+
+	if (counter->pass != PATCH_COUNT)
+		return PATCH_UNSUPPORTED;
+	if (nr_readable >= WORD_BYTES)
+		a64_decode(word_at(bytes), address, &call);
+	if (call.effect != A64_EFFECT_CALL)
+		return PATCH_UNKNOWN_CODE;
+	if (!call.target)
+		return PATCH_INDIRECT_CALL;
+	begin(&maker, PATCH_CALL, address, area);
+	maker.patch.callee_kind = PATCH_CALLEE_DIRECT;
+	maker.patch.callee = call.target;
+	add_step(&maker, address, true);
+	put_count(&maker, counter);
+	put_branch(&maker, call.target);
+	return finish(&maker, word_at(bytes), area, patch);
+}
+
+/* The replaced instruction of an entry is no call. */
+bool patch_always_calls(const struct patch *patch, uint64_t call)
+{
 	(void)patch;
-	(void)function;
-	(void)branches;
+	(void)call;
+	return false;
+}
+
+/* There are no gates yet. */
+enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
+			      size_t nr_bytes, size_t exit_at, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	(void)patch;
+	(void)address;
+	(void)bytes;
+	(void)nr_bytes;
+	(void)exit_at;
 	(void)area;
 	(void)counter;
 	return PATCH_UNSUPPORTED;
 }
 
+/* No copy of a counter has an owner: all are added to in one instruction, or again until it works.
+ */
 bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,
 		struct code_area *area)
 {
@@ -42,55 +479,54 @@ bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
 	return false;
 }
 
-enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
-			      size_t nr_readable, struct code_area *area,
-			      const struct patch_counter *counter)
+static bool leads_out(const struct patch_calls *calls, const struct a64_instruction *code)
 {
-	(void)patch;
-	(void)address;
-	(void)bytes;
-	(void)nr_readable;
-	(void)area;
-	(void)counter;
-	return PATCH_UNSUPPORTED;
-}
-
-bool patch_always_calls(const struct patch *patch, uint64_t call)
-{
-	(void)patch;
-	(void)call;
-	return false;
-}
-
-enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
-			      size_t nr_bytes, size_t exit_at, struct code_area *area,
-			      const struct patch_counter *counter)
-{
-	(void)patch;
-	(void)address;
-	(void)bytes;
-	(void)nr_bytes;
-	(void)exit_at;
-	(void)area;
-	(void)counter;
-	return PATCH_UNSUPPORTED;
+	if (code->effect == A64_EFFECT_LEAVE)
+		return true;
+	return (code->effect == A64_EFFECT_JUMP || code->effect == A64_EFFECT_BRANCH) &&
+	       code->target - calls->address >= calls->nr_bytes;
 }
 
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 {
-	(void)site;
+	while (calls->nr_bytes - calls->at >= WORD_BYTES) {
+		size_t at = calls->at;
+		uint32_t word = word_at(calls->bytes + at);
+		struct a64_instruction code;
+
+		calls->at += WORD_BYTES;
+		calls->has_unknown |= !(word >> 16); /* udf, as numbers among the code look */
+		a64_decode(word, calls->address + at, &code);
+		if (code.effect != A64_EFFECT_CALL &&
+		    !(calls->with_jumps && leads_out(calls, &code)))
+			continue;
+		*site = (struct patch_call_site){
+			.address = calls->address + at,
+			.nr_bytes = WORD_BYTES,
+			.kind = code.effect != A64_EFFECT_CALL ? PATCH_CALL_JUMP
+				: code.target		       ? PATCH_CALL
+							       : PATCH_CALL_INDIRECT,
+			.callee = code.target,
+			.bytes = calls->bytes + at,
+		};
+		return true;
+	}
 	calls->at = calls->nr_bytes;
 	return false;
 }
 
-/* Nothing is patched, so branches do not matter. */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
-	(void)branches;
-	(void)address;
-	(void)bytes;
-	(void)nr_bytes;
+	for (size_t at = 0; at + WORD_BYTES <= nr_bytes; at += WORD_BYTES) {
+		struct a64_instruction code;
+
+		a64_decode(word_at(bytes + at), address + at, &code);
+		if (code.effect == A64_EFFECT_JUMP || code.effect == A64_EFFECT_BRANCH ||
+		    (code.effect == A64_EFFECT_CALL && code.target))
+			branches_add(branches, address + at, code.target,
+				     code.effect == A64_EFFECT_CALL);
+	}
 }
 
 #endif
