@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import platform
 import select
 import shutil
 import subprocess
@@ -24,6 +25,11 @@ COMPILERS = {
     ".rs": ["rustc"],
     ".S": [os.environ.get("CC", "gcc")],
 }
+# The protection of branches that compilers offer on this machine, and what is special to each.
+PROTECTED, UNPROTECTED, WIDEST_VECTORS = {
+    "aarch64": ("-mbranch-protection=standard", "-mbranch-protection=none", "-march=armv8.5-a+sve2"),
+}.get(platform.machine(), ("-fcf-protection=full", "-fcf-protection=none", "-mavx512f"))
+
 DEFAULT_FLAGS = {".c": ("-O2", "-g"), ".cpp": ("-O2", "-g"), ".rs": ("-O", "-g"), ".S": ("-g",)}
 
 

@@ -142,16 +142,30 @@ COUNTED void kind_never(void)
 	OWN_CALL(never_calls);
 }
 
+#if defined(__x86_64__)
+#define VECTOR_TARGET __attribute__((target("avx512f")))
+static int has_vectors(void)
+{
+	return __builtin_cpu_supports("avx512f");
+}
+#else
+#define VECTOR_TARGET
+static int has_vectors(void)
+{
+	return 1;
+}
+#endif
+
 typedef double wide __attribute__((vector_size(64)));
 
-__attribute__((target("avx512f"))) COUNTED wide kind_vector(wide a, wide b)
+VECTOR_TARGET COUNTED wide kind_vector(wide a, wide b)
 {
 	OWN_CALL(vector_calls);
 	return a + b;
 }
 
 /* Lanes that a probe might have touched. */
-__attribute__((target("avx512f"))) COUNTED static void call_vector(void)
+VECTOR_TARGET COUNTED static void call_vector(void)
 {
 	wide a = {1, 2, 3, 4, 5, 6, 7, 8}, b = {8, 7, 6, 5, 4, 3, 2, 1};
 
@@ -235,7 +249,7 @@ static void call_with_arguments(void)
 		check(kind_struct(i).words[8], 2 * i);
 		check(kind_struct(i).words[2], i + 2);
 	}
-	if (__builtin_cpu_supports("avx512f"))
+	if (has_vectors())
 		call_vector();
 }
 

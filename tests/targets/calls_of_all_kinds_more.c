@@ -6,12 +6,52 @@
 #include "own_counts.h"
 
 #define FUNCTION(name, code)                                                                       \
-	__asm__(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n" #name         \
+	__asm__(".pushsection .text\n.globl " #name "\n.type " #name ", %function\n" #name         \
 		":\n" code "\n.size " #name ", . - " #name "\n.popsection\n")
-#define ALIGN(fill) __asm__(".pushsection .text\n.p2align 5, " fill "\n.popsection\n")
+#define ALIGN(fill) __asm__(".pushsection .text\n.p2align 5" fill "\n.popsection\n")
+
+#if defined(__aarch64__)
+
+ALIGN("");
+FUNCTION(short_1_close, "ret");
+FUNCTION(short_2_close, "nop; ret");
+FUNCTION(short_3_close, "mov w0, #0; ret");
+FUNCTION(short_4_close, "mov x1, x0; ret");
+FUNCTION(short_5_close, "add x0, x0, #1; ret");
+FUNCTION(short_6_close, "mov w0, #7; ret");
+ALIGN("");
+FUNCTION(short_1, "ret");
+ALIGN("");
+FUNCTION(short_2, "nop; ret");
+ALIGN("");
+FUNCTION(short_3, "mov w0, #0; ret");
+ALIGN("");
+FUNCTION(short_4, "mov x1, x0; ret");
+ALIGN("");
+FUNCTION(short_jump, "b short_4");
+ALIGN("");
+FUNCTION(loops_to_entry, "subs w0, w0, #1; b.ne loops_to_entry; nop; nop; ret");
+ALIGN("");
+FUNCTION(loops_to_second,
+	 "mov w1, #0; 1: add w1, w1, #1; subs w0, w0, #1; b.ne 1b; mov w0, w1; ret");
+ALIGN("");
+FUNCTION(loops_far_to_second, "mov w1, #0; 1: add w1, w1, #1; .rept 50; nop; .endr; "
+			      "subs w0, w0, #1; b.ne 1b; mov w0, w1; ret");
+ALIGN("");
+FUNCTION(begins_with_its_place, "adr x0, begins_with_its_place; ret");
+ALIGN("");
+FUNCTION(begins_with_call, "stp x29, x30, [sp, #-16]!; bl short_4; ldp x29, x30, [sp], #16; ret");
+ALIGN("");
+FUNCTION(begins_with_branch, "cbz w0, 1f; mov w0, #1; ret; 1: mov w0, #0; ret");
+ALIGN("");
+FUNCTION(falls_into_next, "nop; nop; nop; nop; nop; nop");
+FUNCTION(fallen_into, "mov x1, x0; nop; nop; ret");
+ALIGN("");
+
+#else
 
 /* Nothing between them, so that five bytes are in the next. */
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(short_1_close, "ret");
 FUNCTION(short_2_close, "nop; ret");
 FUNCTION(short_3_close, "xor %eax, %eax; ret");
@@ -19,36 +59,38 @@ FUNCTION(short_4_close, "mov %rdi, %rax; ret");
 FUNCTION(short_5_close, "lea 1(%rdi), %rax; ret");
 FUNCTION(short_6_close, "mov $7, %eax; ret");
 /* With padding behind each. */
-ALIGN("0xcc");
+ALIGN(", 0xcc");
 FUNCTION(short_1, "ret");
-ALIGN("0xcc");
+ALIGN(", 0xcc");
 FUNCTION(short_2, "nop; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(short_3, "xor %eax, %eax; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(short_4, "mov %rdi, %rax; ret");
-ALIGN("0xcc");
+ALIGN(", 0xcc");
 FUNCTION(short_jump, "jmp short_4");
-ALIGN("0x90");
+ALIGN(", 0x90");
 /* One call however often they loop: to their entry, and to their second instruction. */
 FUNCTION(loops_to_entry, "dec %edi; jnz loops_to_entry; nop; nop; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(loops_to_second, "xor %eax, %eax; 1: inc %eax; dec %edi; jnz 1b; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(loops_far_to_second,
 	 "xor %eax, %eax; 1: inc %eax; .skip 200, 0x90; dec %edi; jnz 1b; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 /* Its first instructions say where they are. */
 FUNCTION(begins_with_its_place, "lea begins_with_its_place(%rip), %rax; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(begins_with_call, "push %rbx; call short_4; pop %rbx; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 FUNCTION(begins_with_branch, "test %edi, %edi; jz 1f; mov $1, %eax; ret; 1: xor %eax, %eax; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
 /* Ends in the next function, without a jump. */
 FUNCTION(falls_into_next, "nop; nop; nop; nop; nop; nop");
 FUNCTION(fallen_into, "mov %rdi, %rax; nop; nop; ret");
-ALIGN("0x90");
+ALIGN(", 0x90");
+
+#endif
 
 typedef long function(long);
 

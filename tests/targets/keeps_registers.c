@@ -2,7 +2,8 @@
 /*
  * keeps_registers: a loop without calls that fills vector registers, the x87 stack, MXCSR and the
  * control word with values of its own, lets some time pass, and looks whether they are still there;
- * so with the red zone. Until standard input ends; then {"rounds", "wrong"}.
+ * so with the red zone. On aarch64 the vector registers, some others and FPCR. Until standard input
+ * ends; then {"rounds", "wrong"}.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,9 +12,7 @@
 
 #include "self_measure.h"
 
-#define NR_VECTORS  16
-#define MXCSR_ODD   0x7f80u /* rounds to zero: not what programs have */
-#define CONTROL_ODD 0x0f7fu
+#define NR_VECTORS 16
 
 static atomic_bool is_over;
 static atomic_ulong rounds, wrong;
@@ -26,6 +25,11 @@ NOINLINE void counted(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
+
+#if defined(__x86_64__)
+
+#define MXCSR_ODD   0x7f80u /* rounds to zero: not what programs have */
+#define CONTROL_ODD 0x0f7fu
 
 #define LOAD(n)	 "vmovdqa " #n "*32(%0), %%ymm" #n "\n\t"
 #define STORE(n) "vmovdqa %%ymm" #n ", " #n "*32(%1)\n\t"
@@ -65,6 +69,44 @@ static uint64_t keep(const struct vectors *in, struct vectors *out, uint64_t red
 	return (kept != red_zone) + (number_after != number) + (control_after != CONTROL_ODD) * 4 +
 	       (mxcsr_after != MXCSR_ODD) * 8;
 }
+
+#else
+
+#define FPCR_ODD UINT64_C(0xc00000) /* rounds to zero */
+
+#define LOAD(n)	 "ldr q" #n ", [%0, #" #n "*16]\n\t"
+#define STORE(n) "str q" #n ", [%1, #" #n "*16]\n\t"
+#define ALL(what)                                                                                  \
+	what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7) what(8) what(9) what(10)   \
+		what(11) what(12) what(13) what(14) what(15) what(16) what(17) what(18) what(19)   \
+			what(20) what(21) what(22) what(23) what(24) what(25) what(26) what(27)    \
+				what(28) what(29) what(30) what(31)
+
+static uint64_t keep(const struct vectors *in, struct vectors *out, uint64_t value)
+{
+	uint64_t spins = 200000, fpcr_before, fpcr_after, kept = 0;
+
+	__asm__ volatile("mrs %[before], fpcr\n\t"
+			 "msr fpcr, %[odd]\n\t" ALL(LOAD)
+			 "mov x8, %[value]\n\tmov x16, %[value]\n\t"
+			 "mov x17, %[value]\n\tmov x30, %[value]\n\t"
+			 "1: subs %[spins], %[spins], #1\n\t"
+			 "b.ne 1b\n\t"
+			 "eor x8, x8, x16\n\teor x17, x17, x30\n\torr %[kept], x8, x17\n\t"
+			 "eor x16, x16, %[value]\n\torr %[kept], %[kept], x16\n\t"
+			 "mrs %[after], fpcr\n\t"
+			 "msr fpcr, %[before]\n\t" ALL(STORE)
+			 : "+r"(in), "+r"(out), [spins] "+r"(spins), [kept] "+&r"(kept),
+			   [before] "=&r"(fpcr_before), [after] "=&r"(fpcr_after)
+			 : [odd] "r"(FPCR_ODD), [value] "r"(value)
+			 : "memory", "cc", "x8", "x16", "x17", "x30", "v0", "v1", "v2", "v3", "v4",
+			   "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",
+			   "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
+			   "v26", "v27", "v28", "v29", "v30", "v31");
+	return kept + (fpcr_after != FPCR_ODD);
+}
+
+#endif
 
 static void work(void)
 {

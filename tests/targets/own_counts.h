@@ -22,12 +22,16 @@
 /* Any thread, and signal handlers. */
 #define OWN_CALL(counter) ((void)__atomic_fetch_add(&(counter), 1, __ATOMIC_RELAXED))
 
-/* Whether a function begins with a jump, perhaps behind endbr64: none does by itself. */
+/* Whether a function begins with a jump, perhaps behind endbr64 or bti: none does by itself. */
 static inline int is_probed(void (*function)(void))
 {
 	const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)function;
 
+#if defined(__aarch64__)
+	return (code[3] & 0xfc) == 0x14 || (code[7] & 0xfc) == 0x14;
+#else
 	return code[0] == 0xe9 || (code[0] == 0xf3 && code[4] == 0xe9);
+#endif
 }
 
 /* It ends, having said so, where that does not come about in 20 s. */
