@@ -217,9 +217,9 @@ static bool matches(uint32_t word, uint32_t mask, uint32_t value)
 }
 
 /*
- * Is it of the exceptions (svc, brk, hlt and the like), whose handlers and restarts see the
- * address; or one of those that sign and compare with the address of the instruction itself, or
- * branch, and that a64_decode() does not know?
+ * Is it one of the exceptions (svc, brk, hlt and the like), which show their address to handlers
+ * and to the kernel's restarts; or one of those that sign and compare with the address of the
+ * instruction itself, or branch, and that a64_decode() does not know?
  */
 static bool depends_on_place(uint32_t word)
 {
