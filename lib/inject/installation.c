@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/read_ahead.h"
 #include "heap/heap_ring.h"
 #include "inject/access.h"
 #include "inject/heap_installation.h"
@@ -67,8 +68,9 @@ struct draft {
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
-	size_t owners_at;  /* of a word in all parts' code */
-	bool trusts_files; /* until a process' code is found to differ */
+	size_t owners_at;	   /* of a word in all parts' code */
+	bool trusts_files;	   /* until a process' code is found to differ */
+	struct read_ahead *memory; /* of the process; owned */
 };
 
 /* Where counts may be. */
@@ -83,6 +85,7 @@ static void draft_release(struct draft *draft)
 	for (uint32_t i = 0; i < REGION_PARTS_MAX; i++)
 		free(draft->code[i]);
 	free(draft->patches);
+	free(draft->memory);
 	heap_draft_release(&draft->heap);
 }
 
@@ -131,6 +134,11 @@ static int place_parts(struct draft *draft, struct err *err)
 	return 0;
 }
 
+static size_t read_process(void *memory, uint64_t address, void *out, size_t nr_bytes)
+{
+	return target_memory_read(memory, address, out, nr_bytes);
+}
+
 /*
  * Probes may be drawn from the bytes of the file: before they are written, the memory of the
  * process is compared with these.
@@ -139,8 +147,7 @@ static size_t read_code(const struct draft *draft, const struct probe_request *r
 			uint8_t *bytes)
 {
 	if (!draft->trusts_files || request->nr_file_bytes < READ_BYTES)
-		return target_memory_read(draft->access->memory, request->address, bytes,
-					  READ_BYTES);
+		return read_ahead_get(draft->memory, request->address, bytes, READ_BYTES);
 	memcpy(bytes, request->file_bytes, READ_BYTES);
 	return READ_BYTES;
 }
@@ -357,7 +364,10 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.gate = draft->gate,
 				.heap_options = draft->heap_options,
 				.has_heap_before = draft->has_heap_before,
-				.trusts_files = draft->trusts_files};
+				.trusts_files = draft->trusts_files,
+				.memory = xcalloc(1, sizeof(*draft->memory))};
+	*draft->memory =
+		(struct read_ahead){.read = read_process, .context = draft->access->memory};
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "

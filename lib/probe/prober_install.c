@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "base/own_thread.h"
+#include "base/read_ahead.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "heap/heap_ring.h"
@@ -283,8 +284,16 @@ static void sort_by_address(struct gathered *gathered)
 	}
 }
 
+static size_t read_image(void *image, uint64_t address, void *out, size_t nr_bytes)
+{
+	return elf_image_read(image, address, out, nr_bytes);
+}
+
+/* Places of one file follow each other. */
 static void read_files(struct gathered *gathered)
 {
+	struct read_ahead ahead = {.read = read_image};
+
 	gathered->file_bytes = xcalloc(gathered->nr ? gathered->nr : 1, FILE_BYTES);
 	for (size_t i = 0; i < gathered->nr; i++) {
 		struct probe_request *request = &gathered->requests[i];
@@ -294,8 +303,11 @@ static void read_files(struct gathered *gathered)
 		if (request->file_bytes || request->is_word)
 			continue;
 		request->file_bytes = bytes;
-		request->nr_file_bytes = elf_image_read(place->file->image, place->wanted->address,
-							bytes, FILE_BYTES);
+		if (ahead.context != place->file->image)
+			ahead = (struct read_ahead){.read = read_image,
+						    .context = place->file->image};
+		request->nr_file_bytes =
+			read_ahead_get(&ahead, place->wanted->address, bytes, FILE_BYTES);
 	}
 }
 
