@@ -112,9 +112,18 @@ bool branches_keep(const struct branches *branches, uint64_t target)
 	return nr && target - places[nr - 1] < NEAR_BYTES;
 }
 
+uint64_t branches_last_start(const struct branches *branches, uint64_t address)
+{
+	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
+
+	return nr ? branches->starts[nr - 1] : 0;
+}
+
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
-	if (!branches_keep(branches, target))
+	/* Nearly all calls are of functions, whose starts are targets in any case. */
+	if ((is_call && branches_last_start(branches, target) == target) ||
+	    !branches_keep(branches, target))
 		return;
 	ARRAY_GROW(branches->at, branches->nr, branches->cap);
 	branches->at[branches->nr++] =
@@ -172,13 +181,6 @@ uint64_t branches_next_start(const struct branches *branches, uint64_t address)
 	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
 
 	return nr < branches->nr_starts ? branches->starts[nr] : UINT64_MAX;
-}
-
-uint64_t branches_last_start(const struct branches *branches, uint64_t address)
-{
-	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
-
-	return nr ? branches->starts[nr - 1] : 0;
 }
 
 const uint64_t *branches_places(const struct branches *branches, size_t *nr)

@@ -31,7 +31,10 @@ void branches_free(struct branches *branches);
  */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);
-/* Add one branch. It is not kept if it leads to no place near a start. */
+/*
+ * Add one branch. It is not kept if it leads to no place near a start, nor a call that leads to a
+ * start, which is a target in any case.
+ */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
 /* Is a branch to the address kept? */
 bool branches_keep(const struct branches *branches, uint64_t target);
