@@ -107,20 +107,6 @@ static bool add_sites(const struct search *search, const struct symbol_function 
 	return is_code;
 }
 
-/* Is a jump of it the call of another function? */
-static bool has_tail_call(const struct search *search, const struct symbol_function *function)
-{
-	struct call_sites sites = {0};
-	bool is_found = false;
-
-	add_sites(search, function, &sites);
-	for (size_t i = 0; i < sites.nr; i++)
-		is_found |= sites.at[i].site.kind == PATCH_CALL_JUMP &&
-			    sites.at[i].site.callee != function->start;
-	call_sites_release(&sites);
-	return is_found;
-}
-
 static void add_entry(const struct search *search, const struct symbol_function *function)
 {
 	struct wanted *wanted = search->wanted;
@@ -129,8 +115,6 @@ static void add_entry(const struct search *search, const struct symbol_function 
 	case SYMBOL_FUNCTION_WHOLE:
 		wanted_add(wanted, WANTED_ENTRY, function->start, function->end - function->start,
 			   function->name);
-		wanted->places[wanted->nr_places - 1].has_tail_call =
-			has_tail_call(search, function);
 		refuse_copies(search, function);
 		return;
 	case SYMBOL_FUNCTION_PART:
@@ -554,14 +538,19 @@ static void find_wrappers(struct search *search)
 	search->naming->has_wrappers |= nr > 0;
 }
 
-/* Starts of functions: probes must not overwrite code across these. */
-static void add_starts(const struct search *search)
+/* Probes must not overwrite code across starts of functions, and jumps may lead to functions. */
+static void add_functions(const struct search *search)
 {
 	size_t nr;
 	uint64_t *starts = symbol_functions_starts(search->functions, &nr);
+	enum symbol_function_kind kind;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t end = symbol_functions_end(search->functions, i, &kind);
+
 		wanted_add_start(search->wanted, starts[i]);
+		wanted_add_function(search->wanted, starts[i], end, kind == SYMBOL_FUNCTION_PART);
+	}
 	free(starts);
 }
 
@@ -615,7 +604,7 @@ void naming_find(void *context, const struct probe_file *file, struct wanted *wa
 	if (naming->wants_allocators || wanted->nr_places)
 		find_cpython_pools(&search);
 	if (wanted->nr_places)
-		add_starts(&search);
+		add_functions(&search);
 	symbol_functions_free(search.functions);
 	kept_files_give(naming->symbols.kept, search.symbols);
 }

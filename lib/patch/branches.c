@@ -24,6 +24,8 @@ struct branches {
 	struct branch *at; /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
+	branches_jump *tell; /* or NULL */
+	void *context;
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -77,6 +79,18 @@ void branches_ask_about(struct branches *branches, const uint64_t *places, size_
 	branches->places = sorted_copy(places, &branches->nr_places);
 }
 
+void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context)
+{
+	branches->tell = tell;
+	branches->context = context;
+}
+
+branches_jump *branches_teller(const struct branches *branches, void **context)
+{
+	*context = branches->context;
+	return branches->tell;
+}
+
 void branches_free(struct branches *branches)
 {
 	if (!branches)
@@ -121,7 +135,7 @@ uint64_t branches_last_start(const struct branches *branches, uint64_t address)
 
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
-	/* Nearly all calls are of functions, whose starts are targets in any case. */
+	/* Nearly all calls lead to starts, which are targets in any case. */
 	if ((is_call && branches_last_start(branches, target) == target) ||
 	    !branches_keep(branches, target))
 		return;

@@ -32,6 +32,17 @@ void branches_free(struct branches *branches);
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);
 /*
+ * Called for each jump or branch, as far as code is decoded; functions that begin at places which
+ * are asked about are, whole. `target` is 0 if it goes through a word. After bytes that are no
+ * instruction nothing is told up to the next start.
+ */
+typedef void branches_jump(void *context, uint64_t source, size_t nr_bytes, uint64_t target);
+/* Before any code is added. The context is borrowed. */
+void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context);
+/* NULL: nothing is to be told. */
+branches_jump *branches_teller(const struct branches *branches, void **context);
+
+/*
  * Add one branch. It is not kept if it leads to no place near a start, nor a call that leads to a
  * start, which is a target in any case.
  */

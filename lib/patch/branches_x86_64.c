@@ -20,7 +20,15 @@ struct code {
 	const uint8_t *bytes;
 	uint64_t address, end; /* of the first byte, and after the last */
 	uint64_t decoded_end;  /* all up to here that is of interest was decoded */
+	branches_jump *tell;
+	void *context;
 };
+
+static bool is_jump(const struct code_instruction *code)
+{
+	return code->effect == CODE_EFFECT_JUMP || code->effect == CODE_EFFECT_BRANCH ||
+	       code->effect == CODE_EFFECT_JUMP_GOT;
+}
 
 /*
  * A decoder that begins at a wrong byte is back in step within a few instructions: at the latest,
@@ -29,17 +37,24 @@ struct code {
 static void decode(struct code *code, uint64_t from, uint64_t to)
 {
 	uint64_t next_start = branches_next_start(code->branches, from), step;
+	bool is_known = true; /* all of the function up to here */
 
 	for (uint64_t at = from; at < to; at += min_u64(step, next_start - at)) {
 		struct code_instruction instruction;
 
 		step = 1;
-		if (at >= next_start)
+		if (at >= next_start) {
 			next_start = branches_next_start(code->branches, at);
+			is_known = true;
+		}
 		if (!code_decode(code->bytes + (at - code->address), (size_t)(code->end - at), at,
-				 &instruction))
+				 &instruction)) {
+			is_known = false;
 			continue;
+		}
 		step = instruction.nr_bytes;
+		if (is_known && code->tell && is_jump(&instruction))
+			code->tell(code->context, at, step, instruction.target);
 		if (leads_somewhere(&instruction))
 			branches_add(code->branches, at, instruction.target,
 				     instruction.effect == CODE_EFFECT_CALL);
@@ -142,6 +157,7 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 	size_t nr_places;
 	const uint64_t *places = branches_places(branches, &nr_places);
 
+	code.tell = branches_teller(branches, &code.context);
 	if (!places) {
 		decode(&code, address, code.end);
 		return;

@@ -14,6 +14,7 @@
 #include "patch/branches.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
+#include "probe/tail_calls.h"
 #include "proc/maps.h"
 
 void prober_file_free(struct prober_file *file)
@@ -87,8 +88,7 @@ static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uin
 	return last > from ? last : min_u64(branches_next_start(branches, from + PIECE_BYTES), end);
 }
 
-/* Finds the branches in the file, so that none leads into the middle of overwritten bytes. */
-static void sweep(struct prober_file *file)
+static void read_code(struct prober_file *file)
 {
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
 		const struct elf_segment *segment = elf_image_segment(file->image, i);
@@ -111,6 +111,16 @@ static void sweep(struct prober_file *file)
 		}
 		free(bytes);
 	}
+}
+
+/* Finds the branches in the file, so that none leads into the middle of overwritten bytes. */
+static void sweep(struct prober_file *file)
+{
+	struct tail_calls *calls = tail_calls_new(&file->wanted, file->image, file->branches);
+
+	read_code(file);
+	branches_tell_jumps(file->branches, NULL, NULL);
+	tail_calls_free(calls);
 }
 
 static void ask_about_places(struct prober_file *file)

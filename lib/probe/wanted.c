@@ -47,6 +47,32 @@ void wanted_add_start(struct wanted *wanted, uint64_t address)
 	wanted->starts[wanted->nr_starts++] = address;
 }
 
+void wanted_add_function(struct wanted *wanted, uint64_t start, uint64_t end, bool is_part)
+{
+	ARRAY_GROW(wanted->functions, wanted->nr_functions, wanted->cap_functions);
+	wanted->functions[wanted->nr_functions++] =
+		(struct wanted_function){.start = start, .end = end, .is_part = is_part};
+}
+
+bool wanted_is_function(const struct wanted *wanted, uint64_t address)
+{
+	const struct wanted_function *before;
+	size_t low = 0, high = wanted->nr_functions;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (wanted->functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	before = low ? &wanted->functions[low - 1] : NULL;
+	if (before && before->start == address)
+		return !before->is_part;
+	return !before || address >= before->end;
+}
+
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
 {
 	ARRAY_GROW(wanted->refusals, wanted->nr_refusals, wanted->cap_refusals);
@@ -238,6 +264,7 @@ void wanted_release(struct wanted *wanted)
 	}
 	free(wanted->places);
 	free(wanted->starts);
+	free(wanted->functions);
 	free(wanted->refusals);
 	free(wanted->gate_refusal);
 	*wanted = (struct wanted){.nr_places = 0};

@@ -43,10 +43,17 @@ struct wanted_place {
 	enum heap_kin kin;
 	char *name;	    /* of the function; owned */
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
-	bool has_tail_call; /* WANTED_ENTRY: a jump of it is the call of another function */
-	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
+	/* WANTED_ENTRY: a jump of it is the call of another function; see tail_calls.h. */
+	bool has_tail_call;
+	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */
 	/* WANTED_HEAP_WORD: the function, and the place that is to lead to it. */
 	uint64_t function, leads_to;
+};
+
+/* A function of the file. */
+struct wanted_function {
+	uint64_t start, end;
+	bool is_part; /* which is no function that can be called */
 };
 
 /* A function that cannot be counted in any process. */
@@ -59,6 +66,8 @@ struct wanted {
 	size_t nr_places, cap_places;
 	uint64_t *starts; /* of all functions of the file, if there are places */
 	size_t nr_starts, cap_starts;
+	struct wanted_function *functions; /* likewise, by address */
+	size_t nr_functions, cap_functions;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
 	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
@@ -78,6 +87,13 @@ void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t func
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);
+/* By rising addresses. */
+void wanted_add_function(struct wanted *wanted, uint64_t start, uint64_t end, bool is_part);
+/*
+ * Is the target of a jump another function, or outside any function, as the PLT is, rather than in
+ * the same function or a part of it?
+ */
+bool wanted_is_function(const struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
  * Call this once all places and starts are added. It adds the ways out of the gate, which is all of

@@ -512,6 +512,15 @@ uint64_t *symbol_functions_starts(const struct symbol_functions *functions, size
 	return starts;
 }
 
+uint64_t symbol_functions_end(const struct symbol_functions *functions, size_t index,
+			      enum symbol_function_kind *kind)
+{
+	const struct entry *entry = &functions->entries[index];
+
+	*kind = entry->kind;
+	return entry->end - functions->file->object.address_bias;
+}
+
 static void index_linkage_names(struct symbol_functions *functions)
 {
 	for (size_t i = 0; i < functions->nr && !functions->has_linkage_names; i++) {

@@ -67,6 +67,9 @@ const struct symbol_function *symbol_functions_before(struct symbol_functions *f
 						      uint64_t address);
 /* The addresses at which functions begin, ascending. The caller frees the array. */
 uint64_t *symbol_functions_starts(const struct symbol_functions *functions, size_t *nr);
+/* The end of that function of these, as struct symbol_function has it, and its kind. */
+uint64_t symbol_functions_end(const struct symbol_functions *functions, size_t index,
+			      enum symbol_function_kind *kind);
 
 /*
  * The functions with exactly this linkage name, or an alias, by its symbol: without versions, and

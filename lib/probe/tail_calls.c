@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "probe/tail_calls.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "patch/branches.h"
+#include "patch/patch.h"
+#include "probe/wanted.h"
+
+#define FUNCTION_BYTES_MAX ((size_t)1 << 30)
+
+/* Its places are those of functions that no other function begins in. */
+struct tail_calls {
+	const struct wanted *wanted;
+	struct wanted_place **places; /* owned; of `wanted`, by address */
+	size_t nr, at;		      /* the last one that was jumped from */
+};
+
+static bool leads_out(const struct wanted_place *place, uint64_t target)
+{
+	return target - place->address >= place->nr_bytes;
+}
+
+/* A function may begin in another one: the pass is in step with the inner one only. */
+static void read_alone(const struct wanted *wanted, const struct elf_image *image,
+		       struct wanted_place *place)
+{
+	uint8_t *bytes = alloc_bounded(place->nr_bytes + 1, 1, FUNCTION_BYTES_MAX);
+	struct patch_calls calls = {.address = place->address, .bytes = bytes, .with_jumps = true};
+	struct patch_call_site site;
+
+	if (!bytes)
+		return;
+	calls.nr_bytes = elf_image_read(image, place->address, bytes, (size_t)place->nr_bytes);
+	while (!place->has_tail_call && patch_calls_next(&calls, &site) && !calls.has_unknown)
+		place->has_tail_call = site.kind == PATCH_CALL_JUMP &&
+				       site.callee != place->address &&
+				       wanted_is_function(wanted, site.callee);
+	free(bytes);
+}
+
+static struct wanted_place *place_of(struct tail_calls *calls, uint64_t source)
+{
+	if (calls->at >= calls->nr || source < calls->places[calls->at]->address)
+		calls->at = 0;
+	while (calls->at + 1 < calls->nr && calls->places[calls->at + 1]->address <= source)
+		calls->at++;
+	return calls->nr && calls->places[calls->at]->address <= source ? calls->places[calls->at]
+									: NULL;
+}
+
+static void take_jump(void *context, uint64_t source, size_t nr_bytes, uint64_t target)
+{
+	struct tail_calls *calls = context;
+	struct wanted_place *place = place_of(calls, source);
+
+	if (place && !place->has_tail_call &&
+	    source + nr_bytes - place->address <= place->nr_bytes && leads_out(place, target))
+		place->has_tail_call = wanted_is_function(calls->wanted, target);
+}
+
+struct tail_calls *tail_calls_new(struct wanted *wanted, const struct elf_image *image,
+				  struct branches *branches)
+{
+	struct tail_calls *calls = xcalloc(1, sizeof(*calls));
+
+	calls->wanted = wanted;
+	calls->places = xcalloc(wanted->nr_places + 1, sizeof(struct wanted_place *));
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		struct wanted_place *place = &wanted->places[i];
+
+		if (place->kind != WANTED_ENTRY)
+			continue;
+		if (branches_next_start(branches, place->address) - place->address <
+		    place->nr_bytes)
+			read_alone(wanted, image, place);
+		else
+			calls->places[calls->nr++] = place;
+	}
+	branches_tell_jumps(branches, take_jump, calls);
+	return calls;
+}
+
+void tail_calls_free(struct tail_calls *calls)
+{
+	free(calls->places);
+	free(calls);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which functions call others by a jump. */
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "patch/branches.h"
+#include "probe/tail_calls.h"
+#include "probe/wanted.h"
+#include "tests/unit/unit.h"
+
+#if defined(__x86_64__)
+
+#define FIRST UINT64_C(0x1000)
+
+static const uint8_t code[] = "\xe9\x0b\0\0\0"	     /* 0x1000: jmp 0x1010, a function */
+			      "\xeb\x07\x90"	     /* 0x1005: jmp 0x100e, outside of all */
+			      "\xeb\x0e\x90\x90"     /* 0x1008: jmp 0x1018, a part */
+			      "\x90\x90\x90\x90"     /* 0x100c */
+			      "\x74\x01\x90\xc3"     /* 0x1010: je 0x1013, in itself */
+			      "\x06\xeb\xe9\xc3"     /* 0x1014: data, then jmp 0x1000 */
+			      "\xeb\xe6\x90\xc3"     /* 0x1018: jmp 0x1000, in a part */
+			      "\xff\x25\0\0\0\0\xc3" /* 0x101c: jmp *(%rip) */
+			      "\x48\xb8"	     /* 0x1023: movabs, over the start at 0x1025 */
+			      "\xc3\0\0\0\0\0\0\0"
+			      "\xeb\xd1"	      /* 0x102d: jmp 0x1000 */
+			      "\x90\x90\x90\x90\x90"; /* 0x102f */
+
+static const struct {
+	uint64_t start, end;
+	bool is_part, has_tail_call;
+} functions[] = {
+	{0x1000, 0x1005, false, true},	{0x1005, 0x1007, false, true},
+	{0x1008, 0x100c, false, false}, {0x1010, 0x1014, false, false},
+	{0x1014, 0x1018, false, false}, {0x1018, 0x101c, true, false},
+	{0x101c, 0x1023, false, true},	{0x1023, 0x102f, false, true},
+	{0x1025, 0x1026, false, false},
+};
+
+TEST(tail_calls, are_jumps_to_functions)
+{
+	struct elf_image *image = elf_image_of_code(code, sizeof(code) - 1, FIRST);
+	struct wanted wanted = {0};
+	struct branches *branches;
+	struct tail_calls *calls;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		wanted_add(&wanted, WANTED_ENTRY, functions[i].start,
+			   functions[i].end - functions[i].start, "f");
+		wanted_add_start(&wanted, functions[i].start);
+		wanted_add_function(&wanted, functions[i].start, functions[i].end,
+				    functions[i].is_part);
+	}
+	wanted.places[5].kind = WANTED_GATE_PART;
+	branches = branches_new(wanted.starts, wanted.nr_starts);
+	calls = tail_calls_new(&wanted, image, branches);
+	branches_add_code(branches, FIRST, code, sizeof(code) - 1);
+	tail_calls_free(calls);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (wanted.places[i].has_tail_call != functions[i].has_tail_call)
+			fail_msg("function at 0x%x", (unsigned int)functions[i].start);
+	}
+	branches_free(branches);
+	wanted_release(&wanted);
+	elf_image_free(image);
+}
+
+#else
+
+TEST(tail_calls, are_not_looked_for_on_this_processor)
+{
+	static const uint8_t code[] = "\x04\0\0\x14"; /* b */
+	struct elf_image *image = elf_image_of_code(code, 4, 0x1000);
+	struct wanted wanted = {0};
+	struct branches *branches = branches_new(NULL, 0);
+	struct tail_calls *calls;
+
+	wanted_add(&wanted, WANTED_ENTRY, 0x1000, 4, "f");
+	calls = tail_calls_new(&wanted, image, branches);
+	branches_add_code(branches, 0x1000, code, 4);
+	tail_calls_free(calls);
+	assert_false(wanted.places[0].has_tail_call);
+	branches_free(branches);
+	wanted_release(&wanted);
+	elf_image_free(image);
+}
+
+#endif
