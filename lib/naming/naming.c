@@ -265,13 +265,18 @@ static void refuse_parts(const struct search *search, const struct symbol_functi
 			 size_t nr)
 {
 	struct found_functions found = {.rows = rows, .nr = nr};
+	bool is_indexed = false;
 
-	index_wholes(&found);
 	for (size_t i = 0; i < nr; i++) {
 		const struct symbol_function *part = rows[i];
 
-		if (part->kind == SYMBOL_FUNCTION_PART && part->linkage_name &&
-		    strstr(part->linkage_name, ".part.") && !has_whole(&found, part->name))
+		if (part->kind != SYMBOL_FUNCTION_PART || !part->linkage_name ||
+		    !strstr(part->linkage_name, ".part."))
+			continue;
+		if (!is_indexed)
+			index_wholes(&found);
+		is_indexed = true;
+		if (!has_whole(&found, part->name))
 			refuse_part(search, part);
 	}
 	index_set_release(&found.wholes);

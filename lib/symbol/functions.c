@@ -407,7 +407,7 @@ static void describe(struct symbol_functions *functions, struct entry *const *en
 	}
 	if (!nr_open)
 		return;
-	result = symbol_file_resolve(functions->file, starts, nr_open);
+	result = symbol_file_name(functions->file, starts, nr_open);
 	for (size_t i = 0; i < nr; i++) {
 		if (has_name(entries[i]))
 			continue;

@@ -187,7 +187,7 @@ static void tell_shared(struct symbol_file *file, struct result_builder *builder
  * the code, but not the functions inlined there.
  */
 static void resolve_rest(struct symbol_file *file, struct result_builder *builder,
-			 const uint64_t *addresses, size_t nr)
+			 const uint64_t *addresses, size_t nr, bool only_names)
 {
 	cleanup_free bool *is_assembly = xcalloc(nr + 1, sizeof(*is_assembly));
 	bool any_assembly = false;
@@ -217,7 +217,8 @@ static void resolve_rest(struct symbol_file *file, struct result_builder *builde
 			result_builder_add(builder, &location);
 		}
 	}
-	for (size_t i = 0; i < nr && !file->verbatim && !has_ended(file->object.ended); i++)
+	for (size_t i = 0;
+	     i < nr && !only_names && !file->verbatim && !has_ended(file->object.ended); i++)
 		tell_shared(file, builder, &builder->result->chains[i], addresses[i]);
 	if (any_assembly && !file->verbatim) {
 		symbol_file_read_tables(file);
@@ -349,8 +350,8 @@ static uint64_t *move_addresses(const uint64_t *addresses, size_t nr, uint64_t b
 	return moved;
 }
 
-struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
-					  size_t nr)
+static struct symbol_result *resolve(struct symbol_file *file, const uint64_t *addresses, size_t nr,
+				     bool only_names)
 {
 	struct symbol_object *object = &file->object;
 	cleanup_free uint64_t *moved = move_addresses(addresses, nr, object->address_bias);
@@ -372,7 +373,9 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 			file); /* for symbol_name_at(), before there are several threads */
 	if (object->has_dwarf)
 		dwarf_resolve_parallel(object, moved, nr, file->nr_threads, &builder);
-	resolve_rest(file, &builder, moved, nr);
+	resolve_rest(file, &builder, moved, nr, only_names);
+	if (only_names)
+		return result_builder_finish(&builder);
 	if (!object->address_bias)
 		result->starts = find_starts(file, result, moved, nr);
 	result->source = source_of(file);
@@ -385,6 +388,18 @@ struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64
 	else
 		result->problem = hint_for_object(object, result->source);
 	return result_builder_finish(&builder);
+}
+
+struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
+					  size_t nr)
+{
+	return resolve(file, addresses, nr, false);
+}
+
+struct symbol_result *symbol_file_name(struct symbol_file *file, const uint64_t *addresses,
+				       size_t nr)
+{
+	return resolve(file, addresses, nr, true);
 }
 
 bool symbol_file_find_symbol(struct symbol_file *file, const char *name, uint64_t *address)

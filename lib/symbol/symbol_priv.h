@@ -33,6 +33,10 @@ struct symbol_file {
 /* Read the three tables, unless that has been done. */
 void symbol_file_read_tables(struct symbol_file *file);
 
+/* symbol_file_resolve() for the names alone: nothing is told of the module, nor of shared code. */
+struct symbol_result *symbol_file_name(struct symbol_file *file, const uint64_t *addresses,
+				       size_t nr);
+
 /* Borrowed from the file. Addresses are those in the file, without the object's bias. */
 struct cfi_search symbol_file_cfi(const struct symbol_file *file);
 
