@@ -112,34 +112,41 @@ static bool is_fixed(const struct abbrev_table *table, const struct abbrev *row,
 }
 
 /* What is known of an attribute, given those before it. */
-static void note_attribute(const struct abbrev_table *table, struct abbrev *row,
-			   const struct abbrev_attribute *attribute)
+static void note_attribute(const struct abbrev_table *table, struct abbrev *row, uint16_t name,
+			   uint16_t form)
 {
-	switch (attribute->name) {
+	switch (name) {
 	case DW_AT_low_pc:
 	case DW_AT_ranges:
 		row->has_pcs = true;
 		break;
 	case DW_AT_declaration:
-		row->is_declaration = attribute->form == DW_FORM_flag_present;
+		row->is_declaration = form == DW_FORM_flag_present;
 		break;
 	case DW_AT_sibling:
 		row->has_sibling = true;
-		if (row->has_children && attribute->form == DW_FORM_ref4 &&
+		if (row->has_children && form == DW_FORM_ref4 &&
 		    is_fixed(table, row, &row->hop_bytes))
 			row->hop = HOP_SIBLING;
 		break;
 	}
 }
 
-static void add_attribute(struct abbrev_table *table, struct abbrev *row,
-			  const struct abbrev_attribute *attribute)
+/* Member by member: what was just written in parts is slow to read as a whole. */
+static void add_attribute(struct abbrev_table *table, struct abbrev *row, uint16_t name,
+			  uint16_t form, int64_t implicit_const, struct skip_step step)
 {
+	struct abbrev_attribute *attribute;
+
 	ARRAY_GROW(table->attributes, table->nr_attributes, table->cap_attributes);
-	table->attributes[table->nr_attributes++] = *attribute;
+	attribute = &table->attributes[table->nr_attributes++];
+	attribute->name = name;
+	attribute->form = form;
+	attribute->step = step;
+	attribute->implicit_const = implicit_const;
 	row->nr_attributes++;
-	note_attribute(table, row, attribute);
-	add_step(table, row, attribute->step);
+	note_attribute(table, row, name, form);
+	add_step(table, row, step);
 }
 
 /* A name or form too large for its field becomes an unknown one. */
@@ -152,7 +159,6 @@ static bool read_row(struct abbrev_table *table, struct cursor *cursor,
 		     struct dwarf_encoding encoding)
 {
 	struct abbrev row = {.code = cursor_padded_uleb(cursor)};
-	struct abbrev_attribute attribute;
 
 	if (cursor->failed || row.code == 0 || table->nr_attributes > INT32_MAX)
 		return false;
@@ -161,16 +167,17 @@ static bool read_row(struct abbrev_table *table, struct cursor *cursor,
 	row.first_attribute = (uint32_t)table->nr_attributes;
 	row.first_step = (uint32_t)table->nr_steps;
 	for (;;) {
-		attribute.name = narrow(cursor_padded_uleb(cursor));
-		attribute.form = narrow(cursor_padded_uleb(cursor));
-		attribute.implicit_const =
-			attribute.form == DW_FORM_implicit_const ? cursor_padded_sleb(cursor) : 0;
+		uint16_t name = narrow(cursor_padded_uleb(cursor));
+		uint16_t form = narrow(cursor_padded_uleb(cursor));
+		int64_t implicit_const =
+			form == DW_FORM_implicit_const ? cursor_padded_sleb(cursor) : 0;
+
 		if (cursor->failed)
 			return false;
-		if (attribute.name == 0 && attribute.form == 0)
+		if (name == 0 && form == 0)
 			break;
-		attribute.step = abbrev_skip_step(attribute.form, encoding);
-		add_attribute(table, &row, &attribute);
+		add_attribute(table, &row, name, form, implicit_const,
+			      abbrev_skip_step(form, encoding));
 	}
 	if (!row.has_children && is_fixed(table, &row, &row.hop_bytes))
 		row.hop = HOP_FIXED;
