@@ -192,13 +192,22 @@ static void hint_for_lines(struct err *err, const struct weights *weights)
 {
 	const struct profile *profile = weights->selection->expansion->profile;
 	struct module_id most = source_hottest_without_lines(weights);
+	const struct module *module;
 	const char *problem = "", *name;
 
 	if (most.v == MODULE_UNKNOWN.v) {
 		err_hint(err, "'profc report' says why there is no stack");
 		return;
 	}
-	name = module_short_name(module_table_get(profile->modules, most));
+	module = module_table_get(profile->modules, most);
+	name = module_short_name(module);
+	if (module->kind == MODULE_KIND_SCRIPT) {
+		err_hint(err,
+			 "of %s only the first line of each function is known: 'profc report' "
+			 "shows the functions",
+			 name);
+		return;
+	}
 	if (most.v < profile->symbols.nr_modules)
 		problem = profile_str(profile, profile->symbols.modules[most.v].problem);
 	if (*problem)

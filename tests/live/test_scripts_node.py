@@ -124,6 +124,8 @@ class Node(LiveCase):
         recording = record(self.directory, [self.node, self.script(SHARES)])
         self.assertIn("has inlined into it", profc("report", "-i", recording.path).stdout)
         self.assertIn("Node.js", profc("info", "-i", recording.path).stdout)
+        said = profc("annotate", "-i", recording.path, "app.js", status=None)
+        self.assertIn("only the first line of each function is known", said.stderr)
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertGreater(counters["script_proved"], 5 * counters.get("script_not_copied", 0))
 
