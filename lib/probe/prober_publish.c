@@ -15,6 +15,7 @@
 #include "proc/memory.h"
 #include "proc/read.h"
 #include "profile/heap.h"
+#include "profile/heap_survey.h"
 #include "profile/profile.h"
 
 /*
@@ -431,6 +432,8 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 		prober_close(prober, process);
 	}
 	publish_time_off(&prober->sums, &publishing);
+	if (prober->heap.is_wanted && !heap_ring_has_cycles())
+		profile_set_counter(profile, HEAP_COARSE_TIMES, 1);
 	if (prober->options.has_gate)
 		profile_set_counter(profile, "probe_dropped",
 				    prober->sums.shortfall.nr_missed + shortfall.nr_missed);

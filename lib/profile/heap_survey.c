@@ -66,6 +66,7 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 	struct guess allocated = {0}, live = {0}, peak = {0};
 
 	survey->peak_ns = heap_peak_ns(estimate, NULL, NULL);
+	survey->peak_is_least = profile_counter(profile, HEAP_COARSE_TIMES) > 0;
 	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 		struct heap_weight weight = heap_estimate_weight(estimate, row);

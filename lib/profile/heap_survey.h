@@ -12,6 +12,12 @@ struct heap_amount {
 	double bytes, blocks, error_bytes;
 };
 
+/*
+ * A counter that is set where times of blocks and frees are those at which profc last looked, some
+ * milliseconds apart: the clock of the processor cannot be used.
+ */
+#define HEAP_COARSE_TIMES "mem_coarse_times"
+
 /* The memory of all processes of a recording. */
 struct heap_survey {
 	struct heap_amount allocated; /* in all */
@@ -19,8 +25,9 @@ struct heap_survey {
 	struct heap_amount live; /* when the last of the processes ended, or the recording */
 	struct heap_amount peak;
 	uint64_t peak_ns;
-	uint64_t nr_samples;		       /* blocks that were recorded */
-	uint64_t mean_bytes;		       /* heap_survey_mean() */
+	bool peak_is_least;  /* HEAP_COARSE_TIMES: more may have been alive between two of them */
+	uint64_t nr_samples; /* blocks that were recorded */
+	uint64_t mean_bytes; /* heap_survey_mean() */
 	uint64_t nr_dropped, nr_frees_dropped; /* as in struct profile_heap_moment */
 	/* Programs executed during the recording: recorded from some time after their start. */
 	uint64_t nr_late;

@@ -85,6 +85,9 @@ static void print_amounts(const struct heap_survey *survey, const struct view *v
 	append_amount(&text, &survey->peak);
 	buf_append_str(&text, ", at ");
 	append_weight(&text, METRIC_WALL, survey->peak_ns);
+	if (survey->peak_is_least)
+		buf_append_str(&text, ", or more: the clock of this processor is not even, and "
+				      "times are those at which profc looked");
 	print_fact(view, "peak        ", &text, sink);
 	append_amount(&text, &survey->live);
 	print_fact(view, "at the end  ", &text, sink);

@@ -854,6 +854,15 @@ static void note_lost_frees(const struct weights *weights, struct buf *note)
 		summary_append_unrecorded_frees(note, profile_of(weights));
 }
 
+static void note_coarse_times(const struct weights *weights, struct buf *note)
+{
+	if (weights->metric == METRIC_PEAK &&
+	    profile_counter(profile_of(weights), HEAP_COARSE_TIMES))
+		buf_append_str(note, "more may have been alive at the peak: the clock of this "
+				     "processor is not even, and times of allocations are those "
+				     "at which profc looked, some milliseconds apart");
+}
+
 void summary_print_notes(const struct weights *weights, const struct view *view, struct sink *sink)
 {
 	static void (*const notes[])(const struct weights *, struct buf *) = {
@@ -862,7 +871,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_idle,	 note_few_samples,	note_filtered_counts, note_late_counts,
 		note_refusals,	 note_unknown,		note_late_programs,   note_lost_blocks,
 		note_lost_frees, note_hides_nothing,	note_between,	      note_events,
-		note_lone_code,	 note_compiled_scripts,
+		note_lone_code,	 note_compiled_scripts, note_coarse_times,
 	};
 	struct buf note = {0};
 	bool any = false;

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
+#include "profile/heap_survey.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
 #include "view/info_memory.h"
@@ -60,6 +61,23 @@ TEST(info_memory, divides_what_is_resident)
 		"            MiB overhead and caches of allocators, 30.0 MiB stacks, memory made\n"
 		"            writable by mprotect and other mappings, 3.00 MiB of files, and 4.00\n"
 		"            KiB swapped out\n");
+}
+
+TEST(info_memory, says_that_a_peak_of_coarse_times_may_be_too_small)
+{
+	struct profile *profile = made_up();
+	const struct view view = {.columns = 80};
+	struct sink sink = SINK_MEMORY;
+
+	profile_set_counter(profile, HEAP_COARSE_TIMES, 1);
+	info_print_memory(profile, &view, &sink);
+	assert_non_null(strstr(
+		buf_str(&sink.pending),
+		"peak        71.0 MiB ± 6.48 MiB in 817 blocks, at 206 ms, or more: the clock of\n"
+		"            this processor is not even, and times are those at which profc\n"
+		"            looked\n"));
+	sink_release(&sink);
+	profile_free(profile);
 }
 
 TEST(info_memory, says_what_was_before_it_attached)
