@@ -48,7 +48,7 @@ void context_to_frame(const struct context *context, const uint64_t *pc,
 		      uint64_t words[CONTEXT_WORDS_MAX])
 {
 	(void)pc;
-	words[RDX - RDX] = context->pushed[2];
+	words[0] = context->pushed[2]; /* the lowest of them: rdx */
 	words[RAX - RDX] = context->pushed[0];
 	words[RCX - RDX] = context->pushed[1];
 	words[RSP - RDX] = context->sp;
