@@ -521,9 +521,8 @@ static bool may_call(struct remote *remote)
 /* Makes a stopped thread ready; false: another thread may do. */
 static bool prepare(struct remote *remote)
 {
-	return get_regs(remote, &remote->regs) && remote_runs_our_kind(&remote->regs) &&
-	       has_room(remote) && !is_in_restartable_sequence(remote) && push_frame(remote) &&
-	       enter(remote);
+	return remote_runs_our_kind(&remote->regs) && has_room(remote) &&
+	       !is_in_restartable_sequence(remote) && push_frame(remote) && enter(remote);
 }
 
 struct attempts {
@@ -567,7 +566,7 @@ static bool try_thread(void *context, pid_t tid)
 {
 	struct attempts *attempts = context;
 	struct remote *remote = attempts->remote;
-	bool is_filtered;
+	bool is_read, is_filtered;
 	int status, signal;
 
 	if (willing_to_call(remote->pid, tid, &remote->own_filters) == WILLING_NO) {
@@ -587,9 +586,11 @@ static bool try_thread(void *context, pid_t tid)
 	signal = status >> 16 ? 0 : WSTOPSIG(status);
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	remote->stopped_ns = clock_monotonic_ns();
+	/* First of all: let_go() looks at them, also where the thread will not do. */
+	is_read = get_regs(remote, &remote->regs);
 	is_filtered = !may_call(remote);
 	/* A signal has more to it than its number: the thread continues with it. */
-	attempts->found = !is_filtered && prepare(remote) && !signal;
+	attempts->found = is_read && !is_filtered && prepare(remote) && !signal;
 	if (attempts->found)
 		return false;
 	let_go(remote, signal);
@@ -632,7 +633,7 @@ static int adopt(struct remote **remote, const struct probe_access *access,
 	made->tid = access->command;
 	made->is_adopted = true;
 	made->stopped_ns = clock_monotonic_ns();
-	if (may_call(made) && prepare(made)) {
+	if (get_regs(made, &made->regs) && may_call(made) && prepare(made)) {
 		*remote = made;
 		return 0;
 	}

@@ -403,6 +403,11 @@ class FiltersBefore(LiveCase):
         self.assertNotEqual(recording.status, 0)
         self.assertIn("filter of system calls", recording.stderr)
 
+    def test_threads_that_will_not_do_go_on_with_their_own_registers(self):
+        for _ in range(3):
+            recording = self.count("small")
+            self.assertNotEqual(recording.status, 0)
+
     def test_what_cannot_be_read_is_not_tried(self):
         os.chmod(self.directory, 0o777)
         recording = self.count("mild", **self.ordinary_user())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * filters_later main|all|mild: two threads, of which one calls counted(). Says "ready"; told a line,
- * the main thread, or both, install a filter that kills the process for a change of its memory map,
- * or, if mild, one that forbids ptrace(2) to both, and it says {"filtered"}. At the end it prints
- * {"calls"} of counted().
+ * filters_later main|small|all|mild: two threads, of which one calls counted(); if small, on a stack
+ * that is too small for others. Says "ready"; told a line, the main thread, or both, install a
+ * filter that kills the process for a change of its memory map, or, if mild, one that forbids
+ * ptrace(2) to both, and it says {"filtered"}. At the end it prints {"calls"} of counted().
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -75,10 +75,14 @@ static long filter(unsigned int flags)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "main";
+	pthread_attr_t attributes;
 	pthread_t thread;
 	char line[16];
 
-	pthread_create(&thread, NULL, call_all_the_time, NULL);
+	pthread_attr_init(&attributes);
+	if (!strcmp(how, "small"))
+		pthread_attr_setstacksize(&attributes, 32 * 1024);
+	pthread_create(&thread, &attributes, call_all_the_time, NULL);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	say_ready();
 	while (fgets(line, sizeof(line), stdin)) {
