@@ -12,6 +12,7 @@
 #include "script/script_walk.h"
 #include "script/v8.h"
 #include "script/v8_layout.h"
+#include "script/v8_lines.h"
 #include "script/v8_text.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
@@ -50,6 +51,7 @@ struct shared {
 
 struct v8_names {
 	struct v8_layout layout;
+	struct v8_lines *lines;
 	struct wanted_range recent[NR_RECENT];
 	unsigned int next_recent; /* that is replaced */
 	struct closure *closures; /* owned */
@@ -64,6 +66,7 @@ struct v8_names *v8_names_new(const struct v8_layout *layout)
 	struct v8_names *names = xcalloc(1, sizeof(*names));
 
 	names->layout = *layout;
+	names->lines = v8_lines_new();
 	return names;
 }
 
@@ -88,6 +91,7 @@ void v8_names_free(struct v8_names *names)
 	if (!names)
 		return;
 	forget_all(names);
+	v8_lines_free(names->lines);
 	free(names->closures);
 	free(names->shareds);
 	free(names);
@@ -323,7 +327,7 @@ static void read_shared(struct v8_names *names, const struct v8 *v8, struct spac
 	else if (type_of_scope && type_of_scope < layout->text.end)
 		shared->name = read_name(names, space, shared->scope);
 	if (position != UINT32_MAX)
-		shared->line = v8_line_of(layout, space, script, position);
+		shared->line = v8_lines_of(names->lines, layout, space, script, position);
 	if (!shared->name)
 		shared->name = xstrdup("(anonymous)");
 	if (!shared->file)

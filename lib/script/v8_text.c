@@ -13,11 +13,9 @@
 #include "script/v8.h"
 #include "script/v8_layout.h"
 
-/* Longer ones are cut, or have no lines. */
-#define TEXT_CHARACTERS_MAX   1024
-#define SOURCE_CHARACTERS_MAX (UINT32_C(1) << 24)
-#define SOURCE_PIECE_BYTES    (UINT32_C(1) << 16)
-#define PARTS_MAX	      16 /* a text may be made of others */
+/* Longer ones are cut. */
+#define TEXT_CHARACTERS_MAX 1024
+#define PARTS_MAX	    16 /* a text may be made of others */
 
 static bool read_word(struct space *space, uint64_t address, uint64_t *word)
 {
@@ -32,8 +30,7 @@ static uint64_t object_at(struct space *space, uint64_t address)
 	return read_word(space, address, &pointer) ? v8_object(pointer) : 0;
 }
 
-/* A small integer is the upper half of its word. */
-static bool read_small(struct space *space, uint64_t address, uint32_t *number)
+bool v8_small_read(struct space *space, uint64_t address, uint32_t *number)
 {
 	uint64_t word;
 
@@ -60,19 +57,12 @@ uint16_t v8_type_of(const struct v8_layout *layout, struct space *space, uint64_
 
 /* --- texts --- */
 
-/* A run of characters, which are in one place. */
-struct run {
-	uint64_t start;
-	uint32_t nr;
-	unsigned int width;
-};
-
 /* Is the pointer to the characters of an external text not kept in it? A bit of its type. */
 #define IS_UNCACHED 16
 
 /* Where the characters of a text are, from one of them on. False: elsewhere, or they are fewer. */
 static bool find_characters(const struct v8_layout *layout, struct space *space, uint64_t text,
-			    uint16_t type, uint32_t from, struct run *run)
+			    uint16_t type, uint32_t from, struct v8_run *run)
 {
 	run->start = text + layout->text.characters;
 	if ((type & layout->text.shape_mask) == layout->text.external &&
@@ -94,8 +84,8 @@ static uint64_t next_part(const struct v8_layout *layout, struct space *space, u
 	if (shape == layout->text.thin)
 		return object_at(space, text + layout->text.thin_actual);
 	if (shape == layout->text.sliced) {
-		if (!read_small(space, text + layout->text.sliced_offset, &offset) ||
-		    offset > SOURCE_CHARACTERS_MAX || *from > SOURCE_CHARACTERS_MAX)
+		if (!v8_small_read(space, text + layout->text.sliced_offset, &offset) ||
+		    offset > V8_SOURCE_CHARACTERS_MAX || *from > V8_SOURCE_CHARACTERS_MAX)
 			return 0;
 		*from += offset;
 		return object_at(space, text + layout->text.sliced_parent);
@@ -110,9 +100,8 @@ static uint64_t next_part(const struct v8_layout *layout, struct space *space, u
 	return object_at(space, text + layout->text.cons_first);
 }
 
-/* Follow what a text is made of to its characters. False: they are in several places, or none. */
-static bool find_run(const struct v8_layout *layout, struct space *space, uint64_t text,
-		     struct run *run)
+bool v8_text_find(const struct v8_layout *layout, struct space *space, uint64_t text,
+		  struct v8_run *run)
 {
 	uint32_t from = 0;
 
@@ -168,9 +157,9 @@ char *v8_text_read(const struct v8_layout *layout, struct space *space, uint64_t
 {
 	uint8_t characters[2 * TEXT_CHARACTERS_MAX];
 	struct buf text = {0};
-	struct run run;
+	struct v8_run run;
 
-	if (!find_run(layout, space, v8_object(pointer), &run))
+	if (!v8_text_find(layout, space, v8_object(pointer), &run))
 		return NULL;
 	if (run.nr > TEXT_CHARACTERS_MAX)
 		run.nr = TEXT_CHARACTERS_MAX;
@@ -182,86 +171,4 @@ char *v8_text_read(const struct v8_layout *layout, struct space *space, uint64_t
 		script_text_append(&text, characters, run.nr, 1);
 	buf_append_byte(&text, 0);
 	return (char *)text.bytes;
-}
-
-/* --- lines --- */
-
-/* An array: its map, its length, its elements. */
-#define ARRAY_LENGTH   8
-#define ARRAY_ELEMENTS 16
-
-/* By the ends of lines, which V8 finds once it needs them. 0: it did not so far. */
-static uint32_t line_by_ends(struct space *space, uint64_t ends, uint32_t position)
-{
-	uint32_t nr, low = 0;
-
-	if (!ends || !read_small(space, ends + ARRAY_LENGTH, &nr) || !nr ||
-	    nr > SOURCE_CHARACTERS_MAX)
-		return 0;
-	while (low < nr) {
-		uint32_t middle = low + (nr - low) / 2, end;
-
-		if (!read_small(space, ends + ARRAY_ELEMENTS + (uint64_t)middle * 8, &end))
-			return 0;
-		if (end < position)
-			low = middle + 1;
-		else
-			nr = middle;
-	}
-	return low + 1;
-}
-
-static uint32_t count_lines(const uint8_t *characters, size_t nr, unsigned int width,
-			    uint16_t *former)
-{
-	uint32_t lines = 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		uint16_t c = characters[i * width];
-
-		if (width == 2)
-			memcpy(&c, characters + i * 2, sizeof(c));
-		/* As JavaScript has it: a line ends with any of these, "\r\n" is one. */
-		lines += c == '\r' || (c == '\n' && *former != '\r') || c == 0x2028 || c == 0x2029;
-		*former = c;
-	}
-	return lines;
-}
-
-static uint32_t line_by_source(const struct v8_layout *layout, struct space *space, uint64_t source,
-			       uint32_t position)
-{
-	uint8_t *piece;
-	uint32_t line = 1;
-	uint16_t former = 0;
-	struct run run;
-
-	if (!find_run(layout, space, source, &run) || position > run.nr ||
-	    position > SOURCE_CHARACTERS_MAX)
-		return 0;
-	piece = xmalloc(SOURCE_PIECE_BYTES);
-	for (uint32_t done = 0; line && done < position;) {
-		uint32_t nr = SOURCE_PIECE_BYTES / run.width;
-
-		nr = nr < position - done ? nr : position - done;
-		if (space_read_memory(space, run.start + (uint64_t)done * run.width, piece,
-				      (size_t)nr * run.width))
-			line += count_lines(piece, nr, run.width, &former);
-		else
-			line = 0;
-		done += nr;
-	}
-	free(piece);
-	return line;
-}
-
-uint32_t v8_line_of(const struct v8_layout *layout, struct space *space, uint64_t script,
-		    uint32_t position)
-{
-	uint32_t line =
-		line_by_ends(space, object_at(space, script + layout->script_line_ends), position);
-
-	return line ? line
-		    : line_by_source(layout, space,
-				     object_at(space, script + layout->script_source), position);
 }

@@ -7,6 +7,7 @@
 #include "mapping/space.h"
 #include "script/v8.h"
 #include "script/v8_layout.h"
+#include "script/v8_lines.h"
 #include "script/v8_names.h"
 #include "script/v8_text.h"
 #include "snapshot/snapshot.h"
@@ -441,18 +442,44 @@ TEST_WITH(struct fixture *fixture, v8_names, module_is_of_its_first_line)
 	assert_int_equal(place_at(fixture, 3).first_line, 1);
 }
 
-TEST_WITH(struct fixture *fixture, v8_names, lines_are_those_that_v8_has_found)
+static uint32_t line_of(struct fixture *fixture, struct v8_lines *lines, uint32_t position)
 {
+	return v8_lines_of(lines, &layout, fixture->space, (uintptr_t)fixture->objects[SCRIPT],
+			   position);
+}
+
+TEST_WITH(struct fixture *fixture, v8_lines, are_those_that_v8_has_found)
+{
+	struct v8_lines *lines = v8_lines_new();
+
 	fixture->objects[SCRIPT][7] = pointer(fixture, OTHER);
 	fixture->objects[OTHER][1] = small(3);
 	fixture->objects[OTHER][2] = small(3);
 	fixture->objects[OTHER][3] = small(14);
 	fixture->objects[OTHER][4] = small(90);
-	assert_int_equal(
-		v8_line_of(&layout, fixture->space, (uintptr_t)fixture->objects[SCRIPT], 3), 1);
-	assert_int_equal(
-		v8_line_of(&layout, fixture->space, (uintptr_t)fixture->objects[SCRIPT], 14), 2);
-	assert_int_equal(place_at(fixture, 1).first_line, 3);
+	assert_int_equal(line_of(fixture, lines, 3), 1);
+	assert_int_equal(line_of(fixture, lines, 14), 2);
+	assert_int_equal(line_of(fixture, lines, 15), 3);
+	v8_lines_free(lines);
+}
+
+/* Positions from the text: "one();", "two();\r\n", "function area(n) {", "}". */
+TEST_WITH(struct fixture *fixture, v8_lines, are_counted_where_v8_has_not_found_them)
+{
+	static const struct {
+		uint32_t position, line;
+	} cases[] = {{0, 1}, {6, 1}, {7, 2}, {13, 2}, {14, 2}, {15, 3}, {32, 3}, {34, 4}};
+	struct v8_lines *lines = v8_lines_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(line_of(fixture, lines, cases[i].position), cases[i].line);
+	/* What was read is kept, until the script has another source. */
+	put_text(fixture, SOURCE, "\n\n\n");
+	assert_int_equal(line_of(fixture, lines, 7), 2);
+	fixture->objects[SCRIPT][1] = pointer(fixture, OTHER);
+	put_text(fixture, OTHER, "\n\r\n\n");
+	assert_int_equal(line_of(fixture, lines, 4), 4);
+	v8_lines_free(lines);
 }
 
 /* What profc says of a builtin function is what its native frame says. */
