@@ -153,22 +153,66 @@ static void append_wide(struct buf *out, const uint8_t *characters, uint32_t nr)
 	}
 }
 
-char *v8_text_read(const struct v8_layout *layout, struct space *space, uint64_t pointer)
+static bool append_run(struct buf *out, struct space *space, struct v8_run *run)
 {
 	uint8_t characters[2 * TEXT_CHARACTERS_MAX];
-	struct buf text = {0};
-	struct v8_run run;
 
-	if (!v8_text_find(layout, space, v8_object(pointer), &run))
-		return NULL;
-	if (run.nr > TEXT_CHARACTERS_MAX)
-		run.nr = TEXT_CHARACTERS_MAX;
-	if (run.nr && !space_read_memory(space, run.start, characters, (size_t)run.nr * run.width))
-		return NULL;
-	if (run.width == 2)
-		append_wide(&text, characters, run.nr);
+	if (run->nr > TEXT_CHARACTERS_MAX)
+		run->nr = TEXT_CHARACTERS_MAX;
+	if (run->nr &&
+	    !space_read_memory(space, run->start, characters, (size_t)run->nr * run->width))
+		return false;
+	if (run->width == 2)
+		append_wide(out, characters, run->nr);
 	else
-		script_text_append(&text, characters, run.nr, 1);
+		script_text_append(out, characters, run->nr, 1);
+	return true;
+}
+
+static bool is_cons(const struct v8_layout *layout, struct space *space, uint64_t text)
+{
+	uint16_t type = v8_type_of(layout, space, text);
+
+	return type && type < layout->text.end &&
+	       (type & layout->text.shape_mask) == layout->text.cons;
+}
+
+/* A name that the parser has guessed is made of others: "Module", ".", "load". */
+static bool append_text(struct buf *out, const struct v8_layout *layout, struct space *space,
+			uint64_t text)
+{
+	uint64_t rest[PARTS_MAX];
+	size_t nr = 0;
+	int nr_parts = 0;
+
+	rest[nr++] = text;
+	while (nr && out->nr_bytes < TEXT_CHARACTERS_MAX) {
+		struct v8_run run;
+
+		text = rest[--nr];
+		if (!text || ++nr_parts > PARTS_MAX || nr + 2 > PARTS_MAX)
+			return false;
+		if (v8_text_find(layout, space, text, &run)) {
+			if (!append_run(out, space, &run))
+				return false;
+		} else if (is_cons(layout, space, text)) {
+			rest[nr++] = object_at(space, text + layout->text.cons_second);
+			rest[nr++] = object_at(space, text + layout->text.cons_first);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+char *v8_text_read(const struct v8_layout *layout, struct space *space, uint64_t pointer)
+{
+	struct buf text = {0};
+
+	if (!append_text(&text, layout, space, v8_object(pointer))) {
+		buf_release(&text);
+		return NULL;
+	}
 	buf_append_byte(&text, 0);
 	return (char *)text.bytes;
 }

@@ -567,6 +567,33 @@ TEST_WITH(struct fixture *fixture, v8_names, texts_have_any_shape)
 	}
 }
 
+/* "Shape", "." and "area", as a tree that is deeper on its left. */
+TEST_WITH(struct fixture *fixture, v8_names, texts_are_put_together)
+{
+	static const enum object inner = GUESSED, outer = OTHER;
+	const uint32_t length = 10;
+	char *text;
+
+	put_map(fixture, MAP_OF_OTHER_TEXTS, TYPE_CONS);
+	put_text(fixture, FILE_NAME, "Shape");
+	put_text(fixture, SOURCE, ".");
+	memset(fixture->objects[inner], 0, sizeof(fixture->objects[inner]));
+	for (int i = 0; i < 2; i++) {
+		uint64_t *object = fixture->objects[i ? outer : inner];
+
+		object[0] = pointer(fixture, MAP_OF_OTHER_TEXTS);
+		memcpy((uint8_t *)object + layout.text.length, &length, sizeof(length));
+		object[2] = pointer(fixture, i ? inner : FILE_NAME);
+		object[3] = pointer(fixture, i ? NAME : SOURCE);
+	}
+	text = v8_text_read(&layout, fixture->space, pointer(fixture, outer));
+	assert_string_equal(text, "Shape.area");
+	free(text);
+	/* In a circle there is none. */
+	fixture->objects[inner][2] = pointer(fixture, outer);
+	assert_null(v8_text_read(&layout, fixture->space, pointer(fixture, outer)));
+}
+
 /* A pair of halves is one character; half of one is none. */
 TEST_WITH(struct fixture *fixture, v8_names, wide_texts_are_utf8)
 {
