@@ -17,8 +17,9 @@
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
 
-/* Beyond this, all are read again. */
-#define ROWS_MAX (1 << 16)
+/* Beyond either, all are read again. */
+#define ROWS_MAX  (1 << 16)
+#define BYTES_MAX (UINT64_C(32) << 20)
 /* Seen so often, over so long, an object is where it will be: collections move young ones. */
 #define STEADY_SEEN 8
 #define STEADY_NS   (200 * NS_PER_MS)
@@ -59,6 +60,7 @@ struct v8_names {
 	struct shared *shareds; /* owned */
 	size_t nr_shareds, cap_shareds;
 	struct key_map closure_at, shared_at; /* rows by address */
+	uint64_t nr_bytes;		      /* of texts that were read */
 };
 
 struct v8_names *v8_names_new(const struct v8_layout *layout)
@@ -82,6 +84,7 @@ static void forget_all(struct v8_names *names)
 	for (size_t i = 0; i < names->nr_shareds; i++)
 		drop_texts(&names->shareds[i]);
 	names->nr_closures = names->nr_shareds = 0;
+	names->nr_bytes = 0;
 	key_map_release(&names->closure_at);
 	key_map_release(&names->shared_at);
 }
@@ -333,6 +336,7 @@ static void read_shared(struct v8_names *names, const struct v8 *v8, struct spac
 	if (!shared->file)
 		shared->file = xstrdup("[eval]");
 	make_path(shared->file);
+	names->nr_bytes += strlen(shared->name) + strlen(shared->file);
 	if (!is_still(v8, space, address, shared))
 		drop_texts(shared);
 }
@@ -404,7 +408,8 @@ void v8_names_find(struct v8_names *names, const struct v8 *v8, struct space *sp
 		   const struct snapshot *snapshot, const struct script_frame *frames, size_t nr,
 		   struct script_place *places)
 {
-	if (names->nr_closures > ROWS_MAX || names->nr_shareds > ROWS_MAX)
+	if (names->nr_closures > ROWS_MAX || names->nr_shareds > ROWS_MAX ||
+	    names->nr_bytes > BYTES_MAX)
 		forget_all(names);
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t address = find_closure(names, v8, space, snapshot, frames[i].code);
