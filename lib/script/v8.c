@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "snapshot/snapshot.h"
 
-#define ADDRESS_MAX (UINT64_C(1) << 47)
+#define ADDRESS_MAX (UINT64_C(1) << 56)
 /* The saved frame pointer and the return address, between a frame pointer and its caller. */
 #define LINK_BYTES 16
 

@@ -55,7 +55,8 @@ TEST(inject_placing, place_below_the_code_is_near)
 
 TEST(inject_placing, without_room_it_fails)
 {
-	struct placing place = {.first = CODE, .last = CODE + PAGE, .nr_bytes = 2001 * MIB};
+	struct placing place = {
+		.first = CODE, .last = CODE + PAGE, .nr_bytes = 2 * PATCH_REACH_BYTES};
 	struct err err = ERR_INIT;
 	void *code = map_code();
 

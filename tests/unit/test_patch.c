@@ -854,14 +854,6 @@ TEST(branches, are_found_after_data)
 	branches_free(branches);
 }
 
-#else
-
-TEST(patch, nothing_is_patched_on_this_processor)
-{
-	assert_int_equal(ENTRY("\x1f\x20\x03\xd5\xc0\x03\x5f\xd6").outcome, PATCH_UNSUPPORTED);
-	assert_int_equal(CALL("\x04\0\0\x94").outcome, PATCH_UNSUPPORTED);
-}
-
 #endif
 
 TEST(patch, every_outcome_has_a_text)
