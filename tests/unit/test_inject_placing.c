@@ -56,7 +56,7 @@ TEST(inject_placing, place_below_the_code_is_near)
 TEST(inject_placing, without_room_it_fails)
 {
 	struct placing place = {
-		.first = CODE, .last = CODE + PAGE, .nr_bytes = 2 * PATCH_REACH_BYTES};
+		.first = CODE, .last = CODE + PAGE, .nr_bytes = PATCH_REACH_BYTES + MIB};
 	struct err err = ERR_INIT;
 	void *code = map_code();
 

@@ -308,7 +308,8 @@ static void check_runs(const uint32_t *words, size_t nr, uint64_t argument)
 	assert_true(call_code(bench.code, argument, &expected));
 	assert_int_equal(result, expected);
 	assert_int_equal(sum(&bench), 3);
-	munmap(bench.code, 3 * (size_t)65536);
+	/* Not unmapped: QEMU 7.2 ran the translated code of a former mapping at the same address.
+	 */
 }
 
 #define CHECK_RUNS(argument, ...)                                                                  \
