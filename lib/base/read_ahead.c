@@ -5,7 +5,7 @@
 
 #include "base/minmax.h"
 
-/* Of the smallest pages that there are. */
+/* No kernel has smaller pages. */
 #define PAGE_BYTES UINT64_C(4096)
 
 size_t read_ahead_get(struct read_ahead *ahead, uint64_t address, void *out, size_t nr_bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What contexts.c leaves to the processor: contexts_x86_64.c, contexts_aarch64.c implement this. */
+/* Contexts that probes leave on the stack: each processor has its own (contexts_x86_64.c). */
 #ifndef PROFC_INJECT_CONTEXTS_MACHINE_H
 #define PROFC_INJECT_CONTEXTS_MACHINE_H
 

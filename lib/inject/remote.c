@@ -506,7 +506,7 @@ static bool allows_all(const struct remote *remote)
 	return true;
 }
 
-/* Of a stopped thread, which installs no filter any more. */
+/* The thread is stopped, so that it installs no filter any more. */
 static bool may_call(struct remote *remote)
 {
 	enum willing willing = willing_to_call(remote->pid, remote->tid, &remote->own_filters);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What remote.c leaves to the processor: remote_x86_64.c and remote_aarch64.c implement this. */
+/* The part of remote.c that each processor has its own of: remote_x86_64.c, remote_aarch64.c. */
 #ifndef PROFC_INJECT_REMOTE_MACHINE_H
 #define PROFC_INJECT_REMOTE_MACHINE_H
 

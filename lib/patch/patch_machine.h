@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What differs between the probes of processors. */
+/* Numbers of probes that differ from processor to processor. */
 #ifndef PROFC_PATCH_PATCH_MACHINE_H
 #define PROFC_PATCH_PATCH_MACHINE_H
 

@@ -63,16 +63,17 @@ struct script_runtime {
 	 * be asked so soon again.
 	 */
 	uint64_t (*find_thread)(void *facts, struct space *space, const struct snapshot *snapshot);
-	/* Its other ones, at most `max`, if it has run code of several interpreters. */
+	/* Its other ones, at most `max`, if it has run code of several interpreters. NULL: it has
+	 * none. */
 	script_others_fn find_others;
 	script_walk_fn walk;
 	/* As struct wanted_more has it: its facts, of this size, and how to use them. */
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
-	/* As script_find_links(). */
+	/* As script_find_links(); NULL: a thread does not know where its frames are. */
 	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
-	/* As script_find_lock(). */
+	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
 	/* As script_complete_wanted(). */
 	void (*complete_wanted)(const void *facts, struct wanted_memory *wanted);

@@ -217,7 +217,7 @@ void script_process_look(struct script_process *process)
 
 bool script_find_links(const struct script_process *process, struct frame_links *links)
 {
-	return process->facts &&
+	return process->facts && process->runtime->find_links &&
 	       process->runtime->find_links(process->facts, process->space, links);
 }
 
@@ -253,11 +253,14 @@ static enum script_outcome walk_states(struct script_process *process, struct sc
 {
 	const struct script_runtime *runtime = process->runtime;
 	uint64_t states[STATES_MAX] = {thread->state};
-	size_t nr = 1 + runtime->find_others(process->facts, process->space, snapshot,
-					     thread->state, states + 1, STATES_MAX - 1);
-	enum script_outcome outcome = runtime->walk(process->facts, states, nr, snapshot,
-						    process->natives, nr_natives, out);
+	enum script_outcome outcome;
+	size_t nr = 1;
 
+	if (runtime->find_others)
+		nr += runtime->find_others(process->facts, process->space, snapshot, thread->state,
+					   states + 1, STATES_MAX - 1);
+	outcome = runtime->walk(process->facts, states, nr, snapshot, process->natives, nr_natives,
+				out);
 	/* Missing bytes are requested for the state that runs, or for the one that lacked some. */
 	thread->state = outcome == SCRIPT_NO_THREAD ? 0 : states[out->leaf_state];
 	/* It may have been freed. */
@@ -325,8 +328,8 @@ bool script_find_lock(struct script_process *process, struct script_lock *lock)
 {
 	uint64_t now_ns = process->has_lock ? 0 : clock_monotonic_ns();
 
-	if (!process->has_lock && process->nr_lock_tries < LOCK_TRIES_MAX &&
-	    now_ns >= process->lock_again_ns) {
+	if (process->runtime->find_lock && !process->has_lock &&
+	    process->nr_lock_tries < LOCK_TRIES_MAX && now_ns >= process->lock_again_ns) {
 		process->lock_again_ns = now_ns + (LOCK_TRY_NS << process->nr_lock_tries++);
 		process->has_lock =
 			process->runtime->find_lock(process->facts, process->space, &process->lock);

@@ -26,7 +26,7 @@ struct v8 {
 /* The address of the object of a pointer; 0: it is none, but a small integer, or a weak one. */
 uint64_t v8_object(uint64_t pointer);
 
-/* Of a function, and of its SharedFunctionInfo, so many bytes are copied: those that walks need. */
+/* So many bytes of a function, and of its SharedFunctionInfo, are copied: those that walks need. */
 uint32_t v8_function_bytes(const struct v8 *v8);
 uint32_t v8_shared_bytes(const struct v8 *v8);
 

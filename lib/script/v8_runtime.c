@@ -241,18 +241,6 @@ static uint64_t find_thread(void *facts, struct space *space, const struct snaps
 	return 1;
 }
 
-static size_t find_others(void *facts, struct space *space, const struct snapshot *snapshot,
-			  uint64_t state, uint64_t *others, size_t max)
-{
-	(void)facts;
-	(void)space;
-	(void)snapshot;
-	(void)state;
-	(void)others;
-	(void)max;
-	return 0;
-}
-
 static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
 				const struct snapshot *snapshot,
 				const struct script_native *natives, size_t nr_natives,
@@ -271,23 +259,6 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 {
 	(void)thread_state;
 	return v8_find_missing(facts, snapshot, missing);
-}
-
-/* A thread that allocates does not know where its functions are. */
-static bool find_links(const void *facts, struct space *space, struct frame_links *links)
-{
-	(void)facts;
-	(void)space;
-	(void)links;
-	return false;
-}
-
-static bool find_lock(void *facts, struct space *space, struct script_lock *lock)
-{
-	(void)facts;
-	(void)space;
-	(void)lock;
-	return false;
 }
 
 static void complete_wanted(const void *facts, struct wanted_memory *wanted)
@@ -359,12 +330,9 @@ const struct script_runtime v8_runtime = {
 	.recognise = recognise,
 	.forget = forget,
 	.find_thread = find_thread,
-	.find_others = find_others,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct v8),
 	.find_missing = find_missing,
-	.find_links = find_links,
-	.find_lock = find_lock,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

@@ -74,7 +74,7 @@ static bool find_characters(const struct v8_layout *layout, struct space *space,
 	return true;
 }
 
-/* What a text that has no characters of its own leads to; 0: to several. */
+/* The text that one without characters of its own leads to; 0: it leads to several. */
 static uint64_t next_part(const struct v8_layout *layout, struct space *space, uint64_t text,
 			  uint16_t shape, uint32_t *from)
 {

@@ -473,7 +473,7 @@ TEST_WITH(struct fixture *fixture, v8_lines, are_counted_where_v8_has_not_found_
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(line_of(fixture, lines, cases[i].position), cases[i].line);
-	/* What was read is kept, until the script has another source. */
+	/* They are kept until the script has another source. */
 	put_text(fixture, SOURCE, "\n\n\n");
 	assert_int_equal(line_of(fixture, lines, 7), 2);
 	fixture->objects[SCRIPT][1] = pointer(fixture, OTHER);
@@ -482,7 +482,7 @@ TEST_WITH(struct fixture *fixture, v8_lines, are_counted_where_v8_has_not_found_
 	v8_lines_free(lines);
 }
 
-/* What profc says of a builtin function is what its native frame says. */
+/* The native frame of a builtin function says more. */
 TEST_WITH(struct fixture *fixture, v8_names, builtin_function_is_native)
 {
 	fixture->objects[SHARED][4] = pointer(fixture, ODDBALL);
