@@ -56,20 +56,24 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
-int count_options_check(const struct count_options *options, const char *unsupported_machine,
+int count_options_check(const struct count_options *options, const char *counting_machine,
 			struct err *err)
 {
-	bool has_memory = count_options_have_memory(options);
+	bool counts = options->functions.nr || options->calls_in.nr || options->lines.nr ||
+		      options->syscalls;
 
-	if (!unsupported_machine || !(has_memory || options->functions.nr || options->calls_in.nr ||
-				      options->lines.nr || options->syscalls))
+	if (!counting_machine)
 		return 0;
-	err_set(err, ERR_INVALID,
-		has_memory ? "memory cannot be recorded on %s yet"
-			   : "calls cannot be counted on %s yet",
-		unsupported_machine);
-	err_hint(err, "without %s the time is recorded",
-		 has_memory ? "the options for memory" : "--count and its like");
+	if (count_options_have_memory(options)) {
+		err_set(err, ERR_INVALID, "memory cannot be recorded on %s yet", counting_machine);
+		err_hint(err, "without the options for memory the time is recorded");
+		return ERR_INVALID;
+	}
+	if (!counts || !options->within)
+		return 0;
+	err_set(err, ERR_INVALID, "calls inside of a function cannot be counted on %s yet",
+		counting_machine);
+	err_hint(err, "without --within all of them are");
 	return ERR_INVALID;
 }
 
@@ -93,7 +97,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 
 	*counting = NULL;
 	/* An empty recording would look like a program that calls and allocates nothing. */
-	if (count_options_check(options, patch_unsupported_machine(), err) < 0)
+	if (count_options_check(options, patch_counting_machine(), err) < 0)
 		return ERR_INVALID;
 	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */

@@ -37,10 +37,10 @@ static inline bool count_options_have_memory(const struct count_options *options
 }
 
 /*
- * 0, or ERR_INVALID if these options need probes and `unsupported_machine`, which has none, is
- * not NULL.
+ * 0, or ERR_INVALID if these options need more than `counting_machine`, a processor whose probes
+ * only count calls, or NULL, has.
  */
-int count_options_check(const struct count_options *options, const char *unsupported_machine,
+int count_options_check(const struct count_options *options, const char *counting_machine,
 			struct err *err);
 
 #define COUNT_OPTION_VALUES_INIT                                                                   \

@@ -26,7 +26,7 @@ static void detach(pid_t id, int status)
 	int signal = status >> 16 ? 0 : WSTOPSIG(status);
 
 	if (ptrace(PTRACE_GETREGSET, id, (void *)NT_PRSTATUS, &iov) == 0 &&
-	    visit_fix_up(id, &regs, is_group_stop))
+	    visit_fix_up_one(id, &regs, is_group_stop, signal))
 		ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
 }

@@ -37,8 +37,10 @@ uint64_t inject_thread_pointer(const struct user_regs_struct *regs)
 	return 0;
 }
 
+/* The detour has saved there what its call has overwritten; without one both are 0. */
 void inject_go_to(struct user_regs_struct *regs, uint64_t pc)
 {
+	regs->regs[0] = regs->regs[9];
 	regs->pc = pc;
 }
 

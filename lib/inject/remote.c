@@ -65,11 +65,13 @@ struct remote {
 	struct own_filters own_filters;
 	struct call_filters *filters; /* checked for each call; NULL: it has none but ours */
 	pid_t command;
+	struct proc_syscall syscall;  /* in which it slept before it was stopped */
 	struct user_regs_struct regs; /* before the calls, */
 	uint64_t mask;		      /* with this */
 	struct remote_frame frame;
 	uint64_t stopped_ns;
 	bool is_adopted, is_group_stop;
+	bool is_rewound;   /* the call that the stop has ended begins again, with `regs` */
 	bool is_entered;   /* registers and mask are ours */
 	bool is_gone;	   /* or it is gone */
 	bool has_executed; /* another program, since its memory was opened */
@@ -124,8 +126,9 @@ static uint64_t address_of(const struct proc_map *map, uint64_t offset)
 static bool find_by_hint(struct target_memory *memory, const struct proc_map *map,
 			 const struct remote_hint *hint, struct remote_code *code)
 {
-	const struct remote_code there = {.call = address_of(map, hint->call_offset),
-					  .restore = address_of(map, hint->restore_offset)};
+	const struct remote_code there = {
+		.call = address_of(map, hint->call_offset),
+		.restore = code->restore ? code->restore : address_of(map, hint->restore_offset)};
 
 	if (!there.call || !there.restore || !has_code(memory, there.call, remote_find_call) ||
 	    !has_code(memory, there.restore, remote_find_restore))
@@ -134,11 +137,32 @@ static bool find_by_hint(struct target_memory *memory, const struct proc_map *ma
 	return true;
 }
 
+static uint64_t restore_in_vdso(pid_t pid, struct target_memory *memory)
+{
+	static const char name[] = "[vdso]";
+	struct remote_code code = {.call = UINT64_MAX}; /* not wanted */
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	bool is_read = false;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return 0;
+	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
+	while (!code.restore && proc_maps_next(&iter, &map) == 1) {
+		if (map.nr_path_bytes == strlen(name) && !memcmp(map.path, name, strlen(name)))
+			search(memory, &map, &code, &is_read);
+	}
+	buf_release(&text);
+	return code.restore;
+}
+
 /*
- * Both must be in one file, as another one may be unloaded earlier. The C library's is preferred.
+ * Both must be in one file, as another one may be unloaded earlier, unless `restore`, the second
+ * one, is given. The C library's is preferred.
  * Sets whether there was any code that could be read, and any that could not.
  */
-static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
+static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc, uint64_t restore,
 			struct remote_hint *hint, struct remote_code *code, bool *is_read,
 			bool *is_unread)
 {
@@ -154,7 +178,7 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
 		bool is_found = false;
 
-		*code = (struct remote_code){0};
+		*code = (struct remote_code){.restore = restore};
 		if (!map.executable || !map.readable || !map.nr_path_bytes || map.path[0] != '/' ||
 		    is_libc != of_libc)
 			continue;
@@ -166,7 +190,8 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc,
 		if (code->call && code->restore)
 			*hint = (struct remote_hint){
 				.call_offset = code->call - map.start + map.offset,
-				.restore_offset = code->restore - map.start + map.offset};
+				.restore_offset =
+					restore ? 0 : code->restore - map.start + map.offset};
 	}
 	buf_release(&text);
 	return code->call && code->restore;
@@ -177,12 +202,14 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 {
 	bool is_read = false, is_unread = false;
 	struct remote_hint none = {.call_offset = 0};
+	uint64_t restore;
 
 	*code = (struct remote_code){0};
 	if (!hint)
 		hint = &none;
-	if (search_maps(pid, memory, true, hint, code, &is_read, &is_unread) ||
-	    search_maps(pid, memory, false, hint, code, &is_read, &is_unread))
+	restore = remote_restores_in_vdso ? restore_in_vdso(pid, memory) : 0;
+	if (search_maps(pid, memory, true, restore, hint, code, &is_read, &is_unread) ||
+	    search_maps(pid, memory, false, restore, hint, code, &is_read, &is_unread))
 		return 0;
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
@@ -233,13 +260,14 @@ static bool has_frame(struct remote *remote, const struct mark *mark)
  */
 static bool push_frame(struct remote *remote)
 {
-	const struct user_regs_struct regs = regs_to_go_on(remote);
+	struct user_regs_struct regs = regs_to_go_on(remote);
 	struct remote_frame *frame = &remote->frame;
 	struct mark mark;
 
 	free(frame->bytes);
 	frame->bytes = NULL;
-	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
+	if (!remote_name_call(&regs, &remote->syscall) ||
+	    ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
 		    0 ||
 	    getrandom(&mark, sizeof(mark), 0) != sizeof(mark) ||
 	    !remote_frame_make(frame, remote->tid, &regs, remote->mask, remote->code.restore))
@@ -459,6 +487,7 @@ static void put_back(struct remote *remote)
 	struct user_regs_struct regs = remote->regs;
 	bool is_changed = remote->is_entered;
 
+	is_changed |= remote->is_rewound;
 	if (!remote->is_adopted)
 		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
 	/* In this order: if profc is killed in between, signals must not stay blocked. */
@@ -518,6 +547,20 @@ static bool may_call(struct remote *remote)
 	return willing == WILLING_YES || (remote->filters && allows_all(remote));
 }
 
+/*
+ * The kernel knows the arguments of the call that the stop has ended only until the thread makes
+ * another one.
+ */
+static bool read_stopped(struct remote *remote, int signal)
+{
+	remote->is_rewound = false;
+	if (!get_regs(remote, &remote->regs))
+		return false;
+	if (!remote->is_adopted && !remote->is_group_stop && !signal)
+		remote->is_rewound = machine_rewind_call(remote->tid, &remote->regs);
+	return true;
+}
+
 /* Makes a stopped thread ready; false: another thread may do. */
 static bool prepare(struct remote *remote)
 {
@@ -544,12 +587,12 @@ static bool is_uninterruptible(pid_t pid, pid_t tid)
 
 static bool seize(struct attempts *attempts, pid_t tid)
 {
-	struct proc_syscall syscall;
+	struct proc_syscall *syscall = &attempts->remote->syscall;
 	bool is_seized = false;
 
-	if (sparing_look_last(attempts->sparing, tid, &syscall) != SPARING_NOT) {
+	if (sparing_look_last(attempts->sparing, tid, syscall) != SPARING_NOT) {
 		attempts->nr_spared++;
-	} else if (!attempts->takes_waits && sparing_may_begin_again(&syscall)) {
+	} else if (!attempts->takes_waits && sparing_may_begin_again(syscall)) {
 		attempts->nr_waits++;
 	} else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		attempts->is_refused |= errno != ESRCH;
@@ -587,7 +630,7 @@ static bool try_thread(void *context, pid_t tid)
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	remote->stopped_ns = clock_monotonic_ns();
 	/* First of all: let_go() looks at them, also where the thread will not do. */
-	is_read = get_regs(remote, &remote->regs);
+	is_read = read_stopped(remote, signal);
 	is_filtered = !may_call(remote);
 	/* A signal has more to it than its number: the thread continues with it. */
 	attempts->found = is_read && !is_filtered && prepare(remote) && !signal;
@@ -633,7 +676,7 @@ static int adopt(struct remote **remote, const struct probe_access *access,
 	made->tid = access->command;
 	made->is_adopted = true;
 	made->stopped_ns = clock_monotonic_ns();
-	if (get_regs(made, &made->regs) && may_call(made) && prepare(made)) {
+	if (read_stopped(made, 0) && may_call(made) && prepare(made)) {
 		*remote = made;
 		return 0;
 	}
@@ -699,9 +742,9 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 			       (int)pid);
 	if (attempts.nr_spared && !attempts.nr && !attempts.nr_waits)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "process %d is not stopped: that would cut a transfer of its thread "
-			       "%d short",
-			       (int)pid, (int)sparing.spared);
+			       "process %d is not stopped: that would cut a %s of its thread %d "
+			       "short",
+			       (int)pid, SPARING_WHAT, (int)sparing.spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "no thread of process %d with room on its stack can be stopped", (int)pid);
 }

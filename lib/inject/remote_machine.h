@@ -9,9 +9,16 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+struct proc_syscall;
+
 /* AUDIT_ARCH_ of calls, and the bytes of the instruction that makes one. */
 extern const uint32_t remote_audit_arch;
 extern const uint64_t remote_call_bytes;
+/*
+ * Is the code that returns through a frame the kernel's own (vDSO), which no process unloads? Else
+ * it is in the file of the code that makes calls.
+ */
+extern const bool remote_restores_in_vdso;
 
 /*
  * The offset of the first code of each kind in these bytes, and whether there is one. Each is
@@ -51,6 +58,12 @@ void remote_go_to_restore(struct user_regs_struct *regs, const struct remote_fra
 void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args[6]);
 int64_t remote_result(const struct user_regs_struct *regs);
 
+/*
+ * Registers of a thread that continues an interrupted call by restart_syscall(2): make it begin the
+ * call again, which is `before`, as it would lose that by a return through the frame. False: it is
+ * not known.
+ */
+bool remote_name_call(struct user_regs_struct *regs, const struct proc_syscall *before);
 /* Does the stopped thread run code of the kind that profc is? */
 bool remote_runs_our_kind(const struct user_regs_struct *regs);
 /* The address of a stopped thread's data; 0: it has none. */

@@ -74,6 +74,7 @@ struct frame {
 
 const uint32_t remote_audit_arch = AUDIT_ARCH_X86_64;
 const uint64_t remote_call_bytes = 2;
+const bool remote_restores_in_vdso = false;
 
 _Static_assert(sizeof(restore_code) < REMOTE_CODE_MAX_BYTES, "it is found in overlapping pieces");
 
@@ -216,6 +217,14 @@ void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args
 int64_t remote_result(const struct user_regs_struct *regs)
 {
 	return (int64_t)regs->rax;
+}
+
+/* Its registers still have the number. */
+bool remote_name_call(struct user_regs_struct *regs, const struct proc_syscall *before)
+{
+	(void)regs;
+	(void)before;
+	return true;
 }
 
 bool remote_runs_our_kind(const struct user_regs_struct *regs)

@@ -454,8 +454,8 @@ static void let_go_of_stopped(struct stopped *stopped)
 		struct stopped_thread *thread = &stopped->threads[i];
 
 		if (thread->is_stopped && !thread->is_adopted && read_regs(thread))
-			thread->is_changed =
-				visit_fix_up(thread->tid, &thread->regs, thread->is_group_stop);
+			thread->is_changed = visit_fix_up_one(
+				thread->tid, &thread->regs, thread->is_group_stop, thread->signal);
 	}
 	let_go(stopped);
 	keep_pending(stopped);
@@ -638,9 +638,9 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 			       (int)stopped->pid);
 	if (outcome == ATTEMPT_SPARED)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "process %d is not stopped: that would cut a transfer of its thread "
-			       "%d short",
-			       (int)stopped->pid, (int)spared);
+			       "process %d is not stopped: that would cut a %s of its thread %d "
+			       "short",
+			       (int)stopped->pid, SPARING_WHAT, (int)spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "process %d cannot be stopped: one of its threads does not stop",
 		       (int)stopped->pid);
@@ -807,8 +807,9 @@ void stopped_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
-		thread->is_changed |= thread->is_stopped && visit_fix_up(thread->tid, &thread->regs,
-									 thread->is_group_stop);
+		thread->is_changed |= thread->is_stopped &&
+				      visit_fix_up_one(thread->tid, &thread->regs,
+						       thread->is_group_stop, thread->signal);
 	}
 	let_go(stopped);
 	/* A woken thread may have been interrupted, and not have stopped yet. */

@@ -371,9 +371,8 @@ const char *gate_exits_find(const struct gate_search *search, struct gate_exits 
 
 const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits)
 {
-	(void)search;
 	(void)exits;
-	return "there are no probes for this processor";
+	return search->nr ? "there is no gate for this processor" : NULL;
 }
 
 #endif

@@ -131,6 +131,20 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 	return true;
 }
 
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
+{
+	uint64_t argument;
+	uint32_t before;
+
+	if (regs->regs[8] >= CALLS_MAX || (int64_t)regs->regs[0] != -EINTR ||
+	    tracee_read_any(tid, regs->pc - SVC_BYTES, &before, sizeof(before)) != sizeof(before) ||
+	    before != SVC || comes_from_handler(tid, regs) || !first_argument(tid, &argument))
+		return false;
+	regs->regs[0] = argument;
+	regs->pc -= SVC_BYTES;
+	return true;
+}
+
 /*
  * The stop comes at once, unless the thread waits for a CPU or for a page of its code. After some
  * time the thread is asked to stop where it is: then its call ends as the kernel has decided.

@@ -27,6 +27,16 @@ struct tracee;
 #endif
 
 /*
+ * Has the kernel decided how an interrupted call ends before a tracer can change that
+ * (machine_begin_again())?
+ */
+#if defined(__x86_64__)
+#define MACHINE_DECIDES_EARLY 0
+#else
+#define MACHINE_DECIDES_EARLY 1
+#endif
+
+/*
  * Results of calls that the kernel has interrupted (include/linux/errno.h), as a tracer sees them.
  */
 #define ERESTARTSYS	      512
@@ -79,5 +89,12 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
  */
 pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
 			  const struct user_regs_struct *regs, int *status);
+
+/*
+ * The same for a thread that cannot be let go on step by step: it begins its call again when it is
+ * let go, as if it had not come there before. A signal that comes before that does not end the
+ * call. False: there is nothing to write back.
+ */
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs);
 
 #endif

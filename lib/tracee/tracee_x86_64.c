@@ -152,4 +152,11 @@ pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
 	return 0;
 }
 
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
+{
+	(void)tid;
+	(void)regs;
+	return false;
+}
+
 #endif

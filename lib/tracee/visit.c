@@ -97,6 +97,13 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 	return false;
 }
 
+bool visit_fix_up_one(pid_t tid, struct user_regs_struct *regs, bool is_group_stop, int signal)
+{
+	if (visit_fix_up(tid, regs, is_group_stop))
+		return true;
+	return !is_group_stop && !signal && machine_rewind_call(tid, regs);
+}
+
 /* As visit_fix_up(), where that is too late. The thread may have stopped for another reason, or
  * died. */
 static void begin_again(struct visit *visit, struct tracee *tracee,

@@ -6,6 +6,8 @@
 #include "patch/patch.h"
 #include "tests/unit/unit.h"
 
+#if defined(__x86_64__)
+
 #define FUNCTION UINT64_C(0x401000)
 #define AREA	 UINT64_C(0x402000)
 #define COUNTER	 UINT64_C(0x403000)
@@ -60,8 +62,6 @@ static struct made call(const void *code, size_t nr_bytes)
 }
 
 #define CALL(literal) call((literal), sizeof(literal) - 1)
-
-#if defined(__x86_64__)
 
 #define COUNT "\xf0\x48\xff\x05\xf8\x0f\0\0" /* lock incq, at the area's beginning */
 
