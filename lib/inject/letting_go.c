@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -11,25 +12,15 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "tracee/machine.h"
 #include "tracee/visit.h"
 
 /* The death of a thread is awaited for this long. */
 #define DYING_NS NS_PER_SEC
 /* A thread that waits in the kernel for an answer of a program (FUSE) may never stop. */
 #define STUCK_NS NS_PER_SEC
-
-static void detach(pid_t id, int status)
-{
-	struct user_regs_struct regs = {0};
-	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
-	bool is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
-	int signal = status >> 16 ? 0 : WSTOPSIG(status);
-
-	if (ptrace(PTRACE_GETREGSET, id, (void *)NT_PRSTATUS, &iov) == 0 &&
-	    visit_fix_up_one(id, &regs, is_group_stop, signal))
-		ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
-	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
-}
+#define SPIN_NS	 (100 * NS_PER_US)
+#define ASK_NS	 (100 * NS_PER_MS)
 
 static enum rest rest_of(const siginfo_t *info)
 {
@@ -94,6 +85,68 @@ bool letting_go_is_stuck(uint64_t since_ns)
 	return clock_monotonic_ns() - since_ns > STUCK_NS;
 }
 
+struct into_call {
+	pid_t id;
+	uint64_t begun_ns;
+	bool is_asked;
+};
+
+/*
+ * The stop comes at once, unless the thread waits for a CPU or for a page of its code. After some
+ * time it is asked to stop where it is.
+ */
+static pid_t await_call(void *context, int *status)
+{
+	struct into_call *into = context;
+	enum rest rest;
+
+	while ((rest = letting_go_look(into->id)) == REST_NONE) {
+		uint64_t waits_ns = clock_monotonic_ns() - into->begun_ns;
+
+		if (letting_go_is_stuck(into->begun_ns))
+			return -1;
+		if (waits_ns > ASK_NS && !into->is_asked) {
+			into->is_asked = true;
+			ptrace(PTRACE_INTERRUPT, into->id, NULL, NULL);
+		}
+		if (waits_ns > SPIN_NS)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
+					NULL);
+	}
+	return rest == REST_STOPPED && letting_go_take_stop(into->id, status) ? into->id : -1;
+}
+
+bool letting_go_into_call(pid_t id, pid_t command, const struct user_regs_struct *begun,
+			  const struct user_regs_struct *ended)
+{
+	struct into_call into = {.id = id, .begun_ns = clock_monotonic_ns()};
+	int status, signal = 0;
+
+	if (machine_begin_again(id, begun, ended, await_call, &into, &status) == id &&
+	    !(status >> 16) && WSTOPSIG(status) != (SIGTRAP | 0x80))
+		signal = WSTOPSIG(status);
+	return ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal) == 0 ||
+	       letting_go_of(id, command);
+}
+
+static bool detach(pid_t id, pid_t command, int status)
+{
+	struct user_regs_struct regs = {0}, begun;
+	struct iovec iov = {.iov_base = &regs, .iov_len = sizeof(regs)};
+	bool is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	int signal = status >> 16 ? 0 : WSTOPSIG(status);
+
+	if (ptrace(PTRACE_GETREGSET, id, (void *)NT_PRSTATUS, &iov) == 0) {
+		begun = regs;
+		if (visit_fix_up(id, &regs, is_group_stop))
+			ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
+		else if (!is_group_stop && !signal && machine_rewind_call(id, &begun))
+			return letting_go_into_call(id, command, &begun, &regs);
+	}
+	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);
+	return true;
+}
+
 bool letting_go_of(pid_t id, pid_t command)
 {
 	uint64_t begun_ns = clock_monotonic_ns();
@@ -120,6 +173,5 @@ bool letting_go_of(pid_t id, pid_t command)
 		return true;
 	if (!letting_go_take_stop(id, &status))
 		return letting_go_of(id, command); /* killed just now */
-	detach(id, status);
-	return true;
+	return detach(id, command, status);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 /* The calling thread releases what it has seized, so that nothing of it is noticed. */
 
@@ -40,6 +41,12 @@ void letting_go_reap(pid_t id); /* after REST_DEAD */
  * calling thread ends, which should be soon: the answer would stop it.
  */
 bool letting_go_of(pid_t id, pid_t command);
+/*
+ * Release a stopped thread whose call the stop has ended (machine_rewind_call()): it goes on into
+ * the call, `begun`, which begins again. `ended`: its registers in the stop. False as above.
+ */
+bool letting_go_into_call(pid_t id, pid_t command, const struct user_regs_struct *begun,
+			  const struct user_regs_struct *ended);
 /*
  * Has the calling thread released all that it has seized? If not it should end soon: the kernel
  * then detaches it. Children of the calling thread count, too.

@@ -65,13 +65,14 @@ struct remote {
 	struct own_filters own_filters;
 	struct call_filters *filters; /* checked for each call; NULL: it has none but ours */
 	pid_t command;
-	struct proc_syscall syscall;  /* in which it slept before it was stopped */
-	struct user_regs_struct regs; /* before the calls, */
-	uint64_t mask;		      /* with this */
+	struct proc_syscall syscall;   /* in which it slept before it was stopped */
+	struct user_regs_struct regs;  /* before the calls, */
+	uint64_t mask;		       /* with this */
+	struct user_regs_struct begun; /* is_to_begin_again: of the call that the stop has ended */
 	struct remote_frame frame;
 	uint64_t stopped_ns;
 	bool is_adopted, is_group_stop;
-	bool is_rewound;   /* the call that the stop has ended begins again, with `regs` */
+	bool is_to_begin_again;
 	bool is_entered;   /* registers and mask are ours */
 	bool is_gone;	   /* or it is gone */
 	bool has_executed; /* another program, since its memory was opened */
@@ -224,7 +225,7 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 /* To continue with: at the next instruction, or again at a call that our stop interrupted. */
 static struct user_regs_struct regs_to_go_on(const struct remote *remote)
 {
-	struct user_regs_struct regs = remote->regs;
+	struct user_regs_struct regs = remote->is_to_begin_again ? remote->begun : remote->regs;
 	enum machine_call call = machine_call(&regs);
 
 	if (call == MACHINE_CALL_RESTARTS || call == MACHINE_CALL_RESTART_BLOCK ||
@@ -260,14 +261,13 @@ static bool has_frame(struct remote *remote, const struct mark *mark)
  */
 static bool push_frame(struct remote *remote)
 {
-	struct user_regs_struct regs = regs_to_go_on(remote);
+	const struct user_regs_struct regs = regs_to_go_on(remote);
 	struct remote_frame *frame = &remote->frame;
 	struct mark mark;
 
 	free(frame->bytes);
 	frame->bytes = NULL;
-	if (!remote_name_call(&regs, &remote->syscall) ||
-	    ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
+	if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask) <
 		    0 ||
 	    getrandom(&mark, sizeof(mark), 0) != sizeof(mark) ||
 	    !remote_frame_make(frame, remote->tid, &regs, remote->mask, remote->code.restore))
@@ -487,9 +487,11 @@ static void put_back(struct remote *remote)
 	struct user_regs_struct regs = remote->regs;
 	bool is_changed = remote->is_entered;
 
-	is_changed |= remote->is_rewound;
 	if (!remote->is_adopted)
 		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
+	/* The calls for us were in between. */
+	if (remote->is_entered && !remote->is_to_begin_again)
+		remote_continue_call(&regs, &remote->syscall);
 	/* In this order: if profc is killed in between, signals must not stay blocked. */
 	if (remote->is_entered)
 		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &remote->mask);
@@ -502,7 +504,10 @@ static void let_go(struct remote *remote, int signal)
 	put_back(remote);
 	if (remote->has_sigstop)
 		syscall(SYS_tgkill, remote->pid, remote->tid, SIGSTOP);
-	if (ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)signal) < 0)
+	if (remote->is_to_begin_again)
+		remote->is_stuck |= !letting_go_into_call(remote->tid, remote->command,
+							  &remote->begun, &remote->regs);
+	else if (ptrace(PTRACE_DETACH, remote->tid, NULL, (void *)(long)signal) < 0)
 		forget(remote);
 }
 
@@ -553,12 +558,12 @@ static bool may_call(struct remote *remote)
  */
 static bool read_stopped(struct remote *remote, int signal)
 {
-	remote->is_rewound = false;
-	if (!get_regs(remote, &remote->regs))
-		return false;
-	if (!remote->is_adopted && !remote->is_group_stop && !signal)
-		remote->is_rewound = machine_rewind_call(remote->tid, &remote->regs);
-	return true;
+	bool is_read = get_regs(remote, &remote->regs);
+
+	remote->begun = remote->regs;
+	remote->is_to_begin_again = is_read && !remote->is_adopted && !remote->is_group_stop &&
+				    !signal && machine_rewind_call(remote->tid, &remote->begun);
+	return is_read;
 }
 
 /* Makes a stopped thread ready; false: another thread may do. */
@@ -742,9 +747,9 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 			       (int)pid);
 	if (attempts.nr_spared && !attempts.nr && !attempts.nr_waits)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "process %d is not stopped: that would cut a %s of its thread %d "
-			       "short",
-			       (int)pid, SPARING_WHAT, (int)sparing.spared);
+			       "process %d is not stopped: that would cut a transfer of its thread "
+			       "%d short",
+			       (int)pid, (int)sparing.spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "no thread of process %d with room on its stack can be stopped", (int)pid);
 }

@@ -6,11 +6,13 @@
 
 #include <elf.h>
 #include <linux/audit.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "proc/task.h"
@@ -223,15 +225,32 @@ int64_t remote_result(const struct user_regs_struct *regs)
 	return (int64_t)regs->regs[0];
 }
 
-/* The kernel has put the number of restart_syscall(2) in place of the call's. */
-bool remote_name_call(struct user_regs_struct *regs, const struct proc_syscall *before)
+/* Those of which the kernel keeps the rest; others with a time-out have it in memory, or none. */
+static bool has_rest(const struct proc_syscall *call)
 {
-	if (regs->regs[8] != SYS_restart_syscall)
+	enum { WITHOUT_FLAGS = ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) };
+
+	switch (call->nr) {
+	case SYS_nanosleep:
 		return true;
-	if (before->kind != PROC_SYSCALL_INSIDE || before->pc != regs->pc + remote_call_bytes)
+	case SYS_clock_nanosleep:
+		return !(call->args[1] & TIMER_ABSTIME);
+	case SYS_futex:
+		return ((int)call->args[1] & WITHOUT_FLAGS) == FUTEX_WAIT && call->args[3];
+	default:
 		return false;
-	regs->regs[8] = (uint64_t)before->nr;
-	return true;
+	}
+}
+
+/*
+ * It stands at the call's instruction. The kernel would put the number of restart_syscall(2) in
+ * place only as the thread leaves the stop, and looks at the registers then.
+ */
+void remote_continue_call(struct user_regs_struct *regs, const struct proc_syscall *before)
+{
+	if (before->kind == PROC_SYSCALL_INSIDE && before->pc == regs->pc + remote_call_bytes &&
+	    regs->regs[8] == (uint64_t)before->nr && has_rest(before))
+		regs->regs[8] = SYS_restart_syscall;
 }
 
 bool remote_runs_our_kind(const struct user_regs_struct *regs)

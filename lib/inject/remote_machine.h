@@ -59,11 +59,11 @@ void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args
 int64_t remote_result(const struct user_regs_struct *regs);
 
 /*
- * Registers of a thread that continues an interrupted call by restart_syscall(2): make it begin the
- * call again, which is `before`, as it would lose that by a return through the frame. False: it is
- * not known.
+ * Registers of a thread whose call, `before`, the stop has interrupted, and which has made others
+ * since: where the kernel would have continued the call by restart_syscall(2), and has not been
+ * asked, let them do so. Else the call begins with all of its time-out again.
  */
-bool remote_name_call(struct user_regs_struct *regs, const struct proc_syscall *before);
+void remote_continue_call(struct user_regs_struct *regs, const struct proc_syscall *before);
 /* Does the stopped thread run code of the kind that profc is? */
 bool remote_runs_our_kind(const struct user_regs_struct *regs);
 /* The address of a stopped thread's data; 0: it has none. */

@@ -219,12 +219,11 @@ int64_t remote_result(const struct user_regs_struct *regs)
 	return (int64_t)regs->rax;
 }
 
-/* Its registers still have the number. */
-bool remote_name_call(struct user_regs_struct *regs, const struct proc_syscall *before)
+/* The kernel sees by the registers that it is to do so. */
+void remote_continue_call(struct user_regs_struct *regs, const struct proc_syscall *before)
 {
 	(void)regs;
 	(void)before;
-	return true;
 }
 
 bool remote_runs_our_kind(const struct user_regs_struct *regs)

@@ -139,18 +139,6 @@ static bool runs_amid_transfer(struct sparing *sparing, pid_t tid, const struct 
 	return seen != NULL;
 }
 
-/*
- * May a filter kill the thread for restart_syscall(2), by which the kernel continues some calls
- * after a stop? Where it decides late, a fix-up makes them begin again instead.
- */
-static bool is_filtered_wait(pid_t tid, const struct proc_syscall *syscall)
-{
-	struct proc_status status;
-
-	return MACHINE_DECIDES_EARLY && syscall->kind == PROC_SYSCALL_INSIDE &&
-	       proc_read_status(tid, &status) && status.seccomp;
-}
-
 static enum sparing_look look(struct sparing *sparing, pid_t tid, struct proc_syscall *syscall,
 			      bool is_last)
 {
@@ -159,11 +147,8 @@ static enum sparing_look look(struct sparing *sparing, pid_t tid, struct proc_sy
 	struct proc_stat stat;
 
 	syscall->kind = PROC_SYSCALL_RUNNING;
-	if (fd < 0 || !proc_read_syscall(fd, syscall))
-		return SPARING_NOT;
-	if (is_filtered_wait(tid, syscall))
-		return SPARING_ASLEEP;
-	if ((syscall->kind != PROC_SYSCALL_RUNNING && !transfer_is_begun(sparing->pid, syscall)) ||
+	if (fd < 0 || !proc_read_syscall(fd, syscall) ||
+	    (syscall->kind != PROC_SYSCALL_RUNNING && !transfer_is_begun(sparing->pid, syscall)) ||
 	    !proc_read_task_stat(sparing->pid, tid, &stat) || stat.state == 'T')
 		return SPARING_NOT;
 	if (syscall->kind != PROC_SYSCALL_RUNNING) {

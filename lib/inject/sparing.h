@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tracee/machine.h"
-
 struct proc_syscall;
 
 /*
@@ -41,8 +39,6 @@ struct sparing {
 
 /* sparing_leave() is the only release. May take some milliseconds; nothing is stopped. */
 void sparing_init(struct sparing *sparing, pid_t pid);
-
-#define SPARING_WHAT (MACHINE_DECIDES_EARLY ? "transfer or wait" : "transfer")
 
 enum sparing_look {
 	SPARING_NOT,	 /* it may be stopped */

@@ -28,6 +28,7 @@
 #include "proc/program.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
+#include "tracee/machine.h"
 #include "tracee/permission.h"
 #include "tracee/visit.h"
 
@@ -96,17 +97,46 @@ static void detach(const struct stopped *stopped, const struct stopped_thread *t
 		letting_go_of(thread->tid, stopped->command);
 }
 
-/* Releases stopped threads. The others can be released only once they have stopped. */
-static void let_go(struct stopped *stopped)
+/* Has it to begin its call again, and registers alone cannot say so? */
+static bool begins_again(const struct stopped_thread *thread, struct user_regs_struct *begun)
 {
+	*begun = thread->regs;
+	return !thread->is_changed && !thread->is_adopted && !thread->is_group_stop &&
+	       !thread->signal && machine_rewind_call(thread->tid, begun);
+}
+
+static void go_into_calls(struct stopped *stopped)
+{
+	struct user_regs_struct begun;
+
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
-		if (thread->is_stopped && thread->is_changed)
-			write_regs(thread);
-		if (thread->is_stopped && !thread->is_adopted)
+		if (thread->is_to_begin_again && begins_again(thread, &begun))
+			stopped->is_stuck |= !letting_go_into_call(thread->tid, stopped->command,
+								   &begun, &thread->regs);
+		else if (thread->is_to_begin_again)
 			detach(stopped, thread);
 	}
+}
+
+/* Releases stopped threads. The others can be released only once they have stopped. */
+static void let_go(struct stopped *stopped)
+{
+	struct user_regs_struct begun;
+
+	for (size_t i = 0; i < stopped->nr; i++) {
+		struct stopped_thread *thread = &stopped->threads[i];
+
+		thread->is_to_begin_again = thread->is_stopped && begins_again(thread, &begun);
+		if (!thread->is_stopped || thread->is_to_begin_again)
+			continue;
+		if (thread->is_changed)
+			write_regs(thread);
+		if (!thread->is_adopted)
+			detach(stopped, thread);
+	}
+	go_into_calls(stopped); /* which takes longer */
 }
 
 static void remove_thread(struct stopped *stopped, size_t index)
@@ -454,8 +484,8 @@ static void let_go_of_stopped(struct stopped *stopped)
 		struct stopped_thread *thread = &stopped->threads[i];
 
 		if (thread->is_stopped && !thread->is_adopted && read_regs(thread))
-			thread->is_changed = visit_fix_up_one(
-				thread->tid, &thread->regs, thread->is_group_stop, thread->signal);
+			thread->is_changed =
+				visit_fix_up(thread->tid, &thread->regs, thread->is_group_stop);
 	}
 	let_go(stopped);
 	keep_pending(stopped);
@@ -638,9 +668,9 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 			       (int)stopped->pid);
 	if (outcome == ATTEMPT_SPARED)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "process %d is not stopped: that would cut a %s of its thread %d "
-			       "short",
-			       (int)stopped->pid, SPARING_WHAT, (int)spared);
+			       "process %d is not stopped: that would cut a transfer of its thread "
+			       "%d short",
+			       (int)stopped->pid, (int)spared);
 	return err_set(err, ERR_UNSUPPORTED,
 		       "process %d cannot be stopped: one of its threads does not stop",
 		       (int)stopped->pid);
@@ -807,9 +837,8 @@ void stopped_end(struct stopped *stopped)
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];
 
-		thread->is_changed |= thread->is_stopped &&
-				      visit_fix_up_one(thread->tid, &thread->regs,
-						       thread->is_group_stop, thread->signal);
+		thread->is_changed |= thread->is_stopped && visit_fix_up(thread->tid, &thread->regs,
+									 thread->is_group_stop);
 	}
 	let_go(stopped);
 	/* A woken thread may have been interrupted, and not have stopped yet. */

@@ -22,12 +22,13 @@ struct watch;
  */
 struct stopped_thread {
 	pid_t tid;
-	int signal;	    /* to be delivered when it continues; or 0 */
-	bool is_stopped;    /* else it is interrupted, and has not stopped yet */
-	bool is_group_stop; /* job control had stopped it before */
-	bool is_adopted;    /* the caller had stopped it before, and it stays so */
-	bool is_changed;    /* write its registers back */
-	bool is_elsewhere;  /* it runs another program: leave its registers alone */
+	int signal;		/* to be delivered when it continues; or 0 */
+	bool is_stopped;	/* else it is interrupted, and has not stopped yet */
+	bool is_group_stop;	/* job control had stopped it before */
+	bool is_adopted;	/* the caller had stopped it before, and it stays so */
+	bool is_changed;	/* write its registers back */
+	bool is_to_begin_again; /* its call, into which it has to be let go */
+	bool is_elsewhere;	/* it runs another program: leave its registers alone */
 	struct user_regs_struct regs;
 };
 

@@ -16,7 +16,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -25,17 +24,13 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "proc/read.h"
 #include "proc/task.h"
 #include "tracee/tracee_priv.h"
-#include "tracee/visit.h"
 
 #define SVC	    UINT32_C(0xd4000001) /* svc #0 */
 #define SVC_BYTES   sizeof(uint32_t)
 #define CALLS_MAX   4096
-#define WAIT_FLAGS  (__WALL | __WNOTHREAD)
-#define PATIENCE_NS (100 * NS_PER_MS)
 #define BELOW_BYTES 16384 /* of a signal frame, with the registers of SVE */
 
 static bool set_call(pid_t tid, int nr)
@@ -109,8 +104,7 @@ static bool is_filtered(pid_t tid)
 	return proc_read_status(tid, &status) && status.seccomp;
 }
 
-/* Sets the registers to those of a call that has not begun yet. False: it need not begin again. */
-static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struct *regs)
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
 {
 	struct {
 		uint32_t before, at;
@@ -118,7 +112,7 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 	uint64_t argument;
 
 	if (regs->regs[8] >= CALLS_MAX ||
-	    !tracee_read_present(tracee, regs->pc - SVC_BYTES, &code, sizeof(code)))
+	    !tracee_read_present(tid, regs->pc - SVC_BYTES, &code, sizeof(code)))
 		return false;
 	/* It restarts by itself: perhaps by restart_syscall(2), which a filter may not allow. */
 	if (code.at == SVC)
@@ -129,44 +123,6 @@ static bool rewind_call(struct tracee *tracee, pid_t tid, struct user_regs_struc
 	regs->regs[0] = argument;
 	regs->pc -= SVC_BYTES;
 	return true;
-}
-
-bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
-{
-	uint64_t argument;
-	uint32_t before;
-
-	if (regs->regs[8] >= CALLS_MAX || (int64_t)regs->regs[0] != -EINTR ||
-	    tracee_read_any(tid, regs->pc - SVC_BYTES, &before, sizeof(before)) != sizeof(before) ||
-	    before != SVC || comes_from_handler(tid, regs) || !first_argument(tid, &argument))
-		return false;
-	regs->regs[0] = argument;
-	regs->pc -= SVC_BYTES;
-	return true;
-}
-
-/*
- * The stop comes at once, unless the thread waits for a CPU or for a page of its code. After some
- * time the thread is asked to stop where it is: then its call ends as the kernel has decided.
- * Returns an id, or -1: with EINTR if the thread still runs and the recording is over.
- */
-static pid_t await_stop(const struct visit *visit, int *status)
-{
-	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
-	bool is_asked = false;
-
-	for (;;) {
-		pid_t got = waitpid(-1, status, WAIT_FLAGS | (is_asked ? 0 : WNOHANG));
-
-		if (got > 0 || (got < 0 && errno != EINTR))
-			return got;
-		if (got < 0 && visit->is_over && atomic_load(visit->is_over))
-			return got;
-		if (!is_asked && clock_monotonic_ns() > end_ns) {
-			ptrace(PTRACE_INTERRUPT, visit->stopped_tid, NULL, NULL);
-			is_asked = true;
-		}
-	}
 }
 
 /* Entering or leaving one. */
@@ -214,35 +170,34 @@ static void leave_to_kernel(pid_t tid)
  * The stopped thread goes on to its entry into the call. To be let go there would interrupt the
  * call once more, and unseen; so it is interrupted before that, and stops where it leaves the call.
  */
-pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
-			  const struct user_regs_struct *regs, int *status)
+pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
+			  const struct user_regs_struct *ended, machine_await await, void *context,
+			  int *status)
 {
-	struct user_regs_struct begun = *regs;
-	pid_t got, tid = visit->stopped_tid;
+	pid_t got;
 
-	if (!rewind_call(tracee, tid, &begun) ||
-	    ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ||
-	    !set_regs(tid, &begun))
+	if (ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ||
+	    !set_regs(tid, begun))
 		return 0;
 	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0) {
-		set_regs(tid, regs);
+		set_regs(tid, ended);
 		return 0;
 	}
-	got = await_stop(visit, status);
+	got = await(context, status);
 	if (got != tid || !WIFSTOPPED(*status))
 		return got;
 	if (!is_at_call(*status)) {
 		/* A signal: its handler finds EINTR. */
 		if (!(*status >> 16))
-			set_regs(tid, regs);
+			set_regs(tid, ended);
 		return got;
 	}
-	if (!is_same_call(tid, &begun))
+	if (!is_same_call(tid, begun))
 		return got;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0)
 		return got;
-	got = await_stop(visit, status);
+	got = await(context, status);
 	if (got == tid && WIFSTOPPED(*status) && is_at_call(*status))
 		leave_to_kernel(tid);
 	return got;

@@ -8,7 +8,6 @@
 #include <sys/user.h>
 
 struct proc_syscall;
-struct visit;
 struct snapshot;
 struct tracee;
 
@@ -24,16 +23,6 @@ struct tracee;
 #define MACHINE_RED_ZONE_BYTES 0 /* AAPCS64 has none */
 #else
 #error "profc has no ptrace support for this machine"
-#endif
-
-/*
- * Has the kernel decided how an interrupted call ends before a tracer can change that
- * (machine_begin_again())?
- */
-#if defined(__x86_64__)
-#define MACHINE_DECIDES_EARLY 0
-#else
-#define MACHINE_DECIDES_EARLY 1
 #endif
 
 /*
@@ -80,21 +69,25 @@ enum machine_call machine_call(const struct user_regs_struct *regs);
 bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call);
 
 /*
- * Where the machine cannot do that: let a stopped thread, with these registers, go on through the
- * call that the stop has interrupted, or to whatever stops it before, so that the kernel begins the
- * call again when it is let go. Returns what waitpid(2) has returned for that, and its status; 0:
- * it was not let go on, as there is no such call; -1 with EINTR: it runs, and is not waited for any
- * more (visit->is_over). The thread runs for some microseconds, and has the option
- * PTRACE_O_TRACESYSGOOD afterwards.
- */
-pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
-			  const struct user_regs_struct *regs, int *status);
-
-/*
- * The same for a thread that cannot be let go on step by step: it begins its call again when it is
- * let go, as if it had not come there before. A signal that comes before that does not end the
- * call. False: there is nothing to write back.
+ * Where the machine cannot do that: has the stop ended a call that is to begin again, as the
+ * program would see EINTR, or its filter may not allow restart_syscall(2)? Then set the registers
+ * to those of a thread that has not begun the call yet. The kernel knows its first argument only
+ * until the thread makes another call. False: the registers are as they were.
  */
 bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs);
+
+/* Waits for the next stop of the thread. Returns what waitpid(2) returns, and its status. */
+typedef pid_t (*machine_await)(void *context, int *status);
+
+/*
+ * Let the stopped thread go on through that call, `begun`, or to whatever stops it before, so that
+ * the kernel begins the call again when it is let go. Where a signal stops it before the call it
+ * has `ended`, its registers before that. Returns what `await` has returned, and its status; 0: it
+ * was not let go on. The thread runs for some microseconds, and has the option
+ * PTRACE_O_TRACESYSGOOD afterwards.
+ */
+pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
+			  const struct user_regs_struct *ended, machine_await await, void *context,
+			  int *status);
 
 #endif

@@ -149,10 +149,10 @@ bool tracee_read(struct tracee *tracee, uint64_t address, void *out, size_t nr_b
 	return tracee_read_any(tracee->tid, first, out, nr_bytes) == nr_bytes;
 }
 
-bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes)
+bool tracee_read_present(pid_t tid, uint64_t address, void *out, size_t nr_bytes)
 {
-	return present_bytes(tracee->tid, address, nr_bytes) == nr_bytes &&
-	       tracee_read_any(tracee->tid, address, out, nr_bytes) == nr_bytes;
+	return present_bytes(tid, address, nr_bytes) == nr_bytes &&
+	       tracee_read_any(tid, address, out, nr_bytes) == nr_bytes;
 }
 
 /* It is kept if asking takes long. */

@@ -32,8 +32,8 @@ static void find_call(struct tracee *tracee, const struct user_regs_struct *regs
 
 	/* At the beginning of a mapping there is nothing before it. */
 	if (nr >= CALLS_MAX ||
-	    (!tracee_read_present(tracee, regs->pc - SVC_BYTES, &code, sizeof(code)) &&
-	     !tracee_read_present(tracee, regs->pc, &code.at, sizeof(code.at))))
+	    (!tracee_read_present(tracee->tid, regs->pc - SVC_BYTES, &code, sizeof(code)) &&
+	     !tracee_read_present(tracee->tid, regs->pc, &code.at, sizeof(code.at))))
 		return;
 	if (code.at != SVC && code.before != SVC)
 		return;

@@ -34,7 +34,7 @@ void tracee_learn_first_sp(struct tracee *tracee, uint64_t first_sp);
 /* stack_copy.c: copy the stacks that a walk may need, from the snapshot's stack pointer on. */
 void tracee_copy_stacks(struct tracee *tracee, size_t max_bytes, struct snapshot *snapshot);
 /* stack_copy.c: all of these bytes, if they are in memory; nothing is waited for. */
-bool tracee_read_present(struct tracee *tracee, uint64_t address, void *out, size_t nr_bytes);
+bool tracee_read_present(pid_t tid, uint64_t address, void *out, size_t nr_bytes);
 /*
  * raw_memory.c: for stopped and running threads. Returns the number of bytes up to the first that
  * is not mapped; 0: there are none, or the thread is gone.

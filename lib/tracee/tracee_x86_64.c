@@ -101,7 +101,7 @@ bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *r
 	/* A program that serves its own code may have taken it away: ptrace(2) would wait for it.
 	 */
 	if (!(regs->eflags & RESUME_FLAG) ||
-	    !tracee_read_present(tracee, regs->rip, code, sizeof(code)))
+	    !tracee_read_present(tracee->tid, regs->rip, code, sizeof(code)))
 		return false;
 	return is_at_page(repeated_operation(code, sizeof(code)), regs);
 }
@@ -142,21 +142,24 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 }
 
 /* The kernel decides after the tracer has detached (machine_restart_call()). */
-pid_t machine_begin_again(struct tracee *tracee, const struct visit *visit,
-			  const struct user_regs_struct *regs, int *status)
-{
-	(void)tracee;
-	(void)visit;
-	(void)regs;
-	(void)status;
-	return 0;
-}
-
 bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
 {
 	(void)tid;
 	(void)regs;
 	return false;
+}
+
+pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
+			  const struct user_regs_struct *ended, machine_await await, void *context,
+			  int *status)
+{
+	(void)tid;
+	(void)begun;
+	(void)ended;
+	(void)await;
+	(void)context;
+	(void)status;
+	return 0;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -17,7 +18,8 @@
 #include "tracee/tracee_priv.h"
 
 /* Our thread waits for no other thread than the one that it has seized. */
-#define WAIT_FLAGS (__WALL | __WNOTHREAD)
+#define WAIT_FLAGS  (__WALL | __WNOTHREAD)
+#define PATIENCE_NS (100 * NS_PER_MS)
 
 enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid)
 {
@@ -97,23 +99,43 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 	return false;
 }
 
-bool visit_fix_up_one(pid_t tid, struct user_regs_struct *regs, bool is_group_stop, int signal)
+/*
+ * The stop comes at once, unless the thread waits for a CPU or for a page of its code. After some
+ * time the thread is asked to stop where it is: then its call ends as the kernel has decided.
+ * Returns an id, or -1: with EINTR if the thread still runs and the recording is over.
+ */
+static pid_t await_stop(void *context, int *status)
 {
-	if (visit_fix_up(tid, regs, is_group_stop))
-		return true;
-	return !is_group_stop && !signal && machine_rewind_call(tid, regs);
+	const struct visit *visit = context;
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	bool is_asked = false;
+
+	for (;;) {
+		pid_t got = waitpid(-1, status, WAIT_FLAGS | (is_asked ? 0 : WNOHANG));
+
+		if (got > 0 || (got < 0 && errno != EINTR))
+			return got;
+		if (got < 0 && visit->is_over && atomic_load(visit->is_over))
+			return got;
+		if (!is_asked && clock_monotonic_ns() > end_ns) {
+			ptrace(PTRACE_INTERRUPT, visit->stopped_tid, NULL, NULL);
+			is_asked = true;
+		}
+	}
 }
 
 /* As visit_fix_up(), where that is too late. The thread may have stopped for another reason, or
  * died. */
-static void begin_again(struct visit *visit, struct tracee *tracee,
-			const struct user_regs_struct *regs)
+static void begin_again(struct visit *visit, const struct user_regs_struct *regs)
 {
+	struct user_regs_struct begun = *regs;
 	int status;
-	pid_t got = visit->signal || visit->is_group_stop
-			    ? 0
-			    : machine_begin_again(tracee, visit, regs, &status);
+	pid_t got = 0;
 
+	if (!visit->signal && !visit->is_group_stop &&
+	    machine_rewind_call(visit->stopped_tid, &begun))
+		got = machine_begin_again(visit->stopped_tid, &begun, regs, await_stop, visit,
+					  &status);
 	visit->is_left = got < 0 && errno == EINTR;
 	if (got <= 0)
 		return;
@@ -159,7 +181,7 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 		if (visit->was_fixed_up)
 			set_regs(visit->stopped_tid, &regs);
 		else
-			begin_again(visit, tracee, &regs);
+			begin_again(visit, &regs);
 	}
 }
 

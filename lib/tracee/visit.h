@@ -75,11 +75,6 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
  * released.
  */
 bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop);
-/*
- * The same for a thread of several that are stopped, which is not let go step by step where that
- * would be needed (machine_rewind_call()). `signal` is delivered when it is let go; 0: none.
- */
-bool visit_fix_up_one(pid_t tid, struct user_regs_struct *regs, bool is_group_stop, int signal);
 /* STOPPED: undo the effect of the stop on its system call, and detach. */
 void visit_end(struct visit *visit);
 

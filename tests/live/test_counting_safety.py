@@ -217,6 +217,15 @@ class Waits(LiveCase):
     def test_waits_begin_again_seldom_beside_memory(self):
         self.check_waits_begin_again_seldom("--mem")
 
+    def test_a_sleep_goes_on_with_the_rest_of_its_time(self):
+        """Though its thread, the only one, has made calls for profc in between."""
+        restart_syscall = {"x86_64": "219", "aarch64": "128"}[platform.machine()]
+        with Running(["sleep", "3600"]) as target:
+            self.eventually(lambda: procfs.state(target.pid) == "S", "its sleep")
+            self.install(target.pid, "malloc")
+            with open(f"/proc/{target.pid}/syscall", encoding="ascii") as file:
+                self.assertEqual(file.read().split()[0], restart_syscall)
+
     def check_transfers(self, program, nr, **user):
         with Running([program], **user) as target:
             target.wait_ready()
