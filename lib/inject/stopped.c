@@ -33,8 +33,8 @@
 #include "tracee/visit.h"
 
 /*
- * Stops are awaited together for this long, and longer for each thread. Threads that have stopped
- * wait as long.
+ * Stops are awaited together for this long once all are asked, and longer for each thread. Threads
+ * that have stopped wait as long.
  */
 #define STOP_NS	       (5 * NS_PER_MS)
 #define STOP_THREAD_NS (100 * NS_PER_US)
@@ -435,7 +435,7 @@ static bool seize(void *context, pid_t tid)
 static enum attempt stop_all(struct seizing *seizing)
 {
 	struct stopped *stopped = seizing->stopped;
-	uint64_t since_ns = clock_monotonic_ns(), end_ns;
+	uint64_t since_ns = clock_monotonic_ns(), seizing_ns = 0, end_ns;
 	bool is_to_go_on;
 
 	if (!stopped->begun_ns)
@@ -447,7 +447,10 @@ static enum attempt stop_all(struct seizing *seizing)
 			return ATTEMPT_GONE;
 		if (seizing->outcome != ATTEMPT_DONE)
 			return seizing->outcome;
-		end_ns = since_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
+		/* None is late because it has taken us long to come to the last one. */
+		if (!seizing_ns)
+			seizing_ns = clock_monotonic_ns() - since_ns;
+		end_ns = since_ns + seizing_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;
 		seizing->found_new |= forget_woken(stopped);
@@ -457,6 +460,7 @@ static enum attempt stop_all(struct seizing *seizing)
 		if (!is_to_go_on && seizing->leaves_waits) {
 			seizing->leaves_waits = false;
 			since_ns = clock_monotonic_ns();
+			seizing_ns = 0;
 			is_to_go_on = stopped->waiting.nr > 0;
 		}
 		if (seizing->found_spared)
