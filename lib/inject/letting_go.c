@@ -140,7 +140,7 @@ static bool detach(pid_t id, pid_t command, int status)
 		begun = regs;
 		if (visit_fix_up(id, &regs, is_group_stop))
 			ptrace(PTRACE_SETREGSET, id, (void *)NT_PRSTATUS, &iov);
-		else if (!is_group_stop && !signal && machine_rewind_call(id, &begun))
+		else if (!is_group_stop && machine_rewind_call(id, &begun, &signal))
 			return letting_go_into_call(id, command, &begun, &regs);
 	}
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(long)signal);

@@ -556,13 +556,13 @@ static bool may_call(struct remote *remote)
  * The kernel knows the arguments of the call that the stop has ended only until the thread makes
  * another one.
  */
-static bool read_stopped(struct remote *remote, int signal)
+static bool read_stopped(struct remote *remote, int *signal)
 {
 	bool is_read = get_regs(remote, &remote->regs);
 
 	remote->begun = remote->regs;
 	remote->is_to_begin_again = is_read && !remote->is_adopted && !remote->is_group_stop &&
-				    !signal && machine_rewind_call(remote->tid, &remote->begun);
+				    machine_rewind_call(remote->tid, &remote->begun, signal);
 	return is_read;
 }
 
@@ -635,7 +635,7 @@ static bool try_thread(void *context, pid_t tid)
 	remote->is_group_stop = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	remote->stopped_ns = clock_monotonic_ns();
 	/* First of all: let_go() looks at them, also where the thread will not do. */
-	is_read = read_stopped(remote, signal);
+	is_read = read_stopped(remote, &signal);
 	is_filtered = !may_call(remote);
 	/* A signal has more to it than its number: the thread continues with it. */
 	attempts->found = is_read && !is_filtered && prepare(remote) && !signal;
@@ -677,11 +677,12 @@ static int adopt(struct remote **remote, const struct probe_access *access,
 		 const struct remote_code *code, struct err *err)
 {
 	struct remote *made = new_remote(access, code);
+	int signal = 0;
 
 	made->tid = access->command;
 	made->is_adopted = true;
 	made->stopped_ns = clock_monotonic_ns();
-	if (read_stopped(made, 0) && may_call(made) && prepare(made)) {
+	if (read_stopped(made, &signal) && may_call(made) && prepare(made)) {
 		*remote = made;
 		return 0;
 	}

@@ -98,11 +98,11 @@ static void detach(const struct stopped *stopped, const struct stopped_thread *t
 }
 
 /* Has it to begin its call again, and registers alone cannot say so? */
-static bool begins_again(const struct stopped_thread *thread, struct user_regs_struct *begun)
+static bool begins_again(struct stopped_thread *thread, struct user_regs_struct *begun)
 {
 	*begun = thread->regs;
 	return !thread->is_changed && !thread->is_adopted && !thread->is_group_stop &&
-	       !thread->signal && machine_rewind_call(thread->tid, begun);
+	       machine_rewind_call(thread->tid, begun, &thread->signal);
 }
 
 static void go_into_calls(struct stopped *stopped)

@@ -28,10 +28,11 @@
 #include "proc/task.h"
 #include "tracee/tracee_priv.h"
 
-#define SVC	    UINT32_C(0xd4000001) /* svc #0 */
-#define SVC_BYTES   sizeof(uint32_t)
-#define CALLS_MAX   4096
-#define BELOW_BYTES 16384 /* of a signal frame, with the registers of SVE */
+#define SVC	       UINT32_C(0xd4000001) /* svc #0 */
+#define SVC_BYTES      sizeof(uint32_t)
+#define CALLS_MAX      4096
+#define SIGNAL_BIT(nr) (UINT64_C(1) << ((nr)-1))
+#define BELOW_BYTES    16384 /* of a signal frame, with the registers of SVE */
 
 static bool set_call(pid_t tid, int nr)
 {
@@ -97,6 +98,17 @@ static bool comes_from_handler(pid_t tid, const struct user_regs_struct *regs)
 	return is;
 }
 
+/* It is delivered to a traced thread all the same. */
+static bool is_ignored(pid_t tid, int signal)
+{
+	static const uint64_t by_default = SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) |
+					   SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH);
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) &&
+	       (status.ignored | (by_default & ~status.caught)) & SIGNAL_BIT(signal);
+}
+
 static bool is_filtered(pid_t tid)
 {
 	struct proc_status status;
@@ -104,7 +116,7 @@ static bool is_filtered(pid_t tid)
 	return proc_read_status(tid, &status) && status.seccomp;
 }
 
-bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal)
 {
 	struct {
 		uint32_t before, at;
@@ -115,13 +127,18 @@ bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
 	    !tracee_read_present(tid, regs->pc - SVC_BYTES, &code, sizeof(code)))
 		return false;
 	/* It restarts by itself: perhaps by restart_syscall(2), which a filter may not allow. */
-	if (code.at == SVC)
-		return is_filtered(tid);
-	if (code.before != SVC || (int64_t)regs->regs[0] != -EINTR ||
-	    comes_from_handler(tid, regs) || !first_argument(tid, &argument))
+	if (code.at == SVC ? !is_filtered(tid)
+			   : code.before != SVC || (int64_t)regs->regs[0] != -EINTR)
 		return false;
-	regs->regs[0] = argument;
-	regs->pc -= SVC_BYTES;
+	if (*signal && !is_ignored(tid, *signal))
+		return false;
+	if (code.at != SVC) {
+		if (comes_from_handler(tid, regs) || !first_argument(tid, &argument))
+			return false;
+		regs->regs[0] = argument;
+		regs->pc -= SVC_BYTES;
+	}
+	*signal = 0;
 	return true;
 }
 
@@ -129,6 +146,13 @@ bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
 static bool is_at_call(int status)
 {
 	return WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* For the same reason as in machine_rewind_call(). */
+static bool is_ignored_signal(pid_t tid, int status)
+{
+	return WIFSTOPPED(status) && !(status >> 16) && !is_at_call(status) &&
+	       is_ignored(tid, WSTOPSIG(status));
 }
 
 /*
@@ -184,6 +208,9 @@ pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 		return 0;
 	}
 	got = await(context, status);
+	while (got == tid && is_ignored_signal(tid, *status) &&
+	       ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0)
+		got = await(context, status);
 	if (got != tid || !WIFSTOPPED(*status))
 		return got;
 	if (!is_at_call(*status)) {

@@ -72,9 +72,10 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
  * Where the machine cannot do that: has the stop ended a call that is to begin again, as the
  * program would see EINTR, or its filter may not allow restart_syscall(2)? Then set the registers
  * to those of a thread that has not begun the call yet. The kernel knows its first argument only
- * until the thread makes another call. False: the registers are as they were.
+ * until the thread makes another call. *signal is that of the stop, 0: none; one that is ignored,
+ * and would have ended no call of an untraced thread, is set to 0. False: nothing has changed.
  */
-bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs);
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal);
 
 /* Waits for the next stop of the thread. Returns what waitpid(2) returns, and its status. */
 typedef pid_t (*machine_await)(void *context, int *status);

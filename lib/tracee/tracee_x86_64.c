@@ -142,10 +142,11 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 }
 
 /* The kernel decides after the tracer has detached (machine_restart_call()). */
-bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs)
+bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal)
 {
 	(void)tid;
 	(void)regs;
+	(void)signal;
 	return false;
 }
 

@@ -132,8 +132,8 @@ static void begin_again(struct visit *visit, const struct user_regs_struct *regs
 	int status;
 	pid_t got = 0;
 
-	if (!visit->signal && !visit->is_group_stop &&
-	    machine_rewind_call(visit->stopped_tid, &begun))
+	if (!visit->is_group_stop &&
+	    machine_rewind_call(visit->stopped_tid, &begun, &visit->signal))
 		got = machine_begin_again(visit->stopped_tid, &begun, regs, await_stop, visit,
 					  &status);
 	visit->is_left = got < 0 && errno == EINTR;
