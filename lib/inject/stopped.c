@@ -450,7 +450,8 @@ static enum attempt stop_all(struct seizing *seizing)
 		/* None is late because it has taken us long to come to the last one. */
 		if (!seizing_ns)
 			seizing_ns = clock_monotonic_ns() - since_ns;
-		end_ns = since_ns + seizing_ns + stopped->stop_ns + stopped->nr * STOP_THREAD_NS;
+		end_ns = since_ns + seizing_ns + stopped->stop_ns +
+			 max_u64(stopped->nr * STOP_THREAD_NS, seizing_ns);
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;
 		seizing->found_new |= forget_woken(stopped);
