@@ -518,12 +518,18 @@ bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
+	void *context;
+	branches_jump *tell = branches_teller(branches, &context);
+
 	for (size_t at = 0; at + WORD_BYTES <= nr_bytes; at += WORD_BYTES) {
 		struct a64_instruction code;
+		bool is_jump;
 
 		a64_decode(word_at(bytes + at), address + at, &code);
-		if (code.effect == A64_EFFECT_JUMP || code.effect == A64_EFFECT_BRANCH ||
-		    (code.effect == A64_EFFECT_CALL && code.target))
+		is_jump = code.effect == A64_EFFECT_JUMP || code.effect == A64_EFFECT_BRANCH;
+		if (is_jump && tell)
+			tell(context, address + at, WORD_BYTES, code.target);
+		if (is_jump || (code.effect == A64_EFFECT_CALL && code.target))
 			branches_add(branches, address + at, code.target,
 				     code.effect == A64_EFFECT_CALL);
 	}

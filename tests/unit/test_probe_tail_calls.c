@@ -7,9 +7,14 @@
 #include "probe/wanted.h"
 #include "tests/unit/unit.h"
 
-#if defined(__x86_64__)
-
 #define FIRST UINT64_C(0x1000)
+
+struct function {
+	uint64_t start, end;
+	bool is_part, has_tail_call;
+};
+
+#if defined(__x86_64__)
 
 static const uint8_t code[] = "\xe9\x0b\0\0\0"	     /* 0x1000: jmp 0x1010, a function */
 			      "\xeb\x07\x90"	     /* 0x1005: jmp 0x100e, outside of all */
@@ -24,16 +29,33 @@ static const uint8_t code[] = "\xe9\x0b\0\0\0"	     /* 0x1000: jmp 0x1010, a fun
 			      "\xeb\xd1"	      /* 0x102d: jmp 0x1000 */
 			      "\x90\x90\x90\x90\x90"; /* 0x102f */
 
-static const struct {
-	uint64_t start, end;
-	bool is_part, has_tail_call;
-} functions[] = {
+static const struct function functions[] = {
 	{0x1000, 0x1005, false, true},	{0x1005, 0x1007, false, true},
 	{0x1008, 0x100c, false, false}, {0x1010, 0x1014, false, false},
 	{0x1014, 0x1018, false, false}, {0x1018, 0x101c, true, false},
 	{0x101c, 0x1023, false, true},	{0x1023, 0x102f, false, true},
 	{0x1025, 0x1026, false, false},
 };
+
+#else
+
+static const uint8_t code[] = "\x04\0\0\x14"	  /* 0x1000: b 0x1010, a function */
+			      "\x40\0\0\xb4"	  /* 0x1004: cbz x0, 0x100c, in itself */
+			      "\xfe\xff\xff\x17"  /* 0x1008: b 0x1000 */
+			      "\xc0\x03\x5f\xd6"  /* 0x100c: ret */
+			      "\xfc\xff\xff\x97"  /* 0x1010: bl 0x1000, a call */
+			      "\0\0\0\xb4"	  /* 0x1014: cbz x0, 0x1014, in itself */
+			      "\0\x02\x1f\xd6"	  /* 0x1018: br x16 */
+			      "\x01\0\0\x14"	  /* 0x101c: b 0x1020, a part */
+			      "\xc0\x03\x5f\xd6"; /* 0x1020: ret */
+
+static const struct function functions[] = {
+	{0x1000, 0x1004, false, true},	{0x1004, 0x1010, false, true},
+	{0x1010, 0x101c, false, false}, {0x101c, 0x1020, false, false},
+	{0x1020, 0x1024, true, false},
+};
+
+#endif
 
 TEST(tail_calls, are_jumps_to_functions)
 {
@@ -48,8 +70,9 @@ TEST(tail_calls, are_jumps_to_functions)
 		wanted_add_start(&wanted, functions[i].start);
 		wanted_add_function(&wanted, functions[i].start, functions[i].end,
 				    functions[i].is_part);
+		if (functions[i].is_part)
+			wanted.places[i].kind = WANTED_GATE_PART;
 	}
-	wanted.places[5].kind = WANTED_GATE_PART;
 	branches = branches_new(wanted.starts, wanted.nr_starts);
 	calls = tail_calls_new(&wanted, image, branches);
 	branches_add_code(branches, FIRST, code, sizeof(code) - 1);
@@ -62,25 +85,3 @@ TEST(tail_calls, are_jumps_to_functions)
 	wanted_release(&wanted);
 	elf_image_free(image);
 }
-
-#else
-
-TEST(tail_calls, are_not_looked_for_on_this_processor)
-{
-	static const uint8_t code[] = "\x04\0\0\x14"; /* b */
-	struct elf_image *image = elf_image_of_code(code, 4, 0x1000);
-	struct wanted wanted = {0};
-	struct branches *branches = branches_new(NULL, 0);
-	struct tail_calls *calls;
-
-	wanted_add(&wanted, WANTED_ENTRY, 0x1000, 4, "f");
-	calls = tail_calls_new(&wanted, image, branches);
-	branches_add_code(branches, 0x1000, code, 4);
-	tail_calls_free(calls);
-	assert_false(wanted.places[0].has_tail_call);
-	branches_free(branches);
-	wanted_release(&wanted);
-	elf_image_free(image);
-}
-
-#endif
