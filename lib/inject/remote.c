@@ -489,7 +489,7 @@ static void put_back(struct remote *remote)
 
 	if (!remote->is_adopted)
 		is_changed |= visit_fix_up(remote->tid, &regs, remote->is_group_stop);
-	/* The calls for us were in between. */
+	/* The kernel has forgotten meanwhile how this one was to go on. */
 	if (remote->is_entered && !remote->is_to_begin_again)
 		remote_continue_call(&regs, &remote->syscall);
 	/* In this order: if profc is killed in between, signals must not stay blocked. */
