@@ -412,6 +412,19 @@ class FiltersBefore(LiveCase):
         self.assertNotEqual(recording.status, 0)
         self.assertIn("filter of system calls", recording.stderr)
 
+    def test_a_sleep_that_must_not_be_restarted_goes_on(self):
+        """The filter kills for restart_syscall(2), by which the kernel would continue it."""
+        with Running([build("seccomp_strict"), "3000"]) as target:
+            target.wait_ready()
+            for _ in range(3):
+                attach(
+                    self.directory, target.pid, "-d", "20ms", "--no-cpu",
+                    "--count", "^strict_work$", status=None,
+                )
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertGreater(said["naps"], 20)
+
     def test_threads_that_will_not_do_go_on_with_their_own_registers(self):
         for _ in range(3):
             recording = self.count("small")
