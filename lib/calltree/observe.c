@@ -138,7 +138,7 @@ static struct sample site_of(const struct observation_walk *walk,
 	if (row->freed_by.v != THREAD_NONE.v)
 		site.thread = row->freed_by;
 	site.stack = row->freed_stack;
-	site.end = row->freed_end ? row->freed_end - 1 : STACK_END_NOT_TAKEN;
+	site.end = row->freed_end ? (uint8_t)(row->freed_end - 1) : STACK_END_NOT_TAKEN;
 	return site;
 }
 
