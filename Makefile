@@ -132,7 +132,7 @@ COMPILE = $(CC) $(PREFIX_MAP) $(PROFC_CPPFLAGS) $(CPPFLAGS) $(PROFC_CFLAGS) $(CF
 heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
-.PHONY: all programs install uninstall dist deb rpm arch tarball tarball-aarch64 release clean help demo bench format lint
+.PHONY: all programs install uninstall dist deb rpm arch tarball deb-aarch64 rpm-aarch64 tarball-aarch64 release clean help demo bench format lint
 .PHONY: check check-installed check-unit check-live check-long check-gates check-intervals check-aarch64 check-kernels accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
@@ -450,7 +450,11 @@ tarball: dist
 tarball-aarch64: dist
 	@scripts/for-aarch64 scripts/package static $(DIST).gz $(VERSION) $(RELEASE)
 
-release: deb rpm tarball tarball-aarch64
+# With the libraries of a Debian for both processors, made once.
+deb-aarch64 rpm-aarch64: dist
+	@scripts/package-aarch64 $(@:%-aarch64=%) $(DIST).gz $(VERSION) $(RELEASE)
+
+release: deb rpm tarball deb-aarch64 rpm-aarch64 tarball-aarch64
 	@cp $(DIST).gz $(RELEASE)
 	@cd $(RELEASE) && rm -f SHA256SUMS && sha256sum * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
 
@@ -475,8 +479,8 @@ help:
 	@echo "make install       into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); also uninstall"
 	@echo "make dist          the sources of the last commit, as $(DIST).gz"
 	@echo "make deb           a package for Debian, in $(RELEASE); also rpm, arch (for pacman),"
-	@echo "                   tarball (one static program), tarball-aarch64; release makes deb, rpm, both tarballs"
-	@echo "                   and SHA256SUMS"
+	@echo "                   tarball (one static program); deb-aarch64, rpm-aarch64 and tarball-aarch64 on x86-64, as root;"
+	@echo "                   release makes all but that for pacman, and SHA256SUMS"
 	@echo "make clean         remove build/"
 	@echo "knobs: DEBUG=1 ASAN=1 UBSAN=1 COVERAGE=1 WERROR=1, CC= CPPFLAGS= CFLAGS= LDFLAGS="
 	@echo "       STATIC=1: one file that needs no library; without debuginfod"
