@@ -225,18 +225,21 @@ int64_t remote_result(const struct user_regs_struct *regs)
 	return (int64_t)regs->regs[0];
 }
 
-/* Those of which the kernel keeps the rest; others with a time-out have it in memory, or none. */
-static bool has_rest(const struct proc_syscall *call)
+/*
+ * The kernel keeps the rest of the time of these calls; others with a time-out have it in memory,
+ * or none. All arguments but the first are still in their registers.
+ */
+static bool has_rest(const struct user_regs_struct *regs)
 {
 	enum { WITHOUT_FLAGS = ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) };
 
-	switch (call->nr) {
+	switch (regs->regs[8]) {
 	case SYS_nanosleep:
 		return true;
 	case SYS_clock_nanosleep:
-		return !(call->args[1] & TIMER_ABSTIME);
+		return !(regs->regs[1] & TIMER_ABSTIME);
 	case SYS_futex:
-		return ((int)call->args[1] & WITHOUT_FLAGS) == FUTEX_WAIT && call->args[3];
+		return ((int)regs->regs[1] & WITHOUT_FLAGS) == FUTEX_WAIT && regs->regs[3];
 	default:
 		return false;
 	}
@@ -249,7 +252,7 @@ static bool has_rest(const struct proc_syscall *call)
 void remote_continue_call(struct user_regs_struct *regs, const struct proc_syscall *before)
 {
 	if (before->kind == PROC_SYSCALL_INSIDE && before->pc == regs->pc + remote_call_bytes &&
-	    regs->regs[8] == (uint64_t)before->nr && has_rest(before))
+	    regs->regs[8] == (uint64_t)before->nr && has_rest(regs))
 		regs->regs[8] = SYS_restart_syscall;
 }
 
