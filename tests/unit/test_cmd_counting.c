@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is refused where probes only count calls. */
+/* Options that are refused on processors whose probes can only count calls. */
 #include "base/err.h"
 #include "cmd/counting.h"
 #include "cmd/symbol_options.h"
@@ -52,7 +52,7 @@ TEST(counting, within_alone_is_not_refused)
 	assert_int_equal(count_options_check(&none, "m68k", NULL), 0);
 }
 
-/* Of this machine, whichever it is. */
+/* On the processor that runs this test. */
 TEST(counting, of_memory_begins_where_it_is_recorded)
 {
 	struct count_options memory = with_memory();
