@@ -15,24 +15,34 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "proc/read.h"
 #include "tracee/visit.h"
 
 #define NR_STOPS 16
 #define APART_NS (100 * NS_PER_US)
-/* On a busy machine the process may wait for a CPU: then the stops measured by then decide. */
+/*
+ * On a busy machine the process waits for a CPU: then the stops measured by then decide, and a few
+ * are waited for.
+ */
+#define NR_FEW		3
 #define LONGEST_NS	(20 * NS_PER_MS)
+#define LONGEST_FEW_NS	(60 * NS_PER_MS)
 #define LONGEST_STOP_NS (2 * NS_PER_MS)
 #define STACK_BYTES	(64 * 1024)
 #define NR_FIRST	64
 
 /* Shared with the process that is stopped. */
 struct spinner {
-	_Atomic uint64_t lost_ns; /* that it was away */
+	_Atomic uint64_t lost_ns; /* that it was away, until it last ran */
+	_Atomic uint64_t ran_ns;  /* when that was */
 	_Atomic bool is_over;
 	char *stack; /* owned */
 	pid_t pid;
+	int schedstat; /* its file in /proc, or -1 */
 };
 
+/* A process that runs reads the clock more often than this, also while that is slow. */
+#define JUST_NOW_NS (20 * NS_PER_US)
 /* Two readings of the clock further apart than so many shortest gaps: it was away between them. */
 #define AWAY_TIMES 16
 
@@ -61,13 +71,14 @@ static int spin(void *argument)
 	away_ns = AWAY_TIMES * shortest_gap_ns();
 	begun_ns = last_ns = clock_monotonic_ns();
 	while (!atomic_load_explicit(&spinner->is_over, memory_order_relaxed) &&
-	       last_ns - begun_ns < 4 * LONGEST_NS) {
+	       last_ns - begun_ns < 3 * LONGEST_FEW_NS) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns - last_ns > away_ns)
 			atomic_fetch_add_explicit(&spinner->lost_ns, now_ns - last_ns,
 						  memory_order_relaxed);
 		last_ns = now_ns;
+		atomic_store_explicit(&spinner->ran_ns, now_ns, memory_order_release);
 	}
 	return 0;
 }
@@ -94,6 +105,7 @@ static bool start_spinner(struct spinner *spinner, int cpu)
 	pthread_sigmask(SIG_SETMASK, &former, NULL);
 	if (spinner->pid < 0 || !bind_to(spinner->pid, cpu))
 		return false;
+	spinner->schedstat = proc_open_task_file(spinner->pid, spinner->pid, "schedstat");
 	/* Real-time too, so that it does not wait for a CPU, but below our priority. */
 	theirs.sched_priority = 1;
 	ours.sched_priority = 2;
@@ -108,10 +120,12 @@ static void end_spinner(struct spinner *spinner)
 	atomic_store(&spinner->is_over, true);
 	if (spinner->pid > 0)
 		waitpid(spinner->pid, NULL, __WALL);
+	if (spinner->schedstat >= 0)
+		close(spinner->schedstat);
 	free(spinner->stack);
 }
 
-/* Returns how long it was held; 0 if it did not stop in time. */
+/* Returns how long it was held; 0 if it did not stop. */
 static uint64_t stop_once(const struct spinner *spinner, bool spins)
 {
 	struct visit visit;
@@ -126,8 +140,6 @@ static uint64_t stop_once(const struct spinner *spinner, bool spins)
 	if (outcome != VISIT_STOPPED)
 		return 0;
 	visit_end(&visit);
-	if (visit.stopped_ns - visit.interrupted_ns > LONGEST_STOP_NS)
-		return 0;
 	return clock_monotonic_ns() - visit.stopped_ns;
 }
 
@@ -138,28 +150,64 @@ static int by_size(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* The median, over some stops, of the time it was away less the time it was held. */
+/*
+ * The time that it was away until now, less the time that others had its CPU meanwhile, and more by
+ * a constant. It loses no CPU time to others: each has its share. On one CPU with us they had what
+ * neither it nor we had; on another, where it does not wait for us, as long as it was ready to run.
+ * False: it has not run since then, or not just now, so that this is not known yet.
+ */
+static bool read_loss(const struct spinner *spinner, bool spins, uint64_t since_ns,
+		      uint64_t *loss_ns)
+{
+	uint64_t ran_ns = atomic_load_explicit(&spinner->ran_ns, memory_order_acquire);
+	uint64_t lost_ns = atomic_load_explicit(&spinner->lost_ns, memory_order_relaxed);
+	uint64_t now_ns = clock_monotonic_ns(), cpu_ns;
+	struct proc_schedstat schedstat;
+
+	if (ran_ns <= since_ns)
+		return false;
+	if (spins) {
+		*loss_ns = lost_ns;
+		if (now_ns > ran_ns + JUST_NOW_NS ||
+		    !proc_read_schedstat(spinner->schedstat, &schedstat))
+			return false;
+		*loss_ns -= schedstat.runq_ns;
+		return true;
+	}
+	if (!clock_process_cpu_ns(spinner->pid, &cpu_ns))
+		return false;
+	*loss_ns = lost_ns + (now_ns - ran_ns) - (now_ns - clock_thread_cpu_ns() - cpu_ns);
+	return true;
+}
+
+/*
+ * What it loses by a stop, less the time it is held. Of some stops it is the lower quartile:
+ * nothing makes one shorter, but a busy machine makes many of them longer.
+ */
 static uint64_t measure(struct spinner *spinner, bool spins)
 {
 	const struct timespec apart = {.tv_nsec = (long)APART_NS};
-	uint64_t begun_ns = clock_monotonic_ns(), held_ns = 0, former_ns = 0;
+	uint64_t begun_ns = clock_monotonic_ns(), stopped_ns = begun_ns, held_ns = 0, former_ns = 0;
 	uint64_t overheads_ns[NR_STOPS];
 	size_t nr = 0;
 
-	while (nr < NR_STOPS && clock_monotonic_ns() - begun_ns < LONGEST_NS) {
-		uint64_t lost_ns;
+	while (nr < NR_STOPS &&
+	       clock_monotonic_ns() - begun_ns < (nr < NR_FEW ? LONGEST_FEW_NS : LONGEST_NS)) {
+		uint64_t loss_ns;
 
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &apart, NULL);
-		lost_ns = atomic_load_explicit(&spinner->lost_ns, memory_order_relaxed);
-		if (held_ns && lost_ns - former_ns > held_ns)
-			overheads_ns[nr++] = lost_ns - former_ns - held_ns;
-		former_ns = lost_ns;
+		if (!read_loss(spinner, spins, stopped_ns, &loss_ns))
+			continue;
+		if (held_ns && (int64_t)(loss_ns - former_ns) > (int64_t)held_ns)
+			overheads_ns[nr++] = loss_ns - former_ns - held_ns;
+		former_ns = loss_ns;
 		held_ns = stop_once(spinner, spins);
+		stopped_ns = clock_monotonic_ns();
 	}
 	if (!nr)
 		return 0;
 	qsort(overheads_ns, nr, sizeof(*overheads_ns), by_size);
-	return overheads_ns[nr / 2];
+	return overheads_ns[nr / 4];
 }
 
 /* Two CPUs that we may run on; both are the same if there is only one. */
@@ -193,7 +241,7 @@ static void *calibrate(void *context)
 {
 	struct calibration *calibration = context;
 	struct stop_overhead *overhead = &calibration->overhead;
-	struct spinner spinner = {.stack = NULL};
+	struct spinner spinner = {.schedstat = -1};
 	int own, other;
 
 	calibration->hurry();
@@ -201,9 +249,10 @@ static void *calibrate(void *context)
 		return NULL;
 	if (start_spinner(&spinner, own) && bind_to(0, own)) {
 		overhead->beside_ns = measure(&spinner, false);
-		overhead->away_ns = overhead->beside_ns;
 		if (other != own && bind_to(0, other))
 			overhead->away_ns = measure(&spinner, true);
+		if (!overhead->away_ns)
+			overhead->away_ns = overhead->beside_ns;
 	}
 	end_spinner(&spinner);
 	return NULL;

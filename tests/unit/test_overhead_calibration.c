@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "overhead/calibration.h"
@@ -104,4 +107,59 @@ TEST(calibration, has_no_file_of_ours_open)
 		pthread_join(runner.thread, NULL);
 	}
 	assert_true(found);
+}
+
+#define LOOPS_PER_CPU 1
+#define LOOPS_MOST    64
+#define MEASUREMENTS  9
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/*
+ * Where others have their share of the CPUs a stop takes no more from its thread: in turns of some
+ * milliseconds they would be counted as its cost, and make stops as rare as if each took so long.
+ */
+TEST(calibration, what_others_run_is_no_cost_of_a_stop)
+{
+	uint64_t beside_ns[MEASUREMENTS], away_ns[MEASUREMENTS];
+	long nr = LOOPS_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
+	size_t nr_measured = 0;
+	pid_t loops[LOOPS_MOST];
+
+	if (nr > LOOPS_MOST)
+		nr = LOOPS_MOST;
+	for (long i = 0; i < nr; i++) {
+		loops[i] = fork();
+		if (loops[i] == 0) {
+			alarm(60);
+			for (volatile unsigned long turns = 0;; turns++)
+				;
+		}
+	}
+	for (size_t i = 0; i < MEASUREMENTS; i++) {
+		struct stop_overhead overhead;
+
+		calibration_run(&overhead, do_not_hurry);
+		if (!overhead.beside_ns || !overhead.away_ns)
+			continue; /* it got no CPU in time */
+		beside_ns[nr_measured] = overhead.beside_ns;
+		away_ns[nr_measured++] = overhead.away_ns;
+	}
+	for (long i = 0; i < nr; i++) {
+		if (loops[i] > 0) {
+			kill(loops[i], SIGKILL);
+			waitpid(loops[i], NULL, 0);
+		}
+	}
+	if (!nr_measured)
+		skip();
+	qsort(beside_ns, nr_measured, sizeof(*beside_ns), by_size);
+	qsort(away_ns, nr_measured, sizeof(*away_ns), by_size);
+	assert_in_range(beside_ns[nr_measured / 2], 1, 500000);
+	assert_in_range(away_ns[nr_measured / 2], 1, 500000);
 }
