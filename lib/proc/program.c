@@ -50,6 +50,8 @@ const char *proc_program_process_32_bit(pid_t pid)
 	char path[32];
 	cleanup_close int fd = -1;
 
+	if (proc_is_reaped(pid))
+		return NULL;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? proc_program_file_32_bit(fd) : NULL;

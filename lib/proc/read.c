@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +51,17 @@ bool proc_read_file(const char *path, struct buf *out)
 	return false;
 }
 
+bool proc_is_reaped(pid_t id)
+{
+	return kill(id, 0) < 0 && errno == ESRCH;
+}
+
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)
 {
 	char path[PATH_CAP];
 
+	if (proc_is_reaped(pid))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return proc_read_file(path, out);
 }
@@ -63,6 +71,8 @@ bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap)
 	char path[PATH_CAP];
 	ssize_t got;
 
+	if (proc_is_reaped(pid))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	got = readlink(path, out, cap - 1);
 	if (got < 0)
@@ -75,6 +85,8 @@ static int open_process_file(pid_t pid, const char *name)
 {
 	char path[PATH_CAP];
 
+	if (proc_is_reaped(pid))
+		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -83,6 +95,8 @@ int proc_open_task_file(pid_t tgid, pid_t tid, const char *name)
 {
 	char path[PATH_CAP];
 
+	if (proc_is_reaped(tgid) || proc_is_reaped(tid))
+		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)tgid, (int)tid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -202,6 +216,8 @@ int proc_for_each_task(pid_t tgid, bool (*each)(void *context, pid_t tid), void 
 	pid_t tid;
 	int nr = 0;
 
+	if (proc_is_reaped(tgid))
+		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
 	dir = opendir(path);
 	if (!dir)

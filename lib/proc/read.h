@@ -13,6 +13,16 @@
 struct buf;
 
 /*
+ * Has the kernel begun to remove this process or thread? While it drops the names in a directory of
+ * /proc, whoever looks one up there helps with that, in a loop until the other is done. At
+ * real-time priority, on the CPU of the thread that reaps it, the loop never ends, and no signal
+ * ends it: so ask this before each look-up, as all functions here do. The id is gone before its
+ * names are, and a thread that we keep from its CPU does not get further between this answer and
+ * the look-up.
+ */
+bool proc_is_reaped(pid_t id);
+
+/*
  * Small bounded readers of /proc. A process or thread that is gone (or hidden)
  * is an ordinary answer: they return false, or -1, with errno set.
  */

@@ -145,6 +145,8 @@ static bool has_other_number(const struct roster_process *process)
 	struct stat stat_buffer;
 	char path[32];
 
+	if (proc_is_reaped(process->pid))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)process->pid);
 	return stat(path, &stat_buffer) == 0 && stat_buffer.st_nlink != process->nr_threads + 2;
 }

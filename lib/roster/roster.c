@@ -223,22 +223,12 @@ void roster_forget(struct roster *roster, struct roster_process *process)
 	roster_end_process(roster, process);
 }
 
-/*
- * While a process is being reaped the kernel drops the names in its directory. Who looks one up
- * then helps with that, in a loop until the other is done: for ever, at real-time priority on its
- * CPU, but for the kernel's load balancing. A signal is refused before that begins.
- */
-static bool is_reaped(pid_t pid)
-{
-	return kill(pid, 0) < 0 && errno == ESRCH;
-}
-
 void roster_thread_gone(struct roster *roster, struct roster_thread *thread)
 {
 	struct roster_process *process = thread->process;
 
 	end_thread(roster, thread);
-	if (!process->threads && !is_reaped(process->pid))
+	if (!process->threads && !proc_is_reaped(process->pid))
 		roster_add_threads(roster, process, true); /* others may have been born unseen */
 	if (!process->threads)
 		roster_end_process(roster, process);

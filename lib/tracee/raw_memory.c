@@ -18,6 +18,8 @@ static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 	cleanup_close int fd = -1;
 	ssize_t got;
 
+	if (proc_is_reaped(tid))
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);

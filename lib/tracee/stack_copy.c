@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "proc/range.h"
+#include "proc/read.h"
 #include "snapshot/signal_frame.h"
 #include "snapshot/snapshot.h"
 #include "tracee/machine.h"
@@ -54,6 +55,8 @@ static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 	char path[32];
 	ssize_t got;
 
+	if (proc_is_reaped(tid))
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : pread(fd, entries, sizeof(entries), (off_t)(first * sizeof(*entries)));

@@ -66,3 +66,17 @@ class Urgent(LiveCase):
         with Running([program, "50", "3000"]) as target:
             recording = attach(self.directory, target.pid, "-d", "1")
         self.assertMostlyIn(recording, "urgent_work", 0.95)
+
+    def test_one_that_reaps_children_on_the_cpu_of_profc(self):
+        """
+        A look-up in /proc of a process that is being reaped waits for that in a loop, in the kernel:
+        at a higher priority, on the CPU of the thread that reaps it, for ever.
+        """
+        program = build("realtime_reaps")
+        if subprocess.run([program, "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        for _ in range(3):
+            (said,) = record(self.directory, [program, "2000"], "-F", "2000").said
+            self.assertEqual(said["stuck"], 0)
+            self.assertGreater(said["children"], 100)
+
