@@ -98,18 +98,21 @@ bool remote_find_restore(const uint8_t *bytes, size_t nr_bytes, size_t *offset)
 	       find_bytes(bytes, nr_bytes, restore_code_short, sizeof(restore_code_short), offset);
 }
 
-/* The size of the saved state that the kernel takes back, without unused parts. */
+/*
+ * The size of the saved state that the kernel takes back, without unused parts. Parts lie in the
+ * order of their numbers, so that the last one's end is that of all; the kernel computes it
+ * likewise (xstate_calculate_size()). In a virtual machine, each question to the processor takes as
+ * long as a stop.
+ */
 static size_t xstate_bytes(uint64_t features)
 {
+	const uint64_t extended = features & ~UINT64_C(3);
 	unsigned int a, b, c, d;
-	size_t nr_bytes = FXSAVE_BYTES + 64;
 
-	for (unsigned int i = 2; i < 63; i++) {
-		if (features & UINT64_C(1) << i && __get_cpuid_count(0xd, i, &a, &b, &c, &d) &&
-		    b + a > nr_bytes)
-			nr_bytes = b + a;
-	}
-	return nr_bytes;
+	return extended && __get_cpuid_count(0xd, 63 - (unsigned int)__builtin_clzll(extended), &a,
+					     &b, &c, &d)
+		       ? b + a
+		       : FXSAVE_BYTES + 64;
 }
 
 struct saved_fp {
