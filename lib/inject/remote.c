@@ -41,7 +41,8 @@
 #define ROOM_BYTES	    (64 * 1024) /* of stack, at least, below the used part */
 #define TRIES_MAX	    16		/* threads that are stopped until one will do */
 #define ASK_AGAIN_NS	    (20 * NS_PER_MS)
-#define SPIN_NS		    (100 * NS_PER_US)
+#define SPIN_NS		    (5 * NS_PER_US)
+#define STOPPING_NS	    (20 * NS_PER_US) /* between two looks whether a thread has stopped */
 #define PAUSE_MAX_NS	    (50 * NS_PER_MS) /* between two searches */
 #define SEARCH_BYTES	    (64 * 1024)	     /* of stack, in which a signal frame is searched */
 
@@ -306,8 +307,8 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns - begun_ns > SPIN_NS)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
-					NULL);
+			clock_nanosleep(CLOCK_MONOTONIC, 0,
+					&(struct timespec){.tv_nsec = STOPPING_NS}, NULL);
 		/* An interrupt may be lost; a thread in vfork(2) stops only after that. */
 		if (ask_ns && now_ns - asked_ns > ask_ns) {
 			asked_ns = now_ns;

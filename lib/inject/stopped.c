@@ -38,6 +38,11 @@
  */
 #define STOP_NS	       (5 * NS_PER_MS)
 #define STOP_THREAD_NS (100 * NS_PER_US)
+/*
+ * Between two looks whether they have. Asleep, we leave our CPU to a thread that has to stop on it,
+ * and get it back soon; had we only yielded, others could have run first, for milliseconds.
+ */
+#define STOPPING_NS (20 * NS_PER_US)
 /* On a busy machine a thread may wait long for a CPU to stop on: the time grows up to this. */
 #define STOP_NS_MAX    (40 * NS_PER_MS)
 #define TRIES_PER_STEP 4
@@ -193,7 +198,7 @@ static bool collect_until(struct stopped *stopped, uint64_t end_ns)
 	while ((first = collect(stopped, first)) < stopped->nr) {
 		if (clock_monotonic_ns() >= end_ns)
 			return false;
-		sched_yield();
+		pause_ns(STOPPING_NS);
 	}
 	return true;
 }

@@ -48,6 +48,7 @@ void urgency_short_slices(void)
 		.runtime_ns = SLICE_NS,
 	};
 
+	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_getscheduler(0) == SCHED_OTHER)
 		syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

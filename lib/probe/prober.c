@@ -20,6 +20,7 @@
 #include "inject/installation.h"
 #include "inject/letting_go.h"
 #include "inject/removal.h"
+#include "overhead/urgency.h"
 #include "probe/prober_priv.h"
 #include "proc/program.h"
 #include "proc/read.h"
@@ -404,6 +405,8 @@ static void *run(void *context)
 {
 	struct prober *prober = context;
 
+	/* Processes are stopped while this thread waits for a CPU. */
+	urgency_short_slices();
 	pthread_mutex_lock(&prober->lock);
 	while (!prober->is_over) {
 		uint64_t next_ns = look_at_due(prober);

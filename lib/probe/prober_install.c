@@ -19,6 +19,7 @@
 #include "inject/region.h"
 #include "inject/removal.h"
 #include "inject/willing.h"
+#include "overhead/urgency.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
 #include "proc/maps.h"
@@ -566,6 +567,7 @@ static void install_in_thread(void *context)
 {
 	struct installing *installing = context;
 
+	urgency_short_slices();
 	installing->status = prober_install(installing->prober, installing->process,
 					    installing->access, installing->err);
 }
