@@ -50,7 +50,7 @@ const char *proc_program_process_32_bit(pid_t pid)
 	char path[32];
 	cleanup_close int fd = -1;
 
-	if (proc_is_reaped(pid))
+	if (!proc_exists(pid))
 		return NULL;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

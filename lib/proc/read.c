@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -51,16 +52,19 @@ bool proc_read_file(const char *path, struct buf *out)
 	return false;
 }
 
-bool proc_is_reaped(pid_t id)
+bool proc_exists(pid_t id)
 {
-	return kill(id, 0) < 0 && errno == ESRCH;
+	if (syscall(SYS_getpriority, PRIO_PROCESS, id) >= 0 || errno != ESRCH)
+		return true;
+	errno = ENOENT; /* as for a file there */
+	return false;
 }
 
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)
 {
 	char path[PATH_CAP];
 
-	if (proc_is_reaped(pid))
+	if (!proc_exists(pid))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return proc_read_file(path, out);
@@ -71,7 +75,7 @@ bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap)
 	char path[PATH_CAP];
 	ssize_t got;
 
-	if (proc_is_reaped(pid))
+	if (!proc_exists(pid))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	got = readlink(path, out, cap - 1);
@@ -85,7 +89,7 @@ static int open_process_file(pid_t pid, const char *name)
 {
 	char path[PATH_CAP];
 
-	if (proc_is_reaped(pid))
+	if (!proc_exists(pid))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -95,7 +99,7 @@ int proc_open_task_file(pid_t tgid, pid_t tid, const char *name)
 {
 	char path[PATH_CAP];
 
-	if (proc_is_reaped(tgid) || proc_is_reaped(tid))
+	if (!proc_exists(tgid) || !proc_exists(tid))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)tgid, (int)tid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -216,7 +220,7 @@ int proc_for_each_task(pid_t tgid, bool (*each)(void *context, pid_t tid), void 
 	pid_t tid;
 	int nr = 0;
 
-	if (proc_is_reaped(tgid))
+	if (!proc_exists(tgid))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
 	dir = opendir(path);

@@ -13,22 +13,24 @@
 struct buf;
 
 /*
- * Has the kernel begun to remove this process or thread? While it drops the names in a directory of
- * /proc, whoever looks one up there helps with that, in a loop until the other is done. At
- * real-time priority, on the CPU of the thread that reaps it, the loop never ends, and no signal
- * ends it: so ask this before each look-up, as all functions here do. The id is gone before its
- * names are, and a thread that we keep from its CPU does not get further between this answer and
- * the look-up.
- */
-bool proc_is_reaped(pid_t id);
-
-/*
  * Small bounded readers of /proc. A process or thread that is gone (or hidden)
  * is an ordinary answer: they return false, or -1, with errno set.
  */
 
 /* No file but maps is longer than a few KiB; this bounds one read. */
 #define PROC_FILE_MAX_BYTES (64 * 1024 * 1024)
+
+/*
+ * Is there a process or thread with this id in our PID namespace? False sets ENOENT.
+ *
+ * While one is being reaped the kernel drops the names in its directory. Whatever looks one up then
+ * helps with that, in a loop until the other is done. At real-time priority, on the CPU of the
+ * thread that reaps, the loop ends only when the kernel gives that CPU to others, or never, and not
+ * even SIGKILL ends it. The id is gone before its names are, and the thread that we keep from its
+ * CPU gets no further meanwhile: so all functions here ask this, which needs no right, before they
+ * look up a name, and so should others.
+ */
+bool proc_exists(pid_t id);
 
 /*
  * Append the whole file to `out`. False where that fails, as it does when the process ends amid it:

@@ -145,10 +145,9 @@ static bool has_other_number(const struct roster_process *process)
 	struct stat stat_buffer;
 	char path[32];
 
-	if (proc_is_reaped(process->pid))
-		return false;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)process->pid);
-	return stat(path, &stat_buffer) == 0 && stat_buffer.st_nlink != process->nr_threads + 2;
+	return proc_exists(process->pid) && stat(path, &stat_buffer) == 0 &&
+	       stat_buffer.st_nlink != process->nr_threads + 2;
 }
 
 static void sweep_threads(struct roster *roster)

@@ -2,9 +2,7 @@
 /* The known processes and threads, and their ends and execs. */
 #include "roster/roster.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +226,7 @@ void roster_thread_gone(struct roster *roster, struct roster_thread *thread)
 	struct roster_process *process = thread->process;
 
 	end_thread(roster, thread);
-	if (!process->threads && !proc_is_reaped(process->pid))
+	if (!process->threads && proc_exists(process->pid))
 		roster_add_threads(roster, process, true); /* others may have been born unseen */
 	if (!process->threads)
 		roster_end_process(roster, process);

@@ -18,7 +18,7 @@ static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 	cleanup_close int fd = -1;
 	ssize_t got;
 
-	if (proc_is_reaped(tid))
+	if (!proc_exists(tid))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -55,7 +55,7 @@ static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 	char path[32];
 	ssize_t got;
 
-	if (proc_is_reaped(tid))
+	if (!proc_exists(tid))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
