@@ -13,9 +13,15 @@ struct due {
 	void *of;	 /* the user's thing that is due */
 };
 
+/* Private: a time beside its thing, so that times are compared without reading the things. */
+struct due_entry {
+	uint64_t due_ns;
+	struct due *due;
+};
+
 /* In the order of due times. Initially all 0; owns nothing but its array. */
 struct due_queue {
-	struct due **heap;
+	struct due_entry *heap;
 	size_t nr, cap;
 };
 
