@@ -299,14 +299,19 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	collector_publish(sampler->collector, message);
 }
 
-/* Read it before the thread ends: each time its CPU time has grown by this part, at least a tick.
+/*
+ * Read it before the process ends: each time its CPU time has grown by this part, at least a tick.
+ * The kernel sums up the times of all threads for that: one more tick for so many.
  */
-#define SPLIT_PART 32
+#define SPLIT_PART    32
+#define SPLIT_THREADS 256
 
 void book_see_split(struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
-	uint64_t pause_ns = max_u64(cpu->latest_ns / SPLIT_PART, PROC_CPU_SPLIT_LEAST_NS);
+	uint64_t nr_ticks = 1 + process->roster->nr_threads / SPLIT_THREADS;
+	uint64_t pause_ns =
+		max_u64(cpu->latest_ns / SPLIT_PART, nr_ticks * PROC_CPU_SPLIT_LEAST_NS);
 
 	if (cpu->latest_ns >= cpu->split_seen_ns + pause_ns &&
 	    proc_read_cpu_split(process->roster->pid, 0, &cpu->split_seen))
